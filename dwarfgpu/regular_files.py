@@ -78,6 +78,8 @@ def read_stream(file: IO[bytes], name: str, limit: int = MAX_READ) -> bytes:
         size = min(state.st_size, limit)
     except OSError:  # a stream of a test has no file
         state, size = None, 0
+    if state is not None and stat.S_ISREG(state.st_mode) and state.st_size > limit:
+        raise MalformedFile("too_large", f"{name}: it has {state.st_size} bytes, more than {limit}")
     try:
         data = file.read(size + 1)  # more than its size would ask for a buffer of all that may come
         if len(data) <= size:

@@ -145,15 +145,14 @@ class Node:
             raise self._expected("an object")
         needed = list(required)
         known = [*needed, *optional]
+        unknown = [key for key in self.value if key not in known]
+        if unknown and warnings is None:
+            raise NotACase(self._below(unknown[0]), "unknown key", hint=f"known: {', '.join(known)}")
         for key in needed:
             if key not in self.value:
                 raise self.fail(f"the key {key!r} is missing")
-        for key in self.value:
-            if key in known:
-                continue
-            if warnings is None:
-                raise NotACase(self._below(key), "unknown key", hint=f"known: {', '.join(known)}")
-            if len(warnings) < MAX_WARNINGS:
+        if warnings is not None:
+            for key in unknown[: MAX_WARNINGS - len(warnings)]:
                 where = self._below(key)
                 warnings.append(Unread("unknown_key", f"{where}: this key is not known", hint=_meant(key, known)))
         return {key: Node(value, self._below(key)) for key, value in self.value.items() if key in known}
@@ -199,6 +198,7 @@ def parse(text: str) -> object:
     """Return the JSON value in a text; raise `NotACase` for invalid JSON or a key that an object has twice."""
     import json
 
+    text = text.removeprefix("\ufeff")  # a byte order mark, which some editors write
     try:
         return json.loads(text, object_pairs_hook=unique_object, parse_constant=_refuse)
     except RecursionError:

@@ -30,9 +30,9 @@ def open_state(path: str, read: Callable[[str], str], *, force: bool = False) ->
     ``read`` returns the text of a file. ``force`` accepts code objects that are not those a snapshot was made with.
     """
     from dwarfgpu.backends.snapshot import Snapshot, load_document
-    from dwarfgpu.program.stack.stopped import find_named_pcs, names_its_code, open_with_its_code
+    from dwarfgpu.program.stack.stopped import begins_json, find_named_pcs, is_elf, names_its_code, open_with_its_code
 
-    if names_its_code([path]):
+    if (is_elf(path) or not begins_json(path)) and names_its_code([path]):
         machine: Any = open_with_its_code([path]).machine
         return machine  # type: ignore[no-any-return]
     document = load_document(path, read, force=force)

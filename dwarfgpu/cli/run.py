@@ -270,6 +270,16 @@ def _files_and_name(words: list[str]) -> tuple[str | tuple[str, ...] | None, str
     return tuple(words) if len(words) > 1 else words[0] if words else None, None
 
 
+def _check_states(states: str | list[str] | None) -> None:
+    """Raise an error for a state that is no file: it may be why FILE seems to be missing."""
+    from dwarfgpu.program.program import paths_of
+    from dwarfgpu.regular_files import open_input
+
+    for path in () if states is None else paths_of(states):
+        if path != "-" and not os.path.exists(path.rpartition("@")[0] or path):  # noqa: PTH110
+            open_input(path).close()
+
+
 def _settle_file(options: argparse.Namespace, command: Command, parser: _ArgumentParser) -> None:
     """Take the word in place of FILE for the first operand where a state names its code; else FILE is needed."""
     needs_file = any(argument.name == "file" and argument.is_required for argument in command.at_shell.selects)
@@ -278,6 +288,7 @@ def _settle_file(options: argparse.Namespace, command: Command, parser: _Argumen
         return
     if options.state is None or not _names_its_code(options.state, getattr(options, "sysroot", None)):
         if name is None and needs_file:
+            _check_states(options.state)
             parser.error("the following arguments are required: FILE")
         return
     if name is None or "://" in name or not command.at_shell.operands:

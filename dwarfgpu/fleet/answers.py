@@ -304,9 +304,9 @@ def _is_state(path: str) -> bool:
 
 def _named_code(states: tuple[str, ...]) -> str | None:
     """Return the file of code that a snapshot names first; None where the state leads to its code by itself."""
-    from dwarfgpu.program.stack.stopped import names_its_code
+    from dwarfgpu.program.stack.stopped import begins_json, is_elf, names_its_code
 
-    if names_its_code(states):
+    if (is_elf(states[0]) or not begins_json(states[0])) and names_its_code(states):
         return None
     path = states[0]
     folder = path if os.path.isdir(path) else os.path.dirname(path)  # noqa: PTH112, PTH120

@@ -15,21 +15,27 @@ from attrs import define
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.objfile.elf.header import PT_LOAD
 from dwarfgpu.program.code.code_object import opened
-from dwarfgpu.program.stack.stopped import load_code, open_core, open_snapshot
+from dwarfgpu.program.code.loaded import LoadedCode
+from dwarfgpu.program.stack.gpu_cores import is_about_waves, without_part
+from dwarfgpu.program.stack.stopped import is_elf, load_code, open_core, open_gpu_stopped, open_snapshot
+from dwarfgpu.regular_files import signals_raise, whole_output
 from dwarfgpu.serve.description import ServedLibrary
 from dwarfgpu.serve.packets import MAX_PACKET, converse
-from dwarfgpu.serve.remote import RemoteStub, ServedMachine
+from dwarfgpu.serve.remote import SIGTRAP, RemoteStub, ServedMachine
 from dwarfgpu.serve.served_files import as_host_code
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from dwarfgpu.backends.machine import Machine
     from dwarfgpu.program.code.code_object import CodeObject
 
     Say = Callable[[str], None]
 
-ELF_MAGIC = b"\x7fELF"
+LINUX_SIGNALS = {7: 10, 10: 30, 12: 31, 17: 20, 18: 19, 19: 17, 20: 18, 23: 16, 29: 23, 30: 32, 31: 12}
+"""The signals that GDB numbers otherwise than Linux on x86-64."""
+SIGNALS = {"SIGILL": 4, "SIGTRAP": 5, "SIGABRT": 6, "SIGFPE": 8, "SIGBUS": 10, "SIGSEGV": 11}
+"""The numbers that GDB has for signals."""
 HOST = "127.0.0.1"
 MAX_PORT = (1 << 16) - 1
 MAX_CODE = 1 << 28
@@ -41,44 +47,75 @@ MAX_CODE = 1 << 28
 
 def open_served(state: str, file: str | None = None, *, force: bool = False) -> tuple[ServedMachine, list[str]]:
     """Open a snapshot, or a core file, with the code it executes; return also what could not be read."""
-    if _is_elf(state):
-        return _core(state, file, force=force)
+    code = None if file is None else opened(file)
+    if is_elf(state):
+        if not is_about_waves([state], code):
+            return _core(without_part(state), code, force=force)
+        stopped = open_gpu_stopped([state], code, force=force)
+        return _with_code(stopped.machine, state, stopped.loaded.codes, map(str, stopped.found))
     hint = "only a snapshot, which has a schema, or a core file can be served"
     machine: Any = open_snapshot(state, force=force, hint=hint)
-    return served_waves(machine, state, None if file is None else opened(file), force=force)
+    return served_waves(machine, state, code, force=force)
 
 
 def served_waves(
     machine: Machine, name: str, file: CodeObject | None = None, *, force: bool = False
 ) -> tuple[ServedMachine, list[str]]:
     """Serve a machine with the code objects it has loaded; ``file`` is one of them, wherever it is now."""
-    problems: list[str] = []
-    loaded: list[tuple[CodeObject, int]] = []
     if file is not None:
-        codes, errors = load_code(machine, file, force=force)
-        loaded = [(code.file, code.bias) for code in codes.codes]
-        problems += map(str, errors)
-    else:
-        for entry in machine.code_objects:
-            try:
-                path = os.path.join(machine.folder, entry.path)  # noqa: PTH118 (`pathlib` costs start-up time)
-                loaded.append((opened(path), entry.load_address or 0))
-            except DwarfGpuError as error:
-                problems.append(f"{error}: its code is not served")
+        loaded, errors = load_code(machine, file, force=force)
+        return _with_code(machine, name, loaded.codes, map(str, errors))
+    problems: list[str] = []
+    codes: list[LoadedCode] = []
+    for entry in machine.code_objects:
+        try:
+            path = os.path.join(machine.folder, entry.path)  # noqa: PTH118 (`pathlib` costs start-up time)
+            codes.append(LoadedCode(opened(path), entry.load_address or 0))
+        except DwarfGpuError as error:
+            problems.append(f"{error}: its code is not served")
+    return _with_code(machine, name, codes, problems)
+
+
+def _with_code(
+    machine: Any, name: str, codes: Iterable[LoadedCode], problems: Iterable[str]
+) -> tuple[ServedMachine, list[str]]:
+    """Serve a machine with code objects. GDB gets those without a file of their own as files of the machine."""
     served = ServedMachine(machine, name)
-    for code, bias in loaded:
+    for wave, name_ in enumerate(machine.ids):
+        stop = machine.stop_of(wave)
+        if stop is not None and stop.signal is not None:
+            served.signals[name_] = SIGNALS[stop.signal]
+    crashed = [name_ for name_, number in served.signals.items() if number != SIGTRAP] or list(served.signals)
+    served.first = machine.wave_named(crashed[0]) if crashed else 0
+    for loaded in codes:
+        code, bias = loaded.file, loaded.bias
+        if not code.image.segments:
+            continue
         _add_code(served, code, bias)
+        digest = sha256(code.image.data).hexdigest()
         if code.image.path is not None and code.image.name == code.image.path:
             path = os.path.realpath(code.image.path)
-            if served.program:
-                served.libraries.append(ServedLibrary(path, bias))
-            else:  # GDB loads libraries only beside a program
-                served.program, served.load_address = path, bias
-            served.files.append((path, as_host_code(code.image)))
-            served.hashes[path] = sha256(code.image.data).hexdigest()
         else:
-            problems.append(f"{code.name} is no file by itself: GDB cannot load it")
-    return served, problems
+            path = _in_cache(bytes(code.image.data), digest)
+        if served.program:
+            served.libraries.append(ServedLibrary(path, bias))
+        else:  # GDB loads libraries only beside a program
+            served.program, served.load_address = path, bias
+        served.files.append((path, as_host_code(code.image)))
+        served.hashes[path] = digest
+    return served, [*problems]
+
+
+def _in_cache(data: bytes, digest: str) -> str:
+    """Return a file with a code object that is in no file of its own, such as one in the memory of a process."""
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
+    path = os.path.join(cache, "dwarfgpu", "code", f"{digest[:32]}.co")  # noqa: PTH118
+    if not os.path.exists(path):  # noqa: PTH110
+        with suppress(OSError, UsageError):  # GDB can read it from the server alone
+            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120
+            with whole_output(path) as file:
+                file.write(data)
+    return path
 
 
 def _add_code(served: ServedMachine, code: CodeObject, bias: int) -> None:
@@ -88,30 +125,22 @@ def _add_code(served: ServedMachine, code: CodeObject, bias: int) -> None:
             served.code.append((segment.address + bias, bytearray(data.ljust(segment.memory_size, b"\0"))))
 
 
-def _core(path: str, file: str | None, *, force: bool) -> tuple[ServedMachine, list[str]]:
+def _core(path: str, program: CodeObject | None, *, force: bool) -> tuple[ServedMachine, list[str]]:
     from dwarfgpu.objfile.elf.core import read_core
     from dwarfgpu.objfile.elf.image import open_image
 
     core = read_core(open_image(path))
-    if file is None:
+    if program is None:
         file = next((mapping.path for mapping in core.mappings if os.path.isfile(mapping.path)), None)  # noqa: PTH113
         if file is None:
             raise UsageError(f"{path} names no program that is here", hint="name it: `dwarfgpu serve CORE PROGRAM`")
-    program = opened(file)
+        program = opened(file)
     stopped = open_core(program, path, force=force)
-    signals = {str(thread.pid): thread.signal for thread in core.threads}
+    signals = {str(thread.pid): LINUX_SIGNALS.get(thread.signal, thread.signal) for thread in core.threads}
     served = ServedMachine(stopped.machine, path, auxiliary=core.auxiliary, signals=signals)
     if program.image.path is not None:
         served.program = os.path.realpath(program.image.path)
     return served, [str(problem) for problem in stopped.found]
-
-
-def _is_elf(path: str) -> bool:
-    try:
-        with open(path, "rb") as file:  # noqa: PTH123 (`pathlib` costs start-up time)
-            return file.read(4) == ELF_MAGIC
-    except OSError:
-        return False  # reading it tells why
 
 
 def launched(file: str, kernel: str, grid: str, work_group: str, values: tuple[str, ...]) -> tuple[Any, str]:
@@ -193,7 +222,7 @@ def serve(options: Any, say: Say) -> int:
 
 def listen(served: ServedMachine, options: Any, say: Say) -> None:
     """Serve one connection after the other; with ``--once`` only one."""
-    with ExitStack() as stack:
+    with signals_raise(), ExitStack() as stack:
         listener, address = _listener(options, stack)
         for line in greeting(served, address):
             say(line)

@@ -36,8 +36,6 @@ REFUSAL = "This is a snapshot: it cannot run.\n"
 MAX_READ = MAX_PACKET // 2
 """How many bytes of memory an answer has at most, in hexadecimal."""
 _FAILED, _NO_MEMORY = b"E01", b"E14"
-_SIGNALS = {7: 10, 10: 30, 12: 31, 17: 20, 18: 19, 19: 17, 20: 18, 23: 16, 29: 23, 30: 32, 31: 12}
-"""The signals that GDB numbers otherwise than Linux on x86-64."""
 
 
 @define
@@ -61,7 +59,9 @@ class ServedMachine:
     auxiliary: dict[int, int] = Factory(dict)
     """The auxiliary vector of a host process."""
     signals: dict[str, int] = Factory(dict)
-    """The signals that stopped threads, by the names of these."""
+    """The signals that stopped threads or waves, by the names of these, as GDB numbers them."""
+    first: int = 0
+    """The index of the thread that is shown first: the one that has crashed."""
 
     @property
     def has_waves(self) -> bool:
@@ -120,7 +120,7 @@ class RemoteStub:
         self.layout = description.RegisterLayout(served.machine.target)
         self.threads = served.threads()
         self._index = {thread.number: index for index, thread in enumerate(self.threads)}
-        self.wave = 0
+        self.wave = served.first
         """The index of the wave or thread that registers and memory are asked of."""
         self.shows_errors = False
         """Whether GDB shows the text of errors (GDB 15 and later)."""
@@ -144,7 +144,8 @@ class RemoteStub:
     def _error(self, message: str, number: bytes) -> bytes:
         if not self.shows_errors:
             return number
-        return b"E." + "".join(letter if letter.isprintable() else "?" for letter in message).encode("ascii", "replace")
+        text = "".join(letter if letter.isprintable() else "?" for letter in message)
+        return b"E." + escaped(text.encode("ascii", "replace"))
 
     # --- General --------------------------------------------------------------------------------------------------
 
@@ -226,10 +227,11 @@ class RemoteStub:
         return b"%x" % self.threads[self.wave].number
 
     def stopped(self, _packet: bytes) -> bytes:
-        signal = self.served.signals.get(self.machine.ids[self.wave], 0) if self.served.signals else SIGTRAP
+        usual = SIGTRAP if self.served.has_waves else 0
+        signal = self.served.signals.get(self.machine.ids[self.wave], usual)
         number, counter = self.layout.number_of_counter, self._content(self.layout.number_of_counter)
         known = b"" if counter is None else b"%x:%b;" % (number, counter.hex().encode())
-        return b"T%02xthread:%b;%b" % (_SIGNALS.get(signal, signal), self._number(), known)
+        return b"T%02xthread:%b;%b" % (signal, self._number(), known)
 
     def cannot_run(self, packet: bytes) -> Sequence[bytes]:
         """Refuse to go on: a line for the console, and the same stop again."""

@@ -233,7 +233,7 @@ def test_questions_need_no_file_of_code():
     assert status == 0
     status, _out, error = shell("waves")
     assert "required" in error
-    status, _out, error = shell("waves", "--state", "docs/examples/lanes.json")
+    status, _out, error = shell("waves", "--state", "docs/examples/stopped.json")
     assert (status, "FILE" in error) == (2, True)
 
 
@@ -326,7 +326,7 @@ def test_a_core_file_is_made_small(tmp_path, pair):
 def test_the_debugger_starts_without_a_file():
     status, out, _error = shell("debug", "--state", CORE, "--wave", "3", "-nx", "-batch", "-ex", "p limit")
     assert (status, out) == (0, "$1 = 24\n")
-    status, _out, error = shell("debug", "--state", "docs/examples/lanes.json", "-nx", "-batch")
+    status, _out, error = shell("debug", "--state", "docs/examples/stopped.json", "-nx", "-batch")
     assert "no file is open" in error
 
 

@@ -16,6 +16,7 @@ from tests.builders.commands import run as run_command
 
 ROOT = Path(__file__).resolve().parents[2]
 STATE = "docs/examples/variables.json"
+CRASH = "docs/examples/crash.core"
 CODE = "fixtures/asm/lane-pc.gfx90a.w64.co"
 
 
@@ -101,6 +102,45 @@ def test_an_interrupt_ends_the_server():
         os.kill(server.process.pid, signal.SIGINT)
         assert server.process.wait(10) == 130
         assert "Traceback" not in server.process.stderr.read()
+
+
+def test_a_signal_that_ends_the_server_removes_its_socket(tmp_path):
+    path = tmp_path / "waves"
+    with Server(STATE, "--socket", str(path)) as server:
+        assert path.exists()
+        server.process.terminate()
+        assert server.process.wait(10) == 128 + signal.SIGTERM
+        assert not path.exists()
+        assert "Traceback" not in server.process.stderr.read()
+
+
+@pytest.mark.parametrize("order", [0, 1])
+def test_a_pipe_is_refused(order, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    words = [str(tmp_path / "pipe")] if not order else [STATE, str(tmp_path / "pipe")]
+    done = run_command("serve", *words)
+    assert (done.returncode, "it is a pipe, not a regular file" in done.stderr) == (3, True)
+
+
+@pytest.mark.parametrize("words", [[CRASH], [CRASH, CODE]])
+def test_a_gpu_core_file_is_served_from_the_wave_that_has_crashed(words):
+    with Server(*words) as server:
+        assert server.lines[0] == f"[{CRASH}: 3 waves of amdgcn-gfx90a at {server.address}]\n"
+        with server.connect() as connection:
+            assert ask(connection, b"?").startswith(b"T0bthread:3;")
+            assert ask(connection, b"qC") == b"QC3"
+
+
+def test_gdb_has_frames_of_code_that_is_in_no_file(require_tool, tmp_path):
+    gdb = require_tool("gdb")
+    serve = f"target remote | {sys.executable} -m dwarfgpu serve {CRASH} --stdio"
+    words = [gdb, "-q", "-nx", "-batch", "-ex", serve, "-ex", "bt", "-ex", "info threads"]
+    done = subprocess.run(
+        words, cwd=ROOT, capture_output=True, text=True, env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)}, check=True
+    )
+    assert "#0  X (" in done.stdout
+    assert "* 3    Thread 3" in done.stdout
+    assert "?? ()" not in done.stdout
 
 
 def test_standard_input_and_output():

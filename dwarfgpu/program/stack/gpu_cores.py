@@ -7,6 +7,8 @@ space, and whichever file has some bytes is asked for them.
 from __future__ import annotations
 
 import os
+import re
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
@@ -80,13 +82,15 @@ def core_machine(path: str) -> int | None:
 
 
 def has_gpu_state(paths: Sequence[str]) -> bool:
-    """Return whether one of some files has the state of GPUs."""
+    """Return whether one of some files, or a file beside it, has the state of GPUs."""
     for path in map(without_part, paths):
         machine = core_machine(path)
         if machine == EM_AMDGPU:
             return True
-        if machine == EM_X86_64 and _notes(_image(path)):
-            return True
+        if machine == EM_X86_64:
+            image = _image(path)
+            if _notes(image) or (len(paths) == 1 and _companion(path, image) is not None):
+                return True
     return False
 
 
@@ -122,7 +126,9 @@ def open_core_files(paths: Sequence[str]) -> CoreFiles:
     names = [without_part(path) for path in paths]
     images = [_image(name) for name in names]
     companion = None
-    if all(image.machine == EM_AMDGPU for image in images):
+    if len({image.machine for image in images}) == 1 and (
+        images[0].machine == EM_AMDGPU or not any(map(_notes, images))
+    ):
         companion = _companion(names[0], images[0])
         if companion is not None:
             names.append(companion)
@@ -192,24 +198,53 @@ def _threads(hosts: list[Image], problems: list[DwarfGpuError]) -> tuple[CoreThr
     return tuple(threads)
 
 
+_DIGITS = re.compile(r"\d+")
+_TIME_DIGITS = 10
+"""A number in a name with so many digits may be a time, which differs between the files of one crash."""
+
+
 def _companion(name: str, image: Image) -> str | None:
-    """Return the host's core file that belongs to a file of the GPU and is beside it."""
+    """Return the other file of a crash, of the host or of the GPU, if it is beside this one."""
     folder, base = os.path.split(name)
-    bases = [base.removesuffix(".gpu")] if base.endswith(".gpu") else []
-    if base.startswith("gpucore."):
-        pid = base.removeprefix("gpucore.").removesuffix(".gpu")
-        bases += [f"core.{pid}", "core"]
-    for candidate in bases:
+    other = EM_X86_64 if image.machine == EM_AMDGPU else EM_AMDGPU
+    pids = set() if other == EM_X86_64 else _pids(image)
+    for candidate in _candidates(folder, base, pids):
         path = os.path.join(folder, candidate)  # noqa: PTH118
-        if candidate == base or core_machine(path) != EM_X86_64:
+        if candidate == base or core_machine(path) != other:
             continue
         try:
-            host = _image(path)
+            found = _image(path)
         except DwarfGpuError:
             continue
-        if not _why_apart(path, host, name, image):
+        host, gpu = ((path, found), (name, image)) if other == EM_X86_64 else ((name, image), (path, found))
+        if (other == EM_X86_64 or _notes(found)) and not _why_apart(*host, *gpu):
             return path
     return None
+
+
+def _candidates(folder: str, base: str, pids: set[int]) -> list[str]:
+    """Return the names that the other file of a crash may have, the likeliest first.
+
+    ``core_pattern`` and ``HSA_COREDUMP_PATTERN`` give both; both have the number of the process in them, or no number.
+    """
+    own = _DIGITS.findall(base)
+    numbers = {int(number) for number in own if len(number) < _TIME_DIGITS} | pids
+    names = [base.removesuffix(".gpu") if base.endswith(".gpu") else f"{base}.gpu"]
+    for number in sorted(numbers):
+        names += [f"core.{number}", f"core.{number}.gpu", f"gpucore.{number}", f"gpucore.{number}.gpu"]
+    near: list[tuple[int, str]] = []
+    try:
+        with os.scandir(folder or ".") as entries:
+            for entry in islice(entries, MAX_NEIGHBOURS):
+                found = _DIGITS.findall(entry.name)
+                if not numbers.isdisjoint(map(int, found)):
+                    times = [int(number) for number in found if len(number) >= _TIME_DIGITS]
+                    ours = [int(number) for number in own if len(number) >= _TIME_DIGITS]
+                    gap = min((abs(first - second) for first in times for second in ours), default=0)
+                    near.append((gap, entry.name))
+    except OSError:
+        pass  # the names above may be found all the same
+    return list(dict.fromkeys([*names, *(name for _gap, name in sorted(near)), "core"]))
 
 
 def _mismatches(names: list[str], images: list[Image]) -> list[DwarfGpuError]:
@@ -236,8 +271,6 @@ def _why_apart(host_name: str, host: Image, name: str, image: Image) -> str | No
     ]
     if own and len(lost) == len(own):
         return f"{host_name} has no range for the memory of {name}: they are not of one crash"
-    import re
-
     match = re.search(r"\.(\d+)(?:\.gpu)?$", name)
     pids = _pids(host)
     if match and pids and int(match[1]) not in pids and lost:

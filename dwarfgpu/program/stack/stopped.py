@@ -113,14 +113,14 @@ def open_stopped(
     compiler bugs are worked around; ``moved`` where files of a core file are (`places_of`).
     """
     states = [state] if isinstance(state, str) else list(state)
-    if len(states) > 1 or _is_elf(states[0]):
+    if len(states) > 1 or is_elf(states[0]):
         from dwarfgpu.program.stack.gpu_cores import is_about_waves, without_part
 
         if is_about_waves(states, file):
             return open_gpu_stopped(states, file, force=force, dialect=dialect, repair=repair, moved=moved)
         return open_core(file, without_part(states[0]), force=force, dialect=dialect, repair=repair, moved=moved)
     state = states[0]
-    if not _begins_json(state):
+    if not begins_json(state):
         from dwarfgpu.program.stack.agent_text import is_agent_text
 
         if is_agent_text(state):
@@ -150,7 +150,8 @@ def open_snapshot(
     raise UsageError(f"{state} is a described state", hint=hint)
 
 
-def _is_elf(path: str) -> bool:
+def is_elf(path: str) -> bool:
+    """Return whether a state is an ELF file, or a part of one such as ``core@gfx90a``."""
     if not os.path.exists(path):  # noqa: PTH110
         path = path.rpartition("@")[0] or path
     try:
@@ -160,22 +161,22 @@ def _is_elf(path: str) -> bool:
         return False  # reading it tells why
 
 
-def _begins_json(path: str) -> bool:
+def begins_json(path: str) -> bool:
     """Return whether a state is a folder, standard input, or a file that begins as a JSON object does."""
     if path == "-" or os.path.isdir(path):  # noqa: PTH112
         return True
     try:
         with open_input(path) as file:
-            return file.read(64).lstrip()[:1] == b"{"
+            return file.read(64).removeprefix(BYTE_ORDER_MARK).lstrip()[:1] == b"{"
     except (MalformedFile, OSError):
         return True  # reading it tells why
 
 
 def names_its_code(states: Sequence[str], moved: Mapping[str, str] | None = None) -> bool:
-    """Return whether a state names the code that it executes, so that no file is needed."""
-    if len(states) == 1 and not _is_elf(states[0]):
-        if _begins_json(states[0]):
-            return False
+    """Return whether a state names the code that it executes and that is here, so that no file is needed."""
+    if len(states) == 1 and not is_elf(states[0]):
+        if begins_json(states[0]):
+            return bool(_code_of_snapshot(states[0]))
         from dwarfgpu.program.stack.agent_text import is_agent_text
 
         return is_agent_text(states[0])
@@ -184,6 +185,26 @@ def names_its_code(states: Sequence[str], moved: Mapping[str, str] | None = None
     if is_about_waves(states, None) or is_about_host(states):
         return True
     return len(states) == 1 and program_of_core(without_part(states[0]), moved) is not None
+
+
+def _code_of_snapshot(state: str) -> list[str]:
+    """Return the paths of the code objects that a snapshot names, as far as they are here; its waves are not read."""
+    import json
+    import re
+
+    from dwarfgpu.backends.snapshot_json import MANIFEST
+
+    is_folder = os.path.isdir(state)  # noqa: PTH112
+    folder = state if is_folder else os.path.dirname(state)  # noqa: PTH120
+    try:
+        text = "" if state == "-" else _text_of(os.path.join(state, MANIFEST) if is_folder else state)  # noqa: PTH118
+        match = re.search(r'"code_objects"\s*:\s*(?=\[)', text)
+        entries = [] if match is None else json.JSONDecoder().raw_decode(text, match.end())[0]
+    except (DwarfGpuError, ValueError, RecursionError):
+        return []  # reading it tells why
+    names = [entry.get("path") for entry in entries if isinstance(entry, dict)]
+    paths = [os.path.join(folder, name) for name in names if isinstance(name, str) and "\0" not in name]  # noqa: PTH118
+    return [path for path in paths if os.path.isfile(path)]  # noqa: PTH113
 
 
 def program_of_core(path: str, moved: Mapping[str, str] | None = None) -> str | None:
@@ -212,7 +233,10 @@ def open_with_its_code(
     moved: Mapping[str, str] | None = None,
 ) -> Stopped:
     """Open a state that names the code that its waves execute; ``moved`` says where files are that were moved."""
-    if len(states) == 1 and not _is_elf(states[0]):
+    if len(states) == 1 and not is_elf(states[0]):
+        if begins_json(states[0]):
+            code = opened(_code_of_snapshot(states[0])[0])
+            return open_stopped(code, states, dialect=dialect, repair=repair)
         return open_agent_text(states[0], dialect=dialect, repair=repair)
     from dwarfgpu.program.stack.gpu_cores import is_about_waves, without_part
 
@@ -253,6 +277,9 @@ def open_agent_text(
 
     parts = agent_parts(state, file, dialect=dialect, repair=repair)
     return Stopped(parts.machine, parts.loaded, parts.problems, name=state)
+
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def _text_of(path: str) -> str:
