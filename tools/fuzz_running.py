@@ -6,7 +6,8 @@
 
 A mutant is a kernel of a fixture of which bytes are changed (in the code, the descriptor, the metadata, or anywhere),
 or whose arguments are any numbers, or whose code is replaced: by random words, or by valid instructions with random
-operands. It is launched with a small grid and executes at most some thousand instructions. It must end with a stop
+operands. It is launched with a small grid and executes at most some thousand instructions: alone, with a trace of
+instructions or of lines, with a profile, in the order of a seed, or with weak memory. It must end with a stop
 reason or with a DwarfGpuError, within a limit of processor time and of memory, and no valid instruction may be refused
 because an array operation in it fails. What does not is a finding; the exit status is 1. The mutant with a number
 depends on the seed alone.
@@ -15,6 +16,7 @@ depends on the seed alone.
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import sys
 import time
@@ -37,15 +39,24 @@ from dwarfgpu.isa.tables import generation, table  # noqa: E402
 from dwarfgpu.objfile.elf.image import Image  # noqa: E402
 from dwarfgpu.program.code.code_object import opened  # noqa: E402
 from dwarfgpu.program.launch.launch import launch, machine_for  # noqa: E402
+from dwarfgpu.program.running.profile import Profile  # noqa: E402
+from dwarfgpu.program.running.report import report  # noqa: E402
+from dwarfgpu.program.running.running import Running  # noqa: E402
+from dwarfgpu.program.running.tracing import WaveTrace  # noqa: E402
+from dwarfgpu.render.running import TraceWriter, report_json, report_text, step_json, value_text  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dwarfgpu.backends.running.halts import Halt
     from dwarfgpu.program.code.code_object import CodeObject
+    from dwarfgpu.program.launch.launch import Launched
 
 FOLDER = ROOT / "fixtures" / "amdgpu"
 KINDS = ("text", "descriptor", "metadata", "anywhere", "arguments", "words", "instructions", "instructions")
 SECTIONS = {"text": ".text", "descriptor": ".rodata", "metadata": ".note"}
+WATCHES = ("", "", "trace", "lines", "profile", "seed", "weak")
+"""How a mutant runs."""
 HALTS = {"ended", "fault", "trap", "limit", "stuck"}
 LIMIT = 3000
 """The instructions that a mutant executes."""
@@ -188,13 +199,15 @@ def mutant(number: int, seed: str) -> tuple[str, Any]:
     kind = numbers.choice(KINDS)
     kernel = numbers.choice([each.name for each in fixture(name).kernels.kernels])
     lanes = numbers.choice((1, 33, 64, 100))
+    watch = numbers.choice(WATCHES)
 
     def run() -> Any:
         file = opened(damaged(name, kind, numbers)) if kind in (*SECTIONS, "anywhere") else fixture(name)
         chosen = kernel
         machine = machine_for(file, chosen)
         args = arguments(file, chosen, numbers) if kind == "arguments" or numbers.random() < 0.8 else None
-        launched = launch(machine, file, chosen, grid=lanes, work_group=min(lanes, 64), args=args)
+        order = {"seed": {"seed": number}, "weak": {"weak_memory": number, "agents": 1 + number % 3}}.get(watch, {})
+        launched = launch(machine, file, chosen, grid=lanes, work_group=min(lanes, 64), args=args, **order)
         if kind in ("words", "instructions"):
             target = machine.target
             processor = target.name.split("-")[1]
@@ -205,10 +218,29 @@ def mutant(number: int, seed: str) -> tuple[str, Any]:
             entry = launched.plan.start.entry
             place = machine.memory.writable(entry, min(len(code), 256))
             place[:] = code[: len(place)]
-        halt = machine.run(limit=LIMIT)
-        return machine, halt
+        return machine, watched(launched, watch)
 
-    return f"{name} {kernel} {kind}", run
+    return f"{name} {kernel} {kind} {watch}".rstrip(), run
+
+
+def watched(launched: Launched, watch: str) -> Halt:
+    """Run a kernel as `dwarfgpu run` does with an option, and write what it says."""
+    running = Running(launched)
+    trace = profile = None
+    if watch in ("trace", "lines"):
+        writer = TraceWriter()
+        show = value_text if watch == "lines" else None
+        trace = WaveTrace(running, lambda step: (list(writer.lines(step)), step_json(step)), show=show)
+    elif watch == "profile":
+        profile = Profile(running.machine.device)
+    halt = running.run(limit=LIMIT)
+    if trace is not None:
+        trace.end()
+    rows = None if profile is None else tuple(profile.rows(running))
+    result = report(running, halt, profile=rows)
+    list(report_text(result))
+    json.dumps(report_json(result, list(running.printed())))
+    return halt
 
 
 def arguments(file: CodeObject, kernel: str, numbers: random.Random) -> list[Any]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.backends.columns import Cells, RegisterFile, split_name, unit_bits, unit_count
 from dwarfgpu.backends.memory import MachineMemory
-from dwarfgpu.backends.protocol import Capabilities, WaveBackend, check_size, register_unavailable
+from dwarfgpu.backends.protocol import Capabilities, WaveBackend, check_size, register_unavailable, register_unset
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.targets.amdgpu.address_spaces import SIZE, Apertures, GenericView, of_queue, with_apertures
@@ -127,6 +127,8 @@ class Machine(WaveBackend):
         self.memory = MachineMemory(self)
         self.scratch_base = 0
         """The global address of the scratch memory of the first wave."""
+        self.is_launched = False
+        """Whether its waves begin with nothing but what a launch sets."""
         self.buffers: list[NamedBuffer] = []
         """The memory of the arguments of all launches."""
         self.seed: int | None = None
@@ -481,7 +483,7 @@ class Machine(WaveBackend):
         file = self._file_of.get(register.number)
         data = None if file is None else file.read(row, register.number)
         if data is None:
-            raise register_unavailable(register)
+            raise register_unset(register) if self.is_launched and file is not None else register_unavailable(register)
         return data
 
     def write_register(self, register: TargetRegister, data: bytes, wave: int, lane: int | None) -> None:

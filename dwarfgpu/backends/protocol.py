@@ -1,7 +1,8 @@
 """The protocol of a machine: bytes of memory and of registers, and nothing about DWARF.
 
 A backend knows the innermost frame only; the unwinder finds those of callers. It raises
-``EvaluationError`` with the kinds ``memory_unavailable``, ``register_unavailable`` and ``not_writable``.
+``EvaluationError`` with the kinds ``memory_unavailable``, ``register_unavailable``, ``register_unset``
+and ``not_writable``.
 
 `Backend` implements the gathered accesses in terms of the single ones, so a small backend writes four methods. A
 backend that keeps its machine in columns overrides them.
@@ -294,6 +295,11 @@ def register_unavailable(register: TargetRegister, why: str = "", lane: int | No
     what = f"register {register.name}" if lane is None else f"lane {lane} of register {register.name}"
     message = f"the contents of {what} are not available{detail}"
     return EvaluationError("register_unavailable", message, spec="A.2.5.4.4.4")
+
+
+def register_unset(register: TargetRegister) -> EvaluationError:
+    """Return the error of a register that a wave that runs has not written so far."""
+    return EvaluationError("register_unset", f"register {register.name} is not set yet", spec="A.2.5.4.4.4")
 
 
 def not_writable(what: str) -> EvaluationError:

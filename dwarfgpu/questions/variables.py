@@ -667,7 +667,7 @@ def why_none(answered: LaneAnswer) -> str:
     """Return why a lane has no value: an error, or that it is optimized out or not in scope."""
     reason = asking.why(answered.reason)
     placeholder = OPTIMIZED_OUT if answered.reason is None else answered.reason.placeholder
-    return f"<error: {reason}>" if answered.state == "error" else f"{placeholder} ({reason})"
+    return f"<error: {reason}>" if placeholder == "<error>" else f"{placeholder} ({reason})"
 
 
 def without_value(selection: Selection, text: str, why: str, indent: int = 0) -> list[str]:

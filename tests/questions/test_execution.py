@@ -135,7 +135,7 @@ def test_all_memory_goes_back(launched):
     assert "exited normally" in before
     text = launched("reverse-continue")
     assert "No more reverse-execution history." in text
-    assert "limit=<error>" in launched("frame"), "registers are unknown again"
+    assert "limit=<not set yet>" in launched("frame"), "registers are unknown again"
 
 
 def test_a_wave_runs_alone(launched):
@@ -615,3 +615,11 @@ def test_weak_memory_is_off_or_a_seed():
 def test_json_at_the_prompt_keeps_its_quotes():
     with pytest.raises(UsageError, match="no value for list, halves, vectors, n of records"):
         Run(FILE)('target launch records 64 64 items={"weight":0.2} flags={"a b":[1]}')
+
+
+def test_arguments_at_the_first_instruction_are_not_set_yet():
+    run = Run(FILE)
+    text = run("target launch saxpy 64 64 x=zeros(64) y=zeros(64) a=0.5 n=64", "info args")
+    assert "#0  saxpy (y=<not set yet>, x=<not set yet>, a=<not set yet>, n=<not set yet>)\n" in text
+    assert "y = <not set yet> (register s33 is not set yet)\n" in text
+    assert "saxpy (y=0x7f" in run("break saxpy", "run")

@@ -167,6 +167,7 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     )
     if machine.apertures is None and planned.apertures is not None:
         machine.set_apertures(planned.apertures)
+    machine.is_launched = True
     machine.buffers += [
         machines.NamedBuffer(f"`{buffer.name}`", buffer.address, buffer.size) for buffer in planned.buffers
     ]

@@ -65,7 +65,7 @@ def contents(frame: Frame, register: TargetRegister) -> RegisterContents:
             return RegisterContents(register, missing=NOT_SAVED)
         reading = thread.accessor.read(location, register.bit_size)
     except DwarfGpuError as error:
-        is_known = error.kind in ("register_unavailable", "memory_unavailable")
+        is_known = error.kind in ("register_unavailable", "register_unset", "memory_unavailable")
         return RegisterContents(register, missing=UNAVAILABLE if is_known else f"error: {error.message}")
     undefined = int(reading.undefined)
     if undefined == (1 << register.bit_size) - 1:

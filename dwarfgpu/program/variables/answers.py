@@ -27,6 +27,7 @@ from dwarfgpu.program.variables.reasons import (
     INACTIVE,
     NO_MEMORY,
     NO_REGISTER,
+    NOT_SET,
     UNDEFINED,
     Reason,
     Unavailable,
@@ -746,7 +747,7 @@ def problem_of(value: Object) -> DwarfGpuError | None:
 
 def _is_in_part(value: Object, error: DwarfGpuError) -> bool:
     """Return whether something of a structure or an array is there, though not all: its beginning, or its end."""
-    if error.kind not in (NO_MEMORY, NO_REGISTER):
+    if error.kind not in (NO_MEMORY, NO_REGISTER, NOT_SET):
         return False
     try:
         target = value.target()

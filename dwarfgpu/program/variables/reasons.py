@@ -43,6 +43,8 @@ NOT_PASSED = "entry_unknown"
 """It is what a parameter was at the call, which the caller does not tell."""
 NO_MEMORY = "memory_unavailable"
 NO_REGISTER = "register_unavailable"
+NOT_SET = "register_unset"
+"""It is where a register says that the wave has not set so far, as at the first instruction of a function."""
 MISSING = "missing_context"
 """The question lacks something: a machine, a frame, a lane."""
 FAILED = "error"
@@ -87,6 +89,8 @@ class Reason:
             return "<not in scope>" if self.kind == NOT_IN_SCOPE else "<not in this call>"
         if self.kind == NO_DATA and self.error is not None:
             return f"<{self.error.message}>"
+        if self.kind == NOT_SET:
+            return "<not set yet>"
         return "<error>" if self.state == "error" else "<optimized out>"
 
 
@@ -114,7 +118,7 @@ def reason_of(error: DwarfGpuError) -> Reason:
         return error.reason
     if error.kind == NO_MEMORY:
         return Reason(error.kind, f"{error.message}: the machine state does not have it", error=error)
-    if error.kind == NO_REGISTER:
+    if error.kind in (NO_REGISTER, NOT_SET):
         return Reason(error.kind, error.message, error=error)
     if error.where.operation in _ENTRY_VALUES:
         return Reason(NOT_PASSED, _NOT_PASSED, error=error)
