@@ -54,11 +54,11 @@ def launch_state(selection: Selection, arguments: Arguments) -> Document:
 
 
 def structure(selection: Selection, arguments: Arguments) -> Document:
-    """WHAT is queue (an amd_queue_t), signal (an amd_signal_t), packet (an AQL dispatch packet), kernel-code (an
-    amd_kernel_code_t, of code object version 2 and before) or kernel-descriptor (version 3 and later). Nothing is
-    guessed: the word says what is at the address.
+    """WHAT is queue (an amd_queue_t), signal (an amd_signal_t), packet (an AQL packet), kernel-code (an
+    amd_kernel_code_t, of code object version 2 and before), kernel-descriptor (version 3 and later) or buffer (a
+    buffer resource, V#). Nothing is guessed: the word says what is at the address.
 
-    The exit status of the program is 1 if something must be 0 and is not, or if the address is not aligned.
+    The exit status of the program is 1 if something is there that the documents forbid.
     """
     from dwarfgpu.program.launch.structures import read_object
 

@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dwarfgpu.errors import UsageError
+from dwarfgpu.targets.amdgpu.initial_state import scratch_descriptor
+from dwarfgpu.targets.amdgpu.processors import processor_named
 from dwarfgpu.targets.amdgpu.queue import (
     AGENT_PACKET,
     BARRIER_VALUE_PACKET,
@@ -18,8 +20,10 @@ from dwarfgpu.targets.amdgpu.queue import (
     SIGNAL,
     VENDOR_PACKET,
     Structure,
+    broken_rules,
     packet_structure,
 )
+from dwarfgpu.targets.amdgpu.resources import buffer_parts, buffer_resource
 
 STRUCTURES = [QUEUE, SIGNAL, DISPATCH_PACKET]
 OTHERS = [AGENT_PACKET, BARRIER_VALUE_PACKET, VENDOR_PACKET, OTHER_PACKET, PACKETS[3], PACKETS[5]]
@@ -153,3 +157,71 @@ def test_reserved_bytes_of_packets_must_be_0(kind: int, reserved: tuple[int, int
     data[0], data[first] = kind, 1
     structure = packet_structure(bytes(data))
     assert structure.violations(structure.decode(bytes(data))) == (f"reserved bytes {first} to {last} must be 0",)
+
+
+# --- What the texts forbid ------------------------------------------------------------------------------------------
+
+GOOD_PACKET = {
+    "header": KERNEL_DISPATCH_HEADER, "setup": 1, "grid_size_x": 64, "grid_size_y": 1, "grid_size_z": 1,
+    "workgroup_size_x": 64, "workgroup_size_y": 1, "workgroup_size_z": 1,
+}  # fmt: skip
+GOOD_QUEUE = {"size": 64, "base_address": 0x10000}
+
+
+@pytest.mark.parametrize(
+    "structure, good, changed, address, rules",
+    [
+        (DISPATCH_PACKET, GOOD_PACKET, {}, 0x1000, ()),
+        (DISPATCH_PACKET, GOOD_PACKET, {"header": KERNEL_DISPATCH_HEADER | 5 << 13}, 0x1000,
+         ("bits 15:13 of header must be 0, found 0x5",)),
+        (DISPATCH_PACKET, GOOD_PACKET, {"header": 2 | 3 << 9}, 0x1000, ("acquire_fence_scope must not be 3",)),
+        (DISPATCH_PACKET, GOOD_PACKET, {"setup": 5}, 0x1000, ("bits 15:2 of setup must be 0, found 0x1",)),
+        (DISPATCH_PACKET, GOOD_PACKET, {"setup": 0}, 0x1000, ("dimensions must be 1, 2 or 3, found 0",)),
+        (DISPATCH_PACKET, GOOD_PACKET, {"grid_size_z": 0, "workgroup_size_y": 2}, 0x1000,
+         ("workgroup_size_y must be 1 with dimensions 1, found 2", "grid_size_z must not be 0")),
+        (DISPATCH_PACKET, GOOD_PACKET, {}, 0x1020, ("hsa_kernel_dispatch_packet_t must be aligned to 64 bytes",)),
+        (OTHER_PACKET, {}, {"header": 9}, 0x1000, ("type must not be 9",)),
+        (OTHER_PACKET, {}, {"header": 1}, 0x1000, ()),
+        (SIGNAL, {}, {"kind": 1}, 0x1000, ()),
+        (SIGNAL, {}, {"kind": 2}, 0x1000, ("kind must not be 2",)),
+        (QUEUE, GOOD_QUEUE, {}, 0xFFFFFF00, ()),
+        (QUEUE, GOOD_QUEUE, {}, 0xFFFFFF40, ("the queue must not span a boundary of 4 GiB",)),
+        (QUEUE, GOOD_QUEUE, {"size": 48, "base_address": 0x10020}, 0x1000,
+         ("size must be a power of 2, found 48", "base_address must be aligned to 64 bytes, found 0x10020")),
+        (QUEUE, GOOD_QUEUE, {"type": 3}, 0x1000, ("type must not be 3",)),
+    ],
+)  # fmt: skip
+def test_what_the_texts_forbid(structure, good, changed, address, rules) -> None:
+    values = structure.decode(structure.encode(good | changed))
+    assert broken_rules(structure, address, values) == rules
+
+
+# --- Buffer resources -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "processor, lanes, parts",
+    [
+        ("gfx803", 64, {"swizzle_enable": 1, "element_size": 4, "index_stride": 64}),
+        ("gfx90a", 64, {"swizzle_enable": 1, "index_stride": 64}),
+        ("gfx1030", 32, {"swizzle_enable": 1, "index_stride": 32}),
+    ],
+)
+def test_the_buffer_of_scratch_memory_is_read_as_it_is_made(processor, lanes, parts) -> None:
+    row = processor_named(processor)
+    words = scratch_descriptor(row, 0x7F1234560000, 0x8000, lanes)
+    wanted = {"base": 0x7F1234560000, "num_records": 0x8000, "stride": 0, "add_tid_enable": 1, **parts}
+    assert dict(buffer_parts(words, row.major)) == wanted
+
+
+def test_a_buffer_with_a_stride() -> None:
+    """GFX11: the swizzle has two bits, the format six; no words are said of unknown types."""
+    words = (0x12340000, 0x7F00 | 24 << 16 | 1 << 30, 100, 4 | 5 << 3 | 22 << 12 | 1 << 21 | 3 << 28)
+    data = b"".join(word.to_bytes(4, "little") for word in words)
+    structure = buffer_resource(11)
+    values = structure.decode(data)
+    bits = {part.name: number for value in values for part, number, _meaning in value.parts}
+    assert (bits["stride"], bits["swizzle_enable"], bits["format"], bits["index_stride"], bits["oob_select"]) == (
+        24, 1, 22, 1, 3,
+    )  # fmt: skip
+    assert broken_rules(structure, 0x1000, values) == ()

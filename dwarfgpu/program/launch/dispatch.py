@@ -19,6 +19,7 @@ from dwarfgpu.targets.amdgpu.initial_state import (
     problems,
     tmpring_size,
 )
+from dwarfgpu.targets.amdgpu.resources import buffer_parts
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.kernels.kernel import Kernel
@@ -163,12 +164,19 @@ def initial_state(dispatch: PlannedDispatch, place: WavePosition) -> tuple[Regis
             tuple(item_words(row, start, place, lane) for lane in lanes)
             if row.kind == "v"
             else row.words(start, place),
-            tuple((name, value) for name, _first, _width, value in mode_fields(start.fields))
-            if row.kind == "mode"
-            else (),
+            _parts(row, start, place),
         )
         for row in dispatch.rows
     )
+
+
+def _parts(row: InitialRow, start: Start, place: WavePosition) -> tuple[tuple[str, int], ...]:
+    """Return the named parts of a register: of MODE, and of the buffer resource of scratch memory."""
+    if row.kind == "mode":
+        return tuple((name, value) for name, _first, _width, value in mode_fields(start.fields))
+    if row.rule.enable == "ENABLE_SGPR_PRIVATE_SEGMENT_BUFFER" and row.is_set:
+        return buffer_parts(row.words(start, place), start.processor.major)
+    return ()
 
 
 def scratch_waves(wave_bytes: int, wave_count: int) -> int:

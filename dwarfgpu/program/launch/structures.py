@@ -13,10 +13,10 @@ from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from dwarfgpu.backends.protocol import Backend
-    from dwarfgpu.targets.amdgpu.queue import FieldValue, Structure
+    from dwarfgpu.targets.amdgpu.queue import FieldValue
     from dwarfgpu.targets.target import Target
 
-KINDS = ("queue", "signal", "packet", "kernel-code", "kernel-descriptor")
+KINDS = ("queue", "signal", "packet", "kernel-code", "kernel-descriptor", "buffer")
 DESCRIPTOR_CLAUSE = 'AMDGPU usage, "Kernel Descriptor"'
 CODE_CLAUSE = 'AMDGPU Compute ABI 0.40, "AMD Kernel Code Object amd_kernel_code_t"'
 
@@ -77,9 +77,10 @@ def read_object(backend: Backend, target: Target, kind: str, address: int) -> Ob
     if kind == "kernel-descriptor":
         return _descriptor(backend, target, address)
     from dwarfgpu.targets.amdgpu import queue
+    from dwarfgpu.targets.amdgpu.resources import buffer_resource
 
     tables = {"queue": queue.QUEUE, "signal": queue.SIGNAL, "packet": queue.DISPATCH_PACKET}
-    structure = tables[kind]
+    structure = buffer_resource(_major(target)) if kind == "buffer" else tables[kind]
     data = _read(backend, target, structure.name, address, structure.size)
     if kind == "packet":
         structure = queue.packet_structure(data)
@@ -90,20 +91,23 @@ def read_object(backend: Backend, target: Target, kind: str, address: int) -> Ob
         structure.size,
         structure.clause,
         tuple(_part(value) for value in values),
-        (*_misaligned(structure, address), *structure.violations(values)),
+        queue.broken_rules(structure, address, values),
     )
+
+
+def _major(target: Target) -> int:
+    """Return the major number of the processor of a target."""
+    from dwarfgpu.targets.amdgpu.processors import processor_named
+
+    processor = processor_named("-".join(target.name.split("-")[1:]).partition("-wave")[0])
+    assert processor is not None  # noqa: S101 (the target is one of AMD)
+    return processor.major
 
 
 def _read(backend: Backend, target: Target, name: str, address: int, size: int) -> bytes:
     if not 0 <= address <= (1 << 64) - size:
         raise UsageError(f"{name} at {address:#x} is not in the address space")
     return backend.read_memory(target.default_space, address, size, 0, None)
-
-
-def _misaligned(structure: Structure, address: int) -> tuple[str, ...]:
-    if address % structure.alignment == 0:
-        return ()
-    return (f"{structure.name} must be aligned to {structure.alignment} bytes",)
 
 
 def _part(decoded: FieldValue) -> ShownField:

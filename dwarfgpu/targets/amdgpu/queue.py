@@ -116,7 +116,49 @@ class Structure:
         )
 
 
-def _fields(clause: str, *rows: tuple[Any, ...]) -> tuple[StructureField, ...]:
+def forbidden(values: tuple[FieldValue, ...]) -> tuple[str, ...]:
+    """Return a message for reserved bits that are not 0, and for values that a closed list of meanings leaves out."""
+    found = []
+    for value in values:
+        field = value.field
+        if field.meanings and value.meaning is None and field.clause != ROCR_PACKETS:
+            found.append(f"{field.name} must not be {value.value}")
+        for bits, number, meaning in value.parts:
+            last = f"{bits.shift + bits.width - 1}:{bits.shift}"
+            if bits.name == "reserved" and number:
+                found.append(f"bits {last} of {field.name} must be 0, found {number:#x}")
+            elif bits.meanings and meaning is None:
+                found.append(f"{bits.name} must not be {number}")
+    return tuple(found)
+
+
+def broken_rules(structure: Structure, address: int, values: tuple[FieldValue, ...]) -> tuple[str, ...]:
+    """Return what the texts forbid of a structure at an address."""
+    found = [f"{structure.name} must be aligned to {structure.alignment} bytes"] * bool(address % structure.alignment)
+    found += [*structure.violations(values), *forbidden(values)]
+    named = {value.field.name: value.value for value in values}
+    if structure is QUEUE:
+        size, base = named["size"], named["base_address"]
+        if address >> 32 != address + structure.size - 1 >> 32:
+            found.append("the queue must not span a boundary of 4 GiB")
+        if not size or size & size - 1:
+            found.append(f"size must be a power of 2, found {size}")
+        if base % PACKET_SIZE:
+            found.append(f"base_address must be aligned to {PACKET_SIZE} bytes, found {base:#x}")
+    if structure is DISPATCH_PACKET:
+        dimensions = named["setup"] & 3
+        if not dimensions:
+            found.append("dimensions must be 1, 2 or 3, found 0")
+        for number, axis in enumerate("xyz"):
+            for name in (f"workgroup_size_{axis}", f"grid_size_{axis}"):
+                if not named[name]:
+                    found.append(f"{name} must not be 0")
+                elif dimensions and number >= dimensions and named[name] != 1:
+                    found.append(f"{name} must be 1 with dimensions {dimensions}, found {named[name]}")
+    return tuple(found)
+
+
+def fields_of(clause: str, *rows: tuple[Any, ...]) -> tuple[StructureField, ...]:
     """Return rows, given as offset, size, name, kind, meaning, bits and meanings, that one clause defines."""
     return tuple(StructureField(*row[:5], clause, *row[5:]) for row in rows)  # type: ignore[call-arg]
 
@@ -152,7 +194,7 @@ SETUP_BITS = (BitRange("dimensions", 0, 2), BitRange("reserved", 2, 14))
 
 DISPATCH_PACKET = Structure(
     "hsa_kernel_dispatch_packet_t", PACKET_SIZE, 64, PACKET_CLAUSE,
-    _fields(
+    fields_of(
         PACKET_CLAUSE,
         (0, 2, "header", "number", "what the packet is, and its fences", HEADER_BITS),
         (2, 2, "setup", "number", "dimensions of the grid", SETUP_BITS),
@@ -182,7 +224,7 @@ def _barrier(name: str, condition: str) -> Structure:
     clause = f'HSA Platform System Architecture Specification, "Barrier-{condition} packet"'
     return Structure(
         f"hsa_barrier_{name}_packet_t", PACKET_SIZE, 64, clause,
-        _fields(
+        fields_of(
             clause,
             _HEADER,
             (2, 2, "", "reserved", "must be 0"),
@@ -197,7 +239,7 @@ def _barrier(name: str, condition: str) -> Structure:
 AGENT_CLAUSE = 'HSA Platform System Architecture Specification, "Agent dispatch packet"'
 AGENT_PACKET = Structure(
     "hsa_agent_dispatch_packet_t", PACKET_SIZE, 64, AGENT_CLAUSE,
-    _fields(
+    fields_of(
         AGENT_CLAUSE,
         _HEADER,
         (2, 2, "type", "number", "the function that is asked for"),
@@ -215,7 +257,7 @@ VENDOR_FORMATS = ((1, "commands of the packet processor (PM4)"), (2, "barrier va
 _VENDOR = (2, 1, "amd_format", "number", "what kind of packet of AMD it is", (), VENDOR_FORMATS)
 BARRIER_VALUE_PACKET = Structure(
     "hsa_amd_barrier_value_packet_t", PACKET_SIZE, 64, ROCR_PACKETS,
-    _fields(
+    fields_of(
         ROCR_PACKETS,
         _HEADER,
         _VENDOR,
@@ -232,7 +274,7 @@ BARRIER_VALUE_PACKET = Structure(
 )  # fmt: skip
 VENDOR_PACKET = Structure(
     "packet of a vendor", PACKET_SIZE, 64, ROCR_PACKETS,
-    _fields(
+    fields_of(
         ROCR_PACKETS,
         _HEADER,
         _VENDOR,
@@ -242,7 +284,7 @@ VENDOR_PACKET = Structure(
 )  # fmt: skip
 OTHER_PACKET = Structure(
     "AQL packet", PACKET_SIZE, 64, PACKET_CLAUSE,
-    _fields(PACKET_CLAUSE, _HEADER, (2, 62, "contents", "words", "without a meaning in a packet of this type")),
+    fields_of(PACKET_CLAUSE, _HEADER, (2, 62, "contents", "words", "without a meaning in a packet of this type")),
 )  # fmt: skip
 """A packet that is invalid: a free place of the queue. Packets of a type that is not known are the same."""
 
@@ -282,7 +324,7 @@ READ_DISPATCH_ID_OFFSET = 128
 QUEUE = Structure(
     "amd_queue_t", 256, 64, QUEUE_CLAUSE,
     (
-        *_fields(
+        *fields_of(
             HSA_QUEUE,
             (0, 4, "type", "number", "who may write packets", (), QUEUE_TYPES),
             (4, 4, "features", "number", "packets that are understood", FEATURES),
@@ -292,7 +334,7 @@ QUEUE = Structure(
             (28, 4, "", "reserved", "must be 0"),
             (32, 8, "id", "number", "number of the queue in the process"),
         ),
-        *_fields(
+        *fields_of(
             QUEUE_CLAUSE,
             (40, 16, "", "reserved", "must be 0"),
             (56, 8, "write_dispatch_id", "number", "index of the next packet to be written"),
@@ -307,7 +349,7 @@ QUEUE = Structure(
             (128, 8, "read_dispatch_id", "number", "index of the next packet to be read"),
             (136, 4, "read_dispatch_id_field_base_byte_offset", "number", "offset of read_dispatch_id"),
         ),
-        *_fields(
+        *fields_of(
             ROCR_QUEUE,
             (140, 4, "compute_tmpring_size", "number", "scratch memory of a wave"),
             (144, 16, "scratch_resource_descriptor", "words", "V# of the scratch memory"),
@@ -334,7 +376,7 @@ USER, DOORBELL, LEGACY_DOORBELL = 1, -1, -2
 
 SIGNAL = Structure(
     "amd_signal_t", 64, 64, SIGNAL_CLAUSE,
-    _fields(
+    fields_of(
         SIGNAL_CLAUSE,
         (0, 8, "kind", "signed", "what the signal is", (), SIGNAL_KINDS),
         (8, 8, "value", "signed", "user: the value; doorbell: its address (hardware_doorbell_ptr)"),
