@@ -252,6 +252,10 @@ class WaveBackend(Backend):
         """Return the register of the target with a DWARF number."""
         return self.target.register(number)
 
+    def scratch_address(self, wave: int) -> int | None:
+        """Return the global address of the scratch memory of a wave, where the machine itself knows it."""
+        return None
+
     def wave_named(self, name: str) -> int | None:
         """Return the index of the wave with a name."""
         return self.ids.index(name) if name in self.ids else None

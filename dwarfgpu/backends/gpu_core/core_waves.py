@@ -146,6 +146,12 @@ class GpuCoreMachine(Machine):
         first_waves: array[int] = self.columns.first_waves
         return first_waves
 
+    def scratch_address(self, wave: int) -> int | None:
+        region = (
+            None if self.columns is None or not 0 <= wave < len(self.columns.scratch) else self.columns.scratch[wave]
+        )
+        return None if region is None else region[0]
+
     def stop_of(self, wave: int) -> WaveStop | None:
         columns = self.columns
         if columns is None or not 0 <= wave < len(columns.flags):

@@ -16,6 +16,7 @@ from dwarfgpu.program.stack.selectors import lane_in
 from dwarfgpu.strict_json import parse_integer
 from dwarfgpu.targets.amdgpu import address_spaces as ap
 from dwarfgpu.targets.amdgpu.address_spaces import DWORD, GenericView, LaneView, lane_to_wave, wave_to_lane
+from dwarfgpu.targets.amdgpu.initial_state import scratch_descriptor
 from dwarfgpu.targets.amdgpu.numbers import GENERIC, GLOBAL, LOCAL, PRIVATE_LANE, PRIVATE_LANE_0, PRIVATE_WAVE
 from dwarfgpu.targets.amdgpu.processors import processor_of
 from dwarfgpu.targets.target import Scope
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from dwarfgpu.backends.machine import Machine
     from dwarfgpu.targets.amdgpu.address_spaces import Apertures
     from dwarfgpu.targets.target import AddressSpace, Target
+
+
+SWIZZLE_FLAGS = 7 << 21
+"""INDEX_STRIDE and ADD_TID_ENABLE in the last dword of a buffer descriptor."""
 
 
 @frozen
@@ -98,29 +103,56 @@ def views_of(
 
 
 def _backing(target: Target, views: list[View], machine: Machine, wave: int | None) -> list[View]:
-    """Return the global address of a byte of private memory: in the scratch memory of its wave.
-
-    FLAT_SCRATCH holds the address of that memory where flat instructions are absolute, or the hardware sets it up
-    (AMDGPU usage, "Flat Scratch"); before GFX9 it is an offset from an address that is not known here.
-    """
+    """Return the global address of a byte of private memory: in the scratch memory of its wave."""
     private = next((view for view in views if view.space.number == PRIVATE_WAVE), None)
-    register = target.unnumbered_register("flat_scratch")
-    processor = processor_of(target.name)
-    if private is None or wave is None or register is None or processor is None:
+    found = None if private is None or wave is None else _scratch_base(target, machine, wave)
+    if private is None or found is None:
         return []
-    if not (processor.has("flat-absolute") or processor.has("flat-architected")):
-        return []
-    try:
-        base = int.from_bytes(machine.read_register(register, wave, None), "little")
-    except DwarfGpuError:
-        return []
+    base, how = found
     space: Any = target.space(GLOBAL)
     address = base + private.address
-    if not base or address >= 1 << space.address_bits:
+    if address >= 1 << space.address_bits:
         return []
-    formula = f"flat_scratch {base:#x} + {private.address:#x}: where the scratch memory of the wave is"
     length = min(private.length, DWORD - private.address % DWORD)
+    formula = f"{how} + {private.address:#x}: where the scratch memory of the wave is"
     return [View(space, address, length, None, formula, machine.memory.available(space, address, wave, None))]
+
+
+def _scratch_base(target: Target, machine: Machine, wave: int) -> tuple[int, str] | None:
+    """Return where the scratch memory of a wave is, and how that is known; None where it is not.
+
+    FLAT_SCRATCH holds the address where flat instructions are absolute, or the hardware sets it up (AMDGPU usage, "Flat
+    Scratch"). Else code reaches scratch memory through the buffer descriptor in s[0:3] ("Non-Kernel Functions"), which
+    is recognized by its stride and flags.
+    """
+    processor = processor_of(target.name)
+    own = machine.scratch_address(wave)
+    if own is not None:
+        return own, f"the queue and the slot of the wave give {own:#x}"
+    if processor is None:
+        return None
+    if processor.has("flat-absolute") or processor.has("flat-architected"):
+        base = _content(machine, "flat_scratch", wave)
+        if base:
+            return base, f"flat_scratch {base:#x}"
+    words = [_content(machine, f"s{index}", wave) for index in range(4)]
+    known = [word for word in words if word is not None]
+    if len(known) == 4 and not processor.has("flat-architected"):
+        base = known[0] | (known[1] & 0xFFFF) << 32
+        expected = scratch_descriptor(processor, base, known[2], target.lane_count)
+        if base and known[1] >> 31 and (known[3] ^ expected[3]) & SWIZZLE_FLAGS == 0:
+            return base, f"the base of the buffer descriptor s[0:3] after the prolog, {base:#x}"
+    return None
+
+
+def _content(machine: Machine, name: str, wave: int) -> int | None:
+    """Return the content of a register, or None if it is not known."""
+    target = machine.target
+    register = target.register_named(name) or target.unnumbered_register(name)
+    try:
+        return None if register is None else int.from_bytes(machine.read_register(register, wave, None), "little")
+    except DwarfGpuError:
+        return None
 
 
 class _AliasFinder:

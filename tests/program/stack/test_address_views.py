@@ -9,6 +9,7 @@ from hypothesis import given
 from dwarfgpu.backends.machine import Machine
 from dwarfgpu.errors import MissingContext, UsageError
 from dwarfgpu.program.stack.address_aliases import parse_address, views_of
+from dwarfgpu.program.stack.stopped import open_gpu_stopped
 from dwarfgpu.targets.amdgpu.address_spaces import Apertures, with_apertures
 from dwarfgpu.targets.resolve import resolve
 
@@ -116,3 +117,51 @@ def test_a_machine_says_what_is_there():
     found = views_of(WAVE64, WAVE64.space_named("private_lane"), 2, 5, machine, 0)
     assert found.wave == "0"
     assert [view.available for view in found.views] == [6, 6, 512 - 22, 6]
+
+
+# --- Global memory ------------------------------------------------------------------------------------------------
+
+BASE = 0x7F00_0001_0000
+
+
+@pytest.mark.parametrize(
+    "name, registers, how",
+    [
+        ("gfx90a", {"flat_scratch": BASE}, "flat_scratch 0x7f0000010000 + "),
+        ("gfx1100", {"flat_scratch": BASE}, "flat_scratch 0x7f0000010000 + "),
+        ("gfx803", "descriptor", "the base of the buffer descriptor s[0:3]"),
+        ("gfx900", "descriptor", "the base of the buffer descriptor s[0:3]"),
+        ("gfx1030", "descriptor", "the base of the buffer descriptor s[0:3]"),
+        ("gfx900", {"s0": 0x10000, "s1": 0x7F00, "s2": 0x1000, "s3": 0}, None),  # another resource
+        ("gfx900", {}, None),
+    ],
+)
+def test_private_memory_has_a_global_address_where_its_base_is_known(name, registers, how):
+    target = resolve(name)
+    machine = Machine(target)
+    machine.add_waves(1)
+    if registers == "descriptor":  # AMDGPU usage: dword elements, swizzled with the wave size, ADD_TID_ENABLE
+        stride = (3 if target.lane_count == 64 else 2) << 21
+        registers = {"s0": 0x10000, "s1": 0x7F00 | 1 << 31, "s2": 0x1000, "s3": stride | 1 << 23 | 0x24000}
+    for register, value in registers.items():
+        machine.set_register(register, value)
+    space, address = parse_address("private_lane#0x30", target)
+    found = [view for view in views_of(target, space, address, 5, machine, 0).views if view.space.name == "global"]
+    at = BASE + 0x30 // 4 * target.lane_count * 4 + 5 * 4
+    assert [(view.address, view.length, view.formula.startswith(how)) for view in found] == (
+        [(at, 4, True)] if how else []
+    )
+
+
+def test_waves_of_a_core_file_have_it_from_their_slot(tmp_path):
+    from tests.builders.gpu_cores import filled, written
+
+    machine = filled("gfx900", waves=4)
+    opened = open_gpu_stopped(written(tmp_path, machine))
+    core = opened.machine
+    space, address = parse_address("private_lane#0x8", core.target)
+    for wave in range(core.wave_count):
+        views = views_of(core.target, space, address, 3, core, wave).views
+        (found,) = [view for view in views if view.space.name == "global"]
+        private = core.read_memory(space, address, 4, wave, 3)
+        assert core.read_memory(found.space, found.address, 4, wave, None) == private
