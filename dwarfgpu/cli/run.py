@@ -43,6 +43,10 @@ class _ArgumentParser(argparse.ArgumentParser):
         hint = f"did you mean {near}?" if near else f"`{self.prog} --help` shows the options"
         raise UsageError(message, hint=hint)
 
+    def print_help(self, file: Any = None) -> None:  # that of argparse ignores what cannot be written
+        (file or sys.stdout).write(self.format_help())
+        (file or sys.stdout).flush()
+
     def format_help(self) -> str:
         return "\n".join(part for line in super().format_help().split("\n") for part in folded(line, _help_width()))
 
@@ -523,6 +527,9 @@ def _group(name: str) -> str:
 
 
 def _unknown(name: str) -> UsageError:
+    if os.path.exists(name.partition("@")[0]):  # noqa: PTH110 (`pathlib` costs start-up time)
+        hint = f"`dwarfgpu debug {name}` opens it in the debugger, `dwarfgpu info {name}` says what it is"
+        return UsageError(f"{name} is a file, and the first word must be a command", hint=hint)
     names = (*AT_SHELL, *debug.SUMMARIES)
     near = nearest(name, names)
     hint = f"did you mean {near}?" if near else f"the commands are {', '.join(names)}"

@@ -279,6 +279,7 @@ COMMANDS = (
                                    "dwarfgpu lanes k.co --state stopped.dgs --wave 3 --active --jsonl",
                                    "dwarfgpu lanes k.co --state stopped.json --svg >lanes.svg"))),
     question("info work-groups", "the work-groups, with their waves", "waves.info_work_groups", group=FOCUS,
+             options=(option("-each", "a row for each work-group, equal or not"),),
              shell=shell(LOOK, "work-groups", FILE, STATE, SYSROOT, FORCE)),
     question("map", "a map of the wave: which lanes are where, or what an expression is in each",
             "waves.lane_map", group=FOCUS, operands="[EXPR]", completes="expression", gdb="map",

@@ -234,7 +234,9 @@ def _place_of(selection: Selection, thread: Wave) -> str:
 
 
 def info_work_groups(selection: Selection, arguments: Arguments) -> Document:
-    """Work-groups that are alike and follow each other are one row. `*` is before the one of the selected wave."""
+    """Work-groups that are alike and follow each other are one row of the text; -each gives each a row of its own, as
+    JSON does. `*` is before the one of the selected wave.
+    """
     from dwarfgpu.program.stack.wave_groups import work_group_runs, work_groups
     from dwarfgpu.render.wave_tables import work_groups_table
 
@@ -255,7 +257,10 @@ def info_work_groups(selection: Selection, arguments: Arguments) -> Document:
     )
 
     def table(output: Output) -> Iterator[str]:
-        runs = work_group_runs(stopped, current)
+        if arguments.has("each"):
+            runs = ((group, group, 1) for group in work_groups(stopped))
+        else:
+            runs = work_group_runs(stopped, current)
         return work_groups_table(stopped, runs, current, output.width, output.style)
 
     return Document({"work_groups": rows}, table, rows="work_groups")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
+import sys
 
 import pytest
 
@@ -11,7 +13,7 @@ from dwarfgpu.cli.run import summaries
 from dwarfgpu.questions.registry import SHELL_GROUPS
 from dwarfgpu.render.layout import folded
 from dwarfgpu.render.written_text import styled, without_styles
-from tests.builders.commands import run, run_at_terminal
+from tests.builders.commands import ROOT, run, run_at_terminal
 from tests.cli.test_faces import CORE, EQUAL, FILE, STATE
 from tests.docs.test_examples import examples
 
@@ -174,3 +176,59 @@ def test_styles_stay_where_a_line_is_cut() -> None:
     first, second = folded(styled("31", "one two three"), 9)
     assert [without_styles(first), without_styles(second)] == ["one two", "    three"]
     assert f"{first} {second.lstrip()}" == styled("31", "one two three")
+
+
+# --- Colours, closed pipes and a word that is a file ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ANSWERS)
+def test_colours_are_shown_where_they_are_wanted(command: str) -> None:
+    words = [*shlex.split(command)]
+    if not words or words[0] == "nosuch":
+        return
+    bare = run(*words)
+    for env, option, is_coloured in (
+        ({}, ("--color", "always"), True),
+        ({"FORCE_COLOR": "1"}, (), True),
+        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, (), False),
+        ({"FORCE_COLOR": "1"}, ("--color", "never"), False),
+    ):
+        done = run(*words, *option, env=env)
+        assert (plain(done.stdout), plain(done.stderr)) == (bare.stdout, bare.stderr)
+        assert is_coloured or "\x1b" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    "words", ["verify --help", "--help", "ops", "completion bash", f"dump {KERNELS}", "verify --rules"]
+)
+def test_a_pipe_that_is_closed_ends_a_command_quietly(words: str) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dwarfgpu", *words.split()], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    assert (process.stderr.read(), process.wait()) == (b"", 0)
+
+
+@pytest.mark.parametrize("words", ["verify --help", "--help", "ops", "completion bash"])
+def test_a_disk_that_is_full_is_an_error(words: str) -> None:
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        done = subprocess.run(
+            [sys.executable, "-m", "dwarfgpu", *words.split()],
+            cwd=ROOT,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    message = b"dwarfgpu: error: output cannot be written: No space left on device\n"
+    assert (done.returncode, done.stderr) == (2, message)
+
+
+def test_a_file_without_a_command_names_commands_for_it() -> None:
+    done = run(KERNELS)
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"dwarfgpu: error: {KERNELS} is a file, and the first word must be a command\n"
+        f"hint: `dwarfgpu debug {KERNELS}` opens it in the debugger, `dwarfgpu info {KERNELS}` says what it is\n"
+    )
