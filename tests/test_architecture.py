@@ -1,4 +1,4 @@
-"""The layers of dwarfgpu, checked: who may import whom, who may print, how long a module may be.
+"""The layers of dwarfgpu, checked: who may import whom, who may print, what documents something.
 
 docs/architecture.md draws the picture; the tables below are what holds.
 """
@@ -9,6 +9,7 @@ import ast
 import subprocess
 import sys
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -157,7 +158,6 @@ NOT_FOR_ONE_VARIABLE = {
 IMPORTERS = {"import_module", "__import__"}
 MAY_PRINT = {"cli", "repl"}
 NO_INPUT_OUTPUT = {"render"}
-LONGEST_MODULE = 900
 
 
 # --- Reading the source -------------------------------------------------------------------------------------------
@@ -405,10 +405,40 @@ def test_only_the_faces_print():
     assert not breaches, report(breaches)
 
 
-def test_modules_are_short():
-    lengths = [(module.path, len(module.source.splitlines())) for module in MODULES]
-    breaches = [f"{path}: {n} lines: split it" for path, n in lengths if n > LONGEST_MODULE]
+def orphans(source: str) -> list[int]:
+    """Return the lines of strings that document nothing: behind a statement that gives nothing a name."""
+    lines = []
+    for node in ast.walk(ast.parse(source)):
+        has_docstring = isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
+        for field in ("body", "orelse", "finalbody"):
+            statements = getattr(node, field, None)
+            for before, statement in pairwise([None, *statements] if isinstance(statements, list) else ()):
+                if isinstance(statement, ast.Expr) and isinstance(getattr(statement.value, "value", None), str):
+                    is_docstring = before is None and has_docstring and field == "body"
+                    if not is_docstring and not isinstance(before, (ast.Assign, ast.AnnAssign)):
+                        lines.append(statement.lineno)
+    return lines
+
+
+def test_every_string_documents_something():
+    breaches = [
+        f"{module.path}:{line}: this string documents nothing" for module in MODULES for line in orphans(module.source)
+    ]
     assert not breaches, report(breaches)
+
+
+@pytest.mark.parametrize(
+    "source, lines",
+    [
+        ('"""Of a module."""\n\nX = 1\n"""Of X."""\ny: int\n"""Of y."""\n', []),
+        ('def f():\n    """Of f."""\n    self.x = 1\n    """Of x."""\n', []),
+        ('X = 1\n"""Of X."""\n"""Of nothing."""\n', [3]),
+        ('X |= {1}\n"""Of nothing."""\n', [2]),
+        ('import os\n"""Of nothing."""\nif X:\n    """Of nothing."""\n', [2, 4]),
+    ],
+)
+def test_strings_that_document_nothing_are_found(source, lines):
+    assert orphans(source) == lines
 
 
 def test_no_two_classes_have_the_same_name():

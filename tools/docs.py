@@ -17,15 +17,15 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-import clauses
-import isa_meanings
-from manual import manual
-from sessions import refreshed, sessions_of
-from shell_words import words_of
-from ways import rewalked, ways_of
-
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(ROOT))  # before anything imports dwarfgpu, which another checkout may have installed
+
+import clauses  # noqa: E402
+import isa_meanings  # noqa: E402
+from manual import manual  # noqa: E402
+from sessions import refreshed, sessions_of  # noqa: E402
+from shell_words import words_of  # noqa: E402
+from ways import rewalked, ways_of  # noqa: E402
 
 from dwarfgpu import __version__  # noqa: E402
 from dwarfgpu.backends.core import CoreMachine  # noqa: E402

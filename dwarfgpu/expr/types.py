@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.arithmetic import Arithmetic
 
 ENCODINGS: dict[str, int | None] = {
-    name.removeprefix("DW_ATE_"): number for number, name in names("DW_ATE").items() if number < DW_ATE_lo_user
+    **{name.removeprefix("DW_ATE_"): number for number, name in names("DW_ATE").items() if number < DW_ATE_lo_user},
+    "lo_user": DW_ATE_lo_user,
+    "bfloat16": None,
 }
-ENCODINGS |= {"lo_user": DW_ATE_lo_user, "bfloat16": None}
 """DW_ATE names and numbers. ``bfloat16`` is a DW_ATE_float that its name tells apart."""
 
 INTEGRAL = frozenset(("signed", "signed_char", "unsigned", "unsigned_char", "boolean"))

@@ -26,8 +26,9 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
     those that execute the source. Variables: they must be readable where statements begin, and what is in registers
     must change only where a statement names the variable.
 
-    With -against, another build of the same source runs, too: a code object of any processor, or a program of the host
-    in GDB. At each statement every variable of every lane is compared with what it is there: it is right, wrong, or
+    With -against, another build of the same source runs, too: a code object of any processor, or a shared object of the
+    host, which is loaded into a process of this computer and runs there in GDB with your rights: name only files that
+    you trust. At each statement every variable of every lane is compared with what it is there: it is right, wrong, or
     missing while the source needs it.
 
     KERNEL, ARG and the sizes are those of `run`. A finding names the function, the instructions from the first to the

@@ -411,6 +411,7 @@ COMMANDS = (
                       option("-depth N", "entries on the stack at the start (0)", read=int),
                       option("-want KIND", "the kind the result must have", choices=("value", "location")),
                       option("-ignore LIST", "rules, parts of files (entry, frame, ...), or idioms", is_many=True),
+                      option("-verbose", "also show each idiom of the producer; at the shell also -v"),
                       *FINDINGS,
                       option("-jobs N", "processes that share several files (one for each processor)", read=int),
                       option("-explain RULE", "say what a rule of files asks for, and what to do"),
@@ -423,7 +424,8 @@ COMMANDS = (
                                    "dwarfgpu verify --cfi --hex 9c"))),
     question("maint judge", "run a kernel, and compare its debugging information with what happens", "judging.judge",
              group=DEBUG, operands="KERNEL [ARG...]", completes="launch without sizes",
-             options=(*SIZES, option("-against OTHER", "compare variables with those of another build of the source"),
+             options=(*SIZES, option("-against OTHER", "compare variables with those of another build of the source; "
+                                                       "one of the host is executed here"),
                       *FINDINGS,
                       option("-html", "write a page: the findings, and one lane over time with its variables"),
                       LIMIT, SEED, AT_ONCE, *MORE_MEMORY),

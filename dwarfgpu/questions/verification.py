@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dwarfgpu.verification.reports import FileReport
 
 
-OF_FILES = ("ignore", "baseline", "all", "sarif", "jobs")
+OF_FILES = ("ignore", "baseline", "all", "verbose", "sarif", "jobs")
 """The options of a check of files."""
 OF_EXPRESSIONS = ("cfi", "depth", "want", "rules", *(option.name for option in ENCODING if option.name != "dialect"))
 """The options of a check of an expression by itself."""
@@ -37,7 +37,8 @@ OF_EXPRESSIONS = ("cfi", "depth", "want", "rules", *(option.name for option in E
 def verify(selection: Selection, arguments: Arguments) -> Document:
     """Without a state: every rule that can be decided without running anything, for all parts of the files: entries,
     expressions along every path, lists, call frame information, line tables, indexes, kernels. It is about what is
-    written, without repairs; what producers are known to write is named as an idiom. With a state: every variable of
+    written, without repairs; what producers are known to write is an idiom, and these are counted in one line unless
+    -verbose is given. With a state: every variable of
     every frame of every wave is evaluated, and what fails is reported with its reason. At a prompt: the variable NAME,
     or all that the frame sees.
 
@@ -114,7 +115,13 @@ def _verify_files(selection: Selection, arguments: Arguments) -> Document:
             document.status = max(document.status, _status(reports[-1]))
             if reports[-1].error is not None:
                 document.problems.append(reports[-1].error)
-            yield from text_of.report_text(reports[-1], output.style, output.width, shows_all=arguments.has("all"))
+            yield from text_of.report_text(
+                reports[-1],
+                output.style,
+                output.width,
+                shows_all=arguments.has("all"),
+                shows_idioms=arguments.has("verbose"),
+            )
         yield from text_of.summary_text(reports, output.width)
 
     def files() -> Iterator[dict[str, Any]]:

@@ -68,18 +68,34 @@ def rule_json(rule: CheckRule) -> dict[str, Any]:
 
 
 def report_text(
-    report: FileReport, style: Style = plain_style, width: int = 80, *, shows_all: bool = False
+    report: FileReport,
+    style: Style = plain_style,
+    width: int = 80,
+    *,
+    shows_all: bool = False,
+    shows_idioms: bool = False,
 ) -> Iterator[str]:
-    """Yield the findings of a file, few of each rule unless all are asked for."""
+    """Yield the findings of a file, few of each rule unless all are asked for.
+
+    Idioms of the producer are one line with their number, unless they are asked for.
+    """
     of_rule: Counter[str] = Counter()
+    idioms: Counter[str] = Counter()
     more: Counter[str] = Counter(report.left_out or {})
     for finding in report.findings:
         name = finding.rule.name
+        if finding.idiom is not None and not shows_idioms:
+            idioms[name] += 1
+            continue
         of_rule[name] += 1
         if of_rule[name] > MAX_SHOWN and not shows_all:
             more[name] += 1
         else:
             yield from _finding_text(finding, style, width)
+    if idioms:
+        rules = ", ".join(f"{count} {name}" for name, count in idioms.items())
+        what = f"{counted(idioms.total(), 'idiom')} of the producer"
+        yield from fitted(f"{shown(report.name)}: {what}: {rules} (-v shows them)", width, 4)
     for name, count in more.items():
         hint = "" if shows_all else " (--all shows them)"
         yield from fitted(f"{shown(report.name)}: and {count} more of {name}{hint}", width, 4)

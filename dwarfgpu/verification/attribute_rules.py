@@ -77,7 +77,7 @@ OWNERS: dict[str, tuple[frozenset[int], str]] = {
     **dict.fromkeys(("DW_AT_LLVM_lanes", "DW_AT_LLVM_lane_pc", "DW_AT_LLVM_active_lane", "DW_AT_LLVM_iterations"),
                     (_CODE, "A.3.3.5")),
     "DW_AT_LLVM_vector_size": (frozenset((dw.DW_TAG_base_type,)), "A.5.1"),
-    "DW_AT_LLVM_address_space": (POINTERS, "A.5.3"),
+    "DW_AT_LLVM_address_space": (POINTERS | {dw.DW_TAG_base_type}, "A.5.3"),
     "DW_AT_LLVM_memory_space": (POINTERS | _OBJECTS, "A.2.14"),
     "DW_AT_LLVM_augmentation": (UNITS, "A.3.1.1"),
     "DW_AT_frame_base": (frozenset((dw.DW_TAG_subprogram, dw.DW_TAG_entry_point)), "A.3.3.5 (2)"),

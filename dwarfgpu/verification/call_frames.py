@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.cfi.instructions import FrameInstruction
     from dwarfgpu.cfi.rules import ExpressionBytes, Rule
+    from dwarfgpu.encoding.operands import Format
     from dwarfgpu.objfile.elf.image import Image
     from dwarfgpu.objfile.frames.fde_index import FrameHeader
     from dwarfgpu.objfile.frames.frame_section import FrameSection
@@ -85,6 +86,8 @@ RULES: dict[str, CheckRule] = rules(
     ("register-size", ERROR, "A.6.4.1", "A register is stored in one of the same size.",
      "take a register of that size"),
     ("register-cycle", ERROR, "A.6.4.1", "Registers that are stored in each other make no circle.", "break the circle"),
+    ("entry-cycle", ERROR, "A.6.4.2", "Entry registers that expressions read make no circle.",
+     "take another register, or save the value elsewhere"),
     ("no-cfa", ERROR, "A.6.4.1", "A rule that needs the CFA is in a row that defines it.",
      "define the CFA with DW_CFA_def_cfa or another instruction of A.6.4.2.2"),
     ("val-offset-size", ERROR, "A.6.4.1", "A register whose value is an address has the size of one.",
@@ -161,6 +164,7 @@ class FrameChecks:
         self.code = code_spans(image)
         self.kernels = {kernel.entry for kernel in file.kernels.kernels} if file.is_amdgpu else set()
         self.empty: list[Fde] = []
+        self._entries_read: dict[bytes, frozenset[int | None]] = {}
         self._broken_cies: dict[tuple[str, int], bool] = {}
         self._known: dict[tuple[int, bytes, int, bool], bool] = {}
         """Whether the rows are empty, by CIE, instructions and size: of FDEs in which nothing is wrong."""
@@ -373,6 +377,8 @@ class FrameChecks:
 
     def _rows(self, fde: Fde) -> Iterator[Problem]:
         """Yield the problems of rows, of each rule the first in an entry; an error ends them."""
+        if fde.format is None:
+            return
         is_kernel = fde.low in self.kernels
         seen: set[str] = set()
         before: FrameRow | None = None
@@ -386,14 +392,14 @@ class FrameChecks:
             endless = [("kernel-end", "no rule is for the return address")] * (
                 is_kernel and row.cfa is not None and fde.cie.return_address not in row.registers
             )
-            for name, message in [*endless, *self._rules(row)]:
+            for name, message in [*endless, *self._rules(row, fde.format.form)]:
                 if name not in seen:
                     seen.add(name)
                     yield Problem(RULES[name], f"at {row.start:#x} {message}", fde.section, fde.offset)
         if before is not None and is_empty:
             self.empty.append(fde)
 
-    def _rules(self, row: FrameRow) -> Iterator[tuple[str, str]]:
+    def _rules(self, row: FrameRow, form: Format) -> Iterator[tuple[str, str]]:
         """Yield what is wrong with the rules of a row: the name of a rule of files, and a message."""
         has_registers = False
         for number, rule in row.registers.items():
@@ -414,6 +420,41 @@ class FrameChecks:
         if has_registers:
             for number in _circle(row.registers):
                 yield "register-cycle", f"the rule of {self.frames.register_name(number)} leads back to itself"
+        yield from self._entry_circle(row, form)
+
+    def _entry_circle(self, row: FrameRow, form: Format) -> Iterator[tuple[str, str]]:
+        """Yield the circle that entry registers of expressions make, if there is one; the CFA is None in it."""
+        blocks: dict[int | None, ExpressionBytes] = {
+            number: rule.block
+            for number, rule in row.registers.items()
+            if isinstance(rule, (cfi_rules.ExpressionRule, cfi_rules.ValExpression))
+        }
+        if isinstance(row.cfa, cfi_rules.CfaExpression):
+            blocks[None] = row.cfa.block
+        needed = {node: self._entry_registers(block.data, form) for node, block in blocks.items()}
+        if not any(needed.values()):
+            return
+        for number, rule in row.registers.items():
+            if isinstance(rule, _NEED_CFA) and None in needed:
+                needed[number] = needed.get(number, frozenset()) | {None}
+        while True:  # what needs nothing that is left is in no circle
+            free = [node for node, others in needed.items() if others.isdisjoint(needed)]
+            if not free:
+                break
+            for node in free:
+                del needed[node]
+        if needed:
+            names = ["the CFA" if node is None else self.frames.register_name(node) for node in needed]
+            yield "entry-cycle", f"the entry registers of {', '.join(sorted(names)[:4])} depend on each other"
+
+    def _entry_registers(self, data: bytes, form: Format) -> frozenset[int | None]:
+        """Return the registers that DW_OP_LLVM_call_frame_entry_reg of an expression reads."""
+        known = self._entries_read.get(data)
+        if known is None:
+            instructions = self.expressions.decoded(data, form).instructions
+            found = [each.operands[0] for each in instructions if each.name == "DW_OP_LLVM_call_frame_entry_reg"]
+            known = self._entries_read[data] = frozenset(number for number in found if isinstance(number, int))
+        return known
 
 
 def _circle(registers: dict[int, Rule]) -> list[int]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.errors import DwarfGpuError, Unsupported
+from dwarfgpu.errors import DwarfGpuError, Unsupported, UsageError
 from dwarfgpu.objfile.containers.place import parse_target
 from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA, ET_CORE, ET_EXEC, PF_X, PT_LOAD
-from dwarfgpu.objfile.elf.notes import NT_AMD_HSA_METADATA, NT_AMDGPU_METADATA
+from dwarfgpu.objfile.elf.notes import NT_AMD_HSA_METADATA, NT_AMDGPU_METADATA, hsa_notes
 from dwarfgpu.objfile.kernels.descriptor_fields import GFX10, GFX11, GFX125
-from dwarfgpu.objfile.kernels.kernel import DESCRIPTOR_SIZE, symbol_place
+from dwarfgpu.objfile.kernels.kernel import CODE_SIZE, DESCRIPTOR_SIZE, symbol_place
 from dwarfgpu.verification.findings import ERROR, WARNING, CheckRule, Problem, rules
 
 if TYPE_CHECKING:
@@ -75,6 +75,10 @@ RULES: dict[str, CheckRule] = rules(
      "align it with .p2align 8"),
     ("entry-outside", ERROR, _DESCRIPTOR, "The entry of a kernel is executable code.",
      "correct KERNEL_CODE_ENTRY_BYTE_OFFSET"),
+    ("entry-descriptor", ERROR, _DESCRIPTOR, "The entry of a kernel is behind its descriptor, or before it.",
+     "write the offset of the first instruction"),
+    ("workitem-id", ERROR, _DESCRIPTOR, "ENABLE_VGPR_WORKITEM_ID is 0, 1 or 2; 3 is undefined.",
+     "write 0 for x, 1 for x and y, 2 for all three"),
     ("entry-symbol", ERROR, _SYMBOLS, "A kernel has a symbol of type STT_FUNC at its entry.",
      "emit the symbol of the code, or correct KERNEL_CODE_ENTRY_BYTE_OFFSET"),
     ("reserved", ERROR, _DESCRIPTOR, "Reserved bits are 0.", "leave them 0: a later processor gives them a meaning"),
@@ -105,6 +109,7 @@ RULES: dict[str, CheckRule] = rules(
      "write the processor that the code is for"),
     ("code-registers", ERROR, _CODE, "Registers are named only if they are reserved, or for the debugger if it is on.",
      "leave the fields 0"),
+    ("code-pointers", ERROR, _CODE, "IS_PTR64 is 1 where addresses have 64 bits.", "write is_ptr64 = 1"),
     ("code-alignment", ERROR, _CODE, "The kernarg segment is aligned to 16 bytes or more.", "write 4 or more"),
 )  # fmt: skip
 
@@ -315,7 +320,9 @@ class KernelChecks:
         if kernel.symbol is None:
             return
         metadata = self.file.kernels.metadata
-        if kernel.metadata is None and (metadata is None or metadata.documents):
+        version = hsa_notes(self.file.image).code_object_version
+        has_none = kernel.code is not None and version is not None and version[0] < 2  # code object V1
+        if kernel.metadata is None and not has_none and (metadata is None or metadata.documents):
             section, offset = symbol_place(self.file.image, kernel.symbol)
             message = f"the kernel {kernel.name} has no metadata"
             yield Problem(RULES["undescribed"], message, section, offset)
@@ -324,6 +331,8 @@ class KernelChecks:
         for violation in described.broken_rules:
             yield self._violation(kernel, violation)
         yield from self._entry(kernel)
+        if described.field("ENABLE_VGPR_WORKITEM_ID") == len("xyz"):
+            yield self._of(kernel, "workitem-id", "ENABLE_VGPR_WORKITEM_ID is 3, which is undefined", 52)
         yield from self._wave_size(kernel, described)
         yield from self._sizes(kernel)
         if kernel.descriptor is not None:
@@ -355,7 +364,12 @@ class KernelChecks:
 
     def _entry(self, kernel: Kernel) -> Iterator[Problem]:
         image, entry = self.file.image, kernel.entry
-        assert entry is not None  # noqa: S101 (for mypy)
+        assert entry is not None and kernel.symbol is not None  # noqa: S101, PT018 (for mypy)
+        size = DESCRIPTOR_SIZE if kernel.descriptor is not None else CODE_SIZE
+        if 0 <= entry - kernel.symbol.value < size:
+            what = "descriptor" if kernel.descriptor is not None else "amd_kernel_code_t"
+            yield self._of(kernel, "entry-descriptor", f"the entry {entry:#x} is in the {what}", 16)
+            return
         if image.is_linked and not any(
             part.address <= entry < part.address + part.size for part in image.code_sections
         ):
@@ -474,11 +488,18 @@ class KernelChecks:
                 yield self._of(kernel, rule, f"{field} is {written}, the metadata says {str(told).lower()}", offset)
 
     def _machine(self, kernel: Kernel, code: KernelCode) -> Iterator[Problem]:
+        if code.field("IS_PTR64") == 0 and self.file.image.address_size == 8:
+            yield self._of(kernel, "code-pointers", "IS_PTR64 is 0, and addresses have 64 bits", 56)
         from dwarfgpu.program.code.code_object import find_target, target_id
+        from dwarfgpu.targets.resolve import resolve_note
 
         known = find_target(self.file.image)
         processor = target_id(known.target).partition(":")[0]
-        if known.is_known and code.amd_machine_kind == 1 and code.processor != processor:
+        try:
+            named = target_id(resolve_note(f"amdgcn-amd-amdhsa--{code.processor}")).partition(":")[0]
+        except UsageError:
+            named = code.processor
+        if known.is_known and code.amd_machine_kind == 1 and named != processor:
             yield self._of(kernel, "code-machine", f"the code is for {code.processor}, the file for {processor}", 10)
 
 

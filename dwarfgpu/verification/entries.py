@@ -105,7 +105,6 @@ RULES: dict[str, CheckRule] = rules(
 
 ANY_FILE = 1 << 64
 """A number that no file has."""
-"""The section holds instructions (gABI, "Section Attribute Flags")."""
 _COMPLETES = frozenset((dw.DW_AT_specification, dw.DW_AT_abstract_origin))
 _RANGED = SCOPES | {dw.DW_TAG_compile_unit, dw.DW_TAG_skeleton_unit}
 _STRUCTURES = frozenset((dw.DW_TAG_structure_type, dw.DW_TAG_class_type, dw.DW_TAG_union_type))
@@ -115,7 +114,6 @@ _MODIFIERS = frozenset((
     *(dw.DW_TAG_typedef, dw.DW_TAG_const_type, dw.DW_TAG_volatile_type, dw.DW_TAG_restrict_type, dw.DW_TAG_atomic_type),
     *(dw.DW_TAG_packed_type, dw.DW_TAG_immutable_type, dw.DW_TAG_shared_type),
 ))  # fmt: skip
-"""The forms of sizes that are never negative."""
 _VENDOR = {"DW_TAG": 0x4080, "DW_LANG": 0x8000, "DW_ATE": 0x80, "DW_CC": 0x40, "DW_MSPACE_LLVM": 0x8000}
 """From where on numbers are of vendors."""
 
@@ -552,6 +550,12 @@ class _UnitChecks:
 
     def _space(self, attribute: Attribute) -> Iterator[Problem]:
         target = self.checks.target
+        die = attribute.die
+        encoding = die.number(dw.DW_AT_encoding) if die.tag == dw.DW_TAG_base_type else None
+        if encoding is not None and encoding.unsigned() != dw.DW_ATE_address:
+            message = f"{attribute.name} of a base type that is no DW_ATE_address"
+            yield self._problem(RULES["attribute-owner"], message, die, clause="A.5.1 (2)")
+            return
         if target is None or target.execution_mask is None:
             return
         number = attribute.unsigned()

@@ -46,7 +46,7 @@ def test_findings_say_what_where_and_by_which_rule(bad):
 @pytest.mark.parametrize(
     "words",
     [
-        ("verify", "fixtures/amdgpu/cl-kernels.gfx1100.w32.O0.v5.co"),  # warnings
+        ("verify", "fixtures/amdgpu/cl-kernels.gfx1100.w32.O0.v5.co", "-v"),  # warnings
         ("verify", "fixtures/host/split.gcc.v5.dwo"),  # an error
         ("verify", "--ops", "DW_OP_lit1; DW_OP_lit3; DW_OP_xderef; DW_OP_plus", "--target", "gfx90a"),
         (
@@ -68,6 +68,19 @@ def test_colour_changes_no_text_of_findings(words):
     plain, coloured = run(*words), run(*words, "--color", "always")
     assert (coloured.returncode, coloured.stderr) == (1, "")
     assert coloured.stdout != plain.stdout == re.sub("\x1b\\[[0-9;]*m", "", coloured.stdout)
+
+
+def test_idioms_are_one_line_unless_all_are_asked_for():
+    words = ("verify", "fixtures/amdgpu/cl-kernels.gfx1100.w32.O0.v5.co")
+    short, whole, data = run(*words), run(*words, "-v"), json.loads(run(*words, "--json").stdout)
+    assert short.returncode == whole.returncode == 1
+    text = " ".join(short.stdout.split())
+    assert "135 idioms of the producer: 67 expression-wrong-kind, 67 expression-deprecated, 1 frame-empty" in text
+    assert "(-v shows them)" in text
+    assert len(short.stdout.splitlines()) == 4
+    assert whole.stdout.count("an idiom of the producer, which dwarfgpu reads as meant") == 21
+    assert len(data["findings"]) == 135
+    assert short.stdout.splitlines()[-1] == whole.stdout.splitlines()[-1]
 
 
 def test_rules_and_parts_are_ignored(bad):
@@ -205,7 +218,11 @@ def test_everything_that_is_printed_fits_80_columns(tmp_path):
     broken = tmp_path / "x"
     broken.write_bytes(b"x")
     done = run(
-        "verify", "fixtures/amdgpu/cl-kernels.gfx1030.w32.O2.v5.co", "fixtures/amdgpu/code-object-v5.gfx906.co", broken
+        "verify",
+        "fixtures/amdgpu/cl-kernels.gfx1030.w32.O2.v5.co",
+        "fixtures/amdgpu/code-object-v5.gfx906.co",
+        broken,
+        "-v",
     )
     words = " ".join(done.stdout.split())
     assert "more of expression-deprecated" in words

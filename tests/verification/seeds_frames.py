@@ -12,6 +12,8 @@ from tests.builders.seeds import FIXTURES, Seed
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+ENTRY_OF = "DW_OP_LLVM_call_frame_entry_reg {}"
+CFA_OF = "DW_OP_LLVM_call_frame_entry_reg s33; DW_OP_deref_size 4; DW_OP_lit5; DW_OP_LLVM_form_aspace_address"
 CFA = "LLVM_def_aspace_cfa 64 0 5"
 """The CFA at the address in s32, in private memory."""
 
@@ -148,6 +150,13 @@ SEEDS = (
     instructions("register-cycle", "two", CFA + "; register 64 65; register 65 64"),
     instructions("no-cfa", "saved at an offset", "offset 40 2"),
     instructions("val-offset-size", "32 bits", "def_cfa 16 0; val_offset 64 2"),
+    instructions(
+        "entry-cycle",
+        "of two registers",
+        f"{CFA}; expression 2560 {expression(ENTRY_OF.format('v1'))}; "
+        f"expression 2561 {expression(ENTRY_OF.format('v0'))}",
+    ),
+    instructions("entry-cycle", "of the CFA", f"def_cfa_expression {expression(CFA_OF)}; offset_extended 65 4"),
     instructions("value-size", "32 bits", CFA + "; val_expression 64 30"),
     instructions("cfa-location", "a register", f"def_cfa_expression {expression('DW_OP_regx s32')}"),
     instructions("empty", "no rules", b"\0"),

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import random
+import struct
 from pathlib import Path
 
 import pytest
 
 from dwarfgpu.objfile.elf.image import open_image
+from dwarfgpu.objfile.elf.notes import NT_AMD_HSA_METADATA
 from dwarfgpu.program.code.code_object import CodeObject, opened
 from dwarfgpu.verification import code_objects
 from dwarfgpu.verification.code_objects import ENTRY_IDIOM, SGPR_IDIOM, KernelChecks
+from dwarfgpu.verification.reports import check_file
 from tests.builders.seeds import findings_in
 from tests.verification import seeds_kernels
 
@@ -44,9 +47,15 @@ def test_what_compilers_write_breaks_no_rule(path: Path) -> None:
         assert path.name.split(".")[1] in producers
 
 
-def test_a_kernel_without_metadata_is_found_in_what_an_assembler_wrote() -> None:
-    problems = list(KernelChecks(opened(str(FIXTURES / "asm" / "clrx.gfx801.co"), None)).problems())
-    assert [problem.rule.name for problem in problems] == ["kernel-undescribed"]
+def test_a_kernel_of_code_object_v1_has_no_metadata() -> None:
+    """CLRX writes such files; since version 2 metadata is required."""
+    data = (FIXTURES / "asm" / "clrx.gfx801.co").read_bytes()
+    place = data.index(b"AMD\0") + 4  # behind the owner of the first note, which has the version
+    assert struct.unpack_from("<II", data, place) == (1, 0)
+    later = data[:place] + struct.pack("<II", 2, 1) + data[place + 8 :]
+    for content, expected in ((data, []), (later, ["kernel-undescribed"])):
+        problems = list(KernelChecks(CodeObject(open_image(content, name="k.co"))).problems())
+        assert [problem.rule.name for problem in problems] == expected
 
 
 def test_other_files_are_not_checked() -> None:
@@ -76,3 +85,21 @@ def test_any_damage_gives_findings_and_no_error(name: str) -> None:
                     (0, 255, chance.randrange(256))
                 )
             list(KernelChecks(CodeObject(open_image(bytes(damaged), name="damaged"))).problems())
+
+
+def test_code_object_v1_has_no_metadata_and_names_processors_in_its_own_way() -> None:
+    """Version 1 has no metadata, and its gfx804 is gfx803 (AMDGPU usage, "Code Object V2 to V3 Target ID")."""
+    data = bytearray((FIXTURES / "asm/code-object-v2.gfx803.co").read_bytes())
+    image = open_image(bytes(data), name="k.co")
+    kernel = CodeObject(image).kernels.kernels[0].symbol
+    struct.pack_into("<H", data, kernel.section.offset + kernel.value - kernel.section.address + 14, 4)
+    notes = [note for note in image.notes() if note.owner == "AMD"]
+    for note in notes:
+        (section,) = image.sections_named(note.place)
+        start = section.offset + note.offset
+        if note.type == 1:  # the version of the code object
+            struct.pack_into("<I", data, start + 16, 1)
+        elif note.type == NT_AMD_HSA_METADATA:
+            struct.pack_into("<I", data, start + 8, 77)
+    found = [finding.rule.name for finding in check_file(CodeObject(open_image(bytes(data), name="k.co"))).findings]
+    assert found == []

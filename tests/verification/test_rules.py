@@ -9,6 +9,9 @@ import pytest
 from dwarfgpu.errors import UsageError
 from dwarfgpu.verification.findings import ERROR, WARNING
 from dwarfgpu.verification.rule_table import PARTS, RULES, check_ignored, rule_named
+from tests.builders.dwarf import die
+from tests.builders.hostile import gpu
+from tests.builders.seeds import findings_in
 from tests.verification.test_seeds import SEEDS
 from tools import clauses
 
@@ -37,6 +40,14 @@ def test_each_rule_says_what_it_asks_for():
 def test_each_rule_has_a_defect_that_it_finds():
     found = {seed.rule for seed in SEEDS}
     assert sorted(set(RULES) - found) == sorted(NO_SEED)
+
+
+def test_a_type_of_addresses_may_have_an_address_space():
+    """A.5.1 (2): a base type with the encoding DW_ATE_address."""
+    size, space = ("byte_size", "data1", 8), ("LLVM_address_space", "data1", 5)
+    for encoding, expected in ((1, []), (5, ["entry-attribute-owner"])):
+        data = gpu(types=[die("base_type", ("name", "string", "t"), ("encoding", "data1", encoding), size, space)])
+        assert [finding.rule.name for finding in findings_in(data)] == expected
 
 
 def test_clauses_name_rules_that_there_are():

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.unit import Unit
 
 
-"""The forms of a DW_AT_high_pc that is a size."""
 _WANTED = (dw.DW_AT_low_pc, dw.DW_AT_high_pc, dw.DW_AT_ranges)
 
 

@@ -48,7 +48,6 @@ HAS_TYPES = frozenset((0xA4, 0xA5, 0xA6, 0xA8, 0xA9, 0xF4, 0xF5, 0xF6, 0xF7, 0xF
 """The bytes of operations with a base type (DWARF 5, table 7.9), and those that GNU had for them before."""
 SEARCHED = 4
 """How often the scopes of a function are searched for an address before all their edges are."""
-"""A segment that can be executed (gABI, "Program Header")."""
 
 
 _WITH_HEADER = {"FUNC", "AMDGPU_HSA_KERNEL"}

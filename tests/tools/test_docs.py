@@ -1,0 +1,19 @@
+"""``tools/docs.py`` writes what the code of its own checkout says, whichever checkout is installed."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_a_second_checkout_imports_its_own_package(tmp_path):
+    ignored = shutil.ignore_patterns("__pycache__", "corpus_programs")
+    for name in ("dwarfgpu", "tools"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
+    script = "import sys; sys.path[0] = 'tools'; import docs, dwarfgpu; print(dwarfgpu.__file__)"
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.stderr) == (str(tmp_path / "dwarfgpu/__init__.py"), "")
