@@ -174,10 +174,13 @@ class LoadedCode:
 
     def information_at(self, pc: int) -> Information:
         """Return the call frame information of an address; where several entries cover it, that of ``.debug_frame``."""
-        from dwarfgpu.cfi.activation import Information, no_information
+        from dwarfgpu.cfi.activation import NO_INFORMATION, OUTERMOST, Information, NoInformation
 
         address = self.in_file(pc)
         frames = self.file.frames
+        what = "has no call frame information"
+        if frames.indexes:
+            what = f"has no call frame information for the address {pc:#x}"
         broken: DwarfGpuError | None = None
         for fde in frames.fdes_at(address):
             try:
@@ -186,7 +189,8 @@ class LoadedCode:
                 broken = broken or error
                 continue
             if row is None or row.cfa is None or fde.cie.return_address is None:
-                continue  # an empty entry, which some compilers write
+                what = f"has only an empty entry of call frame information for the address {pc:#x}"
+                continue  # as LLVM 22 and before it write for AMDGPU
             return Information(
                 row,
                 fde.cie.return_address,
@@ -194,7 +198,19 @@ class LoadedCode:
                 lambda block, fde=fde: frames.expression(block, fde),  # type: ignore[misc]
                 fde.cie.is_signal_frame,
             )
-        raise broken or no_information(pc)
+        kernel = self._kernel_at(address)
+        if broken is None and kernel is not None:
+            raise NoInformation(OUTERMOST, f"{kernel} is a kernel: no function has called it")
+        message = f"the callers are not known: {self.file.name} {what}"
+        raise broken or NoInformation(NO_INFORMATION, message)
+
+    def _kernel_at(self, address: int) -> str | None:
+        """Return the kernel whose own code is at an address of the file."""
+        if not self.file.is_amdgpu:
+            return None
+        symbol = self.file.symbol_image.symbol_at(address)
+        entry = None if symbol is None else self.in_file(self.behind_header(self.in_program(symbol.value)))
+        return next((kernel.demangled for kernel in self.file.kernels.kernels if kernel.entry == entry), None)
 
     def function_at(self, pc: int) -> Die | None:
         """Return the function with code at an address, if the debugging information has one."""

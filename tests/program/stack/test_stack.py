@@ -11,6 +11,7 @@ from attrs import evolve
 
 from dwarfgpu import dialects
 from dwarfgpu.backends.core import CoreMachine
+from dwarfgpu.cfi.activation import NoInformation
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, IllFormed, MissingContext, UsageError
 from dwarfgpu.expr import asm, locations
@@ -432,3 +433,18 @@ def test_a_wave_without_a_program_counter_has_no_frames(tmp_path):
     assert found.frames == ()
     assert found.error is not None
     assert "has no program counter" in found.error.message
+
+
+@pytest.mark.parametrize(
+    "address, expected",
+    [
+        (0x3010, ("no_unwind_information", "the callers are not known: ")),  # weigh(), which kernels call
+        (0x3D10, ("outermost", "saxpy is a kernel: no function has called it")),
+    ],
+)
+def test_code_with_an_empty_entry_of_call_frame_information(address, expected):
+    code = LoadedCode(opened("fixtures/amdgpu/cl-kernels.gfx90a.w64.O0.v5.co"))
+    with pytest.raises(NoInformation) as raised:
+        code.information_at(address)
+    assert raised.value.kind == expected[0]
+    assert raised.value.message.startswith(expected[1])
