@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 SHORT = {"verbose": ("-v",)}
 """Options that have a short name at the shell."""
+COLORS = ("auto", "always", "never")
 TALKING = ("debug", "serve")
 """The commands that talk to a user or a debugger, so that there is no answer that a file could hold."""
 
@@ -55,7 +56,7 @@ def run(words: Sequence[str]) -> int:
     """Run a command line; return the exit status."""
     shows_traceback = "--debug" in words
     _have_streams()
-    session = Session()
+    session = Session(_color(words))
     try:
         options = _parse(list(words))
         if options is None:
@@ -85,6 +86,13 @@ def run(words: Sequence[str]) -> int:
     except SystemExit as stop:  # argparse has printed help
         return stop.code if isinstance(stop.code, int) else USAGE
     return status
+
+
+def _color(words: Sequence[str]) -> str:
+    """Return what the words say of colour, also where they cannot be parsed."""
+    apart = " ".join(words).replace("--color=", "--color ").split()
+    chosen = apart[apart.index("--color") + 1 :] if "--color" in apart else []
+    return chosen[0] if chosen and chosen[0] in COLORS else COLORS[0]
 
 
 def _run(session: Session, options: Any) -> int:
@@ -474,7 +482,7 @@ def _add_common(parser: argparse.ArgumentParser, *, has_answer: bool = True) -> 
     form = common.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print one JSON document")
     form.add_argument("--jsonl", action="store_true", help="print one JSON document a line")
-    common.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="use colour (auto)")
+    common.add_argument("--color", choices=COLORS, default=COLORS[0], help="use colour (auto)")
     common.add_argument("--budget", metavar="N", help="how much the answer may cost, or `unlimited`")
     if has_answer:
         common.add_argument("-o", "--output", metavar="FILE", help="write the answer to a file, whole or not at all")

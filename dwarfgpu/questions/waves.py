@@ -257,10 +257,8 @@ def info_work_groups(selection: Selection, arguments: Arguments) -> Document:
     )
 
     def table(output: Output) -> Iterator[str]:
-        if arguments.has("each"):
-            runs = ((group, group, 1) for group in work_groups(stopped))
-        else:
-            runs = work_group_runs(stopped, current)
+        alone = ((group, group, 1) for group in work_groups(stopped))
+        runs = alone if arguments.has("each") else work_group_runs(stopped, current)
         return work_groups_table(stopped, runs, current, output.width, output.style)
 
     return Document({"work_groups": rows}, table, rows="work_groups")

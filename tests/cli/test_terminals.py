@@ -40,7 +40,7 @@ FILES = {
 than the screen is one word, such as a mangled name or a path."""
 ANSWERS = (
     *(command for command, _ in EQUAL),
-    f"lanes {CALLS} --wave 1 --map",
+    f"lanes {CALLS} --wave 1 --group",
     f"lanes {FILE} --state {STATE} --svg",
     f"bt {CALLS} --full --wave all",
     f"eval {CALLS} 'slot * 2' --wave all --lane all",
@@ -202,25 +202,19 @@ def test_colours_are_shown_where_they_are_wanted(command: str) -> None:
     "words", ["verify --help", "--help", "ops", "completion bash", f"dump {KERNELS}", "verify --rules"]
 )
 def test_a_pipe_that_is_closed_ends_a_command_quietly(words: str) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "dwarfgpu", *words.split()], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    assert process.stdout is not None
-    process.stdout.close()
-    assert process.stderr is not None
-    assert (process.stderr.read(), process.wait()) == (b"", 0)
+    program = [sys.executable, "-m", "dwarfgpu", *words.split()]
+    with subprocess.Popen(program, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert (process.stderr.read(), process.wait()) == (b"", 0)
 
 
 @pytest.mark.parametrize("words", ["verify --help", "--help", "ops", "completion bash"])
 def test_a_disk_that_is_full_is_an_error(words: str) -> None:
     with open("/dev/full", "w") as full:  # noqa: PTH123
-        done = subprocess.run(
-            [sys.executable, "-m", "dwarfgpu", *words.split()],
-            cwd=ROOT,
-            stdout=full,
-            stderr=subprocess.PIPE,
-            check=False,
-        )
+        program = [sys.executable, "-m", "dwarfgpu", *words.split()]
+        done = subprocess.run(program, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, check=False)
     message = b"dwarfgpu: error: output cannot be written: No space left on device\n"
     assert (done.returncode, done.stderr) == (2, message)
 
