@@ -67,6 +67,11 @@ class DwarfGpuError(Exception):
         """The error in two or three words."""
         return self.kind.replace("_", " ")
 
+    def _render_traceback_(self) -> list[str]:
+        """Return what notebooks show: the error and the hint, without the calls that led to it."""
+        hint = [] if self.hint is None else [f"hint: {self.hint}"]
+        return [f"{self.__class__.__name__}: {self}", *hint]
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self.__class__, self.__dict__)
 
@@ -95,6 +100,10 @@ class Unread(MalformedFile):
     """A part of a file was not read, such as a key of a newer version. The rest is right."""
 
     error_class = "unread"
+
+
+class MissingFile(MalformedFile, FileNotFoundError):
+    """There is no file of that name."""
 
 
 class IllFormed(DwarfGpuError):
@@ -153,6 +162,17 @@ class UnknownTarget(UsageError):
 
 class DialectConflict(UsageError):
     """Two dialects give one encoding to different operations."""
+
+
+class Handle:
+    """What is about a program that is open in this process: it cannot be pickled or copied."""
+
+    __slots__ = ()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        name = self.__class__.__name__
+        message = f"a {name} is about a program that is open here, and cannot be pickled or copied: take its values()"
+        raise TypeError(message)
 
 
 def shown(number: int) -> str:

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from dwarfgpu.errors import MalformedFile, UsageError
+from dwarfgpu.errors import MalformedFile, MissingFile, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -49,6 +49,8 @@ def open_input(path: str) -> IO[bytes]:
         return stream
     try:
         number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOCTTY", 0))
+    except FileNotFoundError as error:
+        raise MissingFile("unreadable", f"{path}: {error.strerror}") from None
     except OSError as error:
         raise unreadable(path, error.strerror or str(error)) from None
     except ValueError as error:  # a zero byte in the name

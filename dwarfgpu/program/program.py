@@ -6,7 +6,7 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.errors import DwarfGpuError, Handle, UsageError
 from dwarfgpu.notebooks import ShownInNotebooks
 from dwarfgpu.program.code.code_object import AUTO, CodeObject, Policy, opened
 from dwarfgpu.program.stack.selectors import no_wave
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import Target
 
 
-class Program:
+class Program(Handle):
     """A file of code. Its globals, constants and locations are known without a state."""
 
     def __init__(self, file: CodeObject, *, dialect: str | None = None, repair: Policy = AUTO) -> None:
@@ -143,7 +143,7 @@ class Program:
         return self._last
 
 
-class Attached(ShownInNotebooks):
+class Attached(ShownInNotebooks, Handle):
     """A program with a machine: a sequence of waves (threads)."""
 
     def __init__(

@@ -174,7 +174,7 @@ def asked(debugger: Debugger, text: str, lanes: list[int] | str | None) -> Value
     """Return what an expression is, in some lanes."""
     from dwarfgpu.program.variables.answers import answer
 
-    return answer(debugger.frame[text], text, lanes)
+    return answer(debugger.frame.quantity(text), text, lanes)
 
 
 def answered(

@@ -34,7 +34,7 @@ from dwarfgpu.program.language.operands import (
     loaded,
 )
 from dwarfgpu.program.language.pointers import kept_in_space
-from dwarfgpu.program.language.tokens import ExpressionError, string_bytes
+from dwarfgpu.program.language.tokens import ExpressionError, UnknownName, string_bytes
 from dwarfgpu.program.language.type_names import TypeBuilder
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import safe_text
@@ -295,7 +295,14 @@ class Evaluator:
     def _unknown(self, node: s.Name) -> ExpressionError:
         scope = node.file if node.file is not None else self.frame.name or "this scope"
         hint = hint_for(self.frame, node)
-        return self.error(node, f"no variable `{node.text[:80]}` in {scope}", hint=hint, kind="no_name")
+        error = UnknownName(self.text, node.position, f"no variable `{node.text[:80]}` in {scope}", hint=hint)
+        error.kind = "no_name"
+        return error
+
+    def check_name(self, tree: Any) -> None:
+        """Raise `UnknownName` if a tree is a name alone that means nothing here."""
+        if isinstance(tree, s.Name) and self.meaning(tree) is None:
+            raise self._unknown(tree)
 
     def _register_name(self, node: s.RegisterName) -> Any:
         return history.value(self, node)

@@ -65,7 +65,7 @@ class SourceExpression(Quantity):
         return any(len(node.parts) == 1 and node.file is None for node in _names_in(self.tree))
 
     def in_frame(self, frame: Frame) -> Quantity:
-        return frame[self.text]
+        return frame.quantity(self.text)
 
     def evaluate(self, lanes: LaneSet) -> tuple[Object, Evaluator]:
         """Return the value in some lanes, and the evaluator that has what is to be assigned."""
@@ -115,6 +115,11 @@ class SourceExpression(Quantity):
             return registers.explain(evaluator, tree.name)
         variable = evaluator.named(tree)
         return variable.explain(lanes) if isinstance(variable, Variable) else None
+
+
+def check_name(frame: Frame, text: str) -> None:
+    """Raise `UnknownName` for an expression that is a name alone, and means nothing in a frame."""
+    Evaluator(frame, frame.lane(None), text).check_name(SourceExpression(frame, text).tree)
 
 
 def static_type(evaluator: Evaluator, tree: Any) -> Type | None:

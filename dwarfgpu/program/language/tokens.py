@@ -183,6 +183,10 @@ class ExpressionError(UsageError):
         return self.position + 1
 
 
+class UnknownName(ExpressionError, KeyError):
+    """A name that means nothing at a place."""
+
+
 # --- Literals of C and C++ ----------------------------------------------------------------------------------------
 
 _INTEGER_LITERAL = re.compile(r"(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)(\w*)")

@@ -115,7 +115,7 @@ def _together(
     quantity = None
     refusal: DwarfGpuError | None = None
     try:
-        quantity = frame[text]
+        quantity = frame.quantity(text)
     except UsageError:
         raise
     except DwarfGpuError as error:
@@ -183,7 +183,7 @@ def _ask_at(values: Values, place: Frame | DwarfGpuError, positions: Array) -> N
     if isinstance(place, DwarfGpuError):
         values.refuse(place, positions)
         return
-    quantity = place[values.text]
+    quantity = place.quantity(values.text)
     lanes = b.array([lane or 0 for lane in values.lanes], 64)
     for first in range(0, len(positions), CHUNK):
         some = positions[first : first + CHUNK]

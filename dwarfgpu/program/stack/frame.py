@@ -16,7 +16,7 @@ from attrs import evolve
 
 from dwarfgpu import bits as b
 from dwarfgpu.cfi.activation import Parted, TailCall
-from dwarfgpu.errors import DwarfGpuError, IllFormed, MissingContext, UsageError
+from dwarfgpu.errors import DwarfGpuError, Handle, IllFormed, MissingContext, UsageError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.instruction import Expression, Instruction
@@ -68,7 +68,7 @@ MOST_PARTS = 16
 """For so many choices of lanes a frame keeps what was found."""
 
 
-class Frame:
+class Frame(Handle):
     """A function at a place of the program, with the variables that are visible there.
 
     Without a state it is a place only: locations, constants and the contents of the file's sections are
@@ -767,8 +767,19 @@ class Frame:
         """Return what a name means here: a variable, or another quantity such as a member of ``this``.
 
         Names are looked up from the inside out: blocks, function, class, namespaces, unit, program. ``fn::x``,
-        ``ns::x``, ``::x`` and ``file.c::x`` say where.
+        ``ns::x``, ``::x`` and ``file.c::x`` say where. One that means nothing is a `KeyError` and a `UsageError`.
         """
+        from dwarfgpu.program.variables.variable import Variable
+
+        found = self.quantity(name)
+        if not isinstance(found, Variable):
+            from dwarfgpu.program.language.expression import check_name
+
+            check_name(self, name)
+        return found
+
+    def quantity(self, name: str) -> Quantity:
+        """Return what a name or another expression means here. Whether the name is known is seen when it is asked."""
         answer = self._named.get(name)
         if answer is None:
             variable = next((candidate for candidate in self.variables() if candidate.name == name), None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.errors import DwarfGpuError, Handle, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.notebooks import ShownInNotebooks
 from dwarfgpu.program.stack.call_stack import Stack, negative_frame
@@ -29,7 +29,7 @@ class Lane:
     """Whether it executes the code at the place of the wave; None where that is not known."""
 
 
-class Wave(ShownInNotebooks):
+class Wave(ShownInNotebooks, Handle):
     """One wave, or one thread of a host program."""
 
     def __init__(self, state: Execution, stopped: Stopped, index: int) -> None:

@@ -69,6 +69,13 @@ class ReadableType:
         """Its name, for kinds of types that can have one."""
         return None
 
+    def __deepcopy__(self, _known: Any) -> ReadableType:
+        return self  # it never changes
+
+    def __reduce_ex__(self, _protocol: Any) -> Any:
+        """Pickle the text of a type: the entries behind it are in a file that is open here."""
+        return Opaque, ("", type(self).write(self))
+
     @property
     def die(self) -> Die | None:
         """The entry that it was read from."""

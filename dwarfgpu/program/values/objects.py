@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError, shown
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, Handle, UsageError, shown
 from dwarfgpu.immutable import immutable
 from dwarfgpu.notebooks import ShownInNotebooks
 from dwarfgpu.program.types import model as t
@@ -29,7 +29,7 @@ MAX_NESTING = 32
 
 
 @immutable
-class Object(ShownInNotebooks):
+class Object(ShownInNotebooks, Handle):
     """A value of a type, at a place."""
 
     type: t.Type

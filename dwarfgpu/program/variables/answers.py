@@ -110,6 +110,16 @@ class AsWritten:
         return self.ask()
 
 
+@frozen
+class _Same:
+    """Returns one error, whatever it is asked for."""
+
+    error: DwarfGpuError
+
+    def __call__(self, _index: int) -> DwarfGpuError:
+        return self.error
+
+
 @immutable
 class _Chunk:
     """Slots that were evaluated together."""
@@ -208,6 +218,20 @@ class Values(ShownInNotebooks):
         lanes = "1 lane" if len(self.lanes) == 1 else f"{len(self.lanes)} lanes"
         return f"<Values{self.text and f' {self.text}'}: {kind}, {waves}{lanes}>"
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is known of the values: without the frame, and so without the objects that `of` gives."""
+        elements, known = self.elements, {**self.__dict__}
+        known.pop("by_lane", None)
+        if self.waves is not None and not isinstance(elements, list):
+            elements = elements.reshape(self.slot_count, *elements.shape[2:])
+        reasons = [
+            ([slot], _Same(Unavailable(self._explained(reason_of(error_at(index)), int(slot)))))
+            for slots, error_at in self._missing
+            for index, slot in enumerate(slots)
+        ]
+        known |= {"frame": None, "repaired": (), "possible_repairs": (), "_quantity": None, "_chunks": []}
+        return known | {"_array": elements, "_read_chunks": 0, "_missing": reasons, "_reasons": None}
+
     @property
     def byte_order(self) -> ByteOrder:
         """The byte order of the target."""
@@ -237,7 +261,7 @@ class Values(ShownInNotebooks):
 
     def refuse(self, error: DwarfGpuError, slots: Any = None) -> None:
         """Give some slots, by their ascending numbers, an error in place of a value; by default all."""
-        self._missing.append((range(self.slot_count) if slots is None else slots, lambda _index: error))
+        self._missing.append((range(self.slot_count) if slots is None else slots, _Same(error)))
 
     # --- Lane by lane ---------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import bits as b
-from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
+from dwarfgpu.errors import DwarfGpuError, Handle, MalformedFile, UsageError
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.lanes import each_part
 from dwarfgpu.program.types.sizes import known_size
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.variables.answers import Values
 
 
-class Quantity(ABC):
+class Quantity(Handle, ABC):
     """Something with a value in each lane of a frame."""
 
     frame: Frame

@@ -130,6 +130,14 @@ class Variable(Quantity):
     def __repr__(self) -> str:
         return f"Variable({self.name!r})"
 
+    def __str__(self) -> str:
+        """Return the name and the value, in all lanes if there are several."""
+        try:
+            values = self.values()
+            return f"{self.name} = {self.value() if values.lanes == (None,) else values.array}"
+        except DwarfGpuError as error:
+            return f"{self.name}: {error}"
+
     @cached_property
     def name(self) -> str:
         """The name, without scopes."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -105,6 +108,63 @@ def test_waves_are_rows(attached):
     assert np.asarray(values).shape == pd.DataFrame(values).shape == (1, 64)
     (every,) = all_waves(attached, "2 * $lane", lanes="all")
     assert every.array.tolist() == [list(TWICE.values())]
+
+
+# --- Copies -------------------------------------------------------------------------------------------------------
+
+
+def copies(thing):
+    return (pickle.loads(pickle.dumps(thing)), copy.deepcopy(thing))
+
+
+@pytest.mark.parametrize("name", ["left", "even", "slots", "unused", "2 * $lane"])
+def test_values_types_and_reasons_are_data(frame, name):
+    values = frame[name].values()
+    for other in copies(values):
+        assert list(map(str, other)) == list(map(str, values))
+        assert (other.states, other.lanes, len(other)) == (values.states, values.lanes, len(values))
+        assert {lane: str(each) for lane, each in other.reasons.items()} == {
+            lane: str(each) for lane, each in values.reasons.items()
+        }
+        assert repr(other) == repr(values)
+    assert [str(each) for each in copies(frame[name].type)] == [str(frame[name].type)] * 2
+    for reason in values.reasons.values():
+        assert [str(each) for each in copies(reason)] == [str(reason)] * 2
+
+
+def test_values_of_waves_are_data(attached):
+    (values,) = all_waves(attached, "slots[1]")
+    for other in copies(values):
+        assert (list(other), other.states) == (list(values), values.states)
+
+
+def test_handles_cannot_be_copied(frame):
+    for name in ("Program", "Wave", "Frame", "Variable", "Quantity", "Object"):
+        thing = NO_SEQUENCES[name](frame)
+        for copied in (pickle.dumps, copy.deepcopy, copy.copy):
+            with pytest.raises(TypeError, match="cannot be pickled or copied: take its values"):
+                copied(thing)
+
+
+# --- Names --------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_not_there_is_the_error_that_python_has_for_it(frame):
+    with pytest.raises(FileNotFoundError, match="nothere: No such file") as missing:
+        dg.open("nothere")
+    assert isinstance(missing.value, dg.MalformedFile)
+    for place in (frame, dg.open(FILE)):
+        with pytest.raises(KeyError, match="no variable `nothere`") as unknown:
+            place["nothere"]
+        assert isinstance(unknown.value, dg.UsageError)
+    assert "nothere" not in frame
+    assert "left" in frame
+    assert unknown.value._render_traceback_()[0].startswith("UnknownName: no variable")
+
+
+def test_a_variable_prints_its_values(frame):
+    assert str(frame["limit"]).startswith("limit = [20 -- 20")
+    assert str(frame["unused"]).startswith("unused = [--")
 
 
 def results():
