@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.backends.columns import Cells, RegisterFile, split_name, unit_bits, unit_count
 from dwarfgpu.backends.memory import MachineMemory
-from dwarfgpu.backends.protocol import Capabilities, WaveBackend, check_size, register_unavailable, register_unset
+from dwarfgpu.backends.protocol import (
+    TRAPS,
+    Capabilities,
+    WaveBackend,
+    check_size,
+    register_unavailable,
+    register_unset,
+)
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.targets.amdgpu.address_spaces import SIZE, Apertures, GenericView, of_queue, with_apertures
@@ -125,6 +132,8 @@ class Machine(WaveBackend):
         self.warnings: list[DwarfGpuError] = []
         """What its file has that was not read."""
         self.memory = MachineMemory(self)
+        self.traps = TRAPS
+        """The reasons of ``s_trap`` by its number: those of the version of the code object."""
         self.scratch_base = 0
         """The global address of the scratch memory of the first wave."""
         self.is_launched = False

@@ -40,6 +40,9 @@ EXCEPTIONS = (
 """The exceptions of arithmetic, bits 0 to 6 of TRAPSTS and of EXCP_FLAG_USER."""
 TRAPS = {1: "BREAKPOINT", 2: "ASSERT_TRAP", 3: "DEBUG_TRAP"}
 """The reasons of ``s_trap``, by its number; of others it is TRAP."""
+TRAPS_V2 = {1: "DEBUG_TRAP", 2: "ASSERT_TRAP", 3: "DEBUG_TRAP", 7: "BREAKPOINT"}
+"""The same for code objects up to version 2 (AMDGPU usage of 2020, "Trap Handler ABI"): 1 is debugtrap(arg)."""
+DEBUGTRAP_V2 = 1
 OTHER_TRAP = 4
 """The first number of a trap whose reason is TRAP."""
 TRAP_REASONS = frozenset((*TRAPS.values(), "TRAP"))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.backends.protocol import OTHER_TRAP, TRAP_REASONS, TRAPS, WaveStop
+from dwarfgpu.backends.protocol import DEBUGTRAP_V2, OTHER_TRAP, TRAP_REASONS, TRAPS_V2, WaveStop
 from dwarfgpu.backends.running import halts, instructions
 from dwarfgpu.backends.running.barriers import GroupBarriers
 from dwarfgpu.backends.running.batch import FLAT_SCRATCH, M0, NOTHING, NOWHERE, UNSET, VCC, VCC_HI, WaveBatch, number_of
@@ -452,9 +452,11 @@ class Device:
         """Stop waves at a trap. Those of a debugger go on behind it, and only stop if they are watched."""
         instruction = executed(self.code_at(batch.pc), 0, self.processor, self.lanes)
         number = next((operand.value & 0xFF for operand in instruction.operands if operand.name == "simm16"), 0)
-        reason = TRAPS.get(number, "TRAP")
+        reason = self.machine.traps.get(number, "TRAP")
         if reason in ("DEBUG_TRAP", "BREAKPOINT"):
             if self._stops_at_faults and self.halt is None:
+                if self.machine.traps is TRAPS_V2 and number == DEBUGTRAP_V2:
+                    reason = f"{reason}: {_debugtrap(batch)}"
                 self.halt = Halt(halts.TRAP, reason, batch.pc, lane_masks(batch.waves, executing(batch)))
             batch.pc += instruction.size
             self.batches.append(batch)
@@ -806,6 +808,15 @@ def _raising(fault: MachineFault) -> Any:
         raise MachineFault(fault.detail, kind=fault.kind, addresses=fault.addresses)
 
     return raise_it
+
+
+def _debugtrap(batch: WaveBatch) -> str:
+    """Return what debugtrap(arg) of old code objects is given: v0 of its lanes, and the queue in s[0:1]."""
+    flags = executing(batch)
+    values = np.unique(np.broadcast_to(batch.vector[0], flags.shape)[flags]).tolist()
+    value = f"{values[0]:#x}" if len(values) == 1 else f"{values[0]:#x} to {values[-1]:#x}"
+    low, high = (int(np.max(batch.scalar[number])) for number in (0, 1))
+    return f"debugtrap({value}), queue {high << 32 | low:#x}"
 
 
 def _generation(processor: str) -> int:

@@ -336,6 +336,27 @@ def test_a_trap_stops_the_waves_that_reach_it(built, processor):
     assert (halt.kind, halt.reason) == ("trap", "ASSERT_TRAP")
 
 
+@pytest.mark.parametrize(
+    "number, reason",
+    [
+        (1, "DEBUG_TRAP: debugtrap(0x0 to 0x3f), queue 0x80007f0000010000"),
+        (2, "ASSERT_TRAP"),
+        (3, "DEBUG_TRAP"),
+        (4, "TRAP"),
+        (7, "BREAKPOINT"),
+    ],
+)
+def test_traps_of_old_code_objects_have_other_numbers(number, reason):
+    """AMDGPU usage of 2020, "Trap Handler ABI"; s[0:1] of this kernel has half of its scratch buffer."""
+    path = "fixtures/asm/code-object-v2.gfx803.co"
+    machine = machine_for(path, "vector_add")
+    launched = launch(machine, path, "vector_add", grid=64, work_group=64)
+    code = machine.memory.writable(launched.plan.start.entry, 8)
+    code[:8] = (0xBF920000 | number).to_bytes(4, "little") + (0xBF810000).to_bytes(4, "little")  # s_trap; s_endpgm
+    halt = machine.run()
+    assert (halt.kind, halt.reason) == ("trap", reason)
+
+
 def test_instructions_are_limited(built):
     launched = steps_launched(built("gfx1100", "O0"))
     halt = launched.machine.run(limit=100)
