@@ -6,6 +6,7 @@ import fcntl
 import os
 import pty
 import select
+import shutil
 import struct
 import subprocess
 import sys
@@ -33,6 +34,8 @@ PROMPT = b"(dwarfgpu) "
 MARK = b"qz"
 """Keys that are nowhere in what the debugger shows by itself."""
 PATIENCE = 60.0
+ROUNDS = 12
+QUESTIONS = 2000
 WAITED = 1.0
 """Seconds that a user needs for a line with a name in it."""
 
@@ -43,6 +46,7 @@ def debugger() -> None:
     prompt()
     focus()
     completion()
+    addresses()
 
 
 # --- The prompt ---------------------------------------------------------------------------------------------------
@@ -51,19 +55,20 @@ def debugger() -> None:
 def prompt() -> None:
     """Until the prompt is shown, which is when keys are taken; and until the editor shows the first of them."""
     command = (*DWARFGPU, "debug", FILE, "--state", STATE, "-nx", "-q")
-    times: dict[str, list[float]] = {"prompt": [], "echo": []}
-
-    def once() -> None:
-        shown, echoed = started(command)
-        times["prompt"].append(shown)
-        times["echo"].append(echoed)
-
     editor = (sys.executable, "-c", "from prompt_toolkit import PromptSession")
-    bare, _, imported = in_turns([process(*BARE), once, process(*editor)], rounds=10)
-    ready, echoed = min(times["prompt"]), min(times["echo"])
+    # a prompt has no end to take the time of the processor at
+    rounds = [(seconds(process(*BARE)), seconds(process(*editor)), *started(command)) for _ in range(ROUNDS)]
+    bare, imported, ready, echoed = (min(column) for column in zip(*rounds, strict=True))
     show("prompt of dwarfgpu debug / python3 -c pass", ready / bare, "at most 12", f"{ready * 1e3:.0f} ms")
     detail = f"{echoed * 1e3:.0f} ms, of which prompt_toolkit {(imported - bare) * 1e3:.0f} ms"
     show("the first key is shown / python3 -c pass", echoed / bare, "", detail)
+
+
+def seconds(function: Callable[[], object]) -> float:
+    """Return the seconds that a call takes."""
+    begun = time.perf_counter()
+    function()
+    return time.perf_counter() - begun
 
 
 def started(command: tuple[str, ...]) -> tuple[float, float]:
@@ -190,6 +195,35 @@ def first_completion(path: str) -> float:
         terminal.types(b"\t")
         terminal.wait_for(b"symbol_049901")
         return time.perf_counter() - begun
+
+
+# --- Questions about addresses ------------------------------------------------------------------------------------
+
+
+def addresses() -> None:
+    """Two thousand questions about addresses in one session, against the same script in GDB."""
+    figures = {words: f"{QUESTIONS:,} `{words}` / GDB" for words in ("info line *", "info symbol ")}
+    gdb, nm = shutil.which("gdb"), shutil.which("nm")
+    if gdb is None or nm is None:
+        for name in figures.values():
+            not_measured(name, "at most 5", "there is no gdb or no nm")
+        return
+    path = symbols()
+    rows = subprocess.run([nm, path], check=True, capture_output=True, text=True).stdout.splitlines()
+    places = [int(row.split()[0], 16) for row in rows if " T symbol_" in row]
+    for words, name in figures.items():
+        script = cache() / f"{words.split()[1]}-questions.gdb"
+        step = len(places) // QUESTIONS
+        script.write_text("".join(f"{words}{place + 4:#x}\n" for place in places[: step * QUESTIONS : step]))
+        options = ("-nx", "-q", "-x", str(script))
+        ours, theirs = in_turns(
+            [
+                process(*DWARFGPU, "debug", str(path), *options, "--batch"),
+                process(gdb, "-batch", *options, str(path)),
+            ],
+            rounds=3,
+        )
+        show(name, ours / theirs, "at most 5", f"whole processes: {ours:.2f} s against {theirs:.2f} s")
 
 
 def symbols() -> Path:

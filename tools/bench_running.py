@@ -2,21 +2,24 @@
 
 What is written in numpy gives the same results, bit for bit. By default the compiler makes one fused operation of a
 product and a sum of singles, so numpy multiplies and adds doubles, which rounds once too. The same kernels with
--ffp-contract=off multiply and add, each with a rounding, and so does numpy. Both sides are measured in turns, each once
-after a launch, so that neither has the caches for itself.
+-ffp-contract=off multiply and add, each with a rounding, and so does numpy. Both sides are measured in turns in one
+process. A kernel needs a launch before each execution, which is measured by itself; numpy repeats its work without one,
+so it finds its operands in the caches.
 """
 
 from __future__ import annotations
 
+import math
 import shutil
 import subprocess
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from bench_input import cache
-from bench_measure import not_measured, show
+from bench_measure import DWARFGPU, best, in_turns, not_measured, process, show
 
 SOURCE = Path(__file__).with_name("bench_kernels.cl")
 WAVES = 1024
@@ -35,26 +38,38 @@ def run() -> None:
     if clang is None:
         not_measured("saxpy of 1,024 waves / numpy", "at most 6", "there is no clang-22")
         return
-    path, parted = str(cache() / "running.gfx90a.co"), str(cache() / "running.parted.gfx90a.co")
+    path, parted, plain_code = (str(cache() / f"running{part}.gfx90a.co") for part in ("", ".parted", ".O0"))
     Path(path).parent.mkdir(parents=True, exist_ok=True)
-    target = ["-target", "amdgcn-amd-amdhsa", "-mcpu=gfx90a", "-O2", "-g", "-w", "-nogpulib"]
-    for name, options in ((path, []), (parted, ["-ffp-contract=off"])):
+    target = ["-target", "amdgcn-amd-amdhsa", "-mcpu=gfx90a", "-g", "-w", "-nogpulib"]
+    apart = "-ffp-contract=off"
+    for name, options in ((path, ["-O2"]), (parted, ["-O2", apart]), (plain_code, ["-O0", apart])):
         words = [clang, "-x", "cl", "-cl-std=CL2.0", *target, *options, str(SOURCE), "-o", name]
         subprocess.run(words, check=True)
     count = 64 * WAVES
     random = np.random.default_rng(1)
-    x, y = random.random(count, np.float32), random.random(count, np.float32)
+    x, y, many_x, many_y = (random.random(size, np.float32) for size in (count, count, 4 * count, 4 * count))
     numbers = random.integers(1, 3000, count).astype(np.int32)
     left, right = (random.random((SIDE, SIDE), np.float32) for _ in range(2))
 
-    for name, text, peer in (
-        (path, "saxpy of 1,024 waves, fused / numpy rounding once", lambda: _saxpy(2.5, x, y)),
-        (parted, "saxpy of 1,024 waves, not fused / numpy", lambda: 2.5 * x + y),
+    for name, text, limit, left_operand, right_operand in (
+        (path, "saxpy of 1,024 waves, fused / numpy rounding once", "at most 6", x, y),
+        (parted, "saxpy of 1,024 waves, not fused / numpy", "at most 6", x, y),
+        (parted, "saxpy of 4,096 waves / numpy", "at most 6", many_x, many_y),
+        (parted, "saxpy of one wave / numpy", "", x[:64], y[:64]),
+        (plain_code, "saxpy of 1,024 waves at -O0 / numpy", "", x, y),
     ):
-        measured = _Kernel(name, "saxpy", (count,), (256,), [y, x, 2.5, count])
+        size = len(left_operand)
+        measured = _Kernel(name, "saxpy", (size,), (min(size, 256),), [right_operand, left_operand, 2.5, size])
+        peer = partial(_saxpy if name == path else _saxpy_of_singles, 2.5, left_operand, right_operand)
         seconds, peer_seconds = measured.in_turns(peer, rounds=SHORT_ROUNDS)
         assert (measured.buffer("y") == peer()).all()
-        show(text, seconds / peer_seconds, "at most 6", measured.text)
+        show(text, seconds / peer_seconds, limit, measured.text)
+        if size == count and name == parted:
+            copies = partial(_copied, left_operand, right_operand)
+            copying = best(copies)
+            detail = f"{measured.launching * 1e3:.2f} ms against {copying * 1e3:.3f} ms"
+            ratio = measured.launching / copying
+            show("a launch of 1,024 waves alone / numpy's copy of the buffers", ratio, "", detail)
 
     zeros = np.zeros((SIDE, SIDE), np.float32)
     for name, text, peer in (
@@ -82,6 +97,7 @@ def run() -> None:
     rate = alone.executed / seconds
     show("250,000 instructions of one wave a second / these", 250_000 / rate, "at most 1", alone.text)
     _debugging(path)
+    _stepping(plain_code)
 
 
 def _debugging(path: str) -> None:
@@ -118,6 +134,43 @@ def _debugging(path: str) -> None:
     seconds = [seconds_of(lambda: measured.reverse_line(0)) for _ in range(ROUNDS)]
     text = f"{max(seconds) * 1e3:.0f} ms, {len(measured.history.checkpoints)} checkpoints"
     show("reverse-step after 1,000,000 instructions / a second", max(seconds), "at most 1", text)
+
+
+def _stepping(path: str) -> None:
+    """Print what a condition and a trace of lines cost in code that was not optimized."""
+    from dwarfgpu.program.launch.launch import launch, machine_for
+    from dwarfgpu.program.running.debugging import Debugging
+
+    lines = SOURCE.read_text("utf-8").splitlines()
+    inner = 1 + next(number for number, line in enumerate(lines) if "total = total * 3 + i;" in line)
+    rounds = 100
+
+    def run(condition: str | None) -> None:
+        machine = machine_for(path, "rounds")
+        args = {"out": "zeros(64)", "n": rounds}
+        debugging = Debugging(launch(machine, path, "rounds", grid=64, work_group=64, args=args))
+        if condition is not None:
+            debugging.break_at(f"{SOURCE.name}:{inner}", condition)
+        debugging.go_on()
+        assert debugging.has_ended
+
+    plain, conditional = in_turns([lambda: run(None), lambda: run(f"i == {rounds}")], rounds=3)
+    text = f"{(conditional - plain) / rounds * 1e6:.0f} us at each of {rounds} arrivals, with launch"
+    show("a conditional breakpoint that is never true / none", conditional / plain, "", text)
+
+    words = (*DWARFGPU, "run", path, "rounds", "--grid", "64", "--work-group", "64", "out=zeros(64)", "n=10")
+    plain, traced = in_turns([process(*words), process(*words, "--trace=lines")], rounds=2)
+    show("run --trace=lines / run, whole processes", traced / plain, "", f"{traced:.2f} s, 10 rounds of one wave")
+
+
+def _copied(*arrays: Any) -> None:
+    for array in arrays:
+        array.copy()
+
+
+def _saxpy_of_singles(factor: float, x: Any, y: Any) -> Any:
+    """Return ``factor * x + y``, rounded twice."""
+    return factor * x + y
 
 
 def _saxpy(factor: float, x: Any, y: Any) -> Any:
@@ -173,25 +226,25 @@ class _Kernel:
         from dwarfgpu.program.launch.launch import launch, machine_for
 
         self._machine = machine_for(path, kernel)
-
-        def again() -> Any:
-            return launch(self._machine, path, kernel, grid=grid, work_group=group, args=args)
-
-        self._launch = again
+        self.launch = partial(launch, self._machine, path, kernel, grid=grid, work_group=group, args=args)
         self._launched: Any = None
         self._point: int | None = None
         self.executed = 0
+        self.launching = math.inf
+        """The shortest time that a launch has taken."""
         self.text = ""
 
     def break_elsewhere(self) -> None:
         """Set a breakpoint that no wave reaches."""
-        self._launched = self._launch()
+        self._launched = self.launch()
         self._machine.break_at(self._launched.plan.start.entry - 4)
         self._machine.run()
 
     def once(self) -> float:
-        """Run once; return the seconds it takes."""
-        self._launched = self._launch()
+        """Launch and run once; return the seconds that the kernel takes."""
+        begun = time.process_time()
+        self._launched = self.launch()
+        self.launching = min(self.launching, time.process_time() - begun)
         device = self._machine.device
         begun = time.process_time()
         device.run()
@@ -205,17 +258,9 @@ class _Kernel:
         return self.in_turns()[0]
 
     def in_turns(self, *peers: Callable[[], object], rounds: int = ROUNDS) -> list[float]:
-        """Return the shortest time of the kernel and of what it is compared with, each measured after a launch."""
+        """Return the shortest time of the kernel, and of what it is compared with, in turns and warm."""
         self.once()
-        times: list[list[float]] = []
-        for _ in range(rounds):
-            times.append([self.once()])
-            for peer in peers:
-                self._launched = self._launch()
-                begun = time.process_time()
-                peer()
-                times[-1].append(time.process_time() - begun)
-                self._machine.device.run()
+        times = [[self.once(), *(best(peer, rounds=1, seconds=0.005) for peer in peers)] for _ in range(rounds)]
         shortest = [min(column) for column in zip(*times, strict=True)]
         self.text = f"{shortest[0] * 1e3:.2f} ms, {self.executed / shortest[0]:,.0f} instructions a second"
         return shortest
