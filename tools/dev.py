@@ -48,7 +48,6 @@ SCRIPTS = {
     "judge_kernels": "judge the kernels that the project runs: what compilers say of them, and what happens",
     "isa": "write the opcode tables of dwarfgpu/isa (--check: only compare, --random N: decode random words)",
     "fuzz": "damage the files in fixtures/ and try everything with them",
-    "fuzz_cores": "damage GPU core files and try everything with them",
 }
 """Commands that run the module of their name in tools/ with the environment's Python."""
 

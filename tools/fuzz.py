@@ -9,6 +9,8 @@
     python3 tools/dev.py fuzz --kernels ...              random kernels, here and on the host: see tools/fuzz_kernels.py
     python3 tools/dev.py fuzz --running ...              damaged kernels that run: see tools/fuzz_running.py
     python3 tools/dev.py fuzz --fleet ...                servers and archives that lie: see tools/fuzz_fleet.py
+    python3 tools/dev.py fuzz --cores ...                damaged GPU core files: see tools/fuzz_cores.py
+    python3 tools/dev.py fuzz --serve ...                packets of GDB's remote protocol: see tools/fuzz_serve.py
 
 Whatever a file holds, each run (`tools/fuzz_drives.py`) must end with answers or with a DwarfGpuError where one is
 expected, within a limit of processor time and of memory. What does not is a finding: it is printed once, with a recipe

@@ -1,42 +1,37 @@
-#!/usr/bin/env python3
-"""Damage GPU core files and the text of the debug agent, and ask everything about what is left.
+"""Damage GPU core files, and ask everything about what is left.
 
-    python3 tools/fuzz_cores.py --count 20000            that many files
-    python3 tools/fuzz_cores.py --seconds 300 --seed 7   as many as fit
-    python3 tools/fuzz_cores.py --replay 7/123           the file with that number again
+    python3 tools/dev.py fuzz --cores --seconds 60
+    python3 tools/dev.py fuzz --cores --replay 7/123
 
-Each file must end with answers or with a DwarfGpuError, in 2 s of processor time and 1 GiB of memory beyond what good
-files take. What does not is printed once, with its number, and the exit status is 1.
+The headers, the note, the save areas, the packets and the queue objects of good files are changed, or the files cut.
+Each file must end with answers or with a DwarfGpuError; waves that are read must be written again as a snapshot and as
+a core file with the same stop reasons.
 """
 
 from __future__ import annotations
 
-import argparse
-import random
 import struct
 import sys
 import tempfile
-import time
-import traceback
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    import random
+    from collections.abc import Iterator, Sequence
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
-from fuzz_limits import TooLong, limit_memory, limited_time  # noqa: E402
+import fuzz_loop  # noqa: E402
 
 from dwarfgpu.backends.gpu_core.save_area import HEADER  # noqa: E402
 from dwarfgpu.backends.gpu_core.writing import CoreForm  # noqa: E402
 from dwarfgpu.errors import DwarfGpuError  # noqa: E402
 from tests.builders.core_layout import Bytes, u32, u64  # noqa: E402
 
-SECONDS = 2.0
-MEMORY = 1 << 30
+WRITTEN = 0.1
+"""The share of files whose waves are written again, which takes most of the time."""
 EXTREMES = (
     0,
     1,
@@ -123,8 +118,8 @@ def mutant(subject: Subject, numbers: random.Random) -> list[bytes]:
     return [bytes(data) for data in files]
 
 
-def ask(names: list[str]) -> None:
-    """Ask everything about a core file."""
+def ask(names: list[str], *, writes: bool = False) -> None:
+    """Ask everything about a core file; with ``writes`` its waves are written again, too."""
     import numpy as np
 
     from dwarfgpu.program.stack.core_summary import core_summary
@@ -168,28 +163,46 @@ def ask(names: list[str]) -> None:
         quietly(wave_runs, stopped)
         for wave in range(min(machine.wave_count, 3)):
             quietly(stopped.wave(wave).frames)
+        if writes:
+            quietly(write_again, opened, stopped)
 
 
-def run(numbers_text: str, subjects: list[Subject], folder: Path) -> tuple[float, str | None]:
-    """Try one file; return the time it took, and the traceback of what should not have happened."""
-    numbers = random.Random(numbers_text)
-    subject = numbers.choice(subjects)
-    names = []
-    for name, data in zip(subject.names, mutant(subject, numbers), strict=True):
-        path = folder / Path(name).name
-        path.write_bytes(data)
-        names.append(str(path))
-    started = time.process_time()
-    trace = None
-    try:
-        with suppress(DwarfGpuError), limited_time(SECONDS):
-            ask(names)
-    except (Exception, TooLong):  # noqa: BLE001 (what can happen is the question)
-        trace = traceback.format_exc()
-    seconds = time.process_time() - started
-    for path in folder.iterdir():
-        path.unlink()
-    return seconds, trace
+def write_again(opened: Any, stopped: Any) -> None:
+    """Write the waves as a snapshot and as a core file; they must have the same stop reasons there."""
+    from dwarfgpu.backends import snapshot
+    from dwarfgpu.program.stack.core_conversion import convert_core
+    from dwarfgpu.program.stack.core_writing import write_core
+    from dwarfgpu.program.stack.gpu_cores import open_core_waves
+
+    machine = stopped.machine
+    reasons = [machine.stop_of(wave).reasons for wave in range(machine.wave_count)]
+    with tempfile.TemporaryDirectory(prefix="fuzz-again-") as folder:
+        convert_core(opened, machine, f"{folder}/x.json")
+        small = snapshot.load(f"{folder}/x.json", force=True)
+        stops = map(small.stop_of, range(small.wave_count))
+        assert [() if stop is None else stop.reasons for stop in stops] == reasons
+        write_core(stopped, f"{folder}/core")
+        (again,) = open_core_waves([f"{folder}/core"]).core.machines
+        assert again.wave_count == machine.wave_count
+
+
+def attempt_of(subjects: Sequence[Subject], folder: Path) -> fuzz_loop.Try:
+    """Return what tries one damaged file, written into a folder."""
+
+    def attempt(numbers: random.Random) -> None:
+        subject = numbers.choice(subjects)
+        names = []
+        for name, data in zip(subject.names, mutant(subject, numbers), strict=True):
+            path = folder / Path(name).name
+            path.write_bytes(data)
+            names.append(str(path))
+        try:
+            ask(names, writes=numbers.random() < WRITTEN)
+        finally:
+            for path in folder.iterdir():
+                path.unlink()
+
+    return attempt
 
 
 def make_subjects(folder: Path, processors: tuple[str, ...] = PROCESSORS) -> list[Subject]:
@@ -198,41 +211,14 @@ def make_subjects(folder: Path, processors: tuple[str, ...] = PROCESSORS) -> lis
     return [Subject(folder, processor, kind, xccs) for processor in processors for kind, xccs in kinds]
 
 
-def main(words: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=20_000)
-    parser.add_argument("--seconds", type=float, default=float("inf"))
-    parser.add_argument("--seed", default="1")
-    parser.add_argument("--replay")
-    options = parser.parse_args(words)
-    seen: dict[str, str] = {}
-    longest, count = 0.0, 0
-    with tempfile.TemporaryDirectory(prefix="fuzz-cores-") as name:
-        place = Path(name)
-        (place / "good").mkdir()
-        (place / "bad").mkdir()
-        subjects = make_subjects(place / "good")
-        for subject in subjects[:2]:
-            ask(subject.names)
-        limit_memory(MEMORY)
-        ends = time.monotonic() + options.seconds
-        numbers = (
-            [options.replay] if options.replay else (f"{options.seed}/{number}" for number in range(options.count))
-        )
-        for number in numbers:
-            seconds, trace = run(number, subjects, place / "bad")
-            count += 1
-            longest = max(longest, seconds)
-            if trace is not None:
-                key = "\n".join(trace.splitlines()[-3:])
-                if key not in seen:
-                    seen[key] = number
-                    print(f"--replay {number}\n{trace}", flush=True)
-            if time.monotonic() > ends:
-                break
-    print(f"{count} files, {len(seen)} findings, the longest took {longest:.2f} s")
-    return 1 if seen else 0
+def begin(folder: Path) -> fuzz_loop.Try:
+    """Return what tries one damaged file."""
+    for name in ("good", "bad"):
+        (folder / name).mkdir()
+    subjects = make_subjects(folder / "good")
+    ask(subjects[0].names)
+    return attempt_of(subjects, folder / "bad")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(fuzz_loop.main(__doc__, begin))

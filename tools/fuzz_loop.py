@@ -49,7 +49,7 @@ def main(text: str | None, begin: Callable[[Path], Try], words: Sequence[str] | 
                 break
             name = options.replay or f"{options.seed}/{count}"
             started = time.process_time()
-            trace = _tried(attempt, name)
+            trace = tried(attempt, name)
             seconds = time.process_time() - started
             count += 1
             if seconds > longest:
@@ -63,7 +63,7 @@ def main(text: str | None, begin: Callable[[Path], Try], words: Sequence[str] | 
     return 1 if findings else 0
 
 
-def _tried(attempt: Try, name: str) -> str | None:
+def tried(attempt: Try, name: str) -> str | None:
     """Try the input with a name; return the traceback of what must not happen."""
     try:
         with suppress(DwarfGpuError), limited_time(SECONDS):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tools import fuzz_cores
+from tools import fuzz_cores, fuzz_loop
 
 
 @pytest.fixture(scope="module")
@@ -13,9 +13,9 @@ def subjects(tmp_path_factory):
 
 
 def tried(numbers, subjects, folder):
+    attempt = fuzz_cores.attempt_of(subjects, folder)
     for number in numbers:
-        _seconds, trace = fuzz_cores.run(f"test/{number}", subjects, folder)
-        assert trace is None, f"test/{number}: {trace}"
+        assert fuzz_loop.tried(attempt, f"test/{number}") is None, f"test/{number}"
 
 
 def test_some_hundred_damaged_files(subjects, tmp_path):
