@@ -206,7 +206,10 @@ def mutant(number: int, seed: str) -> tuple[str, Any]:
         chosen = kernel
         machine = machine_for(file, chosen)
         args = arguments(file, chosen, numbers) if kind == "arguments" or numbers.random() < 0.8 else None
-        order = {"seed": {"seed": number}, "weak": {"weak_memory": number, "agents": 1 + number % 3}}.get(watch, {})
+        order: dict[str, Any] = {
+            "seed": {"seed": number},
+            "weak": {"weak_memory": number, "agents": 1 + number % 3},
+        }.get(watch, {})
         launched = launch(machine, file, chosen, grid=lanes, work_group=min(lanes, 64), args=args, **order)
         if kind in ("words", "instructions"):
             target = machine.target

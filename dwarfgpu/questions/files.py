@@ -38,11 +38,11 @@ def open_code(debugger: Debugger, arguments: Arguments) -> None:
 
 def open_file(debugger: Debugger, path: str) -> None:
     """Open a file, and look at it."""
-    from dwarfgpu.program.code.code_object import opened
+    from dwarfgpu.program.code.code_object import opened, runnable
 
     reading = debugger.reading()
     file = opened(path, reading["attributes"])
-    debugger.use(Program(file, dialect=reading["dialect"], repair=reading["repair"]), None)
+    debugger.use(Program(runnable(file), dialect=reading["dialect"], repair=reading["repair"]), None)
 
 
 def described(file: CodeObject) -> str:

@@ -14,7 +14,7 @@ from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, MissingContext, NotFound, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA, EM_AMDGPU, SHT_NOBITS, SHT_SYMTAB
+from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA, EM_AMDGPU, ET_REL, SHT_NOBITS, SHT_SYMTAB
 from dwarfgpu.objfile.elf.image import BYTES, Image, open_image
 from dwarfgpu.objfile.section_source import ImageSections
 
@@ -402,6 +402,15 @@ def opened(
     them.
     """
     return CodeObject(open_image(source, select, name=name, target_of=target_name_of), attributes)
+
+
+def runnable(file: CodeObject) -> CodeObject:
+    """Return a code object that can be loaded: a file that is not linked is, if all symbols are in it."""
+    if file.image.type != ET_REL or file.image.machine != EM_AMDGPU:
+        return file
+    from dwarfgpu.objfile.elf.linking import linked
+
+    return CodeObject(Image(linked(file.image), name=file.image.name), file.attributes)
 
 
 def check_attributes(name: str) -> None:

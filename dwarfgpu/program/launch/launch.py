@@ -15,7 +15,7 @@ from dwarfgpu.backends.protocol import TRAPS, TRAPS_V2
 from dwarfgpu.backends.starting import RegisterCounts, StartingWaves, Waves, check_room, groups_at_once, start_waves
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.code.code_object import CodeObject, find_target, opened
+from dwarfgpu.program.code.code_object import CodeObject, find_target, opened, runnable
 from dwarfgpu.program.launch.dispatch import FIRST_ADDRESS, GAP, Addresses
 from dwarfgpu.program.launch.planning import plan
 
@@ -128,7 +128,7 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
         raise UsageError("agents and fine-grained buffers go with weak memory", hint="name a seed with --weak-memory")
     if machine.is_running:
         raise UsageError("waves of an earlier launch have not ended", hint="run the machine to their end first")
-    code_object = opened(file) if isinstance(file, str) else file
+    code_object = runnable(opened(file) if isinstance(file, str) else file)
     code = _loaded(machine, code_object)
     planned = plan(
         code_object,

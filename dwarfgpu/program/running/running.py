@@ -15,6 +15,7 @@ from dwarfgpu.backends.running.halts import Breakpoint
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError, nearest
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_lookup import name_and_offset
+from dwarfgpu.program.code.code_object import runnable
 from dwarfgpu.program.program import Program
 from dwarfgpu.program.running.printf import printed
 from dwarfgpu.program.running.stepping import CodeReader
@@ -290,6 +291,8 @@ def launched_with(program: Program, kernel: str, words: Sequence[str], option: C
     from dwarfgpu.program.launch.launch import launch, machine_for
 
     private_size, dynamic_local = option("private-size"), option("dynamic-local")
+    file = runnable(program.file)
+    program = program if file is program.file else Program(file)
     launched = launch(
         machine_for(program.file, kernel),
         program.file,
