@@ -98,7 +98,7 @@ class Finding(NamedTuple):
 def file_names() -> tuple[str, ...]:
     """Return the fixtures that have kernels."""
     names = []
-    for path in sorted(FOLDER.glob("*.co")):
+    for path in sorted((*FOLDER.glob("*.co"), *FOLDER.glob("*.o"))):
         try:
             file = opened(path.read_bytes())
             machine_for(file, next(iter(file.kernels.kernels)).name)
