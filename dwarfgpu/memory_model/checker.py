@@ -7,7 +7,10 @@ so. A step counts wherever it is, as long as it is on every path.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, NotFound, Unsupported
 from dwarfgpu.immutable import frozen
@@ -114,7 +117,11 @@ class SourcePlace:
     """From 1; 0 if the table has no columns, and -1 if this row has none."""
 
 
+KNOWN_BUGS = "repeated_accesses_are_waited_for", "write_backs_are_waited_for"
+"""The differences of the rule sets in which LLVM 22 leaves out a wait that the text asks for."""
 UNKNOWN = -1
+CLAUSE_LINES = 8
+"""How far in the source the operations of one clause may be from each other."""
 
 
 @frozen
@@ -201,6 +208,8 @@ class CheckedFunction(OutstandingFlow):
             if fence.pivot is not None:
                 self.pivots.setdefault(fence.pivot, []).append(fence)
             self.fenced.update(dict.fromkeys(range(fence.first, fence.last + 1), fence))
+        self.known_bugs: set[tuple[str, int]] = set()
+        """Where code lacks what the producer is known to leave out: the name of the difference, and the instruction."""
         self.is_reporting = False
         self._told: set[tuple[str, int, int]] = set()
 
@@ -302,8 +311,17 @@ class CheckedFunction(OutstandingFlow):
 
     def _check_release(self, state: OutstandingState, index: int, rule: Requirement, own: int | None = None) -> None:
         """Report what is not complete, or not written back, at an operation that releases."""
-        for failure, message in self.release_failures(state, rule, own):
+        failures = set(self.release_failures(state, rule, own))
+        for failure, message in sorted(failures):
             self._tell(failure, index, f"{rule.name}: {message}, at {self.named(index)}", rule)
+        accepted = self.rule_set
+        for name in KNOWN_BUGS:
+            if self.is_reporting and not getattr(accepted, name):
+                change: dict[str, Any] = {name: True}
+                self.rule_set = evolve(accepted, **change)
+                if set(self.release_failures(state, rule, own)) != failures:
+                    self.known_bugs.add((name, index))
+                self.rule_set = accepted
 
     def release_failures(
         self, state: OutstandingState, rule: Requirement, own: int | None = None
@@ -507,6 +525,8 @@ class MemoryCheck:
         self.instructions = 0
         self.operations = 0
         """How many accesses and fences were checked for their ordering."""
+        self.known_bugs: Counter[str] = Counter()
+        """How many operations lack what LLVM is known to leave out, by the name of the difference."""
         self.met: set[StatedIntent] = set()
         """The statements for which there is code."""
 
@@ -552,7 +572,9 @@ class MemoryCheck:
 
         rows = {index: (("", rule),) for index, rule in requirements.items()}
         rule_set = family_rules(self.processor, self.rule_set)
-        CheckedFunction(function, rows, fences, report, rule_set=rule_set).check()
+        checked = CheckedFunction(function, rows, fences, report, rule_set=rule_set)
+        checked.check()
+        self.known_bugs.update(name for name, _index in checked.known_bugs)
         findings.sort(key=lambda finding: finding.offset or 0)
         return findings
 
@@ -565,15 +587,11 @@ class MemoryCheck:
             return requirements, []
         mode = self.mode_of(function)
         fences: list[tuple[int, MemoryIntent, SourcePlace]] = []
-        clause = first = 0
+        heads = clause_heads(function)
         for index, step in enumerate(function.steps):
             action = step.action
-            if step.instruction.name == "s_clause":
-                clause = first = (step.instruction.operands[0].value & 63) + 1
-            elif clause and action.counters:
-                clause -= 1
-                if clause != first - 1:
-                    continue  # all instructions of a clause have the line of the first
+            if heads.get(index, index) != index:
+                continue  # all instructions of a clause have the line of the first
             is_barrier = step.instruction.name.startswith("s_barrier")
             is_fence = bool(action.waits or action.write_back or action.invalidate) or step.instruction.name == "s_nop"
             if not (action.is_shared or is_fence or is_barrier):
@@ -591,9 +609,45 @@ class MemoryCheck:
                         requirements[index] = made
                 elif not intent.kind and is_fence:
                     fences.append((index, intent, place))
+        self._require_in_clauses(function, mode, heads, requirements)
         with_access = {rule.intent for rule in requirements.values()}
         groups = [row for row in fences if row[1].kind or row[1] not in with_access]
         return requirements, list(self._fences(function, mode, groups))
+
+    def _require_in_clauses(
+        self, function: FunctionCode, mode: str, heads: dict[int, int], requirements: dict[int, Requirement]
+    ) -> None:
+        """Give the accesses of a clause behind an atomic one the operations that follow it in the source, in order.
+
+        Those that have an access with a line of its own are left out.
+        """
+        clauses: dict[int, list[int]] = {}
+        for index, head in heads.items():
+            if index != head and head in requirements and requirements[head].intent.first:
+                clauses.setdefault(head, []).append(index)
+        if not clauses:
+            return
+        steps = enumerate(function.steps)
+        alone = [index for index, step in steps if step.action.is_shared and heads.get(index, index) == index]
+        places = [place for index in alone if (place := self.lines.place(function.addresses[index])) is not None]
+        taken = {(place.path, place.line, column) for place in places for column in {max(place.column, 0), 0}}
+        for head, followers in clauses.items():
+            place = requirements[head].place
+            assert place is not None  # noqa: S101 (an intent of the source has one)
+            has_columns = bool(place.column)
+            following = [
+                (SourcePlace(place.path, line, intent.first), intent)
+                for line in range(place.line, place.line + CLAUSE_LINES)
+                for intent in self.lines.intents(SourcePlace(place.path, line, 0))
+                if intent.kind in {"load", "store", "rmw"}
+                and (line, intent.first) > (place.line, requirements[head].intent.first)
+                and (place.path, line, intent.first if has_columns else 0) not in taken
+            ]
+            for index, (where, intent) in zip(followers, following, strict=False):
+                made = self._requirement(function, mode, index, intent, where)
+                if made is None:
+                    break
+                requirements[index] = made
 
     def _intents(self, place: SourcePlace) -> Iterator[MemoryIntent]:
         for statement in self.expected:
@@ -667,6 +721,20 @@ class MemoryCheck:
         release = None if intent.ordering in {"acquire", "monotonic"} else made("release")
         acquire = made("acquire") if intent.ordering in ACQUIRES else None
         return FenceGroup(indices[0], indices[-1], pivot, release, acquire)
+
+
+def clause_heads(function: FunctionCode) -> dict[int, int]:
+    """Return for each access of a clause (``s_clause``) the first one of it."""
+    heads: dict[int, int] = {}
+    left = head = 0
+    for index, step in enumerate(function.steps):
+        if step.instruction.name == "s_clause":
+            left, head = (step.instruction.operands[0].value & 63) + 1, -1
+        elif left and step.action.counters:
+            left -= 1
+            head = index if head < 0 else head
+            heads[index] = head
+    return heads
 
 
 def _is_inside(intent: MemoryIntent, place: SourcePlace) -> bool:

@@ -42,6 +42,10 @@ class MemoryReport:
     """The accesses and fences whose ordering was known, so that it was checked."""
     missing: tuple[str, ...] = ()
     """The source files that were not found, or have changed since the file was built, with the reason."""
+    known_bugs: tuple[tuple[str, int], ...] = ()
+    """How many operations lack what LLVM 22 is known to leave out, by the name of the difference."""
+    producers: tuple[str, ...] = ()
+    """The compilers that the file names."""
     unchecked: str | None = None
     """Why nothing was checked, or less than was required."""
 
@@ -67,7 +71,10 @@ def check_code(file: CodeObject, wish: CheckWish) -> MemoryReport:
         unchecked = "its source was not read, so no operation was checked"
     elif check.operations < wish.required:
         unchecked = f"{check.operations} operations were checked, {wish.required} are required"
-    return MemoryReport(FileReport(file.name, findings), check.instructions, check.operations, missing, unchecked)
+    units = file.dwarf.index.units if file.has_dwarf else ()
+    producers = tuple(dict.fromkeys(unit.producer for unit in units if unit.producer)) if check.known_bugs else ()
+    checked = FileReport(file.name, findings), check.instructions, check.operations, missing
+    return MemoryReport(*checked, tuple(check.known_bugs.items()), producers, unchecked)
 
 
 def check_paths(paths: Sequence[str], wish: CheckWish, jobs: int = 1) -> Iterator[MemoryReport]:

@@ -175,6 +175,7 @@ def memory_report_json(report: MemoryReport) -> dict[str, Any]:
         "operations": report.operations,
         "findings": len(report.file.findings),
         "missing_sources": list(report.missing),
+        "known_bugs": {difference_name(name): count for name, count in report.known_bugs},
         "unchecked": report.unchecked,
     }
     return document if report.file.error is None else {**document, "problem": problem_json(report.file.error)}
@@ -189,6 +190,10 @@ def checked_text(reports: Sequence[MemoryReport], width: int) -> Iterator[str]:
     for path in missing:
         yield from fitted(f"{shown(path)}, so nothing is known of what it asks for", width, 4)
     for report in reports:
+        for name, count in report.known_bugs:
+            made = f", and {shown(report.producers[0])} made it" if report.producers else ""
+            where = f"{shown(report.file.name)}: {counted(count, 'operation')} with a known bug of LLVM 22{made}"
+            yield from fitted(f"{where} ({difference_name(name)}): --rules text shows where", width, 4)
         if report.unchecked is not None:
             yield from fitted(f"{shown(report.file.name)}: {report.unchecked}", width, 4)
     what = f"{counted(len(reports), 'file')}, {counted(instructions, 'instruction')}, "

@@ -177,6 +177,59 @@ def test_private_temporaries_of_unoptimized_code_are_no_atomics(tmp_path, proces
     assert (report["operations"], report["findings"]) == (2, 0)
 
 
+LOOP = """kernel void ring(global int *bell, int n) {
+  for (int i = 0; i < n; ++i)
+    __scoped_atomic_store_n(bell, i, __ATOMIC_RELEASE, __MEMORY_SCOPE_DEVICE);
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("clang-22") is None, reason="clang-22 is not installed")
+def test_what_llvm_is_known_to_leave_out_is_said(tmp_path, monkeypatch):
+    """A release in a loop does not wait for itself: by the rules of LLVM no finding, but not silent either."""
+    monkeypatch.setattr(f"{__name__}.SOURCE", LOOP)
+    path = relocatable(tmp_path, "-fno-unroll-loops")
+    done = run("memmodel", "check", path)
+    text = " ".join(done.stdout.split())
+    assert done.returncode == 0
+    assert "with a known bug of LLVM 22, and " in text
+    assert "clang version 22" in text
+    assert "made it (repeated-accesses-are-waited-for): --rules text shows where" in text
+    (report,) = document("check", path)["files"]
+    found = document("check", path, "--rules", "text", status=1)["findings"]
+    assert report["known_bugs"] == {"repeated-accesses-are-waited-for": len(found)}
+
+
+CLAUSE = """extern "C" __attribute__((global)) void k(int *head, int *out) {
+  int a = __hip_atomic_load(head, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+  int b = __hip_atomic_load(head + 64, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT);
+  out[0] = a + b + head[7];
+}
+"""
+
+
+@pytest.mark.parametrize("processor", ["gfx1100", "gfx1200"])
+@pytest.mark.skipif(shutil.which("clang-22") is None, reason="clang-22 is not installed")
+def test_accesses_of_a_clause_have_the_operations_of_the_source_in_order(tmp_path, processor):
+    """The second load has the line of the first, which is relaxed; it acquires."""
+    (tmp_path / "k.hip").write_text(CLAUSE)
+    options = f"-x hip --offload-device-only --offload-arch={processor} -nogpuinc -nogpulib -g -O2 -S"
+    command = ["clang-22", *options.split(), "--no-gpu-bundle-output", "k.hip", "-o", "k.s"]
+    subprocess.run(command, check=True, cwd=tmp_path)
+    text = (tmp_path / "k.s").read_text()
+    assert "s_clause 0x1" in text
+    without = "".join(line for line in text.splitlines(keepends=True) if "_inv" not in line)
+    for assembly, rules in ((text, []), (without, ["order-invalidate"])):
+        (tmp_path / "k.s").write_text(assembly)
+        command = f"clang-22 -x assembler -target amdgcn-amd-amdhsa -mcpu={processor} k.s -o k.co"
+        subprocess.run(command.split(), check=True, cwd=tmp_path)
+        data = document("check", str(tmp_path / "k.co"), status=len(rules))
+        assert data["files"][0]["operations"] == 2
+        assert [(finding["rule"], finding["source"]["line"]) for finding in data["findings"]] == [
+            (rule, 3) for rule in rules
+        ]
+
+
 @pytest.mark.skipif(shutil.which("llvm-mc-22") is None, reason="llvm-mc-22 is not installed")
 def test_a_function_without_a_size_reaches_to_the_next_one(tmp_path):
     text = """.text
