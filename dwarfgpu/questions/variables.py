@@ -262,11 +262,19 @@ class Answers(_VariablesDocument):
         return any(map(is_assignment, self._texts))
 
     def _of_frame(self, wave: str | None, frame: Frame) -> Iterator[_Answered]:
-        """Ask all expressions in a frame. What is wrong with the words of one is raised before any is evaluated."""
+        """Ask all expressions in a frame. What is wrong with one of several is its own error; the others go on."""
         arguments = self._arguments
         has_machine = self._place.attached is not None
         self.problems += mask_problems(frame)
-        for index, (text, quantity) in enumerate([(text, frame[text]) for text in self._texts]):
+        for index, text in enumerate(self._texts):
+            try:
+                quantity = frame[text]
+            except DwarfGpuError as error:
+                if len(self._texts) == 1 or arguments.has("npz"):
+                    raise
+                self.status = NO_ANSWER
+                yield _Answered(wave, frame, index, None, _refused(frame, text, self._lanes, error))
+                continue
             if arguments.has("npz"):
                 values = self.noted(quantity.values(self._lanes))
                 if values.has_failed:
@@ -277,7 +285,12 @@ class Answers(_VariablesDocument):
                 yield _Answered(wave, frame, index, self.described(quantity), None)
                 continue
             with traced(frame, arguments) as tracer:
-                values = self.noted(answer(quantity, text, self._lanes))
+                try:
+                    values = self.noted(answer(quantity, text, self._lanes))
+                except DwarfGpuError as error:
+                    if len(self._texts) == 1:
+                        raise
+                    values = _refused(frame, text, self._lanes, error)
             if values.lacks_objects:
                 self.status = NO_ANSWER
                 self._needs_machine |= not has_machine and any(
@@ -641,9 +654,14 @@ def _answered(variable: Variable, lanes: Any) -> Values:
     try:
         return answer(variable, variable.name, lanes)
     except DwarfGpuError as error:
-        values = Values(variable.frame.lane_numbers(lanes), variable.frame, text=variable.name)
-        values.refuse(error)
-        return values
+        return _refused(variable.frame, variable.name, lanes, error)
+
+
+def _refused(frame: Frame, text: str, lanes: Any, error: DwarfGpuError) -> Values:
+    """Return what something is in lanes that cannot be evaluated: the error."""
+    values = Values(frame.lane_numbers(lanes), frame, text=text, active=frame.active_mask)
+    values.refuse(error)
+    return values
 
 
 def variable_lines(

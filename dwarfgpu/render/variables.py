@@ -8,6 +8,7 @@ import attrs
 
 from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.expr.storages import Memory, Register
+from dwarfgpu.lanes import first_lane
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.variables.reasons import NO_LOCATION_HERE, OPTIMIZED_OUT
 from dwarfgpu.render.layout import (
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 
 PER_LINE = 8
 """How many lanes a line of a table has, or half of them where they are too wide."""
+NOTHING = "-"
+"""What a table has for a lane without a value."""
 MAX_GROUPS = 6
 """With more different values than this short ones are shown as a table."""
 MAX_CELL = 12
@@ -180,7 +183,10 @@ class VariablesRenderer:
             yield from beside(f"{label}  ", (self.style("error", line) for line in lines), len(label) + 2)
 
     def _table(self, cells: Sequence[tuple[LaneAnswer, str]], indent: int) -> Iterator[str]:
-        """Yield the lines of a table; values of lanes that do not execute the code are in parentheses."""
+        """Yield the lines of a table; values of lanes that do not execute the code are in parentheses.
+
+        A lane without a value has a dash, and the reasons follow below the table.
+        """
         shorts = {answer.lane or 0: (answer, _short(answer, text)) for answer, text in cells}
         width = max(len(text) for _each, text in shorts.values())
         count = PER_LINE if indent + 13 + PER_LINE * (width + 1) <= WIDTH else PER_LINE // 2
@@ -197,6 +203,22 @@ class VariablesRenderer:
                 line.append(padded)
             label = f"lanes {first}-{first + count - 1}".ljust(12)
             yield f"{' ' * indent}{label}  {' '.join(line)}".rstrip()
+        yield from self._reasons([(answer, text) for answer, text in cells if answer.value is None], indent)
+
+    def _reasons(self, cells: Sequence[tuple[LaneAnswer, str]], indent: int) -> Iterator[str]:
+        """Yield why lanes have no value: a line for each kind of reason, with the message of its first lane."""
+        groups: dict[tuple[str, str], tuple[str, int]] = {}
+        for answer, text in cells:
+            key = answer.state, "" if answer.reason is None else answer.reason.kind
+            first, mask = groups.get(key, (text, 0))
+            groups[key] = first, mask | 1 << (answer.lane or 0)
+        for text, mask in groups.values():
+            others = {other for answer, other in cells if mask >> (answer.lane or 0) & 1} - {text}
+            more = f" (in lane {first_lane(mask)}; the others alike)" if others else ""
+            words = f"{NOTHING}  {lanes_text(mask)}: {text}{more}"
+            yield from beside(
+                " " * indent, (self.style("error", line) for line in wrapped(words, WIDTH - indent - 3)), indent + 3
+            )
 
     def places(self, answers: tuple[LaneAnswer, ...], indent: int) -> Iterator[str]:
         """Return where the value of each lane is; lanes that have it in the same place together."""
@@ -433,9 +455,9 @@ def frame_json(frame: Frame) -> Json:
 
 def _short(answer: LaneAnswer, text: str) -> str:
     """Return a value as a table shows it."""
-    if answer.state == "inactive":
-        return f"({text})"
-    return text if answer.state == "active" else NO_VALUE[answer.state]
+    if answer.value is None:
+        return NOTHING
+    return text if answer.is_active else f"({text})"
 
 
 # --- The values of lanes in braces --------------------------------------------------------------------------------

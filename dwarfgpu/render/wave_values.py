@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.program.types.declaration import safe_text
@@ -24,10 +23,6 @@ if TYPE_CHECKING:
     Json = dict[str, Any]
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.values.scalars import Scalar
-
-
-MAX_SHOWN = 16
-"""Different values that are shown of a wave."""
 
 
 class WaveValuesRenderer:
@@ -105,10 +100,7 @@ class WaveValuesRenderer:
         return [position for position, is_active in enumerate(executing) if self.inactive or is_active]
 
     def _lanes(self, cells: WaveCells, wave: int) -> str:
-        """Return the lanes of a wave: ``lanes 0-15: 7, lanes 16,20: 8``; a value that all of them have is alone.
-
-        Values beyond the limit are counted and not written.
-        """
+        """Return the lanes of a wave: ``lanes 0-15: 7, lanes 16,20: 8``; a value that all of them have is alone."""
         groups: dict[Any, list[int]] = {}
         for position in self._shown(cells, wave):
             key = bool(cells.executing[wave, position]), cells.key(wave, [position])
@@ -117,19 +109,16 @@ class WaveValuesRenderer:
             return "no lane is active"
         masks: dict[str, int] = {}
         lanes = cells.values.lanes
-        for (is_active, _), positions in itertools.islice(groups.items(), MAX_SHOWN):
+        for (is_active, _), positions in groups.items():
             text = cells.text(wave, positions[0])
             text = text if is_active else f"({text})"
             masks[text] = masks.get(text, 0) | sum(1 << (lanes[position] or 0) for position in positions)
-        more = len(groups) - MAX_SHOWN
-        if len(masks) == 1 and more <= 0:
+        if len(masks) == 1:
             return next(iter(masks))
         if len(masks) > MAX_GROUPS and all(mask.bit_count() == 1 for mask in masks.values()):
             texts_of = [f"[{mask.bit_length() - 1}]={text}" for text, mask in masks.items()]
         else:
             texts_of = [f"{lanes_text(mask)}: {text}" for text, mask in masks.items()]
-        if more > 0:
-            texts_of.append(f"... ({more} more values)")
         return ", ".join(texts_of)
 
     # --- JSON and CSV ---------------------------------------------------------------------------------------------

@@ -301,12 +301,24 @@ def test_threads_of_host_programs_have_no_lanes(run):
         program["1 + 1"].values([3])
 
 
-def test_a_document_that_an_error_ends_is_whole(run):
-    status, out, err = run("eval", FILE, "even", "&even", *STATE, "--lane", "2", "--json")
-    assert (status, out[-2:]) == (2, "}\n")
-    assert [each["expression"] for each in json.loads(out)["answers"]] == ["even"]
-    assert err.startswith("dwarfgpu: error: an object that is not in memory has no address, at column 1")
-    assert run("eval", FILE, "&even", "even", *STATE, "--lane", "2", "--json")[:2] == (2, "")
+def test_what_is_wrong_with_one_of_several_expressions_ends_none_of_the_others(run):
+    texts = ("&even", "nosuch", "1 +", "even")
+    status, out, err = run("eval", FILE, *texts, *STATE, "--lane", "2", "--json")
+    answers = json.loads(out)["answers"]
+    assert (status, err, [each["expression"] for each in answers]) == (1, "", [*texts])
+    kinds = [each["lanes"]["2"]["reason"]["error"]["kind"] for each in answers[:3]]
+    assert (kinds, answers[3]["lanes"]["2"]["value"]) == (["no_address", "no_name", "bad_expression"], 14)
+    assert run("eval", FILE, *texts, *STATE, "--lane", "2")[1].splitlines()[-1] == "even = 14"
+    assert run("eval", FILE, "&even", *STATE, "--lane", "2", "--json")[:2] == (2, "")
+
+
+def test_a_table_of_lanes_has_the_reason_below_it_of_those_without_a_value(run):
+    out = run("eval", FILE, "*(int *)(0x10000 + lane * 16)", "--all", *STATE)[1].splitlines()
+    assert out[1] == "  lanes 0-7       100 (104)     -     -     -     -     -     -"
+    assert out[-2:] == [
+        "  -  lanes 2-63: <error> Cannot access memory at address 0x10020: the machine",
+        "     state does not have it (in lane 2; the others alike)",
+    ]
 
 
 def test_colour_has_no_escapes_around_nothing(run):
