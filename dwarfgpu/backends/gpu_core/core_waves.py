@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from array import array
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, field, frozen
@@ -137,6 +138,8 @@ class GpuCoreMachine(Machine):
         Machine.__init__(self, target)
         self.core = core
         self.columns = columns
+        self._reasons: dict[Any, tuple[str, ...]] = {}
+        """Stop reasons by the contents of the registers that say them."""
 
     @property
     def group_numbers(self) -> array[int]:
@@ -157,14 +160,14 @@ class GpuCoreMachine(Machine):
         if columns is None or not 0 <= wave < len(columns.flags):
             return None
         flags = columns.flags[wave]
-        values = {
-            name: int.from_bytes(data, "little")
-            for name in ("trapsts", "mode", "trap_ctrl", "excp_flag_priv", "excp_flag_user")
-            if (data := self._known_bytes(name, wave)) is not None
-        }
         is_stopped = bool(flags & STOPPED)
         trap = columns.traps[wave] if is_stopped else 0
-        reasons = reasons_of(columns.family, trap, values)
+        contents = tuple((name, file.read(wave, number)) for name, file, number in self._stop_registers)
+        key = trap, contents
+        reasons = self._reasons.get(key)
+        if reasons is None:
+            values = {name: int.from_bytes(data, "little") for name, data in contents if data is not None}
+            reasons = self._reasons[key] = reasons_of(columns.family, trap, values)
         return WaveStop(
             reasons,
             is_stopped=is_stopped,
@@ -173,10 +176,18 @@ class GpuCoreMachine(Machine):
             trap=trap,
         )
 
-    def _known_bytes(self, name: str, wave: int) -> bytes | None:
-        register = self.register_named(name)
-        file = None if register is None else self._file_of.get(register.number)
-        return None if file is None or register is None else file.read(wave, register.number)
+    @cached_property
+    def _stop_registers(self) -> list[tuple[str, RegisterFile, int]]:
+        """The registers that say why waves have stopped, with the files that hold them."""
+        named = (
+            (name, self.register_named(name))
+            for name in ("trapsts", "mode", "trap_ctrl", "excp_flag_priv", "excp_flag_user")
+        )
+        return [
+            (name, self._file_of[register.number], register.number)
+            for name, register in named
+            if register is not None and register.number in self._file_of
+        ]
 
     def write_memory(self, space: AddressSpace, address: int, data: bytes, wave: int, lane: int | None) -> None:
         if self.core is not None and not self.core.memory.is_writable:
