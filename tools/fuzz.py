@@ -7,6 +7,7 @@
     python3 tools/dev.py fuzz --replay NAME EDIT...      what a finding said
     python3 tools/dev.py fuzz --made ...                 inputs made from nothing: see tools/fuzz_made.py
     python3 tools/dev.py fuzz --kernels ...              random kernels, here and on the host: see tools/fuzz_kernels.py
+    python3 tools/dev.py fuzz --pages ...                names that steer browsers, terminals: see tools/fuzz_pages.py
     python3 tools/dev.py fuzz --running ...              damaged kernels that run: see tools/fuzz_running.py
     python3 tools/dev.py fuzz --fleet ...                servers and archives that lie: see tools/fuzz_fleet.py
     python3 tools/dev.py fuzz --cores ...                damaged GPU core files: see tools/fuzz_cores.py
@@ -263,6 +264,11 @@ def chosen(patterns: Sequence[str]) -> list[str]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Fuzz, or replay a finding."""
     words = list(sys.argv[1:] if argv is None else argv)
+    if "--pages" in words:
+        import fuzz_pages
+
+        words.remove("--pages")
+        return fuzz_pages.main(words)
     if "--made" in words:
         import fuzz_made
 

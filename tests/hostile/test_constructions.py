@@ -808,3 +808,11 @@ def test_styles_of_the_program_are_colours_and_others_are_not(steering: Case) ->
 
 def test_what_the_user_types_is_written_as_it_is(tmp_path: Path) -> None:
     assert bounded("debug", "-nx", "-ex", r"echo \e[1mx\e[0m\n").out == "\x1b[1mx\x1b[0m\n"
+
+
+@pytest.mark.parametrize("name", ["a=b", "--", "x++", "'\"onload='", "<script>"])
+def test_a_variable_is_drawn_whatever_its_name_would_be_as_an_expression(tmp_path, name):
+    case = Case(tmp_path, gpu(variable(name)))
+    assert "bad expression" not in checked(case("report")).out
+    document = json.loads(checked(case("report", "--json")).out)["html"]
+    assert "in lanes and waves" in document

@@ -62,8 +62,6 @@ def by_place(
     frame: int = 0,
 ) -> Iterator[tuple[int, Values]]:
     """Evaluate several expressions at each place in the code; yield each result with the index of its expression."""
-    if any(map(is_assignment, texts)):
-        raise UsageError("an assignment is made in one wave at a time", hint="assign in each wave by itself")
     stopped = attached.stopped
     machine = waves_of(stopped)
     count = machine.target.lane_count
@@ -94,6 +92,11 @@ def _of_group(attached: Attached, group: WaveGroup, text: str, lanes: tuple[int,
             yield from _of_group(attached, WaveGroup(wave, group.pc), text, lanes, number)
 
 
+def _check_no_assignment(quantity: Quantity, text: str) -> None:
+    if not isinstance(quantity, Variable) and is_assignment(text):  # a variable may be called `a=b`
+        raise UsageError("an assignment is made in one wave at a time", hint="assign in each wave by itself")
+
+
 def _together(
     attached: Attached,
     group: WaveGroup,
@@ -116,6 +119,7 @@ def _together(
     refusal: DwarfGpuError | None = None
     try:
         quantity = frame.quantity(text)
+        _check_no_assignment(quantity, text)
     except UsageError:
         raise
     except DwarfGpuError as error:
