@@ -253,6 +253,16 @@ def info_queues(selection: Selection, arguments: Arguments) -> Document:
     return _active(selection, arguments, "queues", queues, queues_table)
 
 
+def info_packets(selection: Selection, arguments: Arguments) -> Document:
+    """Each packet has the number of its queue and its own, from 0. State is taken if the packet processor has read it,
+    else waits. Packets that later ones have replaced are gone. What the documents forbid of one is below the table.
+    """
+    from dwarfgpu.program.launch.devices import packets
+    from dwarfgpu.render.machines import packets_table
+
+    return _active(selection, arguments, "packets", lambda stopped: [*packets(stopped)], packets_table)
+
+
 def info_dispatches(selection: Selection, arguments: Arguments) -> Document:
     """Sizes are in work-items. Fence is what the packet asks for: B a barrier, A and R the acquire and the release
     fence, each with its scope (a agent, s system).

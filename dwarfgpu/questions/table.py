@@ -204,6 +204,8 @@ COMMANDS = (
              shell=shell(LOOK, "dispatches", FILE, STATE, SYSROOT, FORCE)),
     question("info queues", "the queues that dispatches are in", "files.info_queues", group=FILES,
              shell=shell(LOOK, "queues", FILE, STATE, SYSROOT, FORCE)),
+    question("info packets", "the packets in the rings of the queues", "files.info_packets", group=FILES,
+             shell=shell(LOOK, "packets", FILE, STATE, SYSROOT, FORCE)),
     question("info kernels", "the kernels of the file, with what each of them needs", "files.info_kernels",
              group=FILES, operands="[NAME...]", options=(option("-fields", "show every field of the descriptors"),),
              shell=shell(LOOK, "kernels", FILE, operand("[NAME...]", "the name or symbol of a kernel"),

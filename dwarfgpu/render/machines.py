@@ -15,13 +15,14 @@ from dwarfgpu.render.layout import (
     plain_style,
     shown,
     table,
+    wrapped,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dwarfgpu.program.code.loaded import LoadedCode
-    from dwarfgpu.program.launch.devices import Agent, DispatchRow, Queue
+    from dwarfgpu.program.launch.devices import Agent, DispatchRow, PacketRow, Queue
     from dwarfgpu.program.stack.address_aliases import View, Views
     from dwarfgpu.program.stack.snapshot_files import SnapshotSummary
     from dwarfgpu.render.layout import Style
@@ -138,6 +139,22 @@ def queues_table(
         rows.append(TableRow((str(number), name, queue.kind or "", *numbers, address), current in queue.waves))
     head = ("Id", "Target Id", "Type", "Read", "Write", "Size", "Address")
     yield from columns(head, rows, width, style)
+
+
+def packets_table(
+    found: list[PacketRow], current: int | None, width: int = WIDTH, style: Style = plain_style
+) -> Iterator[str]:
+    """Yield packets, with what the texts forbid of each below it."""
+    rows = []
+    for row in found:
+        sizes = ["" if size is None else _sizes(size) for size in (row.grid, row.work_group)]
+        cells = f"{row.queue}:{row.index}", f"{row.address:#x}", row.state, row.kind, *sizes, row.kernel or ""
+        rows.append(TableRow(cells, current in row.waves))
+    head = ("Packet", "Address", "State", "Type", "Grid", "Workgroup", "Kernel")
+    yield from columns(head, rows, width, style)
+    for row in found:
+        for problem in row.problems:
+            yield from (style("error", line) for line in wrapped(f"{row.queue}:{row.index}: {problem}", width))
 
 
 def dispatches_table(

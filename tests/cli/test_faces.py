@@ -50,6 +50,7 @@ EQUAL = (
     (f"agents {FILE} --state {STATE}", "info agents FORM"),
     (f"dispatches {FILE} --state {STATE}", "info dispatches FORM"),
     (f"queues {FILE} --state {STATE}", "info queues FORM"),
+    (f"packets {FILE} --state {STATE}", "info packets FORM"),
     (f"work-groups {FILE} --state {STATE}", "info work-groups FORM"),
     (f"kernels {FILE} --fields", "info kernels FORM -fields"),
     (f"info {FILE} --units", "info file FORM -units"),

@@ -15,6 +15,7 @@ ASKED = {
     "info targets": "gfx1100",
     "info dispatches": "",
     "info queues": "",
+    "info packets": "",
     "info kernels": "",
     "info file": "",
     "info images": KERNEL,

@@ -1,4 +1,4 @@
-"""What a machine is made of, as ROCgdb lists it: agents, their queues, and the dispatches in those."""
+"""What a machine is made of, as ROCgdb lists it: agents, their queues, the dispatches in those, and the packets."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_object import target_id
 from dwarfgpu.program.launch.structures import read_object
 from dwarfgpu.program.stack.wave_positions import waves_of
+from dwarfgpu.targets.amdgpu.queue import INVALID, PACKET_SIZE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dwarfgpu.backends.machine import Dispatch
     from dwarfgpu.program.stack.stopped import Stopped
 
@@ -55,6 +58,30 @@ class DispatchRow:
     """``B|Aa|Rs``: a barrier, and the scopes of the acquire and the release fence; None if they are not known."""
 
 
+@frozen
+class PacketRow:
+    """A packet in the ring of a queue."""
+
+    queue: str
+    index: int
+    """The number of the packet in the queue, from 0."""
+    address: int
+    state: str
+    """``taken`` if the packet processor has read it, else ``waits``."""
+    kind: str
+    grid: tuple[int, int, int] | None
+    work_group: tuple[int, int, int] | None
+    kernel: str | None
+    waves: tuple[int, ...]
+    """The waves that the machine has of a kernel dispatch."""
+    problems: tuple[str, ...]
+    """What the texts forbid of it."""
+
+
+MOST_PACKETS = 4096
+"""The last packets of a queue that are read."""
+
+
 def agents(stopped: Stopped) -> list[Agent]:
     """Return the agents that waves are on."""
     machine = waves_of(stopped)
@@ -88,6 +115,52 @@ def queues(stopped: Stopped) -> list[Queue]:
     for row in dispatches(stopped):
         members.setdefault((row.agent, row.queue, row.dispatch.queue), []).extend(row.waves)
     return [_queue(stopped, *key, tuple(waves)) for key, waves in members.items()]
+
+
+def packets(stopped: Stopped) -> Iterator[PacketRow]:
+    """Yield the packets that are still in the ring of each queue, in their order; free places are left out."""
+    members = {row.dispatch.packet: row.waves for row in dispatches(stopped)}
+    for queue in queues(stopped):
+        if queue.address is None or queue.read is None or queue.write is None or not queue.size:
+            continue
+        count = queue.size // PACKET_SIZE
+        for index in range(max(0, queue.write - min(count, MOST_PACKETS)), queue.write):
+            address = queue.address + index % count * PACKET_SIZE
+            try:
+                found = read_object(stopped.machine, stopped.machine.target, "packet", address)
+            except DwarfGpuError:
+                continue
+            parts = {part.name: part for part in found.parts}
+            kind = next(bits for bits in parts["header"].bits if bits.name == "type")
+            if kind.value == INVALID and index < queue.read:
+                continue
+            is_dispatch = "kernel_object" in parts
+            yield PacketRow(
+                f"{queue.agent}:{queue.number}",
+                index,
+                address,
+                "taken" if index < queue.read else "waits",
+                kind.meaning or str(kind.value),
+                _sizes(parts, "grid") if is_dispatch else None,
+                _sizes(parts, "workgroup") if is_dispatch else None,
+                _kernel_at(stopped, parts["kernel_object"].value) if is_dispatch else None,
+                members.get(address, ()),
+                found.violations,
+            )
+
+
+def _sizes(parts: dict[str, Any], name: str) -> tuple[int, int, int]:
+    x, y, z = (parts[f"{name}_size_{axis}"].value for axis in "xyz")
+    return x, y, z
+
+
+def _kernel_at(stopped: Stopped, kernel_object: int) -> str | None:
+    """Return the name of the kernel whose descriptor or amd_kernel_code_t is at an address."""
+    for code in stopped.loaded.codes:
+        symbol = code.file.symbol_image.symbol_at(code.in_file(kernel_object))
+        if symbol is not None:
+            return symbol.demangled.removesuffix(".kd")
+    return None
 
 
 def _owners(name: str) -> tuple[str, str]:
