@@ -10,6 +10,8 @@
     python3 tools/dev.py fuzz --pages ...                names that steer browsers, terminals: see tools/fuzz_pages.py
     python3 tools/dev.py fuzz --running ...              damaged kernels that run: see tools/fuzz_running.py
     python3 tools/dev.py fuzz --fleet ...                servers and archives that lie: see tools/fuzz_fleet.py
+    python3 tools/dev.py fuzz --judge ...              damaged code objects that are judged: see tools/fuzz_judge.py
+    python3 tools/dev.py fuzz --memmodel ...           the same, by the memory model: see tools/fuzz_memmodel.py
     python3 tools/dev.py fuzz --cores ...                damaged GPU core files: see tools/fuzz_cores.py
     python3 tools/dev.py fuzz --serve ...                packets of GDB's remote protocol: see tools/fuzz_serve.py
 
