@@ -60,7 +60,8 @@ def run() -> None:
     ):
         size = len(left_operand)
         measured = _Kernel(name, "saxpy", (size,), (min(size, 256),), [right_operand, left_operand, 2.5, size])
-        peer = partial(_saxpy if name == path else _saxpy_of_singles, 2.5, left_operand, right_operand)
+        work = _saxpy if name == path else _saxpy_of_singles
+        peer: Callable[[], Any] = partial(work, 2.5, left_operand, right_operand)
         seconds, peer_seconds = measured.in_turns(peer, rounds=SHORT_ROUNDS)
         assert (measured.buffer("y") == peer()).all()
         show(text, seconds / peer_seconds, limit, measured.text)

@@ -75,7 +75,7 @@ def attach(debugger: Debugger, arguments: Arguments) -> None:
 def attach_state(debugger: Debugger, state: str | Sequence[str], *, force: bool = False) -> None:
     """Attach the machine that files have, and look at its first wave. Without a program it is the one they name."""
     from dwarfgpu.program.program import open_core, paths_of
-    from dwarfgpu.program.stack.gpu_cores import is_about_host
+    from dwarfgpu.program.stack.core_names import is_about_host
     from dwarfgpu.program.stack.stopped import names_its_code
     from dwarfgpu.questions.sources import sources_of
 
@@ -495,7 +495,8 @@ def _template(files: list[str], arguments: Arguments) -> Document:
 def _convert_core(sources: list[str], destination: str, selection: Selection, arguments: Arguments) -> Document:
     """Make GPU core files small, and say what was left out."""
     from dwarfgpu.program.stack.core_conversion import convert_core
-    from dwarfgpu.program.stack.gpu_cores import choose, open_core_waves, part_of
+    from dwarfgpu.program.stack.core_names import part_of
+    from dwarfgpu.program.stack.gpu_cores import choose, open_core_waves
     from dwarfgpu.render.cores import conversion_json, conversion_text
 
     opened = open_core_waves(sources, moved=selection.moved_files())

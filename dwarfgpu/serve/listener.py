@@ -16,7 +16,8 @@ from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.objfile.elf.header import PT_LOAD
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.program.code.loaded import LoadedCode
-from dwarfgpu.program.stack.gpu_cores import is_about_waves, without_part
+from dwarfgpu.program.stack.core_names import without_part
+from dwarfgpu.program.stack.gpu_cores import is_about_waves
 from dwarfgpu.program.stack.stopped import is_elf, load_code, open_core, open_gpu_stopped, open_snapshot
 from dwarfgpu.regular_files import signals_raise, whole_output
 from dwarfgpu.serve.description import ServedLibrary

@@ -188,11 +188,12 @@ class TestLines:
 @pytest.mark.parametrize(
     "words", [["-batch", "-ex", "help"], ["-batch", "-ex", "lane 5", "-ex", "show"], ["-x", os.devnull]]
 )
-def test_no_editor_is_imported_without_a_terminal(words: list[str]) -> None:
+def test_no_editor_without_a_terminal_and_no_core_files_for_a_snapshot_are_imported(words: list[str]) -> None:
+    unused = {"prompt_toolkit", "pygments", "asyncio", "dwarfgpu.backends.gpu_core"}
     program = (
         "import sys; from dwarfgpu.cli import main\n"
         f"main(['debug', {FILE!r}, '--state', {STATE!r}, *{words!r}])\n"
-        "print(*{'prompt_toolkit', 'pygments', 'asyncio'} & set(sys.modules), file=sys.stderr)"
+        f"print(*{unused!r} & set(sys.modules), file=sys.stderr)"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, input="", capture_output=True, text=True, check=True

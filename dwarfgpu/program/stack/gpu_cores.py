@@ -22,6 +22,7 @@ from dwarfgpu.objfile.elf.header import EM_AMDGPU, EM_X86_64, ET_CORE, PT_LOAD
 from dwarfgpu.objfile.elf.image import Image
 from dwarfgpu.program.code.code_object import OFF, CodeObject, opened
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode
+from dwarfgpu.program.stack.core_names import HOST, part_of, without_part
 from dwarfgpu.program.stack.memory_image import identifies, image_in_memory
 from dwarfgpu.regular_files import open_input, places_of
 
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.elf.core import CoreThread
     from dwarfgpu.program.code.code_object import Policy
 
-HOST = "host"
-"""``core@host`` is about the threads of the host."""
 MAX_OPENED = 256
 """So many code objects are opened; of more only those that waves are in."""
 MAX_NAMED = 8
@@ -94,11 +93,6 @@ def has_gpu_state(paths: Sequence[str]) -> bool:
     return False
 
 
-def is_about_host(paths: Sequence[str]) -> bool:
-    """Return whether core files are asked about the threads of the host."""
-    return part_of(paths) == HOST
-
-
 def is_about_waves(paths: Sequence[str], file: CodeObject | None) -> bool:
     """Return whether core files are asked about their waves: not with the program of a host that has no kernels."""
     part = part_of(paths)
@@ -107,18 +101,6 @@ def is_about_waves(paths: Sequence[str], file: CodeObject | None) -> bool:
     if file is not None and file.image.machine == EM_X86_64 and not file.has_embedded and len(paths) == 1:
         return core_machine(without_part(paths[0])) == EM_AMDGPU
     return has_gpu_state(paths)
-
-
-def without_part(path: str) -> str:
-    """Return the name of a core file without ``@gfx90a`` behind it."""
-    name, at, _part = path.rpartition("@")
-    return name if at and not os.path.exists(path) else path  # noqa: PTH110
-
-
-def part_of(paths: Sequence[str]) -> str | None:
-    """Return what follows the ``@`` in the name of a core file: the processor whose waves are meant, or ``host``."""
-    parts = [path[len(name) + 1 :] for path in paths if (name := without_part(path)) != path]
-    return parts[0] if parts else None
 
 
 def open_core_files(paths: Sequence[str]) -> CoreFiles:

@@ -114,7 +114,8 @@ def open_stopped(
     """
     states = [state] if isinstance(state, str) else list(state)
     if len(states) > 1 or is_elf(states[0]):
-        from dwarfgpu.program.stack.gpu_cores import is_about_waves, without_part
+        from dwarfgpu.program.stack.core_names import without_part
+        from dwarfgpu.program.stack.gpu_cores import is_about_waves
 
         if is_about_waves(states, file):
             return open_gpu_stopped(states, file, force=force, dialect=dialect, repair=repair, moved=moved)
@@ -180,7 +181,8 @@ def names_its_code(states: Sequence[str], moved: Mapping[str, str] | None = None
         from dwarfgpu.program.stack.agent_text import is_agent_text
 
         return is_agent_text(states[0])
-    from dwarfgpu.program.stack.gpu_cores import is_about_host, is_about_waves, without_part
+    from dwarfgpu.program.stack.core_names import is_about_host, without_part
+    from dwarfgpu.program.stack.gpu_cores import is_about_waves
 
     if is_about_waves(states, None) or is_about_host(states):
         return True
@@ -238,7 +240,8 @@ def open_with_its_code(
             code = opened(_code_of_snapshot(states[0])[0])
             return open_stopped(code, states, dialect=dialect, repair=repair)
         return open_agent_text(states[0], dialect=dialect, repair=repair)
-    from dwarfgpu.program.stack.gpu_cores import is_about_waves, without_part
+    from dwarfgpu.program.stack.core_names import without_part
+    from dwarfgpu.program.stack.gpu_cores import is_about_waves
 
     if not is_about_waves(states, None):
         path = without_part(states[0])
