@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.program.code.instructions import Disassembler, Listing, ProgramCode
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
 
-MODIFIERS = "rs"
+MODIFIERS = "mrs"
+Row: TypeAlias = "tuple[MachineInstruction, str, str]"
+"""An instruction, its text and its bytes as text."""
 
 
 class CodeCursor:
@@ -81,12 +83,13 @@ def problem_lines(debugger: Debugger, listing: Listing, output: Output) -> Itera
 
 def disassemble(debugger: Debugger, arguments: Arguments) -> Document:
     """Without operands: the function of the frame. FUNCTION or an address in it shows all of a function, FIRST,LAST or
-    FIRST,+LENGTH that range. `/r` shows the bytes, `/s` the lines of the source. `=>` marks the instruction of the
+    FIRST,+LENGTH that range. `/r` shows the bytes, `/s` the lines of the source, and
+    `/m` line after line of the source, each with all of its instructions. `=>` marks the instruction of the
     frame, `*` those of other lanes.
     """
     for letter in arguments.format:
         if letter not in MODIFIERS:
-            raise arguments.wrong(f"has no modifier {letter!r}: /r shows bytes, /s source lines")
+            raise arguments.wrong(f"has no modifier {letter!r}: /r shows bytes, /s and /m source lines")
     low_text, comma, high_text = arguments.text.partition(",")
     places = places_of(debugger)
     stretches: list[tuple[int, int, CodeSpan | None]]
@@ -190,12 +193,40 @@ def _lines(
     texts = output.code(ASSEMBLY, [names.text(instruction) for instruction in rows])
     raw = padded_bytes(rows) if "r" in arguments.format else [""] * len(rows)
     sources = _source_lines(debugger, rows) if "s" in arguments.format else {}
-    for instruction, text, data in zip(rows, texts, raw, strict=True):
+    table = list(zip(rows, texts, raw, strict=True))
+    if "m" in arguments.format:
+        table, sources = _by_line(debugger, table)
+    for instruction, text, data in table:
         yield from sources.get(instruction.address, ())
         mark = "=> " if instruction.address == pc else " * " if instruction.address in lanes else "   "
         if mark.strip():
             mark = output.style("kind", mark)
         yield f"{mark}{names.head(instruction.address)}\t{data}{text}"
+    if "m" in arguments.format:
+        yield ""
+
+
+def _by_line(debugger: Debugger, table: list[Row]) -> tuple[list[Row], dict[int, list[str]]]:
+    """Return the instructions of the file that the first one is of, line after line, and what is before each line."""
+    sources = debugger.frame.state.sources
+    by_line: dict[int, list[Row]] = {}
+    file: SourceFile | None = None
+    for row in table:
+        at = sources.at(row[0].address)
+        file = file or (None if at is None else at.file)
+        if at is not None and at.file is file:
+            by_line.setdefault(at.line, []).append(row)
+    shown_lines: dict[int, list[str]] = {}
+    last = 0
+    for line in sorted(by_line):
+        assert file is not None  # noqa: S101 (the lines are its lines)
+        blank = [""] if shown_lines else []
+        shown_lines[by_line[line][0][0].address] = [
+            *blank,
+            *_numbered(debugger, file, last + 1 if last else line, line),
+        ]
+        last = line
+    return [row for line in sorted(by_line) for row in by_line[line]], shown_lines
 
 
 def _source_lines(debugger: Debugger, rows: Sequence[MachineInstruction]) -> dict[int, list[str]]:

@@ -13,13 +13,14 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.program.types.model import Pointer, Qualified, Struct, Typedef
 from dwarfgpu.questions.registry import WORD
 from dwarfgpu.questions.settings import SECTIONS
+from dwarfgpu.render.layout import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import TypeAlias
 
     from dwarfgpu.questions.debugger import Debugger
-    from dwarfgpu.questions.registry import Command
+    from dwarfgpu.questions.registry import Arguments, Command
 
     Found: TypeAlias = "tuple[int, Iterable[Candidate]]"
     """Where the text begins that a candidate replaces, and the candidates."""
@@ -56,6 +57,13 @@ def complete(debugger: Debugger, line: str) -> tuple[int, list[Candidate]]:
         return start, list(unique.values())[:most]
     except DwarfGpuError:  # what is typed is not complete, so it may well be wrong
         return len(line), []
+
+
+def show_completions(debugger: Debugger, arguments: Arguments) -> None:
+    """A line for each text that the beginning of a line can become, as the key Tab would show them."""
+    start, found = complete(debugger, arguments.text)
+    for text in sorted(arguments.text[:start] + candidate.text for candidate in found):
+        debugger.output.line(shown(text))
 
 
 # --- Commands -------------------------------------------------------------------------------------------------------

@@ -527,3 +527,40 @@ def core(selection: Selection, arguments: Arguments) -> Document:
     if not summary.waves:
         document.status = BAD_FILE
     return document
+
+
+# --- What is debugged -----------------------------------------------------------------------------------------------
+
+
+def info_program(debugger: Debugger, arguments: Arguments) -> Document:
+    """Where the wave or thread is and why it has stopped; which machine that is, says `info inferiors`."""
+    from dwarfgpu.render.lanes import signal_text
+    from dwarfgpu.render.layout import shown
+
+    arguments.none()
+    if debugger.attached is None:
+        return Document({"program": None}, ["The program being debugged is not being run."])
+    stop, pc = debugger.wave.stop, debugger.wave.frame(0).pc
+    reasons = () if stop is None else stop.reasons
+    lines = [f"{debugger.noun.capitalize()} {shown(debugger.wave.id)} stopped at {pc or 0:#x}."]
+    if stop is not None and stop.signal is not None:
+        lines.append(f"It stopped with signal {signal_text(reasons)}.")
+    elif reasons:
+        lines.append(f"It stopped: {', '.join(map(str, reasons))}.")
+    program = {debugger.noun: debugger.wave.id, "pc": pc, "reasons": [*map(str, reasons)]}
+    return Document({"program": program}, lines)
+
+
+def info_inferiors(debugger: Debugger, arguments: Arguments) -> Document:
+    """There is one at most: a state with its waves or threads, or a file of code alone."""
+    from dwarfgpu.render.layout import shown
+
+    arguments.none()
+    attached, opened = debugger.attached, debugger.program
+    kind = "no state" if attached is None else attached.stopped.machine.capabilities.name
+    name = None if opened is None else opened.file.name
+    row = {"number": 1, "connection": kind, "executable": name}
+    text = f"* 1    {'<null>' if attached is None else 'machine':<18}{kind:<21}{shown(name or '')}".rstrip()
+    return Document(
+        {"inferiors": [row]}, ["  Num  Description       Connection           Executable", text], rows="inferiors"
+    )

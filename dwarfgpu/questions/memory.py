@@ -240,6 +240,16 @@ class _Shower:
             raise self._inaccessible(where)
         return int(reading.bits)
 
+    def bytes_at(self, where: Address, size: int) -> bytes:
+        """Return some bytes as they are in memory."""
+        return self._read(where, size).to_bytes(size, self.debugger.frame.target.byte_order)
+
+    def remember_place(self, where: Address) -> None:
+        """Set ``$_`` to an address."""
+        variables = self.debugger.state_of(Remembered).variables
+        pointer = self.model.pointer_to(self.type, where.space)
+        variables["_"] = number(pointer, int(where.value))
+
     def _inaccessible(self, where: Address) -> DwarfGpuError:
         space = None if where.space is None else self.debugger.frame.target.space(where.space)
         return cannot_access(where, None if space is None else space.name)
@@ -336,3 +346,83 @@ def _moved(where: Address, count: int) -> Address:
     """Return the address so many bytes further on."""
     value: Any = where.value
     return Address(where.space, value + count & (1 << 64) - 1)
+
+
+# --- find -----------------------------------------------------------------------------------------------------------
+
+_FIND = re.compile(r"(?:([bhwg])(\d*)|(\d+)([bhwg]?))?")
+BLOCK = 1 << 16
+"""How many bytes are read at once."""
+MOST_SEARCHED = 1 << 32
+
+
+def find(debugger: Debugger, arguments: Arguments) -> Document:
+    """The bytes of the values are searched from START up to END, or in LENGTH bytes. A value has the size of its type,
+    or that of the letter: b is 1 byte, h 2, w 4, g 8; a string is searched without its final null. N is how many
+    places are enough. $_ is then the last place, and $numfound their number.
+    """
+    from dwarfgpu.program.language.tokens import tokens
+    from dwarfgpu.questions.values import split_expressions
+
+    form = _FIND.fullmatch(arguments.format)
+    if form is None:
+        raise arguments.wrong(f"has no format {arguments.format[:20]!r}: /SIZE-CHAR and /MAX-COUNT, such as /w or /w2")
+    text = arguments.text
+    parts = split_expressions(text, tokens(text)) if text else []
+    if len(parts) < 3 or not all(parts):
+        raise arguments.wrong("takes START, +LENGTH or END, and values, with commas between them")
+    first, second, *texts = parts
+    letter, most = form[1] or form[4], int(form[2] or form[3] or "0")
+    start = address_of(debugger, first)
+    length = int(address_of(debugger, second.removeprefix("+")).value)
+    if not second.startswith("+"):
+        length -= int(start.value) - 1
+    if not 0 < length <= MOST_SEARCHED:
+        raise UsageError("Empty search range.", kind="no_range", hint="such as `find &array, +sizeof(array), 5`")
+    shower = _Shower(debugger, MemoryFormat(), Examined())
+    pattern = b"".join(_bytes_of(debugger, text, letter) for text in texts)
+    if length < len(pattern):
+        raise UsageError("Search space too small to contain pattern.", kind="no_range")
+    places: list[Address] = []
+    for place in _matches(shower, start, length, pattern):
+        places.append(place)
+        if len(places) == most:
+            break
+    if places:
+        shower.remember_place(places[-1])
+    debugger.state_of(Remembered).variables["numfound"] = number(Base("int", DW_ATE_signed, 4), len(places))
+    count = len(places)
+    found = "Pattern not found." if not count else f"{count} pattern{'' if count == 1 else 's'} found."
+    names = [shower.writer.address(place, symbol=True) for place in places]
+    rows = [
+        {"address": int(place.value), "space": place.space, "text": name}
+        for place, name in zip(places, names, strict=True)
+    ]
+    return Document({"places": rows}, [*names, found], rows="places")
+
+
+def _bytes_of(debugger: Debugger, text: str, letter: str | None) -> bytes:
+    """Return the bytes of a value as they are in memory."""
+    frame = debugger.frame
+    value = frame.expression(text).find(frame.lane(debugger.lane)).target()
+    order = value.place.storage.byte_order
+    if letter is not None:
+        size = SIZES[letter]
+        return int(loaded(value).number() & (1 << 8 * size) - 1).to_bytes(size, order)
+    reading = value.read()
+    data = int(reading.bits).to_bytes(value.bits() // 8, order)
+    return data[:-1] if text.startswith('"') else data
+
+
+def _matches(shower: _Shower, start: Address, length: int, pattern: bytes) -> Iterator[Address]:
+    """Yield where bytes are in memory."""
+    kept, at = b"", 0
+    while at < length:
+        size = min(BLOCK, length - at)
+        data = kept + shower.bytes_at(_moved(start, at), size)
+        position = data.find(pattern)
+        while position >= 0:
+            yield _moved(start, at - len(kept) + position)
+            position = data.find(pattern, position + 1)
+        at += size
+        kept = data[len(data) - len(pattern) + 1 :] if len(pattern) > 1 else b""

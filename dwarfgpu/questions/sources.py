@@ -429,6 +429,26 @@ def info_source(debugger: Debugger, arguments: Arguments) -> Document:
     return Document({"source": source}, lambda output: _source_lines(source, output.width))
 
 
+def info_sources(debugger: Debugger, arguments: Arguments) -> Document:
+    """The files that line tables name, for each file of code. With REGEXP those whose paths it is found in."""
+    files = debugger.frame.state.sources
+    pattern = arguments.pattern() if arguments.text else None
+    by_code: dict[str, dict[str, None]] = {}
+    for code, unit in files.units():
+        paths = by_code.setdefault(code.file.name, {})
+        for file in files.of_unit(code, unit):
+            if pattern is None or pattern.search(file.path):
+                paths.setdefault(file.path)
+
+    def lines(_output: Output) -> Iterator[str]:
+        for name, paths in by_code.items():
+            yield f"{shown(name)}:"
+            yield from (f"  {shown(path)}" for path in paths or ("(no source files)",))
+
+    rows = [{"file": name, "path": path} for name, paths in by_code.items() for path in paths]
+    return Document({"sources": rows}, lines, rows="sources")
+
+
 def _source_lines(source: Json, width: int) -> Iterator[str]:
     yield f"Current source file is {shown(source['file'])}"
     if source["directory"]:

@@ -124,9 +124,14 @@ def _split(text: str, words: list[Any]) -> list[str]:
         return []
     if words[1].text != ",":
         raise UsageError("Invalid argument syntax", kind="bad_format", hint="a comma follows the text")
+    return split_expressions(text, words[2:], words[1].end)
+
+
+def split_expressions(text: str, words: list[Any], start: int = 0) -> list[str]:
+    """Return the expressions in the words of a text, from a position on, which commas part."""
     found = []
-    depth, start = 0, words[1].end
-    for word in words[2:]:
+    depth = 0
+    for word in words:
         if word.kind == "sign":
             depth += _BRACKETS.get(word.text, 0)
         if word.kind == "end" or (word.text == "," and word.kind == "sign" and not depth):

@@ -100,6 +100,15 @@ ALONE = [
     "disassemble /r main",
     "disassemble /s add",
     "disassemble add,+12",
+    "find &table, +sizeof(table), 3",
+    "find /b &table, +sizeof(table), 0",
+    "find /2b &table, +sizeof(table), 0",
+    "find &table, &counter, 7",
+    "find &table, +4, 1, 2",
+    "find table, +16, 2, 3",
+    'find title, +6, "lo"',
+    "find /h &table, +16, 4",
+    "print $numfound",
 ]
 STOPPED = [
     "info source",
@@ -185,7 +194,9 @@ def test_a_file_alone(build, gdb, require_tool, tmp_path, monkeypatch):
     require_tool("objdump")
     path = program(tmp_path, build, require_tool)
     monkeypatch.chdir(tmp_path)
-    check(Run(path, width=1000), ALONE, asked(gdb, [str(path)], ALONE, tmp_path))
+    # by lines, where each has one piece of code and functions follow each other without a gap
+    lines = [*ALONE, *(["disassemble /m add", "disassemble /mr main"] if build == "gcc -O0" else [])]
+    check(Run(path, width=1000), lines, asked(gdb, [str(path)], lines, tmp_path))
 
 
 @pytest.mark.slow

@@ -88,7 +88,7 @@ def test_source_that_is_missing(require_tool, monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     "line, message",
     [
-        ("disassemble /q", "`disassemble` has no modifier 'q': /r shows bytes, /s source lines"),
+        ("disassemble /q", "`disassemble` has no modifier 'q': /r shows bytes, /s and /m source lines"),
         ("disassemble 0x10", "No function contains specified address."),
         ("disassemble 0x10,+4", "Cannot access memory at address 0x10"),
         ("disassemble 0x10,0x8", "there is no code from 0x10 to 0x8"),

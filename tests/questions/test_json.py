@@ -39,6 +39,10 @@ ASKED = {
     "list": "",
     "info line": "",
     "info source": "",
+    "info sources": "",
+    "info program": "",
+    "info inferiors": "",
+    "find": "slots, +16, 1",
     "disassemble": "",
     "info symbol": "$pc",
     "info address": "even",
@@ -93,7 +97,7 @@ NO_JSON = {
     **dict.fromkeys(("output", "printf", "echo"), ALONE),
     **dict.fromkeys(("directory", "set substitute-path", "unset substitute-path", "show substitute-path"), DEBUGGER),
     **dict.fromkeys(("help", "apropos", "set", "show", "show values", "show convenience", "show version"), DEBUGGER),
-    **dict.fromkeys(("show user", "define", "end", "alias", "history", "quit"), DEBUGGER),
+    **dict.fromkeys(("show user", "define", "end", "alias", "history", "quit", "complete"), DEBUGGER),
 }
 
 

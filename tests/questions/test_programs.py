@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dwarfgpu.render.written_text import styled
-from tests.questions.harness import Run
+from tests.questions.harness import KERNEL, STATE, Run
 
 
 @pytest.fixture
@@ -70,3 +70,31 @@ def test_a_log_that_cannot_be_written_stays_off(run: Run) -> None:
     run("set logging file /nowhere/log")
     assert run.fails("set logging on").message == "/nowhere/log: No such file or directory"
     assert run("show logging enabled").startswith("logging enabled  off")
+
+
+HEAD = "  Num  Description       Connection           Executable\n"
+
+
+@pytest.mark.parametrize(
+    "line, expected",
+    [
+        ("complete info sourc", "info source\ninfo sources\n"),
+        ("complete disassem", "disassemble\n"),
+        ("complete print nothing_of_the_kind", ""),
+        ("info sources lane-pc", f"{KERNEL}:\n  src/asm/lane-pc.c\n"),
+        ("info program", "Wave 1:1:1:1 stopped at 0x7f0000001548.\n"),
+        ("info inferiors", f"{HEAD}* 1    machine           snapshot             {KERNEL}\n"),
+    ],
+)
+def test_facts_about_the_program(line, expected):
+    assert Run(KERNEL, STATE, width=200)(line) == expected
+
+
+@pytest.mark.parametrize("line", ["info program", "info inferiors"])
+def test_facts_without_a_state(line):
+    assert "No " not in Run(KERNEL)(line)
+
+
+@pytest.mark.parametrize("line", ["find", "find 0x1000", "find 0x1000, 0x2000", "find 5, 4, 3", "find /q 1, 2, 3"])
+def test_what_cannot_be_searched(line):
+    Run(KERNEL, STATE).fails(line)
