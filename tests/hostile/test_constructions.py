@@ -47,6 +47,19 @@ NOTHING = "DW_OP_LLVM_undefined; DW_OP_LLVM_extend 1 65536; DW_OP_LLVM_extend 65
 STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
+def test_numbers_of_a_gigabyte_are_refused_before_they_are_read(tmp_path):
+    size = ("byte_size", "udata", 1 << 30)
+    huge = die(
+        "enumeration_type", named("E"), size, die("enumerator", named("e1"), ("const_value", "sdata", -1)), label="E"
+    )
+    number = die("base_type", named("B"), ("encoding", "data1", 5), size, label="B")
+    case = Case(tmp_path, gpu(variable("x", "E"), variable("y", "B"), types=[huge, number]))
+    for text in ("e1", "(B)1", "x", "y", "y + 1"):
+        outcome = checked(case("eval", text, "--lane", 0))
+        assert "has 1073741824 bytes, and a number has at most" in outcome.out + outcome.err
+        assert outcome.memory < 100 << 20
+
+
 def test_a_type_that_refers_to_itself_takes_no_other_variable_away(tmp_path):
     loop = die("enumeration_type", named("E"), typed("E"), ("byte_size", "data1", 4), label="E")
     case = Case(tmp_path, gpu(variable("before"), variable("bad", "E"), variable("after"), types=[loop]))

@@ -40,7 +40,7 @@ from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.members import MAX_DEPTH, is_new, member_named, methods_named
 from dwarfgpu.program.types.reader import is_cplus
-from dwarfgpu.program.types.sizes import byte_size, known_size, resolved, stripped
+from dwarfgpu.program.types.sizes import byte_size, known_size, number_size, resolved, stripped
 from dwarfgpu.program.values.arrays import definite
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.scalars import scalar_of
@@ -290,7 +290,7 @@ class Evaluator:
         kind = self.frame.state.types.of(owner)
         assert isinstance(kind, t.Enumeration)  # noqa: S101 (the entry has that tag)
         value = next((enumerator.value for enumerator in kind.enumerators if enumerator.name == die.name), 0)
-        return ScalarOperand(kind, value & (1 << 8 * byte_size(kind)) - 1)
+        return ScalarOperand(kind, value & (1 << 8 * number_size(kind)) - 1)
 
     def _unknown(self, node: s.Name) -> ExpressionError:
         scope = node.file if node.file is not None else self.frame.name or "this scope"

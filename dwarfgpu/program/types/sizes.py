@@ -67,6 +67,19 @@ def byte_size(type: t.Type) -> int:
     return size
 
 
+MAX_NUMBER = 1 << 16
+"""More bytes than a number has: a register of a wave has 256."""
+
+
+def number_size(type: t.Type) -> int:
+    """Return the bytes of a number; raise an error for more than any has, before they are read."""
+    size = byte_size(type)
+    if size > MAX_NUMBER:
+        message = f"{_what(type)} has {shown(size)} bytes, and a number has at most {MAX_NUMBER}"
+        raise _at(MalformedFile("absurd_size", message, spec="DWARF 5, 5.1"), type)
+    return size
+
+
 def known_size(type: t.Type, depth: int = 0) -> int | None:
     """Return the bytes of an object; None if the size depends on the object or is unknown."""
     if depth > MAX_DEPTH:

@@ -15,7 +15,7 @@ from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.expr.floats import FloatFormat, float_format
 from dwarfgpu.immutable import immutable
 from dwarfgpu.program.types import model as t
-from dwarfgpu.program.types.sizes import MAX_DEPTH, byte_size, cycle, known_size, resolved, stripped
+from dwarfgpu.program.types.sizes import MAX_DEPTH, cycle, known_size, number_size, resolved, stripped
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Bits
@@ -106,12 +106,12 @@ def scalar_of(type: t.Type, byte_order: ByteOrder = "little", bit_size: int | No
     if isinstance(inner, t.Base):
         scalar = _base(inner, byte_order)
     elif isinstance(inner, t.Pointer):
-        scalar = Scalar("pointer", inner.byte_size * 8, inner.byte_size * 8, null=inner.null)
+        scalar = Scalar("pointer", number_size(inner) * 8, inner.byte_size * 8, null=inner.null)
     elif isinstance(inner, t.Enumeration):
-        size = byte_size(inner) * 8
+        size = number_size(inner) * 8
         scalar = Scalar("enumeration", size, size, _enumeration_sign(inner))
     elif isinstance(inner, t.MemberPointer):
-        scalar = Scalar("pointer", inner.byte_size * 8, inner.byte_size * 8, True)
+        scalar = Scalar("pointer", number_size(inner) * 8, inner.byte_size * 8, True)
     elif isinstance(inner, t.UnspecifiedType):
         scalar = Scalar("pointer", 64, 64)
     else:
@@ -120,7 +120,7 @@ def scalar_of(type: t.Type, byte_order: ByteOrder = "little", bit_size: int | No
         return evolve(scalar, storage_bits=bit_size, bits=bit_size, shift=0, swapped=False)
     outer = stripped(type)
     if scalar is not None and isinstance(outer, t.Subrange) and known_size(outer) != known_size(inner):
-        size = byte_size(outer) * 8
+        size = number_size(outer) * 8
         return Scalar(scalar.kind, size, size, scalar.is_signed)
     return scalar
 
@@ -129,7 +129,7 @@ def _base(type: t.Base, byte_order: ByteOrder) -> Scalar | None:
     encoding = type.encoding
     if type.vector_size is not None or encoding in _COMPLEX:
         return None
-    storage = byte_size(type) * 8
+    storage = number_size(type) * 8
     bits = storage if type.bit_size is None else min(type.bit_size, storage)
     shift = min(type.data_bit_offset, storage - bits)
     swapped = type.byte_order is not None and type.byte_order != byte_order
@@ -204,7 +204,7 @@ def complex_parts(type: t.Base, byte_order: ByteOrder) -> Scalar | None:
     """Return how the real and the imaginary part of a complex number are read; None for other types."""
     if type.encoding not in _COMPLEX or type.vector_size is not None:
         return None
-    half = byte_size(type) * 4
+    half = number_size(type) * 4
     layout = float_format(type.name, half, has_quad=byte_order == "big")
     if layout is None:
         return Scalar("bytes", half, half)
