@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 SHORT = {"verbose": ("-v",)}
 """Options that have a short name at the shell."""
 COLORS = ("auto", "always", "never")
+CODE_SUFFIXES = (".co", ".hsaco", ".o", ".so", ".out", ".elf")
+"""How the names of files of code end."""
 TALKING = ("debug", "serve")
 """The commands that talk to a user or a debugger, so that there is no answer that a file could hold."""
 
@@ -305,6 +307,8 @@ def _settle_file(options: argparse.Namespace, command: Command, parser: _Argumen
         return
     if name is None or "://" in name or not command.at_shell.operands:
         return
+    if name.endswith(CODE_SUFFIXES) and command.completes != "expression":
+        return  # it is a file that is missing
     operand = command.at_shell.operands[0]
     later = getattr(options, _dest(operand))
     if operand.is_many:

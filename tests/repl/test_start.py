@@ -70,7 +70,8 @@ class TestBatch:
     def test_a_file_that_cannot_be_opened_ends_it(self) -> None:
         done = Done("/nowhere/x", "-batch", "-ex", "echo no\\n")
         assert (done.out, done.status) == ("", 3)
-        assert Done("--state", STATE, "-batch").status == 2
+        assert Done("--state", "docs/examples/stopped.json", "-batch").status == 2
+        assert Done("--state", STATE, "-batch").status == 0  # it names its code
 
     def test_confirmations_are_off(self, tmp_path: Path) -> None:
         script = tmp_path / "a"
