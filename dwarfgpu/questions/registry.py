@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from json import JSONDecoder
 from typing import TYPE_CHECKING, Any
 
 from attrs import Factory
@@ -328,6 +327,8 @@ _SWITCH = ("on", "off", "yes", "no", "enable", "disable")
 
 def _split(text: str) -> list[str]:
     """Split a text as a shell does, but leave JSON outside of quotes as it is, with its own quotes."""
+    from json import JSONDecoder  # short commands do not need it
+
     parts, at = [], 0
     while (match := _OPENING.search(text, at)) is not None:
         start, end = match.span()

@@ -96,7 +96,7 @@ def test_locals_are_the_same_below_the_head_that_a_command_line_needs(run, at_pr
     head, *lines = run("locals", FILE, *STOPPED, *command.split(), "-t", "int$")[1].splitlines()
     assert head == "#0  X at src/asm/lane-pc.c:15"
     chosen = at_prompt(f"{line} -t int$", FILE, *STOPPED, "--lane", "2")[1]
-    assert chosen.splitlines() == [text.removeprefix("  ") for text in lines]
+    assert chosen.split() == " ".join(lines).split(), "lines begin further left, so that some are cut elsewhere"
 
 
 def test_locals_of_the_lane_in_focus_are_in_the_words_of_gdb(at_prompt):

@@ -74,7 +74,7 @@ def test_it_is_not_lost_where_python_would_only_report_it() -> None:
 
 @pytest.mark.parametrize(
     "number, status, said",
-    [(signal.SIGINT, 130, "dwarfgpu: interrupted\n"), (signal.SIGTERM, -signal.SIGTERM, "")],
+    [(signal.SIGINT, 130, "dwarfgpu: interrupted\n"), (signal.SIGTERM, 128 + signal.SIGTERM, "")],
 )
 def test_a_server_ends(number: signal.Signals, status: int, said: str) -> None:
     process = started("import sys; from dwarfgpu.cli import main; sys.exit(main())", "serve", *STATE.split()[2:])

@@ -113,7 +113,7 @@ def test_verify(run):
 
 def test_verify_says_what_is_wrong():
     run = Run("fixtures/llvm24/hip-calls.gfx1100.w32.O2.co")
-    found = run("verify")
+    found = run("verify -verbose")
     assert "error:" in found or "warning:" in found
     assert found.splitlines()[-1].startswith("1 file, 89 entries: ")
 

@@ -17,7 +17,7 @@ from tests.questions.harness import CALLS, IN_CALLS, KERNEL, STATE, Run
 
 def styled(run):
     """Show styles as marks around their text."""
-    run.debugger.output.style = lambda style, text: f"<{style}:{text}>"
+    run.debugger.output.style = lambda style, text: text if style == "plain" else f"<{style}:{text}>"
 
 
 # --- print: one lane ----------------------------------------------------------------------------------------------

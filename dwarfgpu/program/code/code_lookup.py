@@ -128,6 +128,8 @@ _ADDRESSES = "an address is a number such as 0x1900, a function such as main or 
 def name_and_offset(text: str) -> tuple[str, int | None]:
     """Return the name in ``kernel+0x10`` and the offset, if a number follows the last plus: ``operator+`` is a name."""
     match = _OFFSET.fullmatch(text)
+    if match is None and not text.strip("+ "):
+        raise UsageError(f"{text!r} is not an address", hint=_ADDRESSES)
     return (text, None) if match is None else (match[1], _number(match[2], text))
 
 

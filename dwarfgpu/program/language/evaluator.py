@@ -302,7 +302,7 @@ class Evaluator:
     def check_name(self, tree: Any) -> None:
         """Raise `UnknownName` if a tree is a name alone that means nothing here."""
         if isinstance(tree, s.Name) and self.meaning(tree) is None:
-            raise self._unknown(tree)
+            self._symbol(tree)
 
     def _register_name(self, node: s.RegisterName) -> Any:
         return history.value(self, node)

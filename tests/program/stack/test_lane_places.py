@@ -86,7 +86,7 @@ def test_all_lanes_together_are_each_lane_by_itself(name, dialect):
         frame = program[0].frame(0)
         for text in ("lane", "left", "even", "odd", "result", "limit + lane", "&slots[1]", "$v1"):
             try:
-                together = frame.eval(text)
+                together = frame.eval(text, "all")
             except UsageError:  # no lane is where the name means something
                 continue
             for lane in together.lanes[::5]:
