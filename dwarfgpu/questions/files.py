@@ -551,6 +551,38 @@ def info_program(debugger: Debugger, arguments: Arguments) -> Document:
     return Document({"program": program}, lines)
 
 
+def info_signals(debugger: Debugger, arguments: Arguments) -> Document:
+    """Each with the stop reasons that it is shown for, and the number of waves that it has stopped. A signal always
+    stops its wave, is shown, and is not passed to the kernel.
+    """
+    from collections import Counter
+
+    from dwarfgpu.render.lanes import signals
+    from dwarfgpu.render.layout import table
+
+    wanted = arguments.text.upper()
+    known = signals()
+    chosen = [row for row in known if wanted in ("", row[0])]
+    if not chosen:
+        hint = f"the signals are {', '.join(name for name, *_ in known)}"
+        raise UsageError(f"no wave stops with a signal {wanted[:40]!r}", kind="no_name", hint=hint)
+    counts: Counter[str | None] | None = None
+    if debugger.attached is not None and debugger.noun == "wave":
+        machine = debugger.attached.stopped.machine
+        counts = Counter(stop.signal for stop in map(machine.stop_of, range(machine.wave_count)) if stop is not None)
+    rows: list[dict[str, Any]] = []
+    cells = [("Signal", "Description", "" if counts is None else "Waves", "Stop reasons")]
+    for name, meaning, reasons in chosen:
+        waves = None if counts is None else counts[name]
+        rows.append({"signal": name, "description": meaning, "waves": waves, "reasons": reasons})
+        cells.append((name, meaning, "" if waves is None else str(waves), ", ".join(reasons)))
+    return Document(
+        {"signals": rows},
+        lambda output: table(cells, "llrl", indent=0, width=output.width, style=output.style),
+        rows="signals",
+    )
+
+
 def info_inferiors(debugger: Debugger, arguments: Arguments) -> Document:
     """There is one at most: a state with its waves or threads, or a file of code alone."""
     from dwarfgpu.render.layout import shown

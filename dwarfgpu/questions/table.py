@@ -200,6 +200,8 @@ COMMANDS = (
                          operand("[REGEXP]", "searched in their names"))),
     question("info program", "where the wave or thread has stopped, and why", "files.info_program", group=FILES),
     question("info inferiors", "the machine and the file that are looked at", "files.info_inferiors", group=FILES),
+    question("info signals", "the signals that stop waves", "files.info_signals", group=FILES, aliases="handle",
+             operands="[SIGNAL]"),
     question("info agents", "the processors", "files.info_agents", group=FILES,
              shell=shell(LOOK, "agents", FILE, STATE, SYSROOT, FORCE)),
     question("info dispatches", "the dispatches", "files.info_dispatches", group=FILES,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.backends.protocol import signal_of, stop_json
+from dwarfgpu.backends.protocol import SIGNALS, signal_of, stop_json
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.stack.lanes import ACTIVE, INACTIVE, UNKNOWN, UNUSED
@@ -65,6 +65,11 @@ SIGNAL_MEANINGS = {
     "SIGBUS": "Bus error", "SIGABRT": "Aborted", "SIGTRAP": "Trace/breakpoint trap",
 }  # fmt: skip
 """The signals in GDB's words."""
+
+
+def signals() -> list[tuple[str, str, list[str]]]:
+    """Return the signals that stop waves, each with its meaning and its stop reasons."""
+    return [(name, SIGNAL_MEANINGS[name], sorted(reasons)) for reasons, name in SIGNALS]
 
 
 def signal_text(reasons: tuple[str, ...]) -> str | None:

@@ -42,6 +42,7 @@ ASKED = {
     "info sources": "",
     "info program": "",
     "info inferiors": "",
+    "info signals": "",
     "find": "slots, +16, 1",
     "disassemble": "",
     "info symbol": "$pc",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -83,6 +86,10 @@ HEAD = "  Num  Description       Connection           Executable\n"
         ("complete print nothing_of_the_kind", ""),
         ("info sources lane-pc", f"{KERNEL}:\n  src/asm/lane-pc.c\n"),
         ("info program", "Wave 1:1:1:1 stopped at 0x7f0000001548.\n"),
+        (
+            "info signals sigbus",
+            "Signal  Description  Waves  Stop reasons\nSIGBUS  Bus error        0  ADDRESS_ERROR\n",
+        ),
         ("info inferiors", f"{HEAD}* 1    machine           snapshot             {KERNEL}\n"),
     ],
 )
@@ -90,7 +97,25 @@ def test_facts_about_the_program(line, expected):
     assert Run(KERNEL, STATE, width=200)(line) == expected
 
 
-@pytest.mark.parametrize("line", ["info program", "info inferiors"])
+def test_signals_have_the_descriptions_of_gdb(require_tool):
+    described = subprocess.check_output([require_tool("gdb"), "-nx", "-batch", "-ex", "info signals"], text=True)
+    meanings = dict(re.findall(r"^(SIG\w+).*\t([^\t]+)$", described, re.MULTILINE))
+    rows = json.loads(Run(KERNEL)("info signals --json"))["signals"]
+    assert {row["signal"]: row["description"] for row in rows}.items() <= meanings.items()
+    assert {row["waves"] for row in rows} == {None}
+
+
+def test_a_signal_counts_the_waves_that_it_has_stopped():
+    run = Run("fixtures/amdgpu/cl-kernels.gfx1100.w32.O0.v5.co")
+    run("target launch divergent 64 64 out=0x10 limit=40", "run")
+    assert run("info signals SIGSEGV").splitlines()[1].split()[-2:] == ["2", "MEMORY_VIOLATION"]
+
+
+def test_a_signal_that_is_not_known():
+    assert "SIGSEGV" in (Run(KERNEL).fails("info signals SIGURG").hint or "")
+
+
+@pytest.mark.parametrize("line", ["info program", "info inferiors", "info signals"])
 def test_facts_without_a_state(line):
     assert "No " not in Run(KERNEL)(line)
 
