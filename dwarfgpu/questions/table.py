@@ -93,7 +93,7 @@ FINDINGS = (
     option("-sarif", "write a SARIF 2.1.0 log"),
 )
 """How findings are chosen and written."""
-STRUCTURES = ("queue", "signal", "packet", "kernel-code", "kernel-descriptor", "buffer")
+STRUCTURES = ("queue", "signal", "packet", "kernel-code", "kernel-descriptor", "buffer", "image", "sampler")
 PRINT = tuple(setting_option(each) for each in SETTINGS if each.name.startswith("print "))
 FRAME_ARGUMENTS = tuple(each for each in PRINT if each.flag == "-frame-arguments")
 VALUE = tuple(each for each in PRINT if each not in FRAME_ARGUMENTS)
@@ -565,7 +565,7 @@ COMMANDS = (
                          examples=("dwarfgpu state k.co saxpy --grid 1024 --work-group 256",
                                    "dwarfgpu state k.co saxpy --grid 64,4,1 --work-group 16,4,1 --wave 4",
                                    "dwarfgpu state k.co saxpy --grid 64 --work-group 64 --arg 0x1000 --arg 2.5"))),
-    question("maint print structure", "a queue, signal, packet, buffer or kernel descriptor in memory",
+    question("maint print structure", "a queue, signal, packet, resource or kernel descriptor in memory",
              "launching.structure", group=DEBUG, operands="WHAT ADDRESS",
              shell=shell(LOOK, "hsa", operand("WHAT", "what is there", choices=STRUCTURES),
                          operand("ADDR", "a global address, such as 0x7f0000024000"), STATE, SYSROOT, FORCE,

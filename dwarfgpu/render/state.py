@@ -19,6 +19,8 @@ COLUMN = 18
 BITS_COLUMN = 12
 """The column where the bits of a field begin."""
 WORD_BITS = 32
+WORDS = "words", "unknown", "reserved"
+"""The kinds of fields that are shown as 32-bit words."""
 
 
 def _triple(numbers: tuple[int, ...]) -> str:
@@ -198,7 +200,9 @@ def object_text(structure: ObjectInMemory, style: Style = plain_style) -> list[s
 
 
 def _part_value(part: ShownField) -> str:
-    if part.kind in ("words", "reserved"):
+    if part.kind == "unknown":
+        return "unknown: no text gives the fields of these words"
+    if part.kind in WORDS:
         return "" if _words(part) else "0"
     is_hex = part.kind == "address" or part.bits or part.value >> WORD_BITS not in (0, -1)
     text = f"{part.value:#x}" if is_hex else str(part.value)
@@ -206,8 +210,8 @@ def _part_value(part: ShownField) -> str:
 
 
 def _words(part: ShownField) -> list[tuple[str, str]]:
-    """Return the 32-bit words of a field that is no number, if they are not all 0."""
-    if part.kind not in ("words", "reserved") or not part.value:
+    """Return the 32-bit words of a field that is not a number; known ones that are all 0 are left out."""
+    if part.kind not in WORDS or not (part.value or part.kind == "unknown"):
         return []
     data = part.value.to_bytes(part.size, "little")
     starts = range(0, part.size, WORD_BITS // 8)
@@ -232,7 +236,7 @@ def object_json(structure: ObjectInMemory) -> dict[str, Any]:
 
 def _part_json(part: ShownField) -> dict[str, Any]:
     value: Any = f"{part.value:#x}" if part.kind == "address" else part.value
-    if part.kind in ("words", "reserved"):
+    if part.kind in WORDS:
         value = part.value.to_bytes(part.size, "little").hex()
     document: dict[str, Any] = {"offset": part.offset, "size": part.size, "name": part.name or None}
     document |= {"value": value, "meaning": part.meaning, "what": part.text, "spec": part.clause}

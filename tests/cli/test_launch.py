@@ -266,6 +266,18 @@ def test_hsa_refuses(capsys, words, status, message):
     assert len(err.splitlines()) <= 2
 
 
+@pytest.mark.parametrize("what, size", [("image", 32), ("sampler", 48)])
+def test_hsa_shows_words_that_no_text_describes_as_unknown(capsys, what, size):
+    status, out, err = run(capsys, "hsa", what, "0x7f0000011000", "--state", EXAMPLE)
+    assert (status, err) == (0, "")
+    assert f"at 0x7f0000011000, {size} bytes" in out
+    assert out.splitlines()[-size // 4 - 1].endswith("unknown: no text gives the fields of these words")
+    assert out.splitlines()[-1].split()[0] == f"+{size - 4}"
+    status, out, err = run(capsys, "hsa", what, "0x7f0000011000", "--state", EXAMPLE, "--json")
+    (field,) = json.loads(out)["fields"]
+    assert (field["size"], len(field["value"]), "unknown" in field["what"]) == (size, 2 * size, True)
+
+
 def test_hsa_needs_a_target_with_such_queues(capsys, tmp_path):
     path = tmp_path / "host.json"
     path.write_text('{"schema": 1, "target": "x86_64", "waves": []}')

@@ -23,7 +23,7 @@ from dwarfgpu.targets.amdgpu.queue import (
     broken_rules,
     packet_structure,
 )
-from dwarfgpu.targets.amdgpu.resources import buffer_parts, buffer_resource
+from dwarfgpu.targets.amdgpu.resources import IMAGE_OBJECT, SAMPLER_OBJECT, buffer_parts, buffer_resource
 
 STRUCTURES = [QUEUE, SIGNAL, DISPATCH_PACKET]
 OTHERS = [AGENT_PACKET, BARRIER_VALUE_PACKET, VENDOR_PACKET, OTHER_PACKET, PACKETS[3], PACKETS[5]]
@@ -225,3 +225,10 @@ def test_a_buffer_with_a_stride() -> None:
         24, 1, 22, 1, 3,
     )  # fmt: skip
     assert broken_rules(structure, 0x1000, values) == ()
+
+
+@pytest.mark.parametrize("structure, size", [(IMAGE_OBJECT, 32), (SAMPLER_OBJECT, 48)])
+def test_words_that_no_text_describes_are_not_named(structure, size) -> None:
+    (value,) = structure.decode(bytes(range(size)))
+    assert (structure.size, value.field.kind, value.parts) == (size, "unknown", ())
+    assert broken_rules(structure, 0x1004, (value,)) == ()

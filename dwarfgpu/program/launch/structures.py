@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.amdgpu.queue import FieldValue
     from dwarfgpu.targets.target import Target
 
-KINDS = ("queue", "signal", "packet", "kernel-code", "kernel-descriptor", "buffer")
+KINDS = ("queue", "signal", "packet", "kernel-code", "kernel-descriptor", "buffer", "image", "sampler")
 DESCRIPTOR_CLAUSE = 'AMDGPU usage, "Kernel Descriptor"'
 CODE_CLAUSE = 'AMDGPU Compute ABI 0.40, "AMD Kernel Code Object amd_kernel_code_t"'
 
@@ -46,7 +46,7 @@ class ShownField:
     name: str
     """Empty for reserved fields."""
     kind: str
-    """``number``, ``signed``, ``address``, ``words`` or ``reserved``."""
+    """``number``, ``signed``, ``address``, ``words``, ``unknown`` or ``reserved``."""
     value: int
     meaning: str | None
     """What the value means, if the document has a word for it."""
@@ -76,11 +76,13 @@ def read_object(backend: Backend, target: Target, kind: str, address: int) -> Ob
         return _kernel_code(backend, target, address)
     if kind == "kernel-descriptor":
         return _descriptor(backend, target, address)
-    from dwarfgpu.targets.amdgpu import queue
-    from dwarfgpu.targets.amdgpu.resources import buffer_resource
+    from dwarfgpu.targets.amdgpu import queue, resources
 
-    tables = {"queue": queue.QUEUE, "signal": queue.SIGNAL, "packet": queue.DISPATCH_PACKET}
-    structure = buffer_resource(_major(target)) if kind == "buffer" else tables[kind]
+    tables = {
+        "queue": queue.QUEUE, "signal": queue.SIGNAL, "packet": queue.DISPATCH_PACKET,
+        "image": resources.IMAGE_OBJECT, "sampler": resources.SAMPLER_OBJECT,
+    }  # fmt: skip
+    structure = resources.buffer_resource(_major(target)) if kind == "buffer" else tables[kind]
     data = _read(backend, target, structure.name, address, structure.size)
     if kind == "packet":
         structure = queue.packet_structure(data)

@@ -14,7 +14,7 @@ from dwarfgpu.immutable import frozen
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    Kind = Literal["number", "signed", "address", "words", "reserved"]
+    Kind = Literal["number", "signed", "address", "words", "unknown", "reserved"]
 
 
 # --- Structures in memory -----------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
-"""Buffer resources (V#): what the four words mean on each generation.
+"""Resources in memory: buffers (V#) by generation, and the objects that handles of images and samplers point to.
 
-ISA documents, "Buffer Resource Descriptor" (GCN3, Vega, RDNA, RDNA2) and "Buffer Resource" (RDNA3, RDNA4).
+ISA documents, "Buffer Resource Descriptor" (GCN3, Vega, RDNA, RDNA2) and "Buffer Resource" (RDNA3, RDNA4). The AMDGPU
+usage text gives the sizes of image and sampler objects, but no field of them for any generation.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from functools import cache
 from dwarfgpu.targets.amdgpu.queue import BitRange, Structure, fields_of
 
 CLAUSE = 'ISA documents, "Buffer Resource Descriptor"'
+IMAGE_CLAUSE = 'AMDGPU usage, "Image and Samplers"'
 _SELECT = ((0, "0"), (1, "1"), (4, "x"), (5, "y"), (6, "z"), (7, "w"))
 _TYPES = ((0, "buffer"),)
 _ELEMENTS = ((0, "2 bytes"), (1, "4 bytes"), (2, "8 bytes"), (3, "16 bytes"))
@@ -57,3 +59,13 @@ def buffer_parts(words: tuple[int, ...], major: int) -> tuple[tuple[str, int], .
         if name in bits:
             named[name] = meant.get(name, int)(bits[name])
     return tuple(named.items())
+
+
+def _unknown_object(name: str, size: int, meaning: str) -> Structure:
+    return Structure(name, size, 1, IMAGE_CLAUSE, fields_of(IMAGE_CLAUSE, (0, size, "words", "unknown", meaning)))
+
+
+IMAGE_OBJECT = _unknown_object("image object (T#)", 32, "words of the hardware, whose fields are unknown")
+SAMPLER_OBJECT = _unknown_object(
+    "sampler object (S#)", 48, "words of the hardware and two HSA enumeration values, at unknown places"
+)
