@@ -14,7 +14,7 @@ import json
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from attrs import Factory, define
+from attrs import Factory, asdict, define
 
 from dwarfgpu.backends.gdb.backend import FACTS, SERVED, SPACE_SHIFT
 from dwarfgpu.errors import DwarfGpuError, UsageError
@@ -90,7 +90,7 @@ class ServedMachine:
         return threads
 
     def facts(self) -> dict[str, Any]:
-        """Return what dwarfgpu inside GDB asks for: the target, the hashes of files, the dispatches by name."""
+        """Return what dwarfgpu inside GDB asks for: the target, the hashes of files, dispatches and stops by name."""
         machine = self.machine
         name = ":".join((machine.target.name, *machine.target.features))
         facts: dict[str, Any] = {"target": name, "files": self.hashes}
@@ -108,6 +108,8 @@ class ServedMachine:
                         "work_group": dispatch.work_group,
                     }
             facts["dispatches"] = dispatches
+            stops = ((name, machine.stop_of(index)) for index, name in enumerate(machine.ids))
+            facts["stops"] = {name: asdict(stop) for name, stop in stops if stop is not None}
         return facts
 
 

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 import dwarfgpu as dg
+from dwarfgpu.program.program import open_core
 from tests.gdb.running import ROOT, environment, run_gdb
 
 EXAMPLES = ROOT / "docs" / "examples"
@@ -162,3 +163,21 @@ def test_a_file_that_differs_from_that_of_the_server_is_not_taken_for_it(require
     assert "lanes 0-7     10    14    18    22" in same
     assert "X + " in other  # GDB itself has the file of the server
     assert "lanes 0-7" not in other
+
+
+@pytest.mark.slow
+def test_waves_have_their_stop_reasons(require_tool, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import dwarfgpu.gdb as dg\n"
+        "for wave in dg.waves():\n"
+        "    stop = wave.stop\n"
+        "    print('@@', stop and (stop.reasons, stop.signal, stop.lanes, stop.is_stopped), wave.stop_reason)\n"
+    )
+    text = run_gdb(require_tool, *remote(EXAMPLES / "crash.core"), script=script)
+    expected = []
+    for wave in open_core(str(EXAMPLES / "crash.core")):
+        stop = wave.stop
+        expected.append(f"@@ {(stop.reasons, stop.signal, stop.lanes, stop.is_stopped)} {wave.stop_reason}")
+    assert [line for line in text.splitlines() if line.startswith("@@")] == expected, text
+    assert "MEMORY_VIOLATION" in text

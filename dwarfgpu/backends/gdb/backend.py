@@ -13,6 +13,7 @@ from dwarfgpu.backends.machine import Dispatch
 from dwarfgpu.backends.protocol import (
     Capabilities,
     WaveBackend,
+    WaveStop,
     check_size,
     memory_unavailable,
     not_writable,
@@ -126,6 +127,9 @@ class Process(Protocol):
     def dispatches(self) -> Mapping[str, Dispatch]:
         """Return what GDB knows of dispatches, by its names for them."""
 
+    def stop_of(self, name: str) -> WaveStop | None:
+        """Return why the wave with a name has stopped, if that is known."""
+
 
 class GdbBackend(WaveBackend):
     """Threads of a process in GDB that have one target; each is a wave.
@@ -186,6 +190,9 @@ class GdbBackend(WaveBackend):
     def place_of(self, wave: int) -> tuple[int, tuple[int, int, int], int]:
         """Return the place of a wave: the index of its dispatch, the position of its work-group, its number there."""
         return (self.dispatch[wave], *(self.process.places[wave] or UNKNOWN))
+
+    def stop_of(self, wave: int) -> WaveStop | None:
+        return self.process.stop_of(self.ids[wave])
 
     def program_counter(self, wave: int) -> int | None:
         """Return the program counter of a thread, or None if it is not known."""

@@ -11,6 +11,7 @@ from attrs import evolve
 
 from dwarfgpu.backends.gdb.backend import FACTS, SERVED, SPACE_SHIFT, LoadedFile, Refused
 from dwarfgpu.backends.machine import Dispatch
+from dwarfgpu.backends.protocol import WaveStop
 from dwarfgpu.errors import EvaluationError
 from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE, REGION
 
@@ -168,6 +169,11 @@ class GdbProcess:
             }
         with self._selected(None):
             return known_dispatches()
+
+    def stop_of(self, name: str) -> WaveStop | None:
+        """Return why the wave with a name has stopped, which only a server tells."""
+        row = self.served.get("stops", {}).get(name)
+        return None if row is None else WaveStop(**{**row, "reasons": tuple(row["reasons"])})
 
     def _seeing(self, thread: int, space: str | None) -> Any:
         """Select a thread that has an address space in common with ``thread``: any thread for the default one."""
