@@ -62,6 +62,26 @@ def _parts(arguments: Arguments) -> tuple[str, str | None]:
     return text.strip(), None
 
 
+def dprintf(debugger: Debugger, arguments: Arguments) -> None:
+    """The lanes that reach the place print as `printf` does, and go on. A wave prints once if the text is the same in
+    all of these lanes, else each lane prints, in order; `$_lane` is the number of the lane. A lane in which an
+    expression has no value prints why. `condition` limits it. Going back prints nothing.
+    """
+    from dwarfgpu.questions.values import FormattedText
+
+    debugging = session(debugger, arguments.command)
+    match = re.search(r',\s*(?=")', arguments.needed())
+    if match is None:
+        raise UsageError("Format string required", kind="bad_format", hint='dprintf PLACE, "%d\\n", EXPR')
+    place, rest = arguments.text[: match.start()].strip(), arguments.text[match.end() :]
+    if not place:
+        raise arguments.wrong("needs a place before the format")
+    text = FormattedText.read(rest)
+    point = debugging.print_at(place, text.in_lanes, text.expressions)
+    point.commands = (f"printf {rest}",)
+    show_set(debugger, debugging, point)
+
+
 # --- Watchpoints and catchpoints --------------------------------------------------------------------------------------
 
 
@@ -270,4 +290,7 @@ def commands(debugger: Debugger, arguments: Arguments) -> None:
     points = debugger.state_of(KernelRun).points
     number = arguments.integer()
     point = points.numbered(points.last if number is None else number)
+    if point.texts is not None:
+        message = f"{point.number} is a dprintf, which prints and goes on: it has no commands"
+        raise UsageError(message, kind="no_breakpoint", hint="delete it, and set another one")
     point.commands = tuple(body(debugger, "`commands`"))

@@ -70,6 +70,7 @@ def _ready(debugger: Debugger, arguments: Arguments) -> Debugging:
     locking = debugger.settings["scheduler-locking"]
     is_alone = locking == "on" or (locking == "step" and arguments.command.name in STEPS)
     debugging.only = debugger.wave_number if is_alone else None
+    debugging.write = None if arguments.form else debugger.output.write
     return debugging
 
 

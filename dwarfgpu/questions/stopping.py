@@ -70,8 +70,9 @@ def stopped(debugger: Debugger, debugging: Debugging, stop: Stop, *, returned: R
     """
     debugger.state_of(CommandsOfStops).stops += 1
     printed = list(debugging.running.printed())
-    new = printed[debugging.texts_shown :]
+    new = [*debugging.dprinted, *printed[debugging.texts_shown :]]
     debugging.texts_shown = len(printed)
+    debugging.dprinted.clear()
     has_switched = not stop.halt.has_ended and _select(debugger, stop)
     data = _data(debugger, debugging, stop, new)
     result = None
@@ -123,7 +124,7 @@ def _select(debugger: Debugger, stop: Stop) -> bool:
 
 def show_set(debugger: Debugger, debugging: Debugging, point: StoppingPoint) -> None:
     """Say where a breakpoint was set."""
-    kind = "Temporary breakpoint" if point.is_temporary else "Breakpoint"
+    kind = "Dprintf" if point.texts is not None else _kind(point)
     places = point.addresses
     if len(places) == 1:
         position = debugging.running.position(places[0])

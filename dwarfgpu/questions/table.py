@@ -164,6 +164,8 @@ COMMANDS = (
             operands="[PLACE] [if EXPR]", completes="stop", repeats="nothing"),
     command("tbreak", "let waves stop at a place once", "breakpoints.tbreak", group=RUN, aliases="tb",
             operands="[PLACE] [if EXPR]", completes="stop", repeats="nothing"),
+    command("dprintf", "print a text in the lanes that reach a place, and go on", "breakpoints.dprintf", group=RUN,
+            operands='PLACE,"TEXT"[, EXPR...]', completes="place", repeats="nothing"),
     command("watch", "stop when a value changes", "breakpoints.watch", group=RUN, aliases="wa",
             operands="EXPR [if EXPR]", completes="expression", repeats="nothing"),
     command("rwatch", "stop when memory is read", "breakpoints.rwatch", group=RUN, operands="EXPR [if EXPR]",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.errors import UsageError
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.language.history import Remembered
 from dwarfgpu.program.language.tokens import tokens
 from dwarfgpu.program.types.model import Array, Pointer
@@ -19,7 +20,11 @@ from dwarfgpu.render.variables import value_in_lanes
 from dwarfgpu.render.written_text import own
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.values.objects import Object
+    from dwarfgpu.program.variables.answers import LaneAnswer
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments
 
@@ -97,21 +102,53 @@ def output(debugger: Debugger, arguments: Arguments) -> None:
 
 def printf(debugger: Debugger, arguments: Arguments) -> None:
     """As in C: `printf "%d of %s", i, name`. The values are those of the lane that is selected."""
-    words = tokens(arguments.needed())
-    if words[0].kind != "string":
-        raise UsageError("Bad format string", kind="bad_format", hint='printf "%d\\n", EXPR')
-    template, texts = words[0].value, _split(arguments.text, words)
-    conversions = [match for match in _CONVERSION.finditer(template) if match[1] != "%"]
-    rest = _CONVERSION.sub("", template)
-    if "%" in rest:
-        raise UsageError(f"Unrecognized format specifier in {template[:60]!r}", kind="bad_format")
-    if len(conversions) != len(texts):
-        raise UsageError("Wrong number of arguments for specified format-string", kind="bad_format")
-    if any(len(size) > 6 or int(size) > WIDEST for match in conversions for size in match.group(3, 4) if size):
-        raise UsageError(f"a width or a precision is more than {WIDEST}", kind="bad_format")
-    values = iter([_argument(debugger, *pair) for pair in zip(conversions, texts, strict=True)])
-    written = _CONVERSION.sub(lambda match: "%" if match[1] == "%" else next(values), own(template))
-    debugger.output.write(written)
+    text = FormattedText.read(arguments.needed())
+    debugger.output.write(text.written([_value(debugger, expression) for expression in text.expressions]))
+
+
+@frozen
+class FormattedText:
+    """A text of `printf` and `dprintf`: a format with the expressions whose values are in it."""
+
+    template: str
+    conversions: tuple[re.Match[str], ...]
+    expressions: tuple[str, ...]
+
+    @classmethod
+    def read(cls, text: str) -> FormattedText:
+        """Read a format and the expressions behind it."""
+        words = tokens(text)
+        if words[0].kind != "string":
+            raise UsageError("Bad format string", kind="bad_format", hint='printf "%d\\n", EXPR')
+        template, texts = words[0].value, _split(text, words)
+        conversions = tuple(match for match in _CONVERSION.finditer(template) if match[1] != "%")
+        if "%" in _CONVERSION.sub("", template):
+            raise UsageError(f"Unrecognized format specifier in {template[:60]!r}", kind="bad_format")
+        if len(conversions) != len(texts):
+            raise UsageError("Wrong number of arguments for specified format-string", kind="bad_format")
+        if any(len(size) > 6 or int(size) > WIDEST for match in conversions for size in match.group(3, 4) if size):
+            raise UsageError(f"a width or a precision is more than {WIDEST}", kind="bad_format")
+        return cls(template, conversions, tuple(texts))
+
+    def written(self, answers: Sequence[LaneAnswer]) -> str:
+        """Return the text with the values of a lane."""
+        triples = zip(self.conversions, self.expressions, answers, strict=True)
+        values = iter([_argument(match, text, found) for match, text, found in triples])
+        return _CONVERSION.sub(lambda match: "%" if match[1] == "%" else next(values), own(self.template))
+
+    def in_lanes(self, frame: Frame, lanes: list[int]) -> list[str]:
+        """Return the text of each lane, or the one that all lanes have; in place of one without a value, why."""
+        try:
+            columns = [answer(frame.quantity(text), text, lanes).by_lane for text in self.expressions]
+        except DwarfGpuError as error:
+            return [f"dprintf: {error.message}\n"]
+        found = []
+        for index, lane in enumerate(lanes):
+            try:
+                found.append(self.written([column[index] for column in columns]))
+            except DwarfGpuError as error:
+                found.append(f"dprintf, lane {lane}: {error.message}\n")
+        return found[:1] if len(set(found)) == 1 else found
 
 
 WIDEST = 1 << 12
@@ -142,10 +179,12 @@ def split_expressions(text: str, words: list[Any], start: int = 0) -> list[str]:
     return found
 
 
-def _argument(debugger: Debugger, match: re.Match[str], text: str) -> str:
+def _argument(match: re.Match[str], text: str, given: LaneAnswer) -> str:
     flags, width, precision, letter = match[2], match[3], match[4], match[5]
-    found = _value(debugger, text).value
-    assert found is not None  # noqa: S101 (what has none is an error)
+    if given.value is None:
+        assert given.reason is not None  # noqa: S101 (it has no value)
+        raise Unavailable(given.reason)
+    found = given.value
     if letter == "s":
         shown = _string(found)
         shown = shown if precision is None else shown[: int(precision or 0)]

@@ -623,3 +623,67 @@ def test_arguments_at_the_first_instruction_are_not_set_yet():
     assert "#0  saxpy (y=<not set yet>, x=<not set yet>, a=<not set yet>, n=<not set yet>)\n" in text
     assert "y = <not set yet> (register s33 is not set yet)\n" in text
     assert "saxpy (y=0x7f" in run("break saxpy", "run")
+
+
+# --- dprintf ----------------------------------------------------------------------------------------------------------
+
+AT_100 = r'dprintf kernels.cl:100,"%d:%d ",$_lane,step'
+
+
+def test_dprintf_prints_in_the_lanes_that_reach_a_place_and_goes_on(launched):
+    assert launched(AT_100) == "Dprintf 1 at 0x7f00000042b4: file src/opencl/kernels.cl, line 100.\n"
+    expected = [
+        f"{lane}:{step} " for step in range(23) for lane in range(9 + step, 32)
+    ]  # lanes of wave 2: rest = lane - 8
+    assert launched("run") == f"{''.join(expected)}[Inferior 1 (divergent) exited normally]\n"
+    launched("run", "reverse-continue")
+    assert launched.written[-1].count(":") < 4, "going back prints nothing"
+    assert json.loads(launched("run --json"))["printed"] == expected
+
+
+def test_dprintf_prints_once_where_all_lanes_agree(launched):
+    launched(r'dprintf kernels.cl:102,"limit=%d %s\n",limit,"ok"')
+    assert launched("run").startswith("limit=40 ok\n" * 2 + "[")
+    assert launched("delete 1", r'dprintf kernels.cl:102,"end%%\n"', "run").count("end%\n") == 2
+
+
+def test_dprintf_is_listed_limited_disabled_and_ignored(launched):
+    launched(AT_100, "condition 1 step == 4 && rest > 20")
+    assert launched("run").startswith("29:4 30:4 31:4 [")
+    text = launched("info breakpoints").splitlines()
+    assert text[1].split()[:4] == ["1", "dprintf", "keep", "y"]
+    assert text[2:] == [
+        "\tstop only if step == 4 && rest > 20",
+        "\tbreakpoint already hit 1 time",
+        r'        printf "%d:%d ",$_lane,step',
+    ]
+    launched("ignore 1 1")
+    assert launched("run").startswith("[Inferior")
+    launched("disable 1")
+    assert launched("run").startswith("[Inferior")
+    assert "has no commands" in str(launched.fails("commands 1"))
+
+
+def test_dprintf_says_in_which_lane_there_is_no_value(launched):
+    launched(r'dprintf kernels.cl:100,"%d",*(int *)(lane == 41 ? 0x8 : (long)out)')
+    text = launched("run")
+    assert "dprintf, lane 9: " in text
+    assert "dprintf, lane 10: " not in text
+
+
+@pytest.mark.parametrize(
+    "operands, problem",
+    [
+        ("kernels.cl:100", "Format string required"),
+        (',"x"', "needs a place"),
+        ('kernels.cl:100,"%d"', "Wrong number of arguments"),
+        ('kernels.cl:100,"%q",step', "Unrecognized format specifier"),
+        ('kernels.cl:100,"%d",nosuch', "nosuch"),
+        ('kernels.cl:100,"%d",step = 3', "is an assignment"),
+        ('nosuch.cl:1,"x"', "nosuch.cl"),
+    ],
+)
+def test_what_dprintf_refuses(launched, operands, problem):
+    assert problem in str(launched.fails(f"dprintf {operands}"))
+    assert "No breakpoints" in launched("info breakpoints")
+    assert launched("tbreak divergent").startswith("Temporary breakpoint 1 ")

@@ -8,13 +8,14 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from dwarfgpu.backends.running.halts import Breakpoint, Halt
     from dwarfgpu.program.running.watching import Watched, WatchHit
+    from dwarfgpu.program.stack.frame import Frame
 
-BREAK, WATCH, READ_WATCH, ACCESS_WATCH, CATCH = (
-    "breakpoint", "hw watchpoint", "read watchpoint", "acc watchpoint", "catchpoint",
+BREAK, WATCH, READ_WATCH, ACCESS_WATCH, CATCH, DPRINTF = (
+    "breakpoint", "hw watchpoint", "read watchpoint", "acc watchpoint", "catchpoint", "dprintf",
 )  # fmt: skip
 """The kinds, as ``info breakpoints`` of GDB calls them."""
 FAULTS, TRAPS = "fault", "trap"
@@ -40,6 +41,9 @@ class StoppingPoint:
         """Where it is set in the machine that runs now."""
         self.watched: Watched | None = None
         """What a watchpoint watches."""
+
+        self.texts: Callable[[Frame, list[int]], Iterable[str]] | None = None
+        """What a dprintf prints in lanes of a frame; it stops no wave."""
 
     def __repr__(self) -> str:
         return f"StoppingPoint({self.number}, {self.kind}, {self.text})"

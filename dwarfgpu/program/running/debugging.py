@@ -12,7 +12,7 @@ from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.objfile.info.pc_ranges import covers
 from dwarfgpu.program.language.expression import is_constant
 from dwarfgpu.program.language.tokens import is_assignment
-from dwarfgpu.program.running.breakpoints import BREAK, CATCH, WATCH, Stop, StoppingPoints, ValueChange
+from dwarfgpu.program.running.breakpoints import BREAK, CATCH, DPRINTF, WATCH, Stop, StoppingPoints, ValueChange
 from dwarfgpu.program.running.checkpoints import History
 from dwarfgpu.program.running.running import Running
 from dwarfgpu.program.running.stepping import PastStep, StepGoal, backwards, line_before
@@ -53,6 +53,10 @@ class Debugging:
         """The wave that runs alone; None if all run."""
         self.texts_shown = 0
         """How many of the texts that the kernel prints were shown."""
+        self.dprinted: list[str] = []
+        """What dprintf has printed, where `write` is not set."""
+        self.write: Callable[[str], object] | None = None
+        """Shows what dprintf prints."""
         self.last_points: tuple[StoppingPoint, ...] = ()
         """The breakpoints where waves are now."""
         self._hits: list[StoppingPoint] = []
@@ -61,7 +65,7 @@ class Debugging:
         self._problem: str | None = None
         for point in self.points:
             point.points.clear()
-            if point.kind == BREAK:
+            if point.kind in (BREAK, DPRINTF):
                 self.insert(point)
 
     @property
@@ -97,12 +101,31 @@ class Debugging:
         """Let waves stop at a place, where an expression of the source language is true in a lane that executes."""
         point = self.points.add(BREAK, place)
         point.condition, point.is_temporary = condition, is_temporary
+        self._insert_new(point)
+        return point
+
+    def print_at(
+        self, place: str, texts: Callable[[Frame, list[int]], Iterable[str]], expressions: Iterable[str]
+    ) -> StoppingPoint:
+        """Let the waves that reach a place print texts and go on; the expressions in them must be readable there."""
+        point = self.points.add(DPRINTF, place)
+        point.texts = texts
+        self._insert_new(point)
+        try:
+            for text in expressions:
+                self.running.check_condition(text, point.addresses[0])
+        except DwarfGpuError:
+            self.remove(point)
+            self.points.take_back(point)
+            raise
+        return point
+
+    def _insert_new(self, point: StoppingPoint) -> None:
         try:
             self.insert(point)
         except DwarfGpuError:
             self.points.take_back(point)
             raise
-        return point
 
     def insert(self, point: StoppingPoint) -> None:
         """Let waves stop at a breakpoint; a condition must be readable there."""
@@ -140,10 +163,22 @@ class Debugging:
             lanes = self._lanes_at(point, arrival)
             if not lanes.any() or not point.counts():
                 return False
+            if point.texts is not None:
+                self._print(point.texts, arrival, lanes)
+                return False
             self._hits.append(point)
             return lanes
 
         return stops
+
+    def _print(self, texts: Callable[[Frame, list[int]], Iterable[str]], arrival: Arrival, lanes: Any) -> None:
+        """Print the texts of a dprintf for the lanes of each wave."""
+        write = self.write or self.dprinted.append
+        assert arrival.machine is self.machine  # noqa: S101 (it has the registers of these waves from now on)
+        for wave, mask in halts.lane_masks(arrival.waves, lanes).items():
+            numbers = [lane for lane in range(mask.bit_length()) if mask >> lane & 1]
+            for text in texts(self.attached[wave].frame(0), numbers):
+                write(text)
 
     def _lanes_at(self, point: StoppingPoint, arrival: Arrival) -> Any:
         """Return the lanes that a breakpoint stops. An error in its condition stops them all, and is told."""
@@ -524,6 +559,7 @@ class Debugging:
         points = [
             halts.Breakpoint(point.number, address, recorder(point))
             for point in self.points
+            if point.texts is None
             for address in point.addresses
         ]
         watched = [point for point in self.points if point.watched is not None and point.is_enabled]
