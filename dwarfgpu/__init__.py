@@ -1,7 +1,19 @@
-"""dwarfgpu: evaluate the DWARF that GPU compilers emit, without a GPU.
+"""Evaluate the DWARF that GPU compilers emit, without a GPU.
 
-The public names are those of ``__all__``. Each is imported when it is first used, so that ``import dwarfgpu`` and short
-commands start at once.
+Open a file of code, attach a state to it, choose a frame, and ask for the values of a variable in all lanes::
+
+    import dwarfgpu
+    with dwarfgpu.open("fixtures/asm/lane-pc.gfx90a.w64.co") as program:
+        stopped = program.attach("docs/examples/variables.json")
+        print(stopped[0].frame(0)["even"].values())
+
+``open`` returns a `Program`, ``attach`` an `Attached`, which is a sequence of `Wave`; a wave has `Frame`, a frame has
+`Variable`, and a variable has `Values`. ``open_core`` opens a GPU core file with the code that it names, and ``launch``
+starts a kernel on a `Machine`. docs/library.md has examples of all.
+
+The public names are those of ``__all__``: first what opens, then the classes of what is there, then single expressions
+and machines, and errors last. Each is imported when it is first used, so that ``import dwarfgpu`` and short commands
+start at once.
 """
 
 from __future__ import annotations
@@ -91,57 +103,57 @@ _RENAMED = {
 }
 _WHERE = {name: (module, name) for module, names in _HOMES.items() for name in names} | _RENAMED
 
-__all__ = [
+__all__ = [  # noqa: RUF022 (in the order of use)
+    "open",
+    "open_core",
+    "load_snapshot",
+    "save_snapshot",
+    "launch",
+    "machine_for",
+    "html",
+    "Program",
+    "Attached",
+    "Wave",
+    "Frame",
+    "Variable",
+    "Quantity",
+    "Values",
+    "Reason",
+    "Machine",
+    "Backend",
+    "DescribedMachine",
+    "target",
+    "evaluate",
+    "assemble",
+    "decode",
+    "parse",
+    "lines",
+    "text",
+    "verify",
+    "dialect",
+    "Format",
+    "Context",
+    "Limits",
+    "Rules",
     "AMD",
     "DWARF5",
     "DWARF6",
+    "LaneSet",
+    "LaneResults",
+    "Location",
+    "Value",
     "Accessor",
-    "Attached",
-    "Backend",
-    "Context",
-    "DescribedMachine",
+    "run_case",
+    "answer_case",
+    "parse_case",
     "DwarfGpuError",
     "EvaluationError",
-    "Format",
-    "Frame",
     "IllFormed",
-    "LaneResults",
-    "LaneSet",
-    "Limits",
-    "Location",
-    "Machine",
     "MalformedFile",
     "MissingContext",
-    "Program",
-    "Quantity",
-    "Reason",
-    "Rules",
     "Unavailable",
     "Unsupported",
     "UsageError",
-    "Value",
-    "Values",
-    "Variable",
-    "Wave",
-    "answer_case",
-    "assemble",
-    "decode",
-    "dialect",
-    "evaluate",
-    "html",
-    "launch",
-    "lines",
-    "load_snapshot",
-    "machine_for",
-    "open",
-    "open_core",
-    "parse",
-    "parse_case",
-    "run_case",
-    "save_snapshot",
-    "target",
-    "text",
-    "verify",
 ]
 
 

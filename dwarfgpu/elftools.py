@@ -10,7 +10,7 @@ No other module of the package imports pyelftools.
 from __future__ import annotations
 
 import inspect
-import os
+import sys
 from collections.abc import Iterable
 from functools import cached_property
 from io import BytesIO
@@ -33,7 +33,7 @@ from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, Unsupported, UsageError
 from dwarfgpu.expr.instruction import Expression, decode
 from dwarfgpu.expr.listing import text as listing
-from dwarfgpu.objfile.elf.image import BYTES, Image
+from dwarfgpu.objfile.elf.image import open_stream
 from dwarfgpu.objfile.info.dies import Attribute, Die
 from dwarfgpu.objfile.lists.list_encoding import ListContext
 from dwarfgpu.objfile.lists.location_lists import read_location_list
@@ -68,7 +68,7 @@ class Bridge:
                 raise UsageError(message, hint="name it in `dwarfgpu.open(path, dialect=...)`")
             self.program = file
         elif isinstance(file, ELFFile):
-            self.program = Program(_code_object(file), dialect=dialect)
+            self.program = Program(CodeObject(open_stream(file.stream, limit=sys.maxsize - 1)), dialect=dialect)
             self.elffile = file
         else:
             raise _wrong(file, "an ELFFile of pyelftools, or a program that `dwarfgpu.open` has opened")
@@ -341,28 +341,17 @@ class Bridge:
         where = f"{entry:#x}" if isinstance(entry, int) else f"a CIE of {self.program.file.name}"
         raise UsageError(f"there are no rows for {where}", hint="only frame description entries have rows")
 
-    def frame_text(self, entry: CIE | FDE | Cie | Fde) -> str:
-        """Return an entry as text: its instructions and its rows, with registers and address spaces by name."""
+    def frame_text(self, entry: CIE | FDE | Cie | Fde | DwarfGpuError) -> str:
+        """Return an entry as text: its instructions and its rows, with registers and address spaces by name.
+
+        Each of `frame_entries` has a text; that of an entry that cannot be read is its error.
+        """
+        if isinstance(entry, DwarfGpuError):
+            return f"error: {entry}"
         return "\n".join(listed_text(self._frames.listed(self._own(entry)), self._frames))
 
     def _own(self, entry: CIE | FDE | Cie | Fde) -> Cie | Fde:
         return entry if isinstance(entry, (Cie, Fde)) else self.frame_entry(entry)
-
-
-def _code_object(elffile: ELFFile) -> CodeObject:
-    """Return the code object with the bytes that an ELFFile is over, which stays where it was."""
-    stream = elffile.stream
-    try:
-        position = stream.tell()
-        stream.seek(0)
-        data = stream.read()
-        stream.seek(position)
-    except (OSError, ValueError) as error:
-        message = f"the bytes of the ELFFile cannot be read: {error}"
-        raise UsageError(message, hint="make the bridge while the file is open") from error
-    name = getattr(stream, "name", None)
-    path = name if isinstance(name, str) and os.path.isfile(name) else None  # noqa: PTH113 (as in codeobject)
-    return CodeObject(Image(data, name=path or BYTES, path=path))
 
 
 def _expression_bytes(source: Any) -> bytes:

@@ -13,6 +13,9 @@ from dwarfgpu.program.stack.selectors import no_wave
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from typing import IO
+
+    from typing_extensions import Self
 
     from dwarfgpu.program.stack.execution import Execution
     from dwarfgpu.program.stack.frame import Frame
@@ -23,7 +26,37 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import Target
 
 
-class Program(Handle):
+class Opened(Handle):
+    """What has been opened. At the end of a ``with`` statement it is closed."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the files. Frames and values that were taken from it remain; any other use of it is an error."""
+        if "_closed" not in self.__dict__:
+            closed = self._name()
+            self.__dict__.clear()
+            self._closed = closed
+
+    def __repr__(self) -> str:
+        return f"closed {self._closed}" if "_closed" in self.__dict__ else self._name()
+
+    def _name(self) -> str:
+        raise NotImplementedError
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("__") or "_closed" not in self.__dict__:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            raise UsageError(f"{self._closed} is closed", hint="open it again")
+
+
+class Program(Opened):
     """A file of code. Its globals, constants and locations are known without a state."""
 
     def __init__(self, file: CodeObject, *, dialect: str | None = None, repair: Policy = AUTO) -> None:
@@ -34,7 +67,7 @@ class Program(Handle):
         self._live: Live | None = None
         self._last: Attached | None = None
 
-    def __repr__(self) -> str:
+    def _name(self) -> str:
         return f"Program({self.file.name!r})"
 
     @cached_property
@@ -143,7 +176,7 @@ class Program(Handle):
         return self._last
 
 
-class Attached(ShownInNotebooks, Handle):
+class Attached(ShownInNotebooks, Opened):
     """A program with a machine: a sequence of waves (threads)."""
 
     def __init__(
@@ -156,7 +189,7 @@ class Attached(ShownInNotebooks, Handle):
         self.state = stopped.state
         self._beside = beside
 
-    def __repr__(self) -> str:
+    def _name(self) -> str:
         return f"Attached({self.program.file.name!r}, {self.state.target.name}, {len(self)} waves)"
 
     def __len__(self) -> int:
@@ -217,14 +250,19 @@ class Attached(ShownInNotebooks, Handle):
 
 
 def open_program(
-    path: str | os.PathLike[str], *, dialect: str | None = None, attributes: str | None = None, repair: str = "auto"
+    file: str | os.PathLike[str] | bytes | IO[bytes],
+    *,
+    dialect: str | None = None,
+    attributes: str | None = None,
+    repair: str = "auto",
 ) -> Program:
-    """Open a file of code: ``FILE``, ``FILE@gfx90a``, ``FILE@2`` or a code object URI.
+    """Open a file of code: ``FILE``, ``FILE@gfx90a``, ``FILE@2``, a code object URI, bytes, or a file that is open.
 
     ``dialect`` says which bytes are which operation, ``attributes`` which numbers are which attributes. ``repair`` is
     ``auto``, ``all``, ``off``, or the names of the repairs of compiler errors to apply.
     """
-    return Program(opened(os.fspath(path), attributes), dialect=dialect, repair=policy_named(repair))
+    source: Any = file if hasattr(file, "read") else os.fspath(file)
+    return Program(opened(source, attributes), dialect=dialect, repair=policy_named(repair))
 
 
 def open_core(

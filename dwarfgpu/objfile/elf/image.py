@@ -7,6 +7,7 @@ notes are read when they are asked for, each on its own, so that what is broken 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -38,9 +39,11 @@ from dwarfgpu.objfile.elf.header import (
     text_at,
 )
 from dwarfgpu.objfile.elf.sections import Section
+from dwarfgpu.regular_files import MAX_READ, read_stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import IO
 
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.objfile.elf.notes import Note
@@ -48,10 +51,6 @@ if TYPE_CHECKING:
 
 CODE_ALIGNMENT = 1 << 12
 """The largest alignment of sections that are placed one behind the other, and where the first is, but in objects."""
-MAX_READ = 1 << 28
-"""How many bytes one ``read`` may return at most."""
-
-
 BYTES = "<bytes>"
 """The name of an image that is opened from bytes without a name."""
 
@@ -61,6 +60,7 @@ def open_image(
     select: str | int | None = None,
     *,
     name: str = BYTES,
+    path: str | None = None,
     target_of: Callable[[Image], str | None] | None = None,
 ) -> Image:
     """Open an ELF file, or one inside a container.
@@ -68,11 +68,11 @@ def open_image(
     ``source`` is the bytes of a file, or its name: ``FILE``, ``FILE@gfx90a``, ``FILE@2`` or a code object URI.
     ``select`` is what follows the ``@``: the index of an entry of the container, or a target.
     Without it, an ELF file is opened itself, whatever it contains, and a bundle must hold a single code object.
-    ``name`` is what messages call bytes.
+    ``name`` is what messages call bytes, and ``path`` the file that they are from.
     ``target_of`` tells the target ID of a code object whose notes do not.
     """
     if isinstance(source, (bytes, memoryview)):
-        data, path, start = memoryview(source), None, 0
+        data, start = memoryview(source), 0
     else:
         from dwarfgpu.objfile.containers.place import parse_place, read_place
 
@@ -85,6 +85,29 @@ def open_image(
 
     container = Container(data, name=name, path=path, start=start, target_of=target_of)
     return container.image(container.select(select))
+
+
+def open_stream(
+    stream: IO[bytes], *, limit: int = MAX_READ, target_of: Callable[[Image], str | None] | None = None
+) -> Image:
+    """Open the ELF file that an open file holds, or one inside a container; the file stays open where it is."""
+    given = getattr(stream, "name", None)
+    path = given if isinstance(given, str) and os.path.isfile(given) else None  # noqa: PTH113 (start-up time)
+    name = path or BYTES
+    position = None
+    try:
+        if isinstance(stream.read(0), str):
+            raise UsageError(f"{name} gives text, and code is bytes", hint="open it with the mode 'rb'")
+        with suppress(OSError):  # a pipe has no position
+            position = stream.tell()
+            stream.seek(0)
+        data = read_stream(stream, name, limit)
+        if position is not None:
+            stream.seek(position)
+    except (OSError, ValueError) as error:
+        message = f"the bytes of {name} cannot be read: {error}"
+        raise UsageError(message, hint="give a file that is still open") from error
+    return open_image(data, name=name, path=path, target_of=target_of)
 
 
 class Image:

@@ -15,11 +15,12 @@ from attrs import evolve
 from dwarfgpu.errors import DwarfGpuError, MissingContext, NotFound, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA, EM_AMDGPU, ET_REL, SHT_NOBITS, SHT_SYMTAB
-from dwarfgpu.objfile.elf.image import BYTES, Image, open_image
+from dwarfgpu.objfile.elf.image import BYTES, Image, open_image, open_stream
 from dwarfgpu.objfile.section_source import ImageSections
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import IO
 
     from dwarfgpu.objfile.containers.bundle import ContainerEntry as ContainerEntry  # noqa: PLC0414 (re-exported, for types alone)
     from dwarfgpu.objfile.dwarf import Dwarf
@@ -394,13 +395,15 @@ def target_name_of(image: Image) -> str | None:
 
 
 def opened(
-    source: str | bytes, attributes: str | None = None, select: str | None = None, *, name: str = BYTES
+    source: str | bytes | IO[bytes], attributes: str | None = None, select: str | None = None, *, name: str = BYTES
 ) -> CodeObject:
-    """Open ``FILE``, ``FILE@gfx90a``, ``FILE@2`` or a code object URI.
+    """Open ``FILE``, ``FILE@gfx90a``, ``FILE@2``, a code object URI, or a file that is open.
 
     For the bytes of a file, ``select`` is what would follow the ``@``, and ``name`` what messages call
     them.
     """
+    if not isinstance(source, (str, bytes)):
+        return CodeObject(open_stream(source, target_of=target_name_of), attributes)
     return CodeObject(open_image(source, select, name=name, target_of=target_name_of), attributes)
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.backends.machine import Machine
     from dwarfgpu.backends.running.weak_memory import WeakSettings
+    from dwarfgpu.bits import Array
     from dwarfgpu.objfile.kernels.kernel import Kernel
     from dwarfgpu.program.launch.dispatch import PlannedDispatch
     from dwarfgpu.targets.amdgpu.geometry import Geometry
@@ -34,12 +35,12 @@ MOST_AGENTS = 8
 """More agents show nothing that these do not."""
 
 
-class _Buffers(dict[str, Any]):
+class _Buffers(dict["str | int", "Array"]):
     """Buffers by the names of their arguments, which positions find as well."""
 
     names: Mapping[int, str]
 
-    def __missing__(self, key: object) -> Any:
+    def __missing__(self, key: str | int) -> Array:
         if isinstance(key, int) and key in self.names:
             return self[self.names[key]]
         known = ", ".join(f"{position}: {name}" for position, name in self.names.items())
@@ -63,7 +64,7 @@ class Launched:
         return self.plan.geometry
 
     @property
-    def buffers(self) -> dict[str, Any]:
+    def buffers(self) -> Mapping[str | int, Array]:
         """The memory of the arguments that are arrays, by their names or positions: what the machine has now."""
         from dwarfgpu.program.launch.argument_values import array_at
 
