@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 MAX_LOCATIONS = 1 << 20
 """How many locations one answer may hold: parts of parts of parts could make it endless."""
 
+PRICE, PRICE_AGAIN = 8, 2
+"""What a location costs, and what one costs that has been written before: it is only repeated in the output."""
+
 MAX_NUMBER_BITS = 14_000
 """Wider numbers are not written as one: Python and many readers of JSON refuse more than 4300 digits."""
 
@@ -78,6 +81,21 @@ class JsonWriter:
     def __init__(self, byte_order: str) -> None:
         self.byte_order = byte_order
         self._left = MAX_LOCATIONS
+        self._written: dict[int, tuple[tuple[Part, ...], list[Json], int]] = {}
+        """The parts that are written, with how many locations they are; lanes and entries share them."""
+
+    @property
+    def count(self) -> int:
+        """How many locations have been written so far."""
+        return MAX_LOCATIONS - self._left
+
+    def _pay(self, count: int, price: int) -> None:
+        """Pay for locations."""
+        self._left -= count
+        if self._left < 0:
+            message = f"the result has more than {MAX_LOCATIONS} locations, too many to write down"
+            raise EvaluationError("limit_exceeded", message)
+        budget.spend(price * count)
 
     # --- Entries --------------------------------------------------------------------------------------------------
 
@@ -105,11 +123,7 @@ class JsonWriter:
 
     def _place(self, place: SingleLocation, displacement: int) -> Json:
         """Return a place, moved by some bits within its storage, as JSON."""
-        self._left -= 1
-        if self._left < 0:
-            message = f"the result has more than {MAX_LOCATIONS} locations, too many to write down"
-            raise EvaluationError("limit_exceeded", message)
-        budget.spend(8)
+        self._pay(1, PRICE)
         storage = place.storage
         offset = int(place.bit_offset) + displacement
         if isinstance(storage, Memory):
@@ -133,11 +147,24 @@ class JsonWriter:
 
     def _parts(self, parts: tuple[Part, ...]) -> list[Json]:
         """Return the parts of a composite; a run of parts is taken apart."""
-        return [
-            {"bit_size": part.bit_size, "location": self._moved(part.location, index * part.stride)}
-            for part in parts
-            for index in range(part.count)
-        ]
+        known = self._written.get(id(parts))
+        if known is not None:
+            self._pay(known[2], PRICE_AGAIN)
+            return known[1]
+        before = self.count
+        written: list[Json] = []
+        for part in parts:
+            different = part.count if part.stride else min(part.count, 1)
+            start = self.count
+            written += [
+                {"bit_size": part.bit_size, "location": self._moved(part.location, index * part.stride)}
+                for index in range(different)
+            ]
+            if different < part.count:
+                self._pay((self.count - start) * (part.count - 1), PRICE_AGAIN)
+                written += written[-1:] * (part.count - 1)
+        self._written[id(parts)] = parts, written, self.count - before
+        return written
 
     def _moved(self, location: Location, displacement: int) -> Json:
         if not displacement:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import is_
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attrs import evolve, field
@@ -31,7 +32,10 @@ class SingleLocation:
     bit_offset: Bits = field(default=0, eq=b.comparable)
 
     def select(self, positions: Positions) -> SingleLocation:
-        return SingleLocation(self.storage.select(positions), b.select(self.bit_offset, positions))
+        storage = self.storage.select(positions)
+        if storage is self.storage and type(self.bit_offset) is int:
+            return self
+        return SingleLocation(storage, b.select(self.bit_offset, positions))
 
 
 @immutable
@@ -46,7 +50,8 @@ class Location:
         return self.places[0] if len(self.places) == 1 else None
 
     def select(self, positions: Positions) -> Location:
-        return Location(tuple([place.select(positions) for place in self.places]))
+        places = tuple([place.select(positions) for place in self.places])
+        return self if all(map(is_, places, self.places)) else Location(places)
 
 
 @immutable
@@ -60,7 +65,8 @@ class IncompleteComposite:
         return self.storage.parts
 
     def select(self, positions: Positions) -> IncompleteComposite:
-        return IncompleteComposite(self.storage.select(positions))
+        storage = self.storage.select(positions)
+        return self if storage is self.storage else IncompleteComposite(storage)
 
 
 Entry: TypeAlias = Value | ImplicitPointerValue | Location | IncompleteComposite

@@ -6,6 +6,7 @@ on big-endian targets: the direction in which the target numbers the bits of mem
 
 from __future__ import annotations
 
+from operator import is_
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attrs import field
@@ -52,6 +53,8 @@ class Register:
         return self.register.bit_size
 
     def select(self, positions: Positions) -> Register:
+        if type(self.wave) is int and (self.lane is None or type(self.lane) is int):
+            return self
         return Register(self.register, b.select(self.wave, positions), _select(self.lane, positions))
 
 
@@ -118,7 +121,8 @@ class Part:
         return self.count == 1 or self.stride == self.bit_size
 
     def select(self, positions: Positions) -> Part:
-        return Part(self.location.select(positions), self.bit_size, self.count, self.stride)
+        location = self.location.select(positions)
+        return self if location is self.location else Part(location, self.bit_size, self.count, self.stride)
 
 
 @immutable
@@ -138,6 +142,8 @@ class Composite:
 
     def select(self, positions: Positions) -> Composite:
         parts = tuple([part.select(positions) for part in self.parts])
+        if all(map(is_, parts, self.parts)):
+            return self
         return Composite(parts, self.bit_size, self.count, self.weight, self.depth, self.has_pointer)
 
 

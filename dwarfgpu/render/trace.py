@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import budget
 from dwarfgpu.expr import listing
-from dwarfgpu.expr.location_json import JsonWriter
+from dwarfgpu.expr.location_json import PRICE_AGAIN, JsonWriter
 from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.expr.values import Value
 from dwarfgpu.immutable import frozen
@@ -14,7 +15,8 @@ from dwarfgpu.program.code.repairs import Repaired, repairs_of
 from dwarfgpu.render.layout import ranges_text, wrapped
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
+    from collections.abc import Callable, Iterator
+    from typing import TypeAlias, TypeVar
 
     from dwarfgpu.expr.evaluation import Evaluation
     from dwarfgpu.expr.instruction import Expression, Step
@@ -23,11 +25,16 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import Target
 
     Entries: TypeAlias = tuple[Entry, ...]
+    _Made = TypeVar("_Made")
 
 MAX_SHOWN = 16
 """How many entries of a stack are shown, from the top."""
 MAX_DIFFERENT = 4
 """How many lanes are shown of an entry that differs from lane to lane."""
+LAST = 8
+"""How many operations are shown at the end of a trace that is too long."""
+MOST = 1 << 14
+"""How much of the budget each of these may cost at most."""
 
 
 @frozen
@@ -83,8 +90,11 @@ class Tracer:
         self._writer = JsonWriter(target.byte_order)
         self._listings: dict[int, tuple[Expression, dict[int, str]]] = {}
         self._steps: list[_Step] = []
+        self._last: deque[_Step] = deque(maxlen=LAST)
+        """The last operations that the budget does not cover."""
+        self._uncovered = 0
         self._texts: dict[tuple[int, int], str] = {}
-        self._documents: dict[tuple[int, int], Any] = {}
+        self._documents: dict[tuple[int, int], tuple[Any, int]] = {}
 
     def record(self, ev: Evaluation, expression: Expression, step: Step, before: Entries, after: Entries) -> None:
         lanes = ev.lanes.lane
@@ -98,8 +108,35 @@ class Tracer:
         )
         offset = None if is_made else step.instruction.offset
         stacks = _top(before), _top(after)
-        budget.spend(4 + 16 * sum(len(stack.entries) for stack in stacks))
-        self._steps.append(_Step(offset, step.instruction.name, text, slots, *stacks, where))
+        recorded = _Step(offset, step.instruction.name, text, slots, *stacks, where)
+        if not self._uncovered and budget.take_half(4 + 16 * sum(len(stack.entries) for stack in stacks)):
+            self._steps.append(recorded)
+        else:
+            self._uncovered += 1
+            self._last.append(recorded)
+
+    def _shown(self, made: Callable[[_Step], tuple[_Made, int]]) -> Iterator[tuple[_Step, _Made] | int]:
+        """Yield each operation with what is made of it, which has a cost.
+
+        Where the budget does not cover it, yield how many operations are left out, and then the last few.
+        """
+        first = 0
+        for step in self._steps:
+            result, cost = made(step)
+            if not budget.take_half(cost):
+                break
+            yield step, result
+            first += 1
+        rest: list[tuple[_Step, _Made]] = []
+        for step in reversed([*self._steps[max(first, len(self._steps) - LAST) :], *self._last][-LAST:]):
+            result, cost = made(step)
+            if cost > MOST:
+                break
+            rest.insert(0, (step, result))
+        left_out = len(self._steps) + self._uncovered - first - len(rest)
+        if left_out:
+            yield left_out
+        yield from rest
 
     def _text(self, expression: Expression, step: Step) -> str:
         """Return the operation as in a listing, with what it is equivalent to in parentheses."""
@@ -126,15 +163,17 @@ class Tracer:
         width = max((len(step.text) for step in self._steps), default=0)
         slots: tuple[int, ...] | None = None
         where: _Place | None = None
-        for step in self._steps:
+        for each in self._shown(self._stacks):
+            if isinstance(each, int):
+                shown += wrapped(left_out(each), longest or len(left_out(each)))
+                continue
+            step, stacks = each
             if step.where != where:
                 where = step.where
                 shown.append(_head(where))
             if step.lanes != slots and (slots is not None or len(step.lanes) > 1):
                 shown.append(f"lanes {ranges_text(step.lanes)}:")
             slots = step.lanes
-            count = len(slots)
-            stacks = f"{self._stack(step.before, count)} -> {self._stack(step.after, count)}"
             offset = f"{'':6}" if step.offset is None else f"{step.offset:#06x}"
             line = f"{offset}  {step.text:{width}}  {stacks}"
             if longest is None or len(line) <= longest:
@@ -146,6 +185,12 @@ class Tracer:
             ]
             shown += [f"            {part}" for part in wrapped(stacks, longest - 12)]
         return shown
+
+    def _stacks(self, step: _Step) -> tuple[str, int]:
+        """Return the stack before and after an operation, and what the text costs."""
+        count = len(step.lanes)
+        text = f"{self._stack(step.before, count)} -> {self._stack(step.after, count)}"
+        return text, len(text) // 8
 
     def _stack(self, stack: _Stack, count: int) -> str:
         below = [f"{stack.below} more"] if stack.below else []
@@ -175,39 +220,46 @@ class Tracer:
         return self.renderer.entry(entry)
 
     def documents(self) -> list[dict[str, Any]]:
-        """Return the steps as JSON. Entries of several lanes or of many parts are paid from the budget."""
-        documents = []
-        for step in self._steps:
-            before = self._stack_json("before", step.before, len(step.lanes))
-            after = self._stack_json("after", step.after, len(step.lanes))
-            count = sum(map(_parts_of, before["before"] + after["after"]))
-            if count and not budget.take(16 * count):
-                break
-            head = {"offset": step.offset, "operation": step.operation, "text": step.text, "lanes": list(step.lanes)}
-            documents.append({**_where_json(step.where), **head, **before, **after})
-        return documents
+        """Return the steps as JSON; the budget covers locations of several lanes or of many parts."""
+        return [
+            {"left_out": each, "message": left_out(each)} if isinstance(each, int) else each[1]
+            for each in self._shown(self._document)
+        ]
 
-    def _stack_json(self, name: str, stack: _Stack, count: int) -> dict[str, Any]:
-        """Return the entries at the top of a stack, and how many are below if there are more."""
+    def _document(self, step: _Step) -> tuple[dict[str, Any], int]:
+        """Return an operation as JSON, and what the locations in it cost."""
+        head = {"offset": step.offset, "operation": step.operation, "text": step.text, "lanes": list(step.lanes)}
+        before, before_cost = self._stack_json("before", step.before, len(step.lanes))
+        after, after_cost = self._stack_json("after", step.after, len(step.lanes))
+        return {**_where_json(step.where), **head, **before, **after}, before_cost + after_cost
+
+    def _stack_json(self, name: str, stack: _Stack, count: int) -> tuple[dict[str, Any], int]:
+        """Return the entries at the top of a stack, how many are below if there are more, and what they cost."""
         entries = [self._json(entry, count) for entry in stack.entries]
-        return {name: entries} | ({f"below_{name}": stack.below} if stack.below else {})
+        below = {f"below_{name}": stack.below} if stack.below else {}
+        return {name: [document for document, _ in entries], **below}, sum(cost for _, cost in entries)
 
-    def _json(self, entry: Entry, count: int) -> Any:
-        """Return an entry as JSON, which is made once."""
+    def _json(self, entry: Entry, count: int) -> tuple[Any, int]:
+        """Return an entry as JSON, which is made once, and what it costs each time that it is shown."""
         key = id(entry), count
         if key not in self._documents:
-            self._documents[key] = self._json_of_lanes(entry, count)
+            before = self._writer.count
+            document = self._json_of_lanes(entry, count)
+            self._documents[key] = document, PRICE_AGAIN * max(self._writer.count - before - 1, 0)
         return self._documents[key]
 
     def _json_of_lanes(self, entry: Entry, count: int) -> Any:
         """Return an entry, or a list with that of each lane if they differ."""
-        forms = [self._writer.entry(entry.select(slot)) for slot in range(max(count, 1))]
-        return forms[0] if all(form == forms[0] for form in forms) else forms
+        first = entry.select(0)
+        others = [entry.select(slot) for slot in range(1, count)]
+        if all(other is first or other == first for other in others):
+            return self._writer.entry(first)
+        return [self._writer.entry(each) for each in (first, *others)]
 
 
-def _parts_of(entry: Any) -> int:
-    """Return how many parts the JSON of an entry has beyond the first: those of lanes, or of a composite."""
-    return len(entry) if isinstance(entry, list) else len(entry.get("parts", ()))
+def left_out(count: int) -> str:
+    """Return the line in place of operations that are left out of a trace."""
+    return f"... {count} operations are left out: the trace costs more than half of the budget ({budget.HINT})"
 
 
 def _head(where: _Place | None) -> str:

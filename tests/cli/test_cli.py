@@ -181,6 +181,41 @@ def test_trace_in_json_has_the_stack_before_and_after() -> None:
     assert [entry["value"] for entry in trace[2]["after"]] == [3]
 
 
+@pytest.mark.parametrize(
+    "operations",
+    [
+        pytest.param("again: DW_OP_lit1; DW_OP_piece 1; DW_OP_skip @again", marks=pytest.mark.slow),
+        "again: DW_OP_lit1; DW_OP_skip @again",
+    ],
+)
+def test_a_trace_that_nobody_can_read_is_cut_in_the_middle_and_does_not_change_the_error(operations: str) -> None:
+    plain = run("eval", "--ops", operations)
+    traced = run("eval", "--ops", operations, "--trace")
+    assert traced.stderr == plain.stderr
+    lines = traced.stdout.splitlines()
+    assert "operations are left out: the trace costs more than half of the budget" in lines[-9]
+    assert len(traced.stdout) < 2 << 20
+    document = json.loads(run("eval", "--ops", operations, "--trace", "--json").stdout)
+    assert document["error"]["message"] in plain.stderr
+    assert document["trace"][-9]["left_out"] > 1000
+    executed = len(document["trace"]) - 1 + document["trace"][-9]["left_out"]
+    assert executed == (10_000 if "piece" in operations else 8192)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("value", ["DW_OP_LLVM_undefined", "DW_OP_LLVM_push_lane; DW_OP_stack_value"])
+def test_vectors_of_vectors_in_all_lanes_can_be_traced(value: str) -> None:
+    """A run of equal parts is written once, and so is an entry that is equal in all lanes."""
+    operations = f"{value}; DW_OP_LLVM_extend 64 32; DW_OP_LLVM_extend 64 32"
+    done = run("eval", "--target", "gfx90a", "--lane", "0-63", "--ops", operations, "--json", "--trace")
+    document = json.loads(done.stdout)
+    entry = document["trace"][-1]["after"][-1]
+    first = entry if "undefined" in value else entry[5]
+    (part,) = {json.dumps(part) for part in first["parts"]}
+    assert len(first["parts"]) == len(json.loads(part)["location"]["parts"]) == 32
+    assert document["lanes"]["5"]["result"]["parts"] == first["parts"]
+
+
 # --- Cases --------------------------------------------------------------------------------------------------------
 
 
