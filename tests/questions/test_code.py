@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from dwarfgpu.cli import main
 from dwarfgpu.errors import Unsupported
 from tests.questions.harness import Run
 
@@ -208,3 +209,16 @@ def test_symbols_in_expressions_without_debugging_information(file, kernel):
     error = run.fails("print _DYNAMIC")
     assert (error.kind, error.hint) == ("no_type", "cast it: *(int *) &_DYNAMIC")
     assert run.fails("print nothere").kind == "no_name"
+
+
+def test_code_behind_its_description_has_one_name_everywhere(require_tool, capsys):
+    require_tool(*OBJDUMP)
+    file = FIXTURES / "asm/clrx.gfx801.co"
+    run = Run(file)
+    assert "<+8>:\ts_load_dwordx2" in run("disassemble test1")
+    assert run("x/2i test1").splitlines()[1].startswith("   0x1408 <test1+8>:")
+    assert run("info symbol 0x1400") == "test1 in section .text\n"
+    assert run("info symbol 0x1408") == "test1 + 8 in section .text\n"
+    assert run("info symbol 0x1304") == "test1 + 4 in section .text\n"  # in the description
+    assert main(["info", str(file), "--pc", "0x1408"]) == 0
+    assert capsys.readouterr().out == "0x1408  <test1+0x8> in .text\n"

@@ -67,7 +67,7 @@ class SymbolInfo:
     bind: str
     section: str | None
     offset: int = 0
-    """What was looked up counts from the symbol."""
+    """From the first instruction of the symbol, or from its start, to the address that was looked up."""
     alignment: int | None = None
     """Of a symbol without an address, which is common or in local memory."""
     is_local_memory: bool = False
@@ -253,7 +253,7 @@ def at_address(file: CodeObject, address: int) -> AtAddress:
     return AtAddress(
         address,
         section.name if section is not None and image.is_linked else None,
-        symbol_info(symbol, address) if symbol is not None else None,
+        symbol_info(symbol, file.offset_in(symbol, address)) if symbol is not None else None,
         unit.name if unit is not None else None,
         unit.offset if unit is not None else None,
         source,
@@ -412,7 +412,7 @@ def named(file: CodeObject, name: str) -> tuple[Named, ...]:
     all_named = file.symbol_image.symbols_named(name)
     if not all_named and not results:
         all_named = file.symbol_image.symbols_called(name)
-    symbols = [symbol_info(symbol, None) for symbol in all_named if symbol.name not in known]
+    symbols = [symbol_info(symbol) for symbol in all_named if symbol.name not in known]
     results += [
         Named("symbol", symbol.name, section=symbol.section, symbol=symbol, byte_size=symbol.size or None)
         for symbol in symbols
@@ -425,10 +425,9 @@ def named(file: CodeObject, name: str) -> tuple[Named, ...]:
     return tuple(results)
 
 
-def symbol_info(symbol: Symbol, address: int | None) -> SymbolInfo:
-    """Return a symbol, and how far behind its start an address is."""
+def symbol_info(symbol: Symbol, offset: int = 0) -> SymbolInfo:
+    """Return a symbol, with the offset of what was looked up."""
     section = symbol.section.name if symbol.section is not None else None
-    offset = 0 if address is None else address - symbol.value
     alignment = symbol.alignment
     place = symbol.value if alignment is None else None
     return SymbolInfo(
@@ -447,7 +446,7 @@ def _named(file: CodeObject, kind: str, die: Die) -> Named:
     if kind in ("function", "variable"):
         elf_symbol = file.symbol_image.symbol_named(linkage or die.name or "")
         if elf_symbol is not None and elf_symbol.is_defined and (not ranges or elf_symbol.value == ranges[0][0]):
-            symbol = symbol_info(elf_symbol, None)
+            symbol = symbol_info(elf_symbol)
     return Named(
         kind,
         qualified_name(die) or "(no name)",

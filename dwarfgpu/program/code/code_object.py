@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.objfile.containers.bundle import ContainerEntry as ContainerEntry  # noqa: PLC0414 (re-exported, for types alone)
     from dwarfgpu.objfile.dwarf import Dwarf
+    from dwarfgpu.objfile.elf.symbols import Symbol
     from dwarfgpu.objfile.info.split import SplitFile
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.kernels.kernel import Kernel as Kernel  # noqa: PLC0414
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import Target
 
 ABI_V2, ABI_V3 = 0, 1
+_WITH_HEADER = {"FUNC", "AMDGPU_HSA_KERNEL"}
+"""The types of symbols that can begin with an ``amd_kernel_code_t``."""
 EMBEDDED = (".hip_fatbin", ".llvm.offloading")
 """The sections of host programs that hold code objects."""
 
@@ -228,6 +231,31 @@ class CodeObject:
         more = f" and {len(known) - len(close)} more" if len(known) > len(close) else ""
         hint = f"there are {', '.join(close)}{more}" if known else "it has no kernels"
         return NotFound("no_kernel", f"{self.name} has no kernel {name!r}", hint=hint)
+
+    def behind_header(self, address: int) -> int:
+        """Return an address of code; where an ``amd_kernel_code_t`` begins, that of the instructions it describes.
+
+        One is also at a function of another type than AMDGPU_HSA_KERNEL, if its first bytes can be nothing else.
+        """
+        if not self.is_amdgpu or self.image.abi_version:
+            return address
+        from dwarfgpu.objfile.kernels.kernel import CODE_SIZE, instructions_offset
+
+        symbol = self.symbol_image.symbol_at(address)
+        if symbol is None or not 0 <= address - symbol.value < symbol.size or symbol.type not in _WITH_HEADER:
+            return address
+        try:
+            offset = instructions_offset(self.image.symbol_bytes(symbol, min(symbol.size, CODE_SIZE)))
+        except DwarfGpuError:
+            return address
+        if offset is None or not address - symbol.value < offset < symbol.size:
+            return address
+        return symbol.value + offset
+
+    def offset_in(self, symbol: Symbol, address: int) -> int:
+        """Return the offset of an address from the first instruction of a symbol, or from its start if before that."""
+        start = self.behind_header(symbol.value)
+        return address - (start if start <= address else symbol.value)
 
     @property
     def wave_sizes(self) -> tuple[int, ...]:

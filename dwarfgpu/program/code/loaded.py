@@ -50,9 +50,6 @@ SEARCHED = 4
 """How often the scopes of a function are searched for an address before all their edges are."""
 
 
-_WITH_HEADER = {"FUNC", "AMDGPU_HSA_KERNEL"}
-
-
 class LoadedCode:
     """One file of code in a running program. ``bias`` is what is added to the addresses in the file.
 
@@ -122,26 +119,10 @@ class LoadedCode:
         return address
 
     def behind_header(self, address: int) -> int:
-        """Return an address of code; where an ``amd_kernel_code_t`` begins, that of the instructions it describes.
-
-        One is also at a function of another type than AMDGPU_HSA_KERNEL, if its first bytes can be nothing else.
-        """
-        image = self.file.image
-        if not self.file.is_amdgpu or image.abi_version:
-            return address
-        from dwarfgpu.objfile.kernels.kernel import CODE_SIZE, instructions_offset
-
+        """Return an address of code; where an ``amd_kernel_code_t`` begins, that of the instructions it describes."""
         place = self.in_file(address)
-        symbol = self.file.symbol_image.symbol_at(place)
-        if symbol is None or not 0 <= place - symbol.value < symbol.size or symbol.type not in _WITH_HEADER:
-            return address
-        try:
-            offset = instructions_offset(image.symbol_bytes(symbol, min(symbol.size, CODE_SIZE)))
-        except DwarfGpuError:
-            return address
-        if offset is None or not place - symbol.value < offset < symbol.size:
-            return address
-        return self.in_program(symbol.value + offset)
+        entry = self.file.behind_header(place)
+        return address if entry == place else self.in_program(entry)
 
     def symbol(self, name: str) -> tuple[int, bool] | None:
         """Return the address in the program of an ELF symbol, and whether it is one of code; None without such."""
@@ -209,7 +190,7 @@ class LoadedCode:
         if not self.file.is_amdgpu:
             return None
         symbol = self.file.symbol_image.symbol_at(address)
-        entry = None if symbol is None else self.in_file(self.behind_header(self.in_program(symbol.value)))
+        entry = None if symbol is None else self.file.behind_header(symbol.value)
         return next((kernel.demangled for kernel in self.file.kernels.kernels if kernel.entry == entry), None)
 
     def function_at(self, pc: int) -> Die | None:

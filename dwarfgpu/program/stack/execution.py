@@ -92,8 +92,7 @@ class Execution:
             symbol = code.file.symbol_image.symbol_at(inside)
             if symbol is None or (not symbol.size and symbol.type in ("OBJECT", "NOTYPE")):
                 continue
-            start = code.behind_header(code.in_program(symbol.value))
-            return symbol.demangled, address - start if start <= address else inside - symbol.value
+            return symbol.demangled, code.file.offset_in(symbol, inside)
         return None
 
     def code_of(self, unit: Unit, likely: LoadedCode | None = None) -> LoadedCode:

@@ -227,7 +227,7 @@ class SymbolAt:
     name: str
     """Its name as C++ has it."""
     offset: int
-    """How far behind its start the address is."""
+    """How far behind its start, or its first instruction, the address is."""
     section: str
     file: str
     """The file that it is in."""
@@ -240,7 +240,7 @@ def symbol_at(state: Execution, address: int) -> SymbolAt | None:
         symbol = code.file.symbol_image.symbol_at(place)
         if symbol is None or symbol.section is None:
             continue
-        return SymbolAt(symbol.demangled, place - symbol.value, symbol.section.name, code.file.name)
+        return SymbolAt(symbol.demangled, code.file.offset_in(symbol, place), symbol.section.name, code.file.name)
     return None
 
 
