@@ -29,7 +29,7 @@ from dwarfgpu.program.values.storage import Address
 from dwarfgpu.render import values
 from dwarfgpu.render.layout import problem_json
 from dwarfgpu.render.numbers import float_text, signed
-from dwarfgpu.render.values import MAX_PARTS, PLAIN, BasesShown, ValueWriter
+from dwarfgpu.render.values import MAX_PARTS, PLAIN, BasesShown, ValueWriter, is_unit
 
 if TYPE_CHECKING:
     from dwarfgpu.program.values.objects import Object
@@ -114,6 +114,8 @@ class _Json:
             return {"value": bool(pattern)}
         if isinstance(inner, model.Enumeration):
             return {"value": number, "enumerator": self.text.number(pattern, scalar, type)}
+        if is_unit(inner):
+            return {"text": "()"}
         if scalar.kind == "character" or character_prefix(type) is not None:
             return {"value": number, "text": self.text.number(pattern, scalar, type).partition(" ")[2]}
         return {"value": number}

@@ -253,7 +253,7 @@ class ValueWriter:
             return (
                 "0" if isinstance(inner, model.UnspecifiedType) else self.address(Address(space, pattern), symbol=True)
             )
-        return f"{pattern:#x}" if scalar.kind == "bytes" else str(number)
+        return f"{pattern:#x}" if scalar.kind == "bytes" else "()" if is_unit(inner) else str(number)
 
     def _as_address(self, pattern: int, width: int, scalar: Scalar) -> str:
         if scalar.layout is not None:
@@ -546,6 +546,11 @@ class ValueWriter:
 def is_standard(type: model.Struct, look: Look) -> bool:
     """Return whether a type may be one of the standard library that is shown as what it contains."""
     return not look.is_raw and look.letter != "r" and (type.name or "").startswith("std::")
+
+
+def is_unit(type: model.Type) -> bool:
+    """Return whether a type is ``()`` of Rust, which has one value and no bits."""
+    return isinstance(type, model.Base) and type.name == "()" and not type.byte_size
 
 
 def _enumeration(number: int, type: model.Enumeration) -> str:

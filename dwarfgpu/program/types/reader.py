@@ -12,7 +12,7 @@ from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.dwarf_constants import names
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.info.attributes import LLVM_21, LLVM_OLD
-from dwarfgpu.objfile.info.scopes import qualified_name
+from dwarfgpu.objfile.info.scopes import qualified_name, scopes_of
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.sizes import MAX_DEPTH, address_space, contradiction
 
@@ -208,7 +208,7 @@ class Types:
         underlying = None if die.number(dw.DW_AT_type) is None else self.lazy(die)
         name = _name(die)
         is_class = die.flag(dw.DW_AT_enum_class)
-        scope = name if is_class else (name or "").rpartition("::")[0]
+        scope = name if is_class else _scope(die) if name is None else name.rpartition("::")[0]
         return t.Enumeration(
             name,
             _number(die, dw.DW_AT_byte_size),
@@ -375,6 +375,14 @@ def _vector_size(die: Die) -> int | None:
 def _name(die: Die) -> str | None:
     name = qualified_name(die)
     return None if name is None else canonical(name)
+
+
+def _scope(die: Die) -> str:
+    """Return the scope of the names that an unnamed enumeration of C++ declares; a class without a name gives none."""
+    owner = next(iter(die.ancestors()), None)
+    if owner is None or not is_cplus(die.unit) or (owner.name is None and owner.tag != dw.DW_TAG_namespace):
+        return ""
+    return canonical("::".join(scope for scope, _ in scopes_of(die)))
 
 
 def _enumerators(die: Die) -> tuple[t.Enumerator, ...]:

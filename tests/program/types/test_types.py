@@ -495,6 +495,26 @@ def test_enumerators_have_the_sign_of_the_underlying_type():
     assert [get(name).enumerators[0].value for name in "usnw"] == [200, 200, -7, (1 << 64) - 1]
 
 
+@pytest.mark.parametrize(
+    "owner, language, prefix",
+    [
+        (("structure_type", named("A")), CPLUS, "A::"),
+        (("union_type", named("A")), CPLUS, "A::"),
+        (("namespace", named("N")), CPLUS, "N::"),
+        (("namespace",), CPLUS, "(anonymous namespace)::"),
+        (("structure_type",), CPLUS, ""),
+        (("subprogram", named("f")), CPLUS, ""),
+        (("structure_type", named("A")), C, ""),
+    ],
+)
+def test_enumerators_without_an_enumeration_by_name_have_its_scope(owner, language, prefix):
+    """As GDB 13 prints them: the scope of the enumeration, but none for a class that has no name itself."""
+    x = die("enumerator", named("X"), ("const_value", "data1", 0))
+    enumeration = die("enumeration_type", ("byte_size", "data1", 4), x)
+    get = types_of(die(*owner, enumeration), language=language)
+    assert get.types.of(get.dies["DW_TAG_enumeration_type:"]).prefix == prefix
+
+
 def test_functions():
     pointer = die("pointer_type", typed("char"), label="text")
     get = types_of(

@@ -430,6 +430,13 @@ def test_enumerations(values, number, text):
     assert value_text(constant(kind, number.to_bytes(4, "little"))) == expected
 
 
+def test_the_unit_of_rust_is_no_number():
+    unit = Base("()", 7, 0)
+    assert value_text(constant(unit, b"")) == "()"
+    assert value_text(constant(struct("(i32, ())", 0, member("__1", unit, 0)), b"")) == "{__1 = ()}"
+    assert value_json(constant(unit, b"")) == {"type": "()", "text": "()"}
+
+
 # --- JSON ---------------------------------------------------------------------------------------------------------
 
 
