@@ -19,7 +19,7 @@ from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from dwarfgpu.bits import Array, Bits
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
@@ -61,6 +61,13 @@ SIGNALS = (
 def signal_of(reasons: tuple[str, ...]) -> str | None:
     """Return the signal that ROCgdb shows for some reasons."""
     return next((name for group, name in SIGNALS if not group.isdisjoint(reasons)), None)
+
+
+def debugtrap_text(values: Collection[int], queue: int | None) -> str:
+    """Return what debugtrap(arg) is given: its argument in some lanes, and the queue."""
+    low, high = min(values, default=None), max(values, default=None)
+    value = "not known" if low is None or high is None else f"{low:#x}" if low == high else f"{low:#x} to {high:#x}"
+    return f"debugtrap({value}), queue {'not known' if queue is None else f'{queue:#x}'}"
 
 
 @frozen

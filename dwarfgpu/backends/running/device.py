@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.backends.protocol import DEBUGTRAP_V2, OTHER_TRAP, TRAP_REASONS, TRAPS_V2, WaveStop
+from dwarfgpu.backends.protocol import DEBUGTRAP_V2, OTHER_TRAP, TRAP_REASONS, TRAPS_V2, WaveStop, debugtrap_text
 from dwarfgpu.backends.running import halts, instructions
 from dwarfgpu.backends.running.barriers import GroupBarriers
 from dwarfgpu.backends.running.batch import FLAT_SCRATCH, M0, NOTHING, NOWHERE, UNSET, VCC, VCC_HI, WaveBatch, number_of
@@ -814,9 +814,8 @@ def _debugtrap(batch: WaveBatch) -> str:
     """Return what debugtrap(arg) of old code objects is given: v0 of its lanes, and the queue in s[0:1]."""
     flags = executing(batch)
     values = np.unique(np.broadcast_to(batch.vector[0], flags.shape)[flags]).tolist()
-    value = f"{values[0]:#x}" if len(values) == 1 else f"{values[0]:#x} to {values[-1]:#x}"
     low, high = (int(np.max(batch.scalar[number])) for number in (0, 1))
-    return f"debugtrap({value}), queue {high << 32 | low:#x}"
+    return debugtrap_text(values, high << 32 | low)
 
 
 def _generation(processor: str) -> int:

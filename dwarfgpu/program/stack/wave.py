@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu.backends.protocol import DEBUGTRAP_V2, debugtrap_text
 from dwarfgpu.errors import DwarfGpuError, Handle, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.notebooks import ShownInNotebooks
+from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA
+from dwarfgpu.program.code.code_object import ABI_V2
 from dwarfgpu.program.stack.call_stack import Stack, negative_frame
 from dwarfgpu.program.stack.selectors import lane_in
 
@@ -164,5 +167,29 @@ def trap_at(frame: Frame) -> Trap | None:
             continue
         if word & 0xFFFF0000 == encoding:
             number = word & 0xFF
-            return Trap(number, address, TRAP_MEANINGS.get(number, "reserved"))
+            meaning = TRAP_MEANINGS.get(number, "reserved")
+            image = code.file.image
+            if number == DEBUGTRAP_V2 and (image.osabi, image.abi_version) == (ELFOSABI_AMDGPU_HSA, ABI_V2):
+                meaning += f": {_debugtrap(frame)}"
+            return Trap(number, address, meaning)
     return None
+
+
+def _debugtrap(frame: Frame) -> str:
+    """Return what debugtrap(arg) of old code objects is given: v0 of the active lanes, and the queue in s[0:1]."""
+    vector, low, high = (_register(frame, name) for name in ("v0", "s0", "s1"))
+    count, mask = frame.target.lane_count, frame.active_mask
+    lanes = [lane for lane in range(count) if mask is not None and mask >> lane & 1]
+    values = [] if vector is None else [vector >> 32 * lane & 0xFFFFFFFF for lane in lanes]
+    return debugtrap_text(values, None if low is None or high is None else high << 32 | low)
+
+
+def _register(frame: Frame, name: str) -> int | None:
+    """Return the content of a register of the wave, or None if it is not known."""
+    register, wave = frame.target.register_named(name), frame.wave
+    try:
+        if register is None or wave is None:
+            return None
+        return int.from_bytes(frame.backend.read_register(register, wave.index, None), "little")
+    except DwarfGpuError:
+        return None

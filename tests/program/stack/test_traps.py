@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,8 @@ from dwarfgpu.program.stack.wave import trap_at
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.commands import run as run_command
 from tests.questions.harness import KERNEL, STATE, Run
+
+OLD = Path("fixtures/asm/code-object-v2.gfx803.co")
 
 TEXT = """
     .text
@@ -75,3 +78,26 @@ def test_without_flat_scratch_no_backing_address_is_made_up():
     done = run_command("address", "private_lane#0x30", "--lane", "5", "--state", STATE, "--wave", "1")
     assert "flat_scratch" not in done.stdout
     assert Run(KERNEL, STATE)("info frame")
+
+
+@pytest.mark.parametrize(
+    "registers, told",
+    [
+        ({}, "debugtrap(not known), queue not known"),
+        ({"v0": list(range(5, 69)), "s0": "0x11000", "s1": "0x7f00"}, "debugtrap(0x6 to 0x7), queue 0x7f0000011000"),
+        ({"v0": [9] * 64, "s0": "0x11000"}, "debugtrap(0x9), queue not known"),
+    ],
+)
+def test_a_debugtrap_of_an_old_code_object_has_its_argument_and_queue(registers, told, tmp_path):
+    """AMDGPU usage of 2020, "Trap Handler ABI": s_trap 1 has the queue in s[0:1] and the argument in v0."""
+    data = bytearray(OLD.read_bytes())
+    program = dg.open(str(OLD))
+    start = program.file.behind_header(program.file.symbol_image.symbol_named("vector_add").value)
+    place = start - 0x1000  # the address less the offset of the segment of code
+    data[place : place + 4] = (0xBF920001).to_bytes(4, "little")
+    (tmp_path / "x.co").write_bytes(data)
+    waves = [{"id": "0", "pc": hex(start), "exec": "0x6", "registers": registers}]
+    state = tmp_path / "state.json"
+    state.write_text(json.dumps({"schema": 1, "target": "amdgcn-amd-amdhsa--gfx803", "waves": waves}))
+    text = " ".join(Run(tmp_path / "x.co", state)("info frame").split())
+    assert f"stopped at s_trap 1: llvm.debugtrap with an argument (HSA debugtrap): {told} " in f"{text} "
