@@ -79,6 +79,7 @@ def call_site():
             named("f"),
             die("formal_parameter", named("first"), typed("int"), label="first"),
             die("formal_parameter", named("second"), typed("int")),
+            die("formal_parameter", named("third"), typed("int")),
         ),
         die(
             "call_site",
@@ -91,6 +92,7 @@ def call_site():
                 ("call_parameter", "ref4", "first"),
                 ("call_value", "exprloc", b"\x32"),
             ),
+            die("call_site_parameter", named("third"), ("call_value", "exprloc", b"\x33")),
         ),
     )
     return found.dies["site"], found
@@ -100,7 +102,8 @@ def test_the_parameters_of_a_call_are_those_entries_of_it_in_order():
     """A.3.4.2 (1): each parameter is a DW_TAG_call_site_parameter, and its location says where it is passed."""
     site, _ = call_site()
     parameters = list(call_sites.parameters(site))
-    assert [entry.get("DW_AT_location").block().data for entry in parameters] == [b"\x55", b"\x54"]
+    assert [entry.get("DW_AT_location").block().data for entry in parameters[:2]] == [b"\x55", b"\x54"]
+    assert len(parameters) == 3
     found = call_sites.parameter_at(site, b"\x54")
     assert call_sites.value_of(found).block().data == b"\x32"
     assert call_sites.parameter_at(site, b"\x53") is None
@@ -111,6 +114,12 @@ def test_a_parameter_of_a_call_may_name_its_formal_parameter():
     site, found = call_site()
     assert call_sites.value_of(call_sites.parameter_of(site, found.dies["first"])).block().data == b"\x32"
     assert call_sites.parameter_of(site, found.dies["second"]) is None
+
+
+def test_a_parameter_of_a_call_may_have_the_name_of_its_formal_parameter():
+    """A.3.4.2 (3): without a reference, DW_AT_name says which parameter it is."""
+    site, found = call_site()
+    assert call_sites.value_of(call_sites.parameter_of(site, found.dies["third"])).block().data == b"\x33"
 
 
 # --- A.4 Data objects -----------------------------------------------------------------------------------------------

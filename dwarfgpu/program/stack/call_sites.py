@@ -130,13 +130,17 @@ def _register(expression: bytes) -> int | None:
 
 
 def parameter_of(site: Die, formal: Die) -> Die | None:
-    """Return the call site's entry for a formal parameter."""
+    """Return the call site's entry for a formal parameter: that which refers to it, else that which has its name."""
     wanted = {*formal.origins()}
+    same_name = None
     for parameter in parameters(site):
         named = parameter.get("DW_AT_call_parameter") or parameter.get("DW_AT_abstract_origin")
-        if named is not None and wanted & {*named.reference().origins()}:
+        if named is None:
+            if same_name is None and parameter.name is not None and parameter.name == formal.name:
+                same_name = parameter
+        elif wanted & {*named.reference().origins()}:
             return parameter
-    return None
+    return same_name
 
 
 # --- Tail calls ---------------------------------------------------------------------------------------------------
