@@ -408,6 +408,8 @@ def value_printer(frame: Frame) -> Callable[[Object, Look, int], str | None]:
         inner = resolved(value.type)
         if isinstance(inner, _WRITTEN_HERE) or (frame.has_lanes and not isinstance(inner, model.Struct)):
             return None
+        if isinstance(inner, model.Pointer) and inner.is_reference:  # GDB leaves out what it refers to
+            return None
         try:
             kind = _types.at(value.type, frame.place or 0, selected_frame().architecture())
             theirs = None if is_dynamic(kind) or value.bit_size is not None else _whole(value, kind, frame)
