@@ -73,6 +73,8 @@ ASKED = {
     "maint judge": "-grid 64 -work-group 64 X zeros(64) 40",
     "maint print structure": "",
     "info vtbl": "even",
+    "info macro": "ITEM",
+    "macro expand": "even + 1",
 }
 """What each question is asked."""
 ACTION = "it does something, and says what it did"
@@ -89,7 +91,7 @@ LAUNCHED = frozenset(
 """The questions about kernels that run, which `test_execution` asks."""
 NO_JSON = {
     **dict.fromkeys(("kill", "break", "tbreak", "watch", "rwatch", "awatch", "catch", "delete"), ACTION),
-    **dict.fromkeys(("enable", "disable", "condition", "ignore", "commands"), ACTION),
+    **dict.fromkeys(("enable", "disable", "condition", "ignore", "commands", "dprintf"), ACTION),
     **dict.fromkeys(("file", "core-file", "target snapshot", "target launch", "save snapshot", "set var"), ACTION),
     "generate-core-file": ACTION,
     **dict.fromkeys(("wave", "wave find", "lane", "frame", "up", "down"), SELECTS),
@@ -116,6 +118,9 @@ def test_a_question_answers_as_one_document_or_as_lines(run, name):
         return
     if name == "info vtbl":
         assert run.fails("info vtbl --json even").kind == "no_table"  # an int has no virtual functions
+        return
+    if name == "info macro":
+        assert run.fails("info macro --json ITEM").kind == "no_name"  # the file has no macros
         return
     document = json.loads(run(f"{name} --json {ASKED[name]}"))
     assert next(iter(document.items())) == ("schema", 1)

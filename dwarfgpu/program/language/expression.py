@@ -38,9 +38,11 @@ if TYPE_CHECKING:
 class SourceExpression(Quantity):
     """An expression such as ``s->a[3] + 1`` in a frame."""
 
-    def __init__(self, frame: Frame, text: str) -> None:
+    def __init__(self, frame: Frame, text: str, written: str | None = None) -> None:
         self.frame = frame
         self.text = text
+        self.written = text if written is None else written
+        """How it was written, with its macros."""
         self.tree: Node = parse(text, lambda name: frame.state.names.type(frame, name) is not None)
 
     def __repr__(self) -> str:
@@ -65,7 +67,7 @@ class SourceExpression(Quantity):
         return any(len(node.parts) == 1 and node.file is None for node in _names_in(self.tree))
 
     def in_frame(self, frame: Frame) -> Quantity:
-        return frame.quantity(self.text)
+        return frame.quantity(self.written)
 
     def evaluate(self, lanes: LaneSet) -> tuple[Object, Evaluator]:
         """Return the value in some lanes, and the evaluator that has what is to be assigned."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.loaded import Loaded, LoadedCode
     from dwarfgpu.program.code.source_files import SourceFiles
     from dwarfgpu.program.language.history import Remembered
+    from dwarfgpu.program.language.macros import Macros
     from dwarfgpu.program.language.names import Names
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
 
@@ -48,6 +49,13 @@ class Execution:
         self.remembered: Remembered | None = None
         """The values of ``$1`` and ``$foo``; None where values are not kept."""
         self._tail_calls: dict[tuple[int, int], tuple[TailCallSite, ...]] = {}
+
+    @cached_property
+    def macros(self) -> Macros:
+        """The macros of the program."""
+        from dwarfgpu.program.language.macros import Macros
+
+        return Macros()
 
     @cached_property
     def names(self) -> Names:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from attrs import evolve
 
 from dwarfgpu import bits as b
+from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.cfi.activation import Parted, TailCall
 from dwarfgpu.errors import DwarfGpuError, Handle, IllFormed, MissingContext, UsageError
 from dwarfgpu.expr import locations
@@ -775,15 +776,16 @@ class Frame(Handle):
         if not isinstance(found, Variable):
             from dwarfgpu.program.language.expression import check_name
 
-            check_name(self, name)
+            check_name(self, self._without_macros(name))
         return found
 
     def quantity(self, name: str) -> Quantity:
         """Return what a name or another expression means here. Whether the name is known is seen when it is asked."""
         answer = self._named.get(name)
         if answer is None:
-            variable = next((candidate for candidate in self.variables() if candidate.name == name), None)
-            answer = self._named[name] = self.expression(name) if variable is None else variable
+            text = self._without_macros(name)
+            variable = next((candidate for candidate in self.variables() if candidate.name == text), None)
+            answer = self._named[name] = self._parsed(text, name) if variable is None else variable
         return answer
 
     def variable(self, name: str) -> Quantity:
@@ -800,9 +802,25 @@ class Frame(Handle):
 
     def expression(self, text: str) -> SourceExpression:
         """Parse an expression of the source language, which can then be evaluated any number of times."""
+        return self._parsed(self._without_macros(text), text)
+
+    def _parsed(self, text: str, written: str) -> SourceExpression:
         from dwarfgpu.program.language.expression import SourceExpression
 
-        return SourceExpression(self, text)
+        return SourceExpression(self, text, written)
+
+    def _without_macros(self, text: str) -> str:
+        """Return an expression with its macros expanded; where their information is broken, nothing is a macro."""
+        if self.unit is None or self.unit.root_value(dw.DW_AT_macros, dw.DW_AT_GNU_macros) is None:
+            return text
+        from dwarfgpu.program.language.macros import expanded
+
+        try:
+            macros = self.state.macros.at(self)
+        except DwarfGpuError as error:
+            self.unit.dwarf.note(error)
+            return text
+        return expanded(text, macros)
 
     def eval(self, text: str, lanes: Iterable[int] | int | str | None = None) -> Values:
         """Evaluate an expression in some lanes, as `Quantity.values` does."""

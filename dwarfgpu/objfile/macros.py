@@ -1,0 +1,137 @@
+"""Macro information: each ``#define``, ``#undef`` and ``#include`` of a unit, from `.debug_macro` (DWARF 5, 6.3)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.encoding.cursor import Cursor
+from dwarfgpu.errors import MalformedFile, Unsupported
+from dwarfgpu.immutable import frozen
+from dwarfgpu.objfile.section_source import decode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.objfile.info.unit import Unit
+    from dwarfgpu.objfile.section_source import SectionSource
+
+DEFINE, UNDEF, START_FILE, END_FILE = 1, 2, 3, 4
+_DEFINE_STRP, _UNDEF_STRP, _IMPORT, _DEFINE_SUP, _UNDEF_SUP, _IMPORT_SUP, _DEFINE_STRX, _UNDEF_STRX = range(5, 13)
+_DEFINITIONS = frozenset((DEFINE, _DEFINE_STRP, _DEFINE_SUP, _DEFINE_STRX))
+_OFFSET_8, _HAS_LINES, _HAS_OPERANDS = 1, 2, 4
+VERSIONS = frozenset((4, 5))
+"""Version 4 is the form of GCC before DWARF 5, with the same entries."""
+MAX_IMPORTS = 64
+"""How deep imports are nested at most."""
+MAX_FILES = 200
+"""How deep files include each other at most, as in GCC."""
+MAX_TABLES = 1 << 14
+"""How many tables a unit reads at most, each import counted."""
+MAX_ENTRIES = 1 << 18
+
+
+@frozen
+class MacroEvent:
+    """One entry: a macro is defined or undefined at a line, or a file is entered from a line, or left."""
+
+    kind: int
+    line: int = 0
+    text: str = ""
+    """The name and the definition, or the name that is undefined."""
+    file: int = 0
+    """The number of the file in the line table."""
+
+
+def macro_events(unit: Unit) -> list[MacroEvent]:
+    """Return the macro information of a unit, in the order of the source; none if it has none."""
+    offset = unit.root_number(dw.DW_AT_macros, dw.DW_AT_GNU_macros)
+    if offset is None:
+        if unit.root_value(dw.DW_AT_macro_info) is not None:
+            message = "the macro information of the unit is in .debug_macinfo, which is not read"
+            raise Unsupported("macinfo", message, spec="DWARF 4, 6.3", hint="compile with -gdwarf-5")
+        return []
+    part, section = unit.part(".debug_macro")
+    events: list[MacroEvent] = []
+    depth = 0
+    for event in _MacroReader(unit).entries(unit.source, section, part + offset, ()):
+        depth += (event.kind == START_FILE) - (event.kind == END_FILE)
+        if len(events) == MAX_ENTRIES or depth > MAX_FILES:
+            message = f"the macros of a unit have more than {MAX_ENTRIES} entries, or {MAX_FILES} files in each other"
+            raise MalformedFile("limit_exceeded", message, spec="DWARF 5, 6.3").at(section=section, offset=offset)
+        events.append(event)
+    return events
+
+
+class _MacroReader:
+    """Reads the entries of a unit, with those of the tables it imports."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.imports = 0
+
+    def entries(
+        self, source: SectionSource, section: str, start: int, around: tuple[tuple[SectionSource, int], ...]
+    ) -> Iterator[MacroEvent]:
+        """Yield the entries of a table; ``around`` are the tables that import it."""
+        unit = self.unit
+        cursor = Cursor(
+            source.data(section), start, byte_order=unit.format.byte_order, error=MalformedFile, section=section
+        )
+        here = source, start
+        if here in around or len(around) >= MAX_IMPORTS or self.imports >= MAX_TABLES:
+            raise cursor.fail("bad_import", "a table of macros imports itself, or imports too many", "DWARF 5, 6.3.3")
+        self.imports += 1
+        if not 0 <= start < cursor.end:
+            message = f"there is no table of macros at {start:#x}: the section has {cursor.end} bytes"
+            raise cursor.fail("bad_offset", message, "DWARF 5, 6.3.1")
+        version, flags = cursor.unsigned(2), cursor.unsigned(1)
+        if version not in VERSIONS:
+            raise cursor.fail("bad_version", f"version {version} of a table of macros", "DWARF 5, 6.3.1", start)
+        if flags & _HAS_OPERANDS:
+            message = "entries of a vendor in a table of macros"
+            raise Unsupported("vendor_macros", message, spec="DWARF 5, 6.3.1").at(section=section, offset=start)
+        size = 8 if flags & _OFFSET_8 else 4
+        if flags & _HAS_LINES:
+            cursor.unsigned(size)
+        while True:
+            place = cursor.position
+            kind = cursor.unsigned(1)
+            if not kind:
+                return
+            if kind in (_IMPORT, _IMPORT_SUP):
+                target, into, base = source, section, 0
+                if kind == _IMPORT_SUP:
+                    target, into = unit.dwarf.supplementary_file().source, ".debug_macro"
+                elif source is unit.source:
+                    base = unit.part(".debug_macro")[0]
+                yield from self.entries(target, into, base + cursor.unsigned(size), (*around, here))
+            elif kind == START_FILE:
+                line = cursor.uleb()
+                yield MacroEvent(START_FILE, line, file=cursor.uleb())
+            elif kind == END_FILE:
+                yield MacroEvent(END_FILE)
+            elif kind <= _UNDEF_STRX:
+                line = cursor.uleb()
+                text = self._text(kind, cursor, source, size)
+                yield MacroEvent(DEFINE if kind in _DEFINITIONS else UNDEF, line, text)
+            else:
+                raise cursor.fail(
+                    "bad_macro", f"an entry of kind {kind:#x} in a table of macros", "DWARF 5, 7.23", place
+                )
+
+    def _text(self, kind: int, cursor: Cursor, source: SectionSource, size: int) -> str:
+        unit = self.unit
+        if kind in (DEFINE, UNDEF):
+            end = cursor.data.find(b"\0", cursor.position)
+            if end < 0:
+                raise cursor.fail("truncated", "the text of a macro has no end", "DWARF 5, 6.3.2")
+            text = decode(cursor.bytes(end - cursor.position))
+            cursor.bytes(1)
+            return text
+        if kind in (_DEFINE_STRX, _UNDEF_STRX):
+            return source.text(".debug_str" + unit.suffix, unit.tables.string_offset(cursor.uleb()))
+        offset = cursor.unsigned(size)
+        if kind in (_DEFINE_SUP, _UNDEF_SUP):
+            return unit.dwarf.supplementary_file().source.text(".debug_str", offset)
+        return source.text(".debug_str" + (unit.suffix if source is unit.source else ""), offset)

@@ -1,0 +1,60 @@
+"""Commands about macros of the C preprocessor: ``info macro`` and ``macro expand``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import UsageError
+from dwarfgpu.questions.document import Document
+from dwarfgpu.render.layout import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.program.language.macros import Definitions
+    from dwarfgpu.questions.debugger import Debugger
+    from dwarfgpu.questions.output import Output
+    from dwarfgpu.questions.registry import Arguments
+
+
+def _macros(debugger: Debugger) -> Definitions:
+    """Return the macros at the place of the frame, which must have one."""
+    frame = debugger.frame
+    if frame.place is None:
+        message = "No frame selected: which macros are defined depends on the place in the source."
+        raise UsageError(message, kind="no_frame", hint="attach a state, or launch a kernel")
+    return frame.state.macros.at(frame)
+
+
+def info_macro(debugger: Debugger, arguments: Arguments) -> Document:
+    """At the line of the frame: where it is defined, through which files that is included, and as what. Compile with
+    `-g3` (GCC) or `-fdebug-macro` (clang).
+    """
+    name = arguments.needed()
+    macro = _macros(debugger).get(name)
+    if macro is None:
+        source = debugger.frame.call.source
+        place = f"{source.file}:{source.line}" if source is not None else "this place"
+        hint = "`info source` says whether the file has macros; -g3 and -fdebug-macro write them"
+        message = f"The symbol `{name[:80]}' has no definition as a C/C++ preprocessor macro at {place}"
+        raise UsageError(message, kind="no_name", hint=hint)
+    places = [{"file": file, "line": line} for file, line in macro.files]
+    parameters = None if macro.parameters is None else [*macro.parameters]
+    row = {"name": name, "parameters": parameters, "definition": macro.body, "defined_at": places}
+
+    def lines(_output: Output) -> Iterator[str]:
+        for number, (file, line) in enumerate(macro.files):
+            yield f"{'  included at' if number else 'Defined at'} {shown(file)}:{line}"
+        is_option = len(macro.files) == 1 and not macro.files[0][1]
+        text = f"-D{macro.head}={macro.body}" if is_option else f"#define {macro.head} {macro.body}"
+        yield shown(text.rstrip())
+
+    return Document({"macro": row}, lines)
+
+
+def expand(debugger: Debugger, arguments: Arguments) -> Document:
+    """With the macros that are defined at the line of the frame, as `print` reads an expression there."""
+    from dwarfgpu.program.language.macros import expanded
+
+    text = expanded(arguments.needed(), _macros(debugger))
+    return Document({"expanded": text}, [f"expands to: {shown(text)}"])
