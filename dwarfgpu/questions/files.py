@@ -136,7 +136,7 @@ def launch(debugger: Debugger, arguments: Arguments, *, is_again: bool = False) 
         return
     waves = counted(len(launched.waves), "wave")
     groups = counted(launched.geometry.group_count, "work-group")
-    debugger.output.line(f"[Launched {launched.plan.kernel.name}: {groups}, {waves}]")
+    debugger.output.line(f"[Launched {launched.plan.kernel.demangled}: {groups}, {waves}]")
     for problem in (*launched.plan.problems, *launched.plan.notes):
         debugger.output.line(debugger.output.style("error", f"warning: {problem}"))
     _show_focus(debugger)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.encoding.demangle import demangled
 from dwarfgpu.render.layout import WIDTH, counted, lanes_text, plain_style, table
 from dwarfgpu.render.wave_tables import item_text
 
@@ -37,7 +38,7 @@ def value_text(value: Object) -> str:
 def report_text(report: RunReport, width: int = WIDTH, style: Style = plain_style) -> Iterator[str]:
     """Yield what a run has come to."""
     halt = report.halt
-    name = style("name", report.kernel)
+    name = style("name", demangled(report.kernel))
     if halt.has_ended:
         waves = "the wave has" if report.waves_ended == 1 else f"all {report.waves_ended:,} waves have"
         yield f"{name}: {waves} ended after {report.instructions:,} instructions"

@@ -41,6 +41,16 @@ def test_a_kernel_runs_and_its_buffer_is_saved(capsys, tmp_path):
     assert [each.name for each in tmp_path.iterdir()] == ["out.npy"]
 
 
+def test_a_kernel_of_cplus_has_the_name_of_its_source(capsys):
+    words = ("run", "fixtures/amdgpu/hip-kernels.gfx1100.w32.O2.v5.co", "divergent(int*, int)")
+    launch = ("--grid", "32", "--work-group", "32", "zeros(32, i4)", "32")
+    status, out, err = run(capsys, *words, *launch)
+    assert (status, err, out.partition(": ")[0]) == (0, "", "divergent(int*, int)")
+    for name in ("divergent", "_Z9divergentPii"):
+        _status, out, _err = run(capsys, *words[:2], name, *launch, "--json")
+        assert json.loads(out)["kernel"] == "_Z9divergentPii"
+
+
 def test_the_answer_as_json(capsys, tmp_path):
     np.save(tmp_path / "in.npy", np.full(3, 9, np.int32))
     status, out, err = run(capsys, *LAUNCH, f"@{tmp_path}/in.npy", "--print", "out", "--json", "--profile")

@@ -209,11 +209,12 @@ class CodeObject:
         return tuple(kernels)
 
     def _kernels_called(self, name: str) -> list[Kernel]:
-        """Return the kernels with a short name: without parameters, scopes or template arguments."""
-        from dwarfgpu.encoding.demangle import short_names
+        """Return the kernels with a name of the source: whole, or without parameters, scopes or template arguments."""
+        from dwarfgpu.encoding.demangle import demangled, short_names
 
         known = self.kernels.kernels
-        return [known[index] for index, own in enumerate(known.names) if name in short_names(own)]
+        whole = [known[index] for index, own in enumerate(known.names) if name == demangled(own)]
+        return whole or [known[index] for index, own in enumerate(known.names) if name in short_names(own)]
 
     def kernel_names(self) -> list[str]:
         """Return what users call each kernel: its name without parameters, or its symbol where several have that."""
