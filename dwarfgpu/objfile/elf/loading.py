@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.objfile.elf.header import PT_DYNAMIC, PT_LOAD, SHN_UNDEF, malformed
+from dwarfgpu.objfile.elf.header import PT_DYNAMIC, PT_LOAD, SHN_UNDEF, SHT_RELA, malformed
 from dwarfgpu.objfile.elf.relocation import ABSOLUTE, BASE, NOTHING, RELATIVE, RULES, SPECS
 
 if TYPE_CHECKING:
@@ -54,6 +54,23 @@ def load(image: Image, bias: int) -> tuple[LoadedSegment, ...]:
     loaded = [(segment, bytearray(_content(image, segment))) for segment in _loadable(image)]
     _Loader(image, bias, loaded).relocate()
     return tuple(LoadedSegment(segment.address + bias, bytes(data)) for segment, data in loaded)
+
+
+def relative_words(image: Image, bias: int) -> dict[int, bytes]:
+    """Return the words that a loader sets to an address in the file itself, by their addresses in the file."""
+    rules, row = RULES.get(image.machine, {}), image.layout.rela
+    mask = 0xFFFFFFFF if image.layout.address_size == 8 else 0xFF
+    words = {}
+    for section in image.sections:
+        if not section.is_allocated or section.header.type != SHT_RELA or section.size > MAX_RELOCATIONS * row.size:
+            continue
+        data = bytes(section.data)
+        for offset, info, addend in row.iter_unpack(data[: len(data) // row.size * row.size]):
+            rule = rules.get(info & mask)
+            if rule is not None and rule.formula == BASE:
+                value = (bias + addend) % (1 << 8 * rule.width)
+                words[offset] = value.to_bytes(rule.width, image.layout.byte_order)
+    return words
 
 
 def _loadable(image: Image) -> list[Segment]:

@@ -136,18 +136,40 @@ class FileContents(Backend):
     def __init__(self, loaded: Loaded, target: Target) -> None:
         self.loaded = loaded
         self.target = target
+        self._words: dict[int, dict[int, bytes]] = {}
+        """The words that a loader sets, by the number of their code object."""
 
     def read_memory(self, space: AddressSpace, address: int, size: int, wave: int, lane: int | None) -> bytes:
         if space.name in (self.target.default_space.name, "global", "constant"):
-            for code in self.loaded.codes:
+            for number, code in enumerate(self.loaded.codes):
                 inside = code.in_file(address)
                 for section in code.file.image.sections:
                     start = inside - section.address
                     if section.is_allocated and section.size and 0 <= start <= section.size - size:
                         if section.header.type == SHT_NOBITS:
                             return bytes(size)
-                        return bytes(section.data[start : start + size])
+                        data = bytearray(section.data[start : start + size])
+                        if code.file.image.is_linked:
+                            self._relocate(data, inside, number)
+                        return bytes(data)
         raise memory_unavailable(space, address, size, NO_STATE)
+
+    def _relocate(self, data: bytearray, address: int, number: int) -> None:
+        """Set the words that a loader sets, in the bytes at an address in a file."""
+        from dwarfgpu.objfile.elf.loading import relative_words
+
+        words = self._words.get(number)
+        if words is None:
+            code = self.loaded.codes[number]
+            words = self._words[number] = relative_words(code.file.image, code.bias)
+        end = address + len(data)
+        near = range(address - 7, end) if len(data) < len(words) else words
+        for place in near:
+            word = words.get(place)
+            if word is None or place >= end or place + len(word) <= address:
+                continue
+            first, last = max(place, address), min(place + len(word), end)
+            data[first - address : last - address] = word[first - place : last - place]
 
     def read_register(self, register: TargetRegister, wave: int, lane: int | None) -> bytes:
         error = register_unavailable(register, NO_STATE)
