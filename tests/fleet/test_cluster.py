@@ -80,6 +80,7 @@ def test_local_workers_answer_every_input_once(tmp_path):
     check_each_once(tmp_path / "out", tmp_path / "dumps", broken)
 
 
+@pytest.mark.slow
 def test_local_workers_listen_to_nobody_else(tmp_path):
     """Everything listens on 127.0.0.1, wants a certificate of the run, and shows no page."""
     script = tmp_path / "script.py"
@@ -90,7 +91,7 @@ from dwarfgpu.fleet.cluster import connected
 
 def answer(port, wrapped):
     try:
-        with socket.create_connection(("127.0.0.1", port), timeout=20) as plain, wrapped(plain) as stream:
+        with socket.create_connection(("127.0.0.1", port), timeout=3) as plain, wrapped(plain) as stream:
             stream.sendall(b"GET / HTTP/1.0\\r\\n\\r\\n")
             return stream.recv(12).decode(errors="replace")
     except OSError as error:
