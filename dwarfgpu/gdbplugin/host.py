@@ -79,7 +79,7 @@ class GdbHost:
             chosen = selected_frame() if chosen is None else chosen
             outside = _outside(chosen)
             level = self._level(wave, chosen)
-            if not wave.call(level) and not is_wave(_thread()):
+            if not _call(wave, level) and not is_wave(_thread()):
                 frame = self._of_gdb(wave, chosen, level, outside)
             else:
                 frame = _numbered(wave, level, outside, chosen.pc())
@@ -196,9 +196,18 @@ def _outside(frame: Any) -> int:
     return outside
 
 
+def _call(wave: Wave, level: int) -> tuple[Frame, ...]:
+    """Return the frames of a call, 0 for the innermost one. Calls that were jumps do not count, as in GDB's levels."""
+    number = 0
+    while (frames := wave.call(number)) and (level or frames[-1].is_tail_call):
+        level -= not frames[-1].is_tail_call
+        number += 1
+    return frames
+
+
 def _numbered(wave: Wave, level: int, outside: int, pc: int) -> Frame:
     """Return the library's frame of a call, after ``outside`` inlined ones from the outermost."""
-    frames = wave.call(level)
+    frames = _call(wave, level)
     if not frames:
         message = f"GDB's frame is call {level} of {wave.id}, which dwarfgpu does not find"
         raise UsageError(message, kind="no_frame", hint=f"its stack ends because: {wave.end.message}")
