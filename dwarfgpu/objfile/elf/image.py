@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.elf.symbols import Symbol, SymbolTable
 
 CODE_ALIGNMENT = 1 << 12
-"""The largest alignment of sections that are placed one behind the other, and where the first is, but in objects."""
+"""The largest alignment of sections that are placed one behind the other, and where the first is."""
 BYTES = "<bytes>"
 """The name of an image that is opened from bytes without a name."""
 
@@ -153,7 +153,12 @@ class Image:
         self._symbol_values: dict[int, tuple[list[int], list[int]]] = {}
 
     def _place_code(self) -> None:
-        """Give each section of code addresses of its own, where several begin at 0 as in objects, cubins and zebins."""
+        """Give each section of code addresses of its own, where several begin at 0 as in cubins and zebins.
+
+        In objects all sections begin at 0, and answers have the offsets in their sections, as other tools say them.
+        """
+        if self.type == ET_REL:
+            return
         code = [each for each in self.sections if each.flags & SHF_EXECINSTR and each.flags & SHF_ALLOC and each.size]
         ordered = sorted(code, key=lambda section: section.address)
         if all(section.address + section.size <= after.address for section, after in pairwise(ordered)):
@@ -163,7 +168,7 @@ class Image:
         if debug and not any(section.header.info in debug for section in relocations):
             self.are_addresses_lost = True
             return
-        end = 0 if self.type == ET_REL else CODE_ALIGNMENT  # where a linked file says 0, a linker has dropped the code
+        end = CODE_ALIGNMENT  # where a linked file says 0, a linker has dropped the code
         for section in code:
             align = min(max(section.header.align, 1), CODE_ALIGNMENT)
             address = -(-max(section.header.address, end) // align) * align
