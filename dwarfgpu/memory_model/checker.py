@@ -643,6 +643,8 @@ class MemoryCheck:
                 and (line, intent.first) > (place.line, requirements[head].intent.first)
                 and (place.path, line, intent.first if has_columns else 0) not in taken
             ]
+            if len(following) < len(followers):
+                continue  # some are plain accesses, and which ones is not known
             for index, (where, intent) in zip(followers, following, strict=False):
                 made = self._requirement(function, mode, index, intent, where)
                 if made is None:
