@@ -51,7 +51,7 @@ def check_interrupted(seconds: float, command: str) -> None:
     assert (process.returncode, err) == (130, "dwarfgpu: interrupted\n")
 
 
-@pytest.mark.parametrize("seconds", [0.0001, 0.004, 0.02, 0.05, 0.1, 0.3])
+@pytest.mark.parametrize("seconds", [0.0001, 0.004, 0.02, 0.05, 0.1])
 def test_it_ends_a_command_in_one_line(seconds: float) -> None:
     check_interrupted(seconds, f"verify {KERNELS}")
 
