@@ -9,7 +9,7 @@ import pytest
 
 import dwarfgpu as dg
 from dwarfgpu.errors import UsageError
-from dwarfgpu.objfile.elf.header import ET_EXEC, SHT_RELA
+from dwarfgpu.objfile.elf.header import ET_EXEC, ET_REL, SHT_RELA
 from dwarfgpu.program.code.code_lookup import at_address, parse_address
 from dwarfgpu.verification.reports import check_file
 
@@ -55,7 +55,7 @@ def test_a_function_its_symbol_its_section_and_its_line_agree(built, file_type, 
     assert (inside.symbol.name, inside.frames[0].function, inside.source.line) == (name, name, line)
 
 
-@pytest.mark.parametrize("file_type", [ET_EXEC])
+@pytest.mark.parametrize("file_type", [ET_REL, ET_EXEC])
 def test_nothing_is_wrong_with_such_a_file(built, file_type):
     assert check_file(built(file_type)).findings == ()
 
