@@ -29,7 +29,7 @@ from dwarfgpu.targets.amdgpu.numbers import GENERIC
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from dwarfgpu.backends.protocol import WaveStop
+    from dwarfgpu.backends.protocol import TrapTable, WaveStop
     from dwarfgpu.backends.running.device import Device
     from dwarfgpu.backends.running.halts import Arrival, Breakpoint, Condition, Halt
     from dwarfgpu.backends.running.weak_memory import WeakSettings
@@ -132,8 +132,8 @@ class Machine(WaveBackend):
         self.warnings: list[DwarfGpuError] = []
         """What its file has that was not read."""
         self.memory = MachineMemory(self)
-        self.traps = TRAPS
-        """The reasons of ``s_trap`` by its number: those of the version of the code object."""
+        self.traps: list[tuple[int, int, TrapTable]] = []
+        """The addresses of code objects whose numbers of ``s_trap`` are not those of the last version, with theirs."""
         self.scratch_base = 0
         """The global address of the scratch memory of the first wave."""
         self.is_launched = False
@@ -232,6 +232,10 @@ class Machine(WaveBackend):
 
     def stop_of(self, wave: int) -> WaveStop | None:
         return self.stops.get(wave)
+
+    def traps_at(self, pc: int) -> TrapTable:
+        """Return what the numbers of ``s_trap`` mean in the code at an address."""
+        return next((traps for low, high, traps in self.traps if low <= pc < high), TRAPS)
 
     def remove_waves(self) -> None:
         """Remove all waves with their registers and their memory. Global memory stays."""

@@ -12,17 +12,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import Factory, evolve, field
+from attrs import evolve
 
 from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Mapping
 
     from dwarfgpu.bits import Array, Bits
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
+
+    TrapTable = Mapping[int, "TrapMeaning"]
 
 
 # --- Why waves stop, in the words of ROCgdb's library (``amd_dbgapi_wave_stop_reasons_t``) -----------------------
@@ -38,15 +40,62 @@ EXCEPTIONS = (
     "INT_DIVIDE_BY_0",
 )  # fmt: skip
 """The exceptions of arithmetic, bits 0 to 6 of TRAPSTS and of EXCP_FLAG_USER."""
-TRAPS = {1: "BREAKPOINT", 2: "ASSERT_TRAP", 3: "DEBUG_TRAP"}
-"""The reasons of ``s_trap``, by its number; of others it is TRAP."""
-TRAPS_V2 = {1: "DEBUG_TRAP", 2: "ASSERT_TRAP", 3: "DEBUG_TRAP", 7: "BREAKPOINT"}
-"""The same for code objects up to version 2 (AMDGPU usage of 2020, "Trap Handler ABI"): 1 is debugtrap(arg)."""
-DEBUGTRAP_V2 = 1
+
+
+@frozen
+class TrapMeaning:
+    """What a number of ``s_trap`` means."""
+
+    reason: str
+    meaning: str
+    has_argument: bool = False
+    """Whether the handler is given an argument in v0."""
+    has_queue: bool = False
+    """Whether it is given the address of the queue in s[0:1]."""
+
+
+_LLVM_TRAP = TrapMeaning("ASSERT_TRAP", "llvm.trap: the program ended itself, as abort() and failed assertions do")
+_DEBUG_TRAP = TrapMeaning("DEBUG_TRAP", "llvm.debugtrap: a stop for a debugger, which goes on where there is none")
+_BREAKPOINT = TrapMeaning("BREAKPOINT", "a breakpoint of a debugger")
+_HSA_DEBUG_TRAP = TrapMeaning("DEBUG_TRAP", "llvm.debugtrap with an argument (HSA debugtrap)", True, True)
+UNKNOWN_TRAP = TrapMeaning("TRAP", "reserved")
+TRAPS: TrapTable = {1: _BREAKPOINT, 2: _LLVM_TRAP, 3: _DEBUG_TRAP}
+"""The numbers of ``s_trap`` from code object version 3 on (AMDGPU usage, "Trap Handler ABI")."""
+_TRAPS_WITH_QUEUE: TrapTable = {**TRAPS, 2: evolve(_LLVM_TRAP, has_queue=True)}
+_TRAPS_V2: TrapTable = {1: _HSA_DEBUG_TRAP, 2: _TRAPS_WITH_QUEUE[2], 3: _DEBUG_TRAP, 7: _BREAKPOINT}
 OTHER_TRAP = 4
 """The first number of a trap whose reason is TRAP."""
-TRAP_REASONS = frozenset((*TRAPS.values(), "TRAP"))
+TRAP_REASONS = frozenset((*(trap.reason for trap in TRAPS.values()), UNKNOWN_TRAP.reason))
 """The reasons of waves that have executed ``s_trap``."""
+
+
+def traps_of(version: int | None, major: int) -> TrapTable:
+    """Return what the numbers of ``s_trap`` mean in a code object of a version for HSA, for a generation.
+
+    The text of 2020 gives llvm.trap the queue; from version 4 on compilers pass it up to GFX8 only.
+    """
+    if version is None:
+        return TRAPS
+    if version <= 2:
+        return _TRAPS_V2
+    return _TRAPS_WITH_QUEUE if version == 3 or major <= 8 else TRAPS
+
+
+def trap_number(reasons: Collection[str], traps: TrapTable) -> int:
+    """Return the number of a trap that gives one of some reasons; 0 for none."""
+    found = [number for number, trap in traps.items() if trap.reason in reasons and not trap.has_argument]
+    return found[0] if found else OTHER_TRAP if UNKNOWN_TRAP.reason in reasons else 0
+
+
+def trap_inputs(trap: TrapMeaning, values: Collection[int], queue: int | None) -> str:
+    """Return what the handler of a trap is given: its argument in some lanes, and the queue; "" for nothing."""
+    low, high = min(values, default=None), max(values, default=None)
+    value = "not known" if low is None or high is None else f"{low:#x}" if low == high else f"{low:#x} to {high:#x}"
+    given = [f"debugtrap({value})"] if trap.has_argument else []
+    given += [f"queue {'not known' if queue is None else f'{queue:#x}'}"] if trap.has_queue else []
+    return ", ".join(given)
+
+
 SIGNALS = (
     (frozenset(("ADDRESS_ERROR",)), "SIGBUS"),
     (frozenset(("MEMORY_VIOLATION",)), "SIGSEGV"),
@@ -61,13 +110,6 @@ SIGNALS = (
 def signal_of(reasons: tuple[str, ...]) -> str | None:
     """Return the signal that ROCgdb shows for some reasons."""
     return next((name for group, name in SIGNALS if not group.isdisjoint(reasons)), None)
-
-
-def debugtrap_text(values: Collection[int], queue: int | None) -> str:
-    """Return what debugtrap(arg) is given: its argument in some lanes, and the queue."""
-    low, high = min(values, default=None), max(values, default=None)
-    value = "not known" if low is None or high is None else f"{low:#x}" if low == high else f"{low:#x} to {high:#x}"
-    return f"debugtrap({value}), queue {'not known' if queue is None else f'{queue:#x}'}"
 
 
 @frozen
@@ -88,8 +130,8 @@ class WaveStop:
     """Whether it was halted before it was stopped."""
     never_ran: bool = False
     """Whether it was launched halted and has executed nothing."""
-    trap: int = field(default=Factory(lambda stop: _trap_of(stop.reasons), takes_self=True))
-    """The number of the ``s_trap`` that it has executed; 0 for none."""
+    trap: int | None = None
+    """The number of the ``s_trap`` that it has executed, 0 for none; None if only the reasons are known."""
 
     @property
     def name(self) -> str:
@@ -115,14 +157,6 @@ class WaveStop:
     def signal(self) -> str | None:
         """The signal that ROCgdb shows."""
         return signal_of(self.reasons)
-
-
-def _trap_of(reasons: tuple[str, ...]) -> int:
-    """Return the number of a trap that gives one of some reasons."""
-    for number, name in TRAPS.items():
-        if name in reasons:
-            return number
-    return OTHER_TRAP if "TRAP" in reasons else 0
 
 
 def stop_json(stop: WaveStop | None) -> dict[str, Any]:

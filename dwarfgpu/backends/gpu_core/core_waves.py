@@ -26,7 +26,7 @@ from dwarfgpu.backends.gpu_core.runtime import (
 from dwarfgpu.backends.gpu_core.save_area import area_stride, read_area
 from dwarfgpu.backends.gpu_core.stop_reasons import HALT, reasons_of
 from dwarfgpu.backends.machine import NONE, Dispatch, LoadedCodeObject, Machine
-from dwarfgpu.backends.protocol import Capabilities, WaveStop, not_writable
+from dwarfgpu.backends.protocol import TRAPS, Capabilities, WaveStop, not_writable
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
 from dwarfgpu.targets.amdgpu.address_spaces import SIZE, Apertures
 from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE
@@ -162,12 +162,13 @@ class GpuCoreMachine(Machine):
         flags = columns.flags[wave]
         is_stopped = bool(flags & STOPPED)
         trap = columns.traps[wave] if is_stopped else 0
+        traps = self.traps_at(columns.pcs[wave]) if trap else TRAPS
         contents = tuple((name, file.read(wave, number)) for name, file, number in self._stop_registers)
-        key = trap, contents
+        key = trap, id(traps), contents
         reasons = self._reasons.get(key)
         if reasons is None:
             values = {name: int.from_bytes(data, "little") for name, data in contents if data is not None}
-            reasons = self._reasons[key] = reasons_of(columns.family, trap, values)
+            reasons = self._reasons[key] = reasons_of(columns.family, trap, values, traps=traps)
         return WaveStop(
             reasons,
             is_stopped=is_stopped,

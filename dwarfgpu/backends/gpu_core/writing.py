@@ -29,7 +29,7 @@ from dwarfgpu.backends.gpu_core.runtime import LINK_MAP, PACKET, R_DEBUG, TRAPS_
 from dwarfgpu.backends.gpu_core.save_area import DEBUG_OFFSET_AT, HEADER
 from dwarfgpu.backends.gpu_core.stop_reasons import HALT, flags_of
 from dwarfgpu.backends.machine import NONE, Machine
-from dwarfgpu.backends.protocol import WaveStop
+from dwarfgpu.backends.protocol import WaveStop, trap_number
 from dwarfgpu.errors import UsageError
 from dwarfgpu.progress import counted
 from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE
@@ -590,8 +590,11 @@ class _AreaWriter:
             put((6, 31, 1), 0)
         put((6, 30, 1), int(is_placed and stop.is_stopped))
         put((6, 29, 1), int(stop.was_halted))
-        put(identity.trap, stop.trap)
-        pc = self._pc_in_file(wave, stop.trap if is_placed else 0)
+        trap = stop.trap
+        if trap is None:
+            trap = trap_number(stop.reasons, self.machine.traps_at(queue.number("pc", wave)))
+        put(identity.trap, trap)
+        pc = self._pc_in_file(wave, trap if is_placed else 0)
         hardware_pc = pc
         if is_placed and stop.is_stopped and identity.parked is not None and family.parks_at(queue.form.r_version):
             ttmps[identity.parked] = pc & 0xFFFFFFFF

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.backends.protocol import DEBUGTRAP_V2, OTHER_TRAP, TRAP_REASONS, TRAPS_V2, WaveStop, debugtrap_text
+from dwarfgpu.backends.protocol import OTHER_TRAP, TRAP_REASONS, UNKNOWN_TRAP, WaveStop, trap_inputs
 from dwarfgpu.backends.running import halts, instructions
 from dwarfgpu.backends.running.barriers import GroupBarriers
 from dwarfgpu.backends.running.batch import FLAT_SCRATCH, M0, NOTHING, NOWHERE, UNSET, VCC, VCC_HI, WaveBatch, number_of
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dwarfgpu.backends.machine import Machine
+    from dwarfgpu.backends.protocol import TrapMeaning
     from dwarfgpu.backends.running.weak_memory import OutstandingNow
     from dwarfgpu.isa.instruction import GpuInstruction
 
@@ -452,20 +453,20 @@ class Device:
         """Stop waves at a trap. Those of a debugger go on behind it, and only stop if they are watched."""
         instruction = executed(self.code_at(batch.pc), 0, self.processor, self.lanes)
         number = next((operand.value & 0xFF for operand in instruction.operands if operand.name == "simm16"), 0)
-        reason = self.machine.traps.get(number, "TRAP")
+        trap = self.machine.traps_at(batch.pc).get(number, UNKNOWN_TRAP)
+        reason, inputs = trap.reason, _trap_inputs(trap, batch)
         if reason in ("DEBUG_TRAP", "BREAKPOINT"):
             if self._stops_at_faults and self.halt is None:
-                if self.machine.traps is TRAPS_V2 and number == DEBUGTRAP_V2:
-                    reason = f"{reason}: {_debugtrap(batch)}"
+                reason = ": ".join(filter(None, (reason, inputs)))
                 self.halt = Halt(halts.TRAP, reason, batch.pc, lane_masks(batch.waves, executing(batch)))
             batch.pc += instruction.size
             self.batches.append(batch)
             return
         self._stop(
-            batch, MachineFault("", executing(batch), kind=reason), trap=number if 0 < number < 16 else OTHER_TRAP
+            batch, MachineFault(inputs, executing(batch), kind=reason), trap=number if 0 < number < 16 else OTHER_TRAP
         )
 
-    def _stop(self, batch: WaveBatch, fault: MachineFault, trap: int = 0) -> None:
+    def _stop(self, batch: WaveBatch, fault: MachineFault, trap: int | None = None) -> None:
         """Stop waves for good; the fault has the lanes of all of them."""
         self.stopped.append((batch, fault.reason))
         masks = lane_masks(batch.waves, fault.lanes) or dict.fromkeys(batch.waves.tolist(), 0)
@@ -810,12 +811,14 @@ def _raising(fault: MachineFault) -> Any:
     return raise_it
 
 
-def _debugtrap(batch: WaveBatch) -> str:
-    """Return what debugtrap(arg) of old code objects is given: v0 of its lanes, and the queue in s[0:1]."""
+def _trap_inputs(trap: TrapMeaning, batch: WaveBatch) -> str:
+    """Return what the handler of a trap is given by some waves; "" for nothing."""
+    if not (trap.has_argument or trap.has_queue):
+        return ""
     flags = executing(batch)
     values = np.unique(np.broadcast_to(batch.vector[0], flags.shape)[flags]).tolist()
     low, high = (int(np.max(batch.scalar[number])) for number in (0, 1))
-    return debugtrap_text(values, high << 32 | low)
+    return trap_inputs(trap, values, high << 32 | low)
 
 
 def _generation(processor: str) -> int:

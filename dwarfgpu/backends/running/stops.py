@@ -64,7 +64,7 @@ class MachineFault(Exception):
         """Flags of the waves that it concerns; None for all."""
         return self.lanes if self.lanes is None or self.lanes.ndim == 1 else self.lanes.any(axis=1)
 
-    def stops(self, trap: int = 0) -> Iterator[WaveStop]:
+    def stops(self, trap: int | None = None) -> Iterator[WaveStop]:
         """Yield why each wave stops; ``lanes`` has flags of lanes."""
         reasons = (self.kind,) if self.kind else ()
         for wave, flags in enumerate(self.lanes):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import IO
 
+    from dwarfgpu.backends.protocol import TrapTable
     from dwarfgpu.objfile.containers.bundle import ContainerEntry as ContainerEntry  # noqa: PLC0414 (re-exported, for types alone)
     from dwarfgpu.objfile.dwarf import Dwarf
     from dwarfgpu.objfile.elf.symbols import Symbol
@@ -178,6 +179,16 @@ class CodeObject:
     @property
     def is_amdgpu(self) -> bool:
         return self.image.machine == EM_AMDGPU
+
+    @cached_property
+    def traps(self) -> TrapTable:
+        """What the numbers of ``s_trap`` mean in its code."""
+        from dwarfgpu.backends.protocol import traps_of
+        from dwarfgpu.targets.amdgpu.processors import processor_of
+
+        processor = processor_of(self.target.target.name)
+        is_hsa = processor is not None and self.image.osabi == ELFOSABI_AMDGPU_HSA
+        return traps_of(self.image.abi_version + 2 if is_hsa else None, 0 if processor is None else processor.major)
 
     @property
     def kernels(self) -> Kernels:

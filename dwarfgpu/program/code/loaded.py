@@ -6,6 +6,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, TypeVar
 
 from dwarfgpu import budget, dialects
+from dwarfgpu.backends.protocol import TRAPS
 from dwarfgpu.dwarf_constants import (
     DW_AT_frame_base,
     DW_AT_location,
@@ -29,6 +30,7 @@ from dwarfgpu.targets.amdgpu.numbers import PRIVATE_LANE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from dwarfgpu.backends.protocol import TrapTable
     from dwarfgpu.cfi.activation import Information
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.encoding.operands import Format
@@ -138,6 +140,11 @@ class LoadedCode:
         """Return whether an address is one of its code."""
         address = self.in_file(pc)
         return any(low <= address < high for low, high in self._code)
+
+    @property
+    def spans(self) -> list[tuple[int, int]]:
+        """The addresses of its executable segments."""
+        return [(self._moved(low), self._moved(high)) for low, high in self._code]
 
     @property
     def text(self) -> tuple[int, int] | None:
@@ -640,6 +647,11 @@ def space_of_pointer(die: Die) -> int | None:
 
     kind = stripped(Types().type_of(die))
     return kind.address_space if isinstance(kind, Pointer) else None
+
+
+def own_traps(codes: Iterable[LoadedCode]) -> list[tuple[int, int, TrapTable]]:
+    """Return the addresses of code whose numbers of ``s_trap`` do not mean what they mean now, with their meanings."""
+    return [(low, high, code.file.traps) for code in codes if code.file.traps is not TRAPS for low, high in code.spans]
 
 
 def byte_size_of(die: Die) -> int | None:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from attrs import field
 
 from dwarfgpu.backends import machine as machines
-from dwarfgpu.backends.protocol import TRAPS, TRAPS_V2
 from dwarfgpu.backends.starting import RegisterCounts, StartingWaves, Waves, check_room, groups_at_once, start_waves
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_object import CodeObject, find_target, opened, runnable
+from dwarfgpu.program.code.loaded import LoadedCode, own_traps
 from dwarfgpu.program.launch.dispatch import FIRST_ADDRESS, GAP, Addresses
 from dwarfgpu.program.launch.planning import plan
 
@@ -173,7 +173,7 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     machine.buffers += [
         machines.NamedBuffer(f"`{buffer.name}`", buffer.address, buffer.size) for buffer in planned.buffers
     ]
-    machine.traps = TRAPS if planned.kernel.code is None else TRAPS_V2
+    machine.traps += own_traps([LoadedCode(code_object, planned.load_address, is_linked=True)])
     machine.scratch_base, machine.seed = planned.start.scratch.base, weak_memory if seed is None else seed
     machine.weak_memory = None if weak_memory is None else _weak(planned, weak_memory, agents, fine_grained)
     index, prefix = len(machine.dispatches) - 1, f"1:1:{number}:"

@@ -21,7 +21,7 @@ from dwarfgpu.objfile.containers.place import memory_range, parse_place
 from dwarfgpu.objfile.elf.header import EM_AMDGPU, EM_X86_64, ET_CORE, PT_LOAD
 from dwarfgpu.objfile.elf.image import Image
 from dwarfgpu.program.code.code_object import OFF, CodeObject, opened
-from dwarfgpu.program.code.loaded import Loaded, LoadedCode
+from dwarfgpu.program.code.loaded import Loaded, LoadedCode, own_traps
 from dwarfgpu.program.stack.core_names import HOST, part_of, without_part
 from dwarfgpu.program.stack.memory_image import identifies, image_in_memory
 from dwarfgpu.regular_files import open_input, places_of
@@ -292,6 +292,9 @@ def open_core_waves(paths: Sequence[str], file: CodeObject | None = None, **opti
         core.problems.insert(0, MissingContext("host_core", message, spec="", hint=HOW_TO_GET))
     code = CoreCode(files, core, file, **options)
     code.name_kernels()
+    traps = own_traps(code.loaded().codes)
+    for machine in core.machines:
+        machine.traps = traps
     problems = [*files.problems, *core.problems, *code.problems]
     for machine in core.machines:
         problems += group_problems(machine)

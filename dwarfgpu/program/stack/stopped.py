@@ -9,7 +9,7 @@ from dwarfgpu.errors import DwarfGpuError, MalformedFile, NotFound, UsageError
 from dwarfgpu.objfile.elf.header import MAGIC, PT_LOAD, PT_NOTE
 from dwarfgpu.objfile.elf.image import Image, open_image
 from dwarfgpu.program.code.code_object import OFF, CodeObject, find_target, opened
-from dwarfgpu.program.code.loaded import Loaded, LoadedCode
+from dwarfgpu.program.code.loaded import Loaded, LoadedCode, own_traps
 from dwarfgpu.program.stack.execution import Execution
 from dwarfgpu.program.stack.wave import Wave
 from dwarfgpu.regular_files import open_input, places_of, read_input, unreadable
@@ -313,6 +313,7 @@ def load_code(
         if not force:
             _check_target(machine, file)
         set_named_pcs(machine, [only])
+        machine.traps = own_traps([only])
         return Loaded([only]), ()
     chosen = _entry_of(machine, file)
     address = machine.code_objects[chosen].load_address or 0
@@ -329,6 +330,7 @@ def load_code(
         except DwarfGpuError as error:  # only the frames in it are not known
             problems.append(error)
     set_named_pcs(machine, codes)
+    machine.traps = own_traps(codes)
     return Loaded(codes), tuple(problems)
 
 

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.backends.protocol import DEBUGTRAP_V2, debugtrap_text
+from dwarfgpu.backends.protocol import UNKNOWN_TRAP, trap_inputs
 from dwarfgpu.errors import DwarfGpuError, Handle, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.notebooks import ShownInNotebooks
-from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA
-from dwarfgpu.program.code.code_object import ABI_V2
 from dwarfgpu.program.stack.call_stack import Stack, negative_frame
 from dwarfgpu.program.stack.selectors import lane_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.backends.protocol import WaveStop
+    from dwarfgpu.backends.protocol import TrapMeaning, WaveStop
     from dwarfgpu.cfi.activation import End
     from dwarfgpu.program.stack.execution import Execution
     from dwarfgpu.program.stack.frame import Frame
@@ -131,14 +129,6 @@ S_TRAP, S_TRAP_GFX11 = 0xBF920000, 0xBF900000
 """SOPP instructions 18, and from GFX11 on 16, whose low 16 bits are the number of the trap."""
 TRAP_SIZE = 4
 
-TRAP_MEANINGS = {
-    1: "llvm.debugtrap with an argument (HSA debugtrap)",
-    2: "llvm.trap: the program ended itself, as abort() and failed assertions do",
-    3: "llvm.debugtrap: a stop for a debugger, which goes on where there is none",
-    7: "a breakpoint of a debugger",
-}
-"""What the numbers of traps mean (AMDGPU usage, "Trap Handler ABI")."""
-
 
 @frozen
 class Trap:
@@ -167,21 +157,18 @@ def trap_at(frame: Frame) -> Trap | None:
             continue
         if word & 0xFFFF0000 == encoding:
             number = word & 0xFF
-            meaning = TRAP_MEANINGS.get(number, "reserved")
-            image = code.file.image
-            if number == DEBUGTRAP_V2 and (image.osabi, image.abi_version) == (ELFOSABI_AMDGPU_HSA, ABI_V2):
-                meaning += f": {_debugtrap(frame)}"
-            return Trap(number, address, meaning)
+            trap = code.file.traps.get(number, UNKNOWN_TRAP)
+            return Trap(number, address, ": ".join(filter(None, (trap.meaning, _trap_inputs(trap, frame)))))
     return None
 
 
-def _debugtrap(frame: Frame) -> str:
-    """Return what debugtrap(arg) of old code objects is given: v0 of the active lanes, and the queue in s[0:1]."""
+def _trap_inputs(trap: TrapMeaning, frame: Frame) -> str:
+    """Return what the handler of a trap is given: v0 of the active lanes, and the queue in s[0:1]; "" for nothing."""
     vector, low, high = (_register(frame, name) for name in ("v0", "s0", "s1"))
     count, mask = frame.target.lane_count, frame.active_mask
     lanes = [lane for lane in range(count) if mask is not None and mask >> lane & 1]
     values = [] if vector is None else [vector >> 32 * lane & 0xFFFFFFFF for lane in lanes]
-    return debugtrap_text(values, None if low is None or high is None else high << 32 | low)
+    return trap_inputs(trap, values, None if low is None or high is None else high << 32 | low)
 
 
 def _register(frame: Frame, name: str) -> int | None:

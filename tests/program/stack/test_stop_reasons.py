@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from dwarfgpu.backends import snapshot
 from dwarfgpu.backends.gpu_core.layout import FAMILIES, family_of
 from dwarfgpu.backends.gpu_core.stop_reasons import flags_of, reasons_of
-from dwarfgpu.backends.protocol import REASONS, WaveStop
+from dwarfgpu.backends.protocol import REASONS, TRAPS, trap_number
 from dwarfgpu.errors import MalformedFile
 from dwarfgpu.program.program import open_core, open_program
 from dwarfgpu.program.running.running import launched_with
@@ -77,10 +78,28 @@ def test_core_files_keep_it_in_both_directions(crashed, tmp_path):
 def test_every_reason_that_registers_can_say_is_read_again(family):
     for reason in REASONS:
         flags, lost = flags_of(family, (reason,))
-        trap = WaveStop((reason,)).trap
+        trap = trap_number((reason,), TRAPS)
         read = reasons_of(family, trap, flags)
         is_lost = reason in ("ECC_ERROR", "FATAL_HALT") or (reason == "SINGLE_STEP" and bool(lost))
         assert (read, lost) == (((), (reason,)) if is_lost else ((reason,), ()))
+
+
+@pytest.mark.parametrize("version, reason, trap", [
+    (2, "BREAKPOINT", 7), (2, "DEBUG_TRAP", 3), (2, "TRAP", 4), (3, "BREAKPOINT", 1), (3, "TRAP", 4),
+])  # fmt: skip
+def test_a_core_file_has_the_numbers_of_traps_of_its_code(version, reason, trap, tmp_path):
+    """AMDGPU usage of 2020, "Trap Handler ABI": of code objects up to version 2, s_trap 7 is the breakpoint."""
+    data = bytearray(Path("fixtures/asm/lane-pc.gfx90a.w64.co").read_bytes())
+    data[8] = version - 2
+    (tmp_path / "x.co").write_bytes(data)
+    waves = [{"id": "1", "pc": "0x1548", "exec": 1, "dispatch": 1, "work_group": [0, 0, 0], "wave_in_group": 0,
+              "stop": {"reasons": [reason]}}]  # fmt: skip
+    document = {"schema": 1, "target": "gfx90a", "waves": waves, "dispatches": [{"id": 1}]}
+    (tmp_path / "s.json").write_text(json.dumps(document))
+    stopped = open_program(str(tmp_path / "x.co")).attach(str(tmp_path / "s.json")).stopped
+    write_core(stopped, str(tmp_path / "core.1"))
+    stop = open_core(str(tmp_path / "core.1"))[0].stop
+    assert (stop.reasons, stop.trap) == ((reason,), trap)
 
 
 def test_a_core_file_says_which_reason_it_cannot_hold():

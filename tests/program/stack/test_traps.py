@@ -32,7 +32,8 @@ f:
 
 @pytest.mark.parametrize("processor", ["gfx803", "gfx90a", "gfx1030", "gfx1100", "gfx1200"])
 @pytest.mark.parametrize(
-    "number, meaning", [(2, "llvm.trap"), (3, "llvm.debugtrap"), (7, "breakpoint of a debugger"), (9, "reserved")]
+    "number, meaning",
+    [(1, "breakpoint of a debugger"), (2, "llvm.trap"), (3, "llvm.debugtrap"), (7, "reserved"), (9, "reserved")],
 )
 def test_the_meaning_of_a_trap_is_told_where_a_wave_stopped(processor, number, meaning, tmp_path, require_tool):
     """AMDGPU usage, "Trap Handler ABI". The program counter is at the instruction, or the handler has moved it on."""
@@ -55,6 +56,7 @@ def test_the_meaning_of_a_trap_is_told_where_a_wave_stopped(processor, number, m
             text = " ".join(Run(tmp_path / "x.co", state)("info frame").split())
             assert f"stopped {told} s_trap {number}: " in text
             assert meaning in text
+            assert ("queue not known" in text) == (number == 2 and processor == "gfx803")
 
 
 @pytest.mark.parametrize("target", ["amdgcn-gfx90a", "amdgcn-gfx1100-wave32", "amdgcn-gfx942"])
