@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 MAX_READ = 1 << 28
 """The most bytes that are read of a text, or of what has no size."""
-MAP_FROM = 1 << 26
-"""Files of this size and more are mapped into memory, smaller ones are read."""
+MAP_FROM = 1 << 24
+"""Files of this size and more are mapped into memory, because reading all of them takes over 10 ms."""
 _STEP = 1 << 20
 _STREAMS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 

@@ -350,13 +350,13 @@ def info_file(selection: Selection, arguments: Arguments) -> Document:
     With -pc: function, source line and inlined calls at an address, the innermost call first. With -name: the
     functions, variables, types and symbols with a name.
     """
-    from dwarfgpu.program.code import file_summary
-    from dwarfgpu.render import files as render
-
     arguments.none()
     file = selection.opened.file
     if arguments.has("pc") or arguments.has("name"):
         return _look_up(file, arguments)
+    from dwarfgpu.program.code import file_summary
+    from dwarfgpu.render import files as render
+
     summary, units = file_summary.summary(file), arguments.has("units")
     return Document(
         render.summary_json(summary, units=units),

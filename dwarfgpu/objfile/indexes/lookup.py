@@ -354,8 +354,8 @@ class Index:
             self._unit_ranges = Ranges(spans)
         yield from (self.units[i] for i in sorted(set(self._unit_ranges.at(address))))
 
-    def _sets_at(self, address: int) -> list[int]:
-        """Return the offsets of the units that have an address by ``.debug_aranges``."""
+    def _sets_at(self, address: int) -> Iterable[int]:
+        """Return the offsets of the units that have an address by ``.debug_aranges``, found one by one."""
         if self._sets is None:
             from dwarfgpu.objfile.indexes.address_index import SECTION, read_sets
 
@@ -368,7 +368,7 @@ class Index:
                         self._sets.append(address_set)
         self._asked += 1
         if self._asked <= SEARCHES:
-            return [address_set.unit for address_set in self._sets if address_set.covers(address)]
+            return (address_set.unit for address_set in self._sets if address_set.covers(address))
         if self._ranges is None:
             self._ranges = Ranges(
                 (low, high, address_set.unit) for address_set in self._sets for low, high in address_set.ranges()
