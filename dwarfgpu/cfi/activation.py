@@ -170,15 +170,13 @@ class Activation(LoneFrame):
 
     def _continues(self, number: int) -> bool:
         """Return whether the register may be where it is in this activation, so that the callee's rules count too."""
-        from dwarfgpu.cfi import rules
-
         try:
             rule = self.register_rules.get(number)
         except DwarfGpuError:
             return False
         if rule is None:
             return self._unspecified_rule(number) == UnspecifiedRegister.SAME_VALUE
-        return isinstance(rule, (rules.SameValue, rules.ExpressionRule))
+        return rule.word in ("same_value", "expression")
 
     def _remember(self, key: int) -> tuple[Location, bool] | DwarfGpuError:
         known: tuple[Location, bool] | DwarfGpuError
@@ -253,9 +251,9 @@ class Activation(LoneFrame):
         It is the default of the target, with two exceptions that follow from the other rules. If these name every
         changed register, all others are unchanged; and a register in which another one is stored has changed.
         """
-        from dwarfgpu.cfi import rules
-
         if self._taken is None:
+            from dwarfgpu.cfi import rules
+
             given = self.register_rules
             self._taken = {rule.register for rule in given.values() if isinstance(rule, rules.RegisterRule)}
             self._names_changed = bool(self.thread.target.named_if_changed) and any(
