@@ -189,3 +189,10 @@ def nearest(word: str, names: Iterable[str]) -> str | None:
 
     close = get_close_matches(word, list(names), 1, 0.6)
     return close[0] if close else None
+
+
+def is_interrupt(error: BaseException | None) -> bool:
+    """Return whether ^C is behind an error, which may be the one that a library, or Python, raised in its place."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None

@@ -1,4 +1,4 @@
-"""The command line. `main` is the console script; the modules of the commands are imported when they run."""
+"""The command line. `main` runs it; the modules of the commands are imported when they run."""
 
 from __future__ import annotations
 
@@ -12,15 +12,29 @@ if TYPE_CHECKING:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; return its exit status."""
+    is_program = arguments is None
     try:
-        if arguments is None:
+        if is_program:
             sys.unraisablehook = _unraisable
+            _answer_interrupts(_signal.default_int_handler)
         return _main(arguments)
-    except KeyboardInterrupt:
+    except BaseException as error:
+        if is_program:  # a further ^C needs no traceback
+            _answer_interrupts(_signal.SIG_DFL)
+        from dwarfgpu.errors import is_interrupt
+
+        if not is_interrupt(error):
+            raise
         return _interrupted()
     finally:
-        if arguments is None:  # what is left to do is to leave: a further ^C needs no traceback
-            _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+        if is_program:  # what is left to do is to leave
+            _answer_interrupts(_signal.SIG_DFL)
+
+
+def _answer_interrupts(handler: object) -> None:
+    """Let a handler answer ^C, unless the program was started to ignore it."""
+    if _signal.getsignal(_signal.SIGINT) != _signal.SIG_IGN:
+        _signal.signal(_signal.SIGINT, handler)
 
 
 def _main(arguments: Sequence[str] | None) -> int:

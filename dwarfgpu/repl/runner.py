@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.errors import DwarfGpuError, is_interrupt
 from dwarfgpu.questions.document import INTERRUPTED, OK
 from dwarfgpu.questions.scripts import joined
 from dwarfgpu.repl.terminal import errors_are_ours
@@ -98,7 +98,9 @@ class Runner:
         try:
             with self.interrupts.raised():
                 return self.guarded(action)
-        except KeyboardInterrupt:
+        except BaseException as error:
+            if not is_interrupt(error):
+                raise
             self.session.out.flush()
             self.session.err.write("Quit\n")
             return INTERRUPTED
