@@ -5,7 +5,7 @@
     python3 tools/dev.py test [PYTEST ARGS]       every check: ruff, mypy, generated pages, tests
     python3 tools/dev.py test --quick [...]       only pytest; --slow: with the tests marked `slow`
     python3 tools/dev.py test --cov [...]         what the tests reach, which takes three times as long
-    python3 tools/dev.py bench | docs | fixtures | golden | corpus | judge_kernels [ARGS]    run tools/bench.py, ...
+    python3 tools/dev.py bench | docs | fixtures | answers | ... [ARGS]   run tools/bench.py, ...
 
 Each command first sets up a virtual environment for the Python it was started with: `.venv/py3.12` for Python 3.12, so
 that several Pythons can test one checkout without disturbing each other. dwarfgpu is installed there editable with its
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 TOOLS = ROOT / "tools"
 OLDEST = (3, 10)
-PYTEST_WORKERS = 2
+PROCESSES = 2
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 
@@ -47,6 +47,7 @@ SCRIPTS = {
     "corpus": "compile the corpus in every way, and read each variable at each statement",
     "judge_kernels": "judge the kernels that the project runs: what compilers say of them, and what happens",
     "isa": "write the opcode tables of dwarfgpu/isa (--check: only compare, --random N: decode random words)",
+    "answers": "write down all answers, to compare them with those of another checkout",
     "fuzz": "damage the files in fixtures/ and try everything with them",
 }
 """Commands that run the module of their name in tools/ with the environment's Python."""
@@ -220,8 +221,9 @@ class Step(NamedTuple):
 
 def steps(pytest_arguments: Sequence[str], *, quick: bool, slow: bool) -> Iterator[Step]:
     """The checks of ``test``, cheapest first."""
-    # the slow tests stand together: a worker that has none left takes some of the other's
-    pytest = ["-m", "pytest", "-n", str(PYTEST_WORKERS), "--dist", "worksteal"]
+    pytest = ["-m", "pytest", "-p", "tests.forked", "--processes", str(PROCESSES)]
+    if any(argument.startswith("--cov") for argument in pytest_arguments):
+        pytest = ["-m", "pytest", "-n", str(PROCESSES)]
     if not slow:
         pytest += ["-m", "not slow"]
     if not quick:
