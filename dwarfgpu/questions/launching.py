@@ -57,7 +57,7 @@ def structure(selection: Selection, arguments: Arguments) -> Document:
     """WHAT is queue (an amd_queue_t), signal (an amd_signal_t), packet (an AQL packet), kernel-code (an
     amd_kernel_code_t, of code object version 2 and before), kernel-descriptor (version 3 and later), buffer (a
     buffer resource, V#), image (T#) or sampler (S#), which handles point to. Nothing is guessed: the word says what
-    is at the address. The words of images and samplers are shown as unknown: the texts do not give their fields.
+    is at the address. Resources have the fields of the processor's generation.
 
     The exit status of the program is 1 if something is there that the documents forbid.
     """

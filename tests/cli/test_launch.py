@@ -266,16 +266,16 @@ def test_hsa_refuses(capsys, words, status, message):
     assert len(err.splitlines()) <= 2
 
 
-@pytest.mark.parametrize("what, size", [("image", 32), ("sampler", 48)])
-def test_hsa_shows_words_that_no_text_describes_as_unknown(capsys, what, size):
-    status, out, err = run(capsys, "hsa", what, "0x7f0000011000", "--state", EXAMPLE)
-    assert (status, err) == (0, "")
+@pytest.mark.parametrize("what, size, bits", [("image", 48, "stride"), ("sampler", 32, "clamp_x")])
+def test_hsa_decodes_images_and_samplers(capsys, what, size, bits):
+    _status, out, err = run(capsys, "hsa", what, "0x7f0000011000", "--state", EXAMPLE)
+    assert err == ""
     assert f"at 0x7f0000011000, {size} bytes" in out
-    assert out.splitlines()[-size // 4 - 1].endswith("unknown: no text gives the fields of these words")
-    assert out.splitlines()[-1].split()[0] == f"+{size - 4}"
-    status, out, err = run(capsys, "hsa", what, "0x7f0000011000", "--state", EXAMPLE, "--json")
-    (field,) = json.loads(out)["fields"]
-    assert (field["size"], len(field["value"]), "unknown" in field["what"]) == (size, 2 * size, True)
+    assert f" {bits} " in out
+    _status, out, err = run(capsys, "hsa", what, "0x7f0000011000", "--state", EXAMPLE, "--json")
+    fields = json.loads(out)["fields"]
+    assert sum(field["size"] for field in fields) == size
+    assert bits in [part["name"] for field in fields for part in field.get("bits", ())]
 
 
 def test_hsa_needs_a_target_with_such_queues(capsys, tmp_path):

@@ -13,6 +13,7 @@ from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from dwarfgpu.backends.protocol import Backend
+    from dwarfgpu.targets.amdgpu.processors import Processor
     from dwarfgpu.targets.amdgpu.queue import FieldValue
     from dwarfgpu.targets.target import Target
 
@@ -78,14 +79,18 @@ def read_object(backend: Backend, target: Target, kind: str, address: int) -> Ob
         return _descriptor(backend, target, address)
     from dwarfgpu.targets.amdgpu import queue, resources
 
+    processor = _processor(target)
     tables = {
         "queue": queue.QUEUE, "signal": queue.SIGNAL, "packet": queue.DISPATCH_PACKET,
-        "image": resources.IMAGE_OBJECT, "sampler": resources.SAMPLER_OBJECT,
+        "buffer": resources.buffer_resource(processor.major), "image": resources.image_object(processor),
+        "sampler": resources.sampler_object(processor.major),
     }  # fmt: skip
-    structure = resources.buffer_resource(_major(target)) if kind == "buffer" else tables[kind]
+    structure = tables[kind]
     data = _read(backend, target, structure.name, address, structure.size)
     if kind == "packet":
         structure = queue.packet_structure(data)
+    elif kind == "image":
+        structure = resources.image_object_of(data, processor)
     values = structure.decode(data)
     return ObjectInMemory(
         structure.name,
@@ -97,13 +102,13 @@ def read_object(backend: Backend, target: Target, kind: str, address: int) -> Ob
     )
 
 
-def _major(target: Target) -> int:
-    """Return the major number of the processor of a target."""
+def _processor(target: Target) -> Processor:
+    """Return the processor of a target."""
     from dwarfgpu.targets.amdgpu.processors import processor_named
 
     processor = processor_named("-".join(target.name.split("-")[1:]).partition("-wave")[0])
     assert processor is not None  # noqa: S101 (the target is one of AMD)
-    return processor.major
+    return processor
 
 
 def _read(backend: Backend, target: Target, name: str, address: int, size: int) -> bytes:

@@ -12,7 +12,7 @@ from dwarfgpu.errors import UsageError, shown
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     Kind = Literal["number", "signed", "address", "words", "unknown", "reserved"]
 
@@ -30,6 +30,13 @@ class BitRange:
     shift: int
     width: int
     meanings: tuple[tuple[int, str], ...] = ()
+    """All values that are allowed, if only some are."""
+    text: Callable[[int], str | None] | None = None
+    """What a value means, if any value may be there."""
+
+    def meaning_of(self, value: int) -> str | None:
+        """Return what a value means, if there is a word for it."""
+        return dict(self.meanings).get(value) if self.text is None else self.text(value)
 
 
 @frozen
@@ -66,7 +73,7 @@ class FieldValue:
         ranges = []
         for bit_range in self.field.bits:
             value = self.value >> bit_range.shift & ((1 << bit_range.width) - 1)
-            ranges.append((bit_range, value, dict(bit_range.meanings).get(value)))
+            ranges.append((bit_range, value, bit_range.meaning_of(value)))
         return tuple(ranges)
 
 

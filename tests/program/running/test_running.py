@@ -340,7 +340,7 @@ def test_a_trap_stops_the_waves_that_reach_it(built, processor):
     "number, reason",
     [
         (1, "DEBUG_TRAP: debugtrap(0x0 to 0x3f), queue 0x80007f0000010000"),
-        (2, "ASSERT_TRAP"),
+        (2, "ASSERT_TRAP: queue 0x80007f0000010000"),
         (3, "DEBUG_TRAP"),
         (4, "TRAP"),
         (7, "BREAKPOINT"),
