@@ -176,7 +176,7 @@ ARGUMENTS = {
     "debug": (MAYBE_FILE, MAYBE_STATE, SYSROOT, WAVE, FRAME, LANE, *READ_AS, FORCE),
     "run": (
         operand("FILE", "a code object, a program with code objects, or FILE@gfx90a for one of several"),
-        operand("KERNEL", "the name or symbol of a kernel"),
+        operand("[KERNEL]", "the name or symbol of a kernel (that of Triton's NAME.json beside FILE)"),
         operand("[ARG...]", "its arguments: NAME=VALUE, or VALUE by position"),
         *SIZES,
         option("-save NAME=OUT", "write a buffer to a file when the kernel has ended; repeatable", is_many=True),

@@ -76,13 +76,14 @@ def _show(session: Session, result: RunReport, printed: list[str]) -> None:
 
 
 def _launched(options: Any) -> Running:
+    from dwarfgpu.program.launch.triton import kernel_and_arguments
     from dwarfgpu.program.program import open_program
     from dwarfgpu.program.running.running import launched_with
 
-    kernel, words = getattr(options, "operand kernel"), getattr(options, "operand arg") or []
-    return launched_with(
-        open_program(options.file), kernel, words, lambda name: getattr(options, name.replace("-", "_"))
-    )
+    program = open_program(options.file)
+    given = [getattr(options, "operand kernel"), *(getattr(options, "operand arg") or [])]
+    kernel, words = kernel_and_arguments(program.file, [word for word in given if word is not None])
+    return launched_with(program, kernel, words, lambda name: getattr(options, name.replace("-", "_")))
 
 
 def _save_pair(text: str) -> tuple[str, str]:

@@ -35,18 +35,16 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
     last, what is wrong, and the row that says it. The exit status of the program is 1 if there are errors or warnings;
     a note, such as a step that goes back, is no reason to fail.
     """
+    from dwarfgpu.program.launch.triton import kernel_and_arguments
     from dwarfgpu.program.running.running import launched_with
     from dwarfgpu.render import judging as text_of
     from dwarfgpu.verification.judging.judgement import Judge
     from dwarfgpu.verification.reports import read_baseline, without_known
 
-    if not arguments.words:
-        raise arguments.wrong("needs the name of a kernel")
-    for name in ("grid", "work-group"):
-        if not arguments.has(name):
-            raise arguments.wrong(f"needs -{name}")
+    if not arguments.has("grid"):
+        raise arguments.wrong("needs -grid")
     baseline = read_baseline(arguments.get("baseline")) if arguments.has("baseline") else Counter()
-    kernel, *words = arguments.words
+    kernel, words = kernel_and_arguments(selection.opened.file, arguments.words)
     running = launched_with(selection.opened, kernel, words, arguments.get)
     other = None
     if arguments.has("against"):
@@ -108,12 +106,13 @@ def _page(
     selection: Selection, arguments: Arguments, judge_: Judge, judgement: Judgement, report: FileReport
 ) -> Document:
     """Return the page: the kernel runs again, and one lane of it is followed."""
+    from dwarfgpu.program.launch.triton import kernel_and_arguments
     from dwarfgpu.program.running.running import launched_with
     from dwarfgpu.render.judged_page import judged_page, value_words
     from dwarfgpu.verification.judging.lane_history import LaneRecorder, chosen_lane
 
     wave, lane = chosen_lane(judge_)
-    kernel, *words = arguments.words
+    kernel, words = kernel_and_arguments(selection.opened.file, arguments.words)
     again = launched_with(selection.opened, kernel, words, arguments.get)
     with again.progress_shown():
         recorder = LaneRecorder(again, judge_, wave, lane, judge_.texts, value_words)

@@ -27,9 +27,8 @@ def launch_state(selection: Selection, arguments: Arguments) -> Document:
     words = arguments.words
     if len(words) != 1:
         raise arguments.wrong("needs the name of one kernel")
-    for name in ("grid", "work-group"):
-        if not arguments.has(name):
-            raise arguments.wrong(f"needs -{name}")
+    if not arguments.has("grid"):
+        raise arguments.wrong("needs -grid")
     file = selection.opened.file
     check_has_kernels(file)
     private_size, dynamic_local = arguments.get("private-size"), arguments.get("dynamic-local")
@@ -37,7 +36,7 @@ def launch_state(selection: Selection, arguments: Arguments) -> Document:
         file,
         words[0],
         planning.sizes(arguments.get("grid"), "--grid"),
-        planning.sizes(arguments.get("work-group"), "--work-group"),
+        planning.work_group_size(arguments.get("work-group")),
         planning.arguments(arguments.many("arg"), "--arg"),
         private_size=None if private_size is None else planning.number(private_size, "--private-size"),
         dynamic_local=None if dynamic_local is None else planning.number(dynamic_local, "--dynamic-local"),

@@ -77,7 +77,7 @@ ALONE = (
 """Options of an expression of DWARF that is evaluated without a program."""
 SIZES = (
     option("-grid X,Y,Z", "the work-items of the grid", is_required=True),
-    option("-work-group X,Y,Z", "the work-items of a work-group", is_required=True),
+    option("-work-group X,Y,Z", "the work-items of a work-group (what the kernel requires, or Triton's)"),
 )
 """What a launch is for: the same options for every question and command that launches a kernel."""
 MORE_MEMORY = (
@@ -446,7 +446,8 @@ COMMANDS = (
                       *FINDINGS,
                       option("-html", "write a page: the findings, and one lane over time with its variables"),
                       LIMIT, SEED, AT_ONCE, *MORE_MEMORY),
-             shell=shell(JUDGE, "judge", FILE, *READ_AS, operand("KERNEL", "the name or symbol of a kernel"),
+             shell=shell(JUDGE, "judge", FILE, *READ_AS,
+                         operand("[KERNEL]", "the name or symbol of a kernel (that of Triton's NAME.json beside FILE)"),
                          operand("[ARG...]", "its arguments: NAME=VALUE, or VALUE by position"),
                          examples=("dwarfgpu judge k.co saxpy --grid 64 --work-group 64 'x=ones(64)' 'y=ones(64)' 2 64",
                                    "dwarfgpu judge k.O2.co saxpy --grid 64 --work-group 64 --against k.O0.co",

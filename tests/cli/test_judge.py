@@ -116,7 +116,7 @@ def test_a_kernel_that_has_not_ended_is_no_success():
 @pytest.mark.parametrize(
     "words, message",
     [
-        (("judge", RIGHT[1]), "the following arguments are required: --grid/-grid, --work-group/-work-group"),
+        (("judge", RIGHT[1]), "the following arguments are required: --grid/-grid"),
         (("judge", RIGHT[1], "Y", *SIZES), "Y"),
         (("judge", RIGHT[1], "X", *SIZES, "zeros(64)"), "no value for limit of X"),
     ],

@@ -137,7 +137,7 @@ def test_arguments_by_name(capsys, monkeypatch):
 @pytest.mark.parametrize(
     "words, status, message",
     [
-        (("group_x", "--grid", "64"), 2, "the following arguments are required: --work-group"),
+        (("group_x", "--grid", "64"), 2, "group_x can have work-groups of several sizes"),
         (("group_x", "--grid", "a", "--work-group", "1"), 2, "--grid 'a' is not a number"),
         (("group_x", "--grid", "1,,2", "--work-group", "1"), 2, "--grid '' is not a number"),
         (("group_x", "--grid", "1,1,1,1", "--work-group", "1"), 2, "a grid has 1 to 3 dimensions, not 4"),

@@ -94,7 +94,7 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     kernel: str,
     *,
     grid: Sequence[int] | int,
-    work_group: Sequence[int] | int,
+    work_group: Sequence[int] | int | None = None,
     args: Any = None,
     private_size: int | None = None,
     dynamic_local: int | None = None,
@@ -106,7 +106,8 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
 ) -> Launched:
     """Launch a kernel: put everything in memory, and every wave at its first instruction.
 
-    ``grid`` and ``work_group`` are one to three sizes in work-items. ``args`` are the arguments by position or by name:
+    ``grid`` and ``work_group`` are one to three sizes in work-items; without ``work_group`` it is the one that the
+    kernel requires, or that Triton launches it with. ``args`` are the arguments by position or by name:
     numbers, ``bytes``, arrays, which get global memory, lists and dictionaries for structures, or texts as on the
     command line (``"zeros(1024, f4)"``); without any all are 0. ``private_size`` gives a work-item
     more private memory than the kernel asks for, ``dynamic_local`` adds local memory to each work-group.
@@ -135,7 +136,7 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
         code_object,
         kernel,
         (grid,) if isinstance(grid, int) else tuple(grid),
-        (work_group,) if isinstance(work_group, int) else tuple(work_group),
+        None if work_group is None else (work_group,) if isinstance(work_group, int) else tuple(work_group),
         args,
         addresses=Addresses(_free(machine), code.load_address if code is not None else None),
         private_size=private_size,

@@ -70,14 +70,14 @@ def plan(
     file: CodeObject,
     kernel_name: str,
     grid: tuple[int, ...],
-    work_group: tuple[int, ...],
+    work_group: tuple[int, ...] | None,
     args: Any = None,
     *,
     addresses: Addresses | None = None,
     private_size: int | None = None,
     dynamic_local: int | None = None,
 ) -> PlannedDispatch:
-    """Plan the dispatch of a kernel.
+    """Plan the dispatch of a kernel. Without a work-group it has the one that the kernel requires, or Triton's.
 
     ``args`` are as `kernarg.lay_out` takes them. ``private_size`` is the private memory of a work-item in bytes, where
     a kernel with a dynamic stack needs more than its own; ``dynamic_local`` is added to the local memory of a
@@ -86,11 +86,13 @@ def plan(
     addresses = addresses or Addresses()
     facts = _facts(file, kernel_name)
     target, processor = _target(file, facts)
-    shape = geometry(grid, work_group, target.lane_count)
+    triton = triton_launch(file)
+    if triton is not None and triton.kernel != facts.kernel.name:
+        triton = None
+    shape = geometry(grid, work_group or _work_group(facts.kernel, triton), target.lane_count)
     _check_kernel(facts.kernel, shape)
     _check_processor(processor, shape)
     private = _private_size(facts, private_size)
-    triton = triton_launch(file, facts.kernel.name)
     if dynamic_local is None:
         dynamic_local = max(0, triton.local_size - facts.group_size) if triton is not None else 0
     elif dynamic_local < 0:
@@ -223,6 +225,17 @@ def _notes(kernel: Kernel, shape: Geometry, laid_out: Kernarg, triton: TritonLau
         yield f"the work-group has {x * y * z} work-items; {kernel.name} was compiled for {items}"
 
 
+def _work_group(kernel: Kernel, triton: TritonLaunch | None) -> tuple[int, ...]:
+    """Return the only work-group that a kernel is launched with."""
+    required = kernel.metadata.reqd_workgroup_size if kernel.metadata is not None else None
+    if required and all(required):
+        return tuple(required)
+    if triton is not None and triton.work_items:
+        return (triton.work_items,)
+    hint = "give --work-group X,Y,Z; only of kernels that require one, and of Triton's, it is known"
+    raise UsageError(f"{kernel.name} can have work-groups of several sizes", hint=hint)
+
+
 def _check_processor(processor: Processor, shape: Geometry) -> None:
     """Check that the registers of a processor can hold the numbers of a grid."""
     for axis in (1, 2):
@@ -345,6 +358,11 @@ def number(text: str, what: str) -> int:
 def sizes(text: str, what: str) -> tuple[int, ...]:
     """Parse ``X``, ``X,Y`` or ``X,Y,Z``."""
     return tuple(number(part.strip(), what) for part in text.split(","))
+
+
+def work_group_size(text: str | None) -> tuple[int, ...] | None:
+    """Parse the size of a work-group, which may not be given."""
+    return None if text is None else sizes(text, "--work-group")
 
 
 def arguments(texts: Sequence[str] | None, what: str) -> Any:

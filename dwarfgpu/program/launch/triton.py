@@ -6,11 +6,13 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.regular_files import read_input
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dwarfgpu.program.code.code_object import CodeObject
 
 MAX_SIZE = 1 << 20
@@ -24,14 +26,15 @@ class TritonLaunch:
     """How Triton launches a kernel."""
 
     path: str
+    kernel: str
     local_size: int
     """The bytes of local memory of a work-group, which the metadata of the kernel does not have."""
     work_items: int
     """Of a work-group; 0 if it is not known."""
 
 
-def triton_launch(file: CodeObject, kernel: str) -> TritonLaunch | None:
-    """Return how Triton launches a kernel; None where no file beside the code object is about it."""
+def triton_launch(file: CodeObject) -> TritonLaunch | None:
+    """Return how Triton launches a kernel of a code object; None where no file beside it says so."""
     code = file.image.path
     if code is None or not code.endswith(".hsaco"):
         return None
@@ -42,11 +45,23 @@ def triton_launch(file: CodeObject, kernel: str) -> TritonLaunch | None:
         facts = json.loads(read_input(str(path), MAX_SIZE))
     except (DwarfGpuError, ValueError, RecursionError):
         return None
-    if not isinstance(facts, dict) or facts.get("name") != kernel:
+    if not isinstance(facts, dict) or not file.kernels.kernels.named(str(facts.get("name"))):
         return None
     shared, warps = facts.get("shared"), facts.get("num_warps")
     lanes = facts.get("threads_per_warp", facts.get("warp_size"))
-    return TritonLaunch(str(path), _size(shared), _size(warps) * _size(lanes))
+    return TritonLaunch(str(path), str(facts["name"]), _size(shared), _size(warps) * _size(lanes))
+
+
+def kernel_and_arguments(file: CodeObject, words: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the kernel that words begin with, and its arguments; all are arguments where Triton names the kernel."""
+    triton = triton_launch(file)
+    if triton is not None:
+        named = file.kernels.kernels.named(words[0]) if words else []
+        return triton.kernel, list(words[1:] if named else words)
+    if not words:
+        known = ", ".join(file.kernel_names()[:12])
+        raise UsageError("the name of a kernel is missing", hint=f"there are {known}" if known else "there are none")
+    return words[0], list(words[1:])
 
 
 def _size(number: object) -> int:

@@ -298,7 +298,7 @@ def launched_with(program: Program, kernel: str, words: Sequence[str], option: C
         program.file,
         kernel,
         grid=planning.sizes(option("grid"), "--grid"),
-        work_group=planning.sizes(option("work-group"), "--work-group"),
+        work_group=planning.work_group_size(option("work-group")),
         args=planning.mixed_arguments(words, "argument"),
         private_size=None if private_size is None else planning.number(private_size, "--private-size"),
         dynamic_local=None if dynamic_local is None else planning.number(dynamic_local, "--dynamic-local"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from dwarfgpu.program.launch.launch import Launched, launch, machine_for
 from dwarfgpu.program.launch.planning import plan
 from dwarfgpu.program.launch.structures import read_object
 from dwarfgpu.targets.resolve import resolve
+from tests.builders.commands import run as run_command
 
 ROOT = Path(__file__).resolve().parents[3]
 FIXTURES = ROOT / "fixtures"
@@ -305,6 +307,10 @@ def test_any_bytes_are_launched_or_refused(path, data):
                 launch(machine_for(file, kernel.name), file, kernel.name, grid=(70,), work_group=(64,))
 
 
+def test_a_kernel_that_requires_a_work_group_is_launched_with_it():
+    assert plan(opened(fixture("gfx90a.w64.O2")), "fixed_size", (64,), None).start.geometry.work_group == (8, 4, 2)
+
+
 # --- What is refused ----------------------------------------------------------------------------------------------
 
 
@@ -492,3 +498,16 @@ def test_triton_says_how_large_local_memory_is(tmp_path, text, local, notes):
     assert len([note for note in planned.notes if "was compiled for 256" in note]) == notes
     given = launch(machine_for(path, "add_scaled"), path, "add_scaled", grid=64, work_group=64, dynamic_local=64)
     assert given.plan.start.group_segment_size == 64
+
+
+@pytest.mark.parametrize("named", [[], ["add_scaled"]])
+def test_triton_names_the_kernel_and_its_work_group(tmp_path, named):
+    path, facts = tmp_path / "add_scaled.hsaco", {"name": "add_scaled", "num_warps": 4, "threads_per_warp": 64}
+    path.write_bytes(Path(TRITON).read_bytes())
+    (tmp_path / "add_scaled.json").write_text(json.dumps(facts))
+    done = run_command("run", str(path), *named, "--grid", "1024", *map(str, SCALED.values()), "--print", "out_ptr")
+    assert done.stdout.endswith("out_ptr = {1, 3, 5, 7, 9, 11, 13, 15, ...} (1024 float32)\n")
+    (tmp_path / "add_scaled.json").unlink()
+    done = run_command("run", str(path), *named, "--grid", "1024")
+    message = "several sizes" if named else "the name of a kernel is missing\nhint: there are add_scaled"
+    assert message in done.stderr
