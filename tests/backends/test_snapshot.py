@@ -652,6 +652,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_a_document_with_changed_values_is_read_or_refused(data):
     document = json.loads(json.dumps(WHOLE))

@@ -36,6 +36,7 @@ def test_a_file_that_is_right_has_no_findings():
     assert "  X                    26   100%     0%             0%" in out
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_named_with_function_range_row_and_clause():
     status, out, err = run(*WRONG)
     assert (status, err) == (1, "")
@@ -46,6 +47,7 @@ def test_what_is_wrong_is_named_with_function_range_row_and_clause():
     assert "frames in" in out
 
 
+@pytest.mark.slow
 def test_the_first_place_of_a_finding_is_one_that_run_stops_at():
     _status, out, _err = run(*WRONG, "--json")
     seen = json.loads(out)["findings"][0]["seen"]
@@ -55,6 +57,7 @@ def test_the_first_place_of_a_finding_is_one_that_run_stops_at():
     assert place in out
 
 
+@pytest.mark.slow
 def test_a_baseline_leaves_nothing(tmp_path):
     path = str(tmp_path / "known.json")
     status, _out, _err = run(*WRONG, "--json", "-o", path)

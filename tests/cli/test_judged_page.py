@@ -135,6 +135,7 @@ def compared(require_tool, tmp_path_factory):
     return out
 
 
+@pytest.mark.slow
 def test_a_value_of_another_build_is_beside_the_wrong_one(compared):
     content = compared.read_text("utf-8")
     wrong = [words for kind, words in strip(content, "left") if kind == "wrong"]

@@ -48,6 +48,7 @@ def ways() -> list[Way]:
     return [way for path in sorted((ROOT / "docs").glob("*.md")) for way in ways_of(path.name, path.read_text())]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ways(), ids=lambda way: f"{way.page}:{way.title}")
 def test_way(way: Way, tmp_path: Path) -> None:
     """The commands of a section write the files that the ones after them read."""

@@ -97,6 +97,7 @@ def cmake(folder: Path, environment: dict[str, str]) -> int:
     return run(commands[1], folder, environment)
 
 
+@pytest.mark.slow
 def test_a_test_of_cmake_finds_what_the_baseline_has_not(tmp_path, environment):
     project = write(tmp_path / "project", "known.json", '{"findings": []}')
     write(project, "scale.cl", block("c"))

@@ -906,6 +906,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     some_slow(HOSTILE, quick=("branches to anywhere", "every branch doubles the paths", "every branch goes back",

@@ -70,6 +70,7 @@ def check_each_once(out, folder, broken, aside=()):
     assert not list(out.rglob("*.part"))
 
 
+@pytest.mark.slow
 def test_local_workers_answer_every_input_once(tmp_path):
     broken = write_states(tmp_path / "dumps", 40, broken_each=8)
     done = fleet("eval even", tmp_path / "dumps", "--scheduler", "local:2", "--out", tmp_path / "out")
@@ -116,6 +117,7 @@ if __name__ == "__main__":
     assert [plain for plain, _ in told].count("HTTP/1.1 404") == 2, "a scheduler and a worker"
 
 
+@pytest.mark.slow
 def test_an_input_that_ends_workers_is_set_aside_and_the_others_are_answered(tmp_path):
     names = {3: "-kills", 17: "-kills-once"}
     broken = write_states(tmp_path / "dumps", 30, broken_each=10, names=names)

@@ -216,6 +216,7 @@ def test_a_base_that_is_inherited_twice_has_its_members(tmp_path: Path) -> None:
     assert checked(case("eval", "v")).out.count("x = 50462976") == 1
 
 
+@pytest.mark.slow
 def test_members_of_members_of_members_are_paid_from_the_budget(tmp_path: Path) -> None:
     types = [die("structure_type", named("N0"), SIZE, member("m", "int"), label="N0")]
     for level in range(1, 20):
@@ -256,12 +257,14 @@ def test_parts_times_lanes_are_paid_from_the_budget(tmp_path: Path) -> None:
     assert checked(bounded("eval", "--ops", text, "--json")).out.count('"space"') == 65536
 
 
+@pytest.mark.slow
 def test_many_long_evaluations_are_paid_from_the_budget(tmp_path: Path) -> None:
     loop = "DW_OP_lit1; DW_OP_drop; DW_OP_skip -5"
     case = Case(tmp_path, gpu(*(variable(f"v{number}", location=loop) for number in range(400))))
     budget_is_named(checked(case("locals", "--lane", "1")))
 
 
+@pytest.mark.slow
 def test_variables_that_share_a_long_list(tmp_path: Path) -> None:
     body = b"\x04\x00\xff\x01\x01\x30" * 3000 + b"\0"
     head = (len(body) + 8).to_bytes(4, "little") + b"\x05\0\x08\0\0\0\0\0"
@@ -305,6 +308,7 @@ def test_a_long_list_that_is_shared_is_shown_once(tmp_path: Path, step: int, wor
     assert {int(offset, 0) for offset in first} == {0x50}
 
 
+@pytest.mark.slow
 def test_questions_about_variables_that_share_a_long_list(tmp_path: Path) -> None:
     case = Case(tmp_path, sharing_lists())
     small(case.debug("print v1", "info locals", "info scope k"), 100 << 20)
@@ -320,6 +324,7 @@ def test_a_short_list_that_is_shared_is_shown_with_each_entry(tmp_path: Path) ->
     assert bounded("dump", file).out.count("DW_OP_lit0") == 6
 
 
+@pytest.mark.slow
 def test_names_that_overlap(tmp_path: Path) -> None:
     variables = [die("variable", ("name", "strp", 4 + 16 * number), typed("int")) for number in range(30_000)]
     text = b"pad\0" + b"x" * 500_000 + b"\0"
@@ -336,6 +341,7 @@ def small(outcome: Outcome, memory: int) -> Outcome:
     return outcome
 
 
+@pytest.mark.slow
 def test_variables_that_specify_each_other(tmp_path: Path) -> None:
     variables = [
         die("variable", ("specification", "ref4", f"v{(number + 1) % 60_000}"), label=f"v{number}")
@@ -346,6 +352,7 @@ def test_variables_that_specify_each_other(tmp_path: Path) -> None:
     budget_is_named(small(case.debug("print v1", seconds=20), 100 << 20))
 
 
+@pytest.mark.slow
 def test_an_entry_is_found_by_name_among_long_chains(tmp_path: Path) -> None:
     count = 20_000
     variables = [
@@ -365,6 +372,7 @@ def many_rows(count: int) -> bytes:
     return gpu(variable("a"), extra=extra, unit_attributes=[("stmt_list", "sec_offset", 0)], compressed=[".debug_line"])
 
 
+@pytest.mark.slow
 def test_a_compressed_line_program_of_many_rows(tmp_path: Path) -> None:
     data = many_rows(15_000_000)
     assert len(data) < 20_000
@@ -391,6 +399,7 @@ def test_a_compressed_line_program_as_compilers_write_it_costs_nothing(tmp_path:
     assert "b.c:2" in outcome.out
 
 
+@pytest.mark.slow
 def test_compressed_abbreviations_that_no_entry_uses(tmp_path: Path) -> None:
     section = Image(gpu(variable("a"))).section(".debug_abbrev")
     assert section is not None
@@ -413,6 +422,7 @@ def test_many_section_headers_of_the_same_bytes(tmp_path: Path) -> None:
     small(case("bt"), 100 << 20)
 
 
+@pytest.mark.slow
 def test_nested_structures_as_json(tmp_path: Path) -> None:
     types = [die("structure_type", named("N0"), SIZE, member("m", "int"), label="N0")]
     for level in range(1, 40):
@@ -425,6 +435,7 @@ def test_nested_structures_as_json(tmp_path: Path) -> None:
         budget_is_named(small(case(*words), 100 << 20))
 
 
+@pytest.mark.slow
 def test_rows_with_many_rules(tmp_path: Path) -> None:
     rules = cfa("def_cfa 64 0") + b"".join(cfa(f"val_offset {number} 1") for number in range(9900)) + b"\x41" * 12_000
     frames = FrameBuilder()
@@ -462,6 +473,7 @@ EXPRESSIONS = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(0, len(EXPRESSIONS), 5))
 def test_expressions_of_absurd_depth_and_size(tmp_path: Path, number: int) -> None:
     array = die("array_type", typed("int"), die("subrange_type", ("count", "udata", 8)), label="s")
@@ -804,6 +816,7 @@ def test_no_command_of_the_prompt_lets_a_name_steer_the_terminal(
         assert "internal error" not in outcome.text, re.findall(".*internal error.*", outcome.text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [(), ("--json",)])
 def test_no_command_of_the_shell_lets_a_name_steer_the_terminal(steering: Case, form: tuple[str, ...]) -> None:
     names = sorted({row.shell.names[0] for row in AT_SHELL.values() if row.shell})

@@ -43,6 +43,7 @@ def test_parts_of_a_location_times_lanes_are_paid_from_the_budget(tmp_path: Path
         assert json.loads(outcome.out)["answers"]
 
 
+@pytest.mark.slow
 def test_elements_that_fail_in_every_lane_are_paid_from_the_budget(tmp_path: Path) -> None:
     counts = (2, 2, 2, 2, 1 << 24)
     array = die("array_type", typed("int"), *(die("subrange_type", ("count", "udata", count)) for count in counts),
@@ -54,6 +55,7 @@ def test_elements_that_fail_in_every_lane_are_paid_from_the_budget(tmp_path: Pat
     checked(case.debug("info locals", "bt -full", "print v1"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rules",
     some_slow(["remember_state", "remember_state; restore_state", "nop; advance_loc 0"], quick=["remember_state"]),

@@ -40,6 +40,7 @@ def test_nothing_is_found_in_much_code_of_clang(target, tmp_path, require_tool):
     assert messages(compiled(tmp_path, source(800, 800), target)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", ["amdgpu", "asm", "compilers", "features", "llvm24"])
 def test_nothing_is_found_in_the_fixtures_but_what_llvm_leaves_out(folder):
     count = 0

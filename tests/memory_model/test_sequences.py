@@ -22,6 +22,7 @@ def compare(llc: str, processor: str, mode: str, folder) -> int:
     return len(table)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processor,mode", [("gfx90a", "cu"), ("gfx1200", "wgp")])
 def test_the_cells_are_what_llvm_inserts(processor, mode, tmp_path, require_tool):
     assert compare(require_tool("llc-22"), processor, mode, tmp_path) == 678

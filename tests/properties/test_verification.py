@@ -234,6 +234,7 @@ def check_errors(seed: int) -> None:
 CHECKS = (check_passed, check_known, check_errors)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_programs(check):
     for seed in range(1_000):

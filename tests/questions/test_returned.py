@@ -70,6 +70,7 @@ def returned(run, *names):
         yield name, run("finish")
 
 
+@pytest.mark.slow
 def test_values_of_all_types(run):
     seen = []
     for number, (name, text) in enumerate(returned(run, *VALUES), 1):

@@ -344,6 +344,7 @@ def deep(tmp_path_factory, require_tool) -> tuple[Path, Path]:
     return program, core
 
 
+@pytest.mark.slow
 def test_the_outermost_frames_of_a_deep_stack_are_shown(deep) -> None:
     outcome = bounded("bt", *deep[:1], "--state", deep[1], "-5", seconds=60)
     assert outcome.status == 0, outcome.text

@@ -635,6 +635,7 @@ def test_k_registers_that_a_target_does_not_have(number, target):
 
 
 # these know what the others know
+@pytest.mark.slow
 @pytest.mark.parametrize("name", some_slow(["llvm-user", "llvm-legacy", "amdgpu-2020"], quick=["llvm-user"]))
 def test_every_opcode_with_every_beginning(name):
     dialect = dialects.get(name)

@@ -514,6 +514,7 @@ def test_dereferencing_gives_the_bits_or_says_that_some_are_undefined(kind):
     check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", WORLDS)
 def test_a_read_past_the_storage_is_an_error(kind):
     @given(cases(WORLDS[kind]), st.integers(1, 9))
@@ -531,6 +532,7 @@ def test_a_read_past_the_storage_is_an_error(kind):
     check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", WORLDS)
 def test_a_write_changes_the_bits_of_the_parts_and_no_others(kind):
     """To all places of each bit. A location with an undefined or a constant bit cannot be written at all."""
@@ -566,6 +568,7 @@ def test_a_write_changes_the_bits_of_the_parts_and_no_others(kind):
     check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", WORLDS)
 def test_what_is_written_is_read_back(kind):
     @given(reads(WORLDS[kind]), st.integers(0, (1 << 200) - 1))

@@ -7,9 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.slow
 def test_a_second_checkout_imports_its_own_package(tmp_path):
     ignored = shutil.ignore_patterns("__pycache__", "corpus_programs")
     for name in ("dwarfgpu", "tools"):

@@ -47,6 +47,7 @@ def test_a_kernel_with_fewer_statements_is_looked_for(tmp_path, monkeypatch):
     assert [phase.statements for phase in small.kernel.phases] == [[]]
 
 
+@pytest.mark.slow
 def test_damaged_kernels_end_with_a_reason():
     findings, ends = fuzz_running.fuzz("tests", 0, 150)
     assert findings == []

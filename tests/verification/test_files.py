@@ -42,6 +42,7 @@ def found_in(folder):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_files_of_compilers_have_only_idioms(folder):
     findings = found_in(folder).items()

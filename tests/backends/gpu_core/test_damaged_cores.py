@@ -18,6 +18,7 @@ def tried(numbers, subjects, folder):
         assert fuzz_loop.tried(attempt, f"test/{number}") is None, f"test/{number}"
 
 
+@pytest.mark.slow
 def test_some_hundred_damaged_files(subjects, tmp_path):
     tried(range(200), subjects, tmp_path)
 

@@ -116,6 +116,7 @@ def ways():
             yield pytest.param(processor, "O2", ("-mwavefrontsize64", "-DWAVE64"), language, marks=pytest.mark.slow)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processor, level, more, language", list(ways()))
 def test_kernels_leave_what_they_leave_on_the_host(
     language, processor, level, more, host, require_tool, tmp_path, request

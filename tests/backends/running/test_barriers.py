@@ -121,6 +121,7 @@ def test_the_barriers_of_traps_do_nothing(require_tool):
     assert it.batch.scc == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [None, 5])
 def test_the_way_back_leads_through_barriers(code, seed):
     """What waves have signalled is part of what a checkpoint keeps."""

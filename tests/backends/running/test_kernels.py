@@ -335,6 +335,7 @@ def left_behind(path, kernel, args, local):
     return device.executed, blocks, [(file.known.tobytes(), file.data.tobytes()) for file in machine.files]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processor, level", everywhere("O0", "O2"))
 def test_ways_for_many_lanes_change_nothing(compiled, processor, level, monkeypatch):
     for kernel, (args, local) in launches().items():

@@ -56,6 +56,7 @@ def result(path, kernel, args, groups=GROUPS, **options):
     return next(iter(done.buffers.values())).copy()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processor", PROCESSORS)
 def test_races_show_within_twelve_seeds(built, processor):
     path = built(processor)
@@ -67,6 +68,7 @@ def test_races_show_within_twelve_seeds(built, processor):
     assert len(hidden) <= 1, hidden
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processor", PROCESSORS)
 @pytest.mark.parametrize("kernel", RACES)
 def test_without_the_race_all_orders_give_the_same(built, processor, kernel):
@@ -75,6 +77,7 @@ def test_without_the_race_all_orders_give_the_same(built, processor, kernel):
         assert (result(built(processor, "-DMENDED"), kernel, args, seed=seed) == right).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [None, 1])
 @pytest.mark.parametrize("processor", PROCESSORS)
 def test_work_groups_that_wait_for_a_lock_all_get_it(built, processor, seed):

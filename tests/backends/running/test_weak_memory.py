@@ -133,6 +133,7 @@ WITHOUT_RACE = [  # fixtures, kernels, arguments; -O0 reaches private memory by 
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language, build, kernel, args", WITHOUT_RACE)
 def test_a_kernel_without_a_race_computes_the_same(language, build, kernel, args):
     path, results = f"fixtures/amdgpu/{language}-kernels.{build}.v5.co", []
@@ -205,6 +206,7 @@ def test_what_is_forbidden_does_not_show(litmus, tmp_path):
     assert not [outcome for outcome in outcomes if litmus.is_forbidden(outcome)]
 
 
+@pytest.mark.slow
 @needs_clang
 def test_a_missing_invalidate_shows(tmp_path):
     litmus = Litmus("mp", "gfx1200", "system")

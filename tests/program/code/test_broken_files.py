@@ -212,6 +212,7 @@ def test_a_file_that_is_cut_at_any_section_is_read_as_far_as_it_goes(name, every
             assert section.name == "" or section.raw == whole.sections[section.index].raw
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CUT)
 @few_or_all(FEW)
 def test_what_is_before_a_cut_is_read(name, every):

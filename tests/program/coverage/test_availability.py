@@ -310,6 +310,7 @@ def test_a_reference_to_nowhere_hides_nothing_else():
     assert [dict(record.written) for record in found] == [{}, {"register": SIZE}]
 
 
+@pytest.mark.slow
 def test_copies_without_end_are_bounded():
     variables = [die("variable", named(f"x{i}"), typed("int")) for i in range(3000)]
     data = gpu(*(call() for _ in range(3000)), types=[abstract(*variables)])
@@ -410,6 +411,7 @@ def test_counting_gives_what_the_records_give_for_every_fixture(path):
     check_both(str(path))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLES[:5])
 def test_counting_gives_what_the_records_give_of_damaged_files(name):
     whole = (FIXTURES / name).read_bytes()

@@ -290,6 +290,7 @@ def test_a_snapshot_of_a_launch_is_the_same_machine(path, suffix, tmp_path):
 # --- Any bytes ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [Path(fixture("gfx942.w64.O2")), V2, FIXTURES / "containers/tiny.gfx1100.co"], ids=str)
 @given(st.data())
 def test_any_bytes_are_launched_or_refused(path, data):

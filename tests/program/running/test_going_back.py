@@ -73,6 +73,7 @@ def test_as_many_steps_back_as_forwards_lead_to_the_same_state(path, kernel):
         assert_same(states.pop(), state_of(debugging.machine))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", some_slow(FILES[::2], quick=(FILES[0], FILES[4])))
 def test_steps_of_lines_and_runs_can_be_taken_back_one_instruction_after_the_other(path):
     chosen = random.Random(path)

@@ -68,6 +68,7 @@ def test_a_buffer_is_the_memory_of_the_machine(built):
     assert not launched.buffers["out"].any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [("gfx90a", "O0"), ("gfx1100", "O2"), pytest.param(WAVE64, marks=SLOW)])
 @pytest.mark.parametrize("seed", [None, 0, 5])
 def test_work_groups_start_when_others_have_ended(built, key, seed):
@@ -95,6 +96,7 @@ def test_scratch_and_local_memory_belong_to_the_waves_that_there_are(built, at_o
         assert launched.buffers["out"].tolist() == np.arange(256).reshape(4, 64).sum(axis=1).tolist()
 
 
+@pytest.mark.slow
 def test_a_seed_gives_the_same_order_each_time(built):
     def order(seed):
         args = {"y": "ones(300)", "x": "arange(300)", "a": 2, "n": COUNT}
@@ -447,6 +449,7 @@ def test_a_dynamic_stack_has_a_kibibyte_more():
     assert done.plan.start.private_segment_size == 200
 
 
+@pytest.mark.slow
 def test_blocks_are_kept_up_to_a_number(built, monkeypatch):
     monkeypatch.setattr("dwarfgpu.backends.running.device.MOST_BLOCKS", 4)
     launched = steps_launched(built("gfx1100", "O0"))

@@ -124,6 +124,7 @@ def test_what_a_call_says_of_its_parameters(stopped, number, key, words):
         assert words.partition("m: ")[2] in text
 
 
+@pytest.mark.slow
 def test_virtual_tables_are_those_of_gdb(stopped):
     """A.5.7.8 (1): the slot of each virtual function, where gcc writes it as a constant."""
     program, core, out = stopped("tables.cc", TABLES, gdb_commands=("up", "info vtbl c"))
@@ -137,6 +138,7 @@ def test_virtual_tables_are_those_of_gdb(stopped):
     assert "does not have a virtual function table" in str(run.fails("info vtbl a->x"))
 
 
+@pytest.mark.slow
 def test_the_slot_of_a_virtual_function_may_be_an_expression(stopped):
     """The location of the object is on the initial stack, and the result is the location of the slot (A.5.7.8 (1))."""
     # of C::h, with as many bytes as before: the start of the table that the first member points to

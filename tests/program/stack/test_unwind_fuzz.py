@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import hypothesis.strategies as st
+import pytest
 from hypothesis import given
 
 from dwarfgpu.errors import DwarfGpuError
@@ -140,6 +141,7 @@ def ask_everything(made: Any) -> None:
     assert thread.nesting == 0
 
 
+@pytest.mark.slow
 @given(st.lists(functions(), min_size=1, max_size=3), states(), st.sampled_from(["amd", "dwarf5", "dwarf6"]))
 def test_any_rules_and_any_state(texts, state, rules):
     ask_everything(stack(texts, rules=rules, max_frames=12, **state))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -89,6 +90,7 @@ def asked(function, *arguments):
         return None
 
 
+@pytest.mark.slow
 @given(graphs, st.binary(min_size=64, max_size=64), st.sampled_from(["little", "big"]), st.sampled_from([3, 5]))
 def test_any_graph_of_entries_is_read(entries, data, byte_order, version):
     found = dwarf(

@@ -47,6 +47,7 @@ def of_variables(judgement):
     return [finding for finding in judgement.report.findings if finding.rule.part == "against"]
 
 
+@pytest.mark.slow
 @PROCESSORS
 @pytest.mark.parametrize("repair", ["auto", "off"])
 def test_nothing_is_found_where_both_builds_are_right(processor, repair, tools, tmp_path):
@@ -85,6 +86,7 @@ def step_offsets(path, processor):
     return offsets
 
 
+@pytest.mark.slow
 @PROCESSORS
 def test_a_location_that_is_wrong_is_found_at_its_first_statement(processor, tools, tmp_path):
     (tmp_path / "right").mkdir()
@@ -100,6 +102,7 @@ def test_every_location_that_is_wrong_is_found_at_its_first_statement(processor,
     check_defects(processor, tools, tmp_path, defects)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "level, processor, other", [("O0", "gfx90a.w64", "gfx1100.w32"), ("O0", "gfx1200.w32", "gfx1030.w32")]
 )
@@ -111,6 +114,7 @@ def test_code_that_is_not_optimized_is_the_same_on_another_processor(level, proc
     assert judgement.comparison.total().right > 1000
 
 
+@pytest.mark.slow
 def test_a_value_that_the_compiler_has_not_followed_is_wrong_in_its_lane():
     """After `result += recurse(...)` LLVM 24 says that result is what it was before, and it is in lanes from 1 on."""
     path = str(ROOT / "fixtures/llvm24/hip-calls.{}.co")
@@ -148,6 +152,7 @@ def test_damaged_debugging_information_gives_an_answer_or_an_error(tools, tmp_pa
                 assert compared(path, against).comparison is not None
 
 
+@pytest.mark.slow
 def test_a_value_of_another_round_of_a_loop_on_one_line_is_not_wrong(require_tool, tmp_path):
     """Optimized code splits the line before the loop, so its visits are not as many as those of the other build."""
     folder = ROOT / "tests" / "backends" / "running"

@@ -100,6 +100,7 @@ def executable(require_tool, tmp_path):
     return build
 
 
+@pytest.mark.slow
 def test_an_executable_runs_as_it_is(executable):
     against, found, err = judged("gfx1100.w32.O0", "divergent", executable(24), "zeros(64)", "20")
     assert (found, err) == ([], "")
@@ -107,6 +108,7 @@ def test_an_executable_runs_as_it_is(executable):
     assert against["total"]["right"] > 1000
 
 
+@pytest.mark.slow
 def test_a_program_that_has_fewer_work_items_is_told(executable):
     against, _found, err = judged("gfx1100.w32.O0", "divergent", executable(3), "zeros(64)", "20")
     assert "program: it has called the kernel 3 times, not 24" in err

@@ -74,6 +74,7 @@ def values_wrong(messages_of, path, kernel, repair):
     return {message.split(": ")[1] for message in messages_of(path, kernel, repair)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern, way, kernel, variable, idiom", IDIOMS)
 def test_an_idiom_is_found_and_vanishes_with_repairs(pattern, way, kernel, variable, idiom, messages_of, require_tool):
     require_tool("llvm-dwarfdump-22")
@@ -90,6 +91,7 @@ def frame_bases_of(path, function):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["gfx90a.w64.O0.v5", "gfx1100.w32.O0.v5"])
 def test_the_frame_base_is_a_register_and_is_read_as_an_address_with_repairs(way, messages_of, require_tool):
     """By the text the frame of a function is then in the register itself, which is 4 bytes long."""

@@ -45,6 +45,7 @@ def check_defects(processor, tools, folder, judged, defects, part="lane"):
     assert not missed
 
 
+@pytest.mark.slow
 @PROCESSORS
 def test_a_defect_is_found_at_its_instruction(processor, tools, tmp_path, judged):
     check_defects(processor, tools, tmp_path, judged, list(lane_defects())[::FEW])
@@ -58,6 +59,7 @@ def test_every_defect_is_found_at_its_instruction(processor, tools, tmp_path, ju
     check_defects(processor, tools, tmp_path, judged, defects)
 
 
+@pytest.mark.slow
 @PROCESSORS
 @few_or_all(6)
 def test_a_variable_in_a_register_of_another_is_found(processor, every, tools, tmp_path, judged):

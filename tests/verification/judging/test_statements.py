@@ -40,6 +40,7 @@ def check_defects(processor, tools, folder, judged, defects):
     assert not missed
 
 
+@pytest.mark.slow
 @PROCESSORS
 def test_a_wrong_row_is_found_at_its_instruction(processor, tools, tmp_path, judged):
     check_defects(processor, tools, tmp_path, judged, list(statement_defects(processor))[::FEW])

@@ -35,6 +35,7 @@ def check_defects(processor, assembler, judged, chosen):
     assert not missed
 
 
+@pytest.mark.slow
 @PROCESSORS
 def test_a_defect_is_found_at_its_instruction(processor, assembler, judged):
     check_defects(processor, assembler, judged, list(defects_of(processor))[::FEW])
@@ -86,6 +87,7 @@ def test_code_without_information_is_not_described(judged):
     assert [function.missing == function.judged for function in judgement.functions] == [True]
 
 
+@pytest.mark.slow
 def test_what_a_compiler_leaves_out_is_found(judged):
     path = "fixtures/llvm24/hip-calls.gfx90a.w64.O2.co"
     args = ["zeros(4096)", "zeros(4096)", 20]
@@ -108,6 +110,7 @@ def functions_of(judgement):
     return {function.name: function.judged for function in judgement.functions}
 
 
+@pytest.mark.slow
 def test_waves_that_go_too_deep_are_not_judged_any_more(judged, monkeypatch):
     args = ["zeros(64)", "zeros(64)", 3]
     whole = judged(RECURSIVE, "_Z5callsPiPfi", grid=32, work_group=32, args=args)
