@@ -312,7 +312,7 @@ def waves(code: CodeObject) -> None:
             with ALLOWED:
                 lanes = wave_lanes.lanes_of_wave(found.stopped, wave)
                 list(wave_tables.lanes_table(lanes, wave_tables.same_places(lanes.lanes), None))
-                json.dumps(render_lanes.lanes_document(lanes, lanes.lanes), default=list)
+                json.dumps(render_lanes.lanes_document(lanes, [lanes.lanes]), default=list)
         with ALLOWED:
             runs = wave_runs(found.stopped)
             json.dumps([render_lanes.wave_json(found.stopped, run) for run in runs], default=list)

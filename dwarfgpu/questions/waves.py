@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.program import Attached
     from dwarfgpu.program.stack.lanes import Lanes, LaneStatus
     from dwarfgpu.program.stack.wave import Wave
-    from dwarfgpu.program.stack.wave_groups import WaveRun
+    from dwarfgpu.program.stack.wave_groups import WaveRun, WorkGroup
     from dwarfgpu.program.stack.wave_positions import WavePlace
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
@@ -234,34 +234,23 @@ def _place_of(selection: Selection, thread: Wave) -> str:
 
 
 def info_work_groups(selection: Selection, arguments: Arguments) -> Document:
-    """Work-groups that are alike and follow each other are one row of the text; -each gives each a row of its own, as
-    JSON does. `*` is before the one of the selected wave.
+    """Work-groups that are alike and follow each other are one row; -each gives each a row of its own. `*` is before
+    the one of the selected wave.
     """
-    from dwarfgpu.program.stack.wave_groups import work_group_runs, work_groups
-    from dwarfgpu.render.wave_tables import work_groups_table
+    from dwarfgpu.program.stack.wave_groups import work_group_runs
+    from dwarfgpu.render.wave_tables import work_groups_json, work_groups_table
 
     arguments.none()
     selection.needs_lanes()
     stopped, current = selection.machine.stopped, selection.wave_number
-    machine: Any = stopped.machine
-    ids = machine.ids
-    rows = (
-        {
-            "dispatch": None if group.dispatch is None else machine.dispatches[group.dispatch].id,
-            "work_group": group.position,
-            "waves": [ids[wave] for wave in group.waves],
-            "work_items": group.used,
-            "active_lanes": group.active,
-        }
-        for group in work_groups(stopped)
-    )
+
+    def runs() -> Iterator[list[WorkGroup]]:
+        return work_group_runs(stopped, current, separate=arguments.has("each"))
 
     def table(output: Output) -> Iterator[str]:
-        alone = ((group, group, 1) for group in work_groups(stopped))
-        runs = alone if arguments.has("each") else work_group_runs(stopped, current)
-        return work_groups_table(stopped, runs, current, output.width, output.style)
+        return work_groups_table(stopped, runs(), current, output.width, output.style)
 
-    return Document({"work_groups": rows}, table, rows="work_groups")
+    return Document({"work_groups": work_groups_json(stopped, runs())}, table, rows="work_groups")
 
 
 # --- Lanes ----------------------------------------------------------------------------------------------------------
@@ -270,50 +259,45 @@ def info_work_groups(selection: Selection, arguments: Arguments) -> Document:
 def info_lanes(selection: Selection, arguments: Arguments) -> Document:
     """State is A for an active lane, I for an inactive one, U for one without a work-item and ? where that is not
     known. Neighbours in one state at one place are one row; -each gives each lane its own, -group puts all lanes that
-    are at one place in one. LIST is numbers and ranges, such as 0,3,8-11: lanes are numbered from 0. Where the table
-    is text, lanes without a work-item are left out unless -all or -unused is given. `*` is before the lane that is
-    selected. -svg writes a picture in place of the table.
+    are at one place in one. LIST is numbers and ranges, such as 0,3,8-11: lanes are numbered from 0. Lanes without a
+    work-item are left out unless LIST, -all or -unused asks for them. `*` is before the lane that is selected. -svg writes a
+    picture in place of the table.
     """
-    from dwarfgpu.program.stack.lanes import UNUSED
     from dwarfgpu.render.lanes import lanes_document, stop_text
     from dwarfgpu.render.layout import fitted
     from dwarfgpu.render.wave_tables import folded, lanes_table, same_places
 
     here = lanes_here(selection)
-    flags = {*arguments.options, "all"}
     wanted = arguments.get("lane") or arguments.text
     if wanted and not wanted[:1].isdigit() and wanted[:1] != "-" and wanted != "all":
         hint = f"`map {wanted[:40]}` and `map -values {wanted[:40]}` show an expression in every lane"
         raise UsageError(f"{wanted[:40]!r} is not a list of lanes such as 0,3,8-11", hint=hint)
-    chosen = chosen_lanes(here, wanted, flags)
+    named = () if wanted in ("", "all") else ("all",)
+    chosen = chosen_lanes(here, wanted, {*arguments.options, *named})
     chosen.sort(key=lambda lane: lane.number)
     problems = list(here.problems)
     for lane in chosen:
         if lane.error is not None and not any(str(lane.error) == str(known) for known in problems):
             problems.append(lane.error)
-    shows_unused = arguments.has("all") or arguments.has("unused")
+    current = selection.lane
+    groups = list(folded(chosen, current))
+    if arguments.has("each"):
+        groups = [[lane] for lane in chosen]
+    elif arguments.has("group"):
+        groups = same_places(chosen)
 
     def table(output: Output) -> Iterator[str]:
-        current = selection.lane
-        visible = [lane for lane in chosen if lane.state != UNUSED or shows_unused]
-        if not visible:
-            raise _no_lanes((), wanted)
         if arguments.has("svg"):
             from dwarfgpu.render.lane_svg import lanes_svg
 
-            return lanes_svg(here, visible)
-        groups: Iterable[list[LaneStatus]] = folded(visible, current)
-        if arguments.has("each"):
-            groups = [[lane] for lane in visible]
-        elif arguments.has("group"):
-            groups = same_places(visible)
+            return lanes_svg(here, chosen)
         table = lanes_table(here, groups, current, output.width, output.style)
         if here.stop is None or not here.stop.reasons:
             return table
         return chain(fitted(f"[Stop reason: {stop_text(here.stop)}]", output.width, 1), table)
 
     return Document(
-        lanes_document(here, chosen),
+        lanes_document(here, groups),
         table,
         rows="lanes",
         row={"wave": here.wave},
@@ -365,7 +349,7 @@ def lane_map(selection: Selection, arguments: Arguments) -> Document:
     per_row = _per_row(here, arguments)
     if not arguments.text:
         return Document(
-            lanes_document(here, here.lanes),
+            lanes_document(here, ([lane] for lane in here.lanes)),
             lambda output: places_map(here, selection.lane, per_row, output.width, output.style),
             rows="lanes",
             row={"wave": here.wave},

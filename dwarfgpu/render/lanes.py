@@ -109,8 +109,8 @@ def lane_counts(wave_lanes: Lanes) -> str:
     return text
 
 
-def lanes_document(wave_lanes: Lanes, lanes: Sequence[LaneStatus]) -> Json:
-    """Return a wave and the chosen lanes as a JSON object."""
+def lanes_document(wave_lanes: Lanes, groups: Iterable[Sequence[LaneStatus]]) -> Json:
+    """Return a wave and groups of its lanes as a JSON object."""
     return {
         "wave": wave_lanes.wave,
         **_place_json(wave_lanes.where),
@@ -122,17 +122,18 @@ def lanes_document(wave_lanes: Lanes, lanes: Sequence[LaneStatus]) -> Json:
         "active": None if wave_lanes.mask is None else f"{wave_lanes.mask:#x}",
         "iterations": wave_lanes.iterations,
         "places": "lane_pc" if wave_lanes.by_attribute else "wave",
-        "lanes": map(lane_json, lanes),
+        "lanes": map(lanes_json, groups),
         "problems": [problem_json(error) for error in wave_lanes.problems],
     }
 
 
-def lane_json(lane: LaneStatus) -> Json:
-    """Return one lane as a JSON object."""
+def lanes_json(group: Sequence[LaneStatus]) -> Json:
+    """Return lanes in one state at one place, which are one row, as a JSON object."""
+    lane = group[0]
     return {
-        "lane": lane.number,
+        "lanes": [each.number for each in group],
         "state": lane.state,
-        "work_item": None if lane.work_item is None else list(lane.work_item),
+        "work_items": [None if each.work_item is None else list(each.work_item) for each in group],
         "pc": lane.pc,
         "frame": lane.frame,
         **_call_json(lane.call),

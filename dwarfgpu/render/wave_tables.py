@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
@@ -123,20 +123,21 @@ def wave_texts(stopped: Stopped, runs: Iterable[WaveRun]) -> Iterator[tuple[int,
 
 def work_groups_table(
     stopped: Stopped,
-    runs: Iterable[tuple[WorkGroup, WorkGroup, int]],
+    runs: Iterable[list[WorkGroup]],
     current: int | None,
     width: int = WIDTH,
     style: Style = plain_style,
 ) -> Iterator[str]:
     """Yield work-groups with their waves; equal consecutive ones are one row."""
     machine, rows = waves_of(stopped), []
-    for first, last, count in runs:
+    for run in runs:
+        first, last = run[0], run[-1]
         name = "?" if first.position is None else group_text(first.position)
         if last.position is not None and last is not first:
             name += f" to {group_text(last.position)}"
         owner = None if first.dispatch is None else machine.dispatches[first.dispatch]
         waves = range_text(first.waves[0] + 1, last.waves[-1] + 1)
-        if count > 1 and len(first.waves) > 1:
+        if len(run) > 1 and len(first.waves) > 1:
             waves += f" ({counted(len(first.waves), 'wave')} each)"
         where = "; ".join(
             dict.fromkeys(standing_text(stopped.loaded, standing.pc, short=True) for standing in first.standings)
@@ -146,6 +147,20 @@ def work_groups_table(
         cells = "" if owner is None else str(owner.id), name, waves, active, where
         rows.append(TableRow(cells, current in first.waves))
     yield from columns(("Dispatch", "Work-group", "Waves", "Active", "Frame"), rows, width, style)
+
+
+def work_groups_json(stopped: Stopped, runs: Iterable[list[WorkGroup]]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of `work_groups_table` as JSON objects; work-items and active lanes are those of each group."""
+    machine = waves_of(stopped)
+    for run in runs:
+        owner = run[0].dispatch
+        yield {
+            "dispatch": None if owner is None else machine.dispatches[owner].id,
+            "work_groups": [group.position for group in run],
+            "waves": [machine.ids[wave] for group in run for wave in group.waves],
+            "work_items": run[0].used,
+            "active_lanes": run[0].active,
+        }
 
 
 # --- Lanes --------------------------------------------------------------------------------------------------------

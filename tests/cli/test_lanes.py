@@ -82,8 +82,8 @@ def test_exit_statuses(status, words):
 
 
 def test_the_lanes_of_a_wave():
-    found = document("lanes", KERNEL, "--state", STATE, "--wave", "1:1:1:1")
-    places = {lane["lane"]: (lane["state"], (lane["source"] or {}).get("line")) for lane in found["lanes"]}
+    found = document("lanes", KERNEL, "--state", STATE, "--wave", "1:1:1:1", "--all", "--each")
+    places = {row["lanes"][0]: (row["state"], (row["source"] or {}).get("line")) for row in found["lanes"]}
 
     assert (found["wave"], found["dispatch"], found["kernel"], found["work_group"]) == (
         "1:1:1:1",
@@ -96,21 +96,17 @@ def test_the_lanes_of_a_wave():
     assert places[1] == ("active", 16)
     assert places[24] == ("inactive", 10)
     assert places[40] == ("unused", None)
-    assert found["lanes"][39]["work_item"] == [39, 0, 0]
-    assert found["lanes"][40]["work_item"] is None
+    assert found["lanes"][39]["work_items"] == [[39, 0, 0]]
+    assert found["lanes"][40]["work_items"] == [None]
 
 
 def test_lanes_can_be_chosen():
     words = ("lanes", KERNEL, "--state", STATE, "--wave", "1")
 
-    assert [each["lane"] for each in lines(*words, "--lane", "40,3,1-2")] == [1, 2, 3, 40]
-    assert [each["lane"] for each in lines(*words, "--active", "--lane", "0-4")] == [1, 3]
-    assert [each["lane"] for each in lines(*words, "-inactive", "--lane", "0-4")] == [0, 2, 4]
-    assert [each["lane"] for each in lines(*words, "--unused", "--active", "--lane", "39-41,1")] == [
-        1,
-        40,
-        41,
-    ]
+    assert [row["lanes"] for row in lines(*words, "--lane", "40,3,1-2")] == [[1], [2], [3], [40]]
+    assert [row["lanes"] for row in lines(*words, "--active", "--lane", "0-4")] == [[1], [3]]
+    assert [row["lanes"] for row in lines(*words, "-inactive", "--lane", "0-4")] == [[0], [2], [4]]
+    assert [row["lanes"] for row in lines(*words, "--unused", "--active", "--lane", "39-41,1")] == [[1], [40, 41]]
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ def test_print_eval_and_locals_have_one_document(run):
     (frame,) = ask(run, "locals --json -lane 2")["frames"]
     assert next(entry for entry in frame["variables"] if entry["name"] == "even")["lanes"] == lanes
     assert ask(run, "map --json even")["answers"] == ask(run, "eval --json -all even")["answers"]
-    assert ask(run, "map --json") == ask(run, "info lanes --json -all")
+    assert ask(run, "map --json") == ask(run, "info lanes --json -all -each")
 
 
 def test_print_as_json_counts_in_the_history(run):

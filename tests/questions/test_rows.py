@@ -8,6 +8,7 @@ import shlex
 
 import pytest
 
+from dwarfgpu.render.layout import ranges_text
 from tests.builders.commands import run
 
 FILE = "fixtures/asm/lane-pc.gfx90a.w64.co"
@@ -21,12 +22,14 @@ ROWS = (
     (f"agents {CALLS} {WAVES}", "agents", ROW),
     (f"queues {CALLS} {WAVES}", "queues", ROW),
     (f"dispatches {CALLS} {WAVES}", "dispatches", ROW),
+    (f"work-groups {CALLS} {WAVES}", "work_groups", ROW),
     (f"work-groups {CALLS} {WAVES} --each", "work_groups", ROW),
     (f"waves {CALLS} {WAVES}", "waves", ROW),
     (f"waves {CALLS} {WAVES} --each", "waves", ROW),
     (f"waves {CALLS} {WAVES} 2-3 --each", "waves", ROW),
+    (f"lanes {FILE} {STATE}", "lanes", ROW),
     (f"lanes {FILE} {STATE} --each", "lanes", ROW),
-    (f"lanes {FILE} {STATE} --lane 1,5-9 --each", "lanes", ROW),
+    (f"lanes {FILE} {STATE} --lane 1,5-9", "lanes", ROW),
     (f"kernels {KERNELS}", "kernels", r"\w+ at 0x|\w+$"),
     ("ls fixtures/containers/fatbin.x86_64", "entries", r"@\d|  @\d|\d"),
     (f"coverage {FILE} X", "variables_listed", r"  \w+: "),
@@ -57,13 +60,15 @@ def test_text_has_the_rows_of_json(command: str, key: str, begins: str) -> None:
     assert in_text == in_json == in_lines > 0
 
 
-LANES = re.compile(r"^[ *] (\d+)(?:-(\d+))? ", re.MULTILINE)
+LANES = re.compile(r"^[ *] (\S+) +[AIU?] ", re.MULTILINE)
 
 
-@pytest.mark.parametrize("command, key", [(f"lanes {FILE} {STATE} --all", "lanes")])
-def test_a_row_of_several_stands_for_each_of_them(command: str, key: str) -> None:
-    numbers = [int(last or first) - int(first) + 1 for first, last in LANES.findall(run(*command.split()).stdout)]
-    assert sum(numbers) == len(json.loads(run(*command.split(), "--json").stdout)[key])
+@pytest.mark.parametrize("flags", ["", "--all", "--each", "--group", "--inactive", "--lane 3-9"])
+def test_a_row_of_several_lanes_is_a_row_of_json(flags: str) -> None:
+    command = f"lanes {CALLS} {WAVES} --wave 1 {flags}".split()
+    rows = json.loads(run(*command, "--json").stdout)["lanes"]
+    assert LANES.findall(run(*command).stdout) == [ranges_text(row["lanes"]) for row in rows]
+    assert [len(row["work_items"]) for row in rows] == [len(row["lanes"]) for row in rows]
 
 
 @pytest.mark.parametrize("lanes", ["all", "active", "0-7"])

@@ -233,17 +233,14 @@ def work_groups(stopped: Stopped) -> Iterator[WorkGroup]:
         )
 
 
-def work_group_runs(stopped: Stopped, apart: int | None = None) -> Iterator[tuple[WorkGroup, WorkGroup, int]]:
-    """Yield runs of work-groups that are alike: the first, the last and how many.
-
-    The work-group of the wave ``apart`` is alone in its run.
-    """
+def work_group_runs(stopped: Stopped, apart: int | None = None, *, separate: bool = False) -> Iterator[list[WorkGroup]]:
+    """Yield runs of work-groups that are alike; the work-group of the wave ``apart`` is alone in its run."""
     run: list[WorkGroup] = []
     for group in work_groups(stopped):
-        alone = apart in group.waves or (run and apart in run[0].waves)
+        alone = separate or apart in group.waves or (run and apart in run[0].waves)
         if run and (alone or group.likeness != run[0].likeness):
-            yield run[0], run[-1], len(run)
+            yield run
             run = []
         run.append(group)
     if run:
-        yield run[0], run[-1], len(run)
+        yield run
