@@ -260,8 +260,8 @@ def info_lanes(selection: Selection, arguments: Arguments) -> Document:
     """State is A for an active lane, I for an inactive one, U for one without a work-item and ? where that is not
     known. Neighbours in one state at one place are one row; -each gives each lane its own, -group puts all lanes that
     are at one place in one. LIST is numbers and ranges, such as 0,3,8-11: lanes are numbered from 0. Lanes without a
-    work-item are left out unless LIST, -all or -unused asks for them. `*` is before the lane that is selected. -svg writes a
-    picture in place of the table.
+    work-item are left out unless LIST, -all or -unused asks for them. `*` is before the lane that is selected.
+    -svg writes a picture in place of the table.
     """
     from dwarfgpu.render.lanes import lanes_document, stop_text
     from dwarfgpu.render.layout import fitted
