@@ -196,9 +196,10 @@ repairs; `-v` (at the prompt `set verbose on`) shows what the file alone says of
 variable. [lanes.md](lanes.md#repairs) has an example. Where an expression has the shape of an idiom and is not
 repaired, a hint names the option. The table is `dwarfgpu/program/code/repairs.py`.
 
-In a pattern a word in capitals is an operand of any value, and `VALUE` one or more operations that compute a value. In
-what it becomes, `WAVE_SHIFT` is the binary logarithm of the lanes of a wave. Each part of a composite is a pattern of
-its own. An expression with a branch, or one that cannot be decoded to its end, stays as it is.
+In a pattern a word in capitals is an operand of any value, `VALUE` one or more operations that compute a value, and
+`EXTENSION` one or more `DW_OP_convert`, with or without a `DW_OP_deref` before them, which is dropped. In what it
+becomes, `WAVE_SHIFT` is the binary logarithm of the lanes of a wave. Each part of a composite is a pattern of its own.
+An expression with a branch, or one that cannot be decoded to its end, stays as it is.
 """
 
 

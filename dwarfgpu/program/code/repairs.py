@@ -40,6 +40,7 @@ _WITH_TYPE = CONVERSIONS | {"DW_OP_regval_type", "DW_OP_const_type", "DW_OP_dere
 _WIDTH_SHOWS = frozenset(f"DW_OP_{name}" for name in ("dup", "shra", "shr", "div", "eq", "ne"))
 _PLACES = frozenset(("DW_OP_fbreg", "DW_OP_addr", "DW_OP_addrx"))
 REGISTER_VALUE = "DW_OP_bregx"
+EXTENSION = ("EXTENSION",)
 _COMPUTING = BINARY | COMPARISONS | UNARY | CONVERSIONS | _MOVES | _PLACES | {REGISTER_VALUE}
 
 
@@ -190,6 +191,7 @@ def _shaped(allowed: tuple[Repair, ...], names: tuple[str, ...]) -> tuple[Repair
 
 
 def _has_shape(names: tuple[str, ...], pattern: tuple[tuple[str, ...], ...]) -> bool:
+    pattern = _with_conversions(pattern, names)
     if pattern[:1] == (("VALUE",),):
         pattern = pattern[1:]
         names = names[max(1, len(names) - len(pattern)) :]
@@ -281,13 +283,30 @@ def _rewritten(
         if words == ("{VALUE}",):
             for operation in value:
                 result += _of_register(operation, site, shift)
+        elif words == ("{EXTENSION}",):
+            result += [each for each in part[len(value) :] if each.name == "DW_OP_convert"]
         else:
             name, *rest = (word.format(**operands) for word in words)
             result.append(instruction_of(name, tuple(int(operand) for operand in rest), start, end))
     return result
 
 
-def _matches(part: Sequence[Instruction], pattern: Sequence[tuple[str, ...]], operands: dict[str, Any]) -> bool:
+def _with_conversions(pattern: tuple[tuple[str, ...], ...], names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Return a pattern with the conversions among some names that its EXTENSION stands for."""
+    if EXTENSION not in pattern:
+        return pattern
+    i = pattern.index(EXTENSION)
+    end = first = max(len(names) - (len(pattern) - i - 1), 0)
+    while first and names[first - 1] == "DW_OP_convert":
+        first -= 1
+    meant: list[tuple[str, ...]] = [("DW_OP_convert", f"T{k}") for k in range(end - first)]
+    if meant and first and names[first - 1] == "DW_OP_deref":
+        meant.insert(0, ("DW_OP_deref",))
+    return (*pattern[:i], *(meant or [EXTENSION]), *pattern[i + 1 :])
+
+
+def _matches(part: Sequence[Instruction], pattern: tuple[tuple[str, ...], ...], operands: dict[str, Any]) -> bool:
+    pattern = _with_conversions(pattern, [instruction.name for instruction in part])
     if pattern and pattern[0] == ("VALUE",):
         count = len(part) - len(pattern) + 1
         value = part[: max(count, 0)]
@@ -353,7 +372,8 @@ def _alternatives(names: str) -> frozenset[str]:
 # --- The repairs --------------------------------------------------------------------------------------------------
 # A pattern is a list of operations. A word in capitals is an operand of any value, which has the same name
 # in what the pattern becomes; ``A|B`` are alternatives; ``VALUE`` is one or more operations that compute a
-# value. A condition is a fact about the operands or the target, named in `CONDITIONS`.
+# value, and ``EXTENSION`` one or more DW_OP_convert, which a DW_OP_deref may precede. A condition is a fact about the
+# operands or the target, named in `CONDITIONS`.
 
 
 ROCM = r"AMD clang|RadeonOpenCompute|ROCm|roc-\d"
@@ -455,6 +475,15 @@ def _reads_known(site: Site, operands: Mapping[str, Any]) -> bool:
     return all(_is_vector(site, {"R": register}) or _is_stack(site, {"R": register}) for register in registers)
 
 
+def _is_number(site: Site, operands: Mapping[str, Any]) -> bool:
+    places = _PLACES & {operation.name for operation in operands["VALUE"]}
+    return not places and all(
+        _is_vector(site, {"R": operation.operands[0]})
+        for operation in operands["VALUE"]
+        if operation.name == REGISTER_VALUE
+    )
+
+
 CONDITIONS: dict[str, tuple[str, Callable[[Site, Mapping[str, Any]], bool]]] = {
     "vector": ("R is a vector register", _is_vector),
     "plain": ("B is 0", lambda _site, operands: bool(operands["B"] == 0)),
@@ -474,6 +503,7 @@ CONDITIONS: dict[str, tuple[str, Callable[[Site, Mapping[str, Any]], bool]]] = {
     ),
     "vector value": ("a vector register is in VALUE", _reads_vector),
     "known registers": ("registers in VALUE are vector registers, s32 or s33", _reads_known),
+    "no address": ("registers in VALUE are vector registers, and no address is in it", _is_number),
     "base register": ("the frame base of the function is written as the register s32 or s33", _has_base_register),
     "kernel without frame base": (
         "the function is a kernel, and has no DW_AT_frame_base",
@@ -663,6 +693,17 @@ REPAIRS: tuple[Repair, ...] = (
         ("known registers",),
         seen="clang 13 to 22, LLVM 24",
         source="DW_OP_stack_value at its end, which leaves nothing to dereference",
+    ),
+    Repair(
+        "extended-value",
+        LOCATION,
+        f"VALUE; {SPACE}; EXTENSION; DW_OP_stack_value",
+        "{VALUE}; {EXTENSION}; DW_OP_stack_value",
+        "the variable is an integer of which the code keeps fewer bits; the value is what is computed, and the "
+        "conversions extend it. There is no address, which could not be extended",
+        ("no address",),
+        source="LLVM, replaceAllDbgUsesWith: where a narrower integer takes the place of an integer, "
+        "DIExpression::appendExt adds the conversions, and DW_OP_deref before them",
     ),
     Repair(
         "vector-value",

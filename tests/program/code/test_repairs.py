@@ -41,6 +41,7 @@ from dwarfgpu.program.code.repairs import (
     repaired,
     repairs_of,
 )
+from dwarfgpu.program.launch.launch import launch, machine_for
 from dwarfgpu.program.types.model import Pointer
 from dwarfgpu.program.types.sizes import known_size, stripped
 from dwarfgpu.targets.resolve import resolve
@@ -147,6 +148,22 @@ def rewritten(text, where=None, policy=AUTO):
             f"{IN_LANE}; DW_OP_deref_size 4; DW_OP_consts 4; DW_OP_plus; DW_OP_stack_value",
             ["computed-value"],
         ),
+        *(
+            (
+                f"{value}; DW_OP_lit{space}; DW_OP_swap; DW_OP_xderef; {deref}{conversions}; DW_OP_stack_value{piece}",
+                f"{becomes}; {conversions}; DW_OP_stack_value{piece}",
+                ["extended-value"],
+            )
+            for value, becomes in (
+                ("DW_OP_bregx v3 0", f"{IN_LANE}; DW_OP_deref_size 4"),
+                ("DW_OP_consts -3", "DW_OP_consts -3"),
+                ("DW_OP_bregx v3 0; DW_OP_lit5; DW_OP_mul", f"{IN_LANE}; DW_OP_deref_size 4; DW_OP_lit5; DW_OP_mul"),
+            )
+            for space in (1, 5)
+            for deref in ("DW_OP_deref; ", "")
+            for conversions in ("DW_OP_convert 2; DW_OP_convert 3", "DW_OP_convert 2; DW_OP_convert 1; DW_OP_convert 3")
+            for piece in ("", "; DW_OP_piece 4")
+        ),
         (
             "DW_OP_addrx 2; DW_OP_lit1; DW_OP_swap; DW_OP_xderef",
             "DW_OP_addrx 2; DW_OP_lit1; DW_OP_LLVM_form_aspace_address",
@@ -218,6 +235,10 @@ def test_frame_bases(register, target, becomes, name):
         "DW_OP_bregx v3 0; DW_OP_constu 0xff; DW_OP_and; DW_OP_lit5; DW_OP_swap; DW_OP_xderef",
         "DW_OP_regx v3; DW_OP_lit1; DW_OP_swap; DW_OP_xderef; DW_OP_stack_value",
         "DW_OP_addr 0; DW_OP_lit1; DW_OP_swap; DW_OP_xderef",
+        "DW_OP_bregx v3 0; DW_OP_lit5; DW_OP_swap; DW_OP_xderef; DW_OP_deref; DW_OP_stack_value",
+        "DW_OP_bregx s3 0; DW_OP_lit5; DW_OP_swap; DW_OP_xderef; DW_OP_deref; DW_OP_convert 2; DW_OP_stack_value",
+        "DW_OP_bregx s33 0; DW_OP_lit5; DW_OP_swap; DW_OP_xderef; DW_OP_deref; DW_OP_convert 2; DW_OP_stack_value",
+        "DW_OP_fbreg 0; DW_OP_lit5; DW_OP_swap; DW_OP_xderef; DW_OP_deref; DW_OP_convert 2; DW_OP_stack_value",
         "DW_OP_lit1; DW_OP_swap; DW_OP_xderef; DW_OP_stack_value",
         "DW_OP_skip 0; DW_OP_fbreg 8; DW_OP_lit1; DW_OP_swap; DW_OP_xderef",
         "",
@@ -275,6 +296,7 @@ EACH = {
     "pointed-variable": (f"DW_OP_bregx v3 0; {PRIVATE}", {"size": 20}),
     "half-vector-register": (f"DW_OP_bregx v3 0; DW_OP_constu 0xffff; DW_OP_and; {PRIVATE}", {}),
     "computed-value": (f"DW_OP_consts -3; {PRIVATE}; DW_OP_stack_value", {}),
+    "extended-value": (f"DW_OP_bregx v3 0; {PRIVATE}; DW_OP_deref; DW_OP_convert 2; DW_OP_stack_value", {}),
     "vector-value": ("DW_OP_bregx v3 -1; DW_OP_stack_value", {}),
     "sole-local-variable": (
         "DW_OP_addrx 2; DW_OP_lit3; DW_OP_swap; DW_OP_xderef",
@@ -866,3 +888,21 @@ def test_files_of_other_producers_are_left_alone():
     symbol = program.file.image.symbol_named("lex_1_1_else")
     frame = program.attach(machine_at(program, symbol.value))[0].frame()
     assert all(variable.repairs == () for variable in frame.variables())
+
+
+def test_values_of_extended_variables_are_those_that_the_kernel_computes():
+    path = str(FIXTURES / "amdgpu/extended.gfx1030.w32.O2.co")
+    numbers = (np.arange(34) * 37 % 256 - 128).astype(np.int8)
+    args = {"out": np.zeros(256, np.int16), "in": numbers, "un": numbers.astype(np.uint8)}
+    machine = machine_for(path, "narrow")
+    launched = launch(machine, path, "narrow", grid=(32,), work_group=(32,), args=args)
+    program = dwarfgpu.open(path)
+    wanted = {"t": {tuple(numbers[:32].tolist()), (7,) * 32}, "l": {tuple(numbers[1:33].tolist())}}
+    found: dict[str, set[tuple[int, ...]]] = {"t": set(), "l": set()}
+    while (halt := machine.step(0)).kind == "step":
+        for variable in program.attach(machine)[0].frames()[0].variables():
+            if variable.name in found and variable.locations_here():
+                found[variable.name].add(tuple(int(value) for value in variable.values().array))
+    assert halt.has_ended
+    assert found == wanted
+    assert launched.buffers["out"][:32].tolist() == numbers[:32].tolist()
