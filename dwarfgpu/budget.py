@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 DEFAULT = 1 << 20
 """What a question may cost if nothing else is set."""
+MAX_FRAMES = 100_000
+"""The default of the number of frames at which unwinding ends."""
 HINT = "--budget N, or `set budget N` at the prompt, allows more"
 
 

@@ -145,7 +145,7 @@ LATE_FOR_START_UP = {
 ONE_VARIABLE = ("eval", "fixtures/asm/lane-pc.gfx90a.w64.co", "even", "--state", "docs/examples/variables.json")
 """The command that shows one variable of a snapshot, in all lanes of its wave."""
 MOST_ENTERED = 110
-MOST_LOADED = 144
+MOST_LOADED = 142
 NOT_FOR_ONE_VARIABLE = {
     *("numpy", "elftools", "prompt_toolkit", "pygments", "msgpack", "yaml", "zstandard", "decimal"),
     *("dwarfgpu.cases", "dwarfgpu.repl", "dwarfgpu.expr.asm", "dwarfgpu.expr.verify"),

@@ -520,8 +520,6 @@ def _aspace_bregx(form: Format, rule: RegisterOffset) -> Expression:
 # --- Unwinding ----------------------------------------------------------------------------------------------------
 # "The value of the return address register is used to determine the program location of the caller frame" (A.6.4.1).
 
-MAX_FRAMES = 100_000
-"""The default of the number of frames at which unwinding ends."""
 FREE_FRAMES = 32
 """Frames further out, as of a stack without an end, are paid from the budget, and so are the places of their lanes."""
 LANE_COST = 4
@@ -573,7 +571,7 @@ class CallStack:
         self,
         thread: Thread,
         pc: int,
-        max_frames: int = MAX_FRAMES,
+        max_frames: int = budget.MAX_FRAMES,
         *,
         is_in_call: bool = False,
         tail_calls: Callable[[int, int], tuple[TailCallSite, ...]] | None = None,

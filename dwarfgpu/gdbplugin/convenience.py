@@ -13,7 +13,8 @@ from dwarfgpu.backends.gdb.process import byte_order, number_of, selected_frame
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.language.expression import type_named
-from dwarfgpu.program.language.history import MAX_KEPT, Frozen, Remembered, nothing, number
+from dwarfgpu.program.language.history import MAX_KEPT, Frozen, nothing, number
+from dwarfgpu.program.language.remembered import Remembered
 from dwarfgpu.program.types import model
 from dwarfgpu.program.types.sizes import known_size
 

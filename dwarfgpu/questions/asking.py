@@ -77,7 +77,7 @@ def repaired(selection: Selection, repair: str | None) -> tuple[Program, Attache
     if repair is None:
         return program, attached
     from dwarfgpu.program.code.repairs import policy_of
-    from dwarfgpu.program.language.history import Remembered
+    from dwarfgpu.program.language.remembered import Remembered
 
     policy = policy_of(repair)
     if policy == program.repair:
@@ -219,7 +219,8 @@ class Examined:
 def begin_at(debugger: Debugger, address: int) -> None:
     """Let ``x`` by itself begin at an address, and ``$_`` be it."""
     from dwarfgpu.program.language.evaluator import Evaluator
-    from dwarfgpu.program.language.history import Remembered, number
+    from dwarfgpu.program.language.history import number
+    from dwarfgpu.program.language.remembered import Remembered
     from dwarfgpu.program.types.model import VOID
     from dwarfgpu.program.values.storage import Address
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.program.language.history import READ_ONLY, Remembered
+from dwarfgpu.program.language.remembered import READ_ONLY, Remembered
 from dwarfgpu.questions.document import NO_ANSWER, exit_status
 from dwarfgpu.questions.output import Log
 from dwarfgpu.questions.registry import Registry, read_arguments

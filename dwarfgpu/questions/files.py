@@ -77,12 +77,11 @@ def attach_state(debugger: Debugger, state: str | Sequence[str], *, force: bool 
     from dwarfgpu.program.program import open_core, paths_of
     from dwarfgpu.program.stack.core_names import is_about_host
     from dwarfgpu.program.stack.stopped import names_its_code
-    from dwarfgpu.questions.sources import sources_of
 
     # The threads of the host are not those of the code object whose waves were selected.
     is_other = debugger.program is not None and debugger.opened.file.is_amdgpu and is_about_host(paths_of(state))
     is_from_state = debugger.program is None or debugger.program is debugger.program_of_state
-    moved = {**debugger.moved_files(), **sources_of(debugger).reader.moved}
+    moved = {**debugger.moved_files(), **debugger.substituted}
     if (is_from_state or is_other) and names_its_code(paths_of(state), moved):
         attached = open_core(state, repair=debugger.settings["repair"], moved=moved)
         debugger.program_of_state = attached.program

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
-from dwarfgpu.program.selection import in_lane, using
 from dwarfgpu.questions.debugger import Quit
 from dwarfgpu.questions.registry import PYTHON_DOES, Command, python_does
 from dwarfgpu.questions.table import SUPPORT
@@ -290,6 +289,8 @@ class DebuggerHost:
         return self._debugger.wave
 
     def frame(self) -> Frame:
+        from dwarfgpu.program.selection import in_lane
+
         return in_lane(self._debugger.frame, self._debugger.lane)
 
 
@@ -308,6 +309,8 @@ class _Written(io.TextIOBase):
 def run_python(debugger: Debugger, path: str) -> None:
     """Run a Python script about what the debugger looks at. What is wrong with it is one error, with its line."""
     from runpy import run_path
+
+    from dwarfgpu.program.selection import using
 
     try:
         with using(DebuggerHost(debugger)), redirect_stdout(_Written(debugger)):

@@ -75,6 +75,8 @@ class Selection:
         """The lane that is selected in each wave, as far as one was chosen."""
         self.stays = 0
         """How many questions bring back what was selected before them."""
+        self.substituted: dict[str, str] = {}
+        """The beginnings of paths in the program, with what they are here (`set substitute-path`)."""
         self._states: dict[Any, Any] = {}
         self.settings.watchers.append(self._setting_changed)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.budget import DEFAULT
+from dwarfgpu.budget import DEFAULT, MAX_FRAMES
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
 
@@ -154,7 +154,7 @@ SETTINGS = (
     Setting("logging redirect", False, "whether output goes to the log alone"),
     Setting("budget", DEFAULT, "what an answer may cost: steps of long evaluations and traces, parts of values",
             least=1, unlimited=True),
-    Setting("backtrace limit", 100_000, "how many frames of a wave are computed", least=1, unlimited=True),
+    Setting("backtrace limit", MAX_FRAMES, "how many frames of a wave are computed", least=1, unlimited=True),
     Setting("listsize", 10, "how many lines `list` shows", least=1, unlimited=True),
     Setting("print elements", 200, "how many elements of arrays and strings are shown", unlimited=True),
     Setting("print repeats", 10, "longer runs of one element are folded", unlimited=True),

@@ -50,6 +50,7 @@ class Sources:
 def sources_of(debugger: Selection) -> Sources:
     """Return what is kept, brought up to date with the settings."""
     sources = debugger.state_of(Sources)
+    sources.reader.moved = debugger.substituted
     directories = debugger.settings["directories"]
     if directories != sources.directories:
         sources.directories = directories

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.language.history import Remembered
+from dwarfgpu.program.language.remembered import Remembered
 from dwarfgpu.program.language.tokens import tokens
 from dwarfgpu.program.types.model import Array, Pointer
 from dwarfgpu.program.types.sizes import resolved

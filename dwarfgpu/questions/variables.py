@@ -461,7 +461,8 @@ def print_value(selection: Selection, arguments: Arguments) -> Document:
     last one, $$ the one before, $$3 the third before the last. `print $x = 3` sets a convenience variable. Without
     EXPR the last value is shown again. /F is a letter: x d u o t a c f s z r.
     """
-    from dwarfgpu.program.language.history import Remembered, kept
+    from dwarfgpu.program.language.history import kept
+    from dwarfgpu.program.language.remembered import Remembered
 
     letter = asking.print_format(arguments)
     history = selection.state_of(Remembered)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.lanes import first_lane
 from dwarfgpu.program.types.declaration import safe_text
@@ -30,6 +30,7 @@ from dwarfgpu.targets.target import Scope
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from dwarfgpu.expr.location_text import TextRenderer
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.program.code.repairs import Repair
     from dwarfgpu.program.stack.frame import Frame
@@ -85,7 +86,12 @@ class VariablesRenderer:
         self.verbose = verbose
         """Whether an answer says what the file alone says of variables that are repaired."""
         self.look = Look(letter=letter, symbol=self._symbol, space_name=self._space_name)
-        self._text = TextRenderer("little" if frame is None else frame.target.byte_order)
+
+    @cached_property
+    def _text(self) -> TextRenderer:
+        from dwarfgpu.expr.location_text import TextRenderer
+
+        return TextRenderer("little" if self.frame is None else self.frame.target.byte_order)
 
     def _symbol(self, address: Address) -> str | None:
         if self.frame is None or not isinstance(address.value, int) or address.space:

@@ -5,44 +5,32 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING, TypeVar
 
-from dwarfgpu import budget, dialects
+from dwarfgpu import dialects
 from dwarfgpu.backends.protocol import TRAPS
 from dwarfgpu.dwarf_constants import (
     DW_AT_frame_base,
-    DW_AT_location,
-    DW_END_big,
-    DW_END_default,
-    DW_END_little,
-    DW_TAG_base_type,
-    DW_TAG_subprogram,
 )
-from dwarfgpu.errors import DwarfGpuError, IllFormed, MalformedFile, MissingContext, UsageError
-from dwarfgpu.expr.context import DieInfo as ExpressionDie
-from dwarfgpu.expr.instruction import decode
-from dwarfgpu.expr.types import ENCODINGS, BaseType
-from dwarfgpu.immutable import immutable
+from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.objfile.elf.header import PF_X, PT_LOAD
-from dwarfgpu.objfile.lists.location_lists import LocationList, read_location_list
 from dwarfgpu.program.code.code_object import OFF
-from dwarfgpu.program.code.repairs import Site, may_be_idiom, read_as_meant, register_of_base
-from dwarfgpu.targets.amdgpu.numbers import PRIVATE_LANE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from dwarfgpu.backends.protocol import TrapTable
     from dwarfgpu.cfi.activation import Information
-    from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.encoding.operands import Format
-    from dwarfgpu.expr.context import DieReference
     from dwarfgpu.expr.dialect import Dialect
     from dwarfgpu.expr.instruction import Expression
-    from dwarfgpu.objfile.info.dies import Attribute, Block, Die
+    from dwarfgpu.expr.types import BaseType
+    from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.kernels.kernel import Kernel
     from dwarfgpu.program.code.code_lookup import CallFrame
     from dwarfgpu.program.code.code_object import CodeObject, Policy
+    from dwarfgpu.program.code.repairs import Site
     from dwarfgpu.program.code.scopes import FunctionScope
+    from dwarfgpu.program.code.unit_expressions import Surroundings
 
 
 T = TypeVar("T")
@@ -253,6 +241,8 @@ class LoadedCode:
         key = section, offset, form
         expression = self._expressions.get(key)
         if expression is None:
+            from dwarfgpu.expr.instruction import decode
+
             expression = self._expressions[key] = decode(
                 data, self.dialect, form, section=section, offset=offset, known_in=dialects.known_in
             )
@@ -277,6 +267,8 @@ class LoadedCode:
         key = attribute.name, attribute.die, expression
         result = self._repaired.get(key)
         if result is None:
+            from dwarfgpu.program.code.repairs import may_be_idiom
+
             result = expression
             if may_be_idiom(expression, attribute.name):
                 result = self._repair(expression, attribute)
@@ -284,12 +276,16 @@ class LoadedCode:
         return result
 
     def _repair(self, expression: Expression, attribute: Attribute) -> Expression:
+        from dwarfgpu.program.code.repairs import read_as_meant
+
         return read_as_meant(expression, self.site(expression, attribute), self.repair)
 
     def base_register(self, base: Attribute) -> int | None:
         """Return the register that a frame base is; None where it is no register."""
         if base.value_class not in ("exprloc", "block"):
             return None
+        from dwarfgpu.program.code.repairs import register_of_base
+
         block = base.block()
         return register_of_base(self.expression(block.data, base.die.unit.format, block.section, block.offset))
 
@@ -302,6 +298,8 @@ class LoadedCode:
 
     def site(self, expression: Expression, attribute: Attribute) -> Site:
         """Return what repairs ask of the place of an expression."""
+        from dwarfgpu.program.code.repairs import Site
+
         around = self.surroundings(expression, attribute.die)
         return Site(
             attribute.name,
@@ -320,6 +318,8 @@ class LoadedCode:
 
     def surroundings(self, expression: Expression, die: Die) -> Surroundings:
         """Return what is around an expression of an entry."""
+        from dwarfgpu.program.code.unit_expressions import Surroundings
+
         return Surroundings(self, die, expression)
 
 
@@ -330,89 +330,6 @@ def _local_size(kernel: Kernel) -> int | None:
     if kernel.code is not None:
         return kernel.code.workgroup_group_segment_byte_size
     return None
-
-
-class Surroundings:
-    """What is around an expression of an entry, as repairs ask for it. What is broken is not there."""
-
-    def __init__(self, code: LoadedCode, die: Die, expression: Expression) -> None:
-        self.code = code
-        self.die = die
-        self.unit = die.unit
-        self.target = code.file.target.target
-        self.expression = expression
-
-    def address(self, index: int) -> int | None:
-        return _unbroken(lambda: self.unit.tables.address(index))
-
-    def frame_base(self) -> int | None:
-        return _unbroken(self._frame_base)
-
-    def _frame_base(self) -> int | None:
-        bases = (entry.find_number(DW_AT_frame_base) for entry in (self.die, *self.die.ancestors()))
-        base = next(filter(None, bases), None)
-        return None if base is None else self.code.base_register(base)
-
-    def is_baseless_kernel(self) -> bool:
-        return bool(_unbroken(self._is_baseless_kernel))
-
-    def _is_baseless_kernel(self) -> bool:
-        function = self._function()
-        return function is not None and self.code.is_baseless_kernel(function)
-
-    def _function(self) -> Die | None:
-        return next((entry for entry in self.die.ancestors() if entry.tag == DW_TAG_subprogram), None)
-
-    def size(self) -> int | None:
-        space = _unbroken(lambda: space_of_pointer(self.die))
-        known = None if space is None else self.target.space(space)
-        return _unbroken(lambda: byte_size_of(self.die)) if known is None else known.address_bits // 8
-
-    def is_private_pointer(self) -> bool:
-        return _unbroken(lambda: space_of_pointer(self.die)) == PRIVATE_LANE
-
-    def is_shared(self) -> bool:
-        """Return whether another variable of the function has the expression and is no pointer into private memory."""
-        function = _unbroken(self._function)
-        waiting = [] if function is None else [function]
-        for _ in range(MAX_SIBLINGS):
-            if not waiting:
-                break
-            entry = waiting.pop()
-            waiting += _unbroken(lambda entry=entry: list(entry.children())) or ()  # type: ignore[misc]
-            if _unbroken(lambda entry=entry: self._has_same(entry)):  # type: ignore[misc]
-                return True
-        return False
-
-    def _has_same(self, entry: Die) -> bool:
-        location = entry.find_number(DW_AT_location)
-        if location is None or entry == self.die:
-            return False
-        data = self.expression.data
-        if location.value_class == "loclist":
-            is_same = any(listed.expression == data for listed in location_list(location).entries)
-        else:
-            is_same = location.block().data == data
-        return is_same and space_of_pointer(entry) != PRIVATE_LANE
-
-    def is_sole_local(self) -> bool:
-        """Return whether all kernels with local memory have as much of it as the object is large."""
-        size = self.size()
-        sizes = _unbroken(self.code.local_sizes)
-        return size is not None and sizes == {size}
-
-    def base_type(self, offset: int) -> BaseType | None:
-        return _unbroken(lambda: base_type_of(self.unit.die_at(offset)))
-
-    def type_name(self, offset: int) -> str | None:
-        return _unbroken(lambda: self.unit.die_at(offset).name)
-
-
-def _unbroken(ask: Callable[[], T]) -> T | None:
-    try:
-        return ask()
-    except DwarfGpuError:
-        return None
 
 
 class Loaded:
@@ -460,203 +377,6 @@ class Loaded:
         return code.information_at(pc)
 
 
-# --- Compilation units of loaded files ----------------------------------------------------------------------------
-
-ENCODING_NAMES = {code: name for name, code in ENCODINGS.items() if code is not None}
-ORDERS: dict[int, ByteOrder | None] = {DW_END_default: None, DW_END_big: "big", DW_END_little: "little"}
-BFLOAT16 = frozenset(("__bf16", "bfloat16", "bf16", "std::bfloat16_t"))
-"""What compilers call the type that only its name tells from the half-precision one."""
-MAX_SIBLINGS = 5_000
-"""How many entries of a function are compared to find one with the same location."""
-MAX_CONSTANT = 1 << 16
-"""How many bytes an object has whose value is a number; none has more than 16."""
-
-
-@immutable
-class FileUnit:
-    """A unit of a file that is loaded, for a program location, which says what of a location list is valid.
-
-    ``pc`` is an address of the running program, in a caller one in the call; None is no program location.
-    """
-
-    unit: Unit
-    code: LoadedCode
-    pc: int | None
-
-    # --- Questions of expressions ---------------------------------------------------------------------------------
-
-    @property
-    def reference_size(self) -> int:
-        """Size of a reference to another section."""
-        return self.unit.format.reference_size
-
-    def base_type(self, offset: int) -> BaseType:
-        """Return the type of the DW_TAG_base_type at a unit offset."""
-        known = self.code.base_types
-        key = self.unit, offset
-        base_type = known.get(key)
-        if base_type is None:
-            base_type = known[key] = base_type_of(self._entry(offset))
-        return base_type
-
-    def address(self, index: int) -> int:
-        """Return an entry of ``.debug_addr``, relocated."""
-        return self.code.in_program(self.unit.tables.address(index))
-
-    def relocated(self, address: int) -> int:
-        """Convert an address of the file to an address of the running program."""
-        return self.code.in_program(address)
-
-    def die(self, reference: DieReference) -> ExpressionDie:
-        """Return what an evaluation needs of an entry of this unit, or of ``.debug_info``."""
-        if reference.base == "unit":
-            die = self._entry(reference.offset)
-        else:
-            die = self.unit.dwarf.die_at(reference.offset, ".debug_info" + self.unit.suffix)
-        unit = self if die.unit is self.unit else FileUnit(die.unit, self.code, self.pc)
-        location = die.find("DW_AT_location")
-        constant = die.find("DW_AT_const_value")
-        return ExpressionDie(
-            unit,
-            None if location is None else unit.expressions(location),
-            None if constant is None else constant_bytes(constant),
-        )
-
-    def _entry(self, offset: int) -> Die:
-        try:
-            return self.unit.die_at(offset)
-        except DwarfGpuError as error:
-            if error.kind != "bad_reference":
-                raise
-            message = f"no debugging information entry begins at offset {offset:#x} of the unit"
-            raise IllFormed("bad_operand", message, spec="A.2.5.4.2 (5)") from None
-
-    def expression(self, block: Block) -> Expression:
-        """Return an expression of the unit, decoded once."""
-        return self.code.expression(block.data, self.unit.format, block.section, block.offset)
-
-    # --- Expressions of attributes --------------------------------------------------------------------------------
-
-    def expressions(self, attribute: Attribute) -> Expression | tuple[Expression, ...]:
-        """Return an attribute's expression, or those of its location list for the program location (A.2.5.5)."""
-        if attribute.value_class != "loclist":
-            block = attribute.block()
-            return self.decoded(attribute, block.data, block.section, block.offset)
-        if self.pc is None:
-            message = "a location list can be read only at a program location"
-            raise MissingContext("pc", message)
-        entries = location_list(attribute)
-        return tuple(
-            self.decoded(attribute, entry.expression, entries.section, entry.expression_offset)
-            for entry in entries.matching(self.code.in_file(self.pc))
-        )
-
-    def decoded(self, attribute: Attribute, data: bytes, section: str, offset: int) -> Expression:
-        """Return an expression of an attribute, with the repairs that the code is loaded with."""
-        expression = self.code.expression(data, attribute.die.unit.format, section, offset)
-        return self.code.repaired(expression, attribute)
-
-
-FREE_ENTRIES = 256
-"""A list of so many entries costs nothing; longer ones, which many variables may share, are paid from the budget."""
-
-
-def location_list(attribute: Attribute) -> LocationList:
-    """Return the location list that an attribute refers to."""
-    budget.check()
-    unit = attribute.die.unit
-    section, offset = attribute.list_place()
-    data = unit.tables.list_data(section)
-    listed = read_location_list(data, offset, section=section, context=unit.list_context)
-    if len(listed.entries) > FREE_ENTRIES:
-        budget.spend(48 * (len(listed.entries) - FREE_ENTRIES))
-    return listed
-
-
-# --- Base types and constants -------------------------------------------------------------------------------------
-
-
-def base_type_of(die: Die) -> BaseType:
-    """Return the type that a DW_TAG_base_type describes (DWARF 5, 5.1; A.5.1)."""
-    if die.tag != DW_TAG_base_type:
-        message = f"the entry at offset {die.offset:#x} of the unit is a {die.tag_name}, no DW_TAG_base_type"
-        raise IllFormed("bad_type", message, spec="A.2.5.4.3.1 (7)")
-    encoding, size, bits, order, vector = (
-        _number(die, name)
-        for name in (
-            "DW_AT_encoding",
-            "DW_AT_byte_size",
-            "DW_AT_bit_size",
-            "DW_AT_endianity",
-            "DW_AT_LLVM_vector_size",
-        )
-    )
-    if encoding not in ENCODING_NAMES:
-        what = "has no encoding" if encoding is None else f"has the encoding {encoding:#x}, which is not known"
-        raise IllFormed("bad_type", f"the base type {die.name or ''} {what}", spec="DWARF 5, 5.1")
-    if size is None and bits is None:
-        raise IllFormed("bad_type", f"the base type {die.name or ''} has no size", spec="DWARF 5, 5.1")
-    if size is not None and bits is not None and bits > 8 * size:
-        message = f"a base type of {bits} bits does not fit its {size} bytes"
-        raise IllFormed("bad_type", message, spec="DWARF 5, 5.1")
-    whole = 8 * (size or 0) if bits is None else bits  # of a vector, that of one element
-    name = ENCODING_NAMES[encoding]
-    if name == "float" and whole == 16 and die.name in BFLOAT16:
-        name = "bfloat16"
-    byte_order = ORDERS.get(order or 0)
-    if byte_order == die.unit.format.byte_order:
-        byte_order = None  # what the target has anyway: the same type (A.2.5.2)
-    return BaseType(name, whole, vector_size=vector, byte_order=byte_order)
-
-
-def _number(die: Die, name: str) -> int | None:
-    attribute = die.find(name)
-    return None if attribute is None else attribute.unsigned()
-
-
-def constant_bytes(constant: Attribute) -> bytes:
-    """Return a DW_AT_const_value as it would be in memory.
-
-    Whether DW_FORM_data1 to DW_FORM_data8 have a sign is left open (DWARF 5, 7.5.5). They are extended with zeros, as
-    GDB does (dwarf2_const_value_data): GCC writes 200 of an `int` in DW_FORM_data1, and negative numbers with a sign.
-    """
-    kind = constant.value_class
-    order = constant.die.unit.format.byte_order
-    if kind in ("block", "exprloc"):
-        return constant.block().data
-    if kind == "string":
-        return constant.string() + b"\0"
-    if kind == "address":
-        return constant.address().to_bytes(constant.die.unit.address_size, order)
-    value = constant.integer()
-    size = byte_size_of(constant.die)
-    if size is None:
-        size = max(1, (value.bit_length() + 8) // 8)
-    if size > MAX_CONSTANT:
-        message = f"a number is the value of an object of {size} bytes"
-        error = MalformedFile("absurd_size", message, spec="DWARF 5, 4.1")
-        raise constant.die.unit.error(error, constant.die.offset)
-    return (value & ((1 << 8 * size) - 1)).to_bytes(size, order)
-
-
-def space_of_pointer(die: Die) -> int | None:
-    """Return the address space that a variable points into; None for what is no pointer, or one without a space."""
-    from dwarfgpu.program.types.model import Pointer
-    from dwarfgpu.program.types.reader import Types
-    from dwarfgpu.program.types.sizes import stripped
-
-    kind = stripped(Types().type_of(die))
-    return kind.address_space if isinstance(kind, Pointer) else None
-
-
 def own_traps(codes: Iterable[LoadedCode]) -> list[tuple[int, int, TrapTable]]:
     """Return the addresses of code whose numbers of ``s_trap`` do not mean what they mean now, with their meanings."""
     return [(low, high, code.file.traps) for code in codes if code.file.traps is not TRAPS for low, high in code.spans]
-
-
-def byte_size_of(die: Die) -> int | None:
-    """Return the size of the type of an entry; None where nothing says it."""
-    from dwarfgpu.program.types.reader import Types
-    from dwarfgpu.program.types.sizes import known_size
-
-    return known_size(Types().type_of(die))

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.code.code_object import CodeObject
-    from dwarfgpu.program.code.loaded import Surroundings
     from dwarfgpu.program.code.repairs import Policy
+    from dwarfgpu.program.code.unit_expressions import Surroundings
     from dwarfgpu.program.coverage.code_scope import CodeScope
 
 REGISTER, MEMORY, IMPLICIT, CONSTANT = "register", "memory", "implicit", "constant"

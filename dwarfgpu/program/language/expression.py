@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dwarfgpu.lanes import Group, LaneSet
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.language.evaluator import Write
-    from dwarfgpu.program.language.history import Remembered
+    from dwarfgpu.program.language.remembered import Remembered
     from dwarfgpu.program.language.syntax import Node
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.types.model import Type

@@ -26,7 +26,7 @@ from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import Located, ObjectSurroundings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable
 
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.lanes import LaneSet
@@ -36,14 +36,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.variables.answers import Values
 
 
-READ_ONLY = frozenset(
-    (
-        *("_thread", "_wave_id", "_lane_count"),
-        "_shell_exitcode",
-        *("_dispatch_pos", "_thread_workgroup_pos", "_lane_workgroup_pos"),
-    )
-)
-"""What ROCgdb says of the selected wave and lane, and `_wave_id` and `_lane_count`."""
 MAX_KEPT = 1 << 16
 """Of a value with more bytes no copy is kept."""
 
@@ -104,78 +96,24 @@ def _not_kept(lane: int) -> DwarfGpuError:
     return EvaluationError("not_kept", f"the value was not asked for in lane {lane}")
 
 
-class Remembered:
-    """The history of values, and the convenience variables."""
-
-    def __init__(self) -> None:
-        self.history: list[Kept] = []
-        self.variables: dict[str, Kept] = {}
-        self.computed: Callable[[], Mapping[str, str | int]] = dict
-        """Returns the variables that say what is selected, which cannot be set."""
-
-    def add(self, value: Kept) -> int:
-        """Put a value into the history; return its number."""
-        self.history.append(value)
-        return len(self.history)
-
-    def last(self, back: int = 0) -> Kept:
-        """Return a value of the history, counted from the last one back."""
-        if not self.history and not back:
-            raise UsageError("The history is empty", kind="no_value")
-        if back >= len(self.history):
-            raise UsageError(f"History does not go back to $${back}", kind="no_value")
-        return self.history[-1 - back]
-
-    def numbered(self, number: int) -> Kept:
-        """Return the value with a number, counted from 1."""
-        if not 1 <= number <= len(self.history):
-            raise UsageError(f"History has not yet reached ${number}", kind="no_value")
-        return self.history[number - 1]
-
-    # --- Questions of expressions ---------------------------------------------------------------------------------
-
-    def of_history(self, evaluator: Evaluator, name: str) -> Object | None:
-        """Return what ``$``, ``$$``, ``$3`` and ``$$3`` are, without the first dollar; None for any other name."""
-        number = name.removeprefix("$")
-        if number and not (number.isdecimal() and number.isascii() and len(number) < 10):
-            return None
-        if name.startswith("$"):
-            return self.last(int(number or 1)).of(evaluator)
-        return (self.numbered(int(number)) if number else self.last()).of(evaluator)
-
-    def variable(self, evaluator: Evaluator, name: str) -> Object | ScalarOperand:
-        """Return what ``$foo`` is, without the dollar; a variable that has not been set is void."""
-        value = self.computed().get(name) if name in READ_ONLY else None
-        if isinstance(value, str):
-            return evaluator.object(StringLiteral(value, "", 0))
-        if value is not None:
-            return ScalarOperand(evaluator.compute.model.base("int"), value)
-        kept = self.variables.get(name)
-        return nothing(evaluator) if kept is None else kept.of(evaluator)
-
-    def may_set(self, name: str) -> bool:
-        """Return whether a variable of this name can be set."""
-        return name[:1].isalpha() or (name[:1] == "_" and name not in READ_ONLY)
-
-    def set(self, name: str, pieces: Iterable[tuple[LaneSet, Object]]) -> None:
-        """Set a variable to what it is in some lanes; what one lane alone sets is the same for all."""
-        whole = list(pieces)
-        if sum(lanes.count for lanes, _value in whole) == 1:
-            self.variables[name] = Kept({None: frozen_copy(whole[0][1])})
-            return
-        by_lane: dict[int | None, Frozen | DwarfGpuError] = {}
-        for lanes, value in whole:
-            for position in range(lanes.count):
-                lane = lanes.select(position)
-                assert lane.lane is None or isinstance(lane.lane, int)  # noqa: S101 (it is one slot)
-                by_lane[lane.lane] = frozen_copy(value if lanes.count == 1 else _slot(value, position))
-        self.variables[name] = Kept(by_lane)
-
-
 def number(type: Type, value: int) -> Kept:
     """Return a number of a type as a value to keep."""
     size = 8 * byte_size(type)
     return Kept({None: Frozen(type, locations.at(Implicit(value & (1 << size) - 1, size)))})
+
+
+def kept_pieces(pieces: Iterable[tuple[LaneSet, Object]]) -> Kept:
+    """Return what a value is in some lanes as a value to keep; what one lane alone has is the same for all."""
+    whole = list(pieces)
+    if sum(lanes.count for lanes, _value in whole) == 1:
+        return Kept({None: frozen_copy(whole[0][1])})
+    by_lane: dict[int | None, Frozen | DwarfGpuError] = {}
+    for lanes, value in whole:
+        for position in range(lanes.count):
+            lane = lanes.select(position)
+            assert lane.lane is None or isinstance(lane.lane, int)  # noqa: S101 (it is one slot)
+            by_lane[lane.lane] = frozen_copy(value if lanes.count == 1 else _slot(value, position))
+    return Kept(by_lane)
 
 
 def _slot(value: Object, position: int) -> Object:
@@ -186,6 +124,13 @@ def _slot(value: Object, position: int) -> Object:
     around = ObjectSurroundings(evolve(context, lanes=context.lanes.select(position)), storage.around.code)
     location = storage.moved(value.described.bit_offset).select(position)
     return Object(value.type, around.located(location), value.bit_size)
+
+
+def computed(evaluator: Evaluator, value: str | int) -> Object | ScalarOperand:
+    """Return a variable that says what is selected as a value."""
+    if isinstance(value, str):
+        return evaluator.object(StringLiteral(value, "", 0))
+    return ScalarOperand(evaluator.compute.model.base("int"), value)
 
 
 def nothing(evaluator: Evaluator) -> Object:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.cfi.activation import MAX_FRAMES, CallStack, Parted, Thread
+from dwarfgpu.cfi.activation import CallStack, Parted, Thread
 from dwarfgpu.errors import MissingContext, UsageError
 from dwarfgpu.program.stack.frame import Frame, frames_at
 from dwarfgpu.program.stack.lane_state import Simt
@@ -29,14 +29,7 @@ class Stack:
     raises `Parted` then, because each has its own.
     """
 
-    def __init__(
-        self,
-        stopped: Stopped,
-        wave: Bits = 0,
-        *,
-        max_frames: int = MAX_FRAMES,
-        owner: Wave | None = None,
-    ) -> None:
+    def __init__(self, stopped: Stopped, wave: Bits = 0, *, owner: Wave | None = None) -> None:
         self.lane: int | None = None
         """The lane whose view it is; None where it is that of the wave."""
         self.wave_stack: Stack = self
@@ -48,7 +41,7 @@ class Stack:
         """Its index, or an array of them."""
         self.owner = owner
         """The wave whose stack it is, where it is one."""
-        self.max_frames = max_frames
+        self.max_frames = self.state.max_frames
         target = self.machine.target
         register = self.machine.register
         self.thread = Thread(target, self.state.rules, self.machine, stopped.loaded, wave, register=register)

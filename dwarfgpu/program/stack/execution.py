@@ -6,25 +6,20 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dwarfgpu.backends.protocol import Backend, Capabilities, memory_unavailable, register_unavailable
-from dwarfgpu.cfi.activation import MAX_FRAMES
-from dwarfgpu.expr import locations
-from dwarfgpu.expr.context import LoneFrame, known_register
+from dwarfgpu.budget import MAX_FRAMES
 from dwarfgpu.expr.rules import PRESETS
-from dwarfgpu.expr.storages import Register
 from dwarfgpu.objfile.elf.header import SHT_NOBITS
-from dwarfgpu.program.types.reader import Types
 
 if TYPE_CHECKING:
     from dwarfgpu.cfi.activation import TailCallSite
-    from dwarfgpu.expr.locations import Location
     from dwarfgpu.expr.rules import Rules
-    from dwarfgpu.lanes import LaneSet
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.loaded import Loaded, LoadedCode
     from dwarfgpu.program.code.source_files import SourceFiles
-    from dwarfgpu.program.language.history import Remembered
     from dwarfgpu.program.language.macros import Macros
     from dwarfgpu.program.language.names import Names
+    from dwarfgpu.program.language.remembered import Remembered
+    from dwarfgpu.program.types.reader import Types
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
 
 
@@ -38,7 +33,6 @@ class Execution:
         self.target = target
         self.backend: Backend = FileContents(loaded, target) if backend is None else backend
         self.rules = rules or PRESETS[target.default_rules]
-        self.types = Types()
         self.trusts_lists = True
         """Whether a register without a rule counts as kept across a call where a location holds after the call, too.
 
@@ -49,6 +43,13 @@ class Execution:
         self.remembered: Remembered | None = None
         """The values of ``$1`` and ``$foo``; None where values are not kept."""
         self._tail_calls: dict[tuple[int, int], tuple[TailCallSite, ...]] = {}
+
+    @cached_property
+    def types(self) -> Types:
+        """The types of the code."""
+        from dwarfgpu.program.types.reader import Types
+
+        return Types()
 
     @cached_property
     def macros(self) -> Macros:
@@ -175,17 +176,3 @@ class FileContents(Backend):
         error = register_unavailable(register, NO_STATE)
         error.hint = HINT
         raise error
-
-
-class FileFrame(LoneFrame):
-    """A frame of which the function is known and nothing else: registers are where they are in an innermost frame."""
-
-    __slots__ = ("target",)
-    why = f": {NO_STATE}"
-    hint = HINT
-
-    def __init__(self, target: Target) -> None:
-        self.target = target
-
-    def register(self, number: int, lanes: LaneSet) -> Location:
-        return locations.at(Register(known_register(self.target, self.target.register(number), number)))

@@ -19,18 +19,19 @@ from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.cfi.activation import Parted, TailCall
 from dwarfgpu.errors import DwarfGpuError, Handle, IllFormed, MissingContext, UsageError
 from dwarfgpu.expr import locations
-from dwarfgpu.expr.context import Context
+from dwarfgpu.expr.context import Context, LoneFrame, known_register
 from dwarfgpu.expr.instruction import Expression, Instruction
 from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.expr.machine import evaluate, result_for
+from dwarfgpu.expr.storages import Register
 from dwarfgpu.expr.table import find as find_operation
 from dwarfgpu.lanes import LaneSet, lane_number
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.code import scopes
 from dwarfgpu.program.code.code_lookup import NOWHERE
-from dwarfgpu.program.code.loaded import FileUnit, location_list
 from dwarfgpu.program.code.repairs import as_written, possible_repairs, repairs_of
-from dwarfgpu.program.stack.execution import FileFrame
+from dwarfgpu.program.code.unit_expressions import FileUnit, location_list
+from dwarfgpu.program.stack.execution import HINT, NO_STATE
 from dwarfgpu.program.stack.lane_state import Simt
 from dwarfgpu.program.stack.selectors import lane_in, no_lanes
 from dwarfgpu.program.values.storage import ObjectSurroundings
@@ -882,3 +883,17 @@ def _based(base: Expression) -> Expression:
 def no_registers() -> UsageError:
     """Return the error of a question that needs registers where there is no state."""
     return UsageError("The program has no registers now.", kind="no_machine")
+
+
+class FileFrame(LoneFrame):
+    """A frame of which the function is known and nothing else: registers are where they are in an innermost frame."""
+
+    __slots__ = ("target",)
+    why = f": {NO_STATE}"
+    hint = HINT
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+
+    def register(self, number: int, lanes: LaneSet) -> Location:
+        return locations.at(Register(known_register(self.target, self.target.register(number), number)))

@@ -11,7 +11,6 @@ from dwarfgpu.objfile.elf.image import Image, open_image
 from dwarfgpu.program.code.code_object import OFF, CodeObject, find_target, opened
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode, own_traps
 from dwarfgpu.program.stack.execution import Execution
-from dwarfgpu.program.stack.wave import Wave
 from dwarfgpu.regular_files import open_input, places_of, read_input, unreadable
 
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from dwarfgpu.backends.protocol import Backend
     from dwarfgpu.program.code.code_object import Policy
     from dwarfgpu.program.stack.call_stack import Stack
+    from dwarfgpu.program.stack.wave import Wave
     from dwarfgpu.targets.target import Target, TargetRegister
 
     class Threads(Protocol):
@@ -89,6 +89,8 @@ class Stopped:
         """Return a wave (thread) by its index."""
         wave = self._waves.get(index)
         if wave is None:
+            from dwarfgpu.program.stack.wave import Wave
+
             wave = self._waves[index] = Wave(self.state, self, index)
         return wave
 

@@ -85,7 +85,7 @@ class Wave(ShownInNotebooks, Handle):
     def stack(self) -> Stack:
         """Its calls."""
         if self._stack is None:
-            self._stack = Stack(self.stopped, self.index, max_frames=self.state.max_frames, owner=self)
+            self._stack = Stack(self.stopped, self.index, owner=self)
         return self._stack
 
     def frames(self) -> tuple[Frame, ...]:

@@ -17,8 +17,8 @@ from dwarfgpu.expr.storages import Composite
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.scopes import is_local, qualified_name, split_name
 from dwarfgpu.program.code import scopes
-from dwarfgpu.program.code.loaded import location_list
 from dwarfgpu.program.code.repairs import as_written, possible_repairs, repairs_of, uses_frame_base
+from dwarfgpu.program.code.unit_expressions import location_list
 from dwarfgpu.program.types.sizes import known_size
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import MAX_OBJECT, Located, ObjectPlace, constant_place, definition_of
@@ -36,8 +36,9 @@ if TYPE_CHECKING:
     from dwarfgpu.lanes import LaneSet
     from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.objfile.info.unit import Unit
-    from dwarfgpu.program.code.loaded import FileUnit, LoadedCode
+    from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.program.code.repairs import Repair
+    from dwarfgpu.program.code.unit_expressions import FileUnit
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.types.model import Type
 

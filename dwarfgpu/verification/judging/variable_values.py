@@ -15,7 +15,7 @@ from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.storages import Composite, Register
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.code.loaded import location_list
+from dwarfgpu.program.code.unit_expressions import location_list
 from dwarfgpu.program.types.model import Pointer
 from dwarfgpu.program.types.sizes import known_size, stripped
 from dwarfgpu.program.values.storage import Located

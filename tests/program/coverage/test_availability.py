@@ -11,8 +11,8 @@ from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.objfile.elf.image import open_image
 from dwarfgpu.objfile.info.pc_ranges import ranges_of
 from dwarfgpu.program.code.code_object import opened
-from dwarfgpu.program.code.loaded import location_list
 from dwarfgpu.program.code.repairs import AUTO, OFF
+from dwarfgpu.program.code.unit_expressions import location_list
 from dwarfgpu.program.coverage.availability import FileAvailability
 from dwarfgpu.program.coverage.kinds import NO_LOCATION
 from dwarfgpu.program.coverage.sums import file_coverage

@@ -21,14 +21,8 @@ from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Register
 from dwarfgpu.program.code.code_object import opened
-from dwarfgpu.program.code.loaded import (
-    FileUnit,
-    Loaded,
-    LoadedCode,
-    base_type_of,
-    byte_size_of,
-    constant_bytes,
-)
+from dwarfgpu.program.code.loaded import Loaded, LoadedCode
+from dwarfgpu.program.code.unit_expressions import FileUnit, base_type_of, byte_size_of, constant_bytes
 from dwarfgpu.program.stack.backtrace import backtraces
 from dwarfgpu.program.stack.selectors import waves_of
 from dwarfgpu.program.stack.stopped import Stopped, open_stopped
