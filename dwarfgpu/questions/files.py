@@ -375,8 +375,7 @@ def _look_up(file: CodeObject, arguments: Arguments) -> Document:
     errors: list[DwarfGpuError] = []
     for text in arguments.many("pc"):
         try:
-            named = code_lookup.parse_addresses(file, text)
-            addresses += [code_lookup.at_address(file, address) for address in named]
+            addresses += code_lookup.at_named_addresses(file, text)
         except NotFound as error:
             errors.append(error)
     for name in arguments.many("name"):

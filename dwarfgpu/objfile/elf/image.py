@@ -113,7 +113,10 @@ def open_stream(
 class Image:
     """One ELF file. ``problems`` holds what has been found wrong so far without being in the way."""
 
-    def __init__(self, data: bytes | memoryview, *, name: str = BYTES, path: str | None = None) -> None:
+    def __init__(
+        self, data: bytes | memoryview, *, name: str = BYTES, path: str | None = None, places_code: bool = False
+    ) -> None:
+        """With ``places_code`` the sections of code of an object have addresses of their own as well."""
         self.data = memoryview(data)
         """All bytes of the file."""
         self.name = name
@@ -145,7 +148,8 @@ class Image:
         """The sections in the order of the file, with the empty first one."""
         self.are_addresses_lost = False
         """Whether several sections of code have the same addresses, and no relocations tell which one is meant."""
-        self._place_code()
+        if self.type != ET_REL or places_code:
+            self._place_code()
         self._by_name: dict[str, list[Section]] | None = None
         self._symbols: SymbolTable | None = None
         self._notes: tuple[Note, ...] | None = None
@@ -157,8 +161,6 @@ class Image:
 
         In objects all sections begin at 0, and answers have the offsets in their sections, as other tools say them.
         """
-        if self.type == ET_REL:
-            return
         code = [each for each in self.sections if each.flags & SHF_EXECINSTR and each.flags & SHF_ALLOC and each.size]
         ordered = sorted(code, key=lambda section: section.address)
         if all(section.address + section.size <= after.address for section, after in pairwise(ordered)):

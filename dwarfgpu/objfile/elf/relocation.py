@@ -32,8 +32,8 @@ SPECS = {
     EM_AMDGPU: 'AMDGPU usage, "Relocation Records"',
     EM_X86_64: "x86-64 ABI, 4.4",
     EM_386: "i386 ABI, 4.3",
-    EM_CUDA: "CUDA binary utilities",
-    EM_INTELGT: "zebin specification",
+    EM_CUDA: "CUDA-GDB, cuda-functions.c",
+    EM_INTELGT: 'zebin specification, "Gen Relocation Type"',
 }
 
 # What is computed, in the letters of the text: S symbol, A addend, P place, Z size of the symbol
@@ -154,10 +154,18 @@ I386 = _rules(
 
 Addends are in the fields."""
 
-CUDA = _rules("R_CUDA_", (0, "NONE", 0, NOTHING), (1, "32", 4, ABSOLUTE), (2, "64", 8, ABSOLUTE))
-"""Those of cubins that debug sections have; a cubin is an executable (ET_EXEC), and they are not applied in it."""
-ZEBIN = _rules("R_ZE_", (0, "NONE", 0, NOTHING), (1, "SYM_ADDR", 8, ABSOLUTE), (2, "SYM_ADDR_32", 4, ABSOLUTE))
-"""Those of Intel's zebin that debug sections have."""
+CUDA = _rules(
+    "R_CUDA_",
+    *((0, "NONE", 0, NOTHING), (1, "32", 4, ABSOLUTE), (2, "64", 8, ABSOLUTE)),
+    *((3, "G32", 4, ABSOLUTE), (4, "G64", 8, ABSOLUTE)),  # of generic addresses
+)
+"""Those of debug sections in cubins, as NVIDIA's CUDA-GDB (gdb/cuda-functions.c) applies them to loaded functions."""
+ZEBIN = {
+    **_rules("R_ZE_", (0, "NONE", 0, NOTHING), (1, "SYM_ADDR", 8, ABSOLUTE)),
+    2: RelocationType("R_ZE_SYM_ADDR_32", 4, ABSOLUTE, wraps=True),
+    3: RelocationType("R_ZE_SYM_ADDR_32_HI", 4, ABSOLUTE, shift=32, wraps=True),
+}
+"""Those of debug sections in Intel's zebin (intel-graphics-compiler, IGC/ZEBinWriter/zebin/spec/elf.md)."""
 
 RULES = {EM_AMDGPU: AMDGPU, EM_X86_64: X86_64, EM_386: I386, EM_CUDA: CUDA, EM_INTELGT: ZEBIN}
 

@@ -87,8 +87,8 @@ class Section:
 
     @property
     def symbol_base(self) -> int:
-        """What the values of its symbols count from: 0 in a file that is not linked, where they are offsets."""
-        return 0 if self._image.type == ET_REL else self.address
+        """What the values of its symbols count from: in a file that is not linked they are offsets."""
+        return self.moved if self._image.type == ET_REL else self.address
 
     @property
     def is_allocated(self) -> bool:

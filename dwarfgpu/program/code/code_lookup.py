@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from attrs import evolve
 
 from dwarfgpu.dwarf_constants import DW_AT_stmt_list, DW_AT_str_offsets_base
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
@@ -263,6 +266,38 @@ def at_address(file: CodeObject, address: int) -> AtAddress:
         frames,
         variables,
     )
+
+
+def at_named_addresses(file: CodeObject, text: str) -> list[AtAddress]:
+    """Return what is known about each address that a text names.
+
+    In an object with several sections of code a number is an offset, which several of them may have.
+    """
+    placed = file.placed
+    if placed is file:
+        return [at_address(file, address) for address in parse_addresses(file, text)]
+    if _LINE.match(text) is not None or not text[:1].isdigit():
+        return [_in_section(placed, address) for address in parse_addresses(placed, text)]
+    found = []
+    offset = _number(text, text)
+    for section in placed.image.code_sections:
+        if offset < section.size:
+            with suppress(NotFound):  # in this section nothing is there
+                found.append(_in_section(placed, section.address + offset))
+    return found or [at_address(file, offset)]
+
+
+def _in_section(placed: CodeObject, address: int) -> AtAddress:
+    """Return what is known about an address of a section that was placed, as an offset in its section."""
+    found, section = at_address(placed, address), placed.image.code_at(address)
+    if section is None:
+        return found
+    symbol, span = found.symbol, found.range
+    if symbol is not None and symbol.address is not None:
+        symbol = evolve(symbol, address=symbol.address - section.moved)
+    if span is not None:
+        span = span[0] - section.moved, span[1] - section.moved
+    return evolve(found, address=address - section.moved, section=section.name, symbol=symbol, range=span)
 
 
 def functions_at(file: CodeObject, address: int) -> tuple[FunctionScope, ...]:

@@ -181,6 +181,14 @@ class CodeObject:
         return self.image.machine == EM_AMDGPU
 
     @cached_property
+    def placed(self) -> CodeObject:
+        """The file itself; of an object with several sections of code one in which each has addresses of its own."""
+        image = self.image
+        if image.type != ET_REL or len(image.code_sections) < 2:
+            return self
+        return CodeObject(Image(image.data, name=image.name, path=image.path, places_code=True), self.attributes)
+
+    @cached_property
     def traps(self) -> TrapTable:
         """What the numbers of ``s_trap`` mean in its code."""
         from dwarfgpu.backends.protocol import traps_of

@@ -336,9 +336,16 @@ def nothing_for(file: CodeObject, what: str) -> NotFound:
 
 def code_name(file: CodeObject, entry: Entry) -> str:
     """Return the symbol of the code that an entry is for, as ``<name+0x10>``; empty where no symbol is there."""
+    placed = file.placed
+    if placed is not file and isinstance(entry, Fde):
+        twins = [section for section in placed.frames.sections if section.name == entry.section]
+        try:
+            entry = twins[0].entry_at(entry.offset)
+        except DwarfGpuError:
+            return ""
     if not isinstance(entry, Fde):
         return ""
-    image = file.image
+    image = placed.image
     code = None if image.is_linked else image.code_at(entry.low)
     if not image.is_linked and (code is None or image.are_addresses_lost):
         return ""

@@ -78,6 +78,23 @@ def test_the_relocations_of_x86_64(type_, value, addend, width, expected):
     assert not any(result[width:])
 
 
+@pytest.mark.parametrize(
+    "machine, type_, width, expected",
+    [
+        (205, 1, 8, 0x123456788),  # SYM_ADDR: 64-bit address
+        (205, 2, 4, 0x23456788),  # SYM_ADDR_32: 32-bit address, or the lower 32 bits of a 64-bit one
+        (205, 3, 4, 0x1),  # SYM_ADDR_32_HI: the higher 32 bits
+        (190, 2, 8, 0x123456788),  # R_CUDA_64
+        (190, 4, 8, 0x123456788),  # R_CUDA_G64
+    ],
+)
+def test_the_relocations_of_debug_sections_of_other_gpus(machine, type_, width, expected):
+    """The zebin specification, "Gen Relocation Type"; CUDA-GDB, cuda-functions.c."""
+    result = relocated(type_, symbol_value=0x123456789, addend=-1, machine=machine)
+    assert number(result, width) == expected
+    assert not any(result[width:])
+
+
 @pytest.mark.parametrize("size, order", CLASSES)
 @pytest.mark.parametrize("addends", [True, False])
 def test_each_class_and_byte_order_with_and_without_addends(size, order, addends):

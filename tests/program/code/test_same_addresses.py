@@ -8,9 +8,11 @@ import subprocess
 import pytest
 
 import dwarfgpu as dg
-from dwarfgpu.errors import UsageError
-from dwarfgpu.objfile.elf.header import ET_EXEC, ET_REL, SHT_RELA
-from dwarfgpu.program.code.code_lookup import at_address, parse_address
+from dwarfgpu.errors import NotFound, UsageError
+from dwarfgpu.objfile.elf.header import EM_INTELGT, EM_X86_64, ET_EXEC, ET_REL, SHT_RELA
+from dwarfgpu.objfile.frames.frame_section import Fde
+from dwarfgpu.program.code.code_lookup import at_address, at_named_addresses, parse_address
+from dwarfgpu.program.code.frame_rows import code_name
 from dwarfgpu.verification.reports import check_file
 
 SHT_NULL = 0
@@ -19,22 +21,32 @@ SOURCE = "int first(int a) { int t = a * 2; return t; }\nint second(int b) { int
 
 @pytest.fixture(scope="module")
 def built(require_tool, tmp_path_factory):
-    """``built(type, relocated)`` is an object of two functions; as an executable it is what a cubin is."""
+    """``built(type, relocated)`` is an object of two functions; as an executable it is what a cubin is.
+
+    With the machine of Intel's GPUs its relocations are those of a zebin: 1 for 64 bits and 2 for 32.
+    """
     folder = tmp_path_factory.mktemp("sections")
     (folder / "two.c").write_text(SOURCE)
     command = [require_tool("gcc"), "-c", "-g", "-ffunction-sections", "two.c", "-o", "two.o"]
     subprocess.run(command, check=True, capture_output=True, cwd=folder)
     whole = (folder / "two.o").read_bytes()
 
-    def build(file_type, relocated=True):
+    def build(file_type, relocated=True, machine=EM_X86_64):
         data = bytearray(whole)
-        struct.pack_into("<H", data, 16, file_type)
+        struct.pack_into("<HH", data, 16, file_type, machine)
         (table,) = struct.unpack_from("<Q", data, 40)
         (count,) = struct.unpack_from("<H", data, 60)
         for offset in range(table, table + 64 * count, 64):
-            if not relocated and struct.unpack_from("<I", data, offset + 4) == (SHT_RELA,):
+            (kind,), (start, size) = (
+                struct.unpack_from("<I", data, offset + 4),
+                struct.unpack_from("<QQ", data, offset + 24),
+            )
+            if not relocated and kind == SHT_RELA:
                 struct.pack_into("<I", data, offset + 4, SHT_NULL)
-        path = folder / f"two.{file_type}.{relocated}.o"
+            for row in range(start, start + size, 24) if kind == SHT_RELA and machine == EM_INTELGT else ():
+                (number,) = struct.unpack_from("<I", data, row + 8)
+                struct.pack_into("<I", data, row + 8, {1: 1, 10: 2}.get(number, 0))  # R_X86_64_64, R_X86_64_32
+        path = folder / f"two.{file_type}.{relocated}.{machine}.o"
         path.write_bytes(data)
         return dg.open(str(path)).file
 
@@ -55,9 +67,39 @@ def test_a_function_its_symbol_its_section_and_its_line_agree(built, file_type, 
     assert (inside.symbol.name, inside.frames[0].function, inside.source.line) == (name, name, line)
 
 
+@pytest.mark.parametrize("machine", [EM_X86_64, EM_INTELGT])
 @pytest.mark.parametrize("file_type", [ET_REL, ET_EXEC])
-def test_nothing_is_wrong_with_such_a_file(built, file_type):
-    assert check_file(built(file_type)).findings == ()
+def test_nothing_is_wrong_with_such_a_file(built, file_type, machine):
+    findings = check_file(built(file_type, machine=machine)).findings
+    assert [each for each in findings if machine == EM_X86_64 or "frame" not in (each.section or "")] == []
+
+
+@pytest.mark.parametrize("machine", [EM_X86_64, EM_INTELGT])
+def test_an_offset_in_an_object_is_in_each_section_that_has_it(built, machine):
+    file = built(ET_REL, machine=machine)
+    found = [(at.address, at.section, at.symbol.name, at.frames[0].function, at.source.line, at.range[0] <= 0x10)
+             for at in at_named_addresses(file, "0x10")]  # fmt: skip
+    assert found == [
+        (0x10, ".text.first", "first", "first", 1, True), (0x10, ".text.second", "second", "second", 2, True),
+    ]  # fmt: skip
+    for text in ("second+4", "two.c:2"):
+        (only,) = at_named_addresses(file, text)
+        assert (only.section, only.symbol.name, only.symbol.address, only.source.line) == (
+            ".text.second",
+            "second",
+            0,
+            2,
+        )
+    with pytest.raises(NotFound, match="nothing of the file is at the address 0x100"):
+        at_named_addresses(file, "0x100")
+    entries = [entry for entry in file.frames.entries() if isinstance(entry, Fde)]
+    if machine == EM_X86_64:  # a zebin has no relocations relative to their place
+        assert [code_name(file, entry) for entry in entries] == ["<first>", "<second>"]
+
+
+def test_an_offset_in_an_object_without_relocations_means_nothing(built):
+    with pytest.raises(UsageError, match="an address means nothing"):
+        at_named_addresses(built(ET_REL, relocated=False), "4")
 
 
 @pytest.mark.parametrize("file_type", [ET_EXEC])
