@@ -130,9 +130,13 @@ def names_of(rng: random.Random) -> dict[str, str]:
     return names
 
 
-def harmless(slot: str, text: str) -> str:
-    """A name of the same length whose letters mean nothing; what separates the parts of a path or scope stays."""
-    return re.sub(r"[^A-Za-z0-9_/:. ]", "ghijklmnopqr"[SLOTS.index(slot)], text)
+def harmless(names: dict[str, str]) -> dict[str, str]:
+    """Names of the same lengths whose letters mean nothing; what separates the parts of a path or scope stays.
+
+    Two that are equal stay equal: a page shows variables of one name once.
+    """
+    letters = dict(reversed([*zip(names.values(), "ghijklmnopqr", strict=True)]))
+    return {slot: re.sub(r"[^A-Za-z0-9_/:. ]", letters[name], name) for slot, name in names.items()}
 
 
 def built(folder: Path, names: dict[str, str]) -> dict[str, str]:
@@ -193,7 +197,7 @@ def wrong_with(command: str, paths: dict[str, str], twin: dict[str, str]) -> str
 def tried(seed: str, number: int) -> list[Finding]:
     """Build a file and its twin, ask about both, and return what is wrong."""
     names = names_of(random.Random(f"{seed}/{number}"))
-    twins = {slot: harmless(slot, name) for slot, name in names.items()}
+    twins = harmless(names)
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
         paths, twin = built(Path(folder) / "a", names), built(Path(folder) / "b", twins)
         found = ((command, wrong_with(command, paths, twin)) for command in (*PAGES, *TEXTS))

@@ -361,7 +361,7 @@ def text(content: str, longest: int = LONGEST_TEXT) -> str:
 
 
 def note(content: str) -> str:
-    """Return a remark, in which names of commands between backticks are code."""
+    """Return a remark, in which commands between backticks are code."""
     words = _COMMAND.sub(r"<code>\1</code>", text(content))
     return f'<p class="quiet">{words}</p>'
 
@@ -371,7 +371,8 @@ def items(contents: Iterable[str]) -> str:
     return f'<ul class="findings">{"".join(f"<li>{text(content)}</li>" for content in contents)}</ul>'
 
 
-_COMMAND = re.compile("`([^`]+)`")
+_COMMAND = re.compile("`((?:dwarfgpu|disassemble) [^`]+)`")
+"""A name of a file may hold a backtick too."""
 
 
 def listing(lines: Iterable[str]) -> str:

@@ -120,6 +120,7 @@ def test_texts_are_never_markup(name):
 
 
 def test_commands_in_remarks_are_code():
+    assert html.note("{a`b = 0} in 2 lanes; {a`b = 2}") == '<p class="quiet">{a`b = 0} in 2 lanes; {a`b = 2}</p>'
     assert html.note("`dwarfgpu verify` lists <b>") == (
         '<p class="quiet"><code>dwarfgpu verify</code> lists &lt;b&gt;</p>'
     )
@@ -127,12 +128,12 @@ def test_commands_in_remarks_are_code():
 
 def test_a_section_stops_where_its_room_ends():
     section = html.PageSection("functions", "Functions", "function", 100)
-    section.how_to_see = "`coverage` lists them."
+    section.how_to_see = "`dwarfgpu coverage` lists them."
     assert section.add("x" * 90)
     assert not section.add("y" * 20)
     content = "".join(section.html())
     assert "y" * 20 not in content
-    assert "too large: 1 function. <code>coverage</code> lists them." in content
+    assert "too large: 1 function. <code>dwarfgpu coverage</code> lists them." in content
 
 
 def test_long_texts_are_cut():

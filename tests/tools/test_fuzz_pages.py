@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import random
-
-import pytest
+from typing import TYPE_CHECKING
 
 from tools import fuzz_pages
+
+if TYPE_CHECKING:
+    import pytest
 
 
 def test_a_few_files_are_right() -> None:
     assert fuzz_pages.fuzz("tests", 3, 0) == (3, [])
 
 
-@pytest.mark.parametrize("slot", fuzz_pages.SLOTS)
-def test_a_twin_has_names_of_the_same_lengths(slot: str) -> None:
-    for number in range(20):
-        name = fuzz_pages.names_of(random.Random(number))[slot]
-        assert len(fuzz_pages.harmless(slot, name)) == len(name)
-        assert fuzz_pages.STEERS.search(fuzz_pages.harmless(slot, name)) is None
+def test_twins_have_harmless_names_of_the_same_length() -> None:
+    for number in range(50):
+        names = fuzz_pages.names_of(random.Random(number))
+        twins = fuzz_pages.harmless(names)
+        assert {slot: len(name) for slot, name in twins.items()} == {slot: len(name) for slot, name in names.items()}
+        assert not any(map(fuzz_pages.STEERS.search, twins.values()))
+
+
+def test_twins_of_equal_names_are_equal() -> None:
+    names = dict.fromkeys(fuzz_pages.SLOTS, "<") | {"kernel": ">"}
+    twins = fuzz_pages.harmless(names)
+    assert len(set(twins.values())) == 2
+    assert twins["kernel"] not in {name for slot, name in twins.items() if slot != "kernel"}
 
 
 def test_a_name_that_is_markup_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
