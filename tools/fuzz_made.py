@@ -52,7 +52,7 @@ from dwarfgpu import budget  # noqa: E402
 from dwarfgpu.errors import DwarfGpuError  # noqa: E402
 
 SECONDS, MEMORY, BYTES = 5.0, 1 << 30, 1 << 25
-PATIENCE = 60
+PATIENCE = 600
 """Seconds without progress after which a process is taken for one that hangs where no signal reaches it."""
 ROUND = 10_000
 """How many inputs one round through all kinds has."""
