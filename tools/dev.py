@@ -4,6 +4,7 @@
     python3 tools/dev.py demo                     show the main job on a shipped fixture
     python3 tools/dev.py test [PYTEST ARGS]       every check: ruff, mypy, generated pages, tests
     python3 tools/dev.py test --quick [...]       only pytest; --slow: with the tests marked `slow`
+    python3 tools/dev.py test --changed[=REV]     pytest on what a change since REV (HEAD) can touch
     python3 tools/dev.py test --cov [...]         what the tests reach, which takes three times as long
     python3 tools/dev.py bench | docs | fixtures | answers | ... [ARGS]   run tools/bench.py, ...
 
@@ -21,6 +22,7 @@ import contextlib
 import hashlib
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -37,6 +39,16 @@ OLDEST = (3, 10)
 PROCESSES = 2
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
+
+IMPORTED = re.compile(r"^ *(?:from|import) ((?:dwarfgpu|tests|tools)[\w.]*)", re.MULTILINE)
+"""The modules that a source imports; ``from package import module`` counts as the package."""
+ALSO_TESTED_IN = {
+    "expr": ("tests/spec", "tests/properties"),
+    "isa": ("tests/backends/running",),
+    "questions": ("tests/cli",),
+    "render": ("tests/questions",),
+}
+"""The folders of tests about a package besides the one of its name."""
 
 SCRIPTS = {
     "demo": "show the main job on a shipped fixture",
@@ -255,6 +267,53 @@ def run_checks(pytest_arguments: Sequence[str], *, quick: bool, slow: bool) -> i
     return 0
 
 
+# --- What a change can touch --------------------------------------------------------------------------------------
+
+
+def changed_files(revision: str) -> set[str]:
+    """Return the files that differ from a revision, new ones too."""
+    names: set[str] = set()
+    for words in (["diff", "--name-only", revision], ["ls-files", "--others", "--exclude-standard"]):
+        done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise DevError(f"git {words[0]} failed: {done.stderr.strip() or 'is this a checkout?'}", EXIT_USAGE)
+        names.update(done.stdout.splitlines())
+    return names
+
+
+def touched_tests(changed: set[str], root: Path = ROOT) -> list[str]:
+    """Return the test files that a change can touch.
+
+    These have changed, import a module that has changed or one that imports it, or are in a folder of tests about its
+    package.
+    """
+    sources = {
+        path.relative_to(root).as_posix(): path
+        for part in ("dwarfgpu", "tests", "tools")
+        for path in root.glob(f"{part}/**/*.py")
+    }
+    imports = {name: set(IMPORTED.findall(path.read_text(encoding="utf-8"))) for name, path in sources.items()}
+    reached = {name for name in changed if name.endswith(".py")}
+    for _ in range(2):
+        modules = {name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for name in reached}
+        reached |= {name for name, found in imports.items() if found & modules}
+    folders = {f"tests/{part}" for part in ("docs", "fixtures") if any(name.startswith(f"{part}/") for name in changed)}
+    for name in changed:
+        package = Path(name).parent
+        if package.parts[:1] == ("dwarfgpu",) and len(package.parts) > 1:
+            folder = Path("tests", *package.parts[1:])
+            while not (root / folder).is_dir():
+                folder = folder.parent
+            folders |= {folder.as_posix(), *ALSO_TESTED_IN.get(package.parts[1], ())} - {"tests"}
+    tests = {
+        name
+        for name in sources
+        if Path(name).name.startswith("test_")
+        and (name in reached or folders & {parent.as_posix() for parent in Path(name).parents})
+    }
+    return sorted(tests | {"tests/test_architecture.py"})
+
+
 # --- The command line ---------------------------------------------------------------------------------------------
 
 
@@ -283,8 +342,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         if "-h" in arguments or "--help" in arguments:
             parser.print_help()
             return 0
-        pytest_arguments = [argument for argument in arguments if argument not in ("--quick", "--slow")]
-        return run_checks(pytest_arguments, quick="--quick" in arguments, slow="--slow" in arguments)
+        own = [argument for argument in arguments if argument.split("=")[0] in ("--quick", "--slow", "--changed")]
+        pytest_arguments = [argument for argument in arguments if argument not in own]
+        since = [argument.partition("=")[2] or "HEAD" for argument in own if argument.startswith("--changed")]
+        for revision in since:
+            pytest_arguments += touched_tests(changed_files(revision))
+        return run_checks(pytest_arguments, quick="--quick" in own or bool(since), slow="--slow" in own)
     except DevError as error:
         print(f"dev.py: error: {error}", file=sys.stderr)
         return error.status
