@@ -591,6 +591,15 @@ def ill_formed_clauses() -> list[tuple[str, list[str], str]]:
     return rows
 
 
+def builders_page() -> str:
+    """tests/builders/README.md: what tests build with each module."""
+    lines = ["# What tests build with", "", "| module | what it makes |", "|---|---|"]
+    for path in sorted((ROOT / "tests" / "builders").glob("*.py")):
+        makes = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").partition("\n\n")[0]
+        lines.append(f"| [{path.stem}]({path.name}) | {' '.join(makes.split())} |")
+    return "\n".join(lines) + "\n"
+
+
 def main() -> int:
     """Write or check the pages."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -607,6 +616,7 @@ def main() -> int:
         "checks.md": checks_page(),
         "memory-sequences.md": sequences_page(),
         "dwarfgpu.1": manual(__version__, parsers()),
+        "../tests/builders/README.md": builders_page(),
     }
     stale = []
     for name, body in pages.items():
@@ -619,7 +629,7 @@ def main() -> int:
         else:
             path.parent.mkdir(exist_ok=True)
             path.write_text(text)
-            print(f"docs/{name} written")
+            print(f"{path.resolve().relative_to(ROOT)} written")
     if not options.check:  # the tests compare what sessions write, and the instructions
         isa_meanings.PAGE.write_text(isa_meanings.replaced(isa_meanings.PAGE.read_text()))
         for path in sorted((ROOT / "docs").rglob("*.md")):
@@ -631,7 +641,7 @@ def main() -> int:
                 with tempfile.TemporaryDirectory() as folder:
                     path.write_text(rewalked(path.name, path.read_text(), Path(folder)))
     for name in stale:
-        print(f"docs/{name} is out of date: run `python3 tools/dev.py docs`", file=sys.stderr)
+        print(f"{name} is out of date: run `python3 tools/dev.py docs`", file=sys.stderr)
     for name in missing:
         print(name, file=sys.stderr)
     return 1 if stale or missing else 0
