@@ -85,7 +85,7 @@ class DescribedMachine(Machine):
         if isinstance(contents, int | bytes) or register.lane_bits or self.target.lane_count > 1:
             rows = [register_bytes(contents, register, order)]
         else:
-            rows = [register_bytes(value, register, order) for value in contents]
+            rows = [register_bytes(value or 0, register, order) for value in contents]
             lane_owned = True
         self._replace_file(RegisterFile.of_rows(register, rows, order))
         (self._lane_owned.add if lane_owned else self._lane_owned.discard)(number)

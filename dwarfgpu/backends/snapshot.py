@@ -122,9 +122,9 @@ def _checked(document: object, folder: str | None, name: str, *, force: bool, ba
     try:
         machine: Any
         if folder is not None:
-            from dwarfgpu.backends.snapshot_folder import FolderReader
+            from dwarfgpu.backends.snapshot_folder import read_folder
 
-            machine = FolderReader(folder).open(node, make)
+            machine = read_folder(node, make)
         else:
             from dwarfgpu.backends.snapshot_json import read_machine
 

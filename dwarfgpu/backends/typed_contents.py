@@ -21,17 +21,13 @@ if TYPE_CHECKING:
     from dwarfgpu.strict_json import Node
     from dwarfgpu.targets.target import TargetRegister
 
-    Contents = int | bytes | Sequence[int]
-    """The contents of a register: a number, its bytes in memory order, or one number a lane."""
+    Contents = int | bytes | Sequence[int | None]
+    """The contents of a register: a number, its bytes in memory order, or one number a lane, None if not known."""
 
 FLOATS = {16: "e", 32: "f", 64: "d"}
 """The widths of floats (IEEE 754 binary16, binary32 and binary64), and how `struct` calls them."""
-WIDTHS = (8, 16, 32, 64)
-TYPES = {
-    **{f"float{bits}": ("float", bits) for bits in FLOATS},
-    **{f"signed{bits}": ("signed", bits) for bits in WIDTHS},
-    **{f"unsigned{bits}": ("unsigned", bits) for bits in WIDTHS},
-}
+WIDTHS = {"float": tuple(FLOATS), "signed": (8, 16, 32, 64), "unsigned": (8, 16, 32, 64)}
+TYPES = {f"{kind}{bits}": (kind, bits) for kind, widths in WIDTHS.items() for bits in widths}
 """The types that values may be given in."""
 BYTES, COMMENT = "bytes", "comment"
 FORMS = (BYTES, *TYPES)
@@ -46,7 +42,7 @@ def noting(node: Node) -> Iterator[None]:
         raise node.fail(error.message, hint=error.hint) from error
 
 
-# --- Numbers ------------------------------------------------------------------------------------------------------
+# --- Numbers and values with a type -------------------------------------------------------------------------------
 
 
 def float_pattern(node: Node, bits: int) -> int:
@@ -66,7 +62,7 @@ def float_pattern(node: Node, bits: int) -> int:
     return int.from_bytes(data, "little")
 
 
-def number_of(node: Node, bits: int) -> int:
+def _number(node: Node, bits: int) -> int:
     """Return a number: an integer as it is, a float as its pattern in a width."""
     if type(node.value) is not float:
         return node.integer()
@@ -75,35 +71,17 @@ def number_of(node: Node, bits: int) -> int:
     return float_pattern(node, bits)
 
 
-def numbers_of(nodes: Sequence[Node], bits: int) -> list[int | None]:
-    """Return the numbers of a list, None for null. Integers beside floats are refused, as they are patterns."""
-    if any(type(node.value) is float for node in nodes):
-        for node in nodes:
-            if type(node.value) is int and node.value:
-                hint = f'write {node.value}.0, or {{"float{bits}": [...]}} for all'
-                raise node.fail("this integer is in a list with floats", hint=hint)
-    return [None if node.value is None else number_of(node, bits) for node in nodes]
-
-
-# --- Values with a type -------------------------------------------------------------------------------------------
-
-
-def form_of(node: Node) -> tuple[str, Node]:
-    """Return which of `FORMS` an object uses, and what it says; a comment may be beside it."""
-    fields = node.fields((), (*FORMS, COMMENT))
-    return chosen(node, fields)
-
-
-def chosen(node: Node, fields: dict[str, Node]) -> tuple[str, Node]:
-    """Return the only one of `FORMS` in the fields of an object."""
-    names = [name for name in fields if name in TYPES or name == BYTES]
+def form_of(node: Node, fields: dict[str, Node] | None = None) -> tuple[str, Node]:
+    """Return the only one of `FORMS` among the fields of an object; without fields, those and a comment are known."""
+    fields = node.fields((), (*FORMS, COMMENT)) if fields is None else fields
+    names = [name for name in fields if name in FORMS]
     if len(names) != 1:
         hint = f"write one of {', '.join(FORMS)}"
         raise node.fail("the key 'bytes' is missing" if not names else f"{' and '.join(names)} are given", hint=hint)
     return names[0], fields[names[0]]
 
 
-def typed_pattern(node: Node, name: str) -> int:
+def _pattern(node: Node, name: str) -> int:
     """Return the pattern of a value of a type."""
     kind, bits = TYPES[name]
     if kind == "float":
@@ -115,19 +93,18 @@ def typed_bytes(name: str, node: Node, byte_order: str) -> bytes:
     """Return the bytes of a value of a type, or of a list of them, one after the other."""
     if name == BYTES:
         return node.bytes()
-    size = TYPES[name][1] // 8
-    order = "little" if byte_order == "little" else "big"
     nodes = node.items() if node.is_list else [node]
-    return b"".join(typed_pattern(item, name).to_bytes(size, order) for item in nodes)  # type: ignore[arg-type]
+    return b"".join(_bytes_of(_pattern(item, name), TYPES[name][1] // 8, byte_order) for item in nodes)
 
 
 # --- Registers ----------------------------------------------------------------------------------------------------
 
 
-def read_contents(node: Node, bits: int, lane_count: int = 0) -> Contents:
+def read_contents(node: Node, bits: int, lane_count: int = 0, *, has_gaps: bool = False) -> Contents:
     """Return the contents of a register that JSON describes: an integer, bytes, or one integer a lane.
 
-    ``bits`` are those of the register, or of one lane of it where it has ``lane_count`` of them.
+    ``bits`` are those of the register, or of one lane of it where it has ``lane_count`` of them. With ``has_gaps``
+    a lane may be null: it is not known.
     """
     if node.is_object:
         name, value = form_of(node)
@@ -137,47 +114,35 @@ def read_contents(node: Node, bits: int, lane_count: int = 0) -> Contents:
             what = "a lane has" if lane_count or value.is_list else "the register has"
             raise node.fail(f"{name} does not fit: {what} {bits} bits")
         if not value.is_list:
-            pattern = typed_pattern(value, name)
+            pattern = _pattern(value, name)
             return [pattern] * lane_count if lane_count else pattern
-        return [typed_pattern(item, name) for item in value.items()]
+        return [None if has_gaps and item.value is None else _pattern(item, name) for item in value.items()]
     if node.is_list:
-        return [number or 0 for number in numbers_of([_present(item) for item in node.items()], bits)]
+        return _lanes(node.items(), bits, has_gaps=has_gaps)
     if lane_count and type(node.value) is float:
         hint = f'{{"float{bits}": {node.value}}} is the same in every lane'
         raise node.fail("a vector register needs a list with one number a lane", hint=hint)
-    return number_of(node, bits)
+    return _number(node, bits)
 
 
-def _present(node: Node) -> Node:
-    if node.value is None:
-        node.integer()
-    return node
-
-
-def lanes_of(node: Node, bits: int, lane_count: int) -> tuple[Contents, list[int]]:
-    """Return the contents of a vector register, and the lanes that they leave out; null is one that is not known."""
-    width = bits // 8
-    if node.is_list:
-        numbers = numbers_of(node.items(), bits)
-        missing = [lane for lane in range(lane_count) if lane >= len(numbers) or numbers[lane] is None]
-        return [number or 0 for number in numbers], missing
-    if node.is_object:
-        name, value = form_of(node)
-        if name != BYTES and value.is_list and TYPES[name][1] == bits:
-            patterns = [None if item.value is None else typed_pattern(item, name) for item in value.items()]
-            missing = [lane for lane in range(lane_count) if lane >= len(patterns) or patterns[lane] is None]
-            return [pattern or 0 for pattern in patterns], missing
-    contents = read_contents(node, bits, lane_count)
-    if isinstance(contents, bytes):
-        return contents.ljust(lane_count * width, b"\0"), list(range(len(contents) // width, lane_count))
-    return contents, []
+def _lanes(nodes: list[Node], bits: int, *, has_gaps: bool) -> list[int | None]:
+    """Return the numbers of a list. Integers beside floats are refused, as they are patterns."""
+    for node in nodes:
+        if node.value is None and not has_gaps:
+            node.integer()
+    has_floats = any(type(node.value) is float for node in nodes)
+    for node in nodes:
+        if has_floats and type(node.value) is int and node.value:
+            hint = f'write {node.value}.0, or {{"float{bits}": [...]}} for all'
+            raise node.fail("this integer is in a list with floats", hint=hint)
+    return [None if node.value is None else _number(node, bits) for node in nodes]
 
 
 def register_bytes(contents: Contents, register: TargetRegister, byte_order: str) -> bytes:
     """Return the bytes of a register, or raise an error if the contents do not fit; missing lanes are 0."""
     size = unit_count(register) * unit_bits(register) // 8
     if isinstance(contents, int):
-        return _bytes_of(contents, register.bit_size, size, byte_order, register.name)
+        return _fitted(contents, register.bit_size, size, byte_order, register.name)
     if isinstance(contents, bytes):
         check_size(register, contents, size)
         return contents
@@ -188,12 +153,17 @@ def register_bytes(contents: Contents, register: TargetRegister, byte_order: str
     if len(contents) > lane_count:
         raise UsageError(f"{register.name} has {lane_count} lanes, not {len(contents)}")
     name = f"a lane of {register.name}"
-    lanes = [_bytes_of(number, lane_bits, lane_bits // 8, byte_order, name) for number in contents]
-    return b"".join(lanes).ljust(size, b"\0")
+    return b"".join(_fitted(number or 0, lane_bits, lane_bits // 8, byte_order, name) for number in contents).ljust(
+        size, b"\0"
+    )
 
 
-def _bytes_of(number: int, bit_size: int, size: int, byte_order: str, name: str) -> bytes:
+def _fitted(number: int, bit_size: int, size: int, byte_order: str, name: str) -> bytes:
     """Convert a number to the bytes of a register; raise an error if it does not fit."""
     if not -(1 << (bit_size - 1)) <= number < 1 << bit_size:
         raise UsageError(f"{number:#x} does not fit {bit_size} bits, the size of {name}")
-    return (number & ((1 << bit_size) - 1)).to_bytes(size, "little" if byte_order == "little" else "big")
+    return _bytes_of(number & ((1 << bit_size) - 1), size, byte_order)
+
+
+def _bytes_of(number: int, size: int, byte_order: str) -> bytes:
+    return number.to_bytes(size, "little" if byte_order == "little" else "big")

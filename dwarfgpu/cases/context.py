@@ -206,13 +206,13 @@ def _machine(fields: dict[str, Node], target: Target, lane: int | None) -> CaseM
 
 def _region(node: Node, target: Target, lane: int | None) -> Region:
     from dwarfgpu.backends.described import Region
-    from dwarfgpu.backends.typed_contents import FORMS, chosen, typed_bytes
+    from dwarfgpu.backends.typed_contents import FORMS, form_of, typed_bytes
 
     fields = node.fields(("space", "address"), ("lane", *FORMS))
     space = space_of(fields["space"], target)
     if "lane" in fields:
         lane = lane_of(fields["lane"], space)
-    data = typed_bytes(*chosen(node, fields), target.byte_order)
+    data = typed_bytes(*form_of(node, fields), target.byte_order)
     return Region(space, fields["address"].unsigned(space.address_bits), data, lane)
 
 
