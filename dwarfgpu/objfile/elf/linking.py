@@ -20,6 +20,7 @@ from dwarfgpu.objfile.elf.header import (
     SHF_ALLOC,
     SHF_COMPRESSED,
     SHN_UNDEF,
+    SHT_CREL,
     SHT_NOBITS,
     SHT_REL,
     SHT_RELA,
@@ -27,7 +28,8 @@ from dwarfgpu.objfile.elf.header import (
     malformed,
 )
 from dwarfgpu.objfile.elf.image import Image
-from dwarfgpu.objfile.elf.relocation import AMDGPU, NEEDS_GOT, relocate
+from dwarfgpu.objfile.elf.relocation import ABSOLUTE, AMDGPU, BASE, BRANCH, NEEDS_GOT, RELATIVE, relocate
+from dwarfgpu.objfile.elf.symbols import SHN_ABS
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.elf.sections import Section
@@ -41,6 +43,8 @@ MAX_ALIGNMENT = 1 << 16
 ABS64, REL32, REL32_LO, REL32_HI, RELATIVE64 = 3, 4, 10, 11, 13
 _OF_SLOTS = {7: REL32, 8: REL32_LO, 9: REL32_HI}
 """The relocations of operands that hold the distance of a slot of the table, and what they are once it has a place."""
+_LOADED = {ABS64: RELATIVE64}
+"""Those of words that hold addresses, and what they are for a loader; others stay as they are."""
 _HEADER, _SEGMENT, _SECTION = (
     struct.Struct("<16sHHIQQQIHHHHHH"),
     struct.Struct("<IIQQQQQQ"),
@@ -117,15 +121,27 @@ class _Linker:
         """Return the symbols that have slots of the global offset table, after a look at what code and data need."""
         wanted: dict[int, None] = {}
         for section in self.image.sections:
-            if section.type == SHT_RELA and 0 < section.header.info < len(self.image.sections):
-                if not self.image.sections[section.header.info].flags & SHF_ALLOC:
-                    continue
-                for _offset, info, _addend in self._rows(section):
-                    self._check(info >> 32, section)
-                    rule = AMDGPU.get(info & 0xFFFFFFFF)
-                    if rule is not None and rule.formula == NEEDS_GOT:
-                        wanted[info >> 32] = None
+            if section.type not in (SHT_RELA, SHT_REL, SHT_CREL) or not self._is_allocated(section.header.info):
+                continue
+            if section.type != SHT_RELA:
+                message = f"the relocations in {section.name} are of type {section.type_name}, and AMDGPU's are RELA"
+                raise self._refused(message)
+            for offset, info, _addend in self._rows(section):
+                self._check(info >> 32, section)
+                rule = AMDGPU.get(info & 0xFFFFFFFF)
+                is_fixed = self.symbols[info >> 32].section_index == SHN_ABS
+                if rule is None or rule.formula == BASE or (is_fixed and rule.formula in (RELATIVE, BRANCH)):
+                    name = f"of type {info & 0xFFFFFFFF}" if rule is None else rule.name
+                    target = self.image.sections[section.header.info].name
+                    reason = "has the distance of a fixed address" if is_fixed else "is not one of such files"
+                    raise self._refused(f"the relocation {name} at {target}+{offset:#x} {reason}")
+                if rule.formula == NEEDS_GOT:
+                    wanted[info >> 32] = None
         return list(wanted)
+
+    def _refused(self, reason: str) -> UsageError:
+        message = f"{self.image.name} is not linked, and {reason}"
+        return UsageError(message, kind="not_linked", hint="link it, for example with ld.lld -shared")
 
     def _rows(self, section: Section) -> list[tuple[int, int, int]]:
         data = self.contents[section.index]
@@ -134,10 +150,9 @@ class _Linker:
     def _check(self, number: int, section: Section) -> None:
         """Refuse a symbol without a place in this file."""
         symbol = self._symbol(number, section)
-        if number and not (0 < symbol.section_index < len(self.image.sections) or symbol.section_index == 0xFFF1):
+        if number and not (0 < symbol.section_index < len(self.image.sections) or symbol.section_index == SHN_ABS):
             where = "is not in the file" if symbol.section_index == SHN_UNDEF else "has no place before it is linked"
-            message = f"{self.image.name} is not linked, and {symbol.name or 'a symbol'} {where}"
-            raise UsageError(message, kind="not_linked", hint="link it, for example with ld.lld -shared")
+            raise self._refused(f"{symbol.name or 'a symbol'} {where}")
 
     def _symbol(self, number: int, section: Section) -> Symbol:
         if not 0 <= number < len(self.symbols):
@@ -158,8 +173,9 @@ class _Linker:
             if number in _OF_SLOTS:
                 rows.append((offset, _OF_SLOTS[number], self.places.slots[symbol] + addend))
                 continue
-            if number == ABS64 and self.symbols[symbol].section_index != 0xFFF1:
-                dynamic.append((base + offset, RELATIVE64, self._value(symbol) + addend))
+            if AMDGPU[number].formula == ABSOLUTE and self.symbols[symbol].section_index not in (SHN_UNDEF, SHN_ABS):
+                # without a symbol a loader adds where it has put the file
+                dynamic.append((base + offset, _LOADED.get(number, number), self._value(symbol) + addend))
             rows.append((offset, info, addend))
         self.contents[section.index] = b"".join(_ROW.pack(*row) for row in rows)
         return dynamic

@@ -11,8 +11,10 @@ import pytest
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.objfile.elf.image import Image
 from dwarfgpu.objfile.elf.linking import linked
+from dwarfgpu.objfile.elf.loading import load
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.program.launch.launch import launch, machine_for
+from tests.builders.elf import ElfBuilder
 from tests.questions.harness import Run
 
 FOLDER = Path("fixtures/amdgpu")
@@ -62,6 +64,55 @@ def test_words_with_addresses_and_operands_of_a_table(require_tool, tmp_path, pr
     machine = machine_for(part, "other")
     with pytest.raises(UsageError, match="is not linked, and elsewhere is not in the file"):
         launch(machine, part, "other", grid=1, work_group=1)
+
+
+LOADED_AT = 0x7F0000000000
+WORD = 24
+
+
+def data_after_linking(number, *, addend=4, place=1, addends=True):
+    """Return what the loaded word of a relocation of `.data` holds, S, P and G + GOT; its symbol is in `.text`."""
+    builder = ElfBuilder(type=1, machine=224)
+    builder.section(".text", bytes(0x400), flags=6, align=256)
+    target = builder.section(".data", bytes(64), flags=3, align=8)
+    table = builder.symbols([("here", 0x24, 0, 0, 1, place)])
+    builder.relocations(target, table, [(WORD, number, 1, addend)], addends=addends)
+    image = Image(linked(Image(builder.build())))
+    text, data = (image.section(name).address for name in (".text", ".data"))
+    content = {segment.address: segment.data for segment in load(image, LOADED_AT)}
+    slot = next(
+        (at for at, words in content.items() if words[:8] == (text + 0x24 + LOADED_AT).to_bytes(8, "little")), 0
+    )
+    word = int.from_bytes(content[data + LOADED_AT][WORD : WORD + 8], "little")
+    return word, text + 0x24 + LOADED_AT, data + WORD + LOADED_AT, slot
+
+
+@pytest.mark.parametrize("number, formula, shift, bits", [
+    (0, "0", 0, 64), (1, "S + A", 0, 32), (2, "S + A", 32, 32), (3, "S + A", 0, 64), (4, "S + A - P", 0, 32),
+    (5, "S + A - P", 0, 64), (7, "GOT + A - P", 0, 32), (8, "GOT + A - P", 0, 32), (9, "GOT + A - P", 32, 32),
+    (10, "S + A - P", 0, 32), (11, "S + A - P", 32, 32), (14, "branch", 0, 16),
+])  # fmt: skip
+def test_each_relocation_is_applied_where_the_file_is_loaded(number, formula, shift, bits):
+    """AMDGPU usage, "Relocation Records"; that of a branch counts words from its end."""
+    word, symbol, place, slot = data_after_linking(number, addend=4)
+    values = {"0": 0, "S + A": symbol + 4, "S + A - P": symbol + 4 - place, "GOT + A - P": slot + 4 - place}
+    values["branch"] = (symbol + 4 - place - 4) // 4
+    assert word == values[formula] >> shift & (1 << bits) - 1
+
+
+@pytest.mark.parametrize("number, options, message", [
+    (6, {}, "R_AMDGPU_ABS32 gives 0x7f0000001028, more than 32 bits"),
+    (12, {}, "the relocation of type 12 at .data+0x18 is not one of such files"),
+    (13, {}, "the relocation R_AMDGPU_RELATIVE64 at .data+0x18 is not one of such files"),
+    (99, {}, "the relocation of type 99 at .data+0x18 is not one of such files"),
+    (4, {"place": 0xFFF1}, "the relocation R_AMDGPU_REL32 at .data+0x18 has the distance of a fixed address"),
+    (3, {"place": 0}, "here is not in the file"),
+    (3, {"addends": False}, "the relocations in .rel.data are of type REL, and AMDGPU's are RELA"),
+])  # fmt: skip
+def test_what_cannot_be_applied_is_refused(number, options, message):
+    with pytest.raises(DwarfGpuError) as error:
+        data_after_linking(number, **options)
+    assert message in error.value.message
 
 
 def test_the_debugger_runs_it():
