@@ -221,6 +221,7 @@ def entries(code: CodeObject) -> None:
     """Read all entries with all attributes, in each of the ways they can be read."""
     for unit in all_units(code):
         for die in each(unit.dies()):
+            given(die.decoded)
             for attribute in die.attributes:
                 with ALLOWED:
                     _ = attribute.name, attribute.form_name, attribute.resolved()

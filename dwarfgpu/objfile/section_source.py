@@ -52,7 +52,7 @@ class SectionSource:
         self.name = sections.name
         self.byte_order: ByteOrder = sections.byte_order
         self._content: dict[str, bytes | memoryview] = {}
-        self._texts: dict[str, dict[int, str]] = {}
+        self._texts: dict[str, Texts] = {}
         self._room = MAX_TEXTS
 
     def view(self, name: str) -> bytes | memoryview:
@@ -89,27 +89,50 @@ class SectionSource:
         message = f"there is no string at {offset:#x} of {section}, which has {len(content)} bytes"
         raise MalformedFile("bad_string", message, spec="DWARF 5, 7.26").at(section=section, offset=offset)
 
+    def texts(self, section: str) -> Texts:
+        """Return the strings of a section."""
+        texts = self._texts.get(section)
+        if texts is None:
+            texts = self._texts[section] = Texts(self, section)
+        return texts
+
     def text(self, section: str, offset: int) -> str:
         """Return the string at an offset, decoded and remembered."""
-        texts = self._texts.setdefault(section, {})
-        text = texts.get(offset)
-        if text is None:
-            data = self.string(section, offset)
-            if len(data) > FREE_TEXT and not budget.take(len(data) // 4):
-                data = b""  # the error would keep it
-                budget.check()
-            text = decode(data)
-            self._room -= len(text)
-            if self._room < 0:
-                self._texts.clear()
-                texts, self._room = self._texts.setdefault(section, {}), MAX_TEXTS
-            texts[offset] = text
-        return text
+        return self.texts(section)[offset]
+
+    def make_room(self, size: int) -> None:
+        """Account for a text that is to be remembered; forget all others when they have become too many."""
+        self._room -= size
+        if self._room < 0:
+            self._room = MAX_TEXTS
+            for texts in self._texts.values():
+                texts.clear()
 
     def drop(self) -> None:
         """Free the memory; what is needed later is read again."""
         self._content.clear()
-        self._texts.clear()
+        for texts in self._texts.values():
+            texts.clear()
+
+
+class Texts(dict[int, str]):
+    """The strings of a section by offset, each decoded and remembered when it is first asked for."""
+
+    __slots__ = ("_section", "_source")
+
+    def __init__(self, source: SectionSource, section: str) -> None:
+        self._source = source
+        self._section = section
+
+    def __missing__(self, offset: int) -> str:
+        data = self._source.string(self._section, offset)
+        if len(data) > FREE_TEXT and not budget.take(len(data) // 4):
+            data = b""  # the error would keep it
+            budget.check()
+        text = decode(data)
+        self._source.make_room(len(text))
+        self[offset] = text
+        return text
 
 
 def decode(data: bytes) -> str:

@@ -208,7 +208,9 @@ def entries(bridge, unit, own_unit, found):
             found["tag", f"{die.tag} {own.tag_name}"] += 1
         assert bridge.entry(die) == own
         assert bridge.die(own).offset == die.offset
-        for attribute in own.attributes:
+        for attribute, decoded in zip(own.attributes, own.decoded(), strict=True):
+            plain = {"string": attribute.text, "address": attribute.address}.get(attribute.value_class)
+            assert decoded == (attribute.value if plain is None else plain())
             name = next((n for n in die.attributes if ENUM_DW_AT.get(n, n) == attribute.number), None)
             if name is None:
                 found["attribute", f"no {attribute.name}"] += 1

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import MalformedFile
-from dwarfgpu.objfile.info.forms import FIXED, FORMS, NO_DATA, fixed_size, form, read_value
+from dwarfgpu.objfile.info.forms import FIXED, FORMS, LOOKED_UP, NO_DATA, fixed_size, form, read_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,6 +77,7 @@ class EntryLayout:
         "format",
         "forms",
         "lead",
+        "looked_up",
         "read",
         "size",
         "skip",
@@ -91,6 +92,8 @@ class EntryLayout:
         self._reads = self._skips = 0
         self._picks: dict[tuple[int, ...], Pick] = {}
         self._slots: tuple[int, ...] | None = None
+        self.looked_up = [index for index, code in enumerate(forms) if code in LOOKED_UP]
+        """The indexes of the forms whose values lead into a table of strings or addresses."""
         self.size = family.fixed_size(lead, forms)
         """How many bytes an entry has; -1 if that depends on the entry."""
         self.unpack: Unpack | None = None

@@ -5,6 +5,7 @@ Everything is read on first use, and can be freed.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from dwarfgpu import dwarf_constants as dw
@@ -17,11 +18,11 @@ from dwarfgpu.objfile.info import attributes as at
 from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.readers import FAILURES, truncated
 from dwarfgpu.objfile.info.tree import UnitTree
-from dwarfgpu.objfile.info.unit_tables import UnitTables
+from dwarfgpu.objfile.info.unit_tables import STRING_SECTIONS, UnitTables
 from dwarfgpu.objfile.section_source import decode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from dwarfgpu.encoding.cursor import ByteOrder
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.abbrevs import Abbreviation, AbbreviationTable
     from dwarfgpu.objfile.info.attributes import AttributeDialect
     from dwarfgpu.objfile.info.dies import Die
+    from dwarfgpu.objfile.info.forms import Indirect
     from dwarfgpu.objfile.lists.list_encoding import ListContext
-    from dwarfgpu.objfile.section_source import SectionSource
 
 
 _PIECE = 512
@@ -44,6 +45,7 @@ class Unit:
         self, dwarf: Dwarf, header: UnitHeader, contributions: dict[str, tuple[int, int]] | None = None
     ) -> None:
         self.dwarf = dwarf
+        self.source = dwarf.source
         self.header = header
         self.contributions = contributions
         """Where the part of this unit in each section begins, and its size, in a package."""
@@ -68,16 +70,14 @@ class Unit:
         """The ends of what entries own, by the offset of the owner."""
         self.scopes: dict[int, tuple[tuple[str, bool], ...]] = {}
         """The scopes of what entries own, by the offset of the owner (`scopes`)."""
+        self.decoders: dict[int, Callable[[Any], Any]] = {}
+        """What `decoder` has made, by form."""
         self._dialect: tuple[AttributeDialect, str] | None = None
 
     def __repr__(self) -> str:
         return f"Unit({self.section}+{self.offset:#x}, version {self.version})"
 
     # --- Data -----------------------------------------------------------------------------------------------------
-
-    @property
-    def source(self) -> SectionSource:
-        return self.dwarf.source
 
     @property
     def data(self) -> bytes:
@@ -354,6 +354,22 @@ class Unit:
         return self.text(*value)
 
     # --- Values ---------------------------------------------------------------------------------------------------
+
+    def decoder(self, form: int) -> Callable[[Any], Any]:
+        """Return the function that makes the text or the address of a value with a form of `forms.LOOKED_UP`."""
+        section = STRING_SECTIONS.get(form)
+        decoder: Callable[[Any], Any]
+        if section is not None:
+            decoder = self.source.texts(section + self.suffix).__getitem__
+        elif form == dw.DW_FORM_indirect:
+            decoder = self._indirect
+        else:
+            decoder = partial(self.text if form in forms.STRINGS else self.address, form)
+        self.decoders[form] = decoder
+        return decoder
+
+    def _indirect(self, value: Indirect) -> Any:
+        return self.decoder(value.form)(value.value) if value.form in forms.LOOKED_UP else value.value
 
     def text(self, form: int, value: Any) -> str:
         """Return the text of a value of class string."""

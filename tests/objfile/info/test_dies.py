@@ -61,6 +61,27 @@ def test_all_attributes_are_those_that_are_asked_for_one_by_one(parts):
         one = found._attribute(index)
         assert (attribute.number, attribute.form, attribute.value) == (one.number, one.form, one.value)
         assert (attribute.die, attribute.index) == (found, index)
+    texts = [
+        attribute.text() if attribute.value_class == "string" else attribute.value for attribute in found.attributes
+    ]
+    assert found.decoded() == tuple(texts)
+
+
+@pytest.mark.parametrize(
+    "form, value, decoded",
+    [
+        ("indirect/strp", "a", "a"),
+        ("indirect/data2", 500, 500),
+        ("line_strp", "b", "b"),
+        ("exprloc", b"\x30", b"\x30"),
+        ("flag", 0, 0),
+        ("ref4", "self", 12),
+    ],
+)
+def test_decoded_values(form, value, decoded):
+    tree = die("compile_unit", ("decl_line", "implicit_const", 3), ("name", form, value), label="self")
+
+    assert dwarf(unit(tree)).units[0].root.decoded() == (3, decoded)
 
 
 def test_unknown_tags_have_a_name_too():
@@ -505,7 +526,7 @@ def explore(found):
                 try:
                     entry.parent()
                     list(zip(range(20), entry.children(), strict=False))
-                    str(entry.name), str(entry.linkage_name), entry.ranges()
+                    str(entry.name), str(entry.linkage_name), entry.ranges(), entry.decoded()
                     each.tree.contains(entry.offset + 1)
                 except DwarfGpuError:
                     continue

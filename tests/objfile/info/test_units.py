@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext, Unsupported
 from dwarfgpu.objfile import section_source as source_module
 from dwarfgpu.objfile.dwarf import Dwarf
+from dwarfgpu.objfile.info.forms import LOOKED_UP
 from dwarfgpu.objfile.info.split import PackageIndex
 from dwarfgpu.objfile.info.unit import read_headers
 from dwarfgpu.objfile.section_source import SectionSource
@@ -253,6 +254,7 @@ def test_strings_by_index(version, offset_size, order):
     for i, found in enumerate(dwarf(*trees, byte_order=order).units):
         assert found.name == f"unit {i}"
         assert [each.name for each in found.root.children()] == [f"by {form}" for form in forms]
+        assert [each.decoded() for each in found.root.children()] == [(f"by {form}",) for form in forms]
         assert len(found.tables.string_offsets) == 6
 
 
@@ -268,6 +270,7 @@ def test_addresses_by_index(address_size, order):
 
     values = [each.get("DW_AT_low_pc").address() for each in found.root.children()]
     assert values == [0x1000, 0x1001, 0x1002, 0x1003, 0x1004, 0x1005, 0x1022]
+    assert [each.decoded() for each in found.root.children()] == [(value,) for value in values]
 
 
 @pytest.mark.parametrize(
@@ -309,6 +312,10 @@ def test_indices_and_offsets_that_lead_nowhere(attributes, ask, kind):
         meaning()
     assert caught.value.kind == kind
     assert caught.value.where.section is not None or kind == "supplementary_file"
+    if attribute.form in LOOKED_UP:
+        with pytest.raises((MalformedFile, MissingContext)) as decoded:
+            found.units[1].root.decoded()
+        assert str(decoded.value) == str(caught.value)
 
 
 def test_strings_that_overlap_are_not_all_remembered(monkeypatch):
