@@ -537,7 +537,8 @@ def info_program(debugger: Debugger, arguments: Arguments) -> Document:
 
     arguments.none()
     if debugger.attached is None:
-        return Document({"program": None}, ["The program being debugged is not being run."])
+        lines = ["The program being debugged is not being run.", "Variables have the values that are in its file."]
+        return Document({"program": None}, lines)
     stop, pc = debugger.wave.stop, debugger.wave.frame(0).pc
     reasons = () if stop is None else stop.reasons
     lines = [f"{debugger.noun.capitalize()} {shown(debugger.wave.id)} stopped at {pc or 0:#x}."]

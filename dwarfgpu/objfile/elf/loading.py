@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.header import PT_DYNAMIC, PT_LOAD, SHN_UNDEF, SHT_RELA, malformed
-from dwarfgpu.objfile.elf.relocation import ABSOLUTE, BASE, NOTHING, RELATIVE, RULES, SPECS
+from dwarfgpu.objfile.elf.relocation import ABSOLUTE, BASE, NEEDS_LOAD, NOTHING, RELATIVE, RULES, SPECS
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.elf.header import Segment
@@ -25,6 +25,10 @@ MAX_LOADED = 1 << 28
 MAX_SPAN = 1 << 40
 """How far apart they may be, and the largest alignment."""
 MAX_RELOCATIONS = 1 << 20
+MAX_COPIED = 1 << 16
+"""Bytes of one object that the loader copies from another file."""
+WORD = 8
+"""Bytes of the widest word that a loader sets."""
 
 DT_PLTRELSZ, DT_SYMTAB, DT_RELA, DT_RELASZ, DT_JMPREL = 2, 6, 7, 8, 23
 
@@ -56,20 +60,33 @@ def load(image: Image, bias: int) -> tuple[LoadedSegment, ...]:
     return tuple(LoadedSegment(segment.address + bias, bytes(data)) for segment, data in loaded)
 
 
-def relative_words(image: Image, bias: int) -> dict[int, bytes]:
-    """Return the words that a loader sets to an address in the file itself, by their addresses in the file."""
+def words_of_loader(image: Image, bias: int) -> dict[int, tuple[bytes, str]]:
+    """Return the words that a loader sets, by their addresses in the file, and why one is not known from the file."""
     rules, row = RULES.get(image.machine, {}), image.layout.rela
-    mask = 0xFFFFFFFF if image.layout.address_size == 8 else 0xFF
+    shift, mask = (32, 0xFFFFFFFF) if image.layout.address_size == 8 else (8, 0xFF)
     words = {}
     for section in image.sections:
         if not section.is_allocated or section.header.type != SHT_RELA or section.size > MAX_RELOCATIONS * row.size:
             continue
+        table = image.symbol_table(image.sections[section.header.link]) if section.header.link else None
+        values = table.values() if table is not None else []
         data = bytes(section.data)
         for offset, info, addend in row.iter_unpack(data[: len(data) // row.size * row.size]):
-            rule = rules.get(info & mask)
-            if rule is not None and rule.formula == BASE:
-                value = (bias + addend) % (1 << 8 * rule.width)
-                words[offset] = value.to_bytes(rule.width, image.layout.byte_order)
+            rule, number = rules.get(info & mask), info >> shift
+            if rule is None or rule.formula not in (BASE, ABSOLUTE, NEEDS_LOAD):
+                continue
+            symbol = table.symbol(number) if table is not None and 0 < number < table.count else None
+            value, why = bias + addend, ""
+            if rule.formula != BASE and symbol is not None:
+                value += values[number]
+                if not rule.width or not (symbol.is_defined or values[number]):
+                    why = f"{rule.name} needs `{symbol.demangled}` of another file"
+            elif rule.formula == NEEDS_LOAD:
+                why = f"{rule.name} calls a function"
+            size = rule.width or (min(symbol.size, MAX_COPIED) if symbol is not None else 0)
+            for place in range(0, size, WORD):  # what R_X86_64_COPY copies has any size
+                width = min(WORD, size - place)
+                words[offset + place] = (value % (1 << 8 * width)).to_bytes(width, image.layout.byte_order), why
     return words
 
 

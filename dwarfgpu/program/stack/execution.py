@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.backends.protocol import Backend, Capabilities, memory_unavailable, register_unavailable
 from dwarfgpu.budget import MAX_FRAMES
+from dwarfgpu.errors import EvaluationError
 from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.objfile.elf.header import SHT_NOBITS
 
@@ -137,40 +138,46 @@ class FileContents(Backend):
     def __init__(self, loaded: Loaded, target: Target) -> None:
         self.loaded = loaded
         self.target = target
-        self._words: dict[int, dict[int, bytes]] = {}
-        """The words that a loader sets, by the number of their code object."""
+        self._words: dict[int, dict[int, tuple[bytes, str]]] = {}
+        """The words that a loader sets, by the number of their code object, and why one is not known."""
 
     def read_memory(self, space: AddressSpace, address: int, size: int, wave: int, lane: int | None) -> bytes:
-        if space.name in (self.target.default_space.name, "global", "constant"):
+        if space.name in (self.target.default_space.name, "global", "constant", "generic"):
             for number, code in enumerate(self.loaded.codes):
                 inside = code.in_file(address)
                 for section in code.file.image.sections:
                     start = inside - section.address
                     if section.is_allocated and section.size and 0 <= start <= section.size - size:
                         if section.header.type == SHT_NOBITS:
-                            return bytes(size)
-                        data = bytearray(section.data[start : start + size])
-                        if code.file.image.is_linked:
-                            self._relocate(data, inside, number)
+                            data = bytearray(size)
+                        else:
+                            data = bytearray(section.data[start : start + size])
+                        why = self._relocate(data, inside, number) if code.file.image.is_linked else ""
+                        if why:
+                            message = f"the loader sets what is at {address:#x}: {why}"
+                            raise EvaluationError("not_loaded", message, spec="A.2.5.4.4.3", hint=HINT)
                         return bytes(data)
         raise memory_unavailable(space, address, size, NO_STATE)
 
-    def _relocate(self, data: bytearray, address: int, number: int) -> None:
-        """Set the words that a loader sets, in the bytes at an address in a file."""
-        from dwarfgpu.objfile.elf.loading import relative_words
+    def _relocate(self, data: bytearray, address: int, number: int) -> str:
+        """Set the words that a loader sets, in the bytes at an address in a file; return why one is not known."""
+        from dwarfgpu.objfile.elf.loading import WORD, words_of_loader
 
         words = self._words.get(number)
         if words is None:
             code = self.loaded.codes[number]
-            words = self._words[number] = relative_words(code.file.image, code.bias)
+            words = self._words[number] = words_of_loader(code.file.image, code.bias)
         end = address + len(data)
-        near = range(address - 7, end) if len(data) < len(words) else words
+        near = range(address - WORD + 1, end) if len(data) < len(words) else words
         for place in near:
-            word = words.get(place)
-            if word is None or place >= end or place + len(word) <= address:
+            word, why = words.get(place, (b"", ""))
+            if place >= end or place + len(word) <= address:
                 continue
+            if why:
+                return why
             first, last = max(place, address), min(place + len(word), end)
             data[first - address : last - address] = word[first - place : last - place]
+        return ""
 
     def read_register(self, register: TargetRegister, wave: int, lane: int | None) -> bytes:
         error = register_unavailable(register, NO_STATE)

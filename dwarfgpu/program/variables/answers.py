@@ -27,6 +27,7 @@ from dwarfgpu.program.variables.reasons import (
     INACTIVE,
     NO_MEMORY,
     NO_REGISTER,
+    NOT_LOADED,
     NOT_SET,
     UNDEFINED,
     Reason,
@@ -771,7 +772,7 @@ def problem_of(value: Object) -> DwarfGpuError | None:
 
 def _is_in_part(value: Object, error: DwarfGpuError) -> bool:
     """Return whether something of a structure or an array is there, though not all: its beginning, or its end."""
-    if error.kind not in (NO_MEMORY, NO_REGISTER, NOT_SET):
+    if error.kind not in (NO_MEMORY, NO_REGISTER, NOT_SET, NOT_LOADED):
         return False
     try:
         target = value.target()

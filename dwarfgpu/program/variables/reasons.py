@@ -45,6 +45,8 @@ NO_MEMORY = "memory_unavailable"
 NO_REGISTER = "register_unavailable"
 NOT_SET = "register_unset"
 """It is where a register says that the wave has not set so far, as at the first instruction of a function."""
+NOT_LOADED = "not_loaded"
+"""It is a word that the loader sets, and the program is a file that has not been loaded."""
 MISSING = "missing_context"
 """The question lacks something: a machine, a frame, a lane."""
 FAILED = "error"
@@ -118,7 +120,7 @@ def reason_of(error: DwarfGpuError) -> Reason:
         return error.reason
     if error.kind == NO_MEMORY:
         return Reason(error.kind, f"{error.message}: the machine state does not have it", error=error)
-    if error.kind in (NO_REGISTER, NOT_SET):
+    if error.kind in (NO_REGISTER, NOT_SET, NOT_LOADED):
         return Reason(error.kind, error.message, error=error)
     if error.where.operation in _ENTRY_VALUES:
         return Reason(NOT_PASSED, _NOT_PASSED, error=error)
