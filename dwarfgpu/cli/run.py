@@ -18,7 +18,7 @@ from dwarfgpu.questions.registry import CONVERT, SHELL_GROUPS, Arguments
 from dwarfgpu.questions.selection import STDIN_PART
 from dwarfgpu.questions.table import AT_SHELL
 from dwarfgpu.regular_files import check_mappings
-from dwarfgpu.render.layout import WIDTH, folded, wrapped
+from dwarfgpu.render.layout import WIDTH, folded, laid_out, wrapped
 from dwarfgpu.render.written_text import SafeStream, silence
 
 if TYPE_CHECKING:
@@ -379,13 +379,18 @@ def _ask(session: Session, command: Command, given: dict[str, Any]) -> int:
     if command.name == "eval" and is_alone(given):
         from dwarfgpu.cli import cases
 
-        return cases.evaluate(session, given, _budget(given))
+        with laid_out(session.out.width or WIDTH):
+            return cases.evaluate(session, given, _budget(given))
     output = session.output()
     output.binary = None if session.out.isatty() else getattr(session.out.raw, "buffer", None)
     selection = Selection(output)
     select(selection, _selected(command, given), read_input)
     arguments = _arguments(command, given, session.form)
-    with selection.settings.lent(arguments.settings), budget.question(_budget(given)) as cost:
+    with (
+        laid_out(output.width),
+        selection.settings.lent(arguments.settings),
+        budget.question(_budget(given)) as cost,
+    ):
         document = command.load()(selection, arguments)
         assert document is not None  # noqa: S101 (it is a question)
         status = session.answer(document, selection)

@@ -12,7 +12,7 @@ from dwarfgpu.questions.output import Log
 from dwarfgpu.questions.registry import Registry, read_arguments
 from dwarfgpu.questions.selection import Selection
 from dwarfgpu.regular_files import check_mappings, forget_changed_mappings, open_anew
-from dwarfgpu.render.layout import fitted
+from dwarfgpu.render.layout import fitted, laid_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -134,7 +134,11 @@ class Debugger(Selection):
             self._limit_frames()
             arguments = read_arguments(command, rest)
             self.is_quiet = bool(arguments.form) or (self._depth > 1 and self.is_quiet)
-            with self.settings.lent(arguments.settings), budget.question(self.settings["budget"]) as cost:
+            with (
+                laid_out(self.output.width),
+                self.settings.lent(arguments.settings),
+                budget.question(self.settings["budget"]) as cost,
+            ):
                 document = command.load()(self, arguments)
                 if document is not None:
                     self._write(document, arguments.form)

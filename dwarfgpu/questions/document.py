@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unread, UsageError
+from dwarfgpu.render.layout import WIDTH, laid_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -88,12 +89,13 @@ class Document:
             for row in self.rows():
                 output.write(f"{json.dumps(row)}\n")
         else:
-            for line in self.text(output):
-                self.is_empty = False
-                if self._is_file:
-                    output.write(f"{line}\n")
-                else:
-                    output.line(line)
+            with laid_out(WIDTH if self._is_file else output.width):
+                for line in self.text(output):
+                    self.is_empty = False
+                    if self._is_file:
+                        output.write(f"{line}\n")
+                    else:
+                        output.line(line)
 
 
 # --- JSON documents that are written while they become known ------------------------------------------

@@ -109,6 +109,7 @@ def _page(
     from dwarfgpu.program.launch.triton import kernel_and_arguments
     from dwarfgpu.program.running.running import launched_with
     from dwarfgpu.render.judged_page import judged_page, value_words
+    from dwarfgpu.render.layout import WIDTH, laid_out
     from dwarfgpu.verification.judging.lane_history import LaneRecorder, chosen_lane
 
     wave, lane = chosen_lane(judge_)
@@ -118,7 +119,8 @@ def _page(
         recorder = LaneRecorder(again, judge_, wave, lane, judge_.texts, value_words)
         history = recorder.run(arguments.get("limit"))
     command = "dwarfgpu judge FILE KERNEL ... --all"
-    lines = list(judged_page(f"{kernel} judged", judgement, report, history, judge_.texts.lines, command))
+    with laid_out(WIDTH):
+        lines = list(judged_page(f"{kernel} judged", judgement, report, history, judge_.texts.lines, command))
     document = Document({"file": report.name, "html": "\n".join(lines)}, lines, is_file=True)
     if _is_wrong(report) or not judgement.halt.has_ended:
         document.status = NO_ANSWER

@@ -10,7 +10,7 @@ from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.sources import sources_of
 from dwarfgpu.render import report as html
-from dwarfgpu.render.layout import counted, range_text, ranges_text
+from dwarfgpu.render.layout import WIDTH, counted, laid_out, range_text, ranges_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -52,6 +52,7 @@ KERNEL_ROOM, FINDING_ROOM, LISTED_ROOM, STATE_ROOM = 300_000, 300_000, 650_000, 
 """The bytes of the sections of the page, and of functions by name; functions with more have the rest."""
 
 
+@laid_out(WIDTH)
 def report(selection: Selection, arguments: Arguments) -> Document:
     """A page of HTML in one file, which needs no network: what the kernels start with, where the variables of functions
     can be seen, the source beside the instructions, call frame information and the findings of `verify`. With a state

@@ -410,7 +410,7 @@ def _register_lines(selection: Selection, saved: Iterable[Saved], indent: int) -
 
     output = selection.output
     renderer = BacktraceRenderer(selection.machine.state.target, output.style)
-    yield from renderer.registers(saved, indent, output.width)
+    yield from renderer.registers(saved, indent)
 
 
 # --- info frame -----------------------------------------------------------------------------------------------------

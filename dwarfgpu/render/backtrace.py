@@ -26,6 +26,7 @@ from dwarfgpu.render.layout import (
     plain_style,
     problem_json,
     range_text,
+    room,
     shown,
     wrapped,
 )
@@ -95,7 +96,7 @@ class BacktraceRenderer:
         return text if lane is None else f"{text}, lane {lane}"
 
     def _indented(self, text: str, style: StyleName) -> list[str]:
-        return [" " * INDENT + self.style(style, line) for line in wrapped(text, WIDTH - INDENT)]
+        return [" " * INDENT + self.style(style, line) for line in wrapped(text, room(INDENT))]
 
     def _frame(self, frame: ShownFrame) -> Iterator[str]:
         name = SIGNAL_HANDLER if frame.is_signal_handler else shown(frame.call.function or "??")
@@ -114,23 +115,23 @@ class BacktraceRenderer:
             yield from self._indented(str(frame.cfa_error), "error")
         yield from self.registers(frame.saved or ())
 
-    def registers(self, registers: Iterable[Saved], indent: int = INDENT, width: int = WIDTH) -> Iterator[str]:
+    def registers(self, registers: Iterable[Saved], indent: int = INDENT) -> Iterator[str]:
         """Yield the lines that say where registers of a caller are, and which have no value, as a rule says."""
         names = []
         for saved in registers:
             if saved.is_undefined:
                 names.append(saved.register.name)
             else:
-                yield from self.saved(saved, indent, width)
+                yield from self.saved(saved, indent)
         if names:
-            yield from beside(" " * indent, wrapped(f"undefined: {names_text(names)}", width - indent), indent + 2)
+            yield from beside(" " * indent, wrapped(f"undefined: {names_text(names)}", room(indent)), indent + 2)
 
-    def saved(self, saved: Saved, indent: int = INDENT, width: int = WIDTH) -> Iterator[str]:
+    def saved(self, saved: Saved, indent: int = INDENT) -> Iterator[str]:
         """Yield the lines that say where a caller's register is."""
         text = ", ".join(self._spans(saved))
         if saved.error is not None:
             text = f"<error: {saved.error}>"
-        yield from beside(" " * indent, wrapped(f"{saved.register.name}: {text}", width - indent), indent + 2)
+        yield from beside(" " * indent, wrapped(f"{saved.register.name}: {text}", room(indent)), indent + 2)
 
     def _place(self, frame: ShownFrame) -> str:
         if frame.call.source is not None:

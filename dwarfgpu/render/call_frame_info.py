@@ -9,7 +9,7 @@ from dwarfgpu import budget
 from dwarfgpu.dwarf_constants import DW_EH_PE_omit
 from dwarfgpu.program.code.frame_rows import Cie, Fde, encoding_text, rule_json
 from dwarfgpu.render.dump import code_json, code_text
-from dwarfgpu.render.layout import WIDTH, beside, error_json, labels, plain_style, shown, wrapped
+from dwarfgpu.render.layout import beside, error_json, labels, plain_style, room, shown, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -58,7 +58,7 @@ def listed_text(listed: DecodedFrameEntry, frames: Frames, style: Style = plain_
         rules = _rules(listed.initial.cfa, listed.initial.registers, entry, frames, style)
         lines += [f"  {style('name', 'rules')}", *rules]
     if listed.error is not None:
-        first, *rest = wrapped(f"error: {listed.error}", WIDTH - 2)
+        first, *rest = wrapped(f"error: {listed.error}", room(2))
         lines += [f"  {style('error', first)}", *(f"  {line}" for line in rest)]
     return lines
 
@@ -126,7 +126,7 @@ def instructions_text(listed: Instructions, entry: Cie | Fde, frames: Frames, st
         lines.append(f"    {instruction.offset:#06x}  {style('name', instruction.name)} {words}".rstrip())
         for operand, value in instruction.pairs():
             if operand.role == "expression":
-                lines += [f"{' ' * 12}{line}" for line in code_text(frames.code(value, entry), WIDTH - 12)]
+                lines += [f"{' ' * 12}{line}" for line in code_text(frames.code(value, entry), room(12))]
     return lines
 
 
@@ -204,7 +204,7 @@ def _cfa_lines(cfa: Any, entry: Cie | Fde, frames: Frames) -> list[str]:
     if cfa is None:
         return ["not defined"]
     if cfa.word == "expression":
-        return code_text(frames.code(cfa.block, entry), WIDTH - 6 - _LABEL)
+        return code_text(frames.code(cfa.block, entry), room(6 + _LABEL))
     place = frames.register_name(cfa.register) + (f"{cfa.offset:+d}" if cfa.offset else "")
     default = frames.target.default_space.number
     return [place if cfa.space == default else f"{frames.space_name(cfa.space)}#{place}"]
@@ -221,7 +221,7 @@ def _rule_lines(rule: Any, entry: Cie | Fde, frames: Frames) -> list[str]:
     if word == "register":
         return [f"in {frames.register_name(rule.register)}"]
     if word in ("expression", "val_expression"):
-        code = code_text(frames.code(rule.block, entry), WIDTH - 9 - _LABEL)
+        code = code_text(frames.code(rule.block, entry), room(9 + _LABEL))
         return beside("at " if word == "expression" else "is ", code, 3)
     return [str(word).replace("_", " ")]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.program.coverage.code_scope import CodeScope, distinct_names
 from dwarfgpu.program.coverage.tally import REASONS
-from dwarfgpu.render.layout import WIDTH, counted, plain, plain_style, shown, table, wrapped
+from dwarfgpu.render.layout import counted, plain, plain_style, room, shown, table, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -89,7 +89,7 @@ def _kinds(total: CoverageSum, style: Style) -> Iterator[str]:
         yield ""
         rows = [("no location because", "as written", "")]
         rows += [(name, _part(count, total.size), REASONS[name]) for name, count in total.missing]
-        yield from table(rows, "lrl", style=style, width=WIDTH)
+        yield from table(rows, "lrl", style=style, width=room())
 
 
 def _part(count: int, size: int) -> str:
@@ -181,7 +181,7 @@ def _variable(record: VariableAvailability, style: Style) -> Iterator[str]:
     where = percent(record.located / size if size else float(bool(record.written)))
     line = "" if record.line is None else f", line {record.line}"
     text = f"  {name}: {where}, {record.kind} {record.type_name}{line}"
-    first, *rest = wrapped(text, WIDTH)
+    first, *rest = wrapped(text, room())
     yield first.replace(name, style("name", name), 1)
     yield from (f"    {part}" for part in rest)
     if record.scope is None:
@@ -201,7 +201,7 @@ def _variable(record: VariableAvailability, style: Style) -> Iterator[str]:
     if len(rows) > MAX_SPANS:
         yield "    and more: --json has all"
     if record.repairs:
-        yield from (f"    {part}" for part in wrapped(f"repaired by {', '.join(record.repairs)}", WIDTH - 4))
+        yield from (f"    {part}" for part in wrapped(f"repaired by {', '.join(record.repairs)}", room(4)))
 
 
 MAX_SPANS = 64

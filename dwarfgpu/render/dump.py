@@ -10,7 +10,6 @@ from attrs import evolve
 from dwarfgpu.program.code.dumped_expressions import DumpedExpression
 from dwarfgpu.program.dump.entries import Lists, Reference
 from dwarfgpu.render.layout import (
-    WIDTH,
     aligned,
     beside,
     counted,
@@ -19,6 +18,7 @@ from dwarfgpu.render.layout import (
     labels,
     plain,
     plain_style,
+    room,
     shown,
     wrapped,
 )
@@ -76,10 +76,10 @@ def entry_text(entry: ShownEntry, style: Style = plain_style) -> list[str]:
     label = max((len(attribute.name) for attribute in entry.attributes), default=0)
     start = OFFSET_WIDTH + indent + 2
     for attribute in entry.attributes:
-        values = attribute_text(attribute, max(NARROWEST_ENTRY, WIDTH - start - label - 2)) or [""]
+        values = attribute_text(attribute, max(NARROWEST_ENTRY, room(start + label + 2))) or [""]
         lines += beside(f"{' ' * start}{attribute.name:{label}}  ", values, start + label + 2)
         if attribute.error is not None:
-            error = wrapped(attribute.error.message, max(NARROWEST_ENTRY, WIDTH - start - label - 2))
+            error = wrapped(attribute.error.message, max(NARROWEST_ENTRY, room(start + label + 2)))
             lines += [f"{' ' * (start + label + 2)}{style('error', line)}" for line in error]
     return lines
 
@@ -223,7 +223,7 @@ def part_text(part: SectionPart, style: Style = plain_style) -> Iterator[str]:
     for name, value in facts:
         text = ", ".join(map(str, value)) if isinstance(value, list) else _plain_text(value)
         head = f"  {style('name', name)}{' ' * (label - len(name))}  "
-        yield from beside(head, wrapped(text, max(NARROWEST, WIDTH - label - 4)), label + 4)
+        yield from beside(head, wrapped(text, max(NARROWEST, room(label + 4))), label + 4)
     for table in part.tables:
         yield from _table_text(table, style)
 
@@ -253,7 +253,7 @@ def _table_text(table: Table, style: Style) -> Iterator[str]:
     yield " " * INDENT + style("dim", aligned([heads[i] for i in used], widths, sides).rstrip())
     kinds = [table.columns[i][1] for i in used]
     template = _row_template(kinds, widths, [[row[i] for i in used] for row in sample])
-    width = max(NARROWEST, WIDTH - INDENT - sum(width + 2 for width in widths[:-1]))
+    width = max(NARROWEST, room(INDENT + sum(width + 2 for width in widths[:-1])))
     are_all = len(used) == len(table.columns)
     for row in chain(sample, rows):
         values = row if are_all else [row[i] for i in used]
@@ -286,15 +286,15 @@ def _row_text(row: list[tuple[Kind, Any]], widths: list[int], sides: str) -> Ite
     before = INDENT + sum(width + 2 for width in widths[:-1])
     head = " " * INDENT + aligned([*(_cell(*cell) for cell in others), ""], [*widths[:-1], 0], sides)
     if isinstance(value, DumpedExpression):
-        lines = code_text(value, max(NARROWEST, WIDTH - before))
+        lines = code_text(value, max(NARROWEST, room(before)))
         if len(lines) > 1:
             yield head.rstrip()
-            yield from (" " * (INDENT + 2) + line for line in code_text(value, WIDTH - INDENT - 2))
+            yield from (" " * (INDENT + 2) + line for line in code_text(value, room(INDENT + 2)))
             return
     elif sides[-1] == "r":
         lines = [_cell(kind, value).rjust(widths[-1])]
     else:
-        lines = wrapped(_cell(kind, value), max(NARROWEST, WIDTH - before))
+        lines = wrapped(_cell(kind, value), max(NARROWEST, room(before)))
     yield from beside(head, lines, before)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -22,8 +23,12 @@ if TYPE_CHECKING:
 
 WIDTH = 80
 """The columns of a text that is for no terminal."""
+_columns = WIDTH
+"""The columns of the text that is laid out now."""
 NARROWEST = 20
 """The columns of a screen that is narrower."""
+NARROWEST_TEXT = 12
+"""The columns of a text behind a margin that leaves fewer."""
 LABEL = 14
 LONGEST = 2048
 """The length at which a text of a file is cut for people."""
@@ -34,6 +39,25 @@ BELOW = 4
 """The indent of a last cell that is below its row."""
 DEEPEST = 60
 _PIECE = re.compile(" *[^ ]+")
+
+
+# --- The width ----------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def laid_out(columns: int) -> Iterator[None]:
+    """Lay out texts for a screen of some columns."""
+    global _columns  # noqa: PLW0603 (one text is laid out at a time, and functions deep inside ask for its room)
+    before, _columns = _columns, max(columns, NARROWEST)
+    try:
+        yield
+    finally:
+        _columns = before
+
+
+def room(margin: int = 0) -> int:
+    """Return the columns of the text that is laid out, behind a margin."""
+    return max(_columns - margin, NARROWEST_TEXT)
 
 
 # --- Text ---------------------------------------------------------------------------------------------------------
@@ -66,7 +90,7 @@ def labelled(label: str, text: str, style: Style = plain_style, *, indent: int =
     """Return a label with a text to its right, wrapped in its own column."""
     width = LABEL - indent
     head = " " * indent + style("name", label) + " " * max(1, width - len(label))
-    return beside(head, wrapped(text, WIDTH - LABEL), LABEL)
+    return beside(head, wrapped(text, room(LABEL)), LABEL)
 
 
 def labels(pairs: Iterable[tuple[str, str | None]], style: Style = plain_style, *, indent: int = 0) -> list[str]:
@@ -74,9 +98,9 @@ def labels(pairs: Iterable[tuple[str, str | None]], style: Style = plain_style, 
     return [line for label, text in pairs if text is not None for line in labelled(label, text, style, indent=indent)]
 
 
-def wrapped(text: str, width: int = WIDTH) -> list[str]:
+def wrapped(text: str, width: int = 0) -> list[str]:
     """Return a text in lines; a long word is not broken."""
-    return folded(shown(text).rstrip(), width, 0)
+    return folded(shown(text).rstrip(), width or room(), 0)
 
 
 def folded(text: str, width: int, indent: int | None = None) -> list[str]:
@@ -111,7 +135,7 @@ def folded(text: str, width: int, indent: int | None = None) -> list[str]:
     return [*lines, line]
 
 
-def packed(parts: Iterable[str], width: int = WIDTH) -> list[str]:
+def packed(parts: Iterable[str], width: int) -> list[str]:
     """Return parts side by side in lines; a part that is longer than a line is wrapped."""
     lines: list[str] = []
     for part in parts:
@@ -239,7 +263,7 @@ def table(
     lines = []
     for row, fits in zip(whole, fitting, strict=True):
         if row[0] != fits[0]:
-            lines += [margin + part for part in wrapped(row[0], max(NARROWEST, (width or WIDTH) - indent))]
+            lines += [margin + part for part in wrapped(row[0], max(NARROWEST, (width or room()) - indent))]
         if width and row[-1] and len(line(fits)) > width:
             lines.append(line((*fits[:-1], "")))
             lines += [margin + " " * BELOW + part for part in wrapped(row[-1], width - indent - BELOW)]

@@ -11,7 +11,7 @@ from dwarfgpu.program.code.repairs import as_written, repairs_of, uses_frame_bas
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import Array, Enumeration, Struct
 from dwarfgpu.program.types.sizes import known_size, resolved
-from dwarfgpu.render.layout import WIDTH, packed, shown
+from dwarfgpu.render.layout import packed, room, shown
 from dwarfgpu.render.variables import repaired_head
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class LocationWords:
         if not notes or place.written is None:
             return self._one(place.written)
         text = self._operations(place.written) if place.repaired is not None else self._one(place.written)
-        lines = [line for note in notes for line in packed(note.replace("; ", ";\n").split("\n"), WIDTH - 4)]
+        lines = [line for note in notes for line in packed(note.replace("; ", ";\n").split("\n"), room(4))]
         return "\n".join([text.removesuffix("\n"), *(f"    {line}" for line in lines), ""])
 
     def _one(self, expression: Expression | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.render.layout import WIDTH, counted, labels, plain, plain_style, shown, table, wrapped
+from dwarfgpu.render.layout import counted, labels, plain, plain_style, room, shown, table, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +41,7 @@ def state_text(
     lines.append(f"  {style('name', 'registers')}")
     for register in registers:
         lines += _register(register, style)
-    lines += [style("error", f"  {line}") for problem in dispatch.problems for line in wrapped(problem, WIDTH - 2)]
+    lines += [style("error", f"  {line}") for problem in dispatch.problems for line in wrapped(problem, room(2))]
     return [*lines, *_arguments(dispatch, style)]
 
 
@@ -75,7 +75,7 @@ def _register(register: RegisterState, style: Style) -> list[str]:
     text += [", ".join(f"{name} {number:#x}" for name, number in register.parts)] if register.parts else []
     text += _lanes(register) if row.kind == "v" else []
     text += [f"[{rule.enable}; {rule.clause}]" if rule.enable else f"[{rule.clause}]"]
-    lines += [" " * COLUMN + line for part in text for line in wrapped(part, WIDTH - COLUMN)]
+    lines += [" " * COLUMN + line for part in text for line in wrapped(part, room(COLUMN))]
     return lines
 
 

@@ -12,7 +12,6 @@ from dwarfgpu.lanes import first_lane
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.variables.reasons import NO_LOCATION_HERE, OPTIMIZED_OUT
 from dwarfgpu.render.layout import (
-    WIDTH,
     beside,
     counted,
     error_json,
@@ -20,6 +19,7 @@ from dwarfgpu.render.layout import (
     packed,
     plain,
     plain_style,
+    room,
     shown,
     wrapped,
 )
@@ -120,7 +120,7 @@ class VariablesRenderer:
                 idle = sum(not answer.is_active for answer, _ in cells)
                 note = f", {idle} of them inactive" if 0 < idle < len(cells) else ""
                 note = f"  ({len(cells)} lanes{note})"
-                if first.value is None and len(without_styles(lines[-1])) + len(note) > WIDTH:
+                if first.value is None and len(without_styles(lines[-1])) + len(note) > room():
                     lines.append(" " * (indent + 2))
                 lines[-1] += self.style("dim", note)
         else:
@@ -146,14 +146,14 @@ class VariablesRenderer:
         who = "" if unrepaired.name == text else f"{unrepaired.name}: "
         names = ", ".join(repair.name for repair in unrepaired.repairs)
         words = f"{who}repaired ({names}); as written: {first}{more}"
-        return [" " * indent + self.style("dim", line) for line in wrapped(words, WIDTH - indent)]
+        return [" " * indent + self.style("dim", line) for line in wrapped(words, room(indent))]
 
     def _one(self, name: str, indent: int, answer: LaneAnswer, text: str) -> list[str]:
         head = " " * indent + self.style("name", shown(name))
         if answer.value is None and answer.reason is not None:
             # the message is wrapped together with what precedes it, of which only the length counts
             before = "x" * (len(shown(name)) + indent + 3)
-            first, *rest = wrapped(f"{before} {missing_word(answer.reason)} {answer.reason.message}", WIDTH - 10)
+            first, *rest = wrapped(f"{before} {missing_word(answer.reason)} {answer.reason.message}", room(10))
             first = first.removeprefix(before).strip()
             lines = [f"{head} = {self.style('error', first)}"]
             return lines + [" " * (indent + 4) + self.style("error", line) for line in rest]
@@ -185,7 +185,7 @@ class VariablesRenderer:
             if state in ("active", "inactive"):
                 yield f"{label}  {self.style('dim', words) if state == 'inactive' else words}"
                 continue
-            lines = wrapped(words, max(30, WIDTH - len(label) - 2))
+            lines = wrapped(words, max(30, room(len(label) + 2)))
             yield from beside(f"{label}  ", (self.style("error", line) for line in lines), len(label) + 2)
 
     def _table(self, cells: Sequence[tuple[LaneAnswer, str]], indent: int) -> Iterator[str]:
@@ -195,7 +195,7 @@ class VariablesRenderer:
         """
         shorts = {answer.lane or 0: (answer, _short(answer, text)) for answer, text in cells}
         width = max(len(text) for _each, text in shorts.values())
-        count = PER_LINE if indent + 13 + PER_LINE * (width + 1) <= WIDTH else PER_LINE // 2
+        count = PER_LINE if indent + 13 + PER_LINE * (width + 1) <= room() else PER_LINE // 2
         for first in range(0, max(shorts) + 1, count):
             row = [shorts.get(lane) for lane in range(first, first + count)]
             if not any(row):
@@ -223,7 +223,7 @@ class VariablesRenderer:
             more = f" (in lane {first_lane(mask)}; the others alike)" if others else ""
             words = f"{NOTHING}  {lanes_text(mask)}: {text}{more}"
             yield from beside(
-                " " * indent, (self.style("error", line) for line in wrapped(words, WIDTH - indent - 3)), indent + 3
+                " " * indent, (self.style("error", line) for line in wrapped(words, room(indent + 3))), indent + 3
             )
 
     def places(self, answers: tuple[LaneAnswer, ...], indent: int) -> Iterator[str]:
@@ -238,7 +238,7 @@ class VariablesRenderer:
         alone = len(groups) == 1
         for text, mask in groups.items():
             who = "" if alone or answers[0].lane is None else f"{lanes_text(mask)}: "
-            first, *rest = wrapped(f"{who}{text}", WIDTH - indent - 3)
+            first, *rest = wrapped(f"{who}{text}", room(indent + 3))
             yield " " * indent + self.style("dim", f"at {first}")
             yield from (" " * (indent + 3) + self.style("dim", line) for line in rest)
 
@@ -400,7 +400,7 @@ def _operations(before: str, operations: str, indent: int) -> list[str]:
     parts = [f"{operation};" for operation in operations.split("; ")]
     parts[-1] = parts[-1].removesuffix(";")
     parts[0] = before + parts[0]
-    return [" " * indent + line for line in packed(parts, WIDTH - indent)]
+    return [" " * indent + line for line in packed(parts, room(indent))]
 
 
 class RepairNotes:

@@ -11,7 +11,7 @@ from dwarfgpu.program.values.scalars import character_prefix, scalar_of
 from dwarfgpu.program.variables.answers import CODES, STATES, WITH_VALUE
 from dwarfgpu.program.variables.columns import without_padding
 from dwarfgpu.render.files import source_text
-from dwarfgpu.render.layout import WIDTH, beside, counted, lanes_text, plain_style, shown, wrapped
+from dwarfgpu.render.layout import beside, counted, lanes_text, plain_style, room, shown, wrapped
 from dwarfgpu.render.variables import MAX_GROUPS, NO_VALUE, VariablesRenderer, missing_word
 
 if TYPE_CHECKING:
@@ -66,18 +66,18 @@ class WaveValuesRenderer:
         cells = WaveCells(values, self.letter, locations=self.locations)
         for waves, line, places in self._rows(cells):
             label = shown(waves[0]) + (f" (+{len(waves) - 1})" if len(waves) > 1 else "")
-            yield from beside("    ", wrapped(f"{label}: {line}", WIDTH - 4), 6)
+            yield from beside("    ", wrapped(f"{label}: {line}", room(4)), 6)
             yield from (f"      {self.style('dim', place)}" for place in places)
         for count, reason in values.missing(inactive=self.inactive):
             what = f"{missing_word(reason)} in {counted(count, 'lane')}: {reason.message}"
-            yield from (f"    {self.style('error', text)}" for text in wrapped(what, WIDTH - 4))
+            yield from (f"    {self.style('error', text)}" for text in wrapped(what, room(4)))
         for variable in values.repaired if self.verbose else ():
             names = ", ".join(repair.name for repair in variable.repairs)
             who = "" if variable.name == values.text else f"{variable.name}: "
             told = cells.renderer.cell(variable.answer.at(0, 0))
             where = f"in lane {values.lanes[0]} of wave {values.names[0]}"
             note = f"{who}repaired ({names}); as written, {where}: {told}"
-            yield from (f"    {self.style('dim', text)}" for text in wrapped(note, WIDTH - 4))
+            yield from (f"    {self.style('dim', text)}" for text in wrapped(note, room(4)))
 
     def _rows(self, cells: WaveCells) -> Iterator[tuple[list[str], str, tuple[str, ...]]]:
         """Return the waves, those with the same in every lane together: values, and where they are."""

@@ -128,6 +128,31 @@ def test_what_the_documentation_shows_fits(command: str, columns: int) -> None:
     check(shlex.split(command)[1:], columns)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        f"report {FILE} --state {STATE}",
+        f"lanes {FILE} --state {STATE} --svg",
+        f"eval {FILE} even --state {STATE} --lane all --csv",
+        f"bt {CALLS} --full --wave all --json",
+        f"verify {KERNELS} --sarif",
+    ],
+)
+def test_a_file_is_the_same_whatever_the_screen(words: str) -> None:
+    assert run(*words.split(), env={"COLUMNS": "40"}).stdout == run(*words.split()).stdout
+
+
+def test_texts_inside_an_answer_use_the_whole_screen() -> None:
+    """Nothing is cut at 80 columns where there are 200, and nothing is cut twice where there are 40."""
+    words = f"bt {CALLS} --full --wave all".split()
+    wide = run(*words, env={"COLUMNS": "200"}).stdout
+    assert len(wide.splitlines()) < len(run(*words).stdout.splitlines())
+    assert 120 < max(map(len, wide.splitlines())) <= 200
+    narrow = run(*words, env={"COLUMNS": "40"}).stdout
+    assert cut(narrow, 40) == narrow
+    assert wide.split() == narrow.split()
+
+
 @pytest.mark.parametrize("columns", [40, 80])
 @pytest.mark.parametrize("name", [*summaries(), ""])
 def test_help_fits(name: str, columns: int) -> None:
