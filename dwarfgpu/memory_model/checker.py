@@ -7,7 +7,9 @@ so. A step counts wherever it is, as long as it is on every path.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
@@ -15,7 +17,7 @@ from attrs import evolve
 from dwarfgpu.errors import DwarfGpuError, NotFound, Unsupported
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.memory_actions import GENERIC, covers, has_bits
-from dwarfgpu.memory_model.families import family_of, family_rules, mode_of
+from dwarfgpu.memory_model.families import KNOWN_BUGS, family_of, family_rules, mode_of
 from dwarfgpu.memory_model.function_code import FunctionReader
 from dwarfgpu.memory_model.intents import BARRIER, FENCE, intents_of, macros_of
 from dwarfgpu.memory_model.outstanding import BEFORE, OutstandingFlow, OutstandingState
@@ -117,9 +119,8 @@ class SourcePlace:
     """From 1; 0 if the table has no columns, and -1 if this row has none."""
 
 
-KNOWN_BUGS = "repeated_accesses_are_waited_for", "write_backs_are_waited_for"
-"""The differences of the rule sets in which LLVM 22 leaves out a wait that the text asks for."""
 UNKNOWN = -1
+_CLANG = re.compile(r"\bclang version (\d+)")
 CLAUSE_LINES = 8
 """How far in the source the operations of one clause may be from each other."""
 
@@ -315,7 +316,7 @@ class CheckedFunction(OutstandingFlow):
         for failure, message in sorted(failures):
             self._tell(failure, index, f"{rule.name}: {message}, at {self.named(index)}", rule)
         accepted = self.rule_set
-        for name in KNOWN_BUGS:
+        for name in (bug.field for bug in KNOWN_BUGS):
             if self.is_reporting and not getattr(accepted, name):
                 change: dict[str, Any] = {name: True}
                 self.rule_set = evolve(accepted, **change)
@@ -543,6 +544,19 @@ class MemoryCheck:
                     "no_access", message, hint="`dwarfgpu memmodel show FILE` lists accesses with their lines"
                 )
 
+    @cached_property
+    def producers(self) -> tuple[str, ...]:
+        """The compilers that the file names."""
+        units = self.file.dwarf.index.units if self.file.has_dwarf else ()
+        return tuple(dict.fromkeys(unit.producer for unit in units if unit.producer))
+
+    @cached_property
+    def fixed_bugs(self) -> tuple[str, ...]:
+        """The known bugs that no compiler of the file has any more, so that they are findings."""
+        found = [_CLANG.search(producer) for producer in self.producers]
+        oldest = min((int(match[1]) if match else 0 for match in found), default=0)
+        return tuple(bug.field for bug in KNOWN_BUGS if bug.fixed is not None and oldest >= bug.fixed)
+
     def mode_of(self, function: FunctionCode) -> str:
         """Return the execution mode of a function: that of the kernel, or that of the compiler."""
         known = family_rules(self.processor)
@@ -571,7 +585,8 @@ class MemoryCheck:
             )
 
         rows = {index: (("", rule),) for index, rule in requirements.items()}
-        rule_set = family_rules(self.processor, self.rule_set)
+        fixed: dict[str, Any] = dict.fromkeys(self.fixed_bugs, True)
+        rule_set = evolve(family_rules(self.processor, self.rule_set), **fixed)
         checked = CheckedFunction(function, rows, fences, report, rule_set=rule_set)
         checked.check()
         self.known_bugs.update(name for name, _index in checked.known_bugs)

@@ -126,6 +126,23 @@ DIFFERENCES: dict[str, str] = {
 """The fields in which rule sets differ, and how."""
 
 
+@frozen
+class KnownBug:
+    """A difference that is a bug of LLVM: it leaves out a wait that the text asks for."""
+
+    field: str
+    versions: str
+    """In which it was seen."""
+    fixed: int | None = None
+    """The first version that was seen without it."""
+
+
+KNOWN_BUGS = (
+    KnownBug("repeated_accesses_are_waited_for", "LLVM 22 and 24"),  # pull request 211684 is open
+    KnownBug("write_backs_are_waited_for", "LLVM 22", fixed=24),  # pull request 178316
+)
+
+
 def _same(*scopes: str, level: ScopeLevel) -> Levels:
     return dict.fromkeys(scopes, level)
 

@@ -43,7 +43,7 @@ class MemoryReport:
     missing: tuple[str, ...] = ()
     """The source files that were not found, or have changed since the file was built, with the reason."""
     known_bugs: tuple[tuple[str, int], ...] = ()
-    """How many operations lack what LLVM 22 is known to leave out, by the name of the difference."""
+    """How many operations lack what LLVM is known to leave out, by the name of the difference."""
     producers: tuple[str, ...] = ()
     """The compilers that the file names."""
     unchecked: str | None = None
@@ -71,8 +71,7 @@ def check_code(file: CodeObject, wish: CheckWish) -> MemoryReport:
         unchecked = "its source was not read, so no operation was checked"
     elif check.operations < wish.required:
         unchecked = f"{check.operations} operations were checked, {wish.required} are required"
-    units = file.dwarf.index.units if file.has_dwarf else ()
-    producers = tuple(dict.fromkeys(unit.producer for unit in units if unit.producer)) if check.known_bugs else ()
+    producers = check.producers if check.known_bugs else ()
     checked = FileReport(file.name, findings), check.instructions, check.operations, missing
     return MemoryReport(*checked, tuple(check.known_bugs.items()), producers, unchecked)
 

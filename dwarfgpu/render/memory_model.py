@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.memory_model.families import DIFFERENCES, difference_name
+from dwarfgpu.memory_model.families import DIFFERENCES, KNOWN_BUGS, difference_name
 from dwarfgpu.render.layout import counted, fitted, shown
 
 if TYPE_CHECKING:
@@ -191,8 +191,9 @@ def checked_text(reports: Sequence[MemoryReport], width: int) -> Iterator[str]:
         yield from fitted(f"{shown(path)}, so nothing is known of what it asks for", width, 4)
     for report in reports:
         for name, count in report.known_bugs:
+            versions = next(bug.versions for bug in KNOWN_BUGS if bug.field == name)
             made = f", and {shown(report.producers[0])} made it" if report.producers else ""
-            where = f"{shown(report.file.name)}: {counted(count, 'operation')} with a known bug of LLVM 22{made}"
+            where = f"{shown(report.file.name)}: {counted(count, 'operation')} with a known bug of {versions}{made}"
             yield from fitted(f"{where} ({difference_name(name)}): --rules text shows where", width, 4)
         if report.unchecked is not None:
             yield from fitted(f"{shown(report.file.name)}: {report.unchecked}", width, 4)

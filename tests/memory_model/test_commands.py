@@ -184,6 +184,12 @@ LOOP = """kernel void ring(global int *bell, int n) {
 """
 
 
+FIRST = """kernel void ring(global int *bell, int n) {
+  __scoped_atomic_store_n(bell, n, __ATOMIC_RELEASE, __MEMORY_SCOPE_SYSTEM);
+}
+"""
+
+
 @pytest.mark.skipif(shutil.which("clang-22") is None, reason="clang-22 is not installed")
 def test_what_llvm_is_known_to_leave_out_is_said(tmp_path, monkeypatch):
     """A release in a loop does not wait for itself: by the rules of LLVM no finding, but not silent either."""
@@ -192,12 +198,24 @@ def test_what_llvm_is_known_to_leave_out_is_said(tmp_path, monkeypatch):
     done = run("memmodel", "check", path)
     text = " ".join(done.stdout.split())
     assert done.returncode == 0
-    assert "with a known bug of LLVM 22, and " in text
+    assert "with a known bug of LLVM 22 and 24, and " in text
     assert "clang version 22" in text
     assert "made it (repeated-accesses-are-waited-for): --rules text shows where" in text
     (report,) = document("check", path)["files"]
     found = document("check", path, "--rules", "text", status=1)["findings"]
     assert report["known_bugs"] == {"repeated-accesses-are-waited-for": len(found)}
+
+
+@pytest.mark.parametrize("producer, count", [(b"22", 0), (b"24", 2)])  # of the kernel and of its copy
+@pytest.mark.skipif(shutil.which("clang-22") is None, reason="clang-22 is not installed")
+def test_a_known_bug_is_a_finding_in_code_of_a_compiler_without_it(tmp_path, monkeypatch, producer, count):
+    """LLVM 24 waits behind buffer_wbl2 where nothing else is outstanding; LLVM 22 does not."""
+    monkeypatch.setattr(f"{__name__}.SOURCE", FIRST)
+    path = Path(relocatable(tmp_path, "-mcpu=gfx90a"))
+    path.write_bytes(path.read_bytes().replace(b"clang version 22", b"clang version " + producer))
+    data = document("check", str(path), status=min(count, 1))
+    assert [finding["rule"] for finding in data["findings"]] == ["order-wait-before"] * count
+    assert data["files"][0]["known_bugs"] == ({} if count else {"write-backs-are-waited-for": 2})
 
 
 CLAUSE = """extern "C" __attribute__((global)) void k(int *head, int *out) {
