@@ -7,7 +7,6 @@ import random
 import numpy as np
 import pytest
 
-from dwarfgpu.backends.running import instructions  # noqa: F401 (all rows are there)
 from dwarfgpu.isa.semantics.rows import MEANINGS
 from tests.builders import float_models, integer_models
 

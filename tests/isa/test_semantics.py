@@ -11,7 +11,6 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from dwarfgpu.backends.running import instructions  # noqa: F401 (all rows are there)
 from dwarfgpu.isa.semantics import floats
 from dwarfgpu.isa.semantics.narrow_floats import from_bf16
 from dwarfgpu.isa.semantics.rows import MEANINGS
@@ -43,6 +42,28 @@ def test_a_number_of_each_wave_is_as_one_of_all(name):
     for position, column in enumerate(together):
         expected = [int(results[position]) for results in alone]
         assert np.broadcast_to(column, (ROUNDS, 1))[:, 0].tolist() == expected, row.results[position]
+
+
+@pytest.mark.parametrize("name", SCALAR)
+def test_numbers_of_all_waves_meet_those_of_each(name):
+    """A result is an integer only if each of its sources is one."""
+    row = MEANINGS[name]
+    numbers = random.Random(f"mixed {name}")
+    for _ in range(8):
+        values = [number(size_of(kind, row), numbers) for kind in row.sources]
+        alone = row.function(*values)
+        for chosen in range(1, 1 << len(values)):
+            pairs = [
+                np.array([[value], [value]], np.uint64) if chosen >> position & 1 else value
+                for position, value in enumerate(values)
+            ]
+            together = row.function(*pairs)
+            results = zip(
+                *(found if isinstance(found, tuple) else (found,) for found in (alone, together)), strict=True
+            )
+            for expected, found in results:
+                assert np.broadcast_to(found, (2, 1)).tolist() == [[expected], [expected]], values
+                assert isinstance(found, int) or found.dtype == np.uint64
 
 
 @pytest.mark.parametrize("name", SCALAR)
@@ -106,6 +127,30 @@ def test_each_lane_is_as_if_alone(name):
         else:
             assert column.dtype.itemsize == int(kind[1:]) // 8
     assert all(np.array_equal(before.view("u1"), after.view("u1")) for before, after in zip(kept, sources, strict=True))
+
+
+CLAMPED = [  # the clamped results of sources, by the words of the ISA documents
+    ("v_add_u32", (0xFFFFFFFF, 2), 0xFFFFFFFF),
+    ("v_add_i32", (0x7FFFFFFF, 2), 0x7FFFFFFF),
+    ("v_sub_u16", (1, 2), 0),
+    ("v_sub_i16", (0x8000, 2), 0x8000),
+    ("v_mad_i32_i24", (0x800000, 0x7FFFFF, 5), 0x80000000),
+    ("v_mul_u32_u24", (0xFFFFFF, 0xFFFFFF), 0xFFFFFFFF),
+    ("v_sad_u16", (0xFFFF0000, 0x0000FFFF, 0), 0x1FFFE),  # two differences of 16 bits in a sum of 32
+    ("v_sad_u16", (0xFFFF0000, 0x0000FFFF, 0xFFFFFFF0), 0xFFFFFFFF),
+]
+
+
+@pytest.mark.parametrize("name, sources, expected", CLAMPED)
+def test_a_clamped_result_is_the_nearest_number(name, sources, expected):
+    row = MEANINGS[name]
+    sizes = [int(kind[1:]) // 8 for kind in row.sources]
+    columns = [
+        np.array([[value]], f"u{size}").view(f"{kind[0]}{size}")
+        for value, size, kind in zip(sources, sizes, row.sources, strict=True)
+    ]
+    found = row.clamped(*columns)
+    assert int(found.view(f"u{found.itemsize}")[0, 0]) == expected
 
 
 # --- Floats -------------------------------------------------------------------------------------------------------

@@ -17,9 +17,9 @@ from dwarfgpu.backends.running.barriers import GroupBarriers
 from dwarfgpu.backends.running.batch import FLAT_SCRATCH, M0, VCC, VCC_HI
 from dwarfgpu.backends.running.stops import UnknownInstruction
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
-from dwarfgpu.isa.semantics import integer_rows
+from dwarfgpu.isa.semantics import functions
 from dwarfgpu.isa.semantics.floats import quieted
-from dwarfgpu.isa.semantics.integer_rows import merged
+from dwarfgpu.isa.semantics.functions import merged
 from dwarfgpu.isa.semantics.numbers import LOW, flag
 from dwarfgpu.isa.semantics.rounding import direction, in_direction
 
@@ -84,7 +84,7 @@ def put_lower(registers: list[Any], index: int, low: Any, mask: Any) -> None:
 
 def _upper(whole: Any) -> Any:
     """Return the upper words of numbers of 64 bits; as one if all are the same, which those of addresses often are."""
-    if whole.size >= integer_rows.MANY:
+    if whole.size >= functions.MANY:
         highest = int(whole.max()) >> 32
         if int(whole.min()) >> 32 == highest:
             return columns.uniform(highest)

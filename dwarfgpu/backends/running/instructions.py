@@ -16,15 +16,7 @@ from dwarfgpu.backends.running.matrix_operations import write_matrix
 from dwarfgpu.backends.running.narrow_operations import write_narrow
 from dwarfgpu.backends.running.stops import MachineFault, Pause, UnknownInstruction
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
-from dwarfgpu.isa.semantics import (  # noqa: F401 (each module adds its rows)
-    compare_rows,
-    convert_rows,
-    dot_rows,
-    float_rows,
-    integer_rows,
-    scalar_rows,
-)
-from dwarfgpu.isa.semantics.integer_rows import ones, saturated
+from dwarfgpu.isa.semantics.functions import ones
 from dwarfgpu.isa.semantics.numbers import LOW
 from dwarfgpu.isa.semantics.rows import MEANINGS, InstructionMeaning
 from dwarfgpu.isa.tables import table
@@ -144,13 +136,11 @@ def _source_texts(writer: BlockWriter, instruction: GpuInstruction, meaning: Ins
 
 def _vector(writer: BlockWriter, instruction: GpuInstruction, meaning: InstructionMeaning) -> None:
     is_clamped = instruction.modifiers.get("clamp") and len(meaning.results) == 1
-    if is_clamped and (clamped := saturated(instruction.name)) is not None:
-        sources, result, function = clamped
-        meaning = InstructionMeaning(meaning.name, meaning.unit, sources, (result,), function, meaning.document)
-        call = f"{writer.name(function)}({', '.join(_source_texts(writer, instruction, meaning))})"
-        writer.set_vector(instruction.destinations[0], call, result, instruction, clamps=False)
+    if is_clamped and meaning.clamped is not None:
+        call = f"{writer.name(meaning.clamped)}({', '.join(_source_texts(writer, instruction, meaning))})"
+        writer.set_vector(instruction.destinations[0], call, meaning.results[0], instruction, clamps=False)
         return
-    function = writer.operation(instruction.name, meaning.function, meaning.results[0])
+    function = writer.operation(instruction.name, lane_patterns.function_of(meaning.name), meaning.results[0])
     call = f"{function}({', '.join(_source_texts(writer, instruction, meaning))})"
     destinations = instruction.destinations
     if instruction.name.startswith("v_cmpx"):

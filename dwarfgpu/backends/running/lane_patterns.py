@@ -9,13 +9,16 @@ and a number of all lanes is one again.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dwarfgpu.backends.running.device_memory import first_of_row
-from dwarfgpu.isa.semantics import integer_rows
+from dwarfgpu.isa.semantics import functions
 from dwarfgpu.isa.semantics.numbers import LOW
+from dwarfgpu.isa.semantics.rows import MEANINGS
 
 if TYPE_CHECKING:
     from dwarfgpu.backends.running.batch import WaveBatch
@@ -58,7 +61,7 @@ def shifted_index(batch: WaveBatch, count: Lanes, low: Lanes, high: Lanes) -> La
 
     So indices of arrays become distances in bytes, where the words together would cost many times as much.
     """
-    if low.size < integer_rows.MANY or high.size > 1 or count.size > 1 or high[0, 0]:
+    if low.size < functions.MANY or high.size > 1 or count.size > 1 or high[0, 0]:
         return None
     places = int(count[0, 0]) & 63
     first = first_of_row(low, 1) if low.shape == (batch.count, batch.lanes) else None
@@ -85,6 +88,35 @@ def added_to_row(batch: WaveBatch, number: Lanes, column: Lanes, add: Any) -> tu
             return total, NO_LANES
     sums: tuple[Lanes, Lanes] = add(number, column)
     return sums
+
+
+# --- Signs and carries --------------------------------------------------------------------------------------------
+
+_NO_SIGN = np.zeros((1, 1), np.int32)
+_NO_SIGN.setflags(write=False)
+_WITHOUT_CARRY = {
+    "v_addc_co_u32": "v_add_co_u32", "v_add_co_ci_u32": "v_add_co_u32",
+    "v_subb_co_u32": "v_sub_co_u32", "v_sub_co_ci_u32": "v_sub_co_u32",
+    "v_subbrev_co_u32": "v_subrev_co_u32", "v_subrev_co_ci_u32": "v_subrev_co_u32",
+}  # fmt: skip
+"""Operations that read a carry, and those that do the same without."""
+
+
+@cache
+def function_of(name: str) -> Callable[..., Any]:
+    """Return an operation of the table of meanings, where it pays in a form that looks at all lanes first."""
+    function = MEANINGS[name].function
+    if name == "v_ashrrev_i32":  # of the signs of indices, which are extended to 64 bits
+        return lambda count, value: _NO_SIGN if _has_no_sign(count, value) else function(count, value)
+    if name in _WITHOUT_CARRY:  # of the upper words of addresses, 64 waves: 1.8 times as fast
+        plain = MEANINGS[_WITHOUT_CARRY[name]].function
+        return lambda left, right, carry: function(left, right, carry) if carry.any() else plain(left, right)
+    return function
+
+
+def _has_no_sign(count: Lanes, value: Lanes) -> bool:
+    """Return whether a shift leaves only signs, and many numbers have none."""
+    return value.size >= functions.MANY and count.size == 1 and count[0, 0] & 31 == 31 and bool(value.min() >= 0)
 
 
 # --- Places in local memory ---------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ from dwarfgpu.backends.running.stops import (
     UnknownInstruction,
 )
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
-from dwarfgpu.isa.semantics import integer_rows
+from dwarfgpu.isa.semantics import functions
 from dwarfgpu.isa.semantics.numbers import ALL, LOW
 
 if TYPE_CHECKING:
@@ -700,7 +700,7 @@ class MemoryAccess(BufferAddresses):
             batch.local = [*batch.local[-3:], known]
         if known.index is None or known.highest + max(offsets) + 4 * count > self.local_size:
             return None
-        if address.size >= integer_rows.MANY:
+        if address.size >= functions.MANY:
             known.use(self.group_of[batch.waves], self.local_size >> 2)
         return known
 

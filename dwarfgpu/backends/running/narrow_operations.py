@@ -15,8 +15,7 @@ from dwarfgpu.backends.running.block_writer import BITS, KINDS, BlockWriter, con
 from dwarfgpu.backends.running.stops import UnknownInstruction
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics import floats, narrow_floats
-from dwarfgpu.isa.semantics.dot_rows import integer_dot
-from dwarfgpu.isa.semantics.integer_rows import saturated
+from dwarfgpu.isa.semantics.dots import integer_dot
 from dwarfgpu.isa.semantics.rows import MEANINGS
 
 Lanes = Any
@@ -61,10 +60,9 @@ def _write_packed(writer: BlockWriter, instruction: GpuInstruction) -> bool:
     accumulates = len(meaning.sources) > 2 and "fmac" in name
     modifiers = instruction.modifiers
     if modifiers.get("clamp") and KINDS[kind][0] != "f" and not _UNCLAMPED.match(name):
-        clamped = saturated(single)
-        if clamped is None:
+        if meaning.clamped is None:
             raise UnknownInstruction(f"{instruction.mnemonic} with clamp")
-        _sources, kind, function = clamped
+        function = meaning.clamped
     is_packed = instruction.encoding == "VOP3P"
     chosen = (modifiers.get("op_sel", 0), modifiers.get("op_sel_hi", 0) if is_packed else 7)
     negated = (modifiers.get("neg_lo", 0), modifiers.get("neg_hi", 0))

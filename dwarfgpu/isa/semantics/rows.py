@@ -1,74 +1,77 @@
-"""The table of meanings: a function for each operation, with the types of what it reads and writes.
+"""The meanings of operations as functions: the rows of `dwarfgpu.isa.formulas`, compiled when they are first used.
 
-A row says how an operation computes, and nothing about where its operands are: registers, constants, modifiers, DPP
-and SDWA are the same for all and are compiled by `dwarfgpu.backends.running`. So ``v_add_f32`` is one row for six
-encodings:
+A meaning says how an operation computes, and nothing about where its operands are: registers, constants, modifiers,
+DPP and SDWA are the same for all and are compiled by `dwarfgpu.backends.running`. So ``v_add_f32`` is one for six
+encodings.
 
-    @vector("v_add_f32", "f32 f32 -> f32", "Vector ALU: D.f = S0.f + S1.f")
-    def add_float(left, right):
-        return left + right
+The functions of vectors get arrays with one element for each wave and lane, ``[wave, lane]``; an axis of length 1 means
+that all waves or all lanes have the same. The types are those of numpy; a mask is a flag for each lane. Arrays are
+never changed in place. The functions of scalars get numbers of `dwarfgpu.isa.semantics.numbers`.
 
-**Vector rows** get arrays with one element for each wave and lane, ``[wave, lane]``; an axis of length 1 means that
-all waves or all lanes have the same. The types are those of numpy (``u32``, ``i32``, ``f32``, ``u16``, ``f16``,
-``u64``, ``f64``, ...); ``mask`` is a flag for each lane, which a scalar register holds as a bit. An operation that
-also reads its destination gets it first. Arrays are never changed in place.
-
-**Scalar rows** get numbers of ``b32`` or ``b64``: a Python integer if all waves have the same, else an array of
-unsigned 64-bit integers ``[wave, 1]``. `dwarfgpu.isa.semantics.numbers` works on both. ``scc`` is 0 or 1, as a source
-or as a result; ``nonzero`` as a result says that SCC tells whether the first result is not 0.
-
-What no function of values can say (branches, memory, lanes that read other lanes) has rows in the modules of
+What no function of values can say (branches, memory, lanes that read other lanes) is written by the modules of
 `dwarfgpu.backends.running` that know the machine.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from functools import cache
+from typing import Any
 
 from dwarfgpu.immutable import frozen
-
-Function = TypeVar("Function", bound=Callable[..., Any])
+from dwarfgpu.isa.formulas import Formula, formulas
+from dwarfgpu.isa.semantics.columns import Columns, clamped_function
+from dwarfgpu.isa.semantics.numbers import number_function
 
 
 @frozen
 class InstructionMeaning:
     """One operation."""
 
-    name: str
-    unit: str
-    """``vector`` or ``scalar``."""
-    sources: tuple[str, ...]
-    results: tuple[str, ...]
-    function: Callable[..., Any]
-    document: str
-    """What the ISA documents say, in their words for operands: S0, S1, D."""
+    formula: Formula
+
+    @property
+    def name(self) -> str:
+        """The name of the operation without the suffix of its encoding."""
+        return self.formula.name
+
+    @property
+    def unit(self) -> str:
+        """``vector`` or ``scalar``."""
+        return self.formula.unit
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The types of what it reads."""
+        return self.formula.sources
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """The types of what it writes."""
+        return self.formula.results
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The operation as a function of its sources."""
+        return _function(self.formula)
+
+    @property
+    def clamped(self) -> Callable[..., Any] | None:
+        """The operation with the nearest number where the exact result does not fit its type; None if not known."""
+        return _clamped(self.formula) if "clamp" in self.formula.flags else None
 
 
-MEANINGS: dict[str, InstructionMeaning] = {}
-"""All rows, by the name of the operation without the suffix of its encoding."""
+@cache
+def _clamped(formula: Formula) -> Callable[..., Any]:
+    return clamped_function(formula)
 
 
-def vector(names: str, types: str, document: str) -> Callable[[Function], Function]:
-    """Declare the meaning of vector operations; names of one operation on several processors are given together."""
-    return _declare("vector", names, types, document)
+@cache
+def _function(formula: Formula) -> Callable[..., Any]:
+    if formula.unit == "scalar" and formula.sources[0][0] == "b":
+        return number_function(formula)
+    return Columns().function(formula)
 
 
-def scalar(names: str, types: str, document: str) -> Callable[[Function], Function]:
-    """Declare the meaning of scalar operations."""
-    return _declare("scalar", names, types, document)
-
-
-def _declare(unit: str, names: str, types: str, document: str) -> Callable[[Function], Function]:
-    left, _, right = types.partition("->")
-
-    def keep(function: Function) -> Function:
-        for name in names.split():
-            if name in MEANINGS:
-                raise AssertionError(f"{name} has two rows")
-            MEANINGS[name] = InstructionMeaning(
-                name, unit, tuple(left.split()), tuple(right.split()), function, document
-            )
-        return function
-
-    return keep
+MEANINGS = {name: InstructionMeaning(formula) for name, formula in formulas().items()}
+"""All meanings, by the name of the operation."""

@@ -15,8 +15,9 @@ from dwarfgpu.backends.running.device_memory import GlobalMemory, MemorySegment,
 from dwarfgpu.backends.running.lane_patterns import LocalPlaces, added_to_row, known_row, shifted_index
 from dwarfgpu.backends.running.memory_access import MemoryAccess
 from dwarfgpu.backends.running.stops import MachineFault
-from dwarfgpu.isa.semantics.integer_rows import add_carry_out, merged
+from dwarfgpu.isa.semantics.functions import merged
 from dwarfgpu.isa.semantics.numbers import LOW
+from dwarfgpu.isa.semantics.rows import MEANINGS
 from dwarfgpu.program.launch.launch import launch, machine_for
 
 LAUNCH = "fixtures/amdgpu/launch.gfx1100.w32.O2.co"
@@ -356,12 +357,12 @@ def test_sums_of_a_row_are_rows_until_one_is_carried():
     row = shifted_index(batch, two, np.arange(1024, dtype=np.uint32).reshape(16, 64), zero)
     for number in (0, 5, LOW - 4 * 1023, LOW - 4 * 1023 + 1, LOW):
         column = np.full((1, 1), number, np.uint32)
-        wanted = add_carry_out(column, row)
-        total, carry = added_to_row(batch, column, row, add_carry_out)
+        wanted = MEANINGS["v_add_co_u32"].function(column, row)
+        total, carry = added_to_row(batch, column, row, MEANINGS["v_add_co_u32"].function)
         assert (total == wanted[0]).all()
         assert (np.broadcast_to(carry, row.shape) == wanted[1]).all()
         assert known_row(batch, total) == (None if wanted[1].any() else (number, 4))
     for column in (np.arange(16, dtype=np.uint32)[:, None], np.full((16, 1), 5, np.uint32)):
-        total, carry = added_to_row(batch, column, row, add_carry_out)
+        total, carry = added_to_row(batch, column, row, MEANINGS["v_add_co_u32"].function)
         assert (total == row + column).all()
         assert known_row(batch, total) is None

@@ -10,7 +10,7 @@ import pytest
 
 from dwarfgpu.backends.running.device import Device
 from dwarfgpu.backends.running.memory_access import MemoryAccess
-from dwarfgpu.isa.semantics import integer_rows
+from dwarfgpu.isa.semantics import functions
 from dwarfgpu.program.launch.launch import launch, machine_for
 
 HERE = Path(__file__).parent
@@ -341,10 +341,10 @@ def test_ways_for_many_lanes_change_nothing(compiled, processor, level, monkeypa
     for kernel, (args, local) in launches().items():
         path = compiled(processor, level)
         monkeypatch.setattr(MemoryAccess, "finds_rows", True)
-        monkeypatch.setattr(integer_rows, "MANY", 0)
+        monkeypatch.setattr(functions, "MANY", 0)
         quick = left_behind(path, kernel, args, local)
         monkeypatch.setattr(MemoryAccess, "finds_rows", False)
-        monkeypatch.setattr(integer_rows, "MANY", 1 << 62)
+        monkeypatch.setattr(functions, "MANY", 1 << 62)
         assert left_behind(path, kernel, args, local) == quick, kernel
 
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from dwarfgpu.isa.semantics.floats import rounded_to_odd
-from dwarfgpu.isa.semantics.integer_rows import Lanes
 from dwarfgpu.isa.semantics.narrow_floats import FORMATS, from_bf16, to_bf16, widened
-from dwarfgpu.isa.semantics.rows import vector
+
+Lanes = Any
 
 # --- Integers -----------------------------------------------------------------------------------------------------
 
@@ -43,24 +43,6 @@ def integer_dot(
         return total.astype(kind)
 
     return dot
-
-
-def _accumulated(dot: Callable[[Lanes, Lanes, Lanes], Lanes]) -> Callable[[Lanes, Lanes, Lanes], Lanes]:
-    return lambda old, left, right: dot(left, right, old)
-
-
-for _count, _bits in ((2, 16), (4, 8), (8, 4)):
-    _signed = integer_dot(_bits, left_signed=True, right_signed=True)
-    _unsigned = integer_dot(_bits, left_signed=False, right_signed=False)
-    _text = f"D = sum of the {_count} products of the parts of S0 and S1, plus S2"
-    vector(f"v_dot{_count}_i32_i{_bits}", "b32 b32 i32 -> i32", _text)(_signed)
-    vector(f"v_dot{_count}_u32_u{_bits}", "b32 b32 u32 -> u32", _text)(_unsigned)
-    if _count > 2:
-        vector(f"v_dot{_count}_i32_iu{_bits}", "b32 b32 i32 -> i32", f"{_text}; neg_lo says which are signed")(
-            _unsigned
-        )
-    _text = f"D = sum of the {_count} products of the parts of S0 and S1, plus D"
-    vector(f"v_dot{_count}c_i32_i{_bits}", "i32 b32 b32 -> i32", _text)(_accumulated(_signed))
 
 
 # --- Floats -------------------------------------------------------------------------------------------------------
@@ -99,39 +81,15 @@ def _sum(left: list[Any], right: list[Any], other: Lanes) -> Any:
     return total
 
 
-@vector("v_dot2_f32_f16", "b32 b32 f32 -> f32", "D = S0.f16[0] * S1.f16[0] + S0.f16[1] * S1.f16[1] + S2")
 def dot_halfs(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
-    return _sum(halfs(left), halfs(right), other).astype(np.float32)
+    """Return dot products of halfs, with a single or a half."""
+    return _sum(halfs(left), halfs(right), other).astype(other.dtype)
 
 
-@vector(
-    "v_dot2c_f32_f16 v_dot2acc_f32_f16", "f32 b32 b32 -> f32", "D = S0.f16[0] * S1.f16[0] + S0.f16[1] * S1.f16[1] + D"
-)
-def accumulate_halfs(old: Lanes, left: Lanes, right: Lanes) -> Lanes:
-    return dot_halfs(left, right, old)
-
-
-@vector("v_dot2_f16_f16", "b32 b32 f16 -> f16", "D = S0.f16[0] * S1.f16[0] + S0.f16[1] * S1.f16[1] + S2")
-def dot_halfs_to_half(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
-    return _sum(halfs(left), halfs(right), other).astype(np.float16)
-
-
-@vector("v_dot2_f32_bf16", "b32 b32 f32 -> f32", "D = S0.bf16[0] * S1.bf16[0] + S0.bf16[1] * S1.bf16[1] + S2")
 def dot_bf16(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
-    return _sum(bf16s(left), bf16s(right), other).astype(np.float32)
-
-
-@vector(
-    "v_dot2c_f32_bf16 v_dual_dot2acc_f32_bf16",
-    "f32 b32 b32 -> f32",
-    "D = S0.bf16[0] * S1.bf16[0] + S0.bf16[1] * S1.bf16[1] + D",
-)
-def accumulate_bf16(old: Lanes, left: Lanes, right: Lanes) -> Lanes:
-    return dot_bf16(left, right, old)
-
-
-@vector("v_dot2_bf16_bf16", "b32 b32 b16 -> b16", "D = S0.bf16[0] * S1.bf16[0] + S0.bf16[1] * S1.bf16[1] + S2")
-def dot_bf16_to_bf16(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
+    """Return dot products of bf16 numbers, with a single or the bits of a bf16 number."""
+    if other.dtype == np.float32:
+        return _sum(bf16s(left), bf16s(right), other).astype(np.float32)
     return to_bf16(_sum(bf16s(left), bf16s(right), from_bf16(other)).astype(np.float32))
 
 
@@ -140,8 +98,15 @@ def _of_bytes(left_name: str, right_name: str) -> Callable[[Lanes, Lanes, Lanes]
     return lambda left, right, other: _sum(left_bytes(left), right_bytes(right), other).astype(np.float32)
 
 
-for _left in ("fp8", "bf8"):
-    for _right in ("fp8", "bf8"):
-        vector(f"v_dot4_f32_{_left}_{_right}", "b32 b32 f32 -> f32", "D = sum of the 4 products of bytes, plus S2")(
-            _of_bytes(_left, _right)
-        )
+FUNCTIONS: dict[str, Callable[[Lanes, Lanes, Lanes], Lanes]] = {
+    **{
+        f"dot_{letters}{bits}": integer_dot(bits, left_signed=letters == "i", right_signed=letters == "i")
+        for bits in (16, 8, 4)
+        for letters in ("i", "u", "iu")
+        if (letters, bits) != ("iu", 16)
+    },
+    "dot_f16": dot_halfs,
+    "dot_bf16": dot_bf16,
+    **{f"dot_{left}_{right}": _of_bytes(left, right) for left in ("fp8", "bf8") for right in ("fp8", "bf8")},
+}
+"""The dot products, by the names that formulas have for them."""
