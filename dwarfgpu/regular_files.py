@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 from dwarfgpu.errors import MalformedFile, MissingFile, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from mmap import mmap
 
 MAX_READ = 1 << 28
@@ -28,13 +28,19 @@ MAP_FROM = 1 << 24
 _STEP = 1 << 20
 _STREAMS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 
-remote_files: dict[str, Any] = {}
-"""Files of other machines by the paths of those that stand for them here; each can be opened and mapped."""
+find_remote: Callable[[str], Any] | None = None
+"""What returns the file of another machine for which a path stands, or None; it can be opened, and guards mappings."""
+
+
+def _remote(path: str) -> Any:
+    return None if find_remote is None else find_remote(os.path.normpath(path))
 
 
 def is_remote(path: str) -> bool:
-    """Return whether a path stands for a file of another machine."""
-    return bool(remote_files) and os.path.normpath(path) in remote_files
+    """Return whether a path stands for a file of another machine, and that is there."""
+    with suppress(MalformedFile):
+        return _remote(path) is not None
+    return False
 
 
 def unreadable(path: str, why: str) -> MalformedFile:
@@ -44,8 +50,9 @@ def unreadable(path: str, why: str) -> MalformedFile:
 
 def open_input(path: str) -> IO[bytes]:
     """Open a regular file, or the pipe of a stream that the user has named; raise `MalformedFile` for anything else."""
-    if is_remote(path):
-        stream: IO[bytes] = remote_files[os.path.normpath(path)].open()
+    remote = _remote(path)
+    if remote is not None:
+        stream: IO[bytes] = remote.open()
         return stream
     try:
         number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOCTTY", 0))
@@ -128,9 +135,6 @@ _guard: Any = None
 
 def mapped(file: IO[bytes], size: int, path: str, *, is_private: bool = False) -> memoryview:
     """Map the first bytes of a file. Writes to a private mapping do not reach the file."""
-    if is_remote(path):
-        view: memoryview = remote_files[os.path.normpath(path)].map(size, is_private=is_private)
-        return view
     import mmap
 
     mapping = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_COPY if is_private else mmap.ACCESS_READ)
@@ -146,6 +150,10 @@ def watch(mapping: mmap, number: int, path: str) -> None:
         if _guard is None:
             _guard = _Guard()
         address = _guard.address_of(mapping)
+    remote = _remote(path)
+    if remote is not None:
+        remote.guard(mapping, address)
+        return
     _mappings[mapping] = _Mapped(path, os.fstat(number), address)
 
 

@@ -326,8 +326,9 @@ def _opened(name: str, attributes: str | None) -> CodeObject:
     """Return the file of code with a name, which stays open for the states that follow."""
     path = name.partition("@")[0]
     try:
-        state = os.stat(path)  # noqa: PTH116
-    except OSError:
+        with open_input(path) as file:
+            state = os.fstat(file.fileno())
+    except (DwarfGpuError, OSError):
         return open_file(name, attributes)
     return _kept(name, attributes, state.st_mtime_ns, state.st_size)
 

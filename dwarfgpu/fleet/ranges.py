@@ -1,9 +1,10 @@
 """Files of other machines, of which only the ranges that are used are read.
 
-For each there is a local file of the same size without content. It is filled block by block: when something is read
-from it, and when something is touched in a mapping of it. Mappings are protected, so that touching a block that is not
-here is a fault (SIGSEGV); the handler fetches the block and lets the instruction go on. So an answer never sees a byte
-that was not fetched. What cannot be fetched is noted, and the answer ends with that error before its next row.
+For each there is a local file of the same size without content, at a place that its URL says. It is made when it is
+first opened, and filled block by block: when something is read from it, and when something is touched in a mapping of
+it. Mappings are protected, so that touching a block that is not here is a fault (SIGSEGV); the handler fetches the
+block and lets the instruction go on. So an answer never sees a byte that was not fetched. What cannot be fetched is
+noted, and the answer ends with that error before its next row.
 """
 
 from __future__ import annotations
@@ -11,17 +12,18 @@ from __future__ import annotations
 import atexit
 import ctypes
 import io
-import json
 import os
 import re
+import shutil
 import signal
 import sys
 import tempfile
 import weakref
-from collections import OrderedDict
 from contextlib import contextmanager, suppress
+from functools import cache
 from itertools import count
 from typing import IO, TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from attrs import evolve
 
@@ -30,6 +32,7 @@ from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from mmap import mmap
 
     from dwarfgpu.fleet.inputs import Input
 
@@ -45,7 +48,6 @@ LARGEST = 1 << 40
 KEPT_CODE = 4
 """How many files of code stay, because states that follow each other mostly have the same."""
 PROT_NONE, PROT_READ, PROT_WRITE = 0, 1, 2
-MAP_SHARED, MAP_PRIVATE = 1, 2
 SA_SIGINFO, SA_NODEFER = 4, 0x40000000
 FAULT_ADDRESS = 16
 """Where the address of a fault is in a ``siginfo_t``."""
@@ -154,19 +156,16 @@ class RemoteFile:
         self._step = 1
 
     def need(self, start: int, end: int) -> None:
-        """Fetch what is missing of a range."""
+        """Fetch what is missing of a range, and more where blocks are used one after the other."""
         last = min(-(-end // BLOCK), len(self._here))
-        index = start // BLOCK
-        while index < last:
-            if self._here[index]:
-                index += 1
-                continue
+        index = self._here.find(0, start // BLOCK, last)
+        while index >= 0:
             self._step = min(self._step * 2, MOST // BLOCK) if index == self._next else 1
             stop = max(index + self._step, min(last, index + MOST // BLOCK))
             following = self._here.find(1, index, stop)
-            stop = min(len(self._here), stop if following < 0 else following)
-            self._fetch(index, stop)
-            self._next = index = stop
+            self._next = min(len(self._here), stop if following < 0 else following)
+            self._fetch(index, self._next)
+            index = self._here.find(0, self._next, last)
 
     def _fetch(self, first: int, stop: int) -> None:
         start, end = first * BLOCK, min(stop * BLOCK, self.size)
@@ -185,11 +184,9 @@ class RemoteFile:
         """Open the file; what is read is fetched first."""
         return io.BufferedReader(_Reader(self), BLOCK)
 
-    def map(self, size: int, *, is_private: bool = False) -> memoryview:
-        """Map the first bytes of the file; what is touched is fetched first."""
-        if not size:
-            return memoryview(b"")
-        return _faults().map(self, self._number, size, is_private=is_private)
+    def guard(self, mapping: mmap, address: int) -> None:
+        """Let a mapping of the local file, which is at an address of this process, be fetched where it is touched."""
+        _faults().guard(mapping, address, self)
 
 
 class _Reader(io.FileIO):
@@ -204,15 +201,10 @@ class _Reader(io.FileIO):
         self._remote.need(start, min(start + len(memoryview(buffer)), self._remote.size))
         return io.FileIO.readinto(self, buffer) or 0
 
-    def readall(self) -> bytes:
-        self._remote.need(self.tell(), self._remote.size)
-        return io.FileIO.readall(self) or b""
-
     def read(self, size: int | None = -1, /) -> bytes:
-        if size is None or size < 0:
-            return self.readall()
-        self._remote.need(self.tell(), min(self.tell() + size, self._remote.size))
-        return io.FileIO.read(self, size) or b""
+        return io.RawIOBase.read(self, -1 if size is None else size) or b""
+
+    readall = io.RawIOBase.readall
 
 
 # --- Faults -----------------------------------------------------------------------------------------------------------
@@ -233,16 +225,13 @@ class _Faults:
     """The handler of faults in mappings of files that are not here: Python, called through C at the instruction."""
 
     def __init__(self) -> None:
+        if sys.platform != "linux" or ctypes.sizeof(ctypes.c_void_p) != 8:
+            raise UsageError("files of other machines need Linux with 64 bits", hint="copy them to this machine")
         library = ctypes.CDLL(None, use_errno=True)
-        self._map = library.mmap
-        self._map.restype = ctypes.c_void_p
-        self._map.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *(ctypes.c_int,) * 3, ctypes.c_long)
-        self._unmap = library.munmap
-        self._unmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
         self._protect = library.mprotect
         self._protect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-        self._regions: dict[int, tuple[int, RemoteFile, int]] = {}
-        """Of each mapping by its address: its size, its file, and how it may be used."""
+        self._regions: WeakKeyDictionary[mmap, tuple[int, int, RemoteFile]] = WeakKeyDictionary()
+        """Of each mapping: its address, its size, and its file."""
         self._before = _Action()
         kind = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
         self._handler = kind(self._handle)
@@ -251,26 +240,15 @@ class _Faults:
         mine = _Action(ctypes.cast(self._handler, ctypes.c_void_p), flags=SA_SIGINFO | SA_NODEFER)
         self._action(int(signal.SIGSEGV), ctypes.byref(mine), ctypes.byref(self._before))
 
-    def map(self, remote: RemoteFile, number: int, size: int, *, is_private: bool) -> memoryview:
-        """Map a file without access to it."""
-        flags = MAP_PRIVATE if is_private else MAP_SHARED
-        address = self._map(None, size, PROT_NONE, flags, number, 0)
-        if address in (None, ctypes.c_void_p(-1).value):
-            raise MalformedFile("unreadable", f"{remote.url}: {os.strerror(ctypes.get_errno())}")
-        self._regions[address] = size, remote, PROT_READ | (PROT_WRITE if is_private else 0)
-        cells = (ctypes.c_ubyte * size).from_address(address)
-        weakref.finalize(cells, self._forget, address, size)
-        view = memoryview(cells).cast("B")
-        return view if is_private else view.toreadonly()
-
-    def _forget(self, address: int, size: int) -> None:
-        del self._regions[address]
-        self._unmap(address, size)
+    def guard(self, mapping: mmap, address: int, remote: RemoteFile) -> None:
+        """Take the access to a mapping away, block by block until it is fetched."""
+        self._regions[mapping] = address, len(mapping), remote
+        self._protect(address, len(mapping), PROT_NONE)
 
     def _handle(self, number: int, information: int, _context: int) -> None:
         """Fetch the block that was touched; a fault elsewhere does what it did before."""
         place = ctypes.c_void_p.from_address(information + FAULT_ADDRESS).value or 0
-        for address, (size, remote, access) in list(self._regions.items()):
+        for mapping, (address, size, remote) in list(self._regions.items()):
             if address <= place < address + size:
                 start = (place - address) // BLOCK * BLOCK
                 try:
@@ -278,21 +256,16 @@ class _Faults:
                 except BaseException as error:  # noqa: BLE001 (nothing can be raised at an instruction)
                     message = f"{remote.url}: {_reason(error)}"
                     remote.error = error if isinstance(error, MalformedFile) else MalformedFile("unreadable", message)
+                access = PROT_READ if memoryview(mapping).readonly else PROT_READ | PROT_WRITE
                 self._protect(address + start, min(BLOCK, size - start), access)
                 return
         self._action(number, ctypes.byref(self._before), None)
 
 
-_known_faults: list[_Faults] = []
-
-
+@cache
 def _faults() -> _Faults:
     """Return the handler, which is installed with the first mapping."""
-    if not _known_faults:
-        if sys.platform != "linux" or ctypes.sizeof(ctypes.c_void_p) != 8:
-            raise UsageError("files of other machines need Linux with 64 bits", hint="copy them to this machine")
-        _known_faults.append(_Faults())
-    return _known_faults[0]
+    return _Faults()
 
 
 # --- The files of an input --------------------------------------------------------------------------------------------
@@ -302,90 +275,95 @@ class _Mirror:
     """The local files of this process, in a folder in which they have the places that they have in their URLs."""
 
     def __init__(self) -> None:
-        self.folder = tempfile.TemporaryDirectory(prefix="dwarfgpu-ranges-")
-        atexit.register(self.folder.cleanup)
-        self.code: OrderedDict[str, str] = OrderedDict()
-        """The files of code that stay, by their local paths, the one used last at the end."""
+        self.folder = tempfile.mkdtemp(prefix="dwarfgpu-ranges-")
+        atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
+        self.files: dict[str, RemoteFile | MalformedFile] = {}
+        """The files by their local paths, the one used last at the end; an error if it cannot be had."""
+        self.schemes: set[str] = set()
+        """The schemes of the URLs of the input."""
 
     def local(self, url: str) -> str:
         """Return the local path of a URL."""
         scheme, _, rest = url.partition("://")
-        parts = [part for part in rest.split("/") if part not in ("", ".")]
-        return os.path.normpath("/".join((self.folder.name, scheme, *parts)))
-
-    def add(self, url: str) -> str:
-        """Have the file of a URL here; return its path."""
-        path = self.local(url)
-        if not path.startswith(f"{self.folder.name}/"):
+        self.schemes.add(scheme)
+        path = os.path.normpath("/".join((self.folder, scheme, *rest.split("/"))))
+        if not path.startswith(f"{self.folder}/"):
             raise MalformedFile("unreadable", f"{url}: its path leaves its server")
-        if path not in regular_files.remote_files:
-            regular_files.remote_files[path] = RemoteFile(url, path)
         return path
 
-    def drop(self, path: str) -> None:
-        """Forget a file."""
-        self.code.pop(path, None)
-        regular_files.remote_files.pop(path, None)
+    def file(self, path: str, url: str | None = None) -> RemoteFile | None:
+        """Return the file for which a local path stands, None for other paths; without a URL, the path says it."""
+        if not path.startswith(f"{self.folder}/") or "\0" in path:
+            return None
+        found = self.files.pop(path, None)
+        if found is None:
+            scheme, _, rest = path.removeprefix(f"{self.folder}/").partition("/")
+            if scheme not in self.schemes or not rest:
+                return None
+            try:
+                found = RemoteFile(url or f"{scheme}://{rest}", path)
+            except MalformedFile as error:
+                found = error
+        self.files[path] = found
+        if isinstance(found, MalformedFile):
+            raise found
+        return found
+
+    def end(self, states: list[str]) -> None:
+        """Forget the files of states and those that could not be read, and all but the last files of code."""
+        for path, file in list(self.files.items()):
+            is_state = any(path == state or path.startswith(f"{state}/") for state in states)
+            if is_state or isinstance(file, MalformedFile) or file.error is not None:
+                self._drop(path)
+        while len(self.files) > KEPT_CODE:
+            self._drop(next(iter(self.files)))
+        self.schemes.clear()
+
+    def _drop(self, path: str) -> None:
+        del self.files[path]
         with suppress(OSError):
             os.unlink(path)  # noqa: PTH108
 
-    def keep(self, path: str) -> None:
-        """Keep a file of code for the states that follow."""
-        self.code[path] = path
-        self.code.move_to_end(path)
 
-
-_mirrors: list[_Mirror] = []
-
-
+@cache
 def _mirror() -> _Mirror:
-    if not _mirrors:
-        _mirrors.append(_Mirror())
-    return _mirrors[0]
+    """Return the local files of this process; from now on opening one fetches what is used of it."""
+    mirror = _Mirror()
+    regular_files.find_remote = mirror.file
+    return mirror
 
 
 @contextmanager
 def fetched(item: Input) -> Iterator[Input]:
-    """Give an input whose files are here, or are fetched as they are used, while the block runs.
-
-    What cannot be found is left as it is; that it cannot be opened is then the answer.
-    """
+    """Give an input whose files are fetched as they are used, while the block runs, with those that they name."""
     names = [name for name in (item.code, *item.states) if name is not None]
     if not any(map(is_url, names)):
         yield item
         return
     mirror = _mirror()
     states: list[str] = []
-    codes: list[str] = []
-    problem: DwarfGpuError | None = None
 
-    def here(name: str, paths: list[str]) -> str:
+    def here(name: str, *, is_state: bool = True) -> str:
         if not is_url(name):
             return name
         url, part = _without_part(name)
+        path = mirror.local(url)
+        states.extend([path] * is_state)
         if url.rstrip("/").endswith(FOLDER):
-            return _folder_here(mirror, url.rstrip("/"), states, codes)
-        path = mirror.add(url)
-        paths.append(path)
-        if not part:
-            _code_here(mirror, url, path, codes)
+            os.makedirs(path, exist_ok=True)  # noqa: PTH103
+        else:
+            mirror.file(path, url)
         return path + part
 
     try:
-        local = item
         try:
-            code = None if item.code is None else here(item.code, codes if item.states else states)
-            local = evolve(item, code=code, states=tuple(here(name, states) for name in item.states))
+            code = None if item.code is None else here(item.code, is_state=not item.states)
+            local = evolve(item, code=code, states=tuple(here(name) for name in item.states))
         except DwarfGpuError as error:
-            problem = error
-        yield local if problem is None else evolve(item, problem=problem)
+            local = evolve(item, problem=error)
+        yield local
     finally:
-        for path in codes:
-            mirror.keep(path)
-        for path in [*states, *(path for path in mirror.code if regular_files.remote_files[path].error is not None)]:
-            mirror.drop(path)
-        while len(mirror.code) > KEPT_CODE:
-            mirror.drop(next(iter(mirror.code)))
+        mirror.end(states)
 
 
 def _without_part(url: str) -> tuple[str, str]:
@@ -395,64 +373,18 @@ def _without_part(url: str) -> tuple[str, str]:
     return f"{folder}{slash}{base}", mark + part
 
 
-def _code_here(mirror: _Mirror, url: str, path: str, codes: list[str]) -> None:
-    """Have the files of code here that a snapshot names."""
-    with regular_files.open_input(path) as file:
-        if file.read(64).lstrip()[:1] != b"{":
-            return
-    _named_here(mirror, url.rpartition("/")[0], regular_files.read_input(path), codes)
-
-
-def _named_here(mirror: _Mirror, folder: str, text: bytes, codes: list[str]) -> None:
-    try:
-        names = [entry["path"] for entry in json.loads(text)["code_objects"]]
-    except (ValueError, LookupError, TypeError, RecursionError):
-        return  # its answer says what is wrong with it
-    for name in names:
-        if isinstance(name, str) and not name.startswith("/"):
-            with suppress(DwarfGpuError):  # what is not there is told by who opens it
-                codes.append(mirror.add(_joined(folder, _without_part(name)[0])))
-
-
-def _joined(folder: str, name: str) -> str:
-    """Return the URL of a path that is relative to a folder."""
-    scheme, _, rest = folder.partition("://")
-    return f"{scheme}://{os.path.normpath(f'{rest}/{name}')}"
-
-
-def _folder_here(mirror: _Mirror, url: str, states: list[str], codes: list[str]) -> str:
-    """Have the files of a snapshot here that is a folder: those that its manifest names."""
-    manifest = mirror.add(f"{url}/{MANIFEST}")
-    states.append(manifest)
-    text = regular_files.read_input(manifest)
-    with suppress(ValueError, RecursionError):
-        for name in sorted(_array_names(json.loads(text))):
-            with suppress(DwarfGpuError):
-                states.append(mirror.add(f"{url}/{name}"))
-    _named_here(mirror, url, text, codes)
-    return os.path.dirname(manifest)  # noqa: PTH120
-
-
-def _array_names(node: Any) -> set[str]:
-    """Return the names of arrays anywhere in a manifest."""
-    if isinstance(node, str):
-        return {node} if node.endswith(".npy") and "/" not in node else set()
-    parts = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
-    return {name for part in parts for name in _array_names(part)}
-
-
 def check_fetched() -> None:
     """Raise the error of a block that was touched and could not be fetched."""
-    for remote in regular_files.remote_files.values():
-        if remote.error is not None:
-            raise remote.error
+    for file in _mirror().files.values() if regular_files.find_remote is not None else ():
+        if isinstance(file, RemoteFile) and file.error is not None:
+            raise file.error
 
 
 def with_urls(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row in which files are called by their URLs."""
-    if not _mirrors:
+    if regular_files.find_remote is None:
         return row
-    folder = f"{_mirrors[0].folder.name}/"
+    folder = f"{_mirror().folder}/"
     for name, value in row.items():
         if isinstance(value, str) and folder in value:
             row[name] = re.sub(f"{re.escape(folder)}([A-Za-z0-9]+)/", r"\1://", value)

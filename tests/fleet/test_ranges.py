@@ -81,6 +81,23 @@ def test_a_file_is_an_input_and_the_code_of_another(served):
         assert asked("info", code)[0]["state"] == "answer"
 
 
+@pytest.mark.parametrize(
+    "name,said",
+    [
+        ("../k.co@gfx90a", 11),
+        ("../none.co", "none.co: FileNotFoundError"),
+        ("../k.co@gfx906", "no entry is for gfx906"),
+    ],
+)
+def test_code_that_a_snapshot_names_is_found_when_it_is_opened(served, name, said):
+    place = served.folder / "a" / "states" / "s.json"
+    text = json.loads(place.read_text())
+    text["code_objects"][0]["path"] = name
+    place.write_text(json.dumps(text))
+    (row, *_more) = asked("eval", f"{served.url}/a/states/s.json", "even")
+    assert row["number"] == said if isinstance(said, int) else said in row["message"]
+
+
 def test_a_state_and_its_large_code_are_read_by_ranges(served):
     answer = asked("eval", f"{served.url}/a/states/s.json", "even")
     assert [row["number"] for row in answer] == [11]

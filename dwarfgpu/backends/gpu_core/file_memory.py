@@ -13,7 +13,7 @@ from attrs import frozen
 from dwarfgpu.backends.columns import Cells
 from dwarfgpu.backends.extents import Extents
 from dwarfgpu.errors import MalformedFile
-from dwarfgpu.regular_files import is_remote, mapped, open_input, watch
+from dwarfgpu.regular_files import open_input, watch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,8 +31,6 @@ def map_file(path: str) -> memoryview:
             size = os.fstat(file.fileno()).st_size
             if not size:
                 return memoryview(b"")
-            if is_remote(path):
-                return mapped(file, size, path, is_private=True)
             mapping = _mapped(file.fileno(), size)
             watch(mapping, file.fileno(), path)
             return memoryview(mapping)

@@ -62,7 +62,7 @@ def parse_place(text: str) -> FilePlace:
         message = "a memory:// URI names a code object in a process, not in a file"
         raise UsageError(message, kind="memory_uri", hint=URI_HINT)
     path, at, select = text.rpartition("@")
-    if at and not os.path.exists(text) and os.path.exists(path):  # noqa: PTH110
+    if at and not os.path.exists(text) and (os.path.exists(path) or is_remote(path)):  # noqa: PTH110
         return FilePlace(path, select)
     return FilePlace(text)
 
@@ -136,7 +136,7 @@ def read_place(place: FilePlace) -> memoryview:
 def _read_file(path: str) -> memoryview:
     with open_input(path) as file:
         size = os.fstat(file.fileno()).st_size
-        is_mapped = size >= MAP_FROM or is_remote(path)
+        is_mapped = size >= MAP_FROM or (size > 0 and is_remote(path))
         return mapped(file, size, path) if is_mapped else memoryview(read_stream(file, path))
 
 
