@@ -104,6 +104,10 @@ class Screen:
         """The rows of the screen."""
         return self.text().split("\n")
 
+    def lines_written(self) -> list[str]:
+        """All lines since the start; one that the terminal has broken is whole."""
+        return [line.rstrip() for line in self._run("capture-pane", "-p", "-J", "-S", "-").split("\n")]
+
     def colored(self) -> str:
         """What it shows, with its escape sequences."""
         return self._run("capture-pane", "-p", "-e")

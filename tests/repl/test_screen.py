@@ -100,6 +100,28 @@ def test_the_menu_of_completions(start: Callable[..., Screen], columns: int, lin
     screen.leaves()
 
 
+@pytest.mark.parametrize("columns", [20, 40, 80, 200])
+def test_nothing_is_wider_than_the_screen(start: Callable[..., Screen], columns: int) -> None:
+    commands = ["set pagination off", "help", "help info", "info locals", "info lanes", "context", "lane 5", "bt -full"]
+    commands += ["info registers pc exec", "info frame", "x/4i $pc", "ptype even", "pritn", "echo done\\n"]
+    screen = start(columns, 50, *(word for command in commands for word in ("-ex", command)))
+    screen.until(lambda shown: "\ndone\n" in shown, "done")
+    lines = screen.lines_written()
+    assert "Traceback" not in "".join(lines)
+    assert [line for line in lines if len(line) > columns and len(line.split()) > 1] == []
+    screen.shows(PROMPT)
+    screen.types("set p")
+    screen.presses("Tab")
+    screen.shows(" print ")
+    for narrower in (columns // 2, 20, 10, columns):
+        screen.resizes(narrower, 30)
+        screen.presses("C-c")
+        screen.types("info locals")
+        screen.presses("Enter")
+    screen.leaves()
+    assert "Traceback" not in "".join(screen.lines_written())
+
+
 def test_keys_that_come_before_the_editor_wait_for_it(start: Callable[..., Screen]) -> None:
     screen = start()
     screen.shows(PROMPT)
