@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.errors import DwarfGpuError, Handle, UsageError
 from dwarfgpu.notebooks import ShownInNotebooks
 from dwarfgpu.program.code.code_object import AUTO, CodeObject, Policy, opened
-from dwarfgpu.program.stack.selectors import no_wave
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -207,6 +206,8 @@ class Attached(ShownInNotebooks, Opened):
         """Return a wave by its number from 0, or by the name that the machine gives it."""
         index = wave if isinstance(wave, int) else self.stopped.machine.wave_named(wave)
         if index is None or not 0 <= index < len(self):
+            from dwarfgpu.program.stack.selectors import no_wave
+
             raise no_wave(self.stopped.machine, str(wave))
         return self.stopped.wave(index)
 

@@ -326,8 +326,9 @@ class SymbolTable:
 
     def _search_at(self, address: int, section_index: int | None) -> Symbol | None:
         by_section: dict[int, list[tuple[int, int, int]]] = {}
+        have_moved = any(section.moved for section in self._sections)
         for index, (_, info, place, value, size) in enumerate(self._rows()):
-            if value <= address:
+            if value <= address and (have_moved or address == value or address < value + size):
                 inside, section = self._place(index, place)
                 value += 0 if section is None else section.moved  # noqa: PLW2901
                 if not (address == value or value < address < value + size):

@@ -34,7 +34,7 @@ from dwarfgpu.dwarf_constants import (
 )
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.objfile.contributions import ADDRESS_SIZES
 from dwarfgpu.objfile.lines.line_header import FileEntry, LineHeader, file_entry
 from dwarfgpu.objfile.section_source import decode
@@ -71,7 +71,7 @@ class LineRow:
     op_index: int = 0
 
 
-@frozen
+@immutable
 class Sequence:
     """The rows of one contiguous piece of code (DWARF 5, 6.2.1)."""
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.objfile.contributions import each_contribution
 from dwarfgpu.objfile.lines.line_header import FileEntry, LineHeader, StringAt, join, read_line_header
 from dwarfgpu.objfile.lines.line_program import LineRow, Rows, Sequence, run
@@ -33,7 +33,7 @@ class LineSpan:
     row: LineRow
 
 
-@frozen
+@immutable
 class _Piece:
     """A sequence of code that is there."""
 
