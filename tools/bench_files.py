@@ -53,7 +53,7 @@ INDEX_TIME = ("the same: time / llvm-dwarfdump --debug-info", "at most 1.5")
 BY_ADDRESS = ("cold info --pc ADDR / llvm-dwarfdump --name NAME", "at most 0.25")
 BY_NAME = ("cold info --name NAME / llvm-dwarfdump --name NAME", "at most 0.25")
 VERIFY = ("verify of the whole file: speed / the walk over its entries", "at least 0.1")
-COVERAGE = ("coverage of the code object: time / its index", "at most 3")
+COVERAGE = ("coverage of the code object: time / its index", "at most 4")
 QUESTIONS = ("info --pc SYMBOL+0x10", "info --name NAME", "kernels NAME")
 OBJECT_LIMIT = "at most 12"
 

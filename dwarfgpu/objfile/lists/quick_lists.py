@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from functools import lru_cache
-from operator import gt, lt
+from operator import eq, gt
 from typing import TYPE_CHECKING, TypeVar
 
 from dwarfgpu.dwarf_constants import (
@@ -54,109 +54,12 @@ class UnusualList(Exception):
     """What is read is not what compilers write. It never leaves this module."""
 
 
-class PackedRanges:
-    """The ranges of a list, in order and apart from each other, packed in a number until their addresses are needed."""
-
-    __slots__ = ("_base", "_highs", "_lanes", "_lows", "count", "size")
-
-    def __init__(self, base: int, lows: int, highs: int, lanes: _PackedLanes, size: int) -> None:
-        self._base = base
-        self._lows = lows
-        self._highs = highs
-        self._lanes = lanes
-        self.count = lanes.count
-        """How many ranges there are."""
-        self.size = size
-        """The sum of their sizes."""
-
-    def bounds(self) -> tuple[int, Sequence[int], Sequence[int], Sequence[int]]:
-        """Return the base address, where the ranges begin and end, counted from it, and the sums of their sizes.
-
-        The sum for a range is the size of this one and of all before it.
-        """
-        lows, highs, lanes = self._lows, self._highs, self._lanes
-        length, unpack = lanes.length, lanes.unpack
-        sums = (highs - lows) * lanes.every & lanes.all  # each lane of the product is a sum of those up to it
-        return (
-            self._base,
-            unpack(lows.to_bytes(length, "little")),
-            unpack(highs.to_bytes(length, "little")),
-            unpack(sums.to_bytes(length, "little")),
-        )
-
-    def spans(self) -> list[tuple[int, int]]:
-        """Return the ranges."""
-        base, lows, highs, _sums = self.bounds()
-        return [(base + low, base + high) for low, high in zip(lows, highs, strict=True)]
-
-
-def packed_ranges(data: bytes, position: int, context: ListContext) -> PackedRanges | None:
-    """Return the ranges of a list of ``.debug_rnglists`` that are offset pairs of numbers of one length.
-
-    Most lists of compilers are so. The order and the size of all ranges are told at once, without taking them apart.
-    """
-    base = -1 if context.base is None else context.base
-    if not 0 <= base < context.last - MOST:
-        return None
-    end = data.find(0, position, position + 7 * _RUN + 1)  # no byte of such numbers is 0
-    for lanes in _packed_lanes(end - position):
-        number = int.from_bytes(data[position:end], "little")
-        if number & lanes.fixed != lanes.expected:
-            continue
-        pairs = (number >> 8 & lanes.first) + (number >> 9 & lanes.second) + (number >> 10 & lanes.third)
-        lows, highs = pairs & lanes.low, pairs >> lanes.half & lanes.low
-        sizes = highs - lows
-        guard = lanes.guard
-        if sizes + lanes.room & guard != guard:
-            return None  # one is empty, or ends before it begins
-        guard = lanes.guard_of_others
-        if (lows >> lanes.bits) + lanes.room - highs & guard != guard:
-            return None  # two touch, overlap or are in another order
-        return PackedRanges(base, lows, highs, lanes, sizes % lanes.modulus)
-    return None
-
-
-class _PackedLanes:
-    """What a list of pairs is unpacked with. A lane is the bits of a pair, the first one in the lowest bits."""
-
-    __slots__ = ("all", "bits", "count", "every", "expected", "first", "fixed", "guard", "guard_of_others", "half",
-                 "length", "low", "modulus", "room", "second", "third", "unpack")  # fmt: skip
-
-    def __init__(self, width: int, count: int) -> None:
-        self.count = count
-        self.every, self.fixed, self.expected, groups, self.unpack = _lanes(width, count)
-        self.half = 8 * width
-        """Where the second number of a lane begins."""
-        self.bits = 8 * (1 + 2 * width)
-        self.first, self.second, self.third = (*[group | group << self.half for group in groups], 0)[:3]
-        """The seven bits of each byte of both numbers, once they are next to each other."""
-        self.low = self.every * ((1 << self.half) - 1)
-        """The first number of each lane."""
-        self.guard = self.every << self.bits - 1
-        """The highest bit of each lane: what is subtracted from it shows there."""
-        self.guard_of_others = self.guard & (1 << self.bits * (count - 1)) - 1
-        """The same of all lanes but the last one."""
-        self.room = self.guard - self.every
-        """What a difference is added to, so that the highest bit is set if it is above 0."""
-        self.length = self.bits // 8 * count
-        """How many bytes all lanes have."""
-        self.all = (1 << self.bits * count) - 1
-        self.modulus = (1 << self.bits) - 1
-        """The remainder by it is the sum of all lanes."""
-
-
-@lru_cache(None)
-def _packed_lanes(length: int) -> tuple[_PackedLanes, ...]:
-    """Return what lists of so many bytes can be unpacked with."""
-    counts = [(width, *divmod(length, 1 + 2 * width)) for width in _TOGETHER]
-    return tuple([_PackedLanes(width, count) for width, count, rest in counts if not rest and 0 < count <= _RUN])
-
-
 def quick_ranges(
     data: bytes, position: int, context: ListContext, addresses: Sequence[int]
-) -> list[tuple[int, int]] | None:
-    """Return the ranges of a list of ``.debug_rnglists`` that are not empty, in its order."""
-    ranges: list[tuple[int, int]] = []
+) -> tuple[list[int], list[int]] | None:
+    """Return where the ranges of a list of ``.debug_rnglists`` begin and end, in its order, without empty ones."""
+    lows: list[int] = []
+    highs: list[int] = []
     base = -1 if context.base is None else context.base
     last = context.last
     stop = position + 2 * MAX_ENTRIES  # an entry has two bytes and more
@@ -164,14 +67,19 @@ def quick_ranges(
         while True:
             kind = data[position]
             if kind == DW_RLE_offset_pair and 0 <= base < last - MOST:
-                lows, highs, position = _run(data, position, base)
-                if highs[-1] > last or any(map(gt, lows, highs)):
+                run_lows, run_highs, position = _run(data, position, base)
+                if run_highs[-1] > last or any(map(gt, run_lows, run_highs)):
                     return None
-                pairs = zip(lows, highs, strict=True)
-                ranges += pairs if all(map(lt, lows, highs)) else [pair for pair in pairs if pair[0] != pair[1]]
+                lows += run_lows
+                highs += run_highs
                 continue
             if kind == DW_RLE_end_of_list:
-                return ranges if position < stop else None
+                if position >= stop:
+                    return None
+                if any(map(eq, lows, highs)):
+                    spans = [(low, high) for low, high in zip(lows, highs, strict=True) if low != high]
+                    lows, highs = [low for low, _high in spans], [high for _low, high in spans]
+                return lows, highs
             if kind >= DW_LLE_default_location:
                 kind += 1  # range lists have no default entry
             low, high, position = _bounds(data, position + 1, kind, context, addresses)
@@ -179,7 +87,8 @@ def quick_ranges(
                 base = low
                 continue
             if low < high <= last:
-                ranges.append((low, high))
+                lows.append(low)
+                highs.append(high)
             elif low != high or low >= last:
                 return None
     except (IndexError, UnusualList):

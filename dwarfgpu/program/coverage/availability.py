@@ -17,7 +17,7 @@ from dwarfgpu.program.code.repairs import AUTO
 from dwarfgpu.program.coverage.kinds import NO_LOCATION, KindReader, Meaning
 from dwarfgpu.program.coverage.tally import (
     ELSEWHERE,
-    Listed,
+    LocationEntry,
     by_kind,
     bytes_of,
     entries_of,
@@ -68,10 +68,10 @@ class VariableAvailability:
     """``parameter``, ``local``, ``constant``, or ``static`` outside of functions."""
     scope: CodeScope | None
     """Where it is declared; None outside of functions."""
-    said: tuple[tuple[Meaning | str, int], ...]
-    """What is said of how many bytes of the scope, or why nothing is."""
-    entries: tuple[Listed, ...]
-    """What its location list, or its one location, says."""
+    counts: tuple[tuple[Meaning | str, int], ...]
+    """The bytes of the scope by the location there, or by the reason why it is missing."""
+    entries: tuple[LocationEntry, ...]
+    """The entries of its location list; a location without a list is a default entry."""
     reason: str | None
     """Why there is no location where no entry holds, if that is the same everywhere."""
     start: int | None = None
@@ -79,15 +79,15 @@ class VariableAvailability:
 
     @classmethod
     def of_row(cls, row: Row) -> VariableAvailability:
-        """Return the record of what the walk has told of a variable."""
-        unit, offset, kind, scope, said, start = row
-        entries = tuple([Listed(*entry) for entry in entries_of(said)])
-        reason = said if isinstance(said, str) else None
+        """Return the record of a row of the walk."""
+        unit, offset, kind, scope, location, start = row
+        entries = tuple([LocationEntry(*entry) for entry in entries_of(location)])
+        reason = location if isinstance(location, str) else None
         counts: dict[Meaning | str, int] = {}
         if scope is not None:
-            for key, count in bytes_of(scope, said, start):
+            for key, count in bytes_of(scope, location, start):
                 counts[key] = counts.get(key, 0) + count
-            if isinstance(said, list) and list(counts) == [ELSEWHERE]:
+            if isinstance(location, list) and list(counts) == [ELSEWHERE]:
                 reason = ELSEWHERE
         elif entries:
             meaning = together(tuple([entry.meaning for entry in entries]))
@@ -99,27 +99,27 @@ class VariableAvailability:
     @property
     def written(self) -> Counts:
         """How many bytes of the scope have a location of which kind, as the file has it."""
-        return by_kind(self.said)[0]
+        return by_kind(self.counts)[0]
 
     @property
     def repaired(self) -> Counts:
         """The same with the repairs."""
-        return by_kind(self.said)[1]
+        return by_kind(self.counts)[1]
 
     @property
     def missing(self) -> Counts:
         """How many bytes have none for which reason."""
-        return () if self.scope is None else by_kind(self.said)[2]
+        return () if self.scope is None else by_kind(self.counts)[2]
 
     @property
     def size(self) -> int:
         """How many bytes of code its scope has."""
-        return sum([count for _said, count in self.said])
+        return sum([count for _location, count in self.counts])
 
     @property
     def located(self) -> int:
         """How many of them have a location, as the file has it."""
-        return sum([count for said, count in self.said if isinstance(said, Meaning) and said.is_located])
+        return sum([count for location, count in self.counts if isinstance(location, Meaning) and location.is_located])
 
     @property
     def repairs(self) -> tuple[str, ...]:
@@ -176,13 +176,13 @@ class VariableAvailability:
         """Yield its scope in parts that differ in the kind of location, by address."""
         if self.scope is None:
             return
-        for low, high, said in stretches(self.scope, self.entries, self.reason, self.start):
-            if isinstance(said, str):
-                yield CoveredSpan(low, high, None, None, said)
+        for low, high, location in stretches(self.scope, self.entries, self.reason, self.start):
+            if isinstance(location, str):
+                yield CoveredSpan(low, high, None, None, location)
                 continue
-            written = said.written if said.is_located else None
-            repaired = None if said.repaired in NO_LOCATION else said.repaired
-            yield CoveredSpan(low, high, written, repaired, None if said.is_located else said.written)
+            written = location.written if location.is_located else None
+            repaired = None if location.repaired in NO_LOCATION else location.repaired
+            yield CoveredSpan(low, high, written, repaired, None if location.is_located else location.written)
 
 
 class FileAvailability:
@@ -206,11 +206,8 @@ class FileAvailability:
     def __iter__(self) -> Iterator[VariableAvailability]:
         return map(VariableAvailability.of_row, self.rows())
 
-    def rows(self, *, are_counted: bool = False) -> Iterator[Row]:
-        """Yield what the walk tells of the variables; those in functions are only counted there, if that is asked for.
-
-        Sums of a file need no more of them (`CodeScope.tally`).
-        """
+    def rows(self) -> Iterator[Row]:
+        """Yield the variables as the walk finds them."""
         waiting: list[FunctionCopy] = []
         for unit in counted(tuple(self.dwarf.compile_units()), "units"):
             if unit.header.is_type_unit:
@@ -218,27 +215,23 @@ class FileAvailability:
             walk = UnitWalk(unit, self.walk)
             copies: Iterable[FunctionCopy] = walk.copies
             try:
-                yield from walk.rows(are_counted=are_counted)
+                yield from walk.rows()
             except DwarfGpuError as error:
                 self.dwarf.note(error)
                 copies = [copy for copy in walk.copies if copy.is_ended]
-            yield from self._left_out(copies, waiting, are_counted=are_counted)
+            yield from self._left_out(copies, waiting)
             self.functions += walk.functions
             self.scopes_without_code += walk.scopes_without_code
             unit.release()
-        yield from self._left_out(waiting, [], are_counted=are_counted)
+        yield from self._left_out(waiting, [])
 
-    def _left_out(
-        self, copies: Iterable[FunctionCopy], unknown: list[FunctionCopy], *, are_counted: bool
-    ) -> Iterator[Row]:
-        """Yield or count what copies leave out; add to ``unknown`` those whose abstract instances are not known."""
+    def _left_out(self, copies: Iterable[FunctionCopy], unknown: list[FunctionCopy]) -> Iterator[Row]:
+        """Yield the variables that copies leave out; add to ``unknown`` those of unknown abstract instances."""
         try:
             for copy in copies:
                 variables = copy.abstract(self.walk)
                 if variables is None:
                     unknown.append(copy)
-                elif are_counted:
-                    copy.count(variables)
                 else:
                     yield from copy.rows(variables)
         except DwarfGpuError as error:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.info.dies import Die
+from dwarfgpu.objfile.info.pc_ranges import AddressSpans
 from dwarfgpu.objfile.info.scopes import qualified_name
-from dwarfgpu.program.coverage.tally import ONE_BYTE, Tally
+from dwarfgpu.program.coverage.tally import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
 
     from dwarfgpu.objfile.info.unit import Unit
-    from dwarfgpu.objfile.lists.quick_lists import PackedRanges
     from dwarfgpu.program.coverage.kinds import Meaning
     from dwarfgpu.program.coverage.tally import CoverageSum
 
@@ -30,8 +30,8 @@ MAX_CHAIN = 256
 class CodeScope:
     """A function, an inlined call or a block that variables are declared in."""
 
-    __slots__ = ("_edges", "_facts", "code", "frame_base", "function", "is_own", "meanings", "offset", "parent", "size",
-                 "tag", "tally", "unit", "weight")  # fmt: skip
+    __slots__ = ("_facts", "_sums", "frame_base", "function", "highs", "is_own", "lows", "meanings", "offset",
+                 "parent", "size", "tag", "tally", "unit")  # fmt: skip
 
     def __init__(
         self,
@@ -39,8 +39,8 @@ class CodeScope:
         offset: int,
         tag: int,
         parent: CodeScope | None,
-        code: int | PackedRanges | list[tuple[int, int]],
-        size: int,
+        lows: Sequence[int],
+        highs: Sequence[int],
         is_own: bool = True,  # noqa: FBT001, FBT002 (a name would cost each of the many scopes of a file)
     ) -> None:
         self.unit = unit
@@ -48,15 +48,15 @@ class CodeScope:
         """The offset of the entry in the unit."""
         self.tag = tag
         self.parent = parent
-        self.code = code
-        """The addresses of its code: where it begins if it is in one piece, packed ranges, or `spans`."""
-        self.size = size
+        self.lows = lows
+        """Where the parts of its code begin, in order; the parts do not touch."""
+        self.highs = highs
+        """Where they end."""
+        self.size = sum(highs) - sum(lows)
         """How many bytes of code it has."""
-        self.weight = size * ONE_BYTE + 1
-        """What one of its variables adds to the numbers of a `Tally`."""
         self.is_own = is_own
         """Whether these are its own, and not those of what is around it."""
-        self._edges: tuple[int, Sequence[int], Sequence[int], Sequence[int]] | None = None
+        self._sums: list[int] | None = None
         self.function: CodeScope
         """The function whose code it is part of. The rest is for this one alone."""
         if parent is not None and tag != dw.DW_TAG_subprogram:
@@ -66,7 +66,7 @@ class CodeScope:
             self.frame_base: bytes | None = None
             """Its frame base, if that is an expression."""
             self.meanings: dict[bytes, Meaning]
-            """What expressions say of its variables; the walk shares it between functions."""
+            """The meanings of expressions for its variables; the walk shares it between functions."""
             self.tally = Tally()
             """The sum over its variables, where they are only counted."""
             self._facts: dict[Hashable, Any] | None = None
@@ -78,10 +78,6 @@ class CodeScope:
             self._facts = {}
         return self._facts
 
-    def forget(self) -> None:
-        """Forget what is made again when it is asked for."""
-        self._edges = None
-
     @property
     def sum(self) -> CoverageSum:
         """The sum over the variables of a function, with those of the calls that are inlined in it."""
@@ -90,39 +86,21 @@ class CodeScope:
     @property
     def spans(self) -> list[tuple[int, int]]:
         """The addresses of the code, in order and apart from each other."""
-        code = self.code
-        if isinstance(code, int):
-            self.code = code = [(code, code + self.size)]
-        elif not isinstance(code, list):
-            self.code = code = code.spans()
-        return code
+        return list(zip(self.lows, self.highs, strict=True))
 
-    def edges(self) -> tuple[int, Sequence[int], Sequence[int], Sequence[int]]:
-        """Return an address; counted from it, where parts of the code begin and end; and the sums of their sizes.
-
-        The sum for a part is the size of this one and of all before it.
-        """
-        edges = self._edges
-        if edges is None:
-            code = self.code
-            if isinstance(code, int):
-                edges = code, (0,), (self.size,), (self.size,)
-            elif not isinstance(code, list):
-                edges = code.bounds()
-            else:
-                lows, highs = [low for low, _high in code], [high for _low, high in code]
-                edges = 0, lows, highs, [*accumulate(map(sub, highs, lows))]
-            self._edges = edges
-        return edges
+    @property
+    def sums(self) -> list[int]:
+        """For each part of the code the size of it and of all before it."""
+        if self._sums is None:
+            self._sums = [*accumulate(map(sub, self.highs, self.lows))]
+        return self._sums
 
     def before(self, address: int) -> int:
         """Return how many bytes of the code are below an address."""
-        base, lows, highs, sums = self.edges()
-        address -= base
-        part = bisect_right(lows, address) - 1
+        part = bisect_right(self.lows, address) - 1
         if part < 0:
             return 0
-        return sums[part] - max(0, highs[part] - address)
+        return self.sums[part] - max(0, self.highs[part] - address)
 
     @property
     def die(self) -> Die:
@@ -176,18 +154,9 @@ def distinct_names(functions: Iterable[CodeScope]) -> dict[CodeScope, str]:
     return names
 
 
-def merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return ranges in order and without overlaps."""
-    if len(spans) < 2:
-        return spans
-    lows, highs = zip(*spans, strict=True)
+def merged(lows: Sequence[int], highs: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
+    """Return where ranges begin and end, in order and without those that touch."""
     if all(map(lt, highs, lows[1:])):
-        return spans
-    result: list[tuple[int, int]] = []
-    for low, high in sorted(spans):
-        if result and low <= result[-1][1]:
-            if high > result[-1][1]:
-                result[-1] = result[-1][0], high
-        else:
-            result.append((low, high))
-    return result
+        return lows, highs
+    spans = [*AddressSpans(zip(lows, highs, strict=True))]
+    return [low for low, _high in spans], [high for _low, high in spans]

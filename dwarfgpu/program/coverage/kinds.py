@@ -1,7 +1,7 @@
-"""The kinds of location that expressions give, told from their operations alone.
+"""The kinds of location that expressions give, as their operations alone show.
 
-A kind is said twice: of the expression as it is written, and of what it means where a repair applies. Nothing is
-evaluated: what only an evaluation tells is `OPEN`.
+Each expression has two kinds: as it is written, and as it is meant where a repair applies. Nothing is evaluated: a
+location whose kind depends on the state of the machine is `OPEN`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ COMPOSITE, PARTIAL = "composite", "partial composite"
 SEVERAL = "several"
 """More than one location at a time."""
 OPEN = "open"
-"""A location whose kind only an evaluation tells."""
+"""A location whose kind depends on the state of the machine."""
 UNDEFINED, EMPTY, ILL_FORMED = "undefined", "empty expression", "ill-formed"
 NO_LOCATION = frozenset((UNDEFINED, EMPTY, ILL_FORMED))
 """What an expression may be that gives no location."""
@@ -57,7 +57,7 @@ _WHOLE = {
 
 @frozen(eq=False)
 class Meaning:
-    """What an expression says of a variable. `meaning_of` makes each once, so that sums can be kept by them."""
+    """The kind of location that an expression gives. `meaning_of` makes each once, so that sums can be kept by them."""
 
     written: str
     """The kind as it is written, or one of `NO_LOCATION`."""
@@ -76,7 +76,7 @@ class Meaning:
 
 
 meaning_of = cache(Meaning)
-"""Return what an expression says, by the fields of `Meaning`, all in their order."""
+"""Return the one `Meaning` with some fields, all in their order."""
 CONSTANT_MEANING = meaning_of(CONSTANT, CONSTANT, (), False)
 
 
@@ -89,7 +89,7 @@ class TypeFamily:
         self.answers: dict[Hashable, Any] = {}
         """What is known of the type, by question."""
         self.meanings: dict[bytes, Meaning] = {}
-        """What expressions say of each of the variables."""
+        """The meanings of expressions for each of the variables."""
 
 
 class ExpressionSite(Protocol):
@@ -101,7 +101,7 @@ class ExpressionSite(Protocol):
 
     @property
     def producer(self) -> str | None:
-        """What has written it."""
+        """The producer of its unit."""
 
     @property
     def scope(self) -> CodeScope | None:
@@ -115,7 +115,7 @@ class ExpressionSite(Protocol):
 _OF_FUNCTION = frozenset(("frame_base", "is_baseless_kernel"))
 _BASE = "kind of the frame base"
 FIRST = ("is_baseless_kernel",)
-"""What is asked first of most expressions."""
+"""The first question of most repairs."""
 OF_TYPE = frozenset(("size", "is_private_pointer", "is_sole_local"))
 
 
@@ -133,7 +133,7 @@ class KnownExpression:
         self.is_entry_value = not names.isdisjoint(ENTRY_VALUES)
         self.is_idiom = is_idiom
         self.meaning: Meaning | None = None
-        """What it says wherever it is."""
+        """Its meaning, if that is the same everywhere."""
         self.answers: dict[Hashable, Any] = {}
         """For a producer and a kind of frame base: the first question that a repair asks of the place, with what
         follows from each answer."""
@@ -153,7 +153,7 @@ class KindReader:
         self._bases: dict[tuple[bytes, Format], str] = {}
 
     def meaning(self, known: KnownExpression, site: ExpressionSite) -> Meaning:
-        """Return what an expression says at its place."""
+        """Return the meaning of an expression at its place."""
         return known.meaning or self._at(known, site)
 
     def known(self, data: bytes, form: Format) -> KnownExpression:
@@ -195,7 +195,7 @@ class KindReader:
         scope = site.scope
         base = self._base(scope) if known.has_base else ""
         node = known.answers.get((site.producer, base))
-        answered: Any = None
+        answers: Any = None
         while node is not None:
             if type(node) is Meaning:
                 return node
@@ -203,13 +203,13 @@ class KindReader:
             if question is FIRST and scope is not None and question in scope.function.facts:
                 node = branches.get(scope.function.facts[question])
                 continue
-            if answered is None:
-                answered = _Answers(self, known.expression, site)
-            node = branches.get(answered.answer(*question))
-        return self._asked(known, site, base)
+            if answers is None:
+                answers = _Answers(self, known.expression, site)
+            node = branches.get(answers.answer(*question))
+        return self._meaning_at(known, site, base)
 
-    def _asked(self, known: KnownExpression, site: ExpressionSite, base: str) -> Meaning:
-        """Return what an expression says, and remember which answers about the place that depends on."""
+    def _meaning_at(self, known: KnownExpression, site: ExpressionSite, base: str) -> Meaning:
+        """Return the meaning of an expression, and remember on which answers about the place it depends."""
         written = self._kind(known.found, known, base)
         answers = _Answers(self, known.expression, site)
         expression: Expression = known.expression
@@ -294,16 +294,16 @@ class KindReader:
 
 
 class _Answers:
-    """What repairs ask of the place of an expression, each question answered once and noted."""
+    """The answers to the questions of repairs about the place of an expression, each recorded once."""
 
-    __slots__ = ("_around", "_given", "_site", "expression", "reader", "trail")
+    __slots__ = ("_around", "_of_site", "_site", "expression", "reader", "trail")
 
     def __init__(self, reader: KindReader, expression: Expression, site: ExpressionSite) -> None:
         self.reader = reader
         self.expression = expression
         self._site = site
         self._around: Surroundings | None = None
-        self._given: dict[Hashable, Any] = {}
+        self._of_site: dict[Hashable, Any] = {}
         self.trail: list[tuple[tuple[Hashable, ...], Any]] = []
 
     def answer(self, name: str, *arguments: int) -> Any:
@@ -315,7 +315,7 @@ class _Answers:
         elif name in OF_TYPE:
             store = self._site.family.answers
         else:
-            store = self._given
+            store = self._of_site
         if question not in store:
             store[question] = self._answer(name, arguments)
         return store[question]
@@ -334,7 +334,7 @@ class _Answers:
             self._around = self.reader.code.surroundings(self.expression, self._site.die)
         return getattr(self._around, name)(*arguments)
 
-    def _noted(self, name: str) -> Callable[..., Any]:
+    def _recorded(self, name: str) -> Callable[..., Any]:
         def ask(*arguments: int) -> Any:
             answer = self.answer(name, *arguments)
             if all(question != (name, *arguments) for question, _answer in self.trail):
@@ -346,11 +346,11 @@ class _Answers:
     def site(self) -> Site:
         """Return the place as repairs see it."""
         names = ("frame_base", "is_baseless_kernel", "size", "is_private_pointer", "is_shared", "base_type")
-        questions: dict[str, Any] = {name: self._noted(name) for name in (*names, "is_sole_local", "type_name")}
+        questions: dict[str, Any] = {name: self._recorded(name) for name in (*names, "is_sole_local", "type_name")}
         return Site(
             "DW_AT_location",
             self._site.producer,
             self.reader.target,
-            self._noted("address"),
+            self._recorded("address"),
             **questions,
         )

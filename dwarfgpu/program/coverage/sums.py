@@ -11,8 +11,7 @@ from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.program.code.repairs import AUTO
 from dwarfgpu.program.coverage.availability import FileAvailability, VariableAvailability
 from dwarfgpu.program.coverage.code_scope import CodeScope
-from dwarfgpu.program.coverage.kinds import Meaning
-from dwarfgpu.program.coverage.tally import ONE_BYTE, Tally
+from dwarfgpu.program.coverage.tally import Tally, bytes_of, repairs_of
 from dwarfgpu.program.coverage.unit_walk import STATIC
 
 if TYPE_CHECKING:
@@ -65,31 +64,25 @@ def file_coverage(
     file: CodeObject,
     dialect: str | None = None,
     repair: Policy = AUTO,
-    *,
-    wanted: Callable[[VariableAvailability], bool] | None = None,
 ) -> FileCoverage:
-    """Return the sums over a file: over all variables, or those that are wanted."""
+    """Return the sums over a file."""
     units: defaultdict[Unit, Tally] = defaultdict(Tally)
     available = FileAvailability(file, dialect, repair)
-    repaired = available.walk.repaired
-    records = map(VariableAvailability.of_row, available.rows(are_counted=True)) if wanted is None else available
-    for record in records:  # if all are wanted, those outside of functions
-        if wanted is None or wanted(record):
-            (units[record.unit] if record.scope is None else record.scope.function.tally).add(record)
-            repaired[record.repairs] += 1
+    repairs: Counter[str] = Counter()
+    for row in available.rows():
+        unit, _offset, _kind, scope, location, start = row
+        if scope is None:
+            units[unit].add(VariableAvailability.of_row(row))
+        else:
+            scope.function.tally.add_counts(bytes_of(scope, location, start))
+        for name in repairs_of(location):
+            repairs[name] += 1
     functions = [function for function in available.functions if function.tally]
     for function in functions:
         units[function.unit].merge(function.tally)
     whole = Tally()
     for tally in units.values():
         whole.merge(tally)
-    for said, counts in whole.items():
-        if isinstance(said, Meaning):
-            repaired[said.repairs] += counts % ONE_BYTE
-    repairs: Counter[str] = Counter()
-    for names, count in repaired.items():
-        for name in names:
-            repairs[name] += count
     in_order = [UnitCoverage(unit, units[unit]) for unit in sorted(units, key=attrgetter("offset"))]
     return FileCoverage(
         file.name,

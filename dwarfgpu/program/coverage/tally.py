@@ -1,4 +1,4 @@
-"""What is said of variables, counted in bytes of the code of their scopes."""
+"""Sums over variables: the bytes of the code of their scopes, by the kind of location or by the reason for none."""
 
 from __future__ import annotations
 
@@ -47,16 +47,16 @@ REASONS = {
 """Why an address has no location."""
 Entries: TypeAlias = "Sequence[tuple[int, int, Meaning]]"
 """The entries of a location list: where each begins, the first address behind it (-1 for one that is valid wherever no
-other is), and what the expression says."""
-Said: TypeAlias = "Meaning | str | list[tuple[int, int, Meaning]]"
-"""What is said of the place of a variable: what holds wherever it is, why nothing is said, or what its list says."""
+other is), and the meaning of its expression."""
+Location: TypeAlias = "Meaning | str | list[tuple[int, int, Meaning]]"
+"""Where a variable is: the same everywhere in its scope, nowhere for a reason, or the entries of its list."""
 Counts: TypeAlias = "tuple[tuple[str, int], ...]"
 """Bytes by the kind of location, or by the reason why there is none."""
 
 
 @immutable
-class Listed:
-    """One entry of a location list, as far as it says where a variable is."""
+class LocationEntry:
+    """An entry of a location list, with the meaning of its expression."""
 
     low: int
     high: int
@@ -102,22 +102,14 @@ class CoverageSum:
         return self.located_repaired / self.size if self.size else None
 
 
-ONE_BYTE = 1 << 32
-"""What a byte is in a number whose lower bits count variables."""
-
-
 class Tally(dict["Meaning | str", int]):
-    """The sum over some variables, while it is made.
+    """The sum over some variables, while it is made: bytes by location, or by the reason why there is none."""
 
-    It has what is said of how many bytes, times `ONE_BYTE`, and everywhere in their scopes of how many variables: their
-    number is in the lower bits, so that one addition counts a variable with its bytes.
-    """
-
-    __slots__ = ("_nowhere", "_variables", "_whole", "statics", "statics_located")
+    __slots__ = ("nowhere", "statics", "statics_located", "variables", "whole")
 
     def __init__(self) -> None:
-        self._variables = self._whole = self._nowhere = 0
-        """The others: all, those with a location everywhere, and those with none."""
+        self.variables = self.whole = self.nowhere = 0
+        """The variables of functions: all, those with a location everywhere, and those with none."""
         self.statics = self.statics_located = 0
 
     def add(self, record: VariableAvailability) -> None:
@@ -126,62 +118,47 @@ class Tally(dict["Meaning | str", int]):
             self.statics += 1
             self.statics_located += bool(record.written)
         else:
-            self._add(record.said)
+            self.add_counts(record.counts)
 
-    def add_alike(self, said: Meaning | str, weight: int) -> None:
-        """Add variables of which the same is said everywhere in their scopes, with the bytes of these."""
-        self[said] = self.get(said, 0) + weight
-
-    def add_said(self, scope: CodeScope, said: Said, start: int | None) -> None:
-        """Add a variable with what is said of it; its scope may begin later than the block that it is in."""
-        self._add(bytes_of(scope, said, start))
-
-    def _add(self, counts: Iterable[tuple[Meaning | str, int]]) -> None:
+    def add_counts(self, counts: Iterable[tuple[Meaning | str, int]]) -> None:
+        """Add the bytes of the scope of a variable."""
         is_located = is_missing = False
-        for said, count in counts:
-            self[said] = self.get(said, 0) + count * ONE_BYTE
-            if type(said) is Meaning and said.is_located:
+        for location, count in counts:
+            self[location] = self.get(location, 0) + count
+            if type(location) is Meaning and location.is_located:
                 is_located = True
             else:
                 is_missing = True
-        self._variables += 1
+        self.variables += 1
         if not is_located:
-            self._nowhere += 1
+            self.nowhere += 1
         elif not is_missing:
-            self._whole += 1
+            self.whole += 1
 
     def merge(self, other: Tally) -> None:
         """Add what another tally has."""
-        for said, counts in other.items():
-            self[said] = self.get(said, 0) + counts
-        self._variables += other._variables
-        self._whole += other._whole
-        self._nowhere += other._nowhere
+        for location, count in other.items():
+            self[location] = self.get(location, 0) + count
+        self.variables += other.variables
+        self.whole += other.whole
+        self.nowhere += other.nowhere
         self.statics += other.statics
         self.statics_located += other.statics_located
 
     def missing(self) -> int:
         """Return how many bytes have no location, as the file has it."""
-        missing = 0
-        for said, counts in self.items():
-            if type(said) is not Meaning or not said.is_located:
-                missing += counts
-        return missing // ONE_BYTE
+        return sum(
+            [count for location, count in self.items() if type(location) is not Meaning or not location.is_located]
+        )
 
     def sum(self) -> CoverageSum:
         """Return the sum as it is now."""
-        written, repaired, missing = by_kind([(said, counts // ONE_BYTE) for said, counts in self.items()])
+        written, repaired, missing = by_kind(self.items())
         located = sum([count for _kind, count in written])
-        whole = nowhere = 0
-        for said, counts in self.items():
-            if type(said) is Meaning and said.is_located:
-                whole += counts % ONE_BYTE
-            else:
-                nowhere += counts % ONE_BYTE
         return CoverageSum(
-            self._variables + whole + nowhere,
-            self._whole + whole,
-            self._nowhere + nowhere,
+            self.variables,
+            self.whole,
+            self.nowhere,
             located + sum([count for _reason, count in missing]),
             located,
             sum([count for _kind, count in repaired]),
@@ -204,9 +181,9 @@ def _ordered(counts: Counts, names: tuple[str, ...]) -> Counts:
 
 
 def stretches(
-    scope: CodeScope, entries: Sequence[Listed], reason: str | None, start: int | None
+    scope: CodeScope, entries: Sequence[LocationEntry], reason: str | None, start: int | None
 ) -> Iterator[tuple[int, int, Meaning | str]]:
-    """Yield the parts of a scope, where each begins and ends, with what is said there or why nothing is."""
+    """Yield the parts of a scope, where each begins and ends, with what is location there or why nothing is."""
     bounded = sorted((entry for entry in entries if entry.high >= 0), key=_beginning)
     others = [entry for entry in entries if entry.high < 0]
     first = min((entry.low for entry in bounded), default=0)
@@ -218,7 +195,7 @@ def stretches(
         inside = [entry for entry in bounded if entry.low < high and entry.high > low]
         edges = {low, high, *(edge for entry in inside for edge in (entry.low, entry.high) if low < edge < high)}
         edges |= {edge for edge in (first, last) if low < edge < high}
-        active: list[Listed] = []
+        active: list[LocationEntry] = []
         waiting = inside[::-1]
         for begin, end in pairwise(sorted(edges)):
             active = [entry for entry in active if entry.high > begin]
@@ -232,13 +209,13 @@ def stretches(
                 yield begin, end, reason or (BEFORE if begin < first else AFTER if begin >= last else BETWEEN)
 
 
-def _beginning(entry: Listed) -> int:
+def _beginning(entry: LocationEntry) -> int:
     return entry.low
 
 
 @lru_cache(maxsize=4096)
 def together(meanings: tuple[Meaning, ...]) -> Meaning:
-    """Return the kind of several locations at a time; what says nothing does not count beside one that does."""
+    """Return the kind of several locations at a time; those without a location count only if no other has one."""
     if len(meanings) == 1:
         return meanings[0]
     return meaning_of(
@@ -258,12 +235,12 @@ def _together(kinds: list[str]) -> str:
     return located[0] if len(set(located)) == 1 else SEVERAL
 
 
-def by_kind(said: Iterable[tuple[Meaning | str, int]]) -> tuple[Counts, Counts, Counts]:
+def by_kind(location: Iterable[tuple[Meaning | str, int]]) -> tuple[Counts, Counts, Counts]:
     """Return bytes with a location by kind, as the file has it and with the repairs, and those without by reason."""
     written: dict[str, int] = {}
     repaired: dict[str, int] = {}
     missing: dict[str, int] = {}
-    for meaning, count in said:
+    for meaning, count in location:
         if isinstance(meaning, str):
             missing[meaning] = missing.get(meaning, 0) + count
             continue
@@ -274,11 +251,18 @@ def by_kind(said: Iterable[tuple[Meaning | str, int]]) -> tuple[Counts, Counts, 
     return tuple(written.items()), tuple(repaired.items()), tuple(missing.items())
 
 
-def entries_of(said: Said) -> Entries:
-    """Return what is said of a variable as a list says it: what holds everywhere as the entry for the rest."""
-    if isinstance(said, list):
-        return said
-    return [(0, -1, said)] if isinstance(said, Meaning) else []
+def entries_of(location: Location) -> Entries:
+    """Return the location of a variable as entries of a list; the same location everywhere is a default entry."""
+    if isinstance(location, list):
+        return location
+    return [(0, -1, location)] if isinstance(location, Meaning) else []
+
+
+def repairs_of(location: Location) -> tuple[str, ...]:
+    """Return the names of the repairs that tell what is meant of a variable, each once."""
+    if type(location) is Meaning:
+        return location.repairs
+    return repair_names([meaning for _low, _high, meaning in location]) if type(location) is list else ()
 
 
 def repair_names(meanings: Iterable[Meaning]) -> tuple[str, ...]:
@@ -291,12 +275,12 @@ def repair_names(meanings: Iterable[Meaning]) -> tuple[str, ...]:
     return names
 
 
-def bytes_of(scope: CodeScope, said: Said, start: int | None) -> list[tuple[Meaning | str, int]]:
-    """Return how many bytes of a variable's scope, which may begin later than the block, what is said of."""
-    if not isinstance(said, list):
-        return [(said, scope.size if start is None else scope.size - scope.before(start))]
-    counts = _count_list(scope, said) if start is None else None
-    return _count_spans(scope, said, start) if counts is None else counts
+def bytes_of(scope: CodeScope, location: Location, start: int | None) -> list[tuple[Meaning | str, int]]:
+    """Return the bytes of a variable's scope by location, from an address on if it begins later than its block."""
+    if not isinstance(location, list):
+        return [(location, scope.size if start is None else scope.size - scope.before(start))]
+    counts = _count_list(scope, location) if start is None else None
+    return _count_spans(scope, location, start) if counts is None else counts
 
 
 def _count_list(  # noqa: C901, PLR0912 (one loop over all entries)
@@ -304,7 +288,7 @@ def _count_list(  # noqa: C901, PLR0912 (one loop over all entries)
 ) -> list[tuple[Meaning | str, int]] | None:
     """Return the bytes of a list; None if its entries overlap, or are in another order than the addresses."""
     counts: list[tuple[Meaning | str, int]] = []
-    base, lows, highs, sums = scope.edges()
+    lows, highs, sums = scope.lows, scope.highs, scope.sums
     default: list[Meaning] = []
     below = below_first = 0
     covered = 0
@@ -316,22 +300,20 @@ def _count_list(  # noqa: C901, PLR0912 (one loop over all entries)
         if low != end:  # most entries begin where the last one ends
             if low < end:
                 return None
-            place = low - base  # as in `CodeScope.before`
-            part = bisect_right(lows, place)
+            part = bisect_right(lows, low)  # as in `CodeScope.before`
             below = 0
             if part:
                 below = sums[part - 1]
-                if place < highs[part - 1]:
-                    below -= highs[part - 1] - place
+                if low < highs[part - 1]:
+                    below -= highs[part - 1] - low
             if end < 0:
                 below_first = below
         end = high
-        place = high - base
-        part = bisect_right(lows, place)
+        part = bisect_right(lows, high)
         if part:
             above = sums[part - 1]
-            if place < highs[part - 1]:
-                above -= highs[part - 1] - place
+            if high < highs[part - 1]:
+                above -= highs[part - 1] - high
             size = above - below
             if size:
                 covered += size
@@ -355,5 +337,5 @@ def _count_list(  # noqa: C901, PLR0912 (one loop over all entries)
 
 def _count_spans(scope: CodeScope, entries: Entries, start: int | None) -> list[tuple[Meaning | str, int]]:
     """Return the bytes of a list whose entries overlap, or of a variable whose scope begins later than its block."""
-    listed = [Listed(*entry) for entry in entries]
+    listed = [LocationEntry(*entry) for entry in entries]
     return [(key, high - low) for low, high, key in stretches(scope, listed, None, start)]

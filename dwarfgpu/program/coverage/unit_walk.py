@@ -1,4 +1,4 @@
-"""The walk over the entries of a unit that finds its variables: in which code each is, and what says where it is.
+"""The walk over the entries of a unit that finds its variables, the scope of each, and its location.
 
 A whole file has hundreds of thousands of entries, so the walk decodes of each only the values that it needs, and makes
 no object for it. Entries that are written in a rare way are decoded as a `Die` instead.
@@ -6,7 +6,7 @@ no object for it. Entries that are written in a rare way are decoded as a `Die` 
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dwarfgpu import dwarf_constants as dw
@@ -16,10 +16,10 @@ from dwarfgpu.objfile.info.forms import class_of
 from dwarfgpu.objfile.info.pc_ranges import dead_from, listed, ranges_of
 from dwarfgpu.objfile.info.readers import FAILURES, truncated
 from dwarfgpu.objfile.lists.location_lists import read_location_list
-from dwarfgpu.objfile.lists.quick_lists import packed_ranges, quick_locations, quick_ranges
+from dwarfgpu.objfile.lists.quick_lists import quick_locations, quick_ranges
 from dwarfgpu.program.coverage.code_scope import FUNCTIONS, CodeScope, merged
 from dwarfgpu.program.coverage.kinds import CONSTANT_MEANING, FIRST, OF_TYPE, Meaning, TypeFamily
-from dwarfgpu.program.coverage.tally import EMPTY_LIST, LEFT_OUT, NO_ATTRIBUTE, UNREADABLE, entries_of, repair_names
+from dwarfgpu.program.coverage.tally import EMPTY_LIST, LEFT_OUT, NO_ATTRIBUTE, UNREADABLE
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
@@ -29,15 +29,14 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.readers import Pick, Unpack
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.lists.list_encoding import ListContext
-    from dwarfgpu.objfile.lists.quick_lists import PackedRanges
     from dwarfgpu.program.coverage.kinds import KindReader
-    from dwarfgpu.program.coverage.tally import Said
+    from dwarfgpu.program.coverage.tally import Location
 
 PARAMETER, LOCAL, STATIC, CONSTANT = "parameter", "local", "static", "constant"
 
-Row: TypeAlias = "tuple[Unit, int, str, CodeScope | None, Said, int | None]"
-"""A variable: unit, offset of its entry in the unit, kind, scope, what is said of its place, and where its scope begins
-if that is later than the block that it is in (DW_AT_start_scope)."""
+Row: TypeAlias = "tuple[Unit, int, str, CodeScope | None, Location, int | None]"
+"""A variable: unit, offset of its entry in the unit, kind, scope, location, and where its scope begins if that is later
+than the block that it is in (DW_AT_start_scope)."""
 
 _VARIABLES = {
     dw.DW_TAG_formal_parameter: PARAMETER,
@@ -64,15 +63,15 @@ _LIST_FORMS = frozenset((dw.DW_FORM_loclistx, dw.DW_FORM_rnglistx, dw.DW_FORM_se
 _REFERENCES = frozenset((*forms.REF_UNIT, dw.DW_FORM_ref_addr))
 """The forms of references to entries of `.debug_info`."""
 _WHERE = frozenset((dw.DW_AT_location, dw.DW_AT_const_value, dw.DW_AT_specification, dw.DW_AT_abstract_origin))
-"""What an entry has that says where its variable is, or which other entry does."""
+"""The attributes with the location of a variable, or with the entry that has it."""
 _HERE = frozenset((dw.DW_AT_location, dw.DW_AT_const_value, dw.DW_AT_start_scope))
-"""What an entry has itself that says where its variable is, or from which address on."""
-_NOT_ASKED = object()
+"""The attributes with the location of a variable, or with the beginning of its scope."""
+_UNKNOWN = object()
 
 PASSED, SKIPPED, VARIABLE, SCOPE = range(4)
-"""What an entry is to the walk: nothing, but it may own variables; nothing with all that it owns; and what it says."""
+"""What an entry is to the walk: nothing, but it may own variables; nothing with all it owns; a variable; a scope."""
 EXPRESSION, LIST, ELSEWHERE, UNUSUAL = range(4)
-"""What says where a variable is: an expression, a list of version 5, another entry if any does, or else."""
+"""How the location of a variable is given: an expression, a list of version 5, by another entry if at all, or else."""
 NO_CODE, PLAIN, INDEXED, LISTED, ODD = range(5)
 """How the code of an entry is given: an address and a size, the index of an address and a size, a list, or else."""
 
@@ -84,8 +83,8 @@ class EntryPlan:
     """
 
     __slots__ = ("_type_unpack", "_wanted", "abbreviation", "base_at", "code", "constant", "has_children", "high_at",
-                 "is_abstract", "is_bare", "is_code", "is_expression", "is_global", "is_inner", "is_noted",
-                 "is_noted_leaf", "kind", "list_form", "location", "location_at", "low_at", "origin_at", "pick",
+                 "is_abstract", "is_bare", "is_code", "is_expression", "is_global", "is_inner", "is_variable",
+                 "is_variable_leaf", "kind", "list_form", "location", "location_at", "low_at", "origin_at", "pick",
                  "place", "ranges_at", "ranges_form", "role", "size", "start", "tag", "type", "unpack")  # fmt: skip
 
     def __init__(self, abbreviation: Abbreviation, version: int) -> None:
@@ -111,13 +110,13 @@ class EntryPlan:
         if tag == dw.DW_TAG_subprogram and is_declared and not self.is_abstract:
             self.role = SKIPPED
         self.is_code = tag in _SCOPES and has_code
-        self.is_noted = self.kind is not None and not is_declared
+        self.is_variable = self.kind is not None and not is_declared
         """Whether an abstract instance has it as a variable."""
-        self.is_noted_leaf = self.is_noted and not self.has_children and layout.size > 0
+        self.is_variable_leaf = self.is_variable and not self.has_children and layout.size > 0
         self.is_inner = tag == dw.DW_TAG_lexical_block
         """Whether what it owns belongs to an abstract instance, too."""
         self.is_bare = _WHERE.isdisjoint(attributes)
-        """Whether neither it nor an entry that it completes says where the variable is."""
+        """Whether neither it nor an entry that it completes has a location."""
 
         self._type_unpack: Unpack | None = None
         """Reads the reference to the type in an entry of fixed size."""
@@ -214,11 +213,11 @@ class EntryPlans:
 class AbstractVariables(list[int]):
     """The offsets in the section of the variables of an abstract instance, in their order."""
 
-    __slots__ = ("is_open", "noted", "unit")
+    __slots__ = ("is_open", "unit", "variable_plans")
 
-    def __init__(self, unit: Unit, noted: dict[int, EntryPlan]) -> None:
+    def __init__(self, unit: Unit, variable_plans: dict[int, EntryPlan]) -> None:
         self.unit = unit
-        self.noted = noted
+        self.variable_plans = variable_plans
         """The plans of these and of all such variables, by the offset."""
         self.is_open = True
         """Whether there may be more of them."""
@@ -246,18 +245,12 @@ class FunctionCopy:
         file.spend(len(variables))
         return variables
 
-    def count(self, variables: AbstractVariables) -> None:
-        """Count those of the variables that it does not have."""
-        left_out = len(set(variables).difference(self.seen)) if self.seen else len(variables)
-        if left_out:
-            self.scope.function.tally.add_alike(LEFT_OUT, self.scope.weight * left_out)
-
     def rows(self, variables: AbstractVariables) -> Iterator[Row]:
         """Yield those of the variables that it does not have."""
-        unit, noted, seen = variables.unit, variables.noted, set(self.seen)
+        unit, variable_plans, seen = variables.unit, variables.variable_plans, set(self.seen)
         for place in variables:
             if place not in seen:
-                yield unit, place - unit.offset, noted[place].kind or LOCAL, self.scope, LEFT_OUT, None
+                yield unit, place - unit.offset, variable_plans[place].kind or LOCAL, self.scope, LEFT_OUT, None
 
 
 class _VariableSite:
@@ -310,7 +303,7 @@ class _Lists:
 class FileWalk:
     """What the walks over the units of a file share. They may read ``left`` parts of lists."""
 
-    __slots__ = ("_left", "instances", "kinds", "plans", "repaired")
+    __slots__ = ("_left", "instances", "kinds", "plans")
 
     def __init__(self, kinds: KindReader, left: int) -> None:
         self.kinds = kinds
@@ -318,8 +311,6 @@ class FileWalk:
         """The variables of abstract instances, by the section and the offset there of the function."""
         self.plans: dict[Hashable, EntryPlan] = {}
         """The plans of the entries of all units: their tables of abbreviations have many in common."""
-        self.repaired: Counter[tuple[str, ...]] = Counter()
-        """How many of the variables have a meaning that these repairs tell; without those that a `Tally` has alike."""
         self._left = left
 
     def spend(self, count: int) -> None:
@@ -333,24 +324,40 @@ class FileWalk:
 class UnitWalk:
     """The walk over the entries of a unit."""
 
-    __slots__ = ("_addresses", "_context", "_dead", "_families", "_families_of", "_known", "_location_lists",
-                 "_meanings", "_noted", "_origins", "_range_lists", "copies", "file", "functions", "producer",
-                 "scopes_without_code", "unit")  # fmt: skip
+    __slots__ = (
+        "_addresses",
+        "_context",
+        "_dead",
+        "_families",
+        "_families_of",
+        "_known",
+        "_location_lists",
+        "_meanings",
+        "_origins",
+        "_range_lists",
+        "_variable_plans",
+        "copies",
+        "file",
+        "functions",
+        "producer",
+        "scopes_without_code",
+        "unit",
+    )  # fmt: skip
 
     def __init__(self, unit: Unit, file: FileWalk) -> None:
         self.unit = unit
         self.file = file
         self.copies: list[FunctionCopy] = []
-        """The copies of abstract instances, but those that are counted already."""
+        """The copies of abstract instances."""
         self.functions: list[CodeScope] = []
-        """What has code and variables, but what is inlined and blocks."""
+        """The functions with code of their own, without inlined calls."""
         self.scopes_without_code = 0
         self._known: dict[bytes, Any] = {}
-        """What expressions say wherever they are in the unit; or the first question that this depends on, with what
-        follows from each answer."""
+        """The meanings of expressions wherever they are in the unit; or the first question that this depends on, with
+        what follows from each answer."""
         self._meanings: defaultdict[Any, dict[bytes, Meaning]] = defaultdict(dict)
-        """What they say in functions, by the answer to `FIRST`."""
-        self._noted: dict[int, EntryPlan] = {}
+        """Their meanings in functions, by the answer to `FIRST`."""
+        self._variable_plans: dict[int, EntryPlan] = {}
         """The variables of abstract instances, by their offset in the section."""
         self._families: dict[Hashable, TypeFamily] = {}
         """What is known of all variables that have a type, by form and value of the reference to it."""
@@ -377,9 +384,9 @@ class UnitWalk:
                 self._context = context
         self._range_lists, self._location_lists = _Lists(unit, "rnglist"), _Lists(unit, "loclist")
 
-    def rows(self, *, are_counted: bool = False) -> Iterator[Row]:  # noqa: C901, PLR0912, PLR0915 (one loop)
-        """Yield the variables; those in functions are only counted there, if that is asked for."""
-        unit, start = self.unit, self.unit.offset
+    def rows(self) -> Iterator[Row]:  # noqa: C901, PLR0912, PLR0915 (one loop)
+        """Yield the variables."""
+        unit, unit_offset = self.unit, self.unit.offset
         data, table, version = unit.data, unit.table, unit.version
         position, end = unit.first, len(data)
         at = position
@@ -388,11 +395,11 @@ class UnitWalk:
         copy: FunctionCopy | None = None
         instance: AbstractVariables | None = None
         """The abstract instance that the entry is in."""
-        said: Any
-        later: int | None
+        location: Any
+        start: int | None
         others: dict[Abbreviation, EntryPlan] = {}
         entry_plans = table.keep(EntryPlans, lambda table: EntryPlans(table, version, self.file.plans))
-        noted, instances = self._noted, self.file.instances.setdefault(unit.section, {})
+        variable_plans, instances = self._variable_plans, self.file.instances.setdefault(unit.section, {})
         sizes, plans, wide = entry_plans.sizes, entry_plans.plans, table.rows
         while position < end:
             try:
@@ -407,14 +414,12 @@ class UnitWalk:
                     position += 1
                     if len(owners) < 2:
                         break
-                    inner, inner_copy, inner_instance = scope, copy, instance
+                    inner_copy, inner_instance = copy, instance
                     scope, copy, instance = owners.pop()
-                    if inner is not None and inner is not scope:
-                        inner.forget()
                     if inner_instance is not None and inner_instance is not instance:
                         inner_instance.is_open = False
                     if inner_copy is not None and inner_copy is not copy:
-                        self._end(inner_copy, is_counted=are_counted)
+                        inner_copy.is_ended = True
                     continue
                 at = begin = position
                 plan = plans[code]
@@ -423,9 +428,9 @@ class UnitWalk:
                     plan = others.get(abbreviation)
                     if plan is None:
                         plan = others[abbreviation] = EntryPlan(abbreviation, version)
-                if instance is not None and plan.is_noted_leaf:
-                    instance.append(start + at)
-                    noted[start + at] = plan
+                if instance is not None and plan.is_variable_leaf:
+                    instance.append(unit_offset + at)
+                    variable_plans[unit_offset + at] = plan
                     position = begin + plan.size
                     continue
                 role = plan.role
@@ -433,10 +438,10 @@ class UnitWalk:
                     position = plan.abbreviation.layout.skip(data, begin)
                     is_open = role == PASSED
                     if instance is not None:
-                        is_open = plan.is_inner or plan.is_noted
-                        if plan.is_noted:
-                            instance.append(start + at)
-                            noted[start + at] = plan
+                        is_open = plan.is_inner or plan.is_variable
+                        if plan.is_variable:
+                            instance.append(unit_offset + at)
+                            variable_plans[unit_offset + at] = plan
                     if plan.has_children:
                         if is_open:
                             owners.append((scope, copy, instance))
@@ -456,45 +461,41 @@ class UnitWalk:
             except DwarfGpuError as error:
                 raise unit.error(error, at) from None
             except FAILURES:
-                raise truncated(start + at, unit.section) from None
+                raise truncated(unit_offset + at, unit.section) from None
             if position > end:
-                raise truncated(start + at, unit.section)
+                raise truncated(unit_offset + at, unit.section)
             target = -1
             if plan.origin_at >= 0:
                 target = values[plan.origin_at]
                 if not plan.is_global:
-                    target += start
+                    target += unit_offset
             if role == VARIABLE:
                 if copy is not None and target >= 0:
                     copy.seen.append(target)
                 if scope is None:
-                    said, _later = self._said(at, plan, values, target, None)
-                    yield unit, at, CONSTANT if plan.kind == CONSTANT else STATIC, None, said, None
+                    location, _start_of = self._location(at, plan, values, target, None)
+                    yield unit, at, CONSTANT if plan.kind == CONSTANT else STATIC, None, location, None
                 elif scope.size:
-                    said = None  # as `_said` would say
+                    location = None  # as `_location` finds it
                     place = plan.place
                     if place == EXPRESSION:
-                        said = scope.function.meanings.get(values[plan.location_at])
+                        location = scope.function.meanings.get(values[plan.location_at])
                     elif place == LIST:
-                        said = self._known_list(at, plan, values[plan.location_at], target)
-                    elif place == ELSEWHERE and (plan.is_bare or (target in noted and noted[target].is_bare)):
-                        said = NO_ATTRIBUTE
-                    later = None
-                    if said is None:
-                        said, later = self._said(at, plan, values, target, scope)
-                    if not are_counted:
-                        yield unit, at, plan.kind or LOCAL, scope, said, later
-                    elif type(said) is not list and later is None:
-                        tally = scope.function.tally  # as `Tally.add_alike`
-                        tally[said] = tally.get(said, 0) + scope.weight
-                    else:
-                        self._count(scope, said, later)
+                        location = self._quick_list(at, plan, values[plan.location_at], target)
+                    elif place == ELSEWHERE and (
+                        plan.is_bare or (target in variable_plans and variable_plans[target].is_bare)
+                    ):
+                        location = NO_ATTRIBUTE
+                    start = None
+                    if location is None:
+                        location, start = self._location(at, plan, values, target, scope)
+                    yield unit, at, plan.kind or LOCAL, scope, location, start
                 if plan.has_children:
                     owners.append((scope, copy, instance))
             elif plan.is_abstract:
                 if plan.has_children:
                     owners.append((scope, copy, instance))
-                    instance = instances[start + at] = AbstractVariables(unit, noted)
+                    instance = instances[unit_offset + at] = AbstractVariables(unit, variable_plans)
             else:
                 is_inside = instance is None  # code in an abstract instance is of nothing around it
                 inner = self._scope(at, plan, values, scope if is_inside else None)
@@ -505,37 +506,20 @@ class UnitWalk:
                         self.scopes_without_code += 1
                     elif target >= 0:
                         inner_copy = FunctionCopy(instances, target, inner)
-                        if not are_counted:
-                            self.copies.append(inner_copy)
-                        if not plan.has_children:
-                            self._end(inner_copy, is_counted=are_counted)
+                        inner_copy.is_ended = not plan.has_children
+                        self.copies.append(inner_copy)
                 if plan.has_children:
                     owners.append((scope, copy, instance))
                     scope, copy, instance = inner, inner_copy, None
             if not owners:
                 break
         if position > end:
-            raise truncated(start + at, unit.section)
+            raise truncated(unit_offset + at, unit.section)
         for _scope, last_copy, last in (*owners, (scope, copy, instance)):  # null entries may be missing at the end
             if last is not None:
                 last.is_open = False
-            if last_copy is not None and not last_copy.is_ended:
-                self._end(last_copy, is_counted=are_counted)
-
-    def _count(self, scope: CodeScope, said: Said, later: int | None) -> None:
-        """Count a variable of which not the same is said everywhere in its block."""
-        scope.function.tally.add_said(scope, said, later)
-        self.file.repaired[repair_names([meaning for _low, _high, meaning in entries_of(said)])] += 1
-
-    def _end(self, copy: FunctionCopy, *, is_counted: bool) -> None:
-        """End a copy, and count what it leaves out if that is asked for and known."""
-        copy.is_ended = True
-        if is_counted:
-            variables = copy.abstract(self.file)
-            if variables is None:
-                self.copies.append(copy)
-            else:
-                copy.count(variables)
+            if last_copy is not None:
+                last_copy.is_ended = True
 
     def _after_children(self, position: int) -> int:
         """Return the position behind the null entry that ends what an entry owns."""
@@ -559,79 +543,72 @@ class UnitWalk:
     def _scope(self, offset: int, plan: EntryPlan, values: tuple[Any, ...], parent: CodeScope | None) -> CodeScope:
         """Return the scope of what an entry owns."""
         unit = self.unit
-        code: int | PackedRanges | list[tuple[int, int]] = []
-        size = 0
+        lows: Sequence[int] = ()
+        highs: Sequence[int] = ()
         if plan.code == NO_CODE:
             if plan.tag not in FUNCTIONS and parent is not None:
-                code, size = parent.code, parent.size
+                lows, highs = parent.lows, parent.highs
         elif plan.code == INDEXED and values[plan.low_at] < len(self._addresses):
             low = self._addresses[values[plan.low_at]]
             if low < self._dead and values[plan.high_at]:
-                code, size = low, values[plan.high_at]
+                lows, highs = (low,), (low + values[plan.high_at],)
         else:
             try:
-                code, size = self._code(offset, plan, values)
+                lows, highs = self._code(offset, plan, values)
             except DwarfGpuError as error:
                 self._note(error, offset)
-        scope = CodeScope(unit, offset, plan.tag, parent, code, size, plan.code != NO_CODE)
+        scope = CodeScope(unit, offset, plan.tag, parent, lows, highs, plan.code != NO_CODE)
         if scope.function is scope:
             self.functions.append(scope)
             base = values[plan.base_at] if plan.base_at >= 0 else None
             if type(base) is bytes:
                 scope.frame_base = base
-            scope.meanings = self._meanings[_NOT_ASKED if scope.frame_base is None else False]
+            scope.meanings = self._meanings[_UNKNOWN if scope.frame_base is None else False]
         return scope
 
-    def _code(
-        self, offset: int, plan: EntryPlan, values: tuple[Any, ...]
-    ) -> tuple[int | PackedRanges | list[tuple[int, int]], int]:
-        """Return the addresses of the code of an entry, and how many there are."""
+    def _code(self, offset: int, plan: EntryPlan, values: tuple[Any, ...]) -> tuple[Sequence[int], Sequence[int]]:
+        """Return where the parts of the code of an entry begin, and where they end."""
         unit = self.unit
-        if plan.code == LISTED:
-            form, value, context = plan.ranges_form, values[plan.ranges_at], self._context
-            quick = None
-            if context is not None:
-                data, place = self._range_lists.place(form, value)
-                packed = packed_ranges(data, place, context)
-                if packed is not None:
-                    self.file.spend(packed.count)
-                    return packed, packed.size
-                quick = quick_ranges(data, place, context, self._addresses)
-            spans = listed(unit, *unit.tables.list_offset(form, value, "rnglist")) if quick is None else quick
-            self.file.spend(len(spans))
-        elif plan.code == PLAIN:
+        if plan.code == PLAIN:
             low, size = values[plan.low_at], values[plan.high_at]
-            return (low, size) if size and low < self._dead else ([], 0)
+            return ((low,), (low + size,)) if size and low < self._dead else ((), ())
+        if plan.code == LISTED:
+            form, value = plan.ranges_form, values[plan.ranges_at]
+            if self._context is not None:
+                quick = quick_ranges(*self._range_lists.place(form, value), self._context, self._addresses)
+                if quick is not None:
+                    self.file.spend(len(quick[0]))
+                    return merged(*quick)
+            spans, is_list = listed(unit, *unit.tables.list_offset(form, value, "rnglist")), True
         else:  # also for an index that leads nowhere
             die = unit.die_known_at(offset)
-            spans = ranges_of(die)
-            if die.number(dw.DW_AT_ranges) is not None:
-                self.file.spend(len(spans))
-        spans = merged(spans)
-        return spans, sum([high - low for low, high in spans])
+            spans, is_list = ranges_of(die), die.number(dw.DW_AT_ranges) is not None
+        if is_list:
+            self.file.spend(len(spans))
+        return merged([low for low, _high in spans], [high for _low, high in spans])
 
     # --- Variables ------------------------------------------------------------------------------------------------
 
-    def _said(
+    def _location(
         self, offset: int, plan: EntryPlan, values: tuple[Any, ...], target: int, scope: CodeScope | None
-    ) -> tuple[Said, int | None]:
-        """Return what is said of the place of a variable, and where its scope begins if later than its block."""
+    ) -> tuple[Location, int | None]:
+        """Return the location of a variable, and where its scope begins if that is later than its block."""
         start = None
-        said: Said
+        location: Location
         try:
             if plan.is_expression:
-                said = self._meaning_at(values[plan.location_at], _VariableSite(self, offset, plan, target, scope))
+                location = self._meaning_at(values[plan.location_at], _VariableSite(self, offset, plan, target, scope))
             elif plan.list_form:
                 site = _VariableSite(self, offset, plan, target, scope)
-                said = self._of_list(plan.list_form, values[plan.location_at], self.unit, site)
+                location = self._list_location(plan.list_form, values[plan.location_at], self.unit, site)
             else:
-                said = self._elsewhere(offset, plan, target, scope)
+                location = self._other_location(offset, plan, target, scope)
             if plan.start >= 0 and scope is not None:
                 start = self._start(offset, plan, scope)
         except DwarfGpuError as error:
             self._note(error, offset)
             return UNREADABLE, None
-        return said, start
+        return location, start
 
     def _start(self, offset: int, plan: EntryPlan, scope: CodeScope) -> int | None:
         """Return where the scope of a declaration begins later than its block (DWARF 5, 3.9)."""
@@ -641,24 +618,26 @@ class UnitWalk:
             return min((low for low, _high in spans), default=None)
         return scope.spans[0][0] + start.unsigned()
 
-    def _elsewhere(self, offset: int, plan: EntryPlan, target: int, scope: CodeScope | None) -> Said:
-        """Return what is said of a variable without a location of a common form: by another entry, or nothing."""
+    def _other_location(self, offset: int, plan: EntryPlan, target: int, scope: CodeScope | None) -> Location:
+        """Return the location of a variable that has none of a common form: that of another entry, or none."""
         if plan.location < 0:
             if plan.constant >= 0:
                 return CONSTANT_MEANING
             if plan.is_bare:
                 return NO_ATTRIBUTE
-            noted = self._noted.get(target)
-            if noted is not None and noted.is_bare:
+            completed = self._variable_plans.get(target)
+            if completed is not None and completed.is_bare:
                 return NO_ATTRIBUTE
         die = self.unit.die_known_at(offset)
         site = _VariableSite(self, offset, plan, target, scope)
         if plan.location >= 0:
-            return self._of_attribute(die._attribute(plan.location), site)  # noqa: SLF001 (by its index)
+            return self._attribute_location(die._attribute(plan.location), site)  # noqa: SLF001 (by its index)
         inherited = self._inherited(die, target)
         if inherited is None:
             return NO_ATTRIBUTE
-        return CONSTANT_MEANING if inherited.number == dw.DW_AT_const_value else self._of_attribute(inherited, site)
+        return (
+            CONSTANT_MEANING if inherited.number == dw.DW_AT_const_value else self._attribute_location(inherited, site)
+        )
 
     def _inherited(self, die: Die, target: int) -> Attribute | None:
         """Return the location or the constant of the entry that another one completes."""
@@ -669,10 +648,10 @@ class UnitWalk:
             self._origins[target] = location
         return self._origins[target]
 
-    def _known_list(
+    def _quick_list(
         self, offset: int, plan: EntryPlan, value: int, target: int
     ) -> list[tuple[int, int, Meaning]] | None:
-        """Return what a list of version 5 says; None if it is unusual, or one of its expressions is not known yet."""
+        """Return the entries of a list of version 5; None if it is unusual, or the meaning of an expression unknown."""
         context = self._context
         if context is None:
             return None
@@ -686,17 +665,17 @@ class UnitWalk:
             self.file.spend(len(entries))
         return entries or None
 
-    def _of_attribute(self, attribute: Attribute, site: _VariableSite) -> Said:
+    def _attribute_location(self, attribute: Attribute, site: _VariableSite) -> Location:
         unit = attribute.die.unit
         kind = class_of(attribute.form, dw.DW_AT_location, unit.version)
         if kind not in ("block", "exprloc", "loclist"):
             raise MalformedFile("bad_class", f"DW_AT_location is no location ({attribute.form_name})")
         if kind != "loclist":
             return self._meaning_at(attribute.block().data, site)
-        return self._of_list(attribute.form, attribute.value, unit, site)
+        return self._list_location(attribute.form, attribute.value, unit, site)
 
-    def _of_list(self, form: int, value: Any, unit: Unit, site: _VariableSite) -> Said:
-        """Return what the list that an attribute names says."""
+    def _list_location(self, form: int, value: Any, unit: Unit, site: _VariableSite) -> Location:
+        """Return the entries of the list that an attribute names."""
         meaning = self._meaning_at
         quick = None
         if unit is self.unit and self._context is not None:
@@ -717,10 +696,10 @@ class UnitWalk:
         self.file.spend(len(entries))
         return entries or EMPTY_LIST
 
-    # --- What expressions say -------------------------------------------------------------------------------------
+    # --- The meanings of expressions ------------------------------------------------------------------------------
 
     def _meaning_at(self, data: bytes, site: _VariableSite) -> Meaning:
-        """Return what an expression says of the variable at a place."""
+        """Return the meaning of an expression at a place."""
         node: Any = self._known.get(data)
         function = None if site.scope is None else site.scope.function
         is_of_type = is_of_function = False
@@ -728,11 +707,11 @@ class UnitWalk:
             question, branches = node
             if question is FIRST and function is not None:
                 is_of_function = True
-                answer = False if function.frame_base is not None else function.facts.get(FIRST, _NOT_ASKED)
+                answer = False if function.frame_base is not None else function.facts.get(FIRST, _UNKNOWN)
                 function.meanings = self._meanings[answer]
             elif question[0] in OF_TYPE:
                 is_of_type = True
-                answer = site.family.answers.get(question, _NOT_ASKED)
+                answer = site.family.answers.get(question, _UNKNOWN)
             else:
                 break
             node = branches.get(answer)
@@ -758,10 +737,10 @@ class UnitWalk:
             return self._family_of(self._type_at(offset, plan))
         family = self._families_of.get(target)
         if family is None:
-            noted = self._noted.get(target)
+            completed = self._variable_plans.get(target)
             key: Hashable = target
-            if noted is not None and noted.type >= 0:
-                key = self._type_at(target - self.unit.offset, noted)
+            if completed is not None and completed.type >= 0:
+                key = self._type_at(target - self.unit.offset, completed)
             family = self._families_of[target] = self._family_of(key)
         return family
 

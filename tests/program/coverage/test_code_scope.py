@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.objfile.elf.image import open_image
-from dwarfgpu.objfile.lists.list_encoding import ListContext
-from dwarfgpu.objfile.lists.quick_lists import packed_ranges
 from dwarfgpu.program.code.code_object import CodeObject
 from dwarfgpu.program.coverage.code_scope import CodeScope, distinct_names
 from tests.builders.dwarf import die
 from tests.builders.hostile import gpu, named
-from tests.builders.lists import rnglist
 
 
 def test_functions_of_one_name_are_told_apart_by_their_linkage_names():
@@ -22,30 +18,23 @@ def test_functions_of_one_name_are_told_apart_by_their_linkage_names():
         entry = die("subprogram", named(name), *((("linkage_name", "string", linkage),) if linkage else ()))
         file = CodeObject(open_image(gpu(types=[entry]), name="test"))
         (found,) = [one for unit in file.dwarf.units for one in unit.dies() if one.name == name]
-        return CodeScope(found.unit, found.offset, dw.DW_TAG_subprogram, None, [(low, low + 4)], 4)
+        return CodeScope(found.unit, found.offset, dw.DW_TAG_subprogram, None, (low,), (low + 4,))
 
     functions = [function("f", "_Z1fi", 0), function("f", None, 4), function("f", "f", 8), function("g", "_Z1gv", 12)]
     assert [*distinct_names(functions).values()] == ["f (_Z1fi)", "f", "f", "g"]
 
 
-@pytest.mark.parametrize("is_packed", [False, True])
 @given(st.lists(st.integers(0x80, 0x3FFF), min_size=2, max_size=12, unique=True), st.integers(0, 0x5000))
-def test_bytes_of_code_below_an_address(is_packed, numbers, address):
+def test_bytes_of_code_below_an_address(numbers, address):
     edges = sorted(numbers)
-    pairs = list(zip(edges[::2], edges[1::2], strict=False))
-    spans = [(0x400 + low, 0x400 + high) for low, high in pairs]
+    spans = list(zip(edges[::2], edges[1::2], strict=False))
     size = sum(high - low for low, high in spans)
-    code = spans
-    if is_packed:
-        data = rnglist(*(("offset_pair", low, high) for low, high in pairs), ("end_of_list",))
-        code = packed_ranges(data, 0, ListContext(8, "little", 0x400, lambda _index: 0))
-        assert code is not None
-    scope = CodeScope(None, 0, dw.DW_TAG_subprogram, None, code, size)
+    scope = CodeScope(None, 0, dw.DW_TAG_subprogram, None, *zip(*spans, strict=True))
     assert scope.before(address) == sum(low <= place < high for low, high in spans for place in range(low, address))
     assert scope.before(1 << 40) == size
     assert scope.spans == spans
 
 
 def test_no_code_is_below_any_address():
-    scope = CodeScope(None, 0, dw.DW_TAG_subprogram, None, [], 0)
+    scope = CodeScope(None, 0, dw.DW_TAG_subprogram, None, (), ())
     assert scope.before(0x1000) == 0
