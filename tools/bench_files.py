@@ -71,13 +71,13 @@ def opened(path: str) -> Dwarf:
 
 
 def decode(path: str, step: int) -> dict[str, Any]:
-    """Read all entries with the values of all their attributes, each entry with one tuple."""
+    """Read all entries with the values of all their attributes, a tuple for each entry."""
     start = time.process_time()
     entries = values = 0
     for unit in opened(path).units[::step]:
-        for die in unit.dies():
+        for _, _, _, row in unit.decoded():
             entries += 1
-            for _ in die.decoded():
+            for _ in row:
                 values += 1
     return {"entries": entries, "values": values, "seconds": time.process_time() - start}
 

@@ -220,8 +220,9 @@ def all_units(code: CodeObject) -> list[Unit]:
 def entries(code: CodeObject) -> None:
     """Read all entries with all attributes, in each of the ways they can be read."""
     for unit in all_units(code):
+        for _ in each(unit.decoded()):
+            pass
         for die in each(unit.dies()):
-            given(die.decoded)
             for attribute in die.attributes:
                 with ALLOWED:
                     _ = attribute.name, attribute.form_name, attribute.resolved()

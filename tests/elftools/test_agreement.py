@@ -199,16 +199,18 @@ def entries(bridge, unit, own_unit, found):
     if dies is None:
         return
     own_dies = list(own_unit.dies())
+    rows = list(own_unit.decoded())
     if [die.offset for die in dies] != [own.section_offset for own in own_dies]:
         found["offsets of entries", "they differ"] += 1
         return
-    for die, own in zip(dies, own_dies, strict=True):
+    for die, own, (offset, _depth, abbreviation, row) in zip(dies, own_dies, rows, strict=True):
+        assert (offset, abbreviation) == (own.offset, own.abbreviation)
         tag = ENUM_DW_TAG.get(die.tag, die.tag)
         if (tag, die.has_children) != (own.tag, own.has_children):
             found["tag", f"{die.tag} {own.tag_name}"] += 1
         assert bridge.entry(die) == own
         assert bridge.die(own).offset == die.offset
-        for attribute, decoded in zip(own.attributes, own.decoded(), strict=True):
+        for attribute, decoded in zip(own.attributes, row, strict=True):
             plain = {"string": attribute.text, "address": attribute.address}.get(attribute.value_class)
             assert decoded == (attribute.value if plain is None else plain())
             name = next((n for n in die.attributes if ENUM_DW_AT.get(n, n) == attribute.number), None)

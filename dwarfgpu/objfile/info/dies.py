@@ -88,22 +88,6 @@ class Die:
             return tuple(map(self._attribute, range(len(forms))))
         return tuple(map(Attribute, repeat(self), _INDEXES, forms, abbreviation.all_values(self.values)))
 
-    def decoded(self) -> tuple[Any, ...]:
-        """Return the values of all attributes, in order, with the texts of strings and with addresses for indexes.
-
-        This takes a third of the time of `attributes`, which makes an object of each.
-        """
-        abbreviation = self.abbreviation
-        values = abbreviation.all_values(self.values)
-        looked_up = abbreviation.layout.looked_up
-        if not looked_up:
-            return values
-        decoded, forms, unit = [*values], abbreviation.forms, self.unit
-        for index in looked_up:
-            decode = unit.decoders.get(forms[index]) or unit.decoder(forms[index])
-            decoded[index] = decode(values[index])
-        return tuple(decoded)
-
     def _attribute(self, index: int) -> Attribute:
         abbreviation = self.abbreviation
         form, value = abbreviation.forms[index], abbreviation.value(index, self.values)

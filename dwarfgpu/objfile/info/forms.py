@@ -118,7 +118,7 @@ ADDRESS_INDEX = frozenset(code for code, encoding, base in _ROWS if base == "add
 """Addresses through ``.debug_addr``."""
 STRINGS = frozenset(code for code, _, base in _ROWS if base == "string")
 LOOKED_UP = STRINGS | ADDRESS_INDEX | {dw.DW_FORM_LLVM_addrx_offset, dw.DW_FORM_indirect}
-"""The forms whose values stand for a text or an address, or may do so (`Unit.decoder`)."""
+"""The forms whose values stand for a text or an address, or may do so (`Unit.decoded`)."""
 REF_UNIT = frozenset((dw.DW_FORM_ref1, dw.DW_FORM_ref2, dw.DW_FORM_ref4, dw.DW_FORM_ref8, dw.DW_FORM_ref_udata))
 """References that count from the beginning of their unit."""
 REF_SUPPLEMENTARY = frozenset((dw.DW_FORM_ref_sup4, dw.DW_FORM_ref_sup8, dw.DW_FORM_GNU_ref_alt))

@@ -76,6 +76,7 @@ class EntryLayout:
         "family",
         "format",
         "forms",
+        "has_constants",
         "lead",
         "looked_up",
         "read",
@@ -92,8 +93,10 @@ class EntryLayout:
         self._reads = self._skips = 0
         self._picks: dict[tuple[int, ...], Pick] = {}
         self._slots: tuple[int, ...] | None = None
-        self.looked_up = [index for index, code in enumerate(forms) if code in LOOKED_UP]
-        """The indexes of the forms whose values lead into a table of strings or addresses."""
+        self.has_constants = not NO_DATA.isdisjoint(forms)
+        """Whether some values are in the abbreviation."""
+        self.looked_up = [(index, code) for index, code in enumerate(forms) if code in LOOKED_UP]
+        """Index and form of each value that stands for a text or an address, or may do so."""
         self.size = family.fixed_size(lead, forms)
         """How many bytes an entry has; -1 if that depends on the entry."""
         self.unpack: Unpack | None = None

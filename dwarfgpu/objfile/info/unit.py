@@ -70,8 +70,6 @@ class Unit:
         """The ends of what entries own, by the offset of the owner."""
         self.scopes: dict[int, tuple[tuple[str, bool], ...]] = {}
         """The scopes of what entries own, by the offset of the owner (`scopes`)."""
-        self.decoders: dict[int, Callable[[Any], Any]] = {}
-        """What `decoder` has made, by form."""
         self._dialect: tuple[AttributeDialect, str] | None = None
 
     def __repr__(self) -> str:
@@ -179,6 +177,23 @@ class Unit:
             raise self.error(error, start) from None
         except FAILURES:
             raise truncated(self.offset + start, self.section) from None
+
+    def decoded(self) -> Iterator[tuple[int, int, Abbreviation, tuple[Any, ...]]]:
+        """Yield what `entries` yields, with the values of all attributes in order: decoded, as far as a form tells.
+
+        Strings are their texts, and indexes of addresses the addresses. For a library of 658,504 entries this takes
+        a third of the time of asking each of `Die.attributes`.
+        """
+        decoders = Decoders(self)
+        for offset, depth, abbreviation, values in self.entries():
+            layout = abbreviation.layout
+            decoded = abbreviation.all_values(values) if layout.has_constants else values
+            if layout.looked_up:
+                row = [*decoded]
+                for index, form in layout.looked_up:
+                    row[index] = decoders[form](row[index])
+                decoded = tuple(row)
+            yield offset, depth, abbreviation, decoded
 
     def positions(self, die: Die) -> list[tuple[int, int]]:
         """Return where the value of each attribute of an entry begins and ends.
@@ -355,22 +370,6 @@ class Unit:
 
     # --- Values ---------------------------------------------------------------------------------------------------
 
-    def decoder(self, form: int) -> Callable[[Any], Any]:
-        """Return the function that makes the text or the address of a value with a form of `forms.LOOKED_UP`."""
-        section = STRING_SECTIONS.get(form)
-        decoder: Callable[[Any], Any]
-        if section is not None:
-            decoder = self.source.texts(section + self.suffix).__getitem__
-        elif form == dw.DW_FORM_indirect:
-            decoder = self._indirect
-        else:
-            decoder = partial(self.text if form in forms.STRINGS else self.address, form)
-        self.decoders[form] = decoder
-        return decoder
-
-    def _indirect(self, value: Indirect) -> Any:
-        return self.decoder(value.form)(value.value) if value.form in forms.LOOKED_UP else value.value
-
     def text(self, form: int, value: Any) -> str:
         """Return the text of a value of class string."""
         if form == dw.DW_FORM_string:
@@ -409,6 +408,28 @@ class Unit:
             return self.dwarf.supplementary_file().die_at(value)
         message = f"{forms.form_name(form)} is not a reference"
         raise self.error(MalformedFile("bad_form", message, spec="DWARF 5, 7.5.5"))
+
+
+class Decoders(dict[int, "Callable[[Any], Any]"]):
+    """The functions that make texts and addresses of values, by form; each is made when it is first asked for."""
+
+    __slots__ = ("_unit",)
+
+    def __init__(self, unit: Unit) -> None:
+        self._unit = unit
+
+    def __missing__(self, form: int) -> Callable[[Any], Any]:
+        unit, section = self._unit, STRING_SECTIONS.get(form)
+        if section is not None:
+            self[form] = unit.source.texts(section + unit.suffix).__getitem__
+        elif form == dw.DW_FORM_indirect:
+            self[form] = self._indirect
+        else:
+            self[form] = partial(unit.text if form in forms.STRINGS else unit.address, form)
+        return self[form]
+
+    def _indirect(self, value: Indirect) -> Any:
+        return self[value.form](value.value) if value.form in forms.LOOKED_UP else value.value
 
 
 # --- Unit headers (DWARF 5 section 7.5.1) -------------------------------------------------------------------------

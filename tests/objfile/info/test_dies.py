@@ -64,7 +64,7 @@ def test_all_attributes_are_those_that_are_asked_for_one_by_one(parts):
     texts = [
         attribute.text() if attribute.value_class == "string" else attribute.value for attribute in found.attributes
     ]
-    assert found.decoded() == tuple(texts)
+    assert list(found.unit.decoded()) == [(found.offset, 0, found.abbreviation, tuple(texts))]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_all_attributes_are_those_that_are_asked_for_one_by_one(parts):
 def test_decoded_values(form, value, decoded):
     tree = die("compile_unit", ("decl_line", "implicit_const", 3), ("name", form, value), label="self")
 
-    assert dwarf(unit(tree)).units[0].root.decoded() == (3, decoded)
+    assert [row for _, _, _, row in dwarf(unit(tree)).units[0].decoded()] == [(3, decoded)]
 
 
 def test_unknown_tags_have_a_name_too():
@@ -526,10 +526,11 @@ def explore(found):
                 try:
                     entry.parent()
                     list(zip(range(20), entry.children(), strict=False))
-                    str(entry.name), str(entry.linkage_name), entry.ranges(), entry.decoded()
+                    str(entry.name), str(entry.linkage_name), entry.ranges()
                     each.tree.contains(entry.offset + 1)
                 except DwarfGpuError:
                     continue
+            list(each.decoded())
         except DwarfGpuError:
             continue
     for name in ("f", "int", "ns::v", "x"):
