@@ -126,7 +126,9 @@ def names_of(rng: random.Random) -> dict[str, str]:
     names = {slot: f"name{index}" for index, slot in enumerate(SLOTS)}
     for slot in rng.sample(SLOTS, rng.randint(1, len(SLOTS))):
         name = "".join(rng.choice(PAYLOADS) for _ in range(rng.choice((1, 1, 2, 3))))
-        names[slot] = name.replace("/", "|").replace("@", "a")[:100] if slot == "file" else name
+        names[slot] = (
+            name.replace("/", "|").replace("@", "a").encode()[:200].decode(errors="ignore") if slot == "file" else name
+        )
     return names
 
 
