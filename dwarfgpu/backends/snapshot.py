@@ -59,24 +59,51 @@ def load(path: str | os.PathLike[str], *, force: bool = False) -> Snapshot:
     """
     place = os.fspath(path)  # a text, because `pathlib` costs start-up time
     folder, name = os.path.split(place)
-    if os.path.isdir(place):  # noqa: PTH112
-        text = _text(os.path.join(place, MANIFEST))  # noqa: PTH118
-        return _checked(_parse(text, place), place, place, force=force)
-    if name == MANIFEST:
-        return load(folder or ".", force=force)
-    return loads(_text(place), folder, place, force=force)
+    if name == MANIFEST and not os.path.isdir(place):  # noqa: PTH112
+        place = folder or "."
+    is_folder = os.path.isdir(place)  # noqa: PTH112
+    file = os.path.join(place, MANIFEST) if is_folder else place  # noqa: PTH118
+    try:
+        text = read_input(file).decode()
+    except UnicodeDecodeError as error:
+        message = f"{file}: it is not UTF-8 text ({error.reason} at byte {error.start})"
+        raise MalformedFile("unreadable", message) from None
+    return loads(text, place if is_folder else folder, place, force=force, is_folder=is_folder)
 
 
-def loads(text: str, folder: str | os.PathLike[str] = ".", name: str = "snapshot", *, force: bool = False) -> Snapshot:
-    """Return the snapshot in the text of the JSON form; the paths in it are relative to a folder."""
-    return of_document(_parse(text, name), folder, name, force=force)
+def loads(
+    text: str, folder: str = ".", name: str = "snapshot", *, force: bool = False, is_folder: bool = False
+) -> Snapshot:
+    """Return the snapshot in the text of the JSON form, or of a manifest; the paths in it are relative to a folder."""
+    try:
+        document = parse(text)
+    except NotACase as error:
+        raise _bad(name, error.message) from None
+    return of_document(document, folder, name, force=force, is_folder=is_folder)
 
 
 def of_document(
-    document: object, folder: str | os.PathLike[str] = ".", name: str = "snapshot", *, force: bool = False
+    document: object, folder: str = ".", name: str = "snapshot", *, force: bool = False, is_folder: bool = False
 ) -> Snapshot:
-    """Return the snapshot in a JSON value."""
-    return _checked(document, None, name, force=force, base=os.fspath(folder))
+    """Return the snapshot in a JSON value, which is a manifest if the arrays are in the folder."""
+    if is_folder:
+        from dwarfgpu.backends.snapshot_folder import read_folder as read
+    else:
+        from dwarfgpu.backends.snapshot_json import read_machine as read
+
+    if not is_snapshot(document):
+        raise _bad(name, "it is not a snapshot: the key 'schema' is missing")
+    try:
+        machine: Any = read(Node(document), lambda target: Snapshot(target, folder))
+    except MalformedFile as error:
+        raise _bad(name, error.message, error.hint) from None
+    except RecursionError:
+        raise _bad(name, "it is nested too deeply") from None
+    machine.warnings = [Unread(each.kind, f"{name}: {each.message}", hint=each.hint) for each in machine.warnings]
+    machine.find_apertures()
+    if not force:
+        _compare_code(machine, name)
+    return machine  # type: ignore[no-any-return]
 
 
 def load_document(path: str, read: Callable[[str], str], *, force: bool = False) -> object:
@@ -93,51 +120,6 @@ def load_document(path: str, read: Callable[[str], str], *, force: bool = False)
     if is_snapshot(document):
         return of_document(document, os.path.dirname(path), path, force=force)  # noqa: PTH120
     return document
-
-
-def _text(path: str) -> str:
-    try:
-        return read_input(path).decode()
-    except UnicodeDecodeError as error:
-        message = f"{path}: it is not UTF-8 text ({error.reason} at byte {error.start})"
-        raise MalformedFile("unreadable", message) from None
-
-
-def _parse(text: str, name: str) -> object:
-    try:
-        return parse(text)
-    except NotACase as error:
-        raise _bad(name, error.message) from None
-
-
-def _checked(document: object, folder: str | None, name: str, *, force: bool, base: str = "") -> Snapshot:
-    """Return the machine of a document: in the folder form if ``folder`` is given."""
-
-    def make(target: Target) -> Snapshot:
-        return Snapshot(target, base if folder is None else folder)
-
-    node = Node(document)
-    if not is_snapshot(document):
-        raise _bad(name, "it is not a snapshot: the key 'schema' is missing")
-    try:
-        machine: Any
-        if folder is not None:
-            from dwarfgpu.backends.snapshot_folder import read_folder
-
-            machine = read_folder(node, make)
-        else:
-            from dwarfgpu.backends.snapshot_json import read_machine
-
-            machine = read_machine(node, make)
-    except MalformedFile as error:
-        raise _bad(name, error.message, error.hint) from None
-    except RecursionError:
-        raise _bad(name, "it is nested too deeply") from None
-    machine.warnings = [Unread(each.kind, f"{name}: {each.message}", hint=each.hint) for each in machine.warnings]
-    machine.find_apertures()
-    if not force:
-        _compare_code(machine, name)
-    return machine  # type: ignore[no-any-return]
 
 
 def _bad(name: str, what: str, hint: str | None = None) -> MalformedFile:
@@ -215,11 +197,9 @@ def save(machine: Machine, path: str | os.PathLike[str]) -> None:
                     file.writelines(chunks(machine, paths))
             passing.rename(place)
         except OSError as error:
-            _remove(passing)
             raise UsageError(f"{place} cannot be written: {error.strerror or error}") from None
-        except BaseException:
+        finally:
             _remove(passing)
-            raise
 
 
 def _path_from(machine: Machine, code: LoadedCodeObject, folder: Path) -> str:
@@ -230,10 +210,11 @@ def _path_from(machine: Machine, code: LoadedCodeObject, folder: Path) -> str:
 
 
 def _remove(path: Path) -> None:
+    """Remove what was half written; nothing is there if it is whole, or could not be made."""
     if os.path.isdir(path):  # noqa: PTH112 (a name may be too long for `pathlib`)
         import shutil
 
         shutil.rmtree(path, ignore_errors=True)
     else:
-        with suppress(OSError):  # it could not be made
+        with suppress(OSError):
             path.unlink()

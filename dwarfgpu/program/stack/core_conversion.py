@@ -135,9 +135,9 @@ class _Converter:
         }
         self._registers(small)
         if self.choice.lds:
-            self._local(small)
+            self._owned(small, LOCAL)
         if self.choice.stack:
-            self._private(small)
+            self._owned(small, PRIVATE_WAVE)
         if self.choice.args:
             self._arguments(small)
         if self.choice.reachable:
@@ -183,35 +183,27 @@ class _Converter:
 
     # --- Memory ---------------------------------------------------------------------------------------------------
 
-    def _local(self, small: Machine) -> None:
-        """Copy the local memory of the work-groups that the waves are in."""
+    def _owned(self, small: Machine, number: int) -> None:
+        """Copy the local memory of the work-groups that the waves are in, or the scratch memory of the waves."""
         done: set[int] = set()
         lost = 0
-        space: Any = self.source.target.space(LOCAL)
-        extents = _by_owner(self.source, LOCAL)
+        space: Any = self.source.target.space(number)
+        extents: dict[int, list[tuple[int, int]]] = {}
+        for owner, address, size in _extents(self.source, number):
+            extents.setdefault(owner, []).append((address, size))
         for position, wave in enumerate(self.waves):
-            owner = self.source.group_numbers[wave]
+            owner = self.source.group_numbers[wave] if number == LOCAL else wave
             if owner in done or owner not in extents:
                 continue
             done.add(owner)
-            if small.group_numbers[position] < 0:
+            if number == LOCAL and small.group_numbers[position] < 0:
                 lost += 1
                 continue
             for address, size in extents[owner]:
-                small.memory.map(
-                    space, address, self.source.memory.read(space, address, size, wave, None), instance=position
-                )
-        if lost:
-            self.left_out.append(f"local memory of {lost} work-groups whose positions are not known")
-
-    def _private(self, small: Machine) -> None:
-        """Copy the scratch memory of the waves."""
-        space: Any = self.source.target.space(PRIVATE_WAVE)
-        extents = _by_owner(self.source, PRIVATE_WAVE)
-        for position, wave in enumerate(self.waves):
-            for address, size in extents.get(wave, ()):
                 data = self.source.memory.read(space, address, size, wave, None)
                 small.memory.map(space, address, data, instance=position)
+        if lost:
+            self.left_out.append(f"local memory of {lost} work-groups whose positions are not known")
 
     def _keep(self, address: int, size: int) -> None:
         """Take a range of global memory, as far as the files have it."""
@@ -320,19 +312,10 @@ class _Converter:
         )  # fmt: skip
 
 
-def _by_owner(machine: Machine, number: int) -> dict[int, list[tuple[int, int]]]:
-    """Return the extents of an instanced address space, by instance."""
-    result: dict[int, list[tuple[int, int]]] = {}
-    space = machine.target.space(number)
-    if space is not None and number in machine.memory.stores:
-        for owner, address, size in machine.memory.extents(space):
-            result.setdefault(owner, []).append((address, size))
-    return result
-
-
 def _extents(machine: Machine, number: int) -> list[tuple[int, int, int]]:
-    space: Any = machine.target.space(number)
-    return machine.memory.extents(space)
+    """Return the instances, addresses and sizes of the memory of an address space; none if it has no memory."""
+    space = machine.target.space(number)
+    return [] if space is None or number not in machine.memory.stores else machine.memory.extents(space)
 
 
 def _count(number: int, noun: str) -> str:
