@@ -296,7 +296,7 @@ def whatis(debugger: Debugger, arguments: Arguments) -> Document:
         found = found.target
     if is_name and isinstance(found, Typedef):
         found = found.target
-    return _type(found, type_text(found))
+    return _type(found, type_text(found, has_spaces=True))
 
 
 def _type(found: Type, text: str, head: str = "") -> Document:

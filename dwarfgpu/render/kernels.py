@@ -47,9 +47,7 @@ def kernel_text(
 
     ``fields`` adds every field of its descriptor, and the arguments that the runtime passes.
     """
-    name = kernel.demangled
-    head = style("kind", shown(kernel.name)) + ("" if name == kernel.name else f"  {shown(name)}")
-    lines = [head, *labels(_summary(kernel), style, indent=2)]
+    lines = [kernel_head(kernel, style), *labels(_summary(kernel), style, indent=2)]
     lines += _arguments(kernel, style, parameters, hidden=fields)
     described: Any = kernel.descriptor or kernel.code
     if described is not None:
@@ -58,6 +56,12 @@ def kernel_text(
         for violation in described.violations:
             lines += [style("error", f"  {line}") for line in wrapped(violation, 78)]
     return lines
+
+
+def kernel_head(kernel: Kernel, style: Style = plain_style) -> str:
+    """Return the name of a kernel in the source, and its symbol if that is another."""
+    name = kernel.demangled
+    return style("kind", shown(name)) + ("" if name == kernel.name else f"  {shown(kernel.name)}")
 
 
 def _summary(kernel: Kernel) -> list[tuple[str, str]]:

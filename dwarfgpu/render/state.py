@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.render.layout import counted, labels, plain, plain_style, room, shown, table, wrapped
+from dwarfgpu.render.kernels import kernel_head
+from dwarfgpu.render.layout import counted, labels, plain, plain_style, room, table, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +38,7 @@ def state_text(
     style: Style = plain_style,
 ) -> list[str]:
     """Return the initial registers of a wave as lines."""
-    lines = [style("kind", shown(dispatch.kernel.name)), *labels(_summary(dispatch, place), style, indent=2)]
+    lines = [kernel_head(dispatch.kernel, style), *labels(_summary(dispatch, place), style, indent=2)]
     lines.append(f"  {style('name', 'registers')}")
     for register in registers:
         lines += _register(register, style)

@@ -261,6 +261,13 @@ class Kernel:
         return demangled(self.name)
 
     @property
+    def source_name(self) -> str:
+        """The name in the source, without parameters: what messages call it."""
+        from dwarfgpu.encoding.demangle import without_parameters
+
+        return without_parameters(self.demangled)
+
+    @property
     def execution_mode(self) -> str | None:
         """``cu``, ``wgp`` or ``tgsplit`` (AMDGPU usage, WGP_MODE and TG_SPLIT); None without a descriptor."""
         if self.descriptor is None:

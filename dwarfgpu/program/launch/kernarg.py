@@ -111,7 +111,7 @@ def lay_out(kernel: Kernel, args: Any, local_size: int, parameters: Sequence[Ker
         args = given if isinstance(given, bytes) else args  # without metadata there is one argument: the segment
     if isinstance(args, (bytes, bytearray)):
         if len(args) > size:
-            message = f"the kernarg segment of {kernel.name} has {size} bytes, but {len(args)} are given"
+            message = f"the kernarg segment of {kernel.source_name} has {size} bytes, but {len(args)} are given"
             raise UsageError(message)
         part = Written(0, len(args), "(segment)", bytes(args), is_given=True)
         return Kernarg(size, alignment, (part,), (), 0)
@@ -163,7 +163,9 @@ def segment_size(kernel: Kernel) -> tuple[int, int]:
         size = size or kernel.metadata.kernarg_segment_size or 0
         alignment = kernel.metadata.kernarg_segment_align or alignment
     if not 0 <= size <= MAX_SIZE or not 0 < alignment <= MAX_SIZE or alignment & (alignment - 1):
-        message = f"the kernel {kernel.name} asks for {shown(size)} bytes of arguments, aligned to {shown(alignment)}"
+        message = (
+            f"the kernel {kernel.source_name} asks for {shown(size)} bytes of arguments, aligned to {shown(alignment)}"
+        )
         raise UsageError(message, hint=f"at most {MAX_SIZE} bytes are supported")
     return size, max(16, alignment)
 
@@ -173,7 +175,7 @@ def _explicit(kernel: Kernel, size: int) -> list[KernelArgument]:
     if metadata is None:
         if size == 0:
             return []
-        message = f"the file has no metadata for the arguments of {kernel.name}"
+        message = f"the file has no metadata for the arguments of {kernel.source_name}"
         hint = f"give the kernarg segment as one argument, bytes:0a0b..., of up to {size} bytes"
         raise UsageError(message, hint=hint)
     return [argument for argument in metadata.args if not argument.is_hidden]
@@ -207,7 +209,7 @@ def _matched(
         args = [*args, *[_NOTHING] * (len(explicit) - len(args))]
     if len(args) != len(explicit):
         noun = "argument" if len(explicit) == 1 else "arguments"
-        message = f"{kernel.name} has {len(explicit)} {noun}, and {len(args)} values are given"
+        message = f"{kernel.source_name} has {len(explicit)} {noun}, and {len(args)} values are given"
         raise UsageError(message, hint=_listed(kernel, explicit))
     return list(zip(explicit, args, strict=True))
 
@@ -231,14 +233,14 @@ def _by_name(
             near = nearest(str(name), names)
             hint = _listed(kernel, explicit) if names else "the metadata has no names: give them by position"
             hint = f"did you mean {near}? {hint}" if near else hint
-            raise UsageError(f"{kernel.name} has no argument {name!r}", hint=hint)
+            raise UsageError(f"{kernel.source_name} has no argument {name!r}", hint=hint)
         if index in values:
             raise UsageError(f"{_described(index, explicit[index], kernel)} is given twice")
         values[index] = value
     needed = range(len(parameters) if parameters else len(explicit))
     missing = [explicit[index].name or f"number {index}" for index in needed if index not in values]
     if missing:
-        message = f"no value for {', '.join(missing[:6])} of {kernel.name}"
+        message = f"no value for {', '.join(missing[:6])} of {kernel.source_name}"
         raise UsageError(message, hint=_listed(kernel, explicit))
     return [(argument, values.get(index, _NOTHING)) for index, argument in enumerate(explicit)]
 
@@ -250,7 +252,7 @@ def _type_of(argument: KernelArgument, parameter: KernelParameter | None) -> Arg
 
 def _listed(kernel: Kernel, explicit: list[KernelArgument]) -> str:
     if not explicit:
-        return f"{kernel.name} takes no arguments"
+        return f"{kernel.source_name} takes no arguments"
     shown_args = [_declared(index, argument) for index, argument in enumerate(explicit)]
     more = ", ..." if len(shown_args) > 12 else ""
     return f"it takes {', '.join(shown_args[:12])}{more}"
@@ -271,7 +273,7 @@ def _names(arguments: Iterable[KernelArgument]) -> list[str]:
 
 def _described(index: int, argument: KernelArgument, kernel: Kernel) -> str:
     told = " ".join(filter(None, (argument.type_name, argument.name)))
-    return f"argument {index}{f' ({told})' if told else ''} of {kernel.name}"
+    return f"argument {index}{f' ({told})' if told else ''} of {kernel.source_name}"
 
 
 # --- Values -------------------------------------------------------------------------------------------------------
@@ -417,11 +419,11 @@ def hidden_parts(kernel: Kernel, size: int, told: LaunchFacts) -> tuple[Written,
         if not argument.is_hidden:
             continue
         kind = argument.value_kind or ""
-        offset, length = _place(argument, f"{kind} of {kernel.name}", size)
+        offset, length = _place(argument, f"{kind} of {kernel.source_name}", size)
         rule = HIDDEN.get(kind)
         value = rule(told) if rule is not None else 0
         if value >> length * 8:
-            raise UsageError(f"{kind} of {kernel.name} has {length} bytes, which {value} does not fit")
+            raise UsageError(f"{kind} of {kernel.source_name} has {length} bytes, which {value} does not fit")
         parts.append(Written(offset, length, kind, value.to_bytes(length, "little"), rule is not None))
     return tuple(parts)
 

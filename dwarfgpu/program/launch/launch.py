@@ -143,7 +143,7 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
         dynamic_local=dynamic_local,
     )
     if planned.target.name != machine.target.name:
-        message = f"{planned.kernel.name} is for {planned.target.name}, and the machine is {machine.target.name}"
+        message = f"{planned.kernel.source_name} is for {planned.target.name}, and the machine is {machine.target.name}"
         raise UsageError(message, hint="make the machine with `machine_for`")
     waves = Waves(planned.start, planned.rows, _counts(planned.kernel), planned.start.group_segment_size)
     if machine.wave_count and not machine.has_run:
@@ -196,7 +196,7 @@ def _weak(planned: PlannedDispatch, seed: int, agents: int, fine_grained: Sequen
     for name in fine_grained:
         if name not in names:
             hint = f"the buffers are {', '.join(names) or 'none'}"
-            raise UsageError(f"{planned.kernel.name} has no buffer {name[:40]!r}", hint=hint)
+            raise UsageError(f"{planned.kernel.source_name} has no buffer {name[:40]!r}", hint=hint)
         ranges += [
             (buffer.address, buffer.address + max(buffer.size, 1) - 1)
             for buffer in planned.buffers

@@ -105,7 +105,7 @@ def plan(
     group = facts.group_size + dynamic_local
     if group > processor.local_memory_size:
         message = f"{group} bytes of local memory do not fit"
-        has = f"a work-group of {facts.kernel.name} asks for them, and {processor.name} has"
+        has = f"a work-group of {facts.kernel.source_name} asks for them, and {processor.name} has"
         raise UsageError(message, hint=f"{has} {processor.local_memory_size}")
 
     bias, code = _load(file, addresses)
@@ -149,7 +149,7 @@ def _facts(file: CodeObject, name: str) -> Facts:
     kernel = with_parameters(file, kernel)
     described = kernel.descriptor or kernel.code
     if described is None or kernel.symbol is None or kernel.entry is None:
-        message = f"{file.name}: the kernel {kernel.name} has no descriptor"
+        message = f"{file.name}: the kernel {kernel.source_name} has no descriptor"
         raise UsageError(message, hint="show what is known of it with `dwarfgpu kernels`")
     if kernel.code is not None:
         private = kernel.code.workitem_private_segment_byte_size
@@ -170,9 +170,9 @@ def _target(file: CodeObject, facts: Facts) -> tuple[Target, Processor]:
     name = target_id(choice.target).partition(":")[0]
     processor = processor_named(name) if choice.is_known else None
     if processor is None:
-        raise UsageError(f"{file.name}: the processor of {facts.kernel.name} is unknown", hint=choice.reason)
+        raise UsageError(f"{file.name}: the processor of {facts.kernel.source_name} is unknown", hint=choice.reason)
     if facts.wave_size is not None and choice.target.lane_count != facts.wave_size:
-        message = f"{facts.kernel.name} has waves of {facts.wave_size} lanes, which {name} does not support"
+        message = f"{facts.kernel.source_name} has waves of {facts.wave_size} lanes, which {name} does not support"
         raise UsageError(message)
     return choice.target, processor
 
@@ -192,22 +192,22 @@ def _check_kernel(kernel: Kernel, shape: Geometry) -> None:
     x, y, z = size = shape.work_group
     limit = metadata.max_flat_workgroup_size
     if limit is not None and x * y * z > limit:
-        message = f"a work-group of {x * y * z} work-items is too large for {kernel.name}"
+        message = f"a work-group of {x * y * z} work-items is too large for {kernel.source_name}"
         raise UsageError(message, hint=f"it was compiled for at most {limit}")
     required = metadata.reqd_workgroup_size
     if required and any(required) and tuple(required) != size:
         asked = ",".join(map(str, required))
-        raise UsageError(f"{kernel.name} requires work-groups of {asked}", hint=f"give --work-group {asked}")
+        raise UsageError(f"{kernel.source_name} requires work-groups of {asked}", hint=f"give --work-group {asked}")
     if metadata.uniform_work_group_size and any(shape.remainders):
         hint = "make each dimension of the grid a multiple of that of the work-group"
-        raise UsageError(f"{kernel.name} does not allow partial work-groups", hint=hint)
+        raise UsageError(f"{kernel.source_name} does not allow partial work-groups", hint=hint)
     for axis, name in enumerate(AXES):
         most = getattr(metadata, f"max_num_workgroups_{name}")
         if most is not None and shape.groups[axis] > most:
-            message = f"{shape.groups[axis]} work-groups in {name} are too many for {kernel.name}"
+            message = f"{shape.groups[axis]} work-groups in {name} are too many for {kernel.source_name}"
             raise UsageError(message, hint=f"it was compiled for at most {most}")
     if metadata.cluster_dims is not None and any(number > 1 for number in metadata.cluster_dims):
-        message = f"{kernel.name} runs in clusters of work-groups, which cannot be launched"
+        message = f"{kernel.source_name} runs in clusters of work-groups, which cannot be launched"
         raise Unsupported("cluster", message, spec="LLVM 22, amdgpu-cluster-dims")
 
 
@@ -216,13 +216,13 @@ def _notes(kernel: Kernel, shape: Geometry, laid_out: Kernarg, triton: TritonLau
     left = [part.name for part in laid_out.parts if not part.is_given]
     if laid_out.left_out:
         verb = "is" if len(left) == 1 else "are"
-        yield f"{', '.join(left)} of {kernel.name} {verb} null: the source has no such name"
+        yield f"{', '.join(left)} of {kernel.source_name} {verb} null: the source has no such name"
     items = triton.work_items if triton is not None else 0
     if laid_out.left_out and not items and kernel.metadata is not None:  # of Triton, the limit is exact
         items = kernel.metadata.max_flat_workgroup_size or 0
     x, y, z = shape.work_group
     if x * y * z < items:
-        yield f"the work-group has {x * y * z} work-items; {kernel.name} was compiled for {items}"
+        yield f"the work-group has {x * y * z} work-items; {kernel.source_name} was compiled for {items}"
 
 
 def _work_group(kernel: Kernel, triton: TritonLaunch | None) -> tuple[int, ...]:
@@ -233,7 +233,7 @@ def _work_group(kernel: Kernel, triton: TritonLaunch | None) -> tuple[int, ...]:
     if triton is not None and triton.work_items:
         return (triton.work_items,)
     hint = "give --work-group X,Y,Z; only of kernels that require one, and of Triton's, it is known"
-    raise UsageError(f"{kernel.name} can have work-groups of several sizes", hint=hint)
+    raise UsageError(f"{kernel.source_name} can have work-groups of several sizes", hint=hint)
 
 
 def _check_processor(processor: Processor, shape: Geometry) -> None:
@@ -250,7 +250,7 @@ def _private_size(facts: Facts, asked: int | None) -> int:
         metadata = facts.kernel.metadata
         return facts.private_size + (DYNAMIC_STACK if metadata is not None and metadata.uses_dynamic_stack else 0)
     if not facts.private_size <= asked < 1 << 32:
-        message = f"{asked} bytes of private memory are not possible for {facts.kernel.name}"
+        message = f"{asked} bytes of private memory are not possible for {facts.kernel.source_name}"
         raise UsageError(message, hint=f"it needs {facts.private_size}, and the packet has 4 bytes for the size")
     return asked
 

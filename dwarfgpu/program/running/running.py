@@ -273,7 +273,7 @@ class Running:
         names = [buffer.name for buffer in plan.buffers]
         near = nearest(name, names)
         hint = f"did you mean {near}?" if near else f"the buffers are {', '.join(names) or 'none'}"
-        raise UsageError(f"{plan.kernel.name} has no buffer {name[:40]!r}", hint=hint)
+        raise UsageError(f"{plan.kernel.source_name} has no buffer {name[:40]!r}", hint=hint)
 
     def save(self, name: str, path: str) -> None:
         """Write a buffer to a file, whole or not at all: of numpy, or plain bytes if the name does not end in .npy."""

@@ -7,13 +7,30 @@ name, and -1 shows nothing but ``{...}`` of what has none.
 from __future__ import annotations
 
 from dwarfgpu import budget
-from dwarfgpu.dwarf_constants import DW_AT_artificial, DW_TAG_formal_parameter
+from dwarfgpu.dwarf_constants import (
+    DW_AT_address_class,
+    DW_AT_artificial,
+    DW_AT_language,
+    DW_LANG_CPP_for_OpenCL,
+    DW_LANG_OpenCL,
+    DW_LANG_OpenCL_CPP,
+    DW_TAG_formal_parameter,
+)
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.reader import speaks_cplus
-from dwarfgpu.program.types.sizes import MAX_DEPTH, cycle, known_size
+from dwarfgpu.program.types.sizes import MAX_DEPTH, address_space, cycle, known_size
 
-ORDER = ("const", "volatile", "restrict", "_Atomic")
+_SPACES = {
+    "global": "global",
+    "constant": "constant",
+    "local": "local",
+    "private_lane": "private",
+    "generic": "generic",
+}
+"""What OpenCL calls the address spaces."""
+ORDER = (*_SPACES.values(), "const", "volatile", "restrict", "_Atomic")
+_OPENCL = frozenset((DW_LANG_OpenCL, DW_LANG_OpenCL_CPP, DW_LANG_CPP_for_OpenCL))
 MAX_TYPES = 5000
 """How many types one declaration names: a function may have its own type as that of each parameter."""
 FREE_TYPES = 100
@@ -26,31 +43,40 @@ MAX_TEXT_DEPTH = 24
 
 def declaration(type: t.Type) -> str:
     """Return the opened declaration of a type: ``struct Node {`` and its members, each on a line."""
-    return Declarer(is_cplus=speaks_cplus(type)).text(type, "", 1, 0)
+    return Declarer(is_cplus=speaks_cplus(type), has_spaces=True).text(type, "", 1, 0)
 
 
 def declaration_with_offsets(type: t.Type) -> str:
     """Return the declaration with offsets, sizes and holes beside the members, as GDB's ``ptype/o`` does."""
-    declarer = Declarer(is_cplus=speaks_cplus(type))
+    declarer = Declarer(is_cplus=speaks_cplus(type), has_spaces=True)
     declarer.layout = StructLayout()
     return declarer.text(type, "", 1, 0)
 
 
-def type_text(type: t.Type, declarator: str = "", *, is_cplus: bool | None = None) -> str:
+def type_text(type: t.Type, declarator: str = "", *, is_cplus: bool | None = None, has_spaces: bool = False) -> str:
     """Return the name of a type in one line, with ``declarator`` in the place of a variable's name."""
     known = speaks_cplus(type) if is_cplus is None else is_cplus
-    return Declarer(is_cplus=known).text(type, declarator, -1, 0)
+    return Declarer(is_cplus=known, has_spaces=has_spaces).text(type, declarator, -1, 0)
 
 
 class Declarer:
     """Writes declarations in the words of one language.
 
     ``local`` has names that are shorter inside a class. ``is_tight`` writes ``int *const[4]`` and ``int ()``, as DWARF
-    dumpers do, where GDB has ``int * const [4]`` and ``int (void)``; vectors are arrays then.
+    dumpers do, where GDB has ``int * const [4]`` and ``int (void)``; vectors are arrays then. ``has_spaces`` writes
+    the address spaces that pointers of OpenCL state: ``local int *``.
     """
 
-    def __init__(self, *, is_cplus: bool, local: dict[str, str] | None = None, is_tight: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        is_cplus: bool,
+        local: dict[str, str] | None = None,
+        is_tight: bool = False,
+        has_spaces: bool = False,
+    ) -> None:
         self.is_cplus = is_cplus
+        self.has_spaces = has_spaces
         self.is_tight = is_tight
         self.local = local or {}
         self.left = [MAX_TYPES]
@@ -90,12 +116,18 @@ class Declarer:
 
     # --- The three parts of a declaration -------------------------------------------------------------------------
 
-    def base(self, type: t.Type, show: int, level: int, depth: int) -> str:
-        """Return the front of a declaration: the type that all declarators apply to, with its qualifiers."""
+    def base(self, type: t.Type, show: int, level: int, depth: int, space: str = "") -> str:
+        """Return the front of a declaration: the type that all declarators apply to, with its qualifiers.
+
+        ``space`` is the address space that the object is in.
+        """
         if depth > MAX_TEXT_DEPTH:
             return "..."
         words, inner = self.unwrapped(type, show)
-        if isinstance(inner, (t.Pointer, t.MemberPointer)):
+        words.add(space)
+        if isinstance(inner, t.Pointer):
+            return self.base(inner.target, show, level, depth + 1, self._space(inner))
+        if isinstance(inner, t.MemberPointer):
             return self.base(inner.target, show, level, depth + 1)
         if isinstance(inner, t.Function):
             return self.base(inner.result, show, level, depth + 1)
@@ -105,13 +137,32 @@ class Declarer:
             return element if element.startswith(front) else front + element
         return front + self.named(inner, show, level, depth)
 
-    def prefix(self, type: t.Type, show: int, pointed: bool, spaced: bool, depth: int) -> str:  # noqa: FBT001
+    def _space(self, pointer: t.Pointer) -> str:
+        """Return what OpenCL calls the address space that the entry of a pointer states; empty if it states none."""
+        die = pointer.die
+        if not self.has_spaces or die is None or die.unit.root_number(DW_AT_language) not in _OPENCL:
+            return ""
+        if die.number(DW_AT_address_class) is None and die.find("DW_AT_LLVM_address_space") is None:
+            return ""
+        space = address_space(die, pointer.address_space)
+        return "" if space is None else _SPACES.get(space.name, "")
+
+    def prefix(
+        self,
+        type: t.Type,
+        show: int,
+        pointed: bool,  # noqa: FBT001
+        spaced: bool,  # noqa: FBT001
+        depth: int,
+        space: str = "",
+    ) -> str:
         """Return the text before the declared name: ``*``, ``(*``, ``const``."""
         if depth > MAX_TEXT_DEPTH:
             return ""
         words, inner = self.unwrapped(type, show)
         if isinstance(inner, t.Pointer):
-            before = self.prefix(inner.target, show, True, True, depth + 1)
+            words.add(space)
+            before = self.prefix(inner.target, show, True, True, depth + 1, self._space(inner))
             mine = words - {"const"} if inner.is_reference else words
             return before + inner.sign + self._behind(mine, spaced=spaced, after_sign=not inner.is_reference)
         if isinstance(inner, t.MemberPointer):
@@ -272,7 +323,9 @@ class _MemberWriter:
         self.default = "private" if type.kind == "class" else "public"
         self.lines: list[str] = []
         self.declarer = declarer.__class__(
-            is_cplus=declarer.is_cplus, local={**declarer.local, **self._local_names(declarer)}
+            is_cplus=declarer.is_cplus,
+            local={**declarer.local, **self._local_names(declarer)},
+            has_spaces=declarer.has_spaces,
         )
         self.declarer.left = declarer.left
         self.declarer.opened = declarer.opened + 1

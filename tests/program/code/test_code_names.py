@@ -113,6 +113,12 @@ def test_kernels_are_launched_by_their_short_names():
     run = Run(HIP)
     assert "[Launched divergent(int*, int): 1 work-group, 1 wave]" in run("target launch divergent 64 64")
     assert "divergent" in str(run.fails("target launch divergant 64 64").hint)
+    assert str(run.fails("target launch divergent 64 64 nothing=1")) == "divergent has no argument 'nothing'"
+
+
+def test_a_kernel_is_shown_by_its_name_in_the_source_and_then_by_its_symbol():
+    for words in (("kernels", HIP, "divergent"), ("state", HIP, "divergent", "--grid", "64", "--work-group", "64")):
+        assert run(*words).stdout.startswith("divergent(int*, int)  _Z9divergentPii\n")
 
 
 def test_parameters_of_kernels_are_named_by_the_debugging_information():
