@@ -168,8 +168,7 @@ def by_address(code: CodeObject) -> None:
     wanted.update(symbol.value + size for symbol in islice(image.symbols(), 100) for size in (0, symbol.size // 2))
     wanted.update(section.address + section.size // 2 for section in image.sections if section.is_allocated)
     for address in sorted(wanted)[:: max(1, len(wanted) // ADDRESSES)]:
-        found = given(code_lookup.at_address, code, address)
-        if found is not None:
+        for found in given(code_lookup.at_named_addresses, code, hex(address)) or ():
             render_files.address_text(found)
             json.dumps(plain(found))
         given(image.read, address, 16)

@@ -121,8 +121,10 @@ class SourcePlace:
 
 UNKNOWN = -1
 _CLANG = re.compile(r"\bclang version (\d+)")
-CLAUSE_LINES = 8
-"""How far in the source the operations of one clause may be from each other."""
+MOST_LINES = 2000
+"""Of a function, so that the operations of its clauses are looked for."""
+MOST_PAIRS = 100_000
+"""Of accesses in clauses and operations of a function."""
 
 
 @frozen
@@ -632,39 +634,39 @@ class MemoryCheck:
     def _require_in_clauses(
         self, function: FunctionCode, mode: str, heads: dict[int, int], requirements: dict[int, Requirement]
     ) -> None:
-        """Give the accesses of a clause behind an atomic one the operations that follow it in the source, in order.
+        """Give accesses in clauses, which have the line of the first one, the operations that no access has, in order.
 
-        Those that have an access with a line of its own are left out.
+        An access with cache bits is no plain one. If those are as many as the operations that need some, and each has
+        what its operation needs, they are these operations: compilers keep them in order. Of others nothing is known.
         """
-        clauses: dict[int, list[int]] = {}
-        for index, head in heads.items():
-            if index != head and head in requirements and requirements[head].intent.first:
-                clauses.setdefault(head, []).append(index)
-        if not clauses:
+        members = [index for index, head in heads.items() if index != head and index not in requirements]
+        members = [index for index in members if function.steps[index].action.is_shared]
+        if not members or not self.from_source:
             return
-        steps = enumerate(function.steps)
-        alone = [index for index, step in steps if step.action.is_shared and heads.get(index, index) == index]
-        places = [place for index in alone if (place := self.lines.place(function.addresses[index])) is not None]
-        taken = {(place.path, place.line, column) for place in places for column in {max(place.column, 0), 0}}
-        for head, followers in clauses.items():
-            place = requirements[head].place
-            assert place is not None  # noqa: S101 (an intent of the source has one)
-            has_columns = bool(place.column)
-            following = [
-                (SourcePlace(place.path, line, intent.first), intent)
-                for line in range(place.line, place.line + CLAUSE_LINES)
-                for intent in self.lines.intents(SourcePlace(place.path, line, 0))
-                if intent.kind in {"load", "store", "rmw"}
-                and (line, intent.first) > (place.line, requirements[head].intent.first)
-                and (place.path, line, intent.first if has_columns else 0) not in taken
-            ]
-            if len(following) < len(followers):
-                continue  # some are plain accesses, and which ones is not known
-            for index, (where, intent) in zip(followers, following, strict=False):
-                made = self._requirement(function, mode, index, intent, where)
-                if made is None:
-                    break
-                requirements[index] = made
+        known = [place for address in function.addresses if (place := self.lines.place(address)) is not None]
+        path = known[0].path if known else ""
+        lines = [place.line for place in known if place.path == path]
+        if not lines or max(lines) - min(lines) > MOST_LINES:
+            return
+        taken = {(rule.place.path, rule.place.line, rule.intent.first) for rule in requirements.values() if rule.place}
+        operations = [
+            (SourcePlace(path, line, intent.first), intent)
+            for line in range(min(lines), max(lines) + 1)
+            for intent in self.lines.intents(SourcePlace(path, line, 0))
+            if intent.kind in {"load", "store", "rmw"} and (path, line, intent.first) not in taken
+        ]
+        if len(members) * len(operations) > MOST_PAIRS:
+            return
+        made = {
+            (index, number): rule
+            for index in members
+            for number, (place, intent) in enumerate(operations)
+            if (rule := self._requirement(function, mode, index, intent, place)) is not None and rule.bits
+        }
+        fitting = {key for key, rule in made.items() if has_bits(function.steps[key[0]].action.bits, rule.bits)}
+        pairs = list(zip(sorted({key[0] for key in fitting}), sorted({key[1] for key in made}), strict=False))
+        if len({key[0] for key in fitting}) == len({key[1] for key in made}) and fitting.issuperset(pairs):
+            requirements.update((index, made[index, number]) for index, number in pairs)
 
     def _intents(self, place: SourcePlace) -> Iterator[MemoryIntent]:
         for statement in self.expected:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -218,33 +219,40 @@ def test_a_known_bug_is_a_finding_in_code_of_a_compiler_without_it(tmp_path, mon
     assert data["files"][0]["known_bugs"] == ({} if count else {"write-backs-are-waited-for": 2})
 
 
-CLAUSE = """extern "C" __attribute__((global)) void k(int *head, int *out) {
-  int a = __hip_atomic_load(head, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-  int b = __hip_atomic_load(head + 64, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT);
-  out[0] = a + b + head[7];
-}
-"""
+CLAUSES = {
+    "atomics": ("int a = LOAD(head, RELAXED)|int b = LOAD(head + 64, ACQUIRE)|out[0] = a + b + head[7]", 2, 3),
+    "plain first": ("int a = more[i]|int b = LOAD(head + i, ACQUIRE)|out[i] = a + b", 1, 3),
+    "plain between": (
+        "int a = LOAD(head, RELAXED)|int b = more[i]|int c = LOAD(head + i, ACQUIRE)|out[i] = a + b + c", 2, 4,
+    ),
+}  # fmt: skip
+"""Statements behind the first line, the number of their operations, and the line of the one that acquires."""
 
 
 @pytest.mark.parametrize("processor", ["gfx1100", "gfx1200"])
+@pytest.mark.parametrize("name", CLAUSES)
 @pytest.mark.skipif(shutil.which("clang-22") is None, reason="clang-22 is not installed")
-def test_accesses_of_a_clause_have_the_operations_of_the_source_in_order(tmp_path, processor):
-    """The second load has the line of the first, which is relaxed; it acquires."""
-    (tmp_path / "k.hip").write_text(CLAUSE)
+def test_accesses_of_clauses_have_the_operations_of_the_source_in_order(tmp_path, processor, name):
+    """All instructions of a clause have the line of the first; plain loads ask for nothing."""
+    source, operations, line = CLAUSES[name]
+    source = re.sub(r"LOAD\((.*?), (\w+)\)", r"__hip_atomic_load(\1, __ATOMIC_\2, __HIP_MEMORY_SCOPE_AGENT)", source)
+    head = 'extern "C" __attribute__((global)) void k(int *head, int *out, int *more) {'
+    head += " int i = __builtin_amdgcn_workitem_id_x();\n"
+    (tmp_path / "k.hip").write_text(head + source.replace("|", ";\n") + ";\n}\n")
     options = f"-x hip --offload-device-only --offload-arch={processor} -nogpuinc -nogpulib -g -O2 -S"
     command = ["clang-22", *options.split(), "--no-gpu-bundle-output", "k.hip", "-o", "k.s"]
     subprocess.run(command, check=True, cwd=tmp_path)
     text = (tmp_path / "k.s").read_text()
-    assert "s_clause 0x1" in text
-    without = "".join(line for line in text.splitlines(keepends=True) if "_inv" not in line)
+    assert text.count("s_clause") >= 1
+    without = "".join(each for each in text.splitlines(keepends=True) if "_inv" not in each)
     for assembly, rules in ((text, []), (without, ["order-invalidate"])):
         (tmp_path / "k.s").write_text(assembly)
         command = f"clang-22 -x assembler -target amdgcn-amd-amdhsa -mcpu={processor} k.s -o k.co"
         subprocess.run(command.split(), check=True, cwd=tmp_path)
         data = document("check", str(tmp_path / "k.co"), status=len(rules))
-        assert data["files"][0]["operations"] == 2
+        assert data["files"][0]["operations"] == operations
         assert [(finding["rule"], finding["source"]["line"]) for finding in data["findings"]] == [
-            (rule, 3) for rule in rules
+            (rule, line) for rule in rules
         ]
 
 
