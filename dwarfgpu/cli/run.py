@@ -32,6 +32,8 @@ SHORT = {"verbose": ("-v",)}
 COLORS = ("auto", "always", "never")
 CODE_SUFFIXES = (".co", ".hsaco", ".o", ".so", ".out", ".elf")
 """How the names of files of code end."""
+STATE_SUFFIXES = (".core", ".dgs", ".json")
+"""How the names of states end."""
 TALKING = ("debug", "serve")
 """The commands that talk to a user or a debugger, so that there is no answer that a file could hold."""
 
@@ -39,11 +41,17 @@ TALKING = ("debug", "serve")
 class _ArgumentParser(argparse.ArgumentParser):
     """An argument parser that raises our error instead of printing its own."""
 
+    words: Sequence[str] = ()
+    """What it reads, for hints."""
+
     def error(self, message: str) -> NoReturn:
         unknown = message.partition("unrecognized arguments: ")[2].partition(" ")[0]
         flags = [flag for action in self._actions for flag in action.option_strings]
         near = nearest(unknown, flags) if unknown.startswith("-") else None
         hint = f"did you mean {near}?" if near else f"`{self.prog} --help` shows the options"
+        state = next((word for word in self.words if word.endswith(STATE_SUFFIXES)), None)
+        if state is not None and "required: --state" in message:
+            hint = f"{state} is a state: `{self.prog} --state {state}`"
         raise UsageError(message, hint=hint)
 
     def print_help(self, file: Any = None) -> None:  # that of argparse ignores what cannot be written
@@ -158,7 +166,9 @@ def _other_parser(name: str) -> _ArgumentParser:
         from dwarfgpu.cli.completion import SCRIPTS
 
         parser.add_argument("shell", choices=tuple(SCRIPTS), help="the shell")
-        parser.add_argument("words", nargs="*", help="behind --: print what the last of these words can become")
+        parser.add_argument(
+            "words", nargs="*", default=[], help="behind --: print what the last of these words can become"
+        )
     _add_common(parser, has_answer=name not in TALKING)
     return parser
 
@@ -253,6 +263,7 @@ def _has_state(command: Command) -> bool:
 def _question(name: str, command: Command, words: list[str]) -> Any:
     """Read the words behind the name of a question."""
     parser = _question_parser(name, command, needs_help=not {"-h", "--help"}.isdisjoint(words))
+    parser.words = words
     # argparse takes what begins with a dash for an option, unless there is a blank in it
     words = [f" {word}" if word.startswith(STDIN_PART) else word for word in words]
     if command.completes == "expression":

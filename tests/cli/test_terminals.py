@@ -259,3 +259,19 @@ def test_a_file_without_a_command_names_commands_for_it() -> None:
         f"dwarfgpu: error: {KERNELS} is a file, and the first word must be a command\n"
         f"hint: `dwarfgpu debug {KERNELS}` opens it in the debugger, `dwarfgpu info {KERNELS}` says what it is\n"
     )
+
+
+@pytest.mark.parametrize(
+    "words, error, hint",
+    [
+        (
+            f"waves {CORE}",
+            "the following arguments are required: --state/-state",
+            f"{CORE} is a state: `dwarfgpu waves --state {CORE}`",
+        ),
+        ("completion", "the following arguments are required: shell", "`dwarfgpu completion --help` shows the options"),
+    ],
+)
+def test_what_is_missing_is_named(words: str, error: str, hint: str) -> None:
+    done = run(*words.split())
+    assert (done.returncode, done.stderr) == (2, f"dwarfgpu: error: {error}\nhint: {hint}\n")
