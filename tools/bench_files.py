@@ -335,7 +335,7 @@ def code_object() -> None:
 
 
 def main(reader: str, path: str, step: str) -> int:
-    if reader != "pyelftools":
+    if reader in ("decode", "attributes"):
         opened(path)  # the modules are imported before the time begins, as those of pyelftools are
     found = READERS[reader](path, int(step))
     print(json.dumps({**found, "memory": peak_memory()}))
