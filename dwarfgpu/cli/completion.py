@@ -107,6 +107,7 @@ def _candidates(
             waiting = None
         elif text.startswith("-") and text.partition("=")[0] in flags:
             action = flags[text.partition("=")[0]]
+            given[text.partition("=")[0]] = text
             waiting = action if action.nargs is None and "=" not in text else None
         elif len(operands) > 1 or (operands and operands[0].nargs not in ("+", "*")):
             given[_kind(operands.pop(0))] = text
@@ -210,7 +211,11 @@ def _rule_sets(_given: Mapping[str, str], _word: str) -> Mapping[str, str]:
     return dict.fromkeys(PRESETS, "")
 
 
-def _operations(_given: Mapping[str, str], _word: str) -> Mapping[str, str]:
+def _operations(given: Mapping[str, str], _word: str) -> Mapping[str, str]:
+    if "--isa" in given:
+        from dwarfgpu.program.code import instruction_reference
+
+        return dict.fromkeys(instruction_reference.names(), "")
     from dwarfgpu.expr.table import names
 
     return dict.fromkeys(names(), "")

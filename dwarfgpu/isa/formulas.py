@@ -111,6 +111,11 @@ class Formula:
         return "scalar" if self.name.startswith(("s_", "v_s_")) else "vector"
 
     @property
+    def types(self) -> str:
+        """The types of sources and results, as in the table."""
+        return f"{' '.join(self.sources)} -> {' '.join(self.results)}"
+
+    @property
     def operands(self) -> tuple[str, ...]:
         """The names of the sources in the formula; one that reads the destination gets it first."""
         numbers = iter(range(len(self.sources)))
@@ -147,11 +152,16 @@ class Formula:
 
     @property
     def functions(self) -> tuple[FormulaFunction, ...]:
-        """The functions of the table that the formula calls."""
-        known = _table()[1]
-        nodes = ast.walk(ast.parse(self.text))
-        called = [node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
-        return tuple(known[name] for name in dict.fromkeys(called) if name in known)
+        """The functions of the table that the formula calls, and those that their bodies call."""
+        known = functions()
+        found: dict[str, FormulaFunction] = {}
+        texts = [self.text]
+        while texts:
+            for name in re.findall(r"(\w+)\(", texts.pop()):
+                if name in known and name not in found:
+                    found[name] = known[name]
+                    texts.append(known[name].body)
+        return tuple(found.values())
 
 
 def _is_read(node: ast.Name) -> bool:

@@ -14,7 +14,7 @@ from dwarfgpu.render import operations as render
 from dwarfgpu.render.layout import lanes_text, problem_json, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from dwarfgpu.program.code.encoding_context import EncodingContext
     from dwarfgpu.program.stack.frame import Frame
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.selection import Selection
 
 
+MOST_INSTRUCTIONS = 5
+"""How many instructions are shown in full; of more only the names and meanings."""
 MAX_FOUND = 50
 """How many variables with one name are shown."""
 
@@ -91,12 +93,14 @@ def _needed(arguments: Arguments, what: str) -> str:
 
 def operations(_selection: Selection, arguments: Arguments) -> Document:
     """Operands, stack effect, clause, context and encodings. NAME is with or without DW_OP_, or part of a name; without
-    it all operations are listed.
+    it all operations are listed. With -isa NAME is an instruction of AMD GPUs such as v_bfe_u32, or part of one.
     """
     from dwarfgpu.dialects import operation_reference
     from dwarfgpu.render.layout import paragraphs
 
     names = arguments.words
+    if arguments.has("isa"):
+        return _instructions(names)
     if names:
         rows = [row for name in names for row in operation_reference.find(name)]
     else:
@@ -109,6 +113,25 @@ def operations(_selection: Selection, arguments: Arguments) -> Document:
         return render.overview(rows, output.style)
 
     return Document({"operations": map(render.document, rows)}, text, rows="operations")
+
+
+def _instructions(names: Sequence[str]) -> Document:
+    """Return instructions of GPUs: all of each, or the meanings where there are more than a few."""
+    from dwarfgpu.program.code import instruction_reference
+    from dwarfgpu.render.layout import paragraphs
+
+    rows = [row for name in names for row in instruction_reference.find(name)]
+    if not names:
+        rows = list(map(instruction_reference.reference_of, instruction_reference.names()))
+    is_full = len(rows) <= MOST_INSTRUCTIONS
+
+    def text(output: Output) -> Iterator[str]:
+        if is_full:
+            return paragraphs(render.instruction_paragraph(row, output.style) for row in rows)
+        return map(render.instruction_line, rows)
+
+    documents = (render.instruction_document(row, is_full=is_full) for row in rows)
+    return Document({"instructions": documents}, text, rows="instructions")
 
 
 def evaluate_operations(

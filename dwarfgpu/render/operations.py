@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.render.layout import paragraphs, plain, plain_style
+from dwarfgpu.render.layout import folded, paragraphs, plain, plain_style, room
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dwarfgpu.dialects.operation_reference import OperationReference
     from dwarfgpu.expr.listing import Line
     from dwarfgpu.expr.verify import Finding
+    from dwarfgpu.program.code.instruction_reference import EncodingReference, InstructionReference, OperandReference
     from dwarfgpu.render.layout import Style
 
 
@@ -65,6 +66,116 @@ def document(operation: OperationReference) -> dict[str, Any]:
     operands = [dict(zip(("name", "kind"), operand.split(":"), strict=True)) for operand in operation.operands]
     encodings = [{"dialect": name, "path": path} for name, path in operation.encodings]
     return {**plain(operation), "operands": operands, "encodings": encodings}
+
+
+# --- Instructions of GPUs -----------------------------------------------------------------------------------------
+
+
+def instruction_line(instruction: InstructionReference) -> str:
+    """Return an instruction on one line: name, types, formula."""
+    formula = instruction.formula
+    return instruction.name if formula is None else f"{instruction.name}  {formula.types}  {formula.text}"
+
+
+def instruction_paragraph(instruction: InstructionReference, style: Style = plain_style) -> list[str]:
+    """Return the full description of an instruction as lines."""
+    lines = [style("name", instruction.name)]
+    formula = instruction.formula
+    if formula is None:
+        lines.append("  meaning    more than a formula of its operands")
+    else:
+        text = f"{formula.text}; SCC = D != 0" if "nonzero" in formula.results else formula.text
+        first, *others = text.split("; ")
+        lines += [f"  meaning    {first}", *(f"             {statement}" for statement in others)]
+        for function in formula.functions:
+            what = f"{function.body}, {function.text}" if function.body else function.text
+            lines.append(f"  {function.name:9}  {what}")
+        lines.append(f"  types      {formula.types}")
+        if formula.flags:
+            lines.append(f"  flags      {', '.join(sorted(formula.flags))}")
+    lines.append(f"  operands   {', '.join(map(_operand_text, instruction.plain.operands)) or 'none'}")
+    if modifiers := dict.fromkeys(key for each in instruction.encodings for key in each.modifiers):
+        lines.append(f"  modifiers  {' '.join(modifiers)}")
+    encoded: dict[int, list[str]] = {}
+    for each in instruction.encodings:
+        encoded.setdefault(each.generation, []).append(_encoding_text(each))
+    lines += _by_generation("encoded", {major: ", ".join(texts) for major, texts in encoded.items()})
+    actions = {each.generation: _action_text(each) for each in instruction.encodings}
+    if any(actions.values()):
+        lines += _by_generation("memory", actions)
+    lines.append(f"  documents  {instruction.documents}")
+    return [part for line in lines for part in folded(line, room(), 13)]
+
+
+def _by_generation(title: str, texts: dict[int, str]) -> Iterator[str]:
+    """Yield what holds for generations, those with the same text together."""
+    alike: dict[str, list[str]] = {}
+    for major, text in texts.items():
+        alike.setdefault(text, []).append(f"GFX{major}")
+    for text, generations in alike.items():
+        yield f"  {title:9}  {' '.join(generations)}: {text}"
+        title = ""
+
+
+def _operand_text(operand: OperandReference) -> str:
+    role = {"dst": "written", "dst+src": "read and written"}.get(operand.role.value)
+    size = operand.type or (f"{operand.bits} bits" if operand.bits else "")
+    return f"{operand.name} ({', '.join(filter(None, (size, role)))})" if size or role else operand.name
+
+
+def _encoding_text(encoding: EncodingReference) -> str:
+    variant = f" {encoding.variant}" if encoding.variant else ""
+    where = f" ({' '.join(encoding.processors)})" if encoding.processors else ""
+    return f"{encoding.format}{variant} {encoding.opcode:#x}{where}"
+
+
+_ACTIONS = {"rmw": "read and write", "rmw-return": "read and write, with the old value as a result,"}
+
+
+def _action_text(encoding: EncodingReference) -> str:
+    action = encoding.action
+    operation = _ACTIONS.get(action.operation, action.operation)
+    texts = [" ".join(filter(None, (operation, action.space and f"of {action.space} memory")))]
+    texts.append(f"counts in {' and '.join(action.counters)}" if action.counters else "")
+    texts.append("in any order" if action.counters and not action.is_ordered else "")
+    texts += [action.write_back and "writes caches back", action.invalidate and "invalidates caches"]
+    return ", ".join(filter(None, texts))
+
+
+def instruction_document(instruction: InstructionReference, *, is_full: bool = True) -> dict[str, Any]:
+    """Return an instruction as a JSON object, in short only its name and meaning."""
+    formula = instruction.formula
+    meaning = None
+    if formula is not None:
+        meaning = {
+            "formula": formula.text,
+            "sources": list(formula.sources),
+            "results": list(formula.results),
+            "flags": sorted(formula.flags),
+            "functions": [{"name": each.name, "body": each.body, "text": each.text} for each in formula.functions],
+        }
+    if not is_full:
+        return {"name": instruction.name, "meaning": meaning, "encodings": None, "documents": None}
+    return {
+        "name": instruction.name,
+        "meaning": meaning,
+        "encodings": [
+            {
+                **plain(each),
+                "operands": [{**plain(operand), "role": operand.role.value} for operand in each.operands],
+                "action": {
+                    "operation": each.action.operation,
+                    "space": each.action.space,
+                    "counters": list(each.action.counters),
+                    "is_ordered": each.action.is_ordered,
+                    "write_back": each.action.write_back,
+                    "invalidate": each.action.invalidate,
+                },
+            }
+            for each in instruction.encodings
+        ],
+        "documents": instruction.documents,
+    }
 
 
 # --- Listings of expressions --------------------------------------------------------------------------------------

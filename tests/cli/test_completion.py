@@ -30,6 +30,7 @@ CASES = [
     ("asm --target gfx9", ["gfx90a"], "gfx1100"),
     ("asm --target=gfx9", ["--target=gfx90a"], "gfx90a"),
     ("ops DW_OP_LLVM_o", ["DW_OP_LLVM_offset", "DW_OP_LLVM_overlay"], "DW_OP_lit0"),
+    ("ops --isa v_bfe", ["v_bfe_u32", "v_bfe_i32"], "DW_OP_lit0"),
     ("eval k.co x --rules ", ["amd", "dwarf5", "dwarf6"], "auto"),
     ("eval k.co x --dialect llvm", ["llvm-user", "llvm-legacy"], "dwarf5"),
     ("locals k.co --repair a", ["auto", "all"], "off"),

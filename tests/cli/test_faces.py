@@ -74,6 +74,7 @@ EQUAL = (
     (f"memmodel show {FILE}", f"memmodel FORM show {FILE}"),
     ("targets gfx1100", "info targets FORM gfx1100"),
     ("ops offset", "maint operations FORM offset"),
+    ("ops --isa v_bfe_u32", "maint operations FORM -isa v_bfe_u32"),
     ("disasm --target amdgcn-gfx90a 312304", "maint disasm FORM -target amdgcn-gfx90a 312304"),
     ("asm --target amdgcn-gfx90a DW_OP_lit1", "maint asm FORM -target amdgcn-gfx90a DW_OP_lit1"),
 )

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import ctypes.util
 import random
-import re
 from fractions import Fraction
-from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -311,17 +309,6 @@ def divided(left, right, kind):
 
 
 # --- What there is ------------------------------------------------------------------------------------------------
-
-
-def test_rows_are_of_operations_that_exist():
-    """Each name is an operation of some processor."""
-    words = set()
-    for major in (8, 9, 10, 11, 12):
-        for line in (files("dwarfgpu.isa") / f"gfx{major}.txt").read_text("ascii").splitlines():
-            words.update(line.split()[1:2])
-    names = {re.sub(r"(-|_e32|_e64|_sdwa|_dpp)$", "", word) for word in words}
-    missing = sorted(name for name in MEANINGS if name not in names)
-    assert missing == []
 
 
 @pytest.mark.parametrize("count", [10, 2000])

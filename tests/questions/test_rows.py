@@ -35,6 +35,7 @@ ROWS = (
     (f"coverage {FILE} X", "variables_listed", r"  \w+: "),
     ("targets", "targets", r"gfx\S+ +0x"),
     ("ops offset", "operations", r"DW_OP_"),
+    ("ops --isa v_bfe", "instructions", r"v_bfe_[iu]32"),
     ("ops LLVM", "operations", r"DW_OP_"),
     ("disasm --target amdgcn-gfx90a 312304", "operations", r"0x"),
     ("verify --rules", "rules", r"\S+ +(error|warning|note)|  \S"),
