@@ -141,49 +141,21 @@ class RegisterFile:
             if offsets % unit == 0 and size % unit == 0:
                 part = column[:, offsets // unit : (offsets + size) // unit]
             else:
-                part = _bytes(column)[:, offsets : offsets + size]
+                part = column.view(np.uint8)[:, offsets : offsets + size]
             if isinstance(waves, int):
                 rows = np.repeat(part[waves][None], count, axis=0)
             elif count == len(part) and (waves == np.arange(count)).all():  # all waves, in their order
                 rows = part
             else:
                 rows = part[waves]
-            return _copied(rows).view(np.uint8)
+            copied: Array = np.array(rows, order="C", copy=rows.base is not None)  # a caller may change it
+            return copied.view(np.uint8)
         if size == unit and not (offsets & (unit - 1)).any():
-            taken = _taken(column, waves, offsets >> (unit.bit_length() - 1))
+            taken: Array = column[waves, offsets >> (unit.bit_length() - 1)]
             return taken.view(np.uint8).reshape(count, size)
-        index = offsets[:, None] + np.arange(size)
         owners = waves if isinstance(waves, int) else waves[:, None]
-        bytewise: Array = _bytes(column)[owners, index]
+        bytewise: Array = column.view(np.uint8)[owners, offsets[:, None] + np.arange(size)]
         return bytewise
-
-
-def _taken(column: Array, waves: Any, index: Array) -> Array:
-    """Return one unit of each slot. The same units of wave after wave, the usual order, are taken as blocks."""
-    import numpy as np
-
-    if not isinstance(waves, int):
-        width = int((waves != waves[0]).argmax()) or len(waves)
-        if len(waves) % width == 0 and width > 1:
-            owners, units = waves.reshape(-1, width), index.reshape(-1, width)
-            if (owners == owners[:, :1]).all() and (units == units[0]).all():
-                return np.ascontiguousarray(column[owners[:, 0]][:, units[0]])
-    taken: Array = column[waves, index]
-    return taken
-
-
-def _copied(rows: Array) -> Array:
-    """Copy rows that are the storage of the machine, so that a caller may change what it has read."""
-    import numpy as np
-
-    return np.array(rows, order="C", copy=rows.base is not None)
-
-
-def _bytes(column: Array) -> Array:
-    """Return one register of all waves as bytes: ``[wave, byte]``, the same storage."""
-    import numpy as np
-
-    return column.view(np.uint8)
 
 
 # --- Names of many registers --------------------------------------------------------------------------------------

@@ -185,6 +185,17 @@ class Machine(WaveBackend):
         self._groups = self._index_of = None
         return range(first, first + count)
 
+    def add_waves_of(self, source: Any, waves: Sequence[int], dispatch: Any) -> None:
+        """Add waves as another machine has them, in dispatches of this one: names, places and stop reasons."""
+        places = [source.place_of(wave) for wave in waves]
+        groups, numbers = [place[1] for place in places], [place[2] for place in places]
+        ids = [source.ids[wave] for wave in waves]
+        added = self.add_waves(len(waves), dispatch=dispatch, work_group=groups, wave_in_group=numbers, ids=ids)
+        for position, wave in zip(added, waves, strict=True):
+            stop = source.stop_of(wave)
+            if stop is not None:
+                self.stops[position] = stop
+
     @property
     def dispatch(self) -> Array:
         """The index of the dispatch that each wave belongs to."""

@@ -141,21 +141,19 @@ def _lanes(nodes: list[Node], bits: int, *, has_gaps: bool) -> list[int | None]:
 def register_bytes(contents: Contents, register: TargetRegister, byte_order: str) -> bytes:
     """Return the bytes of a register, or raise an error if the contents do not fit; missing lanes are 0."""
     size = unit_count(register) * unit_bits(register) // 8
-    if isinstance(contents, int):
-        return _fitted(contents, register.bit_size, size, byte_order, register.name)
     if isinstance(contents, bytes):
         check_size(register, contents, size)
         return contents
-    lane_bits = register.lane_bits
-    if not lane_bits:
+    if isinstance(contents, int):
+        return _fitted(contents, register.bit_size, size, byte_order, register.name)
+    bits = register.lane_bits
+    if not bits:
         raise UsageError(f"{register.name} is one register for all lanes, it cannot have a value for each")
-    lane_count = register.bit_size // lane_bits
-    if len(contents) > lane_count:
-        raise UsageError(f"{register.name} has {lane_count} lanes, not {len(contents)}")
+    if len(contents) > register.bit_size // bits:
+        raise UsageError(f"{register.name} has {register.bit_size // bits} lanes, not {len(contents)}")
     name = f"a lane of {register.name}"
-    return b"".join(_fitted(number or 0, lane_bits, lane_bits // 8, byte_order, name) for number in contents).ljust(
-        size, b"\0"
-    )
+    lanes = [_fitted(number or 0, bits, bits // 8, byte_order, name) for number in contents]
+    return b"".join(lanes).ljust(size, b"\0")
 
 
 def _fitted(number: int, bit_size: int, size: int, byte_order: str, name: str) -> bytes:

@@ -121,18 +121,7 @@ class _Converter:
         """Return the small machine."""
         source = self.source
         small = Machine(source.target, source.apertures)
-        places = [source.place_of(wave) for wave in self.waves]
-        owners = self._dispatches(small, places)
-        small.add_waves(
-            len(self.waves),
-            dispatch=owners,
-            work_group=[place[1] for place in places] or NONE,
-            wave_in_group=[place[2] for place in places],
-            ids=[source.ids[wave] for wave in self.waves],
-        )
-        small.stops = {
-            position: stop for position, wave in enumerate(self.waves) if (stop := source.stop_of(wave)) is not None
-        }
+        small.add_waves_of(source, self.waves, self._dispatches(small))
         self._registers(small)
         if self.choice.lds:
             self._owned(small, LOCAL)
@@ -145,12 +134,13 @@ class _Converter:
         self._global(small)
         return small
 
-    def _dispatches(self, small: Machine, places: list[tuple[int, tuple[int, int, int], int]]) -> list[int]:
+    def _dispatches(self, small: Machine) -> list[int]:
         """Give the small machine its dispatches; return the index of that of each wave.
 
         Two work-groups of one dispatch at one position are of two dispatches whose packets were at one place of the
         ring: the later group gets a dispatch of its own.
         """
+        places = [self.source.place_of(wave) for wave in self.waves]
         used = sorted({place[0] for place in places} - {NONE})
         small.dispatches = [self.source.dispatches[index] for index in used]
         self.origins = [*used]

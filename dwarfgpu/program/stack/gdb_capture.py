@@ -69,14 +69,7 @@ def captured(attached: Attached) -> Machine:
     copy.dispatches = list(machine.dispatches)
     codes = attached.stopped.loaded.codes
     copy.code_objects = [_entry(code) for code in codes if code.file.target.target.execution_mask is not None]
-    copy.add_waves(
-        len(machine.ids),
-        dispatch=machine.dispatch,
-        work_group=[machine.place_of(wave)[1] for wave in range(len(machine.ids))],
-        wave_in_group=[machine.place_of(wave)[2] for wave in range(len(machine.ids))],
-        ids=machine.ids,
-    )
-    copy.stops = {wave: stop for wave in range(len(machine.ids)) if (stop := machine.stop_of(wave)) is not None}
+    copy.add_waves_of(machine, range(len(machine.ids)), machine.dispatch)
     _copy_registers(machine, copy)
     ranges = _asked_for(attached)
     for space in machine.target.spaces():
