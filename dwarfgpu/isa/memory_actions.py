@@ -100,11 +100,12 @@ def counters_of(major: int) -> CounterNames:
     return CounterNames("loadcnt", "storecnt", "dscnt", "kmcnt", "samplecnt", "bvhcnt")
 
 
+_BASES = {OperandKind.VGPR: VECTOR_BASE, OperandKind.SGPR: SCALAR_BASE, OperandKind.AGPR: ACCUMULATION_BASE}
+
+
 def registers_of(operand: GpuOperand) -> tuple[Register, ...]:
     """Return the registers that an operand covers."""
-    base = {OperandKind.VGPR: VECTOR_BASE, OperandKind.SGPR: SCALAR_BASE, OperandKind.AGPR: ACCUMULATION_BASE}.get(
-        operand.kind
-    )
+    base = _BASES.get(operand.kind)
     if base is not None:
         return tuple(range(base + operand.index, base + operand.index + max(operand.count, 1)))
     if operand.kind is OperandKind.SPECIAL and operand.register not in {"null", "exec", "exec_lo", "exec_hi"}:

@@ -171,6 +171,8 @@ def _private_accesses(steps: Sequence[CodeStep]) -> Iterator[int]:
     if not any(PRIVATE_BASE in step.needed for step in steps):
         return
     for index, step in enumerate(steps):
+        if not private and PRIVATE_BASE not in step.needed:
+            continue
         instruction = step.instruction
         if instruction.encoding == "FLAT" and step.action.space == GENERIC:
             address = instruction.operand("vaddr")
