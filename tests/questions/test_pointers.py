@@ -81,9 +81,9 @@ def test_arrays_and_members_behind_pointers_are_read_where_they_are(compiled, st
 def test_ptype_o_shows_the_places_of_members_behind_pointers(stopped):
     assert stopped()("ptype/o struct N") == (
         "/* offset      |    size */  type = struct N {\n"
-        "/*      0      |       4 */    int *p;\n"
+        "/*      0      |       4 */    private int *p;\n"
         "/*      4      |       4 */    int v;\n"
-        "/*      8      |       4 */    int *q;\n"
+        "/*      8      |       4 */    local int *q;\n"
         "\n"
         "                               /* total size (bytes):   12 */\n"
         "                             }\n"
