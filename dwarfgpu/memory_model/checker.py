@@ -35,7 +35,7 @@ from dwarfgpu.program.code.disassemblers import machine_of
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 from dwarfgpu.program.code.source_files import SourceReader
 from dwarfgpu.program.stack.execution import Execution
-from dwarfgpu.verification.findings import ERROR, FileFinding, Problem, rules
+from dwarfgpu.verification.findings import ERROR, FileFinding, rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -50,63 +50,28 @@ if TYPE_CHECKING:
 _TEXT = "AMDGPU usage, Memory Model"
 RULES = rules(
     "order",
-    (
-        "wait-before",
-        ERROR,
-        _TEXT,
-        "A release, and a sequentially consistent load, begins when what it orders is complete.",
-        "wait for the counters that the sequence of the operation names, on every path, before the access",
-    ),
-    (
-        "wait-after",
-        ERROR,
-        _TEXT,
-        "An access that acquires is complete before the next access begins.",
-        "wait for the counters that the sequence of the operation names, behind the access",
-    ),
-    (
-        "write-back",
-        ERROR,
-        _TEXT,
-        "A release writes back the caches that its scope does not share.",
-        "write back, with the scope of the operation, after the last store and before the waits",
-    ),
-    (
-        "invalidate",
-        ERROR,
-        _TEXT,
-        "An acquire invalidates the caches that its scope does not share, before anything is read.",
-        "invalidate, with the scope of the operation, behind the wait for the access",
-    ),
-    (
-        "early-invalidate",
-        ERROR,
-        _TEXT,
-        "An invalidate comes when the access that it belongs to is complete.",
-        "wait for the access before the invalidate",
-    ),
-    (
-        "cache-bits",
-        ERROR,
-        _TEXT,
-        "An atomic access reaches the cache that all threads of its scope share.",
-        "give the access the cache bits or the scope that the sequence of the operation has",
-    ),
-    (
-        "value-in-flight",
-        ERROR,
-        f"{_TEXT}: additional s_waitcnt instructions are required to ensure registers are defined before being used",
-        "A register that a load writes is not used before the load is complete.",
-        "wait for the counter of the load before the register is read or written",
-    ),
-    (
-        "return-in-flight",
-        ERROR,
-        "AMDGPU usage, Call Convention",
-        "What a function has loaded is complete when it returns.",
-        "wait for the counters of loads before the function returns",
-    ),
-)
+    ("wait-before", ERROR, _TEXT,
+     "A release, and a sequentially consistent load, begins when what it orders is complete.",
+     "wait for the counters that the sequence of the operation names, on every path, before the access"),
+    ("wait-after", ERROR, _TEXT, "An access that acquires is complete before the next access begins.",
+     "wait for the counters that the sequence of the operation names, behind the access"),
+    ("write-back", ERROR, _TEXT, "A release writes back the caches that its scope does not share.",
+     "write back, with the scope of the operation, after the last store and before the waits"),
+    ("invalidate", ERROR, _TEXT,
+     "An acquire invalidates the caches that its scope does not share, before anything is read.",
+     "invalidate, with the scope of the operation, behind the wait for the access"),
+    ("early-invalidate", ERROR, _TEXT, "An invalidate comes when the access that it belongs to is complete.",
+     "wait for the access before the invalidate"),
+    ("cache-bits", ERROR, _TEXT, "An atomic access reaches the cache that all threads of its scope share.",
+     "give the access the cache bits or the scope that the sequence of the operation has"),
+    ("value-in-flight", ERROR,
+     f"{_TEXT}: additional s_waitcnt instructions are required to ensure registers are defined before being used",
+     "A register that a load writes is not used before the load is complete.",
+     "wait for the counter of the load before the register is read or written"),
+    ("return-in-flight", ERROR, "AMDGPU usage, Call Convention",
+     "What a function has loaded is complete when it returns.",
+     "wait for the counters of loads before the function returns"),
+)  # fmt: skip
 
 
 @frozen
@@ -578,13 +543,8 @@ class MemoryCheck:
             place = rule.place if rule is not None else self.lines.place(address)
             clause = rule.cell.clause if rule is not None else known.clause
             source = None if place is None else (place.path, place.line)
-            problem = Problem(known, message, ".text", address, clause=clause)
-            findings.append(
-                FileFinding(
-                    *(known, known.severity, problem.message, clause, self.file.name, ".text", address),
-                    *((function.name,), source, None),
-                )
-            )
+            at = self.file.name, ".text", address, (function.name,), source
+            findings.append(FileFinding(known, known.severity, message, clause, *at, None))
 
         rows = {index: (("", rule),) for index, rule in requirements.items()}
         fixed: dict[str, Any] = dict.fromkeys(self.fixed_bugs, True)

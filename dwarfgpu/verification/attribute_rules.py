@@ -73,6 +73,15 @@ POINTERS = frozenset((dw.DW_TAG_pointer_type, dw.DW_TAG_reference_type, dw.DW_TA
 _OBJECTS = frozenset((dw.DW_TAG_variable, dw.DW_TAG_formal_parameter, dw.DW_TAG_constant))
 UNITS = frozenset((dw.DW_TAG_compile_unit, dw.DW_TAG_partial_unit, dw.DW_TAG_type_unit, dw.DW_TAG_skeleton_unit))
 
+SINGLE = {
+    "DW_AT_return_addr": "A.3.3.5 (1)",
+    "DW_AT_frame_base": "A.3.3.5 (2)",
+    "DW_AT_static_link": "A.3.3.5 (3)",
+    "DW_AT_LLVM_lane_pc": "A.3.3.5 (5)",
+    "DW_AT_LLVM_active_lane": "A.3.3.5 (6)",
+}
+"""The attributes whose locations are one place at each address, and the clauses that say so."""
+
 OWNERS: dict[str, tuple[frozenset[int], str]] = {
     **dict.fromkeys(("DW_AT_LLVM_lanes", "DW_AT_LLVM_lane_pc", "DW_AT_LLVM_active_lane", "DW_AT_LLVM_iterations"),
                     (_CODE, "A.3.3.5")),
@@ -80,7 +89,7 @@ OWNERS: dict[str, tuple[frozenset[int], str]] = {
     "DW_AT_LLVM_address_space": (POINTERS | {dw.DW_TAG_base_type}, "A.5.3"),
     "DW_AT_LLVM_memory_space": (POINTERS | _OBJECTS, "A.2.14"),
     "DW_AT_LLVM_augmentation": (UNITS, "A.3.1.1"),
-    "DW_AT_frame_base": (frozenset((dw.DW_TAG_subprogram, dw.DW_TAG_entry_point)), "A.3.3.5 (2)"),
+    "DW_AT_frame_base": (frozenset((dw.DW_TAG_subprogram, dw.DW_TAG_entry_point)), SINGLE["DW_AT_frame_base"]),
     "DW_AT_encoding": (
         frozenset((dw.DW_TAG_base_type, dw.DW_TAG_string_type, dw.DW_TAG_enumeration_type)), "DWARF 5, 5.1",
     ),
@@ -90,6 +99,8 @@ OWNERS: dict[str, tuple[frozenset[int], str]] = {
                     (UNITS, "DWARF 5, 3.1.1")),
 }  # fmt: skip
 """The entries that an attribute belongs to, and the clause that says so."""
+SPACE_OF_BASE_TYPE = "A.5.1 (2)"
+"""The clause that gives an address space only to base types of the encoding DW_ATE_address."""
 
 REQUIRED: dict[int, tuple[tuple[tuple[str, ...], ...], str]] = {
     dw.DW_TAG_base_type: ((("DW_AT_byte_size", "DW_AT_bit_size"), ("DW_AT_encoding",)), "DWARF 5, 5.1"),

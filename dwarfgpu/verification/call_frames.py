@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from attrs import evolve
+
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.cfi import rules as cfi_rules
 from dwarfgpu.encoding.cursor import Cursor
@@ -16,10 +18,10 @@ from dwarfgpu.expr.known_entries import COMPOSITE, IMPLICIT, REGISTER, UNDEFINED
 from dwarfgpu.expr.verify import result_kinds
 from dwarfgpu.objfile.contributions import initial_length
 from dwarfgpu.objfile.frames.fde_index import EH_FRAME_HDR, SPEC, read_frame_header
-from dwarfgpu.objfile.frames.frame_section import VERSIONS, Cie, Fde, gnu_letters
+from dwarfgpu.objfile.frames.frame_section import DEBUG_FRAME, EH_FRAME, VERSIONS, Cie, Fde, gnu_letters
 from dwarfgpu.objfile.info.pc_ranges import code_spans, is_dead
 from dwarfgpu.verification.expressions import ExpressionUse
-from dwarfgpu.verification.findings import ERROR, WARNING, CheckRule, Problem, rules
+from dwarfgpu.verification.findings import ERROR, WARNING, rules
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -33,46 +35,54 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.frame_rows import FrameRow
     from dwarfgpu.verification.expressions import ExpressionChecks
+    from dwarfgpu.verification.findings import Problem
 
 _FIELDS = "write the fields of the entry as A.6.4.1 lists them"
 _REGISTER = "take a number of the DWARF register mapping for the processor and the wave size"
 _SORT = "let the linker make the table: `--eh-frame-hdr`"
-RULES: dict[str, CheckRule] = rules(
+RULES = rules(
     "frame",
-    ("unreadable", ERROR, "A.6.4.1", "An entry can be read to its end.", _FIELDS),
+    ("unreadable", ERROR, "A.6.4.1", "An entry can be read to its end.", _FIELDS,
+     "there are more than {limit} rules to a byte; the rows of further entries are not checked"),
     ("truncated", ERROR, "A.6.4.1", "An entry ends before its section does, and has all of its fields.", _FIELDS),
     ("length", ERROR, "A.6.4.1", "The size of an entry of .debug_frame is a multiple of the size of addresses.",
-     "fill the entry up with DW_CFA_nop"),
+     "fill the entry up with DW_CFA_nop", "the entry has {length} bytes, which is no multiple of {size}"),
     ("version", ERROR, "DWARF 5, 7.24", "The version of a CIE is known.", "write version 4; 1 in .eh_frame"),
     ("augmentation", WARNING, "A.6.4.1 (4)", "The augmentation is known, so that instructions can be found.",
-     "name the vendor as in [vendor:v1.0], which adds no fields"),
+     "name the vendor as in [vendor:v1.0], which adds no fields", "the augmentation {augmentation!r} is not known"),
     ("vendor", ERROR, "A.6.4.1 (4)", "The extensions of a vendor have the form [vendor:vX.Y:options].",
-     "write the name of the vendor and the version"),
+     "write the name of the vendor and the version",
+     "the augmentation {augmentation!r} does not have the form [vendor:vX.Y:options]"),
     ("augmentation-data", ERROR, "LSB 5.0, 10.6.1.1.1", "The data of an augmentation are those that its letters need.",
      "write the data in the order of the letters, after their size"),
     ("pointer-encoding", ERROR, "LSB 5.0, 10.5.1", "The encoding of an address is known.",
      "write absptr, or pcrel sdata4"),
     ("address-size", ERROR, "A.6.4.1 (5)", "The addresses of an entry have the size that the target has.",
-     "write the size of addresses of the target"),
+     "write the size of addresses of the target",
+     "addresses of the entry have {size} bytes, those of the file {expected}"),
     ("segment-size", ERROR, "A.6.4.1 (6)", "Segment selectors have the size that the target has, which is 0.",
-     "write 0"),
-    ("code-factor", ERROR, "A.6.4.1 (7)", "The factor of advances is not 0.", "write the size of an instruction, or 1"),
-    ("data-factor", ERROR, "A.6.4.1 (8)", "The factor of offsets is not 0.", "write the size of a saved unit, or 1"),
-    ("return-address", ERROR, "A.6.4.1 (9)", "The column of the return address is a register of the target.",
-     _REGISTER),
+     "write 0", "segment selectors have {size} bytes, there are none"),
+    ("code-factor", ERROR, "A.6.4.1 (7)", "The factor of advances is not 0.", "write the size of an instruction, or 1",
+     "the code alignment factor is 0"),
+    ("data-factor", ERROR, "A.6.4.1 (8)", "The factor of offsets is not 0.", "write the size of a saved unit, or 1",
+     "the data alignment factor is 0"),
+    ("return-address", ERROR, "A.6.4.1 (9)", "The column of the return address is a register of the target.", _REGISTER,
+     "{target} has no register {number}, the column of the return address"),
     ("no-cie", ERROR, "A.6.4.1", "An FDE refers to a CIE.", "write the offset of the CIE"),
     ("range", ERROR, "A.6.4.1", "The range of an FDE ends in the address space.", "correct the size of the range"),
-    ("empty-range", WARNING, "A.6.4.1", "An FDE is for some code.", "leave out the entry"),
-    ("overlap", ERROR, "DWARF 5, 6.4.1", "The ranges of entries do not overlap.", "describe an instruction once"),
-    ("not-in-code", ERROR, "A.6.4.1", "The range of an FDE is in an executable section.",
-     "set the address of the code"),
+    ("empty-range", WARNING, "A.6.4.1", "An FDE is for some code.", "leave out the entry",
+     "the entry for {low:#x} has no code"),
+    ("overlap", ERROR, "DWARF 5, 6.4.1", "The ranges of entries do not overlap.", "describe an instruction once",
+     "the entry for {other:#x} overlaps the one from {low:#x} to {high:#x}"),
+    ("not-in-code", ERROR, "A.6.4.1", "The range of an FDE is in an executable section.", "set the address of the code",
+     "the code from {low:#x} to {high:#x} is not in an executable section"),
     ("unknown-instruction", ERROR, "DWARF 5, 7.24", "Each instruction is known.", "take one of table 7.29 or A.7.24"),
     ("instruction-size", ERROR, "DWARF 5, 6.4.2", "The last instruction has all of its operands.",
      "write the operands, and the length of the entry that holds them"),
     ("overflow", ERROR, "DWARF 5, 6.4.2", "Numbers of instructions fit in 64 bits, and locations in an address.",
      "correct the operand"),
     ("past-end", ERROR, "DWARF 5, 6.4.2.1", "A row begins in the range of the entry.",
-     "advance less, or extend the range"),
+     "advance less, or extend the range", "the row begins at {row:#x}, the entry ends at {end:#x}"),
     ("backwards", ERROR, "DWARF 5, 6.4.2.1 (1)", "DW_CFA_set_loc goes forward.", "order the rows by address"),
     ("initial", ERROR, "A.6.4.1", "Initial instructions make no rows, and restore nothing.",
      "write the instruction in the FDE"),
@@ -82,34 +92,47 @@ RULES: dict[str, CheckRule] = rules(
      "define the CFA with DW_CFA_def_cfa before"),
     ("address-space", ERROR, "A.6.4.2.2 (3)", "The address space of the CFA is one of the target.",
      "take a number that `dwarfgpu targets` shows for the processor"),
-    ("register", ERROR, "A.6.4.2", "A register is one of the target.", _REGISTER),
-    ("register-size", ERROR, "A.6.4.1", "A register is stored in one of the same size.",
-     "take a register of that size"),
-    ("register-cycle", ERROR, "A.6.4.1", "Registers that are stored in each other make no circle.", "break the circle"),
+    ("register", ERROR, "A.6.4.2", "A register is one of the target.", _REGISTER, "{target} has no register {number}"),
+    ("register-size", ERROR, "A.6.4.1", "A register is stored in one of the same size.", "take a register of that size",
+     "{one.name} has {one.bit_size} bits, {other.name}, in which it is stored, {other.bit_size}"),
+    ("register-cycle", ERROR, "A.6.4.1", "Registers that are stored in each other make no circle.", "break the circle",
+     "at {row:#x} the rule of {register} leads back to itself"),
     ("entry-cycle", ERROR, "A.6.4.2", "Entry registers that expressions read make no circle.",
-     "take another register, or save the value elsewhere"),
+     "take another register, or save the value elsewhere",
+     "at {row:#x} the entry registers of {registers} depend on each other"),
     ("no-cfa", ERROR, "A.6.4.1", "A rule that needs the CFA is in a row that defines it.",
-     "define the CFA with DW_CFA_def_cfa or another instruction of A.6.4.2.2"),
+     "define the CFA with DW_CFA_def_cfa or another instruction of A.6.4.2.2",
+     "at {row:#x} the rule of {register} needs the CFA, which is not defined"),
     ("val-offset-size", ERROR, "A.6.4.1", "A register whose value is an address has the size of one.",
-     "write a rule with an expression for the register"),
+     "write a rule with an expression for the register",
+     "at {row:#x} {register.name} has {register.bit_size} bits, an address of {space.name} {space.address_bits}"),
     ("value-size", ERROR, "A.6.4.2.3 (10)", "The value of an expression has the size of the register.",
-     "write the location of the register with DW_CFA_expression"),
+     "write the location of the register with DW_CFA_expression",
+     "{register.name} has {register.bit_size} bits, the value of the generic type {bits}"),
     ("cfa-location", ERROR, "A.6.4.2.2 (8)", "The CFA is a memory byte address.",
-     "write an expression that gives a location in memory"),
+     "write an expression that gives a location in memory", "the CFA is {kind}"),
     ("kernel-end", ERROR, "A.6.4.1", "Where a kernel has a CFA, a rule says that its return address is undefined.",
-     "write DW_CFA_undefined for the return address: without a rule, debuggers look for a caller"),
-    ("empty", WARNING, "A.6.4.1", "An entry defines a CFA or rules.", "emit the instructions of the prologue"),
+     "write DW_CFA_undefined for the return address: without a rule, debuggers look for a caller",
+     "at {row:#x} no rule is for the return address"),
+    ("empty", WARNING, "A.6.4.1", "An entry defines a CFA or rules.", "emit the instructions of the prologue",
+     "{count} entries define neither a CFA nor rules"),
     ("header-version", ERROR, SPEC, "The version of .eh_frame_hdr is 1.", "write 1"),
     ("header-encoding", ERROR, SPEC,
      "The encodings of .eh_frame_hdr are known, and the numbers of its table have one size.",
-     "write pcrel sdata4, udata4 and datarel sdata4"),
+     "write pcrel sdata4, udata4 and datarel sdata4",
+     "the encoding {encoding:#x} has no fixed size, so that the table cannot be searched",
+     "the encoding {indirect:#x} is of the address of a number, not of a number"),
     ("header-truncated", ERROR, SPEC, "The header .eh_frame_hdr has all of its fields, and as many rows as it says.",
      "write the number of rows"),
     ("header-section", ERROR, SPEC, "The header .eh_frame_hdr says where .eh_frame begins.",
-     "write the address of .eh_frame"),
-    ("header-order", ERROR, SPEC, "The rows of .eh_frame_hdr are sorted by location.", _SORT),
-    ("header-entry", ERROR, SPEC, "A row of .eh_frame_hdr leads to the FDE for its location.", _SORT),
-    ("header-missing", ERROR, SPEC, "Each FDE of .eh_frame has a row in .eh_frame_hdr.", _SORT),
+     "write the address of .eh_frame", "the header is for a section at {written:#x}, .eh_frame is at {address:#x}"),
+    ("header-order", ERROR, SPEC, "The rows of .eh_frame_hdr are sorted by location.", _SORT,
+     "the row for {row:#x} follows the one for {previous:#x}"),
+    ("header-entry", ERROR, SPEC, "A row of .eh_frame_hdr leads to the FDE for its location.", _SORT,
+     "the row for {row:#x} leads to {place:#x}, where no FDE begins",
+     "the row for {row:#x} leads to the FDE for {other:#x}"),
+    ("header-missing", ERROR, SPEC, "Each FDE of .eh_frame has a row in .eh_frame_hdr.", _SORT,
+     "no row of .eh_frame_hdr is for the entry for {low:#x}"),
 )  # fmt: skip
 
 _OF_KINDS = {
@@ -198,8 +221,9 @@ class FrameChecks:
                 yield from _header_problems(self.file.image, section.bases.section, locations, broken, live)
         if self.empty:
             first = self.empty[0]
-            message = f"{len(self.empty)} entries define neither a CFA nor rules"
-            yield Problem(RULES["empty"], message, first.section, first.offset, idiom="empty-frames")
+            yield evolve(
+                RULES.problem("empty", first.section, first.offset, count=len(self.empty)), idiom="empty-frames"
+            )
 
     # --- Entries --------------------------------------------------------------------------------------------------
 
@@ -222,36 +246,31 @@ class FrameChecks:
                 except DwarfGpuError as reason:
                     if not reason.message.startswith("no CIE begins") and id_ <= (field if section.is_eh else id_):
                         return
-        yield Problem(RULES[rule], error.message, section.name, offset, clause=error.spec)
+        yield RULES.broken(rule, error, section.name)
 
     def _cie(self, cie: Cie) -> Iterator[Problem]:
         at = cie.section, cie.offset
         letters = gnu_letters(cie.augmentation)
         if letters is None or cie.unknown:
-            message = f"the augmentation {cie.augmentation!r} is not known"
-            yield Problem(RULES["augmentation"], message, *at)
+            yield RULES.problem("augmentation", *at, augmentation=cie.augmentation)
         elif _VENDOR.sub("", cie.augmentation.removeprefix(letters)):
-            message = f"the augmentation {cie.augmentation!r} does not have the form [vendor:vX.Y:options]"
-            yield Problem(RULES["vendor"], message, *at)
+            yield RULES.problem("vendor", *at, augmentation=cie.augmentation)
         how = cie.format
         if how is None:
             return
         yield from self._length(cie, how.form.address_size)
         size = self.file.image.address_size
         if how.form.address_size != size:
-            message = f"addresses of the entry have {how.form.address_size} bytes, those of the file {size}"
-            yield Problem(RULES["address-size"], message, *at)
+            yield RULES.problem("address-size", *at, size=how.form.address_size, expected=size)
         if how.segment_size:
-            message = f"segment selectors have {how.segment_size} bytes, there are none"
-            yield Problem(RULES["segment-size"], message, *at)
+            yield RULES.problem("segment-size", *at, size=how.segment_size)
         if not how.code_alignment:
-            yield Problem(RULES["code-factor"], "the code alignment factor is 0", *at)
+            yield RULES.problem("code-factor", *at)
         if not how.data_alignment:
-            yield Problem(RULES["data-factor"], "the data alignment factor is 0", *at)
+            yield RULES.problem("data-factor", *at)
         number = cie.return_address
         if self.target is not None and number is not None and self.target.register(number) is None:
-            message = f"{self.target.name} has no register {number}, the column of the return address"
-            yield Problem(RULES["return-address"], message, *at)
+            yield RULES.problem("return-address", *at, target=self.target.name, number=number)
         yield from self._instructions(cie)
         error = self.frames.listed(cie).error
         if error is not None:
@@ -259,9 +278,9 @@ class FrameChecks:
 
     @staticmethod
     def _length(entry: Cie | Fde, size: int) -> Iterator[Problem]:
-        if entry.section == ".debug_frame" and (entry.end - entry.offset) % size:
-            message = f"the entry has {entry.end - entry.offset} bytes, which is no multiple of {size}"
-            yield Problem(RULES["length"], message, entry.section, entry.offset)
+        if entry.section == DEBUG_FRAME and (entry.end - entry.offset) % size:
+            length = entry.end - entry.offset
+            yield RULES.problem("length", entry.section, entry.offset, length=length, size=size)
 
     def _is_dropped(self, fde: Fde) -> bool:
         """Return whether a linker has dropped the code of an entry, and put 0 or a tombstone for its address."""
@@ -272,10 +291,9 @@ class FrameChecks:
         at = fde.section, fde.offset
         if fde.low >= fde.high:
             if not self._is_dropped(fde):
-                yield Problem(RULES["empty-range"], f"the entry for {fde.low:#x} has no code", *at)
+                yield RULES.problem("empty-range", *at, low=fde.low)
         elif self.file.image.is_linked and not self._is_dropped(fde) and not self.code.cover(fde.low, fde.high):
-            message = f"the code from {fde.low:#x} to {fde.high:#x} is not in an executable section"
-            yield Problem(RULES["not-in-code"], message, *at)
+            yield RULES.problem("not-in-code", *at, low=fde.low, high=fde.high)
         if fde.format is None:
             return
         yield from self._length(fde, fde.format.form.address_size)
@@ -317,10 +335,7 @@ class FrameChecks:
         except DwarfGpuError as error:
             yield _broken(error, fde)
         if self._rules_left < 0:
-            message = (
-                f"there are more than {RULES_OF_BYTE} rules to a byte; the rows of further entries are not checked"
-            )
-            yield Problem(RULES["unreadable"], message, fde.section, fde.offset)
+            yield RULES.problem("unreadable", fde.section, fde.offset, limit=RULES_OF_BYTE)
 
     # --- Instructions ---------------------------------------------------------------------------------------------
 
@@ -334,8 +349,8 @@ class FrameChecks:
                 if location is not None and operand.role in ("delta", "address"):
                     before, location = location, location + value if operand.role == "delta" else value
                     if isinstance(entry, Fde) and before <= entry.high < location:
-                        message = f"the row begins at {location:#x}, the entry ends at {entry.high:#x}"
-                        yield Problem(RULES["past-end"], message, entry.section, instruction.offset)
+                        at = entry.section, instruction.offset
+                        yield RULES.problem("past-end", *at, row=location, end=entry.high)
 
     def _registers(self, instruction: FrameInstruction, section: str) -> Iterator[Problem]:
         if self.target is None:
@@ -344,13 +359,12 @@ class FrameChecks:
         registers = [self.target.register(number) for number in numbers]
         for number, register in zip(numbers, registers, strict=True):
             if register is None:
-                message = f"{self.target.name} has no register {number}"
-                yield Problem(RULES["register"], message, section, instruction.offset, clause=instruction.row.spec)
+                at, values = (section, instruction.offset), {"target": self.target.name, "number": number}
+                yield RULES.problem("register", *at, None, instruction.row.spec, **values)
         if instruction.name == "DW_CFA_register" and len(registers) == 2:
             one, other = registers
             if one is not None and other is not None and one.bit_size != other.bit_size:
-                message = f"{one.name} has {one.bit_size} bits, {other.name}, in which it is stored, {other.bit_size}"
-                yield Problem(RULES["register-size"], message, section, instruction.offset)
+                yield RULES.problem("register-size", section, instruction.offset, one=one, other=other)
 
     def _expression(self, instruction: FrameInstruction, block: ExpressionBytes, entry: Cie | Fde) -> Iterator[Problem]:
         if entry.format is None:
@@ -365,13 +379,12 @@ class FrameChecks:
             expression = self.expressions.decoded(block.data, form)
             kinds = result_kinds(expression, rules=self.expressions.rules, target=self.target).kinds
             for kind in sorted(kinds & _ELSEWHERE):
-                yield Problem(RULES["cfa-location"], f"the CFA is {kind}", section, instruction.offset)
+                yield RULES.problem("cfa-location", section, instruction.offset, kind=kind)
         elif use.want == "value" and self.target is not None:
             register = self.target.register(instruction.operands[0])
             bits = 8 * form.address_size  # no operation that gives another type is allowed
             if register is not None and register.bit_size != bits:
-                message = f"{register.name} has {register.bit_size} bits, the value of the generic type {bits}"
-                yield Problem(RULES["value-size"], message, section, instruction.offset)
+                yield RULES.problem("value-size", section, instruction.offset, register=register, bits=bits)
 
     # --- Rows -----------------------------------------------------------------------------------------------------
 
@@ -389,18 +402,18 @@ class FrameChecks:
             before = row
             is_empty = is_empty and row.is_empty
             self._rules_left -= len(row.registers)
-            endless = [("kernel-end", "no rule is for the return address")] * (
+            endless: list[tuple[str, dict[str, object]]] = [("kernel-end", {})] * (
                 is_kernel and row.cfa is not None and fde.cie.return_address not in row.registers
             )
-            for name, message in [*endless, *self._rules(row, fde.format.form)]:
+            for name, values in [*endless, *self._rules(row, fde.format.form)]:
                 if name not in seen:
                     seen.add(name)
-                    yield Problem(RULES[name], f"at {row.start:#x} {message}", fde.section, fde.offset)
+                    yield RULES.problem(name, fde.section, fde.offset, row=row.start, **values)
         if before is not None and is_empty:
             self.empty.append(fde)
 
-    def _rules(self, row: FrameRow, form: Format) -> Iterator[tuple[str, str]]:
-        """Yield what is wrong with the rules of a row: the name of a rule of files, and a message."""
+    def _rules(self, row: FrameRow, form: Format) -> Iterator[tuple[str, dict[str, object]]]:
+        """Yield what is wrong with the rules of a row: the name of a rule of files, and the values for its words."""
         has_registers = False
         for number, rule in row.registers.items():
             kind = type(rule)
@@ -408,21 +421,17 @@ class FrameChecks:
                 has_registers = True
             elif kind in _NEED_CFA:
                 if row.cfa is None:
-                    yield (
-                        "no-cfa",
-                        f"the rule of {self.frames.register_name(number)} needs the CFA, which is not defined",
-                    )
+                    yield "no-cfa", {"register": self.frames.register_name(number)}
                 elif kind is cfi_rules.ValOffset and isinstance(row.cfa, cfi_rules.RegisterOffset) and self.target:
                     register, space = self.target.register(number), self.target.space(row.cfa.space)
                     if register is not None and space is not None and register.bit_size != space.address_bits:
-                        message = f"{register.name} has {register.bit_size} bits, an address of {space.name}"
-                        yield "val-offset-size", f"{message} {space.address_bits}"
+                        yield "val-offset-size", {"register": register, "space": space}
         if has_registers:
             for number in _circle(row.registers):
-                yield "register-cycle", f"the rule of {self.frames.register_name(number)} leads back to itself"
+                yield "register-cycle", {"register": self.frames.register_name(number)}
         yield from self._entry_circle(row, form)
 
-    def _entry_circle(self, row: FrameRow, form: Format) -> Iterator[tuple[str, str]]:
+    def _entry_circle(self, row: FrameRow, form: Format) -> Iterator[tuple[str, dict[str, object]]]:
         """Yield the circle that entry registers of expressions make, if there is one; the CFA is None in it."""
         blocks: dict[int | None, ExpressionBytes] = {
             number: rule.block
@@ -445,7 +454,7 @@ class FrameChecks:
                 del needed[node]
         if needed:
             names = ["the CFA" if node is None else self.frames.register_name(node) for node in needed]
-            yield "entry-cycle", f"the entry registers of {', '.join(sorted(names)[:4])} depend on each other"
+            yield "entry-cycle", {"registers": ", ".join(sorted(names)[:4])}
 
     def _entry_registers(self, data: bytes, form: Format) -> frozenset[int | None]:
         """Return the registers that DW_OP_LLVM_call_frame_entry_reg of an expression reads."""
@@ -488,9 +497,8 @@ def _of_broken_cie(section: FrameSection, position: int) -> str:
 
 def _broken(error: DwarfGpuError, entry: Cie | Fde) -> Problem:
     """Return the problem that instructions cannot be decoded, or not be executed."""
-    rule = RULES[_OF_INSTRUCTIONS.get(error.kind, "unreadable")]
-    offset = entry.offset if error.where.offset is None else error.where.offset
-    return Problem(rule, error.message, entry.section, offset, clause=error.spec)
+    rule = _OF_INSTRUCTIONS.get(error.kind, "unreadable")
+    return RULES.broken(rule, error, entry.section, entry.offset)
 
 
 def _overlaps(spans: list[tuple[int, int, int]], section: str) -> Iterator[Problem]:
@@ -498,8 +506,7 @@ def _overlaps(spans: list[tuple[int, int, int]], section: str) -> Iterator[Probl
     end, start = 0, 0
     for low, high, offset in sorted(spans):
         if low < end:
-            message = f"the entry for {low:#x} overlaps the one from {start:#x} to {end:#x}"
-            yield Problem(RULES["overlap"], message, section, offset)
+            yield RULES.problem("overlap", section, offset, other=low, low=start, high=end)
         if high > end:
             start, end = low, high
 
@@ -530,17 +537,14 @@ def _header_problems(
         return
     if header is None:
         if dw.DW_EH_PE_omit not in data[2:4]:
-            message = f"the encoding {data[3]:#x} has no fixed size, so that the table cannot be searched"
-            yield Problem(RULES["header-encoding"], message, EH_FRAME_HDR, 3)
+            yield RULES.problem("header-encoding", EH_FRAME_HDR, 3, encoding=data[3])
         return
     indirect = next((at for at in (1, 2, 3) if data[at] != dw.DW_EH_PE_omit and data[at] & dw.DW_EH_PE_indirect), None)
     if indirect is not None:
-        message = f"the encoding {data[indirect]:#x} is of the address of a number, not of a number"
-        yield Problem(RULES["header-encoding"], message, EH_FRAME_HDR, indirect)
+        yield RULES.problem("header-encoding", EH_FRAME_HDR, indirect, indirect=data[indirect])
         return
     if header.eh_frame not in (None, eh_frame):
-        message = f"the header is for a section at {header.eh_frame:#x}, .eh_frame is at {eh_frame:#x}"
-        yield Problem(RULES["header-section"], message, EH_FRAME_HDR, 1)
+        yield RULES.problem("header-section", EH_FRAME_HDR, 1, written=header.eh_frame, address=eh_frame)
     try:
         yield from _row_problems(header, eh_frame, locations, broken, live)
     except DwarfGpuError as error:
@@ -559,24 +563,20 @@ def _row_problems(
         at = header.table + index * size
         listed.add(location)
         if location < before:
-            message = f"the row for {location:#x} follows the one for {before:#x}"
-            yield Problem(RULES["header-order"], message, EH_FRAME_HDR, at)
+            yield RULES.problem("header-order", EH_FRAME_HDR, at, row=location, previous=before)
         before = location
         offset = entry - eh_frame
         known = locations.get(offset)
         if known is None:
             if offset not in broken:
-                message = f"the row for {location:#x} leads to {entry:#x}, where no FDE begins"
-                yield Problem(RULES["header-entry"], message, EH_FRAME_HDR, at)
+                yield RULES.problem("header-entry", EH_FRAME_HDR, at, row=location, place=entry)
         elif known != location:
-            message = f"the row for {location:#x} leads to the FDE for {known:#x}"
-            yield Problem(RULES["header-entry"], message, EH_FRAME_HDR, at)
+            yield RULES.problem("header-entry", EH_FRAME_HDR, at, row=location, other=known)
     for offset in live:
         if locations[offset] not in listed:
-            message = f"no row of .eh_frame_hdr is for the entry for {locations[offset]:#x}"
-            yield Problem(RULES["header-missing"], message, ".eh_frame", offset)
+            yield RULES.problem("header-missing", EH_FRAME, offset, low=locations[offset])
 
 
 def _unreadable_header(error: DwarfGpuError) -> Problem:
-    rule = RULES[_OF_HEADER_KINDS.get(error.kind, "header-truncated")]
-    return Problem(rule, error.message, EH_FRAME_HDR, error.where.offset, clause=error.spec)
+    rule = _OF_HEADER_KINDS.get(error.kind, "header-truncated")
+    return RULES.broken(rule, error, EH_FRAME_HDR)

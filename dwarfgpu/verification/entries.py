@@ -27,11 +27,12 @@ from dwarfgpu.verification.attribute_rules import (
     POINTERS,
     REFERENCES,
     REQUIRED,
+    SPACE_OF_BASE_TYPE,
     UNITS,
     can_complete,
 )
 from dwarfgpu.verification.expressions import WITH_FRAMES, has_addresses, use_of
-from dwarfgpu.verification.findings import ERROR, WARNING, CheckRule, Problem, rules, unreadable
+from dwarfgpu.verification.findings import ERROR, WARNING, rules
 from dwarfgpu.verification.lists import ListChecks
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.abbrevs import Abbreviation
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.verification.expressions import ExpressionChecks, PassedExpressions
+    from dwarfgpu.verification.findings import Problem
 
     ValueCheck: TypeAlias = Callable[[Attribute], Iterator[Problem]]
     References: TypeAlias = list[tuple[int, list[int], list[int]]]
@@ -51,56 +53,73 @@ if TYPE_CHECKING:
 _ENCODE = "encode the entry as its abbreviation says"
 _REFER = "refer to the offset at which the entry begins"
 
-RULES: dict[str, CheckRule] = rules(
+RULES = rules(
     "entry",
     ("unreadable", ERROR, "DWARF 5, 7.5", "Units and entries can be read to their end.", _ENCODE),
     ("truncated", ERROR, "DWARF 5, 7.5.1", "An entry ends before its unit does.", _ENCODE),
     ("unknown-abbreviation", ERROR, "DWARF 5, 7.5.3", "The code of an entry is that of an abbreviation.", _ENCODE),
     ("unknown-form", ERROR, "DWARF 5, 7.5.6", "The form of a value is one of the standard or a known vendor.", _ENCODE),
-    ("unknown-tag", WARNING, "DWARF 5, 7.5.3", "A tag is one of the standard or of a vendor.", "check the number"),
+    ("unknown-tag", WARNING, "DWARF 5, 7.5.3", "A tag is one of the standard or of a vendor.", "check the number",
+     "the tag {tag:#x} has no meaning"),
     ("address-size", ERROR, "A.3.1", "The addresses of a unit have the size that the target has.",
-     "write the size of addresses of the target in the header"),
+     "write the size of addresses of the target in the header",
+     "addresses of the unit have {size} bytes, those of the file {expected}"),
     ("augmentation", WARNING, "A.3.1.1", "An augmentation string is made of `[vendor:v1.2:options]`.",
-     "write the vendor, a version, and what they define, in brackets"),
-    ("attribute-twice", ERROR, "DWARF 5, 2.2", "An entry has an attribute once.", "remove one of them"),
+     "write the vendor, a version, and what they define, in brackets",
+     "the augmentation string is {augmentation!r:.60}"),
+    ("attribute-twice", ERROR, "DWARF 5, 2.2", "An entry has an attribute once.", "remove one of them",
+     "{name} is there {count} times"),
     ("attribute-class", ERROR, "DWARF 5, 7.5.5", "The form of a value is of a class that the attribute has.",
-     "choose a form of a class in table 7.5"),
+     "choose a form of a class in table 7.5", "{name} has {form}, a form of class {kind}"),
     ("attribute-owner", ERROR, "A.A", "An attribute is of an entry that it means something for.",
-     "move it to the entry that it describes"),
-    ("attribute-missing", ERROR, "DWARF 5, 2.2", "An entry has the attributes that it needs.", "add the attribute"),
+     "move it to the entry that it describes", "{tag} has {name}", "{name} of a base type that is no DW_ATE_address"),
+    ("attribute-missing", ERROR, "DWARF 5, 2.2", "An entry has the attributes that it needs.", "add the attribute",
+     "{tag} has no {names}"),
     ("parent", ERROR, "DWARF 5, 2.3", "An entry is owned by one that can have it.",
-     "move it to the entry it is part of"),
-    ("reference", ERROR, "DWARF 5, 7.5.5", "A reference leads to the start of an entry.", _REFER),
-    ("reference-tag", ERROR, "DWARF 5, 2.8", "A reference leads to an entry of the kind that is meant.", _REFER),
-    ("reference-cycle", ERROR, "DWARF 5, 2.13.2", "An entry does not complete or modify itself.", "break the cycle"),
+     "move it to the entry it is part of", "{tag} is owned by {owner}"),
+    ("reference", ERROR, "DWARF 5, 7.5.5", "A reference leads to the start of an entry.", _REFER,
+     "{name} leads to {place:#x}, where no entry begins", "{name}: {reason}"),
+    ("reference-tag", ERROR, "DWARF 5, 2.8", "A reference leads to an entry of the kind that is meant.", _REFER,
+     "{name} of {tag} leads to {target} at {place:#x}"),
+    ("reference-cycle", ERROR, "DWARF 5, 2.13.2", "An entry does not complete or modify itself.", "break the cycle",
+     "the entry leads back to itself"),
     ("value-unknown", ERROR, "DWARF 5, 7.8 to 7.20", "An encoded value is one of the standard or of a vendor.",
-     "take a number that the standard names"),
-    ("lanes", ERROR, "A.3.3.5 (4)", "DW_AT_LLVM_lanes is greater than 0.", "write the number of lanes of a thread"),
+     "take a number that the standard names", "{name} is {value:#x}, which has no meaning"),
+    ("lanes", ERROR, "A.3.3.5 (4)", "DW_AT_LLVM_lanes is greater than 0.", "write the number of lanes of a thread",
+     "{name} is {value}"),
     ("lanes-of-target", WARNING, "A.3.3.5 (4)", "A function has as many lanes as a wave of the target has.",
-     "write the wave size, or less for code of fewer lanes"),
-    ("vector-size", ERROR, "A.5.1", "DW_AT_LLVM_vector_size is greater than 0.", "write the number of elements"),
+     "write the wave size, or less for code of fewer lanes",
+     "{name} is {value}, a wave of {target.name} has {target.lane_count}"),
+    ("vector-size", ERROR, "A.5.1", "DW_AT_LLVM_vector_size is greater than 0.", "write the number of elements",
+     "{name} is {value}"),
     ("address-space", ERROR, "A.5.3", "An address space is one of the target.",
-     "take a number that `dwarfgpu targets` shows for the processor"),
+     "take a number that `dwarfgpu targets` shows for the processor",
+     "{name} is {value}, which is not an address space of {target}"),
     ("memory-space", ERROR, "A.2.14", "A memory space is one of the text, or of a vendor.",
-     "take a DW_MSPACE_LLVM_ number"),
+     "take a DW_MSPACE_LLVM_ number", "{name} is {value:#x}, which is not a memory space"),
     ("ranges-and-pc", ERROR, "DWARF 5, 2.17", "An entry has DW_AT_low_pc with DW_AT_high_pc, or DW_AT_ranges.",
-     "keep one of them"),
-    ("high-pc-alone", ERROR, "DWARF 5, 2.17.2", "DW_AT_high_pc comes with DW_AT_low_pc.", "add DW_AT_low_pc"),
-    ("range-reversed", ERROR, "DWARF 5, 2.17.2", "The code of an entry ends after it begins.", "correct DW_AT_high_pc"),
+     "keep one of them", "there are both DW_AT_ranges and DW_AT_high_pc"),
+    ("high-pc-alone", ERROR, "DWARF 5, 2.17.2", "DW_AT_high_pc comes with DW_AT_low_pc.", "add DW_AT_low_pc",
+     "there is a DW_AT_high_pc, and no DW_AT_low_pc"),
+    ("range-reversed", ERROR, "DWARF 5, 2.17.2", "The code of an entry ends after it begins.", "correct DW_AT_high_pc",
+     "the code goes from {low:#x} to {high:#x}"),
     ("range-outside", WARNING, "DWARF 5, 2.17", "The code of a block is within that of the function around it.",
-     "correct the ranges of one of them"),
+     "correct the ranges of one of them", "{low:#x} to {high:#x} is not within {around}"),
     ("not-in-code", WARNING, "DWARF 5, 2.17", "The code of a function is in an executable section.",
-     "relocate the addresses of the entry"),
+     "relocate the addresses of the entry", "{low:#x} to {high:#x} is not within an executable section"),
     ("location-and-constant", ERROR, "DWARF 5, 4.1", "A variable has a location or a constant value, not both.",
-     "keep the location"),
-    ("string", ERROR, "DWARF 5, 7.5.5", "A string is in its section.", "correct the offset or the index of the string"),
-    ("address", ERROR, "DWARF 5, 7.5.5", "An address is in the table of the unit.", "emit it to .debug_addr"),
+     "keep the location", "there are both DW_AT_location and DW_AT_const_value"),
+    ("string", ERROR, "DWARF 5, 7.5.5", "A string is in its section.", "correct the offset or the index of the string",
+     "{name} is at {offset:#x} of {section}, which has {size} bytes", "{name}: {reason}"),
+    ("address", ERROR, "DWARF 5, 7.5.5", "An address is in the table of the unit.", "emit it to .debug_addr",
+     "{name}: {reason}"),
     ("file-number", WARNING, "DWARF 5, 2.14", "The file of a declaration is one of the line table.",
-     "number the files as the line table of the unit does"),
+     "number the files as the line table of the unit does",
+     "{name} is {value}, the files of the line table end at {last}"),
     ("pointer-size", ERROR, "A.5.3", "A pointer has the size that addresses have in its address space.",
-     "leave DW_AT_byte_size out, or write the size of addresses there"),
+     "leave DW_AT_byte_size out, or write the size of addresses there", "{reason}"),
     ("member-outside", WARNING, "DWARF 5, 5.7.6", "A member is within the structure that it is of.",
-     "correct DW_AT_data_member_location or the size of the structure"),
+     "correct DW_AT_data_member_location or the size of the structure", "the member is at {value} of {size} bytes"),
 )  # fmt: skip
 
 ANY_FILE = 1 << 64
@@ -142,8 +161,8 @@ class CheckPlan:
     def __init__(self, abbreviation: Abbreviation) -> None:
         self.tag = abbreviation.tag
         self.parents = PARENTS.get(abbreviation.tag)
-        self.problems: list[tuple[CheckRule, str, str]] = []
-        """What is wrong with every such entry: rule, message and clause."""
+        self.problems: list[tuple[str, str | None, dict[str, object]]] = []
+        """The rules that every such entry breaks, each with the clause, if not that of the rule, and the values."""
         self.references: References = []
         """The values that are references into the unit: their slots, and where offsets and targets are collected."""
         self.expressions: list[tuple[int, int, PassedExpressions]] = []
@@ -166,6 +185,10 @@ class CheckPlan:
         """Whether nothing has to be checked that needs the entry itself."""
         self.is_special = True
         """Whether more than numbers below limits and references is checked."""
+
+    def add(self, rule: str, clause: str | None = None, /, **values: object) -> None:
+        """Add a rule that every such entry breaks."""
+        self.problems.append((rule, clause, values))
 
     def pc_of(self, values: tuple[Any, ...]) -> list[tuple[int, int]]:
         """Return the code of an entry with some values."""
@@ -203,19 +226,17 @@ class EntryChecks:
             yield from self._header(unit)
             yield from _UnitChecks(self, unit).problems()
         except DwarfGpuError as error:
-            yield unreadable(RULES, error)
+            yield RULES.unreadable(error)
 
     def _header(self, unit: Unit) -> Iterator[Problem]:
         root = unit.root
         if self.image.address_size != unit.address_size:
-            message = (
-                f"addresses of the unit have {unit.address_size} bytes, those of the file {self.image.address_size}"
-            )
-            yield Problem(RULES["address-size"], message, unit.section, unit.offset, root)
+            at, size, expected = (unit.section, unit.offset, root), unit.address_size, self.image.address_size
+            yield RULES.problem("address-size", *at, size=size, expected=expected)
         augmentation = unit.augmentation
         if augmentation is not None and not _is_augmentation(augmentation):
-            message = f"the augmentation string is {augmentation!r:.60}"
-            yield Problem(RULES["augmentation"], message, unit.section, root.section_offset, root)
+            at = unit.section, root.section_offset, root
+            yield RULES.problem("augmentation", *at, augmentation=augmentation)
 
 
 def _is_augmentation(text: str) -> bool:
@@ -267,9 +288,8 @@ class _UnitChecks:
                 continue
             parents = plan.parents
             if parents is not None and depth and owners[-2].tag not in parents[0]:
-                die = Die(unit, offset, abbreviation, values)
-                message = f"{die.tag_name} is owned by {name_of('DW_TAG', owners[-2].tag)}"
-                yield self._problem(RULES["parent"], message, die, parents[1])
+                die, owner = Die(unit, offset, abbreviation, values), name_of("DW_TAG", owners[-2].tag)
+                yield self._problem("parent", die, parents[1], tag=die.tag_name, owner=owner)
             for slot, known, index, check in plan.named:
                 if values[slot] not in known:
                     yield from self._checked(Die(unit, offset, abbreviation, values), index, check)
@@ -294,8 +314,8 @@ class _UnitChecks:
 
     def _entry(self, plan: CheckPlan, die: Die) -> Iterator[Problem]:
         """Yield what is wrong with an entry by itself, and with its place among the others."""
-        for rule, message, clause in plan.problems:
-            yield self._problem(rule, message, die, clause)
+        for rule, clause, values in plan.problems:
+            yield self._problem(rule, die, clause, **values)
         for index, check in plan.checks:
             yield from self._checked(die, index, check)
         if plan.is_ranged and has_addresses(self.unit):
@@ -309,7 +329,7 @@ class _UnitChecks:
         try:
             yield from check(die._attribute(index))  # noqa: SLF001 (by its index, without a name)
         except DwarfGpuError as error:
-            yield unreadable(RULES, error.at(section=self.unit.section, offset=die.section_offset), die=die)
+            yield RULES.unreadable(error.at(section=self.unit.section, offset=die.section_offset), die=die)
 
     def _function(self) -> Die | None:
         """Return the function that the entry at hand is in."""
@@ -329,8 +349,9 @@ class _UnitChecks:
                 return self.known_base[1]
         return True
 
-    def _problem(self, rule: CheckRule, message: str, die: Die, clause: str | None = None) -> Problem:
-        return Problem(rule, message, self.unit.section, die.section_offset, die, clause)
+    def _problem(self, rule: str, die: Die, clause: str | None = None, /, **values: object) -> Problem:
+        """Return a problem of an entry."""
+        return RULES.problem(rule, self.unit.section, die.section_offset, die, clause, **values)
 
     # --- What is known of an abbreviation -------------------------------------------------------------------------
 
@@ -350,28 +371,25 @@ class _UnitChecks:
         tag, attributes = abbreviation.tag, abbreviation.attributes
         names_here = abbreviation.names(self.unit.dialect, self.unit.version)
         if tag not in names("DW_TAG") and tag < _VENDOR["DW_TAG"]:
-            plan.problems.append((RULES["unknown-tag"], f"the tag {tag:#x} has no meaning", "DWARF 5, 7.5.3"))
+            plan.add("unknown-tag", tag=tag)
         if len(set(attributes)) != len(attributes):
             twice = next(number for number in attributes if attributes.count(number) > 1)
-            message = f"{name_of('DW_AT', twice)} is there {attributes.count(twice)} times"
-            plan.problems.append((RULES["attribute-twice"], message, "DWARF 5, 2.2"))
+            count = attributes.count(twice)
+            plan.add("attribute-twice", name=name_of("DW_AT", twice), count=count)
         completes = dw.DW_AT_abstract_origin in attributes or dw.DW_AT_specification in attributes
         groups, clause = REQUIRED.get(tag, ((), ""))
         for group in groups:
             if not completes and not any(name in names_here for name in group):
-                message = f"{name_of('DW_TAG', tag)} has no {' or '.join(group)}"
-                plan.problems.append((RULES["attribute-missing"], message, clause))
+                values = {"tag": name_of("DW_TAG", tag), "names": " or ".join(group)}
+                plan.add("attribute-missing", clause, **values)
         if dw.DW_AT_high_pc in attributes and dw.DW_AT_low_pc not in attributes:
-            message = "there is a DW_AT_high_pc, and no DW_AT_low_pc"
-            plan.problems.append((RULES["high-pc-alone"], message, "DWARF 5, 2.17.2"))
+            plan.add("high-pc-alone")
         if dw.DW_AT_ranges in attributes and dw.DW_AT_high_pc in attributes:
-            message = "there are both DW_AT_ranges and DW_AT_high_pc"
-            plan.problems.append((RULES["ranges-and-pc"], message, "DWARF 5, 2.17"))
+            plan.add("ranges-and-pc")
         if tag in (dw.DW_TAG_variable, dw.DW_TAG_formal_parameter) and (
             dw.DW_AT_location in attributes and dw.DW_AT_const_value in attributes
         ):
-            message = "there are both DW_AT_location and DW_AT_const_value"
-            plan.problems.append((RULES["location-and-constant"], message, "DWARF 5, 4.1"))
+            plan.add("location-and-constant")
         index = abbreviation.index_of(dw.DW_AT_byte_size)
         if tag in _STRUCTURES and index >= 0 and class_of(abbreviation.forms[index], 0, 5) == "constant":
             plan.size = index
@@ -397,14 +415,13 @@ class _UnitChecks:
         slot = abbreviation.layout.slots[index]
         allowed = CLASSES.get(name)
         if allowed is not None and form != dw.DW_FORM_indirect and not _is_allowed(kind, allowed, name, version):
-            message = f"{name} has {form_name(form)}, a form of class {kind}"
-            plan.problems.append((RULES["attribute-class"], message, "DWARF 5, 7.5.5"))
+            plan.add("attribute-class", name=name, form=form_name(form), kind=kind)
             plan.is_ranged = plan.is_ranged and number not in (dw.DW_AT_low_pc, dw.DW_AT_high_pc, dw.DW_AT_ranges)
             return
         owners = OWNERS.get(name)
         if owners is not None and plan.tag not in owners[0]:
-            message = f"{name_of('DW_TAG', plan.tag)} has {name}"
-            plan.problems.append((RULES["attribute-owner"], message, owners[1]))
+            tag = name_of("DW_TAG", plan.tag)
+            plan.add("attribute-owner", owners[1], tag=tag, name=name)
         if form in forms.REF_UNIT and number != dw.DW_AT_sibling:
             plan.references.append((slot, *self.references.setdefault((number, plan.tag), ([], []))))
             return
@@ -489,18 +506,16 @@ class _UnitChecks:
         try:
             source, section, offset = unit.tables.string_place(attribute.form, attribute.value)
             if not 0 <= offset < len(source.data(section)):
-                message = (
-                    f"{attribute.name} is at {offset:#x} of {section}, which has {len(source.data(section))} bytes"
-                )
-                yield self._problem(RULES["string"], message, attribute.die)
+                values = {"offset": offset, "section": section, "size": len(source.data(section))}
+                yield self._problem("string", attribute.die, name=attribute.name, **values)
         except DwarfGpuError as error:
-            yield self._problem(RULES["string"], f"{attribute.name}: {error.message}", attribute.die)
+            yield self._problem("string", attribute.die, name=attribute.name, reason=error.message)
 
     def _address(self, attribute: Attribute) -> Iterator[Problem]:
         try:
             attribute.address()
         except DwarfGpuError as error:
-            yield self._problem(RULES["address"], f"{attribute.name}: {error.message}", attribute.die)
+            yield self._problem("address", attribute.die, name=attribute.name, reason=error.message)
 
     def _far_reference(self, attribute: Attribute) -> Iterator[Problem]:
         if attribute.form in forms.REF_SUPPLEMENTARY:
@@ -508,7 +523,7 @@ class _UnitChecks:
         try:
             target = attribute.reference()
         except DwarfGpuError as error:
-            yield self._problem(RULES["reference"], f"{attribute.name}: {error.message}", attribute.die)
+            yield self._problem("reference", attribute.die, name=attribute.name, reason=error.message)
             return
         die, place = attribute.die, target.section_offset - self.unit.offset
         yield from self._referred(lambda _offset: die, 0, die.tag, attribute.number, target.tag, place)
@@ -517,13 +532,12 @@ class _UnitChecks:
         prefix = VALUE_KINDS[attribute.name]
         value = attribute.value
         if value not in names(prefix) and not value >= _VENDOR.get(prefix, 1 << 62):
-            message = f"{attribute.name} is {value:#x}, which has no meaning"
-            yield self._problem(RULES["value-unknown"], message, attribute.die)
+            yield self._problem("value-unknown", attribute.die, name=attribute.name, value=value)
 
     def _file(self, attribute: Attribute) -> Iterator[Problem]:
         if attribute.value > self.files:
-            message = f"{attribute.name} is {attribute.value}, the files of the line table end at {self.files}"
-            yield self._problem(RULES["file-number"], message, attribute.die)
+            values = {"name": attribute.name, "value": attribute.value, "last": self.files}
+            yield self._problem("file-number", attribute.die, **values)
 
     @cached_property
     def files(self) -> int:
@@ -538,13 +552,11 @@ class _UnitChecks:
 
     def _positive(self, rule: str) -> ValueCheck:
         def check(attribute: Attribute) -> Iterator[Problem]:
+            values, target = {"name": attribute.name, "value": attribute.value}, self.checks.target
             if attribute.value <= 0:
-                yield self._problem(RULES[rule], f"{attribute.name} is {attribute.value}", attribute.die)
-            elif rule == "lanes" and self.checks.target is not None:
-                lanes = self.checks.target.lane_count
-                if 0 < lanes < attribute.value:
-                    message = f"{attribute.name} is {attribute.value}, a wave of {self.checks.target.name} has {lanes}"
-                    yield self._problem(RULES["lanes-of-target"], message, attribute.die)
+                yield self._problem(rule, attribute.die, **values)
+            elif rule == "lanes" and target is not None and 0 < target.lane_count < attribute.value:
+                yield self._problem("lanes-of-target", attribute.die, target=target, **values)
 
         return check
 
@@ -553,8 +565,7 @@ class _UnitChecks:
         die = attribute.die
         encoding = die.number(dw.DW_AT_encoding) if die.tag == dw.DW_TAG_base_type else None
         if encoding is not None and encoding.unsigned() != dw.DW_ATE_address:
-            message = f"{attribute.name} of a base type that is no DW_ATE_address"
-            yield self._problem(RULES["attribute-owner"], message, die, clause="A.5.1 (2)")
+            yield self._problem("attribute-owner", die, SPACE_OF_BASE_TYPE, name=attribute.name)
             return
         if target is None or target.execution_mask is None:
             return
@@ -563,14 +574,13 @@ class _UnitChecks:
             chosen = self.unit.dialect.space_of_class(number)
             number = 0 if chosen is None else chosen
         if target.space(number) is None:
-            message = f"{attribute.name} is {attribute.value}, which is not an address space of {target.name}"
-            yield self._problem(RULES["address-space"], message, attribute.die)
+            values = {"name": attribute.name, "value": attribute.value, "target": target.name}
+            yield self._problem("address-space", attribute.die, **values)
 
     def _memory_space(self, attribute: Attribute) -> Iterator[Problem]:
         value = attribute.unsigned()
         if value not in names("DW_MSPACE_LLVM") and value < _VENDOR["DW_MSPACE_LLVM"]:
-            message = f"{attribute.name} is {value:#x}, which is not a memory space"
-            yield self._problem(RULES["memory-space"], message, attribute.die)
+            yield self._problem("memory-space", attribute.die, name=attribute.name, value=value)
 
     def _member(self, attribute: Attribute) -> Iterator[Problem]:
         """Check that a member begins within its structure; one without a size may be at the end."""
@@ -579,13 +589,12 @@ class _UnitChecks:
             return
         size = self.sizes[depth]
         if attribute.value > size:
-            message = f"the member is at {attribute.value} of {size} bytes"
-            yield self._problem(RULES["member-outside"], message, attribute.die)
+            yield self._problem("member-outside", attribute.die, value=attribute.value, size=size)
 
     def _pointer(self, attribute: Attribute) -> Iterator[Problem]:
         error = contradiction(Types().of(attribute.die))
         if error is not None:
-            yield self._problem(RULES["pointer-size"], error.message, attribute.die, error.spec)
+            yield self._problem("pointer-size", attribute.die, error.spec, reason=error.message)
 
     # --- Addresses ------------------------------------------------------------------------------------------------
 
@@ -605,14 +614,13 @@ class _UnitChecks:
                 first, last = die.number(dw.DW_AT_low_pc), die.number(dw.DW_AT_high_pc)
                 assert first is not None and last is not None  # noqa: S101, PT018 (both are)
                 if last.value_class == "address" and last.address() < first.address():
-                    message = f"the code goes from {first.address():#x} to {last.address():#x}"
-                    problems.append(self._problem(RULES["range-reversed"], message, die))
+                    problems.append(self._problem("range-reversed", die, low=first.address(), high=last.address()))
                     return around, problems
             own = die.ranges() if plan.pc is None else plan.pc_of(die.values)
         except DwarfGpuError as error:
             if not problems:  # of the list
                 place = error.at(section=self.unit.section, offset=die.section_offset)
-                problems.append(unreadable(RULES, place, die=die))
+                problems.append(RULES.unreadable(place, die=die))
             return around, problems
         live = [(low, high) for low, high in own if low < high and not is_dead(low, self.unit.address_size)]
         if not live or die.tag in UNITS:
@@ -623,8 +631,8 @@ class _UnitChecks:
             spans = AddressSpans(around)
             for low, high in live:
                 if not spans.cover(low, high):
-                    message = f"{low:#x} to {high:#x} is not within {_spans_text(around)}"
-                    problems.append(self._problem(RULES["range-outside"], message, die))
+                    text = _spans_text(around)
+                    problems.append(self._problem("range-outside", die, low=low, high=high, around=text))
                     break
         return live, problems
 
@@ -635,8 +643,7 @@ class _UnitChecks:
         for low, high in live:
             section = next((each for each in self.checks.loaded if each[0] <= low < each[1]), None)
             if low and (section is None or not section[2] or high > section[1]):
-                message = f"{low:#x} to {high:#x} is not within an executable section"
-                yield self._problem(RULES["not-in-code"], message, die)
+                yield self._problem("not-in-code", die, low=low, high=high)
                 return
 
     # --- References within the unit -------------------------------------------------------------------------------
@@ -659,8 +666,8 @@ class _UnitChecks:
         for offset, target in zip(offsets, targets, strict=True):
             tag = self.tags.get(target)
             if tag is None:
-                message = f"{name_of('DW_AT', attribute)} leads to {unit.offset + target:#x}, where no entry begins"
-                yield self._problem(RULES["reference"], message, unit.die_known_at(offset))
+                name, place = name_of("DW_AT", attribute), unit.offset + target
+                yield self._problem("reference", unit.die_known_at(offset), name=name, place=place)
             else:
                 yield from self._referred(unit.die_known_at, offset, own, attribute, tag, target)
 
@@ -674,8 +681,7 @@ class _UnitChecks:
                 path[offset] = None
                 offset = modified.get(offset)
             if offset is not None and offset in path:
-                message = "the entry leads back to itself"
-                yield self._problem(RULES["reference-cycle"], message, self.unit.die_known_at(offset))
+                yield self._problem("reference-cycle", self.unit.die_known_at(offset))
             ended.update(path)
 
     def _referred(
@@ -685,9 +691,8 @@ class _UnitChecks:
         wanted = REFERENCES.get(attribute)
         if wanted is None or _fits(own, tag, wanted[0]):
             return
-        names_of = name_of("DW_AT", attribute), name_of("DW_TAG", own), name_of("DW_TAG", tag)
-        message = "{} of {} leads to {}".format(*names_of) + f" at {self.unit.offset + target:#x}"
-        yield self._problem(RULES["reference-tag"], message, die_at(offset), wanted[1])
+        names = {"name": name_of("DW_AT", attribute), "tag": name_of("DW_TAG", own), "target": name_of("DW_TAG", tag)}
+        yield self._problem("reference-tag", die_at(offset), wanted[1], **names, place=self.unit.offset + target)
 
 
 _OF_CONSTANTS: dict[str, Callable[[_UnitChecks], ValueCheck]] = {

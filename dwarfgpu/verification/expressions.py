@@ -17,10 +17,12 @@ from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.loaded import HAS_TYPES, LoadedCode
 from dwarfgpu.program.code.repairs import ALL, may_be_idiom, read_as_meant, repairs_of
+from dwarfgpu.verification.attribute_rules import SINGLE
 from dwarfgpu.verification.findings import ERROR, WARNING, CheckRule, Problem, rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import TypeAlias
 
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.expr.context import ResultKind
@@ -31,10 +33,13 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.repairs import Site
 
+    _Misfit: TypeAlias = tuple[Instruction, str, dict[str, object]]
+    """An operation, the rule that it breaks, and the values for the words of the rule."""
+
 _DECODE = "write the bytes of the operations that the dialect has, or choose the dialect they are written in"
 _STACK = "push what the operation needs before it"
 
-RULES: dict[str, CheckRule] = rules(
+RULES = rules(
     "expression",
     ("unknown-operation", ERROR, "DWARF 5, 7.7.1", "Each operation is one of the dialect.", _DECODE),
     ("truncated", ERROR, "DWARF 5, 7.7", "The last operation has all of its operands.", _DECODE),
@@ -58,7 +63,7 @@ RULES: dict[str, CheckRule] = rules(
     ("bad-result-kind", ERROR, "A.2.5.4", "The result is what the attribute needs: a location or a value.",
      "end a computed value with DW_OP_stack_value"),
     ("not-memory", ERROR, "A.3.3.5", "Frame bases, return addresses and static links are in memory.",
-     "describe the memory, or for a frame base the register that holds its address"),
+     "describe the memory, or for a frame base the register that holds its address", "the result is {kinds}"),
     ("after-location", ERROR, "DWARF 5, 2.6.1", "Only a piece follows an operation that gives a whole location.",
      "remove the operations behind it"),
     ("register-unavailable", ERROR, "A.2.5.4.4.4", "A register is one of the target.",
@@ -78,23 +83,26 @@ RULES: dict[str, CheckRule] = rules(
     ("doubtful", WARNING, "A.2.5", "An expression means what it says whatever the machine holds.",
      "make the expression independent of it, or leave it if the machine is known"),
     ("type-operand", ERROR, "A.2.5.4.3.1 (7)", "The type of an operation is a DW_TAG_base_type of the unit.",
-     "refer to the base type by its offset in the unit"),
+     "refer to the base type by its offset in the unit", "{name} names the type at {offset:#x}: {reason}",
+     "{name} names {tag} at {offset:#x}, not a base type"),
     ("constant-size", ERROR, "A.2.5.4.3.1 (7)", "A typed constant has as many bytes as its type.",
-     "write as many bytes as DW_AT_byte_size says"),
+     "write as many bytes as DW_AT_byte_size says", "the constant has {size} bytes, its type {expected}"),
     ("type-size", ERROR, "A.2.5.4.3.4 (4)", "A typed read has the size of its type.",
-     "write DW_AT_byte_size of the type as the size"),
-    ("call-target", ERROR, "A.2.5.4.2 (5)", "A called entry exists.", "refer to an entry with a DW_AT_location"),
-    ("call-cycle", ERROR, "A.2.5.4.2 (5)", "Called expressions do not lead back to their caller.", "break the cycle"),
+     "write DW_AT_byte_size of the type as the size", "{name} reads {size} bytes of a type with {expected} bytes"),
+    ("call-target", ERROR, "A.2.5.4.2 (5)", "A called entry exists.", "refer to an entry with a DW_AT_location",
+     "{name} refers to {offset:#x}: {reason}"),
+    ("call-cycle", ERROR, "A.2.5.4.2 (5)", "Called expressions do not lead back to their caller.", "break the cycle",
+     "{name} calls {target}, whose location calls the one it is in"),
     ("pointer-target", ERROR, "A.2.5.4.4.5 (3)", "An implicit pointer points to an entry.",
-     "refer to the entry of the object that the pointer points to"),
+     "refer to the entry of the object that the pointer points to", "{name} refers to {offset:#x}: {reason}"),
     ("address-index", ERROR, "DWARF 5, 7.27", "An index of an address is in the table of the unit.",
-     "emit the address to .debug_addr, and DW_AT_addr_base in the unit"),
+     "emit the address to .debug_addr, and DW_AT_addr_base in the unit", "{name} has the index {index}: {reason}"),
     ("no-frame-base", ERROR, "A.2.5.4.4.3 (6)", "The function of a DW_OP_fbreg has a DW_AT_frame_base.",
-     "give the function a DW_AT_frame_base"),
+     "give the function a DW_AT_frame_base", "the function around the entry has no DW_AT_frame_base"),
     ("frame-base-cycle", ERROR, "A.3.3.5 (2)", "A frame base does not depend on the frame base.",
-     "write the register that holds it"),
+     "write the register that holds it", "the frame base is computed from the frame base"),
     ("no-lanes", ERROR, "A.2.5.4.3.1 (8)", "The lane is asked for only where threads have lanes.",
-     "remove DW_OP_LLVM_push_lane"),
+     "remove DW_OP_LLVM_push_lane", "threads of {target} have no lanes"),
 )  # fmt: skip
 
 _OF_TYPE = frozenset((
@@ -144,9 +152,14 @@ USES: dict[str, ExpressionUse] = {
          "DW_AT_segment",
          "DW_AT_call_target", "DW_AT_call_target_clobbered"), LOCATION),
     **dict.fromkeys(("DW_AT_data_member_location", "DW_AT_vtable_elem_location"), ExpressionUse(1, "location")),
-    "DW_AT_frame_base": ExpressionUse(0, "location", refused=_ELSEWHERE, clause="A.3.3.5 (2)"),
-    "DW_AT_return_addr": ExpressionUse(0, "location", refused=_ELSEWHERE | {REGISTER}, clause="A.3.3.5 (1)"),
-    "DW_AT_static_link": ExpressionUse(0, "location", refused=_ELSEWHERE | {REGISTER}, clause="A.3.3.5 (3)"),
+    **{
+        name: ExpressionUse(0, "location", refused=refused, clause=SINGLE[name])
+        for name, refused in (
+            ("DW_AT_frame_base", _ELSEWHERE),
+            ("DW_AT_return_addr", _ELSEWHERE | {REGISTER}),
+            ("DW_AT_static_link", _ELSEWHERE | {REGISTER}),
+        )
+    },
     "DW_AT_use_location": ExpressionUse(2, "location"),
     **dict.fromkeys(
         ("DW_AT_byte_size", "DW_AT_bit_size", "DW_AT_byte_stride", "DW_AT_bit_stride", "DW_AT_lower_bound",
@@ -229,7 +242,7 @@ class ExpressionChecks:
             if use.refused and not any(finding.severity == ERROR for finding in findings):
                 kinds = verify.result_kinds(expression, rules=self.rules, target=self.target).kinds
                 if kinds and kinds <= use.refused:
-                    message = f"the result is {' or '.join(sorted(kinds))}"
+                    message = RULES["not-memory"].message({"kinds": " or ".join(sorted(kinds))})
                     findings.append(verify.Finding(ERROR, "not_memory", message, 0, spec=use.clause))
             if self.rules.name != "amd":  # the standard deprecates none of them
                 findings = [finding for finding in findings if finding.kind != "deprecated"]
@@ -267,8 +280,9 @@ class ExpressionChecks:
         idiom = _LateIdiom(self, attribute, expression)
         for finding in findings:
             yield self._problem(finding, section, offset, die, idiom)
-        for instruction, rule, message in in_unit:
-            yield Problem(RULES[rule], message, section, offset + instruction.offset, die, idiom=idiom)
+        for instruction, rule, values in in_unit:
+            problem = RULES.problem(rule, section, offset + instruction.offset, die, **values)
+            yield evolve(problem, idiom=idiom)
 
     def passed(self, form: Format, use: ExpressionUse) -> PassedExpressions:
         """Return the expressions of a use that have been checked without a finding."""
@@ -345,8 +359,8 @@ class ExpressionChecks:
 
     def _in_unit(
         self, expression: Expression, attribute: Attribute, function: Callable[[], Die | None]
-    ) -> Iterator[tuple[Instruction, str, str]]:
-        """Yield the operations whose operands do not fit the unit: rule and message."""
+    ) -> Iterator[_Misfit]:
+        """Yield the operations whose operands do not fit the unit."""
         die, unit = attribute.die, attribute.die.unit
         for instruction in expression.instructions:
             name = instruction.operation.name
@@ -359,11 +373,11 @@ class ExpressionChecks:
                     yield from _of_index(instruction, unit)
             elif name == "DW_OP_fbreg":
                 if attribute.name == "DW_AT_frame_base":
-                    yield instruction, "frame-base-cycle", "the frame base is computed from the frame base"
+                    yield instruction, "frame-base-cycle", {}
                 elif not self.has_frame_base(function()):
-                    yield instruction, "no-frame-base", "the function around the entry has no DW_AT_frame_base"
+                    yield instruction, "no-frame-base", {}
             elif name == "DW_OP_LLVM_push_lane" and not self.has_lanes and self.target is not None:
-                yield instruction, "no-lanes", f"threads of {self.target.name} have no lanes"
+                yield instruction, "no-lanes", {"target": self.target.name}
 
     def has_frame_base(self, function: Die | None) -> bool:
         """Return whether a function has a frame base; outside of functions nothing can be said."""
@@ -377,17 +391,17 @@ class ExpressionChecks:
             self._function = function, has_base
         return self._function[1]
 
-    def _of_entry(self, instruction: Instruction, unit: Unit, die: Die) -> Iterator[tuple[Instruction, str, str]]:
+    def _of_entry(self, instruction: Instruction, unit: Unit, die: Die) -> Iterator[_Misfit]:
         name = instruction.operation.name
         rule = "call-target" if name in _CALLS else "pointer-target"
         try:
             target = _referred(instruction, unit)
         except DwarfGpuError as error:
-            yield instruction, rule, f"{name} refers to {_operand(instruction, 'DR'):#x}: {error.message}"
+            offset = _operand(instruction, "DR")
+            yield instruction, rule, {"name": name, "offset": offset, "reason": error.message}
             return
         if rule == "call-target" and self._leads_back(target, die, 0):
-            message = f"{name} calls {target.name or target.tag_name}, whose location calls the one it is in"
-            yield instruction, "call-cycle", message
+            yield instruction, "call-cycle", {"name": name, "target": target.name or target.tag_name}
 
     def _leads_back(self, target: Die, die: Die, depth: int) -> bool:
         """Return whether the expression of an entry calls, maybe through others, the one of another entry."""
@@ -482,7 +496,7 @@ def _referred(instruction: Instruction, unit: Unit) -> Die:
     raise AssertionError(instruction)
 
 
-def _of_type(instruction: Instruction, unit: Unit) -> Iterator[tuple[Instruction, str, str]]:
+def _of_type(instruction: Instruction, unit: Unit) -> Iterator[_Misfit]:
     name = instruction.operation.name
     offset = _operand(instruction, "DR")
     if offset == 0 and (name.endswith(("convert", "reinterpret"))):  # the generic type (DWARF 5, 2.5.1.6)
@@ -490,10 +504,10 @@ def _of_type(instruction: Instruction, unit: Unit) -> Iterator[tuple[Instruction
     try:
         die = unit.die_at(offset)
     except DwarfGpuError as error:
-        yield instruction, "type-operand", f"{name} names the type at {offset:#x}: {error.message}"
+        yield instruction, "type-operand", {"name": name, "offset": offset, "reason": error.message}
         return
     if die.tag != dw.DW_TAG_base_type:
-        yield instruction, "type-operand", f"{name} names {die.tag_name} at {offset:#x}, not a base type"
+        yield instruction, "type-operand", {"name": name, "offset": offset, "tag": die.tag_name}
         return
     size_of_type = die.number(dw.DW_AT_byte_size)
     size = None if size_of_type is None or size_of_type.value_class != "constant" else size_of_type.unsigned()
@@ -501,14 +515,14 @@ def _of_type(instruction: Instruction, unit: Unit) -> Iterator[tuple[Instruction
         if size is None:
             break
         if isinstance(value, bytes) and len(value) != size:
-            yield instruction, "constant-size", f"the constant has {len(value)} bytes, its type {size}"
+            yield instruction, "constant-size", {"size": len(value), "expected": size}
         elif operand.name == "S" and value != size:
-            yield instruction, "type-size", f"{name} reads {value} bytes of a type with {size} bytes"
+            yield instruction, "type-size", {"name": name, "size": value, "expected": size}
 
 
-def _of_index(instruction: Instruction, unit: Unit) -> Iterator[tuple[Instruction, str, str]]:
-    index = _operand(instruction, "I")
+def _of_index(instruction: Instruction, unit: Unit) -> Iterator[_Misfit]:
+    name, index = instruction.operation.name, _operand(instruction, "I")
     try:
         unit.tables.address(index)
     except DwarfGpuError as error:
-        yield instruction, "address-index", f"{instruction.operation.name} has the index {index}: {error.message}"
+        yield instruction, "address-index", {"name": name, "index": index, "reason": error.message}

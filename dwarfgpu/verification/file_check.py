@@ -10,12 +10,12 @@ from dwarfgpu.errors import DwarfGpuError, MissingContext
 from dwarfgpu.objfile.frames.fde_index import EH_FRAME_HDR
 from dwarfgpu.objfile.frames.frame_section import DEBUG_FRAME, EH_FRAME
 from dwarfgpu.program.code.code_lookup import declared_at
-from dwarfgpu.verification import call_frames, entries, findings
+from dwarfgpu.verification import call_frames, entries
 from dwarfgpu.verification.call_frames import FrameChecks
 from dwarfgpu.verification.code_objects import KernelChecks
 from dwarfgpu.verification.entries import EntryChecks
 from dwarfgpu.verification.expressions import ExpressionChecks
-from dwarfgpu.verification.findings import ERROR, CheckRule, FileFinding, Problem, rules
+from dwarfgpu.verification.findings import ERROR, FileFinding, rules
 from dwarfgpu.verification.indexes import IndexChecks
 from dwarfgpu.verification.line_tables import LineChecks
 from dwarfgpu.verification.unit_tables import UnitTableChecks
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.code.code_object import CodeObject
+    from dwarfgpu.verification.findings import CheckRules, Problem
 
 MAX_REPORTED = 1000
 """How many findings of one rule are reported for a file; the others are counted."""
@@ -33,7 +34,8 @@ RULES = rules(
     "file",
     ("unreadable", ERROR, "gABI", "Sections and segments are in the file, and can be read.", "write the file again"),
     ("addresses", ERROR, "DWARF 5, 2.4", "An address is in one section of code.",
-     "link the file, or keep the relocations of its debug sections"),
+     "link the file, or keep the relocations of its debug sections",
+     "sections of code ({names}) have the same addresses, and no relocations tell them apart"),
 )  # fmt: skip
 MAX_DEPTH = 100
 """How many of the entries that own one are named with a finding about it."""
@@ -85,21 +87,20 @@ class FileCheck:
                 error.message in said or where.section == EH_FRAME_HDR or (where.section, where.offset) in lengths
             )
             if not is_known and not isinstance(error, MissingContext):
-                yield findings.unreadable(_rules_about(where.section), error)
+                yield _rules_about(where.section).unreadable(error)
 
     def _of_parts(self) -> Iterator[Problem]:
         image = self.file.image
         for error in tuple(image.problems):
-            yield findings.unreadable(RULES, error)
+            yield RULES.unreadable(error)
         for section in image.sections:
             try:
                 _ = section.raw
             except DwarfGpuError as error:
-                yield findings.unreadable(RULES, error)
+                yield RULES.unreadable(error)
         if image.are_addresses_lost:
             names = ", ".join(section.name for section in image.code_sections[:3])
-            message = f"sections of code ({names}) have the same addresses, and no relocations tell them apart"
-            yield Problem(RULES["addresses"], message)
+            yield RULES.problem("addresses", names=names)
         yield from KernelChecks(self.file).problems()
         if self.file.has_dwarf:
             yield from self.entries.problems()
@@ -153,7 +154,7 @@ class FileCheck:
         return None
 
 
-def _rules_about(section: str | None) -> dict[str, CheckRule]:
+def _rules_about(section: str | None) -> CheckRules:
     """Return the rules that errors of reading a section break."""
     if section is None:
         return RULES

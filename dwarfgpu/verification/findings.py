@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
+
+from attrs import evolve
 
 from dwarfgpu.immutable import frozen, immutable
 
@@ -10,15 +13,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Literal, TypeAlias
 
+    from typing_extensions import Unpack
+
     from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.objfile.info.dies import Die
 
     Severity: TypeAlias = Literal["error", "warning", "note"]
+    Row: TypeAlias = tuple[str, Severity, str, str, str, Unpack[tuple[str, ...]]]
 
 
 ERROR: Final = "error"
 WARNING: Final = "warning"
 NOTE: Final = "note"
+VALUE = re.compile(r"{(\w+)")
+"""The name of a value in the words of a rule."""
 
 
 @frozen
@@ -34,11 +42,18 @@ class CheckRule:
     """What must hold, as a sentence."""
     advice: str
     """What the author of the file can do."""
+    words: tuple[str, ...] = ()
+    """The messages of its problems, with the names of the values that each needs; none where readers have them."""
 
     @property
     def part(self) -> str:
         """The part of the file that it is about."""
         return self.name.partition("-")[0]
+
+    def message(self, values: dict[str, object]) -> str:
+        """Return the message of a problem: the one that needs the values."""
+        words = next(words for words in self.words if {*VALUE.findall(words)} == values.keys())
+        return words.format_map(values)
 
 
 @immutable
@@ -91,15 +106,41 @@ class FileFinding:
         return self.section if self.offset is None else f"{self.section}+{self.offset:#x}"
 
 
-def rules(part: str, *rows: tuple[str, Severity, str, str, str]) -> dict[str, CheckRule]:
-    """Return the rules of a part of files by name, of rows with the fields of `CheckRule`."""
-    known = {name: CheckRule(f"{part}-{name}", severity, *words) for name, severity, *words in rows}
+class CheckRules(dict[str, CheckRule]):
+    """The rules of a part of files by name."""
+
+    def problem(
+        self,
+        name: str,
+        section: str | None = None,
+        offset: int | None = None,
+        die: Die | None = None,
+        clause: str | None = None,
+        /,
+        **values: object,
+    ) -> Problem:
+        """Return the problem that breaks a rule, with the values that the words of the rule need."""
+        rule = self[name]
+        return Problem(rule, rule.message(values), section, offset, die, clause)
+
+    def broken(self, name: str, error: DwarfGpuError, section: str | None = None, offset: int | None = None) -> Problem:
+        """Return the problem that a reader's error is, at a place if the error has none."""
+        where = error.where
+        section = section if where.section is None else where.section
+        offset = offset if where.offset is None else where.offset
+        return Problem(self[name], error.message, section, offset, clause=error.spec)
+
+    def unreadable(self, error: DwarfGpuError, *, die: Die | None = None) -> Problem:
+        """Return the problem that something cannot be read: of the rule named after the error, else `unreadable`."""
+        name = error.kind.replace("_", "-")
+        return evolve(self.broken(name if name in self else "unreadable", error), die=die)
+
+
+def rules(part: str, *rows: Row) -> CheckRules:
+    """Return the rules of a part of files, of rows with the fields of `CheckRule`."""
+    known = CheckRules(
+        (name, CheckRule(f"{part}-{name}", severity, clause, summary, advice, tuple(words)))
+        for name, severity, clause, summary, advice, *words in rows
+    )
     assert len(known) == len(rows)  # noqa: S101 (a table of ours)
     return known
-
-
-def unreadable(known: dict[str, CheckRule], error: DwarfGpuError, *, die: Die | None = None) -> Problem:
-    """Return the problem that something cannot be read: of the rule named after the error, else of ``unreadable``."""
-    rule = known.get(error.kind.replace("_", "-")) or known["unreadable"]
-    where = error.where
-    return Problem(rule, error.message, where.section, where.offset, die, error.spec)

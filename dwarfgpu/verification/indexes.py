@@ -23,7 +23,7 @@ from dwarfgpu.objfile.info.readers import CODES
 from dwarfgpu.objfile.info.scopes import ANONYMOUS
 from dwarfgpu.program.code.dumped_expressions import TYPES
 from dwarfgpu.progress import counted
-from dwarfgpu.verification.findings import ERROR, WARNING, CheckRule, Problem, rules
+from dwarfgpu.verification.findings import ERROR, WARNING, rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,59 +31,92 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.abbrevs import Abbreviation
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject
+    from dwarfgpu.verification.findings import Problem
 
 _AGAIN = "make the index again, with the producer's or the linker's option for it"
 
-RULES: dict[str, CheckRule] = rules(
+RULES = rules(
     "index",
-    ("names-unreadable", ERROR, "DWARF 5, 6.1.1.4", "An index of names can be read to its end.", _AGAIN),
+    ("names-unreadable", ERROR, "DWARF 5, 6.1.1.4", "An index of names can be read to its end.", _AGAIN,
+     "names share their entries: there are more of them than the index has bytes"),
     ("names-version", ERROR, "DWARF 5, 6.1.1.4.1 (2)", "The version of an index of names is 5.", "write version 5"),
     ("names-unit", ERROR, "DWARF 5, 6.1.1.4.2", "The units of an index are units of the file, each of one index.",
-     "correct the list of units, or the index into it"),
-    ("names-missing-unit", WARNING, "DWARF 5, 6.1.1.3", "An index of names covers all units.", _AGAIN),
+     "correct the list of units, or the index into it", "no unit begins at {unit:#x} of .debug_info",
+     "the unit at {unit:#x} is in the index at {other:#x}, too"),
+    ("names-missing-unit", WARNING, "DWARF 5, 6.1.1.3", "An index of names covers all units.", _AGAIN,
+     "no index of names covers the unit at {unit:#x}"),
     ("names-bucket", ERROR, "DWARF 5, 6.1.1.4.5", "A bucket leads to the first name with a hash of the bucket.",
-     "order the names by bucket, and let each bucket lead to its first one"),
+     "order the names by bucket, and let each bucket lead to its first one",
+     "the names of the bucket {bucket} are not in one piece",
+     "the bucket {bucket} leads to the name {name}, not {first}"),
     ("names-hash", ERROR, "DWARF 5, 6.1.1.4.5", "The hash of a name is that of 7.33.",
-     "hash the name with the case folded"),
-    ("names-string", ERROR, "DWARF 5, 6.1.1.4.6", "A name is a string of .debug_str.", "correct the offset"),
+     "hash the name with the case folded", "the hash of {name!r:.80} is {written:#x}, not {expected:#x}"),
+    ("names-string", ERROR, "DWARF 5, 6.1.1.4.6", "A name is a string of .debug_str.", "correct the offset",
+     "the name {number}: {reason}"),
     ("names-abbreviation", ERROR, "DWARF 5, 6.1.1.4.7",
      "An abbreviation has a code of its own and an offset of an entry, and the unit where there are several.",
-     "describe entries by DW_IDX_die_offset and DW_IDX_compile_unit"),
+     "describe entries by DW_IDX_die_offset and DW_IDX_compile_unit",
+     "more abbreviations than one have the code {code}", "the abbreviation {number} has {what}"),
     ("names-form", ERROR, "DWARF 5, 6.1.1.4.7", "The form of an index attribute is one that it may have.",
-     "choose a form of the class in table 6.1"),
-    ("names-entry", ERROR, "DWARF 5, 6.1.1.4.8", "A name has entries, which are in the pool.", "correct the offset"),
+     "choose a form of the class in table 6.1", "{attribute} of the abbreviation {code} has {form}"),
+    ("names-entry", ERROR, "DWARF 5, 6.1.1.4.8", "A name has entries, which are in the pool.", "correct the offset",
+     "the name {number} has no entry"),
     ("names-die", ERROR, "DWARF 5, 6.1.1.4.8", "An index entry leads to the start of an entry.",
-     "correct DW_IDX_die_offset, which counts from the header of the unit"),
+     "correct DW_IDX_die_offset, which counts from the header of the unit",
+     "no entry begins at {offset:#x} of the unit at {unit:#x}"),
     ("names-tag", ERROR, "DWARF 5, 6.1.1.4.7", "An abbreviation has the tag of the entries that it leads to.",
-     "correct the tag"),
+     "correct the tag", "the entry at {entry:#x} is a {tag}, not {expected}"),
     ("names-name", ERROR, "DWARF 5, 6.1.1.1", "An index entry leads to an entry with its name.",
-     "put the entry under its name"),
+     "put the entry under its name", "the entry at {entry:#x} is not called {name!r:.80}"),
     ("names-parent", ERROR, "DWARF 5, 6.1.1.2", "DW_IDX_parent leads to the index entry of the owner.",
-     "correct the offset in the pool"),
+     "correct the offset in the pool", "the parent of the entry at {entry:#x} is {owner}"),
     ("names-missing", WARNING, "DWARF 5, 6.1.1.1",
-     "Named functions, types, namespaces and static variables are in the index of their unit.", _AGAIN),
+     "Named functions, types, namespaces and static variables are in the index of their unit.", _AGAIN,
+     "the index of the unit does not have {name}"),
     ("aranges-unreadable", ERROR, "DWARF 5, 6.1.2", "A set of addresses can be read to its end.", _AGAIN),
     ("aranges-version", ERROR, "DWARF 5, 6.1.2 (2)", "The version of a set of addresses is 2.", "write version 2"),
     ("aranges-address-size", ERROR, "DWARF 5, 6.1.2 (4)", "The addresses of a set have the size that the unit has.",
-     "write the size of addresses of the target"),
+     "write the size of addresses of the target",
+     "addresses of the set have {size} bytes, those of the unit {expected}"),
     ("aranges-segment-size", ERROR, "DWARF 5, 6.1.2 (5)",
-     "Segment selectors have the size that the target has, which is 0.", "write 0"),
+     "Segment selectors have the size that the target has, which is 0.", "write 0",
+     "segment selectors have {size} bytes, there are none"),
     ("aranges-unit", ERROR, "DWARF 5, 6.1.2 (3)", "A set belongs to a unit, which has no other.",
-     "write the offset of the header of the unit"),
+     "write the offset of the header of the unit", "no unit begins at {unit:#x} of .debug_info",
+     "the set at {other:#x} belongs to the unit at {unit:#x}, too"),
     ("aranges-end", ERROR, "DWARF 5, 6.1.2", "A set ends with a tuple of zeros, and has no other.",
-     "end the set with a tuple of zeros"),
-    ("aranges-range", ERROR, "DWARF 5, 6.1.2", "The code of a set is code of its unit; there may be gaps.",
-     _AGAIN),
-    ("aranges-missing", WARNING, "DWARF 5, 6.1.2", "The set of a unit has all code of the unit.", _AGAIN),
-    ("aranges-overlap", WARNING, "DWARF 5, 6.1.2", "An address is in one set.", _AGAIN),
-    ("aranges-missing-unit", WARNING, "DWARF 5, 6.1.2", "A unit with code has a set of addresses.", _AGAIN),
+     "end the set with a tuple of zeros", "the set does not end with zeros", "the tuple {number} of {count} is zeros"),
+    ("aranges-range", ERROR, "DWARF 5, 6.1.2", "The code of a set is code of its unit; there may be gaps.", _AGAIN,
+     "{low:#x} to {high:#x} is not code of the unit at {unit:#x}"),
+    ("aranges-missing", WARNING, "DWARF 5, 6.1.2", "The set of a unit has all code of the unit.", _AGAIN,
+     "{low:#x} to {high:#x} of the unit at {unit:#x} is not in its set"),
+    ("aranges-overlap", WARNING, "DWARF 5, 6.1.2", "An address is in one set.", _AGAIN,
+     "the range at {other:#x} overlaps the one from {low:#x} to {high:#x}"),
+    ("aranges-missing-unit", WARNING, "DWARF 5, 6.1.2", "A unit with code has a set of addresses.", _AGAIN,
+     "the unit at {unit:#x} has code, and no set of addresses"),
     ("public-unreadable", ERROR, "DWARF 4, 6.1.1", "A set of public names can be read to its end.", _AGAIN),
     ("public-unit", ERROR, "DWARF 4, 6.1.1", "A set of public names belongs to a unit.",
-     "write the offset of the header of the unit, and its size"),
+     "write the offset of the header of the unit, and its size", "the unit at {other:#x} has another set",
+     "no unit begins at {unit:#x} of .debug_info", "the unit at {unit:#x} has {size} bytes, the set says {written}"),
     ("public-die", ERROR, "DWARF 4, 6.1.1", "A public name leads to the start of an entry.",
-     "write the offset of the entry from the header of the unit"),
+     "write the offset of the entry from the header of the unit",
+     "no entry begins at {offset:#x} of the unit at {unit:#x}"),
 )  # fmt: skip
 
+_OF_TABLES = {"bad_version": "names-version"}
+"""The rules by the kinds of errors about indexes of names."""
+_OF_SETS = {
+    "bad_version": "aranges-version",
+    "bad_address_size": "aranges-address-size",
+    "bad_segment_size": "aranges-segment-size",
+}
+"""The rules by the kinds of errors about sets of addresses."""
+_OF_NAMES = {
+    "bad_offset": "names-entry",
+    "unknown_abbreviation": "names-abbreviation",
+    "index_out_of_range": "names-unit",
+}
+"""The rules by the kinds of errors about the entries of a name."""
 _ADDRESSED = frozenset((dw.DW_TAG_subprogram, dw.DW_TAG_inlined_subroutine, dw.DW_TAG_label))
 _ADDRESSES = (dw.DW_AT_low_pc, dw.DW_AT_ranges, dw.DW_AT_entry_pc)
 _NAMED = TYPES | {dw.DW_TAG_namespace}
@@ -132,25 +165,22 @@ class IndexChecks:
         for table in read_tables(self.dwarf.source):
             if isinstance(table, DwarfGpuError):
                 broken = True
-                yield _unreadable(table, {"bad_version": "names-version"}, "names-unreadable", NAMES)
+                yield RULES.broken(_OF_TABLES.get(table.kind, "names-unreadable"), table, NAMES)
                 continue
             yield from self._units_of(table, covered)
             yield from _NamesCheck(table, self.units).problems()
         for offset, unit in self.units.items():
             if offset not in covered and not broken and not unit.header.is_type_unit:
-                message = f"no index of names covers the unit at {offset:#x}"
-                yield Problem(RULES["names-missing-unit"], message, unit.section, offset)
+                yield RULES.problem("names-missing-unit", unit.section, offset, unit=offset)
 
     def _units_of(self, table: NameTable, covered: dict[int, int]) -> Iterator[Problem]:
         for offset in (*table.compile_units, *table.type_units):
             if offset not in self.units:
-                message = f"no unit begins at {offset:#x} of .debug_info"
+                yield RULES.problem("names-unit", NAMES, table.start, unit=offset)
             elif offset in covered:
-                message = f"the unit at {offset:#x} is in the index at {covered[offset]:#x}, too"
+                yield RULES.problem("names-unit", NAMES, table.start, unit=offset, other=covered[offset])
             else:
                 covered[offset] = table.start
-                continue
-            yield Problem(RULES["names-unit"], message, NAMES, table.start)
 
     # --- Addresses of units ---------------------------------------------------------------------------------------
 
@@ -160,48 +190,38 @@ class IndexChecks:
         seen: dict[int, int] = {}
         spans: list[tuple[int, int, int]] = []
         broken = False
-        kinds = {
-            "bad_version": "aranges-version",
-            "bad_address_size": "aranges-address-size",
-            "bad_segment_size": "aranges-segment-size",
-        }
         for table in read_sets(self.dwarf.source.data(ARANGES), self.dwarf.source.byte_order):
             if isinstance(table, DwarfGpuError):
                 broken = True
-                yield _unreadable(table, kinds, "aranges-unreadable", ARANGES)
+                yield RULES.broken(_OF_SETS.get(table.kind, "aranges-unreadable"), table, ARANGES)
                 continue
             unit = self.units.get(table.unit)
             if unit is None or table.unit in seen:
-                message = f"no unit begins at {table.unit:#x} of .debug_info"
-                if unit is not None:
-                    message = f"the set at {seen[table.unit]:#x} belongs to the unit at {table.unit:#x}, too"
+                others = {} if unit is None else {"other": seen[table.unit]}
                 broken = True
-                yield Problem(RULES["aranges-unit"], message, ARANGES, table.offset)
+                yield RULES.problem("aranges-unit", ARANGES, table.offset, unit=table.unit, **others)
                 continue
             seen[table.unit] = table.offset
             yield from self._address_set(table, unit, spans)
         yield from _overlapping(spans)
         for offset, unit in self.units.items():
             if not broken and offset not in seen and _code_of(unit):
-                message = f"the unit at {offset:#x} has code, and no set of addresses"
-                yield Problem(RULES["aranges-missing-unit"], message, unit.section, offset)
+                yield RULES.problem("aranges-missing-unit", unit.section, offset, unit=offset)
 
     def _address_set(self, table: AddressSet, unit: Unit, spans: list[tuple[int, int, int]]) -> Iterator[Problem]:
         at = ARANGES, table.offset
         size = next(size for size, code in CODES.items() if code == table.format[-1])
         if struct.calcsize(table.format) != 2 * size:
-            message = f"segment selectors have {struct.calcsize(table.format) - 2 * size} bytes, there are none"
-            yield Problem(RULES["aranges-segment-size"], message, *at)
+            yield RULES.problem("aranges-segment-size", *at, size=struct.calcsize(table.format) - 2 * size)
             return
         if size != unit.address_size:
-            message = f"addresses of the set have {size} bytes, those of the unit {unit.address_size}"
-            yield Problem(RULES["aranges-address-size"], message, *at)
+            yield RULES.problem("aranges-address-size", *at, size=size, expected=unit.address_size)
             return
         pairs = list(struct.iter_unpack(table.format, table.pairs))
         last = pairs.index((0, 0)) if (0, 0) in pairs else -1
         if last != len(pairs) - 1 or not pairs:
-            message = "the set does not end with zeros" if last < 0 else f"the tuple {last} of {len(pairs)} is zeros"
-            yield Problem(RULES["aranges-end"], message, *at)
+            values = {} if last < 0 else {"number": last, "count": len(pairs)}
+            yield RULES.problem("aranges-end", *at, **values)
         if not self.file.image.is_linked:  # where each section begins at 0
             return
         live = [(low, low + length) for low, length in pairs if low and length and not is_dead(low, size)]
@@ -211,13 +231,11 @@ class IndexChecks:
             return
         for low, high in live:
             if self.code.touch(low, low + 1) and not code.touch(low, high):
-                message = f"{low:#x} to {high:#x} is not code of the unit at {unit.offset:#x}"
-                yield Problem(RULES["aranges-range"], message, *at)
+                yield RULES.problem("aranges-range", *at, low=low, high=high, unit=unit.offset)
         known = AddressSpans(live)
         for low, high in code:
             if low and not known.cover(low, high):
-                message = f"{low:#x} to {high:#x} of the unit at {unit.offset:#x} is not in its set"
-                yield Problem(RULES["aranges-missing"], message, *at)
+                yield RULES.problem("aranges-missing", *at, low=low, high=high, unit=unit.offset)
 
     @cached_property
     def code(self) -> AddressSpans:
@@ -243,7 +261,7 @@ class IndexChecks:
                 end = cursor.end = cursor.position + length
                 yield from self._public_set(cursor, offset_size, seen, gnu=gnu)
             except DwarfGpuError as error:
-                yield _unreadable(error, {}, "public-unreadable", section)
+                yield RULES.broken("public-unreadable", error, section)
                 return
             position = end
 
@@ -256,15 +274,12 @@ class IndexChecks:
         offset, size = cursor.unsigned(offset_size), cursor.unsigned(offset_size)
         unit = self.units.get(offset)
         if offset in seen:
-            message = f"the unit at {offset:#x} has another set"
-            yield Problem(RULES["public-unit"], message, section, start)
+            yield RULES.problem("public-unit", section, start, other=offset)
             return
         seen.add(offset)
         if unit is None or (size != unit.header.end - offset and not unit.is_skeleton):
-            message = f"no unit begins at {offset:#x} of .debug_info"
-            if unit is not None:
-                message = f"the unit at {offset:#x} has {unit.header.end - offset} bytes, the set says {size}"
-            yield Problem(RULES["public-unit"], message, section, start)
+            sizes = {} if unit is None else {"size": unit.header.end - offset, "written": size}
+            yield RULES.problem("public-unit", section, start, unit=offset, **sizes)
             return
         wanted: dict[int, int] = {}
         while True:
@@ -294,14 +309,7 @@ def _lost(unit: Unit, wanted: dict[int, int], section: str) -> Iterator[Problem]
     finally:
         unit.release()
     for offset, place in wanted.items():
-        message = f"no entry begins at {offset:#x} of the unit at {unit.offset:#x}"
-        yield Problem(RULES["public-die"], message, section, place)
-
-
-def _unreadable(error: DwarfGpuError, kinds: dict[str, str], otherwise: str, section: str) -> Problem:
-    where = error.where
-    rule = RULES[kinds.get(error.kind, otherwise)]
-    return Problem(rule, error.message, where.section or section, where.offset, clause=error.spec)
+        yield RULES.problem("public-die", section, place, offset=offset, unit=unit.offset)
 
 
 # --- Code of units ----------------------------------------------------------------------------------------------------
@@ -322,8 +330,7 @@ def _overlapping(spans: list[tuple[int, int, int]]) -> Iterator[Problem]:
     low, high, first = 0, 0, 0
     for other, end, offset in sorted(spans):
         if other < high and ((low, high) != (other, end) or first == offset):
-            message = f"the range at {other:#x} overlaps the one from {low:#x} to {high:#x}"
-            yield Problem(RULES["aranges-overlap"], message, ARANGES, offset)
+            yield RULES.problem("aranges-overlap", ARANGES, offset, other=other, low=low, high=high)
         if end > high:
             low, high, first = other, end, offset
 
@@ -361,8 +368,7 @@ class _NamesCheck:
             yield from self._name(index)
             if self.room < 0:
                 self.is_whole = False
-                message = "names share their entries: there are more of them than the index has bytes"
-                yield self._problem("names-unreadable", message)
+                yield self._problem("names-unreadable")
                 return
         covered = dict.fromkeys((*self.table.compile_units, *self.table.type_units))
         for offset in counted(tuple(covered), "units of an index"):
@@ -370,8 +376,9 @@ class _NamesCheck:
             if unit is not None:
                 yield from self._unit(unit, self.of_units.pop(offset, []))
 
-    def _problem(self, rule: str, message: str, offset: int | None = None) -> Problem:
-        return Problem(RULES[rule], message, NAMES, self.table.start if offset is None else offset)
+    def _problem(self, rule: str, at: int | None = None, /, **values: object) -> Problem:
+        """Return a problem of the index, at its start or at another place."""
+        return RULES.problem(rule, NAMES, self.table.start if at is None else at, **values)
 
     # --- The index by itself --------------------------------------------------------------------------------------
 
@@ -383,63 +390,57 @@ class _NamesCheck:
         for index, digest in enumerate(hashes, 1):
             bucket = digest % count
             if bucket != previous and firsts.setdefault(bucket, index) != index:
-                yield self._problem("names-bucket", f"the names of the bucket {bucket} are not in one piece")
+                yield self._problem("names-bucket", bucket=bucket)
                 return
             previous = bucket
         for bucket, index in enumerate(buckets):
             if index != firsts.get(bucket, 0):
-                message = f"the bucket {bucket} leads to the name {index}, not {firsts.get(bucket, 0)}"
-                yield self._problem("names-bucket", message)
+                yield self._problem("names-bucket", bucket=bucket, name=index, first=firsts.get(bucket, 0))
 
     def _abbreviations(self) -> Iterator[Problem]:
         table = self.table
         for code in table.repeated:
-            yield self._problem("names-abbreviation", f"more abbreviations than one have the code {code}")
+            yield self._problem("names-abbreviation", code=code)
         several = len(table.compile_units) > 1
         if any(dw.DW_IDX_die_offset not in dict(attributes) for _tag, attributes in table.abbreviations.values()):
             self.is_whole = False
         for code, (_tag, attributes) in table.abbreviations.items():
             numbers = [attribute for attribute, _form in attributes]
             if dw.DW_IDX_die_offset not in numbers:
-                yield self._problem("names-abbreviation", f"the abbreviation {code} has no DW_IDX_die_offset")
+                yield self._problem("names-abbreviation", number=code, what="no DW_IDX_die_offset")
             elif len(set(numbers)) != len(numbers):
-                yield self._problem("names-abbreviation", f"the abbreviation {code} has an attribute twice")
+                yield self._problem("names-abbreviation", number=code, what="an attribute twice")
             elif several and dw.DW_IDX_compile_unit not in numbers and dw.DW_IDX_type_unit not in numbers:
-                message = f"the abbreviation {code} has no DW_IDX_compile_unit, and there are several units"
-                yield self._problem("names-abbreviation", message)
+                what = "no DW_IDX_compile_unit, and there are several units"
+                yield self._problem("names-abbreviation", number=code, what=what)
             for attribute, form in attributes:
                 allowed = _CLASSES.get(attribute)
                 if (allowed is not None and class_of(form, 0, 5) not in allowed) or (
                     attribute == dw.DW_IDX_type_hash and form != dw.DW_FORM_data8
                 ):
-                    message = f"{name_of('DW_IDX', attribute)} of the abbreviation {code} has {form_name(form)}"
-                    yield self._problem("names-form", message)
+                    values = {"attribute": name_of("DW_IDX", attribute), "code": code, "form": form_name(form)}
+                    yield self._problem("names-form", **values)
 
     def _name(self, index: int) -> Iterator[Problem]:
         table = self.table
         try:
             name = table.name(index)
         except DwarfGpuError as error:
-            yield self._problem("names-string", f"the name {index + 1}: {error.message}")
+            yield self._problem("names-string", number=index + 1, reason=error.message)
         else:
             if table.hashes and name.isascii() and table.hashes[index] != hash_of(name):
-                message = f"the hash of {name.decode()!r:.80} is {table.hashes[index]:#x}, not {hash_of(name):#x}"
-                yield self._problem("names-hash", message)
+                hashes = {"written": table.hashes[index], "expected": hash_of(name)}
+                yield self._problem("names-hash", name=name.decode(), **hashes)
         try:
             entries = table.entries(index)
         except DwarfGpuError as error:
             self.is_whole = False
-            kinds = {
-                "bad_offset": "names-entry",
-                "unknown_abbreviation": "names-abbreviation",
-                "index_out_of_range": "names-unit",
-            }
             if error.kind != "bad_form":  # which is a problem of the abbreviation
-                yield _unreadable(error, kinds, "names-unreadable", NAMES)
+                yield RULES.broken(_OF_NAMES.get(error.kind, "names-unreadable"), error, NAMES)
             return
         self.room -= len(entries)
         if not entries:
-            yield self._problem("names-entry", f"the name {index + 1} has no entry")
+            yield self._problem("names-entry", number=index + 1)
         for entry in entries:
             if entry.unit is None and entry.signature is None:
                 self.is_whole = False
@@ -479,17 +480,14 @@ class _NamesCheck:
             unit.release()
         for offset, leading in wanted.items():
             for each in leading:
-                message = f"no entry begins at {offset:#x} of the unit at {unit.offset:#x}"
-                yield self._problem("names-die", message, each.entry.offset)
+                yield self._problem("names-die", each.entry.offset, offset=offset, unit=unit.offset)
 
     def _led(self, die: Die, leading: list[_Indexed], owners: list[int]) -> Iterator[Problem]:
         names: set[bytes] | None = None
         for index, entry in leading:
             if entry.tag != die.tag:
-                message = (
-                    f"the entry at {die.section_offset:#x} is a {die.tag_name}, not {name_of('DW_TAG', entry.tag)}"
-                )
-                yield self._problem("names-tag", message, entry.offset)
+                values = {"tag": die.tag_name, "expected": name_of("DW_TAG", entry.tag)}
+                yield self._problem("names-tag", entry.offset, entry=die.section_offset, **values)
             try:
                 name = self.table.name(index)
             except DwarfGpuError:  # which is a problem of the name
@@ -498,15 +496,13 @@ class _NamesCheck:
                 names = _names_of(die)
             if names and name not in names and name[:2] not in (b"-[", b"+["):
                 shown = name.decode("utf-8", "backslashreplace")
-                message = f"the entry at {die.section_offset:#x} is not called {shown!r:.80}"
-                yield self._problem("names-name", message, entry.offset)
+                yield self._problem("names-name", entry.offset, entry=die.section_offset, name=shown)
             if entry.parent is not None:
                 place = self.places.get(entry.parent)
                 owner = die.unit.offset + owners[-2] if len(owners) > 1 else None
                 if self.is_whole and (entry.unit == die.unit.offset or place is None) and place != owner:
                     leads = "no entry" if place is None else f"the entry at {place:#x}"
-                    message = f"the parent of the entry at {die.section_offset:#x} is {leads}"
-                    yield self._problem("names-parent", message, entry.offset)
+                    yield self._problem("names-parent", entry.offset, entry=die.section_offset, owner=leads)
 
     def _missing(self, die: Die) -> Iterator[Problem]:
         if die.tag == dw.DW_TAG_variable:
@@ -515,8 +511,8 @@ class _NamesCheck:
             if not data or data[0] not in _STATIC:
                 return
         if _names_of(die):
-            yield Problem(RULES["names-missing"], f"the index of the unit does not have {die.name or ANONYMOUS!r:.80}",
-                          die.unit.section, die.section_offset, die)  # fmt: skip
+            at = die.unit.section, die.section_offset, die
+            yield RULES.problem("names-missing", *at, name=f"{die.name or ANONYMOUS!r:.80}")
 
 
 def _may_be_indexed(abbreviation: Abbreviation) -> bool:

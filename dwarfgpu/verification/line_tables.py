@@ -18,7 +18,7 @@ from dwarfgpu.objfile.info.pc_ranges import AddressSpans, code_spans, is_dead
 from dwarfgpu.objfile.lines.line_table import line_table as read_table
 from dwarfgpu.program.code.code_lookup import free_bytes, line_table
 from dwarfgpu.verification.expressions import has_addresses
-from dwarfgpu.verification.findings import ERROR, WARNING, CheckRule, Problem, rules
+from dwarfgpu.verification.findings import ERROR, WARNING, rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,11 +28,14 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.lines.line_program import Rows, Sequence
     from dwarfgpu.objfile.lines.line_table import LineTable
     from dwarfgpu.program.code.code_object import CodeObject
+    from dwarfgpu.verification.findings import Problem
 
+_LENGTHS = bytes((0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1))
+"""The numbers of operands of the standard opcodes (DWARF 5, table 7.25)."""
 _WRITE = "write the header as 6.2.4 of the standard lists its fields"
 _ROWS = "emit the instruction as 6.2.5 of the standard describes it"
 
-RULES: dict[str, CheckRule] = rules(
+RULES = rules(
     "line",
     ("unreadable", ERROR, "DWARF 5, 6.2", "A line table can be read to its end.", _WRITE),
     ("truncated", ERROR, "DWARF 5, 6.2.4",
@@ -40,51 +43,63 @@ RULES: dict[str, CheckRule] = rules(
      "correct the length of the table"),
     ("version", ERROR, "DWARF 5, 6.2.4 (2)", "The version of a line table is known.", "write version 2 to 5"),
     ("header-length", ERROR, "DWARF 5, 6.2.4 (5)", "The header length leads to the first instruction.",
-     "count the bytes from behind the field to the first instruction"),
+     "count the bytes from behind the field to the first instruction",
+     "the tables end at {end:#x}, the header length leads to {program:#x}"),
     ("address-size", ERROR, "DWARF 5, 6.2.4 (3)", "The addresses of a line table have the size that the file has.",
-     "write the size of addresses of the target"),
+     "write the size of addresses of the target",
+     "addresses of the table have {size} bytes, those of the file {expected}"),
     ("segment-size", ERROR, "DWARF 5, 6.2.4 (4)", "Segment selectors have the size that the target has, which is 0.",
-     "write 0"),
+     "write 0", "segment selectors have {size} bytes, there are none"),
     ("instruction-length", ERROR, "DWARF 5, 6.2.4 (6)", "The smallest instruction has a size.",
-     "write 1, or the size that divides those of all instructions"),
-    ("operations", ERROR, "DWARF 5, 6.2.4 (7)", "An instruction has one operation or more.", "write 1"),
+     "write 1, or the size that divides those of all instructions", "the smallest instruction has 0 bytes"),
+    ("operations", ERROR, "DWARF 5, 6.2.4 (7)", "An instruction has one operation or more.", "write 1",
+     "an instruction has 0 operations at most"),
     ("range", ERROR, "DWARF 5, 6.2.4 (10)", "The line range, by which special opcodes are divided, is not 0.",
-     "write the number of line advances that special opcodes encode"),
+     "write the number of line advances that special opcodes encode", "the line range is 0"),
     ("opcode-base", ERROR, "DWARF 5, 6.2.4 (11)", "The opcode base is greater than 0.",
      "write 1 more than the number of standard opcodes"),
     ("opcode-lengths", ERROR, "DWARF 5, 6.2.4 (12)", "A standard opcode has as many operands as the standard says.",
-     "write 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1"),
+     f"write {', '.join(map(str, _LENGTHS))}", "{opcode} has {length} operands, the standard gives it {expected}"),
     ("format", ERROR, "DWARF 5, 6.2.4 (13)", "The format of directories and files has a path, and each content once.",
-     "describe a path by DW_LNCT_path"),
+     "describe a path by DW_LNCT_path", "the {table} have no DW_LNCT_path", "the {table} have a content {count}"),
     ("form", ERROR, "DWARF 5, 6.2.4.1", "The form of a content is one that it may have.",
-     "choose a form that 6.2.4.1 lists for the content"),
+     "choose a form that 6.2.4.1 lists for the content", "{content} of the {table} has {form}"),
     ("content", WARNING, "DWARF 5, 6.2.4.1", "A content is one of the standard or of a vendor.",
-     "take a number from DW_LNCT_lo_user on"),
-    ("md5", ERROR, "DWARF 5, 6.2.4.1 (5)", "An MD5 digest has 16 bytes.", "write it with DW_FORM_data16"),
-    ("directory", ERROR, "DWARF 5, 6.2.4 (18)", "The directory of a file is in the table.", "correct the index"),
-    ("string", ERROR, "DWARF 5, 7.5.5", "A name is in its section.", "correct the offset, or emit the string"),
+     "take a number from DW_LNCT_lo_user on", "the content {content:#x} of the {table} has no meaning"),
+    ("md5", ERROR, "DWARF 5, 6.2.4.1 (5)", "An MD5 digest has 16 bytes.", "write it with DW_FORM_data16",
+     "{content} of the {table} has {form}"),
+    ("directory", ERROR, "DWARF 5, 6.2.4 (18)", "The directory of a file is in the table.", "correct the index",
+     "the file {file} is in the directory {directory}, they end at {last}"),
+    ("string", ERROR, "DWARF 5, 7.5.5", "A name is in its section.", "correct the offset, or emit the string",
+     "the {form} {value:#x}: {reason}"),
     ("file", ERROR, "DWARF 5, 6.2.2", "The file of a row is in the table.",
-     "add the file, or set one that is there; from version 5 on they are numbered from 0"),
+     "add the file, or set one that is there; from version 5 on they are numbered from 0",
+     "the row for {address:#x} has the file {file}, they are {first} to {last}"),
     ("number", ERROR, "DWARF 5, 6.2.2", "A line number is not negative, and has 32 bits at most.",
      "correct the advances of the line"),
     ("register", ERROR, "DWARF 5, 6.2.2", "What is set in a register of the machine fits in it.", _ROWS),
     ("unknown-opcode", WARNING, "DWARF 5, 7.22", "An extended opcode is one of the standard for the version.",
-     "take one of table 7.26"),
+     "take one of table 7.26", "the extended opcode {opcode:#x} is unknown in version {version}"),
     ("opcode-size", ERROR, "DWARF 5, 6.2.5.3", "An extended instruction is as long as its opcode and operands.",
-     "write the number of bytes behind the length"),
+     "write the number of bytes behind the length", "{opcode} is {length} bytes long",
+     "{opcode} is {length} bytes long, not {expected}"),
     ("decreasing", ERROR, "DWARF 5, 6.2.5", "Addresses do not decrease within a sequence.",
-     "order the rows, or begin a new sequence"),
+     "order the rows, or begin a new sequence", "the row for {address:#x} follows the one for {previous:#x}"),
     ("no-end", ERROR, "DWARF 5, 6.2.5.3 (1)", "A sequence ends with DW_LNE_end_sequence.", "add the instruction"),
-    ("empty", WARNING, "DWARF 5, 6.2.5.3 (1)", "A sequence has code.", "leave out a sequence without code"),
-    ("overlap", WARNING, "DWARF 5, 6.2.1", "Sequences do not overlap.", "describe an instruction once"),
+    ("empty", WARNING, "DWARF 5, 6.2.5.3 (1)", "A sequence has code.", "leave out a sequence without code",
+     "the sequence at {low:#x} has no code"),
+    ("overlap", WARNING, "DWARF 5, 6.2.1", "Sequences do not overlap.", "describe an instruction once",
+     "the sequence from {low:#x} to {high:#x} overlaps the one from {other:#x} to {end:#x}"),
     ("not-in-code", ERROR, "DWARF 5, 6.2.2", "A sequence is within an executable section.",
-     "set the address of the code"),
-    ("offset", ERROR, "DWARF 5, 3.1.1 (5)", "DW_AT_stmt_list is the offset of a line table.", "correct the offset"),
+     "set the address of the code", "{low:#x} to {high:#x} is not within an executable section"),
+    ("offset", ERROR, "DWARF 5, 3.1.1 (5)", "DW_AT_stmt_list is the offset of a line table.", "correct the offset",
+     "DW_AT_stmt_list is {table:#x}, {lines} has {size} bytes", "no line table of {lines} begins at {table:#x}"),
     ("shared", WARNING, "DWARF 5, 3.1.1 (5)", "Compilation units have line tables of their own.",
-     "emit a line table for each"),
+     "emit a line table for each", "the unit at {unit:#x} has the line table at {table:#x}, too"),
     ("no-table", WARNING, "DWARF 5, 3.1.1 (5)", "A unit with code has a line table.",
-     "compile with -gline-tables-only at least"),
-    ("unused", WARNING, "DWARF 5, 6.2", "A line table belongs to a unit.", "remove the table, or refer to it"),
+     "compile with -gline-tables-only at least", "the unit has code, and no DW_AT_stmt_list"),
+    ("unused", WARNING, "DWARF 5, 6.2", "A line table belongs to a unit.", "remove the table, or refer to it",
+     "no unit refers to the line table"),
 )  # fmt: skip
 
 _RULES_OF_KINDS = {
@@ -101,8 +116,6 @@ _RULES_OF_KINDS = {
     "no_end_sequence": "no-end",
     "bad_extended_opcode": "opcode-size",
 }
-_LENGTHS = bytes((0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1))
-"""The numbers of operands of the standard opcodes (DWARF 5, table 7.25)."""
 _TEXTS = frozenset((
     *(dw.DW_FORM_string, dw.DW_FORM_line_strp, dw.DW_FORM_strp, dw.DW_FORM_strp_sup, dw.DW_FORM_GNU_strp_alt),
     *STRING_INDEX,
@@ -155,19 +168,16 @@ class LineChecks:
             if unit.suffix:
                 self.users.setdefault((section, part), unit)  # the files of its entries (DWARF 5, 7.3.2.2)
             elif self._has_code(unit):
-                message = "the unit has code, and no DW_AT_stmt_list"
-                yield Problem(RULES["no-table"], message, unit.section, unit.offset, unit.root)
+                yield RULES.problem("no-table", unit.section, unit.offset, unit.root)
             return
         offset += part
-        data = unit.source.view(section)
+        data, at = unit.source.view(section), (unit.section, unit.root.section_offset, unit.root)
         if offset >= len(data):
-            message = f"DW_AT_stmt_list is {offset:#x}, {section} has {len(data)} bytes"
-            yield Problem(RULES["offset"], message, unit.section, unit.root.section_offset, unit.root)
+            yield RULES.problem("offset", *at, table=offset, lines=section, size=len(data))
             return
         other = self.users.setdefault((section, offset), unit)
         if other is not unit and unit.root.tag == other.root.tag == dw.DW_TAG_compile_unit:
-            message = f"the unit at {other.offset:#x} has the line table at {offset:#x}, too"
-            yield Problem(RULES["shared"], message, unit.section, unit.root.section_offset, unit.root)
+            yield RULES.problem("shared", *at, unit=other.offset, table=offset)
 
     @staticmethod
     def _has_code(unit: Unit) -> bool:
@@ -194,16 +204,15 @@ class LineChecks:
                 break  # padding
             begun.add(position)
             if position not in known:
-                message = "no unit refers to the line table"
-                yield Problem(RULES["unused"], message, section, position)
+                yield RULES.problem("unused", section, position)
             yield from self._table(section, position)
             position = following(data, position, source.byte_order)
         for offset in sorted(known - begun):
             unit = self.users[section, offset]
             if unit.root_number(dw.DW_AT_stmt_list) is None:
                 continue
-            message = f"no line table of {section} begins at {offset:#x}"
-            yield Problem(RULES["offset"], message, unit.section, unit.root.section_offset, unit.root)
+            at = unit.section, unit.root.section_offset, unit.root
+            yield RULES.problem("offset", *at, table=offset, lines=section)
 
     def _table(self, section: str, offset: int) -> Iterator[Problem]:
         unit = self.users.get((section, offset))
@@ -231,7 +240,7 @@ class LineChecks:
             name = "address-size"
         elif error.kind == "truncated" and not self._is_cut(section, offset):
             name = "header-length"  # the tables do not end before the program begins
-        return _broken(name, error, section, offset)
+        return RULES.broken(name, error, section, offset)
 
     def _is_cut(self, section: str, offset: int) -> bool:
         """Return whether a table is longer than its section, or too short for its header length."""
@@ -281,25 +290,22 @@ class LineChecks:
         size = self.file.image.address_size
         if header.version >= 5:
             if header.address_size != size:
-                message = f"addresses of the table have {header.address_size} bytes, those of the file {size}"
-                yield Problem(RULES["address-size"], message, *at)
+                yield RULES.problem("address-size", *at, size=header.address_size, expected=size)
             if data[fields - 1]:
-                message = f"segment selectors have {data[fields - 1]} bytes, there are none"
-                yield Problem(RULES["segment-size"], message, *at)
+                yield RULES.problem("segment-size", *at, size=data[fields - 1])
         if header.error is None and header.tables_end != header.program:
-            message = f"the tables end at {header.tables_end:#x}, the header length leads to {header.program:#x}"
-            yield Problem(RULES["header-length"], message, *at)
+            yield RULES.problem("header-length", *at, end=header.tables_end, program=header.program)
         if not header.min_instruction_length:
-            yield Problem(RULES["instruction-length"], "the smallest instruction has 0 bytes", *at)
+            yield RULES.problem("instruction-length", *at)
         if header.version >= 4 and not data[first + 1]:
-            yield Problem(RULES["operations"], "an instruction has 0 operations at most", *at)
+            yield RULES.problem("operations", *at)
         if not header.line_range:
-            yield Problem(RULES["range"], "the line range is 0", *at)
+            yield RULES.problem("range", *at)
         lengths = header.opcode_lengths[: len(_LENGTHS)]
         for opcode, (length, expected) in enumerate(zip(lengths, _LENGTHS, strict=False), 1):
             if length != expected:
-                message = f"{name_of('DW_LNS', opcode)} has {length} operands, the standard gives it {expected}"
-                yield Problem(RULES["opcode-lengths"], message, *at)
+                values = {"opcode": name_of("DW_LNS", opcode), "length": length, "expected": expected}
+                yield RULES.problem("opcode-lengths", *at, **values)
                 break
         yield from _formats(header)
 
@@ -310,14 +316,14 @@ class LineChecks:
         if rows.error is not None and not rows.is_cut:
             name = _RULES_OF_KINDS.get(rows.error.kind, "unreadable")
             name = "opcode-size" if rows.error.kind == "bad_address_size" else name
-            yield _broken(name, rows.error, header.section, header.offset)
+            yield RULES.broken(name, rows.error, header.section, header.offset)
         yield from _oddities(header, rows)
         yield from _files_of_rows(table, rows)
         for sequence in rows.sequences:
             yield from self._sequence(header, rows, sequence)
 
     def _sequence(self, header: LineHeader, rows: Rows, sequence: Sequence) -> Iterator[Problem]:
-        image = self.file.image
+        image, at = self.file.image, (header.section, header.offset)
         if is_dead(sequence.origin, header.address_size) or (not sequence.origin and image.is_linked):
             return  # the linker has dropped its code
         addresses = rows.addresses[sequence.first : sequence.stop].tolist()
@@ -325,19 +331,16 @@ class LineChecks:
         low, high = ordered[0], ordered[-1]
         if ordered != addresses:
             previous, address = next((a, b) for a, b in pairwise(addresses) if b < a)
-            message = f"the row for {address:#x} follows the one for {previous:#x}"
-            yield Problem(RULES["decreasing"], message, header.section, header.offset)
+            yield RULES.problem("decreasing", *at, address=address, previous=previous)
             return
         if low == high:
-            message = f"the sequence at {low:#x} has no code"
-            yield Problem(RULES["empty"], message, header.section, header.offset)
+            yield RULES.problem("empty", *at, low=low)
             return
         if not image.is_linked:
             return
-        self.spans.append((low, high, header.section, header.offset))
+        self.spans.append((low, high, *at))
         if not self.code.cover(low, high):
-            message = f"{low:#x} to {high:#x} is not within an executable section"
-            yield Problem(RULES["not-in-code"], message, header.section, header.offset)
+            yield RULES.problem("not-in-code", *at, low=low, high=high)
 
     def _overlaps(self) -> Iterator[Problem]:
         """Yield overlaps; equal sequences are of functions of which a linker has kept one (`--icf`)."""
@@ -348,8 +351,8 @@ class LineChecks:
                 offset != covered[2] or self._functions_at(section, offset, low) > 1
             )
             if low < reach and not is_kept:
-                message = f"the sequence from {low:#x} to {high:#x} overlaps the one from {covered[0]:#x}"
-                yield Problem(RULES["overlap"], message + f" to {covered[1]:#x}", section, offset)
+                values = {"low": low, "high": high, "other": covered[0], "end": covered[1]}
+                yield RULES.problem("overlap", section, offset, **values)
             if high > reach:
                 reach, covered = high, (low, high, offset)
 
@@ -375,23 +378,23 @@ class LineChecks:
 def _formats(header: LineHeader) -> Iterator[Problem]:
     """Yield what is wrong with the formats of the tables of version 5."""
     counts = len(header.directories), len(header.files)
-    for name, contents, count in zip(("directories", "files"), header.formats, counts, strict=False):
+    for table, contents, count in zip(("directories", "files"), header.formats, counts, strict=False):
         at = header.section, header.offset
         numbers = [content for content, _form in contents]
         if count and dw.DW_LNCT_path not in numbers:
-            yield Problem(RULES["format"], f"the {name} have no DW_LNCT_path", *at)
+            yield RULES.problem("format", *at, table=table)
         elif len(set(numbers)) != len(numbers):
-            yield Problem(RULES["format"], f"the {name} have a content twice", *at)
+            yield RULES.problem("format", *at, table=table, count="twice")
         for content, form in contents:
-            text = f"{name_of('DW_LNCT', content)} of the {name}"
+            values = {"content": name_of("DW_LNCT", content), "table": table, "form": form_name(form)}
             if content == dw.DW_LNCT_MD5:
                 if form != dw.DW_FORM_data16:
-                    yield Problem(RULES["md5"], f"{text} has {form_name(form)}", *at)
+                    yield RULES.problem("md5", *at, **values)
             elif content in _CONTENT_FORMS:
                 if form not in _CONTENT_FORMS[content] and (header.error is None or header.error.kind != "bad_form"):
-                    yield Problem(RULES["form"], f"{text} has {form_name(form)}", *at)
+                    yield RULES.problem("form", *at, **values)
             elif content < _LNCT_LO_USER:
-                yield Problem(RULES["content"], f"the content {content:#x} of the {name} has no meaning", *at)
+                yield RULES.problem("content", *at, content=content, table=table)
 
 
 def _files(table: LineTable) -> Iterator[Problem]:
@@ -402,10 +405,9 @@ def _files(table: LineTable) -> Iterator[Problem]:
     if header.error is None:
         for number, entry in table.files():
             if entry.directory > last:
-                message = f"the file {number} is in the directory {entry.directory}, they end at {last}"
-                yield Problem(RULES["directory"], message, *at)
+                yield RULES.problem("directory", *at, file=number, directory=entry.directory, last=last)
     for form, value, why in header.lost_strings:
-        yield Problem(RULES["string"], f"the {form} {value:#x}: {why}", *at)
+        yield RULES.problem("string", *at, form=form, value=value, reason=why)
 
 
 def _oddities(header: LineHeader, rows: Rows) -> Iterator[Problem]:
@@ -417,13 +419,12 @@ def _oddities(header: LineHeader, rows: Rows) -> Iterator[Problem]:
     }
     for opcode, length, offset in rows.oddities:
         if opcode in known:
-            message = f"{name_of('DW_LNE', opcode)} is {length} bytes long"
+            values = {"opcode": name_of("DW_LNE", opcode), "length": length}
             if known[opcode]:
-                message += f", not {known[opcode]}"
-            yield Problem(RULES["opcode-size"], message, header.section, offset)
+                values["expected"] = known[opcode]
+            yield RULES.problem("opcode-size", header.section, offset, **values)
         else:
-            message = f"the extended opcode {opcode:#x} is unknown in version {header.version}"
-            yield Problem(RULES["unknown-opcode"], message, header.section, offset)
+            yield RULES.problem("unknown-opcode", header.section, offset, opcode=opcode, version=header.version)
 
 
 def _files_of_rows(table: LineTable, rows: Rows) -> Iterator[Problem]:
@@ -440,11 +441,5 @@ def _files_of_rows(table: LineTable, rows: Rows) -> Iterator[Problem]:
         number = place >> 32
         if number in wrong and index not in alone:
             wrong.discard(number)
-            message = f"the row for {rows.addresses[index]:#x} has the file {number}, they are {header.first_file} to"
-            yield Problem(RULES["file"], f"{message} {stop - 1}", header.section, header.offset)
-
-
-def _broken(rule: str, error: DwarfGpuError, section: str, offset: int) -> Problem:
-    where = error.where
-    place = offset if where.offset is None else where.offset
-    return Problem(RULES[rule], error.message, where.section or section, place, clause=error.spec)
+            files = {"file": number, "first": header.first_file, "last": stop - 1}
+            yield RULES.problem("file", header.section, header.offset, address=rows.addresses[index], **files)

@@ -11,8 +11,9 @@ from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.lists import location_lists, range_lists
 from dwarfgpu.objfile.lists.list_encoding import Bounds, ListContext
+from dwarfgpu.verification.attribute_rules import SINGLE
 from dwarfgpu.verification.expressions import has_addresses
-from dwarfgpu.verification.findings import ERROR, WARNING, CheckRule, Problem, rules, unreadable
+from dwarfgpu.verification.findings import ERROR, WARNING, Problem, rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,25 +24,28 @@ if TYPE_CHECKING:
     from dwarfgpu.verification.expressions import ExpressionChecks
 
 _END = "end the list, and write its entries as table 7.10 says"
-RULES: dict[str, CheckRule] = rules(
+RULES = rules(
     "list",
     ("unreadable", ERROR, "DWARF 5, 7.7.3", "A list can be read to its end.", _END),
     ("truncated", ERROR, "DWARF 5, 7.7.3", "A list ends before its section does.", _END),
-    ("bad-offset", ERROR, "DWARF 5, 7.5.5", "A list is in its section.", "correct the offset, or the base in the unit"),
+    ("bad-offset", ERROR, "DWARF 5, 7.5.5", "A list is in its section.", "correct the offset, or the base in the unit",
+     "the list is at {offset:#x} of {section}, which has {size} bytes"),
     ("bad-index", ERROR, "DWARF 5, 7.5.5", "The index of a list is in the table of offsets.", "correct the index"),
     ("unknown-entry-kind", ERROR, "DWARF 5, 7.7.3", "The kind of an entry is one of the standard.", _END),
     ("no-base", ERROR, "DWARF 5, 2.6.2", "An offset is relative to a base address.",
      "give the unit a DW_AT_low_pc, or the list a base address"),
     ("reversed", ERROR, "DWARF 5, 2.6.2", "An entry ends where it begins, or after that.", "correct the addresses"),
     ("overlap", WARNING, "DWARF 5, 2.17.3", "Ranges of one list do not overlap.",
-     "leave the address range out of one of them"),
+     "leave the address range out of one of them",
+     "the range at {other:#x} overlaps the one from {low:#x} to {high:#x}"),
     ("address-index", ERROR, "DWARF 5, 7.27", "The index of an address is in the table of the unit.",
      "emit the address to .debug_addr"),
     ("no-table", ERROR, "DWARF 5, 7.28", "DW_AT_loclists_base or DW_AT_rnglists_base names a table of lists.",
      "write the base of the unit's table, which is where its offsets begin"),
     ("several-locations", ERROR, "A.3.3.5", "What is in one place has one entry of a list for each address.",
-     "leave the address range out of one of the entries"),
-    ("default-twice", ERROR, "DWARF 5, 2.6.2", "A list has one default location.", "keep the one that is meant"),
+     "leave the address range out of one of the entries", "{name} has two locations from {low:#x} to {high:#x}"),
+    ("default-twice", ERROR, "DWARF 5, 2.6.2", "A list has one default location.", "keep the one that is meant",
+     "the list has a second default location"),
 )  # fmt: skip
 
 
@@ -52,14 +56,6 @@ _PLACES = {
     "bad_base": "no-table",
 }
 """The rules that errors break of what says where a list is."""
-SINGLE = {
-    "DW_AT_return_addr": "A.3.3.5 (1)",
-    "DW_AT_frame_base": "A.3.3.5 (2)",
-    "DW_AT_static_link": "A.3.3.5 (3)",
-    "DW_AT_LLVM_lane_pc": "A.3.3.5 (5)",
-    "DW_AT_LLVM_active_lane": "A.3.3.5 (6)",
-}
-"""The attributes whose locations are one place at each address, and the clauses that say so."""
 
 
 class ListChecks:
@@ -89,18 +85,18 @@ class ListChecks:
             read = range_lists.raw_range_list if function is None else location_lists.raw_location_list
             data = unit.tables.list_data(section)
             if offset >= len(data):
-                message = f"the list is at {offset:#x} of {section}, which has {len(data)} bytes"
-                yield Problem(RULES["bad-offset"], message, section, offset, die)
+                values = {"offset": offset, "section": section, "size": len(data)}
+                yield RULES.problem("bad-offset", section, offset, die, **values)
                 return
             entries, _end, error = read(data, offset, section=section, context=_context(unit))
         except DwarfGpuError as error:
             rule = _PLACES.get(error.kind)
-            problem = unreadable(RULES, error, die=die)
+            problem = RULES.unreadable(error, die=die)
             yield problem if rule is None else evolve(problem, rule=RULES[rule], clause=None)
             return
         yield from self._entries(attribute, entries, section, function)
         if error is not None:
-            yield unreadable(RULES, error, die=die)
+            yield RULES.unreadable(error, die=die)
 
     def _entries(
         self, attribute: Attribute, entries: list[RawEntry], section: str, function: Callable[[], Die | None] | None
@@ -118,8 +114,7 @@ class ListChecks:
             if function is not None and entry.kind == dw.DW_LLE_default_location:
                 defaults += 1
                 if defaults == 2:
-                    message = "the list has a second default location"
-                    yield Problem(RULES["default-twice"], message, section, entry.offset, die)
+                    yield RULES.problem("default-twice", section, entry.offset, die)
                 continue
             if not has_addresses(die.unit):
                 continue
@@ -150,7 +145,7 @@ def _wrong_addresses(error: DwarfGpuError, section: str, entry: RawEntry, attrib
         "bad_index": "address-index",
         "addr_base": "address-index",
     }.get(error.kind, "unreadable")
-    return Problem(RULES[rule], error.message, section, entry.offset, attribute.die, error.spec)
+    return evolve(RULES.broken(rule, error), section=section, offset=entry.offset, die=attribute.die)
 
 
 def _overlaps(
@@ -160,10 +155,10 @@ def _overlaps(
     ordered = sorted(spans)
     for (low, high, _), (other, end, offset) in pairwise(ordered):
         if other < high:
-            message = f"the range at {other:#x} overlaps the one from {low:#x} to {high:#x}"
-            rule = RULES["overlap"]
-            if clause is not None:
-                rule = RULES["several-locations"]
-                message = f"{attribute.name} has two locations from {other:#x} to {min(high, end):#x}"
-            yield Problem(rule, message, section, offset, attribute.die, clause)
+            at = section, offset, attribute.die
+            if clause is None:
+                yield RULES.problem("overlap", *at, other=other, low=low, high=high)
+            else:
+                values = {"name": attribute.name, "low": other, "high": min(high, end)}
+                yield RULES.problem("several-locations", *at, clause, **values)
             return

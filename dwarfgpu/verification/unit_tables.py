@@ -10,7 +10,7 @@ from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.contributions import ADDRESS_SIZES, initial_length
 from dwarfgpu.objfile.info.forms import FORMS, form_name
 from dwarfgpu.objfile.info.unit_tables import numbers
-from dwarfgpu.verification.findings import ERROR, CheckRule, Problem, rules
+from dwarfgpu.verification.findings import ERROR, rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,37 +18,50 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.abbrevs import AbbreviationTable
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject
+    from dwarfgpu.verification.findings import Problem
 
 _LENGTH = "write the number of bytes behind the length, in the header"
 _BASE = "write the offset of the first element, behind the header of the table"
 
-RULES: dict[str, CheckRule] = rules(
+RULES = rules(
     "table",
-    ("unit-length", ERROR, "DWARF 5, 7.5.1.1 (1)", "Units fill their section.", _LENGTH),
+    ("unit-length", ERROR, "DWARF 5, 7.5.1.1 (1)", "Units fill their section.", _LENGTH,
+     "{left} bytes follow the last unit", "the unit claims {length} more bytes, {left} are left",
+     "{zeros} zeros follow the last unit"),
     ("abbreviation-twice", ERROR, "DWARF 5, 7.5.3", "A table has one abbreviation of a code.",
-     "give each abbreviation a code of its own"),
+     "give each abbreviation a code of its own", "more abbreviations than one of the table have the code {code}"),
     ("abbreviation-children", ERROR, "DWARF 5, 7.5.3", "An abbreviation says DW_CHILDREN_no or DW_CHILDREN_yes.",
-     "write 0 or 1"),
-    ("abbreviation-tag", ERROR, "DWARF 5, 7.5.3", "An abbreviation has a tag, which is not 0.", "write the tag"),
+     "write 0 or 1", "the abbreviation {code} says neither that there are children nor that there are none"),
+    ("abbreviation-tag", ERROR, "DWARF 5, 7.5.3", "An abbreviation has a tag, which is not 0.", "write the tag",
+     "the tag of the abbreviation {code} is 0"),
     ("abbreviation-form", ERROR, "DWARF 5, 7.5.6", "An abbreviation has forms of the standard, or of a known vendor.",
-     "choose a form of table 7.6"),
-    ("abbreviation-end", ERROR, "DWARF 5, 7.5.3", "A table of abbreviations ends with a code of 0.", "add it"),
+     "choose a form of table 7.6", "the abbreviation {code} has {form}"),
+    ("abbreviation-end", ERROR, "DWARF 5, 7.5.3", "A table of abbreviations ends with a code of 0.", "add it",
+     "the table at {table:#x} has no end"),
     ("abbreviation-unreadable", ERROR, "DWARF 5, 7.5.3", "Abbreviations can be read to the end of their table.",
-     "write code, tag, children, and pairs that end with two zeros"),
+     "write code, tag, children, and pairs that end with two zeros", "{reason}"),
     ("strings-length", ERROR, "DWARF 5, 7.26 (1)",
-     "A table of string offsets is within its section, and has whole offsets.", _LENGTH),
-    ("strings-version", ERROR, "DWARF 5, 7.26 (2)", "The version of a table of string offsets is 5.", "write 5"),
+     "A table of string offsets is within its section, and has whole offsets.", _LENGTH,
+     "{left} bytes are not whole offsets of {size} bytes", "{reason}"),
+    ("strings-version", ERROR, "DWARF 5, 7.26 (2)", "The version of a table of string offsets is 5.", "write 5",
+     "the version is {version}"),
     ("strings-base", ERROR, "DWARF 5, 3.1.1 (14)", "DW_AT_str_offsets_base is the offset of the first of a table.",
-     _BASE),
-    ("strings-offset", ERROR, "DWARF 5, 7.26", "A string offset is within .debug_str.", "correct the offset"),
+     _BASE, "the base is {base:#x} of {table}, where no table has its first element"),
+    ("strings-offset", ERROR, "DWARF 5, 7.26", "A string offset is within .debug_str.", "correct the offset",
+     "the string {number} is at {place:#x} of {strings}, which has {size} bytes"),
     ("addresses-length", ERROR, "DWARF 5, 7.27 (1)",
-     "A table of addresses is within its section, and has whole addresses.", _LENGTH),
-    ("addresses-version", ERROR, "DWARF 5, 7.27 (2)", "The version of a table of addresses is 5.", "write 5"),
+     "A table of addresses is within its section, and has whole addresses.", _LENGTH,
+     "{left} bytes are not whole addresses of {size} bytes", "{reason}"),
+    ("addresses-version", ERROR, "DWARF 5, 7.27 (2)", "The version of a table of addresses is 5.", "write 5",
+     "the version is {version}"),
     ("addresses-size", ERROR, "DWARF 5, 7.27 (3)", "The addresses of a table have the size that the file has.",
-     "write the size of addresses of the target"),
+     "write the size of addresses of the target",
+     "addresses of the table have {size} bytes, those of the file {expected}"),
     ("addresses-segment-size", ERROR, "DWARF 5, 7.27 (4)",
-     "Segment selectors have the size that the target has, which is 0.", "write 0"),
-    ("addresses-base", ERROR, "DWARF 5, 3.1.1 (17)", "DW_AT_addr_base is the offset of the first of a table.", _BASE),
+     "Segment selectors have the size that the target has, which is 0.", "write 0",
+     "segment selectors have {size} bytes, there are none"),
+    ("addresses-base", ERROR, "DWARF 5, 3.1.1 (17)", "DW_AT_addr_base is the offset of the first of a table.", _BASE,
+     "the base is {base:#x} of {table}, where no table has its first element"),
 )  # fmt: skip
 
 
@@ -91,16 +104,13 @@ class UnitTableChecks:
                 length, _ = initial_length(cursor)
             except DwarfGpuError as error:
                 if error.kind == "truncated":
-                    message = f"{len(data) - position} bytes follow the last unit"
-                    yield Problem(RULES["unit-length"], message, section, position)
+                    yield RULES.problem("unit-length", section, position, left=len(data) - position)
                 return
             if length > cursor.remaining:
-                message = f"the unit claims {length} more bytes, {cursor.remaining} are left"
-                yield Problem(RULES["unit-length"], message, section, position)
+                yield RULES.problem("unit-length", section, position, length=length, left=cursor.remaining)
                 return
             if not length and not any(whole[position:]):
-                message = f"{len(data) - position} zeros follow the last unit"
-                yield Problem(RULES["unit-length"], message, section, position)
+                yield RULES.problem("unit-length", section, position, zeros=len(data) - position)
                 return
             position = cursor.position + length
 
@@ -125,23 +135,20 @@ class UnitTableChecks:
         if table.problem is not None:
             error = table.problem
             if not self._is_unreadable(unit):
-                yield Problem(RULES["abbreviation-unreadable"], error.message, section, error.where.offset)
+                yield RULES.problem("abbreviation-unreadable", section, error.where.offset, reason=error.message)
         elif not table.is_terminated:
-            yield Problem(RULES["abbreviation-end"], f"the table at {offset:#x} has no end", section, offset)
+            yield RULES.problem("abbreviation-end", section, offset, table=offset)
         for code in table.repeated:
-            message = f"more abbreviations than one of the table have the code {code}"
-            yield Problem(RULES["abbreviation-twice"], message, section, offset)
+            yield RULES.problem("abbreviation-twice", section, offset, code=code)
         for code in table.odd_children:
-            message = f"the abbreviation {code} says neither that there are children nor that there are none"
-            yield Problem(RULES["abbreviation-children"], message, section, offset)
+            yield RULES.problem("abbreviation-children", section, offset, code=code)
         for abbreviation in abbreviations:
             if not abbreviation.tag:
-                message = f"the tag of the abbreviation {abbreviation.code} is 0"
-                yield Problem(RULES["abbreviation-tag"], message, section, offset)
+                yield RULES.problem("abbreviation-tag", section, offset, code=abbreviation.code)
             unknown = next((form for form in abbreviation.forms if form not in FORMS), None)
             if unknown is not None and not self._is_unreadable(unit):
-                message = f"the abbreviation {abbreviation.code} has {form_name(unknown)}"
-                yield Problem(RULES["abbreviation-form"], message, section, offset)
+                values = {"code": abbreviation.code, "form": form_name(unknown)}
+                yield RULES.problem("abbreviation-form", section, offset, **values)
                 return
 
     @staticmethod
@@ -184,15 +191,14 @@ class UnitTableChecks:
                 cursor.unsigned(2)
             except DwarfGpuError as error:
                 is_whole = False
-                yield Problem(RULES["strings-length"], error.message, section, position)
+                yield RULES.problem("strings-length", section, position, reason=error.message)
                 break
             bases.add(cursor.position)
             if version not in (5, 6):
                 is_whole = False
-                yield Problem(RULES["strings-version"], f"the version is {version}", section, position)
+                yield RULES.problem("strings-version", section, position, version=version)
             elif (end - cursor.position) % size:
-                message = f"{end - cursor.position} bytes are not whole offsets of {size} bytes"
-                yield Problem(RULES["strings-length"], message, section, position)
+                yield RULES.problem("strings-length", section, position, left=end - cursor.position, size=size)
             else:
                 yield from self._offsets(section, suffix, cursor.position, end, size)
             position = end
@@ -205,9 +211,8 @@ class UnitTableChecks:
         offsets = numbers(self._data(section), start, end, size, little=self.source.byte_order == "little")
         if offsets and max(offsets) >= len(strings):
             wrong = next(index for index, offset in enumerate(offsets) if offset >= len(strings))
-            message = f"the string {wrong} is at {offsets[wrong]:#x} of .debug_str{suffix}, which has"
-            message += f" {len(strings)} bytes"
-            yield Problem(RULES["strings-offset"], message, section, start + wrong * size)
+            values = {"number": wrong, "place": offsets[wrong], "strings": f".debug_str{suffix}", "size": len(strings)}
+            yield RULES.problem("strings-offset", section, start + wrong * size, **values)
 
     # --- Addresses by index ---------------------------------------------------------------------------------------
 
@@ -230,23 +235,20 @@ class UnitTableChecks:
                 version, size, selector = cursor.unsigned(2), cursor.unsigned(1), cursor.unsigned(1)
             except DwarfGpuError as error:
                 is_whole = False
-                yield Problem(RULES["addresses-length"], error.message, section, position)
+                yield RULES.problem("addresses-length", section, position, reason=error.message)
                 break
             bases.add(cursor.position)
             expected = self.file.image.address_size
             if version not in (5, 6):
                 is_whole = False
-                yield Problem(RULES["addresses-version"], f"the version is {version}", section, position)
+                yield RULES.problem("addresses-version", section, position, version=version)
             elif size != expected:
                 is_whole = is_whole and size in ADDRESS_SIZES
-                message = f"addresses of the table have {size} bytes, those of the file {expected}"
-                yield Problem(RULES["addresses-size"], message, section, position)
+                yield RULES.problem("addresses-size", section, position, size=size, expected=expected)
             elif selector:
-                message = f"segment selectors have {selector} bytes, there are none"
-                yield Problem(RULES["addresses-segment-size"], message, section, position)
+                yield RULES.problem("addresses-segment-size", section, position, size=selector)
             elif (end - cursor.position) % size:
-                message = f"{end - cursor.position} bytes are not whole addresses of {size} bytes"
-                yield Problem(RULES["addresses-length"], message, section, position)
+                yield RULES.problem("addresses-length", section, position, left=end - cursor.position, size=size)
             position = end
         if is_whole:
             yield from self._bases("addresses-base", section, users, bases, dw.DW_AT_addr_base)
@@ -263,5 +265,5 @@ class UnitTableChecks:
             except DwarfGpuError:  # which the check of entries reports
                 continue
             if base is not None and unit.version >= 5 and part + base not in bases:
-                message = f"the base is {part + base:#x} of {section}, where no table has its first element"
-                yield Problem(RULES[rule], message, unit.section, unit.root.section_offset, unit.root)
+                at = unit.section, unit.root.section_offset, unit.root
+                yield RULES.problem(rule, *at, base=part + base, table=section)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.verification.findings import ERROR, WARNING
+from dwarfgpu.verification.findings import ERROR, VALUE, WARNING
 from dwarfgpu.verification.rule_table import PARTS, RULES, check_ignored, rule_named
 from tests.builders.dwarf import die
 from tests.builders.hostile import gpu
@@ -35,6 +35,7 @@ def test_each_rule_says_what_it_asks_for():
         assert (rule.summary.endswith(".") and rule.summary[0].isupper()) or rule.summary.startswith("DW_")
         assert not rule.advice.endswith(".")
         assert rule.part in PARTS
+        assert len({frozenset(VALUE.findall(words)) for words in rule.words}) == len(rule.words), "which one is meant?"
 
 
 def test_each_rule_has_a_defect_that_it_finds():
