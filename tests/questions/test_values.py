@@ -48,6 +48,7 @@ def test_the_value_is_that_of_the_focus_lane(run):
         ("print -- -limit", "-20"),
         ("print out", "(int *) generic#0x10000"),
         ("print &slots", "(int (*)[4]) private_lane#0x10"),
+        ("print &slots[0x40000001]", "(int *) private_lane#0x14"),  # 32 bits, as `slots + n` has
         # as the tests of ROCgdb have it (gdb.rocm/aspace-user-input.exp)
         ("print/d private_lane#0x0", "private_lane#0"),
         ("print/o private_lane#0x8", "private_lane#010"),

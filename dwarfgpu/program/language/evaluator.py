@@ -419,7 +419,10 @@ class Evaluator:
             what = "a bit-field" if target.bit_size is not None else "an object that is not in memory"
             hint = "show where it is with the option `location`"
             raise self.error(node, f"{what} has no address", hint=hint, kind="no_address")
-        return ScalarOperand(self.compute.model.pointer_to(target.type, address.space), address.value)
+        pointer_type = self.compute.model.pointer_to(target.type, address.space)
+        return ScalarOperand(
+            pointer_type, b.resized(address.value, 8 * byte_size(pointer_type))
+        )  # as `a + n` for `&a[n]`
 
     def _binary(self, node: s.Binary) -> ScalarOperand:
         left = self.operand(node.left)
