@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from itertools import product
@@ -171,40 +171,53 @@ def _is_read(node: ast.Name) -> bool:
 # --- The table ----------------------------------------------------------------------------------------------------
 
 
-def formulas() -> dict[str, Formula]:
-    """Return all rows by the name of the operation without the suffix of its encoding."""
-    return _table()[0]
+class FormulaTable(Mapping[str, Formula]):
+    """The rows by the name of the operation without the suffix of its encoding; taken apart when they are needed."""
+
+    def __init__(self, text: str) -> None:
+        self._lines: dict[str, tuple[str, str]] = {}
+        self._known: dict[str, Formula] = {}
+        self.functions: dict[str, FormulaFunction] = {}
+        for line in re.sub(r"\s*\\\n\s*", " ", text).splitlines():
+            if line.startswith("function "):
+                function = _function(*line.rsplit(" | ", 1))
+                self.functions[function.name] = function
+            elif line and line[0] != "#":
+                names, _, rest = line.partition(" | ")
+                for name, kind in expanded(names):
+                    if name in self._lines:
+                        raise FormulaError(f"{name} has two rows")
+                    self._lines[name] = rest, kind
+
+    def __getitem__(self, name: str) -> Formula:
+        known = self._known.get(name)
+        if known is None:
+            rest, kind = self._lines[name]
+            types, _, text = rest.partition(" | ")
+            types, _, flags = types.partition(", ")
+            if kind:
+                types, text = re.sub(r"\bT\b", kind, types), re.sub(r"\bT\b", kind.replace("b", "u"), text)
+            sources, _, results = types.partition("->")
+            words = tuple(sources.split()), tuple(results.split()), text
+            known = self._known[name] = Formula(name, *words, frozenset(flags.split()))
+        return known
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._lines)
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+
+@cache
+def formulas() -> FormulaTable:
+    """Return the table."""
+    return FormulaTable((files("dwarfgpu.isa") / "formulas.txt").read_text("ascii"))
 
 
 def functions() -> dict[str, FormulaFunction]:
     """Return the functions that formulas call, by name."""
-    return _table()[1]
-
-
-@cache
-def _table() -> tuple[dict[str, Formula], dict[str, FormulaFunction]]:
-    rows: dict[str, Formula] = {}
-    called: dict[str, FormulaFunction] = {}
-    text = (files("dwarfgpu.isa") / "formulas.txt").read_text("ascii")
-    for line in re.sub(r"\s*\\\n\s*", " ", text).splitlines():
-        if not line or line[0] == "#":
-            continue
-        if line.startswith("function "):
-            function = _function(*line.rsplit(" | ", 1))
-            called[function.name] = function
-            continue
-        names, types, formula = (field.strip() for field in line.split(" | ", 2))
-        types, _, flags = types.partition(", ")
-        for name, kind in expanded(names):
-            sources, _, results = (re.sub(r"\bT\b", kind, types) if kind else types).partition("->")
-            if name in rows:
-                raise FormulaError(f"{name} has two rows")
-            rows[name] = Formula(
-                name, tuple(sources.split()), tuple(results.split()),
-                re.sub(r"\bT\b", kind.replace("b", "u"), formula) if kind else formula,
-                frozenset(flags.split()),
-            )  # fmt: skip
-    return rows, called
+    return formulas().functions
 
 
 def _function(head: str, text: str) -> FormulaFunction:
@@ -218,6 +231,9 @@ def _function(head: str, text: str) -> FormulaFunction:
 def expanded(names: str) -> Iterator[tuple[str, str]]:
     """Yield each name of a row, with the type that T is for it: ``v_min_<u16,u32>`` are two, ``{s,v}_not`` too."""
     for word in names.split():
+        if "<" not in word and "{" not in word:
+            yield word, ""
+            continue
         parts = re.split(r"([<{][^>}]*[>}])", word)
         choices = [[part] if part[:1] not in "<{" or not part else part[1:-1].split(",") for part in parts]
         at = next((index for index, part in enumerate(parts) if part[:1] == "<"), None)
@@ -450,7 +466,7 @@ class _TermReader:
         if name == "signext":
             value = self.term(node.args[0])
             return Term("signext", f"i{value.bits}", (value,), min(value.width, value.bits))
-        known = _table()[1].get(name)
+        known = functions().get(name)
         if known is None or len(node.args) != len(known.parameters):
             raise FormulaError(f"no function {name} of {len(node.args)}")
         count = known.parameters.count("T")

@@ -14,7 +14,7 @@ What no function of values can say (branches, memory, lanes that read other lane
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -73,5 +73,22 @@ def _function(formula: Formula) -> Callable[..., Any]:
     return Columns().function(formula)
 
 
-MEANINGS = {name: InstructionMeaning(formula) for name, formula in formulas().items()}
-"""All meanings, by the name of the operation."""
+class Meanings(Mapping[str, InstructionMeaning]):
+    """All meanings, by the name of the operation."""
+
+    def __getitem__(self, name: str) -> InstructionMeaning:
+        return _meaning(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(formulas())
+
+    def __len__(self) -> int:
+        return len(formulas())
+
+
+@cache
+def _meaning(name: str) -> InstructionMeaning:
+    return InstructionMeaning(formulas()[name])
+
+
+MEANINGS = Meanings()
