@@ -132,6 +132,7 @@ DW_TAG_BORLAND_Delphi_string = 0xB001
 DW_TAG_BORLAND_Delphi_dynamic_array = 0xB002
 DW_TAG_BORLAND_Delphi_set = 0xB003
 DW_TAG_BORLAND_Delphi_variant = 0xB004
+DW_TAG_lo_user = 0x4080
 # Whether an entry has children (DWARF 5, table 7.4)
 DW_CHILDREN_no = 0x00
 DW_CHILDREN_yes = 0x01
@@ -628,6 +629,7 @@ DW_LANG_Mips_Assembler = 0x8001
 DW_LANG_LLVM_HIP = 0x8100
 DW_LANG_GOOGLE_RenderScript = 0x8E57
 DW_LANG_BORLAND_Delphi = 0xB000
+DW_LANG_lo_user = 0x8000
 # Names of languages (the drafts of DWARF 6)
 DW_LNAME_Ada = 0x01
 DW_LNAME_BLISS = 0x02
@@ -709,6 +711,7 @@ DW_CC_LLVM_RISCVVectorCall = 0xCE
 DW_CC_LLVM_SwiftTail = 0xCF
 DW_CC_LLVM_RISCVVLSCall = 0xD0
 DW_CC_GDB_IBM_OpenCL = 0xFF
+DW_CC_lo_user = 0x40
 # Inlining (DWARF 5, table 7.20)
 DW_INL_not_inlined = 0x00
 DW_INL_inlined = 0x01
@@ -764,6 +767,7 @@ DW_LNCT_directory_index = 0x02
 DW_LNCT_timestamp = 0x03
 DW_LNCT_size = 0x04
 DW_LNCT_MD5 = 0x05
+DW_LNCT_lo_user = 0x2000
 DW_LNCT_LLVM_source = 0x2001
 DW_LNCT_LLVM_is_MD5 = 0x2002
 # Call frame instructions (DWARF 5, table 7.29); the first three hold an operand in their low six bits

@@ -157,7 +157,6 @@ _RULE_OF_KIND = {
 """The rules of what the reader of kernels collects; any other problem is a descriptor that cannot be read."""
 SGPR_IDIOM = "LLVM before 20 writes the blocks of the SGPRs that are used"
 ENTRY_IDIOM = "lld before 14 writes the address of .text"
-STT_OBJECT, STT_FUNC = 1, 2
 VERSIONS = {0: (1, 0), 1: (1, 0), 2: (1, 1), 3: (1, 2), 4: (1, 2)}
 """The versions of the metadata by ``EI_ABIVERSION``: code object V2 to V6."""
 
@@ -390,7 +389,7 @@ class KernelChecks:
     def _symbol(self, kernel: Kernel) -> Iterator[Problem]:
         symbol = kernel.symbol
         assert symbol is not None  # noqa: S101 (for mypy)
-        if symbol.type_number != STT_OBJECT or symbol.size != DESCRIPTOR_SIZE:
+        if symbol.type != "OBJECT" or symbol.size != DESCRIPTOR_SIZE:
             yield self._of(kernel, "symbol", symbol=symbol)
 
     def _entry(self, kernel: Kernel) -> Iterator[Problem]:
@@ -418,7 +417,7 @@ class KernelChecks:
         symbol = image.symbol_named(kernel.name)
         if symbol is None or not symbol.is_defined:
             yield self._of(kernel, "entry-symbol")
-        elif symbol.type_number != STT_FUNC:
+        elif symbol.type != "FUNC":
             yield self._of(kernel, "entry-symbol", symbol=symbol)
         elif symbol.value != entry and not entry % 256:
             yield self._of(kernel, "entry-symbol", 16, entry=entry, symbol=symbol)

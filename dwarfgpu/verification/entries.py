@@ -133,7 +133,7 @@ _MODIFIERS = frozenset((
     *(dw.DW_TAG_typedef, dw.DW_TAG_const_type, dw.DW_TAG_volatile_type, dw.DW_TAG_restrict_type, dw.DW_TAG_atomic_type),
     *(dw.DW_TAG_packed_type, dw.DW_TAG_immutable_type, dw.DW_TAG_shared_type),
 ))  # fmt: skip
-_VENDOR = {"DW_TAG": 0x4080, "DW_LANG": 0x8000, "DW_ATE": 0x80, "DW_CC": 0x40, "DW_MSPACE_LLVM": 0x8000}
+_VENDOR = {kind: getattr(dw, f"{kind}_lo_user") for kind in ("DW_TAG", "DW_LANG", "DW_ATE", "DW_CC", "DW_MSPACE_LLVM")}
 """From where on numbers are of vendors."""
 
 

@@ -16,6 +16,7 @@ from dwarfgpu.objfile.indexes.address_index import SECTION as ARANGES
 from dwarfgpu.objfile.indexes.address_index import AddressSet, read_sets
 from dwarfgpu.objfile.indexes.debug_names import SECTION as NAMES
 from dwarfgpu.objfile.indexes.debug_names import NameEntry, NameTable, hash_of, read_tables
+from dwarfgpu.objfile.indexes.name_index import ADDRESS_OPERATIONS
 from dwarfgpu.objfile.info.dies import Die
 from dwarfgpu.objfile.info.forms import class_of, form_name
 from dwarfgpu.objfile.info.pc_ranges import AddressSpans, code_spans, is_dead
@@ -120,8 +121,6 @@ _OF_NAMES = {
 _ADDRESSED = frozenset((dw.DW_TAG_subprogram, dw.DW_TAG_inlined_subroutine, dw.DW_TAG_label))
 _ADDRESSES = (dw.DW_AT_low_pc, dw.DW_AT_ranges, dw.DW_AT_entry_pc)
 _NAMED = TYPES | {dw.DW_TAG_namespace}
-_STATIC = frozenset((0x03, 0xA1, 0xFB))
-"""The operations that push an address of the program: DW_OP_addr, DW_OP_addrx and DW_OP_GNU_addr_index."""
 _CLASSES = {
     dw.DW_IDX_compile_unit: ("constant",),
     dw.DW_IDX_type_unit: ("constant",),
@@ -508,7 +507,7 @@ class _NamesCheck:
         if die.tag == dw.DW_TAG_variable:
             location = die.number(dw.DW_AT_location)
             data = location.value if location is not None and location.value_class == "exprloc" else b""
-            if not data or data[0] not in _STATIC:
+            if not data or data[0] not in ADDRESS_OPERATIONS:
                 return
         if _names_of(die):
             at = die.unit.section, die.section_offset, die

@@ -128,7 +128,6 @@ _CONTENT_FORMS: dict[int, frozenset[int]] = {
     dw.DW_LNCT_LLVM_source: _TEXTS,
 }
 """The forms that a content may have (DWARF 5, 6.2.4.1)."""
-_LNCT_LO_USER = 0x2000
 
 
 class LineChecks:
@@ -393,7 +392,7 @@ def _formats(header: LineHeader) -> Iterator[Problem]:
             elif content in _CONTENT_FORMS:
                 if form not in _CONTENT_FORMS[content] and (header.error is None or header.error.kind != "bad_form"):
                     yield RULES.problem("form", *at, **values)
-            elif content < _LNCT_LO_USER:
+            elif content < dw.DW_LNCT_lo_user:
                 yield RULES.problem("content", *at, content=content, table=table)
 
 

@@ -208,7 +208,7 @@ _TAGS: dict[Kind, tuple[int, ...]] = {
     "function": (dw.DW_TAG_subprogram, dw.DW_TAG_entry_point),
     "variable": (dw.DW_TAG_variable, dw.DW_TAG_constant),
     "type": (
-        *(tag for tag, name in dw.names("DW_TAG").items() if name.endswith("_type") and tag < 0x4080),  # DW_TAG_lo_user
+        *(tag for tag, name in dw.names("DW_TAG").items() if name.endswith("_type") and tag < dw.DW_TAG_lo_user),
         *(dw.DW_TAG_typedef, dw.DW_TAG_template_alias, dw.DW_TAG_generic_subrange),
     ),  # all types of DWARF 5; only those with a name count
     "namespace": (dw.DW_TAG_namespace, dw.DW_TAG_module),

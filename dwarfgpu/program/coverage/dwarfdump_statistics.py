@@ -17,6 +17,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.dies import Die
 from dwarfgpu.program.code.code_lookup import line_table
 from dwarfgpu.program.code.unit_expressions import location_list
+from dwarfgpu.program.coverage.code_scope import FUNCTIONS
 from dwarfgpu.program.coverage.kinds import KindReader
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 VERSION = 9
 """The version of the definitions."""
 BUCKETS = ("0%", "(0%,10%)", *(f"[{low}%,{low + 10}%)" for low in range(10, 100, 10)), "100%")
-_FUNCTIONS = (dw.DW_TAG_subprogram, dw.DW_TAG_inlined_subroutine)
 _CALLS = (dw.DW_TAG_call_site, dw.DW_TAG_GNU_call_site)
 _CALL_PARAMETERS = (dw.DW_TAG_call_site_parameter, dw.DW_TAG_GNU_call_site_parameter)
 _GROUPS = {dw.DW_TAG_formal_parameter: "params", dw.DW_TAG_variable: "local_vars"}
@@ -159,8 +159,8 @@ class _UnitCount:
             if die.tag == dw.DW_TAG_subroutine_type:
                 skipped = depth
                 continue
-            if die.tag in (*_FUNCTIONS, dw.DW_TAG_lexical_block):
-                if die.tag in _FUNCTIONS and dw.DW_AT_inline in abbreviation.attributes and not die.is_declaration:
+            if die.tag in (*FUNCTIONS, dw.DW_TAG_lexical_block):
+                if die.tag in FUNCTIONS and dw.DW_AT_inline in abbreviation.attributes and not die.is_declaration:
                     self._count_call(die)
                     abstract_depth = depth
                     abstract = self.counts.abstract[self.unit.section, die.section_offset] = []

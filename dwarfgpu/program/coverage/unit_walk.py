@@ -55,9 +55,6 @@ _CLOSED = frozenset((
     *(dw.DW_TAG_call_site, dw.DW_TAG_GNU_call_site),
 ))  # fmt: skip
 """Entries with no variable below them."""
-_ADDRESS_INDEX = frozenset((
-    *(dw.DW_FORM_addrx, dw.DW_FORM_addrx1, dw.DW_FORM_addrx2, dw.DW_FORM_addrx3, dw.DW_FORM_addrx4),
-))  # fmt: skip
 _INDEX = frozenset((dw.DW_FORM_loclistx, dw.DW_FORM_rnglistx))
 _LIST_FORMS = frozenset((dw.DW_FORM_loclistx, dw.DW_FORM_rnglistx, dw.DW_FORM_sec_offset))
 _REFERENCES = frozenset((*forms.REF_UNIT, dw.DW_FORM_ref_addr))
@@ -155,7 +152,9 @@ class EntryPlan:
             and codes[high] in forms.UNSIGNED
             and class_of(codes[high], dw.DW_AT_high_pc, version) == "constant"
         ):
-            self.code = PLAIN if codes[low] == dw.DW_FORM_addr else INDEXED if codes[low] in _ADDRESS_INDEX else ODD
+            self.code = (
+                PLAIN if codes[low] == dw.DW_FORM_addr else INDEXED if codes[low] in forms.ADDRESS_INDEX else ODD
+            )
             wanted += (low, high)
         base = index_of(dw.DW_AT_frame_base) if self.role == SCOPE else -1
         if base >= 0:
