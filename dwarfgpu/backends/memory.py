@@ -54,6 +54,12 @@ class MachineMemory:
 
     # --- Extents --------------------------------------------------------------------------------------------------
 
+    @property
+    def spaces(self) -> list[AddressSpace]:
+        """The address spaces that have bytes, by their numbers."""
+        spaces = map(self.target.space, sorted(self.stores))
+        return [space for space in spaces if space is not None]
+
     def store(self, space: AddressSpace) -> Extents:
         """Return the bytes of an address space, which must be no view."""
         if space.alias is not None:
@@ -141,13 +147,21 @@ class MachineMemory:
         return address
 
     def extents(self, space: AddressSpace) -> list[tuple[int, int, int]]:
-        """Yield the mapped memory of an address space that is no view, as (instance, address, size)."""
-        store = self.store(space)
+        """Return the mapped memory of an address space that is no view, as (instance, address, size)."""
+        store = self._stored(space.number)
         extents = []
         for start, last in zip(store.starts, store.lasts, strict=True):
             owner, address = divmod(start, SIZE) if space.scope in INSTANCED else (0, start)
             extents.append((owner, address, last - start + 1))
         return extents
+
+    def extents_of_owners(self, number: int) -> dict[int, list[tuple[int, int]]]:
+        """Return the mapped memory of an address space as (address, size), by instance."""
+        space = self.target.space(number)
+        owned: dict[int, list[tuple[int, int]]] = {}
+        for owner, address, size in [] if space is None else self.extents(space):
+            owned.setdefault(owner, []).append((address, size))
+        return owned
 
     # --- Instances ------------------------------------------------------------------------------------------------
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.backends.machine import Machine
     from dwarfgpu.strict_json import Node
-    from dwarfgpu.targets.target import Target, TargetRegister
+    from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
 
     Json = dict[str, Any]
 
@@ -176,7 +176,7 @@ def write_folder(machine: Machine, folder: Path, paths: list[str]) -> None:
     if kinds:
         manifest["registers"] = [_write_files(machine, files, saved) for files in kinds.values()]
     if machine.memory.stores:
-        manifest["memory"] = [_write_space(machine, number, saved) for number in sorted(machine.memory.stores)]
+        manifest["memory"] = [_write_space(machine, space, saved) for space in machine.memory.spaces]
     (folder / MANIFEST).write_text(f"{json.dumps(manifest, indent=1)}\n", encoding="utf-8")
 
 
@@ -203,14 +203,13 @@ def _write_files(machine: Machine, files: list[RegisterFile], saved: Callable[[s
     return entry
 
 
-def _write_space(machine: Machine, number: int, saved: Callable[[str, Any], str]) -> Json:
+def _write_space(machine: Machine, space: AddressSpace, saved: Callable[[str, Any], str]) -> Json:
     """Write the extents of an address space, and their concatenated bytes."""
     import numpy as np
 
-    space: Any = machine.target.space(number)
     extents = np.array(machine.memory.extents(space), dtype=np.uint64).reshape(-1, 3)
     columns = extents if space.scope in INSTANCED else extents[:, 1:]
-    data = machine.memory.stores[number].joined()
+    data = machine.memory.stores[space.number].joined()
     return {"space": space.name, "extents": saved(f"{space.name}-extents", columns), "data": saved(space.name, data)}
 
 

@@ -269,7 +269,7 @@ def _read_wave(node: Node, machine: Machine, columns: dict[str, list[Any]]) -> d
 
 def _add_registers(contents: dict[int, Contents], name: str, key: Node, value: Node, machine: Machine) -> None:
     """Add what a wave has in a register, or in several that hold one value."""
-    registers = [_register(part, key, machine) for part in _joined_names(name, key)]
+    registers = _registers_of(name, key, machine)
     for register in registers:
         if register.number in contents or registers.count(register) > 1:
             raise key.fail(f"register {register.name} is given twice")
@@ -280,25 +280,24 @@ def _add_registers(contents: dict[int, Contents], name: str, key: Node, value: N
     contents.update((each[0].number, each) for each in _contents(value, registers, machine.target.byte_order))
 
 
-def _joined_names(name: str, key: Node) -> list[str]:
-    """Return the names of registers in what assemblers write for several: ``v[2:3]`` is v2 and v3."""
+def _registers_of(name: str, key: Node, machine: Machine) -> list[TargetRegister]:
+    """Return a register by its name or DWARF number, or several as assemblers write them: ``v[2:3]`` is v2 and v3."""
+    names = [name]
     match = _JOINED.fullmatch(name)
-    if match is None:
-        return [name]
-    first, last = int(match[2]), int(match[3])
-    if not first <= last < first + MAX_JOINED:
-        raise key.fail(f"{name[:40]} is not 1 to {MAX_JOINED} registers")
-    return [f"{match[1]}{number}" for number in range(first, last + 1)]
-
-
-def _register(name: str, key: Node, machine: Machine) -> TargetRegister:
-    """Return a register by its name or its DWARF number."""
-    register = machine.register_named(name)
-    if register is None and name.isdecimal() and len(name) < 20:
-        register = machine.register(int(name))
-    if register is None:
-        raise key.fail(f"{machine.target.name} has no register {name[:80]!r}")
-    return register
+    if match is not None:
+        first, last = int(match[2]), int(match[3])
+        if not first <= last < first + MAX_JOINED:
+            raise key.fail(f"{name[:40]} is not 1 to {MAX_JOINED} registers")
+        names = [f"{match[1]}{number}" for number in range(first, last + 1)]
+    registers = []
+    for each in names:
+        register = machine.register_named(each)
+        if register is None and each.isdecimal() and len(each) < 20:
+            register = machine.register(int(each))
+        if register is None:
+            raise key.fail(f"{machine.target.name} has no register {each[:80]!r}")
+        registers.append(register)
+    return registers
 
 
 def _contents(node: Node, registers: list[TargetRegister], byte_order: str) -> Iterator[Contents]:
@@ -498,8 +497,7 @@ def _value_json(machine: Machine, register: TargetRegister, units: list[int], wa
 
 
 def _regions_json(machine: Machine) -> Iterator[Json]:
-    for number in sorted(machine.memory.stores):
-        space: Any = machine.target.space(number)
+    for space in machine.memory.spaces:
         for owner, address, size in machine.memory.extents(space):
             names = {"wave": machine.ids[owner], **_place_json(machine, owner)} if space.scope in OWNERS else {}
             yield {

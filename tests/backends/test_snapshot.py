@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -492,6 +493,7 @@ def test_a_bad_document_is_refused_by_key(document, message):
     with pytest.raises(MalformedFile, match=message) as caught:
         snapshot.of_document(document, name="bad.json")
     assert caught.value.message.startswith("bad.json: ")
+    assert not re.search(r"(waves\[\S+): \1", caught.value.message), "the path of a key is there once"
     assert "\n" not in str(caught.value)
 
 

@@ -266,8 +266,8 @@ class _QueueWriter:
         self.waves = waves
         self.stops = {wave: writer.stops(index, wave) for wave in waves}
         self.dispatches = sorted({machine.place_of(wave)[0] for wave in waves} - {NONE})
-        self.scratch = self._extents(PRIVATE_WAVE)
-        self.lds = self._extents(LOCAL)
+        self.scratch = machine.memory.extents_of_owners(PRIVATE_WAVE)
+        self.lds = machine.memory.extents_of_owners(LOCAL)
         self.registers = {
             register.name: (file, register.number) for file in machine.files for register in file.registers
         }
@@ -279,15 +279,6 @@ class _QueueWriter:
             for prefix in ("v", "a")
         }
         """The numbers of the vector registers that the machine has, the highest first."""
-
-    def _extents(self, number: int) -> dict[int, list[tuple[int, int]]]:
-        """Return the extents of an instanced address space, by instance."""
-        space = self.machine.target.space(number)
-        result: dict[int, list[tuple[int, int]]] = {}
-        if space is not None and number in self.machine.memory.stores:
-            for owner, address, size in self.machine.memory.extents(space):
-                result.setdefault(owner, []).append((address, size))
-        return result
 
     def write(self) -> QueueEntry:
         """Write packets, queue object, scratch memory and save areas; return the entry of the note."""

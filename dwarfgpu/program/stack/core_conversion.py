@@ -178,9 +178,7 @@ class _Converter:
         done: set[int] = set()
         lost = 0
         space: Any = self.source.target.space(number)
-        extents: dict[int, list[tuple[int, int]]] = {}
-        for owner, address, size in _extents(self.source, number):
-            extents.setdefault(owner, []).append((address, size))
+        extents = self.source.memory.extents_of_owners(number)
         for position, wave in enumerate(self.waves):
             owner = self.source.group_numbers[wave] if number == LOCAL else wave
             if owner in done or owner not in extents:
@@ -273,7 +271,7 @@ class _Converter:
     def summary(self, small: Machine, written: str, files: tuple[str, ...]) -> ConversionSummary:
         """Return what was taken and what was left out."""
         core = self.opened.core
-        sizes = sum(size for number in small.memory.stores for _owner, _address, size in _extents(small, number))
+        sizes = sum(size for space in small.memory.spaces for _owner, _at, size in small.memory.extents(space))
         everything = sum(
             last - first + 1 for first, last in zip(core.memory.store.starts, core.memory.store.lasts, strict=True)
         )
@@ -300,12 +298,6 @@ class _Converter:
             written, len(self.waves), core.wave_count, sizes, everything, files, tuple(left_out),
             tuple(dispatch_text(dispatch) for dispatch in small.dispatches),
         )  # fmt: skip
-
-
-def _extents(machine: Machine, number: int) -> list[tuple[int, int, int]]:
-    """Return the instances, addresses and sizes of the memory of an address space; none if it has no memory."""
-    space = machine.target.space(number)
-    return [] if space is None or number not in machine.memory.stores else machine.memory.extents(space)
 
 
 def _count(number: int, noun: str) -> str:

@@ -56,11 +56,9 @@ def summary(path: str) -> SnapshotSummary:
     """Return what is in a snapshot; loading it checks it."""
     machine = load(path, force=True)
     memory = []
-    for number in sorted(machine.memory.stores):
-        space = machine.target.space(number)
-        if space is not None:
-            sizes = [size for _owner, _address, size in machine.memory.extents(space)]
-            memory.append((space.name, len(sizes), sum(sizes)))
+    for space in machine.memory.spaces:
+        sizes = [size for _owner, _address, size in machine.memory.extents(space)]
+        memory.append((space.name, len(sizes), sum(sizes)))
     problems = list(snapshot.code_problems(machine))
     return SnapshotSummary(
         name=path,
