@@ -388,7 +388,11 @@ def _add_locals(
             selection.wave_number, selection.frame_number = index, 0
         lanes = asking.lanes_of(selection, arguments) if lane is None else [lane]
         for number, data in enumerate(frames):
-            frame = selection.wave.frame(data["number"])
+            try:
+                frame = selection.wave.frame(data["number"])
+            except UsageError:  # the waves were unwound together, and this one alone has cost the rest of the budget
+                data["locals"] = []
+                continue
             if number >= FREE_FRAMES and not budget.take(_cost(frame, arguments, is_full=True)):
                 data["locals"] = []
                 continue

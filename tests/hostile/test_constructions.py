@@ -847,3 +847,17 @@ def test_a_variable_is_drawn_whatever_its_name_would_be_as_an_expression(tmp_pat
     assert "bad expression" not in checked(case("report")).out
     document = json.loads(checked(case("report", "--json")).out)["html"]
     assert "in lanes and waves" in document
+
+
+def test_bounds_that_ask_for_the_caller_of_each_wave(tmp_path: Path) -> None:
+    count = ("count", "exprloc", ops("DW_OP_lit1; DW_OP_regx v0; DW_OP_call_frame_cfa; DW_OP_drop; DW_OP_drop"))
+    array = die("array_type", typed("int"), die("subrange_type", count), label="s")
+    holder = die("structure_type", named("h"), ("byte_size", "data1", 8), member("inner", "s"), label="h")
+    case = Case(
+        tmp_path,
+        gpu(variable("a", "s"), variable("b", "h"), types=[array, holder], rules="def_cfa 64 0"),
+        waves=("1:1:1:1", "1:1:1:2"),
+    )
+    page = case("report", "-o", tmp_path / "page.html")
+    assert (page.status, page.ended, page.err) == (0, "", "")
+    assert case("eval", "b", "--wave", "all", "--lane", "0").out.count("{inner = <error: the read of 64 bits") == 2

@@ -20,6 +20,7 @@ from dwarfgpu.program.stack.lane_state import Simt
 from dwarfgpu.program.stack.selectors import lane_in
 from dwarfgpu.program.stack.wave_groups import WaveGroup, wave_groups
 from dwarfgpu.program.stack.wave_positions import unknown_mask, waves_of
+from dwarfgpu.program.types.sizes import has_dynamic_parts
 from dwarfgpu.program.variables.answers import AsWritten, Values
 from dwarfgpu.program.variables.variable import Variable
 
@@ -143,6 +144,8 @@ def _together(
             _ask_at(values, place, positions)
     if values.type is None and isinstance(quantity, Variable):
         values.type = quantity.type
+    if len(numbers) > 1 and values.type is not None and has_dynamic_parts(values.type):
+        raise Parted  # expressions ask for the frame while the value is shown, and each wave has its own
     values.possible_repairs = tuple(frame.possible_repairs.values())
     values.repaired = tuple(
         AsWritten(variable.name, variable.repairs, partial(_as_written, variable, values))

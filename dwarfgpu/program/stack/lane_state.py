@@ -222,6 +222,8 @@ class Simt:
                 budget.spend(64 * count)
             return [self._own_element(attribute, lane, size) for lane in range(count)]
         self._check_vector(vector, count * size)
+        if self.activation.level >= FREE_FRAMES:
+            budget.spend(8 * count)
         return [self._element(vector, lane, size, None) for lane in range(count)]
 
     def _own_element(self, attribute: Attribute, lane: int, size: int) -> LanePc:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MalformedFile, shown
@@ -137,6 +138,28 @@ def contradiction(type: t.Type) -> DwarfGpuError | None:
         return None
     sizes = f"has {shown(kind.byte_size)} bytes, and an address there has {space.address_bits // 8}"
     return _at(MalformedFile("bad_size", f"a pointer into {space.name} {sizes}", spec="A.5.3"), kind)
+
+
+def has_dynamic_parts(type: t.Type) -> bool:
+    """Return whether expressions describe bounds or places of an object or of what is in it."""
+    left, seen = [type], set()
+    while left:
+        inner = resolved(left.pop())
+        if id(inner) in seen:
+            continue
+        seen.add(id(inner))
+        if isinstance(inner, t.Array):
+            if inner.is_dynamic:
+                return True
+            left.append(inner.element)
+        elif isinstance(inner, t.Struct):
+            parts: list[t.Member | t.BaseClass] = [*inner.body.members, *inner.body.bases]
+            if any(part.location is not None for part in parts):
+                return True
+            for part in parts:
+                with suppress(DwarfGpuError):  # what is wrong with a member is shown in its place
+                    left.append(part.to.get())
+    return False
 
 
 def _array_size(type: t.Array, depth: int) -> int | None:
