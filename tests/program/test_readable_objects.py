@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -62,3 +63,17 @@ def test_an_answer_is_shown_with_its_type_and_its_lanes():
     assert repr(frame.eval("1 + 1")) == "<Values 1 + 1: int, 64 lanes>"
     assert repr(frame.eval("1 + 1", 3)) == "<Values 1 + 1: int, 1 lane>"
     assert not re.search(" object at 0x", repr(frame.expression("1").object(0)))
+
+
+def test_a_frame_lists_the_names_that_the_pages_use():
+    frame = dwarfgpu.open(KERNEL).attach(STATE)[0].frame(0)
+    used = {
+        name
+        for page in Path("docs").glob("*.md")
+        for name in re.findall(r"\bframe\.([a-z]\w*)", page.read_text(encoding="utf-8"))
+        if hasattr(frame, name)
+    }
+    assert {"variables", "eval", "name"} <= used
+    assert used <= set(dir(frame))
+    assert len(dir(frame)) < 40
+    assert all(hasattr(frame, name) for name in dir(frame))

@@ -70,6 +70,26 @@ MOST_PARTS = 16
 """For so many choices of lanes a frame keeps what was found."""
 
 
+FOR_USERS = (
+    *("name", "names", "number", "level", "pc", "function", "call", "caller", "outer", "wave", "target", "state"),
+    *(
+        "variables",
+        "variable",
+        "statics",
+        "expression",
+        "eval",
+        "assign",
+        "cfa",
+        "register",
+        "frame_base",
+        "activation",
+    ),
+    *("active_lanes", "active_mask", "lane_count", "call_site", "type"),
+    *("is_inlined", "is_innermost", "is_signal_frame", "is_tail_call"),
+)
+"""What `dir` of a frame lists, for completion; all other names are for the parts of the library."""
+
+
 class Frame(Handle):
     """A function at a place of the program, with the variables that are visible there.
 
@@ -80,6 +100,9 @@ class Frame(Handle):
     _active: tuple[int, tuple[int, ...]] = (0, ())
     """The mask of lanes that was asked for last, and the lanes in it."""
     _pcs: tuple[LanePc, ...] | None = None
+
+    def __dir__(self) -> Iterable[str]:
+        return FOR_USERS
 
     def __init__(  # noqa: PLR0913 (only `frames_at` and a copy make one)
         self,
