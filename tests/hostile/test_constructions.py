@@ -50,7 +50,7 @@ STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066
 def test_numbers_of_a_gigabyte_are_refused_before_they_are_read(tmp_path):
     size = ("byte_size", "udata", 1 << 30)
     huge = die(
-        "enumeration_type", named("E"), size, die("enumerator", named("e1"), ("const_value", "sdata", -1)), label="E"
+        "enumeration_type", named("E"), size, die("enumerator", named("e1"), ("const_value", "sdata", 1)), label="E"
     )
     number = die("base_type", named("B"), ("encoding", "data1", 5), size, label="B")
     case = Case(tmp_path, gpu(variable("x", "E"), variable("y", "B"), types=[huge, number]))
@@ -861,3 +861,12 @@ def test_bounds_that_ask_for_the_caller_of_each_wave(tmp_path: Path) -> None:
     page = case("report", "-o", tmp_path / "page.html")
     assert (page.status, page.ended, page.err) == (0, "", "")
     assert case("eval", "b", "--wave", "all", "--lane", "0").out.count("{inner = <error: the read of 64 bits") == 2
+
+
+def test_an_enumeration_of_absurd_size(tmp_path: Path) -> None:
+    one = die("enumerator", named("one"), ("const_value", "sdata", 1))
+    kind = die("enumeration_type", named("e"), ("byte_size", "data8", 1 << 60), one, label="e")
+    case = Case(tmp_path, gpu(variable("a", "e"), types=[kind]))
+    for asked in (case("eval", "a"), case.debug("print one"), case.debug("ptype enum e")):
+        assert "not enough memory" not in checked(asked).text
+    assert "1152921504606846976 bytes" in case("eval", "a").text

@@ -14,7 +14,7 @@ from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.info.attributes import LLVM_21, LLVM_OLD
 from dwarfgpu.objfile.info.scopes import qualified_name, scopes_of
 from dwarfgpu.program.types import model as t
-from dwarfgpu.program.types.sizes import MAX_DEPTH, address_space, contradiction
+from dwarfgpu.program.types.sizes import MAX_DEPTH, MAX_NUMBER, address_space, contradiction
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -391,7 +391,7 @@ def _enumerators(die: Die) -> tuple[t.Enumerator, ...]:
     A number that does not fit the type is the one with its bits: 0xfffffff0 is -16 in a signed type of 32 bits.
     """
     unsigned = _is_unsigned(die)
-    size = _number(die, dw.DW_AT_byte_size)
+    size = min(_number(die, dw.DW_AT_byte_size) or 0, MAX_NUMBER)  # a larger one is an error where it is read
     enumerators = []
     for child in die.children():
         if child.tag == dw.DW_TAG_enumerator:
