@@ -382,7 +382,7 @@ def _values_html(groups: Sequence[tuple[str, FleetGroup]]) -> Iterator[str]:
     left_out = len(groups) - len(rows)
     if len(rows) > FIRST:
         parts = [html.grid(columns, rows[FIRST:], numbers_from=2)]
-        parts += [html.note(f"`summary.json` has {left_out:,} more.")] if left_out else []
+        parts += [html.note(f"summary.json has {left_out:,} more.")] if left_out else []
         yield html.fold(f"{number_of(len(groups) - FIRST, 'more value')}", parts)
 
 
@@ -413,7 +413,7 @@ def _rule_section(summary: Summary) -> html.PageSection:
 def _failure_section(summary: Summary) -> html.PageSection:
     count = len(summary.failed_names)
     section = html.PageSection("failures", "Inputs without an answer", "input", FAILURE_ROOM, count)
-    section.how_to_see = "`summary.json` names all of them."
+    section.how_to_see = "summary.json names all of them."
     for name, why in summary.failed_names.items():
         section.add(html.row(name, [html.text(without_name(name, why))]))
     return section

@@ -260,7 +260,7 @@ def info_lanes(selection: Selection, arguments: Arguments) -> Document:
     """State is A for an active lane, I for an inactive one, U for one without a work-item and ? where that is not
     known. Neighbours in one state at one place are one row; -each gives each lane its own, -group puts all lanes that
     are at one place in one. LIST is numbers and ranges, such as 0,3,8-11: lanes are numbered from 0. Lanes without a
-    work-item are left out unless LIST, -all or -unused asks for them. `*` is before the lane that is selected.
+    work-item are left out unless -all or -unused is given. `*` is before the lane that is selected.
     -svg writes a picture in place of the table.
     """
     from dwarfgpu.render.lanes import lanes_document, stop_text
@@ -272,8 +272,7 @@ def info_lanes(selection: Selection, arguments: Arguments) -> Document:
     if wanted and not wanted[:1].isdigit() and wanted[:1] != "-" and wanted != "all":
         hint = f"`map {wanted[:40]}` and `map -values {wanted[:40]}` show an expression in every lane"
         raise UsageError(f"{wanted[:40]!r} is not a list of lanes such as 0,3,8-11", hint=hint)
-    named = () if wanted in ("", "all") else ("all",)
-    chosen = chosen_lanes(here, wanted, {*arguments.options, *named})
+    chosen = chosen_lanes(here, wanted, set(arguments.options))
     chosen.sort(key=lambda lane: lane.number)
     problems = list(here.problems)
     for lane in chosen:

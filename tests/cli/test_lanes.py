@@ -103,7 +103,8 @@ def test_the_lanes_of_a_wave():
 def test_lanes_can_be_chosen():
     words = ("lanes", KERNEL, "--state", STATE, "--wave", "1")
 
-    assert [row["lanes"] for row in lines(*words, "--lane", "40,3,1-2")] == [[1], [2], [3], [40]]
+    assert [row["lanes"] for row in lines(*words, "--lane", "40,3,1-2")] == [[1], [2], [3]]
+    assert [row["lanes"] for row in lines(*words, "--lane", "40,3,1-2", "--all")] == [[1], [2], [3], [40]]
     assert [row["lanes"] for row in lines(*words, "--active", "--lane", "0-4")] == [[1], [3]]
     assert [row["lanes"] for row in lines(*words, "-inactive", "--lane", "0-4")] == [[0], [2], [4]]
     assert [row["lanes"] for row in lines(*words, "--unused", "--active", "--lane", "39-41,1")] == [[1], [40, 41]]
