@@ -14,21 +14,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; return its exit status."""
     is_program = arguments is None
     try:
-        if is_program:
-            sys.unraisablehook = _unraisable
-            _answer_interrupts(_signal.default_int_handler)
-        return _main(arguments)
+        try:
+            if is_program:
+                sys.unraisablehook = _unraisable
+                _answer_interrupts(_signal.default_int_handler)
+            return _main(arguments)
+        finally:
+            if is_program:  # what is left to do is to leave
+                _answer_interrupts(_signal.SIG_DFL)
     except BaseException as error:
-        if is_program:  # a further ^C needs no traceback
-            _answer_interrupts(_signal.SIG_DFL)
         from dwarfgpu.errors import is_interrupt
 
         if not is_interrupt(error):
             raise
         return _interrupted()
-    finally:
-        if is_program:  # what is left to do is to leave
-            _answer_interrupts(_signal.SIG_DFL)
 
 
 def _answer_interrupts(handler: object) -> None:

@@ -260,8 +260,13 @@ def _statements(formula: Formula) -> tuple[Statement, ...]:
 
 
 def source(name: str, kind: str) -> Term:
-    """Return an operand, or a name that has a value, as a term."""
+    """Return an operand as a term."""
     return Term("source", kind, (name,), bits_of(kind))
+
+
+def named(name: str, value: Term) -> Term:
+    """Return a name that has the value of a term as a term."""
+    return Term("source", value.type, (name,), min(value.width, value.bits))
 
 
 def number(value: float, kind: str) -> Term:
@@ -295,10 +300,10 @@ class _TermReader:
         if len(names) == 1 and want is not None:
             value = self.fitted(value, want)
         self.statements.append((tuple(names), value))
-        for name in names:
-            self.names[name] = source(name, wanted.get(name, value.type))
-            if len(names) == 1 and want is None:
-                self.names[name] = Term("source", value.type, (name,), min(value.width, value.bits))
+        if len(names) == 1 and want is None:
+            self.names[names[0]] = named(names[0], value)
+        else:
+            self.names |= {name: source(name, wanted.get(name, value.type)) for name in names}
 
     def fitted(self, value: Term, kind: str) -> Term:
         """Return a value as one of a type that it has or fits into."""
@@ -486,7 +491,7 @@ class _TermReader:
             if argument.op not in ("source", "number"):
                 name = f"t{len(self.statements)}"
                 self.statements.append(((name,), argument))
-                value = Term("source", argument.type, (name,), min(argument.width, argument.bits))
+                value = named(name, argument)
             inner.names[parameter] = value
         return inner.term(ast.parse(known.body, mode="eval").body, want)
 
@@ -543,8 +548,10 @@ class PythonWriter(Writer):
 
     def function(self, formula: Formula) -> Callable[..., Any]:
         """Compile a formula."""
-        values = self.values
-        text = self.function_text(formula)
-        exec(compile(text, f"<{formula.name}>", "exec"), values)  # noqa: S102 (the text is made here, from the table)
-        made: Callable[..., Any] = values[formula.name]
+        return self.compiled(formula.name, self.function_text(formula))
+
+    def compiled(self, name: str, text: str) -> Callable[..., Any]:
+        """Return the function that a text defines."""
+        exec(compile(text, f"<{name}>", "exec"), self.values)  # noqa: S102 (the text is made here, from the table)
+        made: Callable[..., Any] = self.values[name]
         return made

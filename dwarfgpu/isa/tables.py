@@ -181,13 +181,18 @@ def generation(processor: str) -> int:
         return 0
 
 
+def text_of(major: int) -> str:
+    """Return the table of a generation."""
+    return (files("dwarfgpu.isa") / f"gfx{major}.txt").read_text("ascii")
+
+
 @cache
 def table(processor: str, wave_size: int) -> OpcodeTable:
     """Return the opcodes of a processor with waves of a size."""
     processor = ALIASES.get(processor, processor)
     major = generation(processor)
     if major in GENERATIONS:
-        text = (files("dwarfgpu.isa") / f"gfx{major}.txt").read_text("ascii")
+        text = text_of(major)
         if processor in known(text):
             return OpcodeTable(text, processor, wave_size)
     raise Unsupported(

@@ -142,6 +142,10 @@ def _action_text(encoding: EncodingReference) -> str:
     return ", ".join(filter(None, texts))
 
 
+ACTION = ("operation", "space", "counters", "is_ordered", "write_back", "invalidate")
+"""What a document says about the memory action of an encoding."""
+
+
 def instruction_document(instruction: InstructionReference, *, is_full: bool = True) -> dict[str, Any]:
     """Return an instruction as a JSON object, in short only its name and meaning."""
     formula = instruction.formula
@@ -154,27 +158,19 @@ def instruction_document(instruction: InstructionReference, *, is_full: bool = T
             "flags": sorted(formula.flags),
             "functions": [{"name": each.name, "body": each.body, "text": each.text} for each in formula.functions],
         }
-    if not is_full:
-        return {"name": instruction.name, "meaning": meaning, "encodings": None, "documents": None}
+    encodings = [
+        {
+            **plain(each),
+            "operands": [{**plain(operand), "role": operand.role.value} for operand in each.operands],
+            "action": {name: plain(getattr(each.action, name)) for name in ACTION},
+        }
+        for each in (instruction.encodings if is_full else ())
+    ]
     return {
         "name": instruction.name,
         "meaning": meaning,
-        "encodings": [
-            {
-                **plain(each),
-                "operands": [{**plain(operand), "role": operand.role.value} for operand in each.operands],
-                "action": {
-                    "operation": each.action.operation,
-                    "space": each.action.space,
-                    "counters": list(each.action.counters),
-                    "is_ordered": each.action.is_ordered,
-                    "write_back": each.action.write_back,
-                    "invalidate": each.action.invalidate,
-                },
-            }
-            for each in instruction.encodings
-        ],
-        "documents": instruction.documents,
+        "encodings": encodings or None,
+        "documents": instruction.documents if is_full else None,
     }
 
 

@@ -217,9 +217,17 @@ class Numbers(PythonWriter):
         name, *arguments = term.args
         texts = [self.exact(each) for each in arguments]
         if name in ("min", "max"):
-            return f"{name}({', '.join(texts)})"
-        function = self.name(f"{name}_{arguments[0].bits}", OF_BITS[name](arguments[0].bits))
-        return f"{function}({texts[0]})"
+            return f"{self.extreme(name)}({', '.join(texts)})"
+        bits = arguments[0].bits
+        return self.applied(self.name(f"{name}_{bits}", OF_BITS[name](bits)), texts[0])
+
+    def extreme(self, name: str) -> str:
+        """Return the function that is called for min or max."""
+        return name
+
+    def applied(self, function: str, text: str) -> str:
+        """Return the result of a function of one integer."""
+        return f"{function}({text})"
 
 
 class NumberColumns(Numbers):
@@ -247,10 +255,7 @@ class NumberColumns(Numbers):
         """Return 0 or 1 for a condition."""
         return f"{self.text(term)}.astype('u8')"
 
-    def bitwise(self, term: Term) -> str:
-        """Flags are arrays, too."""
-        left, right = (self.text(part) for part in term.args)
-        return f"({left} {term.op} {right})"
+    bitwise = Numbers.arithmetic
 
     def inverted(self, term: Term) -> str:
         """Flags are arrays, too."""
@@ -262,14 +267,13 @@ class NumberColumns(Numbers):
         self.name("c", np.int64 if term.is_signed else np.uint64)
         return f"{self.name('where', np.where)}({', '.join(texts)})"
 
-    def called(self, term: Term) -> str:
-        """A function of each number."""
-        name, *arguments = term.args
-        texts = [self.exact(each) for each in arguments]
-        if name in ("min", "max"):
-            return f"{self.name(name, {'min': np.minimum, 'max': np.maximum}[name])}({', '.join(texts)})"
-        function = self.name(f"{name}_{arguments[0].bits}", OF_BITS[name](arguments[0].bits))
-        return f"{self.name('mapped', mapped)}({function}, {texts[0]})"
+    def extreme(self, name: str) -> str:
+        """Return the function that is called for min or max."""
+        return self.name(name, np.minimum if name == "min" else np.maximum)
+
+    def applied(self, function: str, text: str) -> str:
+        """Return the results of a function of one integer."""
+        return f"{self.name('mapped', mapped)}({function}, {text})"
 
 
 def mapped(function: Callable[[int], int], numbers: Number) -> Number:
@@ -296,14 +300,11 @@ def number_function(formula: Formula) -> Callable[..., Any]:
     names = formula.operands
     head, *lines = other.split("\n")
     lines = [*(f" if not isinstance({name}, array): {name} = column({name})" for name in names), *lines]
-    values = columns.values | {"array": np.ndarray, "column": column}
-    exec("\n".join([head, *lines]), values)  # noqa: S102 (the text is made here, from the table)
-    together = values[formula.name]
+    columns.values.update(array=np.ndarray, column=column)
+    together = columns.compiled(formula.name, "\n".join([head, *lines]))
     head, *lines = text.split("\n")
     asked = " or ".join(f"isinstance({name}, array)" for name in names)
     results = "tuple(map(alone, {}))" if len(formula.targets) > 1 else "alone({})"
     lines = [f" if {asked}: return {results.format(f'together({chr(44).join(names)})')}", *lines]
-    values = integers.values | {"array": np.ndarray, "together": together, "alone": alone}
-    exec("\n".join([head, *lines]), values)  # noqa: S102 (the text is made here, from the table)
-    made: Callable[..., Any] = values[formula.name]
-    return made
+    integers.values.update(array=np.ndarray, together=together, alone=alone)
+    return integers.compiled(formula.name, "\n".join([head, *lines]))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import re
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import UsageError
@@ -86,11 +85,12 @@ class InstructionReference:
         return f"{'; '.join(chapters)}; {sections}" if chapters else sections
 
 
+@cache
 def names() -> list[str]:
     """Return the names of all instructions."""
     found: dict[str, None] = {}
     for major in tables.GENERATIONS:
-        for line in _table(major).splitlines():
+        for line in tables.text_of(major).splitlines():
             head, _, rest = line.partition(" ")
             if re.fullmatch("[0-9a-f]+", head):
                 found[_name(rest.split(" ", 1)[0])] = None
@@ -118,10 +118,6 @@ def reference_of(name: str) -> InstructionReference:
     return InstructionReference(name, formulas().get(name))
 
 
-def _table(major: int) -> str:
-    return (files("dwarfgpu.isa") / f"gfx{major}.txt").read_text("ascii")
-
-
 def _name(mnemonic: str) -> str:
     mnemonic = mnemonic.removesuffix("-").replace("~", " ")
     return next((mnemonic.removesuffix(suffix) for suffix in SUFFIXES if mnemonic.endswith(suffix)), mnemonic)
@@ -137,7 +133,7 @@ def _found_encodings(name: str) -> Iterator[EncodingReference]:
     suffixes = "|".join(("-", *SUFFIXES))
     pattern = re.compile(rf"^([0-9a-f]+) {mnemonic}(?:{suffixes})?(?: [^@\n]*?)?(?: @(\w+))?$", re.MULTILINE)
     for major in tables.GENERATIONS:
-        text = _table(major)
+        text = tables.text_of(major)
         sets = {line.split()[1]: line.split()[2:] for line in text.splitlines() if line.startswith("set ")}
         found: dict[tuple[str, int], dict[str, None]] = {}
         for match in pattern.finditer(text):

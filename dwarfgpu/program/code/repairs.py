@@ -699,8 +699,8 @@ REPAIRS: tuple[Repair, ...] = (
         LOCATION,
         f"VALUE; {SPACE}; EXTENSION; DW_OP_stack_value",
         "{VALUE}; {EXTENSION}; DW_OP_stack_value",
-        "the variable is an integer of which the code keeps fewer bits; the value is what is computed, and the "
-        "conversions extend it. There is no address, which could not be extended",
+        "the code keeps fewer bits than the integer has: what is computed is its value, not its address, and the "
+        "conversions extend it",
         ("no address",),
         source="LLVM, replaceAllDbgUsesWith: where a narrower integer takes the place of an integer, "
         "DIExpression::appendExt adds the conversions, and DW_OP_deref before them",

@@ -420,9 +420,8 @@ class Evaluator:
             hint = "show where it is with the option `location`"
             raise self.error(node, f"{what} has no address", hint=hint, kind="no_address")
         pointer_type = self.compute.model.pointer_to(target.type, address.space)
-        return ScalarOperand(
-            pointer_type, b.resized(address.value, 8 * byte_size(pointer_type))
-        )  # as `a + n` for `&a[n]`
+        # `&a[n]` may be beyond the last address, as `a + n` may.
+        return ScalarOperand(pointer_type, b.resized(address.value, 8 * byte_size(pointer_type)))
 
     def _binary(self, node: s.Binary) -> ScalarOperand:
         left = self.operand(node.left)

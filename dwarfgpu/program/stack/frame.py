@@ -72,18 +72,8 @@ MOST_PARTS = 16
 
 FOR_USERS = (
     *("name", "names", "number", "level", "pc", "function", "call", "caller", "outer", "wave", "target", "state"),
-    *(
-        "variables",
-        "variable",
-        "statics",
-        "expression",
-        "eval",
-        "assign",
-        "cfa",
-        "register",
-        "frame_base",
-        "activation",
-    ),
+    *("variables", "variable", "statics", "expression", "eval", "assign"),
+    *("cfa", "register", "frame_base", "activation"),
     *("active_lanes", "active_mask", "lane_count", "call_site", "type"),
     *("is_inlined", "is_innermost", "is_signal_frame", "is_tail_call"),
 )
