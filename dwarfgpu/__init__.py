@@ -22,10 +22,6 @@ TYPE_CHECKING = False  # importing `typing` would double the time of `dwarfgpu -
 if TYPE_CHECKING:
     from typing import Any
 
-    from dwarfgpu.backends.described import DescribedMachine
-    from dwarfgpu.backends.machine import Machine
-    from dwarfgpu.backends.protocol import Backend
-    from dwarfgpu.backends.snapshot import save as save_snapshot
     from dwarfgpu.cases.case import answer_case, parse_case, run_case
     from dwarfgpu.dialects import get as dialect
     from dwarfgpu.encoding.operands import Format
@@ -38,6 +34,7 @@ if TYPE_CHECKING:
         Unsupported,
         UsageError,
     )
+    from dwarfgpu.execution.launch.launch import launch, machine_for
     from dwarfgpu.expr.access import Accessor
     from dwarfgpu.expr.asm import assemble, parse
     from dwarfgpu.expr.context import Context, Limits
@@ -49,24 +46,27 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.values import Value
     from dwarfgpu.expr.verify import verify
     from dwarfgpu.lanes import LaneResults, LaneSet
-    from dwarfgpu.program.launch.launch import launch, machine_for
-    from dwarfgpu.program.program import Attached, Program, open_core
-    from dwarfgpu.program.program import open_program as open  # noqa: A004 (`dwarfgpu.open`)
-    from dwarfgpu.program.stack.frame import Frame
-    from dwarfgpu.program.stack.snapshot_files import load as load_snapshot
-    from dwarfgpu.program.stack.wave import Wave
-    from dwarfgpu.program.variables.answers import Values
-    from dwarfgpu.program.variables.quantity import Quantity
-    from dwarfgpu.program.variables.reasons import Reason, Unavailable
-    from dwarfgpu.program.variables.variable import Variable
+    from dwarfgpu.machines.described import DescribedMachine
+    from dwarfgpu.machines.machine import Machine
+    from dwarfgpu.machines.protocol import Backend
+    from dwarfgpu.machines.snapshot import save as save_snapshot
+    from dwarfgpu.program.frames.answers import Values
+    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.frames.quantity import Quantity
+    from dwarfgpu.program.frames.reasons import Reason, Unavailable
+    from dwarfgpu.program.frames.variable import Variable
+    from dwarfgpu.program.frames.wave import Wave
+    from dwarfgpu.states.program import Attached, Program, open_core
+    from dwarfgpu.states.program import open_program as open  # noqa: A004 (`dwarfgpu.open`)
+    from dwarfgpu.states.snapshot_files import load as load_snapshot
     from dwarfgpu.targets.resolve import resolve as target
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "backends.described": ("DescribedMachine",),
-    "backends.machine": ("Machine",),
-    "backends.protocol": ("Backend",),
+    "machines.described": ("DescribedMachine",),
+    "machines.machine": ("Machine",),
+    "machines.protocol": ("Backend",),
     "encoding.operands": ("Format",),
     "errors": (
         *("DwarfGpuError", "EvaluationError", "IllFormed", "MalformedFile", "MissingContext", "Unsupported"),
@@ -84,21 +84,21 @@ _HOMES = {
     "expr.verify": ("verify",),
     "lanes": ("LaneResults", "LaneSet"),
     "cases.case": ("answer_case", "parse_case", "run_case"),
-    "program.program": ("Attached", "Program", "open_core"),
-    "program.variables.answers": ("Values",),
-    "program.stack.frame": ("Frame",),
-    "program.variables.quantity": ("Quantity",),
-    "program.variables.reasons": ("Reason", "Unavailable"),
-    "program.variables.variable": ("Variable",),
-    "program.stack.wave": ("Wave",),
-    "program.launch.launch": ("launch", "machine_for"),
+    "states.program": ("Attached", "Program", "open_core"),
+    "program.frames.answers": ("Values",),
+    "program.frames.frame": ("Frame",),
+    "program.frames.quantity": ("Quantity",),
+    "program.frames.reasons": ("Reason", "Unavailable"),
+    "program.frames.variable": ("Variable",),
+    "program.frames.wave": ("Wave",),
+    "execution.launch.launch": ("launch", "machine_for"),
 }
 _RENAMED = {
     "dialect": ("dialects", "get"),
     "html": ("render.notebook", "html"),
-    "load_snapshot": ("program.stack.snapshot_files", "load"),
-    "open": ("program.program", "open_program"),
-    "save_snapshot": ("backends.snapshot", "save"),
+    "load_snapshot": ("states.snapshot_files", "load"),
+    "open": ("states.program", "open_program"),
+    "save_snapshot": ("machines.snapshot", "save"),
     "target": ("targets.resolve", "resolve"),
 }
 _WHERE = {name: (module, name) for module, names in _HOMES.items() for name in names} | _RENAMED

@@ -40,10 +40,10 @@ from dwarfgpu.objfile.lists.location_lists import read_location_list
 from dwarfgpu.program.code.code_object import CodeObject
 from dwarfgpu.program.code.frame_rows import Cie, Fde, FrameRow, Frames
 from dwarfgpu.program.code.scopes import DECLARED
-from dwarfgpu.program.program import Program
-from dwarfgpu.program.stack.frame import Frame
-from dwarfgpu.program.variables.variable import STATIC, Described, Variable, kind_of
+from dwarfgpu.program.frames.frame import Frame
+from dwarfgpu.program.frames.variable import STATIC, Described, Variable, kind_of
 from dwarfgpu.render.call_frame_info import listed_text
+from dwarfgpu.states.program import Program
 
 __all__ = ["Bridge"]
 

@@ -11,17 +11,17 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.program import selection as hosts
+from dwarfgpu.states import selection as hosts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from dwarfgpu.program.program import Attached
-    from dwarfgpu.program.selection import Host
-    from dwarfgpu.program.stack.frame import Frame
-    from dwarfgpu.program.stack.wave import Wave
-    from dwarfgpu.program.variables.answers import Values
-    from dwarfgpu.program.variables.reasons import ValueSource
+    from dwarfgpu.program.frames.answers import Values
+    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.frames.reasons import ValueSource
+    from dwarfgpu.program.frames.wave import Wave
+    from dwarfgpu.states.program import Attached
+    from dwarfgpu.states.selection import Host
 
 __all__ = ["DwarfGpuError", "attached", "eval", "host", "locate", "selected", "use", "wave", "waves"]
 

@@ -19,13 +19,15 @@ PROJECT = "dwarfgpu"
 PACKAGE = Path(__file__).resolve().parent.parent / PROJECT
 
 # --- The tables ---------------------------------------------------------------------------------------------------
-# A unit is a module or package of dwarfgpu. Every unit may import itself. `backends.protocol` is a unit of its own, all
-# other modules of backends/ are the unit `backends`.
+# A unit is a module or package of dwarfgpu. Every unit may import itself. `machines.protocol` is a unit of its own, all
+# other modules of machines/ are the unit `machines`.
 
 GROUND = {"errors", "immutable", "notebooks", "strict_json", "dwarf_constants", "budget", "regular_files", "progress"}
 TOOLBOX = {"bits", "lanes", "encoding", "targets"}
-EVALUATOR = GROUND | TOOLBOX | {"backends.protocol", "expr"}
-LIBRARY = EVALUATOR | {"dialects", "cfi", "objfile", "isa", "backends", "program"}
+EVALUATOR = GROUND | TOOLBOX | {"machines.protocol", "expr"}
+LIBRARY = EVALUATOR | {"dialects", "cfi", "objfile", "isa", "machines", "execution", "program", "states"}
+PROGRAMS = GROUND | {"program", "states", "execution.launch", "execution.control"}
+LAUNCHED = LIBRARY | PROGRAMS
 
 MAY_IMPORT: dict[str, set[str]] = {
     # the ground: nothing of the project
@@ -45,70 +47,68 @@ MAY_IMPORT: dict[str, set[str]] = {
     # the instructions of GPUs, as data and as text
     "isa": GROUND | TOOLBOX,
     # the machine behind an evaluation
-    "backends.protocol": GROUND | {"lanes", "bits", "targets"},
-    "backends": GROUND | {"lanes", "bits", "targets", "backends.protocol", "isa"},
+    "machines.protocol": GROUND | {"lanes", "bits", "targets"},
+    # (a machine that is told to run becomes one that executes instructions)
+    "machines": GROUND | {"lanes", "bits", "targets", "machines.protocol", "isa", "execution"},
+    "execution": GROUND | {"lanes", "bits", "targets", "machines.protocol", "isa", "machines"},
+    "execution.launch": LIBRARY,
+    "execution.control": LAUNCHED,
     # the evaluator: of a backend it knows the protocol alone
     "expr": EVALUATOR,
     "dialects": EVALUATOR,
     "cfi": EVALUATOR | {"dialects"},
     # the reader, which knows no evaluator
     "objfile": GROUND | {"encoding"},
-    # what a user asks about, and how an answer looks
+    # what a user asks about: programs, and what they stopped with
     "program": LIBRARY,
-    # what is wrong with a file
-    "verification": LIBRARY,
-    # which code orders memory, and what code forgets of it
-    "memory_model": LIBRARY | {"verification"},
-    "render": EVALUATOR | {"dialects", "program", "verification", "memory_model"},
+    "states": LIBRARY,
+    # what is wrong with a file, where its variables can be seen, what its code does and orders
+    "audits": LAUNCHED,
+    "render": EVALUATOR | PROGRAMS | {"dialects", "audits"},
     # the questions that a user can ask, whichever face asks
-    "questions": GROUND | {"targets", "dialects", "expr", "program", "verification", "memory_model", "render"},
+    "questions": PROGRAMS | {"targets", "dialects", "expr", "audits", "render"},
     # one question about many inputs, over Dask
-    "fleet": GROUND | {"program", "render", "questions"},
+    "fleet": GROUND | {"program", "states", "render", "questions"},
     # the JSON contract of case files
-    "cases": LIBRARY,
+    "cases": LAUNCHED,
     # the faces
-    "cli": GROUND | {"expr", "dialects", "program", "render", "questions", "cases", "repl", "serve", "fleet"},
-    "serve": GROUND | {"targets", "backends", "objfile", "program"},
-    "repl": GROUND | {"program", "render", "questions"},
-    "gdbplugin": GROUND | {"backends", "targets", "program", "render", "questions"},
-    "gdb": GROUND | {"program", "gdbplugin"},
+    "cli": PROGRAMS | {"expr", "dialects", "render", "questions", "cases", "repl", "serve", "fleet"},
+    "serve": PROGRAMS | {"targets", "machines", "objfile"},
+    "repl": GROUND | {"program", "states", "render", "questions"},
+    "gdbplugin": GROUND | {"machines", "targets", "program", "states", "render", "questions"},
+    "gdb": GROUND | {"program", "states", "gdbplugin"},
     "__main__": {"cli"},
     # the bridge for scripts that hold objects of pyelftools; nothing imports it
     "elftools": LIBRARY | {"render"},
     # the public names, re-exported
-    "": LIBRARY | {"cases", "render"},
+    "": LAUNCHED | {"cases", "render"},
 }
 
-CODE = {"types", "code"}
-STACK = CODE | {"values", "variables", "language", "stack"}
+CODE = {"program.types", "program.code"}
+FRAMES = CODE | {"program.values", "program.language", "program.frames"}
 
-INSIDE_PROGRAM: dict[str, set[str]] = {
-    "types": set(),
-    "code": {"types"},
-    "dump": CODE,
-    "coverage": CODE,
-    "values": CODE,
-    "variables": CODE | {"values"},
-    "language": CODE | {"values", "variables"},
-    "stack": STACK,
-    "launch": STACK,
-    "running": STACK | {"launch", "program"},
-    "program": STACK,
-    "selection": STACK | {"program"},
+WHEN_IT_RUNS: dict[str, set[str]] = {
+    "program.types": set(),
+    "program.code": {"program.types"},
+    "program.values": CODE,
+    "program.language": CODE | {"program.values"},
+    "program.frames": FRAMES,
+    "states": FRAMES,
+    "execution.launch": FRAMES | {"states"},
+    "execution.control": FRAMES | {"states", "execution.launch"},
 }
-"""Who may import whom inside program/ when it runs; imports for types are free there."""
+"""Who of these may import whom when it runs; their imports for types are free."""
 
 ONLY_IN: dict[str, set[str]] = {
     "dask": {"fleet"},
     "distributed": {"fleet", "cli.fleet"},
     "elftools": {"elftools"},  # the bridge, and what tests compare with
-    "gdb": {"backends.gdb", "gdbplugin"},
+    "gdb": {"machines.gdb", "gdbplugin"},
     "numpy": {
-        *("bits", "lanes", "backends", "expr.access", "isa.semantics"),
-        *("program.stack.all_waves", "program.stack.lane_state"),  # many waves at once
-        *("program.variables.answers", "program.variables.columns"),
-        *("program.launch.argument_values", "program.running"),  # buffers of kernels
-        "verification.judging",  # what waves that run have in their registers
+        *("bits", "lanes", "machines", "execution", "expr.access", "isa.semantics"),  # and buffers of kernels
+        *("program.frames.all_waves", "program.frames.lane_state"),  # many waves at once
+        *("program.frames.answers", "program.frames.columns"),
+        "audits.judge",  # what waves that run have in their registers
     },
     "fsspec": {"fleet"},
     "prompt_toolkit": {"repl", "cli"},
@@ -149,9 +149,9 @@ MOST_LOADED = 142
 NOT_FOR_ONE_VARIABLE = {
     *("numpy", "elftools", "prompt_toolkit", "pygments", "msgpack", "yaml", "zstandard", "decimal"),
     *("dwarfgpu.cases", "dwarfgpu.repl", "dwarfgpu.expr.asm", "dwarfgpu.expr.verify"),
-    *("dwarfgpu.backends.core", "dwarfgpu.objfile.elf.core", "dwarfgpu.program.stack.gdb_process"),
-    *("dwarfgpu.program.language.syntax", "dwarfgpu.program.language.names", "dwarfgpu.objfile.kernels"),
-    *("dwarfgpu.program.stack.call_sites", "dwarfgpu.program.code.thread_storage", "dwarfgpu.cfi.rules"),
+    *("dwarfgpu.machines.core", "dwarfgpu.objfile.elf.core", "dwarfgpu.states.gdb_process"),
+    *("dwarfgpu.program.language.syntax", "dwarfgpu.program.frames.names", "dwarfgpu.objfile.kernels"),
+    *("dwarfgpu.program.frames.call_sites", "dwarfgpu.program.code.thread_storage", "dwarfgpu.cfi.rules"),
 }
 """What that command must not load."""
 
@@ -323,23 +323,20 @@ def call_breaches(modules: list[Module]) -> list[str]:
     return breaches
 
 
-def program_breaches(modules: list[Module]) -> list[str]:
-    """Every import inside program/ that runs against its layers."""
+def layer_breaches(modules: list[Module]) -> list[str]:
+    """Every import of a module that runs against the layers of programs."""
     known = frozenset(module.name for module in modules)
-    prefix = "program."
+
+    def layer_of(name: str) -> str | None:
+        return next((layer for layer in WHEN_IT_RUNS if is_in(within(name), {layer})), None)
+
     breaches = []
     for module in modules:
-        inner = within(module.name)
-        if not inner.startswith(prefix):
-            continue
-        part = inner.split(".")[1]
-        for item in imports_of(module, known):
-            target = within(item.target)
-            if item.for_types or not target.startswith(prefix):
-                continue
-            other = target.split(".")[1]
-            if other not in {part, *INSIDE_PROGRAM[part]}:
-                breaches.append(f"{module.at(item.line)}: `program.{part}` may not import `program.{other}`")
+        layer = layer_of(module.name)
+        for item in imports_of(module, known) if layer else ():
+            other = layer_of(item.target)
+            if layer and other and not item.for_types and other not in {layer, *WHEN_IT_RUNS[layer]}:
+                breaches.append(f"{module.at(item.line)}: `{layer}` may not import `{other}`")
     return breaches
 
 
@@ -391,8 +388,8 @@ def test_imports_follow_the_table():
     assert not breaches, report(breaches)
 
 
-def test_imports_inside_program_follow_its_layers():
-    breaches = program_breaches(MODULES)
+def test_imports_of_programs_follow_their_layers():
+    breaches = layer_breaches(MODULES)
     assert not breaches, report(breaches)
 
 
@@ -491,8 +488,8 @@ def test_an_expression_alone_needs_nothing_of_programs():
     words = [sys.executable, "-c", ENTERED, "eval", "--ops", "DW_OP_lit1; DW_OP_plus_uconst 4"]
     done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=PACKAGE.parent)
     loaded = set(next(line for line in done.stdout.splitlines() if line.startswith("loaded")).split())
-    heavy = {f"{PROJECT}.program.{part}" for part in ("program", "stack.stopped", "types", "values", "variables")}
-    heavy |= {f"{PROJECT}.{part}" for part in ("cfi.activation", "expr.verify", "isa")}
+    heavy = {f"{PROJECT}.{part}" for part in ("states", "program.types", "program.values")}
+    heavy |= {f"{PROJECT}.{part}" for part in ("program.frames.frame", "cfi.activation", "expr.verify", "isa")}
     assert not loaded & heavy, f"evaluating an expression loads {', '.join(sorted(loaded & heavy))}"
 
 
@@ -519,15 +516,15 @@ def test_a_circle_of_late_imports_is_found():
 
 
 def test_an_import_that_runs_upwards_inside_program_is_found():
-    lower = module("dwarfgpu.program.code.loaded", "def f():\n    from dwarfgpu.program.stack.frame import Frame")
-    upper = module("dwarfgpu.program.stack.frame", "from dwarfgpu.program.code.loaded import Loaded")
-    assert len(program_breaches([lower, upper])) == 1
+    lower = module("dwarfgpu.program.code.loaded", "def f():\n    from dwarfgpu.program.frames.frame import Frame")
+    upper = module("dwarfgpu.program.frames.frame", "from dwarfgpu.program.code.loaded import Loaded")
+    assert len(layer_breaches([lower, upper])) == 1
 
 
 PARTS = [
     module("dwarfgpu", "", is_package=True),
-    module("dwarfgpu.backends", "", is_package=True),
-    module("dwarfgpu.backends.protocol", ""),
+    module("dwarfgpu.machines", "", is_package=True),
+    module("dwarfgpu.machines.protocol", ""),
 ]
 
 
@@ -541,8 +538,8 @@ PARTS = [
         ("dwarfgpu.expr.ops.stack", "from ...objfile import image"),
         ("dwarfgpu.expr.machine", "from dwarfgpu import program"),
         ("dwarfgpu.expr.machine", "from dwarfgpu import Program"),
-        ("dwarfgpu.expr.machine", "from dwarfgpu.backends.wave import Wave"),
-        ("dwarfgpu.expr.machine", "from dwarfgpu.backends import Backend"),
+        ("dwarfgpu.expr.machine", "from dwarfgpu.machines.wave import Wave"),
+        ("dwarfgpu.expr.machine", "from dwarfgpu.machines import Backend"),
         ("dwarfgpu.expr.machine", "if TYPE_CHECKING:\n    from dwarfgpu.program import Program"),
         ("dwarfgpu.expr.machine", "def f():\n    import dwarfgpu.dialects.dwarf5"),
         ("dwarfgpu.expr.machine", "importlib.import_module('dwarfgpu.dialects')"),
@@ -556,7 +553,7 @@ PARTS = [
         ("dwarfgpu.expr.machine", "if TYPE_CHECKING:\n    pass\nelse:\n    import numpy"),
         ("dwarfgpu.program.types", "from elftools.elf.elffile import ELFFile"),
         ("dwarfgpu.program.types", "if TYPE_CHECKING:\n    from elftools.elf.elffile import ELFFile"),
-        ("dwarfgpu.backends.wave", "import gdb"),
+        ("dwarfgpu.machines.wave", "import gdb"),
         ("dwarfgpu.render.text", "from pygments import highlight"),
         ("dwarfgpu.gdbplugin.commands", "import prompt_toolkit.shortcuts"),
     ],
@@ -570,13 +567,13 @@ def test_a_forbidden_import_is_found(name, source):
     [
         ("dwarfgpu.immutable", "import os"),
         ("dwarfgpu.lanes", "from .bits import Bits"),
-        ("dwarfgpu.expr.machine", "from dwarfgpu.backends import protocol"),
-        ("dwarfgpu.expr.machine", "from dwarfgpu.backends.protocol import Backend"),
+        ("dwarfgpu.expr.machine", "from dwarfgpu.machines import protocol"),
+        ("dwarfgpu.expr.machine", "from dwarfgpu.machines.protocol import Backend"),
         ("dwarfgpu.expr.machine", "from . import values"),
         ("dwarfgpu.expr.machine", "if TYPE_CHECKING:\n    import numpy as np"),
         ("dwarfgpu.expr.access", "import numpy as np"),
         ("dwarfgpu.cfi.activation", "from dwarfgpu.dialects import gnu"),
-        ("dwarfgpu.backends.gdb", "import gdb"),
+        ("dwarfgpu.machines.gdb", "import gdb"),
         ("dwarfgpu.cli.main", "from dwarfgpu import __version__\nfrom dwarfgpu.repl import start"),
         (
             "dwarfgpu.render.text",

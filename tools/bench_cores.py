@@ -17,7 +17,7 @@ RESIDENT = f"""
 import sys
 sys.path.insert(0, {str(ROOT)!r})
 import dwarfgpu
-from dwarfgpu.program.stack.all_waves import all_waves
+from dwarfgpu.program.frames.all_waves import all_waves
 attached = dwarfgpu.open(sys.argv[1]).attach(sys.argv[2])
 for found in all_waves(attached, "x"):
     found.array
@@ -30,8 +30,8 @@ def big_core() -> Path:
     """Return a core file of 30,000 waves of 64 lanes in 8 queues, about 300 MB with their scratch memory; made once."""
     import numpy as np
 
-    from dwarfgpu.backends.gpu_core.writing import CoreForm, core_contents, write_merged
-    from dwarfgpu.backends.machine import Dispatch, Machine
+    from dwarfgpu.machines.gpu_core.writing import CoreForm, core_contents, write_merged
+    from dwarfgpu.machines.machine import Dispatch, Machine
     from dwarfgpu.targets.resolve import resolve
     from tests.builders.gpu_cores import image_of
 
@@ -72,7 +72,7 @@ def cores() -> None:
     import numpy as np
 
     import dwarfgpu
-    from dwarfgpu.program.stack.all_waves import all_waves
+    from dwarfgpu.program.frames.all_waves import all_waves
 
     state, file = big_core(), code()
     compile_all()

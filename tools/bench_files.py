@@ -112,8 +112,8 @@ def verify(path: str, _step: int) -> dict[str, Any]:
     """Do every check of a file, with the collector of garbage as the command line sets it."""
     gc.set_threshold(50_000)
     start = time.process_time()
+    from dwarfgpu.audits.verify.reports import check_file
     from dwarfgpu.program.code.code_object import opened as opened_file
-    from dwarfgpu.verification.reports import check_file
 
     report = check_file(opened_file(path))
     return {"entries": report.entries, "found": len(report.findings), "seconds": time.process_time() - start}
@@ -133,8 +133,8 @@ def coverage(path: str, _step: int) -> dict[str, Any]:
     """Sum up the locations of all variables, with the collector of garbage as the command line sets it."""
     gc.set_threshold(50_000)
     start = time.process_time()
+    from dwarfgpu.audits.coverage.sums import file_coverage
     from dwarfgpu.program.code.code_object import opened as opened_file
-    from dwarfgpu.program.coverage.sums import file_coverage
 
     total = file_coverage(opened_file(path)).sum
     return {"entries": total.variables, "located": total.located, "seconds": time.process_time() - start}

@@ -14,7 +14,7 @@ WAVES = 10_000
 SNAPSHOT = f"""
 import sys
 sys.path.insert(0, {str(ROOT)!r})
-from dwarfgpu.backends import snapshot
+from dwarfgpu.machines import snapshot
 found = snapshot.load(sys.argv[1])
 if len(sys.argv) > 2:
     found.read_register(found.register_named("v5"), 9999, None)
@@ -27,8 +27,8 @@ def big_snapshot() -> Path:
     """Return a snapshot of 10,000 waves of 64 lanes with 128 vector registers, 370 MB with its scratch; made once."""
     import numpy as np
 
-    from dwarfgpu.backends import snapshot
-    from dwarfgpu.backends.machine import Dispatch, Machine
+    from dwarfgpu.machines import snapshot
+    from dwarfgpu.machines.machine import Dispatch, Machine
     from dwarfgpu.targets.resolve import resolve
 
     path = cache() / "machine-2.dgs"
@@ -62,7 +62,7 @@ def machine() -> None:
     """Measure a snapshot of ten thousand waves: opening it, one register of all waves, scratch of all lanes."""
     import numpy as np
 
-    from dwarfgpu.backends import snapshot
+    from dwarfgpu.machines import snapshot
 
     path = big_snapshot()
     compile_all()

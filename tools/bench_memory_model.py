@@ -15,9 +15,9 @@ ROUNDS = 3
 
 def memory_model() -> None:
     """Print the figures."""
+    from dwarfgpu.audits.memory_model.checker import MemoryCheck
+    from dwarfgpu.audits.memory_model.file_reports import CheckWish, check_paths
     from dwarfgpu.isa.decoder import decoder
-    from dwarfgpu.memory_model.checker import MemoryCheck
-    from dwarfgpu.memory_model.file_reports import CheckWish, check_paths
     from dwarfgpu.program.code.code_object import opened
 
     found = map(str, Path("fixtures/amdgpu").glob("*.gfx1[0-2]*.co"))

@@ -103,8 +103,8 @@ def run() -> None:
 
 def _debugging(path: str) -> None:
     """Print what a debugger costs: checkpoints with a breakpoint that is not hit, and the way back by a line."""
-    from dwarfgpu.program.launch.launch import launch, machine_for
-    from dwarfgpu.program.running.debugging import Debugging
+    from dwarfgpu.execution.control.debugging import Debugging
+    from dwarfgpu.execution.launch.launch import launch, machine_for
 
     def debugging(rounds: int) -> Debugging:
         machine = machine_for(path, "rounds")
@@ -139,8 +139,8 @@ def _debugging(path: str) -> None:
 
 def _stepping(path: str) -> None:
     """Print what a condition and a trace of lines cost in code that was not optimized."""
-    from dwarfgpu.program.launch.launch import launch, machine_for
-    from dwarfgpu.program.running.debugging import Debugging
+    from dwarfgpu.execution.control.debugging import Debugging
+    from dwarfgpu.execution.launch.launch import launch, machine_for
 
     lines = SOURCE.read_text("utf-8").splitlines()
     inner = 1 + next(number for number, line in enumerate(lines) if "total = total * 3 + i;" in line)
@@ -224,7 +224,7 @@ class _Kernel:
     """A kernel that is launched again and again on one machine; only its execution is measured."""
 
     def __init__(self, path: str, kernel: str, grid: tuple[int, ...], group: tuple[int, ...], args: list[Any]) -> None:
-        from dwarfgpu.program.launch.launch import launch, machine_for
+        from dwarfgpu.execution.launch.launch import launch, machine_for
 
         self._machine = machine_for(path, kernel)
         self.launch = partial(launch, self._machine, path, kernel, grid=grid, work_group=group, args=args)

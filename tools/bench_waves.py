@@ -30,7 +30,7 @@ def waves() -> None:
     import numpy as np
 
     import dwarfgpu
-    from dwarfgpu.program.stack.all_waves import all_waves
+    from dwarfgpu.program.frames.all_waves import all_waves
 
     state, file = big_snapshot(), code()
     attached = dwarfgpu.open(str(file)).attach(str(state))

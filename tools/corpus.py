@@ -152,7 +152,7 @@ def machine_of(program: Any) -> Any:
 
 @cache
 def _machine_of(target: Any) -> Any:
-    from dwarfgpu.backends.machine import Machine
+    from dwarfgpu.machines.machine import Machine
 
     lanes = target.lane_count
     machine = Machine(target)
@@ -236,7 +236,7 @@ class Examination:
 
     def _read_frames(self, wave: Any, pc: int, code: Instructions) -> None:
         """Read the variables of every frame at a statement."""
-        from dwarfgpu.program.variables.variable import STATIC
+        from dwarfgpu.program.frames.variable import STATIC
 
         expected = {
             entry.offset for entry in self.entries.values() if entry.block is not None and entry.block.covers(pc)

@@ -344,8 +344,8 @@ def read_launched(
 
 def _launched(program: Any, kernel: str, segment: bytes) -> Wave:
     """Return the first wave of a dispatch of one work-group of one wave."""
-    from dwarfgpu.program.launch.dispatch import initial_state
-    from dwarfgpu.program.launch.planning import plan
+    from dwarfgpu.execution.launch.dispatch import initial_state
+    from dwarfgpu.execution.launch.planning import plan
 
     lanes = program.target.lane_count
     dispatch = plan(program.file, kernel, (lanes,), (lanes,), segment)
@@ -364,7 +364,7 @@ def _launched(program: Any, kernel: str, segment: bytes) -> Wave:
 
 def _machine_of(target: Any, wave: Wave, pc: int) -> Any:
     """Return a machine that has what is known of a wave."""
-    from dwarfgpu.backends.machine import Machine
+    from dwarfgpu.machines.machine import Machine
 
     machine = Machine(target)
     machine.add_waves(1)

@@ -44,7 +44,7 @@ IMPORTED = re.compile(r"^ *(?:from|import) ((?:dwarfgpu|tests|tools)[\w.]*)", re
 """The modules that a source imports; ``from package import module`` counts as the package."""
 ALSO_TESTED_IN = {
     "expr": ("tests/spec", "tests/properties"),
-    "isa": ("tests/backends/running",),
+    "isa": ("tests/execution",),
     "questions": ("tests/cli",),
     "render": ("tests/questions",),
 }

@@ -25,9 +25,9 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
 import fuzz_loop  # noqa: E402
 
-from dwarfgpu.backends.gpu_core.save_area import HEADER  # noqa: E402
-from dwarfgpu.backends.gpu_core.writing import CoreForm  # noqa: E402
 from dwarfgpu.errors import DwarfGpuError  # noqa: E402
+from dwarfgpu.machines.gpu_core.save_area import HEADER  # noqa: E402
+from dwarfgpu.machines.gpu_core.writing import CoreForm  # noqa: E402
 from tests.builders.core_layout import Bytes, u32, u64  # noqa: E402
 
 WRITTEN = 0.1
@@ -122,11 +122,11 @@ def ask(names: list[str], *, writes: bool = False) -> None:
     """Ask everything about a core file; with ``writes`` its waves are written again, too."""
     import numpy as np
 
-    from dwarfgpu.program.stack.core_summary import core_summary
-    from dwarfgpu.program.stack.gpu_cores import choose, has_gpu_state, open_core_waves
-    from dwarfgpu.program.stack.stopped import Stopped
-    from dwarfgpu.program.stack.wave_groups import wave_runs
+    from dwarfgpu.program.frames.wave_groups import wave_runs
     from dwarfgpu.render.cores import core_json, core_text
+    from dwarfgpu.states.core_summary import core_summary
+    from dwarfgpu.states.gpu_cores import choose, has_gpu_state, open_core_waves
+    from dwarfgpu.states.stopped import Stopped
 
     def quietly(function: Any, *arguments: Any) -> Any:
         try:
@@ -169,10 +169,10 @@ def ask(names: list[str], *, writes: bool = False) -> None:
 
 def write_again(opened: Any, stopped: Any) -> None:
     """Write the waves as a snapshot and as a core file; they must have the same stop reasons there."""
-    from dwarfgpu.backends import snapshot
-    from dwarfgpu.program.stack.core_conversion import convert_core
-    from dwarfgpu.program.stack.core_writing import write_core
-    from dwarfgpu.program.stack.gpu_cores import open_core_waves
+    from dwarfgpu.machines import snapshot
+    from dwarfgpu.states.core_conversion import convert_core
+    from dwarfgpu.states.core_writing import write_core
+    from dwarfgpu.states.gpu_cores import open_core_waves
 
     machine = stopped.machine
     reasons = [machine.stop_of(wave).reasons for wave in range(machine.wave_count)]

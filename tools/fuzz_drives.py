@@ -15,6 +15,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 import fuzz_variables
 
+from dwarfgpu.audits.dump import sections as dump_sections
+from dwarfgpu.audits.dump.entries import EntryDump, EntrySelection, ShownUnit, tag_number
+from dwarfgpu.audits.verify.reports import check_file
+from dwarfgpu.audits.verify.rule_table import RULES
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.frames.frame_section import Fde
 from dwarfgpu.objfile.indexes.debug_names import read_tables
@@ -24,8 +28,6 @@ from dwarfgpu.objfile.lists.location_lists import raw_location_list, read_locati
 from dwarfgpu.objfile.lists.range_lists import raw_range_list, read_range_list
 from dwarfgpu.program.code import code_lookup, code_object, encoding_context
 from dwarfgpu.program.code import file_summary as filesummary
-from dwarfgpu.program.dump import sections as dump_sections
-from dwarfgpu.program.dump.entries import EntryDump, EntrySelection, ShownUnit, tag_number
 from dwarfgpu.render import call_frame_info as render_frames
 from dwarfgpu.render import dump as render_entries
 from dwarfgpu.render import dump as render_parts
@@ -33,8 +35,6 @@ from dwarfgpu.render import files as render_files
 from dwarfgpu.render import kernels as render_kernels
 from dwarfgpu.render import verification as render_verification
 from dwarfgpu.render.layout import plain
-from dwarfgpu.verification.reports import check_file
-from dwarfgpu.verification.rule_table import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

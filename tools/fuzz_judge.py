@@ -22,10 +22,10 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 import fuzz_loop  # noqa: E402
 from fuzz_cores import EXTREMES  # noqa: E402
 
+from dwarfgpu.audits.judge.judgement import Judge  # noqa: E402
 from dwarfgpu.objfile.elf.image import Image  # noqa: E402
-from dwarfgpu.program.program import open_program  # noqa: E402
 from dwarfgpu.render.judging import judgement_json, judgement_text  # noqa: E402
-from dwarfgpu.verification.judging.judgement import Judge  # noqa: E402
+from dwarfgpu.states.program import open_program  # noqa: E402
 
 if TYPE_CHECKING:
     import random
@@ -83,7 +83,7 @@ def begin(folder: Path) -> fuzz_loop.Try:
 
 def judge(path: str, kernel: str, arguments: list[str], repair: str) -> None:
     """Judge a kernel, and write what is found as text and as JSON."""
-    from dwarfgpu.program.running.running import launched_with
+    from dwarfgpu.execution.control.running import launched_with
 
     program = open_program(path, repair=repair)
     options = {"grid": "64", "work-group": "64"}

@@ -32,10 +32,10 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 import numpy as np  # noqa: E402
 from random_kernels import CELLS, GROUP, GROUPS, INPUTS, Block, Kernel, kernels, source  # noqa: E402
 
+from dwarfgpu.execution.launch.argument_values import array_at  # noqa: E402
+from dwarfgpu.execution.launch.launch import launch, machine_for  # noqa: E402
 from dwarfgpu.isa.decoder import decode, text  # noqa: E402
 from dwarfgpu.program.code.code_object import opened  # noqa: E402
-from dwarfgpu.program.launch.argument_values import array_at  # noqa: E402
-from dwarfgpu.program.launch.launch import launch, machine_for  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

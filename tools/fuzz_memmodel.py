@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 import fuzz_judge  # which finds the package of this checkout
 import fuzz_loop
 
+from dwarfgpu.audits.memory_model.checker import MemoryCheck
+from dwarfgpu.audits.memory_model.file_reports import CheckWish, check_code
+from dwarfgpu.audits.memory_model.survey import accesses, outstanding_at
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.memory_model.checker import MemoryCheck
-from dwarfgpu.memory_model.file_reports import CheckWish, check_code
-from dwarfgpu.memory_model.survey import accesses, outstanding_at
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.render.memory_model import access_json, checked_text, memory_report_json
 

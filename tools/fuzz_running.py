@@ -33,24 +33,24 @@ import numpy as np  # noqa: E402
 from fuzz_limits import TooLong, limit_memory, limited_time  # noqa: E402
 
 from dwarfgpu.errors import DwarfGpuError  # noqa: E402
+from dwarfgpu.execution.control.profile import Profile  # noqa: E402
+from dwarfgpu.execution.control.report import report  # noqa: E402
+from dwarfgpu.execution.control.running import Running  # noqa: E402
+from dwarfgpu.execution.control.tracing import WaveTrace  # noqa: E402
+from dwarfgpu.execution.launch.launch import launch, machine_for  # noqa: E402
 from dwarfgpu.isa.decoder import decode, text  # noqa: E402
 from dwarfgpu.isa.formats import bits_of, formats, insert  # noqa: E402
 from dwarfgpu.isa.tables import generation, table  # noqa: E402
 from dwarfgpu.objfile.elf.image import Image  # noqa: E402
 from dwarfgpu.program.code.code_object import opened  # noqa: E402
-from dwarfgpu.program.launch.launch import launch, machine_for  # noqa: E402
-from dwarfgpu.program.running.profile import Profile  # noqa: E402
-from dwarfgpu.program.running.report import report  # noqa: E402
-from dwarfgpu.program.running.running import Running  # noqa: E402
-from dwarfgpu.program.running.tracing import WaveTrace  # noqa: E402
 from dwarfgpu.render.running import TraceWriter, report_json, report_text, step_json, value_text  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dwarfgpu.backends.running.halts import Halt
+    from dwarfgpu.execution.halts import Halt
+    from dwarfgpu.execution.launch.launch import Launched
     from dwarfgpu.program.code.code_object import CodeObject
-    from dwarfgpu.program.launch.launch import Launched
 
 FOLDER = ROOT / "fixtures" / "amdgpu"
 KINDS = ("text", "descriptor", "metadata", "anywhere", "arguments", "words", "instructions", "instructions")

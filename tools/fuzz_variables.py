@@ -13,28 +13,28 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.backends.core import CoreMachine
-from dwarfgpu.backends.machine import Machine
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.program.program import Program
-from dwarfgpu.program.stack import backtrace
-from dwarfgpu.program.stack import lanes as wave_lanes
-from dwarfgpu.program.stack.all_waves import by_place
-from dwarfgpu.program.stack.wave_groups import wave_runs
-from dwarfgpu.program.variables.answers import answer
+from dwarfgpu.machines.core import CoreMachine
+from dwarfgpu.machines.machine import Machine
+from dwarfgpu.program.frames import backtrace
+from dwarfgpu.program.frames import lanes as wave_lanes
+from dwarfgpu.program.frames.all_waves import by_place
+from dwarfgpu.program.frames.answers import answer
+from dwarfgpu.program.frames.wave_groups import wave_runs
 from dwarfgpu.render import lanes as render_lanes
 from dwarfgpu.render import wave_tables
 from dwarfgpu.render.backtrace import BacktraceRenderer
 from dwarfgpu.render.trace import Tracer
 from dwarfgpu.render.variables import VariablesRenderer
 from dwarfgpu.render.wave_values import WaveValuesRenderer
+from dwarfgpu.states.program import Program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.program.code.code_object import CodeObject
-    from dwarfgpu.program.program import Attached
-    from dwarfgpu.program.stack.frame import Frame
+    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.states.program import Attached
 
 WAVES, FRAMES, VARIABLES, EXPRESSIONS = 4, 4, 8, 12
 """How many waves stand in a file, of how many frames and variables each is asked, and how many expressions."""

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.backends.running import instructions
-from dwarfgpu.backends.running.block_writer import BlockWriter
-from dwarfgpu.backends.running.device_memory import GlobalMemory
-from dwarfgpu.backends.running.memory_access import MemoryAccess
-from dwarfgpu.backends.running.stops import UnknownInstruction
+from dwarfgpu.execution import instructions
+from dwarfgpu.execution.block_writer import BlockWriter
+from dwarfgpu.execution.device_memory import GlobalMemory
+from dwarfgpu.execution.memory_access import MemoryAccess
+from dwarfgpu.execution.stops import UnknownInstruction
 from dwarfgpu.isa.decoder import decode
 from dwarfgpu.isa.formats import bits_of, formats, insert
 from dwarfgpu.isa.tables import generation, table

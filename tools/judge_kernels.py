@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 PROGRAMS = ROOT / "tools" / "corpus_programs"
-RUNNING = ROOT / "tests" / "backends" / "running"
+RUNNING = ROOT / "tests" / "execution"
 DEBUGGED = ROOT / "tests" / "program" / "running"
 SCRIPTS = ROOT / "fixtures" / "src" / "scripts"
 RANDOM = "random"
@@ -150,11 +150,11 @@ def arguments(program: Any, kernel: Any) -> tuple[list[Any], int]:
 def judged(way: Way, pattern: str, named: tuple[str, Path | None]) -> list[KernelResult]:
     """Compile a program and judge its kernels."""
     name, source = named
+    from dwarfgpu.audits.judge.judgement import Judge
     from dwarfgpu.errors import DwarfGpuError
-    from dwarfgpu.program.launch.launch import launch, machine_for
-    from dwarfgpu.program.program import open_program
-    from dwarfgpu.program.running.running import Running
-    from dwarfgpu.verification.judging.judgement import Judge
+    from dwarfgpu.execution.control.running import Running
+    from dwarfgpu.execution.launch.launch import launch, machine_for
+    from dwarfgpu.states.program import open_program
 
     results = []
     with tempfile.TemporaryDirectory(prefix="judged-") as folder:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from attrs import define, evolve, field
 
-from dwarfgpu.backends.protocol import Backend
 from dwarfgpu.cases.json_types import LocationReader, die_reference, lane_of, register_of, space_of, type_of
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MalformedFile, MissingContext
 from dwarfgpu.expr import locations, types
@@ -18,6 +17,7 @@ from dwarfgpu.expr.storages import Implicit, Memory, Register
 from dwarfgpu.expr.values import Value
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import LaneSet
+from dwarfgpu.machines.protocol import Backend
 from dwarfgpu.strict_json import Node, NotACase, parse_hex
 from dwarfgpu.targets.target import UnspecifiedRegister
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import TypeAlias
 
-    from dwarfgpu.backends.described import DescribedMachine, Region
     from dwarfgpu.bits import Array, Positions
     from dwarfgpu.expr.context import DieReference, FrameInfo, UnitInfo
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.expr.locations import Entry
     from dwarfgpu.expr.types import BaseType
+    from dwarfgpu.machines.described import DescribedMachine, Region
     from dwarfgpu.program.code.encoding_context import EncodingContext
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
 
@@ -151,7 +151,7 @@ class UndescribedMachine(Backend):
 
     @cached_property
     def _made(self) -> DescribedMachine:
-        from dwarfgpu.backends.described import DescribedMachine
+        from dwarfgpu.machines.described import DescribedMachine
 
         return DescribedMachine(self.target)
 
@@ -183,8 +183,8 @@ class UndescribedMachine(Backend):
 def _machine(fields: dict[str, Node], target: Target, lane: int | None) -> CaseMachine:
     if "registers" not in fields and "memory" not in fields:
         return UndescribedMachine(target)
-    from dwarfgpu.backends.described import DescribedMachine
-    from dwarfgpu.backends.typed_contents import noting, read_contents
+    from dwarfgpu.machines.described import DescribedMachine
+    from dwarfgpu.machines.typed_contents import noting, read_contents
 
     machine = DescribedMachine(target)
     seen: set[int] = set()
@@ -205,8 +205,8 @@ def _machine(fields: dict[str, Node], target: Target, lane: int | None) -> CaseM
 
 
 def _region(node: Node, target: Target, lane: int | None) -> Region:
-    from dwarfgpu.backends.described import Region
-    from dwarfgpu.backends.typed_contents import FORMS, form_of, typed_bytes
+    from dwarfgpu.machines.described import Region
+    from dwarfgpu.machines.typed_contents import FORMS, form_of, typed_bytes
 
     fields = node.fields(("space", "address"), ("lane", *FORMS))
     space = space_of(fields["space"], target)

@@ -12,16 +12,16 @@ from dwarfgpu.expr import locations
 from dwarfgpu.expr.context import LoneFrame, known_register
 from dwarfgpu.expr.storages import Register
 from dwarfgpu.lanes import LaneSet
-from dwarfgpu.program.stack.selectors import wave_of
+from dwarfgpu.program.frames.selectors import wave_of
 from dwarfgpu.strict_json import NotACase
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dwarfgpu.backends.machine import Machine
     from dwarfgpu.cases.case import Case
     from dwarfgpu.expr.context import UnitInfo
     from dwarfgpu.expr.locations import Location
+    from dwarfgpu.machines.machine import Machine
 
 
 def open_state(path: str, read: Callable[[str], str], *, force: bool = False) -> dict[str, Any] | Machine:
@@ -29,8 +29,8 @@ def open_state(path: str, read: Callable[[str], str], *, force: bool = False) ->
 
     ``read`` returns the text of a file. ``force`` accepts code objects that are not those a snapshot was made with.
     """
-    from dwarfgpu.backends.snapshot import Snapshot, load_document
-    from dwarfgpu.program.stack.stopped import begins_json, find_named_pcs, is_elf, names_its_code, open_with_its_code
+    from dwarfgpu.machines.snapshot import Snapshot, load_document
+    from dwarfgpu.states.stopped import begins_json, find_named_pcs, is_elf, names_its_code, open_with_its_code
 
     if (is_elf(path) or not begins_json(path)) and names_its_code([path]):
         machine: Any = open_with_its_code([path]).machine

@@ -31,7 +31,6 @@ from dwarfgpu.targets.target import Scope, UnspecifiedRegister
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dwarfgpu.backends.protocol import Backend
     from dwarfgpu.bits import Bits
     from dwarfgpu.cfi import rules
     from dwarfgpu.cfi.rows import FrameRow
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.evaluation import Trace
     from dwarfgpu.expr.rules import Rules
     from dwarfgpu.expr.values import Value
+    from dwarfgpu.machines.protocol import Backend
     from dwarfgpu.targets.target import Target, TargetRegister
 
 

@@ -81,9 +81,9 @@ def file_of_state(given_options: dict[str, Any]) -> str | None:
     """Return the code object that a snapshot names, where operations cannot be evaluated without it; else None."""
     from dwarfgpu.cases import question
     from dwarfgpu.program.code.encoding_context import setting
-    from dwarfgpu.program.stack.snapshot_files import code_paths
     from dwarfgpu.questions.expressions import bytes_of
     from dwarfgpu.questions.selection import one_state
+    from dwarfgpu.states.snapshot_files import code_paths
 
     options = SimpleNamespace(**given_options)
     if (options.ops is None) == (options.hex is None) or given(options, ALONE):
@@ -135,7 +135,7 @@ def _one(session: Session, options: Any) -> int:
 
 def _question(options: Any) -> dict[str, Any]:
     """Return the options as keys of a case."""
-    from dwarfgpu.program.stack.selectors import lanes_of
+    from dwarfgpu.program.frames.selectors import lanes_of
     from dwarfgpu.questions.expressions import bytes_of
 
     asked: dict[str, Any] = {"ops": options.ops} if options.ops is not None else {"expr": bytes_of(options.hex).hex()}

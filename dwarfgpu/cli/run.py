@@ -282,8 +282,8 @@ def _question(name: str, command: Command, words: list[str]) -> Any:
 
 
 def _names_its_code(state: str | list[str], root: str | None) -> bool:
-    from dwarfgpu.program.program import paths_of  # which a question without a state does not need
-    from dwarfgpu.program.stack.stopped import names_its_code
+    from dwarfgpu.states.program import paths_of  # which a question without a state does not need
+    from dwarfgpu.states.stopped import names_its_code
 
     return names_its_code(paths_of(state), {"/": f"{root}/"} if root else None)
 
@@ -297,8 +297,8 @@ def _files_and_name(words: list[str]) -> tuple[str | tuple[str, ...] | None, str
 
 def _check_states(states: str | list[str] | None) -> None:
     """Raise an error for a state that is no file: it may be why FILE seems to be missing."""
-    from dwarfgpu.program.program import paths_of
     from dwarfgpu.regular_files import open_input
+    from dwarfgpu.states.program import paths_of
 
     for path in () if states is None else paths_of(states):
         if path != "-" and not os.path.exists(path.rpartition("@")[0] or path):  # noqa: PTH110

@@ -10,14 +10,14 @@ from dwarfgpu.regular_files import check_output
 
 if TYPE_CHECKING:
     from dwarfgpu.cli.session import Session
-    from dwarfgpu.program.running.report import RunReport
-    from dwarfgpu.program.running.running import Running
-    from dwarfgpu.program.running.tracing import WaveTrace
+    from dwarfgpu.execution.control.report import RunReport
+    from dwarfgpu.execution.control.running import Running
+    from dwarfgpu.execution.control.tracing import WaveTrace
 
 
 def run_kernel(session: Session, options: Any) -> int:
     """Launch and run a kernel as options say; return the exit status."""
-    from dwarfgpu.program.running.report import preview, report
+    from dwarfgpu.execution.control.report import preview, report
 
     saves = [_save_pair(text) for text in options.save or ()]
     _check_state(options.state)
@@ -76,9 +76,9 @@ def _show(session: Session, result: RunReport, printed: list[str]) -> None:
 
 
 def _launched(options: Any) -> Running:
-    from dwarfgpu.program.launch.triton import kernel_and_arguments
-    from dwarfgpu.program.program import open_program
-    from dwarfgpu.program.running.running import launched_with
+    from dwarfgpu.execution.control.running import launched_with
+    from dwarfgpu.execution.launch.triton import kernel_and_arguments
+    from dwarfgpu.states.program import open_program
 
     program = open_program(options.file)
     given = [getattr(options, "operand kernel"), *(getattr(options, "operand arg") or [])]
@@ -125,7 +125,7 @@ def _set_breakpoints(running: Running, options: Any) -> None:
 def _profile(running: Running, options: Any) -> Any:
     if not options.profile:
         return None
-    from dwarfgpu.program.running.profile import Profile
+    from dwarfgpu.execution.control.profile import Profile
 
     return Profile(running.machine.device)
 
@@ -134,7 +134,7 @@ def _trace(session: Session, running: Running, options: Any) -> WaveTrace | None
     """Begin to write what a wave does."""
     if options.trace is None:
         return None
-    from dwarfgpu.program.running.tracing import WaveTrace
+    from dwarfgpu.execution.control.tracing import WaveTrace
     from dwarfgpu.render.running import TraceWriter, step_json, value_text
 
     if session.as_json:
@@ -158,6 +158,6 @@ def _trace(session: Session, running: Running, options: Any) -> WaveTrace | None
 
 
 def _save_state(running: Running, path: str) -> None:
-    from dwarfgpu.program.stack.snapshot_files import save
+    from dwarfgpu.states.snapshot_files import save
 
     save(running.attached.stopped, path)

@@ -14,7 +14,6 @@ from attrs import field
 
 from dwarfgpu import bits as b
 from dwarfgpu import budget
-from dwarfgpu.backends.protocol import memory_unavailable, not_writable, register_unavailable
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed
 from dwarfgpu.expr.locations import Location, SingleLocation, may_hold_pointer
 from dwarfgpu.expr.pieces import pieces, shifted, sources
@@ -29,12 +28,13 @@ from dwarfgpu.expr.storages import (
 )
 from dwarfgpu.immutable import immutable
 from dwarfgpu.lanes import Diverge, LaneFault, refuse, run_in_parts, uniform, uniform_under
+from dwarfgpu.machines.protocol import memory_unavailable, not_writable, register_unavailable
 
 if TYPE_CHECKING:
-    from dwarfgpu.backends.protocol import Backend
     from dwarfgpu.bits import Array, Bits
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.expr.storages import Storage
+    from dwarfgpu.machines.protocol import Backend
     from dwarfgpu.targets.target import TargetRegister
 
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from attrs import field
 
-from dwarfgpu.backends.protocol import Backend
 from dwarfgpu.bits import comparable
 from dwarfgpu.errors import IllFormed, MissingContext
 from dwarfgpu.expr.rules import AMD, Rules
 from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.lanes import LaneSet
+from dwarfgpu.machines.protocol import Backend
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,10 +18,10 @@ from dwarfgpu.targets.target import Scope
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dwarfgpu.backends.protocol import Backend
     from dwarfgpu.bits import Bits, Positions
     from dwarfgpu.expr.storages import Storage
     from dwarfgpu.lanes import LaneSet
+    from dwarfgpu.machines.protocol import Backend
 
 
 @immutable

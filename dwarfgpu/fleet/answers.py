@@ -297,14 +297,14 @@ def _is_state(path: str) -> bool:
         return int.from_bytes(head[16:18], order) == ET_CORE
     if head.lstrip()[:1] == b"{":
         return True
-    from dwarfgpu.program.stack.agent_text import is_agent_text
+    from dwarfgpu.states.agent_text import is_agent_text
 
     return is_agent_text(path)
 
 
 def _named_code(states: tuple[str, ...]) -> str | None:
     """Return the file of code that a snapshot names first; None where the state leads to its code by itself."""
-    from dwarfgpu.program.stack.stopped import begins_json, is_elf, names_its_code
+    from dwarfgpu.states.stopped import begins_json, is_elf, names_its_code
 
     if (is_elf(states[0]) or not begins_json(states[0])) and names_its_code(states):
         return None

@@ -19,9 +19,9 @@ from dwarfgpu.questions.table import COMMANDS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.program.program import Attached
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Command
+    from dwarfgpu.states.program import Attached
 
 
 PREFIX = "dwarfgpu"
@@ -208,9 +208,9 @@ class ValueFunction(gdb.Function):  # type: ignore[misc]
         if not 1 <= len(arguments) <= 2:
             raise gdb.GdbError('Usage: $dwarfgpu("x"), or $dwarfgpu("x", LANE)')
         with one_line_errors():
-            from dwarfgpu.backends.gdb.process import selected_frame
             from dwarfgpu.gdbplugin.host import gdb_host
             from dwarfgpu.gdbplugin.values import value_of
+            from dwarfgpu.machines.gdb.process import selected_frame
 
             frame = gdb_host().frame()
             lane = int(arguments[1]) if len(arguments) == 2 else None
@@ -252,9 +252,9 @@ def save(debugger: Debugger, text: str) -> None:
 
 
 def _save_waves(machine: Attached, path: str) -> str:
-    from dwarfgpu.backends import snapshot
-    from dwarfgpu.program.stack.gdb_capture import captured
+    from dwarfgpu.machines import snapshot
     from dwarfgpu.render.layout import counted
+    from dwarfgpu.states.gdb_capture import captured
 
     waves = captured(machine)
     snapshot.save(waves, path)

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import gdb
 
-from dwarfgpu.backends.gdb.backend import Refused
-from dwarfgpu.backends.gdb.process import byte_order, number_of, selected_frame
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.language.expression import type_named
-from dwarfgpu.program.language.history import MAX_KEPT, Frozen, nothing, number
-from dwarfgpu.program.language.remembered import Remembered
+from dwarfgpu.machines.gdb.backend import Refused
+from dwarfgpu.machines.gdb.process import byte_order, number_of, selected_frame
+from dwarfgpu.program.frames.expression import type_named
+from dwarfgpu.program.frames.history import MAX_KEPT, Frozen, nothing, number
+from dwarfgpu.program.frames.remembered import Remembered
 from dwarfgpu.program.types import model
 from dwarfgpu.program.types.sizes import known_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dwarfgpu.program.language.evaluator import Evaluator
+    from dwarfgpu.program.frames.evaluator import Evaluator
+    from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.language.operands import ScalarOperand
-    from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.values.objects import Object
 
 MAX_ELEMENTS = 1 << 12

@@ -12,7 +12,7 @@ import gdb
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.gdbplugin.convenience import gdb_remembered
 from dwarfgpu.gdbplugin.host import gdb_host, no_process, select_lane
-from dwarfgpu.program.language.remembered import Remembered
+from dwarfgpu.program.frames.remembered import Remembered
 from dwarfgpu.questions.debugger import Debugger
 from dwarfgpu.questions.output import Output
 from dwarfgpu.questions.settings import SETTINGS
@@ -22,9 +22,9 @@ from dwarfgpu.render.layout import plain_style
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dwarfgpu.program.program import Attached
-    from dwarfgpu.program.stack.frame import Frame
+    from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.render.written_text import StyleName
+    from dwarfgpu.states.program import Attached
 
 
 NEEDS_A_PROCESS = ("no_frame", "no_machine")

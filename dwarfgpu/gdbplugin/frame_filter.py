@@ -166,7 +166,7 @@ class Decorated(FrameDecorator):  # type: ignore[misc]
 
     def _text(self, symbol: Any, error: Exception) -> str:
         """Return the text for a variable that cannot be a value of GDB: its value, or the reason for none."""
-        from dwarfgpu.program.variables.answers import answer
+        from dwarfgpu.program.frames.answers import answer
         from dwarfgpu.render.values import value_text
 
         try:
@@ -288,7 +288,7 @@ def _line(variable: Any) -> int | None:
 
 def _is_foreign() -> bool:
     """Whether GDB takes the code for that of another machine, as it does if a stub shows it waves."""
-    from dwarfgpu.backends.gdb.process import is_wave
+    from dwarfgpu.machines.gdb.process import is_wave
 
     thread = gdb.selected_thread()
     name = str(gdb.selected_frame().architecture().name())

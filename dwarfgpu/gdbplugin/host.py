@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import gdb
 
-from dwarfgpu.backends.gdb.backend import GdbBackend, Refused
-from dwarfgpu.backends.gdb.process import (
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.immutable import frozen
+from dwarfgpu.machines.gdb.backend import GdbBackend, Refused
+from dwarfgpu.machines.gdb.process import (
     CallerProcess,
     GdbProcess,
     is_wave,
@@ -18,20 +20,18 @@ from dwarfgpu.backends.gdb.process import (
     threads_of,
     watch,
 )
-from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_object import AUTO, opened
-from dwarfgpu.program.program import Attached, Program
-from dwarfgpu.program.selection import in_lane
-from dwarfgpu.program.stack.gdb_process import HOST_DIALECT, open_place, stamp_of_file
+from dwarfgpu.states.gdb_process import HOST_DIALECT, open_place, stamp_of_file
+from dwarfgpu.states.program import Attached, Program
+from dwarfgpu.states.selection import in_lane
 from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dwarfgpu.program.code.code_object import CodeObject
-    from dwarfgpu.program.stack.frame import Frame
-    from dwarfgpu.program.stack.wave import Wave
+    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.frames.wave import Wave
     from dwarfgpu.targets.target import Target
 
 
@@ -42,7 +42,7 @@ _INNER = (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME)
 
 
 class GdbHost:
-    """GDB as a host of scripts; see `program.selection.Host`."""
+    """GDB as a host of scripts; see `states.selection.Host`."""
 
     def __init__(self) -> None:
         self.processes = Processes()

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import gdb
 from gdb.unwinder import Unwinder
 
-from dwarfgpu.backends.gdb.backend import GdbBackend, Refused
-from dwarfgpu.backends.gdb.process import GdbProcess, is_wave, number_of
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.gdbplugin.host import gdb_host
-from dwarfgpu.program.stack.gdb_process import Unwound
+from dwarfgpu.machines.gdb.backend import GdbBackend, Refused
+from dwarfgpu.machines.gdb.process import GdbProcess, is_wave, number_of
+from dwarfgpu.states.gdb_process import Unwound
 
 if TYPE_CHECKING:
     from dwarfgpu.targets.target import TargetRegister

@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 import gdb
 
-from dwarfgpu.backends.gdb.process import selected_frame, watch
 from dwarfgpu.dwarf_constants import DW_AT_decl_line, DW_ATE_float
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.machines.gdb.process import selected_frame, watch
+from dwarfgpu.program.frames.reasons import Unavailable
+from dwarfgpu.program.frames.variable import Variable
 from dwarfgpu.program.language.pointers import generic_address
 from dwarfgpu.program.types import model
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.sizes import known_size, resolved
-from dwarfgpu.program.variables.reasons import Unavailable
-from dwarfgpu.program.variables.variable import Variable
 from dwarfgpu.questions.settings import MAX_NUMBER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dwarfgpu.program.stack.frame import Frame
+    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.frames.quantity import Quantity
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.program.values.storage import Address
-    from dwarfgpu.program.variables.quantity import Quantity
     from dwarfgpu.render.values import Look
 
 

@@ -17,17 +17,17 @@ from dwarfgpu.render.variables import VariablesRenderer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from dwarfgpu.program.program import Attached, Program
-    from dwarfgpu.program.stack.frame import Frame
+    from dwarfgpu.program.frames.answers import Values
+    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.frames.reasons import Reason
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.program.values.storage import Address
-    from dwarfgpu.program.variables.answers import Values
-    from dwarfgpu.program.variables.reasons import Reason
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
     from dwarfgpu.render.backtrace import CallWriter
+    from dwarfgpu.states.program import Attached, Program
 
 SIZES = {"b": 1, "h": 2, "w": 4, "g": 8}
 """The bytes of a unit by the letters of sizes, which ``x`` knows and ``print`` does not."""
@@ -53,7 +53,7 @@ def lanes_of(selection: Selection, arguments: Arguments, default: str | None = N
             return "all"
         if text is None or text == "active":
             return "active"
-        from dwarfgpu.program.stack import selectors
+        from dwarfgpu.program.frames import selectors
 
         return selectors.lanes_of(text, selection.opened.target.lane_count)
     if selection.attached is None:
@@ -77,7 +77,7 @@ def repaired(selection: Selection, repair: str | None) -> tuple[Program, Attache
     if repair is None:
         return program, attached
     from dwarfgpu.program.code.repairs import policy_of
-    from dwarfgpu.program.language.remembered import Remembered
+    from dwarfgpu.program.frames.remembered import Remembered
 
     policy = policy_of(repair)
     if policy == program.repair:
@@ -172,7 +172,7 @@ def why(reason: Reason | None) -> str:
 
 def asked(debugger: Debugger, text: str, lanes: list[int] | str | None) -> Values:
     """Return what an expression is, in some lanes."""
-    from dwarfgpu.program.variables.answers import answer
+    from dwarfgpu.program.frames.answers import answer
 
     return answer(debugger.frame.quantity(text), text, lanes)
 
@@ -218,9 +218,9 @@ class Examined:
 
 def begin_at(debugger: Debugger, address: int) -> None:
     """Let ``x`` by itself begin at an address, and ``$_`` be it."""
-    from dwarfgpu.program.language.evaluator import Evaluator
-    from dwarfgpu.program.language.history import number
-    from dwarfgpu.program.language.remembered import Remembered
+    from dwarfgpu.program.frames.evaluator import Evaluator
+    from dwarfgpu.program.frames.history import number
+    from dwarfgpu.program.frames.remembered import Remembered
     from dwarfgpu.program.types.model import VOID
     from dwarfgpu.program.values.storage import Address
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.program.running.breakpoints import ACCESS_WATCH, FAULTS, READ_WATCH, TRAPS, WATCH
+from dwarfgpu.execution.control.breakpoints import ACCESS_WATCH, FAULTS, READ_WATCH, TRAPS, WATCH
 from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.execution import KernelRun, session
 from dwarfgpu.questions.stopping import WATCHPOINTS, ignoring, show_set
@@ -14,9 +14,9 @@ from dwarfgpu.questions.stopping import WATCHPOINTS, ignoring, show_set
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dwarfgpu.program.running.breakpoints import StoppingPoint
-    from dwarfgpu.program.running.debugging import Debugging
-    from dwarfgpu.program.stack.frame import Frame
+    from dwarfgpu.execution.control.breakpoints import StoppingPoint
+    from dwarfgpu.execution.control.debugging import Debugging
+    from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.output import Output
@@ -210,7 +210,7 @@ def _table(rows: list[dict[str, Any]], output: Output) -> Iterable[str]:
 
 
 def _chosen(debugger: Debugger, text: str) -> list[StoppingPoint]:
-    from dwarfgpu.program.stack.selectors import numbers_in
+    from dwarfgpu.program.frames.selectors import numbers_in
 
     points = debugger.state_of(KernelRun).points
     if not text:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.program.code.instructions import MachineInstruction
     from dwarfgpu.program.code.source_files import LineAt, SourceFile
-    from dwarfgpu.program.stack.linespec import CodeSpan
+    from dwarfgpu.program.frames.linespec import CodeSpan
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.stack.lanes import ACTIVE, UNKNOWN, UNUSED
+from dwarfgpu.program.frames.lanes import ACTIVE, UNKNOWN, UNUSED
 from dwarfgpu.questions import asking, memory
 from dwarfgpu.questions.output import SOURCE
 from dwarfgpu.questions.settings import SECTIONS
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from dwarfgpu.program.code.source_files import SourceFile
-    from dwarfgpu.program.stack.frame import Frame
-    from dwarfgpu.program.stack.lanes import Lanes, LaneStatus
-    from dwarfgpu.program.variables.variable import Variable
+    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.frames.lanes import Lanes, LaneStatus
+    from dwarfgpu.program.frames.variable import Variable
     from dwarfgpu.questions.asking import MemoryFormat
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments
@@ -178,7 +178,7 @@ def _locals(debugger: Debugger, size: int) -> tuple[str, list[str]]:
 
 
 def _variable(debugger: Debugger, renderer: VariablesRenderer, variable: Variable, lane: int | None) -> str:
-    from dwarfgpu.program.variables.answers import answer
+    from dwarfgpu.program.frames.answers import answer
 
     output = debugger.output
     name = shown(variable.name)
@@ -455,7 +455,7 @@ def undisplay(debugger: Debugger, arguments: Arguments) -> None:
     if not arguments.text:
         known.every.clear()
         return
-    from dwarfgpu.program.stack.selectors import numbers_of
+    from dwarfgpu.program.frames.selectors import numbers_of
 
     for number in numbers_of(arguments.text, 1, max(known.last, 1), "display"):
         if number not in known.every:

@@ -11,8 +11,8 @@ from dwarfgpu.questions.selection import source_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from dwarfgpu.audits.coverage.availability import VariableAvailability
     from dwarfgpu.program.code.code_object import CodeObject
-    from dwarfgpu.program.coverage.availability import VariableAvailability
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
@@ -65,7 +65,7 @@ def _wanted(arguments: Arguments) -> tuple[str | None, str | None]:
 
 
 def _whole(file: CodeObject, worst: int | None, read_as: dict[str, Any]) -> Document:
-    from dwarfgpu.program.coverage.sums import file_coverage
+    from dwarfgpu.audits.coverage.sums import file_coverage
     from dwarfgpu.render import coverage as render
 
     sums = file_coverage(file, **read_as)
@@ -86,9 +86,9 @@ def _chosen(
     worst: int | None,
     read_as: dict[str, Any],
 ) -> Document:
-    from dwarfgpu.program.coverage.availability import FileAvailability
-    from dwarfgpu.program.coverage.sums import selector
-    from dwarfgpu.program.coverage.tally import Tally
+    from dwarfgpu.audits.coverage.availability import FileAvailability
+    from dwarfgpu.audits.coverage.sums import selector
+    from dwarfgpu.audits.coverage.tally import Tally
     from dwarfgpu.render import coverage as render
 
     is_wanted = selector(function, variable)
@@ -142,7 +142,7 @@ def _nothing(file: CodeObject, function: str | None, variable: str | None) -> No
 
 
 def _statistics(file: CodeObject) -> Document:
-    from dwarfgpu.program.coverage.dwarfdump_statistics import VERSION, statistics
+    from dwarfgpu.audits.coverage.dwarfdump_statistics import VERSION, statistics
 
     numbers = statistics(file)
     return Document(
@@ -160,9 +160,9 @@ def _compared(
     worst: int | None,
     read_as: dict[str, Any],
 ) -> Document:
+    from dwarfgpu.audits.coverage.build_comparison import compare_builds
+    from dwarfgpu.audits.coverage.sums import selector
     from dwarfgpu.program.code.code_object import opened
-    from dwarfgpu.program.coverage.build_comparison import compare_builds
-    from dwarfgpu.program.coverage.sums import selector
     from dwarfgpu.render import coverage as render
 
     other = opened(**source_of(arguments.get("compare")), attributes=arguments.get("attributes"))

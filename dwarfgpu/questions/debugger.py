@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.program.language.remembered import READ_ONLY, Remembered
+from dwarfgpu.program.frames.remembered import READ_ONLY, Remembered
 from dwarfgpu.questions.document import NO_ANSWER, exit_status
 from dwarfgpu.questions.output import Log
 from dwarfgpu.questions.registry import Registry, read_arguments
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from dwarfgpu.program.code.completion_index import KnownNames
-    from dwarfgpu.program.program import Attached, Program
     from dwarfgpu.questions.document import Document
     from dwarfgpu.questions.output import Output
+    from dwarfgpu.states.program import Attached, Program
 
     class Aside(Protocol):
         """Where a face shows what belongs beside an answer."""

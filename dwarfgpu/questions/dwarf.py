@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.program.language.expression import variables_in
-from dwarfgpu.program.variables.answers import answer
-from dwarfgpu.program.variables.variable import Variable
+from dwarfgpu.program.frames.answers import answer
+from dwarfgpu.program.frames.expression import variables_in
+from dwarfgpu.program.frames.variable import Variable
 from dwarfgpu.progress import counted
 from dwarfgpu.questions import asking
 from dwarfgpu.questions.document import Document
@@ -24,11 +24,11 @@ from dwarfgpu.render.variables import RepairNotes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from dwarfgpu.audits.dump.entries import EntrySelection, Item
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.frame_rows import DecodedFrameEntry, Entry, FrameAt
-    from dwarfgpu.program.dump.entries import EntrySelection, Item
-    from dwarfgpu.program.stack.frame import Frame
-    from dwarfgpu.program.variables.answers import Values
+    from dwarfgpu.program.frames.answers import Values
+    from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
@@ -134,7 +134,7 @@ def print_die(selection: Selection, arguments: Arguments) -> Document:
     With -section: what another section holds: line, loc, loclists, ranges, rnglists, frame, eh_frame, eh_frame_hdr,
     names, aranges; -section all shows the entries and all of these. Also symtab, dynsym, note and rela, or .rela.dyn.
     """
-    from dwarfgpu.program.dump import entries, sections
+    from dwarfgpu.audits.dump import entries, sections
 
     file = selection.code_file
     chosen = _entries_selected(file, arguments)
@@ -156,8 +156,8 @@ def print_die(selection: Selection, arguments: Arguments) -> Document:
 
 
 def _entries_selected(file: CodeObject, arguments: Arguments) -> EntrySelection:
+    from dwarfgpu.audits.dump import entries
     from dwarfgpu.program.code.code_lookup import parse_address
-    from dwarfgpu.program.dump import entries
 
     text, _, behind = arguments.text.partition(" -depth ")
     depth = arguments.get("depth")
@@ -199,7 +199,7 @@ class _Dump:
         return {"file": self.file.name, "units": self._units(), "sections": sections}
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        from dwarfgpu.program.dump.entries import ShownUnit
+        from dwarfgpu.audits.dump.entries import ShownUnit
         from dwarfgpu.render import dump as render
 
         for item in self.items:
@@ -211,7 +211,7 @@ class _Dump:
             yield from ({"part": json(part)} for part in parts)
 
     def text(self, output: Output) -> Iterator[str]:
-        from dwarfgpu.program.dump.entries import ShownUnit
+        from dwarfgpu.audits.dump.entries import ShownUnit
         from dwarfgpu.render import dump as render
 
         is_first = True
@@ -230,7 +230,7 @@ class _Dump:
 
     def _units(self) -> Iterator[dict[str, Any]]:
         """Yield units, each with its entries, which have to be asked for before the next unit."""
-        from dwarfgpu.program.dump.entries import ShownUnit
+        from dwarfgpu.audits.dump.entries import ShownUnit
         from dwarfgpu.render import dump as render
 
         items = iter(self.items)
@@ -252,8 +252,8 @@ class _Dump:
         """Yield the name of each section, its parts, and what writes a part as JSON and as text."""
         if not self.names:
             return
+        from dwarfgpu.audits.dump import sections
         from dwarfgpu.program.code.frame_rows import code_name
-        from dwarfgpu.program.dump import sections
         from dwarfgpu.render import dump as render
         from dwarfgpu.render.call_frame_info import listed_json, listed_text
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.program.running.breakpoints import StoppingPoints
+from dwarfgpu.execution.control.breakpoints import StoppingPoints
 from dwarfgpu.questions.stopping import ignoring, show_set, stopped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dwarfgpu.program.launch.launch import Launched
-    from dwarfgpu.program.running.breakpoints import Stop
-    from dwarfgpu.program.running.debugging import Debugging
+    from dwarfgpu.execution.control.breakpoints import Stop
+    from dwarfgpu.execution.control.debugging import Debugging
+    from dwarfgpu.execution.launch.launch import Launched
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.document import Document
     from dwarfgpu.questions.registry import Arguments, Command
@@ -56,7 +56,7 @@ def session(debugger: Debugger, command: Command) -> Debugging:
             )
         raise UsageError(NOT_RUN, kind="cannot_run", hint="`target launch KERNEL GRID WORK-GROUP` starts a kernel")
     if run.debugging is None:
-        from dwarfgpu.program.running.debugging import Debugging
+        from dwarfgpu.execution.control.debugging import Debugging
 
         run.debugging = Debugging(run.launched, attached=attached, points=run.points)
     elif run.debugging.attached is not attached:  # the file was read anew
@@ -199,7 +199,7 @@ def finish(debugger: Debugger, arguments: Arguments) -> Document:
     """It stops where the function that is selected has returned, and shows the value that the lane has got, where
     the calling convention says where it is.
     """
-    from dwarfgpu.program.running.returned import return_type
+    from dwarfgpu.execution.control.returned import return_type
     from dwarfgpu.questions import asking
 
     arguments.none()

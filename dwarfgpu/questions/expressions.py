@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dwarfgpu.program.code.encoding_context import EncodingContext
-    from dwarfgpu.program.stack.frame import Frame
-    from dwarfgpu.program.variables.variable import Variable
+    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.frames.variable import Variable
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
@@ -200,7 +200,7 @@ def evaluate_operations(
 
 def variables_called(selection: Selection, name: str) -> list[Variable]:
     """Return the variables with a name that the frame sees; that there are none is an error."""
-    from dwarfgpu.program.variables.variable import variables_named
+    from dwarfgpu.program.frames.variable import variables_named
 
     variables = variables_named(selection.frame, name)
     if not variables:

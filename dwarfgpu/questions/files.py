@@ -7,20 +7,20 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import NotFound, UsageError
-from dwarfgpu.program.program import Program
 from dwarfgpu.questions.document import BAD_FILE, Document
 from dwarfgpu.questions.selection import source_of
+from dwarfgpu.states.program import Program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.program.code.code_object import CodeObject
-    from dwarfgpu.program.stack.stopped import Stopped
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
+    from dwarfgpu.states.stopped import Stopped
 
 
 # --- Opening --------------------------------------------------------------------------------------------------------
@@ -74,9 +74,9 @@ def attach(debugger: Debugger, arguments: Arguments) -> None:
 
 def attach_state(debugger: Debugger, state: str | Sequence[str], *, force: bool = False) -> None:
     """Attach the machine that files have, and look at its first wave. Without a program it is the one they name."""
-    from dwarfgpu.program.program import open_core, paths_of
-    from dwarfgpu.program.stack.core_names import is_about_host
-    from dwarfgpu.program.stack.stopped import names_its_code
+    from dwarfgpu.states.core_names import is_about_host
+    from dwarfgpu.states.program import open_core, paths_of
+    from dwarfgpu.states.stopped import names_its_code
 
     # The threads of the host are not those of the code object whose waves were selected.
     is_other = debugger.program is not None and debugger.opened.file.is_amdgpu and is_about_host(paths_of(state))
@@ -101,11 +101,11 @@ def launch(debugger: Debugger, arguments: Arguments, *, is_again: bool = False) 
     position or as NAME=VALUE: numbers, or bytes such as bytes:0a0b; without any all are 0. The kernel takes the
     place of the state that is attached now.
     """
+    from dwarfgpu.execution.launch.launch import launch as start
+    from dwarfgpu.execution.launch.launch import machine_for
+    from dwarfgpu.execution.launch.planning import mixed_arguments as values_of
+    from dwarfgpu.execution.launch.planning import sizes
     from dwarfgpu.program.code.code_object import check_has_kernels
-    from dwarfgpu.program.launch.launch import launch as start
-    from dwarfgpu.program.launch.launch import machine_for
-    from dwarfgpu.program.launch.planning import mixed_arguments as values_of
-    from dwarfgpu.program.launch.planning import sizes
     from dwarfgpu.questions.execution import launched as note_launch
     from dwarfgpu.render.layout import counted
 
@@ -181,8 +181,8 @@ def save_snapshot(debugger: Debugger, arguments: Arguments) -> None:
     """A name that ends in .dgs is a folder of arrays, any other name a JSON file. What was written to registers and to
     memory is in it. A file that is there is not overwritten.
     """
-    from dwarfgpu.program.stack.snapshot_files import save
     from dwarfgpu.render.layout import counted
+    from dwarfgpu.states.snapshot_files import save
 
     path = _path(arguments)
     machine = debugger.machine
@@ -196,8 +196,8 @@ def generate_core_file(debugger: Debugger, arguments: Arguments) -> None:
     the core file that is attached, or 12. Registers of which nothing is known are 0 in it. An existing file is not
     overwritten.
     """
-    from dwarfgpu.program.stack.core_writing import write_core
     from dwarfgpu.render.layout import counted
+    from dwarfgpu.states.core_writing import write_core
 
     words = arguments.words or [f"core.{os.getpid()}"]
     if len(words) != 1:
@@ -238,7 +238,7 @@ def info_sharedlibrary(selection: Selection, arguments: Arguments) -> Document:
 
 def info_agents(selection: Selection, arguments: Arguments) -> Document:
     """Each with its architecture, how many lanes its waves have, and how many waves there are. State A is active."""
-    from dwarfgpu.program.launch.devices import agents
+    from dwarfgpu.execution.launch.devices import agents
     from dwarfgpu.render.machines import agents_table
 
     return _active(selection, arguments, "agents", agents, agents_table)
@@ -246,7 +246,7 @@ def info_agents(selection: Selection, arguments: Arguments) -> Document:
 
 def info_queues(selection: Selection, arguments: Arguments) -> Document:
     """Read and Write are numbers of packets, Size is in bytes: they are known where the memory of the queue is."""
-    from dwarfgpu.program.launch.devices import queues
+    from dwarfgpu.execution.launch.devices import queues
     from dwarfgpu.render.machines import queues_table
 
     return _active(selection, arguments, "queues", queues, queues_table)
@@ -256,7 +256,7 @@ def info_packets(selection: Selection, arguments: Arguments) -> Document:
     """Each packet has the number of its queue and its own, from 0. State is taken if the packet processor has read it,
     else waits. Packets that later ones have replaced are gone. What the documents forbid of one is below the table.
     """
-    from dwarfgpu.program.launch.devices import packets
+    from dwarfgpu.execution.launch.devices import packets
     from dwarfgpu.render.machines import packets_table
 
     return _active(selection, arguments, "packets", lambda stopped: [*packets(stopped)], packets_table)
@@ -266,7 +266,7 @@ def info_dispatches(selection: Selection, arguments: Arguments) -> Document:
     """Sizes are in work-items. Fence is what the packet asks for: B a barrier, A and R the acquire and the release
     fence, each with its scope (a agent, s system).
     """
-    from dwarfgpu.program.launch.devices import dispatches
+    from dwarfgpu.execution.launch.devices import dispatches
     from dwarfgpu.render.machines import dispatches_table
 
     return _active(selection, arguments, "dispatches", dispatches, dispatches_table)
@@ -433,9 +433,9 @@ def snapshot(selection: Selection, arguments: Arguments) -> Document:
     objects and the memory that debugging needs: scratch (stack), local memory (lds) and kernel arguments (args) if
     -memory does not say otherwise, and with reachable:N what N pointers lead to.
     """
-    from dwarfgpu.program.stack import snapshot_files
-    from dwarfgpu.program.stack.gpu_cores import has_gpu_state
     from dwarfgpu.render import machines as render
+    from dwarfgpu.states import snapshot_files
+    from dwarfgpu.states.gpu_cores import has_gpu_state
 
     action, *files = arguments.words or [""]
     if action not in ("convert", "check", "info", "template"):
@@ -471,10 +471,10 @@ def snapshot(selection: Selection, arguments: Arguments) -> Document:
 
 def _template(files: list[str], arguments: Arguments) -> Document:
     """Write a state that is to be filled in."""
-    from dwarfgpu.program.program import open_program
-    from dwarfgpu.program.stack.state_template import template
-    from dwarfgpu.program.stack.state_template import text as text_of
     from dwarfgpu.regular_files import whole_output
+    from dwarfgpu.states.program import open_program
+    from dwarfgpu.states.state_template import template
+    from dwarfgpu.states.state_template import text as text_of
 
     if len(files) != 1:
         raise UsageError("`snapshot template` needs the name of a file of code")
@@ -492,10 +492,10 @@ def _template(files: list[str], arguments: Arguments) -> Document:
 
 def _convert_core(sources: list[str], destination: str, selection: Selection, arguments: Arguments) -> Document:
     """Make GPU core files small, and say what was left out."""
-    from dwarfgpu.program.stack.core_conversion import convert_core
-    from dwarfgpu.program.stack.core_names import part_of
-    from dwarfgpu.program.stack.gpu_cores import choose, open_core_waves
     from dwarfgpu.render.cores import conversion_json, conversion_text
+    from dwarfgpu.states.core_conversion import convert_core
+    from dwarfgpu.states.core_names import part_of
+    from dwarfgpu.states.gpu_cores import choose, open_core_waves
 
     opened = open_core_waves(sources, moved=selection.moved_files())
     machine = choose(opened.core, None, part_of(sources))
@@ -512,8 +512,8 @@ def core(selection: Selection, arguments: Arguments) -> Document:
     CORE is a merged core file, the part of the GPU, or the parts of host and GPU. The host's part is found by itself if
     it is beside the GPU's as core.PID.
     """
-    from dwarfgpu.program.stack.core_summary import core_summary
     from dwarfgpu.render.cores import core_json, core_text
+    from dwarfgpu.states.core_summary import core_summary
 
     action, *files = arguments.words or [""]
     if action != "info":

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
-from dwarfgpu.program.stack.selectors import numbers_in, wave_named, waves_of
+from dwarfgpu.program.frames.selectors import numbers_in, wave_named, waves_of
 from dwarfgpu.questions import asking
 from dwarfgpu.questions.stack import frame_count, limited, show_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from dwarfgpu.program.program import Attached
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments
+    from dwarfgpu.states.program import Attached
 
 _LIST = re.compile(r"[\d,\s-]*\d(?:\s*,)?")
 _FLAG = re.compile(r"(-[a-z]+)(?:\s+|$)")

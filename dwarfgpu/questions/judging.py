@@ -10,11 +10,11 @@ from dwarfgpu.questions.document import NO_ANSWER, OK, Document
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dwarfgpu.audits.judge.judgement import Judge, Judgement
+    from dwarfgpu.audits.verify.reports import FileReport
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
-    from dwarfgpu.verification.judging.judgement import Judge, Judgement
-    from dwarfgpu.verification.reports import FileReport
 
 
 def judge(selection: Selection, arguments: Arguments) -> Document:
@@ -35,11 +35,11 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
     last, what is wrong, and the row that says it. The exit status of the program is 1 if there are errors or warnings;
     a note, such as a step that goes back, is no reason to fail.
     """
-    from dwarfgpu.program.launch.triton import kernel_and_arguments
-    from dwarfgpu.program.running.running import launched_with
+    from dwarfgpu.audits.judge.judgement import Judge
+    from dwarfgpu.audits.verify.reports import read_baseline, without_known
+    from dwarfgpu.execution.control.running import launched_with
+    from dwarfgpu.execution.launch.triton import kernel_and_arguments
     from dwarfgpu.render import judging as text_of
-    from dwarfgpu.verification.judging.judgement import Judge
-    from dwarfgpu.verification.reports import read_baseline, without_known
 
     if not arguments.has("grid"):
         raise arguments.wrong("needs -grid")
@@ -48,7 +48,7 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
     running = launched_with(selection.opened, kernel, words, arguments.get)
     other = None
     if arguments.has("against"):
-        from dwarfgpu.verification.judging.judgement import other_build
+        from dwarfgpu.audits.judge.judgement import other_build
 
         other = other_build(arguments.get("against"), running, kernel, words, arguments.get)
     if arguments.has("html") and arguments.has("sarif"):
@@ -60,8 +60,8 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
     problem = None if other is None else other.problem
     has_failed = _is_wrong(report)
     if arguments.has("sarif"):
+        from dwarfgpu.audits.judge.judgement import RULES
         from dwarfgpu.questions.verification import sarif_document
-        from dwarfgpu.verification.judging.judgement import RULES
 
         is_wrong = has_failed or not judgement.halt.has_ended or problem is not None
         return sarif_document([report], RULES, NO_ANSWER if is_wrong else OK)
@@ -95,8 +95,8 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
 
 def _is_wrong(report: FileReport) -> bool:
     """Return whether something is wrong; notes are not."""
-    from dwarfgpu.verification.findings import NOTE
-    from dwarfgpu.verification.judging.judgement import RULES
+    from dwarfgpu.audits.judge.judgement import RULES
+    from dwarfgpu.audits.verify.findings import NOTE
 
     left_out = (RULES[name].severity for name in report.left_out or ())
     return any(severity != NOTE for severity in (*left_out, *(finding.severity for finding in report.findings)))
@@ -106,11 +106,11 @@ def _page(
     selection: Selection, arguments: Arguments, judge_: Judge, judgement: Judgement, report: FileReport
 ) -> Document:
     """Return the page: the kernel runs again, and one lane of it is followed."""
-    from dwarfgpu.program.launch.triton import kernel_and_arguments
-    from dwarfgpu.program.running.running import launched_with
+    from dwarfgpu.audits.judge.lane_history import LaneRecorder, chosen_lane
+    from dwarfgpu.execution.control.running import launched_with
+    from dwarfgpu.execution.launch.triton import kernel_and_arguments
     from dwarfgpu.render.judged_page import judged_page, value_words
     from dwarfgpu.render.layout import WIDTH, laid_out
-    from dwarfgpu.verification.judging.lane_history import LaneRecorder, chosen_lane
 
     wave, lane = chosen_lane(judge_)
     kernel, words = kernel_and_arguments(selection.opened.file, arguments.words)

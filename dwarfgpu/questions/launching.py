@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.program.launch import planning
+from dwarfgpu.execution.launch import planning
 from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.table import STRUCTURES
 from dwarfgpu.render import state as render
@@ -21,8 +21,8 @@ def launch_state(selection: Selection, arguments: Arguments) -> Document:
 
     Sizes are in work-items; those that are left out are 1. Addresses are those of the first launch of a machine.
     """
+    from dwarfgpu.execution.launch.dispatch import initial_state
     from dwarfgpu.program.code.code_object import check_has_kernels
-    from dwarfgpu.program.launch.dispatch import initial_state
 
     words = arguments.words
     if len(words) != 1:
@@ -60,7 +60,7 @@ def structure(selection: Selection, arguments: Arguments) -> Document:
 
     The exit status of the program is 1 if something is there that the documents forbid.
     """
-    from dwarfgpu.program.launch.structures import read_object
+    from dwarfgpu.execution.launch.structures import read_object
 
     words = arguments.words
     if len(words) != 2 or words[0] not in STRUCTURES:

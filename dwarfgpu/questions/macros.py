@@ -11,7 +11,7 @@ from dwarfgpu.render.layout import shown
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.program.language.macros import Definitions
+    from dwarfgpu.program.frames.macros import Definitions
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
@@ -54,7 +54,7 @@ def info_macro(debugger: Debugger, arguments: Arguments) -> Document:
 
 def expand(debugger: Debugger, arguments: Arguments) -> Document:
     """With the macros that are defined at the line of the frame, as `print` reads an expression there."""
-    from dwarfgpu.program.language.macros import expanded
+    from dwarfgpu.program.frames.macros import expanded
 
     text = expanded(arguments.needed(), _macros(debugger))
     return Document({"expanded": text}, [f"expands to: {shown(text)}"])

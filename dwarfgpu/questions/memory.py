@@ -11,10 +11,10 @@ from attrs import evolve
 from dwarfgpu.dwarf_constants import DW_ATE_signed
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.language.evaluator import Evaluator
-from dwarfgpu.program.language.history import number
+from dwarfgpu.program.frames.evaluator import Evaluator
+from dwarfgpu.program.frames.history import number
+from dwarfgpu.program.frames.remembered import Remembered
 from dwarfgpu.program.language.operands import loaded
-from dwarfgpu.program.language.remembered import Remembered
 from dwarfgpu.program.types.model import Array, Base, Function, Pointer
 from dwarfgpu.program.types.sizes import resolved
 from dwarfgpu.program.values.storage import Address, cannot_access

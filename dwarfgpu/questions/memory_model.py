@@ -10,8 +10,8 @@ from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, Document
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.memory_model.file_reports import CheckWish, MemoryReport
-    from dwarfgpu.memory_model.sequences import SequenceCell
+    from dwarfgpu.audits.memory_model.file_reports import CheckWish, MemoryReport
+    from dwarfgpu.audits.memory_model.sequences import SequenceCell
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.output import Output
@@ -70,8 +70,8 @@ def _rule_set(arguments: Arguments) -> str:
 
 
 def _table(arguments: Arguments, words: list[str]) -> Document:
-    from dwarfgpu.memory_model.families import FAMILIES, family_of, mode_of
-    from dwarfgpu.memory_model.sequences import cells
+    from dwarfgpu.audits.memory_model.families import FAMILIES, family_of, mode_of
+    from dwarfgpu.audits.memory_model.sequences import cells
     from dwarfgpu.render import memory_model as render
 
     if not arguments.has("target"):
@@ -122,8 +122,8 @@ def _file(selection: Selection, words: list[str]) -> CodeObject:
 
 
 def _show(selection: Selection, arguments: Arguments, words: list[str]) -> Document:
-    from dwarfgpu.memory_model.checker import MemoryCheck
-    from dwarfgpu.memory_model.survey import accesses, outstanding_at
+    from dwarfgpu.audits.memory_model.checker import MemoryCheck
+    from dwarfgpu.audits.memory_model.survey import accesses, outstanding_at
     from dwarfgpu.render import memory_model as render
 
     file = _file(selection, words)
@@ -157,8 +157,8 @@ def info_outstanding(debugger: Debugger, arguments: Arguments) -> Document:
     function+offset. "N later" is how many operations of the same counter have begun since: a wait for N or less
     completes it.
     """
-    from dwarfgpu.memory_model.checker import MemoryCheck
-    from dwarfgpu.memory_model.survey import outstanding_at, outstanding_now
+    from dwarfgpu.audits.memory_model.checker import MemoryCheck
+    from dwarfgpu.audits.memory_model.survey import outstanding_at, outstanding_now
     from dwarfgpu.questions.sources import places_of
     from dwarfgpu.render import memory_model as render
 
@@ -187,8 +187,8 @@ def info_outstanding(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 def _wish(arguments: Arguments) -> CheckWish:
-    from dwarfgpu.memory_model.file_reports import CheckWish
-    from dwarfgpu.memory_model.intents import stated
+    from dwarfgpu.audits.memory_model.file_reports import CheckWish
+    from dwarfgpu.audits.memory_model.intents import stated
 
     expected = tuple(stated(text) for text in arguments.many("expect"))
     return CheckWish(
@@ -203,7 +203,7 @@ def _wish(arguments: Arguments) -> CheckWish:
 
 
 def _check(selection: Selection, arguments: Arguments, words: list[str]) -> Document:
-    from dwarfgpu.memory_model.file_reports import check_code, check_paths
+    from dwarfgpu.audits.memory_model.file_reports import check_code, check_paths
     from dwarfgpu.questions.verification import jobs_of
     from dwarfgpu.render import memory_model as render
     from dwarfgpu.render import verification as text_of
@@ -262,7 +262,7 @@ def _status(report: MemoryReport) -> int:
 
 
 def _sarif(reports: list[MemoryReport]) -> Document:
-    from dwarfgpu.memory_model.checker import RULES
+    from dwarfgpu.audits.memory_model.checker import RULES
     from dwarfgpu.questions.verification import sarif_document
 
     return sarif_document([report.file for report in reports], RULES, max(map(_status, reports), default=0))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.program.language.registers import type_of
-from dwarfgpu.program.stack.register_contents import UNAVAILABLE, contents, registers_of
+from dwarfgpu.program.frames.register_contents import UNAVAILABLE, contents, registers_of
+from dwarfgpu.program.frames.registers import type_of
 from dwarfgpu.program.types.model import Base, Struct
 from dwarfgpu.program.values.objects import constant
 from dwarfgpu.program.values.storage import Address
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import TypeAlias
 
-    from dwarfgpu.program.stack.register_contents import RegisterContents
+    from dwarfgpu.program.frames.register_contents import RegisterContents
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments
 

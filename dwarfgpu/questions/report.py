@@ -15,17 +15,17 @@ from dwarfgpu.render.layout import WIDTH, counted, laid_out, range_text, ranges_
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from dwarfgpu.audits.coverage.availability import VariableAvailability
+    from dwarfgpu.audits.coverage.code_scope import CodeScope
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.source_files import LineAt, SourceReader
-    from dwarfgpu.program.coverage.availability import VariableAvailability
-    from dwarfgpu.program.coverage.code_scope import CodeScope
-    from dwarfgpu.program.program import Attached
-    from dwarfgpu.program.stack.execution import Execution
-    from dwarfgpu.program.stack.lanes import Lanes
-    from dwarfgpu.program.stack.wave_groups import WaveGroup
+    from dwarfgpu.program.frames.execution import Execution
+    from dwarfgpu.program.frames.lanes import Lanes
+    from dwarfgpu.program.frames.wave_groups import WaveGroup
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
     from dwarfgpu.render.pictures import Strip
+    from dwarfgpu.states.program import Attached
 
     Spans = Sequence[tuple[int, int]]
 
@@ -175,8 +175,8 @@ def _functions(
     selection: Selection, name: str, room: int, marks: _Marks, reader: SourceReader
 ) -> tuple[html.PageSection, list[html.Tile]]:
     """Return the section of functions, those that lack most first, and figures about them all."""
-    from dwarfgpu.program.coverage.code_scope import distinct_names
-    from dwarfgpu.program.coverage.tally import Tally
+    from dwarfgpu.audits.coverage.code_scope import distinct_names
+    from dwarfgpu.audits.coverage.tally import Tally
 
     file = selection.opened.file
     section = html.PageSection("functions", "Functions", "function", room)
@@ -227,8 +227,8 @@ def _function_tiles(functions: list[_ReportedFunction], total: Any, *, has_dwarf
 
 def _variables(file: CodeObject, name: str, reading: dict[str, Any]) -> dict[CodeScope, list[VariableAvailability]]:
     """Return the variables of functions."""
-    from dwarfgpu.program.coverage.availability import FileAvailability
-    from dwarfgpu.program.coverage.sums import selector
+    from dwarfgpu.audits.coverage.availability import FileAvailability
+    from dwarfgpu.audits.coverage.sums import selector
 
     by_function: dict[CodeScope, list[VariableAvailability]] = {}
     if file.has_dwarf:
@@ -266,7 +266,7 @@ class _ReportedFunction:
 
     def facts(self, *, is_short: bool = False) -> list[str]:
         """Return what is said beside its name, as HTML, with pictures of the shares or without."""
-        from dwarfgpu.program.coverage.tally import Tally
+        from dwarfgpu.audits.coverage.tally import Tally
         from dwarfgpu.render.coverage import percent
 
         place = "no code" if not self.spans else f"{self.spans[0][0]:#x}, {counted(self.size, 'byte')}"
@@ -495,7 +495,7 @@ class _Marks:
     """Where waves are in the code of a file, by the addresses of the file."""
 
     def __init__(self, attached: Attached | None, file: CodeObject) -> None:
-        from dwarfgpu.program.stack.wave_groups import wave_groups
+        from dwarfgpu.program.frames.wave_groups import wave_groups
 
         self.places: dict[int, str] = {}
         if attached is None or not attached.has_waves:
@@ -528,7 +528,7 @@ def _waves_text(indices: Sequence[int]) -> str:
 
 
 def _findings(file: CodeObject, dialect: str | None) -> tuple[html.PageSection, html.Tile]:
-    from dwarfgpu.verification.reports import check_file
+    from dwarfgpu.audits.verify.reports import check_file
 
     checked = check_file(file, dialect=dialect)
     command = "dwarfgpu verify FILE --all"
@@ -557,8 +557,8 @@ def _state_sections(attached: Attached | None, reader: SourceReader) -> list[htm
 
 def _lanes(attached: Attached, reader: SourceReader) -> html.PageSection:
     """Return where lanes are: on the source, and as a map for each run of waves that are alike."""
-    from dwarfgpu.program.stack.lanes import lanes_of_wave
-    from dwarfgpu.program.stack.wave_groups import wave_runs
+    from dwarfgpu.program.frames.lanes import lanes_of_wave
+    from dwarfgpu.program.frames.wave_groups import wave_runs
     from dwarfgpu.render.lane_svg import lanes_svg
 
     section = html.PageSection("lanes", "Lanes", "map", STATE_ROOM)
@@ -598,7 +598,7 @@ class _LanesOnSource:
 
     def add(self, name: str, lanes: Lanes) -> None:
         """Add the lanes of waves."""
-        from dwarfgpu.program.stack.lanes import UNUSED
+        from dwarfgpu.program.frames.lanes import UNUSED
 
         places: dict[tuple[int | None, str], list[int]] = {}
         for lane in lanes.lanes:
@@ -680,7 +680,7 @@ def _stacks(attached: Attached) -> html.PageSection:
 
 def _values(attached: Attached) -> html.PageSection:
     """Return the variables of the innermost frames in lanes and waves, as maps and histograms."""
-    from dwarfgpu.program.stack.wave_groups import wave_groups
+    from dwarfgpu.program.frames.wave_groups import wave_groups
     from dwarfgpu.render.backtrace import standing_text
 
     section = html.PageSection("values", "Values", "place", STATE_ROOM)
@@ -704,7 +704,7 @@ def _values(attached: Attached) -> html.PageSection:
 
 
 def _values_at(attached: Attached, group: WaveGroup) -> Iterator[str]:
-    from dwarfgpu.program.stack.all_waves import all_waves
+    from dwarfgpu.program.frames.all_waves import all_waves
     from dwarfgpu.render.pictures import heat_map_svg, heat_rows, histogram_svg
 
     waves = group.numbers[:MAX_VALUE_WAVES]

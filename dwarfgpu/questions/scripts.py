@@ -21,11 +21,11 @@ from dwarfgpu.render.written_text import own
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from dwarfgpu.program.program import Attached
-    from dwarfgpu.program.stack.frame import Frame
-    from dwarfgpu.program.stack.wave import Wave
+    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.frames.wave import Wave
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments
+    from dwarfgpu.states.program import Attached
 
 
 FIXED = ("define", "end")
@@ -289,7 +289,7 @@ class DebuggerHost:
         return self._debugger.wave
 
     def frame(self) -> Frame:
-        from dwarfgpu.program.selection import in_lane
+        from dwarfgpu.states.selection import in_lane
 
         return in_lane(self._debugger.frame, self._debugger.lane)
 
@@ -310,7 +310,7 @@ def run_python(debugger: Debugger, path: str) -> None:
     """Run a Python script about what the debugger looks at. What is wrong with it is one error, with its line."""
     from runpy import run_path
 
-    from dwarfgpu.program.selection import using
+    from dwarfgpu.states.selection import using
 
     try:
         with using(DebuggerHost(debugger)), redirect_stdout(_Written(debugger)):

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from dwarfgpu.program.code.code_object import CodeObject
-    from dwarfgpu.program.program import Attached, Program
-    from dwarfgpu.program.stack.frame import Frame
-    from dwarfgpu.program.stack.wave import Wave
+    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.frames.wave import Wave
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.questions.output import Output
     from dwarfgpu.render.values import Look
+    from dwarfgpu.states.program import Attached, Program
 
 T = TypeVar("T")
 
@@ -84,7 +84,7 @@ class Selection:
 
     def reading(self) -> dict[str, Any]:
         """Return how the settings say that the DWARF of files is read, as `Program.read_as` takes it."""
-        from dwarfgpu.program.program import policy_named
+        from dwarfgpu.states.program import policy_named
 
         dialect, attributes, repair = (self.settings[name] for name in READING)
         return {
@@ -152,7 +152,7 @@ class Selection:
         machine = self.machine
         if self.wave_number is None:
             if len(machine) and machine.has_waves:
-                from dwarfgpu.program.stack.selectors import unchosen_wave
+                from dwarfgpu.program.frames.selectors import unchosen_wave
 
                 raise unchosen_wave(machine.stopped.machine)
             if len(machine):  # of threads the first is meant
@@ -194,7 +194,7 @@ class Selection:
     @property
     def noun(self) -> str:
         """What a user calls the waves of the machine: ``wave`` or ``thread``."""
-        from dwarfgpu.program.stack.selectors import noun
+        from dwarfgpu.program.frames.selectors import noun
 
         return noun(self.machine.stopped.machine)
 
@@ -275,7 +275,7 @@ def select(
 
     Where a machine has several waves and none is named, none is selected.
     """
-    from dwarfgpu.program.program import Attached, Program, open_core, paths_of
+    from dwarfgpu.states.program import Attached, Program, open_core, paths_of
 
     for name in (*READING, "sysroot"):
         if options.get(name) is not None:
@@ -286,7 +286,7 @@ def select(
         selection.paths = options["file"]
         return
     if options.get("file") is None:
-        from dwarfgpu.program.stack.stopped import names_its_code, open_snapshot
+        from dwarfgpu.states.stopped import names_its_code, open_snapshot
 
         if state is not None and names_its_code(paths_of(state), moved):
             repairs = selection.settings["repair"]
@@ -308,7 +308,7 @@ def select(
             if options.get(name) is not None:
                 raise needs_state(name)
         return
-    from dwarfgpu.program.stack.stopped import open_stopped
+    from dwarfgpu.states.stopped import open_stopped
 
     stopped = open_stopped(
         file, state, read, force=bool(options.get("force")), dialect=program.dialect, repair=repair, moved=moved
@@ -332,7 +332,7 @@ def one_state(state: str | Sequence[str]) -> str:
 
 def _focus(selection: Selection, options: Mapping[str, Any]) -> None:
     """Select the wave, the frame and the lane that options name."""
-    from dwarfgpu.program.stack.selectors import wave_named
+    from dwarfgpu.program.frames.selectors import wave_named
 
     attached = selection.machine
     if options.get("wave") is not None:

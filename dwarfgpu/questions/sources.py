@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceReader
-from dwarfgpu.program.stack.linespec import LinespecReader
+from dwarfgpu.program.frames.linespec import LinespecReader
 from dwarfgpu.questions import asking
 from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.output import SOURCE
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dwarfgpu.program.code.source_files import SourceFile, SourceText
-    from dwarfgpu.program.stack.frame import Frame
-    from dwarfgpu.program.stack.lanes import LaneStatus
-    from dwarfgpu.program.stack.linespec import Linespec
+    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.frames.lanes import LaneStatus
+    from dwarfgpu.program.frames.linespec import Linespec
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments

@@ -9,8 +9,8 @@ from attrs import evolve
 
 from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.program.stack.selectors import waves_of
-from dwarfgpu.program.stack.wave import trap_at
+from dwarfgpu.program.frames.selectors import waves_of
+from dwarfgpu.program.frames.wave import trap_at
 from dwarfgpu.questions import asking
 from dwarfgpu.questions.document import NO_ANSWER, Document
 from dwarfgpu.render.layout import fitted, paragraphs, plain, ranges_text, shown, wrapped
@@ -18,10 +18,10 @@ from dwarfgpu.render.layout import fitted, paragraphs, plain, ranges_text, shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dwarfgpu.program.stack.backtrace import Backtrace, InnerRules, Saved
-    from dwarfgpu.program.stack.frame import Frame
-    from dwarfgpu.program.stack.wave import Wave
-    from dwarfgpu.program.variables.variable import Variable
+    from dwarfgpu.program.frames.backtrace import Backtrace, InnerRules, Saved
+    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.frames.variable import Variable
+    from dwarfgpu.program.frames.wave import Wave
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
@@ -52,7 +52,7 @@ def show_frame(debugger: Debugger) -> None:
 
 def _where_lane_is(selection: Selection, frame: Frame) -> str | None:
     """Return what there is to say about a lane that does not execute the code."""
-    from dwarfgpu.program.stack.lanes import ACTIVE, UNKNOWN, UNUSED
+    from dwarfgpu.program.frames.lanes import ACTIVE, UNKNOWN, UNUSED
     from dwarfgpu.questions.waves import lanes_here
     from dwarfgpu.render.wave_tables import lane_place
 
@@ -140,7 +140,7 @@ def backtrace(selection: Selection, arguments: Arguments) -> Document:
     If that lane was not active when the inner functions were called, the frames of those are left out. With -wave, and
     at the shell without it, the frames of several waves are shown, those of waves with equal stacks once.
     """
-    from dwarfgpu.program.stack import backtrace as stacks
+    from dwarfgpu.program.frames import backtrace as stacks
     from dwarfgpu.render.backtrace import BacktraceRenderer
     from dwarfgpu.render.lanes import stops_json
     from dwarfgpu.render.layout import problem_json
@@ -234,7 +234,7 @@ FREE_FRAMES = 16
 
 def _cost(frame: Frame, arguments: Arguments, *, is_full: bool) -> int:
     """Return what it costs to show a frame with its variables and registers."""
-    from dwarfgpu.program.variables.variable import PARAMETER
+    from dwarfgpu.program.frames.variable import PARAMETER
 
     count = sum(is_full or variable.kind == PARAMETER for variable in frame.variables())
     return 32 + 64 * count + (256 if arguments.has("registers") else 0)
@@ -251,7 +251,7 @@ def _stack_lines(
     is_group: bool = False,
 ) -> Iterator[str]:
     """Yield the frames of a wave. Of a group, whose waves may have other arguments, those are not shown."""
-    from dwarfgpu.program.stack.backtrace import InnerRules
+    from dwarfgpu.program.frames.backtrace import InnerRules
 
     output = selection.output
     with selection.staying():
@@ -372,7 +372,7 @@ def _locals_lines(selection: Any, frame: Frame, lane: int | None) -> Iterator[st
 
 
 def _locals(frame: Frame) -> list[Variable]:
-    from dwarfgpu.program.variables.variable import PARAMETER
+    from dwarfgpu.program.frames.variable import PARAMETER
 
     return [variable for variable in frame.variables() if variable.kind != PARAMETER]
 
@@ -402,7 +402,7 @@ def _add_locals(
 
 def _saved_lines(selection: Selection, frame: Frame, inner_rules: InnerRules) -> Iterator[str]:
     """Yield where the registers of a frame are that are elsewhere than in themselves."""
-    from dwarfgpu.program.stack.backtrace import saved_registers
+    from dwarfgpu.program.frames.backtrace import saved_registers
 
     if frame.activation is not None and not frame.is_inlined:
         saved = saved_registers(frame.activation, inner_rules.of(frame.activation))
@@ -425,7 +425,7 @@ def info_frame(debugger: Debugger, arguments: Arguments) -> Document:
     registers of its caller: of vector registers for which lanes.
     """
     arguments.none()
-    from dwarfgpu.program.stack.backtrace import saved_by
+    from dwarfgpu.program.frames.backtrace import saved_by
 
     here = debugger.frame
     if here.activation is None:
@@ -452,7 +452,7 @@ def info_frame(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 def _frame_document(debugger: Debugger, here: Frame, saved: list[Saved]) -> dict[str, Any]:
-    from dwarfgpu.program.stack.backtrace import shown_frame
+    from dwarfgpu.program.frames.backtrace import shown_frame
     from dwarfgpu.render.backtrace import BacktraceRenderer
 
     renderer = BacktraceRenderer(here.target)
@@ -525,7 +525,7 @@ def _facts(debugger: Debugger, here: Frame) -> Iterator[str]:
 def _attribute_lines(here: Frame) -> Iterator[str]:
     """Yield what attributes of the function and of the call say of the frame."""
     from dwarfgpu.expr.location_text import TextRenderer
-    from dwarfgpu.program.stack import frame_attributes as attributes
+    from dwarfgpu.program.frames import frame_attributes as attributes
 
     if here.activation is None:
         return
@@ -555,7 +555,7 @@ def _attribute_lines(here: Frame) -> Iterator[str]:
 
 def _attributes_json(here: Frame) -> dict[str, Any]:
     from dwarfgpu.expr.location_json import JsonWriter
-    from dwarfgpu.program.stack import frame_attributes as attributes
+    from dwarfgpu.program.frames import frame_attributes as attributes
     from dwarfgpu.render.layout import problem_json
 
     if here.activation is None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.program.running.breakpoints import ACCESS_WATCH, READ_WATCH, WATCH
+from dwarfgpu.execution.control.breakpoints import ACCESS_WATCH, READ_WATCH, WATCH
 from dwarfgpu.questions.document import Document
 from dwarfgpu.render.lanes import lanes_of, signal_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.program.running.breakpoints import Stop, StoppingPoint
-    from dwarfgpu.program.running.debugging import Debugging
-    from dwarfgpu.program.running.returned import ReturnType
+    from dwarfgpu.execution.control.breakpoints import Stop, StoppingPoint
+    from dwarfgpu.execution.control.debugging import Debugging
+    from dwarfgpu.execution.control.returned import ReturnType
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.output import Output
 
@@ -86,7 +86,7 @@ def stopped(debugger: Debugger, debugging: Debugging, stop: Stop, *, returned: R
 
 def _result(debugger: Debugger, debugging: Debugging, returned: ReturnType) -> dict[str, Any]:
     """Put the value that a function has returned into the history, and return what there is to say about it."""
-    from dwarfgpu.program.language.remembered import Remembered
+    from dwarfgpu.program.frames.remembered import Remembered
     from dwarfgpu.program.types.declaration import type_text
     from dwarfgpu.questions.asking import renderer
     from dwarfgpu.render.values import value_text

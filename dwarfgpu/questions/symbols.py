@@ -10,13 +10,13 @@ from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.expr import listing
 from dwarfgpu.program.code.declarations import declared, undeclared
 from dwarfgpu.program.code.repairs import as_written, repairs_of
-from dwarfgpu.program.language.evaluator import Evaluator, nearly
-from dwarfgpu.program.language.expression import static_type, type_named
-from dwarfgpu.program.stack.linespec import frame_base_of, scope_at, symbol_at
+from dwarfgpu.program.frames.evaluator import Evaluator, nearly
+from dwarfgpu.program.frames.expression import static_type, type_named
+from dwarfgpu.program.frames.linespec import frame_base_of, scope_at, symbol_at
+from dwarfgpu.program.frames.variable import Variable, variable_called, variables_named
 from dwarfgpu.program.types.declaration import HEAD, declaration, declaration_with_offsets, type_text
 from dwarfgpu.program.types.model import Hidden, Struct, Typedef
 from dwarfgpu.program.types.reader import find_type
-from dwarfgpu.program.variables.variable import Variable, variable_called, variables_named
 from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.sources import places_of
 from dwarfgpu.render.explanations import variable_json
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from dwarfgpu.program.stack.frame import Frame
-    from dwarfgpu.program.stack.linespec import Linespec
+    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.frames.linespec import Linespec
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.output import Output

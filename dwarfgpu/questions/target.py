@@ -6,8 +6,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.program.stack.register_contents import registers_of
-from dwarfgpu.program.stack.selectors import wave_of
+from dwarfgpu.program.frames.register_contents import registers_of
+from dwarfgpu.program.frames.selectors import wave_of
 from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.selection import needs_state
 from dwarfgpu.render.layout import beside, folded, range_text, shown, table, wrapped
@@ -85,7 +85,7 @@ def address_aliases(selection: Selection, arguments: Arguments) -> Document:
     address of the lane that is selected.
     """
     from dwarfgpu.program.code.encoding_context import setting
-    from dwarfgpu.program.stack.address_aliases import needs_wave, parse_address, views_of
+    from dwarfgpu.program.frames.address_aliases import needs_wave, parse_address, views_of
     from dwarfgpu.render.machines import views_json, views_text
 
     text = arguments.needed()

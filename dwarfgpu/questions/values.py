@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.language.remembered import Remembered
+from dwarfgpu.program.frames.answers import answer
+from dwarfgpu.program.frames.columns import python_value
+from dwarfgpu.program.frames.reasons import Unavailable
+from dwarfgpu.program.frames.remembered import Remembered
 from dwarfgpu.program.language.tokens import tokens
 from dwarfgpu.program.types.model import Array, Pointer
 from dwarfgpu.program.types.sizes import resolved
-from dwarfgpu.program.variables.answers import answer
-from dwarfgpu.program.variables.columns import python_value
-from dwarfgpu.program.variables.reasons import Unavailable
 from dwarfgpu.questions import asking
 from dwarfgpu.render.numbers import whole
 from dwarfgpu.render.variables import value_in_lanes
@@ -22,9 +22,9 @@ from dwarfgpu.render.written_text import own
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dwarfgpu.program.stack.frame import Frame
+    from dwarfgpu.program.frames.answers import LaneAnswer
+    from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.values.objects import Object
-    from dwarfgpu.program.variables.answers import LaneAnswer
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu import progress
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
+from dwarfgpu.program.frames.answers import Values, answer
+from dwarfgpu.program.frames.reasons import Unavailable
+from dwarfgpu.program.frames.variable import PARAMETER, Variable
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.program.variables.answers import Values, answer
-from dwarfgpu.program.variables.reasons import Unavailable
-from dwarfgpu.program.variables.variable import PARAMETER, Variable
 from dwarfgpu.questions import asking
 from dwarfgpu.questions.document import NO_ANSWER, Document
 from dwarfgpu.questions.selection import needs_state
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from dwarfgpu.program.code.repairs import Repair
-    from dwarfgpu.program.program import Attached, Program
-    from dwarfgpu.program.stack.frame import Frame
-    from dwarfgpu.program.variables.answers import LaneAnswer
-    from dwarfgpu.program.variables.quantity import Quantity
-    from dwarfgpu.program.variables.variable import Described
+    from dwarfgpu.program.frames.answers import LaneAnswer
+    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.frames.quantity import Quantity
+    from dwarfgpu.program.frames.variable import Described
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
     from dwarfgpu.render.trace import Tracer
     from dwarfgpu.render.variables import VariablesRenderer
     from dwarfgpu.render.wave_values import WaveValuesRenderer
+    from dwarfgpu.states.program import Attached, Program
 
     Json = dict[str, Any]
 
@@ -79,7 +79,7 @@ class Asked:
 
     def waves(self) -> list[int]:
         """Return the indices of the waves."""
-        from dwarfgpu.program.stack.selectors import waves_of
+        from dwarfgpu.program.frames.selectors import waves_of
 
         if self.arguments.has("pc"):
             raise UsageError("--pc is for questions without a state", hint="leave out --pc or --state")
@@ -120,7 +120,7 @@ def mask_problems(frame: Frame) -> list[DwarfGpuError]:
     """Return why it is not known which lanes of a frame are active. All of them are shown then."""
     if frame.active_mask is not None or frame.mask_error is None or frame.wave is None:
         return []
-    from dwarfgpu.program.stack.wave_positions import unknown_mask
+    from dwarfgpu.program.frames.wave_positions import unknown_mask
 
     return [unknown_mask(frame.wave.id, frame.mask_error)]
 
@@ -301,7 +301,7 @@ class Answers(_VariablesDocument):
 
     def _of_all_waves(self, attached: Attached) -> Iterator[_Answered]:
         """Ask all expressions of all waves; what is at one place is shown when it is known."""
-        from dwarfgpu.program.stack.all_waves import by_place
+        from dwarfgpu.program.frames.all_waves import by_place
 
         frame = self._arguments.get("frame") or 0
         lanes = None if isinstance(self._lanes, str) else self._lanes
@@ -409,7 +409,7 @@ class Answers(_VariablesDocument):
 
     def _save(self, output: Output) -> None:
         """Write arrays: for each expression its values, states and lanes, and of all waves those of each place."""
-        from dwarfgpu.program.variables.columns import save
+        from dwarfgpu.program.frames.columns import save
 
         path: Any = self._arguments.get("npz")
         if path == "-":
@@ -461,8 +461,8 @@ def print_value(selection: Selection, arguments: Arguments) -> Document:
     last one, $$ the one before, $$3 the third before the last. `print $x = 3` sets a convenience variable. Without
     EXPR the last value is shown again. /F is a letter: x d u o t a c f s z r.
     """
-    from dwarfgpu.program.language.history import kept
-    from dwarfgpu.program.language.remembered import Remembered
+    from dwarfgpu.program.frames.history import kept
+    from dwarfgpu.program.frames.remembered import Remembered
 
     letter = asking.print_format(arguments)
     history = selection.state_of(Remembered)

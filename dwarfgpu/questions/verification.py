@@ -19,13 +19,13 @@ from dwarfgpu.render.layout import problem_json
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from dwarfgpu.program.stack.frame import Frame
-    from dwarfgpu.program.variables.variable import Variable
+    from dwarfgpu.audits.verify.findings import CheckRule
+    from dwarfgpu.audits.verify.reports import FileReport
+    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.frames.variable import Variable
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
-    from dwarfgpu.verification.findings import CheckRule
-    from dwarfgpu.verification.reports import FileReport
 
 
 OF_FILES = ("ignore", "baseline", "all", "verbose", "sarif", "jobs")
@@ -82,7 +82,7 @@ def _refuse(arguments: Arguments, names: Iterable[str], where: str) -> None:
 
 
 def _ignored(arguments: Arguments) -> list[str]:
-    from dwarfgpu.verification.rule_table import check_ignored
+    from dwarfgpu.audits.verify.rule_table import check_ignored
 
     names = [name for text in arguments.many("ignore") for name in text.split(",") if name]
     check_ignored(names)
@@ -90,8 +90,8 @@ def _ignored(arguments: Arguments) -> list[str]:
 
 
 def _verify_files(selection: Selection, arguments: Arguments) -> Document:
+    from dwarfgpu.audits.verify.reports import check_file, check_files, read_baseline, without_known
     from dwarfgpu.render import verification as text_of
-    from dwarfgpu.verification.reports import check_file, check_files, read_baseline, without_known
 
     ignored = _ignored(arguments)
     baseline = read_baseline(arguments.get("baseline")) if arguments.has("baseline") else Counter()
@@ -152,7 +152,7 @@ def _status(report: FileReport) -> int:
 
 
 def _sarif(reports: Sequence[FileReport]) -> Document:
-    from dwarfgpu.verification.rule_table import RULES
+    from dwarfgpu.audits.verify.rule_table import RULES
 
     return sarif_document(reports, RULES, max(map(_status, reports), default=0))
 
@@ -178,7 +178,7 @@ def sarif_document(reports: Sequence[FileReport], rules: Mapping[str, CheckRule]
 
 def check_names() -> dict[str, str]:
     """Return the rules of `verify`, each with what it is about, and the parts that they belong to."""
-    from dwarfgpu.verification.rule_table import IDIOMS, PARTS, RULES
+    from dwarfgpu.audits.verify.rule_table import IDIOMS, PARTS, RULES
 
     return {
         IDIOMS: "what the producer always writes so",
@@ -188,8 +188,8 @@ def check_names() -> dict[str, str]:
 
 
 def _rules() -> Document:
+    from dwarfgpu.audits.verify.rule_table import RULES
     from dwarfgpu.render.verification import rule_json, rules_text
-    from dwarfgpu.verification.rule_table import RULES
 
     rules = list(RULES.values())
     data = {"rules": [rule_json(rule) for rule in rules]}
@@ -197,8 +197,8 @@ def _rules() -> Document:
 
 
 def _explained(name: str) -> Document:
+    from dwarfgpu.audits.verify.rule_table import rule_named
     from dwarfgpu.render.verification import rule_json, rule_text
-    from dwarfgpu.verification.rule_table import rule_named
 
     rule = rule_named(name)
     return Document(rule_json(rule), lambda output: rule_text(rule, output.width))
@@ -285,7 +285,7 @@ def _frames(selection: Selection, problems: list[DwarfGpuError]) -> Iterator[tup
 
 def _failures(frame: Frame, variable: Variable, states: Counter[str]) -> Iterator[tuple[_Failure, int]]:
     """Yield why a variable has no value, with the number of lanes; count the states of all."""
-    from dwarfgpu.program.variables.answers import answer
+    from dwarfgpu.program.frames.answers import answer
 
     function = frame.name or "??"
     reasons: Counter[_Failure] = Counter()
@@ -333,8 +333,8 @@ def _verify_expression(selection: Selection, arguments: Arguments) -> Document:
 
 
 def _verify_variables(selection: Selection, arguments: Arguments) -> Document:
+    from dwarfgpu.program.frames.variable import all_variables, checked
     from dwarfgpu.program.types.sizes import contradiction, resolved
-    from dwarfgpu.program.variables.variable import all_variables, checked
     from dwarfgpu.render.explanations import Explainer
     from dwarfgpu.render.layout import counted, plain, shown
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.program.stack.selectors import numbers_in, waves_of
+from dwarfgpu.program.frames.selectors import numbers_in, waves_of
 from dwarfgpu.questions import asking
 from dwarfgpu.questions.document import Document
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator
     from typing import Any, TypeVar
 
-    from dwarfgpu.program.program import Attached
-    from dwarfgpu.program.stack.lanes import Lanes, LaneStatus
-    from dwarfgpu.program.stack.wave import Wave
-    from dwarfgpu.program.stack.wave_groups import WaveRun, WorkGroup
-    from dwarfgpu.program.stack.wave_positions import WavePlace
+    from dwarfgpu.program.frames.lanes import Lanes, LaneStatus
+    from dwarfgpu.program.frames.wave import Wave
+    from dwarfgpu.program.frames.wave_groups import WaveRun, WorkGroup
+    from dwarfgpu.program.frames.wave_positions import WavePlace
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
+    from dwarfgpu.states.program import Attached
 
     Key = TypeVar("Key")
 
@@ -38,7 +38,7 @@ PER_ROW = (4, 8, 16, 32)
 
 def lanes_here(selection: Selection) -> Lanes:
     """Return the lanes of the wave, seen from the frame that is selected."""
-    from dwarfgpu.program.stack.lanes import lanes_of_wave
+    from dwarfgpu.program.frames.lanes import lanes_of_wave
 
     selection.needs_lanes()
     wave = selection.wave
@@ -47,7 +47,7 @@ def lanes_here(selection: Selection) -> Lanes:
 
 def used_lanes(selection: Selection) -> int:
     """Return how many lanes of the wave have a work-item; all where that is not known."""
-    from dwarfgpu.program.stack.lanes import UNUSED
+    from dwarfgpu.program.frames.lanes import UNUSED
 
     try:
         return sum(lane.state != UNUSED for lane in lanes_here(selection).lanes)
@@ -73,7 +73,7 @@ def masks_by(selection: Selection, key_of: Callable[[LaneStatus], Key | None]) -
 
 def place_here(selection: Selection) -> WavePlace:
     """Return where the wave is in its dispatch."""
-    from dwarfgpu.program.stack import wave_positions
+    from dwarfgpu.program.frames import wave_positions
 
     wave = selection.wave
     return wave_positions.place_of(wave_positions.waves_of(wave.stopped), wave.index)
@@ -113,7 +113,7 @@ def positions(selection: Selection) -> dict[str, str]:
 def titles(selection: Selection) -> Iterator[tuple[int, str]]:
     """Yield what `info waves` shows of each wave, with its number from 1."""
     if selection.machine.has_waves:
-        from dwarfgpu.program.stack.wave_groups import wave_runs
+        from dwarfgpu.program.frames.wave_groups import wave_runs
         from dwarfgpu.render.wave_tables import wave_texts
 
         stopped = selection.machine.stopped
@@ -137,7 +137,7 @@ def info_waves(selection: Selection, arguments: Arguments) -> Document:
     chosen = waves_of(stopped.machine, arguments.text) if arguments.text else None
     if not machine.has_waves:
         return _info_threads(selection, range(len(machine)) if chosen is None else chosen)
-    from dwarfgpu.program.stack.wave_groups import wave_runs
+    from dwarfgpu.program.frames.wave_groups import wave_runs
     from dwarfgpu.render.lanes import standing_error, wave_json
     from dwarfgpu.render.layout import problem_json
     from dwarfgpu.render.wave_tables import waves_table
@@ -212,7 +212,7 @@ def _info_threads(selection: Selection, numbers: list[int] | range) -> Document:
         yield from columns(("Id", "Target Id", "Frame"), cells, output.width, output.style)
         waves = _beside(selection, document) if len(rows) == len(machine) else None
         if waves is not None:
-            from dwarfgpu.program.stack.wave_groups import wave_runs
+            from dwarfgpu.program.frames.wave_groups import wave_runs
             from dwarfgpu.render.wave_tables import waves_table
 
             yield from waves_table(waves.stopped, wave_runs(waves.stopped), None, output.width, output.style)
@@ -237,7 +237,7 @@ def info_work_groups(selection: Selection, arguments: Arguments) -> Document:
     """Work-groups that are alike and follow each other are one row; -each gives each a row of its own. `*` is before
     the one of the selected wave.
     """
-    from dwarfgpu.program.stack.wave_groups import work_group_runs
+    from dwarfgpu.program.frames.wave_groups import work_group_runs
     from dwarfgpu.render.wave_tables import work_groups_json, work_groups_table
 
     arguments.none()
@@ -312,7 +312,7 @@ def chosen_lanes(here: Lanes, text: str, flags: Container[str], *, may_be_none: 
     Without a flag they are those with a work-item. That there are none is an error, unless there may be none in the
     state of a flag.
     """
-    from dwarfgpu.program.stack.lanes import UNUSED
+    from dwarfgpu.program.frames.lanes import UNUSED
 
     wanted = [state for state in ("active", "inactive", "unused") if state in flags]
     numbers: Iterable[int] = range(here.lane_count)
@@ -340,7 +340,7 @@ def lane_map(selection: Selection, arguments: Arguments) -> Document:
 
     A row has 8 lanes where the work-groups are 8 work-items wide, and else 16; -row says otherwise.
     """
-    from dwarfgpu.program.variables.answers import answer
+    from dwarfgpu.program.frames.answers import answer
     from dwarfgpu.render.lanes import lanes_document
     from dwarfgpu.render.wave_map import places_map, values_grid, values_map
 

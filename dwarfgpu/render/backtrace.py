@@ -9,10 +9,10 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.expr.storages import Implicit, Memory, Register
 from dwarfgpu.program.code.code_lookup import begins_line
+from dwarfgpu.program.frames.answers import answer
+from dwarfgpu.program.frames.variable import PARAMETER
 from dwarfgpu.program.types.model import Array, Pointer, Struct
 from dwarfgpu.program.types.sizes import resolved
-from dwarfgpu.program.variables.answers import answer
-from dwarfgpu.program.variables.variable import PARAMETER
 from dwarfgpu.render.files import source_text
 from dwarfgpu.render.layout import (
     WIDTH,
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.program.code.code_lookup import SourceLine
     from dwarfgpu.program.code.loaded import Loaded
-    from dwarfgpu.program.stack.backtrace import Backtrace, RegisterSpan, Saved, ShownFrame
-    from dwarfgpu.program.stack.frame import Frame
+    from dwarfgpu.program.frames.backtrace import Backtrace, RegisterSpan, Saved, ShownFrame
+    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.frames.variable import Variable
     from dwarfgpu.program.types.model import Type
-    from dwarfgpu.program.variables.variable import Variable
     from dwarfgpu.render.layout import Style
     from dwarfgpu.render.values import Look
     from dwarfgpu.render.written_text import StyleName

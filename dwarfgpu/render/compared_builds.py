@@ -11,8 +11,8 @@ from dwarfgpu.render.layout import counted, plain_style, shown, table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dwarfgpu.audits.judge.comparison import BuildJudgement, ComparedPart, ComparedVariable, DifferentValue
     from dwarfgpu.render.layout import Style
-    from dwarfgpu.verification.judging.comparison import BuildJudgement, ComparedPart, ComparedVariable, DifferentValue
 
 MOST_VARIABLES = 12
 """The variables that are shown if nothing else is said, the worst first."""

@@ -10,9 +10,9 @@ from dwarfgpu.render.layout import WIDTH, counted, fitted, labelled, plain, plai
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dwarfgpu.program.stack.core_conversion import ConversionSummary
-    from dwarfgpu.program.stack.core_summary import CoreSummary
     from dwarfgpu.render.layout import Style
+    from dwarfgpu.states.core_conversion import ConversionSummary
+    from dwarfgpu.states.core_summary import CoreSummary
 
 MAX_ROWS = 12
 """The rows of one part that are shown."""

@@ -5,17 +5,17 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.program.coverage.code_scope import CodeScope, distinct_names
-from dwarfgpu.program.coverage.tally import REASONS
+from dwarfgpu.audits.coverage.code_scope import CodeScope, distinct_names
+from dwarfgpu.audits.coverage.tally import REASONS
 from dwarfgpu.render.layout import counted, plain, plain_style, room, shown, table, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from dwarfgpu.program.coverage.availability import VariableAvailability
-    from dwarfgpu.program.coverage.build_comparison import BuildComparison, VariableChange
-    from dwarfgpu.program.coverage.sums import FileCoverage, UnitCoverage
-    from dwarfgpu.program.coverage.tally import CoverageSum
+    from dwarfgpu.audits.coverage.availability import VariableAvailability
+    from dwarfgpu.audits.coverage.build_comparison import BuildComparison, VariableChange
+    from dwarfgpu.audits.coverage.sums import FileCoverage, UnitCoverage
+    from dwarfgpu.audits.coverage.tally import CoverageSum
     from dwarfgpu.render.layout import Style
     from dwarfgpu.render.pictures import Strip, StripPart
 
@@ -261,7 +261,7 @@ def comparison_text(comparison: BuildComparison, worst: int, style: Style = plai
 
 
 def _changes(title: str, changes: Sequence[VariableChange], worst: int, style: Style) -> Iterator[str]:
-    from dwarfgpu.program.coverage.build_comparison import share_of
+    from dwarfgpu.audits.coverage.build_comparison import share_of
 
     rows: list[tuple[str, ...]] = [(title, "before", "after", "change")]
     for change in changes[:worst]:

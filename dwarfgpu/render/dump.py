@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
+from dwarfgpu.audits.dump.entries import Lists, Reference
 from dwarfgpu.program.code.dumped_expressions import DumpedExpression
-from dwarfgpu.program.dump.entries import Lists, Reference
 from dwarfgpu.render.layout import (
     aligned,
     beside,
@@ -26,9 +26,9 @@ from dwarfgpu.render.layout import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dwarfgpu.program.dump.entries import ShownAttribute, ShownEntry, ShownUnit
-    from dwarfgpu.program.dump.lists import DumpedListEntry
-    from dwarfgpu.program.dump.parts import Kind, SectionPart, Table
+    from dwarfgpu.audits.dump.entries import ShownAttribute, ShownEntry, ShownUnit
+    from dwarfgpu.audits.dump.lists import DumpedListEntry
+    from dwarfgpu.audits.dump.parts import Kind, SectionPart, Table
     from dwarfgpu.render.layout import Style
 
 

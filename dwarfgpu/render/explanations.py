@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.expr import listing
+from dwarfgpu.program.frames.variable import owner_of
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.program.variables.variable import owner_of
 from dwarfgpu.render.layout import beside, counted, lanes_text, plain_style, shown, wrapped
 from dwarfgpu.render.operations import bytes_text, line_json
 from dwarfgpu.render.variables import VariablesRenderer, repaired_head
@@ -14,9 +14,9 @@ from dwarfgpu.render.variables import VariablesRenderer, repaired_head
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.program.variables.answers import Values
-    from dwarfgpu.program.variables.reasons import ValueSource
-    from dwarfgpu.program.variables.variable import Checked, Described, Variable
+    from dwarfgpu.program.frames.answers import Values
+    from dwarfgpu.program.frames.reasons import ValueSource
+    from dwarfgpu.program.frames.variable import Checked, Described, Variable
     from dwarfgpu.render.layout import Style
 
 KINDS = {

@@ -15,11 +15,11 @@ from dwarfgpu.render.pictures import OUTSIDE, Strip, StripPart
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from dwarfgpu.program.variables.answers import LaneAnswer
-    from dwarfgpu.verification.judging.comparison import BuildJudgement
-    from dwarfgpu.verification.judging.judgement import Judgement
-    from dwarfgpu.verification.judging.lane_history import LaneHistory, LaneStep, ShownValue
-    from dwarfgpu.verification.reports import FileReport
+    from dwarfgpu.audits.judge.comparison import BuildJudgement
+    from dwarfgpu.audits.judge.judgement import Judgement
+    from dwarfgpu.audits.judge.lane_history import LaneHistory, LaneStep, ShownValue
+    from dwarfgpu.audits.verify.reports import FileReport
+    from dwarfgpu.program.frames.answers import LaneAnswer
 
 FINDING_ROOM, LANE_ROOM = 500_000, 2_000_000
 MAX_VARIABLES, MAX_LINES, MAX_DIFFERENT = 120, 400, 200

@@ -12,9 +12,9 @@ from dwarfgpu.render.verification import finding_json, report_json, report_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dwarfgpu.audits.judge.judgement import JudgedFunction, Judgement
+    from dwarfgpu.audits.verify.reports import FileReport
     from dwarfgpu.render.layout import Style
-    from dwarfgpu.verification.judging.judgement import JudgedFunction, Judgement
-    from dwarfgpu.verification.reports import FileReport
 
 
 def judgement_text(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
-from dwarfgpu.program.stack.lanes import ACTIVE, UNUSED
+from dwarfgpu.program.frames.lanes import ACTIVE, UNUSED
 from dwarfgpu.render.lanes import lane_counts, lanes_heading
 from dwarfgpu.render.layout import shown
 from dwarfgpu.render.wave_map import place_letters
@@ -14,7 +14,7 @@ from dwarfgpu.render.wave_tables import item_text, lane_place, wave_title
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dwarfgpu.program.stack.lanes import Lanes, LaneStatus
+    from dwarfgpu.program.frames.lanes import Lanes, LaneStatus
 
 CELL = 32
 GAP = 4

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.backends.protocol import SIGNALS, signal_of, stop_json
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.stack.lanes import ACTIVE, INACTIVE, UNKNOWN, UNUSED
-from dwarfgpu.program.stack.wave_positions import place_of, unknown_mask, waves_of
-from dwarfgpu.program.variables.answers import answer
+from dwarfgpu.machines.protocol import SIGNALS, signal_of, stop_json
+from dwarfgpu.program.frames.answers import answer
+from dwarfgpu.program.frames.lanes import ACTIVE, INACTIVE, UNKNOWN, UNUSED
+from dwarfgpu.program.frames.wave_positions import place_of, unknown_mask, waves_of
 from dwarfgpu.render.files import source_text
 from dwarfgpu.render.layout import aligned, error_json, lanes_text, plain, problem_json, shown
 from dwarfgpu.render.variables import NO_VALUE, VariablesRenderer
@@ -18,15 +18,15 @@ from dwarfgpu.render.variables import NO_VALUE, VariablesRenderer
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from dwarfgpu.backends.protocol import WaveStop
+    from dwarfgpu.machines.protocol import WaveStop
     from dwarfgpu.program.code.code_lookup import CallFrame
-    from dwarfgpu.program.stack.frame import Frame
-    from dwarfgpu.program.stack.lanes import Lanes, LaneStatus
-    from dwarfgpu.program.stack.stopped import Stopped
-    from dwarfgpu.program.stack.wave_groups import WaveRun
-    from dwarfgpu.program.stack.wave_positions import WavePlace
-    from dwarfgpu.program.variables.answers import LaneAnswer
-    from dwarfgpu.program.variables.variable import Variable
+    from dwarfgpu.program.frames.answers import LaneAnswer
+    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.frames.lanes import Lanes, LaneStatus
+    from dwarfgpu.program.frames.variable import Variable
+    from dwarfgpu.program.frames.wave_groups import WaveRun
+    from dwarfgpu.program.frames.wave_positions import WavePlace
+    from dwarfgpu.states.stopped import Stopped
 
     Json = dict[str, Any]
 

@@ -21,11 +21,11 @@ from dwarfgpu.render.layout import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from dwarfgpu.execution.launch.devices import Agent, DispatchRow, PacketRow, Queue
     from dwarfgpu.program.code.loaded import LoadedCode
-    from dwarfgpu.program.launch.devices import Agent, DispatchRow, PacketRow, Queue
-    from dwarfgpu.program.stack.address_aliases import View, Views
-    from dwarfgpu.program.stack.snapshot_files import SnapshotSummary
+    from dwarfgpu.program.frames.address_aliases import View, Views
     from dwarfgpu.render.layout import Style
+    from dwarfgpu.states.snapshot_files import SnapshotSummary
 
     Json = dict[str, Any]
 

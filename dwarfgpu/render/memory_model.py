@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.memory_model.families import DIFFERENCES, KNOWN_BUGS, difference_name
+from dwarfgpu.audits.memory_model.families import DIFFERENCES, KNOWN_BUGS, difference_name
 from dwarfgpu.render.layout import counted, fitted, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from dwarfgpu.memory_model.checker import SourcePlace
-    from dwarfgpu.memory_model.file_reports import MemoryReport
-    from dwarfgpu.memory_model.function_code import FunctionCode
-    from dwarfgpu.memory_model.sequences import SequenceCell
-    from dwarfgpu.memory_model.survey import CurrentAccess, OutstandingAccess, SurveyedAccess
+    from dwarfgpu.audits.memory_model.checker import SourcePlace
+    from dwarfgpu.audits.memory_model.file_reports import MemoryReport
+    from dwarfgpu.audits.memory_model.function_code import FunctionCode
+    from dwarfgpu.audits.memory_model.sequences import SequenceCell
+    from dwarfgpu.audits.memory_model.survey import CurrentAccess, OutstandingAccess, SurveyedAccess
 
 
 def cell_json(cell: SequenceCell) -> dict[str, Any]:

@@ -7,11 +7,11 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.program.stack.lanes import lanes_of_wave
-from dwarfgpu.program.stack.wave import Wave
+from dwarfgpu.program.frames.answers import Values
+from dwarfgpu.program.frames.lanes import lanes_of_wave
+from dwarfgpu.program.frames.wave import Wave
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.values.objects import Object
-from dwarfgpu.program.variables.answers import Values
 from dwarfgpu.render.lane_svg import lanes_svg
 from dwarfgpu.render.layout import cut, shown
 from dwarfgpu.render.pictures import heat_map_svg, heat_rows
@@ -21,8 +21,8 @@ from dwarfgpu.render.variables import VariablesRenderer
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dwarfgpu.program.program import Attached
-    from dwarfgpu.program.variables.answers import LaneAnswer
+    from dwarfgpu.program.frames.answers import LaneAnswer
+    from dwarfgpu.states.program import Attached
 
 MAX_ROWS = 64
 """How many rows a table has; the last one says how many more there are."""

@@ -16,7 +16,7 @@ from dwarfgpu.render.layout import shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from dwarfgpu.program.variables.answers import LaneAnswer, Values
+    from dwarfgpu.program.frames.answers import LaneAnswer, Values
     from dwarfgpu.render.values import Look
 
 WIDTH = 960
@@ -295,7 +295,7 @@ def heat_rows(values: Values) -> Iterator[HeatRow]:
 
 
 def _heat_cell(answer: LaneAnswer, look: Look) -> HeatCell:
-    from dwarfgpu.program.variables.columns import python_value
+    from dwarfgpu.program.frames.columns import python_value
     from dwarfgpu.render.values import value_text
 
     idle = "" if answer.is_active else " (inactive)"

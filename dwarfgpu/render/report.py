@@ -21,8 +21,8 @@ from dwarfgpu.render.layout import counted, shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from dwarfgpu.audits.verify.findings import FileFinding
     from dwarfgpu.render.pictures import Strip
-    from dwarfgpu.verification.findings import FileFinding
 
 MAX_PAGE = 2_800_000
 """How many bytes a page has at most, but for its frame."""

@@ -12,10 +12,10 @@ from dwarfgpu.render.wave_tables import item_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.program.running.profile import ProfileRow
-    from dwarfgpu.program.running.report import BufferPreview, RunReport, StoppedWave
-    from dwarfgpu.program.running.running import CodePosition
-    from dwarfgpu.program.running.tracing import TracedStep
+    from dwarfgpu.execution.control.profile import ProfileRow
+    from dwarfgpu.execution.control.report import BufferPreview, RunReport, StoppedWave
+    from dwarfgpu.execution.control.running import CodePosition
+    from dwarfgpu.execution.control.tracing import TracedStep
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.render.layout import Style
 

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.instruction import Expression, Instruction
     from dwarfgpu.program.code.declarations import Declared
     from dwarfgpu.program.code.instructions import MachineInstruction
-    from dwarfgpu.program.stack.linespec import CodeSpan, Linespec
+    from dwarfgpu.program.frames.linespec import CodeSpan, Linespec
+    from dwarfgpu.program.frames.variable import Described
     from dwarfgpu.program.types.model import BaseClass, Member, Type
-    from dwarfgpu.program.variables.variable import Described
     from dwarfgpu.targets.target import Target
 
 

@@ -10,8 +10,8 @@ from dwarfgpu.render.layout import counted, labels, plain, plain_style, room, ta
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.program.launch.dispatch import PlannedDispatch, RegisterState
-    from dwarfgpu.program.launch.structures import ObjectInMemory, ShownField
+    from dwarfgpu.execution.launch.dispatch import PlannedDispatch, RegisterState
+    from dwarfgpu.execution.launch.structures import ObjectInMemory, ShownField
     from dwarfgpu.render.layout import Style
     from dwarfgpu.targets.amdgpu.geometry import WavePosition
 

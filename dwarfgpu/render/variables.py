@@ -9,8 +9,8 @@ import attrs
 
 from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.lanes import first_lane
+from dwarfgpu.program.frames.reasons import NO_LOCATION_HERE, OPTIMIZED_OUT
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.program.variables.reasons import NO_LOCATION_HERE, OPTIMIZED_OUT
 from dwarfgpu.render.layout import (
     beside,
     counted,
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.location_text import TextRenderer
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.program.code.repairs import Repair
-    from dwarfgpu.program.stack.frame import Frame
+    from dwarfgpu.program.frames.answers import AsWritten, LaneAnswer, Values
+    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.frames.reasons import Reason
+    from dwarfgpu.program.frames.variable import Described, Variable
     from dwarfgpu.program.values.storage import Address
-    from dwarfgpu.program.variables.answers import AsWritten, LaneAnswer, Values
-    from dwarfgpu.program.variables.reasons import Reason
-    from dwarfgpu.program.variables.variable import Described, Variable
     from dwarfgpu.render.layout import Style
     from dwarfgpu.render.written_text import StyleName
 

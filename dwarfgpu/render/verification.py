@@ -10,9 +10,9 @@ from dwarfgpu.render.layout import counted, fitted, plain_style, problem_json, s
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from dwarfgpu.audits.verify.findings import CheckRule, FileFinding
+    from dwarfgpu.audits.verify.reports import FileReport
     from dwarfgpu.render.layout import Style
-    from dwarfgpu.verification.findings import CheckRule, FileFinding
-    from dwarfgpu.verification.reports import FileReport
 
 MAX_SHOWN = 10
 """How many findings of one rule are shown of a file."""

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.stack.lanes import ACTIVE, UNKNOWN, UNUSED
+from dwarfgpu.program.frames.columns import python_value
+from dwarfgpu.program.frames.lanes import ACTIVE, UNKNOWN, UNUSED
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.program.variables.columns import python_value
 from dwarfgpu.render.lanes import states_text
 from dwarfgpu.render.layout import (
     WIDTH,
@@ -28,8 +28,8 @@ from dwarfgpu.render.wave_tables import lane_place, same_places, wave_title
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from dwarfgpu.program.stack.lanes import Lanes
-    from dwarfgpu.program.variables.answers import LaneAnswer, Values
+    from dwarfgpu.program.frames.answers import LaneAnswer, Values
+    from dwarfgpu.program.frames.lanes import Lanes
     from dwarfgpu.render.layout import Style
     from dwarfgpu.render.values import Look
     from dwarfgpu.render.written_text import StyleName

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from dwarfgpu.program.stack.lanes import ACTIVE, UNKNOWN, UNUSED
-from dwarfgpu.program.stack.wave_positions import group_text, place_of, waves_of
+from dwarfgpu.program.frames.lanes import ACTIVE, UNKNOWN, UNUSED
+from dwarfgpu.program.frames.wave_positions import group_text, place_of, waves_of
 from dwarfgpu.render.backtrace import line_text, standing_text
 from dwarfgpu.render.lanes import LETTERS
 from dwarfgpu.render.layout import (
@@ -24,11 +24,11 @@ from dwarfgpu.render.layout import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from dwarfgpu.program.stack.lanes import Lanes, LaneStatus
-    from dwarfgpu.program.stack.stopped import Stopped
-    from dwarfgpu.program.stack.wave_groups import WaveRun, WavesAtPlace, WorkGroup
-    from dwarfgpu.program.stack.wave_positions import Triple, WavePlace
+    from dwarfgpu.program.frames.lanes import Lanes, LaneStatus
+    from dwarfgpu.program.frames.wave_groups import WaveRun, WavesAtPlace, WorkGroup
+    from dwarfgpu.program.frames.wave_positions import Triple, WavePlace
     from dwarfgpu.render.layout import Style
+    from dwarfgpu.states.stopped import Stopped
 
 
 # --- Names --------------------------------------------------------------------------------------------------------

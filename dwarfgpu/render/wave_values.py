@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.program.frames.answers import CODES, STATES, WITH_VALUE
+from dwarfgpu.program.frames.columns import without_padding
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import Array, Base, Enumeration, MemberPointer, Pointer, Struct
 from dwarfgpu.program.types.sizes import resolved
 from dwarfgpu.program.values.scalars import character_prefix, scalar_of
-from dwarfgpu.program.variables.answers import CODES, STATES, WITH_VALUE
-from dwarfgpu.program.variables.columns import without_padding
 from dwarfgpu.render.files import source_text
 from dwarfgpu.render.layout import beside, counted, lanes_text, plain_style, room, shown, wrapped
 from dwarfgpu.render.variables import MAX_GROUPS, NO_VALUE, VariablesRenderer, missing_word
@@ -17,7 +17,7 @@ from dwarfgpu.render.variables import MAX_GROUPS, NO_VALUE, VariablesRenderer, m
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.program.variables.answers import Values
+    from dwarfgpu.program.frames.answers import Values
     from dwarfgpu.render.layout import Style
 
     Json = dict[str, Any]

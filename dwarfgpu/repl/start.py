@@ -116,7 +116,7 @@ def _open(debugger: Debugger, options: Any) -> None:
 
         show_signal(debugger)
     if options.wave is not None:
-        from dwarfgpu.program.stack.selectors import wave_named
+        from dwarfgpu.program.frames.selectors import wave_named
 
         debugger.select_wave(wave_named(debugger.machine.stopped.machine, options.wave))
     if options.frame is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from dwarfgpu.backends.gdb.backend import GDB_NAMES, SERVED
+from dwarfgpu.machines.gdb.backend import GDB_NAMES, SERVED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -16,19 +16,19 @@ from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.objfile.elf.header import PT_LOAD
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.program.code.loaded import LoadedCode
-from dwarfgpu.program.stack.core_names import without_part
-from dwarfgpu.program.stack.gpu_cores import is_about_waves
-from dwarfgpu.program.stack.stopped import is_elf, load_code, open_core, open_gpu_stopped, open_snapshot
 from dwarfgpu.regular_files import signals_raise, whole_output
 from dwarfgpu.serve.description import ServedLibrary
 from dwarfgpu.serve.packets import MAX_PACKET, converse
 from dwarfgpu.serve.remote import SIGTRAP, RemoteStub, ServedMachine
 from dwarfgpu.serve.served_files import as_host_code
+from dwarfgpu.states.core_names import without_part
+from dwarfgpu.states.gpu_cores import is_about_waves
+from dwarfgpu.states.stopped import is_elf, load_code, open_core, open_gpu_stopped, open_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from dwarfgpu.backends.machine import Machine
+    from dwarfgpu.machines.machine import Machine
     from dwarfgpu.program.code.code_object import CodeObject
 
     Say = Callable[[str], None]
@@ -146,9 +146,9 @@ def _core(path: str, program: CodeObject | None, *, force: bool) -> tuple[Served
 
 def launched(file: str, kernel: str, grid: str, work_group: str, values: tuple[str, ...]) -> tuple[Any, str]:
     """Launch a kernel of a file; return the machine, and what it is called."""
+    from dwarfgpu.execution.launch.launch import launch, machine_for
+    from dwarfgpu.execution.launch.planning import arguments, sizes
     from dwarfgpu.program.code.code_object import check_has_kernels
-    from dwarfgpu.program.launch.launch import launch, machine_for
-    from dwarfgpu.program.launch.planning import arguments, sizes
 
     code = opened(file)
     check_has_kernels(code)

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import Factory, asdict, define
 
-from dwarfgpu.backends.gdb.backend import FACTS, SERVED, SPACE_SHIFT
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.machines.gdb.backend import FACTS, SERVED, SPACE_SHIFT
 from dwarfgpu.serve import description
 from dwarfgpu.serve.packets import MAX_PACKET, NO_ACKNOWLEDGEMENTS, escaped, unescaped
 from dwarfgpu.serve.served_files import ServedFiles

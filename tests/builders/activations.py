@@ -6,13 +6,13 @@ import re
 from typing import Any
 
 from dwarfgpu import dialects
-from dwarfgpu.backends.described import DescribedMachine, Region
 from dwarfgpu.cfi.activation import OUTSIDE_CODE, CallStack, Information, NoInformation, Thread
 from dwarfgpu.cfi.rows import Tables
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.expr import asm
 from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.rules import PRESETS
+from dwarfgpu.machines.described import DescribedMachine, Region
 from dwarfgpu.objfile.frames.frame_section import Fde, FrameSection
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.frames import FrameBuilder

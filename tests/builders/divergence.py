@@ -8,10 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from dwarfgpu.backends.machine import Machine
+from dwarfgpu.machines.machine import Machine
 from dwarfgpu.program.code import code_object
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode
-from dwarfgpu.program.stack.stopped import Stopped
+from dwarfgpu.states.stopped import Stopped
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 VARIANTS = (

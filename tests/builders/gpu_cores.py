@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.backends.gpu_core.writing import (
+from dwarfgpu.machines.gpu_core.writing import (
     CoreForm,
     LoadedImage,
     core_contents,
@@ -15,15 +15,15 @@ from dwarfgpu.backends.gpu_core.writing import (
     write_host,
     write_merged,
 )
-from dwarfgpu.backends.machine import Dispatch, Machine
-from dwarfgpu.backends.protocol import WaveStop
+from dwarfgpu.machines.machine import Dispatch, Machine
+from dwarfgpu.machines.protocol import WaveStop
 from dwarfgpu.objfile.elf.header import PT_LOAD
 from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dwarfgpu.backends.gpu_core.writing import CoreContents
+    from dwarfgpu.machines.gpu_core.writing import CoreContents
     from dwarfgpu.objfile.elf.image import Image
 
 LOAD_ADDRESS = 0x7F12_3400_0000
@@ -130,8 +130,8 @@ def crash_core() -> bytes:
     """The core file of docs/examples: three waves, of which the last has violated memory; its code object is in it."""
     import io
 
-    from dwarfgpu.program.program import open_program
-    from dwarfgpu.program.stack.core_writing import images_of, kernel_objects
+    from dwarfgpu.states.core_writing import images_of, kernel_objects
+    from dwarfgpu.states.program import open_program
 
     attached = open_program(str(ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co")).attach(ROOT / "docs/examples/lanes.json")
     machine: Any = attached.stopped.machine

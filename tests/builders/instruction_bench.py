@@ -8,11 +8,11 @@ from functools import cache
 
 import numpy as np
 
-from dwarfgpu.backends.running import instructions
-from dwarfgpu.backends.running.batch import VCC, WaveBatch
-from dwarfgpu.backends.running.block_writer import BlockWriter
-from dwarfgpu.backends.running.device_memory import GlobalMemory, MemorySegment
-from dwarfgpu.backends.running.memory_access import MemoryAccess
+from dwarfgpu.execution import instructions
+from dwarfgpu.execution.batch import VCC, WaveBatch
+from dwarfgpu.execution.block_writer import BlockWriter
+from dwarfgpu.execution.device_memory import GlobalMemory, MemorySegment
+from dwarfgpu.execution.memory_access import MemoryAccess
 from dwarfgpu.isa.decoder import decode
 
 MODE = 0xF0

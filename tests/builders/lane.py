@@ -13,7 +13,7 @@ from tests.builders.prologue import instruction, registers
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dwarfgpu.program.launch.dispatch import PlannedDispatch
+    from dwarfgpu.execution.launch.dispatch import PlannedDispatch
     from tests.builders.prologue import Instruction
 
 MASK = 0xFFFFFFFF

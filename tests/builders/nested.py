@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from dwarfgpu import dialects
-from dwarfgpu.backends.machine import LoadedCodeObject, Machine
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.expr import asm
+from dwarfgpu.machines.machine import LoadedCodeObject, Machine
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.elf import ElfBuilder
 from tests.builders.frames import FrameBuilder

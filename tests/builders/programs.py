@@ -8,10 +8,10 @@ import subprocess
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import dialects
-from dwarfgpu.backends.protocol import Backend, memory_unavailable
 from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.rules import PRESETS
+from dwarfgpu.machines.protocol import Backend, memory_unavailable
 from dwarfgpu.objfile.info.scopes import is_local, qualified_name
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.program.code.loaded import LoadedCode

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from dwarfgpu.audits.verify.file_check import FileCheck
 from dwarfgpu.objfile.elf.image import open_image
 from dwarfgpu.program.code.code_object import CodeObject, opened
-from dwarfgpu.verification.file_check import FileCheck
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dwarfgpu.verification.findings import FileFinding
+    from dwarfgpu.audits.verify.findings import FileFinding
 
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"

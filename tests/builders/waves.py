@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dwarfgpu.backends.machine import Machine
+from dwarfgpu.machines.machine import Machine
 from dwarfgpu.targets.resolve import resolve
 
 SCRATCH = 1 << 17

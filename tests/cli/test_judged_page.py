@@ -9,7 +9,7 @@ import re
 import pytest
 from attrs import evolve
 
-from dwarfgpu.verification.judging import lane_history
+from dwarfgpu.audits.judge import lane_history
 from tests.builders import compared_builds
 from tests.builders.browser import Browser, errors_of, widths_in_a_frame
 from tests.builders.commands import run

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dwarfgpu.backends import snapshot
 from dwarfgpu.cli import main
+from dwarfgpu.execution.launch.launch import launch, machine_for
+from dwarfgpu.machines import snapshot
 from dwarfgpu.program.code.code_object import opened
-from dwarfgpu.program.launch.launch import launch, machine_for
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = "docs/examples/launch.json"
@@ -110,7 +110,7 @@ def test_values_of_every_kind(capsys):
 def test_arguments_by_name(capsys, monkeypatch):
     from attrs import evolve
 
-    from dwarfgpu.program.launch import planning
+    from dwarfgpu.execution.launch import planning
 
     facts = planning._facts
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dwarfgpu.backends import snapshot
 from dwarfgpu.cli import main
+from dwarfgpu.machines import snapshot
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = "fixtures/amdgpu/launch.gfx1100.w32.O2.co"
@@ -154,7 +154,7 @@ def test_an_interrupt_ends_the_run_and_keeps_the_state(tmp_path, has_state):
     """A kernel that takes long gets SIGINT when it has begun to run."""
     script = (
         "import os, signal, sys\n"
-        "from dwarfgpu.backends.running.device import Device\n"
+        "from dwarfgpu.execution.device import Device\n"
         "turn = Device._turn\n"
         "def first(self, limit):\n"
         "    os.kill(os.getpid(), signal.SIGINT)\n"

@@ -20,7 +20,7 @@ from dwarfgpu.objfile.lists.location_lists import read_location_list
 from dwarfgpu.objfile.lists.range_lists import read_range_list
 from dwarfgpu.program.code.code_lookup import line_table
 from dwarfgpu.program.code.code_object import list_contents
-from dwarfgpu.program.program import open_program
+from dwarfgpu.states.program import open_program
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXTS = {

@@ -14,7 +14,7 @@ from elftools.elf.elffile import ELFFile
 
 from dwarfgpu.elftools import Bridge
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.program.program import open_program
+from dwarfgpu.states.program import open_program
 
 ROOT = Path(__file__).resolve().parents[2]
 FIXTURES = ROOT / "fixtures"

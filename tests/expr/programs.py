@@ -5,7 +5,6 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from dwarfgpu import dialects
-from dwarfgpu.backends.protocol import Backend
 from dwarfgpu.encoding import operands
 from dwarfgpu.encoding.cursor import encode_unsigned
 from dwarfgpu.encoding.operands import Format
@@ -18,6 +17,7 @@ from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.expr.values import Value
 from dwarfgpu.lanes import LaneSet
+from dwarfgpu.machines.protocol import Backend
 from dwarfgpu.targets.resolve import resolve
 
 FORMS = [

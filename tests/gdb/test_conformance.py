@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from dwarfgpu.backends import snapshot
+from dwarfgpu.machines import snapshot
 from dwarfgpu.targets.resolve import resolve
-from tests.backends.conformance import BIG, WAVE32, WAVE64, State
-from tests.backends.test_conformance import machine_of
 from tests.gdb.running import INSIDE, run_gdb, stub
+from tests.machines.conformance import BIG, WAVE32, WAVE64, State
+from tests.machines.test_conformance import machine_of
 
 STATES = (WAVE64, WAVE32, BIG, State(resolve("amdgcn-gfx803"), {"s0": 1}, []))
 

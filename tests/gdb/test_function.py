@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from tests.gdb.running import INSIDE, run_gdb
-from tests.program.variables.test_variables_gdb import CORPUS
+from tests.program.frames.test_variables_gdb import CORPUS
 
 BUILDS = [
     ("c", "gcc", "-O0 -gdwarf-5"),

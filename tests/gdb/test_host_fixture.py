@@ -13,7 +13,7 @@ from tests.gdb.running import ROOT, run_gdb
 SCRIPT = """
 import gdb, json
 import dwarfgpu.gdb as dg
-from dwarfgpu.program.variables.answers import listed
+from dwarfgpu.program.frames.answers import listed
 gdb.execute("break stop_here")
 gdb.execute("run", to_string=True)
 found = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dwarfgpu.backends.gdb.backend import SPACE_SHIFT
+from dwarfgpu.machines.gdb.backend import SPACE_SHIFT
 from tests.builders.address_spaces import BASE, LOCAL, PRIVATE, SHARED, StoppedKernel
 from tests.gdb.running import python, run_gdb, stub
 

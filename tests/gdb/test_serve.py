@@ -10,7 +10,7 @@ import sys
 import pytest
 
 import dwarfgpu as dg
-from dwarfgpu.program.program import open_core
+from dwarfgpu.states.program import open_core
 from tests.gdb.running import ROOT, environment, run_gdb
 
 EXAMPLES = ROOT / "docs" / "examples"

@@ -10,7 +10,7 @@ import pytest
 
 import dwarfgpu as dg
 from tests.gdb.running import INSIDE, run_gdb
-from tests.program.variables.test_variables_gdb import CORPUS, DIFFERENCES, Answer, _plain, demangled, folded
+from tests.program.frames.test_variables_gdb import CORPUS, DIFFERENCES, Answer, _plain, demangled, folded
 
 BUILDS = [
     ("c", "gcc", "-O0 -gdwarf-5"),

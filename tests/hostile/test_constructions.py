@@ -587,8 +587,8 @@ def after(change: Any, function: Any) -> Any:
 
 def mapping_all(words: list[str], change: Any, *places: tuple[Any, str]) -> int:
     """Run a command line that maps every file, in which a function changes one when it is first called."""
-    from dwarfgpu.backends import snapshot_folder
     from dwarfgpu.cli import main
+    from dwarfgpu.machines import snapshot_folder
     from dwarfgpu.objfile.containers import place
 
     place.MAP_FROM = 0
@@ -665,7 +665,7 @@ def test_a_file_that_is_replaced_is_read_as_it_was(tmp_path: Path) -> None:
 
 
 def test_arrays_of_a_snapshot_that_change_during_a_question_are_an_error(tmp_path: Path) -> None:
-    from dwarfgpu.program.stack.wave import Wave
+    from dwarfgpu.program.frames.wave import Wave
 
     case = Case(tmp_path, gpu(variable("a")))
     folder = tmp_path / "s.dgs"
@@ -681,7 +681,7 @@ def test_arrays_of_a_snapshot_that_change_during_a_question_are_an_error(tmp_pat
 
 
 def test_gpu_core_files_that_change_during_a_question_are_an_error(tmp_path: Path) -> None:
-    from dwarfgpu.program.stack.wave import Wave
+    from dwarfgpu.program.frames.wave import Wave
 
     case = Case(tmp_path, gpu(variable("a")))
     core = tmp_path / "gpucore.1"

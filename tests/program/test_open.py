@@ -13,7 +13,7 @@ from elftools.elf.elffile import ELFFile
 
 import dwarfgpu as dg
 from dwarfgpu.elftools import Bridge
-from dwarfgpu.program.launch.launch import Launched
+from dwarfgpu.execution.launch.launch import Launched
 
 FILE = "fixtures/asm/lane-pc.gfx90a.w64.co"
 STATE = "docs/examples/variables.json"

@@ -7,7 +7,6 @@ import random
 from typing import Any
 
 from dwarfgpu import dialects
-from dwarfgpu.backends.described import DescribedMachine, Region
 from dwarfgpu.cases.context import DescribedDie, DescribedFrame, DescribedUnit
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.expr import asm, table
@@ -18,6 +17,7 @@ from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.expr.storages import Memory
 from dwarfgpu.expr.types import BaseType
 from dwarfgpu.lanes import LaneSet
+from dwarfgpu.machines.described import DescribedMachine, Region
 from dwarfgpu.targets.resolve import resolve
 
 TARGETS = ("amdgcn-gfx90a", "amdgcn-gfx1100-wave32")

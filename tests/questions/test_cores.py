@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from dwarfgpu.backends import snapshot
-from dwarfgpu.backends.gpu_core.writing import CoreForm
+from dwarfgpu.machines import snapshot
+from dwarfgpu.machines.gpu_core.writing import CoreForm
 from dwarfgpu.objfile.elf.image import open_image
-from dwarfgpu.program.stack.core_writing import write_core
+from dwarfgpu.states.core_writing import write_core
 from tests.builders import cores
 from tests.builders.commands import run as run_command
 from tests.builders.gpu_cores import CRASH, filled, image_of, written

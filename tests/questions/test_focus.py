@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.program.stack.selectors import numbers_of
+from dwarfgpu.program.frames.selectors import numbers_of
 from tests.questions.harness import Run
 from tests.questions.test_waves import LANES, STATE, TINY, threads  # noqa: F401 (a fixture)
 

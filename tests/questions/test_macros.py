@@ -9,7 +9,7 @@ import pytest
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.macros import DEFINE, END_FILE, START_FILE, UNDEF, MacroEvent, macro_events
-from dwarfgpu.program.language.macros import Definitions, defined_at, expanded
+from dwarfgpu.program.frames.macros import Definitions, defined_at, expanded
 from tests.questions.harness import Run
 from tests.questions.test_against_gdb import asked
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from dwarfgpu import dialects
-from dwarfgpu.backends.machine import Machine
 from dwarfgpu.errors import UsageError
+from dwarfgpu.machines.machine import Machine
 from dwarfgpu.objfile.info.attributes import DIALECTS
 from dwarfgpu.questions.settings import READING, SETTINGS
 from tests.questions.harness import Run

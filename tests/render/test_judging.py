@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dwarfgpu.backends.running.halts import ENDED, Halt
+from dwarfgpu.audits.judge.judgement import JudgedFunction, Judgement
+from dwarfgpu.audits.verify.reports import FileReport
+from dwarfgpu.execution.halts import ENDED, Halt
 from dwarfgpu.render.judging import judgement_text
-from dwarfgpu.verification.judging.judgement import JudgedFunction, Judgement
-from dwarfgpu.verification.reports import FileReport
 
 
 def test_long_names_of_functions_are_cut():

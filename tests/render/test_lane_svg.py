@@ -11,7 +11,7 @@ import pytest
 from attrs import evolve
 
 import dwarfgpu
-from dwarfgpu.program.stack.lanes import lanes_of_wave
+from dwarfgpu.program.frames.lanes import lanes_of_wave
 from dwarfgpu.render.lane_svg import lanes_svg
 from tests.builders.commands import run
 

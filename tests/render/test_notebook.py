@@ -7,8 +7,8 @@ from html.parser import HTMLParser
 import pytest
 
 import dwarfgpu
-from dwarfgpu.program.stack.all_waves import all_waves
-from dwarfgpu.program.stack.lanes import lanes_of_wave
+from dwarfgpu.program.frames.all_waves import all_waves
+from dwarfgpu.program.frames.lanes import lanes_of_wave
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.values.objects import constant
 from dwarfgpu.render.lane_svg import lanes_svg

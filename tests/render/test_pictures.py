@@ -7,8 +7,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from dwarfgpu.audits.coverage.availability import FileAvailability
 from dwarfgpu.program.code.code_object import opened
-from dwarfgpu.program.coverage.availability import FileAvailability
 from dwarfgpu.render.coverage import coverage_svg, strip_of
 from dwarfgpu.render.pictures import (
     COLOURS,

@@ -190,7 +190,7 @@ class TestLines:
     "words", [["-batch", "-ex", "help"], ["-batch", "-ex", "lane 5", "-ex", "show"], ["-x", os.devnull]]
 )
 def test_no_editor_without_a_terminal_and_no_core_files_for_a_snapshot_are_imported(words: list[str]) -> None:
-    unused = {"prompt_toolkit", "pygments", "asyncio", "dwarfgpu.backends.gpu_core"}
+    unused = {"prompt_toolkit", "pygments", "asyncio", "dwarfgpu.machines.gpu_core"}
     program = (
         "import sys; from dwarfgpu.cli import main\n"
         f"main(['debug', {FILE!r}, '--state', {STATE!r}, *{words!r}])\n"

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dwarfgpu.backends.gdb.backend import FACTS, SERVED
+from dwarfgpu.machines.gdb.backend import FACTS, SERVED
 from dwarfgpu.objfile.elf.image import open_image
 from dwarfgpu.serve.listener import open_served, served_waves
 from dwarfgpu.serve.packets import PacketReader, framed, unescaped

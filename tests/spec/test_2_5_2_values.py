@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from dwarfgpu import dialects
-from dwarfgpu.backends.protocol import Backend
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.expr import asm, locations
 from dwarfgpu.expr.access import Accessor
@@ -16,6 +15,7 @@ from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.storages import Register
 from dwarfgpu.expr.types import BaseType
 from dwarfgpu.lanes import LaneSet
+from dwarfgpu.machines.protocol import Backend
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import Case, answer, run, table
 

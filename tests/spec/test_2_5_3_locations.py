@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 
 from dwarfgpu import dialects
-from dwarfgpu.backends.described import DescribedMachine
-from dwarfgpu.backends.protocol import Backend
 from dwarfgpu.cases.case import answer_case, parse_case
 from dwarfgpu.cases.context import DescribedFrame
 from dwarfgpu.encoding.operands import Format
@@ -20,6 +18,8 @@ from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.storages import Register
 from dwarfgpu.lanes import LaneSet
+from dwarfgpu.machines.described import DescribedMachine
+from dwarfgpu.machines.protocol import Backend
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import Case, answer, notation, run, table
 

@@ -7,7 +7,6 @@ import struct
 import pytest
 
 from dwarfgpu import dialects
-from dwarfgpu.backends.protocol import Backend
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.expr import asm, locations, types
 from dwarfgpu.expr.context import Context
@@ -18,6 +17,7 @@ from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.storages import Implicit, Memory
 from dwarfgpu.expr.values import Value
 from dwarfgpu.lanes import LaneSet
+from dwarfgpu.machines.protocol import Backend
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import Case, notation, run, run_lanes, table
 

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from dwarfgpu import dialects
-from dwarfgpu.backends.described import DescribedMachine
 from dwarfgpu.cases.context import DescribedFrame, DescribedUnit
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, IllFormed
@@ -18,6 +17,7 @@ from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.storages import Memory
 from dwarfgpu.lanes import LaneSet
+from dwarfgpu.machines.described import DescribedMachine
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import Case, run_lanes, table
 

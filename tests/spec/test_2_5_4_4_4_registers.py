@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from dwarfgpu import dialects
-from dwarfgpu.backends.described import DescribedMachine, Region
 from dwarfgpu.cases.context import DescribedFrame, DescribedUnit
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError
@@ -18,6 +17,7 @@ from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.lanes import LaneSet
+from dwarfgpu.machines.described import DescribedMachine, Region
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import Case, table
 

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dwarfgpu import dialects
-from dwarfgpu.backends.described import DescribedMachine
 from dwarfgpu.cases.context import DescribedFrame, DescribedUnit
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.expr import asm
@@ -18,6 +17,7 @@ from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.types import BaseType
+from dwarfgpu.machines.described import DescribedMachine
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import Case, run, table
 

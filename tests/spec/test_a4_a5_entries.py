@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from dwarfgpu.backends.protocol import Backend
 from dwarfgpu.errors import DwarfGpuError, IllFormed
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.storages import Register
 from dwarfgpu.lanes import LaneSet
-from dwarfgpu.program.stack import call_sites
+from dwarfgpu.machines.protocol import Backend
+from dwarfgpu.program.frames import call_sites
 from dwarfgpu.program.types.reader import Types
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import Address, ObjectSurroundings, variable_place

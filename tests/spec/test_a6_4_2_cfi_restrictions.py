@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from dwarfgpu import dialects
-from dwarfgpu.backends.described import DescribedMachine, Region
 from dwarfgpu.cases.context import DescribedDie, DescribedFrame, DescribedUnit
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, IllFormed
@@ -19,6 +18,7 @@ from dwarfgpu.expr.storages import Memory
 from dwarfgpu.expr.values import Value
 from dwarfgpu.expr.verify import verify
 from dwarfgpu.lanes import LaneSet
+from dwarfgpu.machines.described import DescribedMachine, Region
 from dwarfgpu.targets.resolve import resolve
 
 pytestmark = pytest.mark.spec("A.6.4.2")

@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dwarfgpu import dialects
-from dwarfgpu.backends.protocol import Backend
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import asm, locations, types
@@ -27,6 +26,7 @@ from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.expr.types import BaseType
 from dwarfgpu.expr.values import Value
 from dwarfgpu.lanes import LaneSet
+from dwarfgpu.machines.protocol import Backend
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import Case, answer, run, short, table
 from tests.builders.parameters import some_slow

@@ -15,7 +15,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dwarfgpu import dialects
-from dwarfgpu.backends.described import DescribedMachine, Region
 from dwarfgpu.cases.context import DescribedDie, DescribedFrame, DescribedUnit
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError
@@ -28,6 +27,7 @@ from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.storages import Implicit
 from dwarfgpu.expr.types import BaseType
 from dwarfgpu.lanes import LaneSet
+from dwarfgpu.machines.described import DescribedMachine, Region
 from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:

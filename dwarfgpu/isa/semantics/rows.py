@@ -1,7 +1,7 @@
 """The meanings of operations as functions: the rows of `dwarfgpu.isa.formulas`, compiled when they are first used.
 
 A meaning says how an operation computes, and nothing about where its operands are: registers, constants, modifiers,
-DPP and SDWA are the same for all and are compiled by `dwarfgpu.backends.running`. So ``v_add_f32`` is one for six
+DPP and SDWA are the same for all and are compiled by `dwarfgpu.execution`. So ``v_add_f32`` is one for six
 encodings.
 
 The functions of vectors get arrays with one element for each wave and lane, ``[wave, lane]``; an axis of length 1 means
@@ -9,7 +9,7 @@ that all waves or all lanes have the same. The types are those of numpy; a mask 
 never changed in place. The functions of scalars get numbers of `dwarfgpu.isa.semantics.numbers`.
 
 What no function of values can say (branches, memory, lanes that read other lanes) is written by the modules of
-`dwarfgpu.backends.running` that know the machine.
+`dwarfgpu.execution` that know the machine.
 """
 
 from __future__ import annotations

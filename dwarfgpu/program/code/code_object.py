@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import IO
 
-    from dwarfgpu.backends.protocol import TrapTable
+    from dwarfgpu.machines.protocol import TrapTable
     from dwarfgpu.objfile.containers.bundle import ContainerEntry as ContainerEntry  # noqa: PLC0414 (re-exported, for types alone)
     from dwarfgpu.objfile.dwarf import Dwarf
     from dwarfgpu.objfile.elf.symbols import Symbol
@@ -191,7 +191,7 @@ class CodeObject:
     @cached_property
     def traps(self) -> TrapTable:
         """What the numbers of ``s_trap`` mean in its code."""
-        from dwarfgpu.backends.protocol import traps_of
+        from dwarfgpu.machines.protocol import traps_of
         from dwarfgpu.targets.amdgpu.processors import processor_of
 
         processor = processor_of(self.target.target.name)

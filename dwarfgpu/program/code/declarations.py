@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.loaded import LoadedCode
-    from dwarfgpu.program.stack.execution import Execution
+    from dwarfgpu.program.frames.execution import Execution
 
 _BODY = re.compile(r"\{[^{}]*\n[^{}]*\}")
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.rules import Rules
     from dwarfgpu.expr.verify import Finding
     from dwarfgpu.lanes import LaneResults, LaneSet
-    from dwarfgpu.program.stack.frame import Frame
+    from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.targets.target import Target
 
 

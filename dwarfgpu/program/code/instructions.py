@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.program.code.disassemblers import DisassemblyTarget
     from dwarfgpu.program.code.loaded import LoadedCode
-    from dwarfgpu.program.stack.execution import Execution
+    from dwarfgpu.program.frames.execution import Execution
 
 
 LONGEST = 20

@@ -6,23 +6,23 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, TypeVar
 
 from dwarfgpu import dialects
-from dwarfgpu.backends.protocol import TRAPS
 from dwarfgpu.dwarf_constants import (
     DW_AT_frame_base,
 )
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.machines.protocol import TRAPS
 from dwarfgpu.objfile.elf.header import PF_X, PT_LOAD
 from dwarfgpu.program.code.code_object import OFF
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from dwarfgpu.backends.protocol import TrapTable
     from dwarfgpu.cfi.activation import Information
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.expr.dialect import Dialect
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.expr.types import BaseType
+    from dwarfgpu.machines.protocol import TrapTable
     from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.kernels.kernel import Kernel

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.lines.line_program import Rows
     from dwarfgpu.objfile.lines.line_table import LineTable
     from dwarfgpu.program.code.loaded import LoadedCode
-    from dwarfgpu.program.stack.execution import Execution
+    from dwarfgpu.program.frames.execution import Execution
 
 
 class SourceFile:

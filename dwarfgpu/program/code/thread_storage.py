@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.objfile.elf.header import Segment
     from dwarfgpu.program.code.loaded import Loaded, LoadedCode
-    from dwarfgpu.program.stack.stopped import ThreadedBackend
+    from dwarfgpu.states.stopped import ThreadedBackend
 
 PT_TLS = 7
 DT_NULL, DT_DEBUG = 0, 21

@@ -11,7 +11,7 @@ import gdb
 import dwarfgpu.gdb as dg
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.lanes import LaneSet
-from tests.program.variables.test_variables_gdb import answer
+from tests.program.frames.test_variables_gdb import answer
 
 NAMES = json.loads(Path(os.environ["NAMES"]).read_text())
 FOUND = []

@@ -6,10 +6,10 @@ import os
 
 import gdb
 
-from dwarfgpu.backends.gdb.backend import GdbBackend
-from dwarfgpu.backends.gdb.process import GdbProcess, threads_of
-from tests.backends.conformance import BackendConformance
+from dwarfgpu.machines.gdb.backend import GdbBackend
+from dwarfgpu.machines.gdb.process import GdbProcess, threads_of
 from tests.gdb.inside import spaces
+from tests.machines.conformance import BackendConformance
 
 SOCKETS = os.environ["STUB_SOCKETS"]
 KEPT = 6

@@ -9,7 +9,7 @@ from typing import Any
 
 import gdb
 
-from dwarfgpu.backends.gdb.backend import SPACE_SHIFT
+from dwarfgpu.machines.gdb.backend import SPACE_SHIFT
 from dwarfgpu.targets.resolve import resolve
 
 NUMBERS = {space.name: space.number for space in resolve("amdgcn-gfx90a").spaces() if space.alias is None}

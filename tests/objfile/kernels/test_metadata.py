@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 import dwarfgpu.objfile.kernels.metadata as metadata_module
 from dwarfgpu.errors import MalformedFile, Unsupported
+from dwarfgpu.execution.launch.planning import plan
 from dwarfgpu.objfile.elf.image import Image, open_image
 from dwarfgpu.objfile.kernels.metadata import MAX_SIZE, PrintfFormat, parse_yaml, read_metadata, target_name
 from dwarfgpu.program.code.code_object import opened
-from dwarfgpu.program.launch.planning import plan
 from tests.builders.code_objects import opencl, run
 from tests.builders.elf import ElfBuilder
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import dwarfgpu
-from dwarfgpu.backends.machine import Machine
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.machines.machine import Machine
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.program.code.file_summary import summary
 from dwarfgpu.program.types.model import Pointer

@@ -13,7 +13,7 @@ from dwarfgpu.program.code import disassemblers, instructions
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.program.code.disassemblers import code_image, machine_of
 from dwarfgpu.program.code.instructions import Disassembler, MachineInstruction, ProgramCode
-from dwarfgpu.program.program import open_program
+from dwarfgpu.states.program import open_program
 
 ROOT = Path(__file__).resolve().parents[3]
 FIXTURES = ROOT / "fixtures"

@@ -13,10 +13,10 @@ from hypothesis import given
 
 import dwarfgpu
 from dwarfgpu import dialects
-from dwarfgpu.backends.machine import Machine
 from dwarfgpu.cases.question import TopFrame
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.expr import asm, listing
 from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.instruction import decode
@@ -24,6 +24,7 @@ from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.storages import Composite, Implicit, Memory, Register, Undefined
 from dwarfgpu.expr.types import BaseType
 from dwarfgpu.lanes import LaneSet
+from dwarfgpu.machines.machine import Machine
 from dwarfgpu.program.code.repairs import ALL as EVERY
 from dwarfgpu.program.code.repairs import (
     AUTO,
@@ -41,7 +42,6 @@ from dwarfgpu.program.code.repairs import (
     repaired,
     repairs_of,
 )
-from dwarfgpu.program.launch.launch import launch, machine_for
 from dwarfgpu.program.types.model import Pointer
 from dwarfgpu.program.types.sizes import known_size, stripped
 from dwarfgpu.targets.resolve import resolve

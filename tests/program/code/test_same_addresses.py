@@ -8,12 +8,12 @@ import subprocess
 import pytest
 
 import dwarfgpu as dg
+from dwarfgpu.audits.verify.reports import check_file
 from dwarfgpu.errors import NotFound, UsageError
 from dwarfgpu.objfile.elf.header import EM_INTELGT, EM_X86_64, ET_EXEC, ET_REL, SHT_RELA
 from dwarfgpu.objfile.frames.frame_section import Fde
 from dwarfgpu.program.code.code_lookup import at_address, at_named_addresses, parse_address
 from dwarfgpu.program.code.frame_rows import code_name
-from dwarfgpu.verification.reports import check_file
 
 SHT_NULL = 0
 SOURCE = "int first(int a) { int t = a * 2; return t; }\nint second(int b) { int k = b + 1; return k * 3; }\n"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from dwarfgpu.audits.judge.variable_values import LocatedVariables
 from dwarfgpu.program.code.code_lookup import functions_at
-from dwarfgpu.program.program import open_program
-from dwarfgpu.program.variables.variable import STATIC
-from dwarfgpu.verification.judging.variable_values import LocatedVariables
+from dwarfgpu.program.frames.variable import STATIC
+from dwarfgpu.states.program import open_program
 
 FILES = (
     "fixtures/amdgpu/hip-kernels.gfx1100.w32.O2.v5.co",

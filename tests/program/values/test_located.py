@@ -6,7 +6,6 @@ import pytest
 from attrs import evolve
 
 from dwarfgpu import bits as b
-from dwarfgpu.backends.protocol import Backend, memory_unavailable
 from dwarfgpu.errors import DwarfGpuError, IllFormed
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.context import Context, DieReference, LoneFrame
@@ -14,6 +13,7 @@ from dwarfgpu.expr.locations import UNDEFINED, Location, SingleLocation
 from dwarfgpu.expr.rules import AMD, DWARF5, DWARF6
 from dwarfgpu.expr.storages import ImplicitPointer, Memory, Part, Register
 from dwarfgpu.lanes import LaneSet
+from dwarfgpu.machines.protocol import Backend, memory_unavailable
 from dwarfgpu.program.code.unit_expressions import FileUnit
 from dwarfgpu.program.types.model import Base, Body, Lazy, Member, Pointer, Struct
 from dwarfgpu.program.types.reader import Types

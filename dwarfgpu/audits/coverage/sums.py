@@ -1,0 +1,125 @@
+"""Sums over the variables of a function, a unit or a file."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from dwarfgpu.audits.coverage.availability import FileAvailability, VariableAvailability
+from dwarfgpu.audits.coverage.code_scope import CodeScope
+from dwarfgpu.audits.coverage.tally import Tally, bytes_of, repairs_of
+from dwarfgpu.audits.coverage.unit_walk import STATIC
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.immutable import frozen, immutable
+from dwarfgpu.program.code.repairs import AUTO
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dwarfgpu.audits.coverage.tally import CoverageSum
+    from dwarfgpu.objfile.info.unit import Unit
+    from dwarfgpu.program.code.code_object import CodeObject
+    from dwarfgpu.program.code.repairs import Policy
+
+
+@immutable
+class UnitCoverage:
+    """The variables of a unit."""
+
+    unit: Unit
+    tally: Tally
+
+    @property
+    def sum(self) -> CoverageSum:
+        """The sum over them."""
+        return self.tally.sum()
+
+    @property
+    def name(self) -> str:
+        try:
+            return self.unit.name or "(unnamed)"
+        except DwarfGpuError as error:
+            self.unit.dwarf.note(error)
+            return "(unreadable)"
+
+
+@frozen
+class FileCoverage:
+    """The variables of a file."""
+
+    name: str
+    sum: CoverageSum
+    units: tuple[UnitCoverage, ...]
+    functions: tuple[CodeScope, ...]
+    """Worst first: by the bytes that lack a location."""
+    repairs: tuple[tuple[str, int], ...]
+    """The repairs that tell what is meant, each with the number of variables."""
+    scopes_without_code: int
+    """How many functions and inlined calls have no code; their variables have no scope."""
+    problems: tuple[DwarfGpuError, ...]
+
+
+def file_coverage(
+    file: CodeObject,
+    dialect: str | None = None,
+    repair: Policy = AUTO,
+) -> FileCoverage:
+    """Return the sums over a file."""
+    units: defaultdict[Unit, Tally] = defaultdict(Tally)
+    available = FileAvailability(file, dialect, repair)
+    repairs: Counter[str] = Counter()
+    for row in available.rows():
+        unit, _offset, _kind, scope, location, start = row
+        if scope is None:
+            units[unit].add(VariableAvailability.of_row(row))
+        else:
+            scope.function.tally.add_counts(bytes_of(scope, location, start))
+        for name in repairs_of(location):
+            repairs[name] += 1
+    functions = [function for function in available.functions if function.tally]
+    for function in functions:
+        units[function.unit].merge(function.tally)
+    whole = Tally()
+    for tally in units.values():
+        whole.merge(tally)
+    in_order = [UnitCoverage(unit, units[unit]) for unit in sorted(units, key=attrgetter("offset"))]
+    return FileCoverage(
+        file.name,
+        whole.sum(),
+        tuple(sorted(in_order, key=_missing, reverse=True)),
+        tuple(sorted(functions, key=_missing, reverse=True)),
+        tuple(sorted(repairs.items())),
+        available.scopes_without_code,
+        tuple(file.dwarf.problems),
+    )
+
+
+def _missing(part: UnitCoverage | CodeScope) -> int:
+    """Return how many bytes of a unit or a function lack a location."""
+    return part.tally.missing()
+
+
+def selector(function: str | None, variable: str | None) -> Callable[[VariableAvailability], bool]:
+    """Return what tells whether a variable is of a function, or of a call of it that is inlined, and has a name."""
+    known: dict[CodeScope, bool] = {}
+
+    def in_function(scope: CodeScope | None) -> bool:
+        if scope is None:
+            return False
+        if scope not in known:
+            known[scope] = any(names(call) for call in scope.calls())
+        return known[scope]
+
+    def names(call: CodeScope) -> bool:
+        name = call.name
+        return name == function or name.endswith(f"::{function}") or call.linkage_name == function
+
+    def wanted(record: VariableAvailability) -> bool:
+        return (function is None or in_function(record.scope)) and (
+            variable is None
+            or record.name == variable
+            or (record.kind == STATIC and record.name.endswith(f"::{variable}"))
+        )
+
+    return wanted

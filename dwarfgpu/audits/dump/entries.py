@@ -1,0 +1,566 @@
+"""The dump of entries, unit by unit: all of them, or those of a selection."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.audits.dump.lists import DumpedListEntry, ListReader
+from dwarfgpu.dwarf_constants import name_of, names, number_of
+from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
+from dwarfgpu.immutable import frozen
+from dwarfgpu.objfile.info.dies import VALUE_KINDS
+from dwarfgpu.objfile.info.pc_ranges import SCOPES, covers
+from dwarfgpu.objfile.info.scopes import in_scopes, scopes_of, split_name
+from dwarfgpu.program.code.code_lookup import line_table, tidy
+from dwarfgpu.program.code.completion_index import did_you_mean
+from dwarfgpu.program.code.dumped_expressions import DumpedExpression, ExpressionDecoder, entry_name
+from dwarfgpu.program.code.file_summary import kind_of_unit
+from dwarfgpu.progress import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import TypeVar
+
+    from dwarfgpu.objfile.info.dies import Die
+    from dwarfgpu.objfile.info.unit import Unit
+    from dwarfgpu.program.code.code_object import CodeObject
+
+    T = TypeVar("T")
+    from dwarfgpu.objfile.info.abbrevs import Abbreviation
+    from dwarfgpu.objfile.info.dies import Attribute
+    from dwarfgpu.objfile.info.forms import Class
+
+
+MAX_DEPTH = 1 << 30
+"""Deeper than any entry."""
+
+
+@frozen
+class ShownUnit:
+    """The header of a unit, and the dialects that its content has been read with."""
+
+    file: str
+    section: str
+    offset: int
+    size: int
+    version: int
+    kind: str
+    offset_size: int
+    address_size: int
+    abbreviations: int
+    name: str | None
+    signature: int | None
+    dwo_id: int | None
+    attributes: str
+    """The dialect of its attributes."""
+    reason: str
+    """Why this dialect was chosen."""
+    augmentation: str | None
+    expressions: str
+    """The dialect of its expressions."""
+    target: str
+    """The target whose names registers and address spaces have."""
+
+
+@frozen
+class ShownEntry:
+    """One entry."""
+
+    section: str
+    offset: int
+    parent: int | None
+    """The offset of the entry that owns it, both in the section."""
+    depth: int
+    """How far below the first entry shown of its unit."""
+    tag: str
+    attributes: tuple[ShownAttribute, ...]
+
+
+Item: TypeAlias = "ShownUnit | ShownEntry"
+
+
+@frozen
+class EntrySelection:
+    """The entries to show, each with its descendants. An empty field selects all."""
+
+    names: tuple[str, ...] = ()
+    """Names as in the source, with or without scopes, or linkage names."""
+    tags: frozenset[int] = frozenset()
+    entries: tuple[str, ...] = ()
+    """Offsets: ``0x2a`` in .debug_info, or ``SECTION+0x2a``."""
+    pc: int | None = None
+    """Select only functions and blocks with code at this address."""
+    depth: int | None = None
+    """How many levels below an entry are shown."""
+    sections: tuple[str, ...] = ()
+
+    @property
+    def is_filter(self) -> bool:
+        return bool(self.names or self.tags)
+
+
+def tag_number(text: str) -> int:
+    """Return the number of a tag: ``DW_TAG_variable`` or ``variable``."""
+    name = text if text.startswith("DW_TAG_") else f"DW_TAG_{text}"
+    number = number_of(name)
+    if number is not None:
+        return number
+    from difflib import get_close_matches
+
+    short = text.removeprefix("DW_TAG_")
+    tags = [known.removeprefix("DW_TAG_") for known in names("DW_TAG").values()]
+    hint = "write a tag as DW_TAG_subprogram, or subprogram"
+    if close := get_close_matches(short, tags, n=3):
+        hint = f"did you mean {' or '.join(close)}?"
+    raise UsageError(f"there is no tag {text!r}", hint=hint)
+
+
+class EntryDump:
+    """The entries of one file. An unreadable entry becomes a problem of the file and hides no other entry."""
+
+    def __init__(self, file: CodeObject, selection: EntrySelection, dialect: str | None = None) -> None:
+        self.file = file
+        self.selection = selection
+        self.code = ExpressionDecoder(file, dialect)
+        self.shown = 0
+        """How many entries have been shown."""
+        self.last: Die | None = None
+        """The entry that was shown last."""
+
+    def __iter__(self) -> Iterator[Item]:
+        if not self.file.has_dwarf:
+            message = f"{self.file.name} has no debugging information entries: it has no .debug_info"
+            raise NotFound("no_dwarf", message, hint="list what it has with `dwarfgpu info`")
+        current: Unit | None = None
+        for root in counted(self._roots(), "units"):
+            try:
+                for entry in self._entries(root):
+                    if root.unit is not current:
+                        current = root.unit
+                        yield self._head(current)
+                    self.shown += 1
+                    yield entry
+            except DwarfGpuError as error:
+                root.unit.dwarf.note(error)
+        if not self.shown:
+            self._check_something_was_meant()
+
+    # --- Roots ----------------------------------------------------------------------------------------------------
+
+    def _roots(self) -> Iterator[Die]:
+        """Yield the entries to begin with."""
+        wanted = self.selection
+        if wanted.entries:
+            yield from map(self._entry_at, wanted.entries)
+        elif wanted.pc is not None:
+            yield from self.file.dwarf.index.functions_at(wanted.pc)[-1:]
+        elif wanted.names:
+            yield from self._named()
+        else:
+            for unit in self.units():
+                yield from self._root(unit)
+
+    def _root(self, unit: Unit) -> Iterator[Die]:
+        try:
+            yield unit.root
+        except DwarfGpuError as error:
+            unit.dwarf.note(error)
+
+    def _named(self) -> Iterator[Die]:
+        """Yield the outermost entries with the names of the selection, or the root of a unit that has to be read."""
+        wanted = self.selection
+        names = dict.fromkeys(split_name(name)[-1].encode("utf-8", "surrogateescape") for name in wanted.names)
+        for unit, dies in self.file.dwarf.index.entries_with(names):
+            if wanted.sections and unit.section not in wanted.sections:
+                continue
+            if dies is None or wanted.depth is not None:  # what is within another one is shown by itself, too
+                yield from self._root(unit)
+                continue
+            end = 0
+            for die in sorted(set(dies), key=lambda die: die.offset):
+                try:
+                    if die.offset < end or not self._matches(die):
+                        continue
+                    yield die
+                    end = self.last.offset + 1 if self.last is not None and self.last.unit is unit else end
+                except DwarfGpuError as error:
+                    unit.dwarf.note(error)
+
+    def units(self) -> Iterator[Unit]:
+        """Yield all units of the selected sections, with the split unit of each skeleton if it is present."""
+        dwarf, sections = self.file.dwarf, self.selection.sections
+        seen: set[Unit] = set()
+        for unit in dwarf.units:
+            both = [unit]
+            try:
+                if unit.is_skeleton:
+                    both.append(dwarf.split_unit(unit))
+            except DwarfGpuError as error:
+                dwarf.note(error)
+            seen.update(both)
+            yield from (shown_unit for shown_unit in both if not sections or shown_unit.section in sections)
+        for unit in dwarf.compile_units():
+            if unit not in seen and (not sections or unit.section in sections):
+                yield unit
+
+    def _entry_at(self, text: str) -> Die:
+        """Return the entry at ``0x2a`` or ``.debug_types+0x2a``."""
+        section, plus, number = text.rpartition("+")
+        try:
+            offset = int(number, 0)
+        except ValueError:
+            message = f"{text!r} is not the offset of an entry"
+            raise UsageError(message, hint="write an offset such as 0x2a, or .debug_types+0x2a") from None
+        units = list(self.units())
+        if not plus:
+            section = ".debug_info" if any(unit.section == ".debug_info" for unit in units) else ""
+        for unit in units:
+            if unit.section == section or (not section and unit.section.startswith(".debug_info")):
+                inner = offset - unit.offset
+                if 0 <= inner < unit.header.end - unit.offset:
+                    return self._entry_in(unit, inner)
+        message = f"{self.file.name} has no unit at {section or '.debug_info'}+{offset:#x}"
+        raise NotFound("no_entry", message, hint="list the units with `dwarfgpu info --units`")
+
+    def _entry_in(self, unit: Unit, offset: int) -> Die:
+        if unit.tree.contains(offset):
+            return unit.die_at(offset)
+        place = f"{unit.section}+{unit.offset + offset:#x}"
+        around = unit.tree.entry_around(offset)
+        hint = None if around is None else f"the entry around it begins at {unit.offset + around:#x}"
+        raise NotFound("no_entry", f"{self.file.name}: no entry begins at {place}", hint=hint)
+
+    # --- Entries --------------------------------------------------------------------------------------------------
+
+    def _entries(self, root: Die) -> Iterator[ShownEntry]:
+        """Yield what is shown of an entry and all below it."""
+        wanted, unit = self.selection, root.unit
+        values = UnitValues(self.file, unit, self.code, wanted.pc)
+        limit = wanted.depth if wanted.depth is not None else MAX_DEPTH
+        owners: list[int] = []
+        # the depths of those above it that are shown with what is below
+        tops = [] if wanted.is_filter else [0]
+        pruned: int | None = None  # the depth of a block that is left out, with all below it
+        for die, depth in root.walk():
+            del owners[depth:]
+            owners.append(die.section_offset)
+            if pruned is not None and depth > pruned:
+                continue
+            pruned = depth if self._is_elsewhere(die) else None
+            if pruned is not None:
+                continue
+            if wanted.is_filter:
+                while tops and depth <= tops[-1]:
+                    tops.pop()
+                if self._said(unit, partial(self._matches, die)):
+                    tops.append(depth)
+            top = next((shown_depth for shown_depth in tops if depth - shown_depth <= limit), None)
+            if top is None:
+                continue
+            self.last = die
+            yield ShownEntry(
+                unit.section,
+                die.section_offset,
+                owners[-2] if depth else self._owner(die),
+                depth - top,
+                die.tag_name,
+                tuple(map(values.shown, die.attributes)),
+            )
+
+    def _is_elsewhere(self, die: Die) -> bool:
+        """Return whether an entry is a function or block without code at the selected address."""
+        pc = self.selection.pc
+        if pc is None or die.tag not in SCOPES:
+            return False
+        ranges = die.ranges()
+        return bool(ranges) and not covers(ranges, pc)
+
+    def _matches(self, die: Die) -> bool:
+        wanted = self.selection
+        if wanted.tags and die.tag not in wanted.tags:
+            return False
+        return not wanted.names or any(_is_called(die, name) for name in wanted.names)
+
+    def _owner(self, die: Die) -> int | None:
+        """Return the offset of the entry that owns the first one shown."""
+        if die.offset == die.unit.first:
+            return None
+        owner = die.parent()
+        return None if owner is None else owner.section_offset
+
+    def _head(self, unit: Unit) -> ShownUnit:
+        header = unit.header
+        return ShownUnit(
+            unit.dwarf.name,
+            unit.section,
+            unit.offset,
+            header.end - unit.offset,
+            unit.version,
+            "skeleton" if unit.is_skeleton else kind_of_unit(unit),
+            unit.offset_size,
+            unit.address_size,
+            header.abbreviations,
+            self._said(unit, lambda: unit.name),
+            header.signature,
+            self._said(unit, lambda: unit.dwo_id),
+            unit.dialect.name,
+            unit.dialect_reason,
+            self._said(unit, lambda: unit.augmentation),
+            self.code.dialect.name,
+            self.code.target.name,
+        )
+
+    def _said(self, unit: Unit, read: Callable[[], T]) -> T | None:
+        """Read a property of a unit; return None and note the problem if it cannot be read."""
+        try:
+            return read()
+        except DwarfGpuError as error:
+            unit.dwarf.note(error)
+            return None
+
+    def _check_something_was_meant(self) -> None:
+        """Raise an error for a selection that nothing matches, unless broken entries have been reported already."""
+        wanted, name = self.selection, self.file.name
+        if wanted.pc is not None:
+            message = f"{name}: no function has code at {wanted.pc:#x}"
+            raise NotFound("no_address", message, hint="show what is there with `dwarfgpu info --pc`")
+        if wanted.is_filter:
+            asked = [f"is called {' or '.join(wanted.names)}"] if wanted.names else []
+            if wanted.tags:
+                asked.append(f"is a {' or '.join(name_of('DW_TAG', tag) for tag in sorted(wanted.tags))}")
+            hint = did_you_mean([self.file], wanted.names[0]) if wanted.names else None
+            raise NotFound("no_entry", f"{name} has no entry that {' and '.join(asked)}", hint=hint)
+
+
+_NAMED = (
+    dw.DW_AT_name,
+    dw.DW_AT_linkage_name,
+    dw.DW_AT_MIPS_linkage_name,
+    dw.DW_AT_abstract_origin,
+    dw.DW_AT_specification,
+)
+
+
+def _is_called(die: Die, name: str) -> bool:
+    """Return whether a name refers to an entry: as its linkage name, or as its name in the scopes that the name has."""
+    known = die.abbreviation.attributes
+    if not any(number in known for number in _NAMED):
+        return False
+    *scopes, last = split_name(name)
+    if die.name == last:
+        return not scopes or in_scopes(tuple(scopes), scopes_of(die))
+    return die.linkage_name == name
+
+
+# --- Attributes ---------------------------------------------------------------------------------------------------
+
+
+@frozen
+class Lists:
+    """A location list or range list. With a selected address, a location list has only the entries that apply.
+
+    A long list that many attributes share is shown with the first of them.
+    """
+
+    section: str
+    offset: int
+    entries: tuple[DumpedListEntry, ...]
+    pc: int | None = None
+    shown_with: int | None = None
+    """The offset of the entry that has the list, if it is not repeated here."""
+
+
+@frozen
+class Reference:
+    """A reference to an offset of another section."""
+
+    section: str
+    offset: int
+
+
+Detail: TypeAlias = "DumpedExpression | Lists | Reference"
+
+
+@frozen
+class ShownAttribute:
+    """One attribute."""
+
+    name: str
+    form: str
+    kind: str
+    """The class of the value."""
+    value: Any
+    """A number, a text, bytes or True; for a reference the offset in the section of the entry."""
+    note: str | None = None
+    """The meaning of a number: a name of the text, a file, an entry, an address space."""
+    detail: Detail | None = None
+    error: DwarfGpuError | None = None
+    """Why the value cannot be read further."""
+
+
+LONG_LIST = 32
+"""A list of more entries than this is shown once."""
+_SPACES = frozenset(("DW_AT_address_class", "DW_AT_LLVM_address_space"))
+_FILES = frozenset(("DW_AT_decl_file", "DW_AT_call_file"))
+_POINTED = {
+    "addrptr": ".debug_addr",
+    "lineptr": ".debug_line",
+    "loclistsptr": ".debug_loclists",
+    "rnglistsptr": ".debug_rnglists",
+    "stroffsetsptr": ".debug_str_offsets",
+}
+_MACRO_SECTIONS = {"DW_AT_macro_info": ".debug_macinfo"}
+_OLD_POINTED = {**_POINTED, "rnglistsptr": ".debug_ranges"}
+"""Where DW_AT_GNU_ranges_base of version 4 leads."""
+_NO_LIST = "DW_AT_GNU_locviews"
+"""An offset in a section of location lists at which there is no list, but the views of one (GNU)."""
+
+
+def _applying(entries: tuple[DumpedListEntry, ...], pc: int) -> tuple[DumpedListEntry, ...]:
+    """Return the entries that apply at a program location: bounded ones around it, else default ones (A.2.5.5)."""
+    bounded = tuple(
+        entry
+        for entry in entries
+        if entry.start is not None and entry.end is not None and entry.start <= pc < entry.end
+    )
+    return bounded or tuple(entry for entry in entries if entry.is_default)
+
+
+class UnitValues:
+    """The values of the attributes of one unit. With ``pc``, location lists are those at that address."""
+
+    def __init__(self, file: CodeObject, unit: Unit, code: ExpressionDecoder, pc: int | None = None) -> None:
+        self.file = file
+        self.unit = unit
+        self.code = code
+        self.pc = pc
+        self.lists = ListReader(file, code)
+        self._long: dict[tuple[str, int], Lists] = {}
+        """What attributes show that share a long list with an earlier one."""
+        self._referred: dict[tuple[int, Any], tuple[int, str]] = {}
+        """The offset and name of the target of each reference."""
+        self._looks: dict[tuple[Abbreviation, int], tuple[str, str, Class]] = {}
+        """Name, form and class of the attributes of an abbreviation, which do not depend on the entry."""
+        self._paths: dict[int, str | None] = {}
+        self._show: dict[str, Callable[[Attribute], tuple[Any, str | None, Detail | None]]] = {
+            "string": lambda attribute: (attribute.text(), None, None),
+            "address": lambda attribute: (attribute.address(), None, None),
+            "constant": self._constant,
+            "flag": lambda attribute: (bool(attribute.value), None, None),
+            "reference": self._reference,
+            "exprloc": self._code,
+            "loclist": self._locations,
+            "rnglist": self._ranges,
+        }
+
+    def shown(self, attribute: Attribute) -> ShownAttribute:
+        """Return an attribute as it is shown. An error while reading its value is shown with it."""
+        name, form, kind = self._look(attribute)
+        value, note, detail, problem = attribute.value, None, None, None
+        try:
+            show = self._show.get(kind, self._other)
+            value, note, detail = show(attribute)
+        except DwarfGpuError as error:
+            problem = error
+        return ShownAttribute(name, form, kind, value, note, detail, problem)
+
+    def _look(self, attribute: Attribute) -> tuple[str, str, Class]:
+        abbreviation, index = attribute.die.abbreviation, attribute.index
+        look = self._looks.get((abbreviation, index))
+        if look is None:
+            look = attribute.name, attribute.form_name, attribute.value_class
+            if abbreviation.forms[index] != dw.DW_FORM_indirect:
+                self._looks[abbreviation, index] = look
+        return look
+
+    # --- By class -------------------------------------------------------------------------------------------------
+
+    def _constant(self, attribute: Attribute) -> tuple[Any, str | None, Detail | None]:
+        name, value = attribute.name, attribute.value
+        note = None
+        if name in VALUE_KINDS:
+            note = names(VALUE_KINDS[name]).get(value)
+        elif name in _FILES:
+            note = self._path(value)
+        elif name in _SPACES:
+            number = self.unit.dialect.space_of_class(value) if name == "DW_AT_address_class" else value
+            space = None if number is None else self.code.target.space(number)
+            note = None if space is None else space.name
+        elif name == "DW_AT_high_pc":
+            low = attribute.die.number(dw.DW_AT_low_pc)
+            note = None if low is None else f"{low.address() + value:#x}"
+        return value, note, None
+
+    def _path(self, number: int) -> str | None:
+        if number not in self._paths:
+            try:
+                table = line_table(self.file, self.unit, of_entries=True)
+                path = None if table is None else table.path(number, self.unit.directory or "")
+            except DwarfGpuError as error:
+                self.unit.dwarf.note(error)
+                path = None
+            self._paths[number] = None if path is None else tidy(path)
+        return self._paths[number]
+
+    def _reference(self, attribute: Attribute) -> tuple[Any, str | None, Detail | None]:
+        key = attribute.form, attribute.value
+        if key not in self._referred:
+            die = attribute.reference()
+            try:
+                name = entry_name(die)
+            except DwarfGpuError as error:
+                die.unit.dwarf.note(error)
+                name = die.tag_name
+            self._referred[key] = die.section_offset, name
+        return (*self._referred[key], None)
+
+    def _code(self, attribute: Attribute) -> tuple[Any, str | None, Detail | None]:
+        block = attribute.block()
+        code = self.code.read(block.data, self.unit.format, block.section, block.offset, self.unit)
+        return block.data, None, code
+
+    def _locations(self, attribute: Attribute) -> tuple[Any, str | None, Detail | None]:
+        section, offset = attribute.list_place()
+        if attribute.name == _NO_LIST:
+            return attribute.value, None, Reference(section, offset)
+        lists = self._long.get((section, offset))
+        if lists is None:
+            listed = self.lists.read(section, offset, "loclist", self.unit)
+            entries = tuple(entry for entry in listed.entries if entry.code is not None)
+            if self.pc is not None:
+                if listed.error is not None:
+                    raise listed.error
+                entries = _applying(entries, self.pc)
+            lists = Lists(section, offset, entries, self.pc)
+            self._keep_long(lists, len(listed.entries), attribute)
+        return attribute.value, None, lists
+
+    def _ranges(self, attribute: Attribute) -> tuple[Any, str | None, Detail | None]:
+        section, offset = attribute.list_place()
+        lists = self._long.get((section, offset))
+        if lists is None:
+            listed = self.lists.read(section, offset, "rnglist", self.unit)
+            lists = Lists(section, offset, listed.entries)
+            self._keep_long(lists, len(listed.entries), attribute)
+        return attribute.value, None, lists
+
+    def _keep_long(self, lists: Lists, count: int, attribute: Attribute) -> None:
+        """Keep what later attributes with the same list show if it is long: what applies, or where the list is."""
+        if count > LONG_LIST:
+            if lists.pc is None or len(lists.entries) > LONG_LIST:
+                lists = Lists(lists.section, lists.offset, (), lists.pc, attribute.die.section_offset)
+            self._long[lists.section, lists.offset] = lists
+
+    def _other(self, attribute: Attribute) -> tuple[Any, str | None, Detail | None]:
+        """Show blocks, offsets in other sections, and attributes of no known class."""
+        kind = attribute.value_class
+        if kind == "macptr":
+            section = _MACRO_SECTIONS.get(attribute.name, ".debug_macro")
+        else:
+            section = (_OLD_POINTED if self.unit.version < 5 else _POINTED).get(kind, "")
+        if not section:
+            return attribute.value, None, None
+        part, full = self.unit.part(section)
+        return attribute.value, None, Reference(full, part + int(attribute.value))

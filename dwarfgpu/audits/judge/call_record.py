@@ -1,0 +1,195 @@
+"""The calls that waves of a running kernel are in, followed from the instructions that make and end them.
+
+Nothing of it comes from debugging information: a call is an instruction that saves its return address and goes
+elsewhere, and it ends when its wave goes back there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dwarfgpu.execution.batch import UNSET
+from dwarfgpu.isa.decoder import decode
+from dwarfgpu.isa.instruction import CALLS, JUMPS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from dwarfgpu.execution.batch import WaveBatch
+    from dwarfgpu.execution.device import Device
+    from dwarfgpu.isa.instruction import GpuInstruction
+
+NOTHING_PENDING, CALL, JUMP = range(3)
+MAX_DEPTH = 512
+"""The calls that are followed into each other; a wave that goes deeper is not judged any more."""
+LOST = -1
+"""In place of the number of a call, for waves that are not followed."""
+RETURN_LOW, RETURN_HIGH = 30, 31
+"""The scalar registers with the return address of a function (AMDGPU usage, "Non-Kernel Functions")."""
+
+
+class RecordedCall:
+    """A call that some waves have made together: what they had at the first instruction of the callee."""
+
+    __slots__ = (
+        "caller",
+        "cfas",
+        "chain",
+        "deferred",
+        "depth",
+        "entry",
+        "held",
+        "number",
+        "return_address",
+        "rows",
+        "start",
+    )
+
+    def __init__(self, number: int, start: WaveBatch, return_address: int, caller: RecordedCall | None) -> None:
+        self.number = number
+        self.start = start
+        """The waves with their registers, at the first instruction."""
+        self.entry = start.pc
+        self.return_address = return_address
+        self.caller = caller
+        """None where the caller is the kernel."""
+        self.depth: int = 1 if caller is None else caller.depth + 1
+        self.chain: tuple[int, ...] = (return_address, *(() if caller is None else caller.chain))
+        """The return addresses, the innermost first."""
+        self.rows = {wave: row for row, wave in enumerate(start.waves.tolist())}
+        """The positions of waves in the batch that made the call."""
+        self.cfas: dict[tuple[int, int], tuple[int, int]] = {}
+        """For code that one entry of call frame information is about, by its start, and a wave: space and address."""
+        self.held: list[Any] | None = None
+        """The registers in which the caller has something, once they were asked for."""
+        self.deferred: dict[str, list[Any]] = {}
+        """What counts as wrong only if the function gives a register back as it was."""
+
+
+class CallRecord:
+    """The call that each wave of a device is in."""
+
+    def __init__(self, device: Device, ended: Callable[[RecordedCall, WaveBatch, Any], None]) -> None:
+        self.device = device
+        self._ended = ended
+        """Is told of a call that ends, with the waves behind it, and which of their rows end it."""
+        self._calls: dict[int, RecordedCall] = {}
+        self._instructions: dict[int, GpuInstruction] = {}
+        self._numbers = 0
+        self._resize()
+
+    def _resize(self) -> None:
+        count = self.device.machine.wave_count
+        self._current = np.zeros(count, np.int64)
+        """The number of the call that each wave is in; 0 is the kernel."""
+        self._pending = np.zeros(count, np.int8)
+        self._behind = np.zeros(count, np.uint64)
+        """The address behind the instruction that may have made a call."""
+        self._alive = np.zeros(count, np.int64)
+
+    def instruction(self, pc: int) -> GpuInstruction:
+        """Return the instruction at an address."""
+        instruction = self._instructions.get(pc)
+        if instruction is None:
+            device = self.device
+            instruction = self._instructions[pc] = decode(device.code_at(pc), 0, device.processor, device.lanes)
+        return instruction
+
+    def observe(self, batch: WaveBatch) -> GpuInstruction:
+        """Take notice of a batch that is about to execute an instruction, and return the instruction."""
+        if len(self._current) != self.device.machine.wave_count:
+            self._resize()
+        waves = batch.waves
+        pending = self._pending[waves]
+        if pending.any():
+            self._arrive(batch, pending)
+        instruction = self.instruction(batch.pc)
+        kind = CALL if instruction.name in CALLS else JUMP if instruction.name in JUMPS else NOTHING_PENDING
+        if kind:
+            self._pending[waves] = kind
+            self._behind[waves] = batch.pc + instruction.size
+        return instruction
+
+    def end(self, batch: WaveBatch) -> None:
+        """Take notice of waves that end; the calls that they are in stay open."""
+        self._current[batch.waves] = 0
+
+    def _arrive(self, batch: WaveBatch, pending: Any) -> None:
+        """Find out what an instruction was that went elsewhere."""
+        waves = batch.waves
+        behind = self._behind[waves]
+        self._pending[waves] = NOTHING_PENDING
+        is_followed = self._current[waves] != LOST
+        calls = (pending == CALL) & is_followed
+        jumps = (pending == JUMP) & is_followed
+        if jumps.any():
+            made_by_hand = jumps & (_return_addresses(batch) == behind)  # s_getpc, s_add, s_setpc
+            returning = jumps & ~made_by_hand
+            if returning.any():
+                self._return(batch, returning)
+            calls = calls | made_by_hand
+        if not calls.any():
+            return
+        keys = np.stack([behind, self._current[waves].astype(np.uint64)], axis=1)
+        for key in np.unique(keys[calls], axis=0).tolist():
+            flags = calls & (keys == key).all(axis=1)
+            part = batch.copy() if flags.all() else batch.part(flags)
+            caller = self._calls.get(int(key[1]))
+            if caller is not None and caller.depth >= MAX_DEPTH:
+                self._current[part.waves] = LOST
+                continue
+            self._numbers += 1
+            part.pc = batch.pc
+            self._calls[self._numbers] = RecordedCall(self._numbers, part, int(key[0]), caller)
+            self._current[part.waves] = self._numbers
+
+    def _return(self, batch: WaveBatch, returning: Any) -> None:
+        """End the calls of waves that have gone back to where one of them was made."""
+        for number in np.unique(self._current[batch.waves][returning]).tolist():
+            call = self._calls.get(number)
+            rows = returning & (self._current[batch.waves] == number)
+            if call is not None and batch.pc not in call.chain:
+                continue  # a jump, or a call in place of a return
+            while call is not None:
+                self._ended(call, batch, rows)
+                is_it = call.return_address == batch.pc
+                outer = call.caller
+                self._current[batch.waves[rows]] = 0 if outer is None else outer.number
+                self._forget(call, batch.waves[rows])
+                call = None if is_it else outer
+
+    def _forget(self, call: RecordedCall, waves: Any) -> None:
+        """Keep nothing of a call that no wave is in any more."""
+        for wave in waves.tolist():
+            call.rows.pop(wave, None)
+        if not call.rows:
+            self._calls.pop(call.number, None)
+
+    def groups(self, batch: WaveBatch) -> Iterator[tuple[RecordedCall | None, Any]]:
+        """Yield the calls that waves of a batch are in, each with the rows of its waves; None is the kernel."""
+        numbers = self._current[batch.waves]
+        first = int(numbers[0])
+        if (numbers == first).all():
+            if first != LOST:
+                yield self._calls.get(first), np.arange(batch.count)
+            return
+        for number in np.unique(numbers[numbers != LOST]).tolist():
+            yield self._calls.get(number), np.nonzero(numbers == number)[0]
+
+    def open_calls(self) -> Iterator[RecordedCall]:
+        """Yield the calls that have not ended."""
+        yield from self._calls.values()
+
+
+def _return_addresses(batch: WaveBatch) -> Any:
+    """Return what waves have in the registers of the return address."""
+    low, high = batch.scalar[RETURN_LOW], batch.scalar[RETURN_HIGH]
+    if low is UNSET or high is UNSET:
+        return np.zeros(batch.count, np.uint64)
+    words = [
+        np.full(batch.count, each, np.uint64) if isinstance(each, int) else each[:, 0].astype(np.uint64)
+        for each in (low, high)
+    ]
+    return words[0] | words[1] << np.uint64(32)

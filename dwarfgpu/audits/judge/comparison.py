@@ -1,0 +1,602 @@
+"""Variables of one build compared with those of another one of the same source, statement by statement.
+
+The other build is taken for the truth where a variable has a value in it: from its initialization on, or from its first
+change. A variable that has none here is missing only while it is alive: if a statement that names it comes before the
+next one that assigns it.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import evolve
+
+from dwarfgpu.audits.judge.recorded_values import RecordedValue, ValueComparison, is_unused, value_text
+from dwarfgpu.audits.judge.sightings import Sighting, Subject
+from dwarfgpu.audits.judge.statement_record import caller_in
+from dwarfgpu.audits.verify.findings import ERROR, WARNING, CheckRule, rules
+from dwarfgpu.immutable import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+
+    from dwarfgpu.audits.judge.recorded_values import Recorded
+    from dwarfgpu.audits.judge.sightings import Sightings
+    from dwarfgpu.audits.judge.statement_record import (
+        Context,
+        DeclarationKey,
+        StatementHistory,
+        StatementStop,
+        WorkItem,
+    )
+
+RULES: dict[str, CheckRule] = rules(
+    "against",
+    ("wrong", ERROR, "A.4.1 (1)", "A variable has the value at a statement that it has there in another build.",
+     "let the location say what the variable is in the source, or end its range"),
+    ("missing", WARNING, "A.4.1 (1)", "A variable has a value at a statement as long as the source needs it.",
+     "let the location, or the list, say where the value is at the statement that is named"),
+)  # fmt: skip
+
+RIGHT, WRONG, MISSING = "right", "wrong", "missing"
+MAX_TRUTHS = 64
+"""The stops of the other build that a stop is compared with; one that could be more is not compared."""
+MAX_ALIGNED = 2048
+"""The visits of a sequence that are aligned, the first ones."""
+
+
+@frozen
+class ComparedValue:
+    """What a variable is at a stop of one work-item, and what it is in the other build."""
+
+    result: str
+    """``right``, ``wrong`` or ``missing``."""
+    value: str = ""
+    """What it is where it is wrong, or why it has no value."""
+    other: str = ""
+    """What it is in the other build; empty where it is right."""
+    path: str = ""
+    """The part of it that is wrong."""
+
+
+StopNumber = tuple[int, int]
+"""A stop of a work-item: the address, and how often the work-item had come there before."""
+
+
+@frozen
+class DifferentValue:
+    """Where a variable is wrong, or missing, first."""
+
+    name: str
+    """The variable, with the path of the part that differs."""
+    file: str
+    line: int
+    pc: int
+    wave: str
+    lane: int
+    visit: int
+    value: str
+    """What it is, or why it has no value."""
+    other: str
+    """What it is in the other build."""
+
+
+@frozen
+class ComparedVariable:
+    """How often a variable was right, wrong, and missing while it was alive, in all lanes."""
+
+    function: str
+    file: str
+    name: str
+    line: int
+    right: int = 0
+    wrong: int = 0
+    missing: int = 0
+    first_wrong: DifferentValue | None = None
+    first_missing: DifferentValue | None = None
+
+
+@frozen
+class ComparedPart:
+    """The sums of a function, or of a file."""
+
+    name: str
+    right: int
+    wrong: int
+    missing: int
+
+    @property
+    def availability(self) -> float | None:
+        """The share of what is needed that has a value."""
+        count = self.right + self.wrong + self.missing
+        return (self.right + self.wrong) / count if count else None
+
+    @property
+    def correctness(self) -> float | None:
+        """The share of the values that are right."""
+        count = self.right + self.wrong
+        return self.right / count if count else None
+
+
+@frozen
+class BuildJudgement:
+    """What comparing a build with another one has shown."""
+
+    other: str
+    variables: tuple[ComparedVariable, ...]
+    stops: int
+    """The statements that lanes came to, each counted for each lane."""
+    aligned: int
+    """Those of them that are known to be a statement of the other build, and were compared."""
+    is_cut: bool
+    """Whether only the first stops were recorded."""
+
+    def functions(self) -> tuple[ComparedPart, ...]:
+        """Return the sums of the functions."""
+        return self._sums(lambda variable: variable.function)
+
+    def files(self) -> tuple[ComparedPart, ...]:
+        """Return the sums of the source files."""
+        return self._sums(lambda variable: variable.file)
+
+    def total(self) -> ComparedPart:
+        """Return the sum of everything."""
+        return next(iter(self._sums(lambda _variable: "")), ComparedPart("", 0, 0, 0))
+
+    def _sums(self, name_of: Callable[[ComparedVariable], str]) -> tuple[ComparedPart, ...]:
+        sums: dict[str, list[int]] = {}
+        for variable in self.variables:
+            counts = sums.setdefault(name_of(variable), [0, 0, 0])
+            for index, count in enumerate((variable.right, variable.wrong, variable.missing)):
+                counts[index] += count
+        return tuple(ComparedPart(name, *counts) for name, counts in sums.items())
+
+
+# --- One sequence -----------------------------------------------------------------------------------------------------
+
+
+@frozen(eq=False)
+class LineVisit:
+    """Stops on one line that follow each other. A loop on one line is one visit, of several rounds."""
+
+    line: tuple[str, int]
+    stops: tuple[StatementStop, ...]
+    first: int
+    """The number of its first stop in the sequence."""
+    rounds: tuple[int, ...]
+    """For each stop how often one of the visit had been reached again before."""
+
+
+def visits_of(stops: Iterable[StatementStop]) -> list[LineVisit]:
+    """Return the visits of lines that stops of one context are."""
+    visits: list[LineVisit] = []
+    first = 0
+    for place, group in groupby(stops, lambda stop: stop.place):
+        of_line = tuple(group)
+        rounds: list[int] = []
+        reached: set[int] = set()
+        number = 0
+        for stop in of_line:
+            if stop.pc in reached:
+                number += 1
+                reached.clear()
+            reached.add(stop.pc)
+            rounds.append(number)
+        visits.append(LineVisit(place, of_line, first, tuple(rounds)))
+        first += len(of_line)
+    return visits
+
+
+# --- Two sequences ------------------------------------------------------------------------------------------------
+
+
+@frozen
+class Counterparts:
+    """The visits of the other build that a visit can be."""
+
+    is_certain: bool
+    """Whether every longest common subsequence has it."""
+    visits: tuple[int, ...]
+
+
+def align(lines: Sequence[Hashable], others: Sequence[Hashable]) -> list[Counterparts | None]:
+    """Return for each visit of a line which of the others it can be; None for one that is not aligned.
+
+    The stops of a work-item in one context are two sequences of lines. What both have in the same order is a longest
+    common subsequence, and often there are several of these: a loop that one build has unrolled, a statement that is
+    split. A visit of a line that is in all of them is *certain*; it can still be more than one visit of the other
+    build, all of which are kept. A visit that is only in some of them can be any place between its certain neighbours.
+    A visit that is in none, such as a piece of a statement that was moved before another, is not aligned.
+    """
+    lines, others = lines[:MAX_ALIGNED], others[:MAX_ALIGNED]
+    if lines == others:
+        return [Counterparts(True, (index,)) for index in range(len(lines))]
+    if not lines or not others:
+        return [None] * len(lines)
+    numbers = {line: number for number, line in enumerate(dict.fromkeys([*lines, *others]))}
+    left = np.array([numbers[line] for line in lines])
+    right = np.array([numbers[line] for line in others])
+    before = _lengths(left, right)
+    behind = _lengths(left[::-1], right[::-1])[::-1, ::-1]
+    length = int(before[-1, -1])
+    aligned: list[Counterparts | None] = []
+    for index in range(len(left)):
+        through = (left[index] == right) & (before[index, :-1] + behind[index + 1, 1:] + 1 == length)
+        visits = np.nonzero(through)[0]
+        if not len(visits):
+            aligned.append(None)
+            continue
+        is_certain = int((before[index] + behind[index + 1]).max()) < length
+        aligned.append(Counterparts(is_certain, tuple(visits.tolist())))
+    _widen(aligned, len(right))
+    return aligned
+
+
+def _widen(aligned: list[Counterparts | None], count: int) -> None:
+    """Let visits that are not certain be any place between their certain neighbours."""
+    following = [count - 1] * len(aligned)
+    last = count - 1
+    for index in range(len(aligned) - 1, -1, -1):
+        following[index] = last
+        each = aligned[index]
+        if each is not None and each.is_certain:
+            last = each.visits[-1]
+    first = 0
+    for index, each in enumerate(aligned):
+        if each is None:
+            continue
+        if each.is_certain:
+            first = each.visits[0]
+        else:
+            aligned[index] = Counterparts(False, tuple(range(first, following[index] + 1)))
+
+
+def _lengths(left: Any, right: Any) -> Any:
+    """Return the length of the longest common subsequence of every two beginnings."""
+    table = np.zeros((len(left) + 1, len(right) + 1), np.int16)
+    for index, line in enumerate(left, 1):
+        above = table[index - 1]
+        row = above.copy()
+        row[1:] = np.maximum(row[1:], above[:-1] + (right == line))
+        np.maximum.accumulate(row, out=table[index])
+    return table
+
+
+# --- What statements need -----------------------------------------------------------------------------------------
+
+
+class StatementUses:
+    """Tells whether statements of the source need a variable, or only assign it."""
+
+    def __init__(self, text_of: Callable[[str, int], str | None]) -> None:
+        self._text_of = text_of
+        """Returns the statement that a line of a file belongs to; None where the text is not known."""
+        self._known: dict[tuple[str, str, int], bool | None] = {}
+
+    def of(self, name: str, file: str, line: int) -> bool | None:
+        """Return whether the statement of a line needs a variable, or assigns it; None if it does not name it.
+
+        Without the text every statement counts as one that needs it.
+        """
+        key = name, file, line
+        if key not in self._known:
+            text = self._text_of(file, line)
+            self._known[key] = True if text is None else _use_in(text, re.escape(name))
+        return self._known[key]
+
+
+def _use_in(text: str, word: str) -> bool | None:
+    count = len(re.findall(rf"\b{word}\b", text))
+    if not count:
+        return None
+    return count > 1 or not re.search(rf"(?<![.>])\b{word}\s*=(?!=)", text)
+
+
+class ReferenceStops:
+    """The stops of work-items in one context of the other build, with what is known of variables there."""
+
+    def __init__(self, stops: list[StatementStop], uses: StatementUses, source: str) -> None:
+        self.stops = stops
+        self.visits = visits_of(stops)
+        self._uses = uses
+        self._source = source
+        """The file of the statements as the build that is judged calls it."""
+        self._scopes: dict[DeclarationKey, list[list[int]]] = {}
+        self._unknown: dict[tuple[DeclarationKey, WorkItem], dict[int, frozenset[str]]] = {}
+        self._alive: dict[DeclarationKey, list[tuple[bool, bool]]] = {}
+
+    def unknown(self, key: DeclarationKey, item: WorkItem, number: int) -> frozenset[str] | None:
+        """Return the leaves of a variable that have had no value yet at a stop; None if none has one."""
+        unknown = self._unknown.get((key, item))
+        if unknown is None:
+            unknown = self._unknown[key, item] = {}
+            for numbers in self._scopes_of(key):
+                unknown.update(self._unknown_in(key, item, numbers))
+        return unknown.get(number)
+
+    def _scopes_of(self, key: DeclarationKey) -> list[list[int]]:
+        """Return the stops while a variable is in scope, each time that its block is entered anew."""
+        scopes = self._scopes.get(key)
+        if scopes is None:
+            scopes, is_open = self._scopes.setdefault(key, []), False
+            for number, stop in enumerate(self.stops):
+                is_visible = stop.values is None or key in stop.values
+                if is_visible and not is_open:
+                    scopes.append([])
+                if is_visible:
+                    scopes[-1].append(number)
+                is_open = is_visible
+        return scopes
+
+    def _unknown_in(
+        self, key: DeclarationKey, item: WorkItem, numbers: list[int]
+    ) -> Iterator[tuple[int, frozenset[str]]]:
+        """Yield what is not known at the stops while a variable is in scope."""
+        last = max((number for number in numbers if self.stops[number].line == key.line), default=len(self.stops))
+        beginning: dict[str, int | None] = {}
+        changed: set[str] = set()
+        for number in numbers:
+            value = self.stops[number].value(key, item)
+            if not isinstance(value, RecordedValue):
+                continue
+            is_initialized = key.is_parameter or number > last
+            unknown = set()
+            for leaf, bits in zip(value.leaves, value.patterns, strict=True):
+                if beginning.setdefault(leaf.path, bits) != bits:
+                    changed.add(leaf.path)
+                if bits is None or not (is_initialized or leaf.path in changed) or is_unused(bits, leaf.bits):
+                    unknown.add(leaf.path)
+            if len(unknown) < len(value.leaves):
+                yield number, frozenset(unknown)
+
+    def is_alive(self, key: DeclarationKey, visit: int, *, is_first: bool) -> bool:
+        """Return whether the source needs a variable: at the first stop of a visit its own statement counts."""
+        alive = self._alive.get(key)
+        if alive is None:
+            alive = self._alive[key] = self._find_alive(key)
+        return alive[visit][0 if is_first else 1]
+
+    def _find_alive(self, key: DeclarationKey) -> list[tuple[bool, bool]]:
+        alive: list[tuple[bool, bool]] = []
+        needed = False
+        for visit in reversed(self.visits):
+            later = needed
+            if all(stop.values is not None and key not in stop.values for stop in visit.stops):
+                needed = False
+            else:
+                use = self._uses.of(key.name, self._source, visit.line[1])
+                needed = use if use is not None else later
+            alive.append((needed, later))
+        return alive[::-1]
+
+
+# --- The comparison ---------------------------------------------------------------------------------------------------
+
+
+class StatementComparison:
+    """Compares the statements of a build that is judged with those of another one."""
+
+    def __init__(
+        self,
+        history: StatementHistory,
+        other: StatementHistory,
+        name: str,
+        uses: StatementUses,
+        sightings: Sightings,
+    ) -> None:
+        self.history = history
+        self.other = other
+        self.name = name
+        self.uses = uses
+        self.sightings = sightings
+        self.values = ValueComparison(history.names, other.names)
+        self._variables: dict[tuple[str, str, DeclarationKey], ComparedVariable] = {}
+        self._alignments: dict[tuple[tuple[tuple[str, int], ...], ...], list[Counterparts | None]] = {}
+        self._order = {id(stop): number for number, stop in enumerate(history.stops)}
+        self._seen: dict[tuple[str, str, DeclarationKey, int], tuple[int, DifferentValue]] = {}
+
+    def run(self) -> BuildJudgement:
+        """Compare everything, and report what differs."""
+        aligned = 0
+        for stops, others, items in self._sequences(self.history.by_item):
+            reference = ReferenceStops(others, self.uses, stops[0].file)
+            for stop, truths, is_first in self._aligned(stops, reference):
+                aligned += len(items)
+                self.sightings.note(RULES["wrong"], stop.pc)
+                self.sightings.note(RULES["missing"], stop.pc)
+                for item, key, compared in self._compared(items, stop, reference, truths, is_first=is_first):
+                    self._count(item, stop, key, compared)
+        self._report()
+        return BuildJudgement(
+            self.name,
+            tuple(self._variables.values()),
+            sum(map(len, self.history.by_item.values())),
+            aligned,
+            self.history.is_cut or self.other.is_cut,
+        )
+
+    def of_item(self, item: WorkItem) -> dict[StopNumber, dict[DeclarationKey, ComparedValue]]:
+        """Return what comparing the variables of one work-item gives at each of its stops that is aligned."""
+        numbers: dict[int, StopNumber] = {}
+        counts: dict[int, int] = {}
+        for stop in self.history.by_item.get(item, ()):
+            number = counts.get(stop.pc, 0)
+            numbers[id(stop)] = stop.pc, number
+            counts[stop.pc] = number + 1
+        results: dict[StopNumber, dict[DeclarationKey, ComparedValue]] = {}
+        for stops, others, items in self._sequences([item]):
+            reference = ReferenceStops(others, self.uses, stops[0].file)
+            for stop, truths, is_first in self._aligned(stops, reference):
+                of_stop = results.setdefault(numbers[id(stop)], {})
+                for _item, key, compared in self._compared(items, stop, reference, truths, is_first=is_first):
+                    of_stop[key] = compared
+        return results
+
+    def _sequences(
+        self, items: Iterable[WorkItem]
+    ) -> Iterable[tuple[list[StatementStop], list[StatementStop], list[WorkItem]]]:
+        """Return the stops of work-items in one context of both builds, with those that come to exactly these.
+
+        A function that calls itself in the other build and is a loop in this one is left out: its activation is
+        those of the source, one after the other.
+        """
+        sequences: dict[Any, tuple[list[StatementStop], list[StatementStop], list[WorkItem]]] = {}
+        for item in items:
+            contexts = _by_context(self.history.by_item.get(item, []))
+            others = _by_context(self.other.by_item.get(item, []))
+            calls = self.other.self_calls.get(item, set())
+            for context, here in contexts.items():
+                if context in others and not any(caller_in(call) == context for call in calls - contexts.keys()):
+                    there = others[context]
+                    key = tuple(map(id, here)), tuple(map(id, there))
+                    sequences.setdefault(key, (here, there, []))[2].append(item)
+        return sequences.values()
+
+    def _aligned(
+        self, stops: list[StatementStop], reference: ReferenceStops
+    ) -> Iterator[tuple[StatementStop, list[tuple[int, int]], bool]]:
+        """Yield the stops that are compared: with what, and whether each is the first of its visit."""
+        visits = visits_of(stops)
+        key = tuple(visit.line for visit in visits), tuple(visit.line for visit in reference.visits)
+        alignment = self._alignments.get(key)
+        if alignment is None:
+            alignment = self._alignments[key] = align(*key)
+        for visit, counterparts in zip(visits, alignment, strict=False):
+            if counterparts is None:
+                continue
+            for index, stop in enumerate(visit.stops):
+                truths = _truths(visit, index, reference, counterparts)
+                if stop.values is None or not 0 < len(truths) <= MAX_TRUTHS:
+                    continue
+                if any(reference.stops[number].values is None for _visit, number in truths):
+                    continue
+                yield stop, truths, stop is visit.stops[0]
+
+    def _compared(
+        self,
+        items: list[WorkItem],
+        stop: StatementStop,
+        reference: ReferenceStops,
+        truths: list[tuple[int, int]],
+        *,
+        is_first: bool,
+    ) -> Iterator[tuple[WorkItem, DeclarationKey, ComparedValue]]:
+        """Yield what the variables of work-items are at a stop, of those that have a value in the other build."""
+        for key in reference.stops[truths[0][1]].values or ():
+            if key in self.other.shared:
+                continue
+            is_alive = all(reference.is_alive(key, visit, is_first=is_first) for visit, _number in truths)
+            for item in items:
+                others: list[tuple[RecordedValue, frozenset[str]]] = []
+                for _visit, number in truths:
+                    value = reference.stops[number].value(key, item)
+                    unknown = reference.unknown(key, item, number)
+                    if not isinstance(value, RecordedValue) or unknown is None:
+                        break
+                    others.append((value, unknown))
+                else:
+                    compared = self._compare_value(stop.value(key, item), others, is_alive=is_alive)
+                    if compared is not None:
+                        yield item, key, compared
+
+    def _compare_value(
+        self, value: Recorded | None, others: list[tuple[RecordedValue, frozenset[str]]], *, is_alive: bool
+    ) -> ComparedValue | None:
+        """Return what comparing a value gives; None for one that is missing where the source does not need it."""
+        truth, unknown = others[0]
+        if not isinstance(value, RecordedValue):
+            reason = "it is not visible" if value is None else value.reason
+            return ComparedValue(MISSING, reason, value_text(truth, self.other.names)) if is_alive else None
+        differences = [self.values.difference(value, other, leaves) for other, leaves in others]
+        if None not in differences:
+            first = differences[0]
+            assert first is not None  # noqa: S101 (so it was asked)
+            return ComparedValue(WRONG, first.text, first.other, first.path)
+        lacking = [
+            leaf.path
+            for leaf, bits in zip(value.leaves, value.patterns, strict=True)
+            if bits is None and leaf.path not in unknown
+        ]
+        if not lacking:
+            return ComparedValue(RIGHT)
+        if not is_alive:
+            return None
+        return ComparedValue(MISSING, f"{lacking[0]} has no value", value_text(truth, self.other.names))
+
+    def _count(self, item: WorkItem, stop: StatementStop, key: DeclarationKey, compared: ComparedValue) -> None:
+        where = str(stop.context[0]), stop.file, key
+        variable = self._variables.get(where)
+        if variable is None:
+            variable = ComparedVariable(where[0], stop.file, key.name, key.line)
+        result = compared.result
+        counts: dict[str, int] = {result: getattr(variable, result) + 1}
+        self._variables[where] = evolve(variable, **counts)  # type: ignore[arg-type]
+        if result == RIGHT:
+            return
+        order = self._order[id(stop)]
+        seen = self._seen.get((result, *where[:1], key, stop.pc))
+        if seen is not None and seen[0] <= order:
+            return
+        lane = stop.lanes[stop.positions[item]]
+        different = DifferentValue(
+            f"{key.name}{compared.path}", stop.file, stop.line, stop.pc, stop.wave, lane, stop.visit, compared.value,
+            compared.other,
+        )  # fmt: skip
+        self._seen[result, where[0], key, stop.pc] = order, different
+
+    def _report(self) -> None:
+        """Report the first place of each address, and keep the first of each variable."""
+        firsts: dict[tuple[str, str, DeclarationKey], tuple[int, DifferentValue]] = {}
+        for (result, function, key, pc), (order, different) in sorted(self._seen.items(), key=lambda pair: pair[1][0]):
+            firsts.setdefault((result, function, key), (order, different))
+            if result == WRONG:
+                message = f"{different.name} is {different.value}, and {different.other} in {self.name}"
+            else:
+                message = f"{key.name} has no value, and is {different.other} in {self.name}: {different.value}"
+            sighting = Sighting(message, different.wave, different.lane, different.visit)
+            self.sightings.add(Subject(RULES[result], key.name, key), pc, sighting)
+        for where, variable in self._variables.items():
+            wrong, missing = (firsts.get((result, where[0], where[2])) for result in (WRONG, MISSING))
+            self._variables[where] = evolve(
+                variable,
+                first_wrong=None if wrong is None else wrong[1],
+                first_missing=None if missing is None else missing[1],
+            )
+
+
+def _by_context(stops: Iterable[StatementStop]) -> dict[Context, list[StatementStop]]:
+    contexts: dict[Context, list[StatementStop]] = {}
+    for stop in stops:
+        contexts.setdefault(stop.context, []).append(stop)
+    return contexts
+
+
+def _truths(
+    visit: LineVisit, index: int, reference: ReferenceStops, counterparts: Counterparts
+) -> list[tuple[int, int]]:
+    """Return the stops of the other build that a stop can be, each with the number of its visit.
+
+    In a visit they are those of the same round, if it has as many, and of the same column. Without one they are all of
+    them, and the one behind: the statement may have done its work.
+    """
+    stop, round_ = visit.stops[index], visit.rounds[index]
+    truths: list[tuple[int, int]] = []
+    for number in counterparts.visits:
+        other = reference.visits[number]
+        numbered = list(enumerate(other.stops, other.first))
+        if counterparts.is_certain and len(counterparts.visits) == 1 and visit.rounds[-1] == other.rounds[-1]:
+            numbered = [pair for pair, each in zip(numbered, other.rounds, strict=True) if each == round_]
+        same = [place for place, candidate in numbered if candidate.column == stop.column]
+        if same and counterparts.is_certain:
+            truths += [(number, place) for place in same]
+            continue
+        truths += [(number, place) for place, _candidate in numbered]
+        behind = numbered[-1][0] + 1
+        if behind < other.first + len(other.stops):
+            truths.append((number, behind))
+        elif number + 1 < len(reference.visits):
+            truths.append((number + 1, behind))
+    return list(dict.fromkeys(truths))

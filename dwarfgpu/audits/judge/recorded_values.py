@@ -1,0 +1,414 @@
+"""Values of variables while a kernel runs, kept so that those of two builds can be compared by their types.
+
+A value is a row of leaves: scalars, each with its path in the value (``.position.x``, ``[3]``). What is between the
+members of a structure is in no leaf. Two values are the same if the leaves that both have are: floating-point numbers
+by their bits, integers as numbers, pointers by what they point to, as buffers and code are elsewhere in another build.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu import bits as b
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.expr.storages import Memory
+from dwarfgpu.immutable import frozen
+from dwarfgpu.program.frames.answers import in_parts
+from dwarfgpu.program.frames.reasons import reason_of
+from dwarfgpu.program.types.model import Array, Base, Struct
+from dwarfgpu.program.types.sizes import known_size, resolved
+from dwarfgpu.program.values.scalars import scalar_of
+from dwarfgpu.program.values.storage import Located
+from dwarfgpu.targets.amdgpu.address_spaces import SIZE
+from dwarfgpu.targets.amdgpu.numbers import GENERIC, PRIVATE_LANE, PRIVATE_WAVE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dwarfgpu.execution.control.running import Running
+    from dwarfgpu.lanes import LaneSet
+    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.frames.variable import Variable
+    from dwarfgpu.program.values.objects import Object
+
+INTEGER, FLOAT, POINTER, BYTES = "integer", "float", "pointer", "bytes"
+MAX_LEAVES = 64
+"""The leaves of a value that are kept, the first ones."""
+MAX_BYTES = 64
+"""The bytes of a union that are kept."""
+MAX_NESTING = 12
+NULL, BUFFER, SYMBOL, LOCAL_MEMORY, PRIVATE_MEMORY, ELSEWHERE = (
+    "null",
+    "buffer",
+    "symbol",
+    "local",
+    "private",
+    "elsewhere",
+)
+NARROW_POINTER = 32
+"""The bits of a pointer that counts from the start of local or private memory, which each build lays out for itself."""
+
+
+@frozen
+class Leaf:
+    """A scalar in a value: where it is, and how its bits are read."""
+
+    path: str
+    kind: str
+    bits: int
+    is_signed: bool = False
+
+
+@frozen
+class RecordedValue:
+    """What a variable was in one lane. A leaf without a value has None for its bits."""
+
+    leaves: tuple[Leaf, ...]
+    patterns: tuple[int | None, ...]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every leaf has a value."""
+        return None not in self.patterns
+
+
+@frozen
+class NoValue:
+    """Why a variable had no value in a lane."""
+
+    reason: str
+    is_failure: bool = False
+    """Whether its location could not be evaluated, and is not only missing."""
+
+
+Recorded = RecordedValue | NoValue
+UNUSED = 0xA5
+"""What private memory is filled with before anything is written to it, so that a variable without a value shows."""
+
+
+@cache
+def _unused(size: int) -> int:
+    return int.from_bytes(bytes([UNUSED]) * (size // 8), "little")
+
+
+def is_unused(bits: int, size: int) -> bool:
+    """Return whether bits are those that private memory begins with; fewer than 16 can be anything."""
+    return size >= 16 and bits == _unused(size)
+
+
+# --- Reading ----------------------------------------------------------------------------------------------------------
+
+
+def recorded(frame: Frame, variable: Variable, lanes: tuple[int | None, ...]) -> list[Recorded]:
+    """Return what a variable is in some lanes."""
+    lane_set = frame.lane_set(lanes)
+    rows: list[Recorded] = [NoValue("it was not asked for")] * lane_set.count
+    try:
+        groups = variable.groups(lane_set)
+    except DwarfGpuError as error:
+        return [_no_value(error)] * lane_set.count
+    for group in groups:
+        positions: Any = range(lane_set.count) if group.positions is None else group.positions.tolist()
+        if group.result is None:
+            for index, position in enumerate(positions):
+                rows[position] = _no_value(group.outcome(index))
+            continue
+        part = lane_set if group.positions is None else lane_set.select(group.positions)
+        for position, value in zip(positions, _rows(frame, part, group.result), strict=True):
+            rows[position] = value
+    return rows
+
+
+def is_shared(frame: Frame, variable: Variable, lane: int | None) -> bool:
+    """Return whether a variable is in memory that other work-items have, too, and can change."""
+    try:
+        value = variable.find(frame.lane(lane))
+        storage = value.place.storage
+        place = storage.moved(value.place.bit_offset).single if isinstance(storage, Located) else None
+    except DwarfGpuError:
+        return False
+    if place is None or not isinstance(place.storage, Memory):
+        return False
+    space = place.storage.space
+    if space.number in (PRIVATE_LANE, PRIVATE_WAVE):
+        return False
+    alias: Any = space.alias if space.number == GENERIC else None
+    private = None if alias is None or alias.apertures is None else alias.apertures.private
+    return private is None or not private <= int(place.bit_offset) // 8 < private + SIZE
+
+
+def _no_value(error: Any) -> NoValue:
+    reason = reason_of(error)
+    return NoValue(reason.message, reason.state == "error")
+
+
+def _rows(frame: Frame, lanes: LaneSet, value: Object) -> list[Recorded]:
+    """Return the leaves of an object in each of its lanes."""
+    rows: list[Recorded] = [NoValue("it was not asked for")] * lanes.count
+    for group in in_parts(value, lanes, frame, _leaves_of):
+        positions: Any = range(lanes.count) if group.positions is None else group.positions.tolist()
+        if group.result is None:
+            for index, position in enumerate(positions):
+                rows[position] = _no_value(group.outcome(index))
+            continue
+        leaves, columns = group.result
+        if not leaves:
+            continue
+        by_lane = zip(*(_column(bits, undefined, len(positions)) for bits, undefined in columns), strict=True)
+        for position, patterns in zip(positions, by_lane, strict=True):
+            is_there = any(pattern is not None for pattern in patterns)
+            rows[position] = RecordedValue(leaves, patterns) if is_there else NoValue("it is optimized out")
+    return rows
+
+
+def _column(bits: Any, undefined: Any, count: int) -> list[int | None]:
+    if type(undefined) is int and type(bits) is int:
+        return [None if undefined else bits] * count
+    missing = [undefined] * count if type(undefined) is int else undefined.tolist()
+    patterns = [bits] * count if type(bits) is int else bits.tolist()
+    return [None if flag else int(pattern) for flag, pattern in zip(missing, patterns, strict=True)]
+
+
+def _leaves_of(value: Object) -> tuple[tuple[Leaf, ...], list[tuple[Any, Any]]]:
+    leaves: list[Leaf] = []
+    columns: list[tuple[Any, Any]] = []
+    for leaf, bits, undefined in _walk(value, "", 0):
+        leaves.append(leaf)
+        columns.append((bits, undefined))
+        if len(leaves) >= MAX_LEAVES:
+            break
+    return tuple(leaves), columns
+
+
+def _walk(value: Object, path: str, depth: int) -> Iterator[tuple[Leaf, Any, Any]]:
+    """Yield the leaves of an object with their bits, and with those that have no value."""
+    if depth > MAX_NESTING:
+        return
+    try:
+        scalar = value.scalar
+    except DwarfGpuError:
+        scalar = None
+    inner = resolved(value.type)
+    if scalar is not None:
+        kind = scalar.kind if scalar.kind in (FLOAT, POINTER, BYTES) else INTEGER
+        leaf = Leaf(path, kind, scalar.bits, scalar.is_signed)
+        try:
+            reading = value.pattern()
+        except DwarfGpuError:
+            if not path:
+                raise
+            yield leaf, 0, 1
+            return
+        yield leaf, reading.bits, reading.undefined
+    elif isinstance(inner, Struct) and inner.kind != "union":
+        for base in inner.body.bases:
+            if not base.is_virtual:
+                yield from _walk(value.base(base), path, depth + 1)
+        for member in value.members():
+            name = path if member.name is None else f"{path}.{member.name}"
+            yield from _walk(value.field(member), name, depth + 1)
+    elif isinstance(inner, Array) or (isinstance(inner, Base) and inner.vector_size is not None):
+        elements = value.array()
+        for index in range(0 if elements.is_open else min(elements.length, MAX_LEAVES)):
+            yield from _walk(elements.at(index), f"{path}[{index}]", depth + 1)
+    else:
+        size = known_size(value.type) or 0
+        if 0 < size <= MAX_BYTES and not _has_pointers(value, depth):
+            for first in range(0, size, 8):
+                length = min(8, size - first)
+                reading = value.place.moved(8 * first).read(8 * length)
+                yield Leaf(f"{path}<{first}>", BYTES, 8 * length), reading.bits, reading.undefined
+
+
+def _has_pointers(value: Object, depth: int) -> bool:
+    """Return whether a union has a pointer in it, whose bits say nothing in another build."""
+    inner = resolved(value.type)
+    if not isinstance(inner, Struct) or depth > MAX_NESTING:
+        return False
+    for member in inner.body.members:
+        scalar = scalar_of(member.type)
+        if (scalar is not None and scalar.kind == POINTER) or _has_pointers(value.field(member), depth + 1):
+            return True
+    return False
+
+
+# --- What pointers point to -------------------------------------------------------------------------------------------
+
+
+@frozen
+class PointedRange:
+    """Addresses that pointers mean by what is there."""
+
+    start: int
+    size: int
+    label: tuple[Any, ...]
+    """Without the distance from the start, which is added where the builds agree on it."""
+    is_placed: bool = True
+    name: str = ""
+    """Of the argument."""
+
+
+class PointerNames:
+    """What the pointers of one build point to, in words that another build shares."""
+
+    def __init__(self, ranges: Sequence[PointedRange], symbol_at: Any = None) -> None:
+        self.ranges = tuple(ranges)
+        self._symbol_at = symbol_at
+        self._known: dict[int, frozenset[tuple[Any, ...]]] = {}
+
+    @staticmethod
+    def of(running: Running) -> PointerNames:
+        """Return those of a kernel that runs."""
+        plan, machine = running.launched.plan, running.machine
+        ranges = [
+            PointedRange(buffer.address, buffer.size, (BUFFER, buffer.position), name=buffer.name)
+            for buffer in plan.buffers
+        ]
+        apertures = machine.device.apertures
+        ranges.append(PointedRange(apertures.shared, SIZE, (LOCAL_MEMORY,), is_placed=False))
+        ranges.append(PointedRange(apertures.private, SIZE, (PRIVATE_MEMORY,), is_placed=False))
+        return PointerNames(ranges, running.attached.state.symbol_at)
+
+    def labels(self, address: int) -> frozenset[tuple[Any, ...]]:
+        """Return what an address may be; the end of a buffer may be the start of the next."""
+        known = self._known.get(address)
+        if known is None:
+            known = self._known[address] = frozenset(self._find(address))
+        return known
+
+    def _find(self, address: int) -> Iterator[tuple[Any, ...]]:
+        if not address:
+            yield (NULL,)
+            return
+        is_known = False
+        for each in self.ranges:
+            if each.start <= address < each.start + each.size + each.is_placed:
+                is_known = True
+                yield (*each.label, address - each.start) if each.is_placed else each.label
+        if not is_known:
+            symbol = None if self._symbol_at is None else self._symbol_at(address)
+            yield (ELSEWHERE,) if symbol is None else (SYMBOL, symbol)
+
+    def text(self, address: int) -> str:
+        """Return what an address is, as a message says it."""
+        buffers = [each for each in self.ranges if each.name and each.start <= address <= each.start + each.size]
+        if buffers:
+            buffer = max(buffers, key=lambda each: each.start)
+            offset = address - buffer.start
+            return f"buffer {buffer.name}+{offset:#x}" if offset else f"buffer {buffer.name}"
+        symbols = [str(label[1]) for label in self.labels(address) if label[0] == SYMBOL]
+        return symbols[0] if symbols else f"{address:#x}"
+
+
+# --- Comparing --------------------------------------------------------------------------------------------------------
+
+
+@frozen
+class ValueDifference:
+    """The first leaf in which two values differ."""
+
+    path: str
+    text: str
+    other: str
+
+
+class ValueComparison:
+    """Compares values of a build with those of another one."""
+
+    def __init__(self, names: PointerNames, others: PointerNames) -> None:
+        self.names = names
+        self.others = others
+        self._known: dict[Any, ValueDifference | None] = {}
+
+    def difference(
+        self, value: RecordedValue, other: RecordedValue, unknown: frozenset[str] = frozenset()
+    ) -> ValueDifference | None:
+        """Return where values differ; None if they are the same. Leaves in ``unknown`` are not compared."""
+        if value.patterns == other.patterns and value.leaves is other.leaves and not _has_pointer(value.leaves):
+            return None
+        key = value, other, unknown
+        if key not in self._known:
+            if len(self._known) > 1 << 16:
+                self._known.clear()
+            self._known[key] = self._difference(value, other, unknown)
+        return self._known[key]
+
+    def _difference(
+        self, value: RecordedValue, other: RecordedValue, unknown: frozenset[str]
+    ) -> ValueDifference | None:
+        leaves = {leaf.path: (leaf, bits) for leaf, bits in zip(other.leaves, other.patterns, strict=True)}
+        for leaf, bits in zip(value.leaves, value.patterns, strict=True):
+            there = leaves.get(leaf.path)
+            if there is None or bits is None or there[1] is None or leaf.path in unknown:
+                continue
+            if not self._is_same(leaf, bits, there[0], there[1]):
+                return ValueDifference(
+                    leaf.path, leaf_text(leaf, bits, self.names), leaf_text(there[0], there[1], self.others)
+                )
+        return None
+
+    def _is_same(self, leaf: Leaf, bits: int, other: Leaf, there: int) -> bool:
+        if POINTER in (leaf.kind, other.kind):
+            return self._is_same_pointer(leaf, bits, other, there)
+        if leaf.bits == other.bits and bits == there:
+            return True
+        if FLOAT in (leaf.kind, other.kind) or BYTES in (leaf.kind, other.kind):
+            return leaf.kind != other.kind or leaf.bits != other.bits  # of other types: nothing can be said
+        return number_of(leaf, bits) == number_of(other, there) or (
+            leaf.bits == other.bits == 64 and self._are_same_addresses(bits, there)
+        )
+
+    def _are_same_addresses(self, bits: int, there: int) -> bool:
+        """Return whether integers are addresses of the same."""
+        return any(label[0] in (BUFFER, SYMBOL) for label in self.names.labels(bits) & self.others.labels(there))
+
+    def _is_same_pointer(self, leaf: Leaf, bits: int, other: Leaf, there: int) -> bool:
+        if NARROW_POINTER in (leaf.bits, other.bits) or leaf.kind != other.kind:
+            return True
+        labels, others = self.names.labels(bits), self.others.labels(there)
+        if labels & others:
+            return True
+        kinds = {label[0] for label in labels}, {label[0] for label in others}
+        return any({mine, theirs} == {LOCAL_MEMORY, SYMBOL} for mine in kinds[0] for theirs in kinds[1])
+
+
+def _has_pointer(leaves: tuple[Leaf, ...]) -> bool:
+    return any(leaf.kind == POINTER for leaf in leaves)
+
+
+def number_of(leaf: Leaf, bits: int) -> int:
+    """Return the number that an integer is."""
+    return int(b.signed(bits, leaf.bits)) if leaf.is_signed and leaf.bits else bits
+
+
+def leaf_text(leaf: Leaf, bits: int, names: PointerNames) -> str:
+    """Return a leaf as a message shows it."""
+    if leaf.kind == POINTER:
+        return names.text(bits)
+    if leaf.kind == FLOAT:
+        return _float_text(leaf, bits)
+    return f"{bits:#x}" if leaf.kind == BYTES else str(number_of(leaf, bits))
+
+
+def _float_text(leaf: Leaf, bits: int) -> str:
+    from dwarfgpu.expr.floats import float_format
+
+    name = {16: "half", 32: "float", 64: "double"}.get(leaf.bits, "long double")
+    layout = float_format(name, leaf.bits)
+    if layout is None:
+        return f"{bits:#x}"
+    number = float(layout.decode(bits))
+    return f"nan ({bits:#x})" if number != number else f"{number:.9g}"  # noqa: PLR0124 (a NaN)
+
+
+def value_text(value: RecordedValue, names: PointerNames, *, most: int = 4) -> str:
+    """Return a value as text: a scalar, or its first leaves by their paths."""
+    pairs = zip(value.leaves, value.patterns, strict=True)
+    parts = [
+        f"{leaf.path and leaf.path + ' = '}{'?' if bits is None else leaf_text(leaf, bits, names)}"
+        for leaf, bits in pairs
+    ]
+    if len(parts) == 1 and not value.leaves[0].path:
+        return parts[0]
+    return "{" + ", ".join(parts[:most]) + (", ..." if len(parts) > most else "") + "}"

@@ -1,0 +1,157 @@
+"""What was seen to be wrong while a kernel ran, gathered by rule, function and address, and told as findings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.audits.verify.findings import FileFinding
+from dwarfgpu.immutable import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.audits.verify.findings import CheckRule
+    from dwarfgpu.execution.control.running import Running
+
+MAX_KEPT = 100_000
+"""The places of findings that are kept."""
+
+
+@frozen
+class Sighting:
+    """Something that was seen to be wrong before an instruction was executed."""
+
+    message: str
+    wave: str
+    lane: int | None = None
+    visit: int = 1
+    """How often a wave had come to the instruction in this chain of calls."""
+
+
+@frozen
+class Subject:
+    """What a finding is about, besides its addresses."""
+
+    rule: CheckRule
+    name: str
+    """The register, variable or line."""
+    said: object = None
+    """What the file says that is wrong: a rule, an expression; None where it says nothing."""
+
+
+class FunctionCounts:
+    """What was found of the instructions of a function that were executed."""
+
+    __slots__ = ("missing", "seen", "wrong")
+
+    def __init__(self) -> None:
+        self.seen: set[int] = set()
+        """The addresses that were judged."""
+        self.wrong: set[int] = set()
+        self.missing: set[int] = set()
+        """Those of which the file says nothing."""
+
+
+class Sightings:
+    """Collects what is seen, and makes findings of it: one for each range of addresses."""
+
+    def __init__(self, running: Running) -> None:
+        self.running = running
+        self.functions: dict[str, FunctionCounts] = {}
+        self.left_out: dict[str, int] = {}
+        self._subjects: dict[tuple[str, Subject], dict[int, Sighting]] = {}
+        self._noted: dict[tuple[str, str], set[int]] = {}
+        self._names: dict[int, tuple[str, int]] = {}
+        self._kept = 0
+
+    def function(self, pc: int) -> tuple[str, int]:
+        """Return the name of the function at an address, and how far the address is behind its start."""
+        known = self._names.get(pc)
+        if known is None:
+            known = self._names[pc] = self.running.attached.state.symbol_place(pc) or ("??", 0)
+        return known
+
+    def counts(self, pc: int) -> FunctionCounts:
+        """Return what is known of the function at an address."""
+        name = self.function(pc)[0]
+        counts = self.functions.get(name)
+        if counts is None:
+            counts = self.functions[name] = FunctionCounts()
+        return counts
+
+    def note(self, rule: CheckRule, pc: int) -> None:
+        """Note that a rule was judged at an address, of those that are not judged at every one."""
+        self._noted.setdefault((self.function(pc)[0], rule.name), set()).add(pc)
+
+    def add(self, subject: Subject, pc: int, sighting: Sighting) -> None:
+        """Add what was seen at an address, unless it has been seen there before."""
+        places = self._subjects.setdefault((self.function(pc)[0], subject), {})
+        if pc in places:
+            return
+        if self._kept >= MAX_KEPT:
+            self.left_out[subject.rule.name] = self.left_out.get(subject.rule.name, 0) + 1
+            return
+        self._kept += 1
+        places[pc] = sighting
+
+    def of_part(self, part: str) -> Iterator[tuple[Subject, int, Sighting]]:
+        """Yield what was seen of the rules of a part, with the addresses."""
+        for (_function, subject), places in self._subjects.items():
+            if subject.rule.part == part:
+                yield from ((subject, pc, sighting) for pc, sighting in places.items())
+
+    def of_rules(self, *names: str) -> Iterator[Sighting]:
+        """Yield what was seen of some rules."""
+        for (_function, subject), places in self._subjects.items():
+            if subject.rule.name in names:
+                yield from places.values()
+
+    def findings(self) -> Iterator[FileFinding]:
+        """Yield the findings in the order of addresses."""
+        found = [finding for key, places in self._subjects.items() for finding in self._findings(*key, places)]
+        yield from sorted(found, key=lambda finding: (finding.offset or 0, finding.rule.name, finding.message))
+
+    def _findings(self, function: str, subject: Subject, places: dict[int, Sighting]) -> Iterator[FileFinding]:
+        """Yield one finding for each range of addresses without one in it where the same was right."""
+        counts = self.functions.get(function)
+        judged = self._noted.get((function, subject.rule.name), set() if counts is None else counts.seen)
+        seen = sorted(places.keys() | judged)
+        first: int | None = None
+        last = 0
+        for pc in [*seen, None]:
+            if pc is not None and pc in places:
+                first, last = pc if first is None else first, pc
+            elif first is not None:
+                yield self._finding(subject, first, last, places[first])
+                first = None
+
+    def _finding(self, subject: Subject, first: int, last: int, sighting: Sighting) -> FileFinding:
+        running = self.running
+        file = running.launched.plan.file
+        inside = first - running.launched.plan.load_address
+        section = next((each for each in file.image.sections if _holds(each, inside)), None)
+        function, offset = self.function(first)
+        end = self.function(last)[1]
+        where = f"{function}+{offset:#x}" if first == last else f"{function}+{offset:#x} to +{end:#x}"
+        line = running.line_at(first)
+        seen = f"{'' if sighting.lane is None else f'lane {sighting.lane} of '}wave {sighting.wave}"
+        place = f"{function}+{offset:#x}" if function.isidentifier() else f"{first:#x}"
+        seen += f" at --until {place}" + (f", visit {sighting.visit}" if sighting.visit > 1 else "")
+        return FileFinding(
+            subject.rule,
+            subject.rule.severity,
+            f"{where}: {sighting.message}",
+            subject.rule.clause,
+            file.name,
+            None if section is None else section.name,
+            inside if section is None else inside - section.address,
+            (function,),
+            None if line is None or not line.line else (line.file.name, line.line),
+            None,
+            seen,
+        )
+
+
+def _holds(section: object, address: int) -> bool:
+    start: int = section.address  # type: ignore[attr-defined]
+    return bool(section.is_allocated and start <= address < start + section.size)  # type: ignore[attr-defined]

@@ -1,0 +1,435 @@
+"""What the lanes of a kernel do, statement by statement, with the values of the variables that are visible there.
+
+A stop is a row of the line table where a statement begins (is_stmt) that some lanes of a wave come to. Its context is
+the function with the calls that it is in, inlined or not, each with the place of the call, so that two builds of which
+one has inlined a function have the same contexts.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.audits.judge.call_record import CallRecord
+from dwarfgpu.audits.judge.lane_places import LaneRecord
+from dwarfgpu.audits.judge.recorded_values import UNUSED, PointerNames, is_shared, recorded
+from dwarfgpu.audits.judge.wave_registers import WaveRegisters
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.execution.stops import MachineFault
+from dwarfgpu.immutable import frozen
+from dwarfgpu.program.code.code_lookup import line_table
+from dwarfgpu.program.frames.variable import PARAMETER, STATIC
+from dwarfgpu.program.frames.wave_positions import place_of
+from dwarfgpu.states.stopped import Stopped
+from dwarfgpu.targets.amdgpu.numbers import PRIVATE_WAVE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dwarfgpu.audits.judge.call_record import RecordedCall
+    from dwarfgpu.audits.judge.recorded_values import Recorded
+    from dwarfgpu.execution.batch import WaveBatch
+    from dwarfgpu.execution.control.running import Running
+    from dwarfgpu.execution.halts import Halt
+    from dwarfgpu.objfile.lines.line_program import LineRow
+    from dwarfgpu.objfile.lines.line_table import LineTable
+    from dwarfgpu.program.code.code_lookup import CallFrame
+    from dwarfgpu.program.code.loaded import Loaded, LoadedCode
+    from dwarfgpu.program.frames.variable import Variable
+
+FOLLOWED_WAVES = 4
+"""The waves whose lanes are compared."""
+MAX_STOPS = 20_000
+"""The stops of all waves that are recorded."""
+MAX_VISITS = 16
+"""The visits of one statement by one wave at which variables are read; in the other build twice as many."""
+STUB = "__clang_ocl_kern_imp_"
+"""How the linkage name of a function begins that an OpenCL kernel of the same name does nothing but call."""
+
+WorkItem = tuple[tuple[int, int, int], tuple[int, int, int]]
+"""A work-item: its work-group, and its place in it."""
+Context = tuple[Any, ...]
+"""The name of a function, then for each call that it is in the name of the caller, the line and the column."""
+
+
+@frozen
+class DeclarationKey:
+    """What a variable is known by in another build: its name and the line of its declaration."""
+
+    name: str
+    line: int
+    is_parameter: bool
+
+
+@frozen(eq=False)
+class StatementStop:
+    """Lanes of a wave that have come to the beginning of a statement."""
+
+    pc: int
+    file: str
+    line: int
+    column: int
+    context: Context
+    wave: str
+    visit: int
+    """How often the wave has come here."""
+    positions: dict[WorkItem, int]
+    """The work-items of the lanes, with their places in the rows of values."""
+    lanes: tuple[int, ...]
+    values: dict[DeclarationKey, list[Recorded]] | None
+    """What variables are in the lanes; None where they were not read."""
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """The line, with the name of its file."""
+        return self.file.rpartition("/")[2], self.line
+
+    def value(self, key: DeclarationKey, item: WorkItem) -> Recorded | None:
+        """Return what a variable is for a work-item; None where it is not visible."""
+        rows = None if self.values is None else self.values.get(key)
+        return None if rows is None else rows[self.positions[item]]
+
+
+class StatementHistory:
+    """The stops of a kernel, and those of each work-item in their order."""
+
+    def __init__(self, names: PointerNames) -> None:
+        self.names = names
+        self.stops: list[StatementStop] = []
+        self.by_item: dict[WorkItem, list[StatementStop]] = {}
+        self.shared: set[DeclarationKey] = set()
+        """The variables that are not in the memory of one work-item, so that others can change them."""
+        self.self_calls: dict[WorkItem, set[Context]] = {}
+        """The contexts of the calls with which functions call themselves."""
+        self.is_cut = False
+        """Whether there were more stops than are kept."""
+
+    def add(self, stop: StatementStop) -> None:
+        """Add a stop behind the others."""
+        self.stops.append(stop)
+        for item in stop.positions:
+            self.by_item.setdefault(item, []).append(stop)
+        if caller_in(stop.context) is not None:
+            self.note_call(stop.context, stop.positions)
+
+    def note_call(self, context: Context, items: Iterable[WorkItem]) -> None:
+        """Note that work-items are in a call with which a function calls itself."""
+        for item in items:
+            self.self_calls.setdefault(item, set()).add(context)
+
+    def item_of(self, wave: str, lane: int) -> WorkItem | None:
+        """Return the work-item of a lane of a wave; None if it has come to no stop."""
+        for stop in self.stops:
+            if stop.wave == wave and lane in stop.lanes:
+                position = stop.lanes.index(lane)
+                return next(item for item, place in stop.positions.items() if place == position)
+        return None
+
+
+class StatementRows:
+    """The rows of line tables where statements begin, by their address in the running program."""
+
+    def __init__(self, loaded: Loaded) -> None:
+        self.loaded = loaded
+        self._rows: dict[int, LineRow | None] = {}
+        self._tables: dict[int, tuple[dict[int, LineRow], list[int], list[int]]] = {}
+
+    def at(self, pc: int) -> LineRow | None:
+        """Return the row of a statement that begins at an address, behind the prologue of its function."""
+        if pc not in self._rows:
+            try:
+                self._rows[pc] = self._find(pc)
+            except DwarfGpuError:  # a table that cannot be read has no statements
+                self._rows[pc] = None
+        return self._rows[pc]
+
+    def addresses(self) -> Iterable[int]:
+        """Yield the addresses of all statements, behind the prologues of their functions."""
+        for code in self.loaded.codes:
+            if not code.file.has_dwarf:
+                continue
+            for unit in code.file.dwarf.index.units:
+                try:
+                    table = line_table(code.file, unit)
+                    rows = {} if table is None else self._read(table)[0]
+                except DwarfGpuError:
+                    continue
+                for address in rows:
+                    if self.at(code.in_program(address)) is not None:
+                        yield code.in_program(address)
+
+    def _find(self, pc: int) -> LineRow | None:
+        code = self.loaded.at(pc)
+        if code is None or not code.file.has_dwarf:
+            return None
+        address = code.in_file(pc)
+        unit = code.file.dwarf.index.unit_at(address)
+        table = None if unit is None else line_table(code.file, unit)
+        if table is None:
+            return None
+        rows, addresses, ends = self._read(table)
+        row = rows.get(address)
+        if row is None or address < self._body(code, pc, addresses, ends):
+            return None
+        return row
+
+    def _read(self, table: LineTable) -> tuple[dict[int, LineRow], list[int], list[int]]:
+        """Return the rows of statements by address, all addresses with rows, and those where prologues end."""
+        known = self._tables.get(id(table))
+        if known is None:
+            rows: dict[int, LineRow] = {}
+            addresses, ends = set(), []
+            live = table.ranges()
+            for sequence in table.rows.sequences:
+                of_sequence = [table.rows[index] for index in range(sequence.first, sequence.stop)]
+                if not any(of_sequence[0].address == low for low, _high in live):
+                    continue
+                for row in of_sequence:
+                    addresses.add(row.address)
+                    if row.prologue_end:
+                        ends.append(row.address)
+                    if row.is_stmt and row.line and not row.end_sequence:
+                        rows[row.address] = row  # the last one of an address counts, as for GDB
+            known = self._tables[id(table)] = rows, sorted(addresses), sorted(ends)
+        return known
+
+    @staticmethod
+    def _body(code: LoadedCode, pc: int, addresses: list[int], ends: list[int]) -> int:
+        """Return the address behind the prologue of the function around an address; 0 if its beginning is not known."""
+        functions = code.functions_at(pc)
+        die = functions[-1].die if functions else None
+        low, high = (None if die is None else die.find(name) for name in ("DW_AT_low_pc", "DW_AT_high_pc"))
+        if low is None:
+            return 0
+        start = low.address()
+        end = start
+        if high is not None:
+            end = high.address() if high.value_class == "address" else start + high.unsigned()
+        index = bisect_left(ends, start)
+        if index < len(ends) and ends[index] < end:
+            return ends[index]
+        index = bisect_right(addresses, start)
+        return addresses[index] if index < len(addresses) and addresses[index] < end else start
+
+
+class ContextReader:
+    """Finds out which functions the lanes at an address are in."""
+
+    def __init__(self, loaded: Loaded, outermost: str | None = None) -> None:
+        self.loaded = loaded
+        self.outermost = outermost
+        """The function whose callers do not count."""
+        self._known: dict[tuple[int, tuple[int, ...]], Context] = {}
+
+    def of(self, pc: int, chain: tuple[int, ...]) -> Context:
+        """Return the context of an address in some calls, which are given by their return addresses."""
+        key = pc, chain
+        context = self._known.get(key)
+        if context is None:
+            context = self._known[key] = self._find(pc, chain)
+        return context
+
+    def _find(self, pc: int, chain: tuple[int, ...]) -> Context:
+        frames = [*self.loaded.calls_at(pc)]
+        for address in chain:
+            frames += self.loaded.calls_at(address - 1)
+        parts: list[Any] = [frames[0].function]
+        before = frames[0]
+        for frame in frames[1:]:
+            if before.function == self.outermost:
+                break
+            if not _is_stub(before, frame):
+                line, column = (0, 0) if frame.source is None else (frame.source.line, frame.source.column)
+                parts.append((frame.function, line, column))
+            before = frame
+        return tuple(parts)
+
+
+def _is_stub(frame: CallFrame, caller: CallFrame) -> bool:
+    """Return whether a caller is the kernel that does nothing but call the function with its code."""
+    return frame.function == caller.function and (frame.linkage_name or "").startswith(STUB)
+
+
+class StatementRecorder:
+    """Records the stops of waves of a device, or of some work-items."""
+
+    def __init__(
+        self,
+        running: Running,
+        stopped: Stopped,
+        registers: WaveRegisters,
+        record: LaneRecord,
+        judged: StatementHistory | None = None,
+    ) -> None:
+        self.running = running
+        self.stopped = stopped
+        self.registers = registers
+        self.record = record
+        self.judged = judged
+        """The history of the build that is judged, if this is the other one, whose contexts are recorded alone."""
+        self._contexts = None if judged is None else {stop.context for stop in judged.stops}
+        self._most_visits = MAX_VISITS if judged is None else 2 * MAX_VISITS
+        self.history = StatementHistory(PointerNames.of(running))
+        self.rows = StatementRows(stopped.loaded)
+        self.contexts = ContextReader(stopped.loaded)
+        self._items: dict[tuple[int, int], tuple[WorkItem | None, ...]] = {}
+        self._visits: dict[tuple[str, int], int] = {}
+        self._known: set[DeclarationKey] = set()
+        count = running.launched.geometry.wave_count
+        self._followed = {index * (count - 1) // (FOLLOWED_WAVES - 1) for index in range(FOLLOWED_WAVES)}
+
+    def observe(self, batch: WaveBatch, call: RecordedCall | None, rows: Any) -> None:
+        """Record the waves of one call that are about to execute an instruction, if a statement begins there."""
+        row = self.rows.at(batch.pc)
+        if row is None:
+            return
+        if len(self.history.stops) >= MAX_STOPS:
+            self.history.is_cut = True
+            return
+        is_shown = False
+        context = self.contexts.of(batch.pc, () if call is None else call.chain)
+        if self._contexts is not None and context not in self._contexts:
+            if caller_in(context) in self._contexts:
+                self._note_call(batch, context, rows)
+            return
+        for index in rows.tolist():
+            wave = int(batch.waves[index])
+            items = self._items_of(wave)
+            mask = int(self.record.active[wave])
+            lanes = tuple(lane for lane, item in enumerate(items) if item is not None and mask >> lane & 1)
+            if not lanes:
+                continue
+            if not is_shown:
+                self.registers.show(batch)
+                is_shown = True
+            self._stop(batch.pc, row, context, wave, lanes, items)
+
+    def _note_call(self, batch: WaveBatch, context: Context, rows: Any) -> None:
+        """Note which work-items are in a call that the build that is judged does not have."""
+        for wave in batch.waves[rows].tolist():
+            mask = int(self.record.active[wave])
+            items = enumerate(self._items_of(wave))
+            self.history.note_call(context, [item for lane, item in items if item is not None and mask >> lane & 1])
+
+    def _items_of(self, wave: int) -> tuple[WorkItem | None, ...]:
+        """Return the work-items of the lanes of a wave; None for those that are not followed."""
+        machine = self.running.machine
+        key = machine.device.rounds, wave
+        items = self._items.get(key)
+        if items is None:
+            place = place_of(machine, wave)
+            group = place.work_group
+            number = int(machine.ids[wave].rpartition(":")[2]) - 1
+            work_items: list[WorkItem | None] = []
+            for lane in range(self.record.lanes):
+                at = place.item(lane)
+                item = None if at is None or group is None else (group, at)
+                is_followed = (number in self._followed) if self.judged is None else item in self.judged.by_item
+                work_items.append(item if is_followed else None)
+            items = self._items[key] = tuple(work_items)
+        return items
+
+    def _stop(
+        self,
+        pc: int,
+        row: LineRow,
+        context: Context,
+        wave: int,
+        lanes: tuple[int, ...],
+        items: tuple[WorkItem | None, ...],
+    ) -> None:
+        name = self.running.machine.ids[wave]
+        visit = self._visits[name, pc] = self._visits.get((name, pc), 0) + 1
+        line = self.running.line_at(pc)
+        self.history.add(
+            StatementStop(
+                pc,
+                "" if line is None else line.file.name,
+                row.line,
+                row.column,
+                context,
+                name,
+                visit,
+                {items[lane]: position for position, lane in enumerate(lanes)},  # type: ignore[misc]
+                lanes,
+                self._values(wave, lanes) if visit <= self._most_visits else None,
+            )
+        )
+
+    def _values(self, wave: int, lanes: tuple[int, ...]) -> dict[DeclarationKey, list[Recorded]]:
+        values: dict[DeclarationKey, list[Recorded]] = {}
+        try:
+            frame = self.stopped.stack(wave).call(0)[0]
+            variables = frame.variables()
+        except DwarfGpuError:  # which functions are here cannot be read
+            return values
+        for variable in variables:
+            if variable.kind == STATIC or variable.is_artificial or variable.is_shadowed:
+                continue
+            key = key_of(variable)
+            if key in values:
+                continue
+            values[key] = recorded(frame, variable, lanes)
+            if key not in self._known:
+                self._known.add(key)
+                if is_shared(frame, variable, lanes[0]):
+                    self.history.shared.add(key)
+        return values
+
+
+def caller_in(context: Context) -> Context | None:
+    """Return the context of the caller where a function calls itself; None for any other context."""
+    if len(context) < 2 or context[1][0] != context[0]:
+        return None
+    return (context[0], *context[2:])
+
+
+def key_of(variable: Variable) -> DeclarationKey:
+    """Return what a variable is known by in another build."""
+    try:
+        line = variable.die.find_number(dw.DW_AT_decl_line)
+        number = 0 if line is None else int(line.unsigned())
+    except DwarfGpuError:
+        number = 0
+    return DeclarationKey(variable.name, number, variable.kind == PARAMETER)
+
+
+def record_run(running: Running, judged: StatementHistory, limit: int | None = None) -> tuple[StatementHistory, Halt]:
+    """Run a kernel to its end, and return what work-items do in it that another build has, and how it ends."""
+    device = running.machine.device
+    _mark_private_memory(running)
+    registers = WaveRegisters(running.machine)
+    stopped = Stopped(registers, running.attached.stopped.loaded)
+    lanes = LaneRecord(running)
+    calls = CallRecord(device, lambda _call, _batch, _rows: None)
+    recorder = StatementRecorder(running, stopped, registers, lanes, judged)
+
+    def observe(batch: WaveBatch) -> bool:
+        try:
+            instruction = calls.observe(batch)
+        except MachineFault:  # there is no code, which stops the waves
+            return False
+        lanes.observe(batch, instruction)
+        for call, rows in calls.groups(batch):
+            recorder.observe(batch, call, rows)
+        if instruction.name.startswith("s_endpgm"):
+            calls.end(batch)
+            lanes.end(batch)
+        return False
+
+    device.observer = observe
+    try:
+        halt = running.run(limit=limit)
+    finally:
+        device.observer = None
+    return recorder.history, halt
+
+
+def _mark_private_memory(running: Running) -> None:
+    """Write a pattern to private memory, in which nothing is yet."""
+    store = running.machine.memory.stores.get(PRIVATE_WAVE)
+    for block in () if store is None else store.blocks:
+        np.frombuffer(block.buffer, np.uint8)[:] = UNUSED

@@ -1,0 +1,556 @@
+"""Statements judged by execution: where a debugger that steps and sets breakpoints would stop, and where code was.
+
+A lane steps from statement to statement: to each instruction where a row of the line table begins a statement and the
+lane is active. What a step is is counted in each activation of a function, and in each inlined call, for itself.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.audits.judge.sightings import Sighting, Subject
+from dwarfgpu.audits.judge.variable_values import is_read_reference
+from dwarfgpu.audits.verify.findings import NOTE, WARNING, CheckRule, rules
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.execution.batch import NOWHERE
+from dwarfgpu.execution.control.stepping import CodeReader
+from dwarfgpu.immutable import frozen
+from dwarfgpu.lanes import first_lane
+from dwarfgpu.program.code.code_lookup import line_table, tidy
+from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceReader
+from dwarfgpu.program.frames.answers import answer
+from dwarfgpu.program.frames.variable import PARAMETER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.audits.judge.call_record import RecordedCall
+    from dwarfgpu.audits.judge.lane_places import LaneRecord
+    from dwarfgpu.audits.judge.sightings import Sightings
+    from dwarfgpu.audits.judge.wave_registers import WaveRegisters
+    from dwarfgpu.execution.batch import WaveBatch
+    from dwarfgpu.execution.control.running import Running
+    from dwarfgpu.isa.instruction import GpuInstruction
+    from dwarfgpu.objfile.info.unit import Unit
+    from dwarfgpu.objfile.lines.line_table import LineTable
+    from dwarfgpu.program.code.loaded import LoadedCode
+    from dwarfgpu.program.code.source_files import SourceFile
+    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.frames.variable import Variable
+    from dwarfgpu.states.stopped import Stopped
+
+RULES: dict[str, CheckRule] = rules(
+    "statement",
+    ("none", WARNING, "DWARF 5, 6.2.2", "A line whose code is executed begins a statement there.",
+     "set is_stmt in a row of the line, so that steps and breakpoints stop at it"),
+    ("unreached", WARNING, "DWARF 5, 6.2.2", "A breakpoint on a line stops where the code of the line is executed.",
+     "begin the statement at an instruction that all ways to the line execute"),
+    ("back", NOTE, "DWARF 5, 6.2.2", "Steps go back to an earlier line only where the source has a loop.",
+     "begin no statement at an instruction that was moved behind those of a later line"),
+    ("parameter", WARNING, "A.4.1 (1)", "The parameters of a function can be read at its first statement.",
+     "describe where the parameter is from the first statement on, or end the prologue later"),
+)  # fmt: skip
+
+LONGEST_STATEMENT = 12
+"""The lines of a statement, at most, that are searched for its beginning, and for its end."""
+_END = re.compile(r"[;{}:]\s*(//.*)?$")
+MAX_STEPS = 20_000
+"""The different steps that are kept of a function."""
+
+
+_LOOP = re.compile(r"\b(?:for|while|do)\b")
+_QUIET = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
+"""Comments and literals, in which no loop begins."""
+
+
+@frozen
+class SourceLoop:
+    """The lines of a loop: from its head to the end of its body."""
+
+    first: int
+    last: int
+
+
+def source_loops(text: str) -> list[SourceLoop]:
+    """Return the loops of a text in C, found by their words and brackets."""
+    text = _QUIET.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    loops = []
+    for match in _LOOP.finditer(text):
+        end = _end_of_statement(text, match.end())
+        loops.append(SourceLoop(text.count("\n", 0, match.start()) + 1, text.count("\n", 0, end) + 1))
+    return loops
+
+
+def _end_of_statement(text: str, start: int) -> int:
+    """Return where the statement behind the word of a loop ends: at its brace, or at the first semicolon."""
+    depth = 0
+    for position in range(start, len(text)):
+        letter = text[position]
+        if letter in "([{":
+            depth += 1
+        elif letter in ")]}":
+            depth -= 1
+            if depth < 0 or (letter == "}" and not depth):
+                return position
+        elif letter == ";" and not depth:
+            return position
+    return len(text)
+
+
+@frozen
+class SourceStatement:
+    """The lines of a statement."""
+
+    first: int
+    last: int
+    text: str
+
+
+class SourceStatements:
+    """The statements of source files, as their texts have them."""
+
+    def __init__(self, running: Running) -> None:
+        self.running = running
+        self.without_text: set[str] = set()
+        """The source files whose text was not found."""
+        self._reader = SourceReader()
+        folder = os.path.dirname(running.launched.plan.file.image.path or "")  # noqa: PTH120
+        self._reader.directories = (COMPILED, HERE, folder, os.path.join(folder, os.pardir))  # noqa: PTH118
+        self._known: dict[tuple[str, int], SourceStatement | None] = {}
+        self._files: dict[str, SourceFile] | None = None
+        self._loops: dict[str, list[SourceLoop]] = {}
+
+    def loop_of(self, file: str, first: int, last: int) -> SourceLoop | None:
+        """Return the smallest loop of a file that has two lines in it."""
+        if file not in self._loops:
+            self._loops[file] = source_loops("\n".join(self.lines(file)))
+        around = [loop for loop in self._loops[file] if loop.first <= first and last <= loop.last]
+        return min(around, key=lambda loop: loop.last - loop.first, default=None)
+
+    def lines(self, file: str) -> tuple[str, ...]:
+        """Return the lines of a file, which may be called by its path or as messages call it; none if it is missing."""
+        if self._files is None:
+            self._files = {}
+            for source in self.running.attached.state.sources.all():
+                self._files.setdefault(source.name, source)
+                self._files.setdefault(source.path, source)
+        source_file = self._files.get(file)
+        return () if source_file is None else self._reader.read(source_file).lines
+
+    def at(self, file: str, line: int) -> SourceStatement | None:
+        """Return the statement that a line belongs to; None where the text is not known."""
+        key = file, line
+        if key not in self._known:
+            self._known[key] = self._read(file, line)
+        return self._known[key]
+
+    def text_of(self, file: str, line: int) -> str | None:
+        """Return the text of the statement that a line belongs to; None where it is not known."""
+        statement = self.at(file, line)
+        return None if statement is None else statement.text
+
+    def _read(self, file: str, line: int) -> SourceStatement | None:
+        lines = self.lines(file)
+        if not lines:
+            known = (self._files or {}).get(file)
+            self.without_text.add(file if known is None else known.name)
+            return None
+        first = last = line
+        while line - first < LONGEST_STATEMENT and 1 < first <= len(lines) + 1 and not _END.search(lines[first - 2]):
+            first -= 1
+        while last - line < LONGEST_STATEMENT and 0 < last <= len(lines) and not _END.search(lines[last - 1]):
+            last += 1
+        return SourceStatement(first, last, "\n".join(lines[first - 1 : last]))
+
+
+@frozen
+class CodeLine:
+    """What the line table says of an instruction."""
+
+    file: str
+    """The path of the source file; empty where there is no line."""
+    line: int
+    is_start: bool
+    """Whether a statement begins here."""
+    owner: tuple[str, int]
+    """The function, or the inlined call, whose code it is: the name of the function, and the entry."""
+    block: int
+    """The entry of the innermost block."""
+    is_inlined: bool = False
+    """Whether it is the code of an inlined call."""
+
+
+class CodeLines:
+    """The lines of instructions, each read once."""
+
+    def __init__(self, running: Running, sightings: Sightings) -> None:
+        self.running = running
+        self.sightings = sightings
+        self._known: dict[int, CodeLine] = {}
+        self.tables: dict[LineTable, tuple[LoadedCode, Unit]] = {}
+        """The line tables that were asked, each with the unit that it was asked for."""
+
+    def __getitem__(self, pc: int) -> CodeLine:
+        line = self._known.get(pc)
+        if line is None:
+            line = self._known[pc] = self._read(pc)
+        return line
+
+    def _read(self, pc: int) -> CodeLine:
+        state = self.running.attached.state
+        code = state.loaded.at(pc)
+        name = self.sightings.function(pc)[0]
+        if code is None or not code.file.has_dwarf:
+            return CodeLine("", 0, is_start=False, owner=(name, 0), block=0)
+        place = code.in_file(pc)
+        scopes = code.functions_at(pc)
+        owner = name, scopes[0].die.offset if scopes else 0
+        block = scopes[0].blocks[0].offset if scopes else 0
+        try:
+            unit = code.file.dwarf.index.unit_at(place)
+            table = None if unit is None else line_table(code.file, unit)
+            spans = [] if table is None else table.at(place, prefers_statements=True)
+        except DwarfGpuError as error:
+            code.file.dwarf.note(error)
+            return CodeLine("", 0, is_start=False, owner=owner, block=block)
+        if not spans or table is None or unit is None:
+            return CodeLine("", 0, is_start=False, owner=owner, block=block)
+        self.tables.setdefault(table, (code, unit))
+        row = spans[-1].row
+        path = tidy(table.path(row.file, unit.directory or "") or "")
+        is_start = bool(row.line) and row.is_stmt and spans[-1].start == place
+        return CodeLine(path, row.line, is_start, owner, block, bool(scopes) and scopes[0].is_inlined)
+
+
+@frozen
+class _Unread:
+    """The parameters that could not be read at the first statement of a function."""
+
+    pc: int
+    variables: dict[str, Sighting]
+
+
+class StatementJudge:
+    """Judges the statements of a line table by what is executed, and the parameters where the first one begins."""
+
+    def __init__(
+        self,
+        running: Running,
+        sightings: Sightings,
+        stopped: Stopped,
+        registers: WaveRegisters,
+        record: LaneRecord,
+        texts: SourceStatements,
+        followed: set[int],
+    ) -> None:
+        self.running = running
+        self.sightings = sightings
+        self.stopped = stopped
+        self.registers = registers
+        self.record = record
+        self.texts = texts
+        self._followed = followed
+        """The waves whose steps are followed."""
+        self._reader = CodeReader(running.attached, running.machine.device)
+        self.lines = CodeLines(running, sightings)
+        self._executed: dict[int, Sighting] = {}
+        """The instructions that lanes have executed, each with the first of them."""
+        self._at: dict[tuple[int, int, tuple[str, int]], dict[int, int]] = {}
+        """For each wave, call and owner the statements that lanes have come to last, with the lanes."""
+        self._steps: dict[tuple[str, int], dict[tuple[int, int], Sighting]] = {}
+        """The steps that lanes of an owner have made."""
+        self._entered: set[int] = set()
+        """The first statements of functions that were judged."""
+        self._unread: dict[tuple[int, int], _Unread] = {}
+        self._waited: set[tuple[int, int]] = set()
+        """The waves, with their calls, of those in which something was waited for since."""
+
+    def observe(self, batch: WaveBatch, call: RecordedCall | None, rows: Any, instruction: GpuInstruction) -> None:
+        """Take notice of waves that are about to execute an instruction."""
+        pc = batch.pc
+        line = self.lines[pc]
+        if pc not in self._executed:
+            self._note_executed(batch, rows)
+        if self._unread:
+            self._wait(batch, call, rows, instruction, line)
+        if not line.is_start:
+            return
+        number = 0 if call is None else call.number
+        for row in rows.tolist():
+            wave = int(batch.waves[row])
+            if wave in self._followed:
+                self._step(wave, number, pc, line)
+
+    def show(self, batch: WaveBatch, call: RecordedCall | None, row: int, visits: int) -> None:
+        """Judge the parameters of a function whose first statement begins; the registers of the batch can be read."""
+        pc = batch.pc
+        if pc in self._entered:
+            return
+        self._entered.add(pc)
+        line = self.lines[pc]
+        if self._reader.at(pc).body == pc and line.is_start:
+            wave = int(batch.waves[row])
+            unread = dict(self._unreadable(wave, visits))
+            if unread:
+                key = wave, 0 if call is None else call.number
+                self._unread[key] = _Unread(pc, unread)
+                self._waited.discard(key)
+
+    def end(self, waves: Any, call: RecordedCall | None) -> None:
+        """Forget where waves are that end, or that return from a call."""
+        number = 0 if call is None else call.number
+        gone = set(waves.tolist())
+        for key in [key for key in self._at if key[1] == number and key[0] in gone]:
+            del self._at[key]
+        for wave in gone:
+            if (wave, number) in self._unread:
+                self._settle(self._unread.pop((wave, number)))
+
+    # --- What is executed -----------------------------------------------------------------------------------------
+
+    def _note_executed(self, batch: WaveBatch, rows: Any) -> None:
+        """Note an instruction that some lane executes; others may come to it with no lane."""
+        for row in rows.tolist():
+            wave = int(batch.waves[row])
+            mask = int(self.record.active[wave])
+            if mask:
+                lane = first_lane(mask)
+                self._executed[batch.pc] = Sighting("", self.running.machine.ids[wave], lane)
+                return
+
+    def _step(self, wave: int, number: int, pc: int, line: CodeLine) -> None:
+        """Note that the active lanes of a wave step to a statement."""
+        active = int(self.record.active[wave])
+        if not active:
+            return
+        places = self._at.setdefault((wave, number, line.owner), {})
+        steps = self._steps.setdefault(line.owner, {})
+        for before, lanes in list(places.items()):
+            moved = lanes & active
+            if not moved:
+                continue
+            if (before, pc) not in steps and len(steps) < MAX_STEPS:
+                lane = first_lane(moved)
+                steps[before, pc] = Sighting("", self.running.machine.ids[wave], lane)
+            if lanes == moved:
+                del places[before]
+            else:
+                places[before] = lanes ^ moved
+        places[pc] = places.get(pc, 0) | active
+
+    # --- Parameters -----------------------------------------------------------------------------------------------
+
+    def _unreadable(self, wave: int, visits: int) -> Iterator[tuple[str, Sighting]]:
+        """Yield the parameters of the function of a wave that cannot be read, each with why."""
+        frame = self.stopped.stack(wave).call(0)[-1]
+        active = self._lanes_of(frame)
+        if frame.has_lanes and not active:
+            return
+        for variable in frame.variables():
+            if variable.kind != PARAMETER or variable.is_artificial:
+                continue
+            problem = self._problem(variable, active)
+            if problem is not None:
+                message, lane = problem
+                text = f"{variable.name} cannot be read where the function begins: {message}"
+                yield variable.name, Sighting(text, self.running.machine.ids[wave], lane, visits)
+
+    def _lanes_of(self, frame: Frame) -> list[int]:
+        try:
+            mask = frame.active_mask or 0
+        except DwarfGpuError:
+            return []
+        return [] if not mask else [first_lane(mask), mask.bit_length() - 1]
+
+    def _problem(self, variable: Variable, lanes: list[int]) -> tuple[str, int | None] | None:
+        """Return why a variable cannot be read in one of some lanes, and in which; None if it can."""
+        try:
+            values = answer(variable, variable.name, lanes or None)
+            for lane_answer in values.by_lane:
+                reason = lane_answer.reason
+                if lane_answer.value is not None or reason is None or is_read_reference(variable, lane_answer.lane):
+                    continue
+                return reason.message, lane_answer.lane
+        except DwarfGpuError as error:
+            return error.message, None
+        return None
+
+    def _wait(
+        self, batch: WaveBatch, call: RecordedCall | None, rows: Any, instruction: GpuInstruction, line: CodeLine
+    ) -> None:
+        """Read again what could not be read, where the next statement begins behind a wait for what was on its way."""
+        number = 0 if call is None else call.number
+        for row in rows.tolist():
+            key = int(batch.waves[row]), number
+            unread = self._unread.get(key)
+            if unread is None or unread.pc == batch.pc:
+                continue
+            if not line.is_start:
+                if instruction.name.startswith("s_wait"):
+                    self._waited.add(key)
+                continue
+            del self._unread[key]
+            if key in self._waited:
+                self.registers.show(batch)
+                still = dict(self._unreadable(key[0], 1))
+                unread = _Unread(unread.pc, {name: each for name, each in unread.variables.items() if name in still})
+            self._settle(unread)
+
+    def _settle(self, unread: _Unread) -> None:
+        self.sightings.note(RULES["parameter"], unread.pc)
+        for name, sighting in unread.variables.items():
+            self.sightings.add(Subject(RULES["parameter"], name), unread.pc, sighting)
+
+    # --- What comes of it -----------------------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        """Judge the lines and the steps, once everything has been executed."""
+        for unread in self._unread.values():
+            self._settle(unread)
+        self._unread.clear()
+        self._judge_lines()
+        for owner, steps in self._steps.items():
+            self._judge_steps(owner, steps)
+
+    def _judge_lines(self) -> None:
+        """Judge whether each line that was executed has statements in the function, and whether a breakpoint stops."""
+        by_line: dict[tuple[tuple[str, int], str, int], list[int]] = {}
+        for pc in sorted(self._executed):
+            line = self.lines[pc]
+            if line.line:
+                by_line.setdefault((line.owner, line.file, line.line), []).append(pc)
+        statements = self._statements()
+        for (owner, file, number), addresses in by_line.items():
+            first: dict[int, int] = {}
+            is_inlined = self.lines[addresses[0]].is_inlined
+            for pc in statements.get((file, number), ()):
+                if self.sightings.function(pc)[0] != owner[0]:
+                    continue
+                place = self.lines[pc]
+                if place.owner == owner or not is_inlined:  # a line may be that of a call, and of what is inlined
+                    first.setdefault(place.block, pc)  # GDB has one breakpoint for each block
+            rule = RULES["unreached" if first else "none"]
+            for pc in addresses:
+                self.sightings.note(rule, pc)
+            if any(pc in self._executed for pc in first.values()):
+                continue
+            places = ", ".join(f"+{self.sightings.function(pc)[1]:#x}" for pc in list(first.values())[:3])
+            message = (
+                f"line {number} is executed, and breakpoints on it stop at {places}, which is not"
+                if first
+                else f"line {number} is executed, and no statement of it begins in the function"
+            )
+            for pc in addresses:
+                seen = self._executed[pc]
+                self.sightings.add(
+                    Subject(rule, f"{owner[1]} {file}:{number}"), pc, Sighting(message, seen.wave, seen.lane)
+                )
+
+    def _statements(self) -> dict[tuple[str, int], list[int]]:
+        """Return where statements begin, by file and line, in ascending order."""
+        statements: dict[tuple[str, int], list[int]] = {}
+        for table, (code, unit) in list(self.lines.tables.items()):
+            try:
+                live = table.ranges()
+                rows = table.rows
+                for sequence in rows.sequences:
+                    if not any(low == rows[sequence.first].address for low, _high in live):
+                        continue
+                    for index in range(sequence.first, sequence.stop):
+                        row = rows[index]
+                        if row.is_stmt and row.line and not row.end_sequence:
+                            path = tidy(table.path(row.file, unit.directory or "") or "")
+                            statements.setdefault((path, row.line), []).append(code.in_program(row.address))
+            except DwarfGpuError as error:
+                code.file.dwarf.note(error)
+        return {key: sorted(set(addresses)) for key, addresses in statements.items()}
+
+    def _judge_steps(self, owner: tuple[str, int], steps: dict[tuple[int, int], Sighting]) -> None:
+        """Judge the steps back of one function or inlined call."""
+        circles = _circles(steps)
+        jumps = [(before, after) for before, after in steps if after <= before]
+        for (before, after), sighting in steps.items():
+            start, end = self.lines[before], self.lines[after]
+            self.sightings.note(RULES["back"], after)
+            if start.file != end.file or end.line >= start.line:
+                continue
+            statement = self.texts.at(start.file, start.line)
+            if statement is None or statement.first <= end.line:
+                continue  # one statement may have several lines
+            if circles[before] == circles[after] and (after <= before or self._is_head(before, after, jumps)):
+                continue
+            if circles[before] != circles[after] and self._is_next_round(start, end):
+                continue
+            message = f"a step goes back from line {start.line} to line {end.line}, and no loop of the source does"
+            self.sightings.add(
+                Subject(RULES["back"], f"{owner[1]} {end.line}"),
+                after,
+                Sighting(message, sighting.wave, sighting.lane),
+            )
+
+    def _is_next_round(self, start: CodeLine, end: CodeLine) -> bool:
+        """Return whether a step goes to the next round of a loop of the source that has none in the code any more."""
+        loop = self.texts.loop_of(end.file, end.line, start.line)
+        if loop is None:
+            return False
+        lines = (self.lines[pc] for pc in self._executed)
+        inside = [
+            line.line
+            for line in lines
+            if line.is_start and line.file == end.file and loop.first < line.line <= loop.last
+        ]
+        return end.line in (loop.first, min(inside, default=0))
+
+    def _is_head(self, before: int, after: int, jumps: list[tuple[int, int]]) -> bool:
+        """Return whether a line is the first of the smallest loop in the code around two statements."""
+        around = [(last, first) for last, first in jumps if first <= before and after <= last]
+        if not around:
+            return True  # the code of the loop is not in one piece
+        last, first = min(around, key=lambda loop: loop[0] - loop[1])
+        line = self.lines[after]
+        inside = [
+            each.line
+            for each in map(self.lines.__getitem__, (pc for pc in self._executed if first <= pc <= last))
+            if each.is_start and each.owner == line.owner and each.file == line.file
+        ]
+        return line.line == min(inside)
+
+
+def _circles(steps: dict[tuple[int, int], Sighting]) -> dict[int, int]:
+    """Return for each statement the number of its strongly connected component: ways lead from each to each there."""
+    following: dict[int, list[int]] = {}
+    for before, behind in steps:
+        following.setdefault(before, []).append(behind)
+        following.setdefault(behind, [])
+    index: dict[int, int] = {}
+    low: dict[int, int] = {}
+    circle: dict[int, int] = {}
+    path: list[int] = []
+    for root, successors in following.items():
+        if root in index:
+            continue
+        work = [(root, iter(successors))]
+        index[root] = low[root] = len(index)
+        path.append(root)
+        while work:
+            place, rest = work[-1]
+            after = next(rest, NOWHERE)
+            if after == NOWHERE:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[place])
+                if low[place] == index[place]:
+                    while True:
+                        member = path.pop()
+                        circle[member] = place
+                        if member == place:
+                            break
+            elif after not in index:
+                index[after] = low[after] = len(index)
+                path.append(after)
+                work.append((after, iter(following[after])))
+            elif after not in circle:
+                low[place] = min(low[place], index[after])
+    return circle

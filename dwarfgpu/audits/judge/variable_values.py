@@ -1,0 +1,389 @@
+"""Variables judged by execution: whether they can be read, and whether only statements that name them change them.
+
+A variable that is in registers has a new value when these are written. Where code writes them that belongs to a
+statement which does not name the variable, the register has got another use, and the location says too much.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.audits.judge.sightings import Sighting, Subject
+from dwarfgpu.audits.judge.wave_registers import column_of
+from dwarfgpu.audits.verify.findings import ERROR, WARNING, CheckRule, rules
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.expr.storages import Composite, Register
+from dwarfgpu.immutable import frozen
+from dwarfgpu.program.code.unit_expressions import location_list
+from dwarfgpu.program.frames.answers import answer
+from dwarfgpu.program.frames.variable import STATIC
+from dwarfgpu.program.types.model import Pointer
+from dwarfgpu.program.types.sizes import known_size, stripped
+from dwarfgpu.program.values.storage import Located
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.audits.judge.call_record import RecordedCall
+    from dwarfgpu.audits.judge.lane_places import LaneRecord
+    from dwarfgpu.audits.judge.sightings import Sightings
+    from dwarfgpu.audits.judge.statements import SourceStatements
+    from dwarfgpu.audits.judge.wave_registers import WaveRegisters
+    from dwarfgpu.execution.batch import WaveBatch
+    from dwarfgpu.execution.control.running import Running
+    from dwarfgpu.expr.locations import Location
+    from dwarfgpu.objfile.info.dies import Die
+    from dwarfgpu.program.code.code_lookup import SourceLine
+    from dwarfgpu.program.code.scopes import FunctionScope
+    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.frames.variable import Variable
+    from dwarfgpu.states.stopped import Stopped
+
+RULES: dict[str, CheckRule] = rules(
+    "value",
+    ("failed", ERROR, "A.4.1 (1)", "A variable with a location can be read where a statement begins.",
+     "correct the location, or let the list say nothing for the addresses that are named"),
+    ("changed", WARNING, "A.4.1 (1)", "A variable in registers changes only where a statement names it.",
+     "end the range of the location where its register gets another value"),
+)  # fmt: skip
+
+FOLLOWED = 4
+"""The waves whose variables are followed from instruction to instruction."""
+
+
+@frozen
+class Home:
+    """The register, or one of several, that a variable is in."""
+
+    variable: str
+    die: int
+    register: str
+    is_own_lane: bool
+    """Whether each lane has its element of a vector register."""
+    mask: int
+    """The bits of the register, or of its element, that are the variable's."""
+
+
+@frozen(eq=False)
+class CodePlace:
+    """What is known of an instruction: the variables in registers, and the lines whose statement it belongs to."""
+
+    homes: tuple[Home, ...]
+    lines: tuple[tuple[str, int], ...]
+    texts: tuple[str, ...] | None
+    """The statements of these lines; None where the text of the source is not known."""
+
+
+@frozen(eq=False)
+class _Before:
+    """What a wave had before the instruction that it executed last in a call."""
+
+    place: CodePlace
+    row: int
+    active: int
+    columns: dict[str, Any]
+
+
+@frozen
+class LocatedVariable:
+    """A variable by the entry of its location that is valid somewhere."""
+
+    die: Die
+    entry: int
+    """The number of the entry in the list, or the address where that is not known."""
+
+
+class LocatedVariables:
+    """The variables with a location at places of frames; the scopes and the lists are read once for many places."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[FunctionScope, list[tuple[Die, tuple[tuple[int, int], ...] | None]]]] = {}
+        """By identity of the scope, which is kept."""
+
+    def at(self, frame: Frame) -> list[LocatedVariable]:
+        """Return the variables with a location at the place of a frame, in its order."""
+        scope = frame.scope
+        if scope is None:
+            return []
+        known = self._known.get(id(scope))
+        if known is None:
+            variables = [variable for variable in frame.variables() if variable.kind != STATIC]
+            spans = [(variable.die, _spans_of(variable)) for variable in variables]
+            known = self._known[id(scope)] = scope, spans
+        place = frame.place_in_file
+        located = []
+        for die, of_die in known[1]:
+            if of_die is None:
+                located.append(LocatedVariable(die, place))
+                continue
+            for index, (start, end) in enumerate(of_die):
+                if start <= place < end:
+                    located.append(LocatedVariable(die, index))
+                    break
+        return located
+
+
+def _spans_of(variable: Variable) -> tuple[tuple[int, int], ...] | None:
+    """Return where the entries of the location of a variable are valid; None where each place has to be asked."""
+    try:
+        location = variable.definition.find_number(dw.DW_AT_location)
+        if location is None:
+            return ()
+        if location.value_class != "loclist":
+            return ((0, 1 << 64),)
+        entries = location_list(location).entries
+    except DwarfGpuError:
+        return None
+    spans = tuple((entry.start, entry.end) for entry in entries)
+    ends = [end for _start, end in sorted(spans)]
+    starts = [start for start, _end in sorted(spans)][1:]
+    if any(entry.default for entry in entries) or any(end > start for end, start in zip(ends, starts, strict=False)):
+        return None
+    return spans
+
+
+class ValueJudge:
+    """Judges where the variables of a file are said to be."""
+
+    def __init__(
+        self,
+        running: Running,
+        sightings: Sightings,
+        stopped: Stopped,
+        registers: WaveRegisters,
+        record: LaneRecord,
+        texts: SourceStatements,
+    ) -> None:
+        self.running = running
+        self.sightings = sightings
+        self.stopped = stopped
+        self.registers = registers
+        self.record = record
+        self.texts = texts
+        self._places: dict[int, CodePlace] = {}
+        self._located = LocatedVariables()
+        self._homes: dict[LocatedVariable, tuple[Home, ...]] = {}
+        self._readable: set[LocatedVariable] = set()
+        """What is in registers, and was read."""
+        self._before: dict[tuple[int, int], _Before] = {}
+        self._read: set[int] = set()
+        count = running.machine.wave_count
+        self.followed = {index * max(1, count // FOLLOWED) for index in range(FOLLOWED)}
+        """The waves whose variables are followed from instruction to instruction."""
+
+    def observe(self, batch: WaveBatch, call: RecordedCall | None, rows: Any) -> None:
+        """Take notice of waves that are about to execute an instruction, and judge what the last one has changed."""
+        waves = batch.waves
+        for row in rows.tolist():
+            wave = int(waves[row])
+            if wave in self.followed:
+                self._follow(batch, call, row, wave)
+
+    def end(self, waves: Any, call: RecordedCall | None) -> None:
+        """Forget waves that end, or that return from a call."""
+        for wave in waves.tolist():
+            self._before.pop((wave, 0 if call is None else call.number), None)
+
+    def _follow(self, batch: WaveBatch, call: RecordedCall | None, row: int, wave: int) -> None:
+        place = self._places.get(batch.pc)
+        if place is None:
+            self.registers.show(batch)
+            place = self._places[batch.pc] = self._place(wave)
+        key = wave, 0 if call is None else call.number
+        before = self._before.get(key)
+        if before is not None and before.place.texts is not None:
+            for home in before.place.homes:
+                if home in place.homes:
+                    self._compare(batch, row, wave, before, home)
+        columns = {home.register: column_of(batch, home.register) for home in place.homes}
+        self._before[key] = _Before(place, row if batch.count > 1 else 0, int(self.record.active[wave]), columns)
+
+    def _compare(self, batch: WaveBatch, row: int, wave: int, before: _Before, home: Home) -> None:
+        """Compare what a variable was before an instruction and is behind it, in the lanes that execute both."""
+        old, new = before.columns[home.register], column_of(batch, home.register)
+        if old is new or new is None:
+            return
+        changed: Any = np.True_ if old is None else (_of_row(old, before.row) ^ _of_row(new, row)) & home.mask != 0
+        changed = np.broadcast_to(changed, (batch.lanes if home.is_own_lane else 1,))
+        lanes: int | None = None
+        if home.is_own_lane:
+            active = before.active & int(self.record.active[wave])
+            flags = [lane for lane in np.nonzero(changed)[0].tolist() if active >> lane & 1]
+            if not flags:
+                return
+            lanes = flags[0]
+        elif not changed.any():
+            return
+        place = before.place
+        word = re.compile(rf"\b{re.escape(home.variable)}\b")
+        if any(word.search(text) for text in place.texts or ()):
+            return
+        where = ", ".join(f"{file}:{line}" for file, line in place.lines)
+        lane = "" if lanes is None else f" in lane {lanes}"
+        index = 0 if lanes is None else lanes
+        was = "" if old is None else f" from {_number(_of_row(old, before.row), index):#x}"
+        is_now = f" to {_number(_of_row(new, row), index):#x}"
+        message = f"{home.variable} is said to be in {home.register}, which the code of {where} has changed"
+        message += f"{lane}{was}{is_now}"
+        sighting = Sighting(message, self.running.machine.ids[wave], lanes)
+        self.sightings.add(Subject(RULES["changed"], home.variable, home), batch.pc, sighting)
+
+    # --- Reading --------------------------------------------------------------------------------------------------
+
+    def judge(self, batch: WaveBatch, row: int, visits: int) -> None:
+        """Read the variables where a statement begins, behind the first one of a function; report what fails."""
+        if batch.pc in self._read:
+            return
+        self._read.add(batch.pc)
+        wave = int(batch.waves[row])
+        frames = self.stopped.stack(wave).call(0)
+        start = self.running.line_at(batch.pc)
+        if start is None or start.start != batch.pc or frames[-1].scope is None:
+            return
+        if is_in_prologue(self.running, frames[-1], batch.pc):
+            return
+        self.sightings.note(RULES["failed"], batch.pc)
+        for frame in frames:
+            located = self._located.at(frame)
+            if all(here in self._readable for here in located):
+                continue
+            variables = {variable.die: variable for variable in frame.variables()}
+            for here in located:
+                variable = variables.get(here.die)
+                if variable is not None and here not in self._readable:
+                    is_read = self._judge_value(batch, wave, frame, variable, visits)
+                    if is_read and self._homes.get(here):
+                        self._readable.add(here)  # what is written in a register can be read from then on
+
+    def _judge_value(self, batch: WaveBatch, wave: int, frame: Frame, variable: Variable, visits: int) -> bool:
+        """Return whether a variable can be read; report it if it cannot."""
+        lane: int | None = None
+        try:
+            active = [] if frame.active_mask is None else _lanes(frame.active_mask)
+            if frame.has_lanes and not active:
+                return False
+            values = answer(variable, variable.name, [active[0], active[-1]] if active else None)
+            failed = next((each for each in values.by_lane if each.state == "error" and each.reason is not None), None)
+            if failed is None or failed.reason is None:
+                return True
+            if is_read_reference(variable, failed.lane):
+                return True
+            message, lane = failed.reason.message, failed.lane
+        except DwarfGpuError as error:
+            message = error.message
+        sighting = Sighting(f"{variable.name}: {message}", self.running.machine.ids[wave], lane, visits)
+        self.sightings.add(Subject(RULES["failed"], variable.name, variable.die.offset), batch.pc, sighting)
+        return False
+
+    # --- Places ---------------------------------------------------------------------------------------------------
+
+    def _place(self, wave: int) -> CodePlace:
+        frames = self.stopped.stack(wave).call(0)
+        homes: list[Home] = []
+        lines: list[SourceLine] = []
+        for frame in frames:
+            source = frame.call.source
+            if source is not None and source.file and source.line:
+                lines.append(source)
+            variables: dict[Die, Variable] | None = None
+            for here in self._located.at(frame):
+                known = self._homes.get(here)
+                if known is None:
+                    if variables is None:
+                        variables = {variable.die: variable for variable in frame.variables()}
+                    variable = variables.get(here.die)
+                    is_own = variable is not None and not variable.is_artificial
+                    known = tuple(_homes(frame, variable)) if variable is not None and is_own else ()
+                    self._homes[here] = known
+                homes += known
+        is_known = bool(frames) and len(lines) == len(frames)
+        texts = [*map(self._statement, lines)] if is_known else [None]
+        return CodePlace(
+            tuple(homes),
+            tuple((str(line.file), line.line) for line in lines),
+            None if None in texts else tuple(text for text in texts if text is not None),
+        )
+
+    def _statement(self, source: SourceLine) -> str | None:
+        """Return the lines of the statement that a line belongs to; None where the text is not known."""
+        statement = self.texts.at(str(source.file), source.line)
+        return None if statement is None else statement.text
+
+
+def is_in_prologue(running: Running, frame: Frame, pc: int) -> bool:
+    """Return whether an instruction belongs to the first line of the function of a frame, at its start."""
+    entry = None if frame.scope is None else frame.scope.die.find("DW_AT_low_pc")
+    if entry is None:
+        return False
+    first = running.line_at(entry.address() + (0 if frame.code is None else frame.code.bias))
+    return first is not None and first.start <= pc < first.end
+
+
+def is_read_reference(variable: Variable, lane: int | None) -> bool:
+    """Return whether a variable is a reference that can be read, whatever becomes of the object that it refers to."""
+    try:
+        kind = stripped(variable.type)
+        if not isinstance(kind, Pointer) or not kind.is_reference:
+            return False
+        variable.find(variable.frame.lane(lane if variable.frame.has_lanes else None)).read()
+    except DwarfGpuError:
+        return False
+    return True
+
+
+def _lanes(mask: int) -> list[int]:
+    return [lane for lane in range(mask.bit_length()) if mask >> lane & 1]
+
+
+def _of_row(column: Any, row: int) -> Any:
+    if isinstance(column, int):
+        return np.array([int(column)], np.uint64)
+    return column[row if column.shape[0] > 1 else 0]
+
+
+def _number(values: Any, index: int) -> int:
+    return int(values[index if len(values) > 1 else 0])
+
+
+def _homes(frame: Frame, variable: Variable) -> Iterator[Home]:
+    """Yield the registers that a variable is in, if it is in registers alone."""
+    try:
+        locations = [_location(frame, variable, lane) for lane in ((0, 1) if frame.has_lanes else (0,))]
+    except DwarfGpuError:
+        return
+    if any(location is None for location in locations):
+        return
+    parts = [[*_registers(location)] for location in locations if location is not None]
+    size = known_size(stripped(variable.type)) if all(len(of_lane) == 1 for of_lane in parts) else None
+    if not all(parts) or len({len(each) for each in parts}) != 1 or any(None in each for each in parts):
+        return
+    for of_lane in zip(*parts, strict=True):
+        (register, offset), *others = [each for each in of_lane if each is not None]
+        lane_bits = register.register.lane_bits
+        is_own = bool(lane_bits) and bool(others) and others[0][1] == offset + lane_bits and offset < lane_bits
+        if is_own or (not lane_bits and offset == 0):
+            bits = lane_bits if is_own else register.register.bit_size
+            mask = (1 << (bits if size is None else min(bits, 8 * size))) - 1
+            yield Home(variable.name, variable.die.offset, register.register.name, is_own, mask)
+
+
+def _location(frame: Frame, variable: Variable, lane: int) -> Location | None:
+    storage = variable.find(frame.lane(lane if frame.has_lanes else None)).described.storage
+    return storage.location if isinstance(storage, Located) else None
+
+
+def _registers(location: Location) -> Iterator[tuple[Register, int] | None]:
+    """Yield the registers of a location with their offsets in bits; None for any other storage."""
+    place = location.single
+    storage: Any = None if place is None else place.storage
+    if type(storage) is Register and place is not None:
+        yield storage, int(place.bit_offset)
+    elif type(storage) is Composite:
+        for part in storage.parts:
+            yield from _registers(part.location)
+    else:
+        yield None

@@ -1,0 +1,259 @@
+"""What source code asks for: the atomic operations, fences and barriers of a line, with their orderings and scopes.
+
+Only calls are understood that name their ordering and their scope in words: the builtins of clang and HIP
+(``__hip_atomic_*``, ``__scoped_atomic_*``, ``__atomic_*``, ``__opencl_atomic_*``, ``__builtin_amdgcn_fence``), the
+functions of OpenCL and C11, and barriers. A call with an ordering that is computed asks for nothing that can be
+checked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from dwarfgpu.audits.memory_model.families import ONE_SPACE, SCOPE_NAMES
+from dwarfgpu.audits.memory_model.sequences import ORDERINGS
+from dwarfgpu.errors import UsageError, nearest
+from dwarfgpu.immutable import frozen
+
+FENCE, BARRIER = "fence", "barrier"
+MAX_CALL = 600
+"""The characters of the longest call that is read."""
+MAX_LINES = 8
+
+_CALL = re.compile(
+    r"\b(__hip_atomic_\w+|__scoped_atomic_\w+|__opencl_atomic_\w+|__c11_atomic_\w+|__atomic_\w+|__sync_\w+"
+    r"|atomic_\w+|__builtin_amdgcn_fence|work_group_barrier|barrier|__syncthreads)\s*\("
+)
+_ORDER = re.compile(
+    r"\b(?:__ATOMIC_|(?:std::|__hip_)?memory_order(?:_|::))(RELAXED|CONSUME|ACQUIRE|RELEASE|ACQ_REL|SEQ_CST"
+    r"|relaxed|consume|acquire|release|acq_rel|seq_cst)\b"
+)
+_SCOPE = re.compile(r"\b(?:__HIP_MEMORY_SCOPE_|__MEMORY_SCOPE_|memory_scope_)(\w+)\b")
+_DEFINE = re.compile(r"\s*#\s*define\s+(\w+)\s+(.*)")
+_NAME = re.compile(r"\b[A-Za-z_]\w*")
+NO_MACROS: Mapping[str, str] = {}
+MAX_EXPANSIONS = 8
+"""How deep names are looked up that stand for others."""
+_STRING = re.compile(r'"([^"]*)"')
+_SCOPES = {
+    "system": "system",
+    "systm": "system",
+    "all_svm_devices": "system",
+    "all_devices": "system",
+    "agent": "agent",
+    "device": "agent",
+    "dvc": "agent",
+    "workgroup": "workgroup",
+    "work_group": "workgroup",
+    "wrkgrp": "workgroup",
+    "clstr": "agent",
+    "wavefront": "wavefront",
+    "wvfrnt": "wavefront",
+    "sub_group": "wavefront",
+    "singlethread": "singlethread",
+    "single": "singlethread",
+    "work_item": "singlethread",
+}
+_ORDERINGS = {"relaxed": "monotonic", "consume": "acquire"}
+
+
+@frozen
+class MemoryIntent:
+    """What one call of the source asks for."""
+
+    kind: str
+    """load, store, rmw, fence or barrier; empty for what a user has stated of a line."""
+    ordering: str
+    scope: str
+    spaces: str
+    """``all``, or for fences the one address space that they are about."""
+    text: str
+    """The name of the call, or what the user has stated."""
+    first: int = 0
+    """The columns of the call, from 1; 0 where they are not known."""
+    last: int = 0
+
+
+def macros_of(lines: tuple[str, ...]) -> dict[str, str]:
+    """Return what the names that a file defines without parameters stand for, those with one meaning."""
+    found: dict[str, set[str]] = {}
+    for line in lines:
+        match = _DEFINE.match(line)
+        if match is not None:
+            found.setdefault(match[1], set()).add(match[2].partition("//")[0].partition("/*")[0].strip())
+    return {name: bodies.pop() for name, bodies in found.items() if len(bodies) == 1}
+
+
+def intents_of(lines: tuple[str, ...], number: int, macros: Mapping[str, str] = NO_MACROS) -> tuple[MemoryIntent, ...]:
+    """Return what the calls that begin in a line ask for; ``number`` counts from 1.
+
+    ``macros`` are names that stand for something else. An ordering or a scope that is neither known nor such a name
+    asks for nothing that can be checked.
+    """
+    line = lines[number - 1]
+    if "(" not in line:
+        return ()
+    intents = []
+    for match in _CALL.finditer(line):
+        text, length = _arguments(lines, number, match.end())
+        intent = _intent(match[1], _expanded(text, macros))
+        if intent is not None:
+            kind, ordering, scope, spaces = intent
+            start = match.start() + 1
+            intents.append(MemoryIntent(kind, ordering, scope, spaces, match[1], start, match.end() + length))
+    return tuple(intents)
+
+
+def _expanded(text: str, macros: Mapping[str, str]) -> str:
+    for _ in range(MAX_EXPANSIONS if macros else 0):
+        before = text
+        text = _NAME.sub(lambda match: macros.get(match[0], match[0]), text)[:MAX_CALL]
+        if text == before:
+            break
+    return text
+
+
+def _arguments(lines: tuple[str, ...], number: int, column: int) -> tuple[str, int]:
+    """Return the text between the parentheses of a call, and how much of it is in its first line."""
+    text = lines[number - 1][column:]
+    here = len(text)
+    joined = "\n".join([text, *lines[number : number + MAX_LINES]])[:MAX_CALL]
+    depth = 1
+    for position, character in enumerate(joined):
+        depth += (character == "(") - (character == ")")
+        if depth == 0:
+            return joined[:position], min(position, here)
+    return joined, here
+
+
+def _intent(name: str, text: str) -> tuple[str, str, str, str] | None:
+    if name in {"barrier", "work_group_barrier", "__syncthreads"}:
+        return BARRIER, "acq_rel", "workgroup", _fenced_spaces(text)
+    if name == "__builtin_amdgcn_fence":
+        return _builtin_fence(text)
+    orders = [order.lower() for order in _ORDER.findall(text)]
+    orders = [_ORDERINGS.get(order, order) for order in orders]
+    if name.endswith(("_thread_fence", "_work_item_fence")):
+        if not orders or "signal" in name:
+            return None
+        scope = _scope_of(text, is_open=name.startswith("atomic_"), ordering=orders[0])
+        return (FENCE, orders[0], scope, _fenced_spaces(text)) if scope is not None else None
+    kind = _kind(name)
+    if kind is None:
+        return None
+    if not orders:
+        if name.startswith("__sync_"):
+            return kind, "seq_cst", "system", "all"
+        if name.startswith("atomic_") and not name.endswith("_explicit") and _is_generic_name(name):
+            return kind, "seq_cst", "agent", "all"
+        return None
+    ordering = orders[0] if len(orders) == 1 else _merged(orders[0], orders[1])
+    is_open = name.startswith(("__opencl_", "atomic_"))
+    has_scope = name.startswith(("__hip_atomic_", "__scoped_atomic_", "__opencl_atomic_"))
+    may_have_scope = name.startswith("atomic_") and name.endswith("_explicit")
+    scope = _scope_of(text, is_open=is_open, ordering=ordering, has_scope=has_scope, may_have_scope=may_have_scope)
+    return None if scope is None else (kind, ordering, scope, "all")
+
+
+def _last(text: str) -> str:
+    """Return the last argument of a call."""
+    depth = start = 0
+    for position, character in enumerate(text):
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and not depth:
+            start = position + 1
+    return text[start:]
+
+
+def _is_generic_name(name: str) -> bool:
+    return name in {"atomic_load", "atomic_store", "atomic_exchange"} or name.startswith(
+        ("atomic_fetch_", "atomic_compare_exchange_")
+    )
+
+
+def _kind(name: str) -> str | None:
+    if "fetch" in name or "exchange" in name or "test_and_set" in name or "compare_and_swap" in name:
+        return "rmw"
+    if "_load" in name:
+        return "load"
+    if "_store" in name or name.endswith(("_clear", "_clear_explicit", "lock_release")):
+        return "store"
+    return "rmw" if name.endswith("_fetch") else None
+
+
+def _merged(success: str, failure: str) -> str:
+    """Return the ordering of a compare and exchange: the stronger of that of its success and of its failure."""
+    if {success, failure} == {"acquire", "release"}:
+        return "acq_rel"
+    return max(success, failure, key=ORDERINGS.index)
+
+
+def _scope_of(
+    text: str, *, is_open: bool, ordering: str, has_scope: bool = False, may_have_scope: bool = False
+) -> str | None:
+    """Return the scope of a call. In OpenCL it orders one address space, unless the ordering is seq_cst.
+
+    ``has_scope`` is of functions that always take one, ``may_have_scope`` of those that take one behind the ordering.
+    """
+    match = _SCOPE.search(text)
+    if match is None:
+        if has_scope or (may_have_scope and _ORDER.search(_last(text)) is None):
+            return None
+        return ("agent" if ordering == "seq_cst" else f"agent{ONE_SPACE}") if is_open else "system"
+    scope = _SCOPES.get(match[1].lower())
+    if scope is None:
+        return None
+    is_opencl = match[0].startswith("memory_scope_")
+    return scope + ONE_SPACE if is_opencl and ordering != "seq_cst" else scope
+
+
+def _builtin_fence(text: str) -> tuple[str, str, str, str] | None:
+    order, strings = _ORDER.search(text), _STRING.findall(text)
+    if order is None or not strings:
+        return None
+    scope = "system" if strings[0] == "" else strings[0]
+    if scope not in SCOPE_NAMES and scope != "one-as":
+        return None
+    spaces = strings[1] if len(strings) == 2 and strings[1] in {"global", "local"} else "all"
+    name = order[1].lower()
+    return FENCE, _ORDERINGS.get(name, name), "system-one-as" if scope == "one-as" else scope, spaces
+
+
+def _fenced_spaces(text: str) -> str:
+    is_local = "LOCAL_MEM_FENCE" in text
+    is_global = "GLOBAL_MEM_FENCE" in text
+    return "local" if is_local and not is_global else "global" if is_global and not is_local else "all"
+
+
+# --- What a user states -----------------------------------------------------------------------------------------------
+
+_EXPECTED = re.compile(r"\s*(\S+):(\d+)\s+(\S+)\s+(\S+)(?:\s+(\S+))?\s*$")
+
+
+@frozen
+class StatedIntent:
+    """What a user has stated of a line: ``k.cl:12 acquire agent``."""
+
+    path: str
+    line: int
+    intent: MemoryIntent
+
+
+def stated(text: str) -> StatedIntent:
+    """Read what a user states: FILE:LINE, an ordering, a scope, and for a fence that word."""
+    match = _EXPECTED.match(text)
+    hint = "write FILE:LINE ORDERING SCOPE [fence], such as 'k.cl:12 acquire agent'"
+    if match is None:
+        raise UsageError(f"--expect {text[:60]!r} is not understood", hint=hint)
+    path, line, ordering, scope, kind = match.groups()
+    ordering = _ORDERINGS.get(ordering, ordering)
+    if ordering not in ORDERINGS:
+        near = nearest(ordering, ORDERINGS)
+        raise UsageError(f"{ordering[:40]!r} is no ordering", hint=f"did you mean {near}?" if near else hint)
+    if scope not in SCOPE_NAMES:
+        near = nearest(scope, SCOPE_NAMES)
+        raise UsageError(f"{scope[:40]!r} is no scope", hint=f"did you mean {near}?" if near else hint)
+    if kind not in {None, "load", "store", "rmw", FENCE}:
+        raise UsageError(f"{kind[:40]!r} is not load, store, rmw or fence", hint=hint)
+    return StatedIntent(path, int(line), MemoryIntent(kind or "", ordering, scope, "all", text.strip()))

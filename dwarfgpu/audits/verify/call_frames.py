@@ -1,0 +1,582 @@
+"""The checks of call frame information: its entries, their instructions, the rows that these make, and their table.
+
+The table, ``.eh_frame_hdr``, is what a running program finds the entries of ``.eh_frame`` by.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+
+from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.audits.verify.expressions import ExpressionUse
+from dwarfgpu.audits.verify.findings import ERROR, WARNING, rules
+from dwarfgpu.cfi import rules as cfi_rules
+from dwarfgpu.encoding.cursor import Cursor
+from dwarfgpu.errors import DwarfGpuError, MalformedFile
+from dwarfgpu.expr.known_entries import COMPOSITE, IMPLICIT, REGISTER, UNDEFINED
+from dwarfgpu.expr.verify import result_kinds
+from dwarfgpu.objfile.contributions import initial_length
+from dwarfgpu.objfile.frames.fde_index import EH_FRAME_HDR, SPEC, read_frame_header
+from dwarfgpu.objfile.frames.frame_section import DEBUG_FRAME, EH_FRAME, VERSIONS, Cie, Fde, gnu_letters
+from dwarfgpu.objfile.info.pc_ranges import code_spans, is_dead
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from dwarfgpu.audits.verify.expressions import ExpressionChecks
+    from dwarfgpu.audits.verify.findings import Problem
+    from dwarfgpu.cfi.instructions import FrameInstruction
+    from dwarfgpu.cfi.rules import ExpressionBytes, Rule
+    from dwarfgpu.encoding.operands import Format
+    from dwarfgpu.objfile.elf.image import Image
+    from dwarfgpu.objfile.frames.fde_index import FrameHeader
+    from dwarfgpu.objfile.frames.frame_section import FrameSection
+    from dwarfgpu.program.code.code_object import CodeObject
+    from dwarfgpu.program.code.frame_rows import FrameRow
+
+_FIELDS = "write the fields of the entry as A.6.4.1 lists them"
+_REGISTER = "take a number of the DWARF register mapping for the processor and the wave size"
+_SORT = "let the linker make the table: `--eh-frame-hdr`"
+RULES = rules(
+    "frame",
+    ("unreadable", ERROR, "A.6.4.1", "An entry can be read to its end.", _FIELDS,
+     "there are more than {limit} rules to a byte; the rows of further entries are not checked"),
+    ("truncated", ERROR, "A.6.4.1", "An entry ends before its section does, and has all of its fields.", _FIELDS),
+    ("length", ERROR, "A.6.4.1", "The size of an entry of .debug_frame is a multiple of the size of addresses.",
+     "fill the entry up with DW_CFA_nop", "the entry has {length} bytes, which is no multiple of {size}"),
+    ("version", ERROR, "DWARF 5, 7.24", "The version of a CIE is known.", "write version 4; 1 in .eh_frame"),
+    ("augmentation", WARNING, "A.6.4.1 (4)", "The augmentation is known, so that instructions can be found.",
+     "name the vendor as in [vendor:v1.0], which adds no fields", "the augmentation {augmentation!r} is not known"),
+    ("vendor", ERROR, "A.6.4.1 (4)", "The extensions of a vendor have the form [vendor:vX.Y:options].",
+     "write the name of the vendor and the version",
+     "the augmentation {augmentation!r} does not have the form [vendor:vX.Y:options]"),
+    ("augmentation-data", ERROR, "LSB 5.0, 10.6.1.1.1", "The data of an augmentation are those that its letters need.",
+     "write the data in the order of the letters, after their size"),
+    ("pointer-encoding", ERROR, "LSB 5.0, 10.5.1", "The encoding of an address is known.",
+     "write absptr, or pcrel sdata4"),
+    ("address-size", ERROR, "A.6.4.1 (5)", "The addresses of an entry have the size that the target has.",
+     "write the size of addresses of the target",
+     "addresses of the entry have {size} bytes, those of the file {expected}"),
+    ("segment-size", ERROR, "A.6.4.1 (6)", "Segment selectors have the size that the target has, which is 0.",
+     "write 0", "segment selectors have {size} bytes, there are none"),
+    ("code-factor", ERROR, "A.6.4.1 (7)", "The factor of advances is not 0.", "write the size of an instruction, or 1",
+     "the code alignment factor is 0"),
+    ("data-factor", ERROR, "A.6.4.1 (8)", "The factor of offsets is not 0.", "write the size of a saved unit, or 1",
+     "the data alignment factor is 0"),
+    ("return-address", ERROR, "A.6.4.1 (9)", "The column of the return address is a register of the target.", _REGISTER,
+     "{target} has no register {number}, the column of the return address"),
+    ("no-cie", ERROR, "A.6.4.1", "An FDE refers to a CIE.", "write the offset of the CIE"),
+    ("range", ERROR, "A.6.4.1", "The range of an FDE ends in the address space.", "correct the size of the range"),
+    ("empty-range", WARNING, "A.6.4.1", "An FDE is for some code.", "leave out the entry",
+     "the entry for {low:#x} has no code"),
+    ("overlap", ERROR, "DWARF 5, 6.4.1", "The ranges of entries do not overlap.", "describe an instruction once",
+     "the entry for {other:#x} overlaps the one from {low:#x} to {high:#x}"),
+    ("not-in-code", ERROR, "A.6.4.1", "The range of an FDE is in an executable section.", "set the address of the code",
+     "the code from {low:#x} to {high:#x} is not in an executable section"),
+    ("unknown-instruction", ERROR, "DWARF 5, 7.24", "Each instruction is known.", "take one of table 7.29 or A.7.24"),
+    ("instruction-size", ERROR, "DWARF 5, 6.4.2", "The last instruction has all of its operands.",
+     "write the operands, and the length of the entry that holds them"),
+    ("overflow", ERROR, "DWARF 5, 6.4.2", "Numbers of instructions fit in 64 bits, and locations in an address.",
+     "correct the operand"),
+    ("past-end", ERROR, "DWARF 5, 6.4.2.1", "A row begins in the range of the entry.",
+     "advance less, or extend the range", "the row begins at {row:#x}, the entry ends at {end:#x}"),
+    ("backwards", ERROR, "DWARF 5, 6.4.2.1 (1)", "DW_CFA_set_loc goes forward.", "order the rows by address"),
+    ("initial", ERROR, "A.6.4.1", "Initial instructions make no rows, and restore nothing.",
+     "write the instruction in the FDE"),
+    ("no-remembered-state", ERROR, "DWARF 5, 6.4.2.4 (2)", "A state that is restored is remembered before.",
+     "write DW_CFA_remember_state where the state is the one to restore"),
+    ("cfa-register", ERROR, "A.6.4.2.2 (5)", "The register or the offset of a CFA is changed where it has both.",
+     "define the CFA with DW_CFA_def_cfa before"),
+    ("address-space", ERROR, "A.6.4.2.2 (3)", "The address space of the CFA is one of the target.",
+     "take a number that `dwarfgpu targets` shows for the processor"),
+    ("register", ERROR, "A.6.4.2", "A register is one of the target.", _REGISTER, "{target} has no register {number}"),
+    ("register-size", ERROR, "A.6.4.1", "A register is stored in one of the same size.", "take a register of that size",
+     "{one.name} has {one.bit_size} bits, {other.name}, in which it is stored, {other.bit_size}"),
+    ("register-cycle", ERROR, "A.6.4.1", "Registers that are stored in each other make no circle.", "break the circle",
+     "at {row:#x} the rule of {register} leads back to itself"),
+    ("entry-cycle", ERROR, "A.6.4.2", "Entry registers that expressions read make no circle.",
+     "take another register, or save the value elsewhere",
+     "at {row:#x} the entry registers of {registers} depend on each other"),
+    ("no-cfa", ERROR, "A.6.4.1", "A rule that needs the CFA is in a row that defines it.",
+     "define the CFA with DW_CFA_def_cfa or another instruction of A.6.4.2.2",
+     "at {row:#x} the rule of {register} needs the CFA, which is not defined"),
+    ("val-offset-size", ERROR, "A.6.4.1", "A register whose value is an address has the size of one.",
+     "write a rule with an expression for the register",
+     "at {row:#x} {register.name} has {register.bit_size} bits, an address of {space.name} {space.address_bits}"),
+    ("value-size", ERROR, "A.6.4.2.3 (10)", "The value of an expression has the size of the register.",
+     "write the location of the register with DW_CFA_expression",
+     "{register.name} has {register.bit_size} bits, the value of the generic type {bits}"),
+    ("cfa-location", ERROR, "A.6.4.2.2 (8)", "The CFA is a memory byte address.",
+     "write an expression that gives a location in memory", "the CFA is {kind}"),
+    ("kernel-end", ERROR, "A.6.4.1", "Where a kernel has a CFA, a rule says that its return address is undefined.",
+     "write DW_CFA_undefined for the return address: without a rule, debuggers look for a caller",
+     "at {row:#x} no rule is for the return address"),
+    ("empty", WARNING, "A.6.4.1", "An entry defines a CFA or rules.", "emit the instructions of the prologue",
+     "{count} entries define neither a CFA nor rules"),
+    ("header-version", ERROR, SPEC, "The version of .eh_frame_hdr is 1.", "write 1"),
+    ("header-encoding", ERROR, SPEC,
+     "The encodings of .eh_frame_hdr are known, and the numbers of its table have one size.",
+     "write pcrel sdata4, udata4 and datarel sdata4",
+     "the encoding {encoding:#x} has no fixed size, so that the table cannot be searched",
+     "the encoding {indirect:#x} is of the address of a number, not of a number"),
+    ("header-truncated", ERROR, SPEC, "The header .eh_frame_hdr has all of its fields, and as many rows as it says.",
+     "write the number of rows"),
+    ("header-section", ERROR, SPEC, "The header .eh_frame_hdr says where .eh_frame begins.",
+     "write the address of .eh_frame", "the header is for a section at {written:#x}, .eh_frame is at {address:#x}"),
+    ("header-order", ERROR, SPEC, "The rows of .eh_frame_hdr are sorted by location.", _SORT,
+     "the row for {row:#x} follows the one for {previous:#x}"),
+    ("header-entry", ERROR, SPEC, "A row of .eh_frame_hdr leads to the FDE for its location.", _SORT,
+     "the row for {row:#x} leads to {place:#x}, where no FDE begins",
+     "the row for {row:#x} leads to the FDE for {other:#x}"),
+    ("header-missing", ERROR, SPEC, "Each FDE of .eh_frame has a row in .eh_frame_hdr.", _SORT,
+     "no row of .eh_frame_hdr is for the entry for {low:#x}"),
+)  # fmt: skip
+
+_OF_KINDS = {
+    "truncated": "truncated",
+    "bad_augmentation": "augmentation-data",
+    "pointer_encoding": "pointer-encoding",
+    "overflow": "range",
+}
+"""The rules by the kinds of errors about entries."""
+_OF_INSTRUCTIONS = {
+    "unknown_instruction": "unknown-instruction",
+    "truncated": "instruction-size",
+    "leb128_overflow": "overflow",
+    "overflow": "overflow",
+    "location_goes_backwards": "backwards",
+    "bad_cie": "initial",
+    "restore_without_remember": "no-remembered-state",
+    "no_cfa_rule": "cfa-register",
+    "cfa_rule_is_expression": "cfa-register",
+    "bad_address_space": "address-space",
+    "pointer_encoding": "pointer-encoding",
+    "bad_augmentation": "augmentation-data",
+}
+"""The rules by the kinds of errors about instructions."""
+_OF_HEADER_KINDS = {"bad_version": "header-version", "pointer_encoding": "header-encoding"}
+"""The rules by the kinds of errors about `.eh_frame_hdr`."""
+RULES_OF_BYTE, MIN_RULES = 256, 1 << 20
+"""How many rules of rows are checked to a byte of a section, and in any: entries may share a CIE with many rules."""
+MAX_KNOWN = 1 << 16
+"""How many programs of FDEs are remembered: functions of one size often have the same one."""
+_NEED_CFA = (cfi_rules.Offset, cfi_rules.ValOffset, cfi_rules.ExpressionRule, cfi_rules.ValExpression)
+_VENDOR = re.compile(r"\[[^:\[\]]+:v\d+\.\d+(?::[^\]]*)?\]")
+_ELSEWHERE = frozenset((REGISTER, IMPLICIT, UNDEFINED, COMPOSITE))
+CFA_USE = ExpressionUse(0, "location", in_cfi=True)
+USES = {
+    "DW_CFA_def_cfa_expression": CFA_USE,
+    "DW_CFA_expression": ExpressionUse(1, "location", in_cfi=True),
+    "DW_CFA_val_expression": ExpressionUse(1, "value", in_cfi=True),
+}
+"""What the expressions of instructions are for, and how many entries their stack begins with (A.6.4.1)."""
+
+
+class FrameChecks:
+    """The checks of the call frame information of a file."""
+
+    def __init__(self, file: CodeObject, expressions: ExpressionChecks) -> None:
+        self.file = file
+        self.frames = file.frames
+        self.expressions = expressions
+        self.target = file.target.target if file.target.is_known else None
+        image = file.image
+        self.code = code_spans(image)
+        self.kernels = {kernel.entry for kernel in file.kernels.kernels} if file.is_amdgpu else set()
+        self.empty: list[Fde] = []
+        self._entries_read: dict[bytes, frozenset[int | None]] = {}
+        self._broken_cies: dict[tuple[str, int], bool] = {}
+        self._known: dict[tuple[int, bytes, int, bool], bool] = {}
+        """Whether the rows are empty, by CIE, instructions and size: of FDEs in which nothing is wrong."""
+        self._rules_left = 0
+        """How many rules of rows are still checked: in a section so many to each byte."""
+
+    def problems(self) -> Iterator[Problem]:
+        """Yield the problems of the sections, entry by entry."""
+        for section in self.frames.sections:
+            self._known.clear()
+            self._rules_left = MIN_RULES + RULES_OF_BYTE * len(section.data)
+            spans: list[tuple[int, int, int]] = []
+            locations: dict[int, int] = {}
+            broken: set[int] = set()
+            for entry in section.entries():
+                if isinstance(entry, DwarfGpuError):
+                    yield from self._unread(section, entry)
+                    if entry.where.offset is not None:
+                        broken.add(entry.where.offset)
+                elif isinstance(entry, Cie):
+                    yield from self._cie(entry)
+                elif isinstance(entry, Fde):
+                    yield from self._fde(entry)
+                    locations[entry.offset] = entry.low
+                    if entry.low < entry.high and not self._is_dropped(entry):
+                        spans.append((entry.low, entry.high, entry.offset))
+            if self.file.image.is_linked:
+                yield from _overlaps(spans, section.name)
+            if section.is_eh:
+                live = [offset for _low, _high, offset in spans]
+                yield from _header_problems(self.file.image, section.bases.section, locations, broken, live)
+        if self.empty:
+            first = self.empty[0]
+            yield evolve(
+                RULES.problem("empty", first.section, first.offset, count=len(self.empty)), idiom="empty-frames"
+            )
+
+    # --- Entries --------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def _unread(section: FrameSection, error: DwarfGpuError) -> Iterator[Problem]:
+        """Yield the problem that an entry cannot be read, unless the reason is its CIE, which has a problem itself."""
+        rule = _OF_KINDS.get(error.kind, "unreadable")
+        offset = error.where.offset
+        if error.kind == "bad_cie" and offset is not None:
+            cursor = Cursor(section.data, offset, byte_order=section.byte_order, error=MalformedFile)
+            _length, offset_size = initial_length(cursor)
+            field = cursor.position
+            id_ = cursor.unsigned(4 if section.is_eh else offset_size)
+            if id_ == (0 if section.is_eh else (1 << 8 * offset_size) - 1):
+                rule = _of_broken_cie(section, cursor.position)
+            else:
+                rule = "no-cie"
+                try:
+                    section.cie_at(field - id_ if section.is_eh else id_)
+                except DwarfGpuError as reason:
+                    if not reason.message.startswith("no CIE begins") and id_ <= (field if section.is_eh else id_):
+                        return
+        yield RULES.broken(rule, error, section.name)
+
+    def _cie(self, cie: Cie) -> Iterator[Problem]:
+        at = cie.section, cie.offset
+        letters = gnu_letters(cie.augmentation)
+        if letters is None or cie.unknown:
+            yield RULES.problem("augmentation", *at, augmentation=cie.augmentation)
+        elif _VENDOR.sub("", cie.augmentation.removeprefix(letters)):
+            yield RULES.problem("vendor", *at, augmentation=cie.augmentation)
+        how = cie.format
+        if how is None:
+            return
+        yield from self._length(cie, how.form.address_size)
+        size = self.file.image.address_size
+        if how.form.address_size != size:
+            yield RULES.problem("address-size", *at, size=how.form.address_size, expected=size)
+        if how.segment_size:
+            yield RULES.problem("segment-size", *at, size=how.segment_size)
+        if not how.code_alignment:
+            yield RULES.problem("code-factor", *at)
+        if not how.data_alignment:
+            yield RULES.problem("data-factor", *at)
+        number = cie.return_address
+        if self.target is not None and number is not None and self.target.register(number) is None:
+            yield RULES.problem("return-address", *at, target=self.target.name, number=number)
+        yield from self._instructions(cie)
+        error = self.frames.listed(cie).error
+        if error is not None:
+            yield _broken(error, cie)
+
+    @staticmethod
+    def _length(entry: Cie | Fde, size: int) -> Iterator[Problem]:
+        if entry.section == DEBUG_FRAME and (entry.end - entry.offset) % size:
+            length = entry.end - entry.offset
+            yield RULES.problem("length", entry.section, entry.offset, length=length, size=size)
+
+    def _is_dropped(self, fde: Fde) -> bool:
+        """Return whether a linker has dropped the code of an entry, and put 0 or a tombstone for its address."""
+        size = self.file.image.address_size
+        return is_dead(fde.low, size) or (fde.low == 0 and not self.code.cover(0, 1))
+
+    def _fde(self, fde: Fde) -> Iterator[Problem]:
+        at = fde.section, fde.offset
+        if fde.low >= fde.high:
+            if not self._is_dropped(fde):
+                yield RULES.problem("empty-range", *at, low=fde.low)
+        elif self.file.image.is_linked and not self._is_dropped(fde) and not self.code.cover(fde.low, fde.high):
+            yield RULES.problem("not-in-code", *at, low=fde.low, high=fde.high)
+        if fde.format is None:
+            return
+        yield from self._length(fde, fde.format.form.address_size)
+        if self._is_broken(fde.cie):  # which is a problem of the CIE
+            yield from self._instructions(fde)
+            return
+        is_kernel = fde.low in self.kernels  # for which there is one rule more
+        key = fde.cie.offset, fde.instructions, fde.high - fde.low, is_kernel
+        is_empty = self._known.get(key)
+        if is_empty is None:
+            is_right = True
+            for problem in self._program(fde):
+                is_right = False
+                yield problem
+            if is_right and len(self._known) < MAX_KNOWN and not self._has_addresses(fde):
+                self._known[key] = bool(self.empty) and self.empty[-1] is fde
+        elif is_empty:
+            self.empty.append(fde)
+
+    def _is_broken(self, cie: Cie) -> bool:
+        """Return whether the initial instructions of a CIE cannot be executed."""
+        key = cie.section, cie.offset
+        is_broken = self._broken_cies.get(key)
+        if is_broken is None:
+            is_broken = self._broken_cies[key] = self.frames.listed(cie).error is not None
+        return is_broken
+
+    def _has_addresses(self, fde: Fde) -> bool:
+        """Return whether instructions depend on where they are, so that the same bytes elsewhere say something else."""
+        return any(instruction.name == "DW_CFA_set_loc" for instruction in self.frames.instructions(fde))
+
+    def _program(self, fde: Fde) -> Iterator[Problem]:
+        """Yield what is wrong with the instructions of an FDE and with the rows that they make."""
+        yield from self._instructions(fde)
+        if self._rules_left < 0:
+            return
+        try:
+            yield from self._rows(fde)
+        except DwarfGpuError as error:
+            yield _broken(error, fde)
+        if self._rules_left < 0:
+            yield RULES.problem("unreadable", fde.section, fde.offset, limit=RULES_OF_BYTE)
+
+    # --- Instructions ---------------------------------------------------------------------------------------------
+
+    def _instructions(self, entry: Cie | Fde) -> Iterator[Problem]:
+        location = entry.low if isinstance(entry, Fde) else None
+        for instruction in self.frames.instructions(entry):
+            yield from self._registers(instruction, entry.section)
+            for operand, value in instruction.pairs():
+                if operand.role == "expression":
+                    yield from self._expression(instruction, value, entry)
+                if location is not None and operand.role in ("delta", "address"):
+                    before, location = location, location + value if operand.role == "delta" else value
+                    if isinstance(entry, Fde) and before <= entry.high < location:
+                        at = entry.section, instruction.offset
+                        yield RULES.problem("past-end", *at, row=location, end=entry.high)
+
+    def _registers(self, instruction: FrameInstruction, section: str) -> Iterator[Problem]:
+        if self.target is None:
+            return
+        numbers = [value for operand, value in instruction.pairs() if operand.role == "register"]
+        registers = [self.target.register(number) for number in numbers]
+        for number, register in zip(numbers, registers, strict=True):
+            if register is None:
+                at, values = (section, instruction.offset), {"target": self.target.name, "number": number}
+                yield RULES.problem("register", *at, None, instruction.row.spec, **values)
+        if instruction.name == "DW_CFA_register" and len(registers) == 2:
+            one, other = registers
+            if one is not None and other is not None and one.bit_size != other.bit_size:
+                yield RULES.problem("register-size", section, instruction.offset, one=one, other=other)
+
+    def _expression(self, instruction: FrameInstruction, block: ExpressionBytes, entry: Cie | Fde) -> Iterator[Problem]:
+        if entry.format is None:
+            return
+        section = block.section or entry.section
+        form, use = entry.format.form, USES[instruction.name]
+        found = list(self.expressions.of_frames(block.data, form, use, section, block.offset))
+        yield from found
+        if found:
+            return
+        if use is CFA_USE:
+            expression = self.expressions.decoded(block.data, form)
+            kinds = result_kinds(expression, rules=self.expressions.rules, target=self.target).kinds
+            for kind in sorted(kinds & _ELSEWHERE):
+                yield RULES.problem("cfa-location", section, instruction.offset, kind=kind)
+        elif use.want == "value" and self.target is not None:
+            register = self.target.register(instruction.operands[0])
+            bits = 8 * form.address_size  # no operation that gives another type is allowed
+            if register is not None and register.bit_size != bits:
+                yield RULES.problem("value-size", section, instruction.offset, register=register, bits=bits)
+
+    # --- Rows -----------------------------------------------------------------------------------------------------
+
+    def _rows(self, fde: Fde) -> Iterator[Problem]:
+        """Yield the problems of rows, of each rule the first in an entry; an error ends them."""
+        if fde.format is None:
+            return
+        is_kernel = fde.low in self.kernels
+        seen: set[str] = set()
+        before: FrameRow | None = None
+        is_empty = True
+        for row in self.frames.rows(fde):
+            if before is not None and before.registers is row.registers and before.cfa == row.cfa:
+                continue
+            before = row
+            is_empty = is_empty and row.is_empty
+            self._rules_left -= len(row.registers)
+            endless: list[tuple[str, dict[str, object]]] = [("kernel-end", {})] * (
+                is_kernel and row.cfa is not None and fde.cie.return_address not in row.registers
+            )
+            for name, values in [*endless, *self._rules(row, fde.format.form)]:
+                if name not in seen:
+                    seen.add(name)
+                    yield RULES.problem(name, fde.section, fde.offset, row=row.start, **values)
+        if before is not None and is_empty:
+            self.empty.append(fde)
+
+    def _rules(self, row: FrameRow, form: Format) -> Iterator[tuple[str, dict[str, object]]]:
+        """Yield what is wrong with the rules of a row: the name of a rule of files, and the values for its words."""
+        has_registers = False
+        for number, rule in row.registers.items():
+            kind = type(rule)
+            if kind is cfi_rules.RegisterRule:
+                has_registers = True
+            elif kind in _NEED_CFA:
+                if row.cfa is None:
+                    yield "no-cfa", {"register": self.frames.register_name(number)}
+                elif kind is cfi_rules.ValOffset and isinstance(row.cfa, cfi_rules.RegisterOffset) and self.target:
+                    register, space = self.target.register(number), self.target.space(row.cfa.space)
+                    if register is not None and space is not None and register.bit_size != space.address_bits:
+                        yield "val-offset-size", {"register": register, "space": space}
+        if has_registers:
+            for number in _circle(row.registers):
+                yield "register-cycle", {"register": self.frames.register_name(number)}
+        yield from self._entry_circle(row, form)
+
+    def _entry_circle(self, row: FrameRow, form: Format) -> Iterator[tuple[str, dict[str, object]]]:
+        """Yield the circle that entry registers of expressions make, if there is one; the CFA is None in it."""
+        blocks: dict[int | None, ExpressionBytes] = {
+            number: rule.block
+            for number, rule in row.registers.items()
+            if isinstance(rule, (cfi_rules.ExpressionRule, cfi_rules.ValExpression))
+        }
+        if isinstance(row.cfa, cfi_rules.CfaExpression):
+            blocks[None] = row.cfa.block
+        needed = {node: self._entry_registers(block.data, form) for node, block in blocks.items()}
+        if not any(needed.values()):
+            return
+        for number, rule in row.registers.items():
+            if isinstance(rule, _NEED_CFA) and None in needed:
+                needed[number] = needed.get(number, frozenset()) | {None}
+        while True:  # what needs nothing that is left is in no circle
+            free = [node for node, others in needed.items() if others.isdisjoint(needed)]
+            if not free:
+                break
+            for node in free:
+                del needed[node]
+        if needed:
+            names = ["the CFA" if node is None else self.frames.register_name(node) for node in needed]
+            yield "entry-cycle", {"registers": ", ".join(sorted(names)[:4])}
+
+    def _entry_registers(self, data: bytes, form: Format) -> frozenset[int | None]:
+        """Return the registers that DW_OP_LLVM_call_frame_entry_reg of an expression reads."""
+        known = self._entries_read.get(data)
+        if known is None:
+            instructions = self.expressions.decoded(data, form).instructions
+            found = [each.operands[0] for each in instructions if each.name == "DW_OP_LLVM_call_frame_entry_reg"]
+            known = self._entries_read[data] = frozenset(number for number in found if isinstance(number, int))
+        return known
+
+
+def _circle(registers: dict[int, Rule]) -> list[int]:
+    """Return the registers of a circle, if some are stored in each other; each register is followed once."""
+    ended: set[int] = set()
+    for start in registers:
+        path: dict[int, None] = {}
+        number = start
+        while number not in ended and number not in path:
+            path[number] = None
+            rule = registers.get(number)
+            if not isinstance(rule, cfi_rules.RegisterRule):
+                break
+            number = rule.register
+        else:
+            if number in path:
+                numbers = list(path)
+                return numbers[numbers.index(number) :]
+        ended.update(path)
+    return []
+
+
+def _of_broken_cie(section: FrameSection, position: int) -> str:
+    """Return the rule that a CIE breaks whose version, or a size after its augmentation, is wrong."""
+    data = section.data
+    if data[position] not in VERSIONS:
+        return "version"
+    after = data.index(b"\0", position + 1) + 1
+    return "segment-size" if data[after + 1] > 8 else "address-size"
+
+
+def _broken(error: DwarfGpuError, entry: Cie | Fde) -> Problem:
+    """Return the problem that instructions cannot be decoded, or not be executed."""
+    rule = _OF_INSTRUCTIONS.get(error.kind, "unreadable")
+    return RULES.broken(rule, error, entry.section, entry.offset)
+
+
+def _overlaps(spans: list[tuple[int, int, int]], section: str) -> Iterator[Problem]:
+    """Yield a problem for each range that begins before one of those before it ends."""
+    end, start = 0, 0
+    for low, high, offset in sorted(spans):
+        if low < end:
+            yield RULES.problem("overlap", section, offset, other=low, low=start, high=end)
+        if high > end:
+            start, end = low, high
+
+
+# --- The table for searches ---------------------------------------------------------------------------------------
+
+
+def _header_problems(
+    image: Image, eh_frame: int, locations: dict[int, int], broken: Collection[int], live: Collection[int]
+) -> Iterator[Problem]:
+    """Yield the problems of the header of an ``.eh_frame`` at an address.
+
+    ``locations`` are the first addresses of the FDEs by their offsets, ``broken`` the offsets of entries that cannot be
+    read, and ``live`` the offsets of FDEs for code that is there.
+    """
+    section = image.section(EH_FRAME_HDR)
+    if section is None or not image.is_linked:
+        return
+    data, broken_section = section.partial()
+    if broken_section is not None or not data:  # which the check of the file reports
+        return
+    try:
+        header = read_frame_header(
+            bytes(data), address=section.address, byte_order=image.byte_order, address_size=image.address_size
+        )
+    except DwarfGpuError as error:
+        yield _unreadable_header(error)
+        return
+    if header is None:
+        if dw.DW_EH_PE_omit not in data[2:4]:
+            yield RULES.problem("header-encoding", EH_FRAME_HDR, 3, encoding=data[3])
+        return
+    indirect = next((at for at in (1, 2, 3) if data[at] != dw.DW_EH_PE_omit and data[at] & dw.DW_EH_PE_indirect), None)
+    if indirect is not None:
+        yield RULES.problem("header-encoding", EH_FRAME_HDR, indirect, indirect=data[indirect])
+        return
+    if header.eh_frame not in (None, eh_frame):
+        yield RULES.problem("header-section", EH_FRAME_HDR, 1, written=header.eh_frame, address=eh_frame)
+    try:
+        yield from _row_problems(header, eh_frame, locations, broken, live)
+    except DwarfGpuError as error:
+        yield _unreadable_header(error)
+
+
+def _row_problems(
+    header: FrameHeader, eh_frame: int, locations: dict[int, int], broken: Collection[int], live: Collection[int]
+) -> Iterator[Problem]:
+    """Yield the problems of the rows of the table."""
+    size = (header.end - header.table) // max(header.count, 1)
+    before = -1
+    listed: set[int] = set()
+    for index in range(header.count):
+        location, entry = header.row(index)
+        at = header.table + index * size
+        listed.add(location)
+        if location < before:
+            yield RULES.problem("header-order", EH_FRAME_HDR, at, row=location, previous=before)
+        before = location
+        offset = entry - eh_frame
+        known = locations.get(offset)
+        if known is None:
+            if offset not in broken:
+                yield RULES.problem("header-entry", EH_FRAME_HDR, at, row=location, place=entry)
+        elif known != location:
+            yield RULES.problem("header-entry", EH_FRAME_HDR, at, row=location, other=known)
+    for offset in live:
+        if locations[offset] not in listed:
+            yield RULES.problem("header-missing", EH_FRAME, offset, low=locations[offset])
+
+
+def _unreadable_header(error: DwarfGpuError) -> Problem:
+    rule = _OF_HEADER_KINDS.get(error.kind, "header-truncated")
+    return RULES.broken(rule, error, EH_FRAME_HDR)

@@ -1,0 +1,727 @@
+"""The checks of debugging information entries: what an entry is made of, where it is, and what it refers to.
+
+What can be said of an abbreviation is said once, when its first entry is reached; of the entries themselves only the
+values that can be wrong are checked.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.audits.verify.attribute_rules import (
+    CLASSES,
+    OWNERS,
+    PARENTS,
+    POINTERS,
+    REFERENCES,
+    REQUIRED,
+    SPACE_OF_BASE_TYPE,
+    UNITS,
+    can_complete,
+)
+from dwarfgpu.audits.verify.expressions import WITH_FRAMES, has_addresses, use_of
+from dwarfgpu.audits.verify.findings import ERROR, WARNING, rules
+from dwarfgpu.audits.verify.lists import ListChecks
+from dwarfgpu.dwarf_constants import name_of, names
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.objfile.elf.header import SHF_EXECINSTR
+from dwarfgpu.objfile.info import forms
+from dwarfgpu.objfile.info.dies import VALUE_KINDS, Attribute, Die
+from dwarfgpu.objfile.info.forms import class_of, form_name
+from dwarfgpu.objfile.info.pc_ranges import SCOPES, AddressSpans, is_dead
+from dwarfgpu.program.types.reader import Types
+from dwarfgpu.program.types.sizes import contradiction
+from dwarfgpu.progress import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterator
+    from typing import TypeAlias
+
+    from dwarfgpu.audits.verify.expressions import ExpressionChecks, PassedExpressions
+    from dwarfgpu.audits.verify.findings import Problem
+    from dwarfgpu.objfile.dwarf import Dwarf
+    from dwarfgpu.objfile.info.abbrevs import Abbreviation
+    from dwarfgpu.objfile.info.unit import Unit
+
+    ValueCheck: TypeAlias = Callable[[Attribute], Iterator[Problem]]
+    References: TypeAlias = list[tuple[int, list[int], list[int]]]
+    Limits: TypeAlias = list[tuple[int, int, int, ValueCheck]]
+    _Hot: TypeAlias = tuple["CheckPlan", int, References, Limits, bool]
+
+_ENCODE = "encode the entry as its abbreviation says"
+_REFER = "refer to the offset at which the entry begins"
+
+RULES = rules(
+    "entry",
+    ("unreadable", ERROR, "DWARF 5, 7.5", "Units and entries can be read to their end.", _ENCODE),
+    ("truncated", ERROR, "DWARF 5, 7.5.1", "An entry ends before its unit does.", _ENCODE),
+    ("unknown-abbreviation", ERROR, "DWARF 5, 7.5.3", "The code of an entry is that of an abbreviation.", _ENCODE),
+    ("unknown-form", ERROR, "DWARF 5, 7.5.6", "The form of a value is one of the standard or a known vendor.", _ENCODE),
+    ("unknown-tag", WARNING, "DWARF 5, 7.5.3", "A tag is one of the standard or of a vendor.", "check the number",
+     "the tag {tag:#x} has no meaning"),
+    ("address-size", ERROR, "A.3.1", "The addresses of a unit have the size that the target has.",
+     "write the size of addresses of the target in the header",
+     "addresses of the unit have {size} bytes, those of the file {expected}"),
+    ("augmentation", WARNING, "A.3.1.1", "An augmentation string is made of `[vendor:v1.2:options]`.",
+     "write the vendor, a version, and what they define, in brackets",
+     "the augmentation string is {augmentation!r:.60}"),
+    ("attribute-twice", ERROR, "DWARF 5, 2.2", "An entry has an attribute once.", "remove one of them",
+     "{name} is there {count} times"),
+    ("attribute-class", ERROR, "DWARF 5, 7.5.5", "The form of a value is of a class that the attribute has.",
+     "choose a form of a class in table 7.5", "{name} has {form}, a form of class {kind}"),
+    ("attribute-owner", ERROR, "A.A", "An attribute is of an entry that it means something for.",
+     "move it to the entry that it describes", "{tag} has {name}", "{name} of a base type that is no DW_ATE_address"),
+    ("attribute-missing", ERROR, "DWARF 5, 2.2", "An entry has the attributes that it needs.", "add the attribute",
+     "{tag} has no {names}"),
+    ("parent", ERROR, "DWARF 5, 2.3", "An entry is owned by one that can have it.",
+     "move it to the entry it is part of", "{tag} is owned by {owner}"),
+    ("reference", ERROR, "DWARF 5, 7.5.5", "A reference leads to the start of an entry.", _REFER,
+     "{name} leads to {place:#x}, where no entry begins", "{name}: {reason}"),
+    ("reference-tag", ERROR, "DWARF 5, 2.8", "A reference leads to an entry of the kind that is meant.", _REFER,
+     "{name} of {tag} leads to {target} at {place:#x}"),
+    ("reference-cycle", ERROR, "DWARF 5, 2.13.2", "An entry does not complete or modify itself.", "break the cycle",
+     "the entry leads back to itself"),
+    ("value-unknown", ERROR, "DWARF 5, 7.8 to 7.20", "An encoded value is one of the standard or of a vendor.",
+     "take a number that the standard names", "{name} is {value:#x}, which has no meaning"),
+    ("lanes", ERROR, "A.3.3.5 (4)", "DW_AT_LLVM_lanes is greater than 0.", "write the number of lanes of a thread",
+     "{name} is {value}"),
+    ("lanes-of-target", WARNING, "A.3.3.5 (4)", "A function has as many lanes as a wave of the target has.",
+     "write the wave size, or less for code of fewer lanes",
+     "{name} is {value}, a wave of {target.name} has {target.lane_count}"),
+    ("vector-size", ERROR, "A.5.1", "DW_AT_LLVM_vector_size is greater than 0.", "write the number of elements",
+     "{name} is {value}"),
+    ("address-space", ERROR, "A.5.3", "An address space is one of the target.",
+     "take a number that `dwarfgpu targets` shows for the processor",
+     "{name} is {value}, which is not an address space of {target}"),
+    ("memory-space", ERROR, "A.2.14", "A memory space is one of the text, or of a vendor.",
+     "take a DW_MSPACE_LLVM_ number", "{name} is {value:#x}, which is not a memory space"),
+    ("ranges-and-pc", ERROR, "DWARF 5, 2.17", "An entry has DW_AT_low_pc with DW_AT_high_pc, or DW_AT_ranges.",
+     "keep one of them", "there are both DW_AT_ranges and DW_AT_high_pc"),
+    ("high-pc-alone", ERROR, "DWARF 5, 2.17.2", "DW_AT_high_pc comes with DW_AT_low_pc.", "add DW_AT_low_pc",
+     "there is a DW_AT_high_pc, and no DW_AT_low_pc"),
+    ("range-reversed", ERROR, "DWARF 5, 2.17.2", "The code of an entry ends after it begins.", "correct DW_AT_high_pc",
+     "the code goes from {low:#x} to {high:#x}"),
+    ("range-outside", WARNING, "DWARF 5, 2.17", "The code of a block is within that of the function around it.",
+     "correct the ranges of one of them", "{low:#x} to {high:#x} is not within {around}"),
+    ("not-in-code", WARNING, "DWARF 5, 2.17", "The code of a function is in an executable section.",
+     "relocate the addresses of the entry", "{low:#x} to {high:#x} is not within an executable section"),
+    ("location-and-constant", ERROR, "DWARF 5, 4.1", "A variable has a location or a constant value, not both.",
+     "keep the location", "there are both DW_AT_location and DW_AT_const_value"),
+    ("string", ERROR, "DWARF 5, 7.5.5", "A string is in its section.", "correct the offset or the index of the string",
+     "{name} is at {offset:#x} of {section}, which has {size} bytes", "{name}: {reason}"),
+    ("address", ERROR, "DWARF 5, 7.5.5", "An address is in the table of the unit.", "emit it to .debug_addr",
+     "{name}: {reason}"),
+    ("file-number", WARNING, "DWARF 5, 2.14", "The file of a declaration is one of the line table.",
+     "number the files as the line table of the unit does",
+     "{name} is {value}, the files of the line table end at {last}"),
+    ("pointer-size", ERROR, "A.5.3", "A pointer has the size that addresses have in its address space.",
+     "leave DW_AT_byte_size out, or write the size of addresses there", "{reason}"),
+    ("member-outside", WARNING, "DWARF 5, 5.7.6", "A member is within the structure that it is of.",
+     "correct DW_AT_data_member_location or the size of the structure", "the member is at {value} of {size} bytes"),
+)  # fmt: skip
+
+ANY_FILE = 1 << 64
+"""A number that no file has."""
+_COMPLETES = frozenset((dw.DW_AT_specification, dw.DW_AT_abstract_origin))
+_RANGED = SCOPES | {dw.DW_TAG_compile_unit, dw.DW_TAG_skeleton_unit}
+_STRUCTURES = frozenset((dw.DW_TAG_structure_type, dw.DW_TAG_class_type, dw.DW_TAG_union_type))
+_STRINGS_ELSEWHERE = frozenset((dw.DW_FORM_string, dw.DW_FORM_strp_sup, dw.DW_FORM_GNU_strp_alt))
+"""Strings that are in the entry, or in another file."""
+_MODIFIERS = frozenset((
+    *(dw.DW_TAG_typedef, dw.DW_TAG_const_type, dw.DW_TAG_volatile_type, dw.DW_TAG_restrict_type, dw.DW_TAG_atomic_type),
+    *(dw.DW_TAG_packed_type, dw.DW_TAG_immutable_type, dw.DW_TAG_shared_type),
+))  # fmt: skip
+_VENDOR = {kind: getattr(dw, f"{kind}_lo_user") for kind in ("DW_TAG", "DW_LANG", "DW_ATE", "DW_CC", "DW_MSPACE_LLVM")}
+"""From where on numbers are of vendors."""
+
+
+class CheckPlan:
+    """What is checked in the entries of an abbreviation."""
+
+    __slots__ = (
+        "checks",
+        "expressions",
+        "is_function",
+        "is_plain",
+        "is_ranged",
+        "is_special",
+        "limits",
+        "members",
+        "named",
+        "parents",
+        "pc",
+        "problems",
+        "references",
+        "size",
+        "tag",
+    )
+
+    def __init__(self, abbreviation: Abbreviation) -> None:
+        self.tag = abbreviation.tag
+        self.parents = PARENTS.get(abbreviation.tag)
+        self.problems: list[tuple[str, str | None, dict[str, object]]] = []
+        """The rules that every such entry breaks, each with the clause, if not that of the rule, and the values."""
+        self.references: References = []
+        """The values that are references into the unit: their slots, and where offsets and targets are collected."""
+        self.expressions: list[tuple[int, int, PassedExpressions]] = []
+        """The values that are expressions: slot, index of the attribute, and those in which nothing is wrong."""
+        self.pc: tuple[int, int] | None = None
+        """The slots of the first address and of the size, where these are plain numbers."""
+        self.limits: Limits = []
+        """The numbers that must be below a limit: slot, limit, index of the attribute, and check of one that is not."""
+        self.checks: list[tuple[int, ValueCheck]] = []
+        """The attributes whose values are checked in each entry: index and check."""
+        self.named: list[tuple[int, Container[int], int, ValueCheck]] = []
+        """The numbers that are names: slot, those that are known, index of the attribute, and check of another."""
+        self.members: list[tuple[int, int]] = []
+        """The offsets of members in the structure that owns them: slot, and index of the attribute."""
+        self.is_function = abbreviation.tag in WITH_FRAMES
+        self.is_ranged = False
+        self.size: int | None = None
+        """The index of the attribute with the size of a structure."""
+        self.is_plain = True
+        """Whether nothing has to be checked that needs the entry itself."""
+        self.is_special = True
+        """Whether more than numbers below limits and references is checked."""
+
+    def add(self, rule: str, clause: str | None = None, /, **values: object) -> None:
+        """Add a rule that every such entry breaks."""
+        self.problems.append((rule, clause, values))
+
+    def pc_of(self, values: tuple[Any, ...]) -> list[tuple[int, int]]:
+        """Return the code of an entry with some values."""
+        assert self.pc is not None  # noqa: S101 (asked for where it is)
+        low = values[self.pc[0]]
+        return [(low, low + values[self.pc[1]])]
+
+
+class EntryChecks:
+    """The checks of all entries of a file."""
+
+    def __init__(self, dwarf: Dwarf, expressions: ExpressionChecks) -> None:
+        self.dwarf = dwarf
+        self.expressions = expressions
+        self.lists = ListChecks(expressions)
+        self.target = expressions.target
+        self.image = expressions.code.file.image
+        self.loaded = [
+            (section.address, section.address + section.size, bool(section.flags & SHF_EXECINSTR))
+            for section in self.image.sections
+            if section.is_allocated
+        ]
+        """The sections that are loaded: first address, end, and whether they hold code."""
+        self.count = 0
+        """How many entries have been checked."""
+
+    def problems(self) -> Iterator[Problem]:
+        """Yield the problems of the units in order."""
+        for unit in counted((*self.dwarf.units, *self.dwarf.split_units), "units"):
+            yield from self._unit(unit)
+            unit.release()
+
+    def _unit(self, unit: Unit) -> Iterator[Problem]:
+        try:
+            yield from self._header(unit)
+            yield from _UnitChecks(self, unit).problems()
+        except DwarfGpuError as error:
+            yield RULES.unreadable(error)
+
+    def _header(self, unit: Unit) -> Iterator[Problem]:
+        root = unit.root
+        if self.image.address_size != unit.address_size:
+            at, size, expected = (unit.section, unit.offset, root), unit.address_size, self.image.address_size
+            yield RULES.problem("address-size", *at, size=size, expected=expected)
+        augmentation = unit.augmentation
+        if augmentation is not None and not _is_augmentation(augmentation):
+            at = unit.section, root.section_offset, root
+            yield RULES.problem("augmentation", *at, augmentation=augmentation)
+
+
+def _is_augmentation(text: str) -> bool:
+    """Return whether an augmentation string is of the form that A.3.1.1 gives it."""
+    import re
+
+    return re.fullmatch(r"(\[[^\[\]:]+:v\d+\.\d+(:[^\[\]]*)?\])+", text) is not None
+
+
+class _UnitChecks:
+    """The checks of the entries of a unit."""
+
+    def __init__(self, checks: EntryChecks, unit: Unit) -> None:
+        self.checks = checks
+        self.unit = unit
+        self.tags: dict[int, int] = {}
+        """The tag of each entry, by its offset."""
+        self.references: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
+        """By attribute and tag the references in the unit: the offsets of the entries, and where they lead."""
+        self.owners: list[CheckPlan] = []
+        """The plans of the entry at hand and of those that own it, outermost first."""
+        self.sizes: dict[int, int] = {}
+        """The sizes of structures, by the depth of the last one there."""
+        self.functions: dict[int, tuple[int, Abbreviation, tuple[Any, ...]]] = {}
+        """The functions, by the depth of the last one there."""
+        self.known_base: tuple[tuple[int, Abbreviation, tuple[Any, ...]] | None, bool] = None, True
+        """The last function that was asked for its frame base, and whether it has one."""
+        self.spans: dict[int, list[tuple[int, int]] | None] = {}
+        """The code of entries, by the depth of the last one there."""
+
+    def problems(self) -> Iterator[Problem]:  # noqa: C901, PLR0912 (on the path of every entry)
+        unit, tags, owners = self.unit, self.tags, self.owners
+        plans: dict[Abbreviation, _Hot] = {}
+        for offset, depth, abbreviation, values in unit.entries():
+            hot = plans.get(abbreviation)
+            if hot is None:
+                plan = self._plan(abbreviation)
+                hot = plans[abbreviation] = plan, plan.tag, plan.references, plan.limits, plan.is_special
+            plan, tags[offset], all_references, limits, is_special = hot
+            del owners[depth:]
+            owners.append(plan)
+            for slot, offsets, targets in all_references:
+                offsets.append(offset)
+                targets.append(values[slot])
+            for slot, limit, index, check in limits:
+                if values[slot] >= limit:
+                    yield from check(Die(unit, offset, abbreviation, values)._attribute(index))  # noqa: SLF001
+            if not is_special:
+                continue
+            parents = plan.parents
+            if parents is not None and depth and owners[-2].tag not in parents[0]:
+                die, owner = Die(unit, offset, abbreviation, values), name_of("DW_TAG", owners[-2].tag)
+                yield self._problem("parent", die, parents[1], tag=die.tag_name, owner=owner)
+            for slot, known, index, check in plan.named:
+                if values[slot] not in known:
+                    yield from self._checked(Die(unit, offset, abbreviation, values), index, check)
+            for slot, index in plan.members:
+                if depth and owners[-2].size is not None and values[slot] > self.sizes[depth - 1]:
+                    yield from self._checked(Die(unit, offset, abbreviation, values), index, self._member)
+            if plan.size is not None:
+                self.sizes[depth] = abbreviation.value(plan.size, values)
+            if plan.is_function:
+                self.functions[depth] = offset, abbreviation, values
+            for slot, index, passed in plan.expressions:
+                data = values[slot]
+                if data in passed.everywhere or (data in passed.with_frame_base and self._has_base()):
+                    continue
+                if len(data) == passed.address_length and data[0] == passed.address_code:
+                    continue
+                yield from self._checked(Die(unit, offset, abbreviation, values), index, self._expression)
+            if not plan.is_plain:
+                yield from self._entry(plan, Die(unit, offset, abbreviation, values))
+        self.checks.count += len(tags)
+        yield from self._references()
+
+    def _entry(self, plan: CheckPlan, die: Die) -> Iterator[Problem]:
+        """Yield what is wrong with an entry by itself, and with its place among the others."""
+        for rule, clause, values in plan.problems:
+            yield self._problem(rule, die, clause, **values)
+        for index, check in plan.checks:
+            yield from self._checked(die, index, check)
+        if plan.is_ranged and has_addresses(self.unit):
+            depth = len(self.owners) - 1
+            around = next((self.spans.get(i) for i in reversed(range(depth)) if self.owners[i].is_ranged), None)
+            self.spans[depth], problems = self._ranges(plan, die, around)
+            yield from problems
+
+    def _checked(self, die: Die, index: int, check: ValueCheck) -> Iterator[Problem]:
+        """Yield what is wrong with an attribute."""
+        try:
+            yield from check(die._attribute(index))  # noqa: SLF001 (by its index, without a name)
+        except DwarfGpuError as error:
+            yield RULES.unreadable(error.at(section=self.unit.section, offset=die.section_offset), die=die)
+
+    def _function(self) -> Die | None:
+        """Return the function that the entry at hand is in."""
+        for depth in reversed(range(len(self.owners))):
+            if self.owners[depth].is_function:
+                return Die(self.unit, *self.functions[depth])
+        return None
+
+    def _has_base(self) -> bool:
+        """Return whether the function that the entry at hand is in has a frame base, which is looked up once."""
+        owners = self.owners
+        for depth in range(len(owners) - 1, -1, -1):
+            if owners[depth].is_function:
+                function = self.functions[depth]
+                if self.known_base[0] is not function:
+                    self.known_base = function, self.checks.expressions.has_frame_base(Die(self.unit, *function))
+                return self.known_base[1]
+        return True
+
+    def _problem(self, rule: str, die: Die, clause: str | None = None, /, **values: object) -> Problem:
+        """Return a problem of an entry."""
+        return RULES.problem(rule, self.unit.section, die.section_offset, die, clause, **values)
+
+    # --- What is known of an abbreviation -------------------------------------------------------------------------
+
+    def _plan(self, abbreviation: Abbreviation) -> CheckPlan:
+        """Return what is to be looked at in entries, and what is wrong with all of them."""
+        plan = CheckPlan(abbreviation)
+        self._add_shape(plan, abbreviation)
+        for index in range(len(abbreviation.forms)):
+            self._add_attribute(plan, abbreviation, index)
+        plan.is_plain = not (plan.problems or plan.checks or plan.is_ranged)
+        rare = plan.named, plan.members, plan.expressions, plan.size is not None, plan.is_function, not plan.is_plain
+        plan.is_special = plan.parents is not None or any(rare)
+        return plan
+
+    def _add_shape(self, plan: CheckPlan, abbreviation: Abbreviation) -> None:
+        """Add what is wrong with a set of attributes."""
+        tag, attributes = abbreviation.tag, abbreviation.attributes
+        names_here = abbreviation.names(self.unit.dialect, self.unit.version)
+        if tag not in names("DW_TAG") and tag < _VENDOR["DW_TAG"]:
+            plan.add("unknown-tag", tag=tag)
+        if len(set(attributes)) != len(attributes):
+            twice = next(number for number in attributes if attributes.count(number) > 1)
+            count = attributes.count(twice)
+            plan.add("attribute-twice", name=name_of("DW_AT", twice), count=count)
+        completes = dw.DW_AT_abstract_origin in attributes or dw.DW_AT_specification in attributes
+        groups, clause = REQUIRED.get(tag, ((), ""))
+        for group in groups:
+            if not completes and not any(name in names_here for name in group):
+                values = {"tag": name_of("DW_TAG", tag), "names": " or ".join(group)}
+                plan.add("attribute-missing", clause, **values)
+        if dw.DW_AT_high_pc in attributes and dw.DW_AT_low_pc not in attributes:
+            plan.add("high-pc-alone")
+        if dw.DW_AT_ranges in attributes and dw.DW_AT_high_pc in attributes:
+            plan.add("ranges-and-pc")
+        if tag in (dw.DW_TAG_variable, dw.DW_TAG_formal_parameter) and (
+            dw.DW_AT_location in attributes and dw.DW_AT_const_value in attributes
+        ):
+            plan.add("location-and-constant")
+        index = abbreviation.index_of(dw.DW_AT_byte_size)
+        if tag in _STRUCTURES and index >= 0 and class_of(abbreviation.forms[index], 0, 5) == "constant":
+            plan.size = index
+        plan.is_ranged = tag in _RANGED and (
+            dw.DW_AT_ranges in attributes or (dw.DW_AT_low_pc in attributes and dw.DW_AT_high_pc in attributes)
+        )
+        low, high = abbreviation.index_of(dw.DW_AT_low_pc), abbreviation.index_of(dw.DW_AT_high_pc)
+        if (
+            dw.DW_AT_ranges not in attributes
+            and abbreviation.form_of(dw.DW_AT_low_pc) == dw.DW_FORM_addr
+            and abbreviation.form_of(dw.DW_AT_high_pc) in forms.UNSIGNED
+            and self.unit.version >= 4
+        ):
+            plan.pc = abbreviation.layout.slots[low], abbreviation.layout.slots[high]
+
+    def _add_attribute(self, plan: CheckPlan, abbreviation: Abbreviation, index: int) -> None:
+        """Add what is wrong with an attribute of every entry, or what is to be looked at in each."""
+        number, form = abbreviation.attributes[index], abbreviation.forms[index]
+        version = self.unit.version
+        kind = class_of(form, number, version)
+        name = self.unit.dialect.name_of(number, kind)
+        kind = class_of(form, number, version, name)
+        slot = abbreviation.layout.slots[index]
+        allowed = CLASSES.get(name)
+        if allowed is not None and form != dw.DW_FORM_indirect and not _is_allowed(kind, allowed, name, version):
+            plan.add("attribute-class", name=name, form=form_name(form), kind=kind)
+            plan.is_ranged = plan.is_ranged and number not in (dw.DW_AT_low_pc, dw.DW_AT_high_pc, dw.DW_AT_ranges)
+            return
+        owners = OWNERS.get(name)
+        if owners is not None and plan.tag not in owners[0]:
+            tag = name_of("DW_TAG", plan.tag)
+            plan.add("attribute-owner", owners[1], tag=tag, name=name)
+        if form in forms.REF_UNIT and number != dw.DW_AT_sibling:
+            plan.references.append((slot, *self.references.setdefault((number, plan.tag), ([], []))))
+            return
+        check = self._check_for(plan, name, number, form, kind)
+        if check is None:
+            return
+        if check == self._expression and slot >= 0 and form != dw.DW_FORM_indirect:
+            use = use_of(plan.tag, name)
+            plan.expressions.append((slot, index, self.checks.expressions.passed(self.unit.format, use)))
+            return
+        is_number = form != dw.DW_FORM_indirect and kind == "constant"
+        if check == self._named_value and is_number:
+            known = names(VALUE_KINDS[name])
+            if slot >= 0:
+                plan.named.append((slot, known, index, check))
+                return
+            if abbreviation.value(index, ()) in known:  # of every entry
+                return
+        if check == self._member and is_number and slot >= 0:
+            plan.members.append((slot, index))
+            return
+        limit = self._limit(name, form)
+        if limit is not None and form == dw.DW_FORM_implicit_const and 0 <= abbreviation.value(index, ()) < limit:
+            return
+        if limit is None or slot < 0:
+            plan.checks.append((index, check))
+        else:
+            plan.limits.append((slot, limit, index, check))
+
+    @property
+    def _has_spaces(self) -> bool:
+        target = self.checks.target
+        return target is not None and len(target.address_spaces) > 1
+
+    def _limit(self, name: str, form: int) -> int | None:
+        """Return the number below which the value of an attribute is right; None where it is not judged by that."""
+        unit = self.unit
+        if name in VALUE_KINDS:
+            known = names(VALUE_KINDS[name])
+            return next(number for number in range(len(known) + 1) if number not in known) or None
+        if name in ("DW_AT_decl_file", "DW_AT_call_file"):
+            return self.files + 1
+        if form == dw.DW_FORM_strp:
+            return len(unit.source.data(".debug_str" + unit.suffix)) if unit.contributions is None else None
+        if form == dw.DW_FORM_line_strp:
+            return len(unit.source.data(".debug_line_str"))
+        return None
+
+    def _check_for(self, plan: CheckPlan, name: str, number: int, form: int, kind: str) -> ValueCheck | None:
+        """Return the check of the values of an attribute; None where none can be wrong."""
+        if kind == "constant":
+            if name == "DW_AT_byte_size":
+                return self._pointer if plan.tag in POINTERS and self._has_spaces else None
+            if name in _OF_CONSTANTS:
+                return _OF_CONSTANTS[name](self)
+            return self._named_value if name in VALUE_KINDS else None
+        if kind == "reference":
+            return None if form == dw.DW_FORM_ref_sig8 or number == dw.DW_AT_sibling else self._far_reference
+        if kind == "string":
+            return None if form in _STRINGS_ELSEWHERE else self._string
+        if kind == "address":
+            return self._address if form in forms.ADDRESS_INDEX and has_addresses(self.unit) else None
+        if kind == "rnglist":
+            return None if plan.tag in _RANGED else self._range_list
+        if kind == "loclist":
+            return self._location_list if name != "DW_AT_GNU_locviews" else None
+        return self._expression if kind == "exprloc" else None
+
+    # --- Values ---------------------------------------------------------------------------------------------------
+
+    def _expression(self, attribute: Attribute) -> Iterator[Problem]:
+        yield from self.checks.expressions.of_attribute(attribute, attribute.value, None, self._function)
+
+    def _location_list(self, attribute: Attribute) -> Iterator[Problem]:
+        yield from self.checks.lists.locations(attribute, self._function)
+
+    def _range_list(self, attribute: Attribute) -> Iterator[Problem]:
+        yield from self.checks.lists.ranges(attribute)
+
+    def _string(self, attribute: Attribute) -> Iterator[Problem]:
+        unit = self.unit
+        try:
+            source, section, offset = unit.tables.string_place(attribute.form, attribute.value)
+            if not 0 <= offset < len(source.data(section)):
+                values = {"offset": offset, "section": section, "size": len(source.data(section))}
+                yield self._problem("string", attribute.die, name=attribute.name, **values)
+        except DwarfGpuError as error:
+            yield self._problem("string", attribute.die, name=attribute.name, reason=error.message)
+
+    def _address(self, attribute: Attribute) -> Iterator[Problem]:
+        try:
+            attribute.address()
+        except DwarfGpuError as error:
+            yield self._problem("address", attribute.die, name=attribute.name, reason=error.message)
+
+    def _far_reference(self, attribute: Attribute) -> Iterator[Problem]:
+        if attribute.form in forms.REF_SUPPLEMENTARY:
+            return
+        try:
+            target = attribute.reference()
+        except DwarfGpuError as error:
+            yield self._problem("reference", attribute.die, name=attribute.name, reason=error.message)
+            return
+        die, place = attribute.die, target.section_offset - self.unit.offset
+        yield from self._referred(lambda _offset: die, 0, die.tag, attribute.number, target.tag, place)
+
+    def _named_value(self, attribute: Attribute) -> Iterator[Problem]:
+        prefix = VALUE_KINDS[attribute.name]
+        value = attribute.value
+        if value not in names(prefix) and not value >= _VENDOR.get(prefix, 1 << 62):
+            yield self._problem("value-unknown", attribute.die, name=attribute.name, value=value)
+
+    def _file(self, attribute: Attribute) -> Iterator[Problem]:
+        if attribute.value > self.files:
+            values = {"name": attribute.name, "value": attribute.value, "last": self.files}
+            yield self._problem("file-number", attribute.die, **values)
+
+    @cached_property
+    def files(self) -> int:
+        """The largest number of a file in the line table; where there is none, or it cannot be read, any will do."""
+        from dwarfgpu.program.code.code_lookup import line_table
+
+        try:
+            table = line_table(self.checks.expressions.code.file, self.unit, of_entries=True)
+        except DwarfGpuError:  # which the check of line tables reports
+            return ANY_FILE
+        return ANY_FILE if table is None else max((number for number, _file in table.files()), default=0)
+
+    def _positive(self, rule: str) -> ValueCheck:
+        def check(attribute: Attribute) -> Iterator[Problem]:
+            values, target = {"name": attribute.name, "value": attribute.value}, self.checks.target
+            if attribute.value <= 0:
+                yield self._problem(rule, attribute.die, **values)
+            elif rule == "lanes" and target is not None and 0 < target.lane_count < attribute.value:
+                yield self._problem("lanes-of-target", attribute.die, target=target, **values)
+
+        return check
+
+    def _space(self, attribute: Attribute) -> Iterator[Problem]:
+        target = self.checks.target
+        die = attribute.die
+        encoding = die.number(dw.DW_AT_encoding) if die.tag == dw.DW_TAG_base_type else None
+        if encoding is not None and encoding.unsigned() != dw.DW_ATE_address:
+            yield self._problem("attribute-owner", die, SPACE_OF_BASE_TYPE, name=attribute.name)
+            return
+        if target is None or target.execution_mask is None:
+            return
+        number = attribute.unsigned()
+        if attribute.name == "DW_AT_address_class":
+            chosen = self.unit.dialect.space_of_class(number)
+            number = 0 if chosen is None else chosen
+        if target.space(number) is None:
+            values = {"name": attribute.name, "value": attribute.value, "target": target.name}
+            yield self._problem("address-space", attribute.die, **values)
+
+    def _memory_space(self, attribute: Attribute) -> Iterator[Problem]:
+        value = attribute.unsigned()
+        if value not in names("DW_MSPACE_LLVM") and value < _VENDOR["DW_MSPACE_LLVM"]:
+            yield self._problem("memory-space", attribute.die, name=attribute.name, value=value)
+
+    def _member(self, attribute: Attribute) -> Iterator[Problem]:
+        """Check that a member begins within its structure; one without a size may be at the end."""
+        depth = len(self.owners) - 2
+        if self.owners[depth].size is None:
+            return
+        size = self.sizes[depth]
+        if attribute.value > size:
+            yield self._problem("member-outside", attribute.die, value=attribute.value, size=size)
+
+    def _pointer(self, attribute: Attribute) -> Iterator[Problem]:
+        error = contradiction(Types().of(attribute.die))
+        if error is not None:
+            yield self._problem("pointer-size", attribute.die, error.spec, reason=error.message)
+
+    # --- Addresses ------------------------------------------------------------------------------------------------
+
+    def _ranges(
+        self, plan: CheckPlan, die: Die, around: list[tuple[int, int]] | None
+    ) -> tuple[list[tuple[int, int]] | None, list[Problem]]:
+        """Return the code of an entry, or of the one around it, and what is wrong with it."""
+        problems: list[Problem] = []
+        try:
+            if plan.pc is not None:
+                pass  # an address and a size
+            elif dw.DW_AT_ranges in die.abbreviation.attributes:
+                attribute = die.number(dw.DW_AT_ranges)
+                assert attribute is not None  # noqa: S101 (it is among the attributes)
+                problems += self.checks.lists.ranges(attribute)
+            else:
+                first, last = die.number(dw.DW_AT_low_pc), die.number(dw.DW_AT_high_pc)
+                assert first is not None and last is not None  # noqa: S101, PT018 (both are)
+                if last.value_class == "address" and last.address() < first.address():
+                    problems.append(self._problem("range-reversed", die, low=first.address(), high=last.address()))
+                    return around, problems
+            own = die.ranges() if plan.pc is None else plan.pc_of(die.values)
+        except DwarfGpuError as error:
+            if not problems:  # of the list
+                place = error.at(section=self.unit.section, offset=die.section_offset)
+                problems.append(RULES.unreadable(place, die=die))
+            return around, problems
+        live = [(low, high) for low, high in own if low < high and not is_dead(low, self.unit.address_size)]
+        if not live or die.tag in UNITS:
+            return (live if die.tag == dw.DW_TAG_subprogram else around), problems
+        if die.tag == dw.DW_TAG_subprogram:
+            problems += self._in_code(die, live)
+        elif around:
+            spans = AddressSpans(around)
+            for low, high in live:
+                if not spans.cover(low, high):
+                    text = _spans_text(around)
+                    problems.append(self._problem("range-outside", die, low=low, high=high, around=text))
+                    break
+        return live, problems
+
+    def _in_code(self, die: Die, live: list[tuple[int, int]]) -> Iterator[Problem]:
+        image = self.checks.image
+        if not image.is_linked:
+            return
+        for low, high in live:
+            section = next((each for each in self.checks.loaded if each[0] <= low < each[1]), None)
+            if low and (section is None or not section[2] or high > section[1]):
+                yield self._problem("not-in-code", die, low=low, high=high)
+                return
+
+    # --- References within the unit -------------------------------------------------------------------------------
+
+    def _references(self) -> Iterator[Problem]:
+        tags = self.tags
+        modified: dict[int, int] = {}
+        for (attribute, own), (offsets, targets) in self.references.items():
+            wanted = REFERENCES.get(attribute, (frozenset(), ""))[0]
+            reached = set(map(tags.get, targets))
+            if None in reached or not all(_fits(own, tag, wanted) for tag in reached if tag is not None):
+                yield from self._wrong(attribute, own, offsets, targets)
+            if attribute in _COMPLETES or (attribute == dw.DW_AT_type and own in _MODIFIERS):
+                modified.update(zip(offsets, targets, strict=True))
+        yield from self._cycles(modified)
+
+    def _wrong(self, attribute: int, own: int, offsets: list[int], targets: list[int]) -> Iterator[Problem]:
+        """Yield the references that do not lead to what they should."""
+        unit = self.unit
+        for offset, target in zip(offsets, targets, strict=True):
+            tag = self.tags.get(target)
+            if tag is None:
+                name, place = name_of("DW_AT", attribute), unit.offset + target
+                yield self._problem("reference", unit.die_known_at(offset), name=name, place=place)
+            else:
+                yield from self._referred(unit.die_known_at, offset, own, attribute, tag, target)
+
+    def _cycles(self, modified: dict[int, int]) -> Iterator[Problem]:
+        """Yield each entry that is reached again from itself."""
+        ended: set[int] = set()
+        for start in modified:
+            path: dict[int, None] = {}
+            offset: int | None = start
+            while offset is not None and offset not in ended and offset not in path:
+                path[offset] = None
+                offset = modified.get(offset)
+            if offset is not None and offset in path:
+                yield self._problem("reference-cycle", self.unit.die_known_at(offset))
+            ended.update(path)
+
+    def _referred(
+        self, die_at: Callable[[int], Die], offset: int, own: int, attribute: int, tag: int, target: int
+    ) -> Iterator[Problem]:
+        """Yield what is wrong with a reference from an entry with one tag to an entry with another."""
+        wanted = REFERENCES.get(attribute)
+        if wanted is None or _fits(own, tag, wanted[0]):
+            return
+        names = {"name": name_of("DW_AT", attribute), "tag": name_of("DW_TAG", own), "target": name_of("DW_TAG", tag)}
+        yield self._problem("reference-tag", die_at(offset), wanted[1], **names, place=self.unit.offset + target)
+
+
+_OF_CONSTANTS: dict[str, Callable[[_UnitChecks], ValueCheck]] = {
+    "DW_AT_LLVM_lanes": lambda checks: checks._positive("lanes"),  # noqa: SLF001 (of this module)
+    "DW_AT_LLVM_vector_size": lambda checks: checks._positive("vector-size"),  # noqa: SLF001
+    "DW_AT_LLVM_address_space": lambda checks: checks._space,  # noqa: SLF001
+    "DW_AT_address_class": lambda checks: checks._space,  # noqa: SLF001
+    "DW_AT_LLVM_memory_space": lambda checks: checks._memory_space,  # noqa: SLF001
+    "DW_AT_data_member_location": lambda checks: checks._member,  # noqa: SLF001
+    "DW_AT_decl_file": lambda checks: checks._file,  # noqa: SLF001
+    "DW_AT_call_file": lambda checks: checks._file,  # noqa: SLF001
+}
+"""The checks of numbers."""
+
+
+def _fits(own: int, tag: int, wanted: frozenset[int] | None) -> bool:
+    """Return whether an entry with a tag may refer to one with another; an empty set allows any."""
+    return can_complete(own, tag) if wanted is None else not wanted or tag in wanted
+
+
+def _is_allowed(kind: str, allowed: frozenset[str], name: str, version: int) -> bool:
+    """Return whether a value of a class can be that of an attribute. Forms that are not known say nothing."""
+    if kind == "unknown" or kind in allowed:
+        return True
+    if version < 4:  # expressions are blocks, offsets into sections and constants look alike (DWARF 3, 7.5.4)
+        return kind in ("block", "constant", "exprloc")
+    return name == "DW_AT_high_pc" and kind == "constant"
+
+
+def _spans_text(spans: list[tuple[int, int]]) -> str:
+    texts = [f"{low:#x} to {high:#x}" for low, high in spans[:3]]
+    return ", ".join(texts) + (", ..." if len(spans) > 3 else "")

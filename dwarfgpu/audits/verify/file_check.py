@@ -1,0 +1,172 @@
+"""The check of a file: every part of it, and what breaks the rules there."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from dwarfgpu.audits.verify import call_frames, entries
+from dwarfgpu.audits.verify.call_frames import FrameChecks
+from dwarfgpu.audits.verify.code_objects import KernelChecks
+from dwarfgpu.audits.verify.entries import EntryChecks
+from dwarfgpu.audits.verify.expressions import ExpressionChecks
+from dwarfgpu.audits.verify.findings import ERROR, FileFinding, rules
+from dwarfgpu.audits.verify.indexes import IndexChecks
+from dwarfgpu.audits.verify.line_tables import LineChecks
+from dwarfgpu.audits.verify.unit_tables import UnitTableChecks
+from dwarfgpu.errors import DwarfGpuError, MissingContext
+from dwarfgpu.objfile.frames.fde_index import EH_FRAME_HDR
+from dwarfgpu.objfile.frames.frame_section import DEBUG_FRAME, EH_FRAME
+from dwarfgpu.program.code.code_lookup import declared_at
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from dwarfgpu.audits.verify.findings import CheckRules, Problem
+    from dwarfgpu.objfile.info.dies import Die
+    from dwarfgpu.program.code.code_object import CodeObject
+
+MAX_REPORTED = 1000
+"""How many findings of one rule are reported for a file; the others are counted."""
+
+RULES = rules(
+    "file",
+    ("unreadable", ERROR, "gABI", "Sections and segments are in the file, and can be read.", "write the file again"),
+    ("addresses", ERROR, "DWARF 5, 2.4", "An address is in one section of code.",
+     "link the file, or keep the relocations of its debug sections",
+     "sections of code ({names}) have the same addresses, and no relocations tell them apart"),
+)  # fmt: skip
+MAX_DEPTH = 100
+"""How many of the entries that own one are named with a finding about it."""
+MAX_SAID = 1 << 16
+"""How many messages are remembered, so that what a reader has noted is not reported a second time."""
+
+
+class FileCheck:
+    """The check of one file.
+
+    ``dialect`` replaces the dialect of the target. ``ignored`` are names of rules or of parts of files, or ``idioms``:
+    what producers are known to write.
+    """
+
+    def __init__(self, file: CodeObject, *, dialect: str | None = None, ignored: Collection[str] = ()) -> None:
+        self.file = file
+        self.ignored = ignored
+        self.expressions = ExpressionChecks(file, dialect)
+        self.left_out: dict[str, int] = {}
+        """How many findings of a rule are not reported, because there are so many of it."""
+
+    def __iter__(self) -> Iterator[FileFinding]:
+        """Yield the findings, part by part."""
+        reported: dict[str, int] = {}
+        for problem in self.problems():
+            name = problem.rule.name
+            if self._is_ignored(problem):
+                continue
+            reported[name] = reported.get(name, 0) + 1
+            if reported[name] > MAX_REPORTED:
+                self.left_out[name] = self.left_out.get(name, 0) + 1
+            else:
+                yield self._finding(problem)
+
+    def problems(self) -> Iterator[Problem]:
+        """Yield the problems of every part of the file, and what the readers have noted beside them."""
+        said: set[str] = set()
+        lengths: set[tuple[str | None, int | None]] = set()
+        for problem in self._of_parts():
+            if len(said) < MAX_SAID:
+                said.add(problem.message)
+            if problem.rule.name == "table-unit-length":
+                lengths.add((problem.section, problem.offset))
+            yield problem
+        said.update(error.message for error in self.file.kernels.problems)  # each of which has a rule of its own
+        for error in self.file.problems:
+            where = error.where
+            is_known = (
+                error.message in said or where.section == EH_FRAME_HDR or (where.section, where.offset) in lengths
+            )
+            if not is_known and not isinstance(error, MissingContext):
+                yield _rules_about(where.section).unreadable(error)
+
+    def _of_parts(self) -> Iterator[Problem]:
+        image = self.file.image
+        for error in tuple(image.problems):
+            yield RULES.unreadable(error)
+        for section in image.sections:
+            try:
+                _ = section.raw
+            except DwarfGpuError as error:
+                yield RULES.unreadable(error)
+        if image.are_addresses_lost:
+            names = ", ".join(section.name for section in image.code_sections[:3])
+            yield RULES.problem("addresses", names=names)
+        yield from KernelChecks(self.file).problems()
+        if self.file.has_dwarf:
+            yield from self.entries.problems()
+            yield from LineChecks(self.file).problems()
+            yield from IndexChecks(self.file).problems()
+            yield from UnitTableChecks(self.file).problems()
+        yield from FrameChecks(self.file, self.expressions).problems()
+
+    @cached_property
+    def entries(self) -> EntryChecks:
+        """The check of the entries."""
+        return EntryChecks(self.file.dwarf, self.expressions)
+
+    def _is_ignored(self, problem: Problem) -> bool:
+        rule = problem.rule
+        return (
+            rule.name in self.ignored
+            or rule.part in self.ignored
+            or ("idioms" in self.ignored and problem.idiom_name is not None)
+        )
+
+    def _finding(self, problem: Problem) -> FileFinding:
+        die = problem.die
+        path: tuple[str, ...] = ()
+        source = None
+        if die is not None:
+            try:
+                around = [die, *islice(die.ancestors(), MAX_DEPTH)]
+                path = tuple(reversed([_described(each) for each in around]))
+                source = self._source(around)
+            except DwarfGpuError:  # which is a finding of its own
+                path = path or (_described(die),)
+        return FileFinding(
+            problem.rule,
+            problem.severity or problem.rule.severity,
+            problem.message,
+            problem.clause or problem.rule.clause,
+            self.file.name,
+            problem.section,
+            problem.offset,
+            path,
+            source,
+            problem.idiom_name,
+        )
+
+    def _source(self, around: list[Die]) -> tuple[str, int] | None:
+        for each in around:
+            place = declared_at(self.file, each)
+            if place is not None and place.file is not None and place.line:
+                return place.file, place.line
+        return None
+
+
+def _rules_about(section: str | None) -> CheckRules:
+    """Return the rules that errors of reading a section break."""
+    if section is None:
+        return RULES
+    if section.startswith((".debug_info", ".debug_types")):
+        return entries.RULES
+    return call_frames.RULES if section in (DEBUG_FRAME, EH_FRAME) else RULES
+
+
+def _described(die: Die) -> str:
+    """Return the tag of an entry, and its name if it has one."""
+    try:
+        name = die.name
+    except DwarfGpuError:
+        name = None
+    return die.tag_name if name is None else f"{die.tag_name} {name}"

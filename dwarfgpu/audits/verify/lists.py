@@ -1,0 +1,164 @@
+"""The checks of location lists and range lists."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+
+from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.audits.verify.attribute_rules import SINGLE
+from dwarfgpu.audits.verify.expressions import has_addresses
+from dwarfgpu.audits.verify.findings import ERROR, WARNING, Problem, rules
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.objfile.lists import location_lists, range_lists
+from dwarfgpu.objfile.lists.list_encoding import Bounds, ListContext
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from dwarfgpu.audits.verify.expressions import ExpressionChecks
+    from dwarfgpu.objfile.info.dies import Attribute, Die
+    from dwarfgpu.objfile.info.unit import Unit
+    from dwarfgpu.objfile.lists.list_encoding import RawEntry
+
+_END = "end the list, and write its entries as table 7.10 says"
+RULES = rules(
+    "list",
+    ("unreadable", ERROR, "DWARF 5, 7.7.3", "A list can be read to its end.", _END),
+    ("truncated", ERROR, "DWARF 5, 7.7.3", "A list ends before its section does.", _END),
+    ("bad-offset", ERROR, "DWARF 5, 7.5.5", "A list is in its section.", "correct the offset, or the base in the unit",
+     "the list is at {offset:#x} of {section}, which has {size} bytes"),
+    ("bad-index", ERROR, "DWARF 5, 7.5.5", "The index of a list is in the table of offsets.", "correct the index"),
+    ("unknown-entry-kind", ERROR, "DWARF 5, 7.7.3", "The kind of an entry is one of the standard.", _END),
+    ("no-base", ERROR, "DWARF 5, 2.6.2", "An offset is relative to a base address.",
+     "give the unit a DW_AT_low_pc, or the list a base address"),
+    ("reversed", ERROR, "DWARF 5, 2.6.2", "An entry ends where it begins, or after that.", "correct the addresses"),
+    ("overlap", WARNING, "DWARF 5, 2.17.3", "Ranges of one list do not overlap.",
+     "leave the address range out of one of them",
+     "the range at {other:#x} overlaps the one from {low:#x} to {high:#x}"),
+    ("address-index", ERROR, "DWARF 5, 7.27", "The index of an address is in the table of the unit.",
+     "emit the address to .debug_addr"),
+    ("no-table", ERROR, "DWARF 5, 7.28", "DW_AT_loclists_base or DW_AT_rnglists_base names a table of lists.",
+     "write the base of the unit's table, which is where its offsets begin"),
+    ("several-locations", ERROR, "A.3.3.5", "What is in one place has one entry of a list for each address.",
+     "leave the address range out of one of the entries", "{name} has two locations from {low:#x} to {high:#x}"),
+    ("default-twice", ERROR, "DWARF 5, 2.6.2", "A list has one default location.", "keep the one that is meant",
+     "the list has a second default location"),
+)  # fmt: skip
+
+
+_PLACES = {
+    "index_out_of_range": "bad-index",
+    "loclists_base": "no-table",
+    "rnglists_base": "no-table",
+    "bad_base": "no-table",
+}
+"""The rules that errors break of what says where a list is."""
+
+
+class ListChecks:
+    """The checks of the lists that entries refer to, each once."""
+
+    def __init__(self, expressions: ExpressionChecks) -> None:
+        self.expressions = expressions
+        self._seen: set[tuple[int, str, int]] = set()
+
+    def locations(self, attribute: Attribute, function: Callable[[], Die | None]) -> Iterator[Problem]:
+        """Yield the problems of the location list of an attribute, and of its expressions."""
+        yield from self._checked(attribute, function)
+
+    def ranges(self, attribute: Attribute) -> Iterator[Problem]:
+        """Yield the problems of the range list of an attribute."""
+        yield from self._checked(attribute, None)
+
+    def _checked(self, attribute: Attribute, function: Callable[[], Die | None] | None) -> Iterator[Problem]:
+        die = attribute.die
+        unit = die.unit
+        try:
+            section, offset = attribute.list_place()
+            key = id(unit.dwarf), section, offset
+            if key in self._seen:
+                return
+            self._seen.add(key)
+            read = range_lists.raw_range_list if function is None else location_lists.raw_location_list
+            data = unit.tables.list_data(section)
+            if offset >= len(data):
+                values = {"offset": offset, "section": section, "size": len(data)}
+                yield RULES.problem("bad-offset", section, offset, die, **values)
+                return
+            entries, _end, error = read(data, offset, section=section, context=_context(unit))
+        except DwarfGpuError as error:
+            rule = _PLACES.get(error.kind)
+            problem = RULES.unreadable(error, die=die)
+            yield problem if rule is None else evolve(problem, rule=RULES[rule], clause=None)
+            return
+        yield from self._entries(attribute, entries, section, function)
+        if error is not None:
+            yield RULES.unreadable(error, die=die)
+
+    def _entries(
+        self, attribute: Attribute, entries: list[RawEntry], section: str, function: Callable[[], Die | None] | None
+    ) -> Iterator[Problem]:
+        die = attribute.die
+        bounds = Bounds(_context(die.unit), before_5="lists" not in section)
+        spans: list[tuple[int, int, int]] = []
+        defaults = 0
+        for entry in entries:
+            if entry.kind == dw.DW_LLE_GNU_view_pair:
+                continue
+            if entry.expression is not None and function is not None:
+                place = section, entry.expression_offset
+                yield from self.expressions.of_attribute(attribute, entry.expression, place, function)
+            if function is not None and entry.kind == dw.DW_LLE_default_location:
+                defaults += 1
+                if defaults == 2:
+                    yield RULES.problem("default-twice", section, entry.offset, die)
+                continue
+            if not has_addresses(die.unit):
+                continue
+            try:
+                span = bounds.of(entry.kind, entry.operands)
+            except DwarfGpuError as error:
+                yield _wrong_addresses(error, section, entry, attribute)
+                continue
+            if span is None:
+                continue
+            if span[0] < span[1]:
+                spans.append((*span, entry.offset))
+        clause = SINGLE.get(attribute.name)
+        if (function is None or clause is not None) and self.expressions.code.file.image.is_linked:
+            # where nothing is linked, each section begins at 0
+            yield from _overlaps(spans, section, attribute, clause)
+
+
+def _context(unit: Unit) -> ListContext:
+    """Return what the entries of lists depend on, as far as it is known."""
+    return unit.list_context if has_addresses(unit) else ListContext(unit.address_size, unit.format.byte_order)
+
+
+def _wrong_addresses(error: DwarfGpuError, section: str, entry: RawEntry, attribute: Attribute) -> Problem:
+    rule = {
+        "unit_base": "no-base",
+        "bad_range": "reversed",
+        "bad_index": "address-index",
+        "addr_base": "address-index",
+    }.get(error.kind, "unreadable")
+    return evolve(RULES.broken(rule, error), section=section, offset=entry.offset, die=attribute.die)
+
+
+def _overlaps(
+    spans: list[tuple[int, int, int]], section: str, attribute: Attribute, clause: str | None
+) -> Iterator[Problem]:
+    """Yield the first range that overlaps another one; ``clause`` says that this gives a place two locations."""
+    ordered = sorted(spans)
+    for (low, high, _), (other, end, offset) in pairwise(ordered):
+        if other < high:
+            at = section, offset, attribute.die
+            if clause is None:
+                yield RULES.problem("overlap", *at, other=other, low=low, high=high)
+            else:
+                values = {"name": attribute.name, "low": other, "high": min(high, end)}
+                yield RULES.problem("several-locations", *at, clause, **values)
+            return

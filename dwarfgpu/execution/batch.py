@@ -1,0 +1,236 @@
+"""Waves that are at one instruction, in columns, so that an instruction of all of them is one array operation.
+
+A vector register is an array of 32-bit numbers that fits ``[wave, lane]``: an axis of length 1 stands for waves or
+lanes that all have the same. A scalar register is an integer if all waves have the same, else an array ``[wave, 1]``
+of unsigned 64-bit integers. Neither is ever changed in place: a register that is written gets another array. So a
+copy of a batch costs a copy of two lists, and waves that part share what they had.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dwarfgpu.execution.lane_patterns import LocalPlaces
+
+VCC, VCC_HI, M0, EXEC, EXEC_HI = 106, 107, 124, 126, 127
+FLAT_SCRATCH = 130
+"""The places of special registers among the scalar ones. VCC of waves of 64 lanes is one number of 64 bits."""
+SCALARS = 132
+
+
+NOWHERE = -1
+"""In place of an address: none."""
+
+
+class _Unset(int):
+    """A number that nothing has written.
+
+    For numpy it is the integer 0, which takes the type of the array that it meets; an instance of another class than
+    int would be a signed number of 64 bits.
+    """
+
+    def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        return getattr(function, method)(*(_plain(each) for each in inputs), **options)
+
+    def __array_function__(self, function: Any, _types: Any, arguments: Any, options: Any) -> Any:
+        return function(*(_plain(each) for each in arguments), **options)
+
+
+def _plain(value: Any) -> Any:
+    return 0 if isinstance(value, _Unset) else value
+
+
+UNSET = _Unset(0)
+"""What a scalar register holds that nothing has written: it reads as 0. It is told by identity."""
+
+NOTHING = np.zeros((1, 1), np.uint32)
+"""What a vector register holds that nothing has written. It is told by identity."""
+NOTHING.setflags(write=False)
+
+
+class WaveBatch:
+    """Some waves at one instruction."""
+
+    __slots__ = (
+        "accumulation", "count", "exec", "lanes", "local", "mask", "mode", "passed", "pc", "rows", "scalar", "scc",
+        "spent", "status", "vector", "waves", "wide_a", "wide_v",
+    )  # fmt: skip
+
+    def __init__(self, waves: Any, lanes: int, vectors: int, accumulations: int) -> None:
+        self.waves = np.asarray(waves, np.int64)
+        """The indices of the waves in the machine."""
+        self.count = len(self.waves)
+        self.lanes = lanes
+        self.pc = 0
+        self.passed = NOWHERE
+        """The address whose breakpoints have been asked, if they were and nothing was executed since."""
+        self.spent = 0
+        """The instructions executed since all batches were last equal; a batch that has spent many lets others go."""
+        self.scalar: list[Any] = [UNSET] * SCALARS
+        self.vector: list[Any] = [NOTHING] * vectors
+        self.accumulation: list[Any] = [NOTHING] * accumulations
+        self.wide_v: dict[int, Any] = {}
+        self.wide_a: dict[int, Any] = {}
+        """Pairs of registers that have been read or written as one number, by the first."""
+        self.local: list[LocalPlaces] = []
+        """The columns that were the latest addresses of local memory, with what is known of them."""
+        self.rows: list[tuple[Any, int, int]] = []
+        """The latest columns that are known to be rows, with the first number and the step."""
+        self.scc: Any = 0
+        self.mode = 0
+        self.status: Any = 0
+        self.exec: Any = 0
+        self.mask: Any = None
+        """The executing lanes, as flags that fit ``[wave, lane]``; None if all are."""
+
+    def set_exec(self, value: Any) -> None:
+        """Change the executing lanes."""
+        self.exec = value
+        self.mask = None if isinstance(value, int) and value == (1 << self.lanes) - 1 else lane_flags(value, self.lanes)
+
+    # --- Parting and joining --------------------------------------------------------------------------------------
+
+    @property
+    def has_passed(self) -> bool:
+        """Whether the breakpoints at the instruction have been asked."""
+        return self.passed == self.pc
+
+    def part(self, flags: Any) -> WaveBatch:
+        """Return the waves with a flag, as a batch of their own."""
+        index = np.nonzero(flags)[0]
+        other = WaveBatch(self.waves[index], self.lanes, 0, 0)
+        other.pc, other.mode, other.passed, other.spent = self.pc, self.mode, self.passed, self.spent
+        count = self.count
+        other.vector = [_rows(column, index, count) for column in self.vector]
+        other.accumulation = [_rows(column, index, count) for column in self.accumulation]
+        other.scalar = [_numbers(number, index) for number in self.scalar]
+        other.scc = _numbers(self.scc, index)
+        other.status = _numbers(self.status, index)
+        other.set_exec(_numbers(self.exec, index))
+        return other
+
+    def join(self, others: Iterable[WaveBatch]) -> WaveBatch:
+        """Return one batch of these waves and others at the same instruction."""
+        batches = [self, *others]
+        joined = WaveBatch(np.concatenate([batch.waves for batch in batches]), self.lanes, 0, 0)
+        joined.pc, joined.mode = self.pc, self.mode
+        joined.spent = max(batch.spent for batch in batches)
+        counts = [batch.count for batch in batches]
+        joined.vector = [
+            _stacked(columns, counts) for columns in zip(*(batch.vector for batch in batches), strict=True)
+        ]
+        joined.accumulation = [
+            _stacked(columns, counts) for columns in zip(*(batch.accumulation for batch in batches), strict=True)
+        ]
+        joined.scalar = [_joined(numbers, counts) for numbers in zip(*(batch.scalar for batch in batches), strict=True)]
+        joined.scc = _joined([batch.scc for batch in batches], counts)
+        joined.status = _joined([batch.status for batch in batches], counts)
+        joined.set_exec(_joined([batch.exec for batch in batches], counts))
+        return joined
+
+    def copy(self) -> WaveBatch:
+        """Return the same waves, which then change on their own."""
+        other = WaveBatch(self.waves, self.lanes, 0, 0)
+        other.pc, other.mode, other.scc, other.status = self.pc, self.mode, self.scc, self.status
+        other.spent = self.spent
+        other.scalar, other.vector, other.accumulation = list(self.scalar), list(self.vector), list(self.accumulation)
+        other.exec, other.mask = self.exec, self.mask
+        return other
+
+
+# --- Masks --------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=4096)
+def _flags_of(mask: int, lanes: int) -> Any:
+    flags = np.array([[mask >> lane & 1 for lane in range(lanes)]], bool)
+    flags.setflags(write=False)
+    return flags
+
+
+def lane_flags(mask: Any, lanes: int) -> Any:
+    """Return the bits of a mask as flags that fit ``[wave, lane]``."""
+    if isinstance(mask, int):
+        return _flags_of(mask, lanes)
+    words = mask.astype(np.uint64 if lanes == 64 else np.uint32)
+    return np.unpackbits(words.reshape(-1).view(np.uint8), bitorder="little").view(bool).reshape(-1, lanes)
+
+
+def lane_mask(flags: Any, batch: WaveBatch) -> Any:
+    """Return flags of the executing lanes as a mask; the other lanes have no bit."""
+    if batch.mask is not None:
+        flags = flags & batch.mask
+    if len(flags) > 1 or flags.shape[1] == 1:
+        if not flags.any():
+            return 0
+        if flags.all():
+            return (1 << batch.lanes) - 1
+    if flags.shape[1] != batch.lanes:
+        flags = np.broadcast_to(flags, (flags.shape[0], batch.lanes))
+    words = np.ascontiguousarray(np.packbits(flags.reshape(-1), bitorder="little")).view(
+        np.uint64 if batch.lanes == 64 else np.uint32
+    )
+    return number_of(words[:, None])
+
+
+def number_of(column: Any) -> Any:
+    """Return a column with one element a wave as a number: an integer if all are the same."""
+    first = int(column[0, 0])
+    if len(column) == 1 or (column == column[0, 0]).all():
+        return first
+    return column.astype(np.uint64)
+
+
+@lru_cache(maxsize=4096)
+def _constant(number: int, kind: str) -> Any:
+    array = np.array([[number]], f"u{kind[1:]}").view(kind)
+    array.setflags(write=False)
+    return array
+
+
+def uniform(number: Any, kind: str = "u4") -> Any:
+    """Return a scalar number for an operation on lanes: an array ``[1, 1]`` or ``[wave, 1]`` of a type."""
+    if isinstance(number, int):
+        return _constant(number, kind)
+    return number.astype(f"u{kind[1:]}").view(kind)
+
+
+# --- Columns ------------------------------------------------------------------------------------------------------
+
+
+def _rows(column: Any, index: Any, count: int) -> Any:
+    return column[index] if count > 1 and column.shape[0] == count else column
+
+
+def _numbers(number: Any, index: Any) -> Any:
+    return number if isinstance(number, int) else number_of(number[index])
+
+
+def _joined(numbers: Any, counts: list[int]) -> Any:
+    first = numbers[0]
+    if all(number is first for number in numbers) and isinstance(first, int):
+        return first
+    if isinstance(first, int) and all(isinstance(number, int) and number == first for number in numbers):
+        return int(first)
+    return np.concatenate(
+        [
+            np.full((count, 1), number, np.uint64) if isinstance(number, int) else number
+            for number, count in zip(numbers, counts, strict=True)
+        ]
+    )
+
+
+def _stacked(columns: Any, counts: list[int]) -> Any:
+    first = columns[0]
+    if all(column is first for column in columns) and first.shape[0] == 1:
+        return first
+    width = max(column.shape[1] for column in columns)
+    return np.concatenate(
+        [np.broadcast_to(column, (count, width)) for column, count in zip(columns, counts, strict=True)]
+    )

@@ -1,0 +1,215 @@
+"""The past of a kernel that runs: checkpoints, and the way from one of them to any later instruction.
+
+The order in which waves run is the same each time, so a checkpoint and a number of instructions are one state. Time
+is `Device.executed`. Where a user has changed the machine, or which waves run, a checkpoint is made, because nothing
+before it leads there.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dwarfgpu.execution import halts
+from dwarfgpu.execution.device import LONGEST, WIDEST, interruptible
+from dwarfgpu.immutable import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from dwarfgpu.execution.batch import WaveBatch
+    from dwarfgpu.execution.device import SavedDevice
+    from dwarfgpu.execution.halts import Breakpoint
+    from dwarfgpu.machines.machine import Machine
+
+INTERVAL = 10_000
+"""The instructions of a wave between two checkpoints."""
+MOST = 64
+"""The checkpoints that are kept; of the older ones every second one goes when there are more."""
+MOST_FIXED = 4096
+"""The checkpoints that are kept where many were made for changes of a user."""
+MOST_BYTES = 512 << 20
+"""The bytes of memory that checkpoints keep, where one alone does not need more."""
+CHUNK = 1 << 16
+ZEROS = bytes(CHUNK)
+
+
+@frozen(eq=False)
+class Checkpoint:
+    """A machine at one time."""
+
+    time: int
+    device: SavedDevice
+    memory: tuple[tuple[bytes, ...], ...]
+    """The chunks of each writable block. Checkpoints share those that are equal."""
+    known: tuple[Any, ...]
+    """Which registers the machine knew, by their files."""
+    is_fixed: bool
+    """Whether no earlier checkpoint leads here."""
+
+
+class History:
+    """The checkpoints of a machine, in the order of time."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.device = machine.device
+        self.checkpoints: list[Checkpoint] = []
+        self.device.refresh()
+        self.keep(is_fixed=True)
+
+    @property
+    def interval(self) -> int:
+        """How many instructions lie between two checkpoints."""
+        return INTERVAL * max(1, min(self.machine.wave_count, WIDEST))
+
+    # --- Keeping --------------------------------------------------------------------------------------------------
+
+    def keep(self, *, is_fixed: bool = False) -> None:
+        """Make a checkpoint."""
+        if self.checkpoints and self.checkpoints[-1].device.rounds != self.device.rounds:
+            self.checkpoints.clear()  # waves have ended and others have taken their places
+            is_fixed = True
+        last = self.checkpoints[-1] if self.checkpoints else None
+        time = self.device.executed
+        if last is not None and last.time == time and not is_fixed:
+            return
+        known = tuple(file.known.copy() for file in self.machine.files)
+        self.checkpoints.append(Checkpoint(time, self.device.saved(), self._memory(last), known, is_fixed))
+        self._thin()
+
+    def changed(self, *, is_certain: bool = False) -> None:
+        """Take note that the machine has been changed, if so."""
+        if self.device.refresh() or is_certain:
+            self.keep(is_fixed=True)
+
+    def _blocks(self) -> Iterator[Any]:
+        for store in self.machine.memory.stores.values():
+            for block in store.blocks:
+                data = np.frombuffer(block.buffer, np.uint8)
+                if data.flags.writeable and data.size:
+                    yield data
+
+    def _memory(self, last: Checkpoint | None) -> tuple[tuple[bytes, ...], ...]:
+        kept = []
+        for number, data in enumerate(self._blocks()):
+            before = last.memory[number] if last is not None and number < len(last.memory) else ()
+            chunks = []
+            for index, start in enumerate(range(0, data.size, CHUNK)):
+                chunk = data[start : start + CHUNK].tobytes()
+                if index < len(before) and before[index] == chunk:
+                    chunk = before[index]
+                elif chunk == ZEROS:
+                    chunk = ZEROS
+                chunks.append(chunk)
+            kept.append(tuple(chunks))
+        return tuple(kept)
+
+    def _thin(self) -> None:
+        """Forget checkpoints: of the older half every second one; then the oldest ones."""
+        points = self.checkpoints
+        if len(points) > MOST:
+            half = len(points) // 2
+            old = [point for index, point in enumerate(points[:half]) if index % 2 == 0 or point.is_fixed]
+            points[:half] = old
+        if len(points) > MOST_FIXED:
+            del points[: len(points) - MOST_FIXED]
+        while len(points) > 2 and self._bytes() > MOST_BYTES:
+            del points[0]
+
+    def _bytes(self) -> int:
+        sizes = {id(chunk): len(chunk) for point in self.checkpoints for block in point.memory for chunk in block}
+        return sum(sizes.values())
+
+    # --- Going there ----------------------------------------------------------------------------------------------
+
+    def _restore(self, point: Checkpoint) -> None:
+        self.device.restore(point.device)
+        for number, file in enumerate(self.machine.files):  # those that are new hold nothing that was known then
+            file.known[...] = point.known[number] if number < len(point.known) else False
+        for data, chunks in zip(self._blocks(), point.memory, strict=True):
+            for index, chunk in enumerate(chunks):
+                data[index * CHUNK : index * CHUNK + len(chunk)] = np.frombuffer(chunk, np.uint8)
+
+    def _replay(self, until: int | None, observer: Callable[[WaveBatch], Any] | None, points: list[Breakpoint]) -> None:
+        """Execute up to a time, without a stop; an observer is asked before each instruction."""
+        device = self.device
+        breakpoints, before = device.breakpoints, device.observer
+        device.observer = observer
+        device.breakpoints = {address: [] for address in breakpoints}  # where code that is compiled now has to end
+        for point in points:
+            device.add_breakpoint(point)
+        try:
+            with interruptible(device):
+                self._run(until)
+        finally:
+            device.breakpoints, device.observer = breakpoints, before
+
+    def _run(self, until: int | None) -> None:
+        self.device.run(until)
+        if self.device.halt is not None and self.device.halt.kind == halts.INTERRUPT:
+            raise KeyboardInterrupt
+
+    def _arrive(self, time: int) -> None:
+        """Execute up to a time, to where the batch whose turn it is then is about to execute its next instruction."""
+        device = self.device
+
+        def is_there(batch: WaveBatch) -> bool:
+            if device.executed < time:
+                return False
+            device.halt = halts.Halt(halts.STEP, "stepped", batch.pc)
+            batch.passed = batch.pc  # a breakpoint here does not stop it before it has gone on
+            return True
+
+        slack = LONGEST * min(self.machine.wave_count, WIDEST)  # blocks of instructions may go too far
+        if device.executed < time - slack:
+            self._replay(time - slack, None, [])
+        self._replay(None, is_there, [])
+
+    @contextmanager
+    def staying(self) -> Iterator[None]:
+        """Come back to the present if the way back ends with an error or ^C."""
+        self.keep(is_fixed=True)
+        present, all_points = self.checkpoints.pop(), list(self.checkpoints)
+        try:
+            yield
+        except BaseException:
+            self.checkpoints = all_points
+            self._restore(present)
+            self.device.write_back()
+            raise
+
+    def go_to(self, time: int) -> bool:
+        """Bring the machine to an earlier time, and forget what came later; return whether that is kept."""
+        while self.checkpoints and self.checkpoints[-1].time > time:
+            self.checkpoints.pop()
+        if not self.checkpoints or self.checkpoints[-1].device.rounds != self.device.rounds:
+            return False
+        self._restore(self.checkpoints[-1])
+        self._arrive(time)
+        self.device.write_back()
+        return True
+
+    def stretches(
+        self, observer: Callable[[WaveBatch], Any] | None, points: list[Breakpoint] | None = None
+    ) -> Iterator[None]:
+        """Execute the stretches of the past once more, the latest first, and yield after each.
+
+        The observer is called before each instruction, and the conditions of breakpoints where they are. The machine
+        is then where the last stretch ends.
+        """
+        end = self.device.executed
+        for point in list(reversed(self.checkpoints)):
+            if point.time >= end or point.device.rounds != self.device.rounds:
+                continue
+            self._restore(point)
+            self._replay(end, observer, points or [])
+            yield
+            end = point.time
+
+    @property
+    def start(self) -> int:
+        """The earliest time that can be reached."""
+        return self.checkpoints[0].time if self.checkpoints else self.device.executed

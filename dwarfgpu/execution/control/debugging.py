@@ -1,0 +1,603 @@
+"""A kernel under a debugger: it runs, steps and goes back, and says where and why it has stopped."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.execution import halts
+from dwarfgpu.execution.control.breakpoints import BREAK, CATCH, DPRINTF, WATCH, Stop, StoppingPoints, ValueChange
+from dwarfgpu.execution.control.checkpoints import History
+from dwarfgpu.execution.control.running import Running
+from dwarfgpu.execution.control.stepping import PastStep, StepGoal, backwards, line_before
+from dwarfgpu.execution.control.watching import PRIVATE, Watched, Watcher, stack_pointer
+from dwarfgpu.execution.halts import Halt
+from dwarfgpu.objfile.info.pc_ranges import covers
+from dwarfgpu.program.frames.expression import is_constant
+from dwarfgpu.program.language.tokens import is_assignment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from dwarfgpu.execution.batch import WaveBatch
+    from dwarfgpu.execution.control.breakpoints import StoppingPoint
+    from dwarfgpu.execution.control.stepping import CodeReader
+    from dwarfgpu.execution.control.watching import WatchHit
+    from dwarfgpu.execution.halts import Arrival
+    from dwarfgpu.execution.launch.launch import Launched
+    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.values.objects import Object
+    from dwarfgpu.states.program import Attached
+
+    Observer = Callable[[WaveBatch], Any]
+
+NOT_RUN = "The program is not being run."
+NO_MORE = "No unwaited-for children left."
+NO_HISTORY = "No more reverse-execution history."
+
+
+class Debugging:
+    """A launched kernel that a debugger runs. What is asked of it is as of the last stop."""
+
+    def __init__(
+        self, launched: Launched, *, attached: Attached | None = None, points: StoppingPoints | None = None
+    ) -> None:
+        self.running = Running(launched, attached=attached)
+        self.machine = self.running.machine
+        self.device = self.machine.device
+        self.history = History(self.machine)
+        self.points = StoppingPoints() if points is None else points
+        self.only: int | None = None
+        """The wave that runs alone; None if all run."""
+        self.texts_shown = 0
+        """How many of the texts that the kernel prints were shown."""
+        self.dprinted: list[str] = []
+        """What dprintf has printed, where `write` is not set."""
+        self.write: Callable[[str], object] | None = None
+        """Shows what dprintf prints."""
+        self.last_points: tuple[StoppingPoint, ...] = ()
+        """The breakpoints where waves are now."""
+        self._hits: list[StoppingPoint] = []
+        """The breakpoints that have stopped waves since the last start."""
+        self._watch_hits: list[WatchHit] = []
+        self._problem: str | None = None
+        for point in self.points:
+            point.points.clear()
+            if point.kind in (BREAK, DPRINTF):
+                self.insert(point)
+
+    @property
+    def reader(self) -> CodeReader:
+        """The facts of the instructions."""
+        return self.running.reader
+
+    @property
+    def attached(self) -> Attached:
+        """The machine with its code."""
+        return self.running.attached
+
+    def use(self, attached: Attached) -> None:
+        """Go on with debugging information that was read anew."""
+        self.running.attached = attached
+        self.running.program = attached.program
+        self.__dict__.pop("reader", None)
+
+    @property
+    def kernel(self) -> str:
+        """The name of the kernel."""
+        return self.running.launched.plan.kernel.name
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether all waves have ended."""
+        device = self.device
+        return not (device.batches or device.held or device.waiting or device.stopped or self.machine.work_ahead)
+
+    # --- Breakpoints ----------------------------------------------------------------------------------------------
+
+    def break_at(self, place: str, condition: str | None = None, *, is_temporary: bool = False) -> StoppingPoint:
+        """Let waves stop at a place, where an expression of the source language is true in a lane that executes."""
+        point = self.points.add(BREAK, place)
+        point.condition, point.is_temporary = condition, is_temporary
+        self._insert_new(point)
+        return point
+
+    def print_at(
+        self, place: str, texts: Callable[[Frame, list[int]], Iterable[str]], expressions: Iterable[str]
+    ) -> StoppingPoint:
+        """Let the waves that reach a place print texts and go on; the expressions in them must be readable there."""
+        point = self.points.add(DPRINTF, place)
+        point.texts = texts
+        self._insert_new(point)
+        try:
+            for text in expressions:
+                self.running.check_condition(text, point.addresses[0])
+        except DwarfGpuError:
+            self.remove(point)
+            self.points.take_back(point)
+            raise
+        return point
+
+    def _insert_new(self, point: StoppingPoint) -> None:
+        try:
+            self.insert(point)
+        except DwarfGpuError:
+            self.points.take_back(point)
+            raise
+
+    def insert(self, point: StoppingPoint) -> None:
+        """Let waves stop at a breakpoint; a condition must be readable there."""
+        addresses = self.running.stops(point.text)
+        if point.condition is not None:
+            self.running.check_condition(point.condition, addresses[0])
+        for address in addresses:
+            device_point = halts.Breakpoint(point.number, address, self._question(point))
+            self.device.add_breakpoint(device_point)
+            point.points.append(device_point)
+
+    def remove(self, point: StoppingPoint) -> None:
+        """Let no wave stop there any more."""
+        for device_point in point.points:
+            self.device.remove_breakpoint(device_point)
+        point.points.clear()
+
+    def forget(self, point: StoppingPoint) -> None:
+        """Remove a breakpoint, watchpoint or catchpoint for good."""
+        self.remove(point)
+        self.points.by_number.pop(point.number, None)
+
+    def condition(self, point: StoppingPoint, text: str | None) -> None:
+        """Change the condition of a breakpoint or a watchpoint."""
+        if text is not None and point.watched is not None:
+            self._check_watch_condition(text, self.attached[point.watched.wave].frame(0))
+        if text is not None and point.addresses:
+            self.running.check_condition(text, point.addresses[0])
+        point.condition = text
+
+    def _question(self, point: StoppingPoint) -> Callable[[Arrival], Any]:
+        def stops(arrival: Arrival) -> Any:
+            if not point.is_enabled:
+                return False
+            lanes = self._lanes_at(point, arrival)
+            if not lanes.any() or not point.counts():
+                return False
+            if point.texts is not None:
+                self._print(point.texts, arrival, lanes)
+                return False
+            self._hits.append(point)
+            return lanes
+
+        return stops
+
+    def _print(self, texts: Callable[[Frame, list[int]], Iterable[str]], arrival: Arrival, lanes: Any) -> None:
+        """Print the texts of a dprintf for the lanes of each wave."""
+        write = self.write or self.dprinted.append
+        assert arrival.machine is self.machine  # noqa: S101 (it has the registers of these waves from now on)
+        for wave, mask in halts.lane_masks(arrival.waves, lanes).items():
+            numbers = [lane for lane in range(mask.bit_length()) if mask >> lane & 1]
+            for text in texts(self.attached[wave].frame(0), numbers):
+                write(text)
+
+    def _lanes_at(self, point: StoppingPoint, arrival: Arrival) -> Any:
+        """Return the lanes that a breakpoint stops. An error in its condition stops them all, and is told."""
+        lanes = arrival.lanes
+        if point.condition is None:
+            return lanes
+        try:
+            truth = self.running.truth(point.condition, arrival, point.number)
+        except DwarfGpuError as error:
+            self._problem = f"{point.condition}: {error.message}"
+            return lanes
+        problem = self.running.condition_problem
+        stopping = lanes & truth
+        if problem is not None and stopping.any():
+            self._problem = problem.text
+        return stopping
+
+    # --- Watchpoints ----------------------------------------------------------------------------------------------
+
+    def watch(
+        self,
+        text: str,
+        kind: str = WATCH,
+        *,
+        wave: int = 0,
+        lane: int = 0,
+        frame: int = 0,
+        shown: Callable[[Object, Frame], str] | None = None,
+        condition: str | None = None,
+    ) -> StoppingPoint:
+        """Stop when the value of an expression in a lane has changed, or when its memory is read or written.
+
+        With a condition only if that is true in the lane then.
+
+        Where the expression is in memory, that memory is watched from now on, whatever its variables become.
+        ``shown`` makes the text of a value.
+        """
+        place = self.attached[wave].frame(frame)
+        expression = place.expression(text)
+        if is_constant(expression.tree):
+            raise UsageError(f"Cannot watch constant value `{text[:60]}'.", kind="no_address")
+        object_ = expression.find(place.lane(lane))
+        address, name = object_.address, place.name
+        function = self._function_of(place)
+        write = _number_text if shown is None else shown
+
+        def frame_now() -> Frame:
+            frames = self.attached[wave].call(0)
+            return next((frame for frame in frames if frame.name == name), frames[0])
+
+        def holds(text: str) -> bool:
+            there = frame_now()
+            try:
+                return bool(there.expression(text).find(there.lane(lane)).number())
+            except DwarfGpuError as error:
+                self._problem = f"{text}: {error.message}"
+                return True
+
+        def value() -> str:
+            try:
+                if address is not None:
+                    return write(object_, place)
+                if not covers(function, self._pc(wave)):  # in a call, where it is out of sight
+                    return watched.text
+                there = frame_now()
+                return write(there.expression(text).find(there.lane(lane)), there)
+            except DwarfGpuError as error:
+                return f"<{error.message}>"
+
+        if condition is not None:
+            self._check_watch_condition(condition, place)
+        watched = Watched(wave, lane, value, holds)
+        if address is not None:
+            from dwarfgpu.program.types.sizes import byte_size
+
+            watched.locate(self.machine, address, byte_size(object_.type) or 0)
+            is_of_call = watched.space == PRIVATE
+        elif kind != WATCH:
+            raise UsageError("Expression cannot be implemented with read/access watchpoint.", kind="no_address")
+        else:
+            is_of_call = True
+        if is_of_call and not self.is_outermost(place):
+            watched.function = function
+            watched.stack = self._stack_of(place, wave)
+        watched.look()
+        point = self.points.add(kind, text)
+        point.watched, point.condition = watched, condition
+        return point
+
+    def _check_watch_condition(self, text: str, frame: Frame) -> None:
+        """Refuse a condition that has names nobody knows there."""
+        if is_assignment(text):
+            raise UsageError(f"{text[:60]!r} is an assignment", hint="write == to compare")
+        expression = frame.expression(text)
+        try:
+            expression.find(frame.lane(0)).number()
+        except DwarfGpuError as error:
+            if error.kind == "no_name":
+                raise
+
+    def function_at(self, address: int) -> str | None:
+        """Return the name of the function of an address, as the source has it; else the name of the symbol."""
+        running = self.running
+        try:
+            frames = running.program.at(address - running.launched.plan.load_address)
+        except DwarfGpuError:
+            frames = ()
+        if frames and frames[0].name is not None:
+            return frames[0].name
+        return running.position(address).function
+
+    def _function_of(self, frame: Frame) -> tuple[tuple[int, int], ...]:
+        """Return the addresses of the function that a frame executes."""
+        pc = frame.pc
+        code = None if pc is None else self.attached.state.loaded.at(pc)
+        die = None if code is None or pc is None or not code.file.has_dwarf else code.function_at(pc)
+        if die is None or code is None:
+            return ()
+        return tuple((code.in_program(low), code.in_program(high)) for low, high in die.ranges())
+
+    def _stack_of(self, frame: Frame, wave: int) -> int:
+        """Return the stack pointer in a frame."""
+        if not frame.level:
+            return stack_pointer(self.machine, wave)
+        try:
+            return int(frame.expression("$s32").find(frame.lane(0)).number())
+        except DwarfGpuError:
+            return stack_pointer(self.machine, wave)
+
+    def is_outermost(self, frame: Frame) -> bool:
+        """Return whether a frame is that of the kernel, which no function has called."""
+        entry = self.running.launched.plan.start.entry
+        return covers(self._function_of(frame), entry) and not frame.is_inlined
+
+    def catch(self, what: str) -> StoppingPoint:
+        """Give a number to stops at faults or traps, at which waves stop in any case."""
+        return self.points.add(CATCH, what)
+
+    def _watcher(self, tell: Callable[[WatchHit], bool]) -> Watcher | None:
+        points = [point for point in self.points if point.watched is not None]
+        return Watcher(self.device, points, self.reader, tell) if points else None
+
+    # --- Forwards -------------------------------------------------------------------------------------------------
+
+    def go_on(self, observer: Observer | None = None, *, limit: int | None = None) -> Stop:
+        """Run until something stops the waves, or until so many instructions were executed, counted for each wave.
+
+        An observer is asked before each instruction whether it stops.
+        """
+        device, history = self.device, self.history
+        self._hits, self._watch_hits, self._problem, self.last_points = [], [], None, ()
+        history.changed()
+        self._check_that_it_runs()
+        history.changed(is_certain=device.let_run(self.only))
+        watcher = self._watcher(self._stop_at_watchpoint)
+        before, device.observer = device.observer, _both(None if watcher is None else watcher.observe, observer)
+        if watcher is not None:
+            watcher.start()
+        try:
+            end = None if limit is None else device.executed + limit
+            while True:
+                step = history.interval if end is None else min(history.interval, end - device.executed)
+                halt = self.machine.run(limit=step)
+                if halt.kind != halts.LIMIT:
+                    break
+                history.keep()
+                if end is not None and device.executed >= end:
+                    break
+            if watcher is not None and watcher.settle() and device.halt is not None:
+                halt = device.halt
+        finally:
+            device.observer = before
+            if watcher is not None:
+                watcher.stop()
+        if halt.has_ended and device.held:
+            halt = Halt(halts.STUCK, NO_MORE)
+        return self._stop(halt)
+
+    def _check_that_it_runs(self) -> None:
+        device = self.device
+        if self.has_ended:
+            raise UsageError(NOT_RUN, kind="cannot_run", hint="`run` starts the kernel again, `reverse-step` goes back")
+        if device.stopped and not (device.batches or device.held or device.waiting):
+            raise UsageError(
+                f"all waves have ended or stopped: {device.stopped[0][1]}",
+                kind="cannot_run",
+                hint="`reverse-step` goes back, `run` starts the kernel again",
+            )
+
+    def _stop_at_watchpoint(self, hit: WatchHit) -> bool:
+        if not hit.has_left and not hit.point.counts():
+            return False
+        self._watch_hits.append(hit)
+        if self.device.halt is None or self.device.halt.kind not in (halts.FAULT, halts.TRAP):
+            self.device.halt = Halt(halts.STEP, hit.point.kind, hit.pc, hit.lanes)
+        return True
+
+    def _stop(self, halt: Halt) -> Stop:
+        """Return what there is to say about a halt."""
+        if self._watch_hits:
+            left = [hit for hit in self._watch_hits if hit.has_left]
+            hits = left or self._watch_hits
+            first, points = hits[0], tuple(dict.fromkeys(hit.point for hit in hits))
+            if left:
+                for point in points:
+                    self.forget(point)
+                halt = Halt(halts.STEP, "scope", first.pc, first.lanes)
+            elif halt.kind == halts.STEP:
+                halt = Halt(halts.STEP, first.point.kind, first.pc, first.lanes)
+            return Stop(halt, points, first.change, tuple(hits[1:]), self._problem)
+        if halt.kind == halts.BREAKPOINT:
+            self.last_points = points = tuple(dict.fromkeys(self._hits))
+            for point in points:
+                if point.is_temporary:
+                    self.forget(point)
+            return Stop(halt, points, problem=self._problem)
+        if halt.kind in (halts.FAULT, halts.TRAP):
+            caught = tuple(p for p in self.points if p.kind == CATCH and p.is_enabled and p.text == halt.kind)
+            for point in caught:
+                point.counts()
+            return Stop(halt, caught)
+        return Stop(halt)
+
+    def step_until(self, wave: int, is_there: Callable[[int, int], bool]) -> Stop:
+        """Run until a wave is at an instruction for which a question says so; its depth of calls begins with 0."""
+        self.pc_of(wave)
+        goal = StepGoal(self.device, self.reader, wave, is_there)
+        return self.go_on(goal.observe)
+
+    def step_instruction(self, wave: int, *, over: bool = False) -> Stop:
+        """Run until a wave has executed one instruction, or also the function that it calls."""
+        return self.step_until(wave, lambda _pc, depth: not over or depth <= 0)
+
+    def step_line(self, wave: int, *, over: bool = False, behind: int = 0) -> Stop:
+        """Run until a wave is at the beginning of another line, or has left its function.
+
+        With ``behind`` the line must be behind an address, so that loops are executed to their end.
+        """
+        reader = self.reader
+        first = reader.at(self.pc_of(wave))
+
+        def is_there(pc: int, depth: int) -> bool:
+            facts = reader.at(pc)
+            if depth > 0:
+                return not over and facts.line is not None and pc == facts.body
+            if facts.line is None or (over and not depth and facts.functions > first.functions > 0):
+                return False
+            if depth < 0 or facts.functions < first.functions:
+                return facts.is_start or facts.line != first.line
+            return pc > behind and facts.is_start and facts.line != first.line
+
+        return self.step_until(wave, is_there)
+
+    def finish(self, wave: int, frame: int = 0) -> Stop:
+        """Run until the function of a frame of a wave has returned."""
+        place = self.attached[wave].frame(frame)
+        self._check_is_called(place)
+        calls = self.attached[wave].call(place.level)
+        level = 0 if place.activation is None else place.activation.returns
+        if not place.is_inlined:
+            return self.step_until(wave, lambda _pc, depth: depth < -level)
+        around = len(calls) - next(index for index, call in enumerate(calls) if call.number == place.number)
+        reader = self.reader
+        return self.step_until(
+            wave, lambda pc, depth: depth < -level or (depth == -level and reader.at(pc).functions < around)
+        )
+
+    def _check_is_called(self, frame: Frame) -> None:
+        if self.is_outermost(frame):
+            raise UsageError('"finish" not meaningful in the outermost frame.', kind="no_frame")
+
+    def run_to(self, wave: int, place: str, *, is_deeper: bool = False) -> Stop:
+        """Run until a wave is at a place, or has left its function; with ``is_deeper`` also in a call of its own."""
+        addresses = self.running.stops(place)
+        return self.step_until(wave, lambda pc, depth: depth < 0 or (pc in addresses and (is_deeper or not depth)))
+
+    def pc_of(self, wave: int) -> int:
+        """Return where a wave is that can run; raise an error if it cannot."""
+        device = self.device
+        self.history.changed()
+        if self.machine.stop_text(wave) == "has ended":
+            hint = "`continue` lets the others run" if not self.has_ended else "`run` starts the kernel again"
+            raise UsageError("the wave has ended", kind="cannot_run", hint=f"{hint}, `reverse-step` goes back")
+        reason = next((reason for batch, reason in device.stopped if wave in batch.waves), None)
+        if reason is not None:
+            hint = "`reverse-step` goes back, `continue` lets the others run"
+            raise UsageError(f"the wave has stopped: {reason}", kind="cannot_run", hint=hint)
+        return self._pc(wave)
+
+    def _pc(self, wave: int) -> int:
+        pc = self.machine.program_counter(wave)
+        if pc is None:
+            raise UsageError("the wave has no program counter", kind="no_wave")
+        return pc
+
+    def jump(self, wave: int, place: str) -> int:
+        """Send a wave to a place; return its address."""
+        address = self.running.addresses(place)[0]
+        self.machine.set_register("pc", np.array([address], np.uint64), np.array([wave]))
+        self.machine.changes += 1
+        return address
+
+    # --- Back -----------------------------------------------------------------------------------------------------
+
+    def _back_to(self, time: int | None) -> Stop:
+        """Go to an earlier time; to the beginning of what is known if there is none."""
+        self.history.go_to(self.history.start if time is None else time)
+        self.only, self.last_points = self.device.alone, ()
+        kind = halts.STEP if time is not None else halts.LIMIT
+        return Stop(Halt(kind, "stepped" if time is not None else NO_HISTORY), is_at_start=time is None)
+
+    def _past(self, wave: int) -> Iterator[PastStep]:
+        """Yield what a wave has executed, the latest first."""
+        device = self.device
+
+        def stretches() -> Iterator[list[tuple[int, int]]]:
+            steps: list[tuple[int, int]] = []
+
+            def observe(batch: WaveBatch) -> bool:
+                if wave in batch.waves:
+                    steps.append((device.executed, batch.pc))
+                return False
+
+            for _ in self.history.stretches(observe):
+                yield steps
+                steps.clear()
+
+        return backwards(self.reader, self._pc(wave), stretches())
+
+    def _reverse(self, wave: int, find: Callable[[Iterable[PastStep]], int | None]) -> Stop:
+        self.history.changed()
+        with self.history.staying():
+            return self._back_to(find(self._past(wave)))
+
+    def reverse_instruction(self, wave: int, *, over: bool = False) -> Stop:
+        """Go back by one instruction of a wave, or by a whole call that ends before it."""
+        return self._reverse(
+            wave, lambda steps: next((step.time for step in steps if not over or step.depth <= 0), None)
+        )
+
+    def reverse_line(self, wave: int, *, over: bool = False) -> Stop:
+        """Go back to the beginning of the line, or, from there, of the one before it."""
+        pc = self._pc(wave)
+        return self._reverse(wave, lambda steps: line_before(self.reader, pc, steps, over=over))
+
+    def reverse_finish(self, wave: int) -> Stop:
+        """Go back to the call of the function."""
+        self._check_is_called(self.attached[wave].frame(0))
+        return self._reverse(wave, lambda steps: next((step.time for step in steps if step.depth < 0), None))
+
+    def reverse_go_on(self) -> Stop:
+        """Go back to the last time when something stopped a wave."""
+        self.history.changed()
+        with self.history.staying():
+            return self._last_stop()
+
+    def _last_stop(self) -> Stop:
+        device, now = self.device, self.device.executed
+        latest: list[tuple[int, StoppingPoint, Halt, ValueChange | None]] = []
+
+        def tell(hit: WatchHit) -> bool:
+            if hit.is_inside and not hit.has_left:
+                change = ValueChange(hit.change.new, hit.change.old)  # as it is seen on the way back
+                latest.append((hit.time, hit.point, Halt(halts.STEP, hit.point.kind, hit.pc, hit.lanes), change))
+            return False
+
+        def recorder(point: StoppingPoint) -> Callable[[Arrival], Any]:
+            def record(arrival: Arrival) -> bool:
+                if device.executed < now and point.is_enabled:
+                    masks = halts.lane_masks(arrival.waves, self._lanes_at(point, arrival))
+                    if masks:
+                        halt = Halt(halts.BREAKPOINT, f"breakpoint {point.number}", arrival.pc, masks)
+                        latest.append((device.executed, point, halt, None))
+                return False
+
+            return record
+
+        points = [
+            halts.Breakpoint(point.number, address, recorder(point))
+            for point in self.points
+            if point.texts is None
+            for address in point.addresses
+        ]
+        watched = [point for point in self.points if point.watched is not None and point.is_enabled]
+        watcher: list[Watcher] = []
+
+        def observe(batch: WaveBatch) -> bool:
+            if not watcher:  # the stretch begins
+                watcher.append(Watcher(device, watched, self.reader, tell))
+                watcher[0].start()
+            watcher[0].observe(batch)
+            return False
+
+        try:
+            for _ in self.history.stretches(observe if watched else None, points):
+                for active in watcher:
+                    active.settle()
+                watcher.clear()
+                if latest:
+                    break
+        finally:
+            device.memory.watch = device.memory.watch_waves = None
+        if not latest:
+            return self._back_to(None)
+        time, point, halt, change = max(latest, key=lambda seen: seen[0])
+        self._back_to(time)
+        point.hits += 1
+        self.last_points = (point,) if point.watched is None else ()
+        if point.watched is not None:
+            point.watched.look()
+        return Stop(halt, (point,), change)
+
+
+def _both(first: Observer | None, second: Observer | None) -> Observer | None:
+    """Return an observer that asks both."""
+    if first is None or second is None:
+        return first or second
+    return lambda batch: first(batch) or second(batch)
+
+
+def _number_text(value: Object, _frame: Frame) -> str:
+    return str(value.number()) if value.scalar is not None else f"{value.read().bits:#x}"

@@ -1,0 +1,311 @@
+"""A launched kernel that runs: breakpoints at places of the source, conditions in its language, and where it stops."""
+
+from __future__ import annotations
+
+import re
+import time
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dwarfgpu import progress
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError, nearest
+from dwarfgpu.execution.control.printf import printed
+from dwarfgpu.execution.control.stepping import CodeReader
+from dwarfgpu.execution.halts import Breakpoint
+from dwarfgpu.immutable import frozen
+from dwarfgpu.program.code.code_lookup import name_and_offset
+from dwarfgpu.program.code.code_object import runnable
+from dwarfgpu.program.frames.all_waves import all_waves
+from dwarfgpu.program.frames.linespec import LinespecReader
+from dwarfgpu.regular_files import whole_output
+from dwarfgpu.states.program import Program
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from dwarfgpu.execution.halts import Arrival, Halt
+    from dwarfgpu.execution.launch.launch import Launched
+    from dwarfgpu.machines.machine import Machine
+    from dwarfgpu.program.code.source_files import LineAt
+    from dwarfgpu.states.program import Attached
+
+_OFFSET = re.compile(r"\*?(0[xX][0-9a-fA-F]+|\d{10,20})$")
+_LINE = re.compile(r"(?:.*:)?\d+")
+
+
+@frozen
+class CodePosition:
+    """A place in the code that runs."""
+
+    address: int
+    function: str | None = None
+    offset: int = 0
+    """How far it is behind the start of the function."""
+    file: str | None = None
+    line: int = 0
+
+    @property
+    def place(self) -> str | None:
+        """The function and the offset: ``saxpy+20``."""
+        return f"{self.function}+{self.offset}" if self.offset else self.function
+
+    def __str__(self) -> str:
+        source = f" at {self.file}:{self.line}" if self.file else ""
+        function = f" in {self.place}" if self.function else ""
+        return f"{self.address:#x}{function}{source}"
+
+
+@frozen
+class ConditionProblem:
+    """A condition that has no value, which stops like one that is true."""
+
+    breakpoint: int
+    text: str
+
+
+class Running:
+    """A launched kernel, with the debugging information of its file, or with a program or a machine that reads it."""
+
+    def __init__(self, launched: Launched, *, program: Program | None = None, attached: Attached | None = None) -> None:
+        assert launched.machine is not None  # noqa: S101 (`launch` made it)
+        self.launched = launched
+        self.machine: Machine = launched.machine
+        if attached is not None:
+            self.program, self.attached = attached.program, attached
+        else:
+            self.program = Program(launched.plan.file) if program is None else program
+        self.condition_problem: ConditionProblem | None = None
+        """Why the condition of the breakpoint at which waves stopped has no value."""
+
+    @cached_property
+    def attached(self) -> Attached:
+        """The machine with its code. What is asked of it is as of the last halt."""
+        return self.program.attach(self.machine)
+
+    @contextmanager
+    def progress_shown(self) -> Iterator[None]:
+        """Show meanwhile how many waves have ended, and how many instructions are executed in a second."""
+        device = self.machine.device
+        line = progress.begin("waves", self.launched.geometry.wave_count)
+        begun = time.monotonic()
+
+        def show(_device: Any) -> None:
+            rate = device.executed / max(time.monotonic() - begun, 1e-9)
+            line.noun = f"waves, {rate:,.0f} instructions a second"
+            line.advance(device.waves_ended - line.done)
+
+        device.on_turn = show
+        try:
+            yield
+        finally:
+            device.on_turn = None
+            line.end()
+
+    # --- Places ---------------------------------------------------------------------------------------------------
+
+    def addresses(self, place: str) -> list[int]:
+        """Return the addresses that a text names: ``k.cl:15``, ``15``, ``kernel``, ``kernel+0x40``, ``0x7f0000001540``.
+
+        An address is one of the running program.
+        """
+        text = place.strip()
+        number = _OFFSET.match(text)
+        if number:
+            return [self._checked(int(number[1], 0))]
+        name, offset = name_and_offset(text)
+        if offset is not None:
+            return [self._checked(address + offset) for address in self.addresses(name.removeprefix("*"))]
+        try:
+            specs = LinespecReader(self.program.outside, self._here).read(text)
+        except UsageError:
+            raise
+        except DwarfGpuError as error:
+            if not text.isdecimal() and self.launched.plan.kernel.name == text:
+                return [self.launched.plan.start.entry]
+            raise UsageError(error.message, hint=error.hint or "name a line as FILE:LINE, or an address") from None
+        bias = self.launched.plan.load_address
+        found: list[int] = []
+        for spec in specs:
+            if spec.address is not None:
+                found.append(spec.address + bias)
+                continue
+            assert spec.file is not None  # noqa: S101 (a place without an address is a line)
+            line = spec.file.next_line(spec.line)
+            if line is None:
+                raise UsageError(f"no code belongs to {spec.file.name}:{spec.line} or a later line")
+            found += [address + bias for address in spec.file.starts(line)]
+        if not found:
+            raise UsageError(f"{text[:60]} names no code")
+        return sorted(dict.fromkeys(found))
+
+    @cached_property
+    def reader(self) -> CodeReader:
+        """The facts of the instructions."""
+        return CodeReader(self.attached, self.machine.device)
+
+    def stops(self, place: str) -> list[int]:
+        """Return the addresses at which a breakpoint at a place stops: that of a function is behind its prologue."""
+        addresses, text = self.addresses(place), place.strip()
+        if text.startswith("*") or _OFFSET.match(text) or _LINE.fullmatch(text) or name_and_offset(text)[1] is not None:
+            return addresses
+        return sorted({self.reader.at(address).body or address for address in addresses})
+
+    def _here(self) -> Any:
+        """Return the file of the kernel, which line numbers without a file belong to."""
+        entry = self.launched.plan.kernel.entry
+        line = None if entry is None else self.program.state.sources.at(entry)
+        return None if line is None else (line.file, line.line)
+
+    def _checked(self, address: int) -> int:
+        code = self.attached.state.loaded.at(address)
+        if code is None or not code.holds(address):
+            start = self.launched.plan.start.entry
+            raise UsageError(f"there is no code at {address:#x}", hint=f"the kernel begins at {start:#x}")
+        return address
+
+    def position(self, address: int) -> CodePosition:
+        """Return what an address of the code is in the source."""
+        line = self.line_at(address)
+        name, offset = self.attached.state.symbol_place(address) or (None, 0)
+        if line is None:
+            return CodePosition(address, name, offset)
+        return CodePosition(address, name, offset, line.file.name, line.line)
+
+    def line_at(self, address: int) -> LineAt | None:
+        """Return the line of an address."""
+        try:
+            return self.attached.state.sources.at(address)
+        except DwarfGpuError:
+            return None
+
+    # --- Breakpoints ----------------------------------------------------------------------------------------------
+
+    def break_at(self, place: str, condition: str | None = None) -> list[Breakpoint]:
+        """Let waves stop at a place, where an expression of the source language is true in a lane that executes."""
+        addresses = self.stops(place)
+        if condition is not None:
+            self.check_condition(condition, addresses[0])
+        points = []
+        for address in addresses:
+            point = self.machine.break_at(address)
+            if condition is not None:
+                point.condition = self._condition(condition, point)
+            points.append(point)
+        return points
+
+    def check_condition(self, text: str, address: int) -> None:
+        """Refuse a condition that no wave could answer there."""
+        from dwarfgpu.program.language.tokens import is_assignment
+
+        if is_assignment(text):
+            raise UsageError(f"{text[:60]!r} is an assignment", hint="write == to compare")
+        inside = address - self.launched.plan.load_address
+        frames = self.program.at(inside)
+        frame = frames[0] if frames else self.program.outside
+        expression = frame.expression(text)
+        try:
+            expression.value()  # there is no state yet, but names are looked up
+        except DwarfGpuError as error:
+            if error.kind == "no_name":
+                raise
+
+    def _condition(self, text: str, point: Breakpoint) -> Any:
+        def holds(arrival: Arrival) -> Any:
+            return self.truth(text, arrival, point.number)
+
+        return holds
+
+    def truth(self, text: str, arrival: Arrival, number: int = 0) -> Any:
+        """Return in which lanes of waves an expression is true. Lanes where it has no value count as true."""
+        waves: list[int] = arrival.waves.tolist()
+        machine = arrival.machine  # which has the registers of these waves now
+        flags = np.zeros((len(waves), machine.target.lane_count), bool)
+        rows = {machine.ids[wave]: row for row, wave in enumerate(waves)}
+        self.condition_problem = None
+        for values in all_waves(self.attached, text, waves=waves, lanes="all"):
+            places = [rows[name] for name in values.names]
+            if values.has_failed:
+                _count, reason = next(values.missing(inactive=False))
+                self.condition_problem = ConditionProblem(number, f"{text}: {reason.message}")
+            array = np.asarray(values.filled(1))
+            if array.dtype.kind not in "biuf" or array.ndim != 2:
+                raise EvaluationError("condition", f"{text[:60]!r} is not a number, which a condition must be")
+            flags[places] = array != 0
+        return flags
+
+    # --- Running --------------------------------------------------------------------------------------------------
+
+    def run(self, *, until: str | None = None, limit: int | None = None) -> Halt:
+        """Run to the next halt; ``until`` is a place at which waves stop this time."""
+        if until is None:
+            return self.machine.run(limit=limit)
+        device = self.machine.device
+        points = [Breakpoint(0, address) for address in self.stops(until)]
+        for point in points:
+            device.add_breakpoint(point)
+        try:
+            return self.machine.run(limit=limit)
+        finally:
+            for point in points:
+                device.remove_breakpoint(point)
+
+    def printed(self) -> Iterator[str]:
+        """Yield what the kernel has printed so far."""
+        plan = self.launched.plan
+        metadata = plan.file.kernels.metadata
+        if plan.printf_buffer and metadata is not None:
+            from dwarfgpu.execution.launch.dispatch import PRINTF_BYTES
+
+            memory = bytes(self.machine.memory.writable(plan.printf_buffer, PRINTF_BYTES))
+            yield from printed(memory, metadata.printf)
+
+    # --- Buffers --------------------------------------------------------------------------------------------------
+
+    def buffer(self, name: str) -> Any:
+        """Return the memory of an argument as an array, by the name or the position of the argument."""
+        plan = self.launched.plan
+        for buffer in plan.buffers:
+            if name in (buffer.name, str(buffer.position)):
+                return self.launched.buffers[buffer.name]
+        names = [buffer.name for buffer in plan.buffers]
+        near = nearest(name, names)
+        hint = f"did you mean {near}?" if near else f"the buffers are {', '.join(names) or 'none'}"
+        raise UsageError(f"{plan.kernel.source_name} has no buffer {name[:40]!r}", hint=hint)
+
+    def save(self, name: str, path: str) -> None:
+        """Write a buffer to a file, whole or not at all: of numpy, or plain bytes if the name does not end in .npy."""
+        array = self.buffer(name)
+        with whole_output(path) as stream:
+            if path.endswith(".npy"):
+                np.save(stream, array, allow_pickle=False)
+            else:
+                stream.write(np.ascontiguousarray(array).tobytes())
+
+
+def launched_with(program: Program, kernel: str, words: Sequence[str], option: Callable[[str], Any]) -> Running:
+    """Launch a kernel as a command line says: ``words`` are its arguments, ``option`` returns what an option has."""
+    from dwarfgpu.execution.launch import planning
+    from dwarfgpu.execution.launch.launch import launch, machine_for
+
+    private_size, dynamic_local = option("private-size"), option("dynamic-local")
+    file = runnable(program.file)
+    program = program if file is program.file else Program(file)
+    launched = launch(
+        machine_for(program.file, kernel),
+        program.file,
+        kernel,
+        grid=planning.sizes(option("grid"), "--grid"),
+        work_group=planning.work_group_size(option("work-group")),
+        args=planning.mixed_arguments(words, "argument"),
+        private_size=None if private_size is None else planning.number(private_size, "--private-size"),
+        dynamic_local=None if dynamic_local is None else planning.number(dynamic_local, "--dynamic-local"),
+        at_once=option("at-once"),
+        seed=option("seed"),
+        weak_memory=option("weak-memory"),
+        agents=option("agents") or 1,
+        fine_grained=tuple(option("fine-grained") or ()),
+    )
+    return Running(launched, program=program)

@@ -1,0 +1,207 @@
+"""Steps of one wave, forwards and back: by instructions, by lines, over calls, out of functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.execution import halts
+from dwarfgpu.execution.stops import MachineFault
+from dwarfgpu.immutable import frozen
+from dwarfgpu.isa.decoder import executed
+from dwarfgpu.isa.instruction import CALLS, JUMPS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from dwarfgpu.execution.batch import WaveBatch
+    from dwarfgpu.execution.device import Device
+    from dwarfgpu.states.program import Attached
+
+THREAD_EXITED = "Command aborted, thread exited."
+
+
+@frozen
+class CodeFacts:
+    """What steps need to know of an instruction."""
+
+    size: int
+    is_call: bool
+    is_jump: bool
+    """Whether it goes to an address in registers, as returns do."""
+    line: tuple[str, int] | None
+    """The file and the number of the line."""
+    is_start: bool
+    """Whether a line begins here."""
+    functions: int
+    """How many calls that are inlined are around it, and the function."""
+    body: int
+    """Where the function begins behind its prologue; 0 without a function."""
+    is_prologue: bool
+    """Whether it comes before that."""
+
+
+class CodeReader:
+    """The facts of the instructions of a machine."""
+
+    def __init__(self, attached: Attached, device: Device) -> None:
+        self._attached = attached
+        self._device = device
+        self._known: dict[int, CodeFacts] = {}
+        self._bodies: dict[int, int] = {}
+
+    def at(self, pc: int) -> CodeFacts:
+        """Return the facts of an address."""
+        facts = self._known.get(pc)
+        if facts is None:
+            facts = self._known[pc] = self._read(pc)
+        return facts
+
+    def _read(self, pc: int) -> CodeFacts:
+        device, state = self._device, self._attached.state
+        try:
+            instruction = executed(device.code_at(pc), 0, device.processor, device.lanes)
+            name, size = instruction.name, instruction.size
+        except MachineFault:
+            name, size = "", 4
+        line = state.sources.at(pc)
+        code = state.loaded.at(pc)
+        depth = body = 0
+        is_prologue = False
+        die = None if code is None or not code.file.has_dwarf else code.function_at(pc)
+        if die is not None and code is not None:
+            place = code.in_file(pc)
+            depth = len(code.functions_at(pc))
+            low = next((low for low, high in die.ranges() if low <= place < high), None)
+            if low is not None:
+                entry = code.in_program(low)
+                body = self._body_of(entry)
+                is_prologue = entry <= pc < body
+        where = None if line is None else (line.file.path, line.line)
+        is_start = line is not None and line.start == pc
+        return CodeFacts(size, name in CALLS, name in JUMPS, where, is_start, depth, body, is_prologue)
+
+    def _body_of(self, entry: int) -> int:
+        """Return where the second line of a function begins, as GDB finds the end of a prologue."""
+        body = self._bodies.get(entry)
+        if body is None:
+            body, sources = entry, self._attached.state.sources
+            line = sources.at(entry)
+            following = None if line is None else sources.at(line.end)
+            if line is not None and following is not None and following.file is line.file:
+                code = self._attached.state.loaded.at(following.start)
+                die = None if code is None else code.function_at(following.start)
+                place = None if code is None else code.in_file(entry)
+                if die is not None and place is not None and any(low <= place < high for low, high in die.ranges()):
+                    body = following.start
+            self._bodies[entry] = body
+        return body
+
+
+class CallDepth:
+    """How deep a wave is in calls, counted from where it was first seen."""
+
+    def __init__(self, reader: CodeReader) -> None:
+        self._reader = reader
+        self._before: CodeFacts | None = None
+        self._place = 0
+        self.depth = 0
+
+    def arrive(self, pc: int) -> int:
+        """Take note of the next instruction of the wave; return how deep it is."""
+        if self._before is not None and (self._before.is_call or self._before.is_jump):
+            self.depth += change_of_depth(self._reader, self._place, pc)
+        self._before, self._place = self._reader.at(pc), pc
+        return self.depth
+
+
+def change_of_depth(reader: CodeReader, pc: int, following: int) -> int:
+    """Return 1 if an instruction has called the function at the following one, -1 if it has returned there, else 0."""
+    facts = reader.at(pc)
+    if facts.is_call:
+        return 1 if following != pc + facts.size else 0
+    if facts.is_jump:  # a return goes behind a call
+        before = (reader.at(following - size) for size in (4, 8))
+        return -1 if any(call.is_call and call.size == size for call, size in zip(before, (4, 8), strict=True)) else 0
+    return 0
+
+
+class StepGoal:
+    """Watches one wave, and stops it where a question says so.
+
+    The question gets the address and the depth of calls, for each instruction after the first.
+    """
+
+    def __init__(self, device: Device, reader: CodeReader, wave: int, is_there: Callable[[int, int], bool]) -> None:
+        self._device = device
+        self._wave = wave
+        self._is_there = is_there
+        self._depth = CallDepth(reader)
+        self._has_begun = False
+        self._at = -1
+        self._ended = len(device.ended)
+
+    def observe(self, batch: WaveBatch) -> bool:
+        """Look at a batch before its instruction; return whether it stops."""
+        device = self._device
+        if len(device.ended) != self._ended:
+            self._ended = len(device.ended)
+            if any(self._wave in ended.waves for ended in device.ended):
+                device.halt = halts.Halt(halts.ENDED, THREAD_EXITED)
+                return True
+        if self._wave not in batch.waves or device.executed == self._at:
+            return False
+        self._at = device.executed
+        depth = self._depth.arrive(batch.pc)
+        if not self._has_begun:
+            self._has_begun = True
+            return False
+        if not self._is_there(batch.pc, depth):
+            return False
+        flags = halts.executing(batch) & (batch.waves == self._wave)[:, None]
+        masks = halts.lane_masks(batch.waves, flags) or {self._wave: 0}
+        device.halt = halts.Halt(halts.STEP, "stepped", batch.pc, masks)
+        batch.passed = batch.pc
+        return True
+
+
+@frozen
+class PastStep:
+    """An instruction that a wave has executed."""
+
+    time: int
+    pc: int
+    depth: int
+    """Of calls; 0 is where the wave is now."""
+
+
+def backwards(reader: CodeReader, now: int, stretches: Iterable[list[tuple[int, int]]]) -> Iterator[PastStep]:
+    """Yield what a wave has executed, the latest first. A stretch is times and addresses in the order of time."""
+    following, depth = now, 0
+    for stretch in stretches:
+        for time, pc in reversed(stretch):
+            depth -= change_of_depth(reader, pc, following)
+            following = pc
+            yield PastStep(time, pc, depth)
+
+
+def line_before(reader: CodeReader, now: int, steps: Iterable[PastStep], *, over: bool) -> int | None:
+    """Return the time when a wave was at the beginning of its line; if it is there, of the line executed before it."""
+    inlined = reader.at(now).functions
+    found: PastStep | None = None
+    line, level = None, 0
+    for step in steps:
+        facts = reader.at(step.pc)
+        is_inside = step.depth > 0 or (not step.depth and facts.functions > inlined > 0)
+        if over and is_inside:
+            continue
+        if found is None or (not over and step.depth > level):  # the way back enters a function that was called
+            if facts.line is None or facts.is_prologue:
+                continue
+            found, line, level = step, facts.line, step.depth
+        elif step.depth == level and facts.line == line and not facts.is_prologue:
+            found = step
+        elif step.depth > level or (step.depth == level and facts.line is None):
+            continue
+        else:
+            return found.time
+    return found.time if found is not None and reader.at(found.pc).is_start else None

@@ -1,0 +1,176 @@
+"""What one wave does, step by step: its instructions with their results, or the lines with variables that change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.execution.batch import VCC
+from dwarfgpu.execution.halts import Arrival, executing
+from dwarfgpu.execution.stops import MachineFault
+from dwarfgpu.immutable import frozen
+from dwarfgpu.isa.decoder import executed, text
+from dwarfgpu.isa.instruction import OperandKind
+from dwarfgpu.lanes import first_lane
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dwarfgpu.execution.batch import WaveBatch
+    from dwarfgpu.execution.control.running import CodePosition, Running
+    from dwarfgpu.isa.instruction import GpuInstruction
+    from dwarfgpu.program.values.objects import Object
+
+_VECTORS = (OperandKind.VGPR, OperandKind.AGPR)
+
+
+@frozen
+class TracedStep:
+    """An instruction that a wave has executed, or a line that it has begun."""
+
+    position: CodePosition
+    active: int
+    """The mask of the lanes that execute it."""
+    text: str | None = None
+    """The instruction; None for a line."""
+    results: tuple[tuple[str, str], ...] = ()
+    """What it wrote, in the lane that is traced, or the variables that have changed before the line."""
+
+
+class WaveTrace:
+    """Tells a function what one wave does."""
+
+    def __init__(
+        self,
+        running: Running,
+        tell: Callable[[TracedStep], Any],
+        *,
+        wave: int = 0,
+        lane: int | None = None,
+        show: Callable[[Object], str] | None = None,
+    ) -> None:
+        self.running = running
+        self.tell = tell
+        self.wave = running.machine.ids[wave] if 0 <= wave < running.machine.wave_count else ""
+        if not self.wave:
+            raise UsageError(f"there is no wave {wave + 1}", hint=f"they are 1 to {running.machine.wave_count}")
+        if lane is not None and not 0 <= lane < running.machine.target.lane_count:
+            raise UsageError(f"there is no lane {lane}", hint=f"a wave has {running.machine.target.lane_count}")
+        self.lane = lane
+        """The lane whose values are shown; without one it is the first that executes."""
+        self._show = show
+        self._step: Callable[[WaveBatch, int], None] = self._instruction if show is None else self._line
+        self._pending: tuple[GpuInstruction, CodePosition, int, int] | None = None
+        self._known: dict[str, str] = {}
+        self._last: tuple[str | None, int, str | None] | None = None
+        self._before = running.machine.device.observer
+        running.machine.device.observer = self._observe
+
+    def _observe(self, batch: WaveBatch) -> bool:
+        if self._before is not None and self._before(batch):
+            return True
+        ids = self.running.machine.ids
+        for row, wave in enumerate(batch.waves.tolist()):
+            if ids[wave] == self.wave:
+                self._step(batch, row)
+                break
+        return False
+
+    def end(self) -> None:
+        """Tell what is left, and stop tracing."""
+        if self._pending is not None:
+            self._tell_pending(None, 0)
+        self.running.machine.device.observer = self._before
+
+    # --- Instructions ---------------------------------------------------------------------------------------------
+
+    def _instruction(self, batch: WaveBatch, row: int) -> None:
+        if self._pending is not None:
+            self._tell_pending(batch, row)
+        device = self.running.machine.device
+        try:
+            code = device.code_at(batch.pc)
+        except MachineFault:  # there is no code, and the wave stops with that
+            return
+        instruction = executed(code, 0, device.processor, device.lanes)
+        mask = _mask(batch, row)
+        lane = self._lane(mask)
+        self._pending = instruction, self.running.position(batch.pc), mask, lane
+
+    def _lane(self, mask: int) -> int:
+        return self.lane if self.lane is not None else first_lane(mask) if mask else 0
+
+    def _tell_pending(self, batch: WaveBatch | None, row: int) -> None:
+        assert self._pending is not None  # noqa: S101 (the callers have asked)
+        instruction, position, mask, lane = self._pending
+        self._pending = None
+        results = [] if batch is None else list(_results(instruction, batch, row, lane))
+        self.tell(TracedStep(position, mask, text(instruction), tuple(results)))
+
+    # --- Lines ----------------------------------------------------------------------------------------------------
+
+    def _line(self, batch: WaveBatch, row: int) -> None:
+        position = self.running.position(batch.pc)
+        place = (position.file, position.line, position.function)
+        if place == self._last or not position.line:
+            return
+        self._last = place
+        mask = _mask(batch, row)
+        wave = int(batch.waves[row])
+        Arrival(self.running.machine.device, batch).machine  # noqa: B018 (writes the registers of the waves)
+        self.tell(TracedStep(position, mask, None, tuple(self._changed(wave, self._lane(mask)))))
+
+    def _changed(self, wave: int, lane: int) -> list[tuple[str, str]]:
+        """Return the variables of the innermost function whose values have changed, as texts."""
+        assert self._show is not None  # noqa: S101 (lines are traced with it)
+        changed = []
+        try:
+            variables = self.running.attached[wave].frame(0).variables()
+        except DwarfGpuError:
+            return []
+        for variable in variables:
+            name = variable.name
+            if not name:
+                continue
+            try:
+                answer = variable.frame.eval(name, [lane]).of(lane)
+            except DwarfGpuError:
+                continue
+            if answer.value is None:
+                continue
+            try:
+                shown = self._show(answer.value)
+            except DwarfGpuError:
+                continue
+            if self._known.get(name) != shown:
+                changed.append((name, shown))
+                self._known[name] = shown
+        return changed
+
+
+def _mask(batch: WaveBatch, row: int) -> int:
+    flags = executing(batch)[row]
+    return sum(1 << lane for lane, flag in enumerate(flags.tolist()) if flag)
+
+
+def _results(instruction: GpuInstruction, batch: WaveBatch, row: int, lane: int) -> Any:
+    """Yield what an instruction has written, in one lane where lanes have their own."""
+    parts = instruction.components or (instruction,)
+    for operand in (operand for part in parts for operand in part.destinations):
+        if operand.kind in _VECTORS:
+            file = batch.accumulation if operand.kind is OperandKind.AGPR else batch.vector
+            for number in range(operand.index, min(operand.index + max(1, operand.bits // 32), len(file))):
+                column = file[number]
+                value = column[row if column.shape[0] > 1 else 0, lane if column.shape[1] > 1 else 0]
+                yield f"{'a' if operand.kind is OperandKind.AGPR else 'v'}{number}", f"{int(value):#x}"
+        elif operand.kind is OperandKind.SGPR:
+            for number in range(operand.index, operand.index + max(1, operand.bits // 32)):
+                yield f"s{number}", f"{_number(batch.scalar[number], row):#x}"
+        elif operand.register.startswith("exec"):
+            yield "exec", f"{_number(batch.exec, row):#x}"
+        elif operand.register.startswith("vcc"):
+            yield "vcc", f"{_number(batch.scalar[VCC], row):#x}"
+
+
+def _number(value: Any, row: int) -> int:
+    return int(value) if isinstance(value, int) else int(value[row if len(value) > 1 else 0, 0])

@@ -1,0 +1,288 @@
+"""Watchpoints: memory or a variable of a lane, looked at after each instruction that may change or read it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dwarfgpu.errors import UsageError
+from dwarfgpu.execution import halts
+from dwarfgpu.execution.access_shapes import BUFFER, FLAT, GLOBAL, LOCAL, SCRATCH
+from dwarfgpu.execution.control.breakpoints import ACCESS_WATCH, READ_WATCH, WATCH, ValueChange
+from dwarfgpu.execution.control.stepping import change_of_depth
+from dwarfgpu.immutable import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dwarfgpu.execution.batch import WaveBatch
+    from dwarfgpu.execution.control.breakpoints import StoppingPoint
+    from dwarfgpu.execution.control.stepping import CodeReader
+    from dwarfgpu.execution.device import Device
+    from dwarfgpu.machines.machine import Machine
+
+PRIVATE = "private"
+_KINDS = {"private_lane": PRIVATE, "local": LOCAL, "group": LOCAL}
+"""The spaces that lanes or work-groups have of their own; other memory is one for all."""
+MAX_BYTES = 1 << 20
+"""The size of what can be watched."""
+
+
+class Watched:
+    """What a watchpoint watches: bytes of memory, or else the text of a value."""
+
+    def __init__(self, wave: int, lane: int, value: Callable[[], str], holds: Callable[[str], bool]) -> None:
+        self.wave = wave
+        self.lane = lane
+        self.value = value
+        """Gives the value as a text."""
+        self.holds = holds
+        """Tells whether a condition is true in the lane."""
+        self.space = ""
+        """``global``, ``ds`` or ``private``; empty for what is in registers."""
+        self.address = 0
+        self.size = 0
+        self.data: Callable[[], bytes] | None = None
+        """Gives the bytes of the memory."""
+        self.function: tuple[tuple[int, int], ...] = ()
+        """The addresses of the function whose variable it is; none if it outlives all functions."""
+        self.stack = 0
+        """The stack pointer there, which tells apart the calls of a function that calls itself."""
+        self.text = ""
+        """The value when it was last looked at."""
+        self.bytes = b""
+
+    def look(self) -> None:
+        """Remember what is there now."""
+        if self.data is not None:
+            self.bytes = self.data()
+        self.text = self.value()
+
+    def is_in_function(self, pc: int) -> bool:
+        """Return whether an address is in the function whose variable it is."""
+        return any(low <= pc < high for low, high in self.function)
+
+    def locate(self, machine: Machine, place: Any, size: int) -> None:
+        """Say what memory is watched: an address with its space, and how many bytes."""
+        if not 0 < size <= MAX_BYTES:
+            raise UsageError(f"{size} bytes cannot be watched", kind="no_address", hint=f"they are 1 to {MAX_BYTES}")
+        target = machine.target
+        space = target.default_space if place.space is None else target.space(place.space)
+        if space is None:
+            raise UsageError("the address has no memory", kind="no_address")
+        address, name = place.value, space.name
+        memory = machine.device.memory
+        upper = address >> 32 << 32
+        if name in ("generic", "flat") and upper == memory.private_aperture:
+            name, address = "private_lane", address & 0xFFFFFFFF
+        elif name in ("generic", "flat") and upper == memory.shared_aperture:
+            name, address = "local", address & 0xFFFFFFFF
+        self.space = _KINDS.get(name, "" if name.startswith("private") else GLOBAL)
+        self.address, self.size = address, size
+        self.data = lambda: machine.read_memory(space, place.value, size, self.wave, self.lane)
+        self.data()  # an error if there is no memory
+
+
+@frozen(eq=False)
+class WatchHit:
+    """What a watchpoint has seen of an instruction."""
+
+    point: StoppingPoint
+    time: int
+    """Before the instruction."""
+    pc: int
+    lanes: dict[int, int]
+    change: ValueChange
+    is_inside: bool = True
+    """Whether the function whose variable it is was executed then, if it is one of a function."""
+    has_left: bool = False
+    """Whether the wave has left that function."""
+
+
+class Watcher:
+    """Looks at watchpoints while a machine runs, and tells of what they see."""
+
+    def __init__(
+        self,
+        device: Device,
+        points: list[StoppingPoint],
+        reader: CodeReader,
+        tell: Callable[[WatchHit], bool],
+    ) -> None:
+        self._device = device
+        self._points = points
+        self._reader = reader
+        self._tell = tell
+        self._groups = device.machine.groups()
+        self._before: tuple[WaveBatch, int, int] | None = None
+        """The batch that executes an instruction, the time before it, and its address."""
+        self._accessed: dict[int, tuple[set[str], dict[int, int]]] = {}
+        self._has_stored = False
+        for point in points:
+            _watched(point).look()
+
+    def start(self) -> None:
+        """Be told of accesses."""
+        self._device.memory.watch, self._device.memory.watch_waves = self._access, self._access_of_waves
+
+    def stop(self) -> None:
+        """Be told of none any more."""
+        self._device.memory.watch = self._device.memory.watch_waves = None
+
+    # --- Accesses -------------------------------------------------------------------------------------------------
+
+    def _access(self, space: str, address: Any, mask: Any, size: int) -> None:
+        """Take note of an access of lanes."""
+        if self._before is None:
+            return
+        batch = self._before[0]
+        action, extent = self._device.memory.moving
+        flags = halts.executing(batch)
+        self._note(space, address, flags if mask is None else flags & mask, max(size, extent), action)
+
+    def _access_of_waves(self, space: str, address: Any, size: int, action: str) -> None:
+        """Take note of an access of whole waves, which all their lanes share."""
+        if self._before is None:
+            return
+        batch = self._before[0]
+        numbers = np.asarray(address).astype(np.uint64).reshape(-1, 1) & ~np.uint64(3)
+        flags = halts.executing(batch)
+        if not flags.any(axis=1).all():  # such an instruction is executed without lanes, too
+            flags = flags | ~flags.any(axis=1)[:, None]
+        self._note(space, numbers, flags, size, action)
+
+    def _note(self, space: str, address: Any, executing: Any, size: int, action: str) -> None:
+        assert self._before is not None  # noqa: S101 (the callers have looked)
+        batch = self._before[0]
+        self._has_stored |= action != "load"
+        for point in self._points:
+            watched = _watched(point)
+            flags = self._reaching(watched, space, address, size) if watched.space and point.is_enabled else None
+            if flags is None:
+                continue
+            flags = np.broadcast_to(flags, executing.shape) & executing
+            if watched.space == PRIVATE:
+                own = np.zeros_like(flags)
+                own[batch.waves == watched.wave, watched.lane] = True
+                flags = flags & own
+                if space not in (SCRATCH, LOCAL):  # private memory is somewhere in global memory, too
+                    flags = flags | (self._reaching_scratch(watched, address, size) & executing)
+            elif watched.space == LOCAL:
+                flags = flags & (self._groups[batch.waves] == self._groups[watched.wave])[:, None]
+            masks = halts.lane_masks(batch.waves, flags)
+            if masks:
+                actions, known = self._accessed.setdefault(point.number, (set(), {}))
+                actions.add(action)
+                for wave, mask in masks.items():
+                    known[wave] = known.get(wave, 0) | mask
+
+    def _reaching(self, watched: Watched, space: str, address: Any, size: int) -> Any:
+        """Return which addresses are in what is watched; None if none can be."""
+        memory = self._device.memory
+        base = 0
+        if watched.space == PRIVATE and space in (GLOBAL, BUFFER):
+            return np.zeros((1, 1), bool)  # `_reaching_scratch` looks at these
+        if watched.space == GLOBAL:
+            if space not in (GLOBAL, BUFFER, FLAT):
+                return None
+        elif space == FLAT:
+            base = memory.private_aperture if watched.space == PRIVATE else memory.shared_aperture
+        elif space != (SCRATCH if watched.space == PRIVATE else LOCAL):
+            return None
+        numbers = np.asarray(address).astype(np.uint64)
+        first = np.uint64(watched.address + base)
+        last = np.uint64(watched.address + base + watched.size - 1)
+        return (numbers <= last) & (numbers + np.uint64(size - 1) >= first)
+
+    def _reaching_scratch(self, watched: Watched, address: Any, size: int) -> Any:
+        """Return which global addresses are of private memory that is watched: dwords of lanes take turns there."""
+        memory = self._device.memory
+        line = 4 * memory.lanes
+        start = memory.scratch_base + watched.wave * memory.scratch_size
+        place = (np.asarray(address).astype(np.uint64) - np.uint64(start)).view(np.int64)
+        offset = place // line * 4 + place % 4
+        is_inside = (place >= 0) & (place < memory.scratch_size) & (place % line // 4 == watched.lane)
+        last = watched.address + watched.size - 1
+        return is_inside & (offset <= last) & (offset + min(size, 4) - 1 >= watched.address)
+
+    # --- What was seen --------------------------------------------------------------------------------------------
+
+    def observe(self, batch: WaveBatch) -> bool:
+        """Look before an instruction at what the one before it has done; return whether waves stop."""
+        stops = self.settle()
+        self._before = None if stops else (batch, self._device.executed, batch.pc)
+        return stops
+
+    def settle(self) -> bool:
+        """Look at what the last instruction has done; return whether waves stop."""
+        if self._before is None:
+            return False
+        before, time, pc = self._before
+        self._before = None
+        stops = False
+        for point in self._points:
+            watched = _watched(point)
+            actions, lanes = self._accessed.get(point.number, (set(), {watched.wave: 1 << watched.lane}))
+            has_left = bool(watched.function) and self._has_left(watched, before, pc)
+            if not has_left and not (point.is_enabled and self._triggers(point, actions, before)):
+                continue
+            text, data = watched.text, watched.bytes
+            if not has_left:
+                watched.look()
+                if point.kind == WATCH and text == watched.text and data == watched.bytes:
+                    continue
+                if point.condition is not None:
+                    self._device.write_wave(watched.wave, before)
+                    if not watched.holds(point.condition):
+                        continue
+            change = ValueChange(text, watched.text)
+            is_inside = self._is_inside(watched, before, pc)
+            stops |= self._tell(WatchHit(point, time, pc, lanes, change, is_inside, has_left))
+        self._accessed.clear()
+        self._has_stored = False
+        return stops
+
+    def _is_inside(self, watched: Watched, before: WaveBatch, pc: int) -> bool:
+        if not watched.function or watched.is_in_function(pc):
+            return True
+        self._device.write_wave(watched.wave, before)
+        return stack_pointer(self._device.machine, watched.wave) > watched.stack
+
+    def _has_left(self, watched: Watched, before: WaveBatch, pc: int) -> bool:
+        """Return whether an instruction was the return from the function whose variable is watched."""
+        if watched.wave not in before.waves or not self._reader.at(pc).is_jump or not watched.is_in_function(pc):
+            return False
+        self._device.write_wave(watched.wave, before)
+        machine = self._device.machine
+        following = machine.program_counter(watched.wave)
+        if following is None or change_of_depth(self._reader, pc, following) != -1:
+            return False
+        stack = stack_pointer(machine, watched.wave)
+        return stack < watched.stack or (stack == watched.stack and not watched.is_in_function(following))
+
+    def _triggers(self, point: StoppingPoint, actions: set[str], before: WaveBatch) -> bool:
+        watched = _watched(point)
+        if point.kind == READ_WATCH:
+            return bool(actions & {"load", "atomic"})
+        if point.kind == ACCESS_WATCH and actions:
+            return True
+        if watched.data is not None:
+            return self._has_stored and watched.data() != watched.bytes
+        if watched.wave not in before.waves:
+            return False
+        self._device.write_wave(watched.wave, before)
+        return watched.value() != watched.text
+
+
+def stack_pointer(machine: Machine, wave: int) -> int:
+    """Return where the stack of a wave ends; 0 where that is not known. It grows upwards."""
+    try:
+        return int(machine.column("s32")[wave])
+    except UsageError:  # the kernel uses no register of that number
+        return 0
+
+
+def _watched(point: StoppingPoint) -> Watched:
+    assert point.watched is not None  # noqa: S101 (it is a watchpoint)
+    return point.watched

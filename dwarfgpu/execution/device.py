@@ -1,0 +1,909 @@
+"""A dispatch that runs: the waves of a launch, in batches, until they end, stop, or have executed enough.
+
+Waves at the same instruction are one batch. The batch with the lowest address goes first, so waves that went
+different ways meet again where the ways do; a batch that has executed many instructions lets all others go first. The
+order is the same each time. A machine with a seed has another order for each seed, in which some waves of a batch run
+for a while and the others stay.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from contextlib import contextmanager
+from functools import cache
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dwarfgpu.execution import halts, instructions
+from dwarfgpu.execution.barriers import GroupBarriers
+from dwarfgpu.execution.batch import FLAT_SCRATCH, M0, NOTHING, NOWHERE, UNSET, VCC, VCC_HI, WaveBatch, number_of
+from dwarfgpu.execution.block_writer import INDEX_ENABLE, BlockWriter, Clock
+from dwarfgpu.execution.device_memory import GlobalMemory, MemorySegment
+from dwarfgpu.execution.halts import Arrival, Breakpoint, Halt, executing, lane_masks
+from dwarfgpu.execution.memory_access import MemoryAccess
+from dwarfgpu.execution.stops import (
+    ILLEGAL_INSTRUCTION,
+    MEMORY_VIOLATION,
+    MachineFault,
+    Pause,
+    UnknownInstruction,
+)
+from dwarfgpu.immutable import frozen
+from dwarfgpu.isa.decoder import executed
+from dwarfgpu.isa.instruction import OperandKind
+from dwarfgpu.machines.protocol import OTHER_TRAP, TRAP_REASONS, UNKNOWN_TRAP, WaveStop, trap_inputs
+from dwarfgpu.targets.amdgpu.numbers import GENERIC, LOCAL, PRIVATE_WAVE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from dwarfgpu.execution.weak_memory import OutstandingNow
+    from dwarfgpu.isa.instruction import GpuInstruction
+    from dwarfgpu.machines.machine import Machine
+    from dwarfgpu.machines.protocol import TrapMeaning
+
+LONGEST = 256
+"""The instructions of a block."""
+MOST_BLOCKS = 4096
+"""The compiled blocks that are kept; waves that change MODE again and again have other ones each time."""
+PATIENCE = 10_000
+"""The instructions that a batch executes before all others get their turns."""
+TURNS = (4, 40, 400)
+"""The most instructions of a turn where the order is by chance: each turn has one of these limits."""
+WIDEST = 1024
+"""The waves of a batch, so that its arrays stay in the cache and are cheap to allocate."""
+BROKEN = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+"""What an instruction raises whose operands make no sense, such as registers that a wave does not have."""
+_TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3
+"""Options of mallopt(3)."""
+ALONE = 1 << 20
+"""The instructions, counted for each wave, that the only batch executes before the caller of `Device.run` is told."""
+
+
+@frozen(eq=False)
+class CompiledBlock:
+    """Straight code from one address."""
+
+    function: Callable[[WaveBatch], Any]
+    addresses: tuple[int, ...]
+    """The address of the instruction of each line of the function, from its third line on."""
+    instructions: tuple[int, ...]
+    """The addresses of all instructions; those that do nothing have no line."""
+    count: int
+    """Its instructions."""
+    following: int
+    is_whole: bool
+    """Whether it ends where waves may go different ways, and not only because it is long or a breakpoint follows.
+
+    Only there another batch gets its turn, so the order does not depend on breakpoints and on who watches.
+    """
+
+
+@frozen(eq=False)
+class SavedDevice:
+    """Where all waves of a device were at one time."""
+
+    rounds: int
+    batches: tuple[WaveBatch, ...]
+    waiting: tuple[WaveBatch, ...]
+    ended: tuple[WaveBatch, ...]
+    held: tuple[WaveBatch, ...]
+    alone: int | None
+    stopped: tuple[tuple[WaveBatch, str], ...]
+    going: WaveBatch | None
+    counts: tuple[int, int, int, int]
+    """The instructions executed, the waves that have ended, the clock, and what is left of a turn."""
+    order: Any
+    alive: Any
+    barriers: tuple[Any, Any]
+    memory: Any
+    """What memory knows beside its bytes."""
+
+
+class Device:
+    """The waves of a machine, running."""
+
+    def __init__(self, machine: Machine, *, scratch_base: int | None = None) -> None:
+        keep_freed_memory()
+        self.machine = machine
+        target = machine.target
+        self.processor = target.name.split("-")[1]
+        self.lanes = target.lane_count
+        self.generation = _generation(self.processor)
+        machine.find_apertures()
+        generic: Any = machine.target.space(GENERIC)
+        apertures = generic.alias.apertures
+        self.memory, self._write_instruction = self._memory(
+            GlobalMemory(_segments(machine)),
+            lanes=self.lanes,
+            scratch_base=machine.scratch_base if scratch_base is None else scratch_base,
+            apertures=(apertures.shared, apertures.private),
+        )
+        self.memory.swizzles_dwords = self.generation >= 9
+        self.memory.generation = self.generation
+        self.apertures = apertures
+        self.clock = Clock()
+        self.barriers = GroupBarriers()
+        self.barriers.on_complete = self._release
+        self.blocks: dict[tuple[int, int], CompiledBlock] = {}
+        self._single: dict[tuple[int, int], CompiledBlock] = {}
+        """Blocks of one instruction."""
+        self.breakpoints: dict[int, list[Breakpoint]] = {}
+        """By their address."""
+        self.observer: Callable[[WaveBatch], Any] | None = None
+        """A function that is told of each instruction before a batch executes it; if it says so, the batch does not."""
+        self.on_turn: Callable[[Device], Any] | None = None
+        """A function that is called now and then."""
+        self.halt: Halt | None = None
+        """Why not all waves have ended, once `run` is done."""
+        self.executed = 0
+        """The instructions, each counted once for each wave."""
+        self.waves_ended = 0
+        self.rounds = 0
+        """How often waves have been taken over from the machine, as work-groups start when others have ended."""
+        self._is_interrupted = False
+        self._stops_at_faults = False
+        self._random = None if machine.seed is None else Random(machine.seed)  # noqa: S311 (an order is no secret)
+        self._adopt()
+
+    def _memory(self, memory: GlobalMemory, **options: Any) -> tuple[MemoryAccess, Callable[..., bool]]:
+        """Return the memory of the waves, and what writes instructions for it."""
+        settings = self.machine.weak_memory
+        if settings is None:
+            return MemoryAccess(memory, **options), instructions.write_instruction
+        from dwarfgpu.execution.weak_memory import WeakMemory
+
+        weak = WeakMemory(memory, settings, processor=self.processor, generation=self.generation, **options)
+        return weak, weak.write_instruction
+
+    def renew(self) -> None:
+        """Take over the waves and the memory of another launch on the machine."""
+        machine = self.machine
+        if not self.memory.is_like(machine.weak_memory):
+            self.__init__(machine)  # type: ignore[misc]
+            return
+        self.memory.remap(_segments(machine), machine.scratch_base)
+        self.halt, self.executed, self.waves_ended = None, 0, 0
+        self._random = None if machine.seed is None else Random(machine.seed)  # noqa: S311 (an order is no secret)
+        self._adopt()
+
+    def _adopt(self) -> None:
+        """Take over the waves that the machine has."""
+        machine = self.machine
+        self.memory.memory.buffers = machine.buffers
+        self.memory.use(_instances(machine, LOCAL), _rows_of_groups(machine), _instances(machine, PRIVATE_WAVE))
+        rows = np.arange(machine.wave_count)
+        if machine.seed is not None:
+            np.random.default_rng(machine.seed).shuffle(rows)
+        self.batches = [
+            batch
+            for first in range(0, len(rows), WIDEST)
+            for batch in _batches_of(machine, rows[first : first + WIDEST], self.lanes)
+        ]
+        self.waiting: list[WaveBatch] = []
+        """Waves at a barrier."""
+        self.ended: list[WaveBatch] = []
+        self.stopped: list[tuple[WaveBatch, str]] = []
+        self.stops: dict[int, WaveStop] = {}
+        """Why each of the waves in `stopped` has stopped."""
+        self.held: list[WaveBatch] = []
+        """Waves that do not run while another one runs alone."""
+        self.alone: int | None = None
+        """The wave that runs alone."""
+        self._going: WaveBatch | None = None
+        """The batch whose turn has not ended, and how many blocks are left of it."""
+        self._left = 0
+        self.rounds += 1
+        first = self.batches[0] if self.batches else None
+        self._register_counts = {
+            OperandKind.VGPR: len(first.vector) if first is not None else 0,
+            OperandKind.AGPR: len(first.accumulation) if first is not None else 0,
+        }
+        self._groups = np.maximum(machine.groups(), 0)
+        self._alive = np.bincount(self._groups, minlength=machine.wave_count)
+        self.barriers.use(self._groups, self._alive)
+        self._written = machine.changes
+
+    # --- Running --------------------------------------------------------------------------------------------------
+
+    def run(self, limit: int | None = None, *, stops_at_faults: bool = False) -> None:
+        """Run until every wave has ended or stopped, a breakpoint stops one, or `executed` has reached a number.
+
+        With ``stops_at_faults`` nothing runs on when a wave cannot.
+        """
+        self._refresh()
+        self.halt = None
+        self._is_interrupted = False
+        self._stops_at_faults = stops_at_faults
+        with np.errstate(all="ignore"):
+            while self.halt is None:
+                if self._is_interrupted:
+                    self.halt = Halt(halts.INTERRUPT, "interrupted")
+                elif limit is not None and self.executed >= limit:
+                    self.halt = Halt(halts.LIMIT, f"{self.executed} instructions have been executed")
+                elif self.batches:
+                    self._turn(limit)
+                    if self.on_turn is not None:
+                        self.on_turn(self)
+                elif self.waiting or not self._start_more():
+                    break
+
+    def interrupt(self) -> None:
+        """Make `run` return before the next block; for handlers of signals."""
+        self._is_interrupted = True
+
+    def step(self, wave: int | None = None, *, alone: bool = True) -> bool:
+        """Execute one instruction of a wave, or, if it is not alone, of all waves that are at it; say whether it could.
+
+        Without a wave the batch goes that `run` would choose.
+        """
+        self._refresh()
+        if wave is None:
+            if not self.batches:
+                return False
+            batch = self._next()
+        else:
+            found = [each for each in self.batches if wave in each.waves]
+            if not found:
+                return False
+            (batch,) = found
+            self.batches.remove(batch)
+            if alone and batch.count > 1:
+                self.batches.append(batch.part(batch.waves != wave))
+                batch = batch.part(batch.waves == wave)
+        batch.passed = NOWHERE
+        self.halt = None
+        self._stops_at_faults = True
+        with np.errstate(all="ignore"):
+            if self._execute(batch, self._found_block(batch.pc, batch.mode, single=True)):
+                self.batches.append(batch)
+        return True
+
+    def _start_more(self) -> bool:
+        """Start work-groups that were waiting for room, if there are some."""
+        ahead = self.machine.work_ahead
+        if not self.held:
+            self.memory.finish()
+        if ahead is None or self.stopped or self.held or not ahead.start(self.machine):
+            return False
+        self._adopt()
+        return True
+
+    def _next(self) -> WaveBatch:
+        """Take the batch whose turn it is, with all others that are at its instruction."""
+        batches = self.batches
+        if self._random is not None and len(batches) > 1:
+            batch = self.memory.chosen(batches, self._random)
+        else:
+            rested = [each for each in batches if each.spent < PATIENCE]
+            if not rested:
+                rested = batches
+                for each in (*batches, *self.waiting):
+                    each.spent = 0
+            batch = min(rested, key=lambda each: each.pc)
+        batches.remove(batch)
+        others, room = [], WIDEST - batch.count
+        for each in batches:
+            is_alike = each.pc == batch.pc and each.mode == batch.mode and each.has_passed == batch.has_passed
+            if is_alike and each.count <= room:
+                others.append(each)
+                room -= each.count
+        if others:
+            passed = batch.passed
+            batch = batch.join(others)
+            batch.passed = passed
+            self.batches = [each for each in batches if each not in others]
+        going = self._some(batch) if self._has_turns else self.memory.going(batch)
+        if going is None:
+            return batch
+        self.batches.append(batch.part(~going))
+        return batch.part(going)
+
+    @property
+    def _has_turns(self) -> bool:
+        """Whether waves get turns of their own, of any length."""
+        return self._random is not None and not self.memory.is_weak
+
+    def _some(self, batch: WaveBatch) -> Any:
+        """Return flags of the waves of a batch that run while the others stay: all, some, or one; None for all."""
+        random = self._random
+        assert random is not None  # noqa: S101 (the caller knows)
+        share = random.choice((1, 0.5, 0))
+        if batch.count == 1 or share == 1:
+            return None
+        flags = np.frombuffer(random.randbytes(batch.count), np.uint8) < 256 * share
+        flags[random.randrange(batch.count)] = True
+        return None if flags.all() else flags
+
+    def _turn(self, limit: int | None) -> None:
+        """Run the batch with the lowest address until it meets another, parts, or waits."""
+        batch, left = self._going, self._left
+        if batch is not None and any(each is batch for each in self.batches):
+            self.batches.remove(batch)
+        else:
+            batch = self._next()
+            left = self._patience(batch)
+        self._going = None
+        nearest = min((each.pc for each in self.batches if each.spent < PATIENCE), default=None)
+        observer, breakpoints, is_exact = self.observer, self.breakpoints, self._has_turns
+        is_single = observer is not None
+        blocks = self._single if is_single else self.blocks
+        while True:
+            pc, mode = batch.pc, batch.mode
+            self._going = batch
+            if breakpoints and pc in breakpoints and batch.passed != pc and self._breaks(batch):
+                break
+            if observer is not None and observer(batch):
+                break
+            batch.passed = NOWHERE
+            block = blocks.get((pc, mode)) or self._found_block(pc, mode, single=is_single)
+            if is_exact and block.count > left:
+                block = self._found_block(pc, mode, single=True)
+            left -= block.count
+            batch.spent += block.count
+            if not self._execute(batch, block):
+                self._going = None
+                return
+            if (
+                left <= 0
+                if is_exact
+                else block.is_whole and (left <= 0 or (nearest is not None and batch.pc >= nearest))
+            ):
+                self._going = None
+                break
+            if self._is_interrupted or (limit is not None and self.executed >= limit):
+                break
+        self._left = left
+        self.batches.append(batch)
+
+    def _patience(self, batch: WaveBatch) -> int:
+        """Return how many instructions a batch executes in its turn."""
+        if not self.batches and not (self._has_turns and batch.count > 1):
+            return max(128, ALONE // batch.count)
+        if self._random is None:
+            return PATIENCE - batch.spent
+        return self._random.randint(1, 1 if self.memory.is_weak else self._random.choice(TURNS))
+
+    def _execute(self, batch: WaveBatch, block: CompiledBlock) -> bool:
+        """Execute a block; return whether the batch is whole and goes on. Else it is where it belongs."""
+        try:
+            following = block.function(batch)
+        except MachineFault as fault:
+            self._fault(batch, block, fault)
+            return False
+        except BROKEN as problem:
+            broken = MachineFault(f"the instruction cannot be executed ({problem})")
+            self._fault(batch, block, broken.with_traceback(problem.__traceback__))
+            return False
+        self.executed += block.count * batch.count
+        if not isinstance(following, int):
+            self._part(batch, following)
+            return False
+        if following < 0:
+            self._pause(batch, following)
+            return False
+        batch.pc = following
+        return True
+
+    def _breaks(self, batch: WaveBatch) -> bool:
+        """Ask the breakpoints at the address of a batch whether it stops."""
+        arrival = Arrival(self, batch)
+        batch.passed = batch.pc  # a condition that fails is not asked again
+        for breakpoint_ in self.breakpoints[batch.pc]:
+            if not breakpoint_.is_enabled:
+                continue
+            lanes = lane_masks(batch.waves, breakpoint_.stopping(arrival))
+            if lanes:
+                breakpoint_.hits += 1
+                if self.halt is None:
+                    self.halt = Halt(halts.BREAKPOINT, breakpoint_.reason, batch.pc, lanes, breakpoint_)
+        if self.halt is None:
+            batch.passed = NOWHERE
+        return self.halt is not None
+
+    def let_run(self, wave: int | None) -> bool:
+        """Let only one wave run from now on, or all (None); return whether that was different before."""
+        if wave == self.alone:
+            return False
+        self._refresh()
+        self.batches += self.held
+        self.held, self.alone = [], wave
+        self._hold_others()
+        return True
+
+    def _hold_others(self) -> None:
+        """Hold all waves but the one that runs alone, if one does."""
+        if self.alone is None:
+            return
+        batches, self.batches = self.batches, []
+        for batch in batches:
+            own = batch.waves == self.alone
+            if own.all() or not own.any():
+                (self.batches if own.any() else self.held).append(batch)
+            else:
+                self.batches.append(batch.part(own))
+                self.held.append(batch.part(~own))
+
+    def _part(self, batch: WaveBatch, following: Any) -> None:
+        addresses = np.unique(following)
+        for address in addresses.tolist():
+            part = batch if len(addresses) == 1 else batch.part(following == address)
+            part.pc = address
+            self.batches.append(part)
+
+    def _pause(self, batch: WaveBatch, pause: int) -> None:
+        if pause == Pause.END:
+            self.ended.append(batch)
+            self.waves_ended += batch.count
+            self._alive -= self._by_group(batch)
+            self.barriers.check()
+            self._release()
+        elif pause == Pause.BARRIER:
+            self.waiting.append(batch)
+            self._release()
+        elif pause == Pause.TRAP:
+            self._trap(batch)
+        else:
+            self._stop(batch, MachineFault("", executing(batch), kind="FATAL_HALT"))
+
+    def _trap(self, batch: WaveBatch) -> None:
+        """Stop waves at a trap. Those of a debugger go on behind it, and only stop if they are watched."""
+        instruction = executed(self.code_at(batch.pc), 0, self.processor, self.lanes)
+        number = next((operand.value & 0xFF for operand in instruction.operands if operand.name == "simm16"), 0)
+        trap = self.machine.traps_at(batch.pc).get(number, UNKNOWN_TRAP)
+        reason, inputs = trap.reason, _trap_inputs(trap, batch)
+        if reason in ("DEBUG_TRAP", "BREAKPOINT"):
+            if self._stops_at_faults and self.halt is None:
+                reason = ": ".join(filter(None, (reason, inputs)))
+                self.halt = Halt(halts.TRAP, reason, batch.pc, lane_masks(batch.waves, executing(batch)))
+            batch.pc += instruction.size
+            self.batches.append(batch)
+            return
+        self._stop(
+            batch, MachineFault(inputs, executing(batch), kind=reason), trap=number if 0 < number < 16 else OTHER_TRAP
+        )
+
+    def _stop(self, batch: WaveBatch, fault: MachineFault, trap: int | None = None) -> None:
+        """Stop waves for good; the fault has the lanes of all of them."""
+        self.stopped.append((batch, fault.reason))
+        masks = lane_masks(batch.waves, fault.lanes) or dict.fromkeys(batch.waves.tolist(), 0)
+        self.stops.update(zip(batch.waves.tolist(), fault.stops(trap), strict=True))
+        if self._stops_at_faults and self.halt is None:
+            kind = halts.TRAP if fault.kind in TRAP_REASONS else halts.FAULT
+            self.halt = Halt(kind, fault.reason, batch.pc, masks)
+
+    def _by_group(self, batch: WaveBatch) -> Any:
+        """Return how many waves of a batch each work-group has."""
+        return np.bincount(self._groups[batch.waves], minlength=len(self._alive))
+
+    def _release(self) -> None:
+        """Let the waves go on whose whole work-group is at the barrier, or on GFX12 has signalled."""
+        if not self.waiting:
+            return
+        is_split = self.generation >= 12
+        arrived = np.zeros(len(self._alive), np.int64)
+        for batch in self.waiting:
+            arrived += self._by_group(batch)
+        whole = arrived == self._alive
+        waiting, self.waiting = self.waiting, []
+        for batch in waiting:
+            free = self.barriers.go_on(batch) if is_split else whole[self._groups[batch.waves]]
+            if free.all():
+                self.batches.append(batch)
+            elif free.any():
+                self.batches.append(batch.part(free))
+                self.waiting.append(batch.part(~free))
+            else:
+                self.waiting.append(batch)
+        self._hold_others()
+
+    def _fault(self, batch: WaveBatch, block: CompiledBlock, fault: MachineFault) -> None:
+        """Stop the waves that cannot execute an instruction; the others go on with it."""
+        trace = fault.__traceback__
+        line = 0
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename == "<block>":
+                line = trace.tb_lineno
+            trace = trace.tb_next
+        batch.pc = block.addresses[line - 3]
+        self.executed += batch.count * block.instructions.index(batch.pc)
+        lanes = fault.lanes
+        if lanes is None or lanes.ndim == 1:
+            lanes = executing(batch) if lanes is None else executing(batch) & lanes[:, None]
+        waves = fault.waves
+        addresses = fault.addresses
+        stopping = batch
+        if waves is not None and not waves.all():
+            self.batches.append(batch.part(~waves))
+            stopping, lanes = batch.part(waves), lanes[waves]
+            addresses = addresses if addresses is None or isinstance(addresses, int) else addresses[waves]
+        self._stop(stopping, MachineFault(fault.detail, lanes, kind=fault.kind, addresses=addresses))
+
+    # --- Code -----------------------------------------------------------------------------------------------------
+
+    def add_breakpoint(self, breakpoint_: Breakpoint) -> None:
+        """Let waves stop at an address from now on."""
+        address = breakpoint_.address
+        self.breakpoints.setdefault(address, []).append(breakpoint_)
+        self.blocks = {
+            key: block for key, block in self.blocks.items() if key[0] == address or address not in block.instructions
+        }
+
+    def remove_breakpoint(self, breakpoint_: Breakpoint) -> None:
+        """Let no wave stop there."""
+        others = [each for each in self.breakpoints.get(breakpoint_.address, ()) if each is not breakpoint_]
+        if others:
+            self.breakpoints[breakpoint_.address] = others
+        else:
+            self.breakpoints.pop(breakpoint_.address, None)
+
+    def _found_block(self, pc: int, mode: int, *, single: bool = False) -> CompiledBlock:
+        """Return the code from an address, compiled."""
+        blocks = self._single if single else self.blocks
+        block = blocks.get((pc, mode))
+        if block is None:
+            if len(blocks) >= MOST_BLOCKS:
+                for key in list(blocks)[: MOST_BLOCKS // 2]:
+                    del blocks[key]
+            block = blocks[pc, mode] = self._block(pc, mode, 1 if single else LONGEST)
+        return block
+
+    def _block(self, pc: int, mode: int, longest: int) -> CompiledBlock:
+        """Compile the code from an address to the next branch, or to the next breakpoint."""
+        writer = BlockWriter(self.lanes, mode)
+        writer.names_of_apertures = self._special_sources()
+        writer.processor, writer.generation, writer.clock = self.processor, self.generation, self.clock
+        writer.barriers = self.barriers
+        writer.keeps_halves = self.generation >= 10
+        writer.permuted_lanes = 32 if self.generation >= 10 else self.lanes
+        address, is_whole = pc, False
+        instructions: list[int] = []
+        while True:
+            if instructions and (len(instructions) == longest or address in self.breakpoints):
+                writer.write(f"return {address}")
+                break
+            writer.address = address
+            start = len(writer.lines)
+            instructions.append(address)
+            try:
+                instruction = self._instruction(address)
+                ends = self._write_instruction(writer, instruction, address, self.memory)
+            except (UnknownInstruction, MachineFault, *BROKEN) as problem:
+                del writer.lines[start:], writer.addresses[start:]
+                fault = problem if isinstance(problem, MachineFault) else self._unable(problem, address)
+                writer.write(f"{writer.name(_raising(fault))}()")
+                writer.write(f"return {address}")
+                break
+            address += instruction.size
+            if ends:
+                is_whole = True
+                break
+        return CompiledBlock(
+            writer.function(), tuple(writer.addresses), tuple(instructions), len(instructions), address, is_whole
+        )
+
+    def _instruction(self, address: int) -> GpuInstruction:
+        """Return the instruction at an address; raise a fault if none is there."""
+        instruction = executed(self.code_at(address), 0, self.processor, self.lanes)
+        if instruction.name == ".long":
+            raise MachineFault(f"no instruction: {instruction.data.hex(' ', 4)}", kind=ILLEGAL_INSTRUCTION)
+        for part in (instruction, *instruction.components):
+            for operand in part.operands:
+                count = self._register_counts.get(operand.kind)
+                last = operand.index + max(1, operand.bits // 32) - 1
+                if count is not None and last >= count:
+                    detail = f"{operand.text} is not among the {count} registers of the wave"
+                    raise MachineFault(detail, kind=ILLEGAL_INSTRUCTION)
+        return instruction
+
+    def _unable(self, problem: Exception, address: int) -> MachineFault:
+        """Return the fault of an instruction that cannot be compiled."""
+        code = self.code_at(address)
+        instruction = executed(code, 0, self.processor, self.lanes)
+        what = str(problem) if isinstance(problem, UnknownInstruction) else f"{instruction.mnemonic} with such operands"
+        return MachineFault(f"{what}: {instruction.data.hex(' ', 4)}")
+
+    def code_at(self, address: int) -> bytes:
+        """Return the bytes of an instruction, and as many behind it as there may be."""
+        segment = self.memory.memory.segment_of(address, address + 3)
+        if segment is None:
+            raise MachineFault(f"no code at {address:#x}", kind=MEMORY_VIOLATION, addresses=address)
+        start = address - segment.start
+        code: bytes = segment.data[start : start + 20].tobytes()
+        return code
+
+    def _special_sources(self) -> dict[str, int]:
+        shared, private = self.apertures.shared, self.apertures.private
+        return {
+            "src_shared_base": shared, "src_private_base": private, "src_shared_base_lo": 0, "src_private_base_lo": 0,
+            "src_shared_limit": shared + 0xFFFFFFFF, "src_private_limit": private + 0xFFFFFFFF,
+        }  # fmt: skip
+
+    # --- Going back -----------------------------------------------------------------------------------------------
+
+    def refresh(self) -> bool:
+        """Take over what has been changed in the machine; return whether something was."""
+        changes = self._written
+        self._refresh()
+        return changes != self._written
+
+    def saved(self) -> SavedDevice:
+        """Return what `restore` needs to bring the waves back to where they are now; memory is not among it."""
+        copies: dict[int, WaveBatch] = {}
+
+        def copied(batches: list[WaveBatch]) -> tuple[WaveBatch, ...]:
+            return tuple(copies.setdefault(id(batch), _whole_copy(batch)) for batch in batches)
+
+        lists = copied(self.batches), copied(self.waiting), copied(self.ended), copied(self.held)
+        stopped = tuple((_whole_copy(batch), reason) for batch, reason in self.stopped)
+        going = None if self._going is None else copies.get(id(self._going))
+        order = None if self._random is None else self._random.getstate()
+        counts = self.executed, self.waves_ended, self.clock.now, self._left
+        alive, barriers, memory = self._alive.copy(), self.barriers.saved(), self.memory.saved()
+        return SavedDevice(self.rounds, *lists, self.alone, stopped, going, counts, order, alive, barriers, memory)
+
+    def restore(self, saved: SavedDevice) -> None:
+        """Bring the waves back to where they were."""
+        copies: dict[int, WaveBatch] = {}
+
+        def copied(batches: tuple[WaveBatch, ...]) -> list[WaveBatch]:
+            return [copies.setdefault(id(batch), _whole_copy(batch)) for batch in batches]
+
+        self.batches, self.waiting, self.ended = map(copied, (saved.batches, saved.waiting, saved.ended))
+        self.held, self.alone = copied(saved.held), saved.alone
+        self.stopped = [(_whole_copy(batch), reason) for batch, reason in saved.stopped]
+        self._going = None if saved.going is None else copies[id(saved.going)]
+        self.executed, self.waves_ended, self.clock.now, self._left = saved.counts
+        if self._random is not None:
+            self._random.setstate(saved.order)
+        self._alive = saved.alive.copy()
+        self.barriers.restore(saved.barriers, self._alive)
+        self.memory.restore(saved.memory)
+        self.halt = None
+        self._written = self.machine.changes
+
+    # --- The machine ----------------------------------------------------------------------------------------------
+
+    def every_batch(self) -> list[tuple[WaveBatch, str | None]]:
+        """Return all waves, with why they do not run."""
+        return [
+            *((batch, None) for batch in (*self.batches, *self.held)),
+            *((batch, "waits at a barrier") for batch in self.waiting),
+            *self.stopped,
+            *((batch, "has ended") for batch in self.ended),
+        ]
+
+    def outstanding(self, wave: int) -> list[OutstandingNow]:
+        """Return what a wave has outstanding, the oldest first; nothing where memory has everything at once."""
+        return self.memory.outstanding(wave)
+
+    def write_back(self) -> None:
+        """Put the registers of the waves into the machine, where they are read; memory is there already."""
+        machine = self.machine
+        machine.stops.clear()
+        for batch, reason in self.every_batch():
+            self._write(batch)
+            if reason is not None:
+                machine.stops.update(dict.fromkeys(batch.waves.tolist(), WaveStop(detail=reason)))
+        for batch, _reason in self.stopped:
+            machine.stops.update((wave, self.stops[wave]) for wave in batch.waves.tolist())
+        if self.halt is not None and self.halt.kind == halts.TRAP:  # at one of a debugger they can go on
+            for wave, lanes in (self.halt.lanes or {}).items():
+                machine.stops.setdefault(wave, WaveStop((self.halt.reason,), lanes))
+        machine.changes += 1
+        self._written = machine.changes
+
+    def written(self, batch: WaveBatch) -> Machine:
+        """Return the machine with the registers that a batch has now."""
+        self._write(batch)
+        self.machine.changes += 1
+        self._written = self.machine.changes
+        return self.machine
+
+    def write_wave(self, wave: int, batch: WaveBatch) -> None:
+        """Put the registers of a wave into the machine; it is in the batch whose turn it is if it is in no other."""
+        self.written(next((known for known, _ in self.every_batch() if wave in known.waves), batch))
+
+    def _write(self, batch: WaveBatch) -> None:
+        machine = self.machine
+        for prefix, registers in (("v", batch.vector), ("a", batch.accumulation)):
+            for number, column in enumerate(registers):
+                if column is not NOTHING:
+                    machine.set_register(
+                        f"{prefix}{number}", np.broadcast_to(column, (batch.count, self.lanes)), batch.waves
+                    )
+        for name, value in self._scalars(batch):
+            numbers = np.full(batch.count, value, np.uint64) if isinstance(value, int) else value[:, 0]
+            machine.set_register(name, numbers, batch.waves)
+
+    def _refresh(self) -> None:
+        """Take over what has been changed in the machine since the waves were written to it."""
+        machine = self.machine
+        if machine.changes == self._written:
+            return
+        before = self.batches, self.waiting, self.stopped
+        self.batches = [new for batch in before[0] for new in self._read_again(batch)]
+        self.held = [new for batch in self.held for new in self._read_again(batch)]
+        self.waiting, self.stopped = [], []
+        for batch, reason in (*((each, None) for each in before[1]), *before[2]):
+            for new in self._read_again(batch):
+                if new.pc != batch.pc:  # sent elsewhere, it can go on
+                    self.batches.append(new)
+                elif reason is None:
+                    self.waiting.append(new)
+                else:
+                    self.stopped.append((new, reason))
+        self._written = machine.changes
+
+    def _read_again(self, batch: WaveBatch) -> Iterator[WaveBatch]:
+        """Yield the waves of a batch with the registers that the machine has; what it does not have is kept."""
+        for new in _batches_of(self.machine, batch.waves, self.lanes):
+            kept = batch.part(np.isin(batch.waves, new.waves))
+            new.scc = kept.scc
+            new.mode = new.mode & INDEX_ENABLE * 2 - 1 | kept.mode & ~(INDEX_ENABLE * 2 - 1)
+            new.passed = batch.passed
+            yield new
+
+    def _scalars(self, batch: WaveBatch) -> Iterator[tuple[str, Any]]:
+        """Yield the scalar registers that are known, by the names that the target has."""
+        scalar, named = batch.scalar, self.machine.register_named
+        for number in range(VCC):
+            if scalar[number] is not UNSET and named(f"s{number}") is not None:
+                yield f"s{number}", scalar[number]
+        for number in range(16):
+            if scalar[108 + number] is not UNSET:
+                yield f"ttmp{number}", scalar[108 + number]
+        for name, number in (("vcc", VCC), ("m0", M0), ("vcc_hi", VCC_HI)):
+            if scalar[number] is not UNSET and named(name) is not None:
+                yield name, scalar[number]
+        if scalar[FLAT_SCRATCH] is not UNSET and named("flat_scratch") is not None:
+            yield "flat_scratch", scalar[FLAT_SCRATCH] | scalar[FLAT_SCRATCH + 1] << 32
+        yield from (("pc", batch.pc), ("exec", batch.exec), ("mode", batch.mode & INDEX_ENABLE * 2 - 1))
+
+
+@contextmanager
+def interruptible(device: Device) -> Iterator[None]:
+    """Let ^C end a run between two blocks of instructions, so that no wave is lost; a second one is the usual one."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(_number: int, _frame: Any) -> None:
+        device.interrupt()
+        signal.signal(signal.SIGINT, before)
+
+    before = signal.signal(signal.SIGINT, stop) or signal.default_int_handler
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@cache
+def keep_freed_memory() -> None:
+    """Let the allocator of the C library keep what is freed: arrays of a batch come and go with each instruction.
+
+    Else it returns their pages to the system and gets them again, which takes longer than the arithmetic.
+    """
+    import ctypes
+
+    try:
+        set_option = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError):  # not the C library of GNU
+        return
+    for option, size in ((_TRIM_THRESHOLD, 1 << 28), (_MMAP_THRESHOLD, 1 << 25), (_TOP_PAD, 1 << 24)):
+        set_option(option, size)
+
+
+def _whole_copy(batch: WaveBatch) -> WaveBatch:
+    other = batch.copy()
+    other.passed = batch.passed
+    return other
+
+
+def _raising(fault: MachineFault) -> Any:
+    def raise_it() -> None:
+        raise MachineFault(fault.detail, kind=fault.kind, addresses=fault.addresses)
+
+    return raise_it
+
+
+def _trap_inputs(trap: TrapMeaning, batch: WaveBatch) -> str:
+    """Return what the handler of a trap is given by some waves; "" for nothing."""
+    if not (trap.has_argument or trap.has_queue):
+        return ""
+    flags = executing(batch)
+    values = np.unique(np.broadcast_to(batch.vector[0], flags.shape)[flags]).tolist()
+    low, high = (int(np.max(batch.scalar[number])) for number in (0, 1))
+    return trap_inputs(trap, values, high << 32 | low)
+
+
+def _generation(processor: str) -> int:
+    digits = processor.removeprefix("gfx").partition("-")[0]
+    return int(digits[:-2]) if digits[:-2].isdigit() else int(digits[0])
+
+
+def _segments(machine: Machine) -> list[MemorySegment]:
+    store = machine.memory.store(machine.target.default_space)
+    found = []
+    for start, last, owner, offset in zip(store.starts, store.lasts, store.owners, store.offsets, strict=True):
+        whole = np.frombuffer(store.blocks[owner].buffer, np.uint8)
+        found.append(MemorySegment.of(start, whole[offset : offset + last - start + 1]))
+    return found
+
+
+def _instances(machine: Machine, number: int) -> Any:
+    """Return the memory of all instances of an address space, ``[instance, byte]``."""
+    store = machine.memory.stores.get(number)
+    if store is None or not len(store.starts):
+        return np.zeros((0, 0), np.uint8)
+    (block,) = store.blocks
+    return np.frombuffer(block.buffer, np.uint8).reshape(len(store.starts), -1)
+
+
+def _rows_of_groups(machine: Machine) -> Any:
+    groups = machine.groups()
+    first = np.unique(groups)
+    return np.searchsorted(first, groups)
+
+
+def _batches_of(machine: Machine, rows: Any, lanes: int) -> Iterator[WaveBatch]:
+    """Yield the waves of a machine with some indices: those at one instruction, with one MODE, together."""
+    keys = []
+    for name in ("pc", "mode"):
+        register = machine.register_named(name)
+        is_known = register is not None and machine.knows(register, int(rows[0])) if len(rows) else False
+        keys.append(machine.column(name)[rows].astype(np.uint64) if is_known else np.zeros(len(rows), np.uint64))
+    pairs = np.stack(keys, axis=1)
+    if len(rows) and (pairs == pairs[0]).all():
+        yield _batch_of(machine, rows, lanes)
+        return
+    for pair in np.unique(pairs, axis=0) if len(rows) else ():
+        yield _batch_of(machine, rows[(pairs == pair).all(axis=1)], lanes)
+
+
+def _batch_of(machine: Machine, rows: Any, lanes: int) -> WaveBatch:
+    """Return waves of a machine as one batch; they must be at one address."""
+    files = {name: file for file in machine.files for name in [file.registers[0].name]}
+    vector, accumulation = files.get("v0"), files.get("a0")
+    batch = WaveBatch(
+        rows,
+        lanes,
+        len(vector.registers) if vector else 0,
+        len(accumulation.registers) if accumulation else 0,
+    )
+    for file, columns in ((vector, batch.vector), (accumulation, batch.accumulation)):
+        if file is not None:
+            for number, register in enumerate(file.registers):
+                if file.known[rows, file.positions[register.number]].any():
+                    columns[number] = file.data[rows, number]
+    for file in machine.files:
+        for position, register in enumerate(file.registers):
+            if register.lane_bits or not file.known[rows, position].any():
+                continue
+            _set(batch, register.name, number_of(file.data[rows, position].astype(np.uint64)))
+    return batch
+
+
+def _set(batch: WaveBatch, name: str, number: Any) -> None:
+    if name[0] == "s" and name[1:].isdigit():
+        batch.scalar[int(name[1:])] = number
+    elif name.startswith("ttmp"):
+        batch.scalar[108 + int(name[4:])] = number
+    elif name == "pc":
+        batch.pc = int(number)
+    elif name == "exec":
+        batch.set_exec(number)
+    elif name == "vcc":
+        batch.scalar[VCC] = number
+    elif name == "mode":
+        batch.mode = int(number)
+    elif name == "m0":
+        batch.scalar[M0] = number
+    elif name == "flat_scratch":
+        batch.scalar[FLAT_SCRATCH], batch.scalar[FLAT_SCRATCH + 1] = number & 0xFFFFFFFF, number >> 32
+    elif name == "status":
+        batch.status = number

@@ -1,0 +1,805 @@
+"""From an instruction to lines of a block: rows of the table of meanings, branches, and what lanes read of others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dwarfgpu.execution import lane_moves, lane_patterns
+from dwarfgpu.execution.barriers import GROUP, WITHOUT_EFFECT
+from dwarfgpu.execution.batch import FLAT_SCRATCH, M0, VCC, lane_flags, number_of
+from dwarfgpu.execution.block_writer import BITS, INDEX_ENABLE, INDEX_SHIFT, KINDS, BlockWriter, put_lower
+from dwarfgpu.execution.matrix_operations import write_matrix
+from dwarfgpu.execution.narrow_operations import write_narrow
+from dwarfgpu.execution.stops import MachineFault, Pause, UnknownInstruction
+from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
+from dwarfgpu.isa.semantics.functions import ones
+from dwarfgpu.isa.semantics.numbers import LOW
+from dwarfgpu.isa.semantics.rows import MEANINGS, InstructionMeaning
+from dwarfgpu.isa.tables import table
+
+if TYPE_CHECKING:
+    from dwarfgpu.execution.memory_access import MemoryAccess
+
+IDLE = re.compile(
+    r"s_(nop|waitcnt.*|wait_.*|delay_alu|clause|sleep|sleep_var|inst_prefetch|set_inst_prefetch_distance|code_end"
+    r"|icache_inv|dcache_.*|prefetch_.*|buffer_prefetch_.*|atc_probe.*|setprio|sethalt|ttracedata.*|gl1_inv|wakeup"
+    r"|decperflevel|incperflevel|sendmsg|version|singleuse_vdst)$"
+    r"|buffer_(wbinvl1.*|wbl2|inv|invl2|gl0_inv|gl1_inv)$|global_(wb|inv|wbinv)$|v_(nop|clrexcp|pipeflush)$|ds_nop$"
+)
+"""Instructions that change nothing in a machine without timing and caches."""
+
+
+def write_instruction(writer: BlockWriter, instruction: GpuInstruction, address: int, memory: MemoryAccess) -> bool:
+    """Write an instruction; return whether it ends the block."""
+    name = instruction.name
+    writer.write_mask = "m"
+    if IDLE.match(name):
+        return False
+    control = CONTROL.get(name)
+    if control is not None:
+        control(writer, instruction, address)
+        return True
+    if instruction.components:
+        _dual(writer, instruction)
+        return False
+    special = SPECIAL_FORMS.get(name)
+    if special is not None:
+        special(writer, instruction)
+        return False
+    if write_narrow(writer, instruction):
+        return False
+    meaning = MEANINGS.get(_WITH_CARRY.get(name, name) if writer.generation <= 8 else name)
+    if meaning is not None:
+        (_vector if meaning.unit == "vector" else _scalar)(writer, instruction, meaning)
+        return False
+    if write_matrix(writer, instruction) or memory.write(writer, instruction):
+        return False
+    raise UnknownInstruction(f"{instruction.mnemonic} has no meaning here")
+
+
+# --- Rows ---------------------------------------------------------------------------------------------------------
+
+
+_WITH_CARRY = {
+    f"v_{word}_u32": f"v_{word}_co_u32" for word in ("add", "sub", "subrev", "addc", "subb", "subbrev")
+}  # fmt: skip
+"""Operations that on GFX8 also write a carry, by the names that they have later."""
+
+_FLOATING = KINDS.keys() - {"b32", "b64"}
+"""The types that scalar operations take from vector ones."""
+
+
+def _scalar(writer: BlockWriter, instruction: GpuInstruction, meaning: InstructionMeaning) -> None:
+    sources = iter(instruction.sources)
+    texts = []
+    for kind in meaning.sources:
+        if kind == "scc":
+            texts.append("b.scc")
+        elif kind == "exec":
+            texts.append("b.exec")
+        elif kind in _FLOATING:
+            text = writer.scalar(next(sources), BITS[kind])
+            if BITS[kind] == 16:  # the low half of a register
+                text = f"{text} & 0xffff"
+            texts.append(f"uniform({text}, '{KINDS[kind]}')")
+        else:
+            texts.append(writer.scalar(next(sources), int(kind[1:])))
+    call = f"{writer.operation(instruction.name, meaning.function, meaning.results[0])}({', '.join(texts)})"
+    destinations = iter(instruction.destinations)
+    results = meaning.results
+    is_floating = meaning.sources[0] in _FLOATING and meaning.sources[0][0] != "b"
+    if results == ("scc",):
+        writer.write(f"b.scc = number({call})" if is_floating else f"b.scc = {call}")
+        return
+    if is_floating:
+        kind = results[0]
+        result = f"({writer.float_result(call, kind, instruction)})"
+        text = f"number({result}.view('u{KINDS[kind][1]}'))"
+        writer.set_scalar(instruction.destinations[0], text, 32)
+        return
+    writer.write(f"{', '.join('hijk'[: len([kind for kind in results if kind != 'nonzero'])])} = {call}")
+    for name, kind in zip("hijk", results, strict=False):
+        if kind == "scc":
+            writer.write(f"b.scc = {name}")
+        elif kind == "nonzero":
+            writer.write("b.scc = flag(h != 0)")
+        elif kind == "exec":
+            writer.write(f"b.set_exec({name}); m = b.mask")
+        else:
+            writer.set_scalar(next(destinations), name, int(kind[1:]))
+
+
+def _source_texts(writer: BlockWriter, instruction: GpuInstruction, meaning: InstructionMeaning) -> list[str]:
+    """Return the texts of the sources of a vector operation."""
+    texts = []
+    operands = [operand for operand in instruction.sources if operand.name != "simm"]
+    is_accumulating = bool(operands) and operands[0] in instruction.destinations
+    position = -1 if is_accumulating else 0
+    index = 0
+    for kind in meaning.sources:
+        if kind == "vcc":
+            texts.append(f"flags(s[{VCC}], {writer.lanes})")
+            continue
+        if kind == "mask" and index == len(operands):  # the short encoding does not name it
+            texts.append(f"flags(s[{VCC}], {writer.lanes})")
+            continue
+        operand = operands[index]
+        texts.append(writer.vector(operand, kind, instruction, position))
+        index += 1
+        position += 1
+    return texts
+
+
+def _vector(writer: BlockWriter, instruction: GpuInstruction, meaning: InstructionMeaning) -> None:
+    is_clamped = instruction.modifiers.get("clamp") and len(meaning.results) == 1
+    if is_clamped and meaning.clamped is not None:
+        call = f"{writer.name(meaning.clamped)}({', '.join(_source_texts(writer, instruction, meaning))})"
+        writer.set_vector(instruction.destinations[0], call, meaning.results[0], instruction, clamps=False)
+        return
+    function = writer.operation(instruction.name, lane_patterns.function_of(meaning.name), meaning.results[0])
+    call = f"{function}({', '.join(_source_texts(writer, instruction, meaning))})"
+    destinations = instruction.destinations
+    if instruction.name.startswith("v_cmpx"):
+        writer.write(f"r = mask_of({call}, b)")
+        for operand in destinations:
+            if not operand.register.startswith("exec"):
+                writer.set_scalar(operand, "r", writer.lanes)
+        writer.write("b.set_exec(r); m = b.mask")
+        return
+    if len(meaning.results) == 1:
+        writer.set_vector(destinations[0], call, meaning.results[0], instruction)
+        return
+    names = "hijk"[: len(meaning.results)]
+    writer.write(f"{', '.join(names)} = {call}")
+    limits_carry = bool(instruction.modifiers.get("clamp")) and meaning.results == ("u32", "mask")
+    if limits_carry:  # a sum with a carry is the greatest number, a difference with a borrow 0
+        limit = writer.name(np.uint32(LOW if "add" in meaning.name else 0))
+        writer.write(f"h = {writer.name(np.where)}(i, {limit}, h)")
+    for name, kind, operand in zip(names, meaning.results, destinations, strict=False):
+        writer.set_vector(operand, name, kind, instruction, clamps=not limits_carry)
+
+
+def _dual(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    """Write both operations of a dual instruction, which read before either writes."""
+    pending = []
+    for number, part in enumerate(instruction.components):
+        meaning = MEANINGS.get(part.name) or MEANINGS.get(part.name.replace("v_dual_", "v_"))
+        if meaning is None:
+            raise UnknownInstruction(f"{part.mnemonic} has no meaning here")
+        function = writer.operation(meaning.name, meaning.function, meaning.results[0])
+        call = f"{function}({', '.join(_source_texts(writer, part, meaning))})"
+        writer.write(f"d{number} = {call}")
+        pending.append((part, meaning))
+    for number, (part, meaning) in enumerate(pending):
+        writer.set_vector(part.destinations[0], f"d{number}", meaning.results[0], part)
+
+
+def _shift_left_long(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    meaning = MEANINGS[instruction.name]
+    source, target = instruction.sources[1], instruction.destinations[0]
+    is_plain = not instruction.modifiers and not instruction.variant
+    if not is_plain or source.kind is not OperandKind.VGPR or target.kind is not OperandKind.VGPR:
+        _vector(writer, instruction, meaning)
+        return
+    count, whole = _source_texts(writer, instruction, meaning)
+    words = f"v[{source.index}], v[{source.index + 1}]"
+    writer.write(f"x = {writer.name(lane_patterns.shifted_index)}(b, {count}, {words})")
+    put = f"{writer.name(put_lower)}(v, {target.index}, x, m)"
+    shifted = f"{writer.name(meaning.function)}({count}, {whole})"
+    writer.write(f"{put} if x is not None else put_long(b.wide_v, v, {target.index}, {shifted}, m)")
+
+
+def _add_with_carry(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    """Write a sum with a carry, which addresses are: those of a number and a row of numbers are a row again."""
+    meaning = MEANINGS[instruction.name]
+    number, column = instruction.sources[:2]
+    is_plain = not instruction.modifiers and column.kind is OperandKind.VGPR and number.kind is not OperandKind.VGPR
+    if not is_plain or number.kind is OperandKind.AGPR:
+        _vector(writer, instruction, meaning)
+        return
+    texts = ", ".join(_source_texts(writer, instruction, meaning))
+    writer.write(f"h, i = {writer.name(lane_patterns.added_to_row)}(b, {texts}, {writer.name(meaning.function)})")
+    for name, kind, operand in zip("hi", meaning.results, instruction.destinations, strict=True):
+        writer.set_vector(operand, name, kind, instruction)
+
+
+# --- Lanes of other lanes -----------------------------------------------------------------------------------------
+
+
+def read_lane(register: Any, lane: Any, count: int, lanes: int) -> Any:
+    """Return a lane of a vector register as a scalar number."""
+    if isinstance(lane, int):
+        return number_of(register[:, lane % lanes : lane % lanes + 1] if register.shape[1] > 1 else register)
+    if register.shape[1] == 1:
+        return number_of(register)
+    index = (lane % lanes).astype(np.int64)
+    return number_of(np.take_along_axis(np.broadcast_to(register, (count, register.shape[1])), index, axis=1))
+
+
+def write_lane(register: Any, value: Any, lane: Any, count: int, lanes: int) -> Any:
+    """Return a vector register with a lane that has a scalar number."""
+    rows = count if not (isinstance(value, int) and isinstance(lane, int)) else register.shape[0]
+    new = np.array(np.broadcast_to(register, (rows, lanes)))
+    if isinstance(lane, int):
+        new[:, lane % lanes] = value if isinstance(value, int) else value[:, 0]
+    else:
+        new[np.arange(rows), (lane[:, 0] % lanes).astype(np.int64)] = value if isinstance(value, int) else value[:, 0]
+    return new
+
+
+def first_lane(register: Any, mask: Any, count: int) -> Any:
+    """Return the first executing lane of a vector register; lane 0 if none executes."""
+    if mask is None or register.shape[1] == 1:
+        return number_of(register[:, :1])
+    index = mask.argmax(axis=1)[:, None]
+    return number_of(np.take_along_axis(np.broadcast_to(register, (max(count, 1), register.shape[1])),
+                                        np.broadcast_to(index, (count, 1)), axis=1))  # fmt: skip
+
+
+def _read_lane(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    register, lane = instruction.sources
+    text = f"{writer.name(read_lane)}({_register(register)}, {writer.scalar(lane)}, b.count, {writer.lanes})"
+    writer.set_scalar(instruction.destinations[0], text, 32)
+
+
+def _write_lane(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    target, value, lane = instruction.sources
+    register = _register(target)
+    values = writer.scalar(value), writer.scalar(lane)
+    writer.write(
+        f"{register} = {writer.name(write_lane)}({register}, {values[0]}, {values[1]}, b.count, {writer.lanes})"
+    )
+
+
+def _read_first_lane(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    (source,) = instruction.sources
+    if source.kind not in (OperandKind.VGPR, OperandKind.AGPR):
+        writer.set_scalar(instruction.destinations[0], writer.scalar(source), 32)
+        return
+    text = f"{writer.name(first_lane)}({_register(source)}, m, b.count)"
+    writer.set_scalar(instruction.destinations[0], text, 32)
+
+
+def _register(operand: GpuOperand) -> str:
+    return f"{'a' if operand.kind is OperandKind.AGPR else 'v'}[{_vector_index(operand)}]"
+
+
+def _vector_index(operand: GpuOperand) -> int:
+    """Return the number of a vector register; raise an error where a bad encoding names something else."""
+    if operand.kind not in (OperandKind.VGPR, OperandKind.AGPR):
+        raise UnknownInstruction(f"{operand.text.partition('/')[0]} in the place of a vector register")
+    return operand.index
+
+
+def mask_count(mask: Any, other: Any, lanes: int, first: int) -> Any:
+    """Return for each lane how many bits of a mask of 32 lanes are below it, plus a number."""
+    bits = lane_flags(mask, 32).astype(np.uint32)
+    below = np.zeros((bits.shape[0], lanes), np.uint32)
+    below[:, first + 1 : first + 33] = np.cumsum(bits, axis=1)[:, : max(0, lanes - first - 1)]
+    if first == 0 and lanes == 64:
+        below[:, 33:] = below[:, 32:33]
+    return below + other
+
+
+def own_mask_count(mask: Any, other: Any, lanes: int, first: int) -> Any:
+    """Return for each lane how many bits of its own mask are those of lanes below it, plus a number."""
+    count = np.clip(np.arange(lanes) - first, 0, 32)
+    below = ((np.uint64(1) << count.astype(np.uint64)) - np.uint64(1)).astype(np.uint32)
+    return ones(mask & below) + other
+
+
+def _mask_count(first: int) -> Callable[[BlockWriter, GpuInstruction], None]:
+    def write(writer: BlockWriter, instruction: GpuInstruction) -> None:
+        mask, other = instruction.sources
+        if mask.kind in (OperandKind.VGPR, OperandKind.AGPR):
+            function, first_text = own_mask_count, writer.vector(mask, "u32", instruction, 0)
+        else:
+            function, first_text = mask_count, writer.scalar(mask, 32)
+        text = writer.vector(other, "u32", instruction, 1)
+        call = f"{writer.name(function)}({first_text}, {text}, {writer.lanes}, {first})"
+        writer.set_vector(instruction.destinations[0], call, "u32", instruction)
+
+    return write
+
+
+def _swap(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    left, right = (_register(operand) for operand in instruction.operands[:2])
+    writer.write(f"x, y = {left}, {right}")
+    writer.write(f"{left} = y if m is None else merged(m, y, x)")
+    writer.write(f"{right} = x if m is None else merged(m, x, y)")
+
+
+def exchanged_halves(left: Any, right: Any, left_shift: int, right_shift: int) -> tuple[Any, Any]:
+    """Return two registers after halves of them have been exchanged."""
+    first, second = left >> left_shift & 0xFFFF, right >> right_shift & 0xFFFF
+    left_mask, right_mask = np.uint32(0xFFFF << left_shift), np.uint32(0xFFFF << right_shift)
+    return left & ~left_mask | second << left_shift, right & ~right_mask | first << right_shift
+
+
+def _swap_halves(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    left, right = instruction.operands[:2]
+    if left.index == right.index:
+        if left.half != right.half:
+            register = _register(left)
+            writer.write_register(register, f"{register} >> 16 | {register} << 16")
+        return
+    shifts = 16 * (left.half or 0), 16 * (right.half or 0)
+    call = f"{writer.name(exchanged_halves)}({_register(left)}, {_register(right)}, {shifts[0]}, {shifts[1]})"
+    writer.write(f"h, i = {call}")
+    writer.write_register(_register(left), "h")
+    writer.write_register(_register(right), "i")
+
+
+def _masked_differences(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    """Write v_mqsad_u32_u8: the masked sums of differences of four runs of bytes, each in a register of its own."""
+    if instruction.modifiers.get("clamp"):
+        raise UnknownInstruction(f"{instruction.mnemonic} with clamp")
+    values, reference, others = instruction.sources
+    function = writer.name(MEANINGS["v_msad_u8"].function)
+    left = writer.vector(values, "u64", instruction, 0)
+    right = writer.vector(reference, "u32", instruction, 1)
+    (target,) = instruction.destinations
+    writer.write(f"h = {left}; i = {right}")
+    for place in range(4):
+        other = (
+            f"v[{others.index + place}]"
+            if others.kind is OperandKind.VGPR
+            else writer.constant(others.value if place == 0 or others.value >> 31 == 0 else 0xFFFFFFFF, "u4")
+        )
+        writer.write(f"d{place} = {function}((h >> {8 * place} & 0xffffffff).astype('u4'), i, {other})")
+    for place in range(4):
+        writer.write_register(f"v[{target.index + place}]", f"d{place}")
+
+
+def _permute_by_lane(*, crosses: bool) -> Callable[[BlockWriter, GpuInstruction], None]:
+    def write(writer: BlockWriter, instruction: GpuInstruction) -> None:
+        target = instruction.destinations[0]
+        source, chosen = (instruction.operand(name) for name in ("src0", "src1"))
+        assert source and chosen  # noqa: S101, PT018 (each has both)
+        selection = instruction.modifiers.get("op_sel", 0)
+        call = (
+            f"{writer.name(lane_moves.permuted_by_lane)}(b, {_register(source)}, {_register(chosen)},"
+            f" crosses={crosses}, fetches_inactive={bool(selection & 1)}, is_bounded={bool(selection & 2)},"
+            f" old={_register(target)})"
+        )
+        writer.write_register(_register(target), call)
+
+    return write
+
+
+def _local_permutation(function: Any) -> Callable[[BlockWriter, GpuInstruction], None]:
+    def write(writer: BlockWriter, instruction: GpuInstruction) -> None:
+        address, data, target = (instruction.operand(name) for name in ("addr", "data0", "vdst"))
+        assert address and data and target  # noqa: S101, PT018 (each has them)
+        offset = instruction.modifiers.get("offset", 0)
+        call = (
+            f"{writer.name(function)}(b, {_register(address)} + {offset}, {_register(data)}, {writer.permuted_lanes})"
+        )
+        writer.write_register(_register(target), call)
+
+    return write
+
+
+def _swizzle(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    source, target = instruction.operand("addr"), instruction.operand("vdst")
+    assert source and target  # noqa: S101, PT018 (each has them)
+    lanes = lane_moves.swizzle_sources(instruction.modifiers.get("offset", 0), writer.lanes)
+    writer.write_register(
+        _register(target), f"{writer.name(lane_moves.swizzled)}(b, {_register(source)}, {writer.name(lanes)})"
+    )
+
+
+def _permute_row(*, crosses: bool) -> Callable[[BlockWriter, GpuInstruction], None]:
+    def write(writer: BlockWriter, instruction: GpuInstruction) -> None:
+        target = instruction.destinations[0]
+        source, low, high = [operand for operand in instruction.operands if operand is not target][:3]
+        selection = instruction.modifiers.get("op_sel", 0)
+        call = (
+            f"{writer.name(lane_moves.permuted_row)}(b, {_register(source)},"
+            f" {writer.scalar(low)}, {writer.scalar(high)},"
+            f" crosses={crosses}, fetches_inactive={bool(selection & 1)}, is_bounded={bool(selection & 2)},"
+            f" old={_register(target)})"
+        )
+        writer.write_register(_register(target), call)
+
+    return write
+
+
+def _exchange_halves(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    """Write v_permlane64_b32, which performs no operation in waves of 32 lanes."""
+    if writer.lanes == 32:
+        return
+    target, source = instruction.operands[:2]
+    writer.write_register(_register(target), f"{writer.name(lane_moves.halves_exchanged)}(b, {_register(source)})")
+
+
+def _move_relative(*, source: bool, destination: bool) -> Callable[[BlockWriter, GpuInstruction], None]:
+    """Return the writer of a move from or to the register that M0 counts from the operand."""
+
+    def write(writer: BlockWriter, instruction: GpuInstruction) -> None:
+        target, origin = instruction.operands[:2]
+        offset = f"s[{M0}]"
+        text = (
+            f"{writer.name(lane_moves.read_relative)}(v, {_vector_index(origin)}, {offset})"
+            if source
+            else writer.vector(origin, "b32", instruction, 0)
+        )
+        if destination:
+            writer.write(f"{writer.name(lane_moves.write_relative)}(v, {_vector_index(target)}, {offset}, {text}, m)")
+        else:
+            writer.write_register(_register(target), text)
+
+    return write
+
+
+def _move_relative_twice(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    """Write v_movrelsd_2_b32: bits 9 to 0 of M0 count for the source, bits 25 to 16 for the destination."""
+    target, origin = instruction.operands[:2]
+    text = f"{writer.name(lane_moves.read_relative)}(v, {_vector_index(origin)}, s[{M0}] & 0x3ff)"
+    offset = f"s[{M0}] >> 16 & 0x3ff"
+    writer.write(f"{writer.name(lane_moves.write_relative)}(v, {_vector_index(target)}, {offset}, {text}, m)")
+
+
+def _swap_relative(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    """Write v_swaprel_b32: the register that M0[25:16] counts from D, and the one that M0[9:0] counts from S0."""
+    target, origin = instruction.operands[:2]
+    read, change = writer.name(lane_moves.read_relative), writer.name(lane_moves.write_relative)
+    places = f"{_vector_index(target)}, s[{M0}] >> 16 & 0x3ff", f"{_vector_index(origin)}, s[{M0}] & 0x3ff"
+    writer.write(f"h, i = {read}(v, {places[0]}), {read}(v, {places[1]})")
+    writer.write(f"{change}(v, {places[0]}, i, m)")
+    writer.write(f"{change}(v, {places[1]}, h, m)")
+
+
+def scalar_relative(registers: list[Any], index: int, offset: Any) -> Any:
+    """Return the scalar register that is a number of registers behind another; the number may differ between waves."""
+    if isinstance(offset, int):
+        return registers[_scalar_inside(index + offset)]
+    chosen = np.unique(offset).tolist()
+    result = np.zeros(offset.shape, np.uint64)
+    for number in chosen:
+        result = np.where(offset == number, np.asarray(registers[_scalar_inside(index + number)], np.uint64), result)
+    return number_of(result)
+
+
+def put_scalar_relative(registers: list[Any], index: int, offset: Any, value: Any) -> None:
+    """Write the scalar register that is a number of registers behind another."""
+    if isinstance(offset, int):
+        registers[_scalar_inside(index + offset)] = value
+        return
+    for number in np.unique(offset).tolist():
+        at = _scalar_inside(index + number)
+        old, new = np.asarray(registers[at], np.uint64), np.asarray(value, np.uint64)
+        registers[at] = number_of(np.where(offset == number, new, np.broadcast_to(old, offset.shape)))
+
+
+def _scalar_inside(index: int) -> int:
+    if not 0 <= index < VCC:
+        raise MachineFault(f"there is no register s{index}")
+    return index
+
+
+def _scalar_move_relative(*, source: bool, bits: int) -> Callable[[BlockWriter, GpuInstruction], None]:
+    """Return the writer of a move from or to the scalar register that M0 counts from the operand."""
+
+    def write(writer: BlockWriter, instruction: GpuInstruction) -> None:
+        target, origin = instruction.operands[:2]
+        relative = origin if source else target
+        if relative.kind is not OperandKind.SGPR:
+            raise UnknownInstruction(f"{instruction.mnemonic} of {relative.text}")
+        if source:
+            read = writer.name(scalar_relative)
+            parts = [f"{read}(s, {origin.index + part}, s[{M0}])" for part in range(bits // 32)]
+            writer.set_scalar(target, parts[0] if bits == 32 else f"{parts[0]} | {parts[1]} << 32", bits)
+            return
+        writer.write(f"h = {writer.scalar(origin, bits)}")
+        for part in range(bits // 32):
+            text = f"h >> {32 * part} & {LOW}"
+            writer.write(f"{writer.name(put_scalar_relative)}(s, {target.index + part}, s[{M0}], {text})")
+
+    return write
+
+
+def _scalar_move_relative_twice(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    target, origin = instruction.operands[:2]
+    text = f"{writer.name(scalar_relative)}(s, {origin.index}, s[{M0}] & 0x3ff)"
+    writer.write(f"{writer.name(put_scalar_relative)}(s, {target.index}, s[{M0}] >> 16 & 0x3ff, {text})")
+
+
+def _index_on(writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
+    """Write s_set_gpr_idx_on: M0 has the number, MODE says which operands it counts for from now on."""
+    source, which = instruction.operands[:2]
+    chosen = which.value & 15
+    writer.write(f"s[{M0}] = {writer.scalar(source, 32)} & 0xff | {chosen << 12}")
+    writer.write(f"b.mode = b.mode & {INDEX_ENABLE - 1} | {INDEX_ENABLE | chosen << INDEX_SHIFT}")
+    writer.write(f"return {address + instruction.size}")
+
+
+def _index_mode(writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
+    chosen = _immediate(instruction).value & 15
+    writer.write(f"s[{M0}] = s[{M0}] & 0xffff0fff | {chosen << 12}")
+    writer.write(f"b.mode = b.mode & {(1 << INDEX_SHIFT) - 1} | {chosen << INDEX_SHIFT}")
+    writer.write(f"return {address + instruction.size}")
+
+
+def _index_off(writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
+    writer.write(f"b.mode = b.mode & {INDEX_ENABLE - 1}")
+    writer.write(f"return {address + instruction.size}")
+
+
+def _index_number(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    (source,) = instruction.sources
+    writer.write(f"s[{M0}] = s[{M0}] & 0xffffff00 | {writer.scalar(source, 32)} & 0xff")
+
+
+def _get_pc(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    writer.set_scalar(instruction.destinations[0], str(writer.address + instruction.size), 64)
+
+
+# --- Hardware registers -------------------------------------------------------------------------------------------
+
+_MODES = ("HW_REG_MODE", "HW_REG_WAVE_MODE")
+_WITHOUT_EFFECT = re.compile(r"HW_REG_(TRAPSTS|WAVE_(EXCP_FLAG_USER|TRAP_CTRL|SCHED_MODE))$")
+"""Registers that a program may write, and on which nothing depends in a machine without timing and exceptions."""
+_ZERO = re.compile(
+    r"HW_REG_(TRAPSTS|IB_STS|HW_ID\d?|WAVE_HW_ID\d|XCC_ID|WAVE_(EXCP_FLAG_(PRIV|USER)|TRAP_CTRL|SCHED_MODE|STATE_PRIV)"
+    r"|T[BM]A_(LO|HI)|XNACK_MASK)$"
+)
+"""Registers that read as 0: no exception has come, the wave is in the first place of the device, no trap handler."""
+
+
+def _hardware_text(writer: BlockWriter, number: int) -> str:
+    """Return the text of a hardware register."""
+    name = hardware_register(writer.processor, writer.lanes, number)
+    if name in _MODES:
+        return f"b.mode & {INDEX_ENABLE * 2 - 1}"
+    if name in ("HW_REG_STATUS", "HW_REG_WAVE_STATUS"):
+        scc = " | b.scc" if name == "HW_REG_STATUS" else ""
+        return f"(b.status & ~0x201{scc} | flag(b.exec == 0) << 9)"
+    if name == "HW_REG_SH_MEM_BASES":
+        bases = (writer.names_of_apertures[f"src_{space}_base"] >> 48 for space in ("private", "shared"))
+        return str(next(bases) | next(bases) << 16)
+    if name in ("HW_REG_FLAT_SCR_LO", "HW_REG_WAVE_SCRATCH_BASE_LO"):
+        return f"s[{FLAT_SCRATCH}]"
+    if name in ("HW_REG_FLAT_SCR_HI", "HW_REG_WAVE_SCRATCH_BASE_HI"):
+        return f"s[{FLAT_SCRATCH + 1}]"
+    if name in ("HW_REG_SHADER_CYCLES", "HW_REG_SHADER_CYCLES_LO"):
+        return f"{writer.name(writer.clock.read)}() & {0xFFFFF if name.endswith('CYCLES') else LOW}"
+    if name == "HW_REG_SHADER_CYCLES_HI":
+        return f"{writer.name(writer.clock)}.now >> 32"
+    if _ZERO.match(name):
+        return "0"
+    raise UnknownInstruction(f"hardware register {name}")
+
+
+def hardware_register(processor: str, lanes: int, number: int) -> str:
+    """Return the name of a hardware register of a processor, or its number."""
+    return table(processor, lanes).names["hwreg"].get(number, str(number))
+
+
+def _time(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    writer.set_scalar(instruction.destinations[0], f"{writer.name(writer.clock.read)}()", 64)
+
+
+REALTIME = 131
+"""The message that asks for the time; the others ask for a place in memory that nothing has set, and get 0."""
+_ANSWERED = {128: "GET_DOORBELL", 129: "GET_DDID", 130: "GET_TMA", 133: "GET_TBA"}
+
+
+def _message_answer(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    target = instruction.destinations[0]
+    message = next(operand for operand in instruction.operands if operand is not target)
+    if message.kind is not OperandKind.IMMEDIATE or message.value not in {REALTIME, *_ANSWERED}:
+        raise UnknownInstruction(f"{instruction.mnemonic} with message {message.text}")
+    text = f"{writer.name(writer.clock.read)}()" if message.value == REALTIME else "0"
+    bits = 64 if instruction.name.endswith("b64") else 32
+    writer.set_scalar(target, f"{text} & {LOW}" if bits == 32 else text, bits)
+
+
+def _field_of(operand: GpuOperand) -> tuple[int, int, int]:
+    """Return the number of a hardware register, and the first bit and the size of the field in it."""
+    return operand.value & 63, operand.value >> 6 & 31, (operand.value >> 11 & 31) + 1
+
+
+def _get_register(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    number, first, size = _field_of(_immediate(instruction))
+    text = f"({_hardware_text(writer, number)}) >> {first} & {(1 << size) - 1}"
+    writer.set_scalar(instruction.destinations[0], text, 32)
+
+
+def _immediate(instruction: GpuInstruction) -> GpuOperand:
+    operand = instruction.operand("simm16")
+    assert operand is not None  # noqa: S101 (each has one)
+    return operand
+
+
+def one_mode(mode: Any) -> int:
+    """Return what MODE is for all waves of a batch."""
+    number = mode if isinstance(mode, int) else number_of(mode)
+    if not isinstance(number, int):
+        raise MachineFault("MODE would differ between waves that execute together")
+    return number
+
+
+def _set_register(writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
+    number, first, size = _field_of(_immediate(instruction))
+    name = hardware_register(writer.processor, writer.lanes, number)
+    (source,) = [operand for operand in instruction.operands if operand.name != "simm16"]
+    mask = ((1 << size) - 1 << first) & LOW
+    if name in _MODES:
+        new = f"({writer.scalar(source, 32)}) << {first} & {mask}"
+        writer.write(f"b.mode = {writer.name(one_mode)}(b.mode & {~mask} | {new})")
+    elif name in ("HW_REG_FLAT_SCR_LO", "HW_REG_FLAT_SCR_HI"):
+        at = FLAT_SCRATCH + name.endswith("HI")
+        writer.write(f"s[{at}] = s[{at}] & {~mask & LOW} | ({writer.scalar(source, 32)}) << {first} & {mask}")
+    elif not _WITHOUT_EFFECT.match(name):
+        raise UnknownInstruction(f"{instruction.mnemonic} of hardware register {name}")
+    writer.write(f"return {address + instruction.size}")
+
+
+def _set_mode(first: int) -> Callable[[BlockWriter, GpuInstruction, int], None]:
+    """Return the writer of s_round_mode and s_denorm_mode: four bits of MODE."""
+
+    def write(writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
+        number = (_immediate(instruction).value & 15) << first
+        writer.write(f"b.mode = b.mode & {~(15 << first)} | {number}")
+        writer.write(f"return {address + instruction.size}")
+
+    return write
+
+
+# --- Barriers of GFX12 --------------------------------------------------------------------------------------------
+
+
+def _barrier_number(instruction: GpuInstruction) -> int:
+    """Return which barrier an instruction names; M0 and other numbers name those that other processors have."""
+    operand = instruction.operand("ssrc0") or instruction.operand("simm16")
+    if operand is not None and operand.kind in (OperandKind.CONSTANT, OperandKind.LITERAL, OperandKind.IMMEDIATE):
+        number = (operand.value & 0xFFFF ^ 0x8000) - 0x8000
+        if number == GROUP or number in WITHOUT_EFFECT:
+            return number
+    raise UnknownInstruction(f"{instruction.mnemonic} of a named barrier")
+
+
+def _signal(*, asks: bool) -> Callable[[BlockWriter, GpuInstruction], None]:
+    def write(writer: BlockWriter, instruction: GpuInstruction) -> None:
+        call = f"{writer.name(writer.barriers.signal)}(b)" if _barrier_number(instruction) == GROUP else "0"
+        writer.write(f"b.scc = {call}" if asks else call)
+
+    return write
+
+
+def _barrier_state(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    is_group = _barrier_number(instruction) == GROUP
+    text = f"{writer.name(writer.barriers.state)}(b, is_group={is_group})"
+    writer.set_scalar(instruction.destinations[0], text, 32)
+
+
+SPECIAL_FORMS: dict[str, Callable[[BlockWriter, GpuInstruction], None]] = {
+    "v_readlane_b32": _read_lane,
+    "v_writelane_b32": _write_lane,
+    "v_readfirstlane_b32": _read_first_lane,
+    "v_mbcnt_lo_u32_b32": _mask_count(0),
+    "v_mbcnt_hi_u32_b32": _mask_count(32),
+    "v_swap_b32": _swap,
+    "v_lshlrev_b64": _shift_left_long,
+    "v_add_co_u32": _add_with_carry,
+    "ds_bpermute_b32": _local_permutation(lane_moves.pulled),
+    "ds_permute_b32": _local_permutation(lane_moves.pushed),
+    "ds_swizzle_b32": _swizzle,
+    "v_permlane16_b32": _permute_row(crosses=False),
+    "v_permlanex16_b32": _permute_row(crosses=True),
+    "v_permlane64_b32": _exchange_halves,
+    "ds_bpermute_fi_b32": _local_permutation(lane_moves.pulled_from_all),
+    "v_permlane16_var_b32": _permute_by_lane(crosses=False),
+    "v_permlanex16_var_b32": _permute_by_lane(crosses=True),
+    "v_swap_b16": _swap_halves,
+    "v_mqsad_u32_u8": _masked_differences,
+    "s_getpc_b64": _get_pc,
+    "s_getreg_b32": _get_register,
+    "s_set_gpr_idx_idx": _index_number,
+    "v_movrels_b32": _move_relative(source=True, destination=False),
+    "v_movreld_b32": _move_relative(source=False, destination=True),
+    "v_movrelsd_b32": _move_relative(source=True, destination=True),
+    "v_movrelsd_2_b32": _move_relative_twice,
+    "v_swaprel_b32": _swap_relative,
+    "s_movrels_b32": _scalar_move_relative(source=True, bits=32),
+    "s_movrels_b64": _scalar_move_relative(source=True, bits=64),
+    "s_movreld_b32": _scalar_move_relative(source=False, bits=32),
+    "s_movreld_b64": _scalar_move_relative(source=False, bits=64),
+    "s_movrelsd_2_b32": _scalar_move_relative_twice,
+    "s_sendmsg_rtn_b32": _message_answer,
+    "s_sendmsg_rtn_b64": _message_answer,
+    "s_barrier_signal": _signal(asks=False),
+    "s_barrier_signal_isfirst": _signal(asks=True),
+    "s_get_barrier_state": _barrier_state,
+    "s_memtime": _time,
+    "s_memrealtime": _time,
+}
+"""Operations whose meaning needs more than the values of their operands."""
+
+
+# --- Control ------------------------------------------------------------------------------------------------------
+
+
+def _branch(condition: str | None) -> Callable[[BlockWriter, GpuInstruction, int], None]:
+    def write(writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
+        target = address + (instruction.branch or 0)
+        if condition is None:
+            writer.write(f"return {target}")
+            return
+        writer.write(f"return {writer.name(leave)}({condition}, {target}, {address + instruction.size})")
+
+    return write
+
+
+def leave(condition: Any, target: int, following: int) -> Any:
+    """Return where waves go: one address, or one of each wave."""
+    if isinstance(condition, np.ndarray):
+        return np.where(condition[:, 0] != 0, target, following)
+    return target if condition else following
+
+
+def _jump(writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
+    source = writer.scalar(instruction.sources[0], 64)
+    writer.write(f"t = {source}")
+    if instruction.destinations:
+        writer.set_scalar(instruction.destinations[0], str(address + instruction.size), 64)
+    writer.write("return t if isinstance(t, int) else t[:, 0]")
+
+
+def _call(writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
+    following = address + instruction.size
+    writer.set_scalar(instruction.destinations[0], str(following), 64)
+    writer.write(f"return {address + (instruction.branch or 0)}")
+
+
+def _pause(pause: Pause) -> Callable[[BlockWriter, GpuInstruction, int], None]:
+    def write(writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
+        is_behind = pause in (Pause.BARRIER, Pause.HALT)
+        writer.write(f"b.pc = {address + (instruction.size if is_behind else 0)}; return {int(pause)}")
+
+    return write
+
+
+def _wait(writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
+    if _barrier_number(instruction) == GROUP:
+        _pause(Pause.BARRIER)(writer, instruction, address)
+    else:
+        writer.write(f"return {address + instruction.size}")
+
+
+CONTROL: dict[str, Callable[[BlockWriter, GpuInstruction, int], None]] = {
+    "s_branch": _branch(None),
+    "s_cbranch_scc0": _branch("1 - b.scc"),
+    "s_cbranch_scc1": _branch("b.scc"),
+    "s_cbranch_vccz": _branch(f"flag(s[{VCC}] == 0)"),
+    "s_cbranch_vccnz": _branch(f"flag(s[{VCC}] != 0)"),
+    "s_cbranch_execz": _branch("flag(b.exec == 0)"),
+    "s_cbranch_execnz": _branch("flag(b.exec != 0)"),
+    "s_setpc_b64": _jump,
+    "s_swappc_b64": _jump,
+    "s_call_b64": _call,
+    "s_cbranch_cdbgsys": _branch("0"),
+    "s_cbranch_cdbguser": _branch("0"),
+    "s_cbranch_cdbgsys_or_user": _branch("0"),
+    "s_cbranch_cdbgsys_and_user": _branch("0"),
+    "s_round_mode": _set_mode(0),
+    "s_denorm_mode": _set_mode(4),
+    "s_endpgm_ordered_ps_done": _pause(Pause.END),
+    "s_sendmsghalt": _pause(Pause.HALT),
+    "s_endpgm": _pause(Pause.END),
+    "s_endpgm_saved": _pause(Pause.END),
+    "s_barrier": _pause(Pause.BARRIER),
+    "s_barrier_wait": _wait,
+    "s_trap": _pause(Pause.TRAP),
+    "s_set_gpr_idx_on": _index_on,
+    "s_set_gpr_idx_mode": _index_mode,
+    "s_set_gpr_idx_off": _index_off,
+    "s_setreg_b32": _set_register,
+    "s_setreg_imm32_b32": _set_register,
+}
+"""Instructions that end a block."""

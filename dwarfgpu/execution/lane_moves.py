@@ -1,0 +1,301 @@
+"""Operations in which a lane reads what another lane has: DPP, SDWA's parts of a register, permutations and swizzles.
+
+ISA documents, "Data Parallel Processing (DPP)", "Sub-Dword Addressing (SDWA)" and "DS Permute".
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from dwarfgpu.execution.batch import WaveBatch
+from dwarfgpu.execution.stops import MachineFault, UnknownInstruction
+
+Lanes = Any
+BYTES = (0, 1, 2, 3)
+WORDS = {4: 0, 5: 16}
+"""The selections of a word, with the first bit."""
+DWORD = 6
+SIGN_EXTENDED, PRESERVED = 1, 2
+"""What becomes of the rest of a register that SDWA writes a part of; else it becomes 0."""
+
+
+# --- Interpolation ------------------------------------------------------------------------------------------------
+
+PARAMETER_LANES = {("v_interp_p10", 0): 1, ("v_interp_p10", 2): 0, ("v_interp_p2_", 0): 2}
+"""The lane of each quad that has the parameter which a source of an interpolation stands for (GFX11 and later)."""
+
+
+def of_quads(register: Lanes, lane: int) -> Lanes:
+    """Return for each lane what a lane of its quad has, whether that lane executes or not."""
+    return register if register.shape[1] == 1 else np.repeat(register[:, lane::4], 4, axis=1)
+
+
+# --- DPP ----------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1024)
+def dpp_sources(control: int, lanes: int) -> tuple[Any, Any]:  # noqa: C901, PLR0912 (a case for each control)
+    """Return for each lane the lane that it reads, and flags of the lanes that read one."""
+    lane = np.arange(lanes)
+    row, place = lane & ~15, lane & 15
+    valid = np.ones(lanes, bool)
+    number = control & 15
+    if control < 0x100:
+        source = lane & ~3 | np.array([control >> 2 * (each & 3) & 3 for each in range(lanes)])
+    elif 0x101 <= control <= 0x10F:
+        source, valid = lane + number, place + number < 16
+    elif 0x111 <= control <= 0x11F:
+        source, valid = lane - number, place >= number
+    elif 0x121 <= control <= 0x12F:
+        source = row | (place - number) & 15
+    elif control == 0x130:
+        source, valid = lane + 1, lane + 1 < lanes
+    elif control == 0x134:
+        source = (lane + 1) % lanes
+    elif control == 0x138:
+        source, valid = lane - 1, lane > 0
+    elif control == 0x13C:
+        source = (lane - 1) % lanes
+    elif control == 0x140:
+        source = row | 15 - place
+    elif control == 0x141:
+        source = lane & ~7 | 7 - (lane & 7)
+    elif control == 0x142:
+        source, valid = row - 1, lane >= 16
+    elif control == 0x143:
+        source, valid = lane * 0 + 31, lane >= 32
+    elif 0x150 <= control <= 0x15F:
+        source = row | number
+    elif 0x160 <= control <= 0x16F:
+        source = lane ^ number
+    else:
+        raise UnknownInstruction(f"DPP control {control:#x}")
+    return np.where(valid, source, 0), valid[None, :]
+
+
+@lru_cache(maxsize=256)
+def dpp_enabled(row_mask: int, bank_mask: int, lanes: int) -> Any:
+    """Return flags of the lanes that the masks of DPP let write."""
+    lane = np.arange(lanes)
+    return (row_mask >> (lane >> 4 & 3) & bank_mask >> (lane >> 2 & 3) & 1).astype(bool)[None, :]
+
+
+def dpp8_sources(selection: int, lanes: int) -> tuple[Any, Any]:
+    """Return for each lane the lane that it reads by DPP8."""
+    lane = np.arange(lanes)
+    source = lane & ~7 | np.array([selection >> 3 * (each & 7) & 7 for each in range(lanes)])
+    return source, np.ones((1, lanes), bool)
+
+
+def moved(
+    batch: WaveBatch,
+    register: Lanes,
+    source: Any,
+    valid: Any,
+    enabled: Any,
+    *,
+    fetches_inactive: bool,
+    is_bounded: bool,
+) -> tuple[Lanes, Lanes]:
+    """Return what the lanes read by DPP, and the flags of those that write."""
+    values = register if register.shape[1] == 1 else register[:, source]
+    mask = batch.mask
+    if mask is not None and not fetches_inactive:
+        valid = valid & mask[:, source]
+    if is_bounded:
+        if not valid.all():
+            values = np.where(valid, values, np.uint32(0))
+        writing = enabled
+    else:
+        writing = enabled & valid
+    if mask is not None:
+        writing = writing & mask
+    return values, None if writing.all() else writing
+
+
+# --- SDWA ---------------------------------------------------------------------------------------------------------
+
+
+def part_text(word: str, selection: int, *, is_signed: bool) -> str:
+    """Return the text of a part of a register as 32 bits."""
+    if selection == DWORD:
+        return word
+    check_part(selection)
+    bits, first = (16, WORDS[selection]) if selection in WORDS else (8, 8 * selection)
+    if is_signed:
+        return f"({word}.view('i4') << {32 - bits - first} >> {32 - bits}).view('u4')"
+    return f"({word} >> {first} & {(1 << bits) - 1})"
+
+
+def check_part(selection: int) -> None:
+    """Refuse the number of a part that no register has."""
+    if selection > DWORD:
+        raise UnknownInstruction(f"part {selection} of a register")
+
+
+def merged_part(old: Lanes, new: Lanes, selection: int, unused: int) -> Lanes:
+    """Return a register of which a part is new."""
+    bits, first = (16, WORDS[selection]) if selection in WORDS else (8, 8 * selection)
+    mask = np.uint32((1 << bits) - 1 << first)
+    placed = new << first & mask
+    if unused == PRESERVED:
+        return old & ~mask | placed
+    if unused == SIGN_EXTENDED:
+        return (placed.view(np.int32) << 32 - bits - first >> 32 - bits - first).view(np.uint32)
+    return placed
+
+
+# --- Registers by number ------------------------------------------------------------------------------------------
+
+
+def read_relative(registers: list[Any], index: int, offset: Any) -> Lanes:
+    """Return the register that is a number of registers behind another; the number may differ between waves."""
+    if isinstance(offset, int):
+        return registers[_inside(registers, index + offset)]
+    chosen = np.unique(offset)
+    result = registers[_inside(registers, index + int(chosen[0]))]
+    for number in chosen[1:].tolist():
+        result = np.where(offset == number, registers[_inside(registers, index + number)], result)
+    return result
+
+
+def write_relative(registers: list[Any], index: int, offset: Any, value: Lanes, mask: Any) -> None:
+    """Write the register that is a number of registers behind another, in the executing lanes."""
+    if isinstance(offset, int):
+        at = _inside(registers, index + offset)
+        registers[at] = value if mask is None else np.where(mask, value, registers[at])
+        return
+    for number in np.unique(offset).tolist():
+        at = _inside(registers, index + number)
+        lanes = offset == number
+        registers[at] = np.where(lanes if mask is None else lanes & mask, value, registers[at])
+
+
+def _inside(registers: list[Any], index: int) -> int:
+    if not 0 <= index < len(registers):
+        raise MachineFault(f"there is no register {index} of {len(registers)}")
+    return index
+
+
+# --- Permutations -------------------------------------------------------------------------------------------------
+
+
+def _wide(register: Lanes, batch: WaveBatch) -> Lanes:
+    shape = batch.count, batch.lanes
+    return register if register.shape == shape else np.broadcast_to(register, shape)
+
+
+def _visible(batch: WaveBatch, register: Lanes) -> Lanes:
+    """Return a register with 0 in the lanes that do not execute."""
+    wide = _wide(register, batch)
+    return wide if batch.mask is None else np.where(batch.mask, wide, np.uint32(0))
+
+
+def pulled(batch: WaveBatch, address: Lanes, register: Lanes, span: int) -> Lanes:
+    """Return for each lane what the lane has that its address names (ds_bpermute_b32); 0 from an inactive lane."""
+    return _pulled(batch, address, _visible(batch, register), span)
+
+
+def pulled_from_all(batch: WaveBatch, address: Lanes, register: Lanes, span: int) -> Lanes:
+    """Return for each lane what the lane has that its address names, inactive or not (ds_bpermute_fi_b32)."""
+    return _pulled(batch, address, _wide(register, batch), span)
+
+
+def _pulled(batch: WaveBatch, address: Lanes, values: Lanes, span: int) -> Lanes:
+    lane = np.arange(batch.lanes)[None, :]
+    source = lane // span * span + (_wide(address, batch) >> 2) % span
+    return np.take_along_axis(values, source, axis=1)
+
+
+def pushed(batch: WaveBatch, address: Lanes, register: Lanes, span: int) -> Lanes:
+    """Return for each lane what the last lane gave that named it (ds_permute_b32); 0 without one."""
+    lane = np.arange(batch.lanes)[None, :]
+    target = lane // span * span + (_wide(address, batch) >> 2) % span
+    values = _wide(register, batch)
+    result = np.zeros((batch.count, batch.lanes), np.uint32)
+    mask = np.ones(result.shape, bool) if batch.mask is None else np.broadcast_to(batch.mask, result.shape)
+    rows, lanes = np.nonzero(mask)
+    result[rows, target[rows, lanes]] = values[rows, lanes]
+    return result
+
+
+@lru_cache(maxsize=1024)
+def swizzle_sources(offset: int, lanes: int) -> Any:
+    """Return for each lane the lane that ds_swizzle_b32 reads."""
+    lane = np.arange(lanes)
+    low = lane & 31
+    if offset >> 15 & 1 == 0:
+        source = (low & offset & 31 | offset >> 5 & 31) ^ offset >> 10 & 31
+    elif offset & 0xFF00 == 0x8000:
+        source = low & ~3 | np.array([offset >> 2 * (each & 3) & 3 for each in range(lanes)])
+    elif offset >= 0xE000:
+        source = np.array([_fft(each, offset & 31) for each in low])
+    else:
+        kept = offset & 31
+        count = (offset >> 5 & 31) * (-1 if offset >> 10 & 1 else 1)
+        source = low & kept | (low + count) & ~kept & 31
+    return lane & ~31 | source
+
+
+def _fft(lane: int, mask: int) -> int:
+    """Return the lane of the FFT swizzle: the bits of the number, reversed, that the mask does not keep."""
+    reverse = int(f"{lane:05b}"[::-1], 2)
+    bits = mask.bit_length()
+    return reverse >> bits | lane & mask if mask != 31 else lane
+
+
+def swizzled(batch: WaveBatch, register: Lanes, source: Any) -> Lanes:
+    """Return for each lane what another has (ds_swizzle_b32)."""
+    return _visible(batch, register)[:, source]
+
+
+def permuted_row(
+    batch: WaveBatch,
+    register: Lanes,
+    low: Any,
+    high: Any,
+    *,
+    crosses: bool,
+    fetches_inactive: bool,
+    is_bounded: bool,
+    old: Lanes,
+) -> Lanes:
+    """Return for each lane what the lane of its row of 16 has that 4 bits of a number name (v_permlane16_b32)."""
+    lane = np.arange(batch.lanes)
+    number = low | high << 32
+    shift = (4 * (lane & 15)).astype(np.uint64)
+    chosen = np.asarray(number, np.uint64) >> shift & np.uint64(15)
+    chosen = np.atleast_2d(chosen).astype(np.int64)
+    return permuted_by_lane(
+        batch, register, chosen, crosses=crosses, fetches_inactive=fetches_inactive, is_bounded=is_bounded, old=old
+    )
+
+
+def permuted_by_lane(
+    batch: WaveBatch,
+    register: Lanes,
+    chosen: Lanes,
+    *,
+    crosses: bool,
+    fetches_inactive: bool,
+    is_bounded: bool,
+    old: Lanes,
+) -> Lanes:
+    """Return for each lane what the lane of its row of 16 has that its own number names (v_permlane16_var_b32)."""
+    lane = np.arange(batch.lanes)
+    chosen = (_wide(chosen, batch) & chosen.dtype.type(15)).astype(np.int64)
+    row = (lane ^ 16 if crosses else lane) & ~15
+    source = np.broadcast_to(row + chosen, (batch.count, batch.lanes))
+    values = np.take_along_axis(_wide(register, batch), source, axis=1)
+    if batch.mask is None or fetches_inactive:
+        return values
+    valid = np.take_along_axis(np.broadcast_to(batch.mask, source.shape), source, axis=1)
+    return np.where(valid, values, np.uint32(0) if is_bounded else old)
+
+
+def halves_exchanged(batch: WaveBatch, register: Lanes) -> Lanes:
+    """Return for each lane what the lane of the other half of the wave has (v_permlane64_b32)."""
+    return np.roll(_wide(register, batch), 32, axis=1)

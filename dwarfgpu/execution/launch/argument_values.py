@@ -1,0 +1,430 @@
+"""Values of kernel arguments: what a user writes, or gives as an object of Python, becomes numbers, arrays and bytes.
+
+A buffer is ``@in.npy``, ``zeros(1024, f4)``, ``ones``, ``arange``, ``random``, ``full(10, 2.5)``, or a list of JSON; a
+scalar is a number; a structure is a JSON object. What an argument is comes from the metadata of the kernel and from the
+debugging information, which knows structures.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import DwarfGpuError, UsageError, nearest
+from dwarfgpu.immutable import frozen
+from dwarfgpu.program.types import model as t
+from dwarfgpu.program.types.declaration import safe_text
+from dwarfgpu.program.types.sizes import byte_size, element_bits, known_size, resolved
+from dwarfgpu.program.values.scalars import scalar_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dwarfgpu.execution.launch.dispatch import PlannedBuffer
+    from dwarfgpu.machines.memory import MachineMemory
+    from dwarfgpu.program.values.scalars import Scalar
+
+AT_ONCE = 1 << 20
+"""The random numbers that are made at a time."""
+MAX_BYTES = 1 << 30
+"""Of one buffer."""
+_CALL = re.compile(r"(zeros|ones|arange|random|full)\((.*)\)", re.DOTALL)
+_FUNCTIONS = {
+    "zeros": "zeros(COUNT[, TYPE])",
+    "ones": "ones(COUNT[, TYPE])",
+    "arange": "arange(COUNT[, TYPE])",
+    "random": "random(COUNT[, TYPE[, SEED]])",
+    "full": "full(COUNT, VALUE[, TYPE])",
+}
+INTEGER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|\d+)", re.ASCII)
+_WORDS = {"true": True, "false": False, "null": 0, "nullptr": 0, "inf": float("inf"), "nan": float("nan")}
+_NAMES = {
+    "bool": "u1", "char": "i1", "uchar": "u1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4", "long": "i8",
+    "ulong": "u8", "half": "f2", "float": "f4", "double": "f8", "size_t": "u8", "signed char": "i1",
+    "unsigned char": "u1", "unsigned short": "u2", "unsigned int": "u4", "unsigned long": "u8", "long long": "i8",
+    "unsigned long long": "u8", "_Float16": "f2",
+    **{f"int{bits}": f"i{bits // 8}" for bits in (8, 16, 32, 64)},
+    **{f"uint{bits}": f"u{bits // 8}" for bits in (8, 16, 32, 64)},
+    **{f"float{bits}": f"f{bits // 8}" for bits in (16, 32, 64)},
+}  # fmt: skip
+_CODES = frozenset(_NAMES.values())
+_POINTED = re.compile(r"(?:(?:const|volatile|restrict|__global|__constant|__local) )*(.*?)\s*(?:\*.*)?")
+_VECTOR = re.compile(r"(u?(?:char|short|int|long)|half|float|double)(?:2|3|4|8|16)")
+
+
+def is_written(text: str) -> bool:
+    """Return whether a text is a value of its own kind: a file, a function or JSON."""
+    return text[:1] in ("@", "{", "[") or _CALL.fullmatch(text) is not None or text in _WORDS
+
+
+# --- What an argument is ------------------------------------------------------------------------------------------
+
+
+@frozen
+class ArgumentType:
+    """What is known of the type of an argument."""
+
+    text: str | None
+    """As the source writes it, as far as that is known."""
+    is_pointer: bool
+    type: Any = None
+    """The type in the debugging information."""
+
+    @property
+    def object_type(self) -> Any:
+        """The type of the argument, of a pointer that of what it points to; None where it is not known."""
+        if self.type is None:
+            return None
+        kind = resolved(self.type)
+        return kind.target if self.is_pointer and isinstance(kind, t.Pointer) else self.type
+
+    @property
+    def element(self) -> str | None:
+        """The numbers that an object is made of, as numpy writes their type; None where that is not known."""
+        kind = self.object_type
+        if kind is not None:
+            kind = resolved(kind)
+            while isinstance(kind, t.Array):
+                kind = resolved(kind.element)
+            code = _code_of(kind)
+            if code is not None or not isinstance(kind, t.Void):
+                return code
+        match = _POINTED.fullmatch(self.text or "")
+        name = match[1] if match else ""
+        vector = _VECTOR.fullmatch(name)
+        return _NAMES.get(vector[1] if vector else name)
+
+
+def _code_of(kind: t.Type) -> str | None:
+    try:
+        scalar = scalar_of(kind.element if isinstance(kind, t.Base) and kind.vector_size else kind)
+    except DwarfGpuError:
+        return None
+    if scalar is None or scalar.kind == "bytes" or scalar.storage_bits not in (8, 16, 32, 64):
+        return None
+    if isinstance(kind, t.Base) and "bf" in kind.name:
+        return None
+    letter = "f" if scalar.layout is not None else "i" if scalar.is_signed else "u"
+    return f"{letter}{scalar.storage_bits // 8}"
+
+
+# --- Objects ------------------------------------------------------------------------------------------------------
+
+
+def converted(value: Any, argument: ArgumentType, what: str, read: Callable[[str], bytes]) -> Any:
+    """Return a value as a number, bytes or an array; ``what`` is the argument in messages, ``read`` reads a file."""
+    if isinstance(value, str):
+        value = _read(value.strip(), argument, what, read)
+    kind = None if argument.is_pointer or argument.type is None else resolved(argument.type)
+    if isinstance(kind, t.Struct) and isinstance(value, (int, float)):
+        return encoded(value, argument.type, what)  # it says what the structure has
+    if isinstance(value, dict) or (isinstance(value, (list, tuple)) and not hasattr(value, "dtype")):
+        return _structured(value, argument, what)
+    return value
+
+
+def _check_element(value: Any, argument: ArgumentType, what: str) -> None:
+    """Refuse an array of other numbers than a pointer points to. Bytes may be anything."""
+    kind = getattr(value, "dtype", None)
+    if kind is None or not argument.is_pointer or getattr(value, "shape", ()) == ():
+        return
+    wanted = argument.element
+    if wanted is None or kind.kind not in "iufb" or kind.itemsize == 1:
+        return
+    if kind.itemsize != int(wanted[1:]) or (kind.kind == "f") is not (wanted[0] == "f"):
+        names = {"i": "int", "u": "uint", "f": "float"}
+        meant = f"{names[wanted[0]]}{8 * int(wanted[1:])}"
+        hint = f"give an array of {meant}, or a view of it as bytes (uint8)"
+        raise UsageError(f"{what} points to {meant} numbers, and the array has {kind.name}", hint=hint)
+
+
+def _read(text: str, argument: ArgumentType, what: str, read: Callable[[str], bytes]) -> Any:
+    if text.startswith("@"):
+        value = _of_file(text[1:], argument, what, read)
+        _check_element(value, argument, what)
+        return value
+    call = _CALL.fullmatch(text)
+    if call:
+        value = _made(call[1], call[2], argument, what)
+        _check_element(value, argument, what)
+        return value
+    if text[:1] in ("{", "["):
+        return _structured(_json(text, what), argument, what)
+    if text in _WORDS:
+        return _WORDS[text]
+    match = re.fullmatch(r"bytes:((?:[0-9a-fA-F]{2})*)", text)
+    if match:
+        return bytes.fromhex(match[1])
+    if INTEGER.fullmatch(text) and len(text) < 400:
+        return int(text, 0) if "x" in text.lower() else int(text)
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    noun = "pointer" if argument.is_pointer else "value"
+    raise UsageError(f"{what} is a {noun}, not a value of type str", hint=form_hint(text))
+
+
+def form_hint(text: str) -> str:
+    """Return how values are written, for a text that is not one."""
+    function = re.match(r"(\w+)\(", text)
+    near = nearest(function[1], _FUNCTIONS) if function else None
+    if near:
+        return f"did you mean {_FUNCTIONS[near]}?"
+    forms = "bytes:0a0b, @FILE.npy, zeros(COUNT, TYPE), ones, arange, random, full, or JSON such as [1, 2]"
+    return f"write a number, such as 5, 0x10 or 1.5, or {forms}"
+
+
+def _json(text: str, what: str) -> Any:
+    import json
+
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{what}: {text[:40]!r} is no JSON ({error})") from None
+
+
+def _of_file(path: str, argument: ArgumentType, what: str, read: Callable[[str], bytes]) -> Any:
+    """Return the array in a file of numpy, or the bytes of any other file."""
+    import io
+
+    import numpy as np
+
+    data = read(path)
+    if data[:6] != b"\x93NUMPY":
+        if path.endswith(".npy"):
+            raise UsageError(f"{what}: {path} is no file of numpy")
+        kind = argument.element
+        is_whole = kind is not None and len(data) % int(kind[1:]) == 0
+        return np.frombuffer(data, kind if is_whole else np.uint8)
+    try:
+        return np.load(io.BytesIO(data), allow_pickle=False)
+    except (ValueError, EOFError, OSError, SyntaxError) as error:
+        raise UsageError(f"{what}: {path} cannot be read: {error}") from None
+
+
+def _made(function: str, text: str, argument: ArgumentType, what: str) -> Any:
+    """Return the array that a function makes."""
+    import numpy as np
+
+    words = [word.strip() for word in text.split(",")] if text.strip() else []
+    least, most = {"random": (1, 3), "full": (2, 3)}.get(function, (1, 2))
+    if not least <= len(words) <= most:
+        raise UsageError(f"{what}: {function} takes other values", hint=f"write {_FUNCTIONS[function]}")
+    count, at = _count(words[0], what), 2 if function == "full" else 1
+    code = _code(words[at], what) if len(words) > at else argument.element
+    if code is None:
+        raise UsageError(f"{what}: the type of its numbers is not known", hint=f"write it: {_FUNCTIONS[function]}")
+    if count * int(code[1:]) > MAX_BYTES:
+        raise UsageError(
+            f"{what}: {count * int(code[1:])} bytes are too many", hint=f"a buffer has at most {MAX_BYTES}"
+        )
+    if function == "random":
+        seed = _count(words[2], what) if len(words) > 2 else 0
+        random, numbers = np.random.default_rng(seed), np.empty(count, code)
+        for first in range(0, count, AT_ONCE):  # between two parts ^C is heard
+            part = numbers[first : first + AT_ONCE]
+            if code[0] == "f":
+                part[:] = random.random(len(part))
+            else:
+                limits = np.iinfo(code)
+                part[:] = random.integers(limits.min, limits.max, len(part), dtype=code, endpoint=True)
+        return numbers
+    if function == "arange":
+        return np.arange(count).astype(code)
+    if function == "full":
+        return np.full(count, _number(words[1], code, what), code)
+    return np.full(count, function == "ones", code)
+
+
+def _count(text: str, what: str) -> int:
+    if not re.fullmatch(r"\d{1,18}|0[xX][0-9a-fA-F]{1,15}", text, re.ASCII):
+        raise UsageError(f"{what}: {text[:40]!r} is not a count", hint="write a number such as 1024")
+    return int(text, 0) if "x" in text.lower() else int(text)
+
+
+def _code(text: str, what: str) -> str:
+    code = _NAMES.get(text, text)
+    if code not in _CODES:
+        near = nearest(text, (*_NAMES, *_CODES))
+        hint = f"did you mean {near}?" if near else "write f4, i4, u8, float, uint and so on"
+        raise UsageError(f"{what}: there is no type {text[:40]!r}", hint=hint)
+    return code
+
+
+def _number(text: str, code: str, what: str) -> Any:
+    try:
+        number: Any = int(text, 0) if INTEGER.fullmatch(text) else float(text)
+    except ValueError:
+        raise UsageError(f"{what}: {text[:40]!r} is not a number") from None
+    if code[0] != "f":
+        bits = 8 * int(code[1:])
+        low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if code[0] == "i" else (0, (1 << bits) - 1)
+        if not math.isfinite(number) or number != int(number) or not low <= number <= high:
+            raise UsageError(f"{what}: {text[:40]} does not fit {code}")
+        return int(number)
+    return number
+
+
+def array_at(memory: MachineMemory, buffer: PlannedBuffer) -> Any:
+    """Return the memory of an argument as an array, which is the memory itself."""
+    import numpy as np
+
+    code, shape = buffer.form
+    if not buffer.size:
+        return np.empty(shape or 0, code)
+    array = np.frombuffer(memory.writable(buffer.address, buffer.size), code)
+    return array.reshape(shape) if shape else array
+
+
+# --- Structures ---------------------------------------------------------------------------------------------------
+
+
+def _structured(value: Any, argument: ArgumentType, what: str) -> Any:
+    """Return the bytes of an object that a dictionary or a list describes; of a pointer those it points to."""
+    kind = argument.object_type
+    if kind is None or isinstance(resolved(kind), t.Void):
+        return _list_of_numbers(value, argument, what)
+    if not argument.is_pointer:
+        return encoded(value, kind, what)
+    elements = value if isinstance(value, (list, tuple)) else [value]
+    data = b"".join(encoded(element, kind, f"{what}[{index}]") for index, element in enumerate(elements))
+    code = argument.element
+    if code is None or isinstance(resolved(kind), (t.Array, t.Struct)):
+        return bytearray(data)
+    import numpy as np
+
+    return np.frombuffer(data, code)
+
+
+def _list_of_numbers(value: Any, argument: ArgumentType, what: str) -> Any:
+    code = argument.element
+    if isinstance(value, dict) or code is None:
+        message = f"{what}: the layout of its type is not known"
+        raise UsageError(message, hint="compile with -g, or give an array or bytes:0a0b")
+    import numpy as np
+
+    numbers = [_number(str(item), code, what) for item in value]
+    array = np.array(numbers, code)
+    return array if argument.is_pointer else array.tobytes()
+
+
+def encoded(value: Any, type: t.Type, what: str, depth: int = 0) -> bytes:
+    """Return the bytes of an object of a type, given as numbers, lists and dictionaries."""
+    if depth > 32:
+        raise UsageError(f"{what} is nested too deep")
+    kind = resolved(type)
+    size = byte_size(kind)
+    if size > MAX_BYTES:
+        raise UsageError(f"{what}: {size} bytes are too many", hint=f"a buffer has at most {MAX_BYTES}")
+    if isinstance(kind, t.Struct):
+        return _structure(value, kind, size, what, depth)
+    vector = kind.vector_size if isinstance(kind, t.Base) else None
+    if isinstance(kind, t.Array) or vector:
+        return _array(value, kind, vector, size, what, depth)
+    scalar = scalar_of(kind)
+    if scalar is None:
+        raise UsageError(f"{what} is {safe_text(type)}, which has no form here", hint="give bytes:0a0b")
+    return _scalar(value, kind, scalar, what).to_bytes(size, "little")
+
+
+def _structure(value: Any, kind: t.Struct, size: int, what: str, depth: int) -> bytes:
+    members = [member for member in kind.body.members if member.name]
+    if kind.body.bases or kind.body.variant_parts or any(member.bit_offset is None for member in kind.body.members):
+        raise UsageError(f"{what} is {safe_text(kind)}, which cannot be written as JSON", hint="give bytes:0a0b")
+    names = [member.name or "" for member in members]
+    if isinstance(value, (list, tuple)) and kind.kind != "union":
+        if len(value) != len(members):
+            raise UsageError(
+                f"{what} has {len(members)} members, and {len(value)} values are given", hint=_members(kind)
+            )
+        value = dict(zip(names, value, strict=True))
+    if not isinstance(value, dict):
+        raise UsageError(f"{what} is {safe_text(kind)}, not {value!r:.40}", hint=f"write an object: {_members(kind)}")
+    for name in value:
+        if name not in names:
+            near = nearest(str(name), names)
+            hint = f"did you mean {near}?" if near else _members(kind)
+            raise UsageError(f"{what} has no member {name!r}", hint=hint)
+    missing = [name for name in names if name not in value]
+    if kind.kind == "union":
+        if len(value) != 1:
+            raise UsageError(f"{what} is a union: give one of its members", hint=_members(kind))
+    elif missing:
+        raise UsageError(f"{what} lacks {', '.join(missing[:6])}", hint=_members(kind))
+    bits = 0
+    for member in members:
+        if member.name not in value:
+            continue
+        where = f"{what}.{member.name}"
+        if member.bit_size is not None:
+            scalar = scalar_of(member.type, "little", member.bit_size)
+            assert scalar is not None  # noqa: S101 (a bit-field is a scalar)
+            part = _scalar(value[member.name], resolved(member.type), scalar, where)
+        else:
+            part = int.from_bytes(encoded(value[member.name], member.type, where, depth + 1), "little")
+        bits |= part << (member.bit_offset or 0)
+    return bits.to_bytes(size, "little")
+
+
+def _members(kind: t.Struct) -> str:
+    names = [f"{safe_text(member.type)} {member.name}" for member in kind.body.members if member.name]
+    return f"it has {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}"
+
+
+def _array(value: Any, kind: Any, vector: int | None, size: int, what: str, depth: int) -> bytes:
+    if isinstance(kind, t.Array):
+        lengths = [dimension.length for dimension in kind.dimensions]
+        count = lengths[0] if lengths and lengths[0] is not None else 0
+        inner: t.Type = kind.element
+        if len(kind.dimensions) > 1:
+            from attrs import evolve
+
+            inner = evolve(kind, dimensions=kind.dimensions[1:], byte_size=None)
+            step = byte_size(inner)
+        else:
+            step = (element_bits(kind) or 0) // 8
+    else:
+        count, inner = vector or 0, kind.element
+        step = known_size(inner) or 0
+    tolist = getattr(value, "tolist", None)
+    value = tolist() if tolist is not None else value
+    if isinstance(value, str) or not isinstance(value, (list, tuple)) or len(value) != count:
+        given = f"{len(value)} are given" if isinstance(value, (list, tuple)) else f"{value!r:.40} is given"
+        raise UsageError(f"{what} has {count} elements, and {given}", hint="write a list: [1, 2, 3]")
+    data = b"".join(
+        encoded(element, inner, f"{what}[{index}]", depth + 1).ljust(step, b"\0") for index, element in enumerate(value)
+    )
+    return data.ljust(size, b"\0")
+
+
+def _scalar(value: Any, kind: t.Type, scalar: Scalar, what: str) -> int:
+    """Return the bits of a scalar."""
+    if isinstance(value, str):
+        known = {each.name: each.value for each in kind.enumerators} if isinstance(kind, t.Enumeration) else {}
+        if value in known:
+            value = known[value]
+        elif len(value) == 1 and scalar.kind == "character":
+            value = ord(value)
+        elif value in _WORDS:
+            value = _WORDS[value]
+        elif INTEGER.fullmatch(value) and len(value) < 400:
+            value = int(value, 0) if "x" in value.lower() else int(value)
+        else:
+            near = nearest(value, known)
+            raise UsageError(f"{what} is {safe_text(kind)}, not {value[:40]!r}", hint=near and f"did you mean {near}?")
+    item = getattr(value, "item", None)
+    value = 0 if value is None and scalar.kind == "pointer" else item() if item is not None else value
+    if not isinstance(value, (int, float)):
+        raise UsageError(f"{what} is {safe_text(kind)}, not {value!r:.40}")
+    if scalar.layout is not None:
+        pattern = int(scalar.layout.encode(float(value) if abs(value) < 1 << 1000 else value))
+        return scalar.stored(pattern, "little")
+    if not math.isfinite(value) or value != int(value):
+        raise UsageError(f"{what} is {safe_text(kind)}, an integer, not {value!r}")
+    value, bits = int(value), scalar.bits
+    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if scalar.is_signed else (0, (1 << bits) - 1)
+    if not low <= value <= high:
+        raise UsageError(f"{what} is {safe_text(kind)}, which {str(value)[:40]} does not fit")
+    return scalar.stored(value & ((1 << bits) - 1), "little")

@@ -1,0 +1,203 @@
+"""What a machine is made of, as ROCgdb lists it: agents, their queues, the dispatches in those, and the packets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.execution.launch.structures import read_object
+from dwarfgpu.immutable import frozen
+from dwarfgpu.program.code.code_object import target_id
+from dwarfgpu.program.frames.wave_positions import waves_of
+from dwarfgpu.targets.amdgpu.queue import INVALID, PACKET_SIZE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.machines.machine import Dispatch
+    from dwarfgpu.states.stopped import Stopped
+
+_SCOPES = {1: "a", 2: "s"}
+"""Of a fence: agent and system."""
+
+
+@frozen
+class Agent:
+    """A processor, with the waves it executes."""
+
+    number: str
+    architecture: str
+    lane_count: int
+    waves: tuple[int, ...]
+
+
+@frozen
+class Queue:
+    """A queue of an agent."""
+
+    agent: str
+    number: str
+    address: int | None
+    waves: tuple[int, ...]
+    kind: str | None = None
+    read: int | None = None
+    write: int | None = None
+    size: int | None = None
+    """Bytes of its packets. It and those before are None where the memory of the machine does not have the queue."""
+
+
+@frozen
+class DispatchRow:
+    """A dispatch of a queue."""
+
+    agent: str
+    queue: str
+    dispatch: Dispatch
+    waves: tuple[int, ...]
+    fence: str | None
+    """``B|Aa|Rs``: a barrier, and the scopes of the acquire and the release fence; None if they are not known."""
+
+
+@frozen
+class PacketRow:
+    """A packet in the ring of a queue."""
+
+    queue: str
+    index: int
+    """The number of the packet in the queue, from 0."""
+    address: int
+    state: str
+    """``taken`` if the packet processor has read it, else ``waits``."""
+    kind: str
+    grid: tuple[int, int, int] | None
+    work_group: tuple[int, int, int] | None
+    kernel: str | None
+    waves: tuple[int, ...]
+    """The waves that the machine has of a kernel dispatch."""
+    problems: tuple[str, ...]
+    """What the texts forbid of it."""
+
+
+MOST_PACKETS = 4096
+"""The last packets of a queue that are read."""
+
+
+def agents(stopped: Stopped) -> list[Agent]:
+    """Return the agents that waves are on."""
+    machine = waves_of(stopped)
+    members: dict[str, list[int]] = {}
+    for wave, name in enumerate(machine.ids):
+        members.setdefault(_owners(name)[0], []).append(wave)
+    target = machine.target
+    return [
+        Agent(number, target_id(target), target.lane_count, tuple(waves))
+        for number, waves in (members or {"1": []}).items()
+    ]
+
+
+def dispatches(stopped: Stopped) -> list[DispatchRow]:
+    """Return the dispatches, in the order of the machine."""
+    machine = waves_of(stopped)
+    members: dict[int, list[int]] = {}
+    for wave, owner in enumerate(machine.dispatch.tolist()):
+        members.setdefault(owner, []).append(wave)
+    rows = []
+    for index, dispatch in enumerate(machine.dispatches):
+        waves = members.get(index, [])
+        agent, queue = _owners(machine.ids[waves[0]]) if waves else ("1", "1")
+        rows.append(DispatchRow(agent, queue, dispatch, tuple(waves), _fence(stopped, dispatch)))
+    return rows
+
+
+def queues(stopped: Stopped) -> list[Queue]:
+    """Return the queues that dispatches are in."""
+    members: dict[tuple[str, str, int | None], list[int]] = {}
+    for row in dispatches(stopped):
+        members.setdefault((row.agent, row.queue, row.dispatch.queue), []).extend(row.waves)
+    return [_queue(stopped, *key, tuple(waves)) for key, waves in members.items()]
+
+
+def packets(stopped: Stopped) -> Iterator[PacketRow]:
+    """Yield the packets that are still in the ring of each queue, in their order; free places are left out."""
+    members = {row.dispatch.packet: row.waves for row in dispatches(stopped)}
+    for queue in queues(stopped):
+        if queue.address is None or queue.read is None or queue.write is None or not queue.size:
+            continue
+        count = queue.size // PACKET_SIZE
+        for index in range(max(0, queue.write - min(count, MOST_PACKETS)), queue.write):
+            address = queue.address + index % count * PACKET_SIZE
+            try:
+                found = read_object(stopped.machine, stopped.machine.target, "packet", address)
+            except DwarfGpuError:
+                continue
+            parts = {part.name: part for part in found.parts}
+            kind = next(bits for bits in parts["header"].bits if bits.name == "type")
+            if kind.value == INVALID and index < queue.read:
+                continue
+            is_dispatch = "kernel_object" in parts
+            yield PacketRow(
+                f"{queue.agent}:{queue.number}",
+                index,
+                address,
+                "taken" if index < queue.read else "waits",
+                kind.meaning or str(kind.value),
+                _sizes(parts, "grid") if is_dispatch else None,
+                _sizes(parts, "workgroup") if is_dispatch else None,
+                _kernel_at(stopped, parts["kernel_object"].value) if is_dispatch else None,
+                members.get(address, ()),
+                found.violations,
+            )
+
+
+def _sizes(parts: dict[str, Any], name: str) -> tuple[int, int, int]:
+    x, y, z = (parts[f"{name}_size_{axis}"].value for axis in "xyz")
+    return x, y, z
+
+
+def _kernel_at(stopped: Stopped, kernel_object: int) -> str | None:
+    """Return the name of the kernel whose descriptor or amd_kernel_code_t is at an address."""
+    for code in stopped.loaded.codes:
+        symbol = code.file.symbol_image.symbol_at(code.in_file(kernel_object))
+        if symbol is not None:
+            return symbol.demangled.removesuffix(".kd")
+    return None
+
+
+def _owners(name: str) -> tuple[str, str]:
+    """Return the agent and the queue in the name of a wave, agent:queue:dispatch:wave; 1 for other names."""
+    parts = name.split(":")
+    return (parts[0], parts[1]) if len(parts) == 4 and all(map(str.isdecimal, parts)) else ("1", "1")
+
+
+def _queue(stopped: Stopped, agent: str, number: str, address: int | None, waves: tuple[int, ...]) -> Queue:
+    if address is None:
+        return Queue(agent, number, None, waves)
+    try:
+        parts = _read(stopped, "queue", address)
+    except DwarfGpuError:
+        return Queue(agent, number, address, waves)
+    kind = parts["type"].meaning or str(parts["type"].value)
+    packets = parts["size"].value * 64
+    read, write = parts["read_dispatch_id"].value, parts["write_dispatch_id"].value
+    return Queue(agent, number, parts["base_address"].value, waves, kind, read, write, packets)
+
+
+def _fence(stopped: Stopped, dispatch: Dispatch) -> str | None:
+    """Return the fences of the packet, as ROCgdb abbreviates them."""
+    if dispatch.packet is None:
+        return None
+    try:
+        bits = {part.name: part.value for part in _read(stopped, "packet", dispatch.packet)["header"].bits}
+    except DwarfGpuError:
+        return None
+    fences = ["B"] if bits["barrier"] else []
+    for letter, name in (("A", "acquire_fence_scope"), ("R", "release_fence_scope")):
+        scope = _SCOPES.get(bits[name])
+        fences += [] if scope is None else [letter + scope]
+    return "|".join(fences)
+
+
+def _read(stopped: Stopped, kind: str, address: int) -> dict[str, Any]:
+    """Return the fields of a structure in memory by their names."""
+    machine = stopped.machine
+    return {part.name: part for part in read_object(machine, machine.target, kind, address).parts}

@@ -1,0 +1,442 @@
+"""The kernarg segment of a dispatch: argument values and those that the runtime adds, laid out by the metadata.
+
+AMDGPU usage, "Code Object Metadata": each argument has an offset, a size and a ``value_kind``; the kinds that begin
+with ``hidden_`` are the runtime's (table "Code Object V5 Kernel Argument Metadata Map Additions and Changes").
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve
+
+from dwarfgpu.errors import UsageError, nearest, shown
+from dwarfgpu.execution.launch.argument_values import ArgumentType, converted
+from dwarfgpu.expr.floats import DOUBLE, HALF, SINGLE
+from dwarfgpu.immutable import frozen
+from dwarfgpu.program.code.kernel_parameters import fitting
+from dwarfgpu.regular_files import read_input
+from dwarfgpu.targets.amdgpu.initial_state import align
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from dwarfgpu.objfile.kernels.kernel import Kernel
+    from dwarfgpu.objfile.kernels.metadata import KernelArgument
+    from dwarfgpu.program.code.kernel_parameters import KernelParameter
+    from dwarfgpu.targets.amdgpu.geometry import Geometry
+
+MAX_SIZE = 1 << 20
+"""A limit that no compiler comes near: packet processors read segments of a few KiB."""
+
+_FLOATS = {2: HALF, 4: SINGLE, 8: DOUBLE}
+_FLOAT_TYPE = re.compile(r"(?:const |volatile )*(half|float|double)(?:\d*)")
+_INTEGER_TYPE = re.compile(
+    r"(?:const |volatile )*(?:unsigned |signed )*(?:u?char|u?short|u?int|u?long|size_t|bool)(?:\d*)"
+)
+_POINTERS = ("global_buffer", "pipe", "queue", "image", "sampler")
+
+
+@frozen
+class Written:
+    """One part of the kernarg segment."""
+
+    offset: int
+    size: int
+    name: str
+    """The argument's name, or ``value_kind`` for what the runtime adds."""
+    value: bytes
+    is_given: bool
+    """Whether the launch gave a value; without one it is 0."""
+
+
+@frozen
+class Buffer:
+    """Memory that an argument needs: the bytes of an array, and where in the segment its address goes."""
+
+    offset: int
+    data: bytes
+    name: str = ""
+    """Of the argument."""
+    form: tuple[str, tuple[int, ...]] = ("|u1", ())
+    """The type of its numbers, as numpy writes it, and its shape; without one it is a row."""
+
+
+@frozen
+class Kernarg:
+    """The arguments of a dispatch before there are addresses."""
+
+    size: int
+    alignment: int
+    parts: tuple[Written, ...]
+    buffers: tuple[Buffer, ...]
+    dynamic_local: int
+    """Bytes of local memory that arguments ask for, from the end of the kernel's own."""
+    left_out: int = 0
+    """The last arguments that the source does not have and nobody has given a value."""
+
+
+@frozen
+class LaunchFacts:
+    """The facts of a launch that hidden arguments hold."""
+
+    geometry: Geometry
+    queue: int
+    group_aperture_hi: int
+    private_aperture_hi: int
+    dynamic_local: int
+    printf_buffer: int = 0
+    """The address of the buffer for `printf`; 0 where the kernel needs none."""
+
+
+# --- The segment --------------------------------------------------------------------------------------------------
+
+
+def lay_out(kernel: Kernel, args: Any, local_size: int, parameters: Sequence[KernelParameter] = ()) -> Kernarg:
+    """Lay out the explicit arguments of a kernel.
+
+    ``args`` is a sequence by position, a mapping by name, ``bytes``, which are the segment as it is, or None: all are
+    0. A number becomes what the argument's size and type say, ``bytes`` are taken as they are, and an object with a
+    buffer, such as an array of numpy, is copied to memory where the argument is a pointer. Texts, lists and
+    dictionaries are what `argument_values` makes of them. An argument that points to local memory is given as the
+    number of bytes it points to. ``local_size`` is where such memory begins. ``parameters`` are what the debugging
+    information knows of the arguments.
+    """
+    size, alignment = segment_size(kernel)
+    if kernel.metadata is None and isinstance(args, (list, Mapping)) and len(args) == 1:
+        (given,) = args.values() if isinstance(args, Mapping) else args
+        args = given if isinstance(given, bytes) else args  # without metadata there is one argument: the segment
+    if isinstance(args, (bytes, bytearray)):
+        if len(args) > size:
+            message = f"the kernarg segment of {kernel.source_name} has {size} bytes, but {len(args)} are given"
+            raise UsageError(message)
+        part = Written(0, len(args), "(segment)", bytes(args), is_given=True)
+        return Kernarg(size, alignment, (part,), (), 0)
+    explicit = _explicit(kernel, size) if args is not None or kernel.metadata is not None else []
+    parts: list[Written] = []
+    buffers: list[Buffer] = []
+    local = local_size
+    known = list(fitting(parameters, explicit) or ())
+    left_out = len(explicit) - len(known) if known else 0
+    names = _names(explicit)
+    for index, (argument, given) in enumerate(_matched(kernel, explicit, args, known)):
+        what = _described(index, argument, kernel)
+        offset, length = _place(argument, what, size)
+        data, contents = b"", None
+        value = given
+        if given is not _NOTHING:
+            value = converted(given, _type_of(argument, known[index] if index < len(known) else None), what, read_input)
+        if value is _NOTHING:
+            data = bytes(length)
+        elif argument.value_kind == "dynamic_shared_pointer":
+            local = align(local, max(argument.pointee_align or 16, 1))
+            data = _address(local, length, what)
+            local += _local_bytes(value, what)
+        elif argument.value_kind in _POINTERS:
+            contents = None if isinstance(value, bytes) else _buffer(value)
+            data = bytes(length) if contents is not None else _address(value, length, what)
+        else:
+            data = _by_value(value, argument, length, what)
+        if contents is not None:
+            kind, shape = getattr(value, "dtype", None), getattr(value, "shape", ())
+            form = ("|u1", ()) if kind is None else (str(kind.str), tuple(shape))
+            buffers.append(Buffer(offset, contents, names[index], form))
+        parts.append(Written(offset, length, names[index], data, is_given=value is not _NOTHING))
+    left_out = sum(not part.is_given for part in parts[len(parts) - left_out :]) if left_out else 0
+    return Kernarg(size, alignment, tuple(parts), tuple(buffers), local - local_size, left_out)
+
+
+def segment_size(kernel: Kernel) -> tuple[int, int]:
+    """Return the size and alignment of the segment, at least 16 bytes ("Kernel Dispatch", 3)."""
+    size, alignment = 0, 16
+    if kernel.code is not None:
+        size, alignment = (
+            kernel.code.kernarg_segment_byte_size,
+            1 << min(kernel.code.kernarg_segment_alignment, 32),
+        )
+    elif kernel.descriptor is not None:
+        size = kernel.descriptor.kernarg_size
+    if kernel.metadata is not None:
+        size = size or kernel.metadata.kernarg_segment_size or 0
+        alignment = kernel.metadata.kernarg_segment_align or alignment
+    if not 0 <= size <= MAX_SIZE or not 0 < alignment <= MAX_SIZE or alignment & (alignment - 1):
+        message = (
+            f"the kernel {kernel.source_name} asks for {shown(size)} bytes of arguments, aligned to {shown(alignment)}"
+        )
+        raise UsageError(message, hint=f"at most {MAX_SIZE} bytes are supported")
+    return size, max(16, alignment)
+
+
+def _explicit(kernel: Kernel, size: int) -> list[KernelArgument]:
+    metadata = kernel.metadata
+    if metadata is None:
+        if size == 0:
+            return []
+        message = f"the file has no metadata for the arguments of {kernel.source_name}"
+        hint = f"give the kernarg segment as one argument, bytes:0a0b..., of up to {size} bytes"
+        raise UsageError(message, hint=hint)
+    return [argument for argument in metadata.args if not argument.is_hidden]
+
+
+def _place(argument: KernelArgument, what: str, size: int) -> tuple[int, int]:
+    offset, length = argument.offset, argument.size
+    if offset is None or length is None or not 0 <= offset <= offset + length <= size:
+        message = f"{what} has no place in the kernarg segment of {size} bytes"
+        raise UsageError(message, hint="the metadata of the kernel gives its offset and size")
+    return offset, length
+
+
+# --- Matching values to arguments ---------------------------------------------------------------------------------
+
+_NOTHING = object()
+
+
+def _matched(
+    kernel: Kernel, explicit: list[KernelArgument], args: Any, parameters: list[KernelParameter]
+) -> list[tuple[KernelArgument, Any]]:
+    """Return each argument with its value. With no values at all, every argument is 0."""
+    if args is None:
+        return [(argument, _NOTHING) for argument in explicit]
+    if isinstance(args, Mapping):
+        return _by_name(kernel, explicit, args, parameters)
+    if isinstance(args, str) or not isinstance(args, Sequence):
+        raise UsageError(f"arguments are a sequence, a mapping or bytes, not {type(args).__name__}")
+    left_out = len(explicit) - len(parameters) if parameters else 0
+    if len(explicit) - left_out <= len(args) <= len(explicit):
+        args = [*args, *[_NOTHING] * (len(explicit) - len(args))]
+    if len(args) != len(explicit):
+        noun = "argument" if len(explicit) == 1 else "arguments"
+        message = f"{kernel.source_name} has {len(explicit)} {noun}, and {len(args)} values are given"
+        raise UsageError(message, hint=_listed(kernel, explicit))
+    return list(zip(explicit, args, strict=True))
+
+
+def _by_name(
+    kernel: Kernel, explicit: list[KernelArgument], args: Mapping[Any, Any], parameters: list[KernelParameter]
+) -> list[tuple[KernelArgument, Any]]:
+    """Match values by the names of the metadata or of the debugging information.
+
+    A number counts the arguments that are not named in the mapping.
+    """
+    positions: dict[Any, int] = {parameter.name: index for index, parameter in enumerate(parameters) if parameter.name}
+    positions |= {argument.name: index for index, argument in enumerate(explicit) if argument.name}
+    names = list(positions)
+    named = {positions[name] for name in args if name in positions}
+    positions |= dict(enumerate(index for index in range(len(explicit)) if index not in named))
+    values: dict[int, Any] = {}
+    for name, value in args.items():
+        index = positions.get(name)
+        if index is None:
+            near = nearest(str(name), names)
+            hint = _listed(kernel, explicit) if names else "the metadata has no names: give them by position"
+            hint = f"did you mean {near}? {hint}" if near else hint
+            raise UsageError(f"{kernel.source_name} has no argument {name!r}", hint=hint)
+        if index in values:
+            raise UsageError(f"{_described(index, explicit[index], kernel)} is given twice")
+        values[index] = value
+    needed = range(len(parameters) if parameters else len(explicit))
+    missing = [explicit[index].name or f"number {index}" for index in needed if index not in values]
+    if missing:
+        message = f"no value for {', '.join(missing[:6])} of {kernel.source_name}"
+        raise UsageError(message, hint=_listed(kernel, explicit))
+    return [(argument, values.get(index, _NOTHING)) for index, argument in enumerate(explicit)]
+
+
+def _type_of(argument: KernelArgument, parameter: KernelParameter | None) -> ArgumentType:
+    text = argument.type_name or argument.value_type or (parameter.type if parameter is not None else None)
+    return ArgumentType(text, argument.value_kind in _POINTERS, parameter.kind if parameter is not None else None)
+
+
+def _listed(kernel: Kernel, explicit: list[KernelArgument]) -> str:
+    if not explicit:
+        return f"{kernel.source_name} takes no arguments"
+    shown_args = [_declared(index, argument) for index, argument in enumerate(explicit)]
+    more = ", ..." if len(shown_args) > 12 else ""
+    return f"it takes {', '.join(shown_args[:12])}{more}"
+
+
+def _declared(index: int, argument: KernelArgument) -> str:
+    """Return an argument with its type, as far as they are known."""
+    if argument.name is None:
+        return argument.type_name or f"argument {index}"
+    return f"{argument.type_name} {argument.name}" if argument.type_name else argument.name
+
+
+def _names(arguments: Iterable[KernelArgument]) -> list[str]:
+    """Return what arguments are called: by name, else by type if that is the only one, else by position."""
+    told = [argument.name or argument.type_name for argument in arguments]
+    return [name if name and told.count(name) == 1 else f"argument {index}" for index, name in enumerate(told)]
+
+
+def _described(index: int, argument: KernelArgument, kernel: Kernel) -> str:
+    told = " ".join(filter(None, (argument.type_name, argument.name)))
+    return f"argument {index}{f' ({told})' if told else ''} of {kernel.source_name}"
+
+
+# --- Values -------------------------------------------------------------------------------------------------------
+
+
+def _buffer(value: object) -> bytes | None:
+    """Return the bytes of an object that has a buffer, such as an array; None for a number."""
+    if getattr(value, "shape", None) == ():  # a number of numpy
+        return None
+    try:
+        return memoryview(value).tobytes()  # type: ignore[arg-type]
+    except (TypeError, ValueError, BufferError):
+        return None
+
+
+def _number(value: object) -> int | float | None:
+    """Return the Python number of a number of Python or numpy; None for other objects."""
+    item = getattr(value, "item", None)
+    if item is not None and getattr(value, "shape", None) == ():
+        value = item()
+    return value if isinstance(value, (int, float)) else None
+
+
+def _local_bytes(value: object, what: str) -> int:
+    number = _number(value)
+    if not isinstance(number, int) or not 0 <= number <= 1 << 32:
+        message = f"{what} is a pointer to local memory, not {_told(value)}"
+        raise UsageError(message, hint="give the number of bytes that it points to")
+    return number
+
+
+def _address(value: object, length: int, what: str) -> bytes:
+    if isinstance(value, bytes):
+        return _exact(value, length, what)
+    number = 0 if value is None else _number(value)
+    if not isinstance(number, int):
+        hint = "give an address, an array, which gets memory, or bytes of the pointer itself"
+        raise UsageError(f"{what} is a pointer, not {_told(value)}", hint=hint)
+    if not 0 <= number < 1 << length * 8:
+        raise UsageError(f"{what} is a pointer of {length} bytes, which {shown(number)} does not fit")
+    return number.to_bytes(length, "little")
+
+
+def _by_value(value: object, argument: KernelArgument, length: int, what: str) -> bytes:
+    if isinstance(value, bytes):
+        return _exact(value, length, what)
+    number = _number(value)
+    if number is None:
+        data = _buffer(value)
+        if data is None:
+            raise UsageError(f"{what} is a value, not {_told(value)}", hint="give a number, bytes or an array")
+        return _exact(data, length, what)
+    type_name = argument.type_name or argument.value_type or ""
+    is_float_type = _FLOAT_TYPE.fullmatch(type_name) or argument.value_type in ("f16", "f32", "f64")
+    if isinstance(number, float):
+        if _INTEGER_TYPE.fullmatch(type_name):
+            raise UsageError(f"{what} is an integer, not {number!r}")
+        return _float(number, length, what)
+    if is_float_type:
+        return _float(number, length, what)
+    low = -(1 << (length * 8 - 1)) if length else 0
+    if not low <= number < 1 << length * 8:
+        raise UsageError(f"{what} has {length} bytes, which {shown(number)} does not fit")
+    return (number % (1 << length * 8)).to_bytes(length, "little")
+
+
+def _float(number: float, length: int, what: str) -> bytes:
+    if length not in _FLOATS:
+        message = f"{what} has {length} bytes, and no float has that size"
+        raise UsageError(message, hint="give bytes or an array")
+    pattern = int(_FLOATS[length].encode(number))
+    if _FLOATS[length].kind(pattern) == "infinite" and abs(number) != math.inf:
+        raise UsageError(f"{what} is a float of {length} bytes, which the number does not fit")
+    return pattern.to_bytes(length, "little")
+
+
+def _exact(data: bytes, length: int, what: str) -> bytes:
+    if len(data) != length:
+        raise UsageError(f"{what} has {length} bytes, but {len(data)} are given")
+    return data
+
+
+def _told(value: object) -> str:
+    return "None" if value is None else f"a value of type {type(value).__name__}"
+
+
+# --- Hidden arguments ---------------------------------------------------------------------------------------------
+
+
+def _full_groups(axis: int) -> Callable[[LaunchFacts], int]:
+    """Count the work-groups without the partial one; at least 1 where the grid has fewer dimensions."""
+    return lambda told: told.geometry.grid[axis] // told.geometry.work_group[axis]
+
+
+def _group_size(axis: int) -> Callable[[LaunchFacts], int]:
+    return lambda told: told.geometry.work_group[axis]
+
+
+def _remainder(axis: int) -> Callable[[LaunchFacts], int]:
+    return lambda told: told.geometry.remainders[axis]
+
+
+HIDDEN: dict[str, Callable[[LaunchFacts], int]] = {
+    **{f"hidden_block_count_{name}": _full_groups(axis) for axis, name in enumerate("xyz")},
+    **{f"hidden_group_size_{name}": _group_size(axis) for axis, name in enumerate("xyz")},
+    **{f"hidden_remainder_{name}": _remainder(axis) for axis, name in enumerate("xyz")},
+    "hidden_grid_dims": lambda told: told.geometry.dimensions,
+    "hidden_dynamic_lds_size": lambda told: told.dynamic_local,
+    "hidden_private_base": lambda told: told.private_aperture_hi,
+    "hidden_shared_base": lambda told: told.group_aperture_hi,
+    "hidden_queue_ptr": lambda told: told.queue,
+    "hidden_printf_buffer": lambda told: told.printf_buffer,
+}
+"""What is not here is 0: there is no global offset, no hostcall buffer, no heap, no second queue."""
+ABSENT = {
+    "hidden_hostcall_buffer": "no host answers calls of the kernel (printf of HIP, malloc, assert)",
+    "hidden_heap_v1": "there is no heap for malloc in kernels",
+    "hidden_default_queue": "there is no queue for kernels that kernels enqueue",
+    "hidden_completion_action": "there is no queue for kernels that kernels enqueue",
+    "hidden_multigrid_sync_arg": "the grid is the only one, and cannot synchronise with others",
+}
+"""What a kernel may ask for and does not get."""
+
+
+def hidden_kinds(kernel: Kernel) -> set[str]:
+    """Return what the runtime adds to the arguments of a kernel."""
+    arguments = kernel.metadata.args if kernel.metadata is not None else ()
+    return {argument.value_kind or "" for argument in arguments if argument.is_hidden}
+
+
+def absent_parts(kernel: Kernel) -> tuple[str, ...]:
+    """Return what a kernel asks for and does not get. A kernel that was not optimized asks for everything."""
+    kinds = hidden_kinds(kernel)
+    if kinds >= ABSENT.keys() - {"hidden_heap_v1"}:
+        return ()
+    return tuple(dict.fromkeys(f"{kind} is 0: {why}" for kind, why in ABSENT.items() if kind in kinds))
+
+
+def hidden_parts(kernel: Kernel, size: int, told: LaunchFacts) -> tuple[Written, ...]:
+    """Return the arguments that the runtime adds."""
+    parts = []
+    for argument in kernel.metadata.args if kernel.metadata is not None else ():
+        if not argument.is_hidden:
+            continue
+        kind = argument.value_kind or ""
+        offset, length = _place(argument, f"{kind} of {kernel.source_name}", size)
+        rule = HIDDEN.get(kind)
+        value = rule(told) if rule is not None else 0
+        if value >> length * 8:
+            raise UsageError(f"{kind} of {kernel.source_name} has {length} bytes, which {value} does not fit")
+        parts.append(Written(offset, length, kind, value.to_bytes(length, "little"), rule is not None))
+    return tuple(parts)
+
+
+def pointing(part: Written, address: int) -> Written:
+    """Return a part that holds an address, as far as it has room for it."""
+    value = address.to_bytes(8, "little").ljust(part.size, b"\0")[: part.size]
+    return evolve(part, value=value)
+
+
+def segment_bytes(size: int, parts: tuple[Written, ...]) -> bytes:
+    """Return the bytes of the segment with all its parts."""
+    data = bytearray(size)
+    for part in parts:
+        data[part.offset : part.offset + part.size] = part.value
+    return bytes(data)

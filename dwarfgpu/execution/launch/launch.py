@@ -1,0 +1,244 @@
+"""The launch of a kernel on a machine: its code, arguments, queue and waves at the first instruction.
+
+AMDGPU usage, "Kernel Dispatch". `launch` plans first (`planning.plan`), so that a launch that fails leaves the
+machine unchanged.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attrs import field
+
+from dwarfgpu.errors import UsageError
+from dwarfgpu.execution.launch.dispatch import FIRST_ADDRESS, GAP, Addresses
+from dwarfgpu.execution.launch.planning import plan
+from dwarfgpu.immutable import frozen
+from dwarfgpu.machines import machine as machines
+from dwarfgpu.machines.starting import RegisterCounts, StartingWaves, Waves, check_room, groups_at_once, start_waves
+from dwarfgpu.program.code.code_object import CodeObject, find_target, opened, runnable
+from dwarfgpu.program.code.loaded import LoadedCode, own_traps
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dwarfgpu.bits import Array
+    from dwarfgpu.execution.launch.dispatch import PlannedDispatch
+    from dwarfgpu.execution.weak_memory import WeakSettings
+    from dwarfgpu.machines.machine import Machine
+    from dwarfgpu.objfile.kernels.kernel import Kernel
+    from dwarfgpu.targets.amdgpu.geometry import Geometry
+
+MAX_SCALAR = 106
+"""s0 to s105 have numbers; what is allocated beyond them is VCC and the like, or cannot be named."""
+MOST_AGENTS = 8
+"""More agents show nothing that these do not."""
+
+
+class _Buffers(dict["str | int", "Array"]):
+    """Buffers by the names of their arguments, which positions find as well."""
+
+    names: Mapping[int, str]
+
+    def __missing__(self, key: str | int) -> Array:
+        if isinstance(key, int) and key in self.names:
+            return self[self.names[key]]
+        known = ", ".join(f"{position}: {name}" for position, name in self.names.items())
+        raise KeyError(f"{key!r} (the buffers are {known or 'none'})")
+
+
+@frozen
+class Launched:
+    """A dispatch on a machine."""
+
+    plan: PlannedDispatch
+    id: int
+    """Of the machine's dispatches."""
+    waves: range
+    """The indices of its waves in the machine."""
+
+    machine: Machine | None = field(default=None, repr=False, eq=False)
+
+    @property
+    def geometry(self) -> Geometry:
+        return self.plan.geometry
+
+    @property
+    def buffers(self) -> Mapping[str | int, Array]:
+        """The memory of the arguments that are arrays, by their names or positions: what the machine has now."""
+        from dwarfgpu.execution.launch.argument_values import array_at
+
+        assert self.machine is not None  # noqa: S101 (`launch` made this)
+        memory = self.machine.memory
+        buffers = _Buffers((buffer.name, array_at(memory, buffer)) for buffer in self.plan.buffers)
+        buffers.names = {buffer.position: buffer.name for buffer in self.plan.buffers}
+        return buffers
+
+    @property
+    def addresses(self) -> dict[str, int]:
+        """Where they are, for arguments of a later launch."""
+        return {buffer.name: buffer.address for buffer in self.plan.buffers}
+
+
+def machine_for(file: CodeObject | str, kernel: str) -> Machine:
+    """Return an empty machine of the target that a kernel was compiled for."""
+    code_object = opened(file) if isinstance(file, str) else file
+    chosen = code_object.kernels_named([kernel])[0]
+    described = chosen.descriptor or chosen.code
+    return machines.Machine(find_target(code_object.image, described.wavefront_size if described else None).target)
+
+
+def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it runs at a time)
+    machine: Machine,
+    file: CodeObject | str,
+    kernel: str,
+    *,
+    grid: Sequence[int] | int,
+    work_group: Sequence[int] | int | None = None,
+    args: Any = None,
+    private_size: int | None = None,
+    dynamic_local: int | None = None,
+    at_once: int | None = None,
+    seed: int | None = None,
+    weak_memory: int | None = None,
+    agents: int = 1,
+    fine_grained: Sequence[str] = (),
+) -> Launched:
+    """Launch a kernel: put everything in memory, and every wave at its first instruction.
+
+    ``grid`` and ``work_group`` are one to three sizes in work-items; without ``work_group`` it is the one that the
+    kernel requires, or that Triton launches it with. ``args`` are the arguments by position or by name:
+    numbers, ``bytes``, arrays, which get global memory, lists and dictionaries for structures, or texts as on the
+    command line (``"zeros(1024, f4)"``); without any all are 0. ``private_size`` gives a work-item
+    more private memory than the kernel asks for, ``dynamic_local`` adds local memory to each work-group.
+
+    Of a grid that is too large for the machine some work-groups start when earlier ones have ended: ``at_once`` is how
+    many waves there are at a time. ``seed`` chooses another order in which work-groups start and waves run.
+
+    ``weak_memory`` is a seed, too: memory is then as weak as the memory model allows. Work-groups are shared out to
+    ``agents``, and the buffers of the arguments ``fine_grained`` are memory that L2 does not keep.
+    """
+    if at_once is not None and at_once < 1:
+        raise UsageError(f"{at_once} waves at a time: there must be one at least")
+    if seed is not None and seed < 0:
+        raise UsageError(f"the seed {seed} is negative")
+    if weak_memory is not None and weak_memory < 0:
+        raise UsageError(f"the seed {weak_memory} of weak memory is negative")
+    if agents < 1 or agents > MOST_AGENTS:
+        raise UsageError(f"{agents} agents: there are 1 to {MOST_AGENTS}")
+    if weak_memory is None and (agents > 1 or fine_grained):
+        raise UsageError("agents and fine-grained buffers go with weak memory", hint="name a seed with --weak-memory")
+    if machine.is_running:
+        raise UsageError("waves of an earlier launch have not ended", hint="run the machine to their end first")
+    code_object = runnable(opened(file) if isinstance(file, str) else file)
+    code = _loaded(machine, code_object)
+    planned = plan(
+        code_object,
+        kernel,
+        (grid,) if isinstance(grid, int) else tuple(grid),
+        None if work_group is None else (work_group,) if isinstance(work_group, int) else tuple(work_group),
+        args,
+        addresses=Addresses(_free(machine), code.load_address if code is not None else None),
+        private_size=private_size,
+        dynamic_local=dynamic_local,
+    )
+    if planned.target.name != machine.target.name:
+        message = f"{planned.kernel.source_name} is for {planned.target.name}, and the machine is {machine.target.name}"
+        raise UsageError(message, hint="make the machine with `machine_for`")
+    waves = Waves(planned.start, planned.rows, _counts(planned.kernel), planned.start.group_segment_size)
+    if machine.wave_count and not machine.has_run:
+        check_room(waves)
+    if machine.has_run:  # what has ended makes room
+        machine.remove_waves()
+    space = machine.target.default_space
+    for block in planned.blocks:
+        machine.memory.map(space, block.address, bytearray(block.data))
+    if code is None:
+        machine.code_objects.append(_code(code_object, planned.load_address))
+    number = max((dispatch.id for dispatch in machine.dispatches), default=0) + 1
+    shape, places = planned.geometry, planned.places
+    machine.dispatches.append(
+        machines.Dispatch(
+            number,
+            planned.kernel.name,
+            shape.grid,
+            shape.work_group,
+            places.kernarg,
+            places.queue,
+            places.ring,
+        )
+    )
+    if machine.apertures is None and planned.apertures is not None:
+        machine.set_apertures(planned.apertures)
+    machine.is_launched = True
+    machine.buffers += [
+        machines.NamedBuffer(f"`{buffer.name}`", buffer.address, buffer.size) for buffer in planned.buffers
+    ]
+    machine.traps += own_traps([LoadedCode(code_object, planned.load_address, is_linked=True)])
+    machine.scratch_base, machine.seed = planned.start.scratch.base, weak_memory if seed is None else seed
+    machine.weak_memory = None if weak_memory is None else _weak(planned, weak_memory, agents, fine_grained)
+    index, prefix = len(machine.dispatches) - 1, f"1:1:{number}:"
+    if machine.wave_count:  # beside the waves of others
+        ids = [f"{prefix}{wave + 1}" for wave in range(shape.wave_count)]
+        return Launched(planned, number, start_waves(machine, waves, index, ids), machine)
+    machine.work_ahead = StartingWaves(waves, index, groups_at_once(waves, at_once), prefix, seed)
+    indices = machine.work_ahead.start(machine)
+    machine.renew_device()
+    return Launched(planned, number, indices, machine)
+
+
+def _weak(planned: PlannedDispatch, seed: int, agents: int, fine_grained: Sequence[str]) -> WeakSettings:
+    """Return how weak the memory of a dispatch is."""
+    from dwarfgpu.execution.weak_memory import WeakSettings
+
+    ranges = []
+    names = [buffer.name for buffer in planned.buffers]
+    for name in fine_grained:
+        if name not in names:
+            hint = f"the buffers are {', '.join(names) or 'none'}"
+            raise UsageError(f"{planned.kernel.source_name} has no buffer {name[:40]!r}", hint=hint)
+        ranges += [
+            (buffer.address, buffer.address + max(buffer.size, 1) - 1)
+            for buffer in planned.buffers
+            if buffer.name == name
+        ]
+    return WeakSettings(seed, agents, planned.kernel.execution_mode or "cu", tuple(ranges))
+
+
+def _free(machine: Machine) -> int:
+    """Return an address above all global memory of a machine."""
+    extents = machine.memory.extents(machine.target.default_space)
+    top = max((address + size for _owner, address, size in extents), default=0)
+    return max(top + GAP, FIRST_ADDRESS)
+
+
+def _loaded(machine: Machine, file: CodeObject) -> machines.LoadedCodeObject | None:
+    """Return the code object in the machine, if an earlier launch has placed it there."""
+    wanted = _code(file, 0)
+    for code in machine.code_objects:
+        if (code.path, code.sha256) == (wanted.path, wanted.sha256) and code.load_address is not None:
+            return code
+    return None
+
+
+def _code(file: CodeObject, load_address: int) -> machines.LoadedCodeObject:
+    """Return the record of a file in a machine, with the hash of the file if the file is only the code object."""
+    import hashlib
+
+    image = file.image
+    whole = image.path is not None and image.name == image.path
+    digest = hashlib.sha256(image.data).hexdigest() if whole else None
+    return machines.LoadedCodeObject(image.name, load_address, digest)
+
+
+def _counts(kernel: Kernel) -> RegisterCounts:
+    """Return the register counts that a wave of a kernel gets."""
+    descriptor = kernel.descriptor
+    described = descriptor or kernel.code
+    scalar = min(described.sgprs or 0, MAX_SCALAR) if described is not None else 0
+    vector = described.vgprs or 0 if described is not None else 0
+    accumulation = kernel.metadata.agpr_count or 0 if kernel.metadata is not None else 0
+    offset = descriptor.accum_offset if descriptor is not None else None
+    if offset is not None:  # both kinds share one file
+        return RegisterCounts(scalar, min(vector, offset), max(0, vector - offset))
+    return RegisterCounts(scalar, vector, accumulation)

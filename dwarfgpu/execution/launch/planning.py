@@ -1,0 +1,411 @@
+"""The planner of dispatches, which checks a launch and gives everything that it needs an address.
+
+AMDGPU usage, "Kernel Dispatch", steps 1 to 8. Nothing is written here: a launch that is not possible fails before a
+machine is touched.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import Unsupported, UsageError
+from dwarfgpu.execution.launch import kernarg
+from dwarfgpu.execution.launch.argument_values import INTEGER, form_hint, is_written
+from dwarfgpu.execution.launch.dispatch import (
+    GAP,
+    MAX_SCRATCH,
+    PRINTF_BYTES,
+    QUEUE_PACKETS,
+    Addresses,
+    DispatchAddresses,
+    GlobalBlock,
+    PlannedBuffer,
+    PlannedDispatch,
+    apertures_of,
+    scratch_waves,
+    structures,
+)
+from dwarfgpu.execution.launch.triton import triton_launch
+from dwarfgpu.immutable import frozen
+from dwarfgpu.program.code.code_object import find_target, target_id
+from dwarfgpu.program.code.kernel_parameters import parameters_of, with_parameters
+from dwarfgpu.targets.amdgpu import queue
+from dwarfgpu.targets.amdgpu.geometry import AXES, geometry
+from dwarfgpu.targets.amdgpu.initial_state import Scratch, Start, align, rows, scratch_descriptor, scratch_wave_bytes
+from dwarfgpu.targets.amdgpu.processors import processor_named
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dwarfgpu.execution.launch.kernarg import Kernarg, Written
+    from dwarfgpu.execution.launch.triton import TritonLaunch
+    from dwarfgpu.objfile.kernels.kernel import Kernel
+    from dwarfgpu.program.code.code_object import CodeObject
+    from dwarfgpu.targets.amdgpu.geometry import Geometry
+    from dwarfgpu.targets.amdgpu.processors import Processor
+    from dwarfgpu.targets.target import Target
+
+
+PAGE = 4096
+DYNAMIC_STACK = 1024
+"""The bytes that a work-item gets beside its own where the size of the stack is not known, as ROCm gives by default."""
+
+
+@frozen
+class Facts:
+    """The content of the descriptor or the ``amd_kernel_code_t`` of a kernel, in one form."""
+
+    kernel: Kernel
+    fields: dict[str, int]
+    wave_size: int | None
+    object_address: int
+    """Of the descriptor or the ``amd_kernel_code_t`` in the file."""
+    entry: int
+    private_size: int
+    group_size: int
+
+
+def plan(
+    file: CodeObject,
+    kernel_name: str,
+    grid: tuple[int, ...],
+    work_group: tuple[int, ...] | None,
+    args: Any = None,
+    *,
+    addresses: Addresses | None = None,
+    private_size: int | None = None,
+    dynamic_local: int | None = None,
+) -> PlannedDispatch:
+    """Plan the dispatch of a kernel. Without a work-group it has the one that the kernel requires, or Triton's.
+
+    ``args`` are as `kernarg.lay_out` takes them. ``private_size`` is the private memory of a work-item in bytes, where
+    a kernel with a dynamic stack needs more than its own; ``dynamic_local`` is added to the local memory of a
+    work-group. Without it, a kernel of Triton has what the file beside it says.
+    """
+    addresses = addresses or Addresses()
+    facts = _facts(file, kernel_name)
+    target, processor = _target(file, facts)
+    triton = triton_launch(file)
+    if triton is not None and triton.kernel != facts.kernel.name:
+        triton = None
+    shape = geometry(grid, work_group or _work_group(facts.kernel, triton), target.lane_count)
+    _check_kernel(facts.kernel, shape)
+    _check_processor(processor, shape)
+    private = _private_size(facts, private_size)
+    if dynamic_local is None:
+        dynamic_local = max(0, triton.local_size - facts.group_size) if triton is not None else 0
+    elif dynamic_local < 0:
+        raise UsageError(f"{dynamic_local} bytes of local memory: the number cannot be negative")
+    if args is not None and facts.kernel.metadata is None and not isinstance(args, (bytes, bytearray)):
+        _check_readable(file)
+    parameters = parameters_of(file, facts.kernel) or () if args is not None else ()
+    laid_out = kernarg.lay_out(facts.kernel, args, facts.group_size + dynamic_local, parameters)
+    dynamic_local += laid_out.dynamic_local
+    group = facts.group_size + dynamic_local
+    if group > processor.local_memory_size:
+        message = f"{group} bytes of local memory do not fit"
+        has = f"a work-group of {facts.kernel.source_name} asks for them, and {processor.name} has"
+        raise UsageError(message, hint=f"{has} {processor.local_memory_size}")
+
+    bias, code = _load(file, addresses)
+    scratch = _scratch(processor, shape, private, addresses)
+    places = _places(laid_out, addresses)
+    printf_buffer = _printf_buffer(file, facts.kernel, addresses)
+    parts, buffers = _arguments(facts, processor, shape, laid_out, places, dynamic_local, addresses, printf_buffer)
+    offsets = [part.offset for part in laid_out.parts]
+    described = tuple(
+        PlannedBuffer(buffer.name, offsets.index(buffer.offset), block.address, len(buffer.data), buffer.form)
+        for buffer, block in zip(laid_out.buffers, buffers, strict=True)
+    )
+    segment = kernarg.segment_bytes(laid_out.size, parts)
+    start = Start(
+        processor, facts.fields, shape, facts.entry + bias, places.ring, places.queue, places.kernarg, segment, 0,
+        private, group, scratch,
+    )  # fmt: skip
+    blocks = (
+        *code,
+        *structures(start, places, facts.object_address + bias),
+        *buffers,
+        GlobalBlock("kernarg segment", places.kernarg, segment.ljust(align(len(segment), GAP), b"\0")),
+        *([] if printf_buffer is None else [printf_buffer]),
+    )
+    address = 0 if printf_buffer is None else printf_buffer.address
+    present = tuple(block for block in blocks if block.data)
+    return PlannedDispatch(
+        file, facts.kernel, target, start, rows(start), bias, places, parts, present, described, address,
+        tuple(_notes(facts.kernel, shape, laid_out, triton)),
+    )  # fmt: skip
+
+
+# --- Kernel and processor -----------------------------------------------------------------------------------------
+
+
+def _facts(file: CodeObject, name: str) -> Facts:
+    kernel, *others = file.kernels_named([name])
+    if others:
+        known = ", ".join(candidate.name for candidate in (kernel, *others[:6]))
+        raise UsageError(f"{file.name} has several kernels {name!r}", hint=f"name one: {known}")
+    kernel = with_parameters(file, kernel)
+    described = kernel.descriptor or kernel.code
+    if described is None or kernel.symbol is None or kernel.entry is None:
+        message = f"{file.name}: the kernel {kernel.source_name} has no descriptor"
+        raise UsageError(message, hint="show what is known of it with `dwarfgpu kernels`")
+    if kernel.code is not None:
+        private = kernel.code.workitem_private_segment_byte_size
+        group = kernel.code.workgroup_group_segment_byte_size
+    else:
+        descriptor: Any = kernel.descriptor
+        private, group = descriptor.private_segment_fixed_size, descriptor.group_segment_fixed_size
+    fields = {field.name: field.value for field in described.fields if not field.is_reserved}
+    wave_size = described.wavefront_size
+    if wave_size is None and kernel.metadata is not None:
+        wave_size = kernel.metadata.wavefront_size
+    return Facts(kernel, fields, wave_size, kernel.symbol.value, kernel.entry, private, group)
+
+
+def _target(file: CodeObject, facts: Facts) -> tuple[Target, Processor]:
+    """Return the target with the wave size of the kernel, and its processor."""
+    choice = find_target(file.image, facts.wave_size)
+    name = target_id(choice.target).partition(":")[0]
+    processor = processor_named(name) if choice.is_known else None
+    if processor is None:
+        raise UsageError(f"{file.name}: the processor of {facts.kernel.source_name} is unknown", hint=choice.reason)
+    if facts.wave_size is not None and choice.target.lane_count != facts.wave_size:
+        message = f"{facts.kernel.source_name} has waves of {facts.wave_size} lanes, which {name} does not support"
+        raise UsageError(message)
+    return choice.target, processor
+
+
+def _check_readable(file: CodeObject) -> None:
+    """Raise what keeps the metadata of kernels from being read, if it is a missing package."""
+    for problem in file.kernels.problems:
+        if problem.kind in ("no_msgpack", "no_yaml"):
+            raise problem
+
+
+def _check_kernel(kernel: Kernel, shape: Geometry) -> None:
+    """Check a grid against the metadata of a kernel."""
+    metadata = kernel.metadata
+    if metadata is None:
+        return
+    x, y, z = size = shape.work_group
+    limit = metadata.max_flat_workgroup_size
+    if limit is not None and x * y * z > limit:
+        message = f"a work-group of {x * y * z} work-items is too large for {kernel.source_name}"
+        raise UsageError(message, hint=f"it was compiled for at most {limit}")
+    required = metadata.reqd_workgroup_size
+    if required and any(required) and tuple(required) != size:
+        asked = ",".join(map(str, required))
+        raise UsageError(f"{kernel.source_name} requires work-groups of {asked}", hint=f"give --work-group {asked}")
+    if metadata.uniform_work_group_size and any(shape.remainders):
+        hint = "make each dimension of the grid a multiple of that of the work-group"
+        raise UsageError(f"{kernel.source_name} does not allow partial work-groups", hint=hint)
+    for axis, name in enumerate(AXES):
+        most = getattr(metadata, f"max_num_workgroups_{name}")
+        if most is not None and shape.groups[axis] > most:
+            message = f"{shape.groups[axis]} work-groups in {name} are too many for {kernel.source_name}"
+            raise UsageError(message, hint=f"it was compiled for at most {most}")
+    if metadata.cluster_dims is not None and any(number > 1 for number in metadata.cluster_dims):
+        message = f"{kernel.source_name} runs in clusters of work-groups, which cannot be launched"
+        raise Unsupported("cluster", message, spec="LLVM 22, amdgpu-cluster-dims")
+
+
+def _notes(kernel: Kernel, shape: Geometry, laid_out: Kernarg, triton: TritonLaunch | None) -> Iterator[str]:
+    """Yield what a launch assumes that the user should know."""
+    left = [part.name for part in laid_out.parts if not part.is_given]
+    if laid_out.left_out:
+        verb = "is" if len(left) == 1 else "are"
+        yield f"{', '.join(left)} of {kernel.source_name} {verb} null: the source has no such name"
+    items = triton.work_items if triton is not None else 0
+    if laid_out.left_out and not items and kernel.metadata is not None:  # of Triton, the limit is exact
+        items = kernel.metadata.max_flat_workgroup_size or 0
+    x, y, z = shape.work_group
+    if x * y * z < items:
+        yield f"the work-group has {x * y * z} work-items; {kernel.source_name} was compiled for {items}"
+
+
+def _work_group(kernel: Kernel, triton: TritonLaunch | None) -> tuple[int, ...]:
+    """Return the only work-group that a kernel is launched with."""
+    required = kernel.metadata.reqd_workgroup_size if kernel.metadata is not None else None
+    if required and all(required):
+        return tuple(required)
+    if triton is not None and triton.work_items:
+        return (triton.work_items,)
+    hint = "give --work-group X,Y,Z; only of kernels that require one, and of Triton's, it is known"
+    raise UsageError(f"{kernel.source_name} can have work-groups of several sizes", hint=hint)
+
+
+def _check_processor(processor: Processor, shape: Geometry) -> None:
+    """Check that the registers of a processor can hold the numbers of a grid."""
+    for axis in (1, 2):
+        if processor.has("ttmp-ids") and shape.groups[axis] > 1 << 16:
+            message = f"{shape.groups[axis]} work-groups in {AXES[axis]} do not fit"
+            raise UsageError(message, hint=f"{processor.name} has 16 bits for a work-group ID in y and z")
+
+
+def _private_size(facts: Facts, asked: int | None) -> int:
+    """Return the bytes of private memory of a work-item."""
+    if asked is None:
+        metadata = facts.kernel.metadata
+        return facts.private_size + (DYNAMIC_STACK if metadata is not None and metadata.uses_dynamic_stack else 0)
+    if not facts.private_size <= asked < 1 << 32:
+        message = f"{asked} bytes of private memory are not possible for {facts.kernel.source_name}"
+        raise UsageError(message, hint=f"it needs {facts.private_size}, and the packet has 4 bytes for the size")
+    return asked
+
+
+# --- Addresses ----------------------------------------------------------------------------------------------------
+
+
+def _load(file: CodeObject, addresses: Addresses) -> tuple[int, list[GlobalBlock]]:
+    """Place the code object: return by how much its addresses are moved, and its segments."""
+    from dwarfgpu.objfile.elf.loading import load, span
+
+    if addresses.loaded is not None:
+        return addresses.loaded, []
+    first, size, alignment = span(file.image)
+    alignment = max(PAGE, alignment)
+    below = first % alignment
+    bias = addresses.take(size + below, alignment) + below - first
+    return bias, [GlobalBlock("code object", segment.address, segment.data) for segment in load(file.image, bias)]
+
+
+def _scratch(processor: Processor, shape: Geometry, private: int, addresses: Addresses) -> Scratch:
+    """Allocate the scratch memory of the waves that run at a time. Its content belongs to the waves: it is no block."""
+    wave_bytes = scratch_wave_bytes(processor, private, shape.wave_size)
+    in_group = shape.waves_of((0, 0, 0))
+    if wave_bytes * in_group > MAX_SCRATCH:
+        message = f"{wave_bytes * in_group} bytes of scratch memory do not fit: a work-group has {in_group} waves"
+        raise UsageError(message, hint=f"each needs {wave_bytes}, and all together can have {MAX_SCRATCH}")
+    size = wave_bytes * scratch_waves(wave_bytes, shape.wave_count)
+    # OPEN: SH_HIDDEN_PRIVATE_BASE_VIMID of GFX7-GFX8 is not visible to a kernel; here it is the base of this memory, so
+    # that the offset from it is 0.
+    base = addresses.take(size, 1 << 16)
+    return Scratch(base, 0, wave_bytes, scratch_descriptor(processor, base, size, shape.wave_size))
+
+
+def _places(laid_out: Kernarg, addresses: Addresses) -> DispatchAddresses:
+    # "The entire AMD Queue object must not span a 4GiB boundary": aligned to its size, it does not
+    return DispatchAddresses(
+        queue=addresses.take(queue.QUEUE.size, queue.QUEUE.size),
+        ring=addresses.take(QUEUE_PACKETS * queue.PACKET_SIZE, PAGE),
+        doorbell=addresses.take(8, 8),
+        doorbell_signal=addresses.take(queue.SIGNAL.size, queue.SIGNAL.alignment),
+        completion_signal=addresses.take(queue.SIGNAL.size, queue.SIGNAL.alignment),
+        kernarg=addresses.take(align(laid_out.size, GAP), max(64, laid_out.alignment)),
+    )
+
+
+def _printf_buffer(file: CodeObject, kernel: Kernel, addresses: Addresses) -> GlobalBlock | None:
+    """Return the buffer that a kernel writes what it prints to: how much is used and how much there is, then that."""
+    if "hidden_printf_buffer" not in kernarg.hidden_kinds(kernel):
+        return None
+    metadata = file.kernels.metadata
+    if metadata is None or not metadata.printf:
+        return None
+    head = (0).to_bytes(4, "little") + PRINTF_BYTES.to_bytes(4, "little")
+    return GlobalBlock("printf buffer", addresses.take(PRINTF_BYTES, PAGE), head.ljust(PRINTF_BYTES, b"\0"))
+
+
+def _arguments(
+    facts: Facts,
+    processor: Processor,
+    shape: Geometry,
+    laid_out: Kernarg,
+    places: DispatchAddresses,
+    dynamic_local: int,
+    addresses: Addresses,
+    printf_buffer: GlobalBlock | None,
+) -> tuple[tuple[Written, ...], list[GlobalBlock]]:
+    """Return all parts of the kernarg segment, and the memory of the arrays that were given."""
+    buffers = {buffer.offset: addresses.take(len(buffer.data), 256, GAP) for buffer in laid_out.buffers}
+    blocks = [
+        GlobalBlock(f"argument at {buffer.offset:#x}", buffers[buffer.offset], buffer.data)
+        for buffer in laid_out.buffers
+    ]
+    explicit = [
+        kernarg.pointing(part, buffers[part.offset]) if part.offset in buffers else part for part in laid_out.parts
+    ]
+    bases = apertures_of(processor)
+    told = kernarg.LaunchFacts(
+        shape,
+        places.queue,
+        bases.shared >> 32 if bases is not None else 0,
+        bases.private >> 32 if bases is not None else 0,
+        dynamic_local,
+        0 if printf_buffer is None else printf_buffer.address,
+    )
+    return (*explicit, *kernarg.hidden_parts(facts.kernel, laid_out.size, told)), blocks
+
+
+# --- Launch options as text ---------------------------------------------------------------------------------------
+
+_FLOAT = re.compile(r"[+-]?(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?|[+-]?(?:inf|nan)", re.ASCII)
+_BYTES = re.compile(r"bytes:((?:[0-9a-fA-F]{2})*)")
+_NAMED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+MAX_DIGITS = 400
+"""Of a number in the words of a command: Python needs long for very many."""
+
+
+def number(text: str, what: str) -> int:
+    """Parse a number in decimal or hexadecimal (0x10); ``what`` is its name in messages."""
+    if not INTEGER.fullmatch(text) or len(text) > MAX_DIGITS:
+        raise UsageError(f"{what} {text[:40]!r} is not a number", hint="write it in decimal, or as 0x10")
+    return int(text, 0) if "x" in text.lower() else int(text)
+
+
+def sizes(text: str, what: str) -> tuple[int, ...]:
+    """Parse ``X``, ``X,Y`` or ``X,Y,Z``."""
+    return tuple(number(part.strip(), what) for part in text.split(","))
+
+
+def work_group_size(text: str | None) -> tuple[int, ...] | None:
+    """Parse the size of a work-group, which may not be given."""
+    return None if text is None else sizes(text, "--work-group")
+
+
+def arguments(texts: Sequence[str] | None, what: str) -> Any:
+    """Parse argument values: by name where they have one, as in ``n=5``, else by position; None without any."""
+    if not texts:
+        return None
+    named = [_NAMED.fullmatch(text) for text in texts]
+    if not any(named):
+        return [value(text, what) for text in texts]
+    values: dict[str, Any] = {}
+    for text, match in zip(texts, named, strict=True):
+        if match is None:
+            hint = "write NAME=VALUE for each"
+            raise UsageError(f"{what} {text[:40]!r} has no name, but others have", hint=hint)
+        if match[1] in values:
+            raise UsageError(f"{what} {match[1]} is given twice")
+        values[match[1]] = value(match[2], what)
+    return values
+
+
+def mixed_arguments(texts: Sequence[str], what: str) -> dict[Any, Any]:
+    """Parse argument values; those without a name are at the positions that follow each other."""
+    values: dict[Any, Any] = {}
+    position = 0
+    for text in texts:
+        match = _NAMED.fullmatch(text)
+        key: Any = match[1] if match else position
+        position += match is None
+        if key in values:
+            raise UsageError(f"{what} {key} is given twice")
+        values[key] = value(match[2] if match else text, what)
+    return values
+
+
+def value(text: str, what: str) -> Any:
+    """Parse a number, or bytes; other texts are parsed when the type of the argument is known."""
+    match = _BYTES.fullmatch(text)
+    if match:
+        return bytes.fromhex(match[1])
+    if is_written(text):
+        return text
+    if INTEGER.fullmatch(text):
+        return number(text, what)
+    if _FLOAT.fullmatch(text):
+        return float(text)
+    raise UsageError(f"{what} {text[:40]!r} is not a value", hint=form_hint(text))

@@ -1,0 +1,105 @@
+"""Matrix operations of a wave as lines of a block: they read and write registers of all lanes, whatever EXEC is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dwarfgpu.execution.block_writer import BlockWriter
+from dwarfgpu.execution.stops import UnknownInstruction
+from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
+from dwarfgpu.isa.semantics.matrices import MatrixModifiers, MatrixShape, blocks_of, multiplied, shape_of
+
+Lanes = Any
+_FILES = {OperandKind.VGPR: "v", OperandKind.AGPR: "a"}
+
+
+def write_matrix(writer: BlockWriter, instruction: GpuInstruction) -> bool:
+    """Write a matrix operation; return whether it is one."""
+    shape = shape_of(instruction.name)
+    if shape is None:
+        return False
+    said = instruction.modifiers
+    chosen = said.get("abid", said.get("index_key", 0))
+    if shape.family == "smfmac" and said.get("cbsz"):
+        chosen = 0  # then the first part of the positions counts
+    modifiers = MatrixModifiers(
+        lanes=writer.lanes,
+        processor=writer.processor,
+        generation=writer.generation,
+        broadcast=said.get("cbsz", 0),
+        chosen_block=chosen,
+        lane_pattern=said.get("blgp", said.get("neg", 0)),
+        negated_low=said.get("neg_lo", 0),
+        negated_high=said.get("neg_hi", 0),
+        clamps=bool(said.get("clamp")),
+        is_high=bool(said.get("op_sel", 0) & 4) and writer.generation == 11,
+    )
+    target = instruction.destinations[0]
+    left, right, third = (instruction.operand(name) for name in ("src0", "src1", "src2"))
+    if left is None or right is None or third is None:
+        raise UnknownInstruction(f"{instruction.mnemonic} without an operand")
+    blocks = blocks_of(shape, left.count, writer.lanes, writer.generation)
+    if not blocks:
+        raise UnknownInstruction(f"{instruction.mnemonic} of {writer.lanes} lanes: where its elements are is not known")
+    together = 1 << modifiers.broadcast
+    if together > 1 and not shape.is_sparse and (together > blocks or chosen >= together):
+        text = f"{instruction.mnemonic} with cbsz:{modifiers.broadcast} abid:{chosen}, and {blocks} blocks of A"
+        raise UnknownInstruction(text)
+    other = target if shape.is_sparse else third
+    texts = [_registers(writer, operand) for operand in (left, right)]
+    texts.append(_registers(writer, other) if other.kind in _FILES else writer.name(constant_of(other, shape)))
+    if shape.is_sparse:
+        texts.append(f"{_registers(writer, third)}[:, :, 0]")
+    call = f"{writer.name(multiplied)}({writer.name(shape)}, {writer.name(modifiers)}, {', '.join(texts)})"
+    file, first, count = _FILES[target.kind], target.index, target.count
+    writer.write(f"x = {call}")
+    if shape.result_bits == 16 and writer.generation == 11:
+        place = "x[:, :, {0}] << 16 | {1} & 0xffff" if modifiers.is_high else "x[:, :, {0}] | {1} & 0xffff0000"
+        for number in range(count):
+            register = f"{file}[{first + number}]"
+            writer.write(f"{register} = {place.format(number, register)}")
+        return True
+    names = ", ".join(f"{file}[{first + number}]" for number in range(count))
+    writer.write(f"{names}, = {writer.name(apart)}(x)")
+    return True
+
+
+def _registers(writer: BlockWriter, operand: GpuOperand) -> str:
+    if operand.kind not in _FILES:
+        raise UnknownInstruction(f"{operand.text} as a matrix")
+    file = _FILES[operand.kind]
+    return f"{writer.name(together)}({file}[{operand.index}:{operand.index + operand.count}], {writer.lanes})"
+
+
+def together(registers: list[Lanes], lanes: int) -> Lanes:
+    """Return registers as one array ``[wave, lane, register]``."""
+    waves = max(column.shape[0] for column in registers)
+    result = np.empty((waves, lanes, len(registers)), np.uint32)
+    for number, column in enumerate(registers):
+        result[:, :, number] = column
+    return result
+
+
+def apart(words: Lanes) -> list[Lanes]:
+    """Return an array ``[wave, lane, register]`` as registers."""
+    return list(np.ascontiguousarray(np.moveaxis(words, 2, 0)))
+
+
+def constant_of(operand: GpuOperand, shape: MatrixShape) -> Lanes:
+    """Return a constant C as one element of its type."""
+    bits, text = max(shape.result_bits, 32), operand.text
+    if operand.kind not in (OperandKind.CONSTANT, OperandKind.LITERAL):
+        raise UnknownInstruction(f"{text} as a matrix")
+    if "." in text:
+        number = {"f64": np.float64, "f16": np.float16}.get(shape.result, np.float32)(text)
+        whole = int(number.view(f"u{number.itemsize}"))
+        if shape.result in ("f16", "bf16"):
+            whole = whole >> 16 if shape.result == "bf16" else whole
+            whole |= whole << 16
+    else:
+        whole = int(text, 0) & ((1 << bits) - 1)
+        if shape.result in ("f16", "bf16"):
+            whole = whole & 0xFFFF | (whole & 0xFFFF) << 16
+    return np.array([[[whole]]], f"u{bits // 8}")

@@ -1,0 +1,884 @@
+"""Loads, stores and atomic operations of lanes and of waves, on every kind of memory."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dwarfgpu.execution import buffer_formats
+from dwarfgpu.execution.access_shapes import (
+    BUFFER,
+    FLAT,
+    GLOBAL,
+    LOCAL,
+    SCRATCH,
+    SIZES,
+    TWO_SOURCES,
+    AccessShape,
+    changed_in_turn,
+    shape_of,
+)
+from dwarfgpu.execution.batch import M0, WaveBatch, number_of
+from dwarfgpu.execution.block_writer import BlockWriter
+from dwarfgpu.execution.buffer_addresses import OUTSIDE, BufferAddresses
+from dwarfgpu.execution.device_memory import WORDS, GlobalMemory, MemorySegment, gather, scatter
+from dwarfgpu.execution.lane_patterns import LocalPlaces, start_of_row
+from dwarfgpu.execution.stops import (
+    ADDRESS_ERROR,
+    MEMORY_VIOLATION,
+    MachineFault,
+    UnknownInstruction,
+)
+from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
+from dwarfgpu.isa.semantics import functions
+from dwarfgpu.isa.semantics.numbers import ALL, LOW
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from dwarfgpu.execution.weak_memory import OutstandingNow
+
+Lanes = Any
+
+_EXCHANGE = re.compile(r"ds_(?:wrxchg2|storexchg_2addr_?)(st64|stride64)?_rtn_(b32|b64)$")
+_ADD_LANE = re.compile(r"(ds|global)_(read|load|write|store)_(?:dword_addtid|addtid_b32)$")
+_TO_LOCAL = re.compile(r"(global|scratch)_load_lds_(\w+)$")
+
+
+class MemoryAccess(BufferAddresses):
+    """The memory of one dispatch, as its waves reach it."""
+
+    def __init__(
+        self,
+        memory: GlobalMemory,
+        *,
+        lanes: int,
+        scratch_base: int = 0,
+        apertures: tuple[int, int] = (0, 0),
+    ) -> None:
+        self.lanes = lanes
+        self.scratch_base = scratch_base
+        self.shared_aperture, self.private_aperture = apertures
+        self.lane_numbers = np.arange(lanes, dtype=np.int64)[None, :]
+        self._mapped = list(memory.segments)
+        nothing = np.zeros((0, 0), np.uint8)
+        self.memory = memory
+        self.use(nothing, np.zeros(0, np.int64), nothing)
+
+    def remap(self, segments: list[MemorySegment], scratch_base: int) -> None:
+        """Use other global memory; `use` is to follow."""
+        self._mapped, self.scratch_base = segments, scratch_base
+
+    def use(self, local: Any, group_of: Any, scratch: Any) -> None:
+        """Use the memory of other waves: of their work-groups, ``[group, byte]``, and their own, ``[wave, byte]``.
+
+        ``group_of`` is the row of local memory of each wave.
+        """
+        self._known_row: tuple[Any, Any, int, int | None] = (None, None, 0, None)
+        self.local_size = local.shape[1]
+        self.local = MemorySegment.of(0, local.reshape(-1))
+        self.group_of = group_of
+        self.scratch_size = scratch.shape[1]
+        self.scratch = MemorySegment.of(0, scratch.reshape(-1))
+        windows = [MemorySegment.of(self.scratch_base, self.scratch.data)] if scratch.size else []
+        self.memory.__init__([*self._mapped, *windows])  # type: ignore[misc]
+
+    def is_like(self, settings: Any) -> bool:
+        """Return whether memory that is as weak as some settings say can be this object; take over the settings."""
+        return settings is None
+
+    def chosen(self, batches: list[WaveBatch], random: Random) -> WaveBatch:
+        """Return the batch that runs next, where the order is by chance."""
+        return batches[random.randrange(len(batches))]
+
+    def going(self, batch: WaveBatch) -> Lanes:
+        """Return flags of the waves of a batch that run while the others wait; None for all."""
+
+    def outstanding(self, _wave: int) -> list[OutstandingNow]:
+        """Return what a wave has outstanding; everything is complete at once."""
+        return []
+
+    def finish(self) -> None:
+        """Let memory have all that waves have stored; it has."""
+
+    def saved(self) -> Any:
+        """Return what `restore` needs beside the bytes of memory."""
+
+    def restore(self, saved: Any) -> None:
+        """Bring back what was saved."""
+
+    # --- Text -----------------------------------------------------------------------------------------------------
+
+    def write(self, writer: BlockWriter, instruction: GpuInstruction) -> bool:
+        """Write a memory instruction; return whether it is one."""
+        if instruction.encoding == "SMEM":
+            return self._write_scalar(writer, instruction)
+        name, modifiers = instruction.name, instruction.modifiers
+        if modifiers.get("gds"):
+            raise UnknownInstruction(f"{instruction.mnemonic} of global data share")
+        if modifiers.get("tfe"):
+            raise UnknownInstruction(f"{instruction.mnemonic} with tfe")
+        if name in ("ds_append", "ds_consume"):
+            self._write_counter(writer, instruction)
+            return True
+        if (exchange := _EXCHANGE.match(name)) is not None:
+            self._write_exchange(writer, instruction, exchange)
+            return True
+        if (numbered := _ADD_LANE.match(name)) is not None:
+            self._write_by_lane(writer, instruction, numbered)
+            return True
+        if (moved := _TO_LOCAL.match(name)) is not None or modifiers.get("lds"):
+            self._write_to_local(writer, instruction, f"{moved[1]}_load_{moved[2]}" if moved else name)
+            return True
+        shape = shape_of(name)
+        if shape is None:
+            return buffer_formats.write_formatted(self, writer, instruction)
+        address = self._address(writer, instruction, shape)
+        space = writer.name(shape.space)
+        if shape.pair:
+            self._write_pair(writer, instruction, shape, address)
+        elif shape.action == "load":
+            self._write_load(writer, instruction, shape, address)
+        elif shape.action == "store":
+            data = self._data(instruction, "vdata", "data0", "data")
+            texts = ", ".join(self._word(data, number, shape) for number in range(shape.count))
+            place = instruction.operand("addr")
+            if shape.space == LOCAL and shape.size == 4 and place is not None:
+                offset = _offset_of(instruction)
+                writer.write(f"{writer.name(self.store_local)}(b, v[{place.index}], {offset}, [{texts}])")
+                return True
+            call = f"{writer.name(self.store)}(b, {space}, {address}, {shape.size}, [{texts}])"
+            if self._write_row(writer, instruction, shape, self.row):
+                call = f"{call} if r is None else {writer.name(self.put_row)}(r, [{texts}])"
+            writer.write(call)
+        else:
+            self._write_atomic(writer, instruction, shape, address)
+        return True
+
+    def _write_load(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape, address: str) -> None:
+        """Write a load into registers."""
+        destination = instruction.operand("vdst") or instruction.operand("vdata")
+        assert destination is not None  # noqa: S101 (a load has one)
+        if shape.space == LOCAL and shape.size == 4:
+            first = instruction.operand("addr")
+            assert first is not None  # noqa: S101 (each has one)
+            offset = _offset_of(instruction)
+            load = writer.name(self.load_local)
+            writer.write(f"x, = {load}(b, v[{first.index}], ({offset},), {shape.count})")
+        else:
+            space = writer.name(shape.space)
+            call = f"{writer.name(self.load)}(b, {space}, {address}, {shape.size}, {shape.count})"
+            if self._write_row(writer, instruction, shape, self.load_near):
+                call = f"{call} if r is None else r"
+            writer.write(f"x = {call}")
+        for number in range(shape.count):
+            self._keep(writer, destination, number, f"x[{number}]", shape)
+
+    @staticmethod
+    def _data(instruction: GpuInstruction, *names: str) -> GpuOperand:
+        for name in names:
+            operand = instruction.operand(name)
+            if operand is not None:
+                return operand
+        raise UnknownInstruction(f"{instruction.mnemonic} without data")
+
+    @staticmethod
+    def _file(operand: GpuOperand) -> str:
+        return "a" if operand.kind is OperandKind.AGPR else "v"
+
+    def _word(self, data: GpuOperand, number: int, shape: AccessShape) -> str:
+        """Return the text of what is stored."""
+        word = f"{self._file(data)}[{data.index + number}]"
+        if shape.size == 4:
+            return word
+        shift = " >> 16" if shape.half == 1 or data.half == 1 else ""
+        return f"({word}{shift}).astype('u{shape.size}')"
+
+    def _keep(self, writer: BlockWriter, destination: GpuOperand, number: int, text: str, shape: AccessShape) -> None:
+        """Write what was loaded into a register."""
+        register = f"{self._file(destination)}[{destination.index + number}]"
+        if shape.size < 4:
+            bits = 8 * shape.size
+            if shape.is_signed:
+                text = f"{text}.view('i{shape.size}').astype('i4').view('u4')"
+            else:
+                text = f"{text}.astype('u4')"
+            half = shape.half if destination.half is None else destination.half
+            if half is not None:
+                text = f"({text} & 0xffff)" if bits < 32 else text
+                text = f"{text} << 16 | {register} & 0xffff" if half else f"{text} | {register} & 0xffff0000"
+        writer.write(f"y = {text}")
+        writer.write(f"{register} = y if m is None else merged(m, y, {register})")
+
+    def _write_pair(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape, address: str) -> None:
+        offsets = [instruction.modifiers.get(f"offset{number}", 0) * shape.pair for number in (0, 1)]
+        if shape.action == "load":
+            destination = instruction.operand("vdst")
+            assert destination is not None  # noqa: S101 (a load has one)
+            first = instruction.operand("addr")
+            assert first is not None  # noqa: S101 (each has one)
+            load = writer.name(self.load_local)
+            writer.write(f"xx, yx = {load}(b, v[{first.index}], {tuple(offsets)}, {shape.count})")
+            for number in range(2 * shape.count):
+                name = "xy"[number // shape.count]
+                text = f"{name}x[{number % shape.count}]"
+                writer.write(f"z = {text}")
+                register = f"{self._file(destination)}[{destination.index + number}]"
+                writer.write(f"{register} = z if m is None else merged(m, z, {register})")
+            return
+        place = instruction.operand("addr")
+        assert place is not None  # noqa: S101 (each has one)
+        for number, offset in enumerate(offsets):
+            data = instruction.operand(f"data{number}")
+            assert data is not None  # noqa: S101 (a store of two has both)
+            texts = ", ".join(self._word(data, word, shape) for word in range(shape.count))
+            writer.write(f"{writer.name(self.store_local)}(b, v[{place.index}], {offset}, [{texts}])")
+
+    def _write_atomic(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape, address: str) -> None:
+        destination = instruction.operand("vdst")
+        data = self._data(instruction, "vdata", "data0", "data")
+        returns = destination is not None and shape.returns
+        if shape.space == BUFFER:
+            destination = data
+            returns = bool(
+                instruction.modifiers.get("glc")
+                or instruction.modifiers.get("sc0")
+                or instruction.modifiers.get("th", 0) & 1
+            )
+        first = self._wide(data, 0, shape.size)
+        texts = [first]
+        if shape.action in TWO_SOURCES:
+            other = instruction.operand("data1")
+            texts.append(
+                self._wide(other, 0, shape.size) if other is not None else self._wide(data, shape.size // 4, shape.size)
+            )
+            if shape.action == "cmpst":  # first what is compared, then the new number
+                texts.reverse()
+        arguments = ", ".join(("b", writer.name(shape.space), address, writer.name(shape), *texts))
+        call = f"{writer.name(self.atomic)}({arguments})"
+        if not returns or destination is None:
+            writer.write(call)
+            return
+        writer.write(f"x = {call}")
+        for number in range(shape.size // 4):
+            register = f"{self._file(destination)}[{destination.index + number}]"
+            part = f"(x >> {32 * number}).astype('u4')" if shape.size == 8 else "x"
+            writer.write(f"y = {part}")
+            writer.write(f"{register} = y if m is None else merged(m, y, {register})")
+
+    def _wide(self, data: GpuOperand, first: int, size: int) -> str:
+        file = self._file(data)
+        if size == 4:
+            return f"{file}[{data.index + first}]"
+        return f"joined(b.wide_{file}, {file}, {data.index + first})"
+
+    def _write_counter(self, writer: BlockWriter, instruction: GpuInstruction) -> None:
+        """Write ds_append and ds_consume: the number of executing lanes is added or subtracted once."""
+        target = instruction.operand("vdst")
+        assert target is not None  # noqa: S101 (both have one)
+        sign = 1 if instruction.name == "ds_append" else -1
+        address = f"(s[{M0}] & 0xffff) + {instruction.modifiers.get('offset', 0)}"
+        writer.write_register(f"v[{target.index}]", f"{writer.name(self.count_lanes)}(b, {address}, {sign})")
+
+    def count_lanes(self, batch: WaveBatch, address: Any, sign: int) -> Lanes:
+        """Add the numbers of executing lanes to a number in local memory, wave after wave; return the old ones."""
+        lanes = np.full(batch.count, batch.lanes) if batch.mask is None else batch.mask.sum(axis=1)
+        counts = np.broadcast_to(lanes, (batch.count,)).astype(np.int64) * sign
+        places = np.broadcast_to(np.asarray(address, np.int64).reshape(-1), (batch.count,))
+        if self.watch_waves is not None:
+            self.watch_waves(LOCAL, places, 4, "atomic")
+        view = self.local.views[4]
+        old = np.zeros((batch.count, 1), np.uint32)
+        for wave, (place, count) in enumerate(zip(places.tolist(), counts.tolist(), strict=True)):
+            if place & 3 or place + 4 > self.local_size:
+                raise MachineFault.of_local(place, self.local_size, batch.waves == batch.waves[wave])
+            index = int(self.group_of[batch.waves[wave]]) * self.local_size + place >> 2
+            old[wave] = view[index]
+            view[index] = (int(view[index]) + count) & LOW
+        return old
+
+    def _write_exchange(self, writer: BlockWriter, instruction: GpuInstruction, match: re.Match[str]) -> None:
+        """Write an exchange of two numbers at two offsets."""
+        size = 4 if match[2] == "b32" else 8
+        unit = size * (64 if match[1] else 1)
+        target, address = instruction.operand("vdst"), instruction.operand("addr")
+        assert target and address  # noqa: S101, PT018 (each has both)
+        shape = AccessShape("swap", LOCAL, size, returns=True)
+        for number in (0, 1):
+            data = instruction.operand(f"data{number}")
+            assert data is not None  # noqa: S101 (each has two)
+            offset = instruction.modifiers.get(f"offset{number}", 0) * unit
+            place = f"{self._file(address)}[{address.index}].astype('i8') + {offset}"
+            arguments = f"b, {writer.name(LOCAL)}, {place}, {writer.name(shape)}, {self._wide(data, 0, size)}"
+            writer.write(f"d{number} = {writer.name(self.atomic)}({arguments})")
+        for number in range(size // 2):
+            half = number % (size // 4)
+            text = f"d{number * 4 // size}"
+            text = f"({text} >> {32 * half}).astype('u4')" if size == 8 else text
+            writer.write_register(f"{self._file(target)}[{target.index + number}]", text)
+
+    def _write_by_lane(self, writer: BlockWriter, instruction: GpuInstruction, match: re.Match[str]) -> None:
+        """Write a load or a store whose address is that of the wave and four times the number of the lane."""
+        offset = _offset_of(instruction)
+        lane = writer.name(self.lane_numbers * 4)
+        if match[1] == "ds":
+            base, space = f"uniform(s[{M0}] & 0xffff).astype('i8')", LOCAL
+        else:
+            saddr = instruction.operand("saddr")
+            if saddr is None or saddr.kind not in (OperandKind.SGPR, OperandKind.SPECIAL):
+                raise UnknownInstruction(f"{instruction.mnemonic} without a base")
+            base, space = f"uniform({writer.scalar(saddr, 64)}, 'u8')", GLOBAL
+            lane = f"{lane}.view('u8')"
+        plus = writer.constant(offset, "u8" if space == GLOBAL else "i8")
+        address = f"({base} + {lane} + {plus})"
+        if match[2] in ("read", "load"):
+            target = instruction.destinations[0]
+            text = f"{writer.name(self.load)}(b, {writer.name(space)}, {address}, 4, 1)[0]"
+            writer.write_register(f"{self._file(target)}[{target.index}]", text)
+            return
+        data = self._data(instruction, "vdata", "data0", "data", "vdst")
+        word = f"{self._file(data)}[{data.index}]"
+        writer.write(f"{writer.name(self.store)}(b, {writer.name(space)}, {address}, 4, [{word}])")
+
+    def _write_to_local(self, writer: BlockWriter, instruction: GpuInstruction, name: str) -> None:
+        """Write a load that puts what it reads into local memory: at M0[15:0] + offset + 4 times the lane."""
+        shape = shape_of(name)
+        if shape is None or shape.action != "load" or shape.half is not None or shape.pair:
+            raise UnknownInstruction(f"{instruction.mnemonic} to local memory")
+        address = self._address(writer, instruction, shape)
+        space = writer.name(shape.space)
+        writer.write(f"x = {writer.name(self.load)}(b, {space}, {address}, {shape.size}, {shape.count})")
+        step = 4 * shape.count
+        place = f"uniform(s[{M0}] & 0xffff).astype('i8') + {writer.name(self.lane_numbers * step)}"
+        extended = f".view('i{shape.size}').astype('i4').view('u4')" if shape.is_signed else ".astype('u4')"
+        words = ", ".join(f"x[{number}]{extended if shape.size < 4 else ''}" for number in range(shape.count))
+        place = f"{place} + {_offset_of(instruction)}"
+        writer.write(f"{writer.name(self.store)}(b, {writer.name(LOCAL)}, {place}, 4, [{words}])")
+
+    # --- Addresses ------------------------------------------------------------------------------------------------
+
+    def _address(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape) -> str:
+        """Return the text of the address of each lane."""
+        modifiers = instruction.modifiers
+        offset = _offset_of(instruction)
+        if shape.space == LOCAL:
+            address = instruction.operand("addr")
+            assert address is not None  # noqa: S101 (each has one)
+            plus = "" if shape.pair or not offset else f" + {offset}"
+            return f"(v[{address.index}].astype('i8'){plus})"
+        if shape.space == BUFFER:
+            return self._buffer_address(writer, instruction, shape.size * shape.count)
+        vaddr, saddr = instruction.operand("vaddr"), instruction.operand("saddr")
+        has_base = _has_base(saddr)
+        has_lane = vaddr is not None and vaddr.kind is OperandKind.VGPR and not modifiers.get("sve_off")
+        if shape.space == SCRATCH:
+            parts = []
+            if has_lane:
+                parts.append(f"v[{vaddr.index}].astype('i8')")  # type: ignore[union-attr]
+            if has_base:
+                parts.append(f"uniform({writer.scalar(saddr, 32)}).astype('i8')")  # type: ignore[arg-type]
+            parts.append(writer.name(np.array([[offset]], np.int64)))
+            return f"({' + '.join(parts)})"
+        constant = writer.constant(offset, "u8")
+        if has_base:
+            base = f"uniform({writer.scalar(saddr, 64)}, 'u8')"  # type: ignore[arg-type]
+            return f"({base} + v[{vaddr.index}] + {constant})" if has_lane else f"({base} + {constant})"  # type: ignore[union-attr]
+        assert vaddr is not None  # noqa: S101 (without a base the lanes have the address)
+        lane = f"joined(b.wide_v, v, {vaddr.index})"
+        return f"({lane} + {constant})" if offset else lane
+
+    def _write_row(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape, question: Any) -> bool:
+        """Write a question about the memory that the lanes reach, if it has an answer; ``r`` is the answer."""
+        vaddr, saddr = instruction.operand("vaddr"), instruction.operand("saddr")
+        if shape.space not in (GLOBAL, FLAT) or vaddr is None or vaddr.kind is not OperandKind.VGPR:
+            return False
+        low, high, base = f"v[{vaddr.index}]", f"v[{vaddr.index + 1}]", "0"
+        if _has_base(saddr):
+            high, base = "None", writer.scalar(saddr, 64)  # type: ignore[arg-type]
+        parts = "b", writer.name(shape.space), low, high, base, _offset_of(instruction), shape.size, shape.count
+        writer.write(f"r = {writer.name(question)}({', '.join(map(str, parts))})")
+        return True
+
+    def _buffer_address(self, writer: BlockWriter, instruction: GpuInstruction, size: int) -> str:
+        return f"{writer.name(self.buffer_address)}(b, {self.buffer_place(writer, instruction)}, {size})"
+
+    @staticmethod
+    def buffer_place(writer: BlockWriter, instruction: GpuInstruction) -> str:
+        """Return the text of what an address in a buffer is made of: the resource, index, offset, and scalar offset."""
+        modifiers = instruction.modifiers
+        resource = instruction.operand("srsrc") or instruction.operand("rsrc")
+        assert resource is not None  # noqa: S101 (each has one)
+        words = ", ".join(f"s[{resource.index + number}]" for number in range(4))
+        vaddr, soffset = instruction.operand("vaddr"), instruction.operand("soffset")
+        index, offset = "0", str(_offset_of(instruction))
+        if vaddr is not None and vaddr.kind is OperandKind.VGPR:
+            first = vaddr.index
+            if modifiers.get("idxen"):
+                index = f"v[{first}].astype('u8')"
+                first += 1
+            if modifiers.get("offen"):
+                offset = f"v[{first}].astype('u8') + {writer.constant(_offset_of(instruction), 'u8')}"
+        scalar = writer.scalar(soffset, 32) if soffset is not None and soffset.kind is not OperandKind.OFF else "0"
+        return f"({words}), {index}, {offset}, {scalar}"
+
+    watch: Any = None
+    """A function that is told of each access of lanes: the space, addresses, flags of the lanes, and the bytes."""
+
+    watch_waves: Any = None
+    """A function that is told of each access of whole waves: the space, the address or addresses, bytes, and action."""
+
+    moving: tuple[str, int] = ("load", 0)
+    """What the access that is watched does (``load``, ``store`` or ``atomic``), and with how many bytes of a lane."""
+
+    is_weak = False
+    """Whether accesses take time, so that each one ends a turn."""
+
+    finds_rows = True
+    """Whether accesses that need not ask each lane are told from others; without it the answers are the same."""
+
+    # --- Access ---------------------------------------------------------------------------------------------------
+
+    def _places(
+        self, batch: WaveBatch, space: str, address: Lanes, size: int
+    ) -> list[tuple[MemorySegment, Lanes, Lanes]]:
+        """Return the segments that lanes reach with their flags and offsets there; all have the shape of the batch."""
+        shape = batch.count, batch.lanes
+        mask = batch.mask
+        if mask is not None and mask.shape != shape:
+            mask = np.broadcast_to(mask, shape)
+        if address.shape != shape:
+            address = np.broadcast_to(address, shape)
+        if space == BUFFER and (address == OUTSIDE).any():
+            inside = address != OUTSIDE
+            mask = inside if mask is None else mask & inside
+            if not mask.any():
+                return []
+        if space == LOCAL or (space == SCRATCH and self.generation >= 12):
+            address = address & LOW  # a base may be negative where the offset makes up for it
+        if self.watch is not None:
+            self.watch(space, address, mask, size)
+        if space in (GLOBAL, BUFFER):
+            return self.memory.places(address, mask, size)
+        if space == LOCAL:
+            return self._local_places(batch, address, mask, size)
+        if space == SCRATCH:
+            return self._scratch_places(batch, address, mask, size)
+        return self._flat_places(batch, address, mask, size)
+
+    def _flat_places(
+        self, batch: WaveBatch, address: Lanes, mask: Lanes, size: int
+    ) -> list[tuple[MemorySegment, Lanes, Lanes]]:
+        upper = address >> np.uint64(32)
+        low = (address & np.uint64(LOW)).view(np.int64)
+        is_shared, is_private = (
+            upper == np.uint64(base >> 32) for base in (self.shared_aperture, self.private_aperture)
+        )
+        if mask is not None:
+            is_shared, is_private = is_shared & mask, is_private & mask
+        found = []
+        if is_shared.any():
+            found += self._local_places(batch, low, is_shared, size)
+        if is_private.any():
+            found += self._scratch_places(batch, low, is_private, size)
+        if not found:
+            return self.memory.places(address, mask, size)
+        rest = ~(is_shared | is_private)
+        rest = rest if mask is None else rest & mask
+        return found + self.memory.places(address, rest, size)
+
+    def _local_places(
+        self, batch: WaveBatch, address: Lanes, mask: Lanes, size: int
+    ) -> list[tuple[MemorySegment, Lanes, Lanes]]:
+        outside = (address < 0) | (address > self.local_size - size)
+        if outside.any():
+            outside = outside if mask is None else outside & mask
+            if outside.any():
+                raise MachineFault.of_local(int(address[outside][0]), self.local_size, outside)
+            if self.local_size < size:
+                return []
+        rows = self.group_of[batch.waves][:, None] * self.local_size
+        return [(self.local, mask, address + rows)]
+
+    def _scratch_places(
+        self, batch: WaveBatch, address: Lanes, mask: Lanes, size: int
+    ) -> list[tuple[MemorySegment, Lanes, Lanes]]:
+        limit = self.scratch_size // self.lanes
+        outside = (address < 0) | (address > limit - size)
+        outside = outside if mask is None else outside & mask
+        if outside.any():
+            wanted = int(address[outside][0])
+            raise MachineFault.of_private(wanted, limit, outside)
+        if limit < size:
+            return []
+        rows = batch.waves[:, None] * self.scratch_size
+        return [(self.scratch, mask, rows + (address >> 2) * (4 * self.lanes) + self.lane_numbers * 4 + (address & 3))]
+
+    def _is_interleaved(self, space: str, segment: MemorySegment) -> bool:
+        return segment is self.scratch and space in (SCRATCH, FLAT)
+
+    def row(
+        self, batch: WaveBatch, space: str, low: Lanes, high: Lanes, base: Any, offset: int, size: int, count: int
+    ) -> Lanes:
+        """Return the global memory that all lanes reach one after the other, ``[number, wave, lane]``; else None.
+
+        The address of a lane is its two registers, or the first of them if there is no other, and a number of its wave.
+        """
+        shape = batch.count, batch.lanes
+        if not self.finds_rows or batch.mask is not None or low.shape != shape or not isinstance(base, int):
+            return None
+        if self.watch is not None:
+            return None
+        known = self._known_row
+        if known[0] is low and known[1] is high and known[2] == size * count:
+            first = known[3]
+        else:
+            first = start_of_row(batch, low, size * count)
+            if first is not None and high is not None:
+                upper = int(high[0, 0])
+                first = first | upper << 32 if (high == upper).all() else None
+            self._known_row = low, high, size * count, first
+        if first is None:
+            return None
+        first = first + base + offset & ALL
+        last = first + size * count * low.size - 1
+        if space == FLAT and {first >> 32, last >> 32} & {self.shared_aperture >> 32, self.private_aperture >> 32}:
+            return None
+        segment = self.memory.segment_of(first, last)
+        view = None if segment is None else segment.views.get(size)
+        if segment is None or view is None or (first - segment.start) % size:
+            return None
+        start = (first - segment.start) // size
+        numbers = view[start : start + count * low.size]
+        return numbers.reshape(1, *shape) if count == 1 else np.moveaxis(numbers.reshape(*shape, count), 2, 0)
+
+    def load_near(
+        self, batch: WaveBatch, space: str, low: Lanes, high: Lanes, base: Any, offset: int, size: int, count: int
+    ) -> Any:
+        """Return the numbers that all lanes read from one segment of global memory, as `load` does; else None.
+
+        Where the upper words of all addresses are the same, the lower ones alone tell the places.
+        """
+        row = self.row(batch, space, low, high, base, offset, size, count)
+        if row is not None:
+            return row.copy()
+        if not self.finds_rows or batch.mask is not None or low.shape != (batch.count, batch.lanes):
+            return None
+        if self.watch is not None or not isinstance(base, int):
+            return None
+        start = base + offset
+        if high is not None:
+            upper = int(high[0, 0])
+            if high.size > 1 and not (high == upper).all():
+                return None
+            start += upper << 32
+        lowest, highest = int(low.min()), int(low.max())
+        first, last = start + lowest, start + highest + size * count - 1
+        apertures = (self.shared_aperture, self.private_aperture) if space == FLAT else ()
+        if any(first >> 32 <= aperture >> 32 <= last >> 32 for aperture in apertures):
+            return None
+        segment = self.memory.segment_of(first, last)
+        view = None if segment is None else segment.views.get(size)
+        if segment is None or view is None:
+            return None
+        distance = start - segment.start
+        if highest + distance > LOW or (distance | int(np.bitwise_or.reduce(low, axis=None))) & (size - 1):
+            return None
+        index = low + np.uint32(distance & LOW)
+        index >>= size.bit_length() - 1
+        index = index.astype(np.intp)
+        # The indices are inside, and "wrap" is the mode that asks the least.
+        return [view[number:].take(index, mode="wrap") for number in range(count)]
+
+    @staticmethod
+    def put_row(row: Lanes, values: list[Lanes]) -> None:
+        """Write numbers that follow each other, for each lane, to what `row` has returned."""
+        for number, value in enumerate(values):
+            row[number] = value
+
+    def load(self, batch: WaveBatch, space: str, address: Lanes, size: int, count: int) -> list[Lanes]:
+        """Read numbers that follow each other, for each lane."""
+        self.moving = "load", size * count
+        places = self._places(batch, space, address, size * count)
+        if self._crosses_dwords(space, address, places, size):
+            return self._load_bytes(batch, space, address, size, count)
+        if len(places) == 1 and places[0][1] is batch.mask and not self._is_interleaved(space, places[0][0]):
+            segment, mask, offsets = places[0]
+            return gather(segment, offsets, mask, size, count)
+        results = [np.zeros((batch.count, batch.lanes), WORDS[size]) for _ in range(count)]
+        for segment, mask, offsets in places:
+            if self._is_interleaved(space, segment):
+                words = [
+                    gather(segment, offsets + 4 * self.lanes * number, mask, size, 1)[0] for number in range(count)
+                ]
+            else:
+                words = gather(segment, offsets, mask, size, count)
+            results = [
+                word if mask is None else np.where(mask, word, result)
+                for word, result in zip(words, results, strict=True)
+            ]
+        return results
+
+    def _crosses_dwords(
+        self, space: str, address: Lanes, places: list[tuple[MemorySegment, Lanes, Lanes]], size: int
+    ) -> bool:
+        """Return whether a number in private memory is in two dwords, which do not follow each other there."""
+        if space == BUFFER:
+            return address is self.apart
+        if size == 1 or not any(self._is_interleaved(space, segment) for segment, _mask, _offsets in places):
+            return False
+        if space == SCRATCH:  # most often all lanes have the same address
+            return bool(((address & 3) + size > 4).any())
+        for segment, mask, offsets in places:
+            if self._is_interleaved(space, segment):
+                crosses = (offsets & 3) + size > 4
+                if (crosses if mask is None else crosses & mask).any():
+                    return True
+        return False
+
+    def _load_bytes(self, batch: WaveBatch, space: str, address: Lanes, size: int, count: int) -> list[Lanes]:
+        results = []
+        for start in range(0, size * count, size):
+            word = np.zeros((batch.count, batch.lanes), WORDS[size])
+            for number in range(size):
+                (byte,) = self.load(batch, space, self._byte_address(space, address, start + number), 1, 1)
+                word |= byte.astype(word.dtype) << word.dtype.type(8 * number)
+            results.append(word)
+        return results
+
+    def _store_bytes(self, batch: WaveBatch, space: str, address: Lanes, size: int, values: list[Lanes]) -> None:
+        for start, value in enumerate(values):
+            for number in range(size):
+                byte = (value >> value.dtype.type(8 * number)).astype(np.uint8)
+                self.store(batch, space, self._byte_address(space, address, start * size + number), 1, [byte])
+
+    def _byte_address(self, space: str, address: Lanes, number: int) -> Lanes:
+        return self.stack_byte(address, number) if space == BUFFER else address + address.dtype.type(number)
+
+    def load_local(self, batch: WaveBatch, address: Lanes, offsets: tuple[int, ...], count: int) -> list[list[Lanes]]:
+        """Read dwords of local memory that follow each other, from each of some offsets on, for each lane.
+
+        Where all addresses are aligned and inside, this is one search in memory for each dword.
+        """
+        places = self._local_index(batch, address, offsets, count)
+        if places is None:
+            wide = address.astype(np.int64)
+            return [self.load(batch, LOCAL, wide + offset if offset else wide, 4, count) for offset in offsets]
+        view = self.local.views[4]
+        return [[places.read(view, (offset >> 2) + number) for number in range(count)] for offset in offsets]
+
+    def store_local(self, batch: WaveBatch, address: Lanes, offset: int, values: list[Lanes]) -> None:
+        """Write dwords of local memory that follow each other, from an offset on, for each lane."""
+        places = self._local_index(batch, address, (offset,), len(values)) if batch.mask is None else None
+        if places is None:
+            self.store(batch, LOCAL, address.astype(np.int64) + offset, 4, values)
+            return
+        view = self.local.views[4]
+        for number, value in enumerate(values):
+            places.write(view, (offset >> 2) + number, value)
+
+    def _local_index(
+        self, batch: WaveBatch, address: Lanes, offsets: tuple[int, ...], count: int
+    ) -> LocalPlaces | None:
+        """Return where the dwords at addresses are; None if with some offset one is not aligned, or not inside.
+
+        Columns never change, so what is known of the latest ones is kept.
+        """
+        if not self.finds_rows or self.watch is not None:
+            return None
+        if self.local_size & 3 or any(offset & 3 for offset in offsets):
+            return None
+        known = next((each for each in batch.local if each.address is address), None)
+        if known is None:
+            index = None
+            if not int(np.bitwise_or.reduce(address, axis=None)) & 3:
+                index = (address >> 2) + (self.group_of[batch.waves] * (self.local_size >> 2))[:, None]
+                if index.shape[1] != batch.lanes:
+                    index = np.broadcast_to(index, (batch.count, batch.lanes))
+            known = LocalPlaces(address, index)
+            batch.local = [*batch.local[-3:], known]
+        if known.index is None or known.highest + max(offsets) + 4 * count > self.local_size:
+            return None
+        if address.size >= functions.MANY:
+            known.use(self.group_of[batch.waves], self.local_size >> 2)
+        return known
+
+    def store(self, batch: WaveBatch, space: str, address: Lanes, size: int, values: list[Lanes]) -> None:
+        """Write numbers that follow each other, for each lane."""
+        shape = batch.count, batch.lanes
+        values = [value if value.shape == shape else np.broadcast_to(value, shape) for value in values]
+        count = len(values)
+        self.moving = "store", size * count
+        places = self._places(batch, space, address, size * count)
+        if self._crosses_dwords(space, address, places, size):
+            self._store_bytes(batch, space, address, size, values)
+            return
+        for segment, mask, offsets in places:
+            if self._is_interleaved(space, segment):
+                for number, value in enumerate(values):
+                    scatter(segment, offsets + 4 * self.lanes * number, mask, size, [value])
+            else:
+                scatter(segment, offsets, mask, size, values)
+
+    def atomic(
+        self, batch: WaveBatch, space: str, address: Lanes, shape: AccessShape, data: Lanes, other: Lanes = None
+    ) -> Lanes:
+        """Change numbers in memory lane after lane; return the old ones."""
+        full = batch.count, batch.lanes
+        data = np.broadcast_to(data, full)
+        other = None if other is None else np.broadcast_to(other, full)
+        result = np.zeros(full, WORDS[shape.size])
+        self.moving = "atomic", shape.size
+        for segment, mask, offsets in self._places(batch, space, address, shape.size):
+            lanes = np.ones(full, bool) if mask is None else mask
+            view = segment.views.get(shape.size)
+            chosen = offsets[lanes]
+            if view is None or (chosen & (shape.size - 1)).any():
+                wrong = lanes & ((offsets & (shape.size - 1)) != 0)
+                detail = "the address of an atomic operation is not aligned"
+                raise MachineFault(detail, wrong if wrong.any() else lanes, kind=ADDRESS_ERROR)
+            index = chosen >> (shape.size.bit_length() - 1)
+            old = changed_in_turn(view, index, shape, data[lanes], None if other is None else other[lanes])
+            result[lanes] = old
+        return result
+
+    # --- Scalar loads ---------------------------------------------------------------------------------------------
+
+    def _write_scalar(self, writer: BlockWriter, instruction: GpuInstruction) -> bool:
+        match = re.match(r"s_(buffer_)?(load|store|atomic)_(\w+)$", instruction.name)
+        if not match or (match[2] != "atomic" and match[3] not in SIZES):
+            return False
+        base, destination = instruction.operand("sbase"), instruction.operand("sdata")
+        assert base is not None  # noqa: S101 (each has one)
+        assert destination is not None  # noqa: S101 (each has one)
+        parts = [writer.sgpr(base.index, 64) if base.kind is OperandKind.SGPR else writer.scalar(base, 64)]
+        if match[1]:
+            parts = [f"(s[{base.index}] | (s[{base.index + 1}] & 0xffff) << 32)"]
+        number = None
+        for name in ("offset", "soffset"):
+            operand = instruction.operand(name)
+            if operand is None or operand.register == "null" or operand.kind is OperandKind.OFF:
+                continue
+            if operand.kind is OperandKind.IMMEDIATE:
+                number = operand.value
+            else:
+                parts.append(writer.scalar(operand, 32))
+        number = instruction.modifiers.get("offset", 0) if number is None else number
+        address = " + ".join([*parts, str(number & ALL)])
+        if number < 0 or match[2] != "load":
+            address = f"({address} & {ALL})"
+        if match[2] == "atomic":
+            self._write_scalar_atomic(writer, instruction, match[3], address, destination)
+            return True
+        size, count, is_signed = SIZES[match[3]]
+        if match[2] == "store":
+            texts = [f"s[{destination.index + number}]" for number in range(count)]
+            if destination.kind is not OperandKind.SGPR:
+                texts = [
+                    f"({writer.scalar(destination, 32 * count)}) >> {32 * number} & {LOW}" for number in range(count)
+                ]
+            writer.write(f"{writer.name(self.store_scalar)}(b, {address}, [{', '.join(texts)}])")
+            return True
+        call = f"{writer.name(self.load_scalar)}({address}, {size}, {count}, {is_signed})"
+        writer.write(f"x = {call}")
+        for number in range(count):
+            if destination.kind is OperandKind.SGPR:
+                writer.write(f"s[{destination.index + number}] = x[{number}]")
+            else:
+                writer.set_scalar(destination, "x[0] | x[1] << 32" if count > 1 else "x[0]")
+                break
+        return True
+
+    def _write_scalar_atomic(
+        self, writer: BlockWriter, instruction: GpuInstruction, name: str, address: str, data: GpuOperand
+    ) -> None:
+        """Write an atomic operation of a wave, which gets the old number if the modifier glc says so."""
+        shape = shape_of(f"global_atomic_{name}")
+        if shape is None or data.kind is not OperandKind.SGPR:
+            raise UnknownInstruction(f"{instruction.mnemonic} of {data.text}")
+        bits = 8 * shape.size
+        texts = [writer.sgpr(data.index, bits)]
+        if shape.action in TWO_SOURCES:
+            texts.append(writer.sgpr(data.index + shape.size // 4, bits))
+        call = f"{writer.name(self.atomic_scalar)}(b, {address}, {writer.name(shape)}, {', '.join(texts)})"
+        if instruction.modifiers.get("glc"):
+            writer.write(f"h = {call}")
+            writer.set_sgpr(data.index, "h", bits)
+        else:
+            writer.write(call)
+
+    def store_scalar(self, batch: WaveBatch, address: Any, values: list[Any]) -> None:
+        """Write numbers of each wave, one wave after the other."""
+        places = self._wave_places(batch, address, 4 * len(values))
+        if self.watch_waves is not None:
+            self.watch_waves(GLOBAL, address, 4 * len(values), "store")
+        columns = [np.broadcast_to(np.asarray(value, np.uint64).reshape(-1), (batch.count,)) for value in values]
+        for wave, (segment, offset) in enumerate(places):
+            for number, column in enumerate(columns):
+                word = int(column[wave]) & LOW
+                segment.data[offset + 4 * number : offset + 4 * number + 4] = list(word.to_bytes(4, "little"))
+
+    def atomic_scalar(self, batch: WaveBatch, address: Any, shape: AccessShape, data: Any, other: Any = None) -> Any:
+        """Change a number in memory for each wave, one wave after the other; return the old ones."""
+        kind = WORDS[shape.size]
+        if self.watch_waves is not None:
+            self.watch_waves(GLOBAL, address, shape.size, "atomic")
+        result = np.zeros((batch.count, 1), kind)
+        columns = [
+            np.broadcast_to(np.asarray(value, np.uint64).astype(kind).reshape(-1), (batch.count,))
+            for value in (data, 0 if other is None else other)
+        ]
+        for wave, (segment, offset) in enumerate(self._wave_places(batch, address, shape.size)):
+            view = segment.views.get(shape.size)
+            if view is None or offset % shape.size:
+                raise MachineFault("the address of an atomic operation is not aligned", kind=ADDRESS_ERROR)
+            index = np.array([offset // shape.size])
+            part = slice(wave, wave + 1)
+            result[wave] = changed_in_turn(
+                view, index, shape, columns[0][part], None if other is None else columns[1][part]
+            )
+        return number_of(result)
+
+    def _wave_places(self, batch: WaveBatch, address: Any, size: int) -> list[tuple[MemorySegment, int]]:
+        """Return where the address of each wave is: the segment and the offset in it."""
+        addresses = np.broadcast_to(np.asarray(address, np.uint64).reshape(-1), (batch.count,)).tolist()
+        found = []
+        for place in addresses:
+            segment = self.memory.segment_of(place & ~3, (place & ~3) + size - 1)
+            if segment is None:
+                waves = np.array([each == place for each in addresses])
+                raise MachineFault(self.memory.missing(place), waves, kind=MEMORY_VIOLATION, addresses=place)
+            found.append((segment, (place & ~3) - segment.start))
+        return found
+
+    def load_scalar(self, address: Any, size: int, count: int, is_signed: bool) -> list[Any]:  # noqa: FBT001 (of a text)
+        """Read numbers of a wave."""
+        if self.watch_waves is not None:
+            self.watch_waves(GLOBAL, address, size * count, "load")
+        if isinstance(address, int):
+            at = address & ~3 if size == 4 else address
+            whole = self.memory.read(at, size * count)
+            mask = (1 << 8 * size) - 1
+            words = [whole >> 8 * size * number & mask for number in range(count)]
+            return (
+                [(word ^ sign) - sign & LOW for word in words for sign in (1 << 8 * size - 1,)] if is_signed else words
+            )
+        places = self.memory.places(address, None, size * count)
+        results = [np.zeros(address.shape, WORDS[size]) for _ in range(count)]
+        for segment, mask, offsets in places:
+            for number, word in enumerate(gather(segment, offsets, mask, size, count)):
+                results[number] = word if mask is None else np.where(mask, word, results[number])
+        if is_signed:
+            results = [word.view(f"i{size}").astype(np.int32).view(np.uint32) for word in results]
+        return [number_of(word) for word in results]
+
+
+def _has_base(saddr: GpuOperand | None) -> bool:
+    """Return whether an operand is a scalar register that addresses count from."""
+    return saddr is not None and saddr.kind in (OperandKind.SGPR, OperandKind.SPECIAL) and saddr.register != "null"
+
+
+def _offset_of(instruction: GpuInstruction) -> int:
+    """Return the offset that an instruction adds to addresses, which may be negative."""
+    return instruction.modifiers.get("offset", 0)

@@ -1,0 +1,250 @@
+"""Operations on parts of registers: packed halves, mixed precision, dot products, and floats of 8 bits.
+
+ISA documents, "Packed Math" (op_sel, op_sel_hi, neg_lo, neg_hi), and the descriptions of V_FMA_MIX, V_DOT and V_CVT.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+from attrs import evolve
+
+from dwarfgpu.execution.block_writer import BITS, KINDS, BlockWriter, constant_bits
+from dwarfgpu.execution.stops import UnknownInstruction
+from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
+from dwarfgpu.isa.semantics import floats, narrow_floats
+from dwarfgpu.isa.semantics.dots import integer_dot
+from dwarfgpu.isa.semantics.rows import MEANINGS
+
+Lanes = Any
+OVERFLOW = 1 << 23
+"""MODE, FP16_OVFL: results that are too large become the largest number."""
+
+
+def write_narrow(writer: BlockWriter, instruction: GpuInstruction) -> bool:
+    """Write an operation on parts of registers; return whether it is one."""
+    name = instruction.name
+    if name in _MIXED:
+        _write_mixed(writer, instruction)
+    elif name.startswith("v_dot") and (instruction.encoding == "VOP3P" or name in _SHORT_DOTS):
+        _write_dot(writer, instruction)
+    elif (conversion := _CONVERSION.match(name)) is not None:
+        _write_conversion(writer, instruction, conversion)
+    else:
+        return _write_packed(writer, instruction)
+    return True
+
+
+def _word(writer: BlockWriter, operand: GpuOperand, instruction: GpuInstruction, position: int) -> str:
+    """Return the text of a source as 32 bits, without its sign and absolute value."""
+    return writer.vector(evolve(operand, negated=False, absolute=False), "b32", instruction, position)
+
+
+# --- Both halves --------------------------------------------------------------------------------------------------
+
+_PACKED_ALIASES = {"v_pk_mov_b32": "v_mov_b32", "v_pk_mul_lo_u16": "v_mul_lo_u16"}
+_UNCLAMPED = re.compile(r"v_pk_(min|max|mov|lshlrev|lshrrev|ashrrev)")
+"""Operations whose results are always within their type."""
+
+
+def _write_packed(writer: BlockWriter, instruction: GpuInstruction) -> bool:
+    """Write an operation on both halves of its operands, each as the operation on one."""
+    name = instruction.name
+    single = _PACKED_ALIASES.get(name, name.replace("v_pk_", "v_", 1))
+    meaning = MEANINGS.get(single)
+    if not name.startswith("v_pk_") or meaning is None:
+        return False
+    kind, function = meaning.results[0], meaning.function
+    accumulates = len(meaning.sources) > 2 and "fmac" in name
+    modifiers = instruction.modifiers
+    if modifiers.get("clamp") and KINDS[kind][0] != "f" and not _UNCLAMPED.match(name):
+        if meaning.clamped is None:
+            raise UnknownInstruction(f"{instruction.mnemonic} with clamp")
+        function = meaning.clamped
+    is_packed = instruction.encoding == "VOP3P"
+    chosen = (modifiers.get("op_sel", 0), modifiers.get("op_sel_hi", 0) if is_packed else 7)
+    negated = (modifiers.get("neg_lo", 0), modifiers.get("neg_hi", 0))
+    sources = instruction.sources
+    if any(negated) and KINDS[kind][0] != "f":
+        raise UnknownInstruction(f"{instruction.mnemonic} of integers with another sign")
+    if accumulates and sources[0] is not instruction.destinations[0]:
+        raise UnknownInstruction(f"{instruction.mnemonic} without its destination as a source")
+    for half in (0, 1):
+        texts = []
+        for position, operand in enumerate(sources):
+            if name == "v_pk_mov_b32" and position != half:
+                continue
+            place = position - accumulates
+            is_high = bool(chosen[0 if name == "v_pk_mov_b32" else half] >> place & 1) if place >= 0 else bool(half)
+            text = writer.part(operand, kind, is_high=is_high)
+            if place >= 0 and negated[half] >> place & 1:
+                text = f"negative({text})"
+            texts.append(writer.flushed_source(text, KINDS[kind]))
+        writer.write(f"d{half} = {writer.operation(single, function, kind)}({', '.join(texts)})")
+    destination = instruction.destinations[0]
+    if BITS[kind] == 32:
+        file = "a" if destination.kind is OperandKind.AGPR else "v"
+        for half in (0, 1):
+            register = f"{file}[{destination.index + half}]"
+            text = writer.float_result(f"d{half}", kind, instruction)
+            writer.write(f"x = ({text}).view('u4')")
+            writer.write(f"{register} = x if m is None else merged(m, x, {register})")
+        return True
+    halves = [f"({writer.float_result(f'd{half}', kind, instruction)}).view('u2').astype('u4')" for half in (0, 1)]
+    writer.set_vector(destination, f"{halves[0]} | {halves[1]} << 16", "b32", instruction, clamps=False)
+    return True
+
+
+# --- Mixed precision ----------------------------------------------------------------------------------------------
+
+
+def multiplied_and_added(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
+    """Return ``left * right + other``, rounded twice."""
+    return left * right + other
+
+
+_MIXED = {
+    f"v_{word}_mix{part}": function
+    for word, function in (("mad", multiplied_and_added), ("fma", floats.fused_single))
+    for part in ("_f32", "lo_f16", "hi_f16")
+}
+
+
+def _write_mixed(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    """Write D = S0 * S1 + S2 of singles, where op_sel_hi says of each source that it is a half."""
+    if writer.mode & 15:
+        raise UnknownInstruction(f"{instruction.mnemonic} that is not rounded to the nearest")
+    modifiers = instruction.modifiers
+    texts = []
+    operands = [operand for operand in (instruction.operand(f"src{number}") for number in range(3)) if operand]
+    for position, operand in enumerate(operands):
+        if modifiers.get("op_sel_hi", 0) >> position & 1:
+            is_high = bool(modifiers.get("op_sel", 0) >> position & 1)
+            text = f"{_half(writer, operand, instruction, position, is_high=is_high)}.astype('f4')"
+        else:
+            text = _single(writer, operand, instruction, position)
+        if operand.absolute:
+            text = f"absolute({text})"
+        if operand.negated:
+            text = f"negative({text})"
+        texts.append(writer.flushed_source(text, "f4"))
+    call = f"{writer.name(_MIXED[instruction.name])}({', '.join(texts)})"
+    destination = instruction.destinations[0]
+    if instruction.name.endswith("f32"):
+        writer.set_vector(destination, call, "f32", instruction)
+        return
+    half = writer.float_result(f"({call}).astype('f2')", "f16", instruction)
+    half = f"({half}).view('u2').astype('u4')"
+    register = f"{'a' if destination.kind is OperandKind.AGPR else 'v'}[{destination.index}]"
+    if "mixhi" in instruction.name:
+        writer.write_register(register, f"{half} << 16 | {register} & 0xffff")
+    else:
+        writer.write_register(register, f"{half} | {register} & 0xffff0000")
+
+
+def _single(writer: BlockWriter, operand: GpuOperand, instruction: GpuInstruction, position: int) -> str:
+    """Return the text of a single that a source has."""
+    if operand.kind is OperandKind.CONSTANT:
+        return writer.constant(constant_bits(operand, "f4"), "f4")
+    return f"{_word(writer, operand, instruction, position)}.view('f4')"
+
+
+def _half(
+    writer: BlockWriter, operand: GpuOperand, instruction: GpuInstruction, position: int, *, is_high: bool
+) -> str:
+    """Return the text of a half that a source has."""
+    if operand.kind is OperandKind.CONSTANT:
+        return writer.constant(constant_bits(operand, "f2"), "f2")
+    shift = " >> 16" if is_high else ""
+    return f"({_word(writer, operand, instruction, position)}{shift} & 0xffff).astype('u2').view('f2')"
+
+
+_SHORT_DOTS = ("v_dot2_f16_f16", "v_dot2_bf16_bf16")
+"""Dot products in the encoding of other operations on three sources."""
+
+# --- Dot products -------------------------------------------------------------------------------------------------
+
+
+def arranged(word: Lanes, low: int, high: int, signs: int) -> Lanes:
+    """Return registers with the chosen halves in place, and with some of their signs changed."""
+    if (low, high) != (0, 1):
+        word = word >> 16 * low & 0xFFFF | (word >> 16 * high & 0xFFFF) << 16
+    return word ^ np.uint32(signs) if signs else word
+
+
+def _write_dot(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    meaning = MEANINGS.get(instruction.name)
+    if meaning is None:
+        raise UnknownInstruction(f"{instruction.mnemonic} has no meaning here")
+    function = meaning.function
+    modifiers = instruction.modifiers
+    signs = modifiers.get("neg_lo", 0), modifiers.get("neg_hi", 0)
+    kinds = re.match(r"v_dot(\d)_\w+?_(i|u|iu|f|bf|fp)(\d+)", instruction.name)
+    if kinds is None:
+        raise UnknownInstruction(f"{instruction.mnemonic} has no meaning here")
+    is_integer = kinds[2] in ("i", "u", "iu")
+    if is_integer:
+        flags = [bool(signs[0] >> position & 1) if kinds[2] == "iu" else kinds[2] == "i" for position in (0, 1)]
+        clamps = bool(modifiers.get("clamp"))
+        function = integer_dot(int(kinds[3]), left_signed=flags[0], right_signed=flags[1], clamps=clamps)
+    operands = [operand for operand in (instruction.operand(f"src{number}") for number in range(3)) if operand]
+    texts = []
+    for position, operand in enumerate(operands[:2]):
+        if instruction.encoding == "VOP3" and (operand.negated or operand.absolute):
+            raise UnknownInstruction(f"{instruction.mnemonic} of {operand.text}")
+        text = _word(writer, operand, instruction, position)
+        if kinds[1] == "2" and instruction.encoding == "VOP3P":
+            places = (modifiers.get(key, 0) >> position & 1 for key in ("op_sel", "op_sel_hi"))
+            changed = (signs[0] >> position & 1) << 15 | (signs[1] >> position & 1) << 31
+            low, high = places
+            if (low, high, changed) != (0, 1, 0):
+                text = f"{writer.name(arranged)}({text}, {low}, {high}, {0 if is_integer else changed})"
+        texts.append(text)
+    other = writer.vector(operands[2], meaning.sources[2], instruction, 2)
+    if not is_integer and instruction.encoding == "VOP3P":
+        other = f"absolute({other})" if signs[1] & 4 else other
+        other = f"negative({other})" if signs[0] & 4 else other
+    call = f"{writer.name(function)}({', '.join([*texts, other])})"
+    writer.set_vector(instruction.destinations[0], call, meaning.results[0], instruction, clamps=not is_integer)
+
+
+# --- Floats of 8 bits ---------------------------------------------------------------------------------------------
+
+_CONVERSION = re.compile(r"v_cvt_(?:(pk_)?f32_(fp8|bf8)|(pk|sr)_(fp8|bf8)_f32)$")
+
+
+def _write_conversion(writer: BlockWriter, instruction: GpuInstruction, match: re.Match[str]) -> None:
+    form = narrow_floats.narrow_format(match[2] or match[4], writer.processor)
+    modifiers = instruction.modifiers
+    selection = modifiers.get("op_sel", 0)
+    source = instruction.operand("src0")
+    assert source is not None  # noqa: S101 (each has one)
+    if match[2]:
+        word = _word(writer, source, instruction, 0)
+        shift = 16 * (source.half or selection & 1) if match[1] else 8 * modifiers.get("byte_sel", 0)
+        target = instruction.destinations[0]
+        writer.write(f"y = {word} >> {shift}")
+        for number in range(2 if match[1] else 1):
+            text = f"{writer.name(narrow_floats.widened)}(y >> {8 * number} & 0xff, {writer.name(form)})"
+            writer.set_vector(evolve(target, index=target.index + number), text, "f32", instruction)
+        return
+    first, second = (instruction.operand(name) for name in ("src0", "src1"))
+    assert first and second  # noqa: S101, PT018 (each has both)
+    narrowed = f"saturates={bool(writer.mode & OVERFLOW)}"
+    call, format_name = writer.name(narrow_floats.narrowed), writer.name(form)
+    left = writer.vector(first, "f32", instruction, 0)
+    target = instruction.destinations[0]
+    if match[3] == "pk":
+        right = writer.vector(second, "f32", instruction, 1)
+        low, high = (f"{call}({text}, {format_name}, {narrowed}).astype('u4')" for text in (left, right))
+        new, bits = f"({low} | {high} << 8)", 16
+        place = 16 * (target.half or selection >> 3 & 1)
+    else:
+        noise = writer.vector(second, "u32", instruction, 1)
+        new, bits = f"{call}({left}, {format_name}, {narrowed}, noise={noise}).astype('u4')", 8
+        place = 8 * modifiers.get("byte_sel", selection >> 2 & 3)
+    register = f"v[{target.index}]"
+    mask = (1 << bits) - 1 << place
+    writer.write_register(register, f"{new} << {place} | {register} & {~mask & 0xFFFFFFFF}")

@@ -1,0 +1,131 @@
+"""The process in a core file: threads with their registers, and one memory that they share.
+
+What a core file leaves out because a file of the process has it is read from there. Nothing can be written to a core
+file: a write changes this copy of the process.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+from dwarfgpu.machines.protocol import Capabilities, WaveBackend, check_size, memory_unavailable, register_unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
+
+
+class CoreMachine(WaveBackend):
+    """The threads of a process; each is a wave of one lane."""
+
+    capabilities = Capabilities(
+        name="core",
+        summary="the threads and the memory of a process, as a core file has them",
+        many_waves=True,
+        writes="changes this copy of the process, never the file",
+        unknown="registers that the file does not have, memory that is neither in it nor in a file it names",
+        gathered="slot by slot",
+        instances=False,
+    )
+
+    def __init__(
+        self,
+        target: Target,
+        threads: Mapping[str, Mapping[str, bytes]],
+        memory: Iterable[tuple[int, bytes | memoryview]] = (),
+        files: Iterable[tuple[int, bytes | memoryview]] = (),
+    ) -> None:
+        """Use ``threads``, registers by name for each thread name; ``memory`` has precedence over ``files``."""
+        self.target = target
+        self.ids = list(threads)
+        self._registers: list[dict[int, bytes]] = []
+        for registers in threads.values():
+            known = {}
+            for name, data in registers.items():
+                register = target.register_named(name)
+                if register is not None:
+                    check_size(register, data)
+                    known[register.number] = bytes(data)
+            self._registers.append(known)
+        self._layers = (_Layer(memory), _Layer(files))
+        self._written: dict[int, int] = {}
+        """Bytes that were written, by address."""
+
+    def program_counter(self, wave: int) -> int | None:
+        """Return the program counter of a thread, or None if it is not known."""
+        number = self.target.program_counter
+        data = None if number is None else self._registers[wave].get(number)
+        return None if data is None else int.from_bytes(data, self.target.byte_order)
+
+    # --- Access ---------------------------------------------------------------------------------------------------
+
+    def read_memory(self, space: AddressSpace, address: int, size: int, wave: int, lane: int | None) -> bytes:
+        self._check(space, address, size, wave)
+        data = self._there(address, size)
+        if data is None:
+            raise memory_unavailable(space, address, size)
+        if self._written:
+            changed = bytearray(data)
+            for i in range(size):
+                changed[i] = self._written.get(address + i, changed[i])
+            return bytes(changed)
+        return data
+
+    def write_memory(self, space: AddressSpace, address: int, data: bytes, wave: int, lane: int | None) -> None:
+        self.read_memory(space, address, len(data), wave, lane)  # what is not there cannot be written
+        self._written.update(enumerate(data, address))
+        self.changes += 1
+
+    def read_register(self, register: TargetRegister, wave: int, lane: int | None) -> bytes:
+        self._check_wave(register, wave)
+        data = self._registers[wave].get(register.number)
+        if data is None:
+            raise register_unavailable(register)
+        return data
+
+    def write_register(self, register: TargetRegister, data: bytes, wave: int, lane: int | None) -> None:
+        self._check_wave(register, wave)
+        check_size(register, data)
+        self._registers[wave][register.number] = bytes(data)
+        self.changes += 1
+
+    def _check(self, space: AddressSpace, address: int, size: int, wave: int) -> None:
+        if address < 0 or address + size > 1 << space.address_bits:
+            raise memory_unavailable(space, address, size, "they reach past the end of the address space")
+
+    def _check_wave(self, register: TargetRegister, wave: int) -> None:
+        if not 0 <= wave < len(self._registers):
+            raise register_unavailable(register, f"there is no thread {wave}")
+
+    def _there(self, address: int, size: int) -> bytes | None:
+        """Return the bytes of a range, part by part from the first layer that has them."""
+        data = bytearray()
+        while len(data) < size:
+            position = address + len(data)
+            for layer in self._layers:
+                part = layer.read(position, size - len(data))
+                if part:
+                    data += part
+                    break
+            else:
+                return None
+        return bytes(data)
+
+
+class _Layer:
+    """Extents of memory. Where they overlap, the one that begins last is used."""
+
+    def __init__(self, extents: Iterable[tuple[int, bytes | memoryview]]) -> None:
+        kept = sorted(((address, data) for address, data in extents if len(data)), key=lambda extent: extent[0])
+        self._starts = [address for address, _data in kept]
+        self._data = [data for _address, data in kept]
+
+    def read(self, address: int, size: int) -> bytes:
+        """Return the bytes from an address to the end of its extent, at most ``size``."""
+        index = bisect_right(self._starts, address) - 1
+        if index < 0:
+            return b""
+        start = address - self._starts[index]
+        return bytes(self._data[index][start : start + size])

@@ -1,0 +1,695 @@
+"""The waves of a GPU core file as machines: one for each processor and size of waves that occurs."""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from attrs import define, field, frozen
+
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
+from dwarfgpu.machines.columns import Cells, RegisterFile
+from dwarfgpu.machines.gpu_core import layout
+from dwarfgpu.machines.gpu_core.identity import IdentityDecoder
+from dwarfgpu.machines.gpu_core.mapped_registers import MappedRegisters, RecordRows
+from dwarfgpu.machines.gpu_core.note import ALWAYS_TTMPS, AQL, ENABLED, QUEUE_BITS, exceptions_in
+from dwarfgpu.machines.gpu_core.runtime import (
+    TRAPS_KEEP_PC,
+    RuntimeObjects,
+    read_objects,
+    read_packet,
+    read_queue,
+    scratch_regions,
+    scratch_size,
+)
+from dwarfgpu.machines.gpu_core.save_area import area_stride, read_area
+from dwarfgpu.machines.gpu_core.stop_reasons import HALT, reasons_of
+from dwarfgpu.machines.machine import NONE, Dispatch, LoadedCodeObject, Machine
+from dwarfgpu.machines.protocol import TRAPS, Capabilities, WaveStop, not_writable
+from dwarfgpu.targets.amdgpu.address_spaces import SIZE, Apertures
+from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE
+from dwarfgpu.targets.amdgpu.processors import processor_named
+from dwarfgpu.targets.resolve import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.machines.gpu_core.file_memory import FileMemory
+    from dwarfgpu.machines.gpu_core.layout import CoreFamily, WaveShape
+    from dwarfgpu.machines.gpu_core.note import AgentEntry, CoreState, QueueEntry
+    from dwarfgpu.machines.gpu_core.runtime import DispatchPacket, QueueMemory
+    from dwarfgpu.machines.gpu_core.save_area import SavedWaves
+    from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
+
+MAX_WAVES = 1 << 20
+MAX_FAILURES = 8
+"""After so many save areas of a queue that cannot be read, the others are not tried."""
+MAX_AREAS = 1 << 12
+"""The save areas that are selected: queues times XCCs."""
+
+VALID, STOPPED, HALTED, NEVER_RAN, MOVED = (1 << bit for bit in range(5))
+"""Of a wave: its trap temporaries have a meaning; it is stopped; it was halted before; it was launched halted; its
+program counter is that of the trap before the one in the file."""
+
+
+@frozen
+class QueueSummary:
+    """A queue of the process, with what was found of it."""
+
+    number: int
+    """From 1, in the order of the note."""
+    agent: int
+    """The number of its agent; 0 for none that the note has."""
+    entry: QueueEntry
+    memory: QueueMemory
+    wave_count: int
+    has_waves: bool
+    """Whether waves of such a queue are in the file at all."""
+
+
+@define
+class WaveColumns:
+    """The waves of one processor and one size, in columns."""
+
+    processor: str
+    lanes: int
+    family: CoreFamily
+    agent: AgentEntry
+    shapes: list[WaveShape] = field(factory=list)
+    ids: list[str] = field(factory=list)
+    shape: Any = field(factory=lambda: array("I"))
+    records: Any = field(factory=lambda: array("Q"))
+    words: Any = field(factory=lambda: array("I"))
+    pcs: Any = field(factory=lambda: array("Q"))
+    flags: Any = field(factory=lambda: array("B"))
+    traps: Any = field(factory=lambda: array("B"))
+    dispatches: Any = field(factory=lambda: array("q"))
+    groups: list[tuple[int, int, int]] = field(factory=list)
+    numbers: Any = field(factory=lambda: array("q"))
+    first_waves: Any = field(factory=lambda: array("q"))
+    """The index of the first wave of the work-group of each wave."""
+    scratch: list[tuple[int, int] | None] = field(factory=list)
+    no_vgprs: set[int] = field(factory=set)
+    """The waves that have given their vector registers back."""
+    pc_known: bytearray = field(factory=bytearray)
+
+
+@define
+class GpuCore:
+    """What a GPU core file says of the GPUs of a process."""
+
+    state: CoreState
+    memory: FileMemory
+    objects: RuntimeObjects
+    queues: list[QueueSummary] = field(factory=list)
+    dispatches: list[Dispatch] = field(factory=list)
+    packets: list[DispatchPacket] = field(factory=list)
+    """The packet of each dispatch."""
+    machines: list[GpuCoreMachine] = field(factory=list)
+    problems: list[DwarfGpuError] = field(factory=list)
+
+    @property
+    def r_version(self) -> int | None:
+        """The version of the runtime, if it is known."""
+        return self.objects.r_version
+
+    @property
+    def wave_count(self) -> int:
+        """The waves of all machines."""
+        return sum(machine.wave_count for machine in self.machines)
+
+
+class GpuCoreMachine(Machine):
+    """The waves of a GPU core file that one processor executes, of one size."""
+
+    capabilities = Capabilities(
+        name="gpu-core",
+        summary="the waves of a GPU core file, of one processor and one wave size, in the mapped file",
+        many_waves=True,
+        writes="stays in memory; the files are never changed",
+        unknown="registers that a wave has not allocated, memory that is in none of the files",
+        gathered="array operations",
+        instances=True,
+    )
+
+    def __init__(self, target: Target, core: GpuCore | None = None, columns: WaveColumns | None = None) -> None:
+        Machine.__init__(self, target)
+        self.core = core
+        self.columns = columns
+        self._reasons: dict[Any, tuple[str, ...]] = {}
+        """Stop reasons by the contents of the registers that say them."""
+
+    @property
+    def group_numbers(self) -> array[int]:
+        """The first wave of the work-group of each wave, as the control stack says it."""
+        if self.columns is None:
+            return super().group_numbers
+        first_waves: array[int] = self.columns.first_waves
+        return first_waves
+
+    def scratch_address(self, wave: int) -> int | None:
+        region = (
+            None if self.columns is None or not 0 <= wave < len(self.columns.scratch) else self.columns.scratch[wave]
+        )
+        return None if region is None else region[0]
+
+    def stop_of(self, wave: int) -> WaveStop | None:
+        columns = self.columns
+        if columns is None or not 0 <= wave < len(columns.flags):
+            return None
+        flags = columns.flags[wave]
+        is_stopped = bool(flags & STOPPED)
+        trap = columns.traps[wave] if is_stopped else 0
+        traps = self.traps_at(columns.pcs[wave]) if trap else TRAPS
+        contents = tuple((name, file.read(wave, number)) for name, file, number in self._stop_registers)
+        key = trap, id(traps), contents
+        reasons = self._reasons.get(key)
+        if reasons is None:
+            values = {name: int.from_bytes(data, "little") for name, data in contents if data is not None}
+            reasons = self._reasons[key] = reasons_of(columns.family, trap, values, traps=traps)
+        return WaveStop(
+            reasons,
+            is_stopped=is_stopped,
+            was_halted=bool(flags & HALTED),
+            never_ran=bool(flags & NEVER_RAN),
+            trap=trap,
+        )
+
+    @cached_property
+    def _stop_registers(self) -> list[tuple[str, RegisterFile, int]]:
+        """The registers that say why waves have stopped, with the files that hold them."""
+        named = (
+            (name, self.register_named(name))
+            for name in ("trapsts", "mode", "trap_ctrl", "excp_flag_priv", "excp_flag_user")
+        )
+        return [
+            (name, self._file_of[register.number], register.number)
+            for name, register in named
+            if register is not None and register.number in self._file_of
+        ]
+
+    def write_memory(self, space: AddressSpace, address: int, data: bytes, wave: int, lane: int | None) -> None:
+        if self.core is not None and not self.core.memory.is_writable:
+            self.read_memory(space, address, len(data), wave, lane)
+            raise not_writable(f"memory at {space.name}#{address:#x} of a core file that is mapped read-only")
+        Machine.write_memory(self, space, address, data, wave, lane)
+
+
+# --- Reading ------------------------------------------------------------------------------------------------------
+
+
+def read_gpu_core(state: CoreState, memory: FileMemory) -> GpuCore:
+    """Read agents, queues, dispatches and waves. What cannot be read is a problem, and hides nothing else."""
+    objects = read_objects(memory, state.r_debug)
+    core = GpuCore(state, memory, objects, problems=[*objects.problems])
+    if state.runtime_state != ENABLED:
+        message = f"the runtime was not enabled (state {state.runtime_state}): its waves may be in no state to be read"
+        core.problems.append(MalformedFile("runtime_state", message))
+    reader = _WaveReader(core)
+    reader.read()
+    code = [LoadedCodeObject(entry.uri, entry.address) for entry in objects.objects]
+    for columns in reader.columns.values():
+        core.machines.append(_machine(core, columns, code))
+    return core
+
+
+class _Area:
+    """A queue whose save areas are read, with what is the same for all of its waves."""
+
+    def __init__(
+        self, core: GpuCore, number: int, owner: int, queue: QueueEntry, about: QueueMemory, family: CoreFamily
+    ) -> None:
+        self.number = number
+        self.owner = owner
+        self.queue = queue
+        self.about = about
+        self.family = family
+        self.agent = agent = core.state.agents[owner - 1]
+        self.has_ttmps = core.state.ttmp_setup or bool(agent.debug_prop & ALWAYS_TTMPS)
+        self.parks = family.parks_at(core.r_version)
+        self.decoder = IdentityDecoder(family, core.r_version)
+        self.pc_mask = (1 << family.pc_bits) - 1
+        name, self.halt_bit = HALT[family.stops]
+        halt, status = family.hardware_register(name), family.hardware_register("status")
+        self.halt_at = 0 if halt is None else halt.index
+        self.vgprs_at = status.index if status is not None and family.name == "gfx11" else None
+        """The place of STATUS where it can say that a wave has given its vector registers back."""
+        self.scratch_bytes = scratch_size(family, about)
+
+
+class _WaveReader:
+    """Fills the columns, queue after queue in the order of the note."""
+
+    def __init__(self, core: GpuCore) -> None:
+        self.core = core
+        self.columns: dict[tuple[str, int], WaveColumns] = {}
+        self.dispatch_of: dict[tuple[int, int], int] = {}
+        """The index of a dispatch by its queue and packet."""
+        self.count = 0
+        self.areas = 0
+        self.told: set[str] = set()
+
+    def read(self) -> None:
+        state = self.core.state
+        numbers: dict[int, int] = {}
+        for number, agent in enumerate(state.agents, 1):
+            numbers.setdefault(agent.gpu_id, number)
+            for name in exceptions_in(agent.exception_status):
+                self.problem(f"agent {number} has raised: {name}", "agent_exception")
+        for number, queue in enumerate(state.queues, 1):
+            owner = numbers.get(queue.gpu_id, 0)
+            before = self.count
+            about = read_queue(self.core.memory, queue)
+            has_waves = queue.queue_type == AQL and bool(queue.save_area)
+            if has_waves:
+                self.queue(number, owner, queue, about)
+            summary = QueueSummary(number, owner, queue, about, self.count - before, has_waves)
+            self.core.queues.append(summary)
+            for name in exceptions_in(queue.exception_status):
+                self.problem(f"queue {number} has raised: {name}", "queue_exception")
+            if queue.queue_id & QUEUE_BITS:
+                self.problem(f"queue {number} is marked as being in error", "queue_error")
+
+    def problem(self, message: str, kind: str, hint: str | None = None) -> None:
+        """Add a problem, once."""
+        if message not in self.told:
+            self.told.add(message)
+            self.core.problems.append(MalformedFile(kind, message, hint=hint))
+
+    def queue(self, number: int, owner: int, queue: QueueEntry, about: QueueMemory) -> None:
+        """Read the waves of one queue."""
+        if not owner:
+            self.problem(f"queue {number} belongs to no agent of the note (its gpu_id is {queue.gpu_id})", "bad_queue")
+            return
+        agent = self.core.state.agents[owner - 1]
+        family = layout.family_of(agent.processor)
+        if family is None or processor_named(agent.processor) is None:
+            message = f"agent {owner} is a {agent.processor}, whose save areas are not known: its waves are not shown"
+            self.problem(message, "unknown_processor")
+            return
+        if family.is_documented_only:
+            message = f"the layout of the waves of {agent.processor} is taken from documents, and not verified"
+            self.problem(message, "unverified_layout")
+        area = _Area(self.core, number, owner, queue, about, family)
+        failures = 0
+        stride = area_stride(self.core.memory, queue, agent.xccs)
+        for xcc in range(agent.xccs):
+            self.areas += 1
+            if failures >= MAX_FAILURES:
+                self.problem(f"the save areas of the other XCCs of queue {number} are not looked at", "save_area")
+                return
+            if self.areas > MAX_AREAS:
+                self.problem(f"the note names more than {MAX_AREAS} save areas: the others are not read", "too_large")
+                return
+            try:
+                waves = read_area(self.core.memory, queue, str(number), xcc, family, stride)
+            except DwarfGpuError as error:
+                if str(error) not in self.told:
+                    self.told.add(str(error))
+                    self.core.problems.append(error)
+                failures += 1
+                continue
+            self.core.problems += waves.problems
+            if self.count + len(waves) > MAX_WAVES:
+                self.problem(f"there are more than {MAX_WAVES} waves: the others are not read", "too_large")
+                return
+            self.waves(area, waves)
+
+    def waves(self, area: _Area, waves: SavedWaves) -> None:
+        """Add the waves of one save area to the columns."""
+        family = area.family
+        if not area.has_ttmps and len(waves):
+            message = (
+                f"the trap temporaries of agent {area.owner} were not set up, so dispatches, work-groups and stop "
+                "reasons of its waves are not known"
+            )
+            self.problem(message, "no_ttmps")
+        read = _record_reader(self.core.memory, family)
+        first_bit, last_bit = 1 << family.first, 1 << family.last
+        leader: dict[int, int] = {}
+        is_open = False
+        counts = [0, 0, 0]
+        find_scratch = scratch_regions(family, area.agent, area.about, waves.xcc)
+        before: WaveShape | None = None
+        columns: Any = None
+        number = 0
+        for word, record, index in zip(waves.words, waves.records, waves.shape, strict=True):
+            shape = waves.shapes[index]
+            if shape is not before:
+                columns = self.columns_of(area.agent, family, shape.lanes)
+                number, before = self.shape_index(columns, shape), shape
+            wave = len(columns.records)
+            self.count += 1
+            if word & first_bit or not is_open:
+                leader = {shape.lanes: wave}
+            is_open = not word & last_bit
+            columns.first_waves.append(leader.setdefault(shape.lanes, wave))
+            columns.shape.append(number)
+            columns.records.append(record)
+            columns.words.append(word)
+            columns.scratch.append(None if find_scratch is None else find_scratch(word))
+            data = read(record, shape)
+            columns.pc_known.append(data is not None)
+            if data is None:
+                counts[0] += 1
+                self.unknown(area, columns)
+            else:
+                self.known(area, columns, data, counts)
+                if family.has_architected_scratch:
+                    own = self.scratch_register(family, shape, record, data[0])
+                    region, differs = _own_region(family, word, own, columns.scratch[-1], area.scratch_bytes)
+                    columns.scratch[-1] = region
+                    counts[1] += differs
+        place = f"queue {area.number}" if not waves.xcc else f"XCC {waves.xcc} of queue {area.number}"
+        for count, kind, what in zip(
+            counts,
+            ("truncated", "scratch_differs", "pc_of_trap"),
+            (
+                "have registers that are in none of the files, which may be truncated",
+                "have scratch memory that is not where their slots say; the address in their register is used",
+                "have a program counter after their s_trap in the file; it is shown at the s_trap",
+            ),
+            strict=True,
+        ):
+            if count:
+                self.problem(f"{count} waves of {place} {what}", kind)
+
+    def unknown(self, area: _Area, columns: WaveColumns) -> None:
+        """Add a wave of whose registers nothing is known."""
+        columns.pcs.append(0)
+        columns.flags.append(0)
+        columns.traps.append(0)
+        columns.dispatches.append(NONE)
+        columns.groups.append((NONE, NONE, NONE))
+        columns.numbers.append(NONE)
+        columns.ids.append(f"{area.owner}:{area.number}:0:{self.count}")
+
+    def known(
+        self, area: _Area, columns: WaveColumns, data: tuple[tuple[int, ...], tuple[int, ...]], counts: list[int]
+    ) -> None:
+        """Add what a wave's registers say of it."""
+        family, (hardware, ttmps) = area.family, data
+        flags = trap = 0
+        dispatch, group, number = NONE, (NONE, NONE, NONE), NONE
+        pc = (hardware[1] | hardware[2] << 32) & area.pc_mask
+        if area.has_ttmps and not area.decoder.not_set_up(ttmps):
+            flags |= VALID
+            group, number, packet = area.decoder.place(ttmps)
+            dispatch = self.dispatch(area.number, area.queue, area.about, packet)
+            if ttmps[6] >> 30 & 1 and area.decoder.debugger_valid(ttmps):
+                flags |= STOPPED | (HALTED if ttmps[6] >> 29 & 1 else 0)
+                trap = area.decoder.trap(ttmps)
+                if area.parks and family.identity.parked is not None:
+                    pc = ttmps[family.identity.parked] | (ttmps[11] >> 7 & 0xFFFF) << 32
+        elif area.has_ttmps and hardware[area.halt_at] >> area.halt_bit & 1:
+            flags |= NEVER_RAN
+        if area.vgprs_at is not None and hardware[area.vgprs_at] & layout.NO_VGPRS:
+            columns.no_vgprs.add(len(columns.records) - 1)
+        r_version = self.core.r_version
+        if trap and (r_version is None or r_version < TRAPS_KEEP_PC) and self.is_trap(pc - 4, family):
+            pc -= 4
+            flags |= MOVED
+            counts[2] += 1
+        columns.pcs.append(pc)
+        columns.flags.append(flags)
+        columns.traps.append(trap)
+        columns.dispatches.append(dispatch)
+        columns.groups.append(group)
+        columns.numbers.append(number)
+        known = self.core.dispatches[dispatch].id if dispatch >= 0 else 0
+        columns.ids.append(f"{area.owner}:{area.number}:{known}:{self.count}")
+
+    @staticmethod
+    def shape_index(columns: WaveColumns, shape: WaveShape) -> int:
+        """Return the index of a shape in the columns."""
+        if columns.shapes and columns.shapes[-1] is shape:
+            return len(columns.shapes) - 1
+        for index, known in enumerate(columns.shapes):
+            if known is shape:
+                return index
+        columns.shapes.append(shape)
+        return len(columns.shapes) - 1
+
+    def columns_of(self, agent: AgentEntry, family: CoreFamily, lanes: int) -> WaveColumns:
+        """Return the columns of a processor and a size of waves."""
+        key = agent.processor, lanes
+        columns = self.columns.get(key)
+        if columns is None:
+            columns = self.columns[key] = WaveColumns(agent.processor, lanes, family, agent)
+        return columns
+
+    def dispatch(self, number: int, queue: QueueEntry, about: QueueMemory, index: int) -> int:
+        """Return the index of the dispatch of a packet; it is read once."""
+        key = number, index
+        known = self.dispatch_of.get(key)
+        if known is not None:
+            return known
+        core = self.core
+        packet = read_packet(core.memory, queue, about, index)
+        if packet.is_outside:
+            message = f"packet {index} of queue {number} is not among those that it executes"
+            self.problem(message, "packet_outside")
+        if packet.header is None:
+            message = (
+                f"the packets of queue {number} are at {queue.ring_base:#x}, which is in none of the files, so its "
+                "kernels and grids are not known"
+            )
+            self.problem(message, "no_packets", "they are memory of the host: add its core file")
+        dispatch = Dispatch(
+            len(core.dispatches) + 1,
+            None,
+            packet.grid,
+            packet.work_group,
+            packet.kernarg or None,
+            about.address or None,
+            packet.address,
+        )
+        core.dispatches.append(dispatch)
+        core.packets.append(packet)
+        self.dispatch_of[key] = len(core.dispatches) - 1
+        return self.dispatch_of[key]
+
+    def is_trap(self, address: int, family: CoreFamily) -> bool:
+        """Return whether there is an ``s_trap`` at an address."""
+        code = self.core.memory.read(address, 4) if address >= 0 else None
+        return code is not None and code[2:] == family.trap_bytes
+
+    def scratch_register(
+        self, family: CoreFamily, shape: WaveShape, record: int, hardware: tuple[int, ...]
+    ) -> int | None:
+        """Return the address in the register of a wave that the hardware has set."""
+        register = family.hardware_register("flat_scratch")
+        if register is not None:
+            return hardware[register.index] | hardware[register.index + 1] << 32
+        slot = layout.named_slots(family, shape.slots)[2]
+        return None if slot is None or slot < 0 else self.core.memory.number(record + shape.sgpr_at + 4 * slot, 8)
+
+
+def _own_region(
+    family: CoreFamily, word: int, own: int | None, computed: tuple[int, int] | None, size: int | None
+) -> tuple[tuple[int, int] | None, bool]:
+    """Return the scratch memory of a wave that has its address, and whether its slot says another."""
+    if not word >> family.has_scratch & 1 or own == 0:
+        return None, False
+    if own is None:
+        return computed, False
+    if not size:
+        return None, False
+    return (own, size), computed is not None and computed[0] != own
+
+
+def _record_reader(memory: FileMemory, family: CoreFamily) -> Any:
+    """Return a function that reads the hardware registers and the trap temporaries of a record."""
+    count = family.hardware_bytes // 4
+    unpack_hardware = struct.Struct(f"<{count}I").unpack_from
+    unpack_ttmps = struct.Struct("<16I").unpack_from
+    first = last = offset = -1
+    buffer: Any = b""
+
+    def read(record: int, shape: WaveShape) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+        nonlocal first, last, offset, buffer
+        start = record + shape.hardware_at
+        low = min(start, record + shape.ttmp_at)
+        high = record + shape.size
+        if not (first <= low and high <= last):
+            there = memory.locate(low, high - low)
+            if there is None:
+                data = memory.read(low, high - low)
+                if data is None:
+                    return None
+                return unpack_hardware(data, start - low), unpack_ttmps(data, record + shape.ttmp_at - low)
+            first, last = low, low + memory.room(low)
+            offset, buffer = there[1] - low, memory.blocks[there[0]].buffer
+            down = _below(memory, low)
+            first -= down
+        return unpack_hardware(buffer, offset + start), unpack_ttmps(buffer, offset + record + shape.ttmp_at)
+
+    return read
+
+
+def _below(memory: FileMemory, address: int) -> int:
+    """Return how many bytes below an address are in the same stretch."""
+    from bisect import bisect_right
+
+    return address - memory.store.starts[bisect_right(memory.store.starts, address) - 1]
+
+
+# --- Machines -----------------------------------------------------------------------------------------------------
+
+
+def _machine(core: GpuCore, columns: WaveColumns, code: list[LoadedCodeObject]) -> GpuCoreMachine:
+    """Return the machine of some waves."""
+    processor = processor_named(columns.processor)
+    suffix = f"-wave{columns.lanes}" if processor is not None and len(processor.wave_sizes) > 1 else ""
+    machine = GpuCoreMachine(resolve(f"amdgcn-{columns.processor}{suffix}"), core, columns)
+    machine.code_objects = code
+    machine.dispatches = core.dispatches
+    machine.ids = columns.ids
+    flat = array("q")
+    for group in columns.groups:
+        flat.extend(_signed(number) for number in group)
+    machine.places = {
+        "dispatch": _cells(columns.dispatches, 1), "work_group": _cells(flat, 3),
+        "wave_in_group": _cells(columns.numbers, 1),
+    }  # fmt: skip
+    agent = columns.agent
+    if agent.lds_base and agent.scratch_base and not (agent.lds_base % SIZE or agent.scratch_base % SIZE):
+        if agent.lds_base != agent.scratch_base:
+            machine.set_apertures(Apertures(agent.lds_base, agent.scratch_base))
+    else:
+        message = f"a {agent.processor} has impossible apertures: {agent.lds_base:#x} and {agent.scratch_base:#x}"
+        core.problems.append(MalformedFile("bad_apertures", message))
+    for file in _register_files(core.memory, columns, machine.target):
+        machine.add_file(file)
+    _add_memory(core, columns, machine)
+    machine.changes = 0
+    return machine
+
+
+def _signed(number: int) -> int:
+    """Return a position in a grid, or that it is not known."""
+    return number if number < 1 << 31 else NONE
+
+
+def _cells(column: array[int], width: int) -> Cells:
+    view = memoryview(bytearray(column.tobytes()))
+    return Cells("<i8", (len(column) // width, width), view)
+
+
+def _register_files(memory: FileMemory, columns: WaveColumns, target: Target) -> Iterator[RegisterFile]:
+    """Yield the registers of some waves."""
+    shapes, family = columns.shapes, columns.family
+    yield _program_counters(columns, target)
+
+    def mapped(
+        names: list[str], offsets: list[int], counts: list[int], stored: int | None = None, *, shared: bool = False
+    ) -> Iterator[RegisterFile]:
+        """Yield registers whose first is at an offset of the record that depends on the shape."""
+        registers = [register for name in names if (register := _register(target, name)) is not None]
+        if not registers or not any(counts):
+            return
+        has_shared = shared and any(shape.shared for shape in shapes)
+        lacking = frozenset(columns.no_vgprs) if names[0][0] in "va" and names[0] != "vcc" else frozenset()
+        rows = RecordRows(columns.records, columns.shape, offsets, counts, [shape.shared for shape in shapes])
+        yield MappedRegisters(registers, memory, rows, stored=stored, has_shared=has_shared, lacking=lacking)
+
+    most = max((shape.vgprs + shape.shared for shape in shapes), default=0)
+    for low, high in ((0, min(most, 512)), (512, most)):  # v512 and above are registers of a second block
+        if high > low:
+            names = [f"v{index}" for index in range(low, high)]
+            row = 4 * columns.lanes
+            counts = [max(0, shape.vgprs - low) for shape in shapes]
+            yield from mapped(names, [low * row for _ in shapes], counts, shared=True)
+    if any(shape.agprs for shape in shapes):
+        names = [f"a{index}" for index in range(max(shape.agprs for shape in shapes))]
+        yield from mapped(names, [shape.agpr_at for shape in shapes], [shape.agprs for shape in shapes])
+    slots = [layout.named_slots(family, shape.slots) for shape in shapes]
+    scalar = max((named[0] for named in slots), default=0)
+    yield from mapped(
+        [f"s{index}" for index in range(scalar)], [shape.sgpr_at for shape in shapes], [named[0] for named in slots]
+    )
+    yield from mapped(
+        ["vcc"], [shape.sgpr_at + 4 * named[1] for shape, named in zip(shapes, slots, strict=True)],
+        [int(named[1] >= 0) for named in slots],
+    )  # fmt: skip
+    if family.hardware_register("flat_scratch") is None:
+        yield from mapped(
+            ["flat_scratch"], [shape.sgpr_at + 4 * (named[2] or 0) for shape, named in zip(shapes, slots, strict=True)],
+            [int((named[2] or -1) >= 0) for named in slots],
+        )  # fmt: skip
+    for hardware in family.hardware:
+        if hardware.name != "pc":
+            register = _register(target, hardware.name)
+            size = 0 if register is None else -(-register.bit_size // 8)
+            offsets = [shape.hardware_at + 4 * hardware.index for shape in shapes]
+            yield from mapped([hardware.name], offsets, [1] * len(shapes), min(4 * hardware.dwords, size))
+    for first, last in ((4, 11), (13, 13)):
+        names = [f"ttmp{index}" for index in range(first, last + 1)]
+        yield from mapped(names, [shape.ttmp_at + 4 * first for shape in shapes], [len(names)] * len(shapes))
+
+
+def _program_counters(columns: WaveColumns, target: Target) -> RegisterFile:
+    register: Any = target.register_named("pc")
+    cells = Cells("<u8", (len(columns.pcs), 1, 1), memoryview(bytearray(columns.pcs.tobytes())))
+    known = None
+    if 0 in columns.pc_known:
+        known = Cells("|b1", (len(columns.pcs), 1), memoryview(bytearray(columns.pc_known)))
+    return RegisterFile((register,), cells, known)
+
+
+def _register(target: Target, name: str) -> TargetRegister | None:
+    return target.register_named(name) or target.unnumbered_register(name)
+
+
+def _add_memory(core: GpuCore, columns: WaveColumns, machine: GpuCoreMachine) -> None:
+    """Give the machine its memory: global is that of the files, local and private memory are windows on it."""
+    memory = core.memory
+    machine.memory.stores[machine.target.default_space.number] = memory.store
+    local = []
+    for wave, first in enumerate(columns.first_waves):
+        shape = columns.shapes[columns.shape[wave]]
+        if wave == first and shape.lds:
+            local.append((wave << 32, columns.records[wave] + shape.lds_at, shape.lds))
+    if local:
+        machine.memory.stores[LOCAL] = memory.windows(local)
+    private = [(wave << 32, *region) for wave, region in enumerate(columns.scratch) if region is not None]
+    if private:
+        machine.memory.stores[PRIVATE_WAVE] = memory.windows(private)
+
+
+# --- Consistency --------------------------------------------------------------------------------------------------
+
+
+def group_problems(machine: GpuCoreMachine) -> Iterator[DwarfGpuError]:
+    """Yield what is inconsistent in the work-groups of a machine: the sign of a layout that is not the one in use."""
+    columns = machine.columns
+    if columns is None:
+        return
+    wrong = numbers = 0
+    flags, groups, owners, own = columns.flags, columns.groups, columns.dispatches, columns.numbers
+    seen: dict[int, set[int]] = {}
+    for wave, first in enumerate(columns.first_waves):
+        if wave == first or not flags[wave] & VALID:
+            continue
+        wrong += groups[wave] != groups[first] or owners[wave] != owners[first]
+        members = seen.setdefault(first, {own[first]})
+        numbers += own[wave] in members
+        members.add(own[wave])
+    if wrong:
+        message = f"{wrong} waves of {machine.target.name} have another work-group than the first wave of their group"
+        yield MalformedFile("bad_groups", message)
+    if numbers:
+        message = f"{numbers} waves of {machine.target.name} have the number of another wave of their work-group"
+        yield MalformedFile("bad_groups", message)
+
+
+def no_waves(core: GpuCore) -> MissingContext:
+    """Return the error of a core file none of whose waves can be read."""
+    reasons = [
+        problem for problem in core.problems if problem.kind in ("save_area", "bad_save_area", "unknown_processor")
+    ]
+    why = reasons[0].message if reasons else "no queue has a wave"
+    hint = reasons[0].hint if reasons else None
+    return MissingContext("waves", f"the core file has no waves that can be read: {why}", spec="", hint=hint)

@@ -1,0 +1,702 @@
+"""Machines of waves written as GPU core files, which ROCgdb's library reads too.
+
+Three forms: one merged core file of an x86-64 process (as ROCgdb's ``gcore`` writes it), the pair of the host's core
+file and the GPU's, and the file of the GPU alone (as the HSA runtime writes it). A core file cannot say that a register
+is not known: registers of which nothing is known are written as 0.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Any
+
+from attrs import define, evolve, field, frozen
+
+from dwarfgpu.errors import UsageError
+from dwarfgpu.machines.gpu_core import layout
+from dwarfgpu.machines.gpu_core.note import (
+    AGENT_SIZE,
+    ALWAYS_TTMPS,
+    AQL,
+    QUEUE_SIZE,
+    AgentEntry,
+    CoreState,
+    QueueEntry,
+    elf_note,
+    target_version,
+    write_note,
+)
+from dwarfgpu.machines.gpu_core.runtime import LINK_MAP, PACKET, R_DEBUG, TRAPS_KEEP_PC
+from dwarfgpu.machines.gpu_core.save_area import DEBUG_OFFSET_AT, HEADER
+from dwarfgpu.machines.gpu_core.stop_reasons import HALT, flags_of
+from dwarfgpu.machines.machine import NONE, Machine
+from dwarfgpu.machines.protocol import WaveStop, trap_number
+from dwarfgpu.progress import counted
+from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE
+from dwarfgpu.targets.amdgpu.queue import KERNEL_DISPATCH_HEADER, PACKET_SIZE, QUEUE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import BinaryIO
+
+    from dwarfgpu.machines.gpu_core.layout import CoreFamily, WaveShape
+
+PAGE = 4096
+CONTROL_AT = 64
+"""Where the control stack begins in a save area."""
+PARKED_AT = 0x1000
+"""The address that the hardware register of a parked wave has: of the trap handler."""
+MAX_SEGMENTS = 0xFFFE
+"""``e_phnum`` has 16 bits, of which one value has another meaning."""
+PT_LOAD, PT_NOTE = 1, 4
+NT_PRSTATUS = 1
+PRSTATUS_SIZE, PRSTATUS_PID, PRSTATUS_SIGNAL = 336, 32, 12
+
+
+@frozen
+class LoadedImage:
+    """A code object that is loaded: its URI, what is added to its addresses, and its bytes in memory."""
+
+    uri: str
+    address: int
+    segments: tuple[tuple[int, bytes], ...] = ()
+    """Bytes of the device, at their addresses in memory."""
+    host: tuple[int, bytes] | None = None
+    """Where the file itself is in the memory of the host, for a ``memory://`` URI."""
+
+
+@frozen
+class CoreForm:
+    """The choices that a writer has, all of which occur."""
+
+    r_version: int = 12
+    """The version of the runtime. ROCgdb's library of 2024 reads 8 to 10, that of 2026 reads 12 only."""
+    xccs: int = 1
+    engines: int = 1
+    """Shader engines of an XCC."""
+    pid: int = 4711
+    ttmp_setup: bool = True
+    has_always_ttmps: bool = False
+    runtime_state: int = 1
+    agent_size: int = AGENT_SIZE
+    queue_size: int = QUEUE_SIZE
+    has_events: bool = False
+    """Whether the control stack has events between the waves."""
+    extra_queues: tuple[QueueEntry, ...] = ()
+    """Further queues of the note, before the others."""
+    host_notes: bytes | None = None
+    """The notes of the host's threads; by default one thread without registers."""
+    host_memory: tuple[tuple[int, bytes], ...] = ()
+
+
+@define
+class CoreContents:
+    """What a core file is made of."""
+
+    state: CoreState
+    form: CoreForm
+    host: list[tuple[int, Any]] = field(factory=list)
+    device: list[tuple[int, Any]] = field(factory=list)
+    unknown: int = 0
+    """How many registers of waves are 0 because nothing is known of them."""
+    lost: tuple[str, ...] = ()
+    """The stop reasons of waves that have no place in the file."""
+
+
+# --- The contents -------------------------------------------------------------------------------------------------
+
+
+def core_contents(
+    machines: Machine | Sequence[Machine],
+    images: Iterable[LoadedImage] = (),
+    stops: Callable[[int, int], WaveStop] | None = None,
+    form: CoreForm | None = None,
+    kernel_objects: Mapping[str, int] | None = None,
+) -> CoreContents:
+    """Return the core file of machines of one process, which share their global memory: that of the first.
+
+    ``stops`` gives the state of a wave, by the index of its machine and its own; by default what its machine knows, or
+    that a debugger has stopped it. ``kernel_objects`` are the addresses of kernel descriptors by the names of kernels.
+    """
+    form = form or CoreForm()
+    given: list[Machine] = [machines] if isinstance(machines, Machine) else list(machines)
+    images = list(images)
+    stops = stops or (lambda machine, wave: given[machine].stop_of(wave) or WaveStop())
+    writer = _CoreWriter(given, form, stops, kernel_objects or {})
+    writer.add_memory(images)
+    for index, machine in enumerate(given):
+        writer.add_machine(index, machine)
+    return writer.finish(images)
+
+
+class _CoreWriter:
+    """Collects what a core file has."""
+
+    def __init__(
+        self,
+        machines: list[Machine],
+        form: CoreForm,
+        stops: Callable[[int, int], WaveStop],
+        kernel_objects: Mapping[str, int],
+    ) -> None:
+        self.machines = machines
+        self.form = form
+        self.stops = stops
+        self.kernel_objects = kernel_objects
+        self.agents: list[AgentEntry] = []
+        self.queues: list[QueueEntry] = [*form.extra_queues]
+        self.host: list[tuple[int, Any]] = [*form.host_memory]
+        self.device: list[tuple[int, Any]] = []
+        self.taken: list[tuple[int, int]] = [(address, len(data)) for address, data in form.host_memory]
+        self.free = 0
+        self.unknown = 0
+        self.lost: set[str] = set()
+
+    def add_memory(self, images: list[LoadedImage]) -> None:
+        """Add the global memory of the machines, and of code objects what is not in it."""
+        store = self.machines[0].memory.store(self.machines[0].target.default_space)
+        for start, last, owner, offset in zip(store.starts, store.lasts, store.owners, store.offsets, strict=True):
+            self.device.append((start, store.blocks[owner].buffer[offset : offset + last - start + 1]))
+            self.taken.append((start, last - start + 1))
+        for image in images:
+            for address, data in image.segments:
+                for first, part in _missing(store, address, data):
+                    self.device.append((first, part))
+                    self.taken.append((first, len(part)))
+            if image.host is not None:
+                self.host.append(image.host)
+                self.taken.append((image.host[0], len(image.host[1])))
+        top = max((address + size for address, size in self.taken if address + size < 1 << 46), default=0)
+        self.free = -(-max(top, 1 << 32) // (1 << 30) + 1) * (1 << 30)
+
+    def allocate(self, size: int) -> int:
+        """Return the address of free memory."""
+        address = self.free
+        self.free += -(-max(size, 1) // PAGE) * PAGE + PAGE  # a page between, so that no two segments are neighbours
+        if any(start < address + size and address < start + length for start, length in self.taken):
+            self.free = max(start + length for start, length in self.taken) + PAGE & -PAGE
+            return self.allocate(size)
+        return address
+
+    # --- Agents and queues ----------------------------------------------------------------------------------------
+
+    def add_machine(self, index: int, machine: Machine) -> None:
+        """Add the waves of one machine, as an agent with its queues."""
+        processor = machine.target.name.removeprefix("amdgcn-").partition("-wave")[0]
+        family = layout.family_of(processor)
+        if family is None or "-" in processor:
+            raise UsageError(
+                f"waves of {machine.target.name} cannot be saved as a core file",
+                hint="core files have waves of gfx900 to gfx1250; a snapshot has those of every processor",
+            )
+        form, apertures = self.form, machine.apertures
+        gpu_id = index + 1
+        agent = AgentEntry(
+            gpu_id=gpu_id,
+            gfx_target_version=target_version(processor),
+            simd_count=4 * form.engines,
+            max_waves_per_simd=16,
+            array_count=form.engines,
+            simd_arrays_per_engine=1,
+            num_xcc=form.xccs,
+            debug_prop=ALWAYS_TTMPS if form.has_always_ttmps else 0,
+        )
+        if apertures is not None:
+            agent = evolve(agent, lds_base=apertures.shared, scratch_base=apertures.private)
+        self.agents.append(agent)
+        members: dict[tuple[str, ...], list[int]] = {}
+        for wave, name in enumerate(machine.ids):
+            parts = name.split(":")
+            key = tuple(parts[:2]) if len(parts) == 4 and all(map(str.isdecimal, parts)) else ("1", "1")
+            members.setdefault(key, []).append(wave)
+        for waves in members.values():
+            self.queues.append(_QueueWriter(self, machine, index, agent, family, waves).write())
+
+    def finish(self, images: list[LoadedImage]) -> CoreContents:
+        """Add what the runtime knows of the code objects, and return all."""
+        names = [image.uri.encode("utf-8", "surrogateescape") + b"\0" for image in images]
+        size = R_DEBUG.size + LINK_MAP.size * len(images) + sum(map(len, names))
+        address = self.allocate(size)
+        maps = address + R_DEBUG.size
+        name_at = maps + LINK_MAP.size * len(images)
+        data = R_DEBUG.pack(self.form.r_version, maps if images else 0, 0, 0, 0)
+        for number, (image, name) in enumerate(zip(images, names, strict=True)):
+            here = maps + number * LINK_MAP.size
+            following = here + LINK_MAP.size if number + 1 < len(images) else 0
+            data += LINK_MAP.pack(
+                image.address & (1 << 64) - 1, name_at, 0, following, here - LINK_MAP.size if number else 0
+            )
+            name_at += len(name)
+        self.host.append((address, data + b"".join(names)))
+        form = self.form
+        state = CoreState(
+            tuple(self.agents), tuple(self.queues), address, form.runtime_state, form.ttmp_setup, (1, 14)
+        )  # fmt: skip
+        return CoreContents(state, form, self.host, self.device, self.unknown, tuple(sorted(self.lost)))
+
+
+def _missing(store: Any, address: int, data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield the parts of some bytes at addresses of which a store knows nothing."""
+    position = 0
+    while position < len(data):
+        gap = store.missing(address + position, len(data) - position)
+        if gap is None:
+            return
+        start = gap - address
+        from bisect import bisect_right
+
+        index = bisect_right(store.starts, gap)
+        end = min(len(data), store.starts[index] - address) if index < len(store.starts) else len(data)
+        yield gap, data[start:end]
+        position = end
+
+
+class _QueueWriter:
+    """Writes the waves of one queue of one machine."""
+
+    def __init__(
+        self, writer: _CoreWriter, machine: Machine, index: int, agent: AgentEntry, family: CoreFamily, waves: list[int]
+    ) -> None:
+        self.writer = writer
+        self.form = writer.form
+        self.machine = machine
+        self.index = index
+        self.agent = agent
+        self.family = family
+        self.waves = waves
+        self.stops = {wave: writer.stops(index, wave) for wave in waves}
+        self.dispatches = sorted({machine.place_of(wave)[0] for wave in waves} - {NONE})
+        self.scratch = machine.memory.extents_of_owners(PRIVATE_WAVE)
+        self.lds = machine.memory.extents_of_owners(LOCAL)
+        self.registers = {
+            register.name: (file, register.number) for file in machine.files for register in file.registers
+        }
+
+        self.indices = {
+            prefix: sorted(
+                (int(name[1:]) for name in self.registers if name[0] == prefix and name[1:].isdecimal()), reverse=True
+            )
+            for prefix in ("v", "a")
+        }
+        """The numbers of the vector registers that the machine has, the highest first."""
+
+    def write(self) -> QueueEntry:
+        """Write packets, queue object, scratch memory and save areas; return the entry of the note."""
+        writer, form = self.writer, self.form
+        count = 1
+        while count < len(self.dispatches) + 2:
+            count *= 2
+        ring = writer.allocate(count * PACKET_SIZE)
+        packets = b"".join(map(self._packet, self.dispatches)).ljust(count * PACKET_SIZE, b"\0")
+        writer.host.append((ring, packets))
+        areas = self._by_xcc()
+        tmpring, per_wave, part = self._scratch_plan(areas)
+        scratch = 0
+        if per_wave:
+            scratch = writer.allocate(part * form.xccs)
+            pool = bytearray(part * form.xccs)
+        else:
+            pool = bytearray()
+        queue = writer.allocate(QUEUE.size)
+        apertures = self.machine.apertures
+        has_unplaced = any(self.machine.place_of(wave)[0] == NONE for wave in self.waves)
+        values = {
+            "features": 1, "base_address": ring, "size": count, "id": len(writer.queues),
+            "write_dispatch_id": len(self.dispatches) + has_unplaced, "read_dispatch_id": 0,
+            "read_dispatch_id_field_base_byte_offset": 128, "compute_tmpring_size": tmpring,
+            "scratch_backing_memory_location": scratch, "scratch_backing_memory_byte_size": part,
+            "group_segment_aperture_base_hi": (apertures.shared if apertures else 1 << 48) >> 32,
+            "private_segment_aperture_base_hi": (apertures.private if apertures else 2 << 48) >> 32,
+        }  # fmt: skip
+        writer.host.append((queue, QUEUE.encode(values)))
+        built = [_AreaWriter(self, xcc, groups, scratch, per_wave, pool).write() for xcc, groups in enumerate(areas)]
+        stride = -(-max(len(area) for area in built) // PAGE) * PAGE
+        save_area = writer.allocate(stride * form.xccs)
+        for xcc, area in enumerate(built):
+            if form.xccs > 1:  # the debugger's memory is behind all of them
+                struct.pack_into("<I", area, DEBUG_OFFSET_AT, (form.xccs - xcc) * stride)
+            writer.host.append((save_area + xcc * stride, bytes(area)))
+        if per_wave:
+            writer.device.append((scratch, pool))
+        return QueueEntry(
+            ring_base=ring,
+            write_pointer=queue + 56,
+            read_pointer=queue + 128,
+            save_area=save_area,
+            queue_id=len(writer.queues),
+            gpu_id=self.agent.gpu_id,
+            ring_size=count * PACKET_SIZE,
+            queue_type=AQL,
+            save_area_size=stride,
+        )
+
+    def _packet(self, index: int) -> bytes:
+        """Return the packet of a dispatch: the one in memory, or one that is made."""
+        dispatch, machine = self.machine.dispatches[index], self.machine
+        kernel = self.writer.kernel_objects.get(dispatch.kernel or "", 0)
+        if dispatch.packet is not None:
+            data = machine.memory.store(machine.target.default_space).read(dispatch.packet, PACKET_SIZE)
+            if data is not None:
+                return data
+        grid, group = dispatch.grid or (0, 0, 0), dispatch.work_group or (0, 0, 0)
+        return PACKET.pack(KERNEL_DISPATCH_HEADER, 3, *group, *grid, 0, 0, kernel, dispatch.kernarg or 0, 0)
+
+    def _by_xcc(self) -> list[list[list[int]]]:
+        """Return the work-groups of each XCC, each as its waves in their order."""
+        groups: dict[tuple[int, int], list[int]] = {}
+        numbers = self.machine.group_numbers
+        for wave in self.waves:
+            key = (0, numbers[wave]) if numbers[wave] >= 0 else (1, wave)
+            groups.setdefault(key, []).append(wave)
+        areas: list[list[list[int]]] = [[] for _ in range(self.form.xccs)]
+        for position, members in enumerate(groups.values()):
+            ordered = sorted(members, key=lambda wave: self.machine.place_of(wave)[2])
+            areas[position % self.form.xccs].append(ordered)
+        return areas
+
+    def _scratch_plan(self, areas: list[list[list[int]]]) -> tuple[int, int, int]:
+        """Return COMPUTE_TMPRING_SIZE, the bytes of a wave, and those of one XCC."""
+        rules, engines = self.family.scratch, self.agent.engines
+        most = max((at + size for wave in self.waves for at, size in self.scratch.get(wave, ())), default=0)
+        if not most:
+            return 0, 0, 0
+        units = -(-most // rules.unit)
+        per_engine = -(-max(sum(map(len, groups)) for groups in areas) // engines)
+        waves = per_engine if rules.per_engine else per_engine * engines
+        if per_engine > 1 << self.family.wave_id[1] or waves >> rules.waves[1] or units >> rules.size[1]:
+            message = f"{len(self.waves)} waves with {most} bytes of scratch memory do not fit one queue"
+            raise UsageError(message, hint="save fewer waves, or more shader engines")
+        size = units * rules.unit
+        return waves | units << rules.size[0], size, waves * size * (engines if rules.per_engine else 1)
+
+    def slot(self, position: int) -> tuple[int, int]:
+        """Return the shader engine and the slot in it of a wave, by its position in the XCC."""
+        return position % self.agent.engines, position // self.agent.engines
+
+    def register(self, name: str, wave: int) -> bytes | None:
+        """Return the bytes of a register of a wave, or None if it is not known."""
+        place = self.registers.get(name)
+        return None if place is None else place[0].read(wave, place[1])
+
+    def number(self, name: str, wave: int, default: int = 0) -> int:
+        """Return the content of a register of a wave."""
+        data = self.register(name, wave)
+        return default if data is None else int.from_bytes(data, "little")
+
+    def count(self, prefix: str, wave: int) -> int:
+        """Return how many registers of a kind a wave needs: up to the last that is known."""
+        for index in self.indices[prefix]:
+            if self.register(f"{prefix}{index}", wave) is not None:
+                return index + 1
+        return 0
+
+
+class _AreaWriter:
+    """Writes the save area of one XCC."""
+
+    def __init__(
+        self, queue: _QueueWriter, xcc: int, groups: list[list[int]], scratch: int, per_wave: int, pool: bytearray
+    ) -> None:
+        self.queue = queue
+        self.family = queue.family
+        self.machine = queue.machine
+        self.xcc = xcc
+        self.groups = groups
+        self.scratch = scratch
+        self.per_wave = per_wave
+        self.pool = pool
+        self.words: list[int] = [0, 0]
+        self.records: list[bytes] = []
+        """From the highest address to the lowest."""
+
+    def write(self) -> bytearray:
+        """Return the bytes of the area."""
+        before = None
+        position = 0
+        for group in counted(self.groups, "work-groups", len(self.groups)):
+            lds = self._lds(group)
+            word = self._state_word(group, len(lds))
+            if word != before:
+                self.words += [word] if self.family.state_words == 1 else [word, 0]
+                before = word
+            shape = layout.shape_of(self.family, word)
+            if len(lds) < shape.lds:
+                lds = lds.ljust(shape.lds, b"\0")
+            for number, wave in enumerate(group):
+                self._add(wave, shape, position, number == 0, number == len(group) - 1, lds if number == 0 else b"")
+                position += 1
+            if self.queue.form.has_events:
+                self.words.append(layout.EVENT | 0x123)
+        if not self.groups:
+            return bytearray(HEADER.pack(CONTROL_AT, 0, CONTROL_AT, 0, 0, 0, 0, 0, 0).ljust(CONTROL_AT, b"\0"))
+        stack = struct.pack(f"<{len(self.words)}I", *self.words)
+        waves = b"".join(reversed(self.records))
+        end = CONTROL_AT + len(stack) + len(waves)
+        header = HEADER.pack(CONTROL_AT, len(stack), end, len(waves), 0, 0, 0, 0, 0)
+        return bytearray(header.ljust(CONTROL_AT, b"\0") + stack + waves)
+
+    def _lds(self, group: list[int]) -> bytes:
+        """Return the local memory of a work-group."""
+        first = self.machine.group_numbers[group[0]]
+        extents = self.queue.lds.get(first, []) if first >= 0 else []
+        space: Any = self.machine.target.space(LOCAL)
+        data = bytearray(max((at + size for at, size in extents), default=0))
+        for at, size in extents:
+            data[at : at + size] = self.machine.memory.read(space, at, size, group[0], None)
+        return bytes(data)
+
+    def _state_word(self, group: list[int], lds: int) -> int:
+        """Return the word that says how much each wave of a group has."""
+        family, queue = self.family, self.queue
+        lanes = self.machine.target.lane_count
+        vgprs = max(1, *(queue.count("v", wave) for wave in group)) if group else 1
+        agprs = max(queue.count("a", wave) for wave in group)
+        word = layout.STATE
+        if family.accumulation_offset is not None:
+            offset = -(-vgprs // 4)
+            blocks = -(-(offset * 4 + agprs) // 8)
+            word |= (offset - 1) << family.accumulation_offset[0]
+        else:
+            granule = family.granule[lanes]
+            blocks = -(-(max(vgprs, agprs) if family.accumulation == "same" else vgprs) // granule)
+        units = -(-lds // family.lds_unit)
+        if family.takeover is not None and lds > 65536:
+            word |= 1 << family.takeover
+            units = 0
+        for what, value, place in (
+            ("vector registers", blocks - 1, family.vgprs),
+            ("bytes of local memory", units, family.lds),
+        ):
+            if value >> place[1]:
+                raise UsageError(f"a wave of {self.machine.target.name} has more {what} than a core file can say")
+            word |= value << place[0]
+        if family.sgprs is not None:
+            word |= 7 << family.sgprs[0]
+        if family.has_wave32_bit and lanes == 32:
+            word |= 1 << 24
+        return word
+
+    def _add(self, wave: int, shape: WaveShape, position: int, is_first: bool, is_last: bool, lds: bytes) -> None:  # noqa: FBT001 (the record of a wave)
+        """Add the record and the word of a wave."""
+        family, queue = self.family, self.queue
+        record = bytearray(shape.size)
+        row = 4 * shape.lanes
+        for prefix, start, count in (("v", 0, shape.vgprs), ("a", shape.agpr_at, shape.agprs)):
+            for index in range(count):
+                data = queue.register(f"{prefix}{index}", wave)
+                queue.writer.unknown += data is None
+                if data is not None:
+                    record[start + index * row : start + index * row + row] = data
+        named = layout.named_slots(family, shape.slots)
+        _put(record, shape.sgpr_at + 4 * named[1], queue.register("vcc", wave), 8)
+        if named[2] is not None:
+            _put(record, shape.sgpr_at + 4 * named[2], queue.register("flat_scratch", wave), 8)
+        for index in range(named[0]):
+            data = queue.register(f"s{index}", wave)
+            queue.writer.unknown += data is None and index < (named[2] or named[0])
+            if data is not None:
+                record[shape.sgpr_at + 4 * index : shape.sgpr_at + 4 * index + 4] = data
+        for hardware in family.hardware:
+            _put(
+                record, shape.hardware_at + 4 * hardware.index, queue.register(hardware.name, wave), 4 * hardware.dwords
+            )
+        word = self._slot_word(wave, position, is_first, is_last)
+        self._add_scratch(wave, shape, position, named, record)
+        self._add_identity(wave, shape, record)
+        self.words.append(word)
+        self.records.append(bytes(record) + lds + bytes(family.gap))
+
+    def _slot_word(self, wave: int, position: int, is_first: bool, is_last: bool) -> int:  # noqa: FBT001
+        """Return the word of a wave in the control stack."""
+        family = self.family
+        engine, slot = self.queue.slot(position)
+        limit = 1 << family.wave_id[1]
+        word = slot % limit << family.wave_id[0] | engine << family.engine[0]
+        if self.per_wave and wave in self.queue.scratch:
+            word |= 1 << family.has_scratch
+        return word | is_first << family.first | is_last << family.last
+
+    def _add_scratch(
+        self, wave: int, shape: WaveShape, position: int, named: tuple[int, int, int | None], record: bytearray
+    ) -> None:
+        """Write the scratch memory of a wave, and its address where a register has it."""
+        queue, family = self.queue, self.family
+        if not self.per_wave or wave not in queue.scratch:
+            return
+        engine, slot = queue.slot(position)
+        part = len(self.pool) // queue.form.xccs
+        total = part // self.per_wave
+        number = total // queue.agent.engines * engine + slot
+        at = self.xcc * part + number * self.per_wave
+        space: Any = self.machine.target.space(PRIVATE_WAVE)
+        for address, size in queue.scratch[wave]:
+            data = self.machine.memory.read(space, address, size, wave, None)
+            self.pool[at + address : at + address + size] = data
+        if family.has_architected_scratch:
+            base = struct.pack("<Q", self.scratch + at)
+            hardware = family.hardware_register("flat_scratch")
+            place = shape.sgpr_at + 4 * (named[2] or 0) if hardware is None else shape.hardware_at + 4 * hardware.index
+            record[place : place + 8] = base
+
+    def _pc_in_file(self, wave: int, trap: int) -> int:
+        """Return the program counter of a wave as the runtime leaves it, which may be behind a trap."""
+        pc = self.queue.number("pc", wave)
+        if trap and self._is_trap(pc - 4) and not self._is_trap(pc):  # at a debugger's trap waves are behind it
+            pc -= 4
+        return pc + 4 if trap and self.queue.form.r_version < TRAPS_KEEP_PC else pc
+
+    def _is_trap(self, address: int) -> bool:
+        """Return whether there is an ``s_trap`` at an address."""
+        data = self.machine.memory.store(self.machine.target.default_space).read(address, 4) if address >= 0 else None
+        return data is not None and bytes(data[2:]) == self.family.trap_bytes
+
+    def _add_identity(self, wave: int, shape: WaveShape, record: bytearray) -> None:
+        """Write the program counter and the trap temporaries of a wave."""
+        family, queue, identity = self.family, self.queue, self.family.identity
+        stop = queue.stops[wave]
+        ttmps = [queue.number(f"ttmp{index}", wave) if index in layout.SAVED_TTMPS else 0 for index in range(16)]
+        dispatch, group, number = self.machine.place_of(wave)
+
+        def put(place: tuple[int, int, int], value: int) -> None:
+            register, low, width = place
+            mask = (1 << width) - 1
+            ttmps[register] = ttmps[register] & ~(mask << low) | (value & mask) << low
+
+        is_placed = dispatch != NONE and min(group) >= 0 and not stop.never_ran
+        if is_placed:
+            for place, value in zip(identity.group, group, strict=True):
+                put(place, value)
+            put(identity.wave, max(number, 0))
+            put(identity.packet, queue.dispatches.index(dispatch))
+            if identity.yz_valid is not None:
+                put((*identity.yz_valid, 1), 1)
+        if identity.debugger_valid is not None:
+            put((*identity.debugger_valid, 1), int(is_placed))
+        if not is_placed:
+            for register, bit in identity.not_set_up:
+                put((register, bit, 1), 1)
+            if not identity.not_set_up:
+                put(identity.packet, len(queue.dispatches))
+        elif family.identity.not_set_up == ((6, 31),):
+            put((6, 31, 1), 0)
+        put((6, 30, 1), int(is_placed and stop.is_stopped))
+        put((6, 29, 1), int(stop.was_halted))
+        trap = stop.trap
+        if trap is None:
+            trap = trap_number(stop.reasons, self.machine.traps_at(queue.number("pc", wave)))
+        put(identity.trap, trap)
+        pc = self._pc_in_file(wave, trap if is_placed else 0)
+        hardware_pc = pc
+        if is_placed and stop.is_stopped and identity.parked is not None and family.parks_at(queue.form.r_version):
+            ttmps[identity.parked] = pc & 0xFFFFFFFF
+            put((11, 7, 16), pc >> 32)
+            hardware_pc = PARKED_AT
+        _put(record, shape.hardware_at + 4, struct.pack("<Q", hardware_pc), 8)
+        self._add_flags(stop, shape, record)
+        for index in layout.SAVED_TTMPS:
+            _put(record, shape.ttmp_at + 4 * index, struct.pack("<I", ttmps[index]), 4)
+
+    def _add_flags(self, stop: WaveStop, shape: WaveShape, record: bytearray) -> None:
+        """Write why a wave has stopped into its hardware registers, beside what they have."""
+        family = self.family
+        flags, lost = flags_of(family, stop.reasons)
+        self.queue.writer.lost.update(lost)
+        if stop.never_ran:
+            name, bit = HALT[family.stops]
+            flags[name] = flags.get(name, 0) | 1 << bit
+        for name, bits in flags.items():
+            hardware: Any = family.hardware_register(name)
+            start = shape.hardware_at + 4 * hardware.index
+            before = int.from_bytes(record[start : start + 4], "little")
+            _put(record, start, (before | bits).to_bytes(4, "little"), 4)
+
+
+def _put(record: bytearray, start: int, data: bytes | None, size: int) -> None:
+    """Write the bytes of a register into a place that may be shorter or longer."""
+    if data is not None and start >= 0:
+        record[start : start + min(size, len(data))] = data[:size]
+
+
+# --- Files --------------------------------------------------------------------------------------------------------
+
+
+def write_merged(file: BinaryIO, contents: CoreContents) -> None:
+    """Write one core file with everything."""
+    notes = _host_notes(contents) + elf_note(_descriptor(contents))
+    loads = [(address, len(data), data) for address, data in sorted(_both(contents), key=_address)]
+    _write(file, 62, 0, notes, loads)
+
+
+def write_host(file: BinaryIO, contents: CoreContents) -> None:
+    """Write the core file of the host, with an empty segment for each range of the device."""
+    loads: list[tuple[int, int, Any]] = [(address, len(data), data) for address, data in contents.host]
+    loads += [(address, len(data), b"") for address, data in contents.device]
+    _write(file, 62, 0, _host_notes(contents), sorted(loads, key=_address))
+
+
+def write_gpu(file: BinaryIO, contents: CoreContents) -> None:
+    """Write the core file of the GPU, as the HSA runtime does."""
+    loads = [(address, len(data), data) for address, data in sorted(contents.device, key=_address)]
+    _write(file, 224, 64, elf_note(_descriptor(contents)), loads)
+
+
+def _address(row: tuple[int, Any] | tuple[int, int, Any]) -> int:
+    return row[0]
+
+
+def _both(contents: CoreContents) -> list[tuple[int, Any]]:
+    return [*contents.host, *contents.device]
+
+
+def _descriptor(contents: CoreContents) -> bytes:
+    form = contents.form
+    return write_note(contents.state, agent_size=form.agent_size, queue_size=form.queue_size)
+
+
+def _host_notes(contents: CoreContents) -> bytes:
+    if contents.form.host_notes is not None:
+        return contents.form.host_notes
+    status = bytearray(PRSTATUS_SIZE)
+    struct.pack_into("<i", status, PRSTATUS_PID, contents.form.pid)
+    struct.pack_into("<h", status, PRSTATUS_SIGNAL, 6)
+    return struct.pack("<III", 5, PRSTATUS_SIZE, NT_PRSTATUS) + b"CORE\0\0\0\0"[:8] + bytes(status)
+
+
+def _write(file: BinaryIO, machine: int, osabi: int, notes: bytes, loads: list[tuple[int, int, Any]]) -> None:
+    """Write an ELF core file: its header, its segments, the notes, and memory as (address, size, bytes)."""
+    count = 1 + len(loads)
+    if count > MAX_SEGMENTS:
+        raise UsageError(f"{len(loads)} ranges of memory are too many for a core file")
+    is_gpu = machine == 224
+    ident = b"\x7fELF" + bytes([2, 1, 1, osabi]) + bytes(8)
+    position = 64 + 56 * count
+    headers = [
+        struct.pack(
+            "<IIQQQQQQ", PT_NOTE, 0, position, 0, 0, len(notes), len(notes) if is_gpu else 0, 2 if is_gpu else 4
+        )
+    ]
+    position += len(notes)
+    step = 16 if is_gpu else PAGE
+    offsets = []
+    for address, size, data in loads:
+        if not 0 <= address <= address + size <= 1 << 64:
+            message = f"memory of {size} bytes at {address:#x} has no place in a core file: its addresses have 64 bits"
+            raise UsageError(message, hint="load the code object at another address, or leave out this memory")
+        position = -(-position // step) * step
+        if not is_gpu and address % PAGE:  # offset and address agree in the page
+            position += address % PAGE
+        offsets.append(position)
+        headers.append(
+            struct.pack(
+                "<IIQQQQQQ", PT_LOAD, 3 if is_gpu else 6, position, address, 0, len(data), size, 4 if is_gpu else 1
+            )
+        )
+        position += len(data)
+    file.write(ident + struct.pack("<HHIQQQIHHHHHH", 4, machine, 1, 0, 64, 0, 0, 64, 56, count, 0, 0, 0))
+    file.write(b"".join(headers))
+    file.write(notes)
+    at = 64 + 56 * count + len(notes)
+    for offset, (_start, _size, data) in zip(offsets, counted(loads, "ranges of memory", len(loads)), strict=True):
+        file.write(bytes(offset - at))
+        file.write(data)
+        at = offset + len(data)

@@ -1,0 +1,656 @@
+"""A machine in columns: a device with its dispatches, work-groups and waves.
+
+What all waves have of one kind is in one array: ``vgpr[wave, register, lane]``, ``sgpr[wave, register]``. A
+question about every lane of every wave is then a few array operations. What a machine does not hold is not available,
+so one with a few registers and no memory is as good as a whole one.
+"""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.immutable import frozen
+from dwarfgpu.machines.columns import Cells, RegisterFile, split_name, unit_bits, unit_count
+from dwarfgpu.machines.memory import MachineMemory
+from dwarfgpu.machines.protocol import (
+    TRAPS,
+    Capabilities,
+    WaveBackend,
+    check_size,
+    register_unavailable,
+    register_unset,
+)
+from dwarfgpu.targets.amdgpu.address_spaces import SIZE, Apertures, GenericView, of_queue, with_apertures
+from dwarfgpu.targets.amdgpu.numbers import GENERIC
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from dwarfgpu.bits import Array, Bits
+    from dwarfgpu.execution.device import Device
+    from dwarfgpu.execution.halts import Arrival, Breakpoint, Condition, Halt
+    from dwarfgpu.execution.weak_memory import WeakSettings
+    from dwarfgpu.machines.protocol import TrapTable, WaveStop
+    from dwarfgpu.machines.starting import StartingWaves
+    from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
+
+NONE = -1
+"""In the columns: no dispatch, no work-group, no number in it."""
+
+PLACES = {"dispatch": 1, "work_group": 3, "wave_in_group": 1}
+"""The columns that say where waves belong, and how many numbers each has of a wave."""
+
+NO_PLACES = {name: Cells("<i8", (0, width)) for name, width in PLACES.items()}
+"""The places of no waves."""
+
+QUEUE_ALIGNMENT = 64
+"""ROCm compute ABI, "AMD Queue": it "must be allocated on 64 byte alignment"."""
+GROUP_APERTURE = 64
+"""The byte of ``group_segment_aperture_base_hi`` in it; ``private_segment_aperture_base_hi`` follows."""
+
+
+@frozen
+class LoadedCodeObject:
+    """A file of code that the machine has loaded."""
+
+    path: str
+    load_address: int | None = None
+    """The number that is added to the addresses in the file."""
+    sha256: str | None = None
+
+
+@frozen
+class Dispatch:
+    """The execution of a kernel over a grid."""
+
+    id: int
+    kernel: str | None = None
+    grid: tuple[int, int, int] | None = None
+    """In work-items."""
+    work_group: tuple[int, int, int] | None = None
+    kernarg: int | None = None
+    """The address of its arguments."""
+    queue: int | None = None
+    """The address of the AMD queue object it was put in."""
+    packet: int | None = None
+    """The address of its AQL packet."""
+
+
+@frozen
+class NamedBuffer:
+    """The memory of an argument."""
+
+    name: str
+    address: int
+    size: int
+
+    def distance(self, address: int) -> int:
+        """Return how far an address is behind the end, or, as a negative number, before the start."""
+        return address - self.address if address < self.address else address - (self.address + self.size)
+
+
+class Machine(WaveBackend):
+    """Waves with their registers, and the memory they reach. It begins empty."""
+
+    capabilities = Capabilities(
+        name="machine",
+        summary="a device with dispatches, work-groups and waves, in arrays",
+        many_waves=True,
+        writes="changes the machine; a register that was not known is known from then on",
+        unknown="registers that were not set, memory that was not mapped",
+        gathered="array operations",
+        instances=True,
+    )
+
+    def __init__(self, target: Target, apertures: Apertures | None = None) -> None:
+        self.target_name = ":".join([target.name, *target.features])
+        """The name by which the target was requested."""
+        self.target = target
+        self.apertures: Apertures | None = None
+        """The apertures of generic addresses, if they were given."""
+        self.folder = ""
+        """The folder that paths of code objects are relative to."""
+        self.code_objects: list[LoadedCodeObject] = []
+        self.dispatches: list[Dispatch] = []
+        self.ids: list[str] = []
+        """The name of each wave."""
+        self.places = NO_PLACES
+        """The place of each wave, by the names of `PLACES`."""
+        self.files: list[RegisterFile] = []
+        self._file_of: dict[int, RegisterFile] = {}
+        self._unknown_lanes: dict[tuple[int, int], int] = {}
+        """The lanes that are not known of vector registers that are known else, by register and wave, as masks."""
+        self.named_pcs: dict[int, str] = {}
+        """The waves whose program counter is a place in a code object, which its reader turns into an address."""
+        self._index_of: dict[str, int] | None = None
+        self._groups: array[int] | None = None
+        self.stops: dict[int, WaveStop] = {}
+        """Why waves have stopped, where it is known."""
+        self.warnings: list[DwarfGpuError] = []
+        """What its file has that was not read."""
+        self.memory = MachineMemory(self)
+        self.traps: list[tuple[int, int, TrapTable]] = []
+        """The addresses of code objects whose numbers of ``s_trap`` are not those of the last version, with theirs."""
+        self.scratch_base = 0
+        """The global address of the scratch memory of the first wave."""
+        self.is_launched = False
+        """Whether its waves begin with nothing but what a launch sets."""
+        self.buffers: list[NamedBuffer] = []
+        """The memory of the arguments of all launches."""
+        self.seed: int | None = None
+        """What chooses the order of waves that run, among all that are possible; None is the usual one."""
+        self.weak_memory: WeakSettings | None = None
+        """How weak the memory of waves that run is; None for memory that has everything at once."""
+        self.work_ahead: StartingWaves | None = None
+        """The work-groups that start when the waves that there are have ended."""
+        self._device: Device | None = None
+        if apertures is not None:
+            self.set_apertures(apertures)
+
+    # --- Waves ----------------------------------------------------------------------------------------------------
+
+    def add_waves(
+        self,
+        count: int,
+        *,
+        dispatch: Any = NONE,
+        work_group: Any = NONE,
+        wave_in_group: Any = NONE,
+        ids: Sequence[str] | None = None,
+    ) -> range:
+        """Add waves, of which no register is known; their indices.
+
+        Each of these is one for all waves, or an array with one a wave: ``dispatch``, an index in `dispatches`;
+        ``work_group``, a position ``(x, y, z)``; ``wave_in_group``. Without ``ids`` a wave is called by its index.
+        """
+        first = self.wave_count
+        owners = _column(dispatch, count)
+        if count and not NONE <= min(owners) <= max(owners) < len(self.dispatches):
+            raise UsageError(f"a wave names a dispatch that is not there: there are {len(self.dispatches)} dispatches")
+        names = [str(first + i) for i in range(count)] if ids is None else list(ids)
+        if len(names) != count:
+            raise UsageError(f"{count} waves have {len(names)} names")
+        self.ids += names
+        self.changes += 1
+        columns = owners, _column(work_group, count, 3), _column(wave_in_group, count)
+        self.places = {
+            name: cells.with_rows(count, struct.pack(f"<{len(column)}q", *column))
+            for (name, cells), column in zip(self.places.items(), columns, strict=True)
+        }
+        for file in self.files:
+            file.more_waves(count)
+        self._groups = self._index_of = None
+        return range(first, first + count)
+
+    def add_waves_of(self, source: Any, waves: Sequence[int], dispatch: Any) -> None:
+        """Add waves as another machine has them, in dispatches of this one: names, places and stop reasons."""
+        places = [source.place_of(wave) for wave in waves]
+        groups, numbers = [place[1] for place in places], [place[2] for place in places]
+        ids = [source.ids[wave] for wave in waves]
+        added = self.add_waves(len(waves), dispatch=dispatch, work_group=groups, wave_in_group=numbers, ids=ids)
+        for position, wave in zip(added, waves, strict=True):
+            stop = source.stop_of(wave)
+            if stop is not None:
+                self.stops[position] = stop
+
+    @property
+    def dispatch(self) -> Array:
+        """The index of the dispatch that each wave belongs to."""
+        return self.places["dispatch"].array[:, 0]
+
+    @property
+    def work_group(self) -> Array:
+        """The position of its work-group in the grid."""
+        return self.places["work_group"].array
+
+    @property
+    def wave_in_group(self) -> Array:
+        """Its number in the work-group."""
+        return self.places["wave_in_group"].array[:, 0]
+
+    def place_of(self, wave: int) -> tuple[int, tuple[int, int, int], int]:
+        """Return the place of a wave: the index of its dispatch, the position of its work-group, its number there."""
+        (dispatch,), (x, y, z), (number,) = [cells.row(wave) for cells in self.places.values()]
+        return dispatch, (x, y, z), number
+
+    @property
+    def group_numbers(self) -> array[int]:
+        """The group of each wave, as the index of the first wave of the group; -1 without one."""
+        if self._groups is None:
+            first: dict[tuple[int, ...], int] = {}
+            numbers = self.places["work_group"].tolist()
+            keys = zip(self.places["dispatch"].tolist(), numbers[::3], numbers[1::3], numbers[2::3], strict=True)
+            self._groups = array(
+                "q",
+                [NONE if min(key[1:]) < 0 else first.setdefault(key, index) for index, key in enumerate(keys)],
+            )
+        return self._groups
+
+    def groups(self) -> Array:
+        """Return `group_numbers` as an array of numpy."""
+        import numpy as np
+
+        return np.asarray(self.group_numbers)
+
+    def wave_named(self, name: str) -> int | None:
+        """Return the index of the wave with a name."""
+        if self._index_of is None:
+            self._index_of = {name: index for index, name in enumerate(self.ids)}
+        return self._index_of.get(name)
+
+    def stop_of(self, wave: int) -> WaveStop | None:
+        return self.stops.get(wave)
+
+    def traps_at(self, pc: int) -> TrapTable:
+        """Return what the numbers of ``s_trap`` mean in the code at an address."""
+        return next((traps for low, high, traps in self.traps if low <= pc < high), TRAPS)
+
+    def remove_waves(self) -> None:
+        """Remove all waves with their registers and their memory. Global memory stays."""
+        self.ids, self.places, self.files = [], NO_PLACES, []
+        self._file_of, self._unknown_lanes, self.named_pcs = {}, {}, {}
+        self.has_gaps = False
+        self._groups = self._index_of = None
+        self.stops.clear()
+        self.memory.remove_instances()
+        self.changes += 1
+
+    # --- Running --------------------------------------------------------------------------------------------------
+
+    @property
+    def device(self) -> Device:
+        """The waves as they run; from the first question on the machine has it."""
+        if self._device is None:
+            from dwarfgpu.execution.device import Device
+
+            self._check_that_it_runs()
+            self._device = Device(self)
+        return self._device
+
+    def _check_that_it_runs(self) -> None:
+        hint = "launch a kernel on a machine of its own"
+        if self.capabilities.name != "machine":
+            raise UsageError(
+                f"a {self.capabilities.name} cannot run: it is what waves were when it was made", hint=hint
+            )
+        if not self.wave_count:
+            raise UsageError("the machine has no waves that could run", hint="launch a kernel on it")
+        if len(set(self.places["dispatch"].tolist())) > 1:
+            raise UsageError("waves of several dispatches cannot run together", hint=hint)
+        if any(self.program_counter(wave) is None for wave in (0, self.wave_count - 1)):
+            raise UsageError("the waves have no program counter, so they cannot run", hint=hint)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether there are waves that have not ended or stopped, in a machine that has run."""
+        return self._device is not None and bool(self._device.batches or self._device.waiting or self.work_ahead)
+
+    @property
+    def has_run(self) -> bool:
+        """Whether its waves have been run."""
+        return self._device is not None
+
+    def renew_device(self) -> None:
+        """Begin anew with the waves and the memory that there are now; what is compiled of the code is kept."""
+        if self._device is not None:
+            self._device.renew()
+
+    def run(self, *, until: int | Callable[[Arrival], Any] | None = None, limit: int | None = None) -> Halt:
+        """Run until all waves have ended, one stops at a breakpoint, a fault or a trap, or a limit or ^C stops them.
+
+        ``until`` is an address at which waves stop this time, or a function that is asked before each instruction, as
+        the condition of a breakpoint is. ``limit`` is a number of instructions, each counted once for each wave.
+        """
+        from dwarfgpu.execution import halts
+        from dwarfgpu.execution.device import interruptible
+
+        device = self.device
+        temporary = halts.Breakpoint(0, until) if isinstance(until, int) else None
+        if temporary is not None:
+            device.add_breakpoint(temporary)
+        observer = device.observer
+        if until is not None and temporary is None:
+            device.observer = _asking(device, halts.Breakpoint(0, 0, until), observer)  # type: ignore[arg-type]
+        try:
+            with interruptible(device):
+                device.run(None if limit is None else device.executed + limit, stops_at_faults=True)
+        finally:
+            device.observer = observer
+            if temporary is not None:
+                device.remove_breakpoint(temporary)
+            device.write_back()
+        return device.halt or why_at_rest(device)
+
+    def step(self, wave: int | None = None, *, alone: bool = True) -> Halt:
+        """Execute one instruction of a wave, or of all waves that are at its instruction (``alone=False``).
+
+        Without a wave all those go that have the lowest program counter.
+        """
+        from dwarfgpu.execution import halts
+
+        device = self.device
+        has_stepped = device.step(wave, alone=alone)
+        device.write_back()
+        if device.halt is not None:
+            return device.halt
+        return halts.Halt(halts.STEP, "stepped") if has_stepped else why_at_rest(device, wave)
+
+    def break_at(self, address: int, condition: Condition | None = None) -> Breakpoint:
+        """Let waves stop before the instruction at an address, where a function says so if there is one.
+
+        The function takes an `Arrival`; it returns True, False, or flags of waves or lanes.
+        """
+        from dwarfgpu.execution.halts import Breakpoint
+
+        numbers = [each.number for points in self.device.breakpoints.values() for each in points]
+        breakpoint_ = Breakpoint(max(numbers, default=0) + 1, address, condition)
+        self.device.add_breakpoint(breakpoint_)
+        return breakpoint_
+
+    # --- Apertures ------------------------------------------------------------------------------------------------
+
+    def set_apertures(self, apertures: Apertures) -> None:
+        """Set the apertures, the generic addresses that mean local and private memory."""
+        if self.target.space(GENERIC) is None:
+            raise UsageError(f"{self.target.name} has no generic addresses, so no apertures")
+        for name, base in (("shared", apertures.shared), ("private", apertures.private)):
+            if base % SIZE or not 0 < base < 1 << 64:
+                message = f"the {name} aperture at {base:#x} is not aligned to 2^32, or not an address"
+                raise UsageError(message)
+        if apertures.shared == apertures.private:
+            raise UsageError(f"both apertures are at {apertures.shared:#x}")
+        self.apertures = apertures
+        self._use(apertures)
+
+    def _use(self, apertures: Apertures) -> None:
+        self.target = with_apertures(self.target, apertures)
+
+    def find_apertures(self) -> None:
+        """Read the apertures from the queues of dispatches, unless they are known or registers hold them."""
+        generic = self.target.space(GENERIC)
+        if generic is None or (isinstance(generic.alias, GenericView) and generic.alias.apertures is not None):
+            return
+        for dispatch in self.dispatches:
+            if dispatch.queue is not None:
+                try:
+                    self._use(self.read_apertures(dispatch.queue))
+                except DwarfGpuError:  # this queue is not known; generic addresses say what is missing
+                    continue
+                return
+
+    def read_apertures(self, queue: int) -> Apertures:
+        """Return the apertures that an AMD queue object in global memory gives, as GFX7 and GFX8 have it."""
+        if queue % QUEUE_ALIGNMENT:
+            raise UsageError(f"the queue at {queue:#x} is not aligned to {QUEUE_ALIGNMENT} bytes")
+        data = self.memory.read(self.target.default_space, queue + GROUP_APERTURE, 8, None, None)
+        return of_queue(int.from_bytes(data[:4], "little"), int.from_bytes(data[4:], "little"))
+
+    # --- Known registers ------------------------------------------------------------------------------------------
+
+    def register_named(self, name: str) -> TargetRegister | None:
+        """Return the register of the target with a name, also one without a DWARF number, such as ``m0``."""
+        return self.target.register_named(name) or self.target.unnumbered_register(name)
+
+    def add_file(self, file: RegisterFile) -> None:
+        """Add registers of all waves."""
+        for register in file.registers:
+            if register.number in self._file_of:
+                raise UsageError(f"register {register.name} is given twice")
+        self.files.append(file)
+        self._file_of.update((register.number, file) for register in file.registers)
+        self.changes += 1
+
+    def allocate_registers(self, registers: Iterable[TargetRegister]) -> None:
+        """Add registers without known contents; those that exist already do not change."""
+        kinds: dict[tuple[str, int], list[TargetRegister]] = {}
+        for register in registers:
+            if register.number not in self._file_of:
+                kinds.setdefault((split_name(register.name)[0], register.bit_size), []).append(register)
+        for group in kinds.values():
+            self.add_file(RegisterFile.empty(group, self.wave_count, self.target.byte_order))
+
+    def set_register(self, name: str, values: Any, waves: Any = slice(None)) -> None:
+        """Set a register of some waves (all): one number, one a wave; of a vector register also ``[wave, lane]``."""
+        import numpy as np
+
+        register = self.register_named(name)
+        if register is None:
+            raise UsageError(f"{self.target.name} has no register {name}")
+        self.allocate_registers([register])
+        new = np.asarray(values)
+        if new.ndim == 1 and not register.lane_bits:
+            new = new[:, None]
+        self._file_of[register.number].put(waves, register.number, new)
+        if self._unknown_lanes:
+            for wave in np.arange(self.wave_count)[waves].reshape(-1).tolist():
+                self.set_unknown_lanes(register, wave, 0)
+        self.changes += 1
+
+    def column(self, name: str) -> Array:
+        """Return the storage of a register of all waves: ``[wave]``, or ``[wave, lane]`` of a vector register.
+
+        A caller that writes to it must increment `changes` if frames have been unwound before.
+        """
+        register = self.register_named(name)
+        file = None if register is None else self._file_of.get(register.number)
+        if register is None or file is None:
+            raise UsageError(f"the machine has no register {name}")
+        column: Array = file.data[:, file.positions[register.number]]
+        return column if unit_count(register) > 1 else column[:, 0]
+
+    def block(self, first: str) -> Array:
+        """Return the storage of the registers that begin with one, such as ``v0``: ``[wave, register, lane]``.
+
+        That of scalar registers is ``[wave, register]``.
+        """
+        register = self.register_named(first)
+        file = None if register is None else self._file_of.get(register.number)
+        if file is None or file.registers[0] != register:
+            raise UsageError(f"the machine has no registers that begin with {first}")
+        return file.data if register.lane_bits else file.data[:, :, 0]
+
+    @property
+    def vgpr(self) -> Array:
+        """The vector registers: ``vgpr[wave, register, lane]``."""
+        return self.block("v0")
+
+    @property
+    def agpr(self) -> Array:
+        """The accumulation registers: ``agpr[wave, register, lane]``."""
+        return self.block("a0")
+
+    @property
+    def sgpr(self) -> Array:
+        """The scalar registers: ``sgpr[wave, register]``."""
+        return self.block("s0")
+
+    def program_counter(self, wave: int) -> int | None:
+        """Return the program counter of a wave, or None if it is not known."""
+        register = None if self.target.program_counter is None else self.register(self.target.program_counter)
+        if register is None or not self.knows(register, wave):
+            return None
+        data = self.read_register(register, wave, None)
+        return int.from_bytes(data, "little" if self.target.byte_order == "little" else "big")
+
+    def knows(self, register: TargetRegister, wave: int) -> bool:
+        """Return whether the contents of a register of a wave are known."""
+        file = self._file_of.get(register.number)
+        return file is not None and file.knows(wave, register.number)
+
+    # --- Registers ------------------------------------------------------------------------------------------------
+
+    def unknown_lanes(self, register: TargetRegister, wave: int) -> int:
+        return self._unknown_lanes.get((register.number, wave), 0)
+
+    def set_unknown_lanes(self, register: TargetRegister, wave: int, mask: int) -> None:
+        """Say which lanes of a vector register of a wave are not known, though the others are."""
+        self._unknown_lanes.pop((register.number, wave), None)
+        if mask:
+            self._unknown_lanes[register.number, wave] = mask
+        self.has_gaps = bool(self._unknown_lanes)
+
+    def _row(self, register: TargetRegister, wave: int, lane: int | None) -> int:
+        """Return the row of its file that holds a register of a wave."""
+        if not 0 <= wave < len(self.ids):
+            raise register_unavailable(register, f"there is no wave {wave}")
+        return wave
+
+    def _rows(self, register: TargetRegister, waves: Bits, lanes: Bits | None) -> Bits:
+        """Return the rows of its file that hold a register of some slots, which may be outside the file."""
+        return waves
+
+    def read_register(self, register: TargetRegister, wave: int, lane: int | None) -> bytes:
+        row = self._row(register, wave, lane)
+        file = self._file_of.get(register.number)
+        data = None if file is None else file.read(row, register.number)
+        if data is None:
+            raise register_unset(register) if self.is_launched and file is not None else register_unavailable(register)
+        return data
+
+    def write_register(self, register: TargetRegister, data: bytes, wave: int, lane: int | None) -> None:
+        check_size(register, data, unit_count(register) * unit_bits(register) // 8)
+        if register.number not in self._file_of:  # from now on it is known
+            self.allocate_registers([register])
+        self._file_of[register.number].write(self._row(register, wave, lane), register.number, data)
+        if self._unknown_lanes:
+            self.set_unknown_lanes(register, wave, 0)
+        self.changes += 1
+
+    def gather_register(
+        self, register: TargetRegister, offsets: Bits, size: int, waves: Bits, lanes: Bits | None, count: int
+    ) -> tuple[Array, Array]:
+        import numpy as np
+
+        file = self._file_of.get(register.number)
+        rows = self._rows(register, waves, lanes)
+        inside = _inside(file, offsets, size, rows)
+        if file is None or inside is False:
+            return np.zeros((count, size), dtype=np.uint8), np.zeros(count, dtype=bool)
+        if inside is True:
+            known = file.flags(_index(rows), register.number, count)
+            if self._unknown_lanes and register.lane_bits:
+                known = known & self._reaches(register, _each(offsets, count), size, _each(rows, count))
+            return file.gather(_index(rows), register.number, _index(offsets), size, count), known
+        # Some slots mean what is not there: the others read, and these are left out.
+        data, known = np.zeros((count, size), dtype=np.uint8), np.zeros(count, dtype=bool)
+        slots = np.broadcast_to(inside, (count,)).nonzero()[0]
+        starts, chosen = _each(offsets, count)[slots], _each(rows, count)[slots]
+        if len(slots):
+            data[slots] = file.gather(chosen, register.number, starts, size, len(slots))
+            known[slots] = file.flags(chosen, register.number, len(slots))
+        return data, known
+
+    def _reaches(self, register: TargetRegister, offsets: Array, size: int, waves: Array) -> Array:
+        """Return the slots whose bytes of a vector register are all in lanes that are known."""
+        import numpy as np
+
+        reaches = np.ones(len(offsets), dtype=bool)
+        width = register.lane_bits // 8
+        for (number, wave), mask in self._unknown_lanes.items():
+            if number == register.number:
+                known = ~np.array([mask >> lane & 1 for lane in range(unit_count(register))], dtype=bool)
+                for at in {0, size - 1} if size <= width else range(0, size + width - 1, width):
+                    reaches &= (waves != wave) | known[(offsets + min(at, size - 1)) // width]
+        return reaches
+
+    # --- Memory ---------------------------------------------------------------------------------------------------
+
+    def read_memory(self, space: AddressSpace, address: int, size: int, wave: int, lane: int | None) -> bytes:
+        return self.memory.read(space, address, size, wave, lane)
+
+    def write_memory(self, space: AddressSpace, address: int, data: bytes, wave: int, lane: int | None) -> None:
+        self.memory.write(space, address, data, wave, lane)
+
+    def gather_memory(
+        self,
+        space: AddressSpace,
+        addresses: Bits,
+        size: int,
+        waves: Bits | None,
+        lanes: Bits | None,
+        count: int,
+    ) -> tuple[Array, Array]:
+        if not size:  # nothing to gather, but an address may still mean the memory of a lane that there is not
+            return super().gather_memory(space, addresses, size, waves, lanes, count)
+        return self.memory.gather(space, addresses, size, waves, lanes, count)
+
+
+def why_at_rest(device: Device, wave: int | None = None) -> Halt:
+    """Return why nothing runs."""
+    from dwarfgpu.execution import halts
+
+    if device.stopped:
+        batch, reason = next(((b, why) for b, why in device.stopped if wave in b.waves), device.stopped[0])
+        return halts.Halt(halts.FAULT, reason, batch.pc, dict.fromkeys(batch.waves.tolist(), 0))
+    if device.waiting:
+        lanes = {int(number): 0 for batch in device.waiting for number in batch.waves}
+        return halts.Halt(halts.STUCK, "waits at a barrier for waves that do not arrive", device.waiting[0].pc, lanes)
+    return halts.Halt(halts.ENDED, "all waves have ended")
+
+
+def _asking(device: Device, question: Breakpoint, observer: Any) -> Any:
+    """Return an observer that stops a batch where a question says so."""
+    from dwarfgpu.execution import halts
+
+    def observe(batch: Any) -> bool:
+        arrival = halts.Arrival(device, batch)
+        if not batch.has_passed:
+            lanes = halts.lane_masks(batch.waves, question.stopping(arrival))
+            if lanes:
+                device.halt = halts.Halt(halts.BREAKPOINT, "the condition is fulfilled", batch.pc, lanes, question)
+                batch.passed = batch.pc
+                return True
+        return bool(observer is not None and observer(batch))
+
+    return observe
+
+
+def _column(given: Any, count: int, width: int = 1) -> list[int]:
+    """Return the numbers of some waves, row after row; ``given`` are those of all of them, or of each."""
+    given = given.tolist() if hasattr(given, "tolist") else given
+    if isinstance(given, int):
+        return [given] * (count * width)
+    rows = list(given)
+    if width > 1 and not (rows and hasattr(rows[0], "__iter__")):
+        return rows * count
+    return [number for row in rows for number in row] if width > 1 else rows
+
+
+def _inside(file: RegisterFile | None, offsets: Any, size: int, rows: Any) -> Any:
+    """Return whether bytes are inside a register and its row exists: one answer, or one a slot."""
+    if file is None:
+        return False
+    return _both(_below(offsets, file.byte_size - size + 1), _below(rows, file.row_count))
+
+
+def _below(numbers: Any, limit: int) -> Any:
+    """Return whether numbers are from 0 to below a limit: one answer if all slots share it."""
+    if isinstance(numbers, int):
+        return 0 <= numbers < limit
+    if not len(numbers) or 0 <= int(numbers.min()) <= int(numbers.max()) < limit:
+        return True
+    return (numbers >= 0) & (numbers < max(limit, 0))
+
+
+def _both(left: Any, right: Any) -> Any:
+    if left is True or right is False:
+        return right
+    return left if left is False or right is True else left & right
+
+
+def _index(numbers: Any) -> Any:
+    """Return numbers as indices of an array."""
+    import numpy as np
+
+    if isinstance(numbers, int) or numbers.dtype == np.int64:
+        return numbers
+    return numbers.view(np.int64) if numbers.dtype == np.uint64 else numbers.astype(np.int64)
+
+
+def _each(numbers: Any, count: int) -> Any:
+    import numpy as np
+
+    return np.full(count, numbers, dtype=np.int64) if isinstance(numbers, int) else _index(numbers)

@@ -1,0 +1,316 @@
+"""The memory of a machine: one storage for each address space that is no view, seen through all of them.
+
+Global memory and GDS are one each; local memory belongs to a work-group, private memory to a wave. The bytes of an
+instance have keys with the number of the instance in the upper half: of a wave its index, of a work-group the
+index of its first wave.
+
+Data may be at any address: kernels run with SH_MEM_ALIGNMENT_MODE_UNALIGNED (ROCm compute ABI, "SH_MEM_CONFIG").
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from operator import add
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext, UsageError
+from dwarfgpu.immutable import frozen
+from dwarfgpu.machines.addressing import INSTANCED, NOWHERE, Owner, Resolver
+from dwarfgpu.machines.columns import Cells
+from dwarfgpu.machines.extents import INSTANCE_SHIFT, Extents, Overlap, numbers
+from dwarfgpu.machines.protocol import memory_unavailable
+from dwarfgpu.targets.amdgpu.address_spaces import DWORD, SIZE, GenericView, LaneView, locate
+
+if TYPE_CHECKING:
+    from dwarfgpu.bits import Array, Bits
+    from dwarfgpu.targets.target import AddressSpace, Target
+
+
+@frozen
+class Region:
+    """Bytes of memory in one address space."""
+
+    space: AddressSpace
+    address: int
+    data: bytes
+    lane: int | None = None
+    """The lane whose memory it is, in an address space of which each lane has its own."""
+    wave: int = 0
+    """The wave whose memory it is, or any wave of the work-group."""
+
+
+class MachineMemory:
+    """All memory of a machine."""
+
+    def __init__(self, owner: Owner) -> None:
+        self._owner = owner
+        self._resolver = Resolver(owner)
+        self.stores: dict[int, Extents] = {}
+        """The bytes of each address space that has some, by its number."""
+
+    @property
+    def target(self) -> Target:
+        return self._owner.target
+
+    # --- Extents --------------------------------------------------------------------------------------------------
+
+    @property
+    def spaces(self) -> list[AddressSpace]:
+        """The address spaces that have bytes, by their numbers."""
+        spaces = map(self.target.space, sorted(self.stores))
+        return [space for space in spaces if space is not None]
+
+    def store(self, space: AddressSpace) -> Extents:
+        """Return the bytes of an address space, which must be no view."""
+        if space.alias is not None:
+            message = f"{space.name} memory is a view of other memory"
+            raise UsageError(message, hint="give the memory of the address space that holds the bytes")
+        return self.stores.setdefault(space.number, Extents())
+
+    def writable(self, address: int, size: int) -> memoryview:
+        """Return mapped global memory itself; it must have been mapped at once."""
+        space = self.target.default_space
+        store = self.store(space)
+        index = bisect_right(store.starts, address) - 1
+        if index < 0 or address + size - 1 > store.lasts[index]:
+            raise memory_unavailable(space, address, size)
+        offset = store.offsets[index] + address - store.starts[index]
+        return memoryview(store.blocks[store.owners[index]].buffer).cast("B")[offset : offset + size]
+
+    def remove_instances(self) -> None:
+        """Remove the memory of waves and work-groups."""
+        for number in list(self.stores):
+            space = self.target.space(number)
+            if space is not None and space.scope in INSTANCED:
+                del self.stores[number]
+
+    def map(self, space: AddressSpace, address: int, data: Any, *, instance: int = 0) -> None:
+        """Put bytes, or any array, at an address. A writable buffer is used without a copy.
+
+        ``instance`` is a wave, for local memory any wave of the work-group.
+        """
+        self.map_all(space, [instance], [address], None, data)
+
+    def map_all(self, space: AddressSpace, instances: Any, addresses: Any, sizes: Any | None, data: Any) -> None:
+        """Put many extents, which follow each other in a buffer, at addresses of instances."""
+        cells = data if isinstance(data, Cells) else Cells.of_bytes(data)
+        keys = numbers(addresses)
+        lengths = [len(cells.buffer)] if sizes is None else numbers(sizes)
+        store = self.store(space)
+        self._owner.changes += 1
+        limit = 1 << space.address_bits
+        if max(map(add, keys, lengths), default=0) > limit or max(keys, default=0) >= limit:
+            at, size = next(
+                extent for extent in zip(keys, lengths, strict=True) if max(sum(extent), extent[0] + 1) > limit
+            )
+            message = f"{size} bytes at {space.name}#{at:#x} reach past the end of the address space"
+            raise UsageError(message)
+        if space.scope in INSTANCED:
+            waves = numbers(instances)
+            owners = self._resolver.owners_of(space, waves)
+            if NOWHERE in owners:
+                raise UsageError(self._no_instance(space, waves[owners.index(NOWHERE)]))
+            keys = [owner << INSTANCE_SHIFT | at for owner, at in zip(owners, keys, strict=True)]
+        try:
+            store.add(keys, lengths, cells)
+        except Overlap as clash:
+            at = clash.key & limit - 1
+            raise UsageError(f"the byte at {space.name}#{at:#x} is given twice") from None
+
+    def describe(self, region: Region) -> None:
+        """Add the bytes of a region. Regions may overlap where they agree."""
+        space, address, data = region.space, region.address, region.data
+        if address + len(data) > 1 << space.address_bits:
+            raise UsageError(f"{len(data)} bytes at {space.name}#{address:#x} are not in the address space")
+        self._owner.changes += 1
+        position = 0
+        for number, start, length in self.pieces(space, address, len(data), region.lane):
+            base: Any = self.target.space(number)  # an alias names spaces of its own target
+            key = self._key(base, start, length, region.wave)
+            conflict = self.store(base).describe(key, data[position : position + length])
+            if conflict is not None:
+                where = address + position + conflict - key
+                raise UsageError(f"the byte at {space.name}#{where:#x} is given twice, with different values")
+            position += length
+
+    def map_rows(self, space: AddressSpace, rows: Array, address: int = 0) -> None:
+        """Give the wave with index i the bytes ``rows[i]`` of an address space that waves have each for themselves."""
+        count, size = rows.shape
+        self.map_all(space, range(count), [address] * count, [size] * count, rows)
+
+    def allocate(self, size: int, *, alignment: int = 256, above: int = 0x7F00_0000_0000) -> int:
+        """Map zeros in global memory, above all mapped memory, and return their address."""
+        store = self.store(self.target.default_space)
+        top = store.lasts[-1] + 1 if store.lasts else 0
+        address = -(-max(top, above) // alignment) * alignment
+        self.map(self.target.default_space, address, bytearray(max(size, 1)))
+        return address
+
+    def extents(self, space: AddressSpace) -> list[tuple[int, int, int]]:
+        """Return the mapped memory of an address space that is no view, as (instance, address, size)."""
+        store = self._stored(space.number)
+        extents = []
+        for start, last in zip(store.starts, store.lasts, strict=True):
+            owner, address = divmod(start, SIZE) if space.scope in INSTANCED else (0, start)
+            extents.append((owner, address, last - start + 1))
+        return extents
+
+    def extents_of_owners(self, number: int) -> dict[int, list[tuple[int, int]]]:
+        """Return the mapped memory of an address space as (address, size), by instance."""
+        space = self.target.space(number)
+        owned: dict[int, list[tuple[int, int]]] = {}
+        for owner, address, size in [] if space is None else self.extents(space):
+            owned.setdefault(owner, []).append((address, size))
+        return owned
+
+    # --- Instances ------------------------------------------------------------------------------------------------
+
+    def _no_instance(self, space: AddressSpace, wave: int) -> str:
+        if not 0 <= wave < self._owner.wave_count:
+            return f"there is no wave {wave}"
+        return f"wave {wave} is in no work-group that is known, so {space.name} memory of it is not either"
+
+    def _key(self, space: AddressSpace, address: int, size: int, wave: int | None) -> int:
+        """Return the key of a range of an address space that is no view; raise an error if it cannot have one."""
+        if address + size > 1 << space.address_bits:
+            raise memory_unavailable(space, address, size, "they reach past the end of the address space")
+        if space.scope not in INSTANCED:
+            return address
+        if wave is None:
+            message = f"{space.name} memory belongs to a wave or a work-group, and there is no current thread"
+            raise MissingContext("thread", message)
+        instance = self._resolver.owner_of(space, int(wave))
+        if instance == NOWHERE:
+            raise memory_unavailable(space, address, size, self._no_instance(space, wave))
+        return instance << INSTANCE_SHIFT | address
+
+    # --- One access -----------------------------------------------------------------------------------------------
+
+    def _ranges(
+        self, space: AddressSpace, address: int, size: int, wave: int | None, lane: int | None
+    ) -> list[tuple[Extents, int, int]]:
+        """Return the storage of a range: (bytes, key, size), all of which are known."""
+        ranges = []
+        position = address
+        for number, start, length in self.pieces(space, address, size, lane):
+            base = self.target.space(number)
+            if base is None:  # an alias names spaces of its own target
+                raise AssertionError(number)
+            store = self.stores.get(number) or Extents()
+            try:
+                key = self._key(base, start, length, wave)
+            except EvaluationError as error:
+                raise self._unavailable(space, address, size, error.message) from None
+            missing = store.missing(key, length)
+            if missing is not None:
+                first = position + missing - key
+                why = "" if first == address else f"{space.name}#{first:#x} is the first without a value"
+                raise self._unavailable(space, address, size, why)
+            ranges.append((store, key, length))
+            position += length
+        return ranges
+
+    def pieces(self, space: AddressSpace, address: int, size: int, lane: int | None) -> list[tuple[int, int, int]]:
+        """Return the (space number, address, size) of the storage of a range; a view is translated."""
+        if address + size > 1 << space.address_bits:
+            raise self._unavailable(space, address, size, "they reach past the end of the address space")
+        alias = self._resolver.own(space).alias
+        if alias is None:
+            return [(space.number, address, size)]
+        return alias.pieces(address, size, lane, self.target.lane_count)
+
+    def _unavailable(self, space: AddressSpace, address: int, size: int, why: str) -> DwarfGpuError:
+        if address == space.null:
+            why = "it is the null address"
+        return memory_unavailable(space, address, size, why)
+
+    def read(self, space: AddressSpace, address: int, size: int, wave: int | None, lane: int | None) -> bytes:
+        if space.alias is None and space.scope not in INSTANCED and space.number in self.stores:
+            data = self.stores[space.number].read(address, size)
+            if data is not None:
+                return data
+        ranges = self._ranges(space, address, size, wave, lane)
+        return b"".join([store.read(key, length) or b"" for store, key, length in ranges])
+
+    def write(self, space: AddressSpace, address: int, data: bytes, wave: int | None, lane: int | None) -> None:
+        position = 0
+        self._owner.changes += 1
+        for store, key, length in self._ranges(space, address, len(data), wave, lane):
+            store.write(key, data[position : position + length])
+            position += length
+
+    def available(self, space: AddressSpace, address: int, wave: int | None, lane: int | None) -> int:
+        """Return how many bytes from an address on are known."""
+        alias = self._resolver.own(space).alias
+        limit = 1 << space.address_bits
+        if isinstance(alias, GenericView):
+            if alias.apertures is None:
+                return 0
+            number, inner = locate(address, alias.apertures)
+            meant: Any = self.target.space(number)
+            return self.available(meant, inner, wave, lane)
+        if isinstance(alias, LaneView):
+            return self._available_to_lane(space, address, wave, lane)
+        try:
+            key = self._key(space, address, 0, wave)
+        except DwarfGpuError:
+            return 0
+        missing = self._stored(space.number).missing(key, limit - address)
+        return limit - address if missing is None else missing - key
+
+    def _available_to_lane(self, space: AddressSpace, address: int, wave: int | None, lane: int | None) -> int:
+        """Return how many bytes from an address on a lane has, counted in blocks of dwords."""
+        import numpy as np
+
+        count, size, step = 0, DWORD - address % DWORD, 1
+        while True:
+            starts = np.arange(step, dtype=np.uint64) * np.uint64(size) + np.uint64(address + count)
+            known = self.known(space, starts, size, wave, lane, step)
+            whole = int(known.argmin()) if not known.all() else step
+            count += whole * size
+            if whole < step:
+                for part in range(size - 1, 0, -1):
+                    if self.known(space, address + count, part, wave, lane, 1).all():
+                        return count + part
+                return count
+            size, step = DWORD, min(step * 4, 1 << 14)
+
+    def known(self, space: AddressSpace, addresses: Bits, size: int, waves: Any, lanes: Any, count: int) -> Array:
+        """Return flags of the slots whose bytes are all known."""
+        import numpy as np
+
+        covered = np.zeros(count, dtype=np.int64)
+        for place in self._resolver.places(space, addresses, size, waves, lanes, count) if size else []:
+            has = place.among(self._stored(place.space).known(place.keys, place.size))
+            covered[place.slots] += has * place.size
+        whole: Any = covered == size
+        return whole  # type: ignore[no-any-return]
+
+    # --- Many accesses --------------------------------------------------------------------------------------------
+
+    def gather(
+        self, space: AddressSpace, addresses: Bits, size: int, waves: Any, lanes: Any, count: int
+    ) -> tuple[Array, Array]:
+        import numpy as np
+
+        places = self._resolver.places(space, addresses, size, waves, lanes, count)
+        if len(places) == 1 and places[0].size == size and isinstance(places[0].slots, slice):
+            place = places[0]
+            rows, has_bytes = self._stored(place.space).gather(place.keys, size)
+            return rows, place.among(has_bytes)
+        rows = np.zeros((count, size), dtype=np.uint8)
+        known = np.zeros((count, size), dtype=bool)
+        for place in places:
+            columns = slice(place.first, place.first + place.size)
+            data, has_bytes = self._stored(place.space).gather(place.keys, place.size)
+            if isinstance(place.slots, slice):
+                rows[:, columns] = data
+                known[:, columns] = place.among(has_bytes)[:, None]
+            else:
+                rows[place.slots, columns] = data
+                known[place.slots, columns] = place.among(has_bytes)[:, None]
+        whole: Any = known.all(axis=1)
+        return rows, whole
+
+    def _stored(self, number: int) -> Extents:
+        return self.stores.get(number) or Extents()

@@ -1,0 +1,240 @@
+"""Waves that start: the initial state of a dispatch, written into the columns of a machine.
+
+What is written are the rows that `targets.amdgpu.initial_state` gives, and no other register: what is not set is not
+known.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import UsageError
+from dwarfgpu.immutable import frozen
+from dwarfgpu.targets.amdgpu.geometry import WavePosition
+from dwarfgpu.targets.amdgpu.initial_state import item_words
+from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.bits import Array
+    from dwarfgpu.machines.machine import Machine
+    from dwarfgpu.targets.amdgpu.geometry import Geometry
+    from dwarfgpu.targets.amdgpu.initial_state import InitialRow, Start
+    from dwarfgpu.targets.target import Target, TargetRegister
+
+MAX_WAVES = 1 << 20
+MAX_BYTES = 1 << 33
+"""Of the registers, local and scratch memory of all waves. Untouched memory costs little."""
+AT_ONCE = 1 << 14
+"""The waves of a dispatch that a machine has at once, unless a launch says otherwise. The others start when these have
+ended, so a grid of any size runs in as much memory."""
+BYTES_AT_ONCE = 1 << 30
+"""Of the registers, local and scratch memory of these."""
+_WINDOW = 1 << 16
+"""The work-groups that a seed mixes."""
+_CHUNK = 4096
+"""Waves whose vector registers are computed at once."""
+
+
+@frozen
+class RegisterCounts:
+    """The number of registers of each kind that a wave has."""
+
+    scalar: int
+    vector: int
+    accumulation: int = 0
+
+
+@frozen
+class Waves:
+    """The waves of a dispatch before they are added to a machine."""
+
+    start: Start
+    rows: tuple[InitialRow, ...]
+    counts: RegisterCounts
+    local_bytes: int
+    """Local memory of a work-group."""
+
+
+def bytes_of(waves: Waves, wave_count: int, group_count: int) -> int:
+    """Return what the registers, scratch and local memory of some waves take."""
+    counts = waves.counts
+    registers = 4 * (counts.scalar + (counts.vector + counts.accumulation) * waves.start.geometry.wave_size)
+    return wave_count * (registers + waves.start.scratch.wave_bytes) + group_count * waves.local_bytes
+
+
+def groups_at_once(waves: Waves, wave_limit: int | None = None) -> int:
+    """Return how many work-groups of a dispatch a machine has at once: at least one."""
+    geometry = waves.start.geometry
+    x, y, z = geometry.work_group
+    in_group = -(-x * y * z // geometry.wave_size)
+    most = AT_ONCE if wave_limit is None else wave_limit
+    each = bytes_of(waves, in_group, 1)
+    return max(1, min(most // in_group, BYTES_AT_ONCE // max(1, each)))
+
+
+def check_room(waves: Waves) -> None:
+    """Refuse a dispatch with more waves than a machine can hold."""
+    geometry = waves.start.geometry
+    count = geometry.wave_count
+    bytes_ = bytes_of(waves, count, geometry.group_count)
+    if count > MAX_WAVES:
+        message = f"a grid of {count} waves does not fit: a machine holds {MAX_WAVES} of a dispatch"
+        raise UsageError(message, hint="launch a smaller grid")
+    if bytes_ > MAX_BYTES:
+        message = f"the registers and memories of {count} waves take {bytes_} bytes, more than {MAX_BYTES}"
+        raise UsageError(message, hint="launch a smaller grid")
+
+
+def start_waves(machine: Machine, waves: Waves, dispatch: int, ids: list[str], groups: Any = None) -> range:
+    """Add the waves of a dispatch, the index of one of the machine's; returns their indices.
+
+    ``groups`` are the numbers of some work-groups, in the order x, y, z; without them all waves start.
+    """
+    import numpy as np
+
+    if groups is None:
+        check_room(waves)
+    place = places(waves.start.geometry, groups)
+    count = len(place.number)
+    indices = machine.add_waves(
+        count,
+        dispatch=dispatch,
+        work_group=np.stack(place.group, axis=1),
+        wave_in_group=place.wave,
+        ids=ids[:count],
+    )
+    machine.allocate_registers(_registers(machine.target, waves.counts))
+    for row in waves.rows:
+        if row.is_set:
+            _set_row(machine, row, waves.start, place, indices)
+    _map_memory(machine, waves, place, indices)
+    return indices
+
+
+class StartingWaves:
+    """The work-groups of a dispatch that start when earlier ones have ended, some at a time.
+
+    Their order is x, y, z; with a seed, each `_WINDOW` of them have another one.
+    """
+
+    def __init__(self, waves: Waves, dispatch: int, at_once: int, prefix: str, seed: int | None = None) -> None:
+        self.waves = waves
+        self.dispatch = dispatch
+        self.at_once = at_once
+        self.prefix = prefix
+        """Of the names of waves, which are numbered as they start."""
+        self.seed = seed
+        self.group_count = waves.start.geometry.group_count
+        self.groups_started = 0
+        self.waves_started = 0
+
+    def start(self, machine: Machine) -> range:
+        """Replace the waves of a machine by the next ones; return their indices, of which there may be none."""
+        import numpy as np
+
+        first, end = self.groups_started, min(self.groups_started + self.at_once, self.group_count)
+        if first == end:
+            machine.work_ahead = None
+            return range(0)
+        groups = np.arange(first, end, dtype=np.int64) if self.seed is None else self._shuffled(first, end, self.seed)
+        x, y, z = self.waves.start.geometry.work_group
+        most = (end - first) * -(-x * y * z // self.waves.start.geometry.wave_size)
+        ids = [f"{self.prefix}{number}" for number in range(self.waves_started + 1, self.waves_started + most + 1)]
+        machine.remove_waves()
+        indices = start_waves(machine, self.waves, self.dispatch, ids, groups)
+        self.groups_started = end
+        self.waves_started += len(indices)
+        if end == self.group_count:
+            machine.work_ahead = None
+        return indices
+
+    def _shuffled(self, first: int, end: int, seed: int) -> Any:
+        """Return the numbers of the work-groups that start at some positions of the order that a seed gives."""
+        import numpy as np
+
+        parts = []
+        for window in range(first // _WINDOW, (end - 1) // _WINDOW + 1):
+            start = window * _WINDOW
+            order = np.random.default_rng((seed, window)).permutation(min(_WINDOW, self.group_count - start)) + start
+            parts.append(order[max(0, first - start) : end - start])
+        return np.concatenate(parts)
+
+
+def places(geometry: Geometry, groups: Any = None) -> WavePosition:
+    """Return the places of all waves, or of those of some work-groups, in arrays; waves are numbered from 0."""
+    import numpy as np
+
+    x, y, _z = geometry.groups
+    chosen = np.arange(geometry.group_count, dtype=np.int64) if groups is None else groups
+    positions = (chosen % x, chosen // x % y, chosen // (x * y))
+    counts = np.broadcast_to(geometry.waves_of(positions), chosen.shape)
+    number = np.arange(int(counts.sum()), dtype=np.int64)
+    first = np.cumsum(counts) - counts
+    of = np.repeat(np.arange(len(chosen)), counts)
+    gx, gy, gz = (axis[of] for axis in positions)
+    return WavePosition((gx, gy, gz), number - first[of], number)
+
+
+def _registers(target: Target, counts: RegisterCounts) -> Iterator[TargetRegister]:
+    """Yield the registers of a wave that have a name on the target."""
+    for prefix, count in (("s", counts.scalar), ("v", counts.vector), ("a", counts.accumulation)):
+        for index in range(count):
+            register = target.register_named(f"{prefix}{index}")
+            if register is not None:
+                yield register
+
+
+def _set_row(machine: Machine, row: InitialRow, start: Start, place: WavePosition, indices: range) -> None:
+    waves = slice(indices.start, indices.stop)
+    if row.kind == "v":
+        _set_vector(machine, row, start, place, indices)
+        return
+    words = row.words(start, place)
+    if row.first is None:
+        machine.set_register(row.kind, _joined(words, len(indices)), waves)
+        return
+    for index, word in enumerate(words, row.first):
+        machine.set_register(f"{row.kind}{index}", _joined((word,), len(indices)), waves)
+
+
+def _joined(words: tuple[Any, ...], count: int) -> Array:
+    """Join the words of a register into one number a wave."""
+    import numpy as np
+
+    value = np.zeros(count, dtype=np.uint64)
+    for position, word in enumerate(words):
+        value |= np.asarray(word).astype(np.uint64) << np.uint64(32 * position)
+    return value
+
+
+def _set_vector(machine: Machine, row: InitialRow, start: Start, place: WavePosition, indices: range) -> None:
+    """Set the words of the lanes that execute, and 0 for the others."""
+    import numpy as np
+
+    # OPEN: what lanes without a work-item hold is not said; they share a register with those that have one.
+    lanes = np.arange(start.wave_size, dtype=np.int64)
+    for first in range(0, len(indices), _CHUNK):
+        end = min(first + _CHUNK, len(indices))
+        x, y, z = (numbers[first:end, None] for numbers in place.group)
+        executing = WavePosition((x, y, z), place.wave[first:end, None], place.number[first:end, None])
+        values = np.where(lanes < start.geometry.lanes_of(executing), item_words(row, start, executing, lanes), 0)
+        machine.set_register(row.registers, values, slice(indices.start + first, indices.start + end))
+
+
+def _map_memory(machine: Machine, waves: Waves, place: WavePosition, indices: range) -> None:
+    """Map local memory for each work-group and scratch memory for each wave, all zeros."""
+    import numpy as np
+
+    everyone = np.arange(indices.start, indices.stop, dtype=np.int64)
+    private = waves.start.scratch.wave_bytes
+    for number, owners, size in (
+        (LOCAL, everyone[place.wave == 0], waves.local_bytes),
+        (PRIVATE_WAVE, everyone, private),
+    ):
+        space = machine.target.space(number)
+        if space is not None and size and len(owners):
+            addresses = np.zeros(len(owners), dtype=np.uint64)
+            sizes = np.full(len(owners), size, dtype=np.int64)
+            machine.memory.map_all(space, owners, addresses, sizes, np.zeros(len(owners) * size, dtype=np.uint8))

@@ -1,0 +1,231 @@
+"""Questions about all waves: evaluated once for each place in the code, for all lanes of the waves that are there.
+
+Waves at one place differ in their data only: a variable is looked up and its location decoded once, and
+evaluated over an array of slots. Where waves differ in more, as in their callers, each wave is evaluated by
+itself.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu import bits as b
+from dwarfgpu.cfi.activation import Parted
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
+from dwarfgpu.program.frames.answers import AsWritten, Values
+from dwarfgpu.program.frames.call_stack import Stack, unknown_place
+from dwarfgpu.program.frames.lane_state import Simt
+from dwarfgpu.program.frames.selectors import lane_in
+from dwarfgpu.program.frames.variable import Variable
+from dwarfgpu.program.frames.wave_groups import WaveGroup, wave_groups
+from dwarfgpu.program.frames.wave_positions import unknown_mask, waves_of
+from dwarfgpu.program.language.tokens import is_assignment
+from dwarfgpu.program.types.sizes import has_dynamic_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dwarfgpu.bits import Array
+    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.frames.quantity import Quantity
+    from dwarfgpu.states.program import Attached
+
+
+CHUNK = 16_384
+"""Slots that are evaluated together: as many as keep the arrays of all operations in the cache."""
+
+
+def all_waves(
+    attached: Attached,
+    text: str,
+    *,
+    waves: list[int] | None = None,
+    lanes: Sequence[int] | str | None = None,
+    frame: int = 0,
+) -> Iterator[Values]:
+    """Evaluate a variable or an expression in all lanes of all waves; yield one result for each place in the code.
+
+    ``waves`` and ``lanes`` choose some, by number. Without ``lanes`` those that do not execute the code are masked in
+    the arrays, and not with ``all``. Each result is yielded as soon as it is known.
+    """
+    for _index, values in by_place(attached, (text,), waves=waves, lanes=lanes, frame=frame):
+        yield values
+
+
+def by_place(
+    attached: Attached,
+    texts: Sequence[str],
+    *,
+    waves: list[int] | None = None,
+    lanes: Sequence[int] | str | None = None,
+    frame: int = 0,
+) -> Iterator[tuple[int, Values]]:
+    """Evaluate several expressions at each place in the code; yield each result with the index of its expression."""
+    stopped = attached.stopped
+    machine = waves_of(stopped)
+    count = machine.target.lane_count
+    if isinstance(lanes, str) and lanes != "all":
+        raise UsageError(f"{lanes!r} names no lanes of waves", hint="give numbers, or all")
+    is_every = lanes is None or isinstance(lanes, str)
+    chosen = tuple(range(count)) if is_every else tuple(lane_in(machine.target, lane) for lane in lanes or ())
+    for group in wave_groups(stopped, waves):
+        for index, text in enumerate(texts):
+            for values in _of_group(attached, group, text, chosen, frame):
+                values.only_executing = lanes is None
+                yield index, values
+
+
+def _of_group(attached: Attached, group: WaveGroup, text: str, lanes: tuple[int, ...], number: int) -> Iterator[Values]:
+    machine = attached.stopped.machine
+    numbers = b.array(group.numbers, 64)
+    names = [machine.ids[wave] for wave in group.numbers]
+    if group.pc is None:
+        values = Values(lanes, None, text=text, waves=numbers, names=names)
+        values.refuse(unknown_place(names[0]))
+        yield values
+        return
+    try:
+        yield _together(attached, group, text, lanes, number, names, numbers)
+    except (Parted, Diverge, LaneFault):
+        for wave in group.numbers:  # each has its own caller
+            yield from _of_group(attached, WaveGroup(wave, group.pc), text, lanes, number)
+
+
+def _check_no_assignment(quantity: Quantity, text: str) -> None:
+    if not isinstance(quantity, Variable) and is_assignment(text):  # a variable may be called `a=b`
+        raise UsageError("an assignment is made in one wave at a time", hint="assign in each wave by itself")
+
+
+def _together(
+    attached: Attached,
+    group: WaveGroup,
+    text: str,
+    lanes: tuple[int, ...],
+    number: int,
+    names: list[str],
+    numbers: Array,
+) -> Values:
+    """Evaluate for all waves of a group at once; raise `Parted` where that is not possible."""
+    frame = _frame(attached, group, number)
+    problems: list[DwarfGpuError] = []
+    masks: Any = None
+    if frame.activation is not None:
+        try:
+            masks = Simt(frame).active_mask()
+        except DwarfGpuError as error:
+            problems.append(unknown_mask(names[0], error))
+    quantity = None
+    refusal: DwarfGpuError | None = None
+    try:
+        quantity = frame.quantity(text)
+        _check_no_assignment(quantity, text)
+    except UsageError:
+        raise
+    except DwarfGpuError as error:
+        refusal = error
+    values = Values(lanes, frame, quantity, text, active=masks, waves=numbers, names=names)
+    values.problems = problems
+    values.pc = group.pc if frame.pc is None else frame.pc
+    frame.repaired.clear()
+    frame.possible_repairs.clear()
+    if refusal is not None:
+        values.refuse(refusal)
+        return values
+    places = _places(frame, quantity, lanes, len(numbers)) if quantity is not None else None
+    if places is None:
+        step = max(1, CHUNK // len(lanes)) if lanes else 1
+        for first in range(0, len(numbers) if lanes else 0, step):
+            values.ask(first * len(lanes), LaneSet.product(numbers[first : first + step], b.array(lanes, 64)))
+            values.read()  # while it is in the cache
+    else:
+        for place, positions in places:
+            _ask_at(values, place, positions)
+    if values.type is None and isinstance(quantity, Variable):
+        values.type = quantity.type
+    if len(numbers) > 1 and values.type is not None and has_dynamic_parts(values.type):
+        raise Parted  # expressions ask for the frame while the value is shown, and each wave has its own
+    values.possible_repairs = tuple(frame.possible_repairs.values())
+    values.repaired = tuple(
+        AsWritten(variable.name, variable.repairs, partial(_as_written, variable, values))
+        for variable in list(frame.repaired.values())
+    )
+    return values
+
+
+def _places(
+    frame: Frame, quantity: Quantity, lanes: tuple[int, ...], wave_count: int
+) -> list[tuple[Frame | DwarfGpuError, Array]] | None:
+    """Return where the slots are, lanes of waves: the frames or errors, and which slots; None where all are together.
+
+    "If the current lane is specified and the architecture program location LPC computed by the DW_AT_LLVM_lane_pc
+    attribute for the current lane is not the undefined location description, it must be LPC" (A.2.5.1).
+    """
+    stack = frame.stack
+    if stack is None or not quantity.depends_on_place or not Simt(stack.call(frame.level)[0]).says_places:
+        return None
+    if isinstance(stack.wave, int):
+        return [(place, b.array(positions, 64)) for place, positions in frame.by_place(lanes)]
+    import numpy as np
+
+    pcs = np.full((wave_count, len(lanes)), frame.pc, dtype=np.uint64)
+    entered = np.ones((wave_count, len(lanes)), dtype=bool)
+    all_pcs, all_entered = Simt(stack.call(frame.level)[0]).pcs_in_waves()
+    for position, lane in enumerate(lanes):
+        if lane < all_pcs.shape[1]:
+            pcs[:, position], entered[:, position] = all_pcs[:, lane], all_entered[:, lane]
+    flat, is_in = pcs.reshape(-1), entered.reshape(-1)
+    inside = is_in.nonzero()[0].astype(np.uint64)
+    places: list[tuple[Frame | DwarfGpuError, Array]] = [
+        (frame.at_pc(int(flat[inside[group[0]]])), inside[group]) for group in b.groups(flat[inside])
+    ]
+    if len(inside) < len(flat):
+        places.append((frame.not_entered(), (~is_in).nonzero()[0].astype(np.uint64)))
+    return places
+
+
+def _ask_at(values: Values, place: Frame | DwarfGpuError, positions: Array) -> None:
+    """Ask for slots that are at one place, given by their numbers."""
+    if isinstance(place, DwarfGpuError):
+        values.refuse(place, positions)
+        return
+    quantity = place.quantity(values.text)
+    lanes = b.array([lane or 0 for lane in values.lanes], 64)
+    for first in range(0, len(positions), CHUNK):
+        some = positions[first : first + CHUNK]
+        waves = values.waves[some // len(lanes)]
+        slots = LaneSet(len(some), waves, lanes[some % len(lanes)])
+        values.ask(0, slots.select(b.arange(len(some))), quantity, some)
+        values.read()
+
+
+def _as_written(variable: Variable, values: Values) -> Values:
+    """Return what the text alone says of a variable, in the first of the waves."""
+    quantity = variable.as_written()
+    told = Values(
+        values.lanes,
+        values.frame,
+        quantity,
+        variable.name,
+        active=values.active if values.active is None else b.select(values.active, 0),
+        waves=values.waves[:1],
+        names=values.names[:1],
+    )
+    lanes = b.array([lane for lane in values.lanes if lane is not None], 64)
+    try:
+        told.ask(0, LaneSet.product(values.waves[:1], lanes))
+    except Parted as error:
+        told.refuse(UsageError(f"the waves must be evaluated one by one: {error}"))
+    told.type = told.type or quantity.type
+    return told
+
+
+def _frame(attached: Attached, group: WaveGroup, number: int) -> Frame:
+    """Return the frame with a number, for all waves of a group."""
+    if isinstance(group.waves, int):
+        return attached[group.waves].frame(number)
+    frames = Stack(attached.stopped, group.waves).call(0)
+    if number >= len(frames):
+        raise Parted
+    return frames[number]

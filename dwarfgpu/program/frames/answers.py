@@ -1,0 +1,832 @@
+"""The answer to a question: what something is in some lanes of a wave, or of waves that are at one place.
+
+`Values` knows for every slot, a lane of a wave, the object or why there is none. It is made of as few objects as the
+slots have in common, and what faces show is made of it: objects lane by lane, and one array for all of them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from dwarfgpu import bits as b
+from dwarfgpu.cfi.activation import Parted
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
+from dwarfgpu.immutable import frozen, immutable
+from dwarfgpu.lanes import Diverge, LaneFault, LaneSet, run_in_parts
+from dwarfgpu.notebooks import ShownInNotebooks
+from dwarfgpu.program.frames.columns import MAX_DEPTH, MAX_ELEMENTS, WORD, column_of, python_value
+from dwarfgpu.program.frames.reasons import (
+    INACTIVE,
+    NO_MEMORY,
+    NO_REGISTER,
+    NOT_LOADED,
+    NOT_SET,
+    UNDEFINED,
+    Reason,
+    Unavailable,
+    reason_of,
+    sources,
+)
+from dwarfgpu.program.types.declaration import safe_text
+from dwarfgpu.program.types.model import Array, Base, Struct
+from dwarfgpu.program.types.sizes import known_size, resolved
+from dwarfgpu.program.values.arrays import MAX_READ
+from dwarfgpu.program.values.objects import Object, optimized_out
+from dwarfgpu.program.values.storage import Located, ObjectPlace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    import numpy as np
+
+    from dwarfgpu.bits import Bits, Positions
+    from dwarfgpu.encoding.cursor import ByteOrder
+    from dwarfgpu.expr.locations import Location
+    from dwarfgpu.lanes import Group
+    from dwarfgpu.program.code.repairs import Repair
+    from dwarfgpu.program.frames.columns import Column
+    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.frames.quantity import Quantity
+    from dwarfgpu.program.frames.reasons import ValueSource
+    from dwarfgpu.program.frames.variable import Variable
+    from dwarfgpu.program.types.model import Type
+
+T = TypeVar("T")
+
+STATES = ("active", "inactive", "absent", "undefined", "error")
+"""What the numbers in `Values.codes` mean; lanes in the last three have no value, and a reason."""
+CODES = {state: code for code, state in enumerate(STATES)}
+NO_NAME = "no_name"
+"""The error of a name that means nothing at a place."""
+WITH_VALUE = frozenset((CODES["active"], CODES["inactive"]))
+
+
+@frozen
+class LaneAnswer:
+    """What something is in one lane."""
+
+    lane: int | None
+    is_active: bool
+    value: Object | None = None
+    reason: Reason | None = None
+    """Why there is no value, or why it is only a part of one."""
+
+    @property
+    def state(self) -> str:
+        """``active`` and ``inactive`` lanes have a value; ``absent``, ``undefined`` and ``error`` lanes a reason."""
+        if self.value is None and self.reason is not None:
+            return self.reason.state
+        return "active" if self.is_active else "inactive"
+
+    @property
+    def location(self) -> Location | None:
+        """Return where the value is; None where it is in no location."""
+        place = None if self.value is None else self.value.place
+        if place is None or not isinstance(place.storage, Located):
+            return None
+        return place.storage.moved(place.bit_offset)
+
+    def sources(self) -> tuple[ValueSource, ...]:
+        """Return the registers and addresses that the parts of the value come from."""
+        location = self.location
+        if location is None or self.value is None:
+            return ()
+        size = known_size(self.value.type) if self.value.bit_size is None else 0
+        return () if size is None else sources(location, self.value.bits())
+
+
+@frozen
+class AsWritten:
+    """A variable that was read as its producer means, and what the text alone says of it."""
+
+    name: str
+    repairs: tuple[Repair, ...]
+    ask: Callable[[], Values]
+
+    @property
+    def answer(self) -> Values:
+        """What the text alone says, asked now: an answer that nobody reads is not worth its time."""
+        return self.ask()
+
+
+@frozen
+class _Same:
+    """Returns one error, whatever it is asked for."""
+
+    error: DwarfGpuError
+
+    def __call__(self, _index: int) -> DwarfGpuError:
+        return self.error
+
+
+@immutable
+class _Chunk:
+    """Slots that were evaluated together."""
+
+    first: int
+    """The number of the first slot."""
+    lanes: LaneSet
+    groups: list[Group[Object]]
+    quantity: Quantity
+    """What was asked for, at the place of the lanes."""
+    positions: Any = None
+    """Where its slots are behind the first one, an ascending array; None where they follow each other."""
+
+    def slots(self, positions: Any) -> Any:
+        """Return the numbers of some of the slots, or of all."""
+        if self.positions is not None:
+            own = self.positions if positions is None else self.positions[positions]
+            return own.astype("i8") + self.first
+        count = self.lanes.count
+        return range(self.first, self.first + count) if positions is None else positions.astype("i8") + self.first
+
+    def position_of(self, slot: int) -> int:
+        """Return the position of a slot, or -1."""
+        if self.positions is not None:
+            return _index_in(self.positions, slot - self.first)
+        return slot - self.first if self.first <= slot < self.first + self.lanes.count else -1
+
+
+class Values(ShownInNotebooks):
+    """What something is in some lanes of one wave, or of several waves that are at one place.
+
+    A sequence of the values of lanes. A lane counts if it has a whole value, and executes the code or was asked for by
+    its number or by ``all``. The value of any other lane is masked in ``array``, NaN for `numpy.asarray` and `filled`,
+    None where the values are iterated, and an error for ``values[lane]``. ``states`` says why: ``active`` and
+    ``inactive`` lanes have a value, ``absent``, ``undefined`` and ``error`` lanes a reason. ``of`` gives what one lane
+    has as an object, whether it counts or not.
+
+    ``array`` is of a numpy type that is like the type of the program: a number for a scalar, a record for a structure,
+    bytes (``V8``) for what numpy has no type for. Without numpy it is a list of numbers, lists and dictionaries.
+
+    Of several waves the array is ``array[wave, lane]``, and what else has one item a lane has a list a wave.
+    """
+
+    def __init__(
+        self,
+        lanes: tuple[int | None, ...],
+        frame: Frame | None,
+        quantity: Quantity | None = None,
+        text: str = "",
+        *,
+        active: Any = None,
+        waves: Any = None,
+        names: Sequence[str] = (),
+        only_executing: bool = False,
+    ) -> None:
+        self.lanes = lanes
+        self.frame = frame
+        """The frame of all waves; None where they have none."""
+        self.text = text
+        """How it was asked for."""
+        self.active: Bits | None = active
+        """The lanes that execute the code, as a mask, or one for each wave; None where that is not known."""
+        self.waves = waves
+        """The numbers of the waves, ascending; None where the question is about one frame."""
+        self.names = names
+        """What the waves are called."""
+        self.only_executing = only_executing
+        """Whether the values of lanes that do not execute the code are masked."""
+        self.pc: int | None = None
+        """Where the waves are; None where that is not known, and for one frame, which knows it."""
+        self.type: Type | None = None
+        """The type; None where no lane has a value and nothing tells it."""
+        self.repaired: tuple[AsWritten, ...] = ()
+        """The variables in it that were read as their producer means."""
+        self.possible_repairs: tuple[Repair, ...] = ()
+        """What variables in it have the shape of, and were not repaired."""
+        self.kept: dict[str, tuple[str, ...]] = {}
+        """For variables in it the registers that count as kept across a call, because their locations hold after it."""
+        self.problems: list[DwarfGpuError] = []
+        self.raises_misuse = False
+        """Whether what is wrong with the question or the file is raised, and is no reason of a lane."""
+        self._quantity = quantity
+        self._chunks: list[_Chunk] = []
+        self._read_chunks = 0
+        """How many of the chunks are in the array."""
+        self._missing: list[tuple[Any, Callable[[int], DwarfGpuError]]] = []
+        """The slots that have no whole value, ascending, and the error of each by its position there."""
+        self._array: Any = None
+        self._is_empty = False
+        """Whether no slot has a value, so that the type of the array is not known."""
+        self._reasons: dict[Any, Reason] | None = None
+
+    def __repr__(self) -> str:
+        kind = "of no type" if self.type is None else safe_text(self.type)
+        waves = "" if self.waves is None else f"{len(self.waves)} waves, "
+        lanes = "1 lane" if len(self.lanes) == 1 else f"{len(self.lanes)} lanes"
+        return f"<Values{self.text and f' {self.text}'}: {kind}, {waves}{lanes}>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is known of the values: without the frame, and so without the objects that `of` gives."""
+        elements, known = self.elements, {**self.__dict__}
+        known.pop("by_lane", None)
+        if self.waves is not None and not isinstance(elements, list):
+            elements = elements.reshape(self.slot_count, *elements.shape[2:])
+        reasons = [
+            ([slot], _Same(Unavailable(self._explained(reason_of(error_at(index)), int(slot)))))
+            for slots, error_at in self._missing
+            for index, slot in enumerate(slots)
+        ]
+        known |= {"frame": None, "repaired": (), "possible_repairs": (), "_quantity": None, "_chunks": []}
+        return known | {"_array": elements, "_read_chunks": 0, "_missing": reasons, "_reasons": None}
+
+    @property
+    def byte_order(self) -> ByteOrder:
+        """The byte order of the target."""
+        return "little" if self.frame is None else self.frame.target.byte_order
+
+    # --- Asking ---------------------------------------------------------------------------------------------------
+
+    def ask(self, first: int, lanes: LaneSet, quantity: Quantity | None = None, positions: Any = None) -> None:
+        """Evaluate for some slots, of which the first has a number; ``positions`` are those behind it, if not all.
+
+        ``quantity`` is what was asked for at the place of these lanes, where that is not the place of the frame.
+        """
+        quantity = quantity or self._quantity
+        assert quantity is not None  # noqa: S101 (without one there is only an error)
+        groups = quantity.groups(lanes)
+        self._chunks.append(_Chunk(first, lanes, groups, quantity, positions))
+        for group in groups:
+            if self.type is None and group.result is not None:
+                self.type = group.result.type
+
+    def raise_misuse(self) -> None:
+        """Raise what is wrong with the question itself: the error of all lanes, such as that of an unknown name."""
+        errors = [group.outcome(0) for chunk in self._chunks for group in chunk.groups if group.result is None]
+        known = any(group.result is not None for chunk in self._chunks for group in chunk.groups)
+        if errors and not known and isinstance(errors[0], UsageError):
+            raise errors[0]
+
+    def refuse(self, error: DwarfGpuError, slots: Any = None) -> None:
+        """Give some slots, by their ascending numbers, an error in place of a value; by default all."""
+        self._missing.append((range(self.slot_count) if slots is None else slots, _Same(error)))
+
+    # --- Lane by lane ---------------------------------------------------------------------------------------------
+
+    @property
+    def slot_count(self) -> int:
+        """How many lanes of waves there are."""
+        return len(self.lanes) * (1 if self.waves is None else len(self.waves))
+
+    def __len__(self) -> int:
+        return len(self.lanes) if self.waves is None else len(self.waves)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield the value of each lane, or None; of several waves a list for each wave."""
+        masked = self._masked()
+        if isinstance(masked, list):
+            return iter(self.array)
+        elements = self.elements
+        rows = elements if elements.dtype.kind == "V" else elements.tolist()
+        if self.waves is None:
+            return (_counted(row, gone) for row, gone in zip(rows, masked, strict=True))
+        return (
+            [_counted(*pair) for pair in zip(row, gone, strict=True)] for row, gone in zip(rows, masked, strict=True)
+        )
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray[Any, Any]:
+        """Return the values for numpy as `filled` does, because `numpy.asarray` forgets masks."""
+        import numpy as np
+
+        filled = self.filled()
+        if dtype is not None and np.dtype(dtype).kind not in "fcO" and np.any(self._masked()):
+            message = f"some lanes have no value that counts, and {np.dtype(dtype)} has no NaN for them"
+            raise UsageError(message, kind="no_array", hint="use .array, which is masked, or .filled(0)")
+        return np.array(filled, dtype=dtype)
+
+    @property
+    def _mask(self) -> Any:
+        """Which values are masked; `numpy.ma.array` asks for it."""
+        return self._masked()
+
+    def __eq__(self, other: object) -> Any:
+        """Compare the value in each lane, as arrays do; without numpy the result is a list."""
+        array = self.array
+        if isinstance(array, list):
+            others = other if isinstance(other, (list, Values)) else [other] * len(array)
+            return [mine == yours for mine, yours in zip(array, others, strict=True)]
+        return array == (other.array if isinstance(other, Values) else other)
+
+    def __ne__(self, other: object) -> Any:
+        equal = self == other
+        return [not each for each in equal] if isinstance(equal, list) else ~equal
+
+    __hash__ = None  # type: ignore[assignment]  # as of all that compares lane by lane
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return the value in a lane as a Python object; raise the error with its reason where none counts.
+
+        For several waves ``key`` is the name of a wave and the lane.
+        """
+        name, lane = (None, key) if self.waves is None else key
+        if lane not in self.lanes or (self.waves is not None and name not in self.names):
+            raise UsageError(f"lane {lane} was not asked for", kind="no_lane")
+        if key in self.reasons:
+            raise Unavailable(self.reasons[key])
+        position = self.lanes.index(lane)
+        wave = 0 if name is None else self.names.index(name)
+        if self.only_executing and not self.is_active(wave * len(self.lanes) + position):
+            message = f'lane {lane} does not execute this code; values("all") has the value of each lane'
+            raise Unavailable(Reason(INACTIVE, message))
+        value = self.elements[position if name is None else (wave, position)]
+        if isinstance(self._array, list) or value.dtype.names is not None or value.dtype.kind == "V":
+            return value
+        return value.item()
+
+    def of(self, lane: int | None = None, wave: int = 0) -> LaneAnswer:
+        """Return what a lane has as an object, or why it has nothing; ``wave`` counts the waves from 0."""
+        if lane not in self.lanes:
+            raise UsageError(f"lane {lane} was not asked for", kind="no_lane")
+        return self.at(wave, self.lanes.index(lane))
+
+    def at(self, wave: int, position: int) -> LaneAnswer:
+        """Return the same for a lane by its position."""
+        slot = wave * len(self.lanes) + position
+        for chunk in self._chunks:
+            inside = chunk.position_of(slot)
+            for group in chunk.groups if inside >= 0 else ():
+                index = inside if group.positions is None else _index_in(group.positions, inside)
+                if index >= 0:
+                    return self._lane_answer(chunk, group, index, slot)
+        return LaneAnswer(self.lanes[position], self.is_active(slot), None, self.reason_at(wave, position))
+
+    @cached_property
+    def by_lane(self) -> tuple[LaneAnswer, ...]:
+        """What each lane has, wave by wave."""
+        answers: list[Any] = [None] * self.slot_count
+        for chunk in self._chunks:
+            for group in chunk.groups:
+                for index, slot in enumerate(chunk.slots(group.positions)):
+                    answers[slot] = self._lane_answer(chunk, group, index, int(slot))
+        for slot, answered in enumerate(answers):
+            if answered is None:
+                answers[slot] = self.at(*divmod(slot, len(self.lanes)))
+        return tuple(answers)
+
+    def is_active(self, slot: int) -> bool:
+        """Return whether a slot executes the code; it does where that is not known."""
+        wave, position = divmod(slot, len(self.lanes))
+        lane = self.lanes[position]
+        if self.active is None or lane is None:
+            return True
+        mask = self.active if isinstance(self.active, int) else int(self.active[wave])
+        return bool(mask >> lane & 1)
+
+    def _lane_answer(self, chunk: _Chunk, group: Group[Object], index: int, slot: int) -> LaneAnswer:
+        lane, is_active = self.lanes[slot % len(self.lanes)], self.is_active(slot)
+        value = group.result
+        if value is None:
+            error: Any = group.outcome(index)
+            is_misuse = isinstance(error, (UsageError, MalformedFile)) and self.raises_misuse
+            if is_misuse and not (error.kind == NO_NAME and self._is_known_elsewhere):
+                raise error
+            return LaneAnswer(lane, is_active, None, self._explained(reason_of(error), slot))
+        if chunk.lanes.count > 1:
+            frame = chunk.quantity.frame
+            value = _selected(value, index, frame, self._lane_set(slot, frame))
+        error = problem_of(value)
+        if error is not None:
+            return LaneAnswer(lane, is_active, None, self._explained(reason_of(error), slot))
+        return LaneAnswer(lane, is_active, value)
+
+    @cached_property
+    def _is_known_elsewhere(self) -> bool:
+        """Whether the names of the question mean something at the place of some lane."""
+        return any(group.result is not None for chunk in self._chunks for group in chunk.groups)
+
+    def _lane_set(self, slot: int, frame: Frame) -> LaneSet:
+        wave, position = divmod(slot, len(self.lanes))
+        lane = self.lanes[position]
+        return frame.lane(lane) if self.waves is None else LaneSet.one(lane, int(self.waves[wave]))
+
+    def _key(self, slot: int) -> Any:
+        """Return what a slot is called: its lane, and before it the name of its wave where there are several."""
+        wave, position = divmod(slot, len(self.lanes))
+        return self.lanes[position] if self.waves is None else (self.names[wave], self.lanes[position])
+
+    # --- Which lanes have no whole value --------------------------------------------------------------------------
+
+    @property
+    def states(self) -> list[Any]:
+        """The state of each lane: ``active``, ``inactive``, ``absent``, ``undefined`` or ``error``."""
+        if self.waves is not None:
+            return [[STATES[code] for code in codes] for codes in self.codes.tolist()]
+        states = ["active" if self.is_active(slot) else "inactive" for slot in range(self.slot_count)]
+        for lane, reason in self.reasons.items():
+            states[self.lanes.index(lane)] = reason.state
+        return states
+
+    @property
+    def codes(self) -> np.ndarray[Any, Any]:
+        """The states as an array of numbers, those of `STATES`."""
+        import numpy as np
+
+        self.read()
+        codes: np.ndarray[Any, Any] = np.where(self.executing, np.uint8(CODES["active"]), np.uint8(CODES["inactive"]))
+        for slots, error_at in self._missing:
+            codes.reshape(-1)[slots] = CODES[reason_of(error_at(0)).state]
+        return codes
+
+    @property
+    def executing(self) -> np.ndarray[Any, Any]:
+        """Whether each lane executes the code, as an array; all of them where that is not known."""
+        import numpy as np
+
+        shape = (1 if self.waves is None else len(self.waves), len(self.lanes))
+        flags: np.ndarray[Any, Any] = np.ones(shape, dtype=bool)
+        if self.active is not None and self.lanes != (None,):
+            lanes = np.asarray(self.lanes, dtype=np.uint64)
+            masks = np.asarray(self.active, dtype=np.uint64).reshape(-1, 1)
+            flags = np.broadcast_to((masks >> lanes) & np.uint64(1) != 0, shape)
+        return flags[0] if self.waves is None else flags
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether some lane that executes the code has no whole value."""
+        self.read()
+        if self.waves is not None:
+            executing = self.executing.reshape(-1)
+            return any(bool(executing[slots].any()) for slots, _error_at in self._missing)
+        return any(self.is_active(slot) for slots, _error_at in self._missing for slot in slots)
+
+    @property
+    def lacks_objects(self) -> bool:
+        """Whether some lane that executes the code has nothing at all of the value."""
+        return any(answered.value is None and answered.is_active for answered in self.by_lane)
+
+    @property
+    def reasons(self) -> dict[Any, Reason]:
+        """Why there is no whole value, for the lanes without one."""
+        if self._reasons is None:
+            self.read()
+            self._reasons = {}
+        if self._missing and not self._reasons:
+            self._reasons = {
+                self._key(slot): self._explained(reason_of(error_at(index)), slot)
+                for slots, error_at in self._missing
+                for index, slot in enumerate(map(int, slots))
+            }
+        return self._reasons
+
+    def reason_at(self, wave: int, position: int) -> Reason | None:
+        """Return why a lane of a wave has no whole value, both by their position; None where it has one."""
+        self.read()
+        slot = wave * len(self.lanes) + position
+        for slots, error_at in self._missing:
+            index = _index_in(slots, slot)
+            if index >= 0:
+                return self._explained(reason_of(error_at(index)), slot)
+        return None
+
+    def missing(self, *, inactive: bool = True) -> Iterator[tuple[int, Reason]]:
+        """Return why values are missing: in how many lanes, and the reason of the first of them."""
+        self.read()
+        for slots, error_at in self._missing:
+            chosen = [(i, int(slot)) for i, slot in enumerate(slots) if inactive or self.is_active(int(slot))]
+            if chosen:
+                index, slot = chosen[0]
+                yield len(chosen), self._explained(reason_of(error_at(index)), slot)
+
+    def _explained(self, reason: Reason, slot: int) -> Reason:
+        """Return a reason, with what the description of the variable tells of it."""
+        if reason.kind != UNDEFINED:
+            return reason
+        chunk = next((chunk for chunk in self._chunks if chunk.position_of(slot) >= 0), None)
+        if chunk is None:
+            return reason
+        try:
+            explained = chunk.quantity.explain(self._lane_set(slot, chunk.quantity.frame))
+        except (DwarfGpuError, Parted):
+            return reason
+        return reason if explained is None else explained.reason
+
+    # --- The array ------------------------------------------------------------------------------------------------
+
+    def _masked(self) -> Any:
+        """Return for each lane whether its value is masked: an array, or without numpy a list."""
+        if isinstance(self.elements, list):
+            gone = {slot for slots, _error_at in self._missing for slot in slots}
+            idle = self.only_executing
+            return [slot in gone or (idle and not self.is_active(slot)) for slot in range(self.slot_count)]
+        import numpy as np
+
+        shape = (len(self.lanes),) if self.waves is None else (len(self.waves), len(self.lanes))
+        mask = ~self.executing if self.only_executing else np.zeros(shape, dtype=bool)
+        for slots, _error_at in self._missing:
+            mask.reshape(-1)[slots] = True
+        return mask
+
+    @property
+    def array(self) -> np.ndarray[Any, Any]:
+        """The values, one for each lane; those that do not count are masked."""
+        plain: np.ndarray[Any, Any] = self.elements
+        mask = self._masked()
+        if isinstance(plain, list):
+            return [None if gone else value for value, gone in zip(plain, mask, strict=True)]
+        if not mask.any():
+            return plain
+        import numpy as np
+
+        masked: np.ndarray[Any, Any] = np.ma.MaskedArray(plain)
+        masked[mask] = np.ma.masked
+        return masked
+
+    def filled(self, value: Any = None) -> np.ndarray[Any, Any]:
+        """Return the values as a plain array in which lanes that do not count have ``value``; by default NaN.
+
+        Where no type of numbers has all values and NaN, the array is one of objects, and those lanes have None.
+        """
+        plain: np.ndarray[Any, Any] = self.elements
+        mask = self._masked()
+        if isinstance(plain, list):
+            return [value if gone else item for item, gone in zip(plain, mask, strict=True)]
+        if not mask.any():
+            return plain
+        import numpy as np
+
+        if self._is_empty:
+            return np.full(plain.shape, np.nan if value is None else value)
+        if value is None and (plain.dtype.kind == "f" or _is_exact_as_float(plain)):
+            plain = plain.astype(np.result_type(plain.dtype, np.float32))
+            value = np.nan
+        elif value is None:
+            plain = plain.astype(object)
+        copy: np.ndarray[Any, Any] = plain.copy()
+        try:
+            copy[mask] = value
+        except (TypeError, ValueError, OverflowError):
+            message = f"{value!r:.40} does not fit into the array, which is of {copy.dtype}"
+            raise UsageError(message, kind="no_array") from None
+        return copy
+
+    @property
+    def elements(self) -> Any:
+        """The values, one for each lane; 0, or None in a list, where there is none."""
+        self.read()
+        if self._array is None and not b.has_arrays():
+            self._array = [None] * self.slot_count
+        elif self._array is None:
+            import numpy as np
+
+            self._array = np.zeros(self.slot_count, dtype=np.uint8)
+            self._is_empty = True
+        if self.waves is None:
+            return self._array
+        shape = (len(self.waves), len(self.lanes))
+        return self._array.reshape(shape + self._array.shape[1:])
+
+    def read(self) -> None:
+        """Read what has been found into the array; what is written to the machine later does not change it."""
+        while self._read_chunks < len(self._chunks):
+            chunk = self._chunks[self._read_chunks]
+            self._read_chunks += 1
+            for group in chunk.groups:
+                self._read_group(chunk, group)
+
+    def _read_group(self, chunk: _Chunk, group: Group[Object]) -> None:
+        if group.result is None:
+            self._missing.append((chunk.slots(group.positions), group.outcome))  # type: ignore[arg-type]
+            return
+        if not b.has_arrays():
+            self._read_alone(chunk.first, group.result)
+            return
+        frame = chunk.quantity.frame
+        byte_order = frame.target.byte_order
+        try:
+            column = column_of(group.result, byte_order)
+        except (Diverge, LaneFault, DwarfGpuError):
+            pass  # it is read again in parts
+        else:
+            self._keep(chunk, group.positions, column)
+            return
+        part = chunk.lanes if group.positions is None else chunk.lanes.select(group.positions)
+        for inner in in_parts(group.result, part, frame, lambda value: column_of(value, byte_order)):
+            positions: Any = inner.positions
+            if positions is None:
+                positions = group.positions
+            elif group.positions is not None:
+                positions = group.positions[positions]
+            if inner.result is None:
+                self._missing.append((chunk.slots(positions), inner.outcome))  # type: ignore[arg-type]
+                continue
+            self._keep(chunk, positions, inner.result)
+
+    def _read_alone(self, slot: int, value: Object) -> None:
+        """Read the value of one lane, without numpy."""
+        if self._array is None:
+            self._array = [None] * self.slot_count
+        try:
+            self._array[slot] = listed(value)
+        except DwarfGpuError as error:
+            self.refuse(error, (slot,))
+
+    def _keep(self, chunk: _Chunk, positions: Any, column: Column) -> None:
+        import numpy as np
+
+        numbers = column.numbers
+        count = chunk.lanes.count if positions is None else len(positions)
+        slots = chunk.slots(positions)
+        is_one_each = isinstance(numbers, np.ndarray) and not column.kind.shape and numbers.shape == (count,)
+        if count == self.slot_count and is_one_each:
+            self._array = numbers.astype(column.kind)
+        else:
+            error = self._make_room(column.kind)
+            if error is not None:
+                self.refuse(error, slots)
+                return
+            self._array[slice(slots.start, slots.stop) if isinstance(slots, range) else slots] = numbers
+        undefined = column.undefined
+        if type(undefined) is int and not undefined:
+            return
+        bad = np.broadcast_to(np.asarray(undefined != 0), (count,)).nonzero()[0]
+        if len(bad):
+            missing = np.asarray(slots)[bad]
+            self._array[missing] = np.zeros((), dtype=self._array.dtype)
+            self._missing.append((missing, lambda _index: optimized_out()))
+
+    def _make_room(self, kind: Any) -> DwarfGpuError | None:
+        """Extend the array to another type, too: `c ? 1 : 0.5` is an int in some lanes and a double in others."""
+        import numpy as np
+
+        if self._array is None:
+            self._array = np.zeros((self.slot_count, *kind.shape), dtype=kind.base)
+            return None
+        before = self._array.dtype
+        if before == kind.base and self._array.shape[1:] == kind.shape:
+            return None
+        error = UsageError("the value has another type in some lanes", kind="no_array")
+        if before.kind not in "iuf" or kind.kind not in "iuf":
+            return error
+        both = np.result_type(before, kind)
+        if both.kind == "f" and "f" not in (before.kind, kind.kind):
+            return error  # no type of numpy has all numbers of long and unsigned long
+        self._array = self._array.astype(both)
+        return None
+
+
+def values_of(quantity: Quantity, text: str, lanes: Iterable[int] | int | str | None = None) -> Values:
+    """Ask for something in some lanes of its frame, each at its own place (A.2.5.1 current program location)."""
+    frame = quantity.frame
+    numbers = frame.lane_numbers(lanes)
+    values = Values(numbers, frame, quantity, text, active=frame.active_mask, only_executing=lanes is None)
+    places = frame.by_place(numbers)
+    is_together = len(places) == 1 and places[0][0] is frame
+    if not is_together and not quantity.depends_on_place:
+        places = [(frame, range(len(numbers)))]
+    for place, positions in places:
+        if isinstance(place, DwarfGpuError):
+            values.refuse(place, positions)
+            continue
+        try:
+            there = quantity if place is frame else quantity.in_frame(place)
+        except Unavailable as error:
+            values.refuse(error, positions)
+            continue
+        is_all = len(positions) == len(numbers)
+        here = numbers if is_all else tuple(numbers[position] for position in positions)
+        first = 0
+        for chosen, lane_set in place.lane_sets(here):
+            if is_all or len(chosen) == 1:
+                values.ask(positions[first], lane_set, there)
+            else:
+                values.ask(0, lane_set, there, b.array(positions, 64))
+            first += lane_set.count
+    return values
+
+
+def answer(quantity: Quantity, text: str, lanes: Iterable[int] | int | str | None = None) -> Values:
+    """Ask for something in some lanes, as objects. What is wrong with the question or the file is raised."""
+    frame = quantity.frame
+    frame.repaired.clear()
+    frame.possible_repairs.clear()
+    frame.kept.clear()
+    values = values_of(quantity, text, lanes)
+    values.possible_repairs = tuple(frame.possible_repairs.values())
+    values.kept = dict(frame.kept)
+    values.raises_misuse = True
+    values.type = next((answer.value.type for answer in values.by_lane if answer.value is not None), None)
+    if values.type is None:
+        values.type = _type_of(quantity)
+    same = [lane for lane in values.lanes if lane is not None] or None
+    values.repaired = tuple(
+        AsWritten(name, variable.repairs, partial(_answer_as_written, variable, name, same))
+        for name, variable in list(frame.repaired.items())
+    )
+    return values
+
+
+def _answer_as_written(variable: Variable, name: str, lanes: list[int] | None) -> Values:
+    return answer(variable.as_written(), name, lanes)
+
+
+def _type_of(quantity: Quantity) -> Type | None:
+    try:
+        return quantity.type
+    except DwarfGpuError:
+        return None
+
+
+def _counted(value: Any, gone: bool) -> Any:  # noqa: FBT001 (of the mask)
+    return None if gone else value
+
+
+EXACT = 1 << 53
+"""Up to here a double has every integer."""
+
+
+def _is_exact_as_float(array: Any) -> bool:
+    """Return whether all numbers of an array are exact as the float of numpy that is wide enough for its type."""
+    if array.dtype.kind not in "iu":
+        return False
+    return bool(array.dtype.itemsize < WORD or not array.size or (array.max() <= EXACT and array.min() >= -EXACT))
+
+
+def _index_in(slots: Any, slot: int) -> int:
+    """Return the position of a number among ascending ones, or -1."""
+    index = bisect_left(slots, slot)
+    return index if index < len(slots) and slots[index] == slot else -1
+
+
+def problem_of(value: Object) -> DwarfGpuError | None:
+    """Return the error of a value of which nothing can be read; None where some of it can."""
+    try:
+        target = value.target()
+        if known_size(target.type) is None and isinstance(resolved(target.type), Array):
+            target.array()  # what its bounds and its place are computed from must be there
+        elif target.scalar is not None:
+            if target.implied() is None and target.pattern().undefined:
+                return optimized_out()
+        elif (known_size(target.type) or 0) > MAX_READ:
+            target.place.read(8)  # what is too large to be read as a whole must begin somewhere
+        elif known_size(target.type) and target.is_undefined():
+            return optimized_out()
+    except UsageError:
+        raise
+    except DwarfGpuError as error:
+        return None if _is_in_part(value, error) else error
+    return None
+
+
+def _is_in_part(value: Object, error: DwarfGpuError) -> bool:
+    """Return whether something of a structure or an array is there, though not all: its beginning, or its end."""
+    if error.kind not in (NO_MEMORY, NO_REGISTER, NOT_SET, NOT_LOADED):
+        return False
+    try:
+        target = value.target()
+        bits = target.bits()
+    except DwarfGpuError:
+        return False
+    if target.scalar is not None or bits < 8:
+        return False
+    for position in (0, bits - 8):
+        try:
+            if not target.place.moved(position).read(8).undefined:
+                return True
+        except DwarfGpuError:
+            continue
+    return False
+
+
+def _selected(value: Object, positions: Positions, frame: Frame, lanes: LaneSet) -> Object:
+    """Return the object of some of the lanes of an object, those at some positions."""
+    storage = value.described.storage
+    if not isinstance(storage, Located):
+        return value
+    container = None if value.container is None else _selected(value.container, positions, frame, lanes)
+    location = storage.moved(value.described.bit_offset).select(positions)
+    return Object(value.type, ObjectPlace(Located(frame.around(lanes), location)), value.bit_size, container)
+
+
+def in_parts(value: Object, lanes: LaneSet, frame: Frame, run: Callable[[Object], T]) -> list[Group[T]]:
+    """Run a function with an object of some lanes; where they differ, with the object of each part of them."""
+
+    def choose(state: tuple[LaneSet, Object], positions: Any) -> tuple[LaneSet, Object]:
+        part = state[0].select(positions)
+        return part, _selected(state[1], positions, frame, part)
+
+    return run_in_parts(lanes.count, (lanes, value), lambda state: run(state[1]), choose)
+
+
+# --- The values of lanes without numpy ----------------------------------------------------------------------------
+
+
+def listed(value: Object, depth: int = 0) -> Any:
+    """Return an object as lists, dictionaries and numbers; what is too large or too deep stays an object."""
+    value = value.target()
+    inner = resolved(value.type)
+    if depth > MAX_DEPTH:
+        return value
+    if isinstance(inner, Struct):
+        members = list(value.members())
+        if all(member.name is not None for member in members):
+            return {member.name: listed(value.field(member), depth + 1) for member in members}
+        return value
+    if isinstance(inner, Array) or (isinstance(inner, Base) and inner.vector_size is not None):
+        elements = value.array()
+        if elements.is_open or elements.length > MAX_ELEMENTS:
+            return value
+        return [listed(elements.at(index), depth + 1) for index in range(elements.length)]
+    return python_value(value)

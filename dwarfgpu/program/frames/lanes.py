@@ -1,0 +1,179 @@
+"""Every lane of a wave: whether it is active, where it is in the code, and which work-item it is."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.immutable import frozen
+from dwarfgpu.program.frames.call_stack import negative_frame
+from dwarfgpu.program.frames.lane_state import Simt
+from dwarfgpu.program.frames.wave_positions import place_of, waves_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.machines.protocol import WaveStop
+    from dwarfgpu.program.code.code_lookup import CallFrame
+    from dwarfgpu.program.frames.call_stack import Stack
+    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.frames.wave_positions import WavePlace
+    from dwarfgpu.states.stopped import Stopped
+
+ACTIVE, INACTIVE, UNUSED, UNKNOWN = "active", "inactive", "unused", "unknown"
+"""What a lane is: it executes; it does not now; its work-group is partial and it has no work-item; it is not known."""
+
+
+@frozen
+class LaneStatus:
+    """One lane of a wave."""
+
+    number: int
+    state: str
+    """`ACTIVE`, `INACTIVE`, `UNUSED` or `UNKNOWN`."""
+    work_item: tuple[int, int, int] | None = None
+    """Its position in the work-group, if the dispatch is known."""
+    pc: int | None = None
+    """Its program counter; None if it was never active, or if that is not known."""
+    frame: int | None = None
+    """The number of the frame that it is in: an outer one if it was not active when the wave came into the inner
+    ones, or is not in a call that is inlined."""
+    call: CallFrame | None = None
+    """The function, and where in it."""
+    error: DwarfGpuError | None = None
+    """Why its place is not known."""
+
+    @property
+    def place(self) -> tuple[object, ...]:
+        """What is equal where lanes are in the same state at the same place."""
+        return self.state, self.pc, self.frame, None if self.error is None else str(self.error)
+
+
+@frozen
+class Lanes:
+    """The lanes of a wave, seen from one of its frames."""
+
+    wave: str
+    where: WavePlace
+    frame: int
+    """The number of the frame, inlined calls counted, as users do."""
+    pc: int
+    call: CallFrame
+    lane_count: int
+    mask: int | None
+    """The active lanes."""
+    iterations: int
+    by_attribute: bool
+    """Whether DW_AT_LLVM_lane_pc says where lanes are; else all are where the wave is (A.3.3.5 (5))."""
+    lanes: tuple[LaneStatus, ...]
+    problems: tuple[DwarfGpuError, ...] = ()
+    """What is not known, and why."""
+    stop: WaveStop | None = None
+    """Why the wave has stopped; None where the machine does not know."""
+
+
+def lanes_of_wave(stopped: Stopped, wave: int, frame: int = 0) -> Lanes:
+    """Return where the lanes of a wave are; ``frame`` is a number as backtraces have it."""
+    machine = waves_of(stopped)
+    stack = stopped.stack(wave)
+    seen_from = _frame_numbered(stack, frame, machine.ids[wave])
+    simt = Simt(seen_from)
+    where = place_of(machine, wave)
+    problems = [*where.problems]
+    count = simt.lane_count
+    mask = None
+    try:
+        mask = int(simt.active_mask())
+    except DwarfGpuError as error:
+        problems.append(error)
+    iterations = 1
+    try:
+        iterations = simt.iterations()
+    except DwarfGpuError as error:
+        problems.append(error)
+    places = _LanePlacer(stack, seen_from, count).places(simt, mask, problems)
+    lanes = []
+    for lane in range(count):
+        state = UNKNOWN if mask is None else ACTIVE if mask >> lane & 1 else INACTIVE
+        if where.used is not None and lane >= where.used:
+            lanes.append(LaneStatus(lane, UNUSED))
+        else:
+            lanes.append(evolve(places[lane], state=state, work_item=where.item(lane)))
+    return Lanes(
+        machine.ids[wave],
+        where,
+        frame,
+        simt.pc,
+        seen_from.call,
+        count,
+        mask,
+        iterations,
+        simt.says_places,
+        tuple(lanes),
+        tuple(problems),
+        stop=machine.stop_of(wave),
+    )
+
+
+def _frame_numbered(stack: Stack, number: int, wave: str) -> Frame:
+    """Return the frame with a number."""
+    if number < 0:
+        raise negative_frame(number)
+    frame = stack.frame(number)
+    if frame is not None:
+        return frame
+    message = f"there is no frame {number}: wave {wave} has {stack.count}"
+    raise UsageError(message, hint=f"{stack.end.message}; `dwarfgpu bt` shows all")
+
+
+@frozen
+class _LanePlacer:
+    """Finds where the lanes of one wave are, in a frame or in its callers."""
+
+    stack: Stack
+    frame: Frame
+    count: int
+
+    def places(self, simt: Simt, mask: int | None, problems: list[DwarfGpuError]) -> list[LaneStatus]:
+        """Return the place of each lane, whose state is not looked at; no place for one that was never active."""
+        places = [LaneStatus(lane, UNKNOWN) for lane in range(self.count)]
+        left = set(range(self.count))
+        for frames in self._outwards():
+            is_first = frames[-1] is self.frame.outer
+            pcs, error = (simt if is_first else Simt(frames[0])).known_places(mask if is_first else None)
+            if error is not None:
+                problems.append(error)
+                if not is_first or mask is None:
+                    break
+            for lane in sorted(left):
+                if lane >= len(pcs):
+                    continue
+                at = pcs[lane]
+                if at.pc is not None:
+                    number, call = self._seen(frames, lane)
+                    places[lane] = evolve(places[lane], pc=at.pc, frame=number, call=call)
+                elif at.error is not None:
+                    places[lane] = evolve(places[lane], error=at.error)
+                else:
+                    continue
+                left.discard(lane)
+            if not left:
+                break
+        return places
+
+    def _outwards(self) -> Iterator[tuple[Frame, ...]]:
+        """Yield the call of the frame and its callers: those of lanes that were not active when it was called."""
+        level = self.frame.level
+        while frames := self.stack.call(level):
+            yield frames
+            level += 1
+
+    def _seen(self, frames: tuple[Frame, ...], lane: int) -> tuple[int, CallFrame]:
+        """Return the frame that a lane is in, by its number for that lane, and the function with its line."""
+        frame = frames[0] if frames[-1] is not self.frame.outer else self.frame
+        with suppress(DwarfGpuError):  # else only the functions around say more of the lane
+            frame = frame.in_lane(lane)
+        return frame.number, frame.call

@@ -1,0 +1,498 @@
+"""Variables, parameters and constants: from the entry that declares one to its value in a frame."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve
+
+from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.expr import locations
+from dwarfgpu.expr.convert import with_undefined_rest
+from dwarfgpu.expr.machine import evaluate, result_for
+from dwarfgpu.expr.storages import Composite
+from dwarfgpu.immutable import frozen
+from dwarfgpu.objfile.info.scopes import is_local, qualified_name, split_name
+from dwarfgpu.program.code import scopes
+from dwarfgpu.program.code.repairs import as_written, possible_repairs, repairs_of, uses_frame_base
+from dwarfgpu.program.code.unit_expressions import location_list
+from dwarfgpu.program.frames import reasons
+from dwarfgpu.program.frames.quantity import Quantity
+from dwarfgpu.program.frames.reasons import Unavailable
+from dwarfgpu.program.types.sizes import known_size
+from dwarfgpu.program.values.objects import Object
+from dwarfgpu.program.values.storage import MAX_OBJECT, Located, ObjectPlace, constant_place, definition_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.expr.context import Context
+    from dwarfgpu.expr.instruction import Expression
+    from dwarfgpu.expr.locations import Location
+    from dwarfgpu.expr.verify import Finding
+    from dwarfgpu.lanes import LaneSet
+    from dwarfgpu.objfile.info.dies import Attribute, Die
+    from dwarfgpu.objfile.info.unit import Unit
+    from dwarfgpu.program.code.loaded import LoadedCode
+    from dwarfgpu.program.code.repairs import Repair
+    from dwarfgpu.program.code.unit_expressions import FileUnit
+    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.types.model import Type
+
+
+PARAMETER, LOCAL, STATIC, CONSTANT = "parameter", "local", "static", "constant"
+
+
+_FIXED_NUMBERS = (
+    "DW_OP_lit",
+    "DW_OP_const1",
+    "DW_OP_const2",
+    "DW_OP_const4",
+    "DW_OP_const8",
+    "DW_OP_LLVM_offset",
+)
+_FIXED = frozenset(
+    ("DW_OP_regx", "DW_OP_LLVM_push_lane", "DW_OP_constu", "DW_OP_consts", "DW_OP_shl", "DW_OP_mul", "DW_OP_plus",
+     "DW_OP_plus_uconst", "DW_OP_piece", "DW_OP_bit_piece", "DW_OP_LLVM_piece_end", "DW_OP_LLVM_form_aspace_address",
+     "DW_OP_addr", "DW_OP_addrx", "DW_OP_LLVM_undefined", "(end)")
+)  # fmt: skip
+"""Operations that read neither memory nor what registers hold."""
+
+
+@frozen
+class Described:
+    """One location that a variable is said to have: where it is valid, and the operations."""
+
+    operations: str
+    """The operations as the file has them."""
+    range: tuple[int, int] | None = None
+    """Addresses of the running program; None: wherever the variable is in scope."""
+    is_default: bool = False
+    """Whether it is valid wherever no other of the list is."""
+    expression: Expression | None = None
+    """The expression that is evaluated: with the repairs that it needs."""
+    repaired: str | None = None
+    """The operations that are evaluated in place of those in the file; None where these are not repaired."""
+
+    @property
+    def repairs(self) -> tuple[Repair, ...]:
+        """What it went through to be what the producer means."""
+        return () if self.expression is None else repairs_of(self.expression)
+
+    @property
+    def possible_repairs(self) -> tuple[Repair, ...]:
+        """What it has the shape of, and was not repaired."""
+        return () if self.expression is None else possible_repairs(self.expression)
+
+    @property
+    def written(self) -> Expression | None:
+        """The expression as the file has it."""
+        return None if self.expression is None else as_written(self.expression)
+
+
+@frozen
+class _Plan:
+    """Where a variable is at one program location, decoded."""
+
+    unit: FileUnit
+    expressions: tuple[Expression, ...] = ()
+    constant: Attribute | None = None
+    is_fixed: bool = False
+    """Whether the expressions read nothing that can change: they name registers, lanes and constants alone."""
+    after_call: Attribute | None = None
+    """The location, if the place is a call in a caller, and the expressions hold where it returns, too."""
+
+
+class Variable(Quantity):
+    """A variable in a frame, or a static one."""
+
+    def __init__(self, frame: Frame, die: Die, code: LoadedCode, kind: str, *, is_shadowed: bool = False) -> None:
+        self.frame = frame
+        self.die = die
+        self.text = self.name
+        self.code = code
+        self.kind = kind
+        """``parameter``, ``local``, ``static`` or ``constant``."""
+        self.is_shadowed = is_shadowed
+        """Whether a variable of an inner block has the same name."""
+        self._is_written = False
+        """Whether it is read as the text alone says, without repairs."""
+        self._plan: _Plan | Unavailable | None = None
+        self._objects: dict[Any, Object] = {}
+        """What it is in the lanes that have asked, if it stays where it is until something is written."""
+        self._changes = -1
+        """Up to which write that holds."""
+        self._kept: tuple[str, ...] = ()
+        """The registers that count as kept across the call."""
+
+    def __repr__(self) -> str:
+        return f"Variable({self.name!r})"
+
+    def __str__(self) -> str:
+        """Return the name and the value, in all lanes if there are several."""
+        try:
+            values = self.values()
+            return f"{self.name} = {self.value() if values.lanes == (None,) else values.array}"
+        except DwarfGpuError as error:
+            return f"{self.name}: {error}"
+
+    @cached_property
+    def name(self) -> str:
+        """The name, without scopes."""
+        return self.die.name or "(unnamed)"
+
+    @property
+    def qualified_name(self) -> str:
+        """The name with its namespaces and classes."""
+        return qualified_name(self.die) or self.name
+
+    @property
+    def is_artificial(self) -> bool:
+        """Whether the compiler made it up, as it does ``this``."""
+        attribute = self.die.find_number(dw.DW_AT_artificial)
+        return attribute is not None and bool(attribute.value)
+
+    @cached_property
+    def type(self) -> Type:
+        """The type of the program."""
+        return self.frame.state.types.type_of(self.die)
+
+    @property
+    def depends_on_place(self) -> bool:
+        return self.kind != STATIC
+
+    def in_frame(self, frame: Frame) -> Quantity:
+        known = [variable for variable in frame.variables() if variable.name == self.name]
+        # what hides others is what the name means there; one that is hidden was asked for by itself
+        named = [variable for variable in known if not self.is_shadowed or variable.die == self.die]
+        if not named:
+            source = frame.call.source
+            where = f"in {frame.name or '??'}" if source is None else f"at line {source.line}"
+            message = f"`{self.name}` is not in scope {where}, where the lane is"
+            raise reasons.unavailable(reasons.NOT_IN_SCOPE, message)
+        return named[0].as_written() if self._is_written else named[0]
+
+    # --- Its location ---------------------------------------------------------------------------------------------
+
+    def find(self, lanes: LaneSet) -> Object:
+        """Return the variable as an object, for some lanes."""
+        plan = self._plan_here()
+        if isinstance(plan, Unavailable):
+            raise plan.with_traceback(None)
+        if self.repairs:
+            self.frame.repaired[self.name] = self
+        for repair in self.possible_repairs:
+            self.frame.possible_repairs[repair.name] = repair
+        key = self.frame.key_of(lanes)
+        if plan.after_call is not None:
+            after_call = self._found(plan, lanes)
+            if self._kept:
+                self.frame.kept[self.name] = self._kept
+            return after_call
+        if key is None or not plan.is_fixed or self.frame.trace is not None:
+            return self._found(plan, lanes)
+        # a location of registers, lanes and constants alone stays the same, unless the registers of a caller
+        # have moved since
+        changes = self.frame.state.backend.changes
+        if self._changes != changes:
+            self._changes = changes
+            self._objects.clear()
+        value = self._objects.get(key)
+        if value is None:
+            value = self._objects[key] = self._found(plan, lanes)
+        return value
+
+    def _found(self, plan: _Plan, lanes: LaneSet) -> Object:
+        around = self.frame.around(lanes, self.code)
+        if plan.constant is not None:
+            return Object(self.type, constant_place(around, plan.constant))
+        location = self._located(plan, lanes)
+        if any(type(place.storage) is Composite for place in location.places):
+            location = _completed(location, self.type)
+        place = ObjectPlace(Located(around, location))
+        if around.context.target.byte_order == "big":
+            place = place.of_object(known_size(self.type))
+        return Object(self.type, place)
+
+    def _located(self, plan: _Plan, lanes: LaneSet) -> Location:
+        frame = self.frame
+        context = frame.context(lanes, plan.unit)
+        if plan.after_call is None:
+            results = self._results(plan, context)
+        else:
+            with frame.keeping(plan.after_call, self.code) as kept:
+                results = self._results(plan, context)
+            self._kept = tuple(sorted(kept))
+        return results[0] if len(results) == 1 else locations.union(results, lanes.count)
+
+    def _results(self, plan: _Plan, context: Context) -> list[Location]:
+        return [result_for(evaluate(expression, context, self.frame.trace)) for expression in plan.expressions]
+
+    def _plan_here(self) -> _Plan | Unavailable:
+        """Return where it is at the place of the frame; an error is remembered as well."""
+        if self._plan is None:
+            try:
+                plan = self._read_plan()
+                self._plan = evolve(plan, is_fixed=all(map(_is_fixed, plan.expressions)))
+            except Unavailable as error:
+                self._plan = error
+        return self._plan
+
+    def _read_plan(self) -> _Plan:
+        frame, die = self.frame, self.definition
+        location = die.find_number(dw.DW_AT_location)
+        if location is None:
+            constant = die.find_number(dw.DW_AT_const_value)
+            if constant is None:
+                what = "it has neither a location nor a constant value"
+                raise reasons.unavailable(reasons.OPTIMIZED_OUT, what)
+            return _Plan(frame.unit_info(constant.die.unit, self.code), (), constant)
+        unit = frame.unit_info(location.die.unit, self.code)
+        if frame.place is None and location.value_class == "loclist":
+            what = "its location list can be read only at a program location"
+            raise reasons.unavailable(reasons.MISSING, what)
+        expressions = _tuple(unit.expressions(location))
+        if not expressions and frame.place is not None:
+            bias, entries = self.code.in_program, location_list(location).entries
+            raise reasons.not_listed(frame.place, [(bias(entry.start), bias(entry.end)) for entry in entries])
+        return _Plan(unit, expressions, after_call=location if frame.holds_after_call(location, self.code) else None)
+
+    @property
+    def definition(self) -> Die:
+        """The entry that defines what an entry may only declare: ``extern int x;``, or a static member."""
+        return definition_of(self.die)
+
+    # --- Repairs --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def repairs(self) -> tuple[Repair, ...]:
+        """What its location went through to be what the producer means, with what the frame base did."""
+        plan = self._plan_here()
+        if isinstance(plan, Unavailable):
+            return ()
+        repairs = [repair for expression in plan.expressions for repair in repairs_of(expression)]
+        if self.frame.activation is not None and any(map(uses_frame_base, plan.expressions)):
+            repairs += self.frame.outer.base_repairs
+        return tuple(dict.fromkeys(repairs))
+
+    @cached_property
+    def possible_repairs(self) -> tuple[Repair, ...]:
+        """What its location, or the frame base that it counts from, has the shape of, and was not repaired."""
+        plan = self._plan_here()
+        if isinstance(plan, Unavailable):
+            return ()
+        repairs = [repair for expression in plan.expressions for repair in possible_repairs(expression)]
+        if self.frame.activation is not None and any(map(uses_frame_base, plan.expressions)):
+            repairs += self.frame.outer.possible_base_repairs
+        return tuple(dict.fromkeys(repairs))
+
+    def as_written(self) -> Variable:
+        """Return the same variable without repairs."""
+        unrepaired = Variable(self.frame.as_written(), self.die, self.code, self.kind, is_shadowed=self.is_shadowed)
+        plan = self._plan_here()
+        if isinstance(plan, _Plan):
+            plan = _Plan(plan.unit, tuple(map(as_written, plan.expressions)), plan.constant)
+        unrepaired._plan, unrepaired._is_written = plan, True
+        return unrepaired
+
+    def locations(self) -> tuple[Described, ...]:
+        """Return every location that the file gives it, with the addresses where each is valid. Needs no state."""
+        location = self.definition.find_number(dw.DW_AT_location)
+        if location is None:
+            return ()
+        unit = self.frame.unit_info(location.die.unit, self.code)
+        if location.value_class != "loclist":
+            return tuple(map(self._described, _tuple(unit.expressions(location))))
+        listed = location_list(location)
+        if listed.error is not None:
+            raise listed.error
+        bias = self.code.in_program
+        described = []
+        for entry in listed.entries:
+            expression = unit.decoded(location, entry.expression, listed.section, entry.expression_offset)
+            where = None if entry.default else (bias(entry.start), bias(entry.end))
+            described.append(self._described(expression, where, is_default=entry.default))
+        return tuple(described)
+
+    def _described(
+        self, expression: Expression, where: tuple[int, int] | None = None, *, is_default: bool = False
+    ) -> Described:
+        from dwarfgpu.expr.listing import text as listing
+
+        target, written = self.frame.target, as_written(expression)
+        repaired = listing(expression, target) if repairs_of(expression) else None
+        return Described(listing(written, target), where, is_default, expression, repaired)
+
+    def expressions_at(self, address: int) -> tuple[bytes, ...]:
+        """Return the expressions, as bytes, that say where it is at an address of the file."""
+        location = self.definition.find_number(dw.DW_AT_location)
+        if location is None:
+            return ()
+        if location.value_class != "loclist":
+            return (location.block().data,)
+        return tuple(entry.expression for entry in location_list(location).matching(address))
+
+    def is_constant(self) -> bool:
+        """Return whether the file gives it a value instead of a location."""
+        die = self.definition
+        return die.find_number(dw.DW_AT_location) is None and die.find_number(dw.DW_AT_const_value) is not None
+
+    def byte_size(self) -> int | None:
+        """Return how many bytes it has; None where its type does not tell."""
+        return known_size(self.type)
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether the file has a list of locations for it, which need not have one for every address."""
+        location = self.definition.find_number(dw.DW_AT_location)
+        return location is not None and location.value_class == "loclist"
+
+    def locations_here(self) -> tuple[Described, ...]:
+        """Return those of its locations that are valid at the place of the frame; all of them where there is none."""
+        place, locations = self.frame.place, self.locations()
+        if place is None or not self.is_listed:
+            return locations
+        valid = [one for one in locations if one.range is not None and one.range[0] <= place < one.range[1]]
+        return tuple(valid or (one for one in locations if one.is_default))
+
+    def is_here(self) -> bool:
+        """Return whether the file gives it a location or a constant value at the place of the frame."""
+        return isinstance(self._plan_here(), _Plan)
+
+    def explain(self, lanes: LaneSet) -> Unavailable | None:
+        """Return why nothing of it is there, as its expressions and the inner frames tell."""
+        plan = self._plan
+        if not isinstance(plan, _Plan):
+            return None
+        try:
+            return reasons.why_undefined(plan.expressions, self.frame.activation, lanes)
+        except DwarfGpuError:
+            return None
+
+
+def kind_of(die: Die) -> str:
+    """Return what kind of variable an entry in a function declares."""
+    if die.tag == dw.DW_TAG_formal_parameter:
+        return PARAMETER
+    return CONSTANT if die.tag == dw.DW_TAG_constant else LOCAL
+
+
+def _is_fixed(expression: Expression) -> bool:
+    """Return whether an expression names registers, lanes and constants alone."""
+    names = (step.operation.name for step in expression.code)
+    return all(name in _FIXED or name.startswith(_FIXED_NUMBERS) for name in names)
+
+
+def _completed(location: Location, type: Type) -> Location:
+    """Return a composite with as many bits as the object: compilers leave out unknown pieces at the end.
+
+    OPEN: the text has reading past the storage be an error (A.2.5.4.3.4 (4)). What is there can be read this way under
+    any rules (`Rules.object_beyond_composite`), and what is not is undefined.
+    """
+    size = known_size(type)
+    return location if size is None or size > MAX_OBJECT else with_undefined_rest(location, 8 * size)
+
+
+def _tuple(expressions: Any) -> tuple[Expression, ...]:
+    return expressions if isinstance(expressions, tuple) else (expressions,)
+
+
+# --- Variables as a file declares them ----------------------------------------------------------------------------
+
+
+@frozen
+class Checked:
+    """One location of a variable, and what is wrong with it."""
+
+    variable: Variable
+    place: Described
+    findings: tuple[Finding, ...]
+
+
+def variables_named(frame: Frame, name: str) -> list[Variable]:
+    """Return the variable with a name in a frame; if there is none, all variables of the program with that name.
+
+    ``fn::x`` means those of a function.
+    """
+    known = next((variable for variable in frame.variables() if variable.name == name), None)
+    if known is not None:
+        return [known]
+    parts = tuple(split_name(name))
+    static = None
+    with suppress(DwarfGpuError):  # of a function that no frame is of
+        static = variable_called(frame, parts)
+    return [static] if static is not None else list(_everywhere(frame, parts))
+
+
+def variable_called(frame: Frame, parts: tuple[str, ...], file: str | None = None) -> Variable | None:
+    """Return the variable with a name and its scopes in a frame; None if there is none."""
+    names = frame.state.names
+    local = names.local(frame, parts[0]) if file is None and len(parts) == 1 else None
+    named = names.outer(frame, parts, file) if local is None else local
+    return named if isinstance(named, Variable) else None
+
+
+def _everywhere(frame: Frame, parts: tuple[str, ...]) -> Iterator[Variable]:
+    *owners, last = parts
+    for code in frame.state.loaded.codes:
+        if not code.file.has_dwarf:
+            continue
+        for unit in code.file.dwarf.index.units_with(last.encode()):
+            for variable in _of_unit(frame, code, unit):
+                if variable.name == last and (not owners or _is_in(variable.die, owners)):
+                    yield variable
+
+
+def all_variables(frame: Frame) -> Iterator[Variable]:
+    """Yield every variable, parameter and constant of the program."""
+    for code in frame.state.loaded.codes:
+        if code.file.has_dwarf:
+            for unit in code.file.dwarf.compile_units():
+                yield from _of_unit(frame, code, unit)
+
+
+def _of_unit(frame: Frame, code: LoadedCode, unit: Unit) -> Iterator[Variable]:
+    try:
+        for die, _depth in unit.root.walk():
+            if die.tag in scopes.DECLARED and die.name:
+                yield Variable(frame, die, code, kind_of(die) if is_local(die) else STATIC)
+    except DwarfGpuError as error:
+        unit.dwarf.note(error)
+
+
+def _is_in(die: Die, owners: list[str]) -> bool:
+    wanted = "::".join(owners)
+    for owner in die.ancestors():
+        if owner.tag in (dw.DW_TAG_subprogram, dw.DW_TAG_inlined_subroutine):
+            name = qualified_name(owner) or ""
+            if name == wanted or split_name(name)[-1] == wanted:
+                return True
+    return False
+
+
+def owner_of(variable: Variable) -> str | None:
+    """Return the name of the function that a variable belongs to."""
+    for owner in variable.die.ancestors():
+        if owner.tag in (dw.DW_TAG_subprogram, dw.DW_TAG_inlined_subroutine):
+            return qualified_name(owner)
+    return None
+
+
+def checked(variable: Variable) -> list[Checked]:
+    """Return what is wrong with the locations of a variable, without evaluating them."""
+    from dwarfgpu.program.code.encoding_context import findings as found_in
+    from dwarfgpu.program.code.encoding_context import of_frame
+
+    setting = of_frame(variable.frame)
+    return [
+        Checked(
+            variable,
+            location,
+            tuple(found_in(location.written, setting, in_cfi=False, depth=0, want="location")),
+        )
+        for location in variable.locations()
+        if location.written is not None
+    ]

@@ -1,0 +1,85 @@
+"""Where waves are in their dispatches: the work-group, the kernel, and the work-item of each lane."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext, UsageError
+from dwarfgpu.immutable import frozen
+from dwarfgpu.targets.amdgpu.geometry import Geometry, WavePosition, geometry
+
+if TYPE_CHECKING:
+    from dwarfgpu.machines.machine import Dispatch, Machine
+    from dwarfgpu.states.stopped import Stopped
+
+Triple = tuple[int, int, int]
+
+
+@frozen
+class WavePlace:
+    """A wave in its dispatch, as far as the machine knows."""
+
+    dispatch: Dispatch | None = None
+    work_group: Triple | None = None
+    wave_in_group: int | None = None
+    grid: Geometry | None = None
+    used: int | None = None
+    """How many of its lanes have a work-item: its first ones."""
+    problems: tuple[DwarfGpuError, ...] = ()
+    """What the machine says that cannot be."""
+
+    def item(self, lane: int) -> Triple | None:
+        """Return the position of a lane's work-item in its work-group."""
+        if self.grid is None or self.work_group is None or self.used is None or lane >= self.used:
+            return None
+        x, y, z = self.grid.item(WavePosition(self.work_group, self.wave_in_group, 0), lane)
+        return x, y, z
+
+
+def waves_of(stopped: Stopped) -> Machine:
+    """Return the machine of a state, whose threads must be waves."""
+    machine: Any = stopped.machine  # a snapshot, or the process of GDB, which has the same columns
+    if machine.target.execution_mask is None:
+        message = f"threads of {machine.target.name} have no lanes"
+        raise UsageError(message, hint="`dwarfgpu bt` shows the frames of threads")
+    return machine  # type: ignore[no-any-return]
+
+
+def unknown_mask(wave: str, error: DwarfGpuError) -> DwarfGpuError:
+    """Return the error of a wave whose active lanes are not known; ``error`` says why."""
+    message = f"the active lanes of wave {wave} are not known: {error.message}"
+    return MissingContext("lanes", message, spec=error.spec or "A.3.3.5 (6)", hint=error.hint)
+
+
+def place_of(machine: Machine, wave: int) -> WavePlace:
+    """Return the place of one wave of a machine."""
+    index, position, number = machine.place_of(wave)
+    dispatch = machine.dispatches[index] if index >= 0 else None
+    group = None if min(position) < 0 else position
+    wave_in_group = None if number < 0 else number
+    if dispatch is None or dispatch.grid is None or dispatch.work_group is None:
+        return WavePlace(dispatch, group, wave_in_group)
+    try:
+        grid = geometry(dispatch.grid, dispatch.work_group, machine.target.lane_count)
+        if group is None or wave_in_group is None:
+            return WavePlace(dispatch, group, wave_in_group, grid)
+        _check(grid, group, wave_in_group)
+    except DwarfGpuError as error:
+        return WavePlace(dispatch, group, wave_in_group, problems=(error,))
+    return WavePlace(dispatch, group, wave_in_group, grid, int(grid.lanes_of(WavePosition(group, wave_in_group, 0))))
+
+
+def _check(grid: Geometry, group: Triple, wave: int) -> None:
+    """Return whether there is such a wave in the grid."""
+    if any(at >= count for at, count in zip(group, grid.groups, strict=True)):
+        counts = "x".join(map(str, grid.groups))
+        message = f"the work-group {group_text(group)} is outside the grid of {counts} work-groups"
+        raise EvaluationError("outside_grid", message)
+    if wave >= grid.waves_of(group):
+        message = f"the work-group {group_text(group)} has {grid.waves_of(group)} waves, and no wave {wave}"
+        raise EvaluationError("outside_grid", message)
+
+
+def group_text(group: Triple) -> str:
+    """Format a position as rocgdb does: ``(1,0,0)``."""
+    return f"({','.join(map(str, group))})"

@@ -1,0 +1,241 @@
+"""The text of the ROCm debug agent as a stopped machine, with the code object that it names."""
+
+from __future__ import annotations
+
+import os
+from io import TextIOWrapper
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext, UsageError
+from dwarfgpu.machines.debug_agent import MAX_TEXT, PrintedWaves, is_printed, read_printed
+from dwarfgpu.machines.gpu_core.identity import IdentityDecoder
+from dwarfgpu.machines.gpu_core.layout import family_of
+from dwarfgpu.machines.machine import NONE, Dispatch, LoadedCodeObject, Machine
+from dwarfgpu.machines.protocol import REASONS, WaveStop
+from dwarfgpu.objfile.containers.place import parse_place
+from dwarfgpu.objfile.elf.header import PT_LOAD
+from dwarfgpu.program.code.code_object import OFF, CodeObject, opened, target_id
+from dwarfgpu.program.code.loaded import Loaded, LoadedCode
+from dwarfgpu.regular_files import open_input
+from dwarfgpu.targets.amdgpu.numbers import LOCAL
+from dwarfgpu.targets.resolve import resolve
+
+if TYPE_CHECKING:
+    from dwarfgpu.machines.debug_agent import PrintedWave
+    from dwarfgpu.program.code.code_object import Policy
+
+SNIFFED = 1 << 20
+"""The bytes at the beginning of a file in which a wave is looked for."""
+
+
+def is_agent_text(path: str) -> bool:
+    """Return whether a file has what the debug agent prints."""
+    try:
+        with open_input(path) as file:
+            head = file.read(SNIFFED)
+    except (DwarfGpuError, OSError, ValueError):
+        return False
+    return b"wave_" in head and is_printed(head)
+
+
+@frozen
+class AgentParts:
+    """The waves and the code of a text."""
+
+    machine: Machine
+    loaded: Loaded
+    problems: tuple[DwarfGpuError, ...]
+
+
+def agent_parts(
+    path: str,
+    file: CodeObject | None = None,
+    *,
+    dialect: str | None = None,
+    repair: Policy = OFF,
+) -> AgentParts:
+    """Return the waves of the debug agent's text; without a file with the code object that it names."""
+    try:
+        if os.path.getsize(path) > MAX_TEXT:  # noqa: PTH202
+            raise MalformedFile("too_large", f"{path} has more than {MAX_TEXT:,} bytes")
+        with TextIOWrapper(open_input(path), encoding="utf-8", errors="replace") as stream:
+            printed = read_printed(stream.read(), path)
+    except OSError as error:
+        raise MalformedFile("unreadable", f"{path}: {error.strerror or error}") from None
+    problems = [*printed.problems]
+    codes = _codes(printed, path, file, problems)
+    if not codes:
+        named = next((wave.uri for wave in printed.waves if wave.uri), None)
+        message = f"{path} does not say of which processor its waves are, and its code object was not found"
+        hint = f"name the code object as FILE; the text names {named}" if named else "name the code object as FILE"
+        raise UsageError(message, hint=hint)
+    machine = agent_machine(printed, codes[0][0], problems)
+    machine.code_objects = [LoadedCodeObject(code.image.path or code.name, bias) for code, bias in codes]
+    loaded = Loaded([LoadedCode(code, bias, dialect=dialect, repair=repair) for code, bias in codes])
+    return AgentParts(machine, loaded, tuple(problems))
+
+
+def _codes(
+    printed: PrintedWaves, path: str, file: CodeObject | None, problems: list[DwarfGpuError]
+) -> list[tuple[CodeObject, int]]:
+    """Return the code objects that the text names, with what is added to their addresses; the user's file first."""
+    objects: dict[str, tuple[int, int] | None] = {}
+    for wave in printed.waves:
+        if wave.uri is not None:
+            objects.setdefault(wave.uri, wave.loaded)
+    codes: list[tuple[CodeObject, int]] = []
+    given = file
+    for uri, loaded in objects.items():
+        code = given if given is not None and _fits(given, uri, len(objects)) else _found(uri, path)
+        if code is given:
+            given = None
+        if code is None:
+            message = f"the code object {uri} was not found"
+            hint = "name it as FILE, or put it beside the text as the debug agent saves it (--save-code-objects)"
+            problems.append(MissingContext("code_object", message, spec="", hint=hint))
+        elif loaded is not None:
+            codes.append((code, loaded[0] - _lowest(code)))
+    if given is not None:
+        message = f"the text does not say where {given.name} was loaded: its own addresses are used"
+        problems.append(MissingContext("code_object", message, spec=""))
+        codes.insert(0, (given, 0))
+    return codes
+
+
+def _fits(file: CodeObject, uri: str, count: int) -> bool:
+    base = os.path.basename(file.image.path or "")  # noqa: PTH119
+    return count == 1 or (bool(base) and base in uri)
+
+
+def _lowest(code: CodeObject) -> int:
+    """Return the lowest address of a file, which is at the begin of the loaded range."""
+    low = min((segment.address for segment in code.image.segments if segment.type == PT_LOAD), default=0)
+    return low & -4096
+
+
+def _found(uri: str, path: str) -> CodeObject | None:
+    """Return the code object with a URI: as named, or as the debug agent has saved it beside the text."""
+    import re
+
+    folder = os.path.dirname(path) or "."  # noqa: PTH120
+    saved = re.sub(r"[:/#?&=]", "_", uri)
+    names = [uri]
+    try:
+        entries = sorted(os.listdir(folder))  # noqa: PTH208
+    except OSError:
+        entries = []
+    names += [os.path.join(folder, entry) for entry in entries if entry.endswith(saved)]  # noqa: PTH118
+    try:
+        place = parse_place(uri)
+        names.append(os.path.join(folder, os.path.basename(place.path)))  # noqa: PTH118, PTH119
+    except DwarfGpuError:
+        pass
+    for name in names:
+        try:
+            code = opened(name)
+        except DwarfGpuError:
+            continue
+        if code.is_amdgpu:
+            return code
+    return None
+
+
+# --- The machine --------------------------------------------------------------------------------------------------
+
+
+def _stop_of(wave: PrintedWave) -> WaveStop:
+    reasons = tuple(name for name in wave.reason.split("|") if name in REASONS)
+    return WaveStop(reasons, is_stopped=wave.is_stopped)
+
+
+def agent_machine(printed: PrintedWaves, code: CodeObject, problems: list[DwarfGpuError]) -> Machine:
+    """Return the machine of the waves in a text, of the processor that a code object is for."""
+    sizes = {wave.lanes for wave in printed.waves} - {None}
+    processor = target_id(code.target.target).partition(":")[0]
+    waves = printed.waves
+    if len(sizes) > 1:
+        wanted = code.target.target.lane_count
+        waves = [wave for wave in waves if wave.lanes in (wanted, None)]
+        message = f"{len(printed.waves) - len(waves)} waves have another size than {wanted} lanes, and are not shown"
+        problems.append(MalformedFile("bad_text", message))
+        sizes = {wanted}
+    lanes = sizes.pop() if sizes else code.target.target.lane_count
+    has_both = processor.startswith(("gfx10", "gfx11", "gfx120"))
+    machine = Machine(resolve(f"amdgcn-{processor}{f'-wave{lanes}' if has_both else ''}"))
+    places = [_place(processor, wave) for wave in waves]
+    dispatch_of: dict[tuple[int, str | None], int] = {}
+    owners = []
+    for wave, (_group, _number, packet) in zip(waves, places, strict=True):
+        kernel = wave.kernel
+        if packet == NONE:
+            owners.append(NONE)
+            continue
+        if (packet, kernel) not in dispatch_of:
+            dispatch_of[packet, kernel] = len(machine.dispatches)
+            machine.dispatches.append(Dispatch(len(machine.dispatches) + 1, kernel))
+        owners.append(dispatch_of[packet, kernel])
+    machine.add_waves(
+        len(waves),
+        dispatch=owners,
+        work_group=[place[0] for place in places] or NONE,
+        wave_in_group=[place[1] for place in places],
+        ids=[wave.number for wave in waves],
+    )
+    machine.stops = {index: _stop_of(wave) for index, wave in enumerate(waves)}
+    for index, wave in enumerate(waves):
+        _set(machine, index, "pc", wave.pc)
+        for name, value in wave.registers.items():
+            _set(machine, index, name, value)
+        for name, values in wave.vectors.items():
+            _set_vector(machine, index, name, values)
+    _map_local(machine, waves, problems)
+    machine.changes = 0
+    return machine
+
+
+def _place(processor: str, wave: PrintedWave) -> tuple[tuple[int, int, int], int, int]:
+    """Return the work-group, the number in it and the packet of a wave, as its trap temporaries say."""
+    family = family_of(processor)
+    ttmps = tuple(wave.registers.get(f"ttmp{index}", -1) for index in range(16))
+    if family is None or min(ttmps[4:12]) < 0:
+        return (NONE, NONE, NONE), NONE, NONE
+    decoder = IdentityDecoder(family, None)
+    if decoder.not_set_up(ttmps):
+        return (NONE, NONE, NONE), NONE, NONE
+    return decoder.place(ttmps)
+
+
+def _set(machine: Machine, wave: int, name: str, value: int) -> None:
+    register = machine.register_named(name)
+    if register is None or register.lane_bits:
+        return
+    size = -(-register.bit_size // 8)
+    machine.write_register(register, (value & (1 << 8 * size) - 1).to_bytes(size, "little"), wave, None)
+
+
+def _set_vector(machine: Machine, wave: int, name: str, values: list[int]) -> None:
+    register = machine.register_named(name)
+    if register is not None and len(values) == machine.target.lane_count:
+        machine.write_register(register, b"".join(value.to_bytes(4, "little") for value in values), wave, None)
+
+
+def _map_local(machine: Machine, waves: list[PrintedWave], problems: list[DwarfGpuError]) -> None:
+    """Give work-groups their local memory; that of waves without a place is lost."""
+    space: Any = machine.target.space(LOCAL)
+    done: set[int] = set()
+    lost = 0
+    for index, wave in enumerate(waves):
+        data = wave.local_memory
+        owner = machine.group_numbers[index]
+        if not data or owner in done:
+            continue
+        if owner < 0:
+            lost += 1
+            continue
+        done.add(owner)
+        machine.memory.map(space, 0, data, instance=index)
+    if lost:
+        message = f"the work-groups of {lost} waves are not known, so their local memory is not shown"
+        problems.append(MissingContext("work_group", message, spec=""))

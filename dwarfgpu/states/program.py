@@ -1,0 +1,302 @@
+"""Programs: files of code, what they answer without a state, and the machines attached to them."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import DwarfGpuError, Handle, UsageError
+from dwarfgpu.notebooks import ShownInNotebooks
+from dwarfgpu.program.code.code_object import AUTO, CodeObject, Policy, opened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import IO
+
+    from typing_extensions import Self
+
+    from dwarfgpu.program.frames.execution import Execution
+    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.frames.quantity import Quantity
+    from dwarfgpu.program.frames.wave import Wave
+    from dwarfgpu.states.gdb_process import Live
+    from dwarfgpu.states.stopped import Stopped, ThreadedBackend
+    from dwarfgpu.targets.target import Target
+
+
+class Opened(Handle):
+    """What has been opened. At the end of a ``with`` statement it is closed."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the files. Frames and values that were taken from it remain; any other use of it is an error."""
+        if "_closed" not in self.__dict__:
+            closed = self._name()
+            self.__dict__.clear()
+            self._closed = closed
+
+    def __repr__(self) -> str:
+        return f"closed {self._closed}" if "_closed" in self.__dict__ else self._name()
+
+    def _name(self) -> str:
+        raise NotImplementedError
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("__") or "_closed" not in self.__dict__:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            raise UsageError(f"{self._closed} is closed", hint="open it again")
+
+
+class Program(Opened):
+    """A file of code. Its globals, constants and locations are known without a state."""
+
+    def __init__(self, file: CodeObject, *, dialect: str | None = None, repair: Policy = AUTO) -> None:
+        self.file = file
+        self.dialect = dialect
+        self.repair = repair
+        """Which repairs of compiler errors are applied."""
+        self._live: Live | None = None
+        self._last: Attached | None = None
+
+    def _name(self) -> str:
+        return f"Program({self.file.name!r})"
+
+    @cached_property
+    def state(self) -> Execution:
+        """The file alone, at the addresses it was linked for."""
+        from dwarfgpu.program.code.loaded import Loaded, LoadedCode
+        from dwarfgpu.program.frames.execution import Execution
+
+        loaded = Loaded([LoadedCode(self.file, dialect=self.dialect, repair=self.repair)])
+        return Execution(loaded, self.file.target.target)
+
+    def read_as(self, *, dialect: str | None, attributes: str | None, repair: Policy) -> Program:
+        """Return the same file, read in another way: expressions, numbers of attributes, idioms of compilers."""
+        is_same = dialect == self.dialect and attributes == self.file.attributes
+        return Program(self.file if is_same else self.file.read_as(attributes), dialect=dialect, repair=repair)
+
+    @property
+    def target(self) -> Target:
+        """The target of its code."""
+        return self.file.target.target
+
+    @property
+    def problems(self) -> tuple[DwarfGpuError, ...]:
+        """The problems found in the file so far."""
+        return self.file.problems
+
+    # --- Without a state ------------------------------------------------------------------------------------------
+
+    def at(self, address: int) -> tuple[Frame, ...]:
+        """Return the functions at an address, innermost first, as frames without a state."""
+        from dwarfgpu.program.frames.frame import frames_at
+
+        return frames_at(self.state, self.state.loaded.codes[0], address)
+
+    @property
+    def outside(self) -> Frame:
+        """A frame without a location, in which names are those of the whole program."""
+        from dwarfgpu.program.frames.frame import Frame
+
+        return Frame(self.state, self.state.loaded.codes[0], None)
+
+    __iter__ = None
+    """The names of a program are looked up, not listed."""
+
+    def __getitem__(self, name: str) -> Quantity:
+        """Return a global or static variable, or the value of another expression."""
+        return self.outside[name]
+
+    def eval(self, text: str) -> Any:
+        """Evaluate an expression that needs no state; return its value as a Python object."""
+        return self.outside.expression(text).value()
+
+    # --- With a machine -------------------------------------------------------------------------------------------
+
+    def attach(
+        self,
+        machine: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | ThreadedBackend,
+        *,
+        force: bool = False,
+        moved: Mapping[str, str] | None = None,
+    ) -> Attached:
+        """Attach a machine: the name of a snapshot or of a core file, a machine of the library, or a process in GDB.
+
+        The core files of host and GPU of one crash are a list of names. A snapshot of a different code object is
+        refused unless ``force`` is true. ``moved`` says for the beginnings of paths in a core file what is there
+        instead: ``{"/": "/copies/of/node7/"}`` is a root.
+        """
+        from dwarfgpu.states.stopped import open_stopped
+
+        if isinstance(machine, (str, os.PathLike, list, tuple)):
+            paths = paths_of(machine)
+            stopped = open_stopped(self.file, paths, force=force, dialect=self.dialect, repair=self.repair, moved=moved)
+            return Attached(self, stopped)
+        return self._attach_machine(machine, force=force)
+
+    def _attach_machine(self, machine: Any, *, force: bool) -> Attached:
+        """Attach a machine of the library, or a process in GDB."""
+        from dwarfgpu.program.code.loaded import Loaded, LoadedCode
+        from dwarfgpu.states.stopped import Stopped, load_code
+
+        if hasattr(machine, "process"):
+            return self._attach_live(machine)
+        if hasattr(machine, "code_objects"):
+            waves: Any = machine
+            options: Any = {"dialect": self.dialect, "repair": self.repair}
+            stopped = Stopped(machine, *load_code(waves, self.file, force=force, **options))
+        else:
+            code = LoadedCode(self.file, dialect=self.dialect, repair=self.repair)
+            stopped = Stopped(machine, Loaded([code]))
+        return Attached(self, stopped)
+
+    def _attach_live(self, machine: Any) -> Attached:
+        """Attach a process in GDB, keeping what is known of its code from the last time if the code is the same."""
+        from dwarfgpu.program.frames.execution import Execution
+        from dwarfgpu.states.gdb_process import Live, rules_of
+
+        if self._live is None:
+            self._live = Live(self.file, dialect=self.dialect, repair=self.repair)
+        stopped = self._live.stopped(machine)
+        last = self._last
+        if last is not None and last.stopped.loaded is stopped.loaded and last.state.target == machine.target:
+            state = last.state.with_machine(machine)
+        else:
+            state = Execution(stopped.loaded, machine.target, machine, rules_of(machine.target))
+        self._last = Attached(self, stopped, state)
+        return self._last
+
+
+class Attached(ShownInNotebooks, Opened):
+    """A program with a machine: a sequence of waves (threads)."""
+
+    def __init__(
+        self, program: Program, stopped: Stopped, state: Execution | None = None, *, beside: Attached | None = None
+    ) -> None:
+        self.program = program
+        self.stopped = stopped
+        if state is not None:
+            stopped.state = state
+        self.state = stopped.state
+        self._beside = beside
+
+    def _name(self) -> str:
+        return f"Attached({self.program.file.name!r}, {self.state.target.name}, {len(self)} waves)"
+
+    def __len__(self) -> int:
+        return self.stopped.machine.wave_count
+
+    @property
+    def has_waves(self) -> bool:
+        """Whether its threads are waves, which have lanes."""
+        return self.state.target.execution_mask is not None
+
+    def __iter__(self) -> Iterator[Wave]:
+        return (self[index] for index in range(len(self)))
+
+    def __getitem__(self, wave: int | str) -> Wave:
+        """Return a wave by its number from 0, or by the name that the machine gives it."""
+        index = wave if isinstance(wave, int) else self.stopped.machine.wave_named(wave)
+        if index is None or not 0 <= index < len(self):
+            from dwarfgpu.program.frames.selectors import no_wave
+
+            raise no_wave(self.stopped.machine, str(wave))
+        return self.stopped.wave(index)
+
+    @property
+    def beside(self) -> Attached | None:
+        """The threads of the host beside waves of a core file, or the waves beside threads; None if there are none."""
+        if self._beside is None and self.stopped.open_beside is not None:
+            stopped = self.stopped.open_beside()
+            program = Program(stopped.loaded.codes[0].file, repair=self.program.repair)
+            self._beside = Attached(program, stopped, beside=self)
+        return self._beside
+
+    def read_as(self, program: Program) -> Attached:
+        """Return the same machine with its code read as a program is."""
+        from dwarfgpu.program.code.loaded import Loaded, LoadedCode
+        from dwarfgpu.program.frames.execution import Execution
+        from dwarfgpu.states.stopped import Stopped
+
+        before, codes, executable = self.program, [], None
+        usual = self.state.target.default_dialect
+        for code in self.stopped.loaded.codes:
+            dialect = program.dialect
+            if dialect is None and before.dialect is None and code.dialect.name != usual:
+                dialect = code.dialect.name  # that of a host program beside the code of waves
+            file = program.file if code.file is before.file else code.file
+            if file is code.file and program.file is not before.file:
+                file = code.file.read_as(program.file.attributes)
+            codes.append(LoadedCode(file, code.bias, dialect=dialect, repair=program.repair))
+            if code is self.stopped.loaded.executable:
+                executable = codes[-1]
+        machine, loaded = self.stopped.machine, Loaded(codes, executable)
+        state = Execution(loaded, machine.target, machine, self.state.rules)
+        stopped = Stopped(machine, loaded, self.stopped.found, name=self.stopped.name)
+        stopped.notes, stopped.open_beside = self.stopped.notes, self.stopped.open_beside
+        return Attached(program, stopped, state)
+
+    @property
+    def problems(self) -> tuple[DwarfGpuError, ...]:
+        """The problems of the state, and those found in the files so far."""
+        return self.stopped.problems
+
+
+def open_program(
+    file: str | os.PathLike[str] | bytes | IO[bytes],
+    *,
+    dialect: str | None = None,
+    attributes: str | None = None,
+    repair: str = "auto",
+) -> Program:
+    """Open a file of code: ``FILE``, ``FILE@gfx90a``, ``FILE@2``, a code object URI, bytes, or a file that is open.
+
+    ``dialect`` says which bytes are which operation, ``attributes`` which numbers are which attributes. ``repair`` is
+    ``auto``, ``all``, ``off``, or the names of the repairs of compiler errors to apply.
+    """
+    source: Any = file if hasattr(file, "read") else os.fspath(file)
+    return Program(opened(source, attributes), dialect=dialect, repair=policy_named(repair))
+
+
+def open_core(
+    state: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    dialect: str | None = None,
+    repair: str = "auto",
+    moved: Mapping[str, str] | None = None,
+) -> Attached:
+    """Open the waves of GPU core files, or of the ROCm debug agent's text, with the code that they name.
+
+    ``state`` is the name of a file, or the names of the core files of host and GPU of one crash. ``moved`` is as
+    `Program.attach` has it.
+    """
+    from dwarfgpu.states.stopped import names_its_code, open_with_its_code
+
+    paths, policy = paths_of(state), policy_named(repair)
+    if not names_its_code(paths, moved):
+        message = f"{' and '.join(paths)} does not name its code"
+        raise UsageError(message, hint="open the file of the code, and attach the state to it")
+    stopped = open_with_its_code(paths, dialect=dialect, repair=policy, moved=moved)
+    return Attached(Program(stopped.loaded.codes[0].file, dialect=dialect, repair=policy), stopped)
+
+
+def policy_named(name: str) -> Policy:
+    """Return which repairs of compiler errors a word or a list of their names allows."""
+    if name == "auto":  # nothing that `repairs` imports is needed to know that
+        return AUTO
+    from dwarfgpu.program.code.repairs import policy_of
+
+    return policy_of(name)
+
+
+def paths_of(state: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
+    """Return the names of the files of a state."""
+    return [os.fspath(name) for name in ([state] if isinstance(state, (str, os.PathLike)) else state)]

@@ -1,0 +1,121 @@
+"""Snapshots as files: their contents, whether they are complete, and their conversion to the other form."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import UsageError
+from dwarfgpu.immutable import frozen
+from dwarfgpu.machines import snapshot
+from dwarfgpu.machines.columns import names_of
+from dwarfgpu.machines.machine import Machine
+
+if TYPE_CHECKING:
+    import os
+
+    from dwarfgpu.machines.machine import Dispatch
+    from dwarfgpu.states.stopped import Stopped
+
+MAX_NAMES = 4
+"""How many waves are named."""
+
+
+@frozen
+class SnapshotSummary:
+    """What is in a snapshot."""
+
+    name: str
+    target: str
+    lane_count: int
+    wave_count: int
+    wave_ids: list[str]
+    registers: str
+    dispatches: list[str]
+    code_objects: list[str]
+    memory: list[tuple[str, int, int]]
+    """Address space, number of extents, bytes in all."""
+    problems: list[str]
+    """What differs from the snapshot: code objects that are missing, or that have changed."""
+    is_sound: bool
+    """Whether no code object has changed; a missing one only leaves questions open."""
+
+
+def load(path: str | os.PathLike[str], *, force: bool = False) -> snapshot.Snapshot:
+    """Load a snapshot of either form, with the code objects that it names where a program counter is a name in one.
+
+    ``force`` accepts code objects that are not those the snapshot was made with.
+    """
+    from dwarfgpu.states.stopped import find_named_pcs
+
+    machine = snapshot.load(path, force=force)
+    find_named_pcs(machine)
+    return machine
+
+
+def summary(path: str) -> SnapshotSummary:
+    """Return what is in a snapshot; loading it checks it."""
+    machine = load(path, force=True)
+    memory = []
+    for space in machine.memory.spaces:
+        sizes = [size for _owner, _address, size in machine.memory.extents(space)]
+        memory.append((space.name, len(sizes), sum(sizes)))
+    problems = list(snapshot.code_problems(machine))
+    return SnapshotSummary(
+        name=path,
+        target=machine.target_name,
+        lane_count=machine.target.lane_count,
+        wave_count=machine.wave_count,
+        wave_ids=machine.ids[:MAX_NAMES],
+        registers=", ".join(_file_text(machine, index) for index in range(len(machine.files))),
+        dispatches=[dispatch_text(entry) for entry in machine.dispatches],
+        code_objects=[
+            entry.path if entry.load_address is None else f"{entry.path} at {entry.load_address:#x}"
+            for entry in machine.code_objects
+        ],
+        memory=memory,
+        problems=[
+            *(str(warning) for warning in machine.warnings),
+            *(f"code_objects[{index}]: {what}" for index, what, _other in problems),
+        ],
+        is_sound=not any(other for _index, _what, other in problems),
+    )
+
+
+def code_paths(machine: Machine) -> list[str]:
+    """Return the paths of the code objects that a snapshot names, as far as they are there."""
+    import os
+
+    paths = (snapshot.code_path(machine, code) for code in machine.code_objects)
+    return [path for path in paths if os.path.isfile(path)]  # noqa: PTH113
+
+
+def save(stopped: Stopped, destination: str) -> None:
+    """Write a machine with all changes made to it to a new file; an existing file is never overwritten."""
+    machine: Any = stopped.machine
+    if not isinstance(machine, Machine):
+        message = f"a machine of {machine.target.name} cannot be saved"
+        raise UsageError(message, hint="a snapshot has the waves of GPUs; a core file is its own snapshot")
+    snapshot.save(machine, destination)
+
+
+def convert(source: str, destination: str, *, force: bool = False) -> Machine:
+    """Write a snapshot in the form that the name of the destination asks for."""
+    machine = load(source, force=force)
+    snapshot.save(machine, destination)
+    return machine
+
+
+def _file_text(machine: Machine, index: int) -> str:
+    file = machine.files[index]
+    names = names_of(file.registers).replace(",", ", ")
+    return names if file.all_known else f"{names} (of some waves)"
+
+
+def dispatch_text(dispatch: Dispatch) -> str:
+    """Return the number, kernel and sizes of a dispatch."""
+    text = f"{dispatch.id} {dispatch.kernel}" if dispatch.kernel else str(dispatch.id)
+    if dispatch.grid:
+        text += f", grid {'x'.join(map(str, dispatch.grid))}"
+    if dispatch.work_group:
+        text += f", work-groups of {'x'.join(map(str, dispatch.work_group))}"
+    return text

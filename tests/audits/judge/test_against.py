@@ -1,0 +1,194 @@
+"""Variables compared with those of another build: what is wrong is found where it begins, and nothing else is."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from dwarfgpu.audits.judge.judgement import GpuBuild, Judge
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.execution.control.running import Running
+from dwarfgpu.execution.launch.launch import launch, machine_for
+from dwarfgpu.program.code.code_object import opened
+from dwarfgpu.states.program import open_program
+from tests.builders.compared_builds import GFX942, GFX1100, assembled, defects_of, steps_of
+
+ROOT = Path(__file__).resolve().parents[3]
+PROCESSORS = pytest.mark.parametrize("processor", [GFX942, GFX1100], ids=lambda each: each.name)
+FEW = 31
+"""Of so many defects one is judged in each run of the tests, and all of them in a slow one."""
+
+
+@pytest.fixture
+def tools(require_tool):
+    return require_tool("llvm-mc-22"), require_tool("ld.lld-22")
+
+
+def running(path, kernel, args, *, grid=40, work_group=40, repair="auto", private_size=None):
+    program = open_program(path, repair=repair)
+    launched = launch(
+        machine_for(program.file, kernel), program.file, kernel, grid=grid, work_group=work_group, args=list(args),
+        private_size=private_size,
+    )  # fmt: skip
+    return Running(launched, program=program)
+
+
+def compared(path, other, kernel="steps", args=("zeros(40)", 9), *, repair="auto", **sizes):
+    """Return the judgement of a build against another one."""
+    judged = running(path, kernel, args, repair=repair, **sizes)
+    return Judge(judged, GpuBuild(running(other, kernel, args, **sizes))).run()
+
+
+def of_variables(judgement):
+    return [finding for finding in judgement.report.findings if finding.rule.part == "against"]
+
+
+@pytest.mark.slow
+@PROCESSORS
+@pytest.mark.parametrize("repair", ["auto", "off"])
+def test_nothing_is_found_where_both_builds_are_right(processor, repair, tools, tmp_path):
+    other = GFX1100 if processor is GFX942 else GFX942
+    judgement = compared(assembled(processor, tools, tmp_path), assembled(other, tools, tmp_path), repair=repair)
+    assert [finding.message for finding in judgement.report.findings if finding.rule.part != "lane"] == []
+    comparison = judgement.comparison
+    assert comparison.aligned == comparison.stops > 0
+    assert comparison.total().wrong == comparison.total().missing == 0
+    assert {variable.name for variable in comparison.variables} == {
+        "out", "limit", "lane", "left", "wide", "both", "stored", "step", "result",
+    }  # fmt: skip
+
+
+def check_defects(processor, tools, folder, defects):
+    right = assembled(GFX942, tools, folder / "right")
+    offsets = step_offsets(right if processor is GFX942 else assembled(processor, tools, folder / "right"), processor)
+    missed = []
+    for defect in defects:
+        path = assembled(processor, tools, folder, defect.ranges)
+        findings = of_variables(compared(path, right, repair="off"))
+        if offsets[defect.step] not in {finding.offset for finding in findings}:
+            missed.append((defect.name, hex(offsets[defect.step]), [finding.message for finding in findings]))
+    assert not missed
+
+
+def step_offsets(path, processor):
+    from dwarfgpu.isa.decoder import decode
+
+    file = opened(path)
+    section = next(each for each in file.image.sections if each.name == ".text")
+    offset, offsets = file.image.symbol_named("steps").value - section.address, []
+    for _step in steps_of(processor):
+        offsets.append(offset)
+        offset += decode(bytes(section.data[offset : offset + 20]), 0, processor.name, processor.lanes).size
+    return offsets
+
+
+@pytest.mark.slow
+@PROCESSORS
+def test_a_location_that_is_wrong_is_found_at_its_first_statement(processor, tools, tmp_path):
+    (tmp_path / "right").mkdir()
+    check_defects(processor, tools, tmp_path, list(defects_of(processor))[::FEW])
+
+
+@pytest.mark.slow
+@PROCESSORS
+def test_every_location_that_is_wrong_is_found_at_its_first_statement(processor, tools, tmp_path):
+    (tmp_path / "right").mkdir()
+    defects = list(defects_of(processor))
+    assert len(defects) >= 60
+    check_defects(processor, tools, tmp_path, defects)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "level, processor, other", [("O0", "gfx90a.w64", "gfx1100.w32"), ("O0", "gfx1200.w32", "gfx1030.w32")]
+)
+def test_code_that_is_not_optimized_is_the_same_on_another_processor(level, processor, other):
+    paths = [str(ROOT / f"fixtures/amdgpu/cl-kernels.{name}.{level}.v5.co") for name in (processor, other)]
+    judgement = compared(*paths, "divergent", ("zeros(64)", 24), grid=40, work_group=40)
+    assert of_variables(judgement) == []
+    assert judgement.comparison.aligned == judgement.comparison.stops > 500
+    assert judgement.comparison.total().right > 1000
+
+
+@pytest.mark.slow
+def test_a_value_that_the_compiler_has_not_followed_is_wrong_in_its_lane():
+    """After `result += recurse(...)` LLVM 24 says that result is what it was before, and it is in lanes from 1 on."""
+    path = str(ROOT / "fixtures/llvm24/hip-calls.{}.co")
+    arguments = ("zeros(4096)", "zeros(4096)", 20)
+    judgement = compared(
+        path.format("gfx1100.w32.O2"), path.format("gfx1100.w32.O0"), "_Z5callsPiPfi", arguments, grid=2, work_group=2
+    )
+    (result,) = [each for each in judgement.comparison.variables if (each.function, each.name) == ("calls", "result")]
+    assert (result.wrong, result.first_wrong.line, result.first_wrong.lane) == (1, 94, 1)
+    assert (result.first_wrong.value, result.first_wrong.other) == ("49", "50")
+    (finding,) = [
+        each for each in of_variables(judgement) if each.message.startswith("calls(int*, float*, int)+0x8c: res")
+    ]
+    assert finding.source == ("src/hip/calls.hip", 94)
+    assert finding.seen.startswith("lane 1 of wave 1:1:1:1 at --until 0x7f")
+
+
+@pytest.mark.slow
+def test_damaged_debugging_information_gives_an_answer_or_an_error(tools, tmp_path):
+    """Whichever of the builds is damaged, nothing else comes out."""
+    good, other = (assembled(processor, tools, tmp_path) for processor in (GFX942, GFX1100))
+    data = Path(good).read_bytes()
+    names = (".debug_info", ".debug_line", ".debug_loclists", ".debug_abbrev", ".debug_frame")
+    sections = [section for section in opened(good).image.sections if section.name in names]
+    damaged = tmp_path / "damaged.co"
+    for seed in range(8):
+        numbers = random.Random(seed)
+        changed = bytearray(data)
+        for _count in range(numbers.choice((1, 2, 4))):
+            section = numbers.choice(sections)
+            changed[section.offset + numbers.randrange(section.size)] = numbers.randrange(256)
+        damaged.write_bytes(changed)
+        for path, against in ((str(damaged), other), (other, str(damaged))):
+            with suppress(DwarfGpuError):
+                assert compared(path, against).comparison is not None
+
+
+@pytest.mark.slow
+def test_a_value_of_another_round_of_a_loop_on_one_line_is_not_wrong(require_tool, tmp_path):
+    """Optimized code splits the line before the loop, so its visits are not as many as those of the other build."""
+    folder = ROOT / "tests" / "execution"
+    paths = []
+    for processor, level in (("gfx1100", "O2"), ("gfx90a", "O0")):
+        paths.append(str(tmp_path / f"{processor}.co"))
+        words = ["-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}", f"-{level}", "-g",
+                 "-w", "-nogpulib", "-include", str(folder / "kernels.h"), str(folder / "kernels.cl")]  # fmt: skip
+        subprocess.run([require_tool("clang-22"), *words, "-o", paths[-1]], check=True, capture_output=True)
+    judgement = compared(*paths, "col", ("zeros(8)", [1, 2, 3, 4, 5, 6, 7, 8]), grid=8, work_group=8)
+    assert [finding.message for finding in of_variables(judgement) if finding.rule.name == "against-wrong"] == []
+    assert judgement.comparison.total().right >= 8
+
+
+RECURSIVE = """
+__attribute__((noinline)) int factorial(int n) {
+  int smaller = n - 1;
+  return n < 2 ? 1 : n * factorial(smaller);
+}
+kernel void recursive(global int *out) {
+  int id = __builtin_amdgcn_workitem_id_x();
+  out[id] = factorial(id & 3);
+}
+"""
+
+
+def test_a_function_that_has_become_a_loop_is_not_compared_with_its_calls(require_tool, tmp_path):
+    """Optimized code calls it once, and n is in each round of the loop what it is in one call of the source."""
+    paths = []
+    for level in ("O2", "O0"):
+        paths.append(str(tmp_path / f"{level}.co"))
+        words = ["-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1100", f"-{level}", "-g", "-w",
+                 "-nogpulib", "-", "-o", paths[-1]]  # fmt: skip
+        subprocess.run([require_tool("clang-22"), *words], input=RECURSIVE, text=True, check=True, cwd=tmp_path)
+    judgement = compared(*paths, "recursive", ("zeros(32)",), grid=32, work_group=32, private_size=4096)
+    variables = {each.name: each for each in judgement.comparison.variables if each.function == "factorial"}
+    assert {name: (each.wrong, each.missing) for name, each in variables.items()} == {"n": (0, 0), "smaller": (0, 0)}
+    assert judgement.comparison.aligned < judgement.comparison.stops
+    assert variables["n"].right >= 16  # lanes that do not call it again are compared

@@ -1,0 +1,115 @@
+"""When values of two builds are the same: by their types, wherever buffers and code are."""
+
+from __future__ import annotations
+
+import pytest
+
+from dwarfgpu.audits.judge.recorded_values import (
+    BUFFER,
+    BYTES,
+    FLOAT,
+    INTEGER,
+    LOCAL_MEMORY,
+    POINTER,
+    PRIVATE_MEMORY,
+    Leaf,
+    PointedRange,
+    PointerNames,
+    RecordedValue,
+    ValueComparison,
+    is_unused,
+    value_text,
+)
+
+
+def names(base, *, local=1 << 48, private=2 << 48, symbols=None):
+    ranges = [
+        PointedRange(base, 0x100, (BUFFER, 0), name="out"),
+        PointedRange(base + 0x100, 0x40, (BUFFER, 1), name="in"),
+        PointedRange(local, 1 << 32, (LOCAL_MEMORY,), is_placed=False),
+        PointedRange(private, 1 << 32, (PRIVATE_MEMORY,), is_placed=False),
+    ]
+    return PointerNames(ranges, (symbols or {}).get)
+
+
+HERE = names(0x1000, symbols={0x500: "table+4", 0x510: "leaf"})
+THERE = names(0x9000, local=4 << 48, private=5 << 48, symbols={0x700: "table+4", 0x710: "other", 0x720: "tile"})
+
+
+def difference(leaf, bits, other, there):
+    found = ValueComparison(HERE, THERE).difference(RecordedValue((leaf,), (bits,)), RecordedValue((other,), (there,)))
+    return None if found is None else (found.text, found.other)
+
+
+I32, U32, I64, U64 = (
+    Leaf("", INTEGER, bits, sign) for bits, sign in ((32, True), (32, False), (64, True), (64, False))
+)
+F32, F64, P64, P32 = Leaf("", FLOAT, 32, True), Leaf("", FLOAT, 64, True), Leaf("", POINTER, 64), Leaf("", POINTER, 32)
+RAW = Leaf("<0>", BYTES, 64)
+
+
+@pytest.mark.parametrize(
+    "leaf, bits, other, there",
+    [
+        (I32, 5, I32, 5),
+        (I32, 0xFFFFFFFF, I64, (1 << 64) - 1),  # -1 in both
+        (F32, 0x7FC00001, F32, 0x7FC00001),
+        (F32, 0x3F800000, F64, 0x3FF0000000000000),  # of other types: nothing can be said
+        (P64, 0x1010, P64, 0x9010),
+        (P64, 0x1100, P64, 0x9100),  # the end of one buffer is the start of the next
+        (P64, 0, P64, 0),
+        (P64, 0x500, P64, 0x700),
+        (P64, (1 << 48) + 16, P64, (4 << 48) + 64),  # each build has its own layout of local memory
+        (P64, (2 << 48) + 16, P64, (5 << 48) + 64),
+        (P64, (1 << 48) + 16, P64, 0x720),  # local memory of a GPU is a static variable on the host
+        (P64, 0xDEAD0000, P64, 0xBEEF0000),  # neither is known
+        (P32, 16, P64, 0x9010),
+        (U64, 0x1010, U64, 0x9010),  # an integer that is the address of the same
+    ],
+)
+def test_values_are_the_same(leaf, bits, other, there):
+    assert difference(leaf, bits, other, there) is None
+
+
+@pytest.mark.parametrize(
+    "leaf, bits, other, there, expected",
+    [
+        (I32, 0xFFFFFFFF, I32, 1, ("-1", "1")),
+        (I32, 0xFFFFFFFF, I64, 0xFFFFFFFF, ("-1", "4294967295")),
+        (U32, 7, U32, 8, ("7", "8")),
+        (F32, 0x7FC00001, F32, 0x7FC00002, ("nan (0x7fc00001)", "nan (0x7fc00002)")),
+        (F32, 0x80000000, F32, 0, ("-0", "0")),
+        (P64, 0x1010, P64, 0x9014, ("buffer out+0x10", "buffer out+0x14")),
+        (P64, 0x1110, P64, 0x9010, ("buffer in+0x10", "buffer out+0x10")),
+        (P64, 0, P64, 0x9000, ("0x0", "buffer out")),
+        (P64, 0x510, P64, 0x710, ("leaf", "other")),
+        (P64, (2 << 48), P64, (4 << 48), ("0x2000000000000", "0x4000000000000")),
+        (U64, 0x1010, U64, 0x9014, ("4112", "36884")),
+        (RAW, 1, RAW, 2, ("0x1", "0x2")),
+    ],
+)
+def test_values_differ(leaf, bits, other, there, expected):
+    assert difference(leaf, bits, other, there) == expected
+
+
+def test_only_leaves_with_a_value_in_both_are_compared():
+    pair = Leaf(".low", INTEGER, 32, True), Leaf(".high", INTEGER, 32, True)
+    comparison = ValueComparison(HERE, THERE)
+    assert comparison.difference(RecordedValue(pair, (1, None)), RecordedValue(pair, (1, 2))) is None
+    assert comparison.difference(RecordedValue(pair, (1, 3)), RecordedValue(pair[:1], (1,))) is None
+    found = comparison.difference(RecordedValue(pair, (1, 3)), RecordedValue(pair, (1, 2)))
+    assert (found.path, found.text, found.other) == (".high", "3", "2")
+    assert comparison.difference(RecordedValue(pair, (1, 3)), RecordedValue(pair, (1, 2)), frozenset({".high"})) is None
+
+
+def test_a_value_is_shown_with_its_first_parts():
+    leaves = tuple(Leaf(f"[{index}]", INTEGER, 32, True) for index in range(6))
+    assert value_text(RecordedValue(leaves, (1, 2, None, 4, 5, 6)), HERE) == "{[0] = 1, [1] = 2, [2] = ?, [3] = 4, ...}"
+    assert value_text(RecordedValue((F32,), (0x3FC00000,)), HERE) == "1.5"
+
+
+def test_memory_that_nothing_has_written_is_known_by_its_pattern():
+    assert is_unused(0xA5A5A5A5, 32)
+    assert is_unused(0xA5A5, 16)
+    assert not is_unused(0xA5, 8)  # which a byte may well be
+    assert not is_unused(0xA5A5A5A4, 32)

@@ -1,0 +1,133 @@
+"""Statements and parameters judged by execution: good line tables have no findings, and each defect is found."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from dwarfgpu.audits.judge.statements import source_loops
+from dwarfgpu.program.code.code_object import opened
+from tests.builders.judged_calls import GFX90A, GFX1100
+from tests.builders.judged_lanes import assembled
+from tests.builders.judged_statements import assembled_loop, statement_defects
+
+PROCESSORS = pytest.mark.parametrize("processor", [GFX90A, GFX1100], ids=lambda each: each.name)
+FEW = 29
+"""Of so many defects one is judged in each run of the tests, and all of them in a slow one."""
+SIZES = {"grid": 80, "work_group": 80, "args": ("zeros(80)", 40)}
+
+
+@pytest.fixture
+def tools(require_tool):
+    return require_tool("llvm-mc-22"), require_tool("ld.lld-22")
+
+
+def offset_of(path, label):
+    file = opened(path)
+    section = next(each for each in file.image.sections if each.name == ".text")
+    return file.image.symbol_named(label).value - section.address
+
+
+def check_defects(processor, tools, folder, judged, defects):
+    missed = []
+    for rule, defect in defects:
+        path = assembled(processor, tools, folder, defect)
+        findings = judged(path, "X", **SIZES).report.findings
+        places = {finding.offset for finding in findings if finding.rule.name == f"statement-{rule}"}
+        if offset_of(path, defect.label) + defect.behind not in places:
+            missed.append((defect.name, [(hex(finding.offset), finding.message) for finding in findings]))
+    assert not missed
+
+
+@pytest.mark.slow
+@PROCESSORS
+def test_a_wrong_row_is_found_at_its_instruction(processor, tools, tmp_path, judged):
+    check_defects(processor, tools, tmp_path, judged, list(statement_defects(processor))[::FEW])
+
+
+@pytest.mark.slow
+@PROCESSORS
+def test_every_wrong_row_is_found_at_its_instruction(processor, tools, tmp_path, judged):
+    defects = list(statement_defects(processor))
+    assert {rule for rule, _defect in defects} == {"none", "back", "unreached", "parameter"}
+    assert len(defects) >= 60
+    check_defects(processor, tools, tmp_path, judged, defects)
+
+
+def judged_loop(judged, path):
+    findings = judged(path, "loop", grid=64, work_group=64).report.findings
+    return [(finding.rule.name, finding.offset, finding.message) for finding in findings]
+
+
+def test_steps_back_in_a_loop_and_in_one_statement_are_right(tools, tmp_path, judged):
+    assert judged_loop(judged, assembled_loop(tools, tmp_path)) == []
+
+
+def test_a_step_back_inside_the_body_of_a_loop_is_found(tools, tmp_path, judged):
+    path = assembled_loop(tools, tmp_path, first=5, second=4)
+    ((rule, offset, message),) = judged_loop(judged, path)
+    assert (rule, offset) == ("statement-back", offset_of(path, "second"))
+    assert "from line 5 to line 4" in message
+
+
+LOOPS = """\
+for (int i = 0; i < 8; ++i)  // while
+  for (;;) {
+    a[i] = "for"[0];
+    if (i) { b(); }
+  }
+do {
+  c();
+} while (d());
+while (e())
+  ;
+f();
+"""
+
+
+def test_the_loops_of_a_source_are_found():
+    assert [(loop.first, loop.last) for loop in source_loops(LOOPS)] == [(1, 5), (2, 5), (6, 8), (8, 8), (9, 10)]
+
+
+UNROLLED = """
+kernel void halves(local int *part, global int *out) {
+  int lid = __builtin_amdgcn_workitem_id_x();
+  part[lid] = lid;
+  for (int range = 16; range > 0; range /= 2) {
+    if (lid < range)
+      part[lid] += part[lid + range];
+    __builtin_amdgcn_s_barrier();
+  }
+  out[lid] = part[0];
+}
+"""
+
+
+def test_a_step_to_the_next_round_of_an_unrolled_loop_is_right(require_tool, tmp_path, judged):
+    (tmp_path / "halves.cl").write_text(UNROLLED)
+    words = ["-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1100", "-g", "-O2", "-nogpulib"]
+    command = [require_tool("clang-22"), *words, "halves.cl", "-o", "halves.co"]
+    subprocess.run(command, check=True, cwd=tmp_path)
+    path = str(tmp_path / "halves.co")
+    findings = judged(path, "halves", grid=32, work_group=32, args=(4096, "zeros(32)")).report.findings
+    back = [finding.message for finding in findings if finding.rule.name == "statement-back"]
+    assert not any("from line 8 to line 6" in message for message in back), back
+
+
+def test_a_step_back_behind_a_loop_is_found(tools, tmp_path, judged):
+    path = assembled_loop(tools, tmp_path, called=2)
+    ((rule, offset, message),) = judged_loop(judged, path)
+    assert (rule, offset) == ("statement-back", offset_of(path, "called"))
+    assert "from line 8 to line 2" in message
+
+
+def test_a_finding_says_the_line_and_the_lane(tools, tmp_path, judged):
+    name, defect = next(each for each in statement_defects(GFX90A) if each[1].name == "back-21-to-5")
+    assert name == "back"
+    findings = judged(assembled(GFX90A, tools, tmp_path, defect), "X", **SIZES).report.findings
+    (finding,) = [each for each in findings if each.rule.name == "statement-back"]
+    assert finding.severity == "note"
+    assert finding.clause == "DWARF 5, 6.2.2"
+    assert finding.source == ("src/asm/lane-pc.c", 5)
+    assert finding.seen.startswith("lane 40 of wave ")  # the first that goes to the other side of the branch

@@ -1,0 +1,217 @@
+"""Each rule of the check, with assembly that breaks it, and paths on which a step is missing."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from dwarfgpu.audits.memory_model.checker import MemoryCheck
+from dwarfgpu.audits.memory_model.intents import stated
+from dwarfgpu.audits.memory_model.survey import accesses, outstanding_at
+from dwarfgpu.program.code.code_object import opened
+
+HEAD = """\t.text
+\t.globl f
+\t.type f,@function
+f:
+\t.file 0 "/src" "k.cl"
+"""
+TAIL = """
+\ts_setpc_b64 s[30:31]
+.Lend:
+\t.size f, .Lend-f
+\t.section .debug_abbrev,"",@progbits
+\t.byte 1, 0x11, 0, 0x10, 0x17, 0x11, 1, 0x12, 6, 0, 0, 0
+\t.section .debug_info,"",@progbits
+\t.long .Linfo_end-.Linfo
+.Linfo:
+\t.short 5
+\t.byte 1, 8
+\t.long .debug_abbrev
+\t.byte 1
+\t.long .debug_line
+\t.quad f
+\t.long .Lend-f
+.Linfo_end:
+"""
+ENTRY = "s_waitcnt_vscnt null, 0x0"
+RELEASE = "s_waitcnt vmcnt(0) lgkmcnt(0); s_waitcnt_vscnt null, 0x0"
+
+
+@pytest.fixture
+def assemble(tmp_path, require_tool):
+    """``assemble("12: s_nop 0; 13: ...", "gfx1100")``: instructions, each with the line it is from."""
+    mc, lld = require_tool("llvm-mc-22", "llvm-mc"), require_tool("ld.lld-22", "ld.lld")
+
+    def make(text: str, target: str = "gfx1100"):
+        lines = []
+        for part in text.split(";"):
+            code = part.strip()
+            line, separator, instruction = code.partition(": ")
+            if separator and line.isdigit():
+                lines.append(f"\t.loc 0 {line} 1")
+                code = instruction
+            lines.append(code.strip() if code.strip().endswith(":") else f"\t{code.strip()}")
+        (tmp_path / "k.s").write_text(HEAD + "\n".join(lines) + TAIL)
+        words = [mc, "-triple=amdgcn-amd-amdhsa", f"-mcpu={target}", "-filetype=obj", "-dwarf-version=5"]
+        subprocess.run([*words, str(tmp_path / "k.s"), "-o", str(tmp_path / "k.o")], check=True, capture_output=True)
+        subprocess.run([lld, "-shared", str(tmp_path / "k.o"), "-o", str(tmp_path / "k.co")], check=True)
+        return opened(str(tmp_path / "k.co"))
+
+    return make
+
+
+def rules(file, **how) -> list[str]:
+    return [finding.rule.name for finding in MemoryCheck(file, from_source=False, **how).findings()]
+
+
+def test_a_register_is_used_before_it_is_loaded(assemble):
+    good = "global_load_b32 v2, v[0:1], off; s_waitcnt vmcnt(0); v_add_f32 v3, v2, v2; s_waitcnt vmcnt(0)"
+    assert rules(assemble(good)) == []
+    assert rules(assemble(good.replace("vmcnt(0)", "vmcnt(1)", 1))) == ["order-value-in-flight"]
+    assert rules(assemble(good.replace("s_waitcnt vmcnt(0)", "s_nop 0", 1))) == ["order-value-in-flight"]
+
+
+def test_loads_are_complete_in_their_order(assemble):
+    two = "global_load_b32 v2, v[0:1], off; global_load_b32 v3, v[0:1], off; s_waitcnt vmcnt(1); v_add_f32 v4, v2, v2"
+    assert rules(assemble(f"{two}; s_waitcnt vmcnt(0)")) == []
+    assert rules(assemble(f"{two.replace('v4, v2, v2', 'v4, v3, v3')}; s_waitcnt vmcnt(0)")) == [
+        "order-value-in-flight"
+    ]
+
+
+def test_scalar_loads_are_in_no_order(assemble):
+    two = "s_load_b32 s4, s[0:1], 0x0; s_load_b32 s5, s[0:1], 0x4; s_waitcnt lgkmcnt({}); s_add_u32 s6, s4, s4"
+    assert rules(assemble(two.format(0))) == []
+    assert rules(assemble(two.format(1) + "; s_waitcnt lgkmcnt(0)")) == ["order-value-in-flight"]
+
+
+def test_a_register_that_is_written_before_its_load_is_complete(assemble):
+    assert rules(assemble("ds_load_b32 v2, v0; v_mov_b32 v2, 0; s_waitcnt lgkmcnt(0)")) == ["order-value-in-flight"]
+
+
+def test_a_path_without_a_wait(assemble):
+    text = "global_load_b32 v2, v[0:1], off; s_cbranch_scc0 .L1; s_waitcnt vmcnt(0); .L1:; v_add_f32 v3, v2, v2"
+    assert rules(assemble(text)) == ["order-value-in-flight", "order-return-in-flight"]
+    assert rules(assemble(text.replace("s_cbranch_scc0 .L1; s_waitcnt", "s_waitcnt"))) == []
+
+
+def test_a_wait_that_is_missing_around_a_loop(assemble):
+    text = ".L1:; v_add_f32 v3, v2, v2; global_load_b32 v2, v[0:1], off; s_cbranch_scc0 .L1; s_waitcnt vmcnt(0)"
+    assert rules(assemble(text)) == ["order-value-in-flight"]
+
+
+def test_a_function_returns_before_a_load_is_complete(assemble):
+    assert rules(assemble("global_load_b32 v2, v[0:1], off")) == ["order-return-in-flight"]
+    assert rules(assemble("global_store_b32 v[0:1], v2, off")) == []
+
+
+def expected(text: str):
+    return {"expected": (stated(text),)}
+
+
+STORE = f"10: global_store_b32 v[0:1], v2, off; 11: {RELEASE}; 12: global_store_b32 v[3:4], v2, off"
+
+
+def test_a_release_waits_for_stores(assemble):
+    assert rules(assemble(STORE), **expected("k.cl:12 release agent")) == []
+    weak = STORE.replace("vscnt null, 0x0", "vscnt null, 0x1")
+    assert rules(assemble(weak), **expected("k.cl:12 release agent")) == ["order-wait-before"]
+
+
+def test_a_release_of_a_function_waits_for_stores_of_its_caller(assemble):
+    text = "12: global_store_b32 v[3:4], v2, off"
+    assert rules(assemble(text), **expected("k.cl:12 release agent")) == ["order-wait-before"]
+    assert rules(assemble(f"11: {ENTRY}; {text}"), **expected("k.cl:12 release agent")) == []
+
+
+def test_a_release_waits_for_lds_too(assemble):
+    text = f"9: {ENTRY}; 10: ds_store_b32 v0, v2; 12: global_store_b32 v[3:4], v2, off; 13: s_waitcnt lgkmcnt(0)"
+    assert rules(assemble(text), **expected("k.cl:12 release agent")) == ["order-wait-before"]
+    assert rules(assemble(text), **expected("k.cl:12 release agent-one-as")) == []
+
+
+LOAD = "12: global_load_b32 v2, v[0:1], off glc; s_waitcnt vmcnt(0); buffer_gl1_inv; buffer_gl0_inv; 13: s_nop 0"
+NEXT = "; global_load_b32 v3, v[0:1], off; s_waitcnt vmcnt(0)"
+
+
+@pytest.mark.parametrize(
+    "change,found",
+    [
+        (("", ""), []),
+        ((" glc", ""), ["order-cache-bits"]),
+        (("vmcnt(0); buffer_gl1_inv", "vmcnt(1); buffer_gl1_inv"), ["order-early-invalidate"]),
+        (("buffer_gl1_inv; ", ""), ["order-invalidate"]),
+        (("buffer_gl0_inv; ", ""), ["order-invalidate"]),
+        (("s_waitcnt vmcnt(0); buffer_gl1_inv; buffer_gl0_inv", "s_nop 0"), ["order-wait-after"]),
+    ],
+)
+def test_the_steps_of_an_acquire(assemble, change, found):
+    text = (LOAD + NEXT).replace(*change, 1)
+    assert rules(assemble(text), **expected("k.cl:12 acquire agent")) == found
+
+
+def test_an_acquire_on_one_path_alone(assemble):
+    text = LOAD.replace("buffer_gl1_inv;", "s_cbranch_scc0 .L1; buffer_gl1_inv;") + "; .L1:" + NEXT
+    assert rules(assemble(text), **expected("k.cl:12 acquire agent")) == ["order-invalidate"]
+
+
+def test_a_work_group_needs_no_wider_invalidate(assemble):
+    text = (LOAD + NEXT).replace("buffer_gl1_inv; ", "")
+    assert rules(assemble(text), **expected("k.cl:12 acquire workgroup")) == []
+
+
+def test_in_cu_mode_a_work_group_shares_its_cache(assemble):
+    text = (LOAD + NEXT).replace("; buffer_gl1_inv; buffer_gl0_inv", "").replace(" glc", "")
+    assert rules(assemble(text), mode="cu", **expected("k.cl:12 acquire workgroup")) == []
+    assert "order-cache-bits" in rules(assemble(text), mode="wgp", **expected("k.cl:12 acquire workgroup"))
+
+
+def test_a_write_back_of_a_narrower_scope(assemble):
+    text = "12: global_wb scope:SCOPE_SYS; s_wait_storecnt 0x0; global_store_b32 v[3:4], v2, off scope:SCOPE_SYS"
+    assert rules(assemble(text, "gfx1200"), **expected("k.cl:12 release system")) == []
+    narrow = text.replace("wb scope:SCOPE_SYS", "wb scope:SCOPE_DEV")
+    assert rules(assemble(narrow, "gfx1200"), **expected("k.cl:12 release system")) == ["order-write-back"]
+    late = text.replace("; global_store", "; global_store_b32 v[5:6], v2, off; s_wait_storecnt 0x0; global_store")
+    assert rules(
+        assemble(
+            late.replace("12: ", "11: ").replace("; global_store_b32 v[3:4]", "; 12: global_store_b32 v[3:4]"),
+            "gfx1200",
+        ),
+        **expected("k.cl:12 release system"),
+    ) == ["order-write-back"]
+
+
+def test_a_fence_that_acquires(assemble):
+    text = f"12: {RELEASE}; buffer_gl1_inv; buffer_gl0_inv; 13: global_load_b32 v3, v[0:1], off; s_waitcnt vmcnt(0)"
+    assert rules(assemble(text), **expected("k.cl:12 acquire agent fence")) == []
+    assert rules(assemble(text.replace("buffer_gl1_inv; ", "")), **expected("k.cl:12 acquire agent fence")) == [
+        "order-invalidate"
+    ]
+
+
+def test_a_finding_names_the_line_and_the_clause(assemble):
+    (finding,) = MemoryCheck(
+        assemble(STORE.replace("0x0", "0x1")), expected=(stated("k.cl:12 release agent"),), from_source=False
+    ).findings()
+    assert finding.source == ("/src/k.cl", 12)
+    assert finding.clause == "Memory Model Code Sequences GFX10-GFX11: store atomic release, agent, global"
+    assert finding.path == ("f",)
+    assert "global_store_b32 at +0x0 is outstanding (vscnt)" in finding.message
+
+
+def test_the_strongest_ordering_of_an_access(assemble):
+    rows = {row.offset: (row.ordering, row.scope) for row in accesses(MemoryCheck(assemble(f"{STORE}; {LOAD}{NEXT}")))}
+    assert list(rows.values()) == [("plain", ""), ("release", "system"), ("acquire", "system"), ("plain", "")]
+
+
+def test_what_is_outstanding_at_an_address(assemble):
+    file = assemble("global_load_b32 v2, v[0:1], off; ds_load_b32 v3, v0; s_waitcnt vmcnt(0); s_waitcnt lgkmcnt(0)")
+    check = MemoryCheck(file)
+    function = next(check.reader.functions())
+    _function, rows = outstanding_at(check, function.addresses[3])
+    assert [(row.instruction, row.counters, row.registers) for row in rows] == [
+        ("stores of the caller", (("vscnt", 0),), ()),
+        ("ds_load_b32 v3, v0", (("lgkmcnt", 0),), ("v3",)),
+    ]

@@ -1,0 +1,360 @@
+"""The table of the memory model: every cell against LLVM, and single cells against the text."""
+
+from __future__ import annotations
+
+import pytest
+
+from dwarfgpu.audits.memory_model.families import (
+    DIFFERENCES,
+    FAMILIES,
+    differences_of,
+    family_of,
+    family_rules,
+    mode_of,
+)
+from dwarfgpu.audits.memory_model.sequences import cell, cells
+from dwarfgpu.errors import Unsupported, UsageError
+from dwarfgpu.targets.amdgpu.processors import processors
+from tests.audits.memory_model.llvm_sequences import TARGETS, of_llvm, of_table
+
+
+def compare(llc: str, processor: str, mode: str, folder) -> int:
+    """Compare each cell; return how many there are."""
+    expected = of_llvm(llc, processor, mode, folder)
+    table = {
+        f"{row.operation}.{row.ordering}.{row.scope}.{row.space}": of_table(row)
+        for row in cells(family_of(processor), mode, "llvm22")
+    }
+    assert table == expected
+    return len(table)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processor,mode", [("gfx90a", "cu"), ("gfx1200", "wgp")])
+def test_the_cells_are_what_llvm_inserts(processor, mode, tmp_path, require_tool):
+    assert compare(require_tool("llc-22"), processor, mode, tmp_path) == 678
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processor,mode", TARGETS)
+def test_the_cells_of_all_families_are_what_llvm_inserts(processor, mode, tmp_path, require_tool):
+    assert compare(require_tool("llc-22"), processor, mode, tmp_path) >= 490
+
+
+def steps(family: str, mode: str, words: str, rule_set: str = "text") -> list[str]:
+    return [step.text for step in cell(family, mode, rule_set, *words.split()).steps]
+
+
+@pytest.mark.parametrize(
+    "family,mode,words,expected",
+    [
+        # AMDGPU usage, memory model code sequences GFX6-GFX10
+        ("GFX9", "cu", "load acquire workgroup global", ["buffer/global_load"]),
+        ("GFX9", "cu", "load acquire workgroup generic", ["flat_load", "s_waitcnt lgkmcnt(0)"]),
+        (
+            "GFX9",
+            "cu",
+            "load acquire agent global",
+            ["buffer/global_load glc", "s_waitcnt vmcnt(0)", "buffer_wbinvl1_vol"],
+        ),
+        ("GFX9", "cu", "store release agent global", ["s_waitcnt vmcnt(0) lgkmcnt(0)", "buffer/global_store"]),
+        ("GFX9", "cu", "store release workgroup local", ["ds_store"]),
+        ("GFX9", "cu", "load plain none global", ["buffer/global_load"]),
+        ("GFX9", "cu", "load volatile none global", ["buffer/global_load glc"]),
+        ("GFX9", "cu", "load nontemporal none global", ["buffer/global_load glc slc"]),
+        ("GFX10", "wgp", "fence acquire singlethread all", []),
+        # AMDGPU usage, memory model code sequences GFX12
+        (
+            "GFX12",
+            "wgp",
+            "load acquire workgroup global",
+            ["buffer/global_load scope:SCOPE_SE", "s_wait_loadcnt 0x0", "global_inv scope:SCOPE_SE"],
+        ),
+        ("GFX12", "cu", "load acquire workgroup global", ["buffer/global_load"]),
+        ("GFX12", "cu", "load acquire workgroup generic", ["flat_load", "s_wait_dscnt 0x0"]),
+        (
+            "GFX12",
+            "wgp",
+            "store release agent-one-as global",
+            [
+                "global_wb scope:SCOPE_DEV",
+                "s_wait_bvhcnt 0x0",
+                "s_wait_samplecnt 0x0",
+                "s_wait_storecnt 0x0",
+                "s_wait_loadcnt 0x0",
+                "buffer/global_store scope:SCOPE_DEV",
+            ],
+        ),
+        ("GFX12", "cu", "store release workgroup global", ["s_wait_dscnt 0x0", "buffer/global_store"]),
+        (
+            "GFX12",
+            "wgp",
+            "rmw-return acquire system global",
+            [
+                "buffer/global_atomic th:TH_ATOMIC_RETURN scope:SCOPE_SYS",
+                "s_wait_loadcnt 0x0",
+                "global_inv scope:SCOPE_SYS",
+            ],
+        ),
+        ("GFX12", "cu", "rmw acquire workgroup generic", ["flat_atomic"]),
+        ("GFX12", "cu", "fence acquire workgroup all", ["s_wait_dscnt 0x0"]),
+        ("GFX12", "wgp", "store volatile none global", ["buffer/global_store scope:SCOPE_SYS", "s_wait_storecnt 0x0"]),
+    ],
+)
+def test_a_cell_of_the_text(family, mode, words, expected):
+    assert steps(family, mode, words) == expected
+
+
+def test_a_seq_cst_operation_of_one_space_has_all_instructions_in_the_text():
+    words = "store seq_cst workgroup-one-as global"
+    assert steps("GFX10", "wgp", words) == steps("GFX10", "wgp", words.replace("-one-as", ""))
+    assert steps("GFX10", "wgp", words, "llvm22") != steps("GFX10", "wgp", words.replace("-one-as", ""), "llvm22")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_cell_that_differs_names_why(family):
+    for mode in FAMILIES[family]["llvm22"].caches:
+        pairs = zip(cells(family, mode, "text"), cells(family, mode, "llvm22"), strict=True)
+        for text, llvm in pairs:
+            assert bool(llvm.differences) == (text.steps != llvm.steps), llvm
+            assert set(llvm.differences) <= set(differences_of(family))
+
+
+VM, LGKM, VM_LGKM = "s_waitcnt vmcnt(0)", "s_waitcnt lgkmcnt(0)", "s_waitcnt vmcnt(0) lgkmcnt(0)"
+VS = "s_waitcnt_vscnt null, 0x0"
+BOTH, ALL = (VM, VS), (VM_LGKM, VS)
+GL0, GL01 = ("buffer_gl0_inv",), ("buffer_gl0_inv", "buffer_gl1_inv")
+OLDER_TEXT = {
+    ("GFX10", "wgp"): {
+        "load plain none global": ("buffer/global_load",),
+        "load volatile none global": ("buffer/global_load glc dlc",),
+        "load nontemporal none global": ("buffer/global_load slc",),
+        "store nontemporal none global": ("buffer/global_store slc",),
+        "store volatile none global": ("buffer/global_store",),
+        "store plain none local": ("ds_store",),
+        "load monotonic wavefront global": ("buffer/global_load",),
+        "load monotonic workgroup global": ("buffer/global_load glc",),
+        "load monotonic agent generic": ("flat_load glc dlc",),
+        "store monotonic system global": ("buffer/global_store",),
+        "rmw monotonic agent global": ("buffer/global_atomic",),
+        "load acquire workgroup global": ("buffer/global_load glc", VM, *GL0),
+        "load acquire workgroup local": ("ds_load", LGKM, *GL0),
+        "load acquire workgroup generic": ("flat_load glc", VM_LGKM, *GL0),
+        "load acquire agent global": ("buffer/global_load glc dlc", VM, *GL01),
+        "load acquire system generic": ("flat_load glc dlc", VM_LGKM, *GL01),
+        "rmw acquire workgroup global": ("buffer/global_atomic", VS, *GL0),
+        "rmw-return acquire workgroup global": ("buffer/global_atomic glc", VM, *GL0),
+        "rmw acquire workgroup local": ("ds_atomic", LGKM, *GL0),
+        "rmw acquire workgroup generic": ("flat_atomic", LGKM, VS, *GL0),
+        "rmw acquire agent global": ("buffer/global_atomic", VS, *GL01),
+        "rmw-return acquire system generic": ("flat_atomic glc", VM_LGKM, *GL01),
+        "fence acquire workgroup all": (*ALL, *GL0),
+        "fence acquire agent all": (*ALL, *GL01),
+        "store release workgroup global": (*ALL, "buffer/global_store"),
+        "store release workgroup local": (*BOTH, "ds_store"),
+        "store release workgroup generic": (*ALL, "flat_store"),
+        "store release system global": (*ALL, "buffer/global_store"),
+        "rmw release workgroup global": (*ALL, "buffer/global_atomic"),
+        "rmw release workgroup local": (*BOTH, "ds_atomic"),
+        "rmw release agent generic": (*ALL, "flat_atomic"),
+        "fence release workgroup all": ALL,
+        "fence release system all": ALL,
+        "rmw acq_rel workgroup global": (*ALL, "buffer/global_atomic", VS, *GL0),
+        "rmw acq_rel workgroup local": (*BOTH, "ds_atomic", LGKM, *GL0),
+        "rmw acq_rel workgroup generic": (*ALL, "flat_atomic", LGKM, VS, *GL0),
+        "rmw acq_rel agent global": (*ALL, "buffer/global_atomic", VS, *GL01),
+        "rmw-return acq_rel system generic": (*ALL, "flat_atomic glc", VM_LGKM, *GL01),
+        "fence acq_rel workgroup all": (*ALL, *GL0),
+        "fence acq_rel agent all": (*ALL, *GL01),
+        "load seq_cst workgroup global": (*ALL, "buffer/global_load glc", VM, *GL0),
+        "load seq_cst workgroup local": (*BOTH, "ds_load", LGKM, *GL0),
+        "load seq_cst agent global": (*ALL, "buffer/global_load glc dlc", VM, *GL01),
+        "store seq_cst agent global": (*ALL, "buffer/global_store"),
+        "rmw seq_cst agent global": (*ALL, "buffer/global_atomic", VS, *GL01),
+        "fence seq_cst system all": (*ALL, *GL01),
+    },
+    ("GFX10", "cu"): {
+        "load monotonic workgroup global": ("buffer/global_load",),
+        "load acquire workgroup global": ("buffer/global_load",),
+        "load acquire workgroup local": ("ds_load", LGKM),
+        "load acquire workgroup generic": ("flat_load", LGKM),
+        "rmw acquire workgroup global": ("buffer/global_atomic",),
+        "rmw acquire workgroup generic": ("flat_atomic", LGKM),
+        "fence acquire workgroup all": (LGKM,),
+        "store release workgroup global": (LGKM, "buffer/global_store"),
+        "store release workgroup local": ("ds_store",),
+        "store release workgroup generic": (LGKM, "flat_store"),
+        "rmw release workgroup local": ("ds_atomic",),
+        "fence release workgroup all": (LGKM,),
+        "rmw acq_rel workgroup local": ("ds_atomic", LGKM),
+        "rmw acq_rel workgroup generic": (LGKM, "flat_atomic", LGKM),
+        "fence acq_rel workgroup all": (LGKM,),
+        "load seq_cst workgroup global": (LGKM, "buffer/global_load"),
+        "load acquire agent global": ("buffer/global_load glc dlc", VM, *GL01),
+        "store release agent global": (*ALL, "buffer/global_store"),
+    },
+    ("GFX9", "cu"): {
+        "load acquire workgroup local": ("ds_load", LGKM),
+        "load acquire agent generic": ("flat_load glc", VM_LGKM, "buffer_wbinvl1_vol"),
+        "rmw acquire agent global": ("buffer/global_atomic", VM, "buffer_wbinvl1_vol"),
+        "rmw acquire workgroup generic": ("flat_atomic", LGKM),
+        "fence acquire workgroup all": (LGKM,),
+        "fence acquire agent all": (VM_LGKM, "buffer_wbinvl1_vol"),
+        "store release workgroup global": (LGKM, "buffer/global_store"),
+        "rmw release workgroup local": ("ds_atomic",),
+        "rmw release agent generic": (VM_LGKM, "flat_atomic"),
+        "fence release agent all": (VM_LGKM,),
+        "rmw acq_rel workgroup local": ("ds_atomic", LGKM),
+        "rmw acq_rel agent generic": (VM_LGKM, "flat_atomic", VM_LGKM, "buffer_wbinvl1_vol"),
+        "fence acq_rel agent all": (VM_LGKM, "buffer_wbinvl1_vol"),
+        "load seq_cst workgroup local": ("ds_load", LGKM),
+        "load seq_cst agent global": (VM_LGKM, "buffer/global_load glc", VM, "buffer_wbinvl1_vol"),
+    },
+}
+"""Cells of AMDGPU usage of 2020, "Memory Model Code Sequences GFX6-GFX10"."""
+PRESENT_TEXT = {
+    ("GFX90A", "cu"): {
+        "load nontemporal none global": ("buffer/global_load glc slc",),
+        "load volatile none global": ("buffer/global_load glc", VM),
+        "store nontemporal none global": ("buffer/global_store glc slc",),
+        "store volatile none global": ("buffer/global_store", VM),
+        "load monotonic workgroup global": ("buffer/global_load",),
+        "load monotonic agent generic": ("flat_load glc",),
+        "load acquire workgroup global": ("buffer/global_load",),
+        "load acquire workgroup generic": ("flat_load", LGKM),
+        "load acquire workgroup local": ("ds_load", LGKM),
+        "load acquire agent global": ("buffer/global_load glc", VM, "buffer_wbinvl1_vol"),
+        "load acquire agent generic": ("flat_load glc", VM_LGKM, "buffer_wbinvl1_vol"),
+        "load acquire system global": ("buffer/global_load glc", VM, "buffer_invl2", "buffer_wbinvl1_vol"),
+        "rmw acquire workgroup generic": ("flat_atomic", LGKM),
+        "rmw acquire system generic": ("flat_atomic", VM_LGKM, "buffer_invl2", "buffer_wbinvl1_vol"),
+        "fence acquire workgroup all": (LGKM,),
+        "fence acquire system all": (VM_LGKM, "buffer_invl2", "buffer_wbinvl1_vol"),
+        "store release workgroup global": (LGKM, "buffer/global_store"),
+        "store release workgroup local": ("ds_store",),
+        "store release agent generic": (VM_LGKM, "flat_store"),
+        "store release system global": ("buffer_wbl2", VM_LGKM, "buffer/global_store"),
+        "fence release system all": ("buffer_wbl2", VM_LGKM),
+        "rmw acq_rel workgroup global": (LGKM, "buffer/global_atomic"),
+        "rmw acq_rel workgroup generic": (LGKM, "flat_atomic", LGKM),
+        "rmw acq_rel system global": (
+            "buffer_wbl2",
+            VM_LGKM,
+            "buffer/global_atomic",
+            VM,
+            "buffer_invl2",
+            "buffer_wbinvl1_vol",
+        ),
+        "fence acq_rel system all": ("buffer_wbl2", VM_LGKM, "buffer_invl2", "buffer_wbinvl1_vol"),
+        "load seq_cst workgroup global": (LGKM, "buffer/global_load"),
+        "load seq_cst agent global": (VM_LGKM, "buffer/global_load glc", VM, "buffer_wbinvl1_vol"),
+    },
+    ("GFX90A", "tgsplit"): {
+        "load monotonic workgroup global": ("buffer/global_load glc",),
+        "load acquire workgroup global": ("buffer/global_load glc", VM, "buffer_wbinvl1_vol"),
+        "load acquire agent generic": ("flat_load glc", VM, "buffer_wbinvl1_vol"),
+        "rmw acquire workgroup global": ("buffer/global_atomic", VM, "buffer_wbinvl1_vol"),
+        "fence acquire workgroup all": (VM, "buffer_wbinvl1_vol"),
+        "store release workgroup generic": (VM, "flat_store"),
+        "store release system global": ("buffer_wbl2", VM, "buffer/global_store"),
+        "rmw acq_rel workgroup global": (VM, "buffer/global_atomic", VM, "buffer_wbinvl1_vol"),
+        "load seq_cst workgroup global": (VM, "buffer/global_load glc", VM, "buffer_wbinvl1_vol"),
+    },
+    ("GFX942", "cu"): {
+        "load nontemporal none global": ("buffer/global_load nt",),
+        "load volatile none global": ("buffer/global_load sc0 sc1", VM),
+        "store nontemporal none global": ("buffer/global_store nt",),
+        "store volatile none global": ("buffer/global_store sc0 sc1", VM),
+        "load monotonic workgroup global": ("buffer/global_load sc0",),
+        "load monotonic agent generic": ("flat_load sc1",),
+        "load monotonic system global": ("buffer/global_load sc0 sc1",),
+        "store monotonic workgroup global": ("buffer/global_store sc0",),
+        "store monotonic agent global": ("buffer/global_store sc1",),
+        "store monotonic system generic": ("flat_store sc0 sc1",),
+        "rmw monotonic agent global": ("buffer/global_atomic",),
+        "rmw monotonic system global": ("buffer/global_atomic sc1",),
+        "load acquire workgroup global": ("buffer/global_load sc0",),
+        "load acquire workgroup generic": ("flat_load sc0", LGKM),
+        "load acquire agent global": ("buffer/global_load sc1", VM, "buffer_inv sc1"),
+        "load acquire system generic": ("flat_load sc0 sc1", VM_LGKM, "buffer_inv sc0 sc1"),
+        "rmw acquire agent global": ("buffer/global_atomic", VM, "buffer_inv sc1"),
+        "rmw acquire system generic": ("flat_atomic sc1", VM_LGKM, "buffer_inv sc0 sc1"),
+        "store release agent global": ("buffer_wbl2 sc1", VM_LGKM, "buffer/global_store sc1"),
+        "store release system global": ("buffer_wbl2 sc0 sc1", VM_LGKM, "buffer/global_store sc0 sc1"),
+        "fence release agent all": ("buffer_wbl2 sc1", VM_LGKM),
+        "fence release system all": ("buffer_wbl2 sc0 sc1", VM_LGKM),
+    },
+    ("GFX942", "tgsplit"): {
+        "load acquire workgroup global": ("buffer/global_load sc0", VM, "buffer_inv sc0"),
+        "load acquire workgroup generic": ("flat_load sc0", VM, "buffer_inv sc0"),
+        "rmw acquire workgroup generic": ("flat_atomic", VM, "buffer_inv sc0"),
+        "fence release workgroup all": (VM,),
+    },
+    ("GFX11", "cu"): {
+        "load acquire workgroup global": ("buffer/global_load",),
+        "load acquire workgroup generic": ("flat_load", LGKM),
+        "rmw release workgroup local": ("ds_atomic",),
+    },
+    ("GFX11", "wgp"): {
+        "load nontemporal none global": ("buffer/global_load slc dlc",),
+        "load volatile none global": ("buffer/global_load glc dlc", VM),
+        "store nontemporal none global": ("buffer/global_store glc slc dlc",),
+        "store volatile none global": ("buffer/global_store dlc", VS),
+        "load monotonic workgroup global": ("buffer/global_load glc",),
+        "load monotonic agent global": ("buffer/global_load glc",),
+        "load acquire workgroup global": ("buffer/global_load glc", VM, "buffer_gl0_inv"),
+        "load acquire workgroup local": ("ds_load", LGKM, "buffer_gl0_inv"),
+        "load acquire workgroup generic": ("flat_load glc", VM_LGKM, "buffer_gl0_inv"),
+        "load acquire agent global": ("buffer/global_load glc", VM, "buffer_gl1_inv", "buffer_gl0_inv"),
+        "load acquire system generic": ("flat_load glc", VM_LGKM, "buffer_gl1_inv", "buffer_gl0_inv"),
+        "rmw acquire workgroup global": ("buffer/global_atomic", VS, "buffer_gl0_inv"),
+        "rmw-return acquire agent global": ("buffer/global_atomic glc", VM, "buffer_gl1_inv", "buffer_gl0_inv"),
+        "fence acquire workgroup all": (VM_LGKM, VS, "buffer_gl0_inv"),
+        "rmw release workgroup local": (VM, VS, "ds_atomic"),
+        "rmw release agent global": (VM_LGKM, VS, "buffer/global_atomic"),
+        "fence release workgroup all": (VM_LGKM, VS),
+    },
+}
+"""Cells of AMDGPU usage, "Memory Model Code Sequences GFX90A", "... GFX940, GFX941, GFX942" and "... GFX10-GFX11"
+(llvm-project 001388cf6923)."""
+
+
+@pytest.mark.parametrize("text", [OLDER_TEXT, PRESENT_TEXT], ids=["of 2020", "present"])
+def test_cells_of_the_texts(text):
+    for (family, mode), rows in text.items():
+        assert {key: tuple(steps(family, mode, key)) for key in rows} == rows
+
+
+def test_the_text_of_gfx10_invalidates_the_nearest_cache_first():
+    words = "fence acquire agent all"
+    assert steps("GFX10", "wgp", words)[-2:] == ["buffer_gl0_inv", "buffer_gl1_inv"]
+    for family, rules in (("GFX10", "llvm22"), ("GFX11", "text"), ("GFX11", "llvm22")):
+        assert steps(family, "wgp", words, rules)[-2:] == ["buffer_gl1_inv", "buffer_gl0_inv"]
+    assert "invalidates_outer_caches_first" in cell("GFX10", "wgp", "llvm22", *words.split()).differences
+
+
+def test_every_difference_is_explained_and_used():
+    used = {name for family in FAMILIES for name in differences_of(family)}
+    assert used == set(DIFFERENCES)
+
+
+def test_every_processor_has_a_family_or_none():
+    families = set()
+    for row in processors():
+        try:
+            families.add(family_of(row.name))
+        except Unsupported:
+            if not row.name.startswith(("gfx125", "gfx12-5")) and row.major <= 12:
+                raise
+            continue
+    assert families == set(FAMILIES)
+
+
+def test_an_unknown_processor_and_mode_say_what_there_is():
+    with pytest.raises(UsageError, match="no processor 'gfx9999'"):
+        family_of("gfx9999")
+    with pytest.raises(Unsupported, match="no memory model for gfx1250"):
+        family_of("gfx1250")
+    with pytest.raises(UsageError, match="GFX9 has no execution mode 'wgp'") as raised:
+        mode_of(family_rules("gfx900"), "wgp")
+    assert raised.value.hint == "it has cu"

@@ -1,0 +1,167 @@
+"""Files as compilers write them have no findings but idioms of the producer, and defects that are known."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from dwarfgpu.audits.verify import call_frames, expressions, file_check
+from dwarfgpu.audits.verify.file_check import FileCheck
+from dwarfgpu.audits.verify.reports import check_file, check_files
+from dwarfgpu.audits.verify.rule_table import RULES
+from dwarfgpu.program.code.code_object import opened
+from tests.builders.dwarf import die
+from tests.builders.hostile import gpu, named, ops, variable
+from tests.builders.seeds import findings_in
+
+FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
+FOLDERS = ("amdgpu", "compilers", "features", "host", "llvm24")
+DEFECTS = {
+    ("host/split.gcc.v4.dwo", "expression-pointer-target"),
+    ("host/split.gcc.v5.dwo", "expression-pointer-target"),
+    ("features/split.v4.dwo", "expression-deprecated"),
+    ("features/plain.v2.co", "expression-deprecated"),
+    ("features/plain.v3.co", "expression-deprecated"),
+}
+"""Defects of producers; docs/verify.md says why they are that."""
+
+
+def is_elf(path: Path) -> bool:
+    return path.is_file() and path.read_bytes()[:4] == b"\x7fELF"
+
+
+@cache
+def found_in(folder):
+    """The rule and the idiom of each finding in the files of a folder, by the name of the file."""
+    return {
+        path.name: {(finding.rule.name, finding.idiom) for finding in FileCheck(opened(str(path)))}
+        for path in sorted((FIXTURES / folder).iterdir())
+        if is_elf(path)
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_files_of_compilers_have_only_idioms(folder):
+    findings = found_in(folder).items()
+    found = {(f"{folder}/{name}", rule) for name, pairs in findings for rule, idiom in pairs if idiom is None}
+    assert found == {defect for defect in DEFECTS if defect[0].startswith(folder)}
+
+
+UNLINKED = "one that the linked program shows"
+OTHERS = {
+    "lld before 14": "lld before 14 writes the address of .text",
+    "LLVM before 20": "LLVM before 20 writes the blocks of the SGPRs that are used",
+    "unlinked": UNLINKED,
+}
+"""What docs/verify.md calls idioms that are no repairs."""
+
+
+def documented_idioms() -> set[tuple[str, str]]:
+    """The rules and idioms of the table in docs/verify.md."""
+    known = set()
+    for line in (FIXTURES.parent / "docs/verify.md").read_text("utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("| `") and len(cells) == 3 and cells[0].strip("`") in RULES:
+            for name in cells[1].split(", "):
+                known.add((cells[0].strip("`"), OTHERS.get(name, name.strip("`"))))
+    return known
+
+
+def test_each_idiom_is_discussed():
+    """What verify reports of good files are the idioms of the table in docs/verify.md, and each of these is found."""
+    found = set()
+    for rule, idiom in (pair for folder in FOLDERS for pairs in found_in(folder).values() for pair in pairs):
+        names = [idiom] if idiom in OTHERS.values() else (idiom or "").split(", ")
+        found |= {(rule, name) for name in names if name}
+    known = documented_idioms()
+    assert len(known) > 20
+    assert found == known
+    repairs = (FIXTURES.parent / "docs/repairs.md").read_text("utf-8")
+    assert all(name in {*OTHERS.values(), "empty-frames"} or f"(#{name})" in repairs for _rule, name in known)
+
+
+def all_problems(path):
+    return [
+        (each.rule.name, each.message, each.section, each.offset, each.die and each.die.section_offset, each.idiom_name)
+        for each in FileCheck(opened(str(path))).problems()
+    ]
+
+
+REMEMBERED = (
+    *("asm/cfi.gfx90a.w64.co", "asm/lists.gfx90a.w64.co", "asm/operations.gfx90a.w64.co", "asm/types.powerpc64"),
+    *("amdgpu/hip-kernels.gfx90a.w64.O2.v5.co", "compilers/cl.clang13.gfx900.w64.O2.v5.co", "features/split.v4.dwo"),
+    *("host/optimized.clang.O2.v5.x86_64", "host/split.gcc.v5.dwo", "host/values.gcc.O0.v5.x86_64"),
+)
+
+
+@pytest.mark.parametrize("name", REMEMBERED)
+def test_what_is_remembered_changes_no_finding(name, monkeypatch):
+    before = all_problems(FIXTURES / name)
+    monkeypatch.setattr(expressions, "MAX_KNOWN", 0)
+    monkeypatch.setattr(call_frames, "MAX_KNOWN", 0)
+    assert all_problems(FIXTURES / name) == before
+
+
+def test_what_was_right_in_one_place_is_checked_in_another():
+    """An expression that needs a frame base passes where there is one, and only there; an address is not a piece."""
+    variables = [variable(name, location="DW_OP_fbreg 8") for name in "ab"]
+    with_base = die("subprogram", named("with"), ("frame_base", "exprloc", ops("DW_OP_regx s32")), *variables)
+    without = die("subprogram", named("without"), variable("c", location="DW_OP_fbreg 8"))
+    address = ops("DW_OP_addr 0x1000")
+    static = [variable(name, location=address) for name in "de"]
+    data = gpu(*static, variable("f", location=address[:-1]), types=[with_base, without])
+    found = {(finding.rule.name, finding.path[-1]) for finding in findings_in(data)}
+    assert found == {
+        ("expression-no-frame-base", "DW_TAG_variable c"),
+        ("expression-truncated", "DW_TAG_variable f"),
+    }
+
+
+def test_an_idiom_is_named():
+    report = check_file(opened(str(FIXTURES / "amdgpu/hip-kernels.gfx90a.w64.O0.v5.co")))
+    assert {"private-variable", "global-variable"} <= {
+        name for finding in report.findings for name in (finding.idiom or "").split(", ")
+    }
+    quiet = check_file(opened(str(FIXTURES / "amdgpu/hip-kernels.gfx90a.w64.O0.v5.co")), ignored=("idioms",))
+    assert quiet.findings == ()
+    assert quiet.entries == report.entries > 100
+
+
+def test_one_bad_file_does_not_stop_the_rest(tmp_path):
+    broken = tmp_path / "broken.co"
+    broken.write_bytes(b"\x7fELF and nothing else")
+    good = str(FIXTURES / "host/values.gcc.O0.v5.x86_64")
+    for jobs in (1, 2):
+        reports = list(check_files([str(broken), good, str(tmp_path / "absent")], jobs=jobs))
+        assert [report.error is None for report in reports] == [False, True, False]
+        assert reports[1].findings == ()
+
+
+def test_each_code_object_of_a_bundle_is_checked():
+    names = [report.name for report in check_files([str(FIXTURES / "containers/plain.hipfb")])]
+    assert len(names) > 1
+    assert all("@" in name for name in names)
+
+
+def test_idioms_are_found_out_for_what_is_reported_alone(monkeypatch):
+    path = str(FIXTURES / "amdgpu/hip-kernels.gfx90a.w64.O2.v5.co")
+    everything = list(FileCheck(opened(path)))
+    asked = []
+    real = expressions.ExpressionChecks.idiom
+
+    def idiom(self, attribute, expression):
+        asked.append(attribute)
+        return real(self, attribute, expression)
+
+    monkeypatch.setattr(expressions.ExpressionChecks, "idiom", idiom)
+    monkeypatch.setattr(file_check, "MAX_REPORTED", 2)
+    check = FileCheck(opened(path))
+    reported = list(check)
+    rules = {finding.rule for finding in everything}
+    few = [finding for rule in rules for finding in [one for one in everything if one.rule is rule][:2]]
+    assert sorted(map(repr, reported)) == sorted(map(repr, few))
+    assert len(everything) == len(reported) + sum(check.left_out.values())
+    assert 0 < len(asked) <= len(reported)

@@ -1,0 +1,490 @@
+"""Kernels that run to their end, to breakpoints, faults and traps, one instruction after the other."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import numpy as np
+import pytest
+
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.execution.control.running import Running
+from dwarfgpu.execution.control.tracing import WaveTrace
+from dwarfgpu.execution.launch.launch import launch, machine_for
+from dwarfgpu.machines import snapshot
+from dwarfgpu.machines.machine import Machine
+from dwarfgpu.targets.resolve import resolve
+
+SLOW = pytest.mark.slow
+PROCESSORS = ["gfx90a", "gfx1100", *(pytest.param(name, marks=SLOW) for name in ("gfx900", "gfx1030", "gfx1200"))]
+WAVE64 = ("gfx1030", "O0", "-mwavefrontsize64")
+COUNT, GROUP = 300, 64
+NUMBERS = np.random.default_rng(3).integers(1, 128, COUNT).astype(np.int32)
+
+
+def started(path, kernel, *, count=COUNT, group=GROUP, **options):
+    machine = machine_for(path, kernel)
+    return launch(machine, path, kernel, grid=(count,), work_group=(group,), **options)
+
+
+def steps(number):
+    count = 0
+    while number != 1:
+        number = 3 * number + 1 if number & 1 else number // 2
+        count += 1
+    return count
+
+
+STEPS = [steps(number) for number in NUMBERS.tolist()]
+
+
+def steps_launched(path, **options):
+    args = {"out": np.zeros(COUNT, np.int32), "in": NUMBERS, "n": COUNT}
+    return started(path, "steps_", args=args, **options)
+
+
+def lanes_of(mask):
+    return [lane for lane in range(64) if mask >> lane & 1]
+
+
+# --- To the end ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_buffers_are_what_the_host_computes(built, processor):
+    launched = steps_launched(built(processor))
+    halt = launched.machine.run()
+    assert (halt.kind, str(halt), halt.has_ended) == ("ended", "all waves have ended", True)
+    assert launched.buffers["out"].dtype == np.int32
+    assert launched.buffers["out"].tolist() == STEPS
+    assert launched.machine.run().has_ended
+
+
+def test_a_buffer_is_the_memory_of_the_machine(built):
+    launched = steps_launched(built(), at_once=4)
+    launched.buffers["in"][:] = 1
+    launched.machine.run()
+    assert not launched.buffers["out"].any()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", [("gfx90a", "O0"), ("gfx1100", "O2"), pytest.param(WAVE64, marks=SLOW)])
+@pytest.mark.parametrize("seed", [None, 0, 5])
+def test_work_groups_start_when_others_have_ended(built, key, seed):
+    launched = steps_launched(built(*key), at_once=2, seed=seed)
+    machine = launched.machine
+    assert machine.wave_count == 2
+    assert machine.run().has_ended
+    assert launched.buffers["out"].tolist() == STEPS
+    assert machine.device.waves_ended == launched.geometry.wave_count
+    whole = steps_launched(built(*key))
+    whole.machine.run()
+    assert whole.machine.wave_count == launched.geometry.wave_count
+
+
+@pytest.mark.parametrize("at_once", [None, 4])
+def test_scratch_and_local_memory_belong_to_the_waves_that_there_are(built, at_once):
+    for key in (("gfx90a", "O0"), WAVE64):
+        launched = started(built(*key), "spill", args={"out": "zeros(300)", "n": 7}, at_once=at_once)
+        assert launched.machine.run().has_ended
+        wanted = [sum(i + (k * 5 & 15) for k in range(7)) for i in range(COUNT)]
+        assert launched.buffers["out"].tolist() == wanted
+        args = {"out": "zeros(4)", "in": np.arange(256, dtype=np.int32), "cells": 4 * GROUP}
+        launched = started(built(*key), "shared_sum", count=256, args=args, at_once=at_once)
+        assert launched.machine.run().has_ended
+        assert launched.buffers["out"].tolist() == np.arange(256).reshape(4, 64).sum(axis=1).tolist()
+
+
+@pytest.mark.slow
+def test_a_seed_gives_the_same_order_each_time(built):
+    def order(seed):
+        args = {"y": "ones(300)", "x": "arange(300)", "a": 2, "n": COUNT}
+        launched = started(built(), "saxpy", args=args, at_once=4, seed=seed)
+        machine, seen = launched.machine, []
+        while not machine.run(limit=100).has_ended:
+            seen.append((machine.device.executed, tuple(machine.work_group[:, 0].tolist())))
+        return seen
+
+    assert order(1) == order(1)
+    assert order(1) != order(2)
+
+
+def test_a_second_kernel_uses_the_memory_of_the_first(built):
+    path = built()
+    launched = started(path, "saxpy", args={"y": "ones(300)", "x": "arange(300)", "a": 2, "n": COUNT})
+    machine = launched.machine
+    machine.run(limit=1)
+    with pytest.raises(UsageError, match="waves of an earlier launch have not ended"):
+        launch(machine, path, "saxpy", grid=(1,), work_group=(1,))
+    machine.run()
+    args = {"y": launched.addresses["y"], "x": launched.addresses["y"], "a": 1.0, "n": COUNT}
+    again = launch(machine, path, "saxpy", grid=(COUNT,), work_group=(GROUP,), args=args)
+    assert machine.wave_count == again.geometry.wave_count
+    assert machine.run().has_ended
+    assert launched.buffers["y"].tolist() == [2.0 * (1 + 2 * i) for i in range(COUNT)]
+
+
+@pytest.mark.parametrize("version", [4, 5, 6])
+@pytest.mark.parametrize("processor", ["gfx900", "gfx1100"])
+def test_hidden_arguments_have_the_sizes_of_the_launch(built, processor, version):
+    path = built(processor, "O0", f"-mcode-object-version={version}")
+    machine = machine_for(path, "sizes")
+    launched = launch(machine, path, "sizes", grid=(100, 7), work_group=(32, 2), args={"out": "zeros(7)"})
+    assert machine.run().has_ended
+    wanted = [3, 3, 32, 2, 4, 1, 2] if version > 4 else [0] * 7
+    assert launched.buffers["out"].tolist() == wanted
+
+
+# --- Breakpoints --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "key",
+    [("gfx90a", "O0"), *(pytest.param((name, "O0"), marks=SLOW) for name in ("gfx900", "gfx1100", "gfx1200")), WAVE64],
+)
+def test_a_condition_of_the_source_says_which_lanes_stop(built, key):
+    launched = steps_launched(built(*key))
+    running = Running(launched)
+    (point,) = running.break_at("kernels.cl:10", "x > 300 && (i & 1)")
+    seen = set()
+    while not (halt := running.run()).has_ended:
+        assert (halt.kind, halt.breakpoint, halt.pc) == ("breakpoint", point, point.address)
+        for wave, mask in halt.lanes.items():
+            frame = running.attached[wave].frame(0)
+            lanes = lanes_of(mask)
+            assert (frame.eval("x", lanes).array > 300).all()
+            seen |= {64 * launched.machine.place_of(wave)[1][0] + _in_group(launched, wave, lane) for lane in lanes}
+        if point.hits == 40:
+            point.is_enabled = False
+    assert launched.buffers["out"].tolist() == STEPS
+    assert seen <= {i for i, number in enumerate(NUMBERS.tolist()) if i & 1 and highest(number) > 300}
+    assert seen
+
+
+def highest(number):
+    top = 0
+    while number != 1:
+        number = 3 * number + 1 if number & 1 else number // 2
+        top = max(top, number)
+    return top
+
+
+def _in_group(launched, wave, lane):
+    return launched.machine.place_of(wave)[2] * launched.geometry.wave_size + lane
+
+
+def test_a_breakpoint_without_a_condition_stops_all_that_arrive(built):
+    launched = steps_launched(built("gfx90a", "O2"))
+    running = Running(launched)
+    running.break_at("kernels.cl:4")
+    halt = running.run()
+    assert halt.waves == tuple(range(5))
+    assert halt.lanes[4] == (1 << 44) - 1
+    assert launched.machine.program_counter(0) == halt.pc
+    assert running.position(halt.pc).line == 4
+    assert running.run().has_ended
+
+
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_a_function_is_entered_where_its_parameters_have_their_values(built, processor):
+    running = Running(
+        started(built(processor), "steps_", args={"out": np.zeros(COUNT, np.int32), "in": NUMBERS, "n": COUNT})
+    )
+    running.break_at("helper", "v == 7")
+    halt = running.run()
+    assert halt.lanes
+    for wave, mask in halt.lanes.items():
+        values = running.attached[wave].frame().eval("v", list(range(running.machine.target.lane_count))).filled(0)
+        executing = int(running.machine.column("exec")[wave])
+        assert mask == sum(1 << lane for lane, v in enumerate(values.tolist()) if v == 7 and executing >> lane & 1)
+
+
+def test_functions_of_python_are_conditions(built):
+    launched = steps_launched(built("gfx90a", "O2"))
+    machine = launched.machine
+    asked = []
+
+    def only_wave_2(arrival):
+        asked.append(arrival.waves.tolist())
+        assert arrival.lanes.shape == arrival.register("v0").shape == (len(arrival.waves), 64)
+        assert arrival.register("s6").tolist() == machine.work_group[arrival.waves, 0].tolist()
+        return arrival.waves == 2
+
+    point = machine.break_at(launched.plan.start.entry, only_wave_2)
+    assert machine.run().waves == (2,)
+    assert asked == [[0, 1, 2, 3, 4]]
+    assert machine.run().has_ended
+    assert point.hits == 1
+
+
+def test_until_an_address_and_until_a_function_says_so(built):
+    launched = steps_launched(built("gfx1100", "O2"))
+    machine, entry = launched.machine, launched.plan.start.entry
+    halt = machine.run(until=entry)
+    assert (halt.pc, len(halt.lanes)) == (entry, 10)
+    assert not machine.device.breakpoints
+    halt = machine.run(until=lambda arrival: arrival.pc > entry)
+    assert halt.pc > entry
+    assert machine.device.executed == 10
+    assert machine.run().has_ended
+
+
+def test_a_condition_without_a_value_stops_and_says_why(built):
+    running = Running(steps_launched(built("gfx1100", "O2")))
+    running.break_at("steps_", "steps > 3")
+    halt = running.run()
+    assert halt.kind == "breakpoint"
+    assert running.condition_problem.text.startswith("steps > 3: ")
+
+
+@pytest.mark.parametrize(
+    "place, condition, message",
+    [
+        ("nowhere.cl:3", None, "No source file named nowhere.cl"),
+        ("kernels.cl:9999", None, "kernels.cl:9999 or a later line"),
+        ("no_function", None, 'Function "no_function" not defined'),
+        ("0x1234", None, "there is no code at 0x1234"),
+        ("kernels.cl:10", "x = 3", "is an assignment"),
+        ("kernels.cl:10", "x +", "x +"),
+    ],
+)
+def test_places_and_conditions_that_mean_nothing(built, place, condition, message):
+    running = Running(steps_launched(built("gfx1100", "O0")))
+    with pytest.raises(DwarfGpuError) as error:
+        running.break_at(place, condition)
+    assert message.lower() in f"{error.value} {error.value.hint}".lower()
+
+
+def test_places_by_function_line_and_address(built):
+    running = Running(steps_launched(built("gfx1100", "O2")))
+    entry = running.launched.plan.start.entry
+    assert entry in running.addresses("steps_")
+    assert running.addresses(f"{entry:#x}") == running.addresses(f"*{entry:#x}") == [entry]
+    assert entry + 8 in running.addresses("steps_+0x8")
+    assert running.addresses("10") == running.addresses("kernels.cl:10")
+
+
+# --- Steps --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", [("gfx90a", "O0"), ("gfx1100", "O0")])
+def test_waves_step_alone_and_together(built, key):
+    launched = steps_launched(built(*key))
+    machine, entry = launched.machine, launched.plan.start.entry
+    assert machine.step(1).kind == "step"
+    pcs = [machine.program_counter(wave) for wave in range(machine.wave_count)]
+    assert pcs[1] > entry
+    assert pcs[:1] + pcs[2:] == [entry] * (machine.wave_count - 1)
+    machine.step(0, alone=False)
+    assert {machine.program_counter(wave) for wave in range(machine.wave_count)} == {pcs[1]}
+    assert machine.device.executed == machine.wave_count
+    for _ in range(20):
+        machine.step()
+    assert machine.run().has_ended
+    assert launched.buffers["out"].tolist() == STEPS
+    assert machine.step(0).has_ended
+
+
+def test_what_is_written_to_a_stopped_machine_counts(built):
+    launched = steps_launched(built("gfx90a", "O0"))
+    running = Running(launched)
+    running.break_at("kernels.cl:8")
+    halt = running.run()
+    wave = halt.waves[0]
+    frame = running.attached[wave].frame(0)
+    frame.assign(frame["x"], "1", lanes=[3])
+    machine = launched.machine
+    machine.set_register("v200" if machine.register_named("v200") is None else "v5", 0, slice(wave, wave + 1))
+    for points in list(machine.device.breakpoints.values()):
+        machine.device.remove_breakpoint(points[0])
+    assert running.run().has_ended
+    place = launched.machine.place_of(wave)
+    number = GROUP * place[1][0] + 64 * place[2] + 3
+    wanted = [0 if index == number else count for index, count in enumerate(STEPS)]
+    assert launched.buffers["out"].tolist() == wanted
+
+
+def test_a_wave_is_sent_elsewhere(built):
+    launched = steps_launched(built("gfx1100", "O2"))
+    machine, entry = launched.machine, launched.plan.start.entry
+    machine.step(0)
+    machine.step(0)
+    machine.set_register("pc", np.array([entry], np.uint64), slice(0, 1))
+    assert machine.run().has_ended
+    assert launched.buffers["out"].tolist() == STEPS
+
+
+# --- Faults -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_a_fault_names_the_reason_the_waves_and_the_lanes(built, processor):
+    launched = started(built(processor), "wild", args={"p": "zeros(10)"})
+    running = Running(launched)
+    halt = running.run()
+    assert halt.kind == "fault"
+    assert halt.reason.startswith("MEMORY_VIOLATION: no memory at 0x")
+    assert 0 not in lanes_of(halt.lanes[halt.waves[0]])
+    assert running.position(halt.pc).line == 18
+    assert running.attached[halt.waves[0]].stop_reason == halt.reason
+    assert launched.machine.run().kind == "fault"
+
+
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_a_trap_stops_the_waves_that_reach_it(built, processor):
+    launched = started(built(processor, "O2"), "trapped", args={"p": "zeros(300)", "lane": 40})
+    halt = launched.machine.run()
+    assert (halt.kind, halt.reason) == ("trap", "ASSERT_TRAP")
+
+
+@pytest.mark.parametrize(
+    "number, reason",
+    [
+        (1, "DEBUG_TRAP: debugtrap(0x0 to 0x3f), queue 0x80007f0000010000"),
+        (2, "ASSERT_TRAP: queue 0x80007f0000010000"),
+        (3, "DEBUG_TRAP"),
+        (4, "TRAP"),
+        (7, "BREAKPOINT"),
+    ],
+)
+def test_traps_of_old_code_objects_have_other_numbers(number, reason):
+    """AMDGPU usage of 2020, "Trap Handler ABI"; s[0:1] of this kernel has half of its scratch buffer."""
+    path = "fixtures/asm/code-object-v2.gfx803.co"
+    machine = machine_for(path, "vector_add")
+    launched = launch(machine, path, "vector_add", grid=64, work_group=64)
+    code = machine.memory.writable(launched.plan.start.entry, 8)
+    code[:8] = (0xBF920000 | number).to_bytes(4, "little") + (0xBF810000).to_bytes(4, "little")  # s_trap; s_endpgm
+    halt = machine.run()
+    assert (halt.kind, halt.reason) == ("trap", reason)
+
+
+def test_instructions_are_limited(built):
+    launched = steps_launched(built("gfx1100", "O0"))
+    halt = launched.machine.run(limit=100)
+    assert halt.kind == "limit"
+    assert launched.machine.device.executed >= 100
+    assert launched.machine.run().has_ended
+
+
+def test_an_interrupted_run_can_go_on(built):
+    launched = steps_launched(built("gfx1100", "O0"))
+    device = launched.machine.device
+    device.on_turn = lambda device: device.interrupt()
+    assert launched.machine.run().kind == "interrupted"
+    device.on_turn = None
+    assert launched.machine.run().has_ended
+    assert launched.buffers["out"].tolist() == STEPS
+
+
+def test_a_signal_of_the_terminal_loses_no_wave(built):
+    launched = steps_launched(built("gfx1100", "O0"))
+    device = launched.machine.device
+    before = signal.getsignal(signal.SIGINT)
+    device.on_turn = lambda _device: os.kill(os.getpid(), signal.SIGINT)
+    assert launched.machine.run().kind == "interrupted"
+    assert signal.getsignal(signal.SIGINT) is before
+    device.on_turn = None
+    assert launched.machine.run().has_ended
+    assert launched.buffers["out"].tolist() == STEPS
+
+
+def test_machines_that_cannot_run_say_so(built, tmp_path):
+    launched = steps_launched(built())
+    snapshot.save(launched.machine, tmp_path / "s.json")
+    with pytest.raises(UsageError, match="a snapshot cannot run"):
+        snapshot.load(tmp_path / "s.json").run()
+    launch(launched.machine, built(), "saxpy", grid=(64,), work_group=(64,))
+    with pytest.raises(UsageError, match="waves of several dispatches cannot run together"):
+        launched.machine.run()
+    machine = Machine(resolve("gfx90a"))
+    machine.add_waves(2)
+    with pytest.raises(UsageError, match="the waves have no program counter"):
+        machine.step()
+
+
+def test_a_machine_without_waves_does_not_run(built):
+    with pytest.raises(UsageError, match="the machine has no waves that could run"):
+        machine_for(built(), "saxpy").run()
+
+
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_a_stack_that_is_too_deep_is_a_fault_and_no_other_wave_suffers(built, processor):
+    depth = np.full(256, 5, np.int32)
+    depth[64:128] = 60
+    args = {"out": np.zeros(256, np.int32), "depth": depth}
+    launched = started(built(processor), "stacks", count=256, args=args, private_size=16 << 10)
+    halt = launched.machine.run()
+    assert halt.reason.startswith("MEMORY_VIOLATION: stack overflow: no private memory at 0x40")
+    assert halt.reason.endswith("(a work-item has 16384 bytes; --private-size gives more)")
+    lanes = launched.machine.target.lane_count
+    assert set(halt.lanes) == set(range(64 // lanes, 128 // lanes))
+    launched.machine.run()  # the others go on
+    out = launched.buffers["out"]
+    assert not out[64:128].any()
+    assert set(out[:64].tolist() + out[128:].tolist()) == {1 + 5 + 4 + 3 + 2 + 1}
+
+
+@pytest.mark.parametrize("size, count, where", [
+    (256, 65, "just past the end of `x`, which has 256 bytes"),
+    (200, 64, "just past the end of `x`, which has 200 bytes"),
+    (4, 4096, "just past the end of `x`, which has 4 bytes"),
+])  # fmt: skip
+@pytest.mark.parametrize("key", [("gfx90a", "O2"), ("gfx1100", "O0")])
+def test_a_fault_names_the_buffer(built, key, size, count, where):
+    args = {"y": f"zeros({count})", "x": f"ones({size // 4})", "a": 1.0, "n": count}
+    launched = started(built(*key), "saxpy", count=count, args=args)
+    halt = launched.machine.run()
+    assert halt.reason.startswith("MEMORY_VIOLATION: no memory at 0x")
+    assert f"({where})" in halt.reason
+
+
+def test_a_dynamic_stack_has_a_kibibyte_more():
+    path = "fixtures/amdgpu/hip-kernels.gfx90a.w64.O0.v5.co"
+    machine = machine_for(path, "divergent")
+    args = {"out": "zeros(64)", "limit": 4}
+    assert launch(machine, path, "divergent", grid=64, work_group=64).plan.start.private_segment_size == 128 + 1024
+    machine = machine_for(path, "divergent")
+    done = launch(machine, path, "divergent", grid=64, work_group=64, args=args, private_size=200)
+    assert done.plan.start.private_segment_size == 200
+
+
+@pytest.mark.slow
+def test_blocks_are_kept_up_to_a_number(built, monkeypatch):
+    monkeypatch.setattr("dwarfgpu.execution.device.MOST_BLOCKS", 4)
+    launched = steps_launched(built("gfx1100", "O0"))
+    assert launched.machine.run().has_ended
+    assert launched.buffers["out"].tolist() == STEPS
+    assert len(launched.machine.device.blocks) <= 4
+
+
+def test_a_trace_of_a_wave_that_jumps_where_no_code_is(built):
+    launched = steps_launched(built("gfx1100", "O0"))
+    machine = launched.machine
+    machine.step(0)
+    machine.set_register("pc", np.array([16], np.uint64), slice(0, 1))
+    steps = []
+    trace = WaveTrace(Running(launched), steps.append)
+    halt = machine.run()
+    trace.end()
+    assert halt.reason == "MEMORY_VIOLATION: no code at 0x10"
+    assert steps == []
+
+
+def test_an_empty_buffer_is_an_empty_array(built, tmp_path):
+    launched = started(built(), "saxpy", args={"y": "ones(0)", "x": "ones(4)", "a": 1.0, "n": 0})
+    running = Running(launched)
+    assert running.run().has_ended
+    running.save("y", str(tmp_path / "y.npy"))
+    assert np.load(tmp_path / "y.npy").shape == (0,)
+
+
+def test_code_behind_its_description_has_the_name_of_the_kernel():
+    path = "fixtures/asm/clrx.gfx801.co"
+    machine = machine_for(path, "test1")
+    segment = bytes(8)
+    launched = launch(machine, path, "test1", grid=64, work_group=64, args={0: segment})
+    running = Running(launched)
+    assert " in test1" in str(running.position(launched.plan.start.entry))
+    assert " in test1+8" in str(running.position(launched.plan.start.entry + 8))
+    assert running.run().has_ended

@@ -1,0 +1,323 @@
+"""The kernarg segment: argument values by position and by name, what the runtime adds, and what is refused."""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.execution.launch.kernarg import (
+    HIDDEN,
+    LaunchFacts,
+    hidden_parts,
+    lay_out,
+    segment_bytes,
+    segment_size,
+)
+from dwarfgpu.objfile.kernels.kernel import Kernel
+from dwarfgpu.objfile.kernels.metadata import KernelArgument, KernelMetadata
+from dwarfgpu.program.code.code_object import opened
+from dwarfgpu.targets.amdgpu.geometry import geometry
+
+ROOT = Path(__file__).resolve().parents[3]
+LAUNCH = ROOT / "fixtures/amdgpu/launch.gfx90a.w64.O2.co"
+
+
+def argument(offset: int, size: int, kind: str = "by_value", **more: Any) -> KernelArgument:
+    values: dict[str, Any] = dict.fromkeys(attrs.fields_dict(KernelArgument))
+    return KernelArgument(**{**values, "offset": offset, "size": size, "value_kind": kind, "other": {}, **more})
+
+
+def kernel(*args: KernelArgument, size: int = 64, align: int = 8) -> Kernel:
+    values: dict[str, Any] = dict.fromkeys(attrs.fields_dict(KernelMetadata))
+    values |= {"args": args, "kernarg_segment_size": size, "kernarg_segment_align": align, "other": {}}
+    return Kernel("k", None, None, None, KernelMetadata(**values), 0, None)
+
+
+def segment(of: Kernel, args: Any, local: int = 0) -> bytes:
+    laid_out = lay_out(of, args, local)
+    return segment_bytes(laid_out.size, laid_out.parts)
+
+
+def refused(of: Kernel, args: Any) -> UsageError:
+    with pytest.raises(UsageError) as error:
+        lay_out(of, args, 0)
+    assert "\n" not in str(error.value)
+    return error.value
+
+
+# --- Values -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "size, more, value, expected",
+    [
+        (1, {}, -1, b"\xff"),
+        (1, {}, 255, b"\xff"),
+        (2, {}, 0x1234, b"\x34\x12"),
+        (4, {}, True, b"\1\0\0\0"),
+        (8, {}, -(1 << 63), b"\0" * 7 + b"\x80"),
+        (3, {}, 0x010203, b"\3\2\1"),
+        (2, {}, 1.5, struct.pack("<e", 1.5)),
+        (4, {}, 1.5, struct.pack("<f", 1.5)),
+        (8, {}, 1.5, struct.pack("<d", 1.5)),
+        (4, {"type_name": "float"}, 3, struct.pack("<f", 3)),
+        (2, {"type_name": "half"}, 3, struct.pack("<e", 3)),
+        (8, {"value_type": "f64"}, 3, struct.pack("<d", 3)),
+        (4, {"type_name": "int"}, 3, b"\3\0\0\0"),
+        (4, {"type_name": "float"}, float("inf"), struct.pack("<f", float("inf"))),
+        (5, {}, b"abcde", b"abcde"),
+        (0, {}, b"", b""),
+        (12, {}, np.array([1, 2, 3], dtype=np.int32), struct.pack("<3i", 1, 2, 3)),
+        (16, {}, np.array([(1, 2.5)], dtype=[("a", "<i8"), ("b", "<f8")]), struct.pack("<qd", 1, 2.5)),
+        (4, {}, np.int32(-2), struct.pack("<i", -2)),
+        (4, {}, np.uint64(7), struct.pack("<i", 7)),
+        (4, {}, np.float64(0.5), struct.pack("<f", 0.5)),
+        (8, {}, np.array(9), struct.pack("<q", 9)),
+        (6, {}, bytearray(b"sixsix"), b"sixsix"),
+    ],
+)
+def test_a_value_becomes_its_bytes(size, more, value, expected):
+    assert segment(kernel(argument(8, size, **more)), [value]) == b"\0" * 8 + expected.ljust(56, b"\0")
+
+
+@pytest.mark.parametrize(
+    "size, more, value, message",
+    [
+        (1, {}, 256, "argument 0 of k has 1 bytes, which 256 does not fit"),
+        (1, {}, -129, "argument 0 of k has 1 bytes, which -129 does not fit"),
+        (4, {}, 1 << 5000, "argument 0 of k has 4 bytes, which 0x1"),
+        (4, {"type_name": "int", "name": "n"}, 1.5, "argument 0 (int n) of k is an integer, not 1.5"),
+        (4, {"type_name": "unsigned int"}, 1.5, "argument 0 (unsigned int) of k is an integer, not 1.5"),
+        (3, {}, 1.5, "argument 0 of k has 3 bytes, and no float has that size"),
+        (
+            2,
+            {"type_name": "half"},
+            1e9,
+            "argument 0 (half) of k is a float of 2 bytes, which the number does not fit",
+        ),
+        (
+            4,
+            {"type_name": "float"},
+            10**400,
+            "argument 0 (float) of k is a float of 4 bytes, which the number",
+        ),
+        (4, {}, b"abc", "argument 0 of k has 4 bytes, but 3 are given"),
+        (4, {}, np.zeros(3, dtype=np.int32), "argument 0 of k has 4 bytes, but 12 are given"),
+        (4, {}, "abcd", "argument 0 of k is a value, not a value of type str"),
+        (4, {}, None, "argument 0 of k is a value, not None"),
+        (4, {}, 1j, "argument 0 of k is a value, not a value of type complex"),
+        (
+            8,
+            {"value_kind": "global_buffer"},
+            -1,
+            "argument 0 of k is a pointer of 8 bytes, which -1 does not fit",
+        ),
+        (8, {"value_kind": "global_buffer"}, 1.5, "argument 0 of k is a pointer, not a value of type float"),
+        (8, {"value_kind": "global_buffer"}, "x", "argument 0 of k is a pointer, not a value of type str"),
+        (8, {"value_kind": "global_buffer"}, b"abc", "argument 0 of k has 8 bytes, but 3 are given"),
+        (
+            4,
+            {"value_kind": "dynamic_shared_pointer"},
+            -1,
+            "argument 0 of k is a pointer to local memory, not",
+        ),
+        (
+            4,
+            {"value_kind": "dynamic_shared_pointer"},
+            1.0,
+            "argument 0 of k is a pointer to local memory, not",
+        ),
+        (60, {}, 0, "argument 0 of k has no place in the kernarg segment of 64 bytes"),
+    ],
+)
+def test_a_value_that_does_not_do(size, more, value, message):
+    assert refused(kernel(argument(8, size, **more)), [value]).message.startswith(message)
+
+
+def test_arrays_for_pointers_get_memory():
+    data = np.arange(4, dtype=np.int16)
+    pointers = ("global_buffer", "pipe", "queue", "image", "sampler")
+    of = kernel(*(argument(8 * index, 8, kind) for index, kind in enumerate(pointers)))
+    laid_out = lay_out(of, [data, data[::2], memoryview(b"xyz"), 0x1000, None], 0)
+    assert [(each.offset, each.data) for each in laid_out.buffers] == [
+        (0, data.tobytes()), (8, data[::2].tobytes()), (16, b"xyz"),
+    ]  # fmt: skip
+    assert segment_bytes(64, laid_out.parts)[24:40] == struct.pack("<QQ", 0x1000, 0)
+
+
+def test_bytes_for_a_pointer_are_the_pointer():
+    laid_out = lay_out(kernel(argument(0, 8, "global_buffer")), [b"\1\2\3\4\5\6\7\0"], 0)
+    assert (laid_out.buffers, laid_out.parts[0].value) == ((), b"\1\2\3\4\5\6\7\0")
+
+
+def test_pointers_to_local_memory_are_given_as_sizes():
+    of = kernel(
+        argument(0, 4, "dynamic_shared_pointer", pointee_align=4),
+        argument(4, 4, "dynamic_shared_pointer", pointee_align=16),
+        argument(8, 4, "dynamic_shared_pointer"),
+    )
+    laid_out = lay_out(of, [10, 20, 4], 6)
+    assert segment_bytes(64, laid_out.parts)[:12] == struct.pack("<3I", 8, 32, 64)
+    assert laid_out.dynamic_local == 64 + 4 - 6
+
+
+# --- Which argument -----------------------------------------------------------------------------------------------
+
+NAMED = kernel(argument(0, 8, "global_buffer", name="out"), argument(8, 4, name="n"))
+
+
+def test_arguments_of_one_type_without_names_have_those_of_their_positions():
+    pointer = {"kind": "global_buffer", "type_name": "long*"}
+    alike = kernel(argument(0, 8, **pointer), argument(8, 8, **pointer), argument(16, 8, "by_value", type_name="long"))
+    laid_out = lay_out(alike, [np.zeros(2), np.ones(3), 5], 0)
+    assert [(buffer.name, len(buffer.data)) for buffer in laid_out.buffers] == [("argument 0", 16), ("argument 1", 24)]
+    assert [part.name for part in laid_out.parts] == ["argument 0", "argument 1", "long"]
+
+
+UNNAMED = kernel(argument(0, 8, "global_buffer"), argument(8, 4, type_name="int"))
+
+
+def test_by_position_by_name_and_not_at_all():
+    wanted = struct.pack("<Qi", 5, 7).ljust(64, b"\0")
+    assert segment(NAMED, [5, 7]) == segment(NAMED, (5, 7)) == segment(NAMED, {"n": 7, "out": 5}) == wanted
+    assert segment(NAMED, None) == bytes(64)
+    assert [part.is_given for part in lay_out(NAMED, None, 0).parts] == [False, False]
+    assert [part.name for part in lay_out(UNNAMED, None, 0).parts] == ["argument 0", "int"]
+
+
+@pytest.mark.parametrize(
+    "of, args, message, hint",
+    [
+        (NAMED, [1], "k has 2 arguments, and 1 values are given", "it takes out, n"),
+        (NAMED, [1, 2, 3], "k has 2 arguments, and 3 values are given", "it takes out, n"),
+        (kernel(), [1], "k has 0 arguments, and 1 values are given", "k takes no arguments"),
+        (NAMED, {"out": 1, "m": 2}, "k has no argument 'm'", "it takes out, n"),
+        (NAMED, {"out": 1}, "no value for n of k", "it takes out, n"),
+        (UNNAMED, {"out": 1}, "k has no argument 'out'", "the metadata has no names: give them by position"),
+        (NAMED, "xy", "arguments are a sequence, a mapping or bytes, not str", None),
+        (NAMED, 5, "arguments are a sequence, a mapping or bytes, not int", None),
+        (NAMED, b"x" * 65, "the kernarg segment of k has 64 bytes, but 65 are given", None),
+    ],
+)  # fmt: skip
+def test_the_wrong_arguments(of, args, message, hint):
+    error = refused(of, args)
+    assert (error.message, error.hint) == (message, hint)
+
+
+def test_bytes_are_the_segment():
+    assert segment(NAMED, b"abc") == b"abc".ljust(64, b"\0")
+
+
+def test_without_metadata_only_bytes_are_understood():
+    found = opened(str(ROOT / "fixtures/asm/clrx.gfx801.co")).kernels.kernels[0]
+    assert segment(found, None) == bytes(8)
+    assert segment(found, b"12345678") == b"12345678"
+    error = refused(found, [1])
+    assert error.hint == "give the kernarg segment as one argument, bytes:0a0b..., of up to 8 bytes"
+    assert segment(found, [b"12345678"]) == b"12345678"
+
+
+# --- The segment --------------------------------------------------------------------------------------------------
+
+
+def test_the_segment_of_a_compiled_kernel_has_every_argument_in_its_place():
+    found = opened(str(LAUNCH)).kernels_named(["arguments"])[0]
+    floats = np.arange(8, dtype=np.float32)
+    three = np.arange(4, dtype=np.float32)
+    padded = struct.pack("<c7xd", b"a", 2.5)
+    out = np.zeros(1)
+    laid_out = lay_out(found, [-1, -2, -3, -4, 0.5, 1.5, 2.5, three, floats, padded, floats, floats, 256, out], 16)
+    data = segment_bytes(laid_out.size, laid_out.parts)
+    at = {part.name: part.offset for part in laid_out.parts}
+    assert struct.unpack_from("<bxhiq", data) == (-1, -2, -3, -4)
+    assert struct.unpack_from("<e", data, at["half"])[0] == 0.5
+    assert struct.unpack_from("<f", data, at["float"])[0] == 1.5
+    assert struct.unpack_from("<d", data, at["double"])[0] == 2.5
+    assert data[at["float8"] : at["float8"] + 32] == floats.tobytes()
+    assert data[at["Padded"] : at["Padded"] + 16] == padded
+    assert (len(laid_out.buffers), laid_out.dynamic_local) == (3, 256)
+
+
+@pytest.mark.parametrize("size, align", [(1 << 21, 8), (-1, 8), (64, 3), (64, 1 << 30), (64, -8)])
+def test_a_segment_that_cannot_be(size, align):
+    assert "bytes of arguments, aligned to" in refused(kernel(size=size, align=align), []).message
+
+
+def test_a_segment_is_aligned_to_16_bytes_at_least():
+    assert segment_size(kernel(align=4)) == (64, 16)
+    assert segment_size(kernel(align=128)) == (64, 128)
+
+
+# --- Hidden arguments ---------------------------------------------------------------------------------------------
+
+TOLD = LaunchFacts(geometry((100, 6), (16, 4), 64), 0x7F0000001000, 0x10000, 0x20000, 48)
+
+
+@pytest.mark.parametrize(
+    "kind, size, value",
+    [
+        ("hidden_block_count_x", 4, 6),
+        ("hidden_block_count_y", 4, 1),
+        ("hidden_block_count_z", 4, 1),
+        ("hidden_group_size_x", 2, 16),
+        ("hidden_group_size_y", 2, 4),
+        ("hidden_group_size_z", 2, 1),
+        ("hidden_remainder_x", 2, 4),
+        ("hidden_remainder_y", 2, 2),
+        ("hidden_remainder_z", 2, 0),
+        ("hidden_grid_dims", 2, 2),
+        ("hidden_dynamic_lds_size", 4, 48),
+        ("hidden_private_base", 4, 0x20000),
+        ("hidden_shared_base", 4, 0x10000),
+        ("hidden_queue_ptr", 8, 0x7F0000001000),
+        ("hidden_global_offset_x", 8, 0),
+        ("hidden_none", 8, 0),
+        ("hidden_printf_buffer", 8, 0),
+        ("hidden_hostcall_buffer", 8, 0),
+        ("hidden_default_queue", 8, 0),
+        ("hidden_completion_action", 8, 0),
+        ("hidden_multigrid_sync_arg", 8, 0),
+        ("hidden_heap_v1", 8, 0),
+        ("hidden_of_the_future", 8, 0),
+    ],
+)
+def test_what_the_runtime_adds(kind, size, value):
+    (part,) = hidden_parts(kernel(argument(16, size, kind)), 64, TOLD)
+    assert (part.offset, part.size, int.from_bytes(part.value, "little")) == (16, size, value)
+    assert part.is_given == (kind in HIDDEN)
+
+
+def test_a_count_that_does_not_fit_its_field():
+    told = evolve(TOLD, geometry=geometry((2**32 - 1,), (1,), 64))
+    with pytest.raises(UsageError, match="hidden_block_count_x of k has 2 bytes, which 4294967295 does not fit"):
+        hidden_parts(kernel(argument(0, 2, "hidden_block_count_x")), 64, told)
+
+
+# --- Any metadata -------------------------------------------------------------------------------------------------
+
+NUMBERS = st.one_of(st.none(), st.integers(-(1 << 70), 1 << 70))
+KINDS = st.sampled_from(["by_value", "global_buffer", "dynamic_shared_pointer", "hidden_queue_ptr", "strange", None])
+ARGUMENTS = st.builds(
+    lambda offset, size, kind, align: argument(offset, size, kind, pointee_align=align),  # type: ignore[arg-type]
+    NUMBERS, st.one_of(NUMBERS, st.integers(0, 16)), KINDS, NUMBERS,
+)  # fmt: skip
+VALUES = st.one_of(st.integers(), st.floats(), st.binary(max_size=20), st.none(), st.text(max_size=3))
+
+
+@given(st.lists(ARGUMENTS, max_size=4), st.lists(VALUES, max_size=4), st.integers(-1, 100), st.integers(-1, 100))
+def test_any_metadata_and_any_values_give_a_segment_or_an_error(arguments, values, size, align):
+    of = kernel(*arguments, size=size, align=align)
+    with contextlib.suppress(DwarfGpuError):
+        laid_out = lay_out(of, values, 0)
+        parts = (*laid_out.parts, *hidden_parts(of, laid_out.size, TOLD))
+        assert len(segment_bytes(laid_out.size, parts)) == laid_out.size

@@ -1,0 +1,514 @@
+"""Launching kernels: what is in memory and in registers, what is refused, and that a snapshot keeps it all."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
+from dwarfgpu.execution.launch import planning
+from dwarfgpu.execution.launch.dispatch import initial_state
+from dwarfgpu.execution.launch.launch import Launched, launch, machine_for
+from dwarfgpu.execution.launch.planning import plan
+from dwarfgpu.execution.launch.structures import read_object
+from dwarfgpu.machines import snapshot
+from dwarfgpu.machines.machine import Machine
+from dwarfgpu.machines.starting import places
+from dwarfgpu.objfile.kernels.kernel import parse_descriptor, parse_kernel_code
+from dwarfgpu.program.code.code_object import opened
+from dwarfgpu.targets.resolve import resolve
+from tests.builders.commands import run as run_command
+
+ROOT = Path(__file__).resolve().parents[3]
+FIXTURES = ROOT / "fixtures"
+GRID, GROUP = (50, 12, 6), (16, 4, 2)
+UNIFORM = (48, 12, 6)
+"""A grid without partial work-groups."""
+O2 = sorted((FIXTURES / "amdgpu").glob("launch*.O2.co"))
+V2 = FIXTURES / "asm/code-object-v2.gfx803.co"
+CLRX = FIXTURES / "asm/clrx.gfx801.co"
+EVERY = [
+    *((path, "everything") for path in sorted((FIXTURES / "amdgpu").glob("launch*.co"))),
+    *((path, None) for path in sorted((FIXTURES / "amdgpu").glob("code-object-v*.co"))),
+    *((path, None) for path in sorted((FIXTURES / "amdgpu").glob("target.*.co"))),
+    (V2, None),
+    (FIXTURES / "asm/code-object-v3.gfx906.co", None),
+    (CLRX, None),
+]
+
+
+def fixture(name: str) -> str:
+    return str(FIXTURES / "amdgpu" / f"launch.{name}.co")
+
+
+def launched(path: Path | str, kernel: str | None = None, **options: Any) -> tuple[Machine, Launched]:
+    (found, *_more) = opened(str(path)).kernels_named([kernel]) if kernel else opened(str(path)).kernels.kernels
+    name = found.name
+    machine = machine_for(str(path), name)
+    given = {"grid": GRID, "work_group": GROUP}
+    if found.metadata is not None and found.metadata.reqd_workgroup_size:
+        given["work_group"] = found.metadata.reqd_workgroup_size
+    if found.metadata is not None and found.metadata.uniform_work_group_size:
+        given["grid"] = UNIFORM
+    given |= options
+    return machine, launch(machine, str(path), name, **given)
+
+
+def registers_of(machine: Machine, wave: int) -> dict[str, int | list[int]]:
+    """Every register of a wave that is known: a number, or one a lane."""
+    found: dict[str, int | list[int]] = {}
+    for file in machine.files:
+        for register in file.registers:
+            if machine.knows(register, wave):
+                value = machine.column(register.name)[wave]
+                found[register.name] = value.tolist()
+    return found
+
+
+# --- Registers: what `state` prints is what a launch writes -------------------------------------------------------
+
+
+@pytest.mark.parametrize("path, kernel", EVERY, ids=lambda each: each.name if isinstance(each, Path) else "")
+def test_a_launch_writes_exactly_the_rows_of_the_state(path, kernel):
+    machine, done = launched(path, kernel)
+    shape = done.geometry
+    assert done.waves == range(shape.wave_count)
+    for wave in {0, 1, shape.wave_count // 2, shape.wave_count - 1}:
+        place = shape.place(wave)
+        expected: dict[str, Any] = {}
+        for each in initial_state(done.plan, place):
+            row = each.row
+            if not row.is_set:
+                continue
+            if row.kind == "v":
+                expected[row.registers] = [*each.words, *[0] * (shape.wave_size - len(each.words))]
+            elif row.first is None:
+                expected[row.kind] = sum(word << 32 * at for at, word in enumerate(each.words))
+            else:
+                expected.update({f"{row.kind}{row.first + at}": word for at, word in enumerate(each.words)})
+        assert registers_of(machine, wave) == expected
+        assert machine.work_group[wave].tolist() == list(place.group)
+        assert machine.wave_in_group[wave] == place.wave
+
+
+def test_places_in_arrays_are_the_places_one_by_one():
+    shape = launched(fixture("gfx90a.w64.O2"), "item_x")[1].geometry
+    many = places(shape)
+    for number in range(shape.wave_count):
+        place = shape.place(number)
+        assert tuple(int(axis[number]) for axis in many.group) == place.group
+        assert (int(many.wave[number]), int(many.number[number])) == (place.wave, number)
+
+
+def test_what_nobody_sets_is_not_known():
+    machine, _done = launched(fixture("gfx1100.w32.O2"), "group_x")
+    for name in ("s2", "s14", "vcc", "m0", "status", "v1"):
+        with pytest.raises(EvaluationError, match=f"register {name} "):
+            machine.read_register(machine.register_named(name), 0, None)
+
+
+def test_registers_are_allocated_as_the_descriptor_says():
+    machine, done = launched(fixture("gfx90a.w64.O0"), "everything")
+    assert (machine.sgpr.shape, machine.vgpr.shape) == ((len(done.waves), 48), (len(done.waves), 32, 64))
+    machine, done = launched(fixture("gfx1100.w32.O2"), "everything")
+    assert (machine.sgpr.shape[1], machine.vgpr.shape[2]) == (106, 32)
+
+
+def test_accumulation_registers_begin_at_their_offset():
+    found = [
+        (path, kernel.name)
+        for path in sorted((FIXTURES / "llvm24").glob("*gfx90a*.co"))
+        for kernel in opened(str(path)).kernels.kernels
+        if kernel.descriptor is not None and kernel.descriptor.vgprs > kernel.descriptor.accum_offset
+    ]
+    path, name = found[0]
+    machine, _done = launched(path, name, grid=(64,), work_group=(64,))
+    descriptor = opened(str(path)).kernels_named([name])[0].descriptor
+    assert machine.vgpr.shape[1] == descriptor.accum_offset
+    assert machine.agpr.shape[1] == descriptor.vgprs - descriptor.accum_offset
+
+
+# --- Memory -------------------------------------------------------------------------------------------------------
+
+
+def read(machine: Machine, space: str, address: int, size: int, wave: int = 0, lane: int | None = None) -> bytes:
+    return machine.read_memory(machine.target.space_named(space), address, size, wave, lane)
+
+
+def fields_of(machine: Machine, kind: str, address: int) -> dict[str, int]:
+    found = read_object(machine, machine.target, kind, address)
+    assert found.violations == ()
+    return {part.name: part.value for part in found.parts}
+
+
+@pytest.mark.parametrize("path, kernel", EVERY, ids=lambda each: each.name if isinstance(each, Path) else "")
+def test_structures_point_to_each_other(path, kernel):
+    machine, done = launched(path, kernel)
+    places_, start = done.plan.places, done.plan.start
+    queue = fields_of(machine, "queue", places_.queue)
+    packet = fields_of(machine, "packet", queue["base_address"])
+    assert (queue["write_dispatch_id"], queue["read_dispatch_id"], queue["size"]) == (1, 1, 64)
+    assert places_.queue >> 32 == places_.queue + 255 >> 32
+    assert [packet[f"grid_size_{axis}"] for axis in "xyz"] == list(done.geometry.grid)
+    assert [packet[f"workgroup_size_{axis}"] for axis in "xyz"] == list(done.geometry.work_group)
+    assert packet["kernarg_address"] == start.kernarg
+    signal = fields_of(machine, "signal", packet["completion_signal"])
+    assert (signal["kind"], signal["value"]) == (1, 1)
+    doorbell = fields_of(machine, "signal", queue["doorbell_signal"])
+    assert (doorbell["kind"], doorbell["queue_ptr"]) == (
+        -2 if start.processor.major <= 8 else -1,
+        places_.queue,
+    )
+    file_kernel = done.plan.kernel
+    if file_kernel.code is not None:
+        data = read(machine, "global", packet["kernel_object"], 256)
+        assert parse_kernel_code(data) == file_kernel.code
+        offset = file_kernel.code.kernel_code_entry_byte_offset
+        kind = "kernel-code"
+    else:
+        data = read(machine, "global", packet["kernel_object"], 64)
+        assert parse_descriptor(data, file_kernel.descriptor.generation) == file_kernel.descriptor
+        offset = file_kernel.descriptor.kernel_code_entry_byte_offset
+        kind = "kernel-descriptor"
+    assert packet["kernel_object"] + offset == start.entry
+    assert "compute_pgm_rsrc1" in fields_of(machine, kind, packet["kernel_object"])
+    rest = read_object(machine, machine.target, "packet", queue["base_address"] + 64 * 63)
+    assert rest.parts[0].bits[0].meaning == "invalid"
+
+
+def test_code_is_at_the_program_counter():
+    machine, done = launched(fixture("gfx90a.w64.O2"), "group_x")
+    code = opened(fixture("gfx90a.w64.O2")).image.read(done.plan.kernel.entry, 16)
+    assert read(machine, "global", int(machine.column("pc")[0]), 16) == code
+    assert code[:8] == bytes.fromhex("020006c000000000")  # s_load_dwordx2 s[0:1], s[4:5], 0x0
+
+
+def test_arrays_are_in_memory_and_their_addresses_in_the_kernarg_segment():
+    values = np.arange(100, dtype=np.int32)
+    machine, done = launched(fixture("gfx90a.w64.O2"), "scratch", args=[values, 7])
+    kernarg = int(machine.sgpr[0, 4]) | int(machine.sgpr[0, 5]) << 32
+    assert kernarg == done.plan.places.kernarg == machine.dispatches[0].kernarg
+    pointer = int.from_bytes(read(machine, "global", kernarg, 8), "little")
+    assert read(machine, "global", pointer, 400) == values.tobytes()
+    assert read(machine, "global", kernarg + 8, 4) == b"\7\0\0\0"
+    space = machine.target.default_space
+    machine.write_memory(space, pointer, b"\xff" * 4, 0, None)  # the array of the caller stays
+    assert values[0] == 0
+
+
+def test_local_memory_is_that_of_the_work_group():
+    machine, done = launched(
+        fixture("gfx90a.w64.O2"), "fixed_size", grid=(16, 4, 2), work_group=(8, 4, 2), dynamic_local=64
+    )
+    size = done.plan.start.group_segment_size
+    assert size == 256 + 64
+    assert read(machine, "local", 0, size, wave=1) == bytes(size)
+    with pytest.raises(EvaluationError):
+        read(machine, "local", size, 4, wave=1)
+
+
+def test_scratch_memory_is_that_of_the_wave():
+    machine, done = launched(fixture("gfx90a.w64.O2"), "scratch", private_size=100)
+    wave_bytes = done.plan.start.scratch.wave_bytes
+    assert wave_bytes == 7168  # 100 bytes for each of 64 lanes, in units of 1024
+    assert read(machine, "private_wave", 0, wave_bytes, wave=3) == bytes(wave_bytes)
+    assert read(machine, "private_lane", 96, 4, wave=3, lane=63) == bytes(4)
+    with pytest.raises(EvaluationError):
+        read(machine, "private_wave", wave_bytes, 4, wave=3)
+
+
+def test_generic_addresses_reach_the_memories_of_a_launch():
+    for name in ("gfx803.w64.O2", "gfx90a.w64.O2", "gfx1200.w32.O2"):
+        machine, done = launched(fixture(name), "fixed_size", grid=(8, 4, 2), work_group=(8, 4, 2))
+        apertures = done.plan.apertures
+        assert read(machine, "generic", apertures.shared + 4, 4) == bytes(4)
+        if machine.target.name == "amdgcn-gfx803":
+            assert machine.read_apertures(done.plan.places.queue) == apertures
+
+
+def test_a_second_launch_finds_the_code_loaded():
+    path = fixture("gfx90a.w64.O2")
+    machine, first = launched(path, "group_x", grid=(128,), work_group=(64,))
+    second = launch(machine, path, "item_x", grid=(64,), work_group=(64,))
+    assert (first.waves, second.waves, second.id) == (range(2), range(2, 3), 2)
+    assert len(machine.code_objects) == 1
+    assert machine.code_objects[0].sha256 == hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    assert second.plan.load_address == first.plan.load_address
+    assert machine.ids == ["1:1:1:1", "1:1:1:2", "1:1:2:1"]
+    assert int(machine.column("pc")[2]) == first.plan.load_address + second.plan.kernel.entry
+    assert registers_of(machine, 0) == registers_of(launched(path, "group_x", grid=(128,), work_group=(64,))[0], 0)
+    other = launch(machine, fixture("gfx90a.w64.O0"), "group_x", grid=(64,), work_group=(64,))
+    assert len(machine.code_objects) == 2
+    assert other.plan.load_address > first.plan.load_address
+
+
+def test_the_bytes_of_a_file_can_be_launched():
+    data = Path(fixture("gfx90a.w64.O2")).read_bytes()
+    file = opened(data)
+    machine = machine_for(file, "group_x")
+    launch(machine, file, "group_x", grid=(64,), work_group=(64,))
+    assert machine.code_objects[0].sha256 is None
+
+
+# --- Snapshots ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", ["json", "dgs"])
+@pytest.mark.parametrize("path", O2, ids=lambda path: path.name)
+def test_a_snapshot_of_a_launch_is_the_same_machine(path, suffix, tmp_path):
+    machine, done = launched(path, "everything", grid=(40, 5), args=[np.arange(9), -3])
+    place = tmp_path / f"snapshot.{suffix}"
+    snapshot.save(machine, place)
+    again = snapshot.load(place)
+    assert again.target == machine.target
+    assert again.apertures == machine.apertures
+    assert (again.ids, again.dispatches) == (machine.ids, machine.dispatches)
+    assert [code.sha256 for code in again.code_objects] == [code.sha256 for code in machine.code_objects]
+    for name in ("dispatch", "work_group", "wave_in_group"):
+        assert getattr(again, name).tolist() == getattr(machine, name).tolist()
+    for wave in done.waves:
+        assert registers_of(again, wave) == registers_of(machine, wave)
+    for space in machine.target.spaces():
+        if space.alias is None:
+            extents = machine.memory.extents(space)
+            assert sum(size for *_, size in again.memory.extents(space)) == sum(size for *_, size in extents)
+            for owner, address, size in extents:
+                assert again.read_memory(space, address, size, owner, None) == machine.read_memory(
+                    space, address, size, owner, None
+                )
+
+
+# --- Any bytes ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", [Path(fixture("gfx942.w64.O2")), V2, FIXTURES / "containers/tiny.gfx1100.co"], ids=str)
+@given(st.data())
+def test_any_bytes_are_launched_or_refused(path, data):
+    content = bytearray(path.read_bytes())
+    head = st.integers(0, min(2500, len(content) - 1))  # headers, notes, symbols, descriptors
+    for at in data.draw(st.lists(st.one_of(head, st.integers(0, len(content) - 1)), max_size=6)):
+        content[at] = data.draw(st.integers(0, 255))
+    with contextlib.suppress(DwarfGpuError):
+        file = opened(bytes(content))
+        for kernel in file.kernels.kernels:
+            with contextlib.suppress(DwarfGpuError):
+                planned = plan(file, kernel.name, (70,), (64,))
+                for number in range(planned.geometry.wave_count):
+                    initial_state(planned, planned.geometry.place(number))
+                launch(machine_for(file, kernel.name), file, kernel.name, grid=(70,), work_group=(64,))
+
+
+def test_a_kernel_that_requires_a_work_group_is_launched_with_it():
+    assert plan(opened(fixture("gfx90a.w64.O2")), "fixed_size", (64,), None).start.geometry.work_group == (8, 4, 2)
+
+
+# --- What is refused ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "kernel, options, message",
+    [
+        ("nothing", {}, "has no kernel 'nothing'"),
+        ("group_x", {"grid": (1 << 33,)}, "the grid size x = 8589934592 does not fit"),
+        ("group_x", {"grid": ()}, "a grid has 1 to 3 dimensions"),
+        ("group_x", {"work_group": (512,)}, "a work-group of 512 work-items is too large for group_x"),
+        ("group_x", {"work_group": (2000,)}, "a work-group of 2000 work-items does not fit"),
+        ("fixed_size", {}, "fixed_size requires work-groups of 8,4,2"),
+        ("group_x", {"args": [1, 2]}, "group_x has 1 argument, and 2 values are given"),
+        ("group_x", {"args": []}, "group_x has 1 argument, and 0 values are given"),
+        ("group_x", {"args": ["x"]}, "argument 0 (int* out) of group_x is a pointer"),
+        ("group_x", {"dynamic_local": 65537}, "65537 bytes of local memory do not fit"),
+        ("group_x", {"dynamic_local": -1}, "-1 bytes of local memory: the number cannot be negative"),
+        ("scratch", {"private_size": 4}, "4 bytes of private memory are not possible for scratch"),
+        (
+            "scratch",
+            {"private_size": 1 << 32},
+            "4294967296 bytes of private memory are not possible for scratch",
+        ),
+        ("scratch", {"private_size": 1 << 26}, "bytes of scratch memory do not fit: a work-group has 1 waves"),
+    ],
+)
+def test_what_cannot_be_launched_leaves_the_machine_alone(kernel, options, message):
+    path = fixture("gfx90a.w64.O2")
+    machine = machine_for(path, "group_x")
+    given = {"grid": (1024,), "work_group": (64,), **options}
+    with pytest.raises(DwarfGpuError) as error:
+        launch(machine, path, kernel, **given)
+    assert message in error.value.message
+    assert "\n" not in str(error.value)
+    assert (machine.wave_count, machine.dispatches, machine.code_objects) == (0, [], [])
+    assert machine.memory.extents(machine.target.default_space) == []
+    assert machine.files == []
+
+
+def test_a_machine_of_another_target():
+    with pytest.raises(UsageError, match="group_x is for amdgcn-gfx90a, and the machine is amdgcn-gfx942"):
+        launch(Machine(resolve("gfx942")), fixture("gfx90a.w64.O2"), "group_x", grid=(1,), work_group=(1,))
+    with pytest.raises(UsageError, match="is for amdgcn-gfx1100-wave32, and the machine is amdgcn-gfx1100-wave64"):
+        launch(
+            Machine(resolve("gfx1100-wave64")),
+            fixture("gfx1100.w32.O2"),
+            "group_x",
+            grid=(1,),
+            work_group=(1,),
+        )
+
+
+def test_too_many_waves_beside_those_of_another_launch():
+    path = fixture("gfx90a.w64.O0")
+    machine = machine_for(path, "everything")
+    launch(machine, path, "everything", grid=(64,), work_group=(64,))
+    with pytest.raises(UsageError, match=r"the registers and memories of \d+ waves take \d+ bytes"):
+        launch(machine, path, "everything", grid=(1 << 26,), work_group=(64,))
+    with pytest.raises(UsageError, match="a grid of 16777216 waves does not fit: a machine holds 1048576"):
+        launch(machine, path, "everything", grid=(1 << 30,), work_group=(64,))
+    assert (machine.wave_count, len(machine.dispatches)) == (1, 1)
+
+
+def test_waves_of_a_large_grid_start_some_at_a_time():
+    path = fixture("gfx90a.w64.O0")
+    machine = machine_for(path, "everything")
+    done = launch(machine, path, "everything", grid=(1 << 30,), work_group=(100,), at_once=8)
+    assert done.geometry.wave_count == 2 * 10737418 + 1
+    assert machine.wave_count == 8
+    assert machine.ids == [f"1:1:1:{number}" for number in range(1, 9)]
+    assert machine.work_group[:, 0].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+    machine.work_ahead.start(machine)
+    assert machine.ids[0] == "1:1:1:9"
+    assert machine.work_group[:, 0].tolist() == [4, 4, 5, 5, 6, 6, 7, 7]
+
+
+def test_a_file_that_is_not_linked_is_not_launched():
+    path = str(FIXTURES / "amdgpu/cl-kernels.gfx90a.w64.O0.v5.o")
+    name = opened(path).kernels.kernels[0].name
+    with pytest.raises(UsageError, match="a file that is not linked cannot be loaded"):
+        plan(opened(path), name, (64,), (64,))
+
+
+def changed(monkeypatch: pytest.MonkeyPatch, file: str, kernel: str, **metadata: Any) -> Any:
+    """A code object whose kernel has other metadata."""
+    code_object = opened(file)
+    (found,) = code_object.kernels_named([kernel])
+    other = evolve(found, metadata=evolve(found.metadata, **metadata))
+    monkeypatch.setattr(code_object, "kernels_named", lambda _names: (other,))
+    return code_object
+
+
+@pytest.mark.parametrize(
+    "metadata, grid, message",
+    [
+        ({"uniform_work_group_size": True}, (100,), "group_x does not allow partial work-groups"),
+        ({"max_num_workgroups_x": 3}, (256,), "4 work-groups in x are too many for group_x"),
+        ({"max_num_workgroups_z": 1}, (64, 1, 2), "2 work-groups in z are too many for group_x"),
+        (
+            {"cluster_dims": (2, 1, 1)},
+            (256,),
+            "group_x runs in clusters of work-groups, which cannot be launched",
+        ),
+    ],
+)
+def test_what_the_metadata_asks(monkeypatch, metadata, grid, message):
+    file = changed(monkeypatch, fixture("gfx90a.w64.O2"), "group_x", **metadata)
+    with pytest.raises(DwarfGpuError) as error:
+        plan(file, "group_x", grid, (64,))
+    assert error.value.message == message
+
+
+def test_work_group_ids_must_fit_their_registers():
+    file = opened(fixture("gfx1200.w32.O2"))
+    with pytest.raises(UsageError, match="65537 work-groups in y do not fit"):
+        plan(file, "group_x", (1, 65537), (1, 1))
+    assert plan(file, "group_x", (1, 65536), (1, 1)).geometry.wave_count == 65536
+
+
+def test_a_name_that_several_kernels_have(monkeypatch):
+    file = opened(fixture("gfx90a.w64.O2"))
+    both = file.kernels_named(["group_x", "item_x"])
+    monkeypatch.setattr(file, "kernels_named", lambda _names: both)
+    with pytest.raises(UsageError) as error:
+        plan(file, "k", (1,), (1,))
+    assert error.value.hint == "name one: group_x, item_x"
+
+
+def test_a_kernel_without_a_descriptor(monkeypatch):
+    file = opened(fixture("gfx90a.w64.O2"))
+    (found,) = file.kernels_named(["group_x"])
+    monkeypatch.setattr(file, "kernels_named", lambda _names: (evolve(found, descriptor=None),))
+    with pytest.raises(UsageError, match="the kernel group_x has no descriptor"):
+        plan(file, "group_x", (1,), (1,))
+
+
+def test_a_processor_that_is_not_known(monkeypatch):
+    file = opened(fixture("gfx90a.w64.O2"))
+    found = evolve(planning.find_target(file.image), is_known=False, reason="for a test")
+    monkeypatch.setattr(planning, "find_target", lambda *_: found)
+    with pytest.raises(UsageError, match="the processor of group_x is unknown"):
+        plan(file, "group_x", (1,), (1,))
+
+
+def test_a_wave_size_that_the_processor_has_not(monkeypatch):
+    file = opened(fixture("gfx90a.w64.O2"))
+    facts = evolve(planning._facts(file, "group_x"), wave_size=32)
+    monkeypatch.setattr(planning, "_facts", lambda *_: facts)
+    with pytest.raises(UsageError, match="group_x has waves of 32 lanes, which gfx90a does not support"):
+        plan(file, "group_x", (1,), (1,))
+
+
+# --- Triton -------------------------------------------------------------------------------------------------------
+
+TRITON = "fixtures/llvm24/triton.gfx942.w64.co"
+SCALED = {"x_ptr": "arange(1024)", "y_ptr": "ones(1024)", "out_ptr": "zeros(1024)", "n": 1024, "scale": 2}
+
+
+@pytest.mark.parametrize("args", [SCALED, list(SCALED.values()), [*SCALED.values(), 0, 0]])
+def test_arguments_that_the_source_does_not_have_are_null(args):
+    machine = machine_for(TRITON, "add_scaled")
+    done = launch(machine, TRITON, "add_scaled", grid=1024, work_group=256, args=args)
+    notes = ("argument 5, argument 6 of add_scaled are null: the source has no such name",) if len(args) == 5 else ()
+    assert done.plan.notes == notes
+    assert machine.run().has_ended
+    assert done.buffers["out_ptr"][:4].tolist() == [1, 3, 5, 7]
+    assert done.buffers[2] is not None
+    with pytest.raises(KeyError, match="the buffers are 0: x_ptr, 1: y_ptr, 2: out_ptr"):
+        done.buffers["out"]
+
+
+@pytest.mark.parametrize("text, local, notes", [
+    ('{"name": "add_scaled", "shared": 4096, "num_warps": 4, "threads_per_warp": 64}', 4096, 1),
+    ('{"name": "add_scaled", "shared": 512, "num_warps": 1, "warp_size": 64}', 512, 0),
+    ('{"name": "other", "shared": 4096}', 0, 0),
+    ('{"name": "add_scaled", "shared": "4", "num_warps": [], "threads_per_warp": true}', 0, 0),
+    ("[1", 0, 0),
+])  # fmt: skip
+def test_triton_says_how_large_local_memory_is(tmp_path, text, local, notes):
+    path = str(tmp_path / "add_scaled.hsaco")
+    (tmp_path / "add_scaled.hsaco").write_bytes(Path(TRITON).read_bytes())
+    (tmp_path / "add_scaled.json").write_text(text)
+    planned = launch(machine_for(path, "add_scaled"), path, "add_scaled", grid=64, work_group=64).plan
+    assert planned.start.group_segment_size == local
+    assert len([note for note in planned.notes if "was compiled for 256" in note]) == notes
+    given = launch(machine_for(path, "add_scaled"), path, "add_scaled", grid=64, work_group=64, dynamic_local=64)
+    assert given.plan.start.group_segment_size == 64
+
+
+@pytest.mark.parametrize("named", [[], ["add_scaled"]])
+def test_triton_names_the_kernel_and_its_work_group(tmp_path, named):
+    path, facts = tmp_path / "add_scaled.hsaco", {"name": "add_scaled", "num_warps": 4, "threads_per_warp": 64}
+    path.write_bytes(Path(TRITON).read_bytes())
+    (tmp_path / "add_scaled.json").write_text(json.dumps(facts))
+    done = run_command("run", str(path), *named, "--grid", "1024", *map(str, SCALED.values()), "--print", "out_ptr")
+    assert done.stdout.endswith("out_ptr = {1, 3, 5, 7, 9, 11, 13, 15, ...} (1024 float32)\n")
+    (tmp_path / "add_scaled.json").unlink()
+    done = run_command("run", str(path), *named, "--grid", "1024")
+    message = "several sizes" if named else "the name of a kernel is missing\nhint: there are add_scaled"
+    assert message in done.stderr

@@ -1,0 +1,148 @@
+"""The barriers of GFX12: signals and waits, as the RDNA4 document says."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dwarfgpu as dg
+from dwarfgpu.execution import halts
+from dwarfgpu.execution.barriers import GroupBarriers
+from dwarfgpu.execution.batch import WaveBatch
+from dwarfgpu.execution.stops import UnknownInstruction
+from tests.builders.instruction_bench import InstructionBench
+
+SOURCE = Path(__file__).parent / "split_barriers.cl"
+SIZE, GROUPS = 128, 3
+
+
+@pytest.fixture(scope="module", params=["O0", "O2"])
+def code(request, require_tool, tmp_path_factory):
+    path = str(tmp_path_factory.mktemp("barriers") / "split.co")
+    words = [require_tool("clang-22"), "-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1200"]
+    words += [f"-{request.param}", "-g", "-nogpulib", "-w", str(SOURCE), "-o", path]
+    subprocess.run(words, check=True, capture_output=True)
+    return path
+
+
+def run(code, kernel, *buffers, size=SIZE, seed=None):
+    machine = dg.machine_for(code, kernel)
+    launched = dg.launch(
+        machine, code, kernel, grid=(size * GROUPS,), work_group=(size,), args=list(buffers), seed=seed
+    )
+    halt = machine.run(limit=3_000_000)
+    return halt, launched
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2, 3])
+def test_one_wave_of_a_group_is_the_first(code, seed):
+    halt, launched = run(code, "first", np.zeros(SIZE * GROUPS, np.int32), seed=seed)
+    assert halt.has_ended
+    waves = launched.buffers["out"].reshape(GROUPS, 4, 32)
+    assert (waves.sum(axis=(1, 2)) == 32).all()
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2, 3])
+def test_waves_go_on_when_all_have_signalled(code, seed):
+    halt, launched = run(code, "ahead", np.zeros(GROUPS, np.int32), np.zeros(SIZE * GROUPS, np.int32), seed=seed)
+    assert halt.has_ended
+    assert launched.buffers["out"].reshape(GROUPS, 4, 32)[:, :, 0].tolist() == [[7, 1, 1, 1]] * GROUPS
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2, 3])
+def test_barriers_are_used_again(code, seed):
+    halt, launched = run(code, "turns", np.zeros(SIZE * GROUPS, np.int32), seed=seed)
+    assert halt.has_ended
+    assert (launched.buffers["out"] == 100).all()
+
+
+def test_waves_that_have_ended_are_not_waited_for(code):
+    halt, launched = run(code, "leaving", np.zeros(SIZE * GROUPS, np.int32))
+    assert halt.has_ended
+    assert launched.buffers["out"].reshape(GROUPS, 4, 32)[:, :, 0].tolist() == [[1, 1, 1, 0]] * GROUPS
+
+
+def test_the_state_of_a_barrier(code):
+    """Members from bit 4 on, and whether it is valid; a group of one wave has no barrier."""
+    halt, launched = run(code, "state", np.zeros(SIZE * GROUPS, np.int32))
+    assert halt.has_ended
+    assert (launched.buffers["out"] == (4 << 4 | 1)).all()
+    halt, launched = run(code, "state", np.zeros(32 * GROUPS, np.int32), size=32)
+    assert (launched.buffers["out"][:32] == 0).all()
+
+
+def test_signals_are_counted_as_the_document_says():
+    barriers = GroupBarriers()
+    alive = np.array([3])
+    barriers.use(np.array([0, 0, 0]), alive)
+    released = []
+    barriers.on_complete = lambda: released.append(True)
+    first, others = WaveBatch([1], 32, 0, 0), WaveBatch([0, 2], 32, 0, 0)
+    assert barriers.signal(first) == 1
+    assert barriers.state(first, is_group=True) == 1 << 16 | 3 << 4 | 1
+    assert barriers.state(first, is_group=False) == 3 << 4 | 1
+    assert barriers.go_on(others).tolist() == [False, False]
+    saved = barriers.saved()
+    assert (barriers.signal(others), released) == (0, [True])
+    assert barriers.signals.tolist() == [0]
+    assert barriers.go_on(others).tolist() == [True, True]
+    assert barriers.go_on(others).tolist() == [False, False]
+    barriers.restore(saved, alive)
+    alive[0] = 1  # the others end
+    barriers.check()
+    assert barriers.go_on(first).tolist() == [True]
+
+
+def test_a_wave_that_nobody_signals_waits_for_ever(require_tool, tmp_path):
+    source = tmp_path / "wait.cl"
+    source.write_text("kernel void k() { __builtin_amdgcn_s_barrier_wait(-1); }")
+    path = str(tmp_path / "wait.co")
+    words = [require_tool("clang-22"), "-x", "cl", "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1200", "-nogpulib", "-w"]
+    subprocess.run([*words, str(source), "-o", path], check=True, capture_output=True)
+    machine = dg.machine_for(path, "k")
+    dg.launch(machine, path, "k", grid=(64,), work_group=(64,), args=[])
+    assert machine.run().kind == halts.STUCK
+
+
+@pytest.mark.parametrize("text", ["s_barrier_signal 1", "s_barrier_signal m0", "s_barrier_wait 3",
+                                  "s_get_barrier_state s0, 2"])  # fmt: skip
+def test_named_barriers_stop_the_wave(require_tool, text):
+    with pytest.raises(UnknownInstruction, match="of a named barrier"):
+        InstructionBench(require_tool("llvm-mc-22"), "gfx1200", 32).run(text)
+
+
+def test_the_barriers_of_traps_do_nothing(require_tool):
+    it = InstructionBench(require_tool("llvm-mc-22"), "gfx1200", 32)
+    it.batch.scc = 1
+    it.run("s_barrier_signal -2\ns_barrier_signal_isfirst -2\ns_barrier_wait -2\ns_barrier_signal 0")
+    assert it.batch.scc == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [None, 5])
+def test_the_way_back_leads_through_barriers(code, seed):
+    """What waves have signalled is part of what a checkpoint keeps."""
+    from dwarfgpu.execution.control.debugging import Debugging
+
+    machine = dg.machine_for(code, "turns")
+    out = np.zeros(SIZE * GROUPS, np.int32)
+    launched = dg.launch(machine, code, "turns", grid=(SIZE * GROUPS,), work_group=(SIZE,), args=[out], seed=seed)
+    debugging = Debugging(launched)
+    for limit in (100, 150):
+        debugging.go_on(limit=limit)
+    debugging.history.keep(is_fixed=True)
+    signals = debugging.device.barriers.signals.copy()
+    time = debugging.device.executed
+    assert debugging.go_on().halt.has_ended
+    assert (launched.buffers["out"] == 100).all()
+    debugging.history.go_to(time)
+    assert (debugging.device.barriers.signals == signals).all()
+    assert debugging.go_on().halt.has_ended
+    assert (launched.buffers["out"] == 100).all()
+    assert debugging.reverse_go_on().is_at_start
+    assert not debugging.device.barriers.signals.any()
+    assert debugging.go_on().halt.has_ended
+    assert (launched.buffers["out"] == 100).all()

@@ -1,0 +1,368 @@
+"""Waves that run: where they part and meet, what stops them, and what the machine has afterwards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dwarfgpu.execution.access_shapes import shape_of
+from dwarfgpu.execution.batch import NOTHING, WaveBatch, lane_flags, lane_mask
+from dwarfgpu.execution.block_writer import joined, put_long
+from dwarfgpu.execution.device import Device
+from dwarfgpu.execution.device_memory import GlobalMemory, MemorySegment, gather, scatter
+from dwarfgpu.execution.lane_patterns import LocalPlaces, added_to_row, known_row, shifted_index
+from dwarfgpu.execution.launch.launch import launch, machine_for
+from dwarfgpu.execution.memory_access import MemoryAccess
+from dwarfgpu.execution.stops import MachineFault
+from dwarfgpu.isa.semantics.functions import merged
+from dwarfgpu.isa.semantics.numbers import LOW
+from dwarfgpu.isa.semantics.rows import MEANINGS
+
+LAUNCH = "fixtures/amdgpu/launch.gfx1100.w32.O2.co"
+
+
+def a_batch(count, lanes=32):
+    numbers = np.random.default_rng(1)
+    batch = WaveBatch(range(count), lanes, 4, 0)
+    batch.vector[1] = numbers.integers(0, 99, (count, lanes)).astype(np.uint32)
+    batch.vector[2] = np.full((1, 1), 7, np.uint32)
+    batch.scalar[3] = np.arange(count, dtype=np.uint64)[:, None]
+    batch.scalar[4] = 5
+    batch.set_exec(numbers.integers(0, 1 << 32, (count, 1)).astype(np.uint64))
+    return batch
+
+
+def test_waves_that_part_and_meet_have_what_they_had():
+    batch = a_batch(5)
+    flags = np.array([True, False, True, True, False])
+    joined = batch.part(flags).join([batch.part(~flags)])
+    assert joined.waves.tolist() == [0, 2, 3, 1, 4]
+    assert (joined.vector[1] == batch.vector[1][joined.waves]).all()
+    assert joined.vector[2] is batch.vector[2]
+    assert joined.vector[3] is NOTHING
+    assert joined.scalar[3][:, 0].tolist() == [0, 2, 3, 1, 4]
+    assert joined.scalar[4] == 5
+    assert (np.broadcast_to(joined.mask, (5, 32)) == batch.mask[joined.waves]).all()
+
+
+def test_a_copy_changes_on_its_own():
+    batch = a_batch(2)
+    other = batch.copy()
+    other.vector[1] = NOTHING
+    other.set_exec(1)
+    assert batch.vector[1] is not NOTHING
+    assert not isinstance(batch.exec, int)
+
+
+@pytest.mark.parametrize("lanes", [32, 64])
+def test_flags_and_masks_are_inverse(lanes):
+    numbers = np.random.default_rng(2)
+    batch = WaveBatch(range(3), lanes, 0, 0)
+    batch.set_exec((1 << lanes) - 1)
+    assert batch.mask is None
+    for mask in (0, 1, 1 << lanes - 1, int(numbers.integers(0, 1 << 62)) & (1 << lanes) - 1):
+        assert lane_mask(lane_flags(mask, lanes), batch) == mask
+    masks = numbers.integers(0, 1 << 32, (3, 1)).astype(np.uint64)
+    assert (lane_mask(lane_flags(masks, lanes), batch) == masks).all()
+
+
+def test_memory_of_several_segments_and_any_alignment():
+    bytes_ = np.arange(64, dtype=np.uint8)
+    memory = GlobalMemory([MemorySegment.of(0x1000, bytes_.copy()), MemorySegment.of(0x2003, bytes_.copy())])
+    addresses = np.array([[0x1001, 0x2003 + 60, 0x1000 + 56, 0x2003]], np.uint64)
+    found = np.zeros((1, 4), np.uint32)
+    for segment, mask, offsets in memory.places(addresses, None, 4):
+        found = np.where(mask, gather(segment, offsets, mask, 4, 1)[0], found)
+    expected = [int.from_bytes(bytes(range(start, start + 4)), "little") for start in (1, 60, 56, 0)]
+    assert found[0].tolist() == expected
+    for segment, mask, offsets in memory.places(addresses, None, 4):
+        scatter(segment, offsets, mask, 4, [~found])
+    assert memory.read(0x1001, 4) == expected[0] ^ 0xFFFFFFFF
+    with pytest.raises(MachineFault, match="no memory at 0x3000") as fault:
+        memory.places(np.array([[0x1000], [0x3000]], np.uint64), None, 4)
+    assert fault.value.waves.tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    "name, wanted",
+    [
+        ("global_load_dwordx4", ("load", "global", 4, 4)),
+        ("global_load_b96", ("load", "global", 4, 3)),
+        ("buffer_store_short_d16_hi", ("store", "buffer", 2, 1)),
+        ("scratch_load_d16_hi_u8", ("load", "scratch", 1, 1)),
+        ("ds_read2st64_b64", ("load", "ds", 4, 2)),
+        ("ds_load_2addr_stride64_b32", ("load", "ds", 4, 1)),
+        ("ds_write_b8_d16_hi", ("store", "ds", 1, 1)),
+        ("flat_atomic_add_x2", ("add", "flat", 8, 1)),
+        ("global_atomic_smax", ("max", "global", 4, 1)),
+        ("global_atomic_max_u64", ("max", "global", 8, 1)),
+        ("global_atomic_add_f32", ("add", "global", 4, 1)),
+        ("global_atomic_cmpswap_b32", ("cmpswap", "global", 4, 1)),
+        ("ds_add_rtn_u32", ("add", "ds", 4, 1)),
+        ("ds_cmpst_rtn_b64", ("cmpst", "ds", 8, 1)),
+        ("ds_min_i32", ("min", "ds", 4, 1)),
+        ("ds_max_num_rtn_f64", ("max", "ds", 8, 1)),
+        ("ds_pk_add_rtn_bf16", ("pk_add_bf16", "ds", 4, 1)),
+        ("global_atomic_pk_add_f16", ("pk_add_f16", "global", 4, 1)),
+        ("flat_atomic_fcmpswap_x2", ("cmpswap", "flat", 8, 1)),
+        ("buffer_atomic_csub_u32", ("csub", "buffer", 4, 1)),
+        ("global_atomic_ordered_add_b64", ("ordered_add", "global", 8, 1)),
+    ],
+)
+def test_names_say_what_is_moved(name, wanted):
+    shape = shape_of(name)
+    assert (shape.action, shape.space, shape.size, shape.count) == wanted
+
+
+def test_what_is_no_access_of_memory():
+    assert shape_of("v_add_u32") is None
+    assert shape_of("image_load") is None
+    assert shape_of("global_load_tr_b128") is None
+
+
+def test_the_machine_has_the_registers_afterwards():
+    machine = machine_for(LAUNCH, "group_x")
+    args = [np.zeros(1, np.int32)]
+    launched = launch(machine, LAUNCH, "group_x", grid=(300,), work_group=(256,), args=args)
+    changes = machine.changes
+    device = Device(machine, scratch_base=launched.plan.start.scratch.base)
+    device.run()
+    assert device.executed == 6 * 10
+    device.write_back()
+    assert machine.changes > changes
+    assert machine.column("v1")[:, 0].tolist() == [0] * 8 + [1] * 2
+    assert {machine.stop_text(wave) for wave in range(10)} == {"has ended"}
+    assert {machine.program_counter(wave) for wave in range(10)} == {device.ended[0].pc}
+    assert not machine.knows(machine.register_named("s5"), 0)
+
+
+def test_memory_that_is_not_mapped_stops_the_waves_with_the_instruction():
+    machine = machine_for(LAUNCH, "group_x")
+    launched = launch(machine, LAUNCH, "group_x", grid=(64,), work_group=(64,), args=[0x1234])
+    device = Device(machine, scratch_base=launched.plan.start.scratch.base)
+    device.run()
+    ((batch, reason),) = device.stopped
+    assert reason == "MEMORY_VIOLATION: no memory at 0x1234"
+    assert batch.count == 2
+    device.write_back()
+    assert machine.stop_text(1) == reason
+    assert machine.program_counter(0) == launched.plan.start.entry + 0x14
+
+
+def test_a_limit_of_instructions_leaves_waves_that_go_on():
+    machine = machine_for(LAUNCH, "group_x")
+    args = [np.zeros(1, np.int32)]
+    launched = launch(machine, LAUNCH, "group_x", grid=(300,), work_group=(256,), args=args)
+    device = Device(machine, scratch_base=launched.plan.start.scratch.base)
+    device.run(0)
+    assert device.executed == 0
+    device.run()
+    assert not device.batches
+
+
+@pytest.mark.parametrize("count", [3, 40, 2000])
+def test_lanes_are_merged_as_their_flags_say(count):
+    numbers = np.random.default_rng(3)
+    new, old = (numbers.integers(0, 1 << 32, (count, 64)).astype(np.uint32) for _ in range(2))
+    for mask in (numbers.random((count, 64)) < 0.5, np.arange(64)[None, :] < 7):
+        assert (merged(mask, new, old) == np.where(mask, new, old)).all()
+        assert (merged(mask, new[:, :1], old) == np.where(mask, new[:, :1], old)).all()
+        assert (merged(mask, new[:, :1], old[:1]) == np.where(mask, new[:, :1], old[:1])).all()
+        assert (merged(mask, new[:, :1], old[:1, :1]) == np.where(mask, new[:, :1], old[:1, :1])).all()
+        assert (merged(mask[:1], new[:, :1], old[:, 1:2]) == np.where(mask[:1], new[:, :1], old[:, 1:2])).all()
+        assert (merged(mask, new[:1, :1], NOTHING) == np.where(mask, new[:1, :1], NOTHING)).all()
+
+
+@pytest.mark.parametrize("high", [0, 7, None])
+def test_two_registers_are_one_number(high):
+    numbers = np.random.default_rng(4)
+    low = numbers.integers(0, 1 << 32, (40, 64)).astype(np.uint32)
+    upper = numbers.integers(0, 1 << 32, (40, 64)) if high is None else np.full((40, 64), high)
+    whole = low.astype(np.uint64) | upper.astype(np.uint64) << np.uint64(32)
+    registers = [NOTHING, NOTHING, NOTHING]
+    put_long({}, registers, 1, whole, None)
+    assert (registers[1] == low).all()
+    assert (registers[2] == upper).all()
+    assert (joined({}, registers, 1) == whole).all()
+    flags = numbers.random((40, 64)) < 0.5
+    put_long({}, registers, 1, whole + np.uint64(1 << 40), flags)
+    assert (joined({}, registers, 1) == np.where(flags, whole + np.uint64(1 << 40), whole)).all()
+    registers = [low[:1, :1], upper.astype(np.uint32)]
+    assert (joined({}, registers, 0) == int(low[0, 0]) | upper.astype(np.uint64) << np.uint64(32)).all()
+
+
+def a_row(count=40, lanes=32):
+    """Return a batch, memory of it, and the addresses of a row of dwords in two registers."""
+    batch = WaveBatch(range(count), lanes, 0, 0)
+    batch.set_exec((1 << lanes) - 1)
+    start = 0x5_FFFF_FF00
+    data = np.random.default_rng(5).integers(0, 256, 16 * count * lanes + 64).astype(np.uint8)
+    memory = MemoryAccess(GlobalMemory([MemorySegment.of(start, data)]), lanes=lanes)
+    addresses = start + 4 * np.arange(count * lanes, dtype=np.uint64).reshape(count, lanes)
+    return batch, memory, start, addresses
+
+
+def test_a_row_of_memory_is_where_the_addresses_say():
+    batch, memory, start, addresses = a_row()
+    low, high = (addresses - np.uint64(0xFFFF_FF00)).astype(np.uint32), np.full((1, 1), 5, np.uint32)
+    row = memory.row(batch, "global", low, high, 0xFFFF_FF00, 0, 4, 1)
+    assert (row[0] == memory.load(batch, "global", addresses, 4, 1)[0]).all()
+    row = memory.row(batch, "global", 4 * low, high, 0xFFFF_FF00, 32, 4, 4)
+    fours = start + 32 + np.uint64(4) * (addresses - np.uint64(start))
+    assert all((row[number] == memory.load(batch, "global", fours, 4, 4)[number]).all() for number in range(4))
+    memory.put_row(row, [low, low + 1, low[:, :1], low])
+    assert all(
+        (np.broadcast_to(value, low.shape) == memory.load(batch, "global", fours, 4, 4)[number]).all()
+        for number, value in enumerate([low, low + 1, low[:, :1], low])
+    )
+
+
+@pytest.mark.parametrize(
+    "change", ["one lane", "high", "outside", "unaligned", "masked", "watched", "backwards", "base"]
+)
+def test_what_is_no_row_of_memory(change):
+    batch, memory, _start, addresses = a_row()
+    low, base, offset = (addresses - np.uint64(0xFFFF_FF00)).astype(np.uint32), 0xFFFF_FF00, 0
+    high: Any = np.full(low.shape, 5, np.uint32)
+    if change == "one lane":
+        low[3, 4] += 4
+    elif change == "high":
+        high[3, 4] += 1
+    elif change == "outside":
+        offset = 1 << 20
+    elif change == "unaligned":
+        offset = 2
+    elif change == "masked":
+        batch.set_exec(1)
+    elif change == "watched":
+        memory.watch = print
+    elif change == "backwards":
+        low = low[::-1, ::-1].copy()
+    else:
+        base = np.full((batch.count, 1), base, np.uint64)
+    assert memory.row(batch, "global", low, high, base, offset, 4, 1) is None
+
+
+def a_near_place(base=0x7_0000_0000, size=1 << 14):
+    """Return a batch, memory of two segments in another order than their addresses, and their bytes."""
+    batch = WaveBatch(range(40), 32, 0, 0)
+    batch.set_exec((1 << 32) - 1)
+    data = np.random.default_rng(6).integers(0, 256, size).astype(np.uint8)
+    segments = [MemorySegment.of(base + 4 * size, data[::-1].copy()), MemorySegment.of(base, data)]
+    return batch, MemoryAccess(GlobalMemory(segments), lanes=32, apertures=(1 << 32, 2 << 32))
+
+
+@pytest.mark.parametrize("size, count", [(1, 1), (2, 1), (4, 1), (4, 3), (8, 1)])
+@pytest.mark.parametrize("base, high, first", [(0, 7, 0), (0x6_FFFF_FFF0, None, 16), (0x7_0000_0010, None, 0)])
+def test_places_of_one_segment_are_read_by_their_lower_words(size, count, base, high, first):
+    batch, memory = a_near_place()
+    numbers = np.random.default_rng(7)
+    low = (first + size * numbers.integers(0, 1000, (40, 32))).astype(np.uint32)
+    words = None if high is None else np.full((40, 32), high, np.uint32)
+    addresses = low.astype(np.uint64) + np.uint64(base + ((high or 0) << 32) + 8)
+    for space in ("global", "flat"):
+        near = memory.load_near(batch, space, low, words, base, 8, size, count)
+        assert near is not None
+        wanted = memory.load(batch, space, addresses, size, count)
+        assert all((one == other).all() for one, other in zip(near, wanted, strict=True))
+
+
+@pytest.mark.parametrize("change", ["high", "segments", "outside", "below", "unaligned", "masked", "base", "aperture"])
+def test_what_is_not_read_by_lower_words(change):
+    batch, memory = a_near_place()
+    low = (8 * np.random.default_rng(7).integers(0, 1000, (40, 32))).astype(np.uint32)
+    base: Any = 7 << 32
+    high, offset, space = None, 0, "global"
+    assert memory.load_near(batch, space, low, high, base, offset, 4, 1) is not None
+    if change == "high":
+        base, high = 0, np.full(low.shape, 7, np.uint32)
+        high[3, 4] = 8
+    elif change == "segments":
+        low[3, 4] += 1 << 16
+    elif change == "outside":
+        low[3, 4] = 1 << 14
+    elif change == "below":
+        low[3, 4] = 0
+        offset = -4
+    elif change == "unaligned":
+        low[3, 4] |= 2
+    elif change == "masked":
+        batch.set_exec(3)
+    elif change == "base":
+        base = np.full((40, 1), base, np.uint64)
+    else:
+        base, space = 1 << 32, "flat"
+    assert memory.load_near(batch, space, low, high, base, offset, 4, 1) is None
+
+
+@pytest.mark.parametrize("pattern", ["runs", "lines", "groups", "runs with one exception", "groups with one", "other"])
+def test_places_in_local_memory_that_are_used_again(pattern):
+    """Reads and writes by runs of lanes and by columns of groups are those of each lane."""
+    groups, dwords = np.repeat([2, 3, 4, 5], 3), 100
+    numbers = np.random.default_rng(8)
+    lanes = np.arange(64)
+    relative = np.broadcast_to(lanes % 16 + lanes // 32 * 16, (12, 64))
+    if pattern == "lines":
+        relative = lanes[None] + 0 * relative
+        dwords = 128
+    elif "groups" in pattern:
+        relative = np.tile(numbers.integers(0, 90, (3, 64)), (4, 1))
+    elif pattern == "other":
+        relative = numbers.integers(0, 90, (12, 64))
+    relative = np.array(relative)
+    if pattern == "runs":
+        dwords = 96
+    elif "one" in pattern:
+        relative[7, 9] ^= 1
+    index = relative + groups[:, None] * dwords
+    memory = numbers.integers(0, 1 << 32, 8 * dwords).astype(np.uint32)
+    places = LocalPlaces((4 * relative).astype(np.uint32), index)
+    for offset in (0, 3, 8):
+        places.use(groups, dwords)
+        value = numbers.integers(0, 1 << 32, (12, 64)).astype(np.uint32)
+        assert (places.read(memory, offset) == memory[offset:][index]).all()
+        wanted = memory.copy()
+        wanted[offset:][index] = value
+        places.write(memory, offset, value)
+        assert (memory == wanted).all()
+        places.write(memory, offset, value[:1, :1])
+        assert (memory[offset:][index] == value[0, 0]).all()
+
+
+def test_indices_are_shifted_as_words_where_nothing_is_lost():
+    batch = WaveBatch(range(16), 64, 0, 0)
+    row = np.arange(1024, dtype=np.uint32).reshape(16, 64) + np.uint32(0x3FFF_F000)
+    zero, two = np.zeros((1, 1), np.uint32), np.full((1, 1), 2, np.uint32)
+    for low in (row, row[::-1].copy()):
+        for places in (0, 1, 2, 40, 66):
+            count = np.full((1, 1), places, np.uint32)
+            shifted = shifted_index(batch, count, low, zero)
+            whole = low.astype(np.uint64) << np.uint64(places & 63)
+            assert (shifted is None) == bool((whole >> np.uint64(32)).any())
+            assert shifted is None or (shifted == whole).all()
+            first = 0x3FFF_F000 << (places & 63), 1 << (places & 63)
+            assert shifted is None or known_row(batch, shifted) == (first if low is row else None)
+        assert shifted_index(batch, two, low + np.uint32(0xC00), zero) is not None
+        assert shifted_index(batch, two, low + np.uint32(0xC01), zero) is None
+        assert shifted_index(batch, two, low, zero + np.uint32(1)) is None
+        assert shifted_index(batch, two, low, np.zeros((16, 1), np.uint32)) is None
+        assert shifted_index(batch, np.full((16, 1), 2, np.uint32), low, zero) is None
+
+
+def test_sums_of_a_row_are_rows_until_one_is_carried():
+    batch = WaveBatch(range(16), 64, 0, 0)
+    zero, two = np.zeros((1, 1), np.uint32), np.full((1, 1), 2, np.uint32)
+    row = shifted_index(batch, two, np.arange(1024, dtype=np.uint32).reshape(16, 64), zero)
+    for number in (0, 5, LOW - 4 * 1023, LOW - 4 * 1023 + 1, LOW):
+        column = np.full((1, 1), number, np.uint32)
+        wanted = MEANINGS["v_add_co_u32"].function(column, row)
+        total, carry = added_to_row(batch, column, row, MEANINGS["v_add_co_u32"].function)
+        assert (total == wanted[0]).all()
+        assert (np.broadcast_to(carry, row.shape) == wanted[1]).all()
+        assert known_row(batch, total) == (None if wanted[1].any() else (number, 4))
+    for column in (np.arange(16, dtype=np.uint32)[:, None], np.full((16, 1), 5, np.uint32)):
+        total, carry = added_to_row(batch, column, row, MEANINGS["v_add_co_u32"].function)
+        assert (total == row + column).all()
+        assert known_row(batch, total) is None

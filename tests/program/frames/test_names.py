@@ -1,0 +1,332 @@
+"""What names mean: imports, scopes that begin late, entry points, members and enumerators, and what is nearest."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dwarfgpu as dg
+from dwarfgpu.program.types.declaration import type_text
+from dwarfgpu.program.types.model import Pointer
+from dwarfgpu.render.values import Look, ValueWriter
+from tests.builders.declared import CODE, SIZE, at_data, named, program, typed
+from tests.builders.dwarf import die
+from tests.builders.gdb_stops import stops
+from tests.program.frames.test_variables_gdb import aligned, demangled, folded, shown_as_gdb_does
+
+CORPUS = Path(__file__).parent.parent / "corpus"
+FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
+NOTHING = object()
+
+
+def variable(name: str, offset: int, *more: Any, **options: Any) -> Any:
+    """A variable of four bytes in the data: byte N of it is N."""
+    return die("variable", named(name), typed("int"), at_data(offset), *more, **options)
+
+
+def at(offset: int) -> int:
+    return int.from_bytes(bytes(range(offset, offset + 4)), "little")
+
+
+def imported(label: str, *more: Any) -> Any:
+    return die("imported_declaration", ("import", "ref4", label), *more)
+
+
+def using(label: str, *more: Any) -> Any:
+    return die("imported_module", ("import", "ref4", label), *more)
+
+
+# --- As the compiler does it ------------------------------------------------------------------------------------------
+
+NAMES = (
+    "red green shade amount blue nested loud quiet own first second side hidden versioned c::red cd::blue "
+    "c::deep::blue sounds::green sounds::again::blue joined::red joined::green joined::blue joined::own "
+    "loops::one::second loops::two::first shapes::blue inner::side ::loud ::red blend c::blend member mix "
+    "sizeof(Mix) Low High c::Low joined::Low sounds::Low sizeof(c::Mix) (c::Level)4 kept local number colours::shade"
+)
+
+UNLIKE_GDB = {
+    "inner::side": "an alias counts in the block that it is in; gdb knows it everywhere",
+    "sounds::Low": "it is not in that namespace; gdb takes what a declaration of the function means",
+}
+"""What gdb finds though the language does not."""
+
+MEANT = {
+    "shapes::inside": {"red": 1, "shade": 42, "hidden": 43, "::loud": 11, "inner::side": NOTHING},
+    "directive": {"red": 1, "shade": 3, "joined::red": 22, "first": 31, "c::shade": 3},
+    "local": {"shade": 3, "blue": 5, "own": 21, "joined::shade": 3},
+    "small": {"green": 2, "shade": 13, "red": NOTHING},
+    "User::method": {"shade": 42, "member": 51, "blue": 5, "red": NOTHING, "sounds::Low": NOTHING},
+    "plain": {"red": NOTHING, "shade": NOTHING, "second": 32, "loops::one::second": 32},
+}
+"""What C++ says of names in some functions. Of two things that are seen from nowhere none is meant."""
+
+
+def compiled(tools: Any, folder: Path, compiler: str, source: str) -> Path:
+    made = folder / "program"
+    flags = ["-g", "-O0", "-static", "-w"]
+    subprocess.run([tools(compiler), *flags, "-o", str(made), str(CORPUS / source)], check=True)
+    return made
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("compiler", ["g++", "clang++-22"])
+def test_imported_names_equal_those_of_gdb(tmp_path, require_tool, compiler):
+    """What gdb finds is found, in every frame; where it finds nothing the language decides."""
+    made = compiled(require_tool, tmp_path, compiler, "imports.cpp")
+    symbols = dg.open(made).file.symbol_image.symbols()
+    names = demangled(require_tool, {each.name for each in symbols if each.name[:2] == "_Z"})
+    wrong = []
+    compared = 0
+    checked = set()
+    for stop in stops(require_tool, made, tmp_path, expressions=tuple(NAMES.split())):
+        (wave, *_others) = dg.open(made).attach(stop.core)
+        for theirs, frame in aligned(stop.frames, wave.frames()):
+            for text, expected in theirs["expressions"].items():
+                if expected.startswith("<error: No symbol") or text in UNLIKE_GDB:
+                    continue
+                mine = shown_as_gdb_does(frame, text, names)
+                compared += 1
+                if folded(mine) != folded(expected):
+                    wrong.append(f"{frame.name}: {text}: gdb has {expected}, the library {mine}")
+            for text, value in MEANT.get(frame.name, {}).items():
+                checked.add(frame.name)
+                if value is NOTHING:
+                    with pytest.raises(dg.DwarfGpuError, match="no variable"):
+                        frame[text].value()
+                else:
+                    assert frame[text].value() == value, (frame.name, text)
+    assert not wrong, "\n".join(dict.fromkeys(wrong))
+    assert compared > 900
+    assert checked == {*MEANT}
+
+
+CASTS = (
+    *(
+        "(A*)&c",
+        "(B*)&c",
+        "(*(B*)&c).b",
+        "(C*)pb",
+        "(D*)pa",
+        "(*(D*)pb).d",
+        "(*(C*)pc).c",
+        "(B*)null",
+        "(A*)&v",
+    ),
+    *("(B*)pv", "*(A*)pv", "(V*)pv", "(C*)any", "(B*)(C*)any", "(char*)pb == (char*)&d", "(B*)array[0]"),
+    *("(A*)array[1]", "(*(W*)pv).w", "(long)(B*)&d - (long)&d", "(D*)pb == &d", "(int*)pb"),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("compiler", ["g++", "clang++-22"])
+def test_pointers_to_classes_are_cast_as_gdb_does(tmp_path, require_tool, compiler):
+    """To a base, also a virtual one, the address moves; to a derived class it moves back; null stays null."""
+    made = compiled(require_tool, tmp_path, compiler, "casts.cpp")
+    (stop, *_others) = stops(require_tool, made, tmp_path, expressions=CASTS)
+    (wave, *_others) = dg.open(made).attach(stop.core)
+    frame = wave.frame(1)
+    assert frame.name == "main"
+    found = {text: shown_as_gdb_does(frame, text, {}) for text in CASTS}
+    assert found == stop.frames[1]["expressions"]
+
+
+def test_a_name_that_is_two_things_elsewhere_says_which(tmp_path):
+    spaces = [die("namespace", named(name), variable("x", offset)) for name, offset in (("one", 0), ("two", 4))]
+    (frame,) = program(tmp_path, *spaces).at(CODE)
+    with pytest.raises(dg.DwarfGpuError, match="no variable `x` in f") as caught:
+        frame["x"].value()
+    assert caught.value.hint == "did you mean one::x, two::x?"
+
+
+# --- Imports one by one -----------------------------------------------------------------------------------------------
+
+SPACE = die("namespace", named("space"), variable("x", 8), label="space")
+
+
+@pytest.mark.parametrize(
+    "entries, locals, name, value",
+    [
+        ([SPACE, variable("x", 0)], [], "x", at(0)),
+        ([SPACE, variable("x", 0)], [imported("x8")], "x", at(8)),
+        ([SPACE, variable("x", 0)], [imported("x8", named("y"))], "y", at(8)),
+        ([SPACE, variable("x", 0)], [imported("space", named("alias"))], "alias::x", at(8)),
+        ([SPACE, variable("x", 0)], [die("lexical_block", imported("x8"))], "x", at(0)),
+        ([SPACE, variable("y", 0), using("space")], [variable("x", 4)], "x", at(4)),
+        # renamed as it is imported (a `use` of Fortran with a list)
+        ([SPACE], [using("space", imported("x8", named("z")))], "z", at(8)),
+    ],
+)
+def test_imports_of_a_function(tmp_path, entries, locals, name, value):
+    space = die("namespace", named("space"), variable("x", 8, label="x8"), label="space")
+    entries = [space if each is SPACE else each for each in entries]
+    (frame,) = program(tmp_path, *entries, locals=tuple(locals)).at(CODE)
+    assert frame[name].value() == value
+
+
+def test_directives_that_lead_to_each_other_end(tmp_path):
+    one = die("namespace", named("one"), using("two"), using("one"), label="one")
+    two = die("namespace", named("two"), using("one"), variable("x", 12), label="two")
+    (frame,) = program(tmp_path, one, two, using("one")).at(CODE)
+    assert frame["one::x"].value() == frame["x"].value() == at(12)
+    with pytest.raises(dg.DwarfGpuError, match="no variable `one::y`"):
+        frame["one::y"].value()
+
+
+def test_without_a_function_what_a_unit_imports_counts(tmp_path):
+    space = die("namespace", named("space"), die("namespace", named("deep"), variable("x", 8), label="deep"))
+    found = program(tmp_path, space, die("namespace", named("deep")), imported("deep", named("alias")))
+    assert found["alias::x"].value() == at(8)
+
+
+def test_an_import_of_nothing_hides_nothing(tmp_path):
+    broken = die("imported_module", ("import", "ref4", "nowhere"))
+    found = program(tmp_path, broken, SPACE, using("space"))
+    (frame,) = found.at(CODE)
+    assert frame["x"].value() == at(8)
+
+
+# --- Nearest first ----------------------------------------------------------------------------------------------------
+
+
+def test_an_enumerator_of_a_near_scope_comes_before_a_variable_of_a_far_one(tmp_path):
+    colours = die(
+        "enumeration_type",
+        named("colour"),
+        typed("int"),
+        ("byte_size", "data1", 4),
+        die("enumerator", named("red"), ("const_value", "sdata", 7)),
+    )
+    space = die("namespace", named("space"), variable("red", 0))
+    (frame,) = program(tmp_path, space, colours).at(CODE)
+    assert frame["red"].value() == 7
+    assert frame["space::red"].value() == at(0)
+
+
+# --- Scopes that begin late (DWARF 5, 3.9) ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("start, seen_from", [(0, 0), (0x10, 0x10), (SIZE, SIZE)])
+def test_a_variable_is_visible_where_its_scope_begins(tmp_path, start, seen_from):
+    late = variable("x", 4, ("start_scope", "data1", start))
+    found = program(tmp_path, variable("x", 0), locals=(late,))
+    for offset in range(0, SIZE, 8):
+        (frame,) = found.at(CODE + offset)
+        assert frame["x"].value() == (at(4) if offset >= seen_from else at(0))
+        assert [each.name for each in frame.variables()] == (["x"] if offset >= seen_from else [])
+
+
+def test_it_counts_from_the_block_that_declares_it(tmp_path):
+    block = die(
+        "lexical_block",
+        ("low_pc", "addr", CODE + 0x10),
+        ("high_pc", "data8", 0x20),
+        variable("x", 4, ("start_scope", "data1", 8)),
+    )
+    found = program(tmp_path, locals=(variable("x", 0), block))
+    assert [found.at(CODE + offset)[0]["x"].value() for offset in (0, 0x10, 0x18, 0x2F, 0x30)] == [
+        *(at(0), at(0), at(4), at(4), at(0))
+    ]
+
+
+def test_a_type_has_a_scope_too(tmp_path):
+    size = ("byte_size", "data1", 2)
+    odd = die("base_type", named("odd"), ("encoding", "data1", 5), ("byte_size", "data1", 8))
+    late = die("base_type", named("odd"), ("encoding", "data1", 5), size, ("start_scope", "data1", 8))
+    found = program(tmp_path, odd, locals=(late,))
+    assert [found.at(CODE + offset)[0]["sizeof(odd)"].value() for offset in (0, 8)] == [8, 2]
+
+
+# --- Entry points -----------------------------------------------------------------------------------------------------
+
+
+def test_entry_points_are_names_of_the_function_with_parameters(tmp_path):
+    second = die(
+        "entry_point",
+        named("again"),
+        ("low_pc", "addr", CODE + 0x10),
+        die("formal_parameter", named("count"), typed("int"), at_data(4)),
+    )
+    found = program(tmp_path, locals=(variable("x", 0), second))
+    (frame,) = found.at(CODE)
+    assert frame.names == ("f", "again")
+    assert [(each.name, each.kind) for each in frame.variables()] == [("x", "local"), ("count", "parameter")]
+    assert frame["count"].value() == at(4)
+    assert frame.expression("&again").value() == CODE + 0x10
+
+
+# --- What is not found ------------------------------------------------------------------------------------------------
+
+
+def test_a_name_of_another_block_says_where_it_is_in_scope(tmp_path):
+    block = die("lexical_block", ("low_pc", "addr", CODE + 8), ("high_pc", "data8", 8), variable("x", 0))
+    found = program(tmp_path, locals=(variable("y", 0), block))
+    for frame, hint in (
+        (found.at(CODE)[0], f"it is in scope at {CODE + 8:#x} to {CODE + 16:#x}"),
+        (found.outside, "locals need a frame: give an address, or attach a state"),
+    ):
+        with pytest.raises(dg.DwarfGpuError, match="no variable `x`") as caught:
+            frame["x"].value()
+        assert caught.value.hint == hint
+    with pytest.raises(dg.DwarfGpuError, match="no variable `z` in f") as caught:
+        found.at(CODE)[0]["z"].value()
+    assert caught.value.hint == "there are y"
+
+
+def test_a_type_that_is_not_found_has_its_column(tmp_path):
+    (frame,) = program(tmp_path).at(CODE)
+    for text, column in (("1 + sizeof(struct none *)", 12), ("(union none *) 0", 2), ("{struct none} 8", 2)):
+        with pytest.raises(dg.DwarfGpuError, match=f"named none, at column {column} of"):
+            frame[text].value()
+
+
+# --- Pointers to members ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize(
+    "text, shown",
+    [
+        ("&zoo::Dog::tricks", "&zoo::Dog::tricks"),
+        ("&zoo::Dog::legs", "&zoo::Animal::legs"),  # it is one of the class that has the member
+        ("&zoo::Bottom::in_base", "&zoo::Base::in_base"),
+        ("&Value::fraction", "&Value::number"),  # GDB knows an offset by the first member there, too
+        ("&zoo::Dog::legs == &zoo::Animal::legs", "true"),
+        ("sizeof(&zoo::Dog::tricks)", "8"),
+        ("sizeof(&zoo::Dog::Dog)", "16"),
+    ],
+)
+def test_the_address_of_a_member_without_an_object(compiler, text, shown):
+    program = dg.open(FIXTURES / f"host/classes.{compiler}.O0.v5.x86_64")
+    place = next(each for each in program.file.dwarf.index.find("zoo::Dog::speak") if each.kind == "function")
+    (frame, *_) = program.at(place.die.number(0x11).address())
+    value = frame.expression(text).object()
+    assert ValueWriter(Look(), is_cplus=True).text(value, 0) == shown
+
+
+def test_the_program_counter_points_to_what_takes_nothing():
+    """In C++ that is said."""
+    for name, function, shown in (
+        ("classes", "zoo::Dog::speak", "void (*)(void)"),
+        ("values", "program", "void (*)()"),
+    ):
+        program = dg.open(FIXTURES / f"host/{name}.gcc.O0.v5.x86_64")
+        found = next(each for each in program.file.dwarf.index.find(function) if each.kind == "function")
+        (frame, *_) = program.at(found.die.number(0x11).address())
+        assert type_text(frame["$pc"].type, is_cplus=name == "classes") == shown
+
+
+def test_what_has_no_pointer_to_it():
+    program = dg.open(FIXTURES / "host/classes.gcc.O0.v5.x86_64")
+    assert isinstance(program["&zoo::Animal::count"].type, Pointer)  # all objects share it
+    assert isinstance(program["&zoo::Dog::speak"].type, Pointer)  # which is meant depends on the object
+    for text, said in (
+        ("&Fields::small", "a bit-field has no address, at column 1"),
+        ("&zoo::Dog::nothing", "no variable `zoo::Dog::nothing` in this scope, at column 2"),
+        ("*&zoo::Dog::tricks", "is not a pointer"),
+    ):
+        with pytest.raises(dg.UsageError, match=said):
+            program[text].value()

@@ -1,0 +1,84 @@
+"""Places as users write them, in files of several kinds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.program.frames.linespec import LinespecReader, symbol_at
+from dwarfgpu.states.program import open_program
+
+FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
+
+
+def places(name: str) -> LinespecReader:
+    return LinespecReader(open_program(FIXTURES / name).outside)
+
+
+@pytest.mark.parametrize(
+    "text, found",
+    [
+        ("zoo::Animal::speak", [("classes.cpp", 13)]),
+        ("Animal::speak", [("classes.cpp", 13)]),
+        ("speak", [("classes.cpp", 13), ("classes.cpp", 31)]),
+        ("classes.cpp:zoo::Dog::speak", [("classes.cpp", 31)]),
+        ("src/host/classes.cpp:13", [("classes.cpp", 13)]),
+        ("freestanding.h:25", [("freestanding.h", 25)]),
+        ("memset", [("freestanding.h", 13)]),
+        ("*zoo::Dog::speak", [("classes.cpp", 31)]),
+    ],
+)
+def test_names_with_scopes_and_files(text, found):
+    read = places("host/classes.gcc.O0.v5.x86_64").read(text)
+    assert sorted((each.file.path.rpartition("/")[2], each.line) for each in read if each.file) == found
+
+
+def test_a_function_that_is_only_inlined_is_where_it_was_inlined():
+    spans = list(places("features/embed-source.v5.co").functions("square"))
+    assert {span.name for span in spans} == {"square"}
+    assert not any(span.is_symbol for span in spans)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "*", ":", "a:", ":3", "*(", "'", "::", "a::b:3", "-", "99999999999999999999", "a b", "\0", "*1/0"],
+)
+def test_what_is_no_place_is_an_error(text):
+    with pytest.raises(DwarfGpuError) as raised:
+        places("host/classes.gcc.O0.v5.x86_64").read(text)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "features/split.v5.co",
+        "features/dwarf64.v5.co",
+        "features/zstd.v5.co",
+        "features/types.v4.co",
+        "features/plain.v3.co",
+    ],
+)
+def test_lines_and_addresses_agree(name):
+    found = places(name)
+    file = next(each for each in found.files.all() if each.next_line(1))
+    line: int | None = 1
+    count = 0
+    while (line := file.next_line(line)) is not None:
+        for address in file.starts(line):
+            at = found.files.at(address)
+            assert at is not None
+            assert at.start <= address < at.end
+            count += at.line == line
+        line += 1
+    assert count > 5
+
+
+def test_symbols_have_the_names_of_declarations():
+    state = open_program(FIXTURES / "host/classes.gcc.O0.v5.x86_64").state
+    found = symbol_at(state, 0x403009)
+    assert found is not None
+    assert (found.name, found.offset, found.section) == ("zoo::animals", 1, ".bss")
+    assert symbol_at(state, 1) is None

@@ -1,0 +1,220 @@
+"""What numpy, pandas and a loop make of everything that holds values: values of lanes that count, and nothing else."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dwarfgpu as dg
+from dwarfgpu.program.frames.all_waves import all_waves
+
+FILE = "fixtures/asm/lane-pc.gfx90a.w64.co"
+STATE = "docs/examples/variables.json"
+LANES = range(64)
+EXECUTING = range(0, 20, 2)
+"""The lanes of the state that execute the code."""
+
+
+@pytest.fixture(scope="module")
+def attached() -> dg.Attached:
+    return dg.open(FILE).attach(STATE)
+
+
+@pytest.fixture(scope="module")
+def frame(attached):
+    return attached[0].frame(0)
+
+
+TWICE = {lane: 2 * lane for lane in LANES}
+"""What `2 * $lane` is."""
+COUNTED = [TWICE[lane] if lane in EXECUTING else None for lane in LANES]
+NANS = [float("nan") if each is None else each for each in COUNTED]
+
+AS_DATA = {
+    "a loop": (lambda values: [*values], COUNTED),
+    "list": (list, COUNTED),
+    "len": (len, 64),
+    "in": (lambda values: (4 in values, 6 in values, 36 in values, 38 in values), (True, False, True, False)),
+    "an index": (lambda values: [values[lane] for lane in EXECUTING], [TWICE[lane] for lane in EXECUTING]),
+    "array": (lambda values: values.array.tolist(), COUNTED),
+    "its mean": (lambda values: values.array.mean(), 18),
+    "numpy.asarray": (lambda values: np.asarray(values).tolist(), NANS),
+    "numpy.array of floats": (lambda values: np.array(values, dtype="f4").tolist(), NANS),
+    "numpy.nanmax": (lambda values: int(np.nanmax(values)), 36),
+    "numpy.mean": (lambda values: float(np.mean(values)), float("nan")),
+    "numpy.ma.array": (lambda values: np.ma.array(values).tolist(), COUNTED),
+    "numpy.ma.mean": (lambda values: np.ma.mean(np.ma.asarray(values)), 18),
+    "pandas.Series": (lambda values: pd.Series(values).tolist(), NANS),
+    "its sum": (lambda values: pd.Series(values).sum(), 180),
+    "pandas.DataFrame": (lambda values: pd.DataFrame({"left": values})["left"].mean(), 18),
+    "==": (lambda values: (values == 4).tolist(), [None if each is None else each == 4 for each in COUNTED]),
+    "!=": (lambda values: (values != values).any(), False),  # noqa: PLR0124 (each lane with itself)
+    "filled": (lambda values: values.filled(-1).tolist(), [-1 if each is None else each for each in COUNTED]),
+    "states": (
+        lambda values: values.states,
+        ["active" if lane in EXECUTING else "inactive" for lane in LANES],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("use", AS_DATA)
+def test_values_of_lanes_that_do_not_execute_do_not_count(frame, use):
+    run, expected = AS_DATA[use]
+    np.testing.assert_equal(run(frame.expression("2 * $lane").values()), expected)
+
+
+@pytest.mark.parametrize("lanes", ["all", LANES])
+def test_all_lanes_count_if_they_are_named(frame, lanes):
+    values = frame.expression("2 * $lane").values(lanes)
+    assert list(values) == np.asarray(values).tolist() == list(TWICE.values())
+    assert values.array.dtype == np.asarray(values).dtype == np.int32
+    assert max(values) == 126
+    assert values[1] == 2
+
+
+def test_max_of_lanes_without_a_value_is_an_error(frame):
+    with pytest.raises(TypeError):
+        max(frame.expression("2 * $lane").values())
+    assert max(frame.expression("2 * $lane").values("active")) == 36
+
+
+def test_a_lane_that_does_not_count_has_a_reason(frame):
+    with pytest.raises(dg.Unavailable, match=r"lane 1 does not execute this code; values\(\"all\"\)") as caught:
+        frame.expression("2 * $lane").values()[1]
+    assert caught.value.reason.kind == "inactive"
+    assert frame.expression("2 * $lane").values([1])[1] == 2
+
+
+def test_numbers_that_nan_has_no_place_among(frame):
+    values = frame.expression("2 * $lane").values()
+    with pytest.raises(dg.UsageError, match="int64 has no NaN"):
+        np.asarray(values, dtype=int)
+    big = frame.eval("0x20000000000001 + $lane")
+    assert np.asarray(big)[:3].tolist() == [2**53 + 1, None, 2**53 + 3]
+    slots = frame["slots"].values()
+    assert slots.array[2].tolist() == [20, 21, 22, 23]
+    assert list(slots)[1] is None
+    assert np.asarray(slots).shape == (64, 4)
+
+
+def test_waves_are_rows(attached):
+    (values,) = all_waves(attached, "2 * $lane")
+    assert len(values) == 1
+    assert list(values) == values.array.tolist() == [COUNTED]
+    assert np.asarray(values).shape == pd.DataFrame(values).shape == (1, 64)
+    (every,) = all_waves(attached, "2 * $lane", lanes="all")
+    assert every.array.tolist() == [list(TWICE.values())]
+
+
+# --- Copies -------------------------------------------------------------------------------------------------------
+
+
+def copies(thing):
+    return (pickle.loads(pickle.dumps(thing)), copy.deepcopy(thing))
+
+
+@pytest.mark.parametrize("name", ["left", "even", "slots", "unused", "2 * $lane"])
+def test_values_types_and_reasons_are_data(frame, name):
+    values = frame[name].values()
+    for other in copies(values):
+        assert list(map(str, other)) == list(map(str, values))
+        assert (other.states, other.lanes, len(other)) == (values.states, values.lanes, len(values))
+        assert {lane: str(each) for lane, each in other.reasons.items()} == {
+            lane: str(each) for lane, each in values.reasons.items()
+        }
+        assert repr(other) == repr(values)
+    assert [str(each) for each in copies(frame[name].type)] == [str(frame[name].type)] * 2
+    for reason in values.reasons.values():
+        assert [str(each) for each in copies(reason)] == [str(reason)] * 2
+
+
+def test_values_of_waves_are_data(attached):
+    (values,) = all_waves(attached, "slots[1]")
+    for other in copies(values):
+        assert (list(other), other.states) == (list(values), values.states)
+
+
+def test_handles_cannot_be_copied(frame):
+    for name in ("Program", "Wave", "Frame", "Variable", "Quantity", "Object"):
+        thing = NO_SEQUENCES[name](frame)
+        for copied in (pickle.dumps, copy.deepcopy, copy.copy):
+            with pytest.raises(TypeError, match="cannot be pickled or copied: take its values"):
+                copied(thing)
+
+
+# --- Names --------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_not_there_is_the_error_that_python_has_for_it(frame):
+    with pytest.raises(FileNotFoundError, match="nothere: No such file") as missing:
+        dg.open("nothere")
+    assert isinstance(missing.value, dg.MalformedFile)
+    for place in (frame, dg.open(FILE)):
+        with pytest.raises(KeyError, match="no variable `nothere`") as unknown:
+            place["nothere"]
+        assert isinstance(unknown.value, dg.UsageError)
+    assert "nothere" not in frame
+    assert "left" in frame
+    assert unknown.value._render_traceback_()[0].startswith("UnknownName: no variable")
+
+
+def test_a_variable_prints_its_values(frame):
+    assert str(frame["limit"]).startswith("limit = [20 -- 20")
+    assert str(frame["unused"]).startswith("unused = [--")
+
+
+def results():
+    form = dg.Format(address_size=8)
+    expression = dg.parse("DW_OP_LLVM_push_lane", dg.dialect("llvm-user"), form)
+    return dg.evaluate(expression, dg.Context(dg.target("amdgcn-gfx90a"), lanes=dg.LaneSet.of(range(4))))
+
+
+NO_SEQUENCES = {
+    "Program": lambda _frame: dg.open(FILE),
+    "Wave": lambda _frame: dg.open(FILE).attach(STATE)[0],
+    "Frame": lambda frame: frame,
+    "Variable": lambda frame: frame["left"],
+    "Quantity": lambda frame: frame.expression("left + 1"),
+    "Object": lambda frame: frame["slots"].object(2),
+    "Value": lambda _frame: results().of(0),
+    "Location": lambda frame: frame["left"].location(2),
+    "LaneSet": lambda _frame: dg.LaneSet.of(range(4)),
+    "Reason": lambda frame: frame["unused"].why(4),
+}
+"""Numpy and pandas hold these as one object each."""
+
+
+@pytest.mark.parametrize("name", NO_SEQUENCES)
+def test_what_is_one_thing_is_one_object_for_numpy_and_no_loop_runs_over_it(frame, name):
+    thing = NO_SEQUENCES[name](frame)
+    array = np.asarray(thing, dtype=object)
+    assert array.shape == ()
+    assert array.item() is thing
+    assert pd.Series([thing])[0] is thing
+    with pytest.raises(TypeError, match="has no len"):
+        len(thing)
+    if name != "Wave":  # which yields its frames
+        with pytest.raises(TypeError, match="not iterable"):
+            iter(thing)
+
+
+@pytest.mark.parametrize(
+    "sequence, count",
+    [(lambda _frame: results(), 4), (lambda _frame: dg.open(FILE).attach(STATE), 1),
+     (lambda frame: frame.expression("2 * $lane").values("active"), len(EXECUTING))],
+    ids=["LaneResults", "Attached", "Values"],
+)  # fmt: skip
+def test_sequences_are_as_long_for_all(frame, sequence, count):
+    thing = sequence(frame)
+    assert len(thing) == len(list(thing)) == len(np.asarray(thing)) == len(pd.Series(list(thing))) == count
+
+
+def test_every_public_class_that_holds_values_is_here():
+    classes = {name for name in dg.__all__ if isinstance(getattr(dg, name), type)}
+    without = {"Accessor", "Backend", "Context", "DescribedMachine", "Format", "Limits", "Machine", "Rules"}
+    errors = {name for name in classes if issubclass(getattr(dg, name), Exception)}
+    assert classes - without - errors <= {*NO_SEQUENCES, "Values", "LaneResults", "Attached"}
