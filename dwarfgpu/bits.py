@@ -151,9 +151,7 @@ def sar(bits: Bits, count: Bits, width: int) -> Bits:
     """Shift right, filling with the sign; a count of ``width`` or more leaves only the sign."""
     mask = (1 << width) - 1
     return choose(
-        is_negative(bits, width),
-        invert(shr(invert(bits, mask), count, width), mask),
-        shr(bits, count, width),
+        is_negative(bits, width), invert(shr(invert(bits, mask), count, width), mask), shr(bits, count, width)
     )
 
 

@@ -118,10 +118,7 @@ ONLY_IN: dict[str, set[str]] = {
 }
 """Foreign packages, and the only places that may import them."""
 
-RECURSIVE = [
-    ["expr.evaluation", "expr.machine"],
-    ["objfile.containers.bundle", "objfile.elf.image"],
-]
+RECURSIVE = [["expr.evaluation", "expr.machine"], ["objfile.containers.bundle", "objfile.elf.image"]]
 """Modules that need each other: an operation may evaluate an expression, and a container of files may be in a file."""
 FREE_FOR_TYPES = {"numpy"}
 """Foreign packages that any module may import under ``if TYPE_CHECKING:``."""
@@ -575,10 +572,7 @@ def test_a_forbidden_import_is_found(name, source):
         ("dwarfgpu.cfi.activation", "from dwarfgpu.dialects import gnu"),
         ("dwarfgpu.machines.gdb", "import gdb"),
         ("dwarfgpu.cli.main", "from dwarfgpu import __version__\nfrom dwarfgpu.repl import start"),
-        (
-            "dwarfgpu.render.text",
-            "from dwarfgpu.program import Program\nfrom dwarfgpu.expr import values",
-        ),
+        ("dwarfgpu.render.text", "from dwarfgpu.program import Program\nfrom dwarfgpu.expr import values"),
         ("dwarfgpu.__main__", "from dwarfgpu.cli import main"),
     ],
 )

@@ -63,10 +63,7 @@ def expressions() -> None:
         "memory": [{"space": 0, "address": 0x1000, "bytes": bytes(range(256)).hex() * 4}],
         "lane_count": 64,
     }
-    case = parse_case(
-        {"target": "amdgcn-gfx90a", "ops": "DW_OP_nop", "lanes": "all", "context": state},
-        1,
-    )
+    case = parse_case({"target": "amdgcn-gfx90a", "ops": "DW_OP_nop", "lanes": "all", "context": state}, 1)
     target = case.context.target
     mixed = asm.parse(MIXED, case.expression.dialect, Format(), target=target)
     wave = case.context

@@ -90,13 +90,7 @@ class Terminal:
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         environment = {**os.environ, "TERM": "xterm-256color", "PROMPT_TOOLKIT_NO_CPR": "1"}
         self._child = subprocess.Popen(
-            command,
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            cwd=ROOT,
-            env=environment,
-            start_new_session=True,
+            command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=ROOT, env=environment, start_new_session=True
         )
         os.close(theirs)
 
@@ -217,10 +211,7 @@ def addresses() -> None:
         script.write_text("".join(f"{words}{place + 4:#x}\n" for place in places[: step * QUESTIONS : step]))
         options = ("-nx", "-q", "-x", str(script))
         ours, theirs = in_turns(
-            [
-                process(*DWARFGPU, "debug", str(path), *options, "--batch"),
-                process(gdb, "-batch", *options, str(path)),
-            ],
+            [process(*DWARFGPU, "debug", str(path), *options, "--batch"), process(gdb, "-batch", *options, str(path))],
             rounds=3,
         )
         show(name, ours / theirs, "at most 5", f"whole processes: {ours:.2f} s against {theirs:.2f} s")

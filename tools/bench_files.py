@@ -21,17 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench_input import InputError, build
-from bench_measure import (
-    BARE,
-    DWARFGPU,
-    ROOT,
-    compile_all,
-    in_turns,
-    not_measured,
-    peak_memory,
-    process,
-    show,
-)
+from bench_measure import BARE, DWARFGPU, ROOT, compile_all, in_turns, not_measured, peak_memory, process, show
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.dwarf import Dwarf
@@ -160,13 +150,7 @@ def pyelftools(path: str, step: int) -> dict[str, Any]:
                     _ = attribute.value
                     values += 1
             seconds += time.process_time() - start
-    return {
-        "entries": entries,
-        "values": values,
-        "units": len(units),
-        "walk": walk,
-        "seconds": seconds,
-    }
+    return {"entries": entries, "values": values, "units": len(units), "walk": walk, "seconds": seconds}
 
 
 READERS = {reader.__name__: reader for reader in (decode, attributes, walk, index, verify, coverage, pyelftools)}
@@ -175,11 +159,7 @@ READERS = {reader.__name__: reader for reader in (decode, attributes, walk, inde
 def reading(reader: str, path: str, step: int = 1) -> dict[str, Any]:
     """Return what a reader finds in a process of its own, and what that takes."""
     done = subprocess.run(
-        [sys.executable, __file__, reader, path, str(step)],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
+        [sys.executable, __file__, reader, path, str(step)], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
     )
     found: dict[str, Any] = json.loads(done.stdout)
     return found

@@ -185,16 +185,7 @@ class Recipe(NamedTuple):
 
 
 CXX = ("-std=c++17", "-fPIC", "-gdwarf-5")
-OPENCL = (
-    "-x",
-    "cl",
-    "-cl-std=CL2.0",
-    "-target",
-    "amdgcn-amd-amdhsa",
-    "-nogpulib",
-    "-mcpu=gfx90a",
-    "-gdwarf-5",
-)
+OPENCL = ("-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", "-nogpulib", "-mcpu=gfx90a", "-gdwarf-5")
 
 RECIPES = {
     # Strings by offset (DW_FORM_strp), DW_AT_sibling, types that no code uses.

@@ -60,12 +60,7 @@ def unwind() -> None:
     for depth, seconds, part in zip(DEPTHS, times, parts[1:], strict=False):
         limit = "at most 60" if depth == 12 else ""
         name = f"{depth} frames of {SAVED} VGPRs, {REGISTERS} registers / python3 -c pass"
-        show(
-            name,
-            seconds / bare,
-            limit,
-            f"{seconds * 1e3:.0f} ms, {part * 1e3:.0f} ms of it to unwind and read",
-        )
+        show(name, seconds / bare, limit, f"{seconds * 1e3:.0f} ms, {part * 1e3:.0f} ms of it to unwind and read")
     show("the same by itself: 12 frames / 6 frames", parts[2] / parts[1], "at most 2", "2 is linear")
     show("the same by itself: 24 frames / 12 frames", parts[3] / parts[2], "at most 2", "2 is linear")
     detail = f"{times[3] * 1e3:.0f} ms, fewer lanes in every call"

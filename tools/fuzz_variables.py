@@ -41,87 +41,15 @@ WAVES, FRAMES, VARIABLES, EXPRESSIONS = 4, 4, 8, 12
 ALLOWED = suppress(DwarfGpuError)
 FORMATS = "xduotacfszr"
 SIGNS = (
-    *(
-        "+",
-        "-",
-        "*",
-        "/",
-        "%",
-        "<<",
-        ">>",
-        "<",
-        "==",
-        "!=",
-        "&&",
-        "||",
-        "&",
-        "|",
-        "^",
-        "?",
-        ":",
-        "~",
-        "!",
-        "@",
-        "=",
-    ),
-    *(
-        ".",
-        "->",
-        "[",
-        "]",
-        "(",
-        ")",
-        "::",
-        "#",
-        ",",
-        "sizeof",
-        "(int)",
-        "(char *)",
-        "{int}",
-        "'a'",
-        '"text"',
-        "1.5",
-    ),
-    *(
-        "0",
-        "1",
-        "3",
-        "0x1000",
-        "18446744073709551615",
-        "1<<60",
-        "$lane",
-        "$pc",
-        "$v0",
-        "$v0[1]",
-        "$rsp",
-        "local#0x10",
-    ),
+    *("+", "-", "*", "/", "%", "<<", ">>", "<", "==", "!=", "&&", "||", "&", "|", "^", "?", ":", "~", "!", "@", "="),
+    *(".", "->", "[", "]", "(", ")", "::", "#", ",", "sizeof", "(int)", "(char *)", "{int}", "'a'", '"text"', "1.5"),
+    *("0", "1", "3", "0x1000", "18446744073709551615", "1<<60", "$lane", "$pc", "$v0", "$v0[1]", "$rsp", "local#0x10"),
     *("private_lane#8", "generic#0", "@entry", "struct", "unsigned", "long", "file.c::", "this", "+="),
 )
 
 SENTENCES = (
-    *(
-        "{0}",
-        "*{0}",
-        "&{0}",
-        "**{0}",
-        "{0}[{n}]",
-        "{0}->{1}",
-        "{0}.{1}",
-        "sizeof({0})",
-        "sizeof(struct {0})",
-        "!{0}",
-    ),
-    *(
-        "{0} + {1}",
-        "{0} * {n}",
-        "{0} << {n}",
-        "{0} / {1}",
-        "{0} == {1} ? {2} : {n}",
-        "{0}@{n}",
-        "*{0}@{n}",
-        "-{0}",
-    ),
+    *("{0}", "*{0}", "&{0}", "**{0}", "{0}[{n}]", "{0}->{1}", "{0}.{1}", "sizeof({0})", "sizeof(struct {0})", "!{0}"),
+    *("{0} + {1}", "{0} * {n}", "{0} << {n}", "{0} / {1}", "{0} == {1} ? {2} : {n}", "{0}@{n}", "*{0}@{n}", "-{0}"),
     *(
         "({0}) {1}",
         "(struct {0} *) {1}",
@@ -326,11 +254,5 @@ def waves(code: CodeObject) -> None:
                     json.dumps(list(renderer.documents(values)), default=list)
 
 
-DRIVES = {
-    "locals": variables,
-    "locals --pc": without_machine,
-    "eval": expressions,
-    "bt": traces,
-    "lanes": waves,
-}
+DRIVES = {"locals": variables, "locals --pc": without_machine, "eval": expressions, "bt": traces, "lanes": waves}
 """The runs of this module, by the name that findings have."""

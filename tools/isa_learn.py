@@ -240,7 +240,7 @@ FLAG_WORDS = {
         "offen",
         "idxen",
         "row_mirror",
-    ),
+    )
 }
 WHOLE = {"s_waitcnt", "s_waitcnt_depctr", "s_wait_alu", "s_delay_alu"}
 

@@ -15,11 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-LIBRARIES = (
-    "libLLVM.so.22.1",
-    "/usr/lib/llvm-22/lib/libLLVM.so.22.1",
-    "/usr/lib/x86_64-linux-gnu/libLLVM.so.22.1",
-)
+LIBRARIES = ("libLLVM.so.22.1", "/usr/lib/llvm-22/lib/libLLVM.so.22.1", "/usr/lib/x86_64-linux-gnu/libLLVM.so.22.1")
 TRIPLE = b"amdgcn-amd-amdhsa"
 LONGEST = 20
 """Bytes of the longest instruction: image instructions of GFX10 have five words."""

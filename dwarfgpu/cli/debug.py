@@ -105,14 +105,7 @@ SUMMARIES = {
     "gdb-script": "print the path of the script that loads dwarfgpu into GDB",
     "completion": "print the script with which a shell completes dwarfgpu's words",
 }
-GROUPS = {
-    "debug": START,
-    "run": EXECUTE,
-    "serve": EXECUTE,
-    "fleet": LOOK,
-    "gdb-script": START,
-    "completion": START,
-}
+GROUPS = {"debug": START, "run": EXECUTE, "serve": EXECUTE, "fleet": LOOK, "gdb-script": START, "completion": START}
 """The group of `dwarfgpu --help` in which each is."""
 DESCRIPTIONS = {
     "debug": """\

@@ -397,11 +397,7 @@ def _ask(session: Session, command: Command, given: dict[str, Any]) -> int:
     selection = Selection(output)
     select(selection, _selected(command, given), read_input)
     arguments = _arguments(command, given, session.form)
-    with (
-        laid_out(output.width),
-        selection.settings.lent(arguments.settings),
-        budget.question(_budget(given)) as cost,
-    ):
+    with laid_out(output.width), selection.settings.lent(arguments.settings), budget.question(_budget(given)) as cost:
         document = command.load()(selection, arguments)
         assert document is not None  # noqa: S101 (it is a question)
         status = session.answer(document, selection)
@@ -435,13 +431,7 @@ def _arguments(command: Command, given: dict[str, Any], form: str) -> Arguments:
         else:
             values[option.name] = "" if value is True else tuple(value) if option.is_many else value
     return Arguments(
-        command,
-        (given.get("format") or "").removeprefix("/"),
-        values,
-        " ".join(words),
-        settings,
-        form,
-        tuple(words),
+        command, (given.get("format") or "").removeprefix("/"), values, " ".join(words), settings, form, tuple(words)
     )
 
 

@@ -24,13 +24,7 @@ from dwarfgpu.execution.block_writer import INDEX_ENABLE, BlockWriter, Clock
 from dwarfgpu.execution.device_memory import GlobalMemory, MemorySegment
 from dwarfgpu.execution.halts import Arrival, Breakpoint, Halt, executing, lane_masks
 from dwarfgpu.execution.memory_access import MemoryAccess
-from dwarfgpu.execution.stops import (
-    ILLEGAL_INSTRUCTION,
-    MEMORY_VIOLATION,
-    MachineFault,
-    Pause,
-    UnknownInstruction,
-)
+from dwarfgpu.execution.stops import ILLEGAL_INSTRUCTION, MEMORY_VIOLATION, MachineFault, Pause, UnknownInstruction
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import executed
 from dwarfgpu.isa.instruction import OperandKind
@@ -870,10 +864,7 @@ def _batch_of(machine: Machine, rows: Any, lanes: int) -> WaveBatch:
     files = {name: file for file in machine.files for name in [file.registers[0].name]}
     vector, accumulation = files.get("v0"), files.get("a0")
     batch = WaveBatch(
-        rows,
-        lanes,
-        len(vector.registers) if vector else 0,
-        len(accumulation.registers) if accumulation else 0,
+        rows, lanes, len(vector.registers) if vector else 0, len(accumulation.registers) if accumulation else 0
     )
     for file, columns in ((vector, batch.vector), (accumulation, batch.accumulation)):
         if file is not None:

@@ -25,12 +25,7 @@ from dwarfgpu.execution.block_writer import BlockWriter
 from dwarfgpu.execution.buffer_addresses import OUTSIDE, BufferAddresses
 from dwarfgpu.execution.device_memory import WORDS, GlobalMemory, MemorySegment, gather, scatter
 from dwarfgpu.execution.lane_patterns import LocalPlaces, start_of_row
-from dwarfgpu.execution.stops import (
-    ADDRESS_ERROR,
-    MEMORY_VIOLATION,
-    MachineFault,
-    UnknownInstruction,
-)
+from dwarfgpu.execution.stops import ADDRESS_ERROR, MEMORY_VIOLATION, MachineFault, UnknownInstruction
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics import functions
 from dwarfgpu.isa.semantics.numbers import ALL, LOW
@@ -51,12 +46,7 @@ class MemoryAccess(BufferAddresses):
     """The memory of one dispatch, as its waves reach it."""
 
     def __init__(
-        self,
-        memory: GlobalMemory,
-        *,
-        lanes: int,
-        scratch_base: int = 0,
-        apertures: tuple[int, int] = (0, 0),
+        self, memory: GlobalMemory, *, lanes: int, scratch_base: int = 0, apertures: tuple[int, int] = (0, 0)
     ) -> None:
         self.lanes = lanes
         self.scratch_base = scratch_base

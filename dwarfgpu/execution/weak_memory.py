@@ -443,10 +443,7 @@ class WeakMemory(MemoryAccess):
         operation.has_landed |= rows
         index = np.flatnonzero(rows)
         place = own[index]
-        for results, registers in (
-            (operation.vector, batch.vector),
-            (operation.accumulation, batch.accumulation),
-        ):
+        for results, registers in ((operation.vector, batch.vector), (operation.accumulation, batch.accumulation)):
             for number, result in results.items():
                 column = np.array(np.broadcast_to(registers[number], (batch.count, self.lanes)))
                 new = result[index]

@@ -17,15 +17,7 @@ from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed
 from dwarfgpu.expr.locations import Location, SingleLocation, may_hold_pointer
 from dwarfgpu.expr.pieces import pieces, shifted, sources
-from dwarfgpu.expr.storages import (
-    Composite,
-    Implicit,
-    ImplicitPointer,
-    Memory,
-    Register,
-    Undefined,
-    pointer_misuse,
-)
+from dwarfgpu.expr.storages import Composite, Implicit, ImplicitPointer, Memory, Register, Undefined, pointer_misuse
 from dwarfgpu.immutable import immutable
 from dwarfgpu.lanes import Diverge, LaneFault, refuse, run_in_parts, uniform, uniform_under
 from dwarfgpu.machines.protocol import memory_unavailable, not_writable, register_unavailable
@@ -367,10 +359,7 @@ class Accessor:
             return Accessor(self.backend, self.byte_order, len(part[0]), self.max_bits).read(part[1], size)
 
         groups = run_in_parts(
-            len(positions),
-            (positions, location),
-            read,
-            lambda part, inner: (part[0][inner], part[1].select(inner)),
+            len(positions), (positions, location), read, lambda part, inner: (part[0][inner], part[1].select(inner))
         )
         for group in groups:
             chosen = positions if group.positions is None else positions[group.positions]

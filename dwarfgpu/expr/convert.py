@@ -221,10 +221,7 @@ def result_of(ev: Evaluation) -> Result:
             ev,
             top,
             lambda result: IllFormed(
-                "bad_result_kind",
-                f"a {wanted} is wanted, but the result is {result}",
-                spec="A.2.5.4",
-                hint=hint,
+                "bad_result_kind", f"a {wanted} is wanted, but the result is {result}", spec="A.2.5.4", hint=hint
             ),
         )
     return converted
@@ -282,7 +279,5 @@ def refuse_entry(ev: Evaluation, entry: Entry, error: Callable[[str], DwarfGpuEr
 def _wrong_kind(ev: Evaluation, needed: str, entry: Entry, step: Step) -> NoReturn:
     spec = step.operation.spec
     refuse_entry(
-        ev,
-        entry,
-        lambda description: IllFormed("wrong_kind", f"{needed} is needed, found {description}", spec=spec),
+        ev, entry, lambda description: IllFormed("wrong_kind", f"{needed} is needed, found {description}", spec=spec)
     )

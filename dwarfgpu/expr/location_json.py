@@ -130,12 +130,7 @@ class JsonWriter:
             return _memory(storage, offset)
         if isinstance(storage, Register):
             register = storage.register
-            return {
-                "kind": "register",
-                "register": register.number,
-                "name": register.name,
-                "bit_offset": offset,
-            }
+            return {"kind": "register", "register": register.number, "name": register.name, "bit_offset": offset}
         if isinstance(storage, Implicit):
             data = in_memory_order(int(storage.data), storage.bit_size, self.byte_order)
             return {"kind": "implicit", "bytes": data.hex(), "bit_offset": offset}
@@ -190,13 +185,7 @@ class JsonWriter:
 def _memory(storage: Memory, offset: int) -> Json:
     space = storage.space
     address, bit = divmod(offset, 8)
-    result: Json = {
-        "kind": "memory",
-        "space": space.number,
-        "space_name": space.name,
-        "address": address,
-        "bit": bit,
-    }
+    result: Json = {"kind": "memory", "space": space.number, "space_name": space.name, "address": address, "bit": bit}
     if storage.lane is not None and means_a_lane(storage, address):
         result["lane"] = int(storage.lane)
     return result

@@ -61,12 +61,7 @@ def _finished(current: Evaluation) -> Any:
             if spent > FREE:
                 budget.spend(spent - FREE)
     except LaneFault as fault:
-        error_at, expression, index, callers = (
-            fault.error_at,
-            current.expression,
-            current.index,
-            current.callers,
-        )
+        error_at, expression, index, callers = (fault.error_at, current.expression, current.index, current.callers)
         fault.error_at = lambda position: _locate(error_at(position), expression, index, callers)
         raise
     except DwarfGpuError as error:

@@ -25,12 +25,7 @@ BATCH = 32
 
 
 def ask(
-    question: str,
-    inputs: Iterable[str] | str,
-    *words: str,
-    code: str | None = None,
-    batch: int = BATCH,
-    **options: Any,
+    question: str, inputs: Iterable[str] | str, *words: str, code: str | None = None, batch: int = BATCH, **options: Any
 ) -> Bag:
     """Return a Dask bag of the rows that the answers for all inputs have, one a lane run; nothing is asked yet.
 

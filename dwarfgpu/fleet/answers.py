@@ -242,13 +242,7 @@ def _answered(question: Question, item: Input) -> Iterator[Row]:
         if code is None and state is None:
             raise UsageError("it is about no file")
         arguments = Arguments(
-            row,
-            question.format,
-            dict(question.options),
-            " ".join(words),
-            dict(question.settings),
-            "jsonl",
-            words,
+            row, question.format, dict(question.options), " ".join(words), dict(question.settings), "jsonl", words
         )
         with selection.settings.lent(dict(question.settings)):
             document = row.load()(selection, arguments)
@@ -376,11 +370,7 @@ class _Lanes:
         if key != self._key:
             yield from self.end()
             self._key = key
-            self._row = {
-                **_place(document),
-                "variable": document["expression"],
-                "type": _text(document.get("type")),
-            }
+            self._row = {**_place(document), "variable": document["expression"], "type": _text(document.get("type"))}
         said = {name: document.get(name) for name in ("state", "value", "reason")}
         self._runs.setdefault(_json(said), (said, []))[1].append(document["lane"])
 

@@ -217,11 +217,7 @@ class Resolver:
         places = []
         if is_private.all() and not across.any():  # a stack of every lane: nothing needs sorting
             return self.places(self.target.space(PRIVATE_LANE), inner, size, waves, lanes, count)  # type: ignore[arg-type]
-        for number, chosen in (
-            (LOCAL, is_local),
-            (PRIVATE_LANE, is_private),
-            (GLOBAL, ~(is_local | is_private)),
-        ):
+        for number, chosen in ((LOCAL, is_local), (PRIVATE_LANE, is_private), (GLOBAL, ~(is_local | is_private))):
             meant: Any = self.target.space(number)
             slots = (chosen & ~across).nonzero()[0]
             if len(slots):

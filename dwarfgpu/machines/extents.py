@@ -149,12 +149,7 @@ class Extents:
         owners = repeat(len(self.blocks), len(starts))
         merged = [
             [*old, *new]
-            for old, new in (
-                (self.starts, starts),
-                (self.lasts, lasts),
-                (self.owners, owners),
-                (self.offsets, offsets),
-            )
+            for old, new in ((self.starts, starts), (self.lasts, lasts), (self.owners, owners), (self.offsets, offsets))
         ]
         keys = merged[0]
         if any(map(le, keys[1:], keys)):

@@ -224,8 +224,7 @@ class Machine(WaveBackend):
             numbers = self.places["work_group"].tolist()
             keys = zip(self.places["dispatch"].tolist(), numbers[::3], numbers[1::3], numbers[2::3], strict=True)
             self._groups = array(
-                "q",
-                [NONE if min(key[1:]) < 0 else first.setdefault(key, index) for index, key in enumerate(keys)],
+                "q", [NONE if min(key[1:]) < 0 else first.setdefault(key, index) for index, key in enumerate(keys)]
             )
         return self._groups
 
@@ -565,13 +564,7 @@ class Machine(WaveBackend):
         self.memory.write(space, address, data, wave, lane)
 
     def gather_memory(
-        self,
-        space: AddressSpace,
-        addresses: Bits,
-        size: int,
-        waves: Bits | None,
-        lanes: Bits | None,
-        count: int,
+        self, space: AddressSpace, addresses: Bits, size: int, waves: Bits | None, lanes: Bits | None, count: int
     ) -> tuple[Array, Array]:
         if not size:  # nothing to gather, but an address may still mean the memory of a lane that there is not
             return super().gather_memory(space, addresses, size, waves, lanes, count)

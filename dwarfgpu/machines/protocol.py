@@ -247,13 +247,7 @@ class Backend:
     # Addresses, offsets, waves and lanes are one for all slots, or an array with one a slot.
 
     def gather_memory(
-        self,
-        space: AddressSpace,
-        addresses: Bits,
-        size: int,
-        waves: Bits | None,
-        lanes: Bits | None,
-        count: int,
+        self, space: AddressSpace, addresses: Bits, size: int, waves: Bits | None, lanes: Bits | None, count: int
     ) -> tuple[Array, Array]:
         """Read ``size`` bytes at one address a slot: an array ``[slot, byte]``, and flags of the slots that have them.
 

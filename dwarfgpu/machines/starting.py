@@ -99,11 +99,7 @@ def start_waves(machine: Machine, waves: Waves, dispatch: int, ids: list[str], g
     place = places(waves.start.geometry, groups)
     count = len(place.number)
     indices = machine.add_waves(
-        count,
-        dispatch=dispatch,
-        work_group=np.stack(place.group, axis=1),
-        wave_in_group=place.wave,
-        ids=ids[:count],
+        count, dispatch=dispatch, work_group=np.stack(place.group, axis=1), wave_in_group=place.wave, ids=ids[:count]
     )
     machine.allocate_registers(_registers(machine.target, waves.counts))
     for row in waves.rows:

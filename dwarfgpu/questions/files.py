@@ -389,11 +389,7 @@ def _look_up(file: CodeObject, arguments: Arguments) -> Document:
             yield from render.address_text(address, output.style)
         yield from render.named_text(names, output.style)
 
-    data: dict[str, Any] = {
-        "file": file.name,
-        "addresses": [*map(plain, addresses)],
-        "names": [*map(plain, names)],
-    }
+    data: dict[str, Any] = {"file": file.name, "addresses": [*map(plain, addresses)], "names": [*map(plain, names)]}
     rows = (*data["addresses"], *data["names"])
     return Document(data, lines, rows=lambda: rows, row={"file": file.name}, problems=errors)
 

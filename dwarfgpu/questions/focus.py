@@ -221,11 +221,7 @@ def check_command(
 
 
 def apply(
-    debugger: Debugger,
-    numbers: Iterable[int],
-    visit: Callable[[int], Iterable[str]],
-    command: str,
-    flags: set[str],
+    debugger: Debugger, numbers: Iterable[int], visit: Callable[[int], Iterable[str]], command: str, flags: set[str]
 ) -> None:
     """Run a command at several places, each with the title that going there gives. The focus stays as it was."""
     from dwarfgpu.questions.output import Output

@@ -271,14 +271,7 @@ def option(usage: str, help: str, **fields: Any) -> Argument:
 def operand(name: str, help: str, **fields: Any) -> Argument:
     """Declare an operand of the shell: ``FILE``, ``[KERNEL]``, ``[NAME...]``."""
     bare = name.strip("[].")
-    return Argument(
-        bare.lower(),
-        bare,
-        help,
-        is_required=not name.startswith("["),
-        is_many="..." in name,
-        **fields,
-    )
+    return Argument(bare.lower(), bare, help, is_required=not name.startswith("["), is_many="..." in name, **fields)
 
 
 def setting_option(setting: Setting) -> Argument:

@@ -79,8 +79,7 @@ def stopped(debugger: Debugger, debugging: Debugging, stop: Stop, *, returned: R
     if returned is not None and stop.halt.kind == "step" and not stop.points:
         result = data["result"] = _result(debugger, debugging, returned)
     return Document(
-        data,
-        lambda output: _lines(debugger, debugging, stop, new, output, has_switched=has_switched, result=result),
+        data, lambda output: _lines(debugger, debugging, stop, new, output, has_switched=has_switched, result=result)
     )
 
 

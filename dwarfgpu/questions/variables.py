@@ -215,10 +215,7 @@ class Answers(_VariablesDocument):
         self._needs_machine = False
         self._check_forms()
         Document.__init__(
-            self,
-            {"answers": self._documents(by_lane=False)},
-            self._lines,
-            rows=lambda: self._documents(by_lane=True),
+            self, {"answers": self._documents(by_lane=False)}, self._lines, rows=lambda: self._documents(by_lane=True)
         )
 
     def _check_forms(self) -> None:
@@ -583,11 +580,7 @@ class _Variables(_VariablesDocument):
                     continue
                 entries.append(variable_document(writer, variable, self._lanes))
                 self._possible.update((repair.name, repair) for repair in variable.possible_repairs)
-            yield {
-                **({} if wave is None else {"wave": wave}),
-                "frame": frame_json(frame),
-                "variables": entries,
-            }
+            yield {**({} if wave is None else {"wave": wave}), "frame": frame_json(frame), "variables": entries}
 
     def _lines(self, output: Output) -> Iterator[str]:
         is_headed = self._place.is_elsewhere

@@ -313,22 +313,11 @@ def _verify_expression(selection: Selection, arguments: Arguments) -> Document:
     else:
         expression = context.decoded(bytes_of(arguments.get("hex")))
     findings = encoding_context.findings(
-        expression,
-        context,
-        in_cfi=arguments.has("cfi"),
-        depth=arguments.get("depth") or 0,
-        want=arguments.get("want"),
+        expression, context, in_cfi=arguments.has("cfi"), depth=arguments.get("depth") or 0, want=arguments.get("want")
     )
-    data = {
-        "dialect": context.dialect.name,
-        "rules": context.rules.name,
-        "findings": map(plain, findings),
-    }
+    data = {"dialect": context.dialect.name, "rules": context.rules.name, "findings": map(plain, findings)}
     return Document(
-        data,
-        lambda output: render.findings_text(findings, output.style),
-        rows="findings",
-        has_failed=bool(findings),
+        data, lambda output: render.findings_text(findings, output.style), rows="findings", has_failed=bool(findings)
     )
 
 

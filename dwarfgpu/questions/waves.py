@@ -217,10 +217,7 @@ def _info_threads(selection: Selection, numbers: list[int] | range) -> Document:
 
             yield from waves_table(waves.stopped, wave_runs(waves.stopped), None, output.width, output.style)
 
-    data = {
-        "target": machine.state.target.name,
-        "threads": [dict(zip(keys, row, strict=True)) for row in rows],
-    }
+    data = {"target": machine.state.target.name, "threads": [dict(zip(keys, row, strict=True)) for row in rows]}
     document = Document(data, table, rows="threads")
     return document
 
@@ -359,10 +356,7 @@ def lane_map(selection: Selection, arguments: Arguments) -> Document:
     look = evolve(writer.look, is_pretty=False)
     drawn = values_grid if arguments.has("values") else values_map
     return asking.answered(
-        selection,
-        writer,
-        found,
-        lambda output: drawn(here, found, look, per_row, output.width, output.style),
+        selection, writer, found, lambda output: drawn(here, found, look, per_row, output.width, output.style)
     )
 
 

@@ -153,12 +153,7 @@ def _words(instruction: FrameInstruction, location: int | None, frames: Frames) 
 
 
 def row_text(
-    row: FrameRow,
-    frames: Frames,
-    style: Style = plain_style,
-    *,
-    entry: Cie | Fde,
-    before: FrameRow | None = None,
+    row: FrameRow, frames: Frames, style: Style = plain_style, *, entry: Cie | Fde, before: FrameRow | None = None
 ) -> list[str]:
     """Return a row as lines: all of it, or what has changed since the row before."""
     lines = [f"    {style('number', f'{row.start:#x}')} to {row.end:#x}"]

@@ -76,11 +76,7 @@ def _kinds(total: CoverageSum, style: Style) -> Iterator[str]:
     names = [*repaired, *(name for name in written if name not in repaired)]
     rows = [("kind", "as written", "repaired" if has_repairs else "")]
     rows += [
-        (
-            name,
-            _part(written.get(name, 0), total.size),
-            _part(repaired.get(name, 0), total.size) if has_repairs else "",
-        )
+        (name, _part(written.get(name, 0), total.size), _part(repaired.get(name, 0), total.size) if has_repairs else "")
         for name in names
     ]
     yield ""

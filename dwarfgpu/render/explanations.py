@@ -19,12 +19,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.frames.variable import Checked, Described, Variable
     from dwarfgpu.render.layout import Style
 
-KINDS = {
-    "parameter": "a parameter",
-    "local": "a local variable",
-    "static": "a variable",
-    "constant": "a constant",
-}
+KINDS = {"parameter": "a parameter", "local": "a local variable", "static": "a variable", "constant": "a constant"}
 
 
 class Explainer:

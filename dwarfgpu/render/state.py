@@ -32,10 +32,7 @@ def _triple(numbers: tuple[int, ...]) -> str:
 
 
 def state_text(
-    dispatch: PlannedDispatch,
-    place: WavePosition,
-    registers: tuple[RegisterState, ...],
-    style: Style = plain_style,
+    dispatch: PlannedDispatch, place: WavePosition, registers: tuple[RegisterState, ...], style: Style = plain_style
 ) -> list[str]:
     """Return the initial registers of a wave as lines."""
     lines = [kernel_head(dispatch.kernel, style), *labels(_summary(dispatch, place), style, indent=2)]

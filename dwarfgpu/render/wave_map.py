@@ -11,17 +11,7 @@ from dwarfgpu.program.frames.columns import python_value
 from dwarfgpu.program.frames.lanes import ACTIVE, UNKNOWN, UNUSED
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.render.lanes import states_text
-from dwarfgpu.render.layout import (
-    WIDTH,
-    TableRow,
-    columns,
-    counted,
-    cut,
-    fitted,
-    plain_style,
-    ranges_text,
-    shown,
-)
+from dwarfgpu.render.layout import WIDTH, TableRow, columns, counted, cut, fitted, plain_style, ranges_text, shown
 from dwarfgpu.render.values import value_text
 from dwarfgpu.render.wave_tables import lane_place, same_places, wave_title
 

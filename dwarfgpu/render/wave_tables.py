@@ -10,16 +10,7 @@ from dwarfgpu.program.frames.lanes import ACTIVE, UNKNOWN, UNUSED
 from dwarfgpu.program.frames.wave_positions import group_text, place_of, waves_of
 from dwarfgpu.render.backtrace import line_text, standing_text
 from dwarfgpu.render.lanes import LETTERS
-from dwarfgpu.render.layout import (
-    WIDTH,
-    TableRow,
-    columns,
-    counted,
-    plain_style,
-    range_text,
-    ranges_text,
-    shown,
-)
+from dwarfgpu.render.layout import WIDTH, TableRow, columns, counted, plain_style, range_text, ranges_text, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -77,11 +68,7 @@ def lane_title(name: str, where: WavePlace, lanes: Sequence[int]) -> str:
 
 
 def waves_table(
-    stopped: Stopped,
-    runs: Iterable[WaveRun],
-    current: int | None,
-    width: int = WIDTH,
-    style: Style = plain_style,
+    stopped: Stopped, runs: Iterable[WaveRun], current: int | None, width: int = WIDTH, style: Style = plain_style
 ) -> Iterator[str]:
     """Yield waves, numbered from 1."""
     machine, rows = waves_of(stopped), []

@@ -85,10 +85,7 @@ _NUMBERS = [
     (r"\d+\.\d*(?:[eE][+-]?\d+)?[fFlL]?|\d+[eE][+-]?\d+[fFlL]?", Number.Float),
     (r"\d+[uUlL]*", Number.Integer),
 ]
-_STRINGS = [
-    (r'"(?:\\.|[^"\\\n])*"?', String.Double),
-    (r"'(?:\\.|[^'\\\n])*'?", String.Single),
-]
+_STRINGS = [(r'"(?:\\.|[^"\\\n])*"?', String.Double), (r"'(?:\\.|[^'\\\n])*'?", String.Single)]
 
 
 class CommandLexer(RegexLexer):
@@ -138,7 +135,7 @@ class GpuLexer(CppLexer):
             ),
             (words(("threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize"), suffix=r"\b"), Name.Builtin),
             inherit,
-        ],
+        ]
     }
 
 
@@ -188,7 +185,7 @@ class OperationLexer(RegexLexer):
             (r"[A-Za-z_]\w*", Name),
             (r"\s+", Text),
             (r".", Text),
-        ],
+        ]
     }
 
 

@@ -103,9 +103,7 @@ class FullScreen:
     def _windows(self) -> FloatContainer:
         panels = self._panels
         line = BufferControl(
-            self._buffer,
-            input_processors=[BeforeInput(PROMPT), AppendAutoSuggestion()],
-            lexer=CommandColors(),
+            self._buffer, input_processors=[BeforeInput(PROMPT), AppendAutoSuggestion()], lexer=CommandColors()
         )
         self._buffer_window = Window(line, height=1, wrap_lines=False)
         rules = [Window(char="-", height=1, style="class:border") for _ in range(3)]

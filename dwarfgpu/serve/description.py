@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.targets.target import Target, TargetRegister
 
-_GENERAL = (
-    *("rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp"),
-    *(f"r{number}" for number in range(8, 16)),
-)
+_GENERAL = (*("rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp"), *(f"r{number}" for number in range(8, 16)))
 # GDB manual, "i386 Features": the order is GDB's own
 _CORE: tuple[tuple[str, int, str], ...] = (
     *((name, 64, "data_ptr" if name in ("rbp", "rsp") else "int64") for name in _GENERAL),

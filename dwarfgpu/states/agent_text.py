@@ -50,11 +50,7 @@ class AgentParts:
 
 
 def agent_parts(
-    path: str,
-    file: CodeObject | None = None,
-    *,
-    dialect: str | None = None,
-    repair: Policy = OFF,
+    path: str, file: CodeObject | None = None, *, dialect: str | None = None, repair: Policy = OFF
 ) -> AgentParts:
     """Return the waves of the debug agent's text; without a file with the code object that it names."""
     try:

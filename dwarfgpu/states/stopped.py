@@ -230,11 +230,7 @@ def _found(path: str, moved: Mapping[str, str] | None) -> str | None:
 
 
 def open_with_its_code(
-    states: Sequence[str],
-    *,
-    dialect: str | None = None,
-    repair: Policy = OFF,
-    moved: Mapping[str, str] | None = None,
+    states: Sequence[str], *, dialect: str | None = None, repair: Policy = OFF, moved: Mapping[str, str] | None = None
 ) -> Stopped:
     """Open a state that names the code that its waves execute; ``moved`` says where files are that were moved."""
     if len(states) == 1 and not is_elf(states[0]):
@@ -298,12 +294,7 @@ def _text_of(path: str) -> str:
 
 
 def load_code(
-    machine: Machine,
-    file: CodeObject,
-    *,
-    force: bool = False,
-    dialect: str | None = None,
-    repair: Policy = OFF,
+    machine: Machine, file: CodeObject, *, force: bool = False, dialect: str | None = None, repair: Policy = OFF
 ) -> tuple[Loaded, tuple[DwarfGpuError, ...]]:
     """Open the code objects of a snapshot where they are loaded; the file that the user names is one of them.
 

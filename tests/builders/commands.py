@@ -96,11 +96,7 @@ def _streams(stdin: bytes, out: io.BytesIO, err: io.BytesIO) -> Iterator[None]:
     """Standard streams as those of a process whose output goes into pipes."""
     read = io.TextIOWrapper(io.BytesIO(stdin), "utf-8")
     written = [io.TextIOWrapper(each, "utf-8") for each in (out, err)]
-    with (
-        mock.patch("sys.stdin", read),
-        contextlib.redirect_stdout(written[0]),
-        contextlib.redirect_stderr(written[1]),
-    ):
+    with mock.patch("sys.stdin", read), contextlib.redirect_stdout(written[0]), contextlib.redirect_stderr(written[1]):
         yield
     for each in written:
         each.flush()

@@ -64,16 +64,7 @@ def compiled(folder: Path, tools: Any, compiler: str, options: str, *, link: str
         source = folder / f"{name}.c"
         source.write_text(SOURCE, "utf-8")
         out = folder / f"{name}.o"
-        flags = [
-            "-g",
-            *shlex.split(options),
-            f"-DNAME={name}",
-            f"-DOTHER={other}",
-            "-c",
-            source.name,
-            "-o",
-            out.name,
-        ]
+        flags = ["-g", *shlex.split(options), f"-DNAME={name}", f"-DOTHER={other}", "-c", source.name, "-o", out.name]
         subprocess.run([*command, *flags], check=True, cwd=folder, capture_output=True)
         objects.append(out.name)
     linked = folder / "linked.so"

@@ -194,10 +194,7 @@ class _UnitWriter:
 
     def value(self, form: str, value: Any) -> bytes:
         w = self.w
-        if form == "sec_offset" and value in (
-            "strings",
-            "addresses",
-        ):  # the base of the table this unit will have
+        if form == "sec_offset" and value in ("strings", "addresses"):  # the base of the table this unit will have
             size = (8 if self.tree.offset_size == 4 else 16) if self.tree.version >= 5 else 0
             value = size + len(w.string_offsets if value == "strings" else w.addresses)
         if form.startswith("indirect/"):

@@ -41,16 +41,7 @@ class ElfBuilder:
     """Sections are numbered from 1 in the order in which they are added."""
 
     def __init__(
-        self,
-        *,
-        address_size=8,
-        byte_order="little",
-        machine=224,
-        type=3,
-        flags=0,
-        osabi=64,
-        abi_version=4,
-        entry=0,
+        self, *, address_size=8, byte_order="little", machine=224, type=3, flags=0, osabi=64, abi_version=4, entry=0
     ):
         self.address_size = address_size
         self.byte_order = byte_order

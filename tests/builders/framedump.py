@@ -178,11 +178,7 @@ def listed(frames: Any, *, allowed: str | None = None) -> list[Dumped]:
                 str(entry.return_address),
             )
             rows = [
-                (
-                    None,
-                    _cfa(all_of.initial.cfa, entry, frames),
-                    _registers(all_of.initial.registers, entry, frames),
-                )
+                (None, _cfa(all_of.initial.cfa, entry, frames), _registers(all_of.initial.registers, entry, frames))
             ]
             rows = rows if all_of.initial.cfa is not None or all_of.initial.registers else []
         else:

@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.machines.gpu_core.writing import (
-    CoreForm,
-    LoadedImage,
-    core_contents,
-    write_gpu,
-    write_host,
-    write_merged,
-)
+from dwarfgpu.machines.gpu_core.writing import CoreForm, LoadedImage, core_contents, write_gpu, write_host, write_merged
 from dwarfgpu.machines.machine import Dispatch, Machine
 from dwarfgpu.machines.protocol import WaveStop
 from dwarfgpu.objfile.elf.header import PT_LOAD

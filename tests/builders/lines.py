@@ -28,12 +28,7 @@ STANDARD = {
     "set_epilogue_begin": (11, ""),
     "set_isa": (12, "u"),
 }
-EXTENDED = {
-    "end_sequence": (1, ""),
-    "set_address": (2, "a"),
-    "define_file": (3, "zuuu"),
-    "set_discriminator": (4, "u"),
-}
+EXTENDED = {"end_sequence": (1, ""), "set_address": (2, "a"), "define_file": (3, "zuuu"), "set_discriminator": (4, "u")}
 
 
 def operand(how: str, value: Any, size: int, order: str) -> bytes:

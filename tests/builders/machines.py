@@ -14,13 +14,7 @@ from dwarfgpu.targets.resolve import resolve
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-TARGETS = (
-    "amdgcn-gfx90a:xnack+",
-    "amdgcn-gfx1100-wave32",
-    "amdgcn-gfx1030-wave64",
-    "amdgcn-gfx803",
-    "gfx1250",
-)
+TARGETS = ("amdgcn-gfx90a:xnack+", "amdgcn-gfx1100-wave32", "amdgcn-gfx1030-wave64", "amdgcn-gfx803", "gfx1250")
 REGISTERS = ("pc", "exec", "vcc", "status", "m0", "mode", "s0", "s3", "s63", "s64", "v0", "v1", "v255")
 ADDRESSES = st.integers(0, (1 << 64) - 1)
 IDS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=3)

@@ -201,8 +201,7 @@ def compiled(folder: Path, tools: Callable[..., str], options: list[str]) -> tup
     text, object_, linked = (folder / f"launch.{suffix}" for suffix in ("s", "o", "co"))
     subprocess.run([clang, *OPENCL, *HEADER, *options, "-S", str(LAUNCH), "-o", str(text)], check=True)
     subprocess.run(
-        [clang, "-target", "amdgcn-amd-amdhsa", "-w", *options, "-c", str(text), "-o", str(object_)],
-        check=True,
+        [clang, "-target", "amdgcn-amd-amdhsa", "-w", *options, "-c", str(text), "-o", str(object_)], check=True
     )
     subprocess.run([linker, "-shared", "--unresolved-symbols=ignore-all", str(object_), "-o", str(linked)], check=True)
     found: dict[str, list[str]] = {}
@@ -219,16 +218,7 @@ def compiled(folder: Path, tools: Callable[..., str], options: list[str]) -> tup
 
 # --- Whole kernels that are small ---------------------------------------------------------------------------------
 
-SMALL_KERNELS = (
-    "group_x",
-    "group_xyz",
-    "item_x",
-    "item_xyz",
-    "packet",
-    "queue",
-    "dispatch_number",
-    "implicit",
-)
+SMALL_KERNELS = ("group_x", "group_xyz", "item_x", "item_xyz", "packet", "queue", "dispatch_number", "implicit")
 SMALL = "launch-kernels.txt"
 WAITS = re.compile(r"s_waitcnt\w*|s_wait_\w+|s_nop|s_delay_alu|s_clause")
 

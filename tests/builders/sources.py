@@ -67,13 +67,7 @@ SOURCES = {"c": C, "cpp": CXX, "cl": OPENCL}
 
 
 def compile_source(
-    folder: Path,
-    compiler: str,
-    options: list[str],
-    language: str = "c",
-    name: str = "unit",
-    *,
-    link: bool = False,
+    folder: Path, compiler: str, options: list[str], language: str = "c", name: str = "unit", *, link: bool = False
 ) -> Path:
     """Compile one of the sources; returns the object file, or a shared library."""
     source = folder / f"{name}.{language}"

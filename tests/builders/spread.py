@@ -24,11 +24,7 @@ HALVES = f"DW_OP_regx v6; {IN_LANE}; DW_OP_piece 4; {SCRATCH.format(20)}; DW_OP_
 VARIABLES = (
     ("x", "int", f"DW_OP_regx v5; {IN_LANE}"),
     ("pair", "Pair", HALVES),
-    (
-        "four",
-        "Four",
-        f"{HALVES}; DW_OP_regx v7; {IN_LANE}; DW_OP_piece 4; {SCRATCH.format(28)}; DW_OP_piece 4",
-    ),
+    ("four", "Four", f"{HALVES}; DW_OP_regx v7; {IN_LANE}; DW_OP_piece 4; {SCRATCH.format(28)}; DW_OP_piece 4"),
     ("spilled", "int", SCRATCH.format(24)),
     ("partly", "Pair", f"DW_OP_regx v6; {IN_LANE}; DW_OP_piece 4; DW_OP_piece 4"),
 )
@@ -42,12 +38,7 @@ def expression(text: str, target: str = TARGET) -> bytes:
 
 def _struct(name: str, *members: str) -> object:
     inner = [
-        die(
-            "member",
-            ("name", "string", each),
-            ("type", "ref4", "int"),
-            ("data_member_location", "data1", 4 * i),
-        )
+        die("member", ("name", "string", each), ("type", "ref4", "int"), ("data_member_location", "data1", 4 * i))
         for i, each in enumerate(members)
     ]
     size = 4 * len(members)
@@ -55,10 +46,7 @@ def _struct(name: str, *members: str) -> object:
 
 
 def code_object(
-    address: int,
-    variables: Iterable[tuple[str, str, str]] = VARIABLES,
-    target: str = TARGET,
-    flags: int = GFX90A,
+    address: int, variables: Iterable[tuple[str, str, str]] = VARIABLES, target: str = TARGET, flags: int = GFX90A
 ) -> bytes:
     """The file; the code is at an address. ``flags`` are those of the ELF header for the target."""
     entries = [
@@ -76,13 +64,7 @@ def code_object(
         ("name", "string", "spread.c"),
         ("low_pc", "addr", address),
         ("high_pc", "data4", SIZE),
-        die(
-            "base_type",
-            ("name", "string", "int"),
-            ("encoding", "data1", 5),
-            ("byte_size", "data1", 4),
-            label="int",
-        ),
+        die("base_type", ("name", "string", "int"), ("encoding", "data1", 5), ("byte_size", "data1", 4), label="int"),
         _struct("Pair", "first", "second"),
         _struct("Four", "a", "b", "c", "d"),
         die(

@@ -193,11 +193,7 @@ def context(choose: random.Random, case: dict[str, Any]) -> dict[str, Any]:
             found["memory"].append({"space": 0, "address": start, "bytes": data.hex()})
     if is_amdgpu:
         found["memory"] += [
-            {
-                "space": "private_wave",
-                "address": 0,
-                "bytes": choose.randbytes(choose.choice((64, 1024))).hex(),
-            },
+            {"space": "private_wave", "address": 0, "bytes": choose.randbytes(choose.choice((64, 1024))).hex()},
             {"space": "local", "address": 0, "bytes": choose.randbytes(64).hex()},
         ]
     optional: dict[str, Any] = {
@@ -239,12 +235,7 @@ def location(choose: random.Random, case: dict[str, Any], depth: int) -> dict[st
     is_amdgpu = case.get("target", "").startswith("amdgcn")
     if kind == "memory":
         space = choose.choice((0, 3, 5, 6)) if is_amdgpu else 0
-        found = {
-            "kind": kind,
-            "space": space,
-            "address": choose.randrange(20),
-            "bit": choose.choice((0, 0, 3)),
-        }
+        found = {"kind": kind, "space": space, "address": choose.randrange(20), "bit": choose.choice((0, 0, 3))}
         return {**found, "lane": choose.randrange(4)} if space == 5 and choose.random() < 0.5 else found
     if kind == "register":
         register = register_number(choose, case)

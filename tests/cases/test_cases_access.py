@@ -113,10 +113,7 @@ def test_reads(text, read, context, case, expected):
 
 
 def test_every_place_of_a_location_can_be_read():
-    held = {
-        "kind": "multiple",
-        "places": [{"kind": "memory", "address": 99}, {"kind": "register", "register": 0}],
-    }
+    held = {"kind": "multiple", "places": [{"kind": "memory", "address": 99}, {"kind": "register", "register": 0}]}
     context = {"object": held, "registers": {"0": 0x0102}}
     assert seen(ask("DW_OP_push_object_address", {"bytes": 2}, context)) == of("0201")
     context["memory"] = [{"space": 0, "address": 99, "bytes": "0201"}]
@@ -125,10 +122,7 @@ def test_every_place_of_a_location_can_be_read():
 
 
 def test_places_that_differ_are_ill_formed():
-    held = {
-        "kind": "multiple",
-        "places": [{"kind": "register", "register": 0}, {"kind": "register", "register": 1}],
-    }
+    held = {"kind": "multiple", "places": [{"kind": "register", "register": 0}, {"kind": "register", "register": 1}]}
     answer = ask("DW_OP_push_object_address", {"bytes": 2}, {"object": held, "registers": {"0": 1, "1": 2}})
     assert (answer["error"]["class"], answer["error"]["spec"]) == ("ill_formed", "A.2.5.3")
 
@@ -185,10 +179,7 @@ def test_a_write_alone_is_answered_with_the_result():
 
 
 def test_a_write_to_several_places_changes_each():
-    held = {
-        "kind": "multiple",
-        "places": [{"kind": "register", "register": 0}, {"kind": "memory", "address": 4}],
-    }
+    held = {"kind": "multiple", "places": [{"kind": "register", "register": 0}, {"kind": "memory", "address": 4}]}
     context = {"object": held, "registers": {"0": 0}, **MEMORY}
     assert seen(ask("DW_OP_push_object_address", {"bytes": 2}, context, write="0a0b")) == of("0a0b")
 

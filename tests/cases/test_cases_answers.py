@@ -371,16 +371,8 @@ def test_the_kind_that_is_wanted(text, want, expected):
         ("DW_OP_lit1; DW_OP_lit2; DW_OP_plus", {}, [value(3)]),
         ("DW_OP_lit1; DW_OP_drop", {}, []),
         ("DW_OP_lit1; DW_OP_skip 1; DW_OP_lit2", {}, [value(1)]),
-        (
-            "DW_OP_call4 0x10; DW_OP_lit3",
-            {"dies": {"unit:16": {"location": "3132"}}},
-            [value(1), value(2), value(3)],
-        ),
-        (
-            "DW_OP_lit1; DW_OP_piece 2",
-            AMD,
-            [composite((16, memory(1)))],
-        ),
+        ("DW_OP_call4 0x10; DW_OP_lit3", {"dies": {"unit:16": {"location": "3132"}}}, [value(1), value(2), value(3)]),
+        ("DW_OP_lit1; DW_OP_piece 2", AMD, [composite((16, memory(1)))]),
     ],
 )
 def test_the_final_stack_is_reported_bottom_first(text, keys, expected):

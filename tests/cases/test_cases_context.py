@@ -247,12 +247,7 @@ def test_bytes_that_are_no_expression_are_an_error_only_when_they_are_used():
         ("DW_OP_dup; DW_OP_skip -4", {}, {"initial_stack": [1]}, "limit_exceeded"),
         ("DW_OP_call4 16", {"nesting": 0}, {"dies": {"unit:16": {"location": "35"}}}, "limit_exceeded"),
         ("DW_OP_call4 16", {"nesting": 1}, {"dies": {"unit:16": {"location": "35"}}}, 5),
-        (
-            "DW_OP_call4 16",
-            {},
-            {"dies": {"unit:16": {"location": {"ops": "DW_OP_call4 16"}}}},
-            "limit_exceeded",
-        ),
+        ("DW_OP_call4 16", {}, {"dies": {"unit:16": {"location": {"ops": "DW_OP_call4 16"}}}}, "limit_exceeded"),
     ],
 )
 def test_limits(text, limits, context, expected):

@@ -271,12 +271,7 @@ def test_lines_are_answered_in_order_and_as_they_come():
     seen = []
 
     def lines():
-        for text in (
-            '{"expr": "31"}\n',
-            "\n",
-            '{"id": "b", "expr": "zz"}\r\n',
-            ' {"id": null, "expr": "32"} ',
-        ):
+        for text in ('{"expr": "31"}\n', "\n", '{"id": "b", "expr": "zz"}\r\n', ' {"id": null, "expr": "32"} '):
             seen.append(text)
             yield text
 

@@ -212,12 +212,7 @@ def test_a_part_may_be_as_large_as_an_address_space():
 
 
 def test_many_lanes_of_a_composite_are_written_down():
-    case = {
-        "ops": "DW_OP_reg0; DW_OP_LLVM_extend 8 64",
-        "rules": "amd",
-        "dialect": "llvm-user",
-        "lanes": "all",
-    }
+    case = {"ops": "DW_OP_reg0; DW_OP_LLVM_extend 8 64", "rules": "amd", "dialect": "llvm-user", "lanes": "all"}
     answer = check({**case, "context": {"lane_count": 100}})
     assert answer is not None
     assert len(answer["lanes"]["99"]["result"]["parts"]) == 64

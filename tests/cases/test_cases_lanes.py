@@ -44,9 +44,7 @@ def test_the_keys_of_an_answer_for_lanes():
     assert list(found["lanes"]) == ["5", "0"]
     assert found["lanes"]["5"] == {"status": "ok", "result": {"kind": "value", "type": "generic", "value": 5}}
     failed = ask(
-        "DW_OP_LLVM_push_lane; DW_OP_lit1; DW_OP_minus; DW_OP_lit4; DW_OP_swap; DW_OP_div",
-        lanes=[0, 1],
-        **GPU,
+        "DW_OP_LLVM_push_lane; DW_OP_lit1; DW_OP_minus; DW_OP_lit4; DW_OP_swap; DW_OP_div", lanes=[0, 1], **GPU
     )
     assert list(failed["lanes"]["1"]) == ["status", "error"]
     assert failed["lanes"]["0"]["status"] == "ok"
@@ -78,12 +76,7 @@ def test_lanes_that_do_not_exist_are_answered_too():
 
 
 def test_no_lanes_are_no_answers():
-    assert ask("DW_OP_drop", lanes=[], **GPU) == {
-        "id": 1,
-        "dialect": "llvm-user",
-        "rules": "amd",
-        "lanes": {},
-    }
+    assert ask("DW_OP_drop", lanes=[], **GPU) == {"id": 1, "dialect": "llvm-user", "rules": "amd", "lanes": {}}
 
 
 def test_too_many_lanes_are_refused():
@@ -126,11 +119,7 @@ def test_each_lane_has_its_copy_of_a_register_without_lanes():
 
 
 def test_lanes_that_part_keep_their_copies():
-    context = {
-        "registers": {"3": [10, 0, 30, 0, 50]},
-        "cfa": {"kind": "register", "register": 3},
-        "lane_count": 5,
-    }
+    context = {"registers": {"3": [10, 0, 30, 0, 50]}, "cfa": {"kind": "register", "register": 3}, "lane_count": 5}
     text = "DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_mod; DW_OP_bra @odd; DW_OP_breg3 1; DW_OP_lit0; DW_OP_plus; "
     text += "DW_OP_skip @end; odd: DW_OP_call_frame_cfa; DW_OP_deref; DW_OP_lit7; DW_OP_plus; end: DW_OP_nop"
     assert lanes(text, context, lanes="all", **AMD) == {"0": 11, "1": 7, "2": 31, "3": 7, "4": 51}
@@ -146,12 +135,7 @@ def test_an_element_of_the_context_may_belong_to_each_lane():
         "frame_base": private,
         "entry_registers": {"v0": private},
     }
-    for text in (
-        "DW_OP_push_object_address",
-        "DW_OP_nop",
-        "DW_OP_fbreg 0",
-        "DW_OP_LLVM_call_frame_entry_reg v0",
-    ):
+    for text in ("DW_OP_push_object_address", "DW_OP_nop", "DW_OP_fbreg 0", "DW_OP_LLVM_call_frame_entry_reg v0"):
         found = lanes(text, context, lanes=[0, 5, 63], read={"type": S32}, **GPU)
         assert found == {"0": 64, "5": 69, "63": 127}, text
 

@@ -136,24 +136,14 @@ def test_the_address_of_the_section():
     builder = FrameBuilder("eh_frame")
     cie = builder.cie("def_cfa 7 8", augmentation="zR", augmentation_data=z(b"\x1b"))
     field = len(builder.data) + 8
-    builder.fde(
-        cie,
-        0,
-        0,
-        location=builder.number(0x1000 - field, 4) + builder.number(16, 4),
-        augmentation_data=z(b""),
-    )
+    builder.fde(cie, 0, 0, location=builder.number(0x1000 - field, 4) + builder.number(16, 4), augmentation_data=z(b""))
 
     assert rows(builder)[0]["start"] == 0x1000
     assert rows(builder, section_address="0x400000")[0]["start"] == 0x401000
 
 
 def test_what_is_left_out_has_a_default():
-    assert run_frame_case({"section": "", "section_kind": "debug_frame"}, 7) == {
-        "id": 7,
-        "status": "ok",
-        "rows": [],
-    }
+    assert run_frame_case({"section": "", "section_kind": "debug_frame"}, 7) == {"id": 7, "status": "ok", "rows": []}
 
 
 @pytest.mark.parametrize("identity", ["x", 3, None, [1, {"a": 2}]])

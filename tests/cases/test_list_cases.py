@@ -83,13 +83,7 @@ def test_integers_may_be_strings():
 
 def test_debug_loc_in_big_endian_with_32_bit_addresses():
     data = loc((0, 4, "50"), (-1, 0x100), (0, 4, "51"), size=4, order="big")
-    options = {
-        "section_kind": "debug_loc",
-        "address_size": 4,
-        "byte_order": "big",
-        "version": 3,
-        "unit_base": 16,
-    }
+    options = {"section_kind": "debug_loc", "address_size": 4, "byte_order": "big", "version": 3, "unit_base": 16}
     assert expressions(data, **options) == ["50", "51"]
     assert expressions(data, **options, pc=0x12) == ["50"]
     assert expressions(data, **options, pc=0x102) == ["51"]

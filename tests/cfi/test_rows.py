@@ -211,8 +211,7 @@ def test_an_address_space_of_the_target(space):
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["def_cfa_sf 7 0x10", "def_cfa_offset_sf 0x10", "LLVM_def_aspace_cfa_sf 7 0x10 6", "offset 3 0x10"],
+    "text", ["def_cfa_sf 7 0x10", "def_cfa_offset_sf 0x10", "LLVM_def_aspace_cfa_sf 7 0x10 6", "offset 3 0x10"]
 )
 def test_a_factored_offset_of_more_than_64_bits(text):
     assert fault(text, data=1 << 60).kind == "overflow"
@@ -359,13 +358,7 @@ def test_states_that_change():
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "nop",
-        "GNU_args_size 16",
-        "GNU_window_save",
-        "AARCH64_negate_ra_state_with_pc",
-        "AARCH64_set_ra_state 1 0",
-    ],
+    ["nop", "GNU_args_size 16", "GNU_window_save", "AARCH64_negate_ra_state_with_pc", "AARCH64_set_ra_state 1 0"],
 )
 def test_instructions_without_an_effect_on_the_table(text):
     assert rows(f"offset 3 1; {text}") == rows("offset 3 1")

@@ -107,10 +107,7 @@ def test_frames_of_a_stack_without_end_are_paid_from_the_budget():
 @pytest.mark.parametrize(
     "instructions, message",
     [
-        (
-            "def_cfa $rbp 16; offset_extended_sf $rip -8",
-            "8 bytes of memory at default#0x8008 are not available",
-        ),
+        ("def_cfa $rbp 16; offset_extended_sf $rip -8", "8 bytes of memory at default#0x8008 are not available"),
         ("def_cfa $rbp 16; expression $rip {DW_OP_lit0, DW_OP_div}", "the divisor is 0"),
         ("def_cfa $rbp 16; register $rip $rip", "the rule for rip leads back to itself"),
         ("def_cfa $rbp 16; expression $rip {DW_OP_piece 8}", "8 bytes of memory at default#0x8010"),

@@ -68,28 +68,15 @@ def test_json_has_what_the_text_has(run):
     assert first["waves"] == ["1:1:1:1", "1:1:1:2"]
     assert first["end"] == {"kind": "outermost", "message": "the return address is undefined"}
     middle = first["frames"][2]
-    assert (middle["function"], middle["linkage_name"], middle["lanes"]) == (
-        "middle",
-        "_Z6middleii",
-        "0xffff",
-    )
+    assert (middle["function"], middle["linkage_name"], middle["lanes"]) == ("middle", "_Z6middleii", "0xffff")
     assert middle["source"] == {"file": "src/hip/calls.hip", "line": 31, "column": 13}
     assert middle["cfa"]["space_name"] == "private_wave"
     assert middle["registers"]["v41"] == [
         {
             "lanes": [0, 15],
-            "location": {
-                "kind": "memory",
-                "space": 6,
-                "space_name": "private_wave",
-                "address": 0x1A00,
-                "bit": 0,
-            },
+            "location": {"kind": "memory", "space": 6, "space_name": "private_wave", "address": 0x1A00, "bit": 0},
         },
-        {
-            "lanes": [16, 31],
-            "location": {"kind": "register", "register": 1577, "name": "v41", "bit_offset": 512},
-        },
+        {"lanes": [16, 31], "location": {"kind": "register", "register": 1577, "name": "v41", "bit_offset": 512}},
     ]
     assert middle["registers"]["s35"] == [
         {"bits": [0, 31], "location": {"kind": "register", "register": 1544, "name": "v8", "bit_offset": 32}}

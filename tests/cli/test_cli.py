@@ -309,19 +309,7 @@ def test_help_is_as_wide_as_the_terminal(columns: str, longest: int) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "",
-        " ",
-        "   ",
-        "word",
-        " word",
-        "two  words ",
-        "exactly ten",
-        "w" * 30,
-        "a\tb\x85c",
-        "x" * 9 + " ",
-        "é\u2003ü",
-    ],
+    ["", " ", "   ", "word", " word", "two  words ", "exactly ten", "w" * 30, "a\tb\x85c", "x" * 9 + " ", "é\u2003ü"],
 )
 def test_short_texts_are_wrapped_as_textwrap_does(text: str) -> None:
     expected = textwrap.wrap(shown(text), 10, break_long_words=False, break_on_hyphens=False)
@@ -346,12 +334,7 @@ def test_closed_pipe_ends_quietly() -> None:
 
 
 def test_nothing_is_written(tmp_path: Path) -> None:
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(ROOT),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "HOME": str(tmp_path),
-    }
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "HOME": str(tmp_path)}
     subprocess.run([sys.executable, "-m", "dwarfgpu", *LIT], cwd=tmp_path, env=environment, check=True, timeout=60)
 
     assert list(tmp_path.iterdir()) == []
@@ -362,13 +345,7 @@ KERNELS = "fixtures/amdgpu/cl-kernels.gfx90a.w64.O2.v5.co"
 
 @pytest.mark.parametrize(
     "words",
-    [
-        ("--version",),
-        LIT,
-        ("ls", KERNELS),
-        ("info", KERNELS, "--name", "saxpy"),
-        ("info", KERNELS, "--pc", "0x2200"),
-    ],
+    [("--version",), LIT, ("ls", KERNELS), ("info", KERNELS, "--name", "saxpy"), ("info", KERNELS, "--pc", "0x2200")],
     ids=str,
 )
 def test_short_commands_import_little(words: tuple[str, ...]) -> None:

@@ -82,12 +82,7 @@ def test_sections_as_json():
 def test_all_sections():
     text = run("dump", HIP, "--section", "all").stdout
 
-    for section in (
-        ".debug_info",
-        ".debug_line",
-        ".debug_loclists",
-        ".debug_rnglists",
-    ):
+    for section in (".debug_info", ".debug_line", ".debug_loclists", ".debug_rnglists"):
         assert f"{section}+0x" in text
     assert ".debug_str+0x" not in text
     assert text.index("DW_TAG_compile_unit") < text.index("line table")

@@ -90,8 +90,7 @@ def test_a_question_has_one_answer_at_every_face(run, at_prompt, command, line, 
 
 
 @pytest.mark.parametrize(
-    "command, line",
-    [("--lane 2", "locals -lane 2"), ("--all --location", "locals -all -location")],
+    "command, line", [("--lane 2", "locals -lane 2"), ("--all --location", "locals -all -location")]
 )
 def test_locals_are_the_same_below_the_head_that_a_command_line_needs(run, at_prompt, command, line):
     head, *lines = run("locals", FILE, *STOPPED, *command.split(), "-t", "int$")[1].splitlines()

@@ -301,11 +301,7 @@ def test_list_cases() -> None:
     answers = [json.loads(line) for line in done.stdout.splitlines()]
 
     assert done.returncode == 0
-    assert answers[0] == {
-        "id": 1,
-        "status": "ok",
-        "entries": [{"start": 0, "end": 4, "default": False, "expr": "50"}],
-    }
+    assert answers[0] == {"id": 1, "status": "ok", "entries": [{"start": 0, "end": 4, "default": False, "expr": "50"}]}
     assert (answers[1]["id"], answers[1]["status"]) == ("bad", "error")
 
 

@@ -90,20 +90,11 @@ def test_a_broken_entry_hides_no_other():
     assert done.returncode == 3
     assert "FDE 0x1000 to 0x1010" in done.stdout
     assert "FDE 0x1020 to 0x1030" in done.stdout
-    for text in (
-        "version 9",
-        "its CIE cannot be read",
-        "no state is remembered",
-        "truncated at .debug_frame",
-    ):
+    for text in ("version 9", "its CIE cannot be read", "no state is remembered", "truncated at .debug_frame"):
         assert text in done.stderr
     found = json.loads(run("-", "--json", stdin=file_with(builder.data)).stdout)
     assert [entry["kind"] for entry in found["entries"]] == ["cie", "fde", "fde"]
-    assert {each["kind"] for each in found["problems"]} >= {
-        "bad_cie",
-        "restore_without_remember",
-        "truncated",
-    }
+    assert {each["kind"] for each in found["problems"]} >= {"bad_cie", "restore_without_remember", "truncated"}
     assert run("-", "--pc", "0x1000", stdin=file_with(builder.data)).stdout.splitlines()[-1].endswith("rsp+8")
     assert "no state is remembered" in run("-", "--pc", "0x1028", stdin=file_with(builder.data)).stderr
 

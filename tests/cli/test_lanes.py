@@ -85,12 +85,7 @@ def test_the_lanes_of_a_wave():
     found = document("lanes", KERNEL, "--state", STATE, "--wave", "1:1:1:1", "--all", "--each")
     places = {row["lanes"][0]: (row["state"], (row["source"] or {}).get("line")) for row in found["lanes"]}
 
-    assert (found["wave"], found["dispatch"], found["kernel"], found["work_group"]) == (
-        "1:1:1:1",
-        1,
-        "X",
-        [0, 0, 0],
-    )
+    assert (found["wave"], found["dispatch"], found["kernel"], found["work_group"]) == ("1:1:1:1", 1, "X", [0, 0, 0])
     assert (found["lane_count"], found["active"], found["places"]) == (64, "0xaaaaaa", "lane_pc")
     assert places[0] == ("inactive", 19)
     assert places[1] == ("active", 16)
@@ -141,15 +136,7 @@ def test_a_function_without_the_attribute_says_so(other):
     done = run("lanes", KERNEL, "--state", other, "--wave", "all run")
 
     assert done.returncode == 0
-    assert done.stdout.splitlines()[-1].split() == [
-        "2-63",
-        "I",
-        "AMDGPU",
-        "Lane",
-        "all",
-        "run/2-63",
-        "(inactive)",
-    ]
+    assert done.stdout.splitlines()[-1].split() == ["2-63", "I", "AMDGPU", "Lane", "all", "run/2-63", "(inactive)"]
     assert "(inactive)" not in run("lanes", KERNEL, "--state", STATE, "--wave", "1").stdout
     assert document("lanes", KERNEL, "--state", other, "--wave", "all run")["places"] == "wave"
 
@@ -343,13 +330,7 @@ def test_one_lane_needs_no_numpy(tmp_path, form):
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
+        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=60
     )
 
     expected = ["limit = 20", "slots[1] = 21", "out[lane] = 102", "False 0"]

@@ -145,11 +145,7 @@ def test_arguments_by_name(capsys, monkeypatch):
         (("group_x", "--grid", "0", "--work-group", "1"), 2, "the grid size x = 0 does not fit"),
         (("group_x", "--grid", "64", "--work-group", "64", "--wave", "2"), 2, "Unknown wave 2."),
         (("group_x", "--grid", "64", "--work-group", "64", "--arg", "one"), 2, "--arg 'one' is not a value"),
-        (
-            ("group_x", "--grid", "64", "--work-group", "64", "--arg", "bytes:1"),
-            2,
-            "--arg 'bytes:1' is not a value",
-        ),
+        (("group_x", "--grid", "64", "--work-group", "64", "--arg", "bytes:1"), 2, "--arg 'bytes:1' is not a value"),
         (
             ("group_x", "--grid", "64", "--work-group", "64", "--dynamic-local", "99999"),
             2,

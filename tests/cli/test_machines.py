@@ -75,11 +75,7 @@ def test_memory_is_read_through_the_machine(folder):
         (("--wave", "x", "--ops", "DW_OP_lit1"), 2, "Unknown wave x."),
         (("--wave", "1", "--lane", "64", "--ops", "DW_OP_lit1"), 2, "no lane 64"),
         (("--wave", "1", "--lane", "0,64", "--ops", "DW_OP_lit1"), 2, "no lane 64"),
-        (
-            ("--wave", "1", "--target", "gfx90a", "--ops", "DW_OP_lit1"),
-            2,
-            "the target is that of the snapshot",
-        ),
+        (("--wave", "1", "--target", "gfx90a", "--ops", "DW_OP_lit1"), 2, "the target is that of the snapshot"),
         (("--wave", "2", "--read", "4", "--ops", "DW_OP_regx s0"), 1, "register s0 are not available"),
         (("--wave", "1", "--ops", "DW_OP_call_frame_cfa"), 1, "missing frame"),
         (("--wave", "1", "--ops", "DW_OP_regx 999999; DW_OP_deref"), 1, "no register"),
@@ -209,12 +205,7 @@ def test_info_and_check(folder, tmp_path):
 
 
 def test_a_code_object_that_has_changed(tmp_path):
-    state = {
-        "schema": 1,
-        "target": "gfx90a",
-        "waves": [{}],
-        "code_objects": [{"path": "k.co", "sha256": "00" * 32}],
-    }
+    state = {"schema": 1, "target": "gfx90a", "waves": [{}], "code_objects": [{"path": "k.co", "sha256": "00" * 32}]}
     path = tmp_path / "a.json"
     path.write_text(json.dumps(state))
     (tmp_path / "k.co").write_bytes(b"code")

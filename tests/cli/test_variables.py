@@ -448,12 +448,7 @@ def test_active_lanes_are_those_of_the_attribute(run, tmp_path):
     """Where a function runs all lanes for a moment, `DW_AT_LLVM_active_lane` has those that it is about."""
     symbols = dg.open(OLD_NUMBERS).file.symbol_image.symbols()
     pc = next(each.value for each in symbols if each.name == "whole_wave_begin")
-    wave = {
-        "id": "w",
-        "pc": pc,
-        "exec": (1 << 64) - 1,
-        "registers": {"s34": 0b1010, "s35": 0, "v0": [1] * 64},
-    }
+    wave = {"id": "w", "pc": pc, "exec": (1 << 64) - 1, "registers": {"s34": 0b1010, "s35": 0, "v0": [1] * 64}}
     path = tmp_path / "state.json"
     path.write_text(json.dumps({"schema": 1, "target": "amdgcn-amd-amdhsa--gfx90a", "waves": [wave]}))
     lanes = json.loads(run("lanes", OLD_NUMBERS, "--state", path, "--json")[1])
@@ -470,8 +465,7 @@ def test_active_lanes_are_those_of_the_attribute(run, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "words",
-    [("eval", FILE, "even"), ("eval", FILE, "even", "--wave", "all"), ("locals", FILE), ("waves", FILE)],
+    "words", [("eval", FILE, "even"), ("eval", FILE, "even", "--wave", "all"), ("locals", FILE), ("waves", FILE)]
 )
 def test_a_mask_that_is_not_known_is_said(run, tmp_path, words):
     state = json.loads(STATE[1].read_text())

@@ -63,10 +63,7 @@ DIFFERENCES = (
         "DWARF 5, 7.7.3",
     ),
     Explained(
-        "lists-of-lane-attributes",
-        ("asm/lane-pc.*",),
-        r"lists \| \S+ DW_AT_LLVM_lane_pc #\d+ \| None => .*",
-        "A.3.3.5",
+        "lists-of-lane-attributes", ("asm/lane-pc.*",), r"lists \| \S+ DW_AT_LLVM_lane_pc #\d+ \| None => .*", "A.3.3.5"
     ),
     Explained(
         "names-of-memory-spaces",
@@ -86,24 +83,14 @@ DIFFERENCES = (
         r'lines \| \.debug_line\+0xbf file 3 \| None => "new" directory=1',
         "DWARF 4, 6.2.5.3",
     ),
-    Explained(
-        "unit-version-6",
-        ("features/plain.v6.co",),
-        r".* \| (?:None|\?) => .*",
-        "DWARF 6 drafts, 7.5.1",
-    ),
+    Explained("unit-version-6", ("features/plain.v6.co",), r".* \| (?:None|\?) => .*", "DWARF 6 drafts, 7.5.1"),
     Explained(
         "sections-called-zdebug",
         ("features/zdebug.v4.co", "host/zdebug.gcc.v4.x86_64"),
         r".* \| None => .*",
         "binutils, compressed debug sections",
     ),
-    Explained(
-        "relocations-of-x32",
-        ("host/optimized.clang.O0.v5.x32.o",),
-        r".*",
-        "x86-64 ABI, 4.4",
-    ),
+    Explained("relocations-of-x32", ("host/optimized.clang.O0.v5.x32.o",), r".*", "x86-64 ABI, 4.4"),
     Explained(
         "signed-displacement",
         ("asm/host.x86_64",),

@@ -9,13 +9,7 @@ from dwarfgpu.program.code.code_object import CodeObject
 from tests.comparison.library_lines import line_rows
 from tests.comparison.library_lists import list_section_rows, old_list_rows
 from tests.comparison.library_opened import Opened
-from tests.comparison.library_tables import (
-    address_rows,
-    address_set_rows,
-    name_rows,
-    package_rows,
-    string_offset_rows,
-)
+from tests.comparison.library_tables import address_rows, address_set_rows, name_rows, package_rows, string_offset_rows
 from tests.comparison.library_units import unit_rows
 from tests.comparison.rows import Row
 

@@ -89,11 +89,7 @@ def name_rows(file: Opened) -> Iterator[Row]:
         yield Row("names", f"{where} Augmentation", table.augmentation)
         yield Row("names", f"{where} Name count", str(len(table)))
         yield Row("names", f"{where} Bucket count", str(len(table.buckets)))
-        columns = (
-            ("CU", table.compile_units),
-            ("LocalTU", table.type_units),
-            ("ForeignTU", table.foreign_types),
-        )
+        columns = (("CU", table.compile_units), ("LocalTU", table.type_units), ("ForeignTU", table.foreign_types))
         for name, column in columns:
             for number, offset in enumerate(column):
                 yield Row("names", f"{where} {name}[{number}]", f"{offset:#x}")

@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dwarfgpu.dwarf_constants import (
-    DW_FORM_addr,
-    DW_FORM_loclistx,
-    DW_FORM_rnglistx,
-    DW_FORM_string,
-    name_of,
-    names,
-)
+from dwarfgpu.dwarf_constants import DW_FORM_addr, DW_FORM_loclistx, DW_FORM_rnglistx, DW_FORM_string, name_of, names
 from dwarfgpu.errors import MissingContext
 from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.dies import VALUE_KINDS, Attribute, Die

@@ -12,13 +12,7 @@ from collections.abc import Callable, Iterator
 from dwarfgpu.targets.target import Target
 from tests.comparison.llvm_lines import line_rows
 from tests.comparison.llvm_lists import location_list_rows, range_list_rows, range_rows
-from tests.comparison.llvm_tables import (
-    address_rows,
-    address_set_rows,
-    name_rows,
-    package_rows,
-    string_offset_rows,
-)
+from tests.comparison.llvm_tables import address_rows, address_set_rows, name_rows, package_rows, string_offset_rows
 from tests.comparison.llvm_units import unit_rows
 from tests.comparison.rows import Row
 

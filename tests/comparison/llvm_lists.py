@@ -61,11 +61,7 @@ def location_list_rows(section: str, lines: list[str], target: Target) -> Iterat
             if match[2]:
                 yield Row("list sections", where, match[2])
         elif match := _ARROW.match(line):
-            yield Row(
-                "list sections",
-                f"{where} #{count - 1}",
-                f"{entry} {operations_of(match[1], target)}".rstrip(),
-            )
+            yield Row("list sections", f"{where} #{count - 1}", f"{entry} {operations_of(match[1], target)}".rstrip())
             entry = ""
         elif match := _LLE.match(line) or _LOC.match(line):
             if entry:
@@ -95,10 +91,7 @@ def range_list_rows(section: str, lines: list[str], target: Target) -> Iterator[
     for line in lines:
         if match := _RLE.match(line):
             numbers = re.findall(r"0x[0-9a-f]+", match[3].partition("=>")[0])
-            words = [
-                match[2].strip().removeprefix("DW_RLE_"),
-                *(f"{int(number, 16):#x}" for number in numbers),
-            ]
+            words = [match[2].strip().removeprefix("DW_RLE_"), *(f"{int(number, 16):#x}" for number in numbers)]
             if words != ["end_of_list"]:
                 yield Row("list sections", f"{section}+{int(match[1], 16):#x}", " ".join(words))
         elif match := LIST_HEADER.match(line):

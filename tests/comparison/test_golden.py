@@ -224,12 +224,9 @@ def test_version_6_as_version_5(tmp_path, require_tool):
     image = open_image(str(golden.FIXTURES / name))
     data = bytearray(image.data)
     for section in image.sections:
-        if section.name in (
-            ".debug_info",
-            ".debug_line",
-            ".debug_addr",
-            ".debug_str_offsets",
-        ) or re.fullmatch(r"\.debug_(rng|loc)lists", section.name):
+        if section.name in (".debug_info", ".debug_line", ".debug_addr", ".debug_str_offsets") or re.fullmatch(
+            r"\.debug_(rng|loc)lists", section.name
+        ):
             place = section.header.offset + 4
             assert data[place] == 6, section.name
             data[place] = 5
@@ -247,13 +244,7 @@ def test_version_6_as_version_5(tmp_path, require_tool):
 @pytest.mark.slow
 def test_relocations_of_x32_as_readelf_applies_them(require_tool):
     name = "host/optimized.clang.O0.v5.x32.o"
-    command = [
-        require_tool("readelf"),
-        "--wide",
-        "--debug-dump=info",
-        "--debug-dump=rawline",
-        golden.FIXTURES / name,
-    ]
+    command = [require_tool("readelf"), "--wide", "--debug-dump=info", "--debug-dump=rawline", golden.FIXTURES / name]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     rows = [row for row in library.rows_of(opened(str(golden.FIXTURES / name))) if row.aspect in ("dies", "lines")]
     ours = [re.search('"(.*)"', row.what)[1] for row in rows if row.where.endswith(" DW_AT_name")]

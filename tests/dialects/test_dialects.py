@@ -31,11 +31,7 @@ def test_unknown_name() -> None:
 
 def test_conflicts_are_refused_when_composed() -> None:
     """0xE9 is a prefix in one dialect and an operation in two others."""
-    for one, other in (
-        ("llvm-user", "llvm-legacy"),
-        ("llvm-user", "amdgpu-2020"),
-        ("llvm-legacy", "amdgpu-2020"),
-    ):
+    for one, other in (("llvm-user", "llvm-legacy"), ("llvm-user", "amdgpu-2020"), ("llvm-legacy", "amdgpu-2020")):
         with pytest.raises(DialectConflict, match="0xe"):
             compose("mixed", dialects.get(one), dialects.get(other))
 

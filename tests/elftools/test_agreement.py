@@ -23,23 +23,7 @@ from dwarfgpu.program.code.code_object import list_contents
 from dwarfgpu.states.program import open_program
 
 ROOT = Path(__file__).resolve().parents[2]
-TEXTS = {
-    ".md",
-    ".toml",
-    ".s",
-    ".S",
-    ".c",
-    ".h",
-    ".cpp",
-    ".hip",
-    ".cl",
-    ".py",
-    ".ll",
-    ".txt",
-    ".json",
-    ".sh",
-    ".cu",
-}
+TEXTS = {".md", ".toml", ".s", ".S", ".c", ".h", ".cpp", ".hip", ".cl", ".py", ".ll", ".txt", ".json", ".sh", ".cu"}
 
 NUMBER = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{16}\b|\d+")
 
@@ -48,24 +32,12 @@ REASONS = {
     ("sections", "ELFCompressionError: Unknown compression type: N"): "it knows no zstd",
     ("section", ".eh_frame"): "it makes zeros of a section that is not in a debug file (SHT_NOBITS)",
     ("units of .debug_info", "DWARFError: Expected supported DWARF version. Got 'N'"): "it knows no DWARF 6",
-    (
-        "entries",
-        "OverflowError: Python int too large to convert to C ssize_t",
-    ): "it reads 8 bytes of DW_FORM_strx4",
+    ("entries", "OverflowError: Python int too large to convert to C ssize_t"): "it reads 8 bytes of DW_FORM_strx4",
     ("entries", "ELFParseError: expected N, found N"): "the same where the section is short",
-    (
-        "reference",
-        "KeyError: 'Signature N not found in .debug_types'",
-    ): "it looks for no type units in .debug_info",
+    ("reference", "KeyError: 'Signature N not found in .debug_types'"): "it looks for no type units in .debug_info",
     ("expression", "KeyError: N"): "it knows no operations of the LLVM extension, and not all of DWARF 5",
-    (
-        "expression",
-        "ELFParseError: expected N, found N",
-    ): "it reads 8 bytes of DW_OP_GNU_parameter_ref",
-    (
-        "location list",
-        "ValueError: Attribute does not have location information",
-    ): "it knows no LLVM attributes",
+    ("expression", "ELFParseError: expected N, found N"): "it reads 8 bytes of DW_OP_GNU_parameter_ref",
+    ("location list", "ValueError: Attribute does not have location information"): "it knows no LLVM attributes",
     ("line table", "DWARFError: Invalid standard line program opcode: N"): "it skips no unknown opcodes",
     ("line table", "ELFParseError: ('expected N, found N', MappingError('no decoding"): (
         "it reads a 32-bit table in the 64-bit format of its unit"

@@ -27,10 +27,7 @@ from dwarfgpu.encoding.demangle import MAX_LENGTH, demangled
         ("_ZN1AC1Ev", "A::A()"),
         ("_ZN1AD0Ev", "A::~A()"),
         ("_ZN1AIcEC2IiEET_", "A<char>::A<int>(int)"),
-        (
-            "_ZNSsC1Ev",
-            "std::basic_string<char, std::char_traits<char>, std::allocator<char> >::basic_string()",
-        ),
+        ("_ZNSsC1Ev", "std::basic_string<char, std::char_traits<char>, std::allocator<char> >::basic_string()"),
         (
             "_Z3strSsRSoRKSt6vectorISsSaISsEE",
             "str(std::string, std::ostream&, std::vector<std::string, std::allocator<std::string> > const&)",
@@ -47,10 +44,7 @@ from dwarfgpu.encoding.demangle import MAX_LENGTH, demangled
         ("_Z4packIJiPcEEvDpT_", "void pack<int, char*>(int, char*)"),
         ("_Z4packIJEEvDpT_", "void pack<>()"),
         ("_Z5packrIJRidEEvDpOT_", "void packr<int&, double>(int&, double&&)"),
-        (
-            "_Z4litsILin3ELb1ELc120ELm5ELxn7EL5Color7EEvv",
-            "void lits<-3, true, (char)120, 5ul, -7ll, (Color)7>()",
-        ),
+        ("_Z4litsILin3ELb1ELc120ELm5ELxn7EL5Color7EEvv", "void lits<-3, true, (char)120, 5ul, -7ll, (Color)7>()"),
         ("_Z2mpIXadL_ZN1A1xEEEEvv", "void mp<&A::x>()"),
         ("_Z2mfIXadL_ZNK1A1fEvEEEvv", "void mf<&(A::f() const)>()"),
         ("_Z2ttISt6vectorEvT_IiSaIiEE", "void tt<std::vector>(std::vector<int, std::allocator<int> >)"),

@@ -532,10 +532,7 @@ def test_sparse_products_of_gfx12(require_tool, name, lanes):
 def test_sources_with_more_bits_than_the_matrix_stop_the_wave(require_tool):
     """In waves of 64 lanes, 16 x 16 elements of 4 bits fill half of a register; no document says which half."""
     bench = InstructionBench(require_tool("llvm-mc-22"), "gfx1200", 64)
-    for text in (
-        "v_wmma_i32_16x16x16_iu4 v[0:3], v4, v5, v[8:11]",
-        "v_swmmac_i32_16x16x32_iu4 v[0:3], v4, v5, v6",
-    ):
+    for text in ("v_wmma_i32_16x16x16_iu4 v[0:3], v4, v5, v[8:11]", "v_swmmac_i32_16x16x32_iu4 v[0:3], v4, v5, v6"):
         with pytest.raises(UnknownInstruction, match="of 64 lanes: where its elements are is not known"):
             bench.run(text)
 

@@ -11,19 +11,7 @@ from dwarfgpu.expr import rules
 from dwarfgpu.expr.asm import MAX_DEPTH, assemble, encode, implied_register, parse
 from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.table import find
-from tests.expr.programs import (
-    AMDGCN,
-    DIALECTS,
-    DWARF5,
-    DWARF6,
-    FORM,
-    FORM_IDS,
-    FORMS,
-    GNU,
-    LLVM_USER,
-    X86_64,
-    run,
-)
+from tests.expr.programs import AMDGCN, DIALECTS, DWARF5, DWARF6, FORM, FORM_IDS, FORMS, GNU, LLVM_USER, X86_64, run
 
 
 def hexadecimal(program, dialect=LLVM_USER, form=FORM, **options):
@@ -159,13 +147,7 @@ def test_sizes_and_byte_order_are_those_of_the_unit(form):
 # --- Names ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "dialect, expected",
-    [
-        ("llvm-user", "e90508 e904 e902"),
-        ("llvm-legacy", "e408 e3 e1"),
-    ],
-)
+@pytest.mark.parametrize("dialect, expected", [("llvm-user", "e90508 e904 e902"), ("llvm-legacy", "e408 e3 e1")])
 def test_the_name_implies_the_number_that_the_dialect_has(dialect, expected):
     program = "DW_OP_LLVM_offset_constu 8; DW_OP_offset; DW_OP_LLVM_user DW_OP_LLVM_form_aspace_address"
     assert hexadecimal(program, dialects.get(dialect)) == expected.replace(" ", "")
@@ -278,13 +260,7 @@ def test_encode_gives_the_bytes_of_one_operation():
 
 @pytest.mark.parametrize(
     "name, register",
-    [
-        ("DW_OP_reg5", 5),
-        ("DW_OP_breg31", 31),
-        ("DW_OP_lit5", None),
-        ("DW_OP_regx", None),
-        ("DW_OP_over", None),
-    ],
+    [("DW_OP_reg5", 5), ("DW_OP_breg31", 31), ("DW_OP_lit5", None), ("DW_OP_regx", None), ("DW_OP_over", None)],
 )
 def test_implied_register(name, register):
     assert implied_register(find(name)) == register

@@ -9,18 +9,7 @@ from hypothesis import strategies as st
 from dwarfgpu.expr.asm import assemble, parse
 from dwarfgpu.expr.instruction import decode, operands_of, registers_of
 from dwarfgpu.expr.listing import MAX_DEPTH, Line, lines, text
-from tests.expr.programs import (
-    AMDGCN,
-    DIALECTS,
-    DWARF5,
-    FORM,
-    FORMS,
-    GNU,
-    LLVM_USER,
-    X86_64,
-    near_programs,
-    nested,
-)
+from tests.expr.programs import AMDGCN, DIALECTS, DWARF5, FORM, FORMS, GNU, LLVM_USER, X86_64, near_programs, nested
 
 
 def shown(program, dialect=LLVM_USER, target=None):
@@ -114,18 +103,12 @@ def test_what_cannot_be_decoded_stands_in_the_listing(data, tail, reason):
         ("DW_OP_lit1\nDW_OP_plus_uconst 4", "DW_OP_lit1; DW_OP_plus_uconst 4"),
         ("DW_OP_lit1; x: DW_OP_dup; DW_OP_bra @x", "DW_OP_lit1; L1: DW_OP_dup; DW_OP_bra @L1"),
         ("DW_OP_skip @end; DW_OP_dup; end:", "DW_OP_skip @L1; DW_OP_dup; L1:"),
-        (
-            "DW_OP_bra @b; a: DW_OP_bra @a; b: DW_OP_skip @b",
-            "DW_OP_bra @L2; L1: DW_OP_bra @L1; L2: DW_OP_skip @L2",
-        ),
+        ("DW_OP_bra @b; a: DW_OP_bra @a; b: DW_OP_skip @b", "DW_OP_bra @L2; L1: DW_OP_bra @L1; L2: DW_OP_skip @L2"),
         ("DW_OP_skip 300", "DW_OP_skip +300"),
         ("DW_OP_skip 1; DW_OP_const2u 5", "DW_OP_skip +1; DW_OP_const2u 5"),
         ("DW_OP_skip 0; (undecoded: ff)", "DW_OP_skip @L1; L1: (undecoded: ff)"),
         ("DW_OP_skip 1; (undecoded: ff)", "DW_OP_skip +1; (undecoded: ff)"),
-        (
-            "DW_OP_entry_value (x: DW_OP_dup; DW_OP_bra @x)",
-            "DW_OP_entry_value (L1: DW_OP_dup; DW_OP_bra @L1)",
-        ),
+        ("DW_OP_entry_value (x: DW_OP_dup; DW_OP_bra @x)", "DW_OP_entry_value (L1: DW_OP_dup; DW_OP_bra @L1)"),
         ("", ""),
     ],
 )

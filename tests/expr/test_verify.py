@@ -88,13 +88,7 @@ def test_the_initial_stack_counts(depth, expected):
 
 
 def test_an_initial_entry_may_be_anything():
-    for program in (
-        "DW_OP_deref",
-        "DW_OP_lit1; DW_OP_plus",
-        "DW_OP_stack_value",
-        "DW_OP_piece 4",
-        "DW_OP_dup",
-    ):
+    for program in ("DW_OP_deref", "DW_OP_lit1; DW_OP_plus", "DW_OP_stack_value", "DW_OP_piece 4", "DW_OP_dup"):
         assert found(program, initial_depth=1) == []
 
 
@@ -103,10 +97,7 @@ def test_an_initial_entry_may_be_anything():
     "program, expected",
     [
         # one way has an entry less
-        (
-            "DW_OP_lit1; DW_OP_push_lane; DW_OP_bra @x; DW_OP_drop; x: DW_OP_drop",
-            ["error stack_underflow 0x7"],
-        ),
+        ("DW_OP_lit1; DW_OP_push_lane; DW_OP_bra @x; DW_OP_drop; x: DW_OP_drop", ["error stack_underflow 0x7"]),
         ("DW_OP_lit1; DW_OP_push_lane; DW_OP_bra @x; DW_OP_dup; x: DW_OP_drop", []),
         # a literal decides
         ("DW_OP_lit1; DW_OP_lit0; DW_OP_bra @x; DW_OP_dup; x: DW_OP_drop", []),
@@ -121,18 +112,12 @@ def test_an_initial_entry_may_be_anything():
         ("DW_OP_lit1; x: DW_OP_dup; DW_OP_bra @x", ["error limit_exceeded 0x5"]),
         ("DW_OP_lit8; x: DW_OP_lit1; DW_OP_minus; DW_OP_dup; DW_OP_bra @x", []),
         ("x: DW_OP_push_lane; DW_OP_dup; DW_OP_bra @x", ["warning limit_exceeded 0x3"]),
-        (
-            "DW_OP_lit1; DW_OP_lit2; x: DW_OP_drop; DW_OP_push_lane; DW_OP_bra @x",
-            ["warning stack_underflow 0x2"],
-        ),
+        ("DW_OP_lit1; DW_OP_lit2; x: DW_OP_drop; DW_OP_push_lane; DW_OP_bra @x", ["warning stack_underflow 0x2"]),
         ("x: DW_OP_skip @x", ["error limit_exceeded 0x3"]),
         ("x: DW_OP_lit1; DW_OP_bra @x", ["error limit_exceeded 0x4"]),
         ("x: DW_OP_lit0; DW_OP_bra @x", []),
         ("x: DW_OP_push_lane; DW_OP_bra @x", []),
-        (
-            "x: DW_OP_lit1; DW_OP_skip @x",
-            ["warning limit_exceeded 0x1", "error limit_exceeded 0x4"],
-        ),
+        ("x: DW_OP_lit1; DW_OP_skip @x", ["warning limit_exceeded 0x1", "error limit_exceeded 0x4"]),
     ],
 )
 def test_paths(program, expected):
@@ -260,11 +245,7 @@ def test_kinds(program, dwarf5, amd, dwarf6):
             ["warning wrong_kind 0x16"],
         ),
         # an implicit pointer is found where it points
-        (
-            "DW_OP_fbreg 0; DW_OP_deref; DW_OP_LLVM_offset_uconst 4; DW_OP_not",
-            rules.AMD,
-            ["warning wrong_kind 0x6"],
-        ),
+        ("DW_OP_fbreg 0; DW_OP_deref; DW_OP_LLVM_offset_uconst 4; DW_OP_not", rules.AMD, ["warning wrong_kind 0x6"]),
     ],
 )
 def test_what_depends_on_the_evaluation_is_a_warning(program, preset, expected):
@@ -360,18 +341,10 @@ def test_the_mask_is_as_wide_as_an_address():
         ("DW_OP_lit8; DW_OP_lit4; DW_OP_LLVM_form_aspace_address", AMDGCN, ["error bad_address_space 0x2"]),
         ("DW_OP_lit8; DW_OP_lit4; DW_OP_LLVM_form_aspace_address", None, []),
         ("DW_OP_lit8; DW_OP_lit5; DW_OP_LLVM_form_aspace_address", X86_64, ["error bad_address_space 0x2"]),
-        (
-            "DW_OP_lit4; DW_OP_lit8; DW_OP_swap; DW_OP_LLVM_form_aspace_address",
-            AMDGCN,
-            ["error bad_address_space 0x3"],
-        ),
+        ("DW_OP_lit4; DW_OP_lit8; DW_OP_swap; DW_OP_LLVM_form_aspace_address", AMDGCN, ["error bad_address_space 0x3"]),
         ("DW_OP_lit4; DW_OP_LLVM_aspace_bregx s32+0", AMDGCN, ["error bad_address_space 0x1"]),
         ("DW_OP_lit4; DW_OP_lit8; DW_OP_mem", AMDGCN, ["error bad_address_space 0x2"]),
-        (
-            "DW_OP_lit4; DW_OP_lit8; DW_OP_xderef",
-            AMDGCN,
-            ["error bad_address_space 0x2", "warning deprecated 0x2"],
-        ),
+        ("DW_OP_lit4; DW_OP_lit8; DW_OP_xderef", AMDGCN, ["error bad_address_space 0x2", "warning deprecated 0x2"]),
         ("DW_OP_lit4; DW_OP_aspace_implicit_pointer 8 0", AMDGCN, ["error bad_address_space 0x1"]),
         ("DW_OP_lit8; DW_OP_push_lane; DW_OP_LLVM_form_aspace_address", AMDGCN, []),
     ],

@@ -67,7 +67,7 @@ def test_what_gdb_has():
             "waves",
             "snapshot",
             "set",
-        ),
+        )
     }
 
 
@@ -170,11 +170,7 @@ def test_a_snapshot_of_threads_is_a_core_file(tmp_path, require_tool, runnable_h
     assert "`dwarfgpu snapshot` takes one file; put a name with blanks in quotes\n" in text
     words = [sys.executable, "-m", "dwarfgpu", "debug", str(runnable_host), "--state", str(tmp_path / "core")]
     done = subprocess.run([*words, "-ex", "bt"], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert re.findall(r"#\d.* in (\w+)|#0  (\w+)", done.stdout) == [
-        ("", "inner"),
-        ("outer", ""),
-        ("_start", ""),
-    ]
+    assert re.findall(r"#\d.* in (\w+)|#0  (\w+)", done.stdout) == [("", "inner"), ("outer", ""), ("_start", "")]
 
 
 # --- What is selected ---------------------------------------------------------------------------------------------
@@ -183,24 +179,12 @@ def test_a_snapshot_of_threads_is_a_core_file(tmp_path, require_tool, runnable_h
 @pytest.mark.slow
 def test_the_focus_is_gdbs(tmp_path, require_tool, runnable_host):
     commands = ["break stop_here", "run", "dwarfgpu eval pushed", "up", "dwarfgpu locals", "down"]
-    commands += [
-        "dwarfgpu eval pushed + 1",
-        "set var $rbx = 99",
-        "dwarfgpu eval counter",
-        "kill",
-        "dwarfgpu bt",
-    ]
+    commands += ["dwarfgpu eval pushed + 1", "set var $rbx = 99", "dwarfgpu eval counter", "kill", "dwarfgpu bt"]
     commands += ["dwarfgpu dump inner", "run", "dwarfgpu eval counter", "stepi 3", "dwarfgpu waves"]
     words = [word for command in commands for word in ("-ex", command)]
     found = run_gdb(require_tool, *words, program=runnable_host).splitlines()
     for line in (
-        *(
-            "pushed = 77",
-            "local = 42",
-            "std_local = 42",
-            "rbx_of_outer = 1234605616436508552",
-            "pushed + 1 = 78",
-        ),
+        *("pushed = 77", "local = 42", "std_local = 42", "rbx_of_outer = 1234605616436508552", "pushed + 1 = 78"),
         *("counter = 99", "counter = 5"),
         "GDB has no process to read from (start the program, attach to one, or open a core file)",
     ):
@@ -218,7 +202,7 @@ def test_the_lane_is_gdbs(tmp_path, require_tool):
     with stub(tmp_path, states(["variables"])) as sockets:
         found = run_gdb(require_tool, *connected(sockets, "variables"), *words).splitlines()
     assert [line for line in found if line.startswith(("even", "$"))] == [
-        *("even = 10", "even = 18", "$1 = 18", "$2 = 14", "$3 = 77"),
+        *("even = 10", "even = 18", "$1 = 18", "$2 = 14", "$3 = 77")
     ]
     assert "amdgcn-gfx90a has 64 lanes, no lane 64" in found
 
@@ -301,16 +285,7 @@ gdb.execute("dwarfgpu eval counter")
 
 @pytest.mark.slow
 def test_without_a_process(require_tool, runnable_host):
-    commands = (
-        "locals",
-        "bt",
-        "waves",
-        "eval counter",
-        "snapshot x",
-        "eval sizeof(int)",
-        "dump inner",
-        "verify",
-    )
+    commands = ("locals", "bt", "waves", "eval counter", "snapshot x", "eval sizeof(int)", "dump inner", "verify")
     words = [word for command in commands for word in ("-ex", f"dwarfgpu {command}")]
     found = run_gdb(require_tool, *words, program=runnable_host).splitlines()
     nothing = "GDB has no process to read from (start the program, attach to one, or open a core file)"
@@ -331,11 +306,7 @@ def test_a_host_without_the_characters(require_tool):
 @pytest.mark.slow
 def test_settings(require_tool, runnable_host):
     commands = ["break stop_here", "run", "set dwarfgpu print elements 2", "dwarfgpu eval extended"]
-    commands += [
-        "show dwarfgpu print elements",
-        "set dwarfgpu print elements unlimited",
-        "dwarfgpu eval extended",
-    ]
+    commands += ["show dwarfgpu print elements", "set dwarfgpu print elements unlimited", "dwarfgpu eval extended"]
     commands += ["set dwarfgpu repair off", "set dwarfgpu print symbol off"]
     commands += ["set dwarfgpu dialect gnu", "set dwarfgpu attributes llvm-old", "dwarfgpu eval std_counter"]
     commands += ["set dwarfgpu dialect auto", "dwarfgpu eval extended", "show dwarfgpu"]
@@ -384,24 +355,11 @@ def test_styles_are_for_those_who_look_at_them(require_tool, runnable_host, tmp_
     asked = "python print(repr(gdb.execute('dwarfgpu locals gone', False, True)))"
     commands = ("set width 60", "set style enabled on", "break stop_here", "run", "dwarfgpu locals gone")
     script.write_text("\n".join((*commands, asked, "quit\n")))
-    words = [
-        require_tool("gdb"),
-        "-nx",
-        "-q",
-        "-iex",
-        "set debuginfod enabled off",
-        "-iex",
-        "set confirm off",
-    ]
+    words = [require_tool("gdb"), "-nx", "-q", "-iex", "set debuginfod enabled off", "-iex", "set confirm off"]
     words += ["-x", str(ENTRY), str(runnable_host)]
     main, other = pty.openpty()
     process = subprocess.Popen(
-        words,
-        stdin=subprocess.PIPE,
-        stdout=other,
-        stderr=other,
-        env=environment(TERM="xterm", NO_COLOR=""),
-        cwd=ROOT,
+        words, stdin=subprocess.PIPE, stdout=other, stderr=other, env=environment(TERM="xterm", NO_COLOR=""), cwd=ROOT
     )
     assert process.stdin is not None
     process.stdin.write(script.read_bytes())

@@ -167,9 +167,9 @@ def test_the_unwinder_does_not_ask_for_names(require_tool, tmp_path):
         commands = (f"source {script}", "set dwarfgpu unwinder on", "set dwarfgpu frame-filter off", "bt")
         words = [word for command in commands for word in ("-ex", command)]
         text = run_gdb(require_tool, *connected(sockets, "calls"), *words)
-    assert re.findall(r"^#\d.* (\w+) \(", text, re.MULTILINE)[:5] == [
-        *("leaf", "inner", "middle", "outer", "calls"),
-    ], text
+    assert re.findall(r"^#\d.* (\w+) \(", text, re.MULTILINE)[:5] == [*("leaf", "inner", "middle", "outer", "calls")], (
+        text
+    )
 
 
 SAVED = """
@@ -291,16 +291,7 @@ def test_gdb_does_not_die_of_our_call_frame_information(require_tool, tmp_path):
             *("-ex", f"add-symbol-file {SNAPSHOTS['calls']} -o {LOAD_ADDRESS:#x}"),
             *("-ex", f"target remote {sockets / 'calls'}"),
             *python("from tests.gdb.inside import spaces; spaces.teach()"),
-            *(
-                "-ex",
-                "bt",
-                "-ex",
-                "up 4",
-                "-ex",
-                'print $dwarfgpu("lane", 5)',
-                "-ex",
-                "set dwarfgpu unwinder off",
-            ),
+            *("-ex", "bt", "-ex", "up 4", "-ex", 'print $dwarfgpu("lane", 5)', "-ex", "set dwarfgpu unwinder off"),
             *("-ex", "show dwarfgpu unwinder"),
         )
     assert "internal-error" not in text

@@ -192,7 +192,7 @@ def test_what_gdb_cannot_read(require_tool, runnable_host):
         'print $dwarfgpu("local")',
     )
     assert [line.partition(" = ")[2] for line in found if line.startswith("$")] == [
-        *("5", "-3", "1", "5", "84281096", "42"),
+        *("5", "-3", "1", "5", "84281096", "42")
     ]
     assert (
         "GDB cannot have this value of the type struct pair: it reads memory to know where the members are "

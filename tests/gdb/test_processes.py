@@ -38,18 +38,7 @@ def built(request, require_tool, tmp_path_factory) -> Path:
     sources = [str(PROGRAMS / name) for name in ("library.c", "process.c")]
     for command in (
         [*flags, "-shared", "-fPIC", sources[0], "-o", library],
-        [
-            *flags,
-            "-fPIE",
-            "-pie",
-            sources[1],
-            "-o",
-            program,
-            library,
-            f"-Wl,-rpath,{folder}",
-            "-pthread",
-            "-rdynamic",
-        ],
+        [*flags, "-fPIE", "-pie", sources[1], "-o", program, library, f"-Wl,-rpath,{folder}", "-pthread", "-rdynamic"],
     ):
         subprocess.run([compiler, *command], check=True)
     return program

@@ -34,11 +34,7 @@ def test_a_gdb_without_dwarfgpu_shows_waves_registers_and_memory(require_tool):
     rows = re.findall(
         r'^[* ] (\d) +Thread \d "calls" \(AMDGPU Wave (\S+) \((\d),0,0\)/0\) (\w+) \(', text, re.MULTILINE
     )
-    assert rows == [
-        ("1", "1:1:1:1", "0", "leaf"),
-        ("2", "1:1:1:2", "1", "leaf"),
-        ("3", "1:1:1:3", "2", "inner"),
-    ]
+    assert rows == [("1", "1:1:1:1", "0", "leaf"), ("2", "1:1:1:2", "1", "leaf"), ("3", "1:1:1:3", "2", "inner")]
     assert re.search(r"^\$2 = 0x[0-9a-f]+$", text, re.MULTILINE)
     assert re.search(r"^inner\(int, int\*\) in section .text$", text, re.MULTILINE)
     assert "internal-error" not in text

@@ -42,11 +42,7 @@ def test_what_scripts_see_is_what_gdb_shows(tmp_path, require_tool, language, co
     (tmp_path / "names").write_text(json.dumps(names))
     variables = {"NAMES": "names", "OUT": "out", "LIMIT": "40", "CORES": "4"}
     text = run_gdb(
-        require_tool,
-        program=program,
-        script=INSIDE / "compare_variables.py",
-        folder=tmp_path,
-        variables=variables,
+        require_tool, program=program, script=INSIDE / "compare_variables.py", folder=tmp_path, variables=variables
     )
     assert "@@compared@@" in text, text[-3000:]
     frames = json.loads((tmp_path / "out").read_text())

@@ -54,17 +54,7 @@ def test_a_script_runs_on_a_snapshot_unchanged(tmp_path, require_tool, name, as_
     attach = f"gdb.use(dwarfgpu.open({str(code)!r}).attach({str(state)!r}))"
     run = f"import dwarfgpu, runpy; from dwarfgpu import gdb; {attach}; runpy.run_path({str(script)!r})"
     python_alone = [sys.executable, "-c", run]
-    debugger = [
-        sys.executable,
-        "-m",
-        "dwarfgpu",
-        "debug",
-        str(code),
-        "--state",
-        str(state),
-        "-ex",
-        f"source {script}",
-    ]
+    debugger = [sys.executable, "-m", "dwarfgpu", "debug", str(code), "--state", str(state), "-ex", f"source {script}"]
     for command in (python_alone, debugger):
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         assert said(done.stdout) == inside, done.stderr

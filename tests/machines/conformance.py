@@ -331,10 +331,7 @@ class BackendConformance:
         with pytest.raises(EvaluationError) as caught:
             found.read_register(register, 9, None)
         assert caught.value.kind == "register_unavailable"
-        for space in (
-            private,
-            local,
-        ):  # each wave here is in a work-group of its own, and only the first has memory
+        for space in (private, local):  # each wave here is in a work-group of its own, and only the first has memory
             assert found.gather_memory(space, 0, 4, u64([1, 0, 9]), 0, 3)[1].tolist() == [False, True, False]
             for wave in (1, 9):
                 with pytest.raises(EvaluationError) as caught:

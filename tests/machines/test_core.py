@@ -35,12 +35,7 @@ def register(name: str) -> Any:
 
 def test_threads_and_registers():
     found = machine()
-    assert (found.wave_count, found.ids, found.wave_named("2"), found.wave_named("3")) == (
-        2,
-        ["1", "2"],
-        1,
-        None,
-    )
+    assert (found.wave_count, found.ids, found.wave_named("2"), found.wave_named("3")) == (2, ["1", "2"], 1, None)
     assert (found.program_counter(0), found.program_counter(1)) == (0x1000, None)
     assert found.read_register(register("rax"), 0, None) == (5).to_bytes(8, "little")
     for name, wave in (("rbx", 0), ("rax", 1), ("rax", 2), ("rax", -1)):
@@ -87,10 +82,7 @@ def test_gathering_is_reading_each():
 # --- The file --------------------------------------------------------------------------------------------------------
 
 
-THREADS = [
-    cores.Thread(7, {"rip": 0x401100, "rsp": 0x7000, "cs": 0x33}, xmm={3: 1 << 127}),
-    cores.Thread(8, {}, 11),
-]
+THREADS = [cores.Thread(7, {"rip": 0x401100, "rsp": 0x7000, "cs": 0x33}, xmm={3: 1 << 127}), cores.Thread(8, {}, 11)]
 
 
 def test_a_core_file():
@@ -102,10 +94,7 @@ def test_a_core_file():
     assert first["rip"] == (0x401100).to_bytes(8, "little")
     assert (first["cs"], len(first["fs.base"]), len(first["st0"])) == (b"\x33\0", 8, 10)
     assert first["xmm3"] == (1 << 127).to_bytes(16, "little")
-    assert [(address, bytes(found)) for address, found in core.memory] == [
-        (0x5000, b"heap"),
-        (0x7000, b"stack"),
-    ]
+    assert [(address, bytes(found)) for address, found in core.memory] == [(0x5000, b"heap"), (0x7000, b"stack")]
     assert [(each.start, each.offset, each.path) for each in core.mappings] == [
         (0x400000, 0x1000, "/bin/x"),
         (0x500000, 0, "/lib/y"),

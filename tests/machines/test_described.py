@@ -52,8 +52,7 @@ def test_regions_may_be_long_and_begin_anywhere(start):
 
 
 @pytest.mark.parametrize(
-    "address, size, first",
-    [(0x0F, 2, None), (0x10, 5, 0x14), (0x12, 300, 0x14), (0x20, 1, None), (0xFF, 400, None)],
+    "address, size, first", [(0x0F, 2, None), (0x10, 5, 0x14), (0x12, 300, 0x14), (0x20, 1, None), (0xFF, 400, None)]
 )
 def test_a_read_names_the_first_byte_without_a_value(address, size, first):
     found = machine(GENERIC, ("none", 0x10, "01020304", None))
@@ -293,10 +292,7 @@ def test_a_gather_is_many_reads(data):
     lanes = data.draw(st.lists(st.integers(0, 66), min_size=len(addresses), max_size=len(addresses)))
     with_lanes = data.draw(st.booleans())
     gathered(
-        GFX90A.space_named(name),
-        addresses,
-        data.draw(st.integers(0, 9)),
-        lanes if with_lanes else [None] * len(lanes),
+        GFX90A.space_named(name), addresses, data.draw(st.integers(0, 9)), lanes if with_lanes else [None] * len(lanes)
     )
 
 

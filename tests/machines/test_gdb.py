@@ -54,13 +54,7 @@ def read(found: GdbBackend, name: str) -> bytes:
 
 @pytest.mark.parametrize(
     "name, theirs, size",
-    [
-        ("rax", "rax", 8),
-        ("rflags", "eflags", 8),
-        ("fs.base", "fs_base", 8),
-        ("fcw", "fctrl", 2),
-        ("rip", "rip", 8),
-    ],
+    [("rax", "rax", 8), ("rflags", "eflags", 8), ("fs.base", "fs_base", 8), ("fcw", "fctrl", 2), ("rip", "rip", 8)],
 )
 def test_registers_have_the_names_of_gdb(name, theirs, size):
     found = machine(**{theirs: 0x12345})

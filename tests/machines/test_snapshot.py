@@ -410,10 +410,7 @@ BAD = [
     (changed(apertures={"shared": 1 << 32}), "apertures: the key 'private'"),
     (changed(apertures={"shared": 5, "private": 1 << 32}), "apertures: .*aligned to 2\\^32"),
     (changed(apertures={"shared": 1 << 32, "private": 1 << 32}), "apertures: both"),
-    (
-        changed(code_objects=[{"path": "k.co", "sha256": "ab"}]),
-        r"code_objects\[0\]\.sha256: .* 64 hex digits",
-    ),
+    (changed(code_objects=[{"path": "k.co", "sha256": "ab"}]), r"code_objects\[0\]\.sha256: .* 64 hex digits"),
     (changed(code_objects=[{"path": ""}]), r"code_objects\[0\]\.path"),
     (changed(dispatches=[{"id": 1}, {"id": 1}]), r"dispatches\[1\]: .* id 1"),
     (changed(dispatches=[{"id": 1, "grid": [1, 2]}]), r"dispatches\[0\]\.grid: three numbers"),
@@ -550,16 +547,8 @@ def edit(folder, *path, value):
         (("dispatches",), [], r"waves\.dispatch: a number is not in the range"),
         (("registers", 0, "data"), "none.npy", r"registers\[0\]\.data: none\.npy cannot be read"),
         (("registers", 0, "data"), "../x.npy", r"registers\[0\]\.data: .* not the name of a file"),
-        (
-            ("registers", 0, "data"),
-            "manifest.json",
-            r"registers\[0\]\.data: manifest\.json is not a \.npy file",
-        ),
-        (
-            ("registers", 0, "names"),
-            "m0,mode",
-            r"registers\[0\]\.data: .* has the shape 2x1, and 2x2 is needed",
-        ),
+        (("registers", 0, "data"), "manifest.json", r"registers\[0\]\.data: manifest\.json is not a \.npy file"),
+        (("registers", 0, "names"), "m0,mode", r"registers\[0\]\.data: .* has the shape 2x1, and 2x2 is needed"),
         (("registers", 0, "names"), "pc", r"registers\[0\]\.data: .* holds <u4, and <u8 is needed"),
         (("registers", 0, "names"), "s5-s4", r"registers\[0\]\.names: .* not a range"),
         (("registers", 0, "names"), "s0-s4000000000", r"registers\[0\]\.names: these are more than"),
@@ -571,11 +560,7 @@ def edit(folder, *path, value):
         (("memory", 0, "space"), "generic", r"memory\[0\]\.space: .* keeps no bytes"),
         (("memory", 1, "space"), "global", r"memory\[1\]\.space: global memory is given twice"),
         (("memory", 0, "extents"), "local-extents.npy", r"memory\[0\]\.extents: .* anyx2 is needed"),
-        (
-            ("memory", 0, "data"),
-            "local.npy",
-            r"memory\[0\]\.data: local\.npy has the shape 4, and 5 is needed",
-        ),
+        (("memory", 0, "data"), "local.npy", r"memory\[0\]\.data: local\.npy has the shape 4, and 5 is needed"),
     ],
 )
 def test_a_bad_manifest_is_refused_by_key(folder, path, value, message):
@@ -676,11 +661,7 @@ def test_a_document_with_changed_values_is_read_or_refused(data):
 
 
 def of_lanes(v0, target="amdgcn-amd-amdhsa--gfx90a"):
-    document = {
-        "schema": 1,
-        "target": target,
-        "waves": [{"id": "w", "registers": {"v0": v0, "v1": list(range(64))}}],
-    }
+    document = {"schema": 1, "target": target, "waves": [{"id": "w", "registers": {"v0": v0, "v1": list(range(64))}}]}
     return snapshot.of_document(document, "", "test")
 
 

@@ -115,11 +115,7 @@ def test_link_time_optimization(options, tmp_path, require_tool):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "version, packager",
-    [
-        (4, ("llvm-dwp-22", "llvm-dwp")),
-        (5, ("llvm-dwp-22", "llvm-dwp")),
-        (4, ("dwp",)),
-    ],  # gold's writes no version 5
+    [(4, ("llvm-dwp-22", "llvm-dwp")), (5, ("llvm-dwp-22", "llvm-dwp")), (4, ("dwp",))],  # gold's writes no version 5
 )
 @pytest.mark.parametrize("types", ["", "-fdebug-types-section"])
 def test_packages(version, types, packager, tmp_path, require_tool):

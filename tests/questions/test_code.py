@@ -35,10 +35,7 @@ def test_the_function_of_the_frame(run):
     assert [row for row in rows if row.startswith("=>")] == [
         "=> 0x00007f0000001548 <+72>:\ts_andn2_b64 exec, s[36:37], exec"
     ]
-    assert [row.split()[1] for row in rows if row.startswith(" * ")] == [
-        "0x00007f0000001524",
-        "0x00007f000000153c",
-    ]
+    assert [row.split()[1] for row in rows if row.startswith(" * ")] == ["0x00007f0000001524", "0x00007f000000153c"]
 
 
 def test_a_function_and_an_address_in_it(run):

@@ -130,10 +130,7 @@ class TestOperands:
         (tmp_path / "one.gdb").touch()
         (tmp_path / "other").mkdir()
         (tmp_path / ".hidden").touch()
-        assert texts(run, f"source {tmp_path}/o") == [
-            f"source {tmp_path}/one.gdb",
-            f"source {tmp_path}/other/",
-        ]
+        assert texts(run, f"source {tmp_path}/o") == [f"source {tmp_path}/one.gdb", f"source {tmp_path}/other/"]
         assert len(texts(run, f"file {tmp_path}/")) == 2
         assert texts(run, f"file {tmp_path}/.") == [f"file {tmp_path}/.hidden"]
         assert texts(run, "file /nowhere/x") == []

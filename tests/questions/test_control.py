@@ -187,10 +187,7 @@ class TestNames:
         error = run.fails("pritn x")
         assert (error.message, error.hint) == ("there is no command `pritn`", "did you mean `print`?")
         error = run.fails("info lans")
-        assert (error.message, error.hint) == (
-            "there is no command `info lans`",
-            "did you mean `info lanes`?",
-        )
+        assert (error.message, error.hint) == ("there is no command `info lans`", "did you mean `info lanes`?")
 
     def test_an_ambiguous_one_lists_what_it_may_be(self, run: Run) -> None:
         assert run.fails("sh").message == "`sh` is ambiguous: shell, show"

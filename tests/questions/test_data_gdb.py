@@ -354,15 +354,7 @@ def built(folder, require_tool, compiler, name, source, debug="-g"):
 
 
 def said_by_gdb(tools, program, core, commands, function="crash"):
-    arguments = [
-        tools("gdb"),
-        "-nx",
-        "-batch",
-        "-ex",
-        "set width 0",
-        "-ex",
-        "set print frame-info short-location",
-    ]
+    arguments = [tools("gdb"), "-nx", "-batch", "-ex", "set width 0", "-ex", "set print frame-info short-location"]
     level = next(frame.number for frame in Run(program, core).debugger.wave if frame.name == function)
     arguments += ["-ex", f"frame {level}"]
     for index, command in enumerate(commands):

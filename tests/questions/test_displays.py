@@ -92,5 +92,5 @@ def test_without_a_machine():
 def test_why_there_is_no_value_stays_within_the_screen():
     run = Run("fixtures/asm/lane-pc.gfx90a.w64.co")
     assert run("display/x $pc").splitlines() == [
-        "1: /x $pc = <error: the contents of register pc are not available: no state>",
+        "1: /x $pc = <error: the contents of register pc are not available: no state>"
     ]

@@ -163,7 +163,7 @@ def test_a_command_in_several_waves(run):
 def test_applying_one_command_inside_another(run):
     out = run("wave apply 1-2 -q lane apply 3,5 -q lane")
     assert [line.split("Lane ")[1].split()[0] for line in out.splitlines()] == [
-        *("1:1:1:1/3", "1:1:1:1/5", "1:1:2:1/3", "1:1:2:1/5"),
+        *("1:1:1:1/3", "1:1:1:1/5", "1:1:2:1/3", "1:1:2:1/5")
     ]
 
 
@@ -181,7 +181,7 @@ def test_watchers_are_told_of_a_new_focus_alone(run):
 
 def test_finding_waves_by_all_that_is_shown_of_them(run):
     assert run("wave find 2,0,0").splitlines() == [
-        'Wave 3 has AMDGPU Wave 1:1:3:1 (2,0,0)/0 "X" X () at src/asm/lane-pc.c:21',
+        'Wave 3 has AMDGPU Wave 1:1:3:1 (2,0,0)/0 "X" X () at src/asm/lane-pc.c:21'
     ]
     assert len(run("wave find pc.c:16$").splitlines()) == 2
     assert len(run('thread find "X"').splitlines()) == 3

@@ -92,10 +92,7 @@ def test_lines_fit_the_width():
         run = Run(KERNEL, width=width)
         for line in ("x/9xw X", "x/9tw X", "x/9ub X", "x/5xg X", "x/3tg X", "x/9xb X", "x/6dw X"):
             lines = run(line).expandtabs().splitlines()
-            assert all(len(each) <= width or len(each.split(":")[1].split()) == 1 for each in lines), (
-                line,
-                width,
-            )
+            assert all(len(each) <= width or len(each.split(":")[1].split()) == 1 for each in lines), (line, width)
 
 
 def test_a_file_alone_has_its_sections():

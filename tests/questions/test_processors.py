@@ -95,10 +95,7 @@ def test_a_target_id_keeps_its_settings():
     assert report["variants"][0]["target"] == "amdgcn-gfx90a:xnack+"
 
 
-@pytest.mark.parametrize(
-    "name, shared",
-    [("gfx90a", 1 << 48), ("gfx803", 1 << 61), ("gfx600", None)],
-)
+@pytest.mark.parametrize("name, shared", [("gfx90a", 1 << 48), ("gfx803", 1 << 61), ("gfx600", None)])
 def test_apertures(name, shared):
     apertures = asked(name)[0]["variants"][0]["apertures"]
     assert (apertures and apertures["shared"]) == shared

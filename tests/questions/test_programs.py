@@ -51,12 +51,7 @@ def test_a_log_has_what_was_written(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "log"
     run.debugger.output.style = lambda _style, text: styled("1", text)
     text = run(
-        f"set logging file {path}",
-        "set logging on",
-        "echo a\\n",
-        "show confirm",
-        "set logging off",
-        "echo b\\n",
+        f"set logging file {path}", "set logging on", "echo a\\n", "show confirm", "set logging off", "echo b\\n"
     )
     assert text.startswith(f"Copying output to {path}.\na\n")
     assert text.endswith(f"Done logging to {path}.\nb\n")

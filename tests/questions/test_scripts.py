@@ -105,10 +105,7 @@ outer x y
             ("define while\nend", "there is no `while` here: write it in Python"),
             ("define hook-print\nend", "there is no `hook-print` here: write it in Python"),
             ("define say\nif 1\necho x\nend\nend", "there is no `if` here: write it in Python"),
-            (
-                "if 1\necho x\nend",
-                "there is no `if` here: write it in Python and run it with `source FILE.py`",
-            ),
+            ("if 1\necho x\nend", "there is no `if` here: write it in Python and run it with `source FILE.py`"),
             ("while 1\nend", "there is no `while` here"),
             ("document say\nx\nend", "there is no `document` here"),
             ("define info\nend", "info cannot be defined anew"),

@@ -87,14 +87,8 @@ def test_inactive_inner_frames_are_skipped(run):
         mask = 0xFFFF if frame.number < 2 else 0xFFFFFFFF
         frame.active_lanes = lambda mask=mask: mask
     run("lane 20")
-    assert run("bt").splitlines() == [
-        "warning: lane is divergent, skipping inactive frames",
-        *FRAMES[3:],
-    ]
-    assert run("bt -lane 20").splitlines() == [
-        "warning: lane 20 is divergent, 2 frames are left out",
-        *FRAMES[3:],
-    ]
+    assert run("bt").splitlines() == ["warning: lane is divergent, skipping inactive frames", *FRAMES[3:]]
+    assert run("bt -lane 20").splitlines() == ["warning: lane 20 is divergent, 2 frames are left out", *FRAMES[3:]]
 
 
 def test_a_lane_that_stands_elsewhere_in_the_function():
@@ -108,9 +102,7 @@ def test_a_lane_that_stands_elsewhere_in_the_function():
 
 def test_a_stack_that_ends_early():
     run = Run(TINY, ROOT / "docs/examples/launch.json")
-    assert run("bt").splitlines() == [
-        "#0  tiny (out=<optimized out>, value=<optimized out>) at src/hip/tiny.hip:8",
-    ]
+    assert run("bt").splitlines() == ["#0  tiny (out=<optimized out>, value=<optimized out>) at src/hip/tiny.hip:8"]
 
 
 def test_which_arguments_are_shown():
@@ -206,7 +198,7 @@ def test_a_frame_of_which_little_is_known():
 def test_threads_of_a_process(threads):  # noqa: F811
     lines = threads("bt").splitlines()
     assert [line.split(" (")[0] for line in lines if line.startswith("#")] == [
-        *("#0  aligned", "#1  0x40119e in indirect", "#2  0x401211 in program"),
+        *("#0  aligned", "#1  0x40119e in indirect", "#2  0x401211 in program")
     ]
     assert lines[-1].startswith("Backtrace stopped: ") or lines[-2].startswith("Backtrace stopped: ")
     lines = threads("info frame").splitlines()

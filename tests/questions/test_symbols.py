@@ -160,8 +160,7 @@ def test_a_wrong_pattern(run):
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["asm/lines.powerpc64", "features/split.v5.co", "features/stripped.v5.co", "host/stripped.gcc.x86_64"],
+    "name", ["asm/lines.powerpc64", "features/split.v5.co", "features/stripped.v5.co", "host/stripped.gcc.x86_64"]
 )
 def test_every_kind_of_file(name):
     run = Run(FIXTURES / name)

@@ -80,7 +80,7 @@ def test_a_lane_that_does_not_execute_says_so(run):
 
 def test_what_has_no_value_says_why_within_the_screen_and_is_not_remembered(run):
     assert run("print unused").splitlines() == [
-        "unused = <optimized out> (it has neither a location nor a constant value)",
+        "unused = <optimized out> (it has neither a location nor a constant value)"
     ]
     run.debugger.output.width = 40
     run("lane 3")
@@ -311,11 +311,7 @@ def test_what_is_looked_at(run):
 def test_without_a_machine_there_is_nothing_to_say():
     run = Run(KERNEL)
     assert run("show convenience").startswith("No debugger convenience values now defined.\n")
-    assert run("print 1 + 2", "print $ * 2", "set $x = $", "print $x").splitlines() == [
-        "$1 = 3",
-        "$2 = 6",
-        "$3 = 6",
-    ]
+    assert run("print 1 + 2", "print $ * 2", "set $x = $", "print $x").splitlines() == ["$1 = 3", "$2 = 6", "$3 = 6"]
     assert run("print $_lane_count") == "$4 = void\n"
     assert "no state" in str(run.fails("print -all 3"))
 
@@ -356,10 +352,7 @@ def test_eval_shows_the_operations(run):
         ("eval -lane 2 -ops DW_OP_lit4; DW_OP_lit3; DW_OP_plus", "value 7 (generic)\n"),
         ("eval -lane 2 -ops DW_OP_LLVM_push_lane", "value 2 (generic)\n"),
         ("eval -hex 31 23 04", "lanes 0,2,4,6,8,10,12,14,16,18: value 5 (generic)\n"),
-        (
-            "eval -lane 0-1 -ops DW_OP_LLVM_push_lane",
-            "lane 0: value 0 (generic)\nlane 1: value 1 (generic)\n",
-        ),
+        ("eval -lane 0-1 -ops DW_OP_LLVM_push_lane", "lane 0: value 0 (generic)\nlane 1: value 1 (generic)\n"),
         ("eval -lane 3 -ops DW_OP_regx v3", "v3\n"),
         ("eval -repair off -lane 2 left", "left = 4\n"),
     ],
@@ -526,29 +519,8 @@ def shared():
 
 
 _COMMANDS = (
-    *(
-        "print",
-        "print/x",
-        "print -all",
-        "eval",
-        "eval -ops",
-        "eval -hex",
-        "x/2xb",
-        "x",
-        "whatis",
-        "ptype/o",
-        "display",
-    ),
-    *(
-        "locate",
-        "explain",
-        "verify",
-        "info registers",
-        "info locals",
-        "maint print cfi",
-        "maint print die",
-        "printf",
-    ),
+    *("print", "print/x", "print -all", "eval", "eval -ops", "eval -hex", "x/2xb", "x", "whatis", "ptype/o", "display"),
+    *("locate", "explain", "verify", "info registers", "info locals", "maint print cfi", "maint print die", "printf"),
     *("output", "undisplay", "maint info address-aliases", "maint print dwarf-expr", "maint info sections"),
 )
 

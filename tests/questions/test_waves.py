@@ -42,10 +42,7 @@ def threads(tmp_path) -> Run:
     path = tmp_path / "core"
     path.write_bytes(
         cores.core_file(
-            [
-                cores.Thread(7, {"rip": 0x401100, "rsp": 0x7000}),
-                cores.Thread(8, {"rip": 0x5, "rsp": 0x8000}),
-            ],
+            [cores.Thread(7, {"rip": 0x401100, "rsp": 0x7000}), cores.Thread(8, {"rip": 0x5, "rsp": 0x8000})],
             {0x7000: (0x40119E).to_bytes(8, "little") + bytes(8) + (0x401211).to_bytes(8, "little")},
             [(0x400000, 0x403000, 0, str(HOST))],
         )
@@ -173,7 +170,7 @@ def test_lanes_by_state(run):
     assert {line[5] for line in run("info lanes -active").splitlines()[1:]} == {"A"}
     assert {line[8] for line in run("info lanes -inactive").splitlines()[1:]} == {"I"}
     assert run("info lanes -all 38-45").splitlines()[2].split() == [
-        *("40-45", "U", "AMDGPU", "Lane", "1:1:1:1/40-45", "(0,0,0)", "(unused)"),
+        *("40-45", "U", "AMDGPU", "Lane", "1:1:1:1/40-45", "(0,0,0)", "(unused)")
     ]
     assert len(run("info lanes -each").splitlines()) == 1 + 40
     assert len(run("info lanes -each -all").splitlines()) == 1 + 64

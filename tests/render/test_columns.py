@@ -24,11 +24,7 @@ def test_no_line_is_wider_than_the_screen(rows, width):
 
 
 def test_a_row_that_is_too_long_goes_on_below():
-    rows = [
-        TableRow(("1", "short", "x")),
-        TableRow(("2", "m" * 30, "last"), True),
-        TableRow(("3", "short", "y" * 40)),
-    ]
+    rows = [TableRow(("1", "short", "x")), TableRow(("2", "m" * 30, "last"), True), TableRow(("3", "short", "y" * 40))]
     assert list(columns(("Id", "Name", "What"), rows, 30)) == [
         "  Id Name What",
         "  1  short x",

@@ -22,22 +22,11 @@ class Screen:
     """A program in a terminal of a size. `close` ends it, and so does the end of the tests, however they end."""
 
     def __init__(
-        self,
-        tmux: str,
-        folder: Path,
-        command: Sequence[str],
-        columns: int,
-        lines: int,
-        term: str = "screen-256color",
+        self, tmux: str, folder: Path, command: Sequence[str], columns: int, lines: int, term: str = "screen-256color"
     ) -> None:
         self._tmux = [tmux, "-S", str(folder / "tmux"), "-f", os.devnull]
         self.columns, self.lines = columns, lines
-        environment = {
-            **os.environ,
-            "TERM": term,
-            "XDG_STATE_HOME": str(folder),
-            "XDG_CONFIG_HOME": str(folder),
-        }
+        environment = {**os.environ, "TERM": term, "XDG_STATE_HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
         start = ["new-session", "-d", "-x", str(columns), "-y", str(lines), "-c", str(Path.cwd())]
         held = ["/bin/sh", "-c", 'trap : INT; "$@"; echo "status $?"; exec sleep 1000', "sh", *command]
         kill = shlex.join([*self._tmux, "kill-server"])

@@ -68,13 +68,7 @@ def test_a_change_of_focus_shows_all_around_it(start: Callable[..., Screen], col
     screen.runs("lane 4")
     shown = screen.until(lambda shown: "| lane 4 |" in shown, "lane 4")
     below = shown[shown.rindex("[Switching to wave 1, lane 4 ") :]
-    for text in (
-        "=> 15      } else {",
-        "-- locals in lane 4 -",
-        "-- lanes of",
-        "=> #0  X at",
-        "1: even = 18",
-    ):
+    for text in ("=> 15      } else {", "-- locals in lane 4 -", "-- lanes of", "=> #0  X at", "1: even = 18"):
         assert text in below
     screen.runs("set context off")
     screen.runs("lane 6")

@@ -118,17 +118,7 @@ class TestBatch:
 
     def test_interrupting_it_ends_it(self, tmp_path: Path) -> None:
         (tmp_path / "a.py").write_text("import os\nos.write(1, b'%d\\n' % os.getpid())\nwhile True: pass\n")
-        words = [
-            sys.executable,
-            "-u",
-            "-m",
-            "dwarfgpu",
-            "debug",
-            *STOPPED,
-            "-batch",
-            "-x",
-            str(tmp_path / "a.py"),
-        ]
+        words = [sys.executable, "-u", "-m", "dwarfgpu", "debug", *STOPPED, "-batch", "-x", str(tmp_path / "a.py")]
         with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
             try:
                 assert child.stdout is not None

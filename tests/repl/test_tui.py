@@ -64,11 +64,7 @@ class TestWindows:
     def test_they_never_show_more_than_there_is_room_for(self, sat: Sat, width: int, height: int) -> None:
         panels = Panels(sat.debugger, sat.terminal)
         panels.write("a long line " * 30 + "\n" + "\n".join(map(str, range(100))) + "\n")
-        for lines in (
-            panels.source(width, height),
-            panels.lanes(width, height),
-            panels.output(width, height),
-        ):
+        for lines in (panels.source(width, height), panels.lanes(width, height), panels.output(width, height)):
             assert len(lines) <= max(height, 1)
             assert all(len(fragment_list_to_text(line)) <= max(width, 16) for line in lines)
         if width >= 20:
@@ -98,7 +94,7 @@ class TestWindows:
         sat.debugger.execute("lane 30")
         lines = panels.lanes(40, 6)
         assert [fragment_list_to_text(line)[:10].rstrip() for line in lines] == [
-            *("lane  lane", "28-     28", "29-     29", "30-     30", "31-     31", "32-     32"),
+            *("lane  lane", "28-     28", "29-     29", "30-     30", "31-     31", "32-     32")
         ]  # the block of `even` and `left` is not where lane 30 is
         assert [line[0][0] for line in lines] == [
             "class:title", "class:inactive", "class:inactive", "class:lane", "class:inactive", "class:inactive",

@@ -78,12 +78,7 @@ ELEMENTS = [
     amd("A.2.5.1 current call frame", "DW_OP_reg3", "r3"),
     # *A current object*: "The location description of a program object", of every kind.
     amd("A.2.5.1 current object", "DW_OP_push_object_address", "mem 0x40", object=0x40),
-    amd(
-        "A.2.5.1 current object",
-        "DW_OP_push_object_address",
-        "r4",
-        object={"kind": "register", "register": 4},
-    ),
+    amd("A.2.5.1 current object", "DW_OP_push_object_address", "r4", object={"kind": "register", "register": 4}),
     amd("A.2.5.1 current object", "DW_OP_push_object_address", "undefined", object={"kind": "undefined"}),
     amd(
         "A.2.5.1 current object",
@@ -311,10 +306,7 @@ REQUIRED = [
     ("iteration", "DW_OP_LLVM_push_iteration"),
     ("object", "DW_OP_push_object_address"),
 ]
-NOT_SPECIFIED = {
-    "thread": {"lanes": LaneSet(1, None, 0)},
-    "lane": {"lanes": LaneSet(1, 0, None)},
-}
+NOT_SPECIFIED = {"thread": {"lanes": LaneSet(1, None, 0)}, "lane": {"lanes": LaneSet(1, 0, None)}}
 
 
 @pytest.mark.parametrize("element, ops", REQUIRED)
@@ -335,14 +327,7 @@ def test_the_frame_base_needs_no_unit():
 
 # "A DWARF expression for a location description may be able to be evaluated without a thread, lane, call frame, program
 # location, or architecture context."
-NOTHING = {
-    "lanes": LaneSet(1, None, None),
-    "iteration": None,
-    "frame": None,
-    "unit": None,
-    "object": None,
-    "pc": None,
-}
+NOTHING = {"lanes": LaneSet(1, None, None), "iteration": None, "frame": None, "unit": None, "object": None, "pc": None}
 FREE = """
     DW_OP_addr 16
     DW_OP_lit1; DW_OP_lit2; DW_OP_plus

@@ -98,13 +98,7 @@ GENERIC = [
     row("A.2.5.2", "DW_OP_lit1; DW_OP_const_type 0x13 0100000000000000; DW_OP_plus", "type_mismatch"),
     # "a target architecture defined endianity": an implicit location that holds it, and memory.
     row("A.2.5.2", "DW_OP_const2u 0x0102; DW_OP_stack_value", "implicit 0201", address_size=2),
-    row(
-        "A.2.5.2",
-        "DW_OP_const2u 0x0102; DW_OP_stack_value",
-        "implicit 0102",
-        address_size=2,
-        byte_order="big",
-    ),
+    row("A.2.5.2", "DW_OP_const2u 0x0102; DW_OP_stack_value", "implicit 0102", address_size=2, byte_order="big"),
     row(
         "A.2.5.2",
         "DW_OP_addr 0x10; DW_OP_deref",
@@ -221,11 +215,7 @@ VECTORS = [
         registers={"v1": list(range(64))},
     ),
     # A base type without the attribute "is not a vector type": one with it is another type, also with one element.
-    row(
-        "A.5.1 (1)",
-        "DW_OP_const_type 0x64 01000000; DW_OP_const_type 0x22 01000000; DW_OP_eq",
-        "type_mismatch",
-    ),
+    row("A.5.1 (1)", "DW_OP_const_type 0x64 01000000; DW_OP_const_type 0x22 01000000; DW_OP_eq", "type_mismatch"),
 ]
 
 ILL_FORMED = [

@@ -78,20 +78,9 @@ READ_ANY = [
     row("DW_OP_deref", "5", initial_stack=[BOTH], memory=[memory(16, "00" * 7 + "05")], byte_order="big"),
     row("DW_OP_deref", "register_unavailable", initial_stack=[BOTH]),
     row("DW_OP_lit1; DW_OP_LLVM_offset; DW_OP_deref_size 1", "2", initial_stack=[BOTH], registers={"5": 0x201}),
-    row(
-        "DW_OP_deref_size 4",
-        ["register_unavailable"] * 32,
-        initial_stack=[places(vgpr(4), mem(16))],
-        target=WAVE32,
-    ),
+    row("DW_OP_deref_size 4", ["register_unavailable"] * 32, initial_stack=[places(vgpr(4), mem(16))], target=WAVE32),
     # The places must hold the same value; otherwise the expression is ill-formed.
-    row(
-        "DW_OP_deref",
-        "bad_operand",
-        initial_stack=[BOTH],
-        registers={"5": 5},
-        memory=[memory(16, "06" + FIVE[2:])],
-    ),
+    row("DW_OP_deref", "bad_operand", initial_stack=[BOTH], registers={"5": 5}, memory=[memory(16, "06" + FIVE[2:])]),
     row(
         "",
         "bad_operand",
@@ -141,12 +130,7 @@ READ_ANY = [
     row(
         "DW_OP_deref",
         str(0x0807060504030201),
-        initial_stack=[
-            places(
-                composite((19, reg(5)), (45, UNDEFINED)),
-                composite((3, UNDEFINED), (61, reg(5, 3))),
-            )
-        ],
+        initial_stack=[places(composite((19, reg(5)), (45, UNDEFINED)), composite((3, UNDEFINED), (61, reg(5, 3))))],
         registers={"5": 0x0807060504030201},
         byte_order="big",
     ),
@@ -188,9 +172,7 @@ ACT_ON_ALL = [
     row("DW_OP_bit_piece 7 9", "{7:r5+9 | mem 0x11.1}", initial_stack=[BOTH]),
     row("DW_OP_LLVM_extend 32 2", "{32:r5 | mem 0x10 32:r5 | mem 0x10}", initial_stack=[BOTH]),
     row(
-        "DW_OP_reg6; DW_OP_lit1; DW_OP_LLVM_select_bit_piece 16 2",
-        "{16:r6 16:r5+16 | mem 0x12}",
-        initial_stack=[BOTH],
+        "DW_OP_reg6; DW_OP_lit1; DW_OP_LLVM_select_bit_piece 16 2", "{16:r6 16:r5+16 | mem 0x12}", initial_stack=[BOTH]
     ),
     row(
         "DW_OP_reg6; DW_OP_lit2; DW_OP_lit1; DW_OP_LLVM_overlay",
@@ -347,20 +329,9 @@ OWNERS = [
         read={"bytes": 8},
     ),
     # It needs no lane at the access then.
+    row("DW_OP_deref_size 4", "105", initial_stack=[mem(8, "private_lane", lane=5)], target=WAVE32, memory=BY_LANE),
     row(
-        "DW_OP_deref_size 4",
-        "105",
-        initial_stack=[mem(8, "private_lane", lane=5)],
-        target=WAVE32,
-        memory=BY_LANE,
-    ),
-    row(
-        "",
-        "69000000",
-        initial_stack=[mem(8, "private_lane", lane=5)],
-        target=WAVE32,
-        memory=BY_LANE,
-        read={"bytes": 4},
+        "", "69000000", initial_stack=[mem(8, "private_lane", lane=5)], target=WAVE32, memory=BY_LANE, read={"bytes": 4}
     ),
     row(
         "DW_OP_deref_size 4",
@@ -378,14 +349,7 @@ OWNERS = [
         target=WAVE32,
         memory=BY_LANE,
     ),
-    row(
-        "DW_OP_deref_size 4",
-        "102",
-        initial_stack=[mem(8, "private_lane")],
-        lane=2,
-        target=WAVE32,
-        memory=BY_LANE,
-    ),
+    row("DW_OP_deref_size 4", "102", initial_stack=[mem(8, "private_lane")], lane=2, target=WAVE32, memory=BY_LANE),
     row("DW_OP_deref_size 4", "lane", initial_stack=[mem(8, "private_lane")], target=WAVE32, memory=BY_LANE),
     row(
         "DW_OP_push_object_address; DW_OP_deref",
@@ -430,13 +394,7 @@ READING = [
     row("DW_OP_reg5", "8796a5b4c3d2e1f0", read={"bytes": 8}, registers=R5),
     row("DW_OP_reg5", "f0e1d2c3b4a59687", read={"bytes": 8}, registers=R5, byte_order="big"),
     row("DW_OP_reg5; DW_OP_lit4; DW_OP_LLVM_bit_offset", "68594a", read={"bytes": 3}, registers=R5),
-    row(
-        "DW_OP_reg5; DW_OP_lit4; DW_OP_LLVM_bit_offset",
-        "0e1d2c",
-        read={"bytes": 3},
-        registers=R5,
-        byte_order="big",
-    ),
+    row("DW_OP_reg5; DW_OP_lit4; DW_OP_LLVM_bit_offset", "0e1d2c", read={"bytes": 3}, registers=R5, byte_order="big"),
     row("DW_OP_reg5", "a5b4", read={"bytes": 2, "offset": 2}, registers=R5),
     row("DW_OP_reg5; DW_OP_lit2; DW_OP_LLVM_offset", "8796", read={"bytes": 2, "offset": -2}, registers=R5),
     row("DW_OP_reg5", "", read={"bytes": 0}, registers=R5),
@@ -461,10 +419,7 @@ READING = [
         byte_order="big",
     ),
     row(
-        "DW_OP_addr 0x10",
-        "1.5",
-        read={"type": {"encoding": "float", "byte_size": 4}},
-        memory=[memory(16, "0000c03f")],
+        "DW_OP_addr 0x10", "1.5", read={"type": {"encoding": "float", "byte_size": 4}}, memory=[memory(16, "0000c03f")]
     ),
     row(
         "DW_OP_addr 0x10",
@@ -513,13 +468,7 @@ READING = [
     row("", "undefined", initial_stack=[composite((31, reg(5)), (1, UNDEFINED))], read=UINT32, registers=R5),
     row("", "1", initial_stack=[composite((32, reg(5)), (1, UNDEFINED))], read=UINT32, registers={"5": 1}),
     # Only the storages that bits come from are accessed.
-    row(
-        "",
-        "05000000",
-        initial_stack=[composite((32, reg(5)), (32, reg(6)))],
-        read={"bytes": 4},
-        registers={"5": 5},
-    ),
+    row("", "05000000", initial_stack=[composite((32, reg(5)), (32, reg(6)))], read={"bytes": 4}, registers={"5": 5}),
     row(
         "",
         "05000000",

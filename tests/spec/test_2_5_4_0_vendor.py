@@ -24,17 +24,11 @@ CONTEXT = {
     "cfa": 0x7F00,
     "frame_base": 0x7E00,
     "object": 0x6000,
-    "base_types": {
-        "8": {"encoding": "unsigned", "byte_size": 2},
-        "9": {"encoding": "signed", "byte_size": 8},
-    },
+    "base_types": {"8": {"encoding": "unsigned", "byte_size": 2}, "9": {"encoding": "signed", "byte_size": 8}},
     "debug_addr": {"0": 0xA0, "300": 0xA3},
     "tls": {"0": 0x9000, "5": 0x9005},
     "entry_values": {"55": 0x77},
-    "dies": {
-        "unit:4": {"location": {"ops": "DW_OP_lit4"}},
-        "info:258": {"location": {"ops": "DW_OP_reg7"}},
-    },
+    "dies": {"unit:4": {"location": {"ops": "DW_OP_lit4"}}, "info:258": {"location": {"ops": "DW_OP_reg7"}}},
 }
 
 
@@ -72,10 +66,7 @@ PREFIX = [
     user("DW_OP_addr 0x100; DW_OP_LLVM_offset_uconst 300", "mem 0x22c", "03 0001000000000000 e905 ac02"),
     user("DW_OP_reg5; DW_OP_lit3; DW_OP_LLVM_bit_offset", "r5+3", "55 33 e906"),
     user(
-        "DW_OP_LLVM_call_frame_entry_reg 6",
-        "r6",
-        "e907 06",
-        entry_registers={"6": {"kind": "register", "register": 6}},
+        "DW_OP_LLVM_call_frame_entry_reg 6", "r6", "e907 06", entry_registers={"6": {"kind": "register", "register": 6}}
     ),
     user("DW_OP_LLVM_undefined", "undefined", "e908"),
     user("DW_OP_lit0; DW_OP_LLVM_aspace_bregx 5 -5", "mem 0x100", "30 e909 05 7b"),
@@ -150,10 +141,7 @@ LEGACY = [
     legacy("DW_OP_reg5; DW_OP_LLVM_offset_uconst 4", "r5+32", "55 e4 04"),
     legacy("DW_OP_reg5; DW_OP_lit3; DW_OP_LLVM_bit_offset", "r5+3", "55 33 e5"),
     legacy(
-        "DW_OP_LLVM_call_frame_entry_reg 6",
-        "r6",
-        "e6 06",
-        entry_registers={"6": {"kind": "register", "register": 6}},
+        "DW_OP_LLVM_call_frame_entry_reg 6", "r6", "e6 06", entry_registers={"6": {"kind": "register", "register": 6}}
     ),
     legacy("DW_OP_LLVM_undefined", "undefined", "e7"),
     legacy("DW_OP_lit0; DW_OP_LLVM_aspace_bregx 5 -5", "mem 0x100", "30 e8 05 7b"),

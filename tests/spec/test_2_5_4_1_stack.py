@@ -11,10 +11,7 @@ TYPES = {
     "4": {"encoding": "unsigned", "byte_size": 16},
 }
 DIES = {"info:0x4c": {"location": {"ops": "DW_OP_reg7"}}}
-TWO_PLACES = {
-    "kind": "multiple",
-    "places": [{"kind": "memory", "address": 16}, {"kind": "register", "register": 5}],
-}
+TWO_PLACES = {"kind": "multiple", "places": [{"kind": "memory", "address": 16}, {"kind": "register", "register": 5}]}
 # The stack of DWARF 5, table D.1 (Appendix D.1.2): 17 on top, then 29, then 1000.
 THREE = [1000, 29, 17]
 

@@ -36,10 +36,7 @@ TYPES = {
 
 def row(clause, ops, expected, **case):
     return Case(
-        f"A.2.5.4.2 {clause}",
-        ops,
-        expected,
-        **{"rules": "amd", "dialect": "llvm-user", "base_types": TYPES, **case},
+        f"A.2.5.4.2 {clause}", ops, expected, **{"rules": "amd", "dialect": "llvm-user", "base_types": TYPES, **case}
     )
 
 
@@ -266,10 +263,7 @@ LANES = [
         lane_count=5,
     ),
     row(
-        "(4)",
-        "DW_OP_LLVM_push_lane; DW_OP_bra 1; DW_OP_drop; DW_OP_lit5",
-        ["stack_underflow", "5", "5"],
-        lane_count=3,
+        "(4)", "DW_OP_LLVM_push_lane; DW_OP_bra 1; DW_OP_drop; DW_OP_lit5", ["stack_underflow", "5", "5"], lane_count=3
     ),
     row("(4)", "DW_OP_LLVM_push_lane; DW_OP_bra 100; DW_OP_lit5", ["5", "bad_branch"], lane_count=2),
     row(
@@ -312,12 +306,7 @@ LANES = [
             }
         },
     ),
-    row(
-        "(2)",
-        "DW_OP_LLVM_push_lane; DW_OP_lit1; DW_OP_le",
-        ["1", "1", "0"],
-        lane_count=3,
-    ),
+    row("(2)", "DW_OP_LLVM_push_lane; DW_OP_lit1; DW_OP_le", ["1", "1", "0"], lane_count=3),
 ]
 
 # --- Calls ---------------------------------------------------------------------------------------------------------
@@ -408,17 +397,9 @@ CALLS = [
         dies={"unit:4": die("DW_OP_reg5; DW_OP_piece 4")},
     ),
     row(
-        "(5)",
-        "DW_OP_call4 4; DW_OP_piece 2",
-        "{32:r5 16:undefined}",
-        dies={"unit:4": die("DW_OP_reg5; DW_OP_piece 4")},
+        "(5)", "DW_OP_call4 4; DW_OP_piece 2", "{32:r5 16:undefined}", dies={"unit:4": die("DW_OP_reg5; DW_OP_piece 4")}
     ),
-    row(
-        "(5)",
-        "DW_OP_call4 4; DW_OP_dup",
-        "incomplete_composite",
-        dies={"unit:4": die("DW_OP_reg5; DW_OP_piece 4")},
-    ),
+    row("(5)", "DW_OP_call4 4; DW_OP_dup", "incomplete_composite", dies={"unit:4": die("DW_OP_reg5; DW_OP_piece 4")}),
     row(
         "(5)",
         "DW_OP_reg5; DW_OP_piece 4; DW_OP_call4 4; DW_OP_piece 4",
@@ -466,12 +447,7 @@ LISTS = [
     row("(5)", "DW_OP_call4 4", ("r5",), dies={"unit:4": listed("DW_OP_reg5")}),
     row("(5)", "DW_OP_call2 4", ("r5",), dies={"unit:4": listed("DW_OP_reg5")}),
     row("(5)", "DW_OP_call_ref 4", ("r5",), dies={"info:4": listed("DW_OP_reg5")}),
-    row(
-        "(5)",
-        "DW_OP_lit1; DW_OP_call4 4; DW_OP_lit2",
-        ("1", "r5", "2"),
-        dies={"unit:4": listed("DW_OP_reg5")},
-    ),
+    row("(5)", "DW_OP_lit1; DW_OP_call4 4; DW_OP_lit2", ("1", "r5", "2"), dies={"unit:4": listed("DW_OP_reg5")}),
     # ... with all its places: "That location description may have more than one single location description."
     row("(5)", "DW_OP_call4 4", ("r5 | r6",), dies={"unit:4": listed("DW_OP_reg5", "DW_OP_reg6")}),
     row(
@@ -492,26 +468,12 @@ LISTS = [
     row("(5)", "DW_OP_call4 4", ("undefined",), dies={"unit:4": listed("")}),
     row("(5)", "DW_OP_call4 4", ("{32:r5}",), dies={"unit:4": listed("DW_OP_reg5; DW_OP_piece 4")}),
     row(
-        "(5)",
-        "DW_OP_call4 4; DW_OP_dup",
-        ("{32:r5}", "{32:r5}"),
-        dies={"unit:4": listed("DW_OP_reg5; DW_OP_piece 4")},
+        "(5)", "DW_OP_call4 4; DW_OP_dup", ("{32:r5}", "{32:r5}"), dies={"unit:4": listed("DW_OP_reg5; DW_OP_piece 4")}
     ),
     row("(5)", "DW_OP_call4 4", "bad_result_kind", dies={"unit:4": listed("DW_OP_const_type 1 01")}),
-    row(
-        "(5)",
-        "DW_OP_call4 4; DW_OP_drop; DW_OP_lit1",
-        "1",
-        want="value",
-        dies={"unit:4": listed("DW_OP_reg5")},
-    ),
+    row("(5)", "DW_OP_call4 4; DW_OP_drop; DW_OP_lit1", "1", want="value", dies={"unit:4": listed("DW_OP_reg5")}),
     # "the initial stack is empty": E neither sees nor leaves anything else.
-    row(
-        "(5)",
-        "DW_OP_lit3; DW_OP_lit4; DW_OP_call4 4",
-        "stack_underflow",
-        dies={"unit:4": listed("DW_OP_plus")},
-    ),
+    row("(5)", "DW_OP_lit3; DW_OP_lit4; DW_OP_call4 4", "stack_underflow", dies={"unit:4": listed("DW_OP_plus")}),
     row("(5)", "DW_OP_lit3; DW_OP_call4 4", "stack_underflow", dies={"unit:4": listed("DW_OP_dup")}),
     row("(5)", "DW_OP_call4 4", ("r7",), dies={"unit:4": listed("DW_OP_reg5; DW_OP_reg6; DW_OP_reg7")}),
     row("(5)", "DW_OP_call4 4", "stack_underflow", initial_stack=[1], dies={"unit:4": listed("DW_OP_drop")}),
@@ -558,13 +520,7 @@ CONSTANTS = [
     row("(5)", "DW_OP_call4 4", ("implicit 0102",), dies={"unit:4": {"const_value": "0102"}}),
     row("(5)", "DW_OP_call_ref 4", ("implicit 0102",), dies={"info:4": {"const_value": "0102"}}),
     row("(5)", "DW_OP_call4 4; DW_OP_deref_size 2", "513", dies={"unit:4": {"const_value": "0102"}}),
-    row(
-        "(5)",
-        "DW_OP_call4 4; DW_OP_deref_size 2",
-        "258",
-        byte_order="big",
-        dies={"unit:4": {"const_value": "0102"}},
-    ),
+    row("(5)", "DW_OP_call4 4; DW_OP_deref_size 2", "258", byte_order="big", dies={"unit:4": {"const_value": "0102"}}),
     row("(5)", "DW_OP_lit1; DW_OP_call4 4", ("1", "implicit "), dies={"unit:4": {"const_value": ""}}),
     # ... if it has no DW_AT_location
     row("(5)", "DW_OP_call4 4", ("r5",), dies={"unit:4": {"const_value": "0102", **die("DW_OP_reg5")}}),
@@ -574,12 +530,7 @@ CONSTANTS = [
     row("(5)", "DW_OP_call4 4", (), dies={"unit:4": {}}),
     row("(5)", "DW_OP_lit1; DW_OP_call4 4; DW_OP_lit2", ("1", "2"), dies={"unit:4": {}}),
     row("(5)", "DW_OP_lit1; DW_OP_call4 4", ("1",), dies={"unit:4": {"location": None}}),
-    row(
-        "(5)",
-        "DW_OP_reg5; DW_OP_piece 4; DW_OP_call4 4; DW_OP_piece 4",
-        "{32:r5 32:undefined}",
-        dies={"unit:4": {}},
-    ),
+    row("(5)", "DW_OP_reg5; DW_OP_piece 4; DW_OP_call4 4; DW_OP_piece 4", "{32:r5 32:undefined}", dies={"unit:4": {}}),
 ]
 
 # Nothing but the operand of a call is needed to call: neither a value nor a location.

@@ -92,13 +92,7 @@ CONSTANTS = [
     row("(2)", "DW_OP_const4u 0x1020304", "16909060", expr="0c04030201"),
     row("(2)", "DW_OP_const4u 0x1020304", "16909060", expr="0c01020304", byte_order="big"),
     row("(2)", "DW_OP_const8u 0x102030405060708", "72623859790382856", expr="0e0807060504030201"),
-    row(
-        "(2)",
-        "DW_OP_const8u 0x102030405060708",
-        "72623859790382856",
-        expr="0e0102030405060708",
-        byte_order="big",
-    ),
+    row("(2)", "DW_OP_const8u 0x102030405060708", "72623859790382856", expr="0e0102030405060708", byte_order="big"),
     row("(3)", "DW_OP_const2s -2", str(2**64 - 2), expr="0bfeff"),
     row("(3)", "DW_OP_const2s -2", str(2**64 - 2), expr="0bfffe", byte_order="big"),
     row("(3)", "DW_OP_const4s -2", str(2**64 - 2), expr="0dfffffffe", byte_order="big"),
@@ -133,13 +127,7 @@ TRUNCATION = [
         for size in SIZES
     ),
     *(
-        row(
-            "",
-            "DW_OP_const8s -9223372036854775808",
-            str(2**63 % 256**size),
-            address_size=size,
-            byte_order="big",
-        )
+        row("", "DW_OP_const8s -9223372036854775808", str(2**63 % 256**size), address_size=size, byte_order="big")
         for size in SIZES
     ),
 ]
@@ -173,10 +161,7 @@ CONST_TYPE = [
     row("(7)", "DW_OP_const_type 12 000100020003", "[1, 2, 3]:unsigned16x3", byte_order="big"),
     row("(7)", "DW_OP_const_type 8 0100000000000000ff00000000000000", f"{0xFF << 64 | 1}:unsigned128"),
     row(
-        "(7)",
-        "DW_OP_const_type 8 000000000000000100000000000000ff",
-        f"{1 << 64 | 0xFF}:unsigned128",
-        byte_order="big",
+        "(7)", "DW_OP_const_type 8 000000000000000100000000000000ff", f"{1 << 64 | 0xFF}:unsigned128", byte_order="big"
     ),
     row("(7)", f"DW_OP_const_type 9 {'ff' * 255}", f"{2**2040 - 1}:unsigned2040"),
     # ... "TS is the bit size of the type T": what lies above TS bits in B does not count
@@ -194,12 +179,7 @@ CONST_TYPE = [
     row("(7)", "DW_OP_const_type 7 0000000000000000ff", f"{1 << 64}:unsigned65"),
     row("(7)", "DW_OP_const_type 7 ff0000000000000000", f"{1 << 64}:unsigned65", byte_order="big"),
     # The generic type has no part in it: neither its size nor its sign.
-    row(
-        "(7)",
-        "DW_OP_const_type 8 ffffffffffffffffffffffffffffffff",
-        f"{2**128 - 1}:unsigned128",
-        address_size=1,
-    ),
+    row("(7)", "DW_OP_const_type 8 ffffffffffffffffffffffffffffffff", f"{2**128 - 1}:unsigned128", address_size=1),
     row("(7)", "DW_OP_const_type 15 0000803f00000040; DW_OP_stack_value", "implicit 0000803f00000040"),
     # DR is an unsigned LEB128 integer.
     row("(7)", "DW_OP_const_type 0x80 01000000", "1:signed32", expr="a480010401000000"),
@@ -246,13 +226,7 @@ LANE = [
     row("(8)", "DW_OP_LLVM_push_lane", "bad_operand", lane=1, lane_count=1),
     row("(8)", "DW_OP_LLVM_push_lane", "bad_operand", lane=1),
     row("(8)", "DW_OP_LLVM_push_lane", "bad_operand", lane=32, target="amdgcn-gfx1100-wave32"),
-    row(
-        "(8)",
-        "DW_OP_LLVM_push_lane",
-        ["0", "bad_operand", "1", "bad_operand"],
-        lanes=[0, 2, 1, 7],
-        lane_count=2,
-    ),
+    row("(8)", "DW_OP_LLVM_push_lane", ["0", "bad_operand", "1", "bad_operand"], lanes=[0, 2, 1, 7], lane_count=2),
 ]
 
 ITERATION = [

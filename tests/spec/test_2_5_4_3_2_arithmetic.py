@@ -439,7 +439,7 @@ NO_ARITHMETIC = [
             ("packed_decimal16", 2),
         )
         for operation in ("abs", "neg", "plus", "minus", "mul", "div")
-    ),
+    )
 ]
 
 
@@ -472,15 +472,9 @@ TYPE_MISMATCH = [
         f"DW_OP_const_type {FLOAT32} 00000000; DW_OP_const_type {FLOAT64} 0000000000000000; DW_OP_plus",
         "type_mismatch",
     ),
+    generic(10, f"DW_OP_const_type {OFFSETS['unsigned64']} 0100000000000000; DW_OP_lit1; DW_OP_plus", "type_mismatch"),
     generic(
-        10,
-        f"DW_OP_const_type {OFFSETS['unsigned64']} 0100000000000000; DW_OP_lit1; DW_OP_plus",
-        "type_mismatch",
-    ),
-    generic(
-        10,
-        f"DW_OP_const_type {OFFSETS['signed_char8']} 01; DW_OP_const_type {SIGNED8} 01; DW_OP_plus",
-        "type_mismatch",
+        10, f"DW_OP_const_type {OFFSETS['signed_char8']} 01; DW_OP_const_type {SIGNED8} 01; DW_OP_plus", "type_mismatch"
     ),
     # "either the same base type": two entries with the same attributes are one type
     generic(
@@ -507,9 +501,7 @@ ENTRIES = [
     generic(4, "DW_OP_addr 0x10; DW_OP_addr 0x20; DW_OP_minus", str(2**64 - 16)),
     # ... and so are not of the same type as a value of a base type.
     generic(
-        10,
-        f"DW_OP_addr 0x10; DW_OP_const_type {OFFSETS['unsigned64']} 0100000000000000; DW_OP_plus",
-        "type_mismatch",
+        10, f"DW_OP_addr 0x10; DW_OP_const_type {OFFSETS['unsigned64']} 0100000000000000; DW_OP_plus", "type_mismatch"
     ),
     # What lies below the operands stays.
     generic(10, "DW_OP_lit9; DW_OP_lit1; DW_OP_lit2; DW_OP_plus", ("9", "3")),
@@ -520,13 +512,7 @@ ENTRIES = [
 LANES = [
     generic(10, "DW_OP_LLVM_push_lane; DW_OP_lit10; DW_OP_plus", ["10", "11", "12"], lane_count=3),
     generic(4, "DW_OP_lit1; DW_OP_LLVM_push_lane; DW_OP_minus", ["1", "0", str(2**64 - 1)], lane_count=3),
-    generic(
-        4,
-        "DW_OP_lit1; DW_OP_LLVM_push_lane; DW_OP_minus",
-        ["1", "0", "16777215"],
-        lane_count=3,
-        address_size=3,
-    ),
+    generic(4, "DW_OP_lit1; DW_OP_LLVM_push_lane; DW_OP_minus", ["1", "0", "16777215"], lane_count=3, address_size=3),
     generic(
         12,
         "DW_OP_lit1; DW_OP_LLVM_push_lane; DW_OP_const1u 31; DW_OP_mul; DW_OP_shl",

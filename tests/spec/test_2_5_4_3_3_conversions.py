@@ -337,11 +337,7 @@ VECTORS = [
     ),
     row(2, f"DW_OP_const_type {U8X2} 0102; DW_OP_reinterpret 0", "513", address_size=2),
     row(2, f"DW_OP_const4u 0x04030201; DW_OP_reinterpret {U8X4}", "[1, 2, 3, 4]:unsigned8x4", address_size=4),
-    row(
-        2,
-        f"DW_OP_const_type {F32X2} 0000803f00000040; DW_OP_reinterpret {F16X4}",
-        "[0.0, 1.875, 0.0, 2.0]:float16x4",
-    ),
+    row(2, f"DW_OP_const_type {F32X2} 0000803f00000040; DW_OP_reinterpret {F16X4}", "[0.0, 1.875, 0.0, 2.0]:float16x4"),
     row(
         2,
         f"DW_OP_const_type {OFFSETS['float80']} {'01' * 10}; DW_OP_reinterpret {OFFSETS['unsigned80']}",
@@ -349,11 +345,7 @@ VECTORS = [
     ),
     row(2, f"DW_OP_const_type {OFFSETS['complex_float64']} 0100000000000000; DW_OP_reinterpret 0", "1"),
     row(1, f"DW_OP_const_type {U8X2} 0102; DW_OP_convert {U8X2}", "[1, 2]:unsigned8x2"),  # no conversion at all
-    row(
-        1,
-        f"DW_OP_const_type {U8X2} 0102; DW_OP_convert {OFFSETS['unsigned16']}",
-        "unsupported_type_operation",
-    ),
+    row(1, f"DW_OP_const_type {U8X2} 0102; DW_OP_convert {OFFSETS['unsigned16']}", "unsupported_type_operation"),
     row(1, f"DW_OP_const_type {U8X2} 0102; DW_OP_convert 0", "unsupported_type_operation"),
     row(1, f"DW_OP_lit1; DW_OP_convert {U8X2}", "unsupported_type_operation"),
     row(1, f"DW_OP_const_type {F32X2} 0000803f00000040; DW_OP_convert {F16X4}", "unsupported_type_operation"),
@@ -395,12 +387,7 @@ OPERANDS = [
         ["0:signed8", "-1:signed8"],
         lane_count=2,
     ),
-    row(
-        1,
-        f"DW_OP_LLVM_push_lane; DW_OP_convert {OFFSETS['float16']}",
-        ["0.0:float16", "1.0:float16"],
-        lane_count=2,
-    ),
+    row(1, f"DW_OP_LLVM_push_lane; DW_OP_convert {OFFSETS['float16']}", ["0.0:float16", "1.0:float16"], lane_count=2),
     row(
         1,
         f"DW_OP_LLVM_push_lane; DW_OP_convert {OFFSETS['unsigned128']}",

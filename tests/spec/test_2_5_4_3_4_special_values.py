@@ -118,13 +118,7 @@ REGVAL_TYPE = [
         target=GPU,
         registers={"v1": list(range(64))},
     ),
-    row(
-        "(1)",
-        "DW_OP_regval_type v1 0x25",
-        f"{7 + (9 << 32)}:unsigned2048",
-        target=GPU,
-        registers={"v1": [7, 9]},
-    ),
+    row("(1)", "DW_OP_regval_type v1 0x25", f"{7 + (9 << 32)}:unsigned2048", target=GPU, registers={"v1": [7, 9]}),
     row("(1)", "DW_OP_regval_type s5 0x12", "-2:signed32", target=GPU, registers={"s5": 0xFFFFFFFE}),
     # Each lane its own register.
     row(
@@ -140,21 +134,10 @@ REGVAL_TYPE = [
     row("(1)", "DW_OP_regval_type 0 0x54", "read_past_storage"),
     row("(1)", "DW_OP_regval_type 0 0x23", "read_past_storage", registers={"0": {"bytes": "feffffff"}}),
     row("(1)", "DW_OP_regval_type s5 0x23", "read_past_storage", target=GPU, registers={"s5": 1}),
-    row(
-        "(1)",
-        "DW_OP_regval_type v1 0x25",
-        "read_past_storage",
-        target="amdgcn-gfx1100-wave32",
-        registers={"v1": [1]},
-    ),
+    row("(1)", "DW_OP_regval_type v1 0x25", "read_past_storage", target="amdgcn-gfx1100-wave32", registers={"v1": [1]}),
     # A register whose contents nobody knows, and one that the target does not have.
     row("(1)", "DW_OP_regval_type 9 0x23", "register_unavailable"),
-    row(
-        "(1)",
-        "DW_OP_regval_type 18446744073709551615 0x23",
-        "7:unsigned64",
-        registers={"0xffffffffffffffff": 7},
-    ),
+    row("(1)", "DW_OP_regval_type 18446744073709551615 0x23", "7:unsigned64", registers={"0xffffffffffffffff": 7}),
     row("(1)", "DW_OP_regval_type 200 0x23", "bad_operand", target="x86_64"),
     # The type (4).
     row("(1)", "DW_OP_regval_type 0 0x99", "bad_type"),
@@ -235,19 +218,11 @@ DEREF = [
     ),
     # "If L ... has more than one single location description, then any one of them can be selected"
     row(
-        "(2)",
-        "DW_OP_deref",
-        "5",
-        initial_stack=places(register(5), {"kind": "implicit", "bytes": "0500000000000000"}),
+        "(2)", "DW_OP_deref", "5", initial_stack=places(register(5), {"kind": "implicit", "bytes": "0500000000000000"})
     ),
     row("(2)", "DW_OP_deref", "bad_operand", initial_stack=places(register(5), register(3))),  # A.2.5.3
     row("(2)", "DW_OP_deref", "5", initial_stack=places({"kind": "undefined"}, register(5))),
-    row(
-        "(2)",
-        "DW_OP_deref",
-        "undefined_read",
-        initial_stack=places({"kind": "undefined"}, {"kind": "undefined"}),
-    ),
+    row("(2)", "DW_OP_deref", "undefined_read", initial_stack=places({"kind": "undefined"}, {"kind": "undefined"})),
     # Each lane its own place.
     row(
         "(2)",
@@ -319,20 +294,11 @@ DEREF_TYPE = [
     row("(4)", "DW_OP_implicit_value 41000000; DW_OP_deref_type 4 0x42", "65:UTF32"),
     row("(4)", "DW_OP_reg1; DW_OP_deref_type 4 0x12", "-2:signed32"),
     row("(4)", "DW_OP_reg0; DW_OP_lit4; DW_OP_LLVM_offset; DW_OP_deref_type 4 0x22", "287454020:unsigned32"),
-    row(
-        "(4)",
-        "DW_OP_reg0; DW_OP_lit4; DW_OP_LLVM_offset; DW_OP_deref_type 4 0x22",
-        "1432778632:unsigned32",
-        **BIG,
-    ),
+    row("(4)", "DW_OP_reg0; DW_OP_lit4; DW_OP_LLVM_offset; DW_OP_deref_type 4 0x22", "1432778632:unsigned32", **BIG),
     # ... of TS bits, not of whole bytes
     row("(4)", "DW_OP_implicit_value ff; DW_OP_deref_type 1 0x51", "-1:signed7"),
     row("(4)", "DW_OP_implicit_value 7f; DW_OP_deref_type 1 0x51", "63:signed7", **BIG),
-    row(
-        "(4)",
-        "DW_OP_implicit_value 80; DW_OP_lit7; DW_OP_LLVM_bit_offset; DW_OP_deref_type 1 0x50",
-        "1:unsigned1",
-    ),
+    row("(4)", "DW_OP_implicit_value 80; DW_OP_lit7; DW_OP_LLVM_bit_offset; DW_OP_deref_type 1 0x50", "1:unsigned1"),
     row(
         "(4)",
         "DW_OP_implicit_value 01; DW_OP_lit7; DW_OP_LLVM_bit_offset; DW_OP_deref_type 1 0x50",
@@ -406,12 +372,7 @@ NOTHING_THERE = [
     row("(2)", "DW_OP_const1s -1; DW_OP_deref", "read_past_storage"),
     row("(2)", "DW_OP_const1s -7; DW_OP_deref", "read_past_storage"),
     row("(2)", "DW_OP_const1s -8; DW_OP_deref", "memory_unavailable"),
-    row(
-        "(3)",
-        "DW_OP_const1s -1; DW_OP_deref_size 1",
-        "7",
-        memory=[{"space": 0, "address": 2**64 - 1, "bytes": "07"}],
-    ),
+    row("(3)", "DW_OP_const1s -1; DW_OP_deref_size 1", "7", memory=[{"space": 0, "address": 2**64 - 1, "bytes": "07"}]),
     row("(3)", "DW_OP_const1u 0xff; DW_OP_deref_size 2", "memory_unavailable", address_size=1),  # S is cut to 1
     row("(2)", "DW_OP_const2u 0xffff; DW_OP_deref", "read_past_storage", address_size=2),
     # Memory and registers that nobody knows.
@@ -501,11 +462,7 @@ XDEREF = [
     # The memory of the current lane, of the wave, of each lane.
     row("(6)", "DW_OP_lit5; DW_OP_lit16; DW_OP_xderef_size 4", str(0x34333231), lane=3, **LOCAL),
     row(
-        "(6)",
-        "DW_OP_lit5; DW_OP_lit16; DW_OP_xderef_size 4",
-        [str(0x34333231), str(0x44434241)],
-        lanes=[3, 4],
-        **LOCAL,
+        "(6)", "DW_OP_lit5; DW_OP_lit16; DW_OP_xderef_size 4", [str(0x34333231), str(0x44434241)], lanes=[3, 4], **LOCAL
     ),
     row("(6)", "DW_OP_lit6; DW_OP_lit8; DW_OP_xderef_size 4", str(0x54535251), **LOCAL),
     row("(6)", "DW_OP_lit5; DW_OP_lit16; DW_OP_xderef_size 4", "lane", **LOCAL),
@@ -519,11 +476,7 @@ XDEREF = [
     row("(5)", "DW_OP_reg0; DW_OP_lit0; DW_OP_xderef", "wrong_kind"),
     row("(5)", "DW_OP_lit0; DW_OP_const_type 0x32 0000000000000000; DW_OP_xderef", "integral_type_required"),
     row("(5)", "DW_OP_const_type 0x32 0000000000000000; DW_OP_lit0; DW_OP_xderef", "integral_type_required"),
-    row(
-        "(6)",
-        "DW_OP_lit0; DW_OP_const_type 0x41 0001000000000000; DW_OP_xderef_size 1",
-        "integral_type_required",
-    ),
+    row("(6)", "DW_OP_lit0; DW_OP_const_type 0x41 0001000000000000; DW_OP_xderef_size 1", "integral_type_required"),
     row("(5)", "DW_OP_xderef", "stack_underflow"),
     row("(5)", "DW_OP_lit0; DW_OP_xderef", "stack_underflow"),
     row("(6)", "DW_OP_lit0; DW_OP_xderef_size 1", "stack_underflow"),
@@ -539,12 +492,7 @@ XDEREF = [
     row("DWARF 6 proposal 013", "DW_OP_lit9; DW_OP_lit16; DW_OP_mem", "bad_address_space", **LOCAL),
     row("(5)", "DW_OP_lit0; DW_OP_const2u 0x100; DW_OP_aspace_deref", "578437695752307201", dialect="dwarf6"),
     row("(6)", "DW_OP_lit0; DW_OP_const2u 0x100; DW_OP_aspace_deref_size 1", "1", dialect="dwarf6"),
-    row(
-        "(7)",
-        "DW_OP_lit0; DW_OP_const2u 0x100; DW_OP_aspace_deref_type 1 0x10",
-        "1:signed8",
-        dialect="dwarf6",
-    ),
+    row("(7)", "DW_OP_lit0; DW_OP_const2u 0x100; DW_OP_aspace_deref_type 1 0x10", "1:signed8", dialect="dwarf6"),
 ]
 
 # --- DW_OP_entry_value ---------------------------------------------------------------------------------------------
@@ -665,10 +613,7 @@ ENTRY = [
     ("DW_OP_entry_value (DW_OP_lit1; DW_OP_reg5)", str(0x1005)),
     ("DW_OP_entry_value (DW_OP_reg6; DW_OP_reg5)", str(0x1005)),
     ("DW_OP_entry_value (DW_OP_skip @reg; DW_OP_reg6; reg: DW_OP_reg5)", str(0x1005)),
-    (
-        "DW_OP_entry_value (DW_OP_reg8)",
-        str(0x0706050403020100),
-    ),  # saved in memory by the frame that was called
+    ("DW_OP_entry_value (DW_OP_reg8)", str(0x0706050403020100)),  # saved in memory by the frame that was called
     ("DW_OP_entry_value (DW_OP_reg9)", "undefined_read"),
     # "If the result of E is a value V, then V is pushed on the stack."
     ("DW_OP_entry_value (DW_OP_lit5)", "5"),
@@ -778,13 +723,7 @@ EQUIVALENT = [
 @pytest.mark.parametrize("order", ["little", "big"])
 @pytest.mark.parametrize("number", [0, 3, 5, 9])
 def test_equivalent_operations(left, right, order, number):
-    context = {
-        "base_types": TYPES,
-        "registers": REGISTERS,
-        "memory": MEMORY,
-        "byte_order": order,
-        "rules": "amd",
-    }
+    context = {"base_types": TYPES, "registers": REGISTERS, "memory": MEMORY, "byte_order": order, "rules": "amd"}
 
     assert run(left.format(r=number), **context) == run(right.format(r=number), **context)
 

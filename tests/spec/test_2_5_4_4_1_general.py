@@ -16,10 +16,7 @@ TYPES = {
     "7": {"encoding": "unsigned", "byte_size": 4, "vector_size": 2},
     "8": {"encoding": "signed", "byte_size": 16},
 }
-TWO_PLACES = {
-    "kind": "multiple",
-    "places": [{"kind": "memory", "address": 16}, {"kind": "register", "register": 5}],
-}
+TWO_PLACES = {"kind": "multiple", "places": [{"kind": "memory", "address": 16}, {"kind": "register", "register": 5}]}
 WAVE64 = "amdgcn-gfx90a"
 WAVE32 = "amdgcn-gfx1100-wave32"
 
@@ -65,17 +62,9 @@ OFFSET = [
     row(1, "DW_OP_addr 0x10; DW_OP_const1s -4; DW_OP_LLVM_offset", "mem 0xc", address_size=4),
     row(1, "DW_OP_addr 0x1000; DW_OP_const_type 1 ff; DW_OP_LLVM_offset", "mem 0xfff"),
     row(1, "DW_OP_addr 0x1000; DW_OP_const_type 2 ff; DW_OP_LLVM_offset", "mem 0x10ff"),
-    row(
-        1,
-        "DW_OP_addr 0x1000; DW_OP_const_type 3 0000000000000040; DW_OP_LLVM_offset",
-        "mem 0x4000000000001000",
-    ),
+    row(1, "DW_OP_addr 0x1000; DW_OP_const_type 3 0000000000000040; DW_OP_LLVM_offset", "mem 0x4000000000001000"),
     row(1, "DW_OP_addr 0x1000; DW_OP_const_type 5 01; DW_OP_LLVM_offset", "mem 0x1001"),
-    row(
-        1,
-        "DW_OP_addr 0x1000; DW_OP_const_type 8 feffffffffffffffffffffffffffffff; DW_OP_LLVM_offset",
-        "mem 0xffe",
-    ),
+    row(1, "DW_OP_addr 0x1000; DW_OP_const_type 8 feffffffffffffffffffffffffffffff; DW_OP_LLVM_offset", "mem 0xffe"),
     # ... which a byte address in the default address space becomes.
     row(1, "DW_OP_reg5; DW_OP_addr 4; DW_OP_LLVM_offset", "r5+32"),
     # The second entry must be a location description, the first an integral value.
@@ -95,16 +84,8 @@ OFFSET = [
     row(1, "DW_OP_reg5; DW_OP_lit3; DW_OP_LLVM_offset", "r5+24", address_size=4),
     row(1, "DW_OP_reg5; DW_OP_lit4; DW_OP_LLVM_offset", "offset_out_of_storage", address_size=4),
     row(1, "DW_OP_reg5; DW_OP_const1s -1; DW_OP_LLVM_offset", "offset_out_of_storage"),
-    row(
-        1,
-        "DW_OP_reg5; DW_OP_lit2; DW_OP_LLVM_offset; DW_OP_const1s -3; DW_OP_LLVM_offset",
-        "offset_out_of_storage",
-    ),
-    row(
-        1,
-        "DW_OP_reg5; DW_OP_lit9; DW_OP_LLVM_offset; DW_OP_const1s -9; DW_OP_LLVM_offset",
-        "offset_out_of_storage",
-    ),
+    row(1, "DW_OP_reg5; DW_OP_lit2; DW_OP_LLVM_offset; DW_OP_const1s -3; DW_OP_LLVM_offset", "offset_out_of_storage"),
+    row(1, "DW_OP_reg5; DW_OP_lit9; DW_OP_LLVM_offset; DW_OP_const1s -9; DW_OP_LLVM_offset", "offset_out_of_storage"),
     row(1, "DW_OP_implicit_value 0102; DW_OP_lit2; DW_OP_LLVM_offset", "offset_out_of_storage"),
     row(1, "DW_OP_implicit_value 0x; DW_OP_lit0; DW_OP_LLVM_offset", "offset_out_of_storage"),
     row(1, "DW_OP_addr 0; DW_OP_const1s -1; DW_OP_LLVM_offset", "offset_out_of_storage"),
@@ -163,12 +144,7 @@ OFFSET_UCONST = [
     row(2, "DW_OP_reg5; DW_OP_LLVM_offset_uconst 7", "r5+56"),
     row(2, "DW_OP_reg5; DW_OP_LLVM_offset_uconst 8", "offset_out_of_storage"),
     row(2, "DW_OP_addr 0x10; DW_OP_LLVM_offset_uconst 0x100000004", "mem 0x14", address_size=4),
-    row(
-        2,
-        "DW_OP_constu 0x100000004; DW_OP_addr 0x10; DW_OP_swap; DW_OP_LLVM_offset",
-        "mem 0x14",
-        address_size=4,
-    ),
+    row(2, "DW_OP_constu 0x100000004; DW_OP_addr 0x10; DW_OP_swap; DW_OP_LLVM_offset", "mem 0x14", address_size=4),
     row(2, "DW_OP_LLVM_offset_uconst 4", "mem 0x14 | r5+32", initial_stack=[TWO_PLACES]),
     row(2, "DW_OP_LLVM_undefined; DW_OP_LLVM_offset_uconst 4", "undefined"),
     row(2, "DW_OP_reg5; DW_OP_piece 4; DW_OP_LLVM_offset_uconst 4", "incomplete_composite"),
@@ -181,11 +157,7 @@ BIT_OFFSET = [
     row(3, "DW_OP_addr 0x10; DW_OP_lit3; DW_OP_LLVM_bit_offset", "mem 0x10.3"),
     row(3, "DW_OP_addr 0x10; DW_OP_lit8; DW_OP_LLVM_bit_offset", "mem 0x11"),
     row(3, "DW_OP_addr 0x10; DW_OP_const1s -1; DW_OP_LLVM_bit_offset", "mem 0xf.7"),
-    row(
-        3,
-        "DW_OP_addr 0x10; DW_OP_lit3; DW_OP_LLVM_bit_offset; DW_OP_const1s -11; DW_OP_LLVM_bit_offset",
-        "mem 0xf",
-    ),
+    row(3, "DW_OP_addr 0x10; DW_OP_lit3; DW_OP_LLVM_bit_offset; DW_OP_const1s -11; DW_OP_LLVM_bit_offset", "mem 0xf"),
     row(3, "DW_OP_reg5; DW_OP_const1u 63; DW_OP_LLVM_bit_offset", "r5+63"),
     row(3, "DW_OP_lit5; DW_OP_LLVM_bit_offset", "mem 0x10.5 | r5+5", initial_stack=[TWO_PLACES]),
     row(3, "DW_OP_implicit_value 0102; DW_OP_lit15; DW_OP_LLVM_bit_offset", "implicit 0102+15"),
@@ -272,11 +244,7 @@ OBJECT = [
     ),
     # It is required: without one, the evaluation is an error (A.2.5.1).
     row(4, "DW_OP_push_object_address", "object"),
-    row(
-        4,
-        "DW_OP_lit0; DW_OP_bra @end; DW_OP_lit1; DW_OP_skip @end; DW_OP_push_object_address; end: DW_OP_nop",
-        "1",
-    ),
+    row(4, "DW_OP_lit0; DW_OP_bra @end; DW_OP_lit1; DW_OP_skip @end; DW_OP_push_object_address; end: DW_OP_nop", "1"),
 ]
 
 ENTRY_REGISTER = [
@@ -287,12 +255,7 @@ ENTRY_REGISTER = [
         "mem 0x2000",
         entry_registers={"5": {"kind": "memory", "address": 0x2000}},
     ),
-    row(
-        5,
-        "DW_OP_LLVM_call_frame_entry_reg 5",
-        "r7",
-        entry_registers={"5": {"kind": "register", "register": 7}},
-    ),
+    row(5, "DW_OP_LLVM_call_frame_entry_reg 5", "r7", entry_registers={"5": {"kind": "register", "register": 7}}),
     row(
         5,
         "DW_OP_LLVM_call_frame_entry_reg 5; DW_OP_deref",
@@ -324,25 +287,14 @@ ENTRY_REGISTER = [
         entry_registers={"5": {"kind": "undefined"}},
     ),
     # With the rule same value, a register location description for R is pushed.
-    row(
-        5,
-        "DW_OP_LLVM_call_frame_entry_reg 5",
-        "r5",
-        entry_registers={"5": {"kind": "register", "register": 5}},
-    ),
+    row(5, "DW_OP_LLVM_call_frame_entry_reg 5", "r5", entry_registers={"5": {"kind": "register", "register": 5}}),
     # Without call frame information, the default rules of the target architecture are used.
     row(5, "DW_OP_LLVM_call_frame_entry_reg 5", "undefined", registers={"5": 1}),
     row(5, "DW_OP_LLVM_call_frame_entry_reg 2561", "undefined", target=WAVE64),  # v1: a callee may change it
     row(5, "DW_OP_LLVM_call_frame_entry_reg 2600", "v40", target=WAVE64),  # a callee preserves v40
     row(5, "DW_OP_LLVM_call_frame_entry_reg 1576", "v40", target=WAVE32),
     row(5, "DW_OP_LLVM_call_frame_entry_reg exec", "exec", target=WAVE64),
-    row(
-        5,
-        "DW_OP_LLVM_call_frame_entry_reg 1; DW_OP_deref_size 4",
-        "255",
-        target=WAVE32,
-        registers={"exec": 255},
-    ),
+    row(5, "DW_OP_LLVM_call_frame_entry_reg 1; DW_OP_deref_size 4", "255", target=WAVE32, registers={"exec": 255}),
     # Whose memory that is, is decided by the lane that asks.
     row(
         5,

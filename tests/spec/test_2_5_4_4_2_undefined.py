@@ -88,10 +88,7 @@ PARTS = [
         registers={"5": 0x87 << 56},
         byte_order="big",
     ),
-    rule(
-        "DW_OP_LLVM_undefined; DW_OP_reg5; DW_OP_lit2; DW_OP_LLVM_select_bit_piece 8 2",
-        "{8:undefined 8:r5+8}",
-    ),
+    rule("DW_OP_LLVM_undefined; DW_OP_reg5; DW_OP_lit2; DW_OP_LLVM_select_bit_piece 8 2", "{8:undefined 8:r5+8}"),
 ]
 
 ACCESS = [

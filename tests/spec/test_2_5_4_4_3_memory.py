@@ -34,10 +34,7 @@ TYPES = {
     "6": {"encoding": "unsigned", "byte_size": 16},
     "7": {"encoding": "address", "byte_size": 8},
 }
-PLACES = {
-    "kind": "multiple",
-    "places": [{"kind": "memory", "address": 16}, {"kind": "memory", "address": 32}],
-}
+PLACES = {"kind": "multiple", "places": [{"kind": "memory", "address": 16}, {"kind": "memory", "address": 32}]}
 FORM = "DW_OP_LLVM_form_aspace_address"
 
 
@@ -171,14 +168,7 @@ POSITIONS = [
     row(None, "DW_OP_addr 0x10", "mem 0x10"),
     row(None, "DW_OP_addr 0x10; DW_OP_deref", "memory_unavailable", memory=[memory(16, "00" * 7)]),
     row(None, "DW_OP_addr 0x10", "memory_unavailable", write="00"),
-    row(
-        None,
-        "DW_OP_addr 0x10",
-        "05060708",
-        write="05060708",
-        read={"bytes": 4},
-        memory=[memory(16, "00" * 4)],
-    ),
+    row(None, "DW_OP_addr 0x10", "05060708", write="05060708", read={"bytes": 4}, memory=[memory(16, "00" * 4)]),
 ]
 
 # --- Operations ---------------------------------------------------------------------------------------------------
@@ -199,13 +189,7 @@ ADDR = [
 ADDRX = [
     row(2, "DW_OP_addrx 1", "mem 0x2000", debug_addr={"0": 0x1000, "1": 0x2000}),
     row(2, "DW_OP_addrx 0", "mem 0x1000", debug_addr={"0": 0x1000}, address_size=4, byte_order="big"),
-    row(
-        2,
-        "DW_OP_addrx 1; DW_OP_lit4; DW_OP_LLVM_offset",
-        "mem 0x2004",
-        debug_addr={"1": 0x2000},
-        target=WAVE64,
-    ),
+    row(2, "DW_OP_addrx 1; DW_OP_lit4; DW_OP_LLVM_offset", "mem 0x2004", debug_addr={"1": 0x2000}, target=WAVE64),
     # The index is one of the associated compilation unit.
     row(2, "DW_OP_addrx 2", "bad_operand", debug_addr={"0": 0x1000, "1": 0x2000}),
     row(2, "DW_OP_addrx 2", "unit"),
@@ -219,14 +203,7 @@ FORM_ADDRESS = [
         row(3, f"DW_OP_lit16; DW_OP_lit{number}; {FORM}", expected, target=target, lane=3)
         for target in (WAVE64, WAVE32, OTHER64)
         for number, expected in enumerate(
-            (
-                "mem 0x10",
-                "generic#0x10",
-                "region#0x10",
-                "local#0x10",
-                "bad_address_space",
-                "private_lane#0x10@3",
-            )
+            ("mem 0x10", "generic#0x10", "region#0x10", "local#0x10", "bad_address_space", "private_lane#0x10@3")
         )
     ],
     row(3, f"DW_OP_lit16; DW_OP_lit6; {FORM}", "private_wave#0x10", target=WAVE64),
@@ -273,12 +250,7 @@ FORM_ADDRESS = [
     row(3, f"DW_OP_piece 4; DW_OP_lit3; {FORM}", "incomplete_composite", target=WAVE64),
     row(3, f"DW_OP_lit3; {FORM}", "stack_underflow", target=WAVE64),
     # What belongs to a lane is that of the current lane, which is required.
-    row(
-        3,
-        f"DW_OP_lit16; DW_OP_lit5; {FORM}",
-        [f"private_lane#0x10@{lane}" for lane in range(64)],
-        target=WAVE64,
-    ),
+    row(3, f"DW_OP_lit16; DW_OP_lit5; {FORM}", [f"private_lane#0x10@{lane}" for lane in range(64)], target=WAVE64),
     row(3, f"DW_OP_lit16; DW_OP_lit5; {FORM}", "lane", target=WAVE64),
     row(3, f"DW_OP_lit16; DW_OP_lit5; {FORM}", "lane", target=WAVE32),
     row(3, f"DW_OP_lit16; DW_OP_lit5; {FORM}; DW_OP_drop; DW_OP_lit1", "lane", target=WAVE64),
@@ -392,13 +364,7 @@ def aliases(target: str, wave_size: int) -> list[Case]:
             lanes_of(1000 + i for i in lanes),
             **state,
         ),
-        row(
-            None,
-            f"DW_OP_constu {flat}; DW_OP_lit1; {FORM}; DW_OP_deref_size 4",
-            str(1000 + last),
-            **state,
-            lane=last,
-        ),
+        row(None, f"DW_OP_constu {flat}; DW_OP_lit1; {FORM}; DW_OP_deref_size 4", str(1000 + last), **state, lane=last),
         row(None, f"DW_OP_constu {flat}; DW_OP_lit1; {FORM}; DW_OP_deref_size 4", "lane", **state),
         row(None, f"DW_OP_constu {flat}; DW_OP_lit1; {FORM}", f"generic#{flat:#x}@5", **state, lane=5),
         # What is written through one view is read through the others: here the first four bytes are written.
@@ -492,11 +458,7 @@ TLS = [
     row(4, "DW_OP_lit16; DW_OP_form_tls_address", "mem 0x7000", tls={"16": 0x7000}),
     row(4, "DW_OP_const_type 4 10000000; DW_OP_form_tls_address", "mem 0x7000", tls={"16": 0x7000}),
     row(
-        4,
-        "DW_OP_lit16; DW_OP_form_tls_address; DW_OP_deref",
-        "1",
-        tls={"16": 64},
-        memory=[memory(64, "01" + "00" * 7)],
+        4, "DW_OP_lit16; DW_OP_form_tls_address; DW_OP_deref", "1", tls={"16": 64}, memory=[memory(64, "01" + "00" * 7)]
     ),
     row(4, "DW_OP_constx 0; DW_OP_form_tls_address", "mem 0x7000", tls={"16": 0x7000}, debug_addr={"0": 16}),
     row(4, "DW_OP_lit16; DW_OP_form_tls_location", "mem 0x7000", tls={"16": 0x7000}, address_size=4),
@@ -513,11 +475,7 @@ CFA = [
     row(5, "DW_OP_call_frame_cfa", "mem 0x1000", cfa=0x1000),
     row(5, "DW_OP_call_frame_cfa", "mem 0x1000", cfa=0x1000, address_size=4, byte_order="big"),
     row(
-        5,
-        "DW_OP_call_frame_cfa",
-        "private_wave#0x40",
-        cfa={"kind": "memory", "space": 6, "address": 64},
-        target=WAVE64,
+        5, "DW_OP_call_frame_cfa", "private_wave#0x40", cfa={"kind": "memory", "space": 6, "address": 64}, target=WAVE64
     ),
     row(5, "DW_OP_call_frame_cfa; DW_OP_consts -8; DW_OP_LLVM_offset", "mem 0xff8", cfa=0x1000),
     row(
@@ -547,11 +505,7 @@ FBREG = [
     row(6, "DW_OP_fbreg -8; DW_OP_deref", "5", frame_base=0x1000, memory=[memory(0xFF8, "05" + "00" * 7)]),
     # It may be in any of the address spaces.
     row(
-        6,
-        "DW_OP_fbreg 8",
-        "private_wave#0x48",
-        frame_base={"kind": "memory", "space": 6, "address": 64},
-        target=WAVE64,
+        6, "DW_OP_fbreg 8", "private_wave#0x48", frame_base={"kind": "memory", "space": 6, "address": 64}, target=WAVE64
     ),
     row(
         6,
@@ -592,11 +546,7 @@ FRAME_BASE = [
     # ... so the register must hold a whole address of the default address space.
     base("DW_OP_fbreg 8", "read_past_storage", BASE_IN_R5, registers={"5": {"bytes": "00100000"}}),
     base(
-        "DW_OP_fbreg 8",
-        "read_past_storage",
-        {"kind": "register", "name": "s33"},
-        registers={"s33": 64},
-        target=WAVE64,
+        "DW_OP_fbreg 8", "read_past_storage", {"kind": "register", "name": "s33"}, registers={"s33": 64}, target=WAVE64
     ),
     # Otherwise it must be one memory location description.
     base("DW_OP_fbreg 8", "wrong_kind", {"kind": "implicit", "bytes": "00" * 16}),
@@ -607,12 +557,7 @@ FRAME_BASE = [
         "wrong_kind",
         {"kind": "composite", "parts": [{"bit_size": 64, "location": {"kind": "memory", "address": 0}}]},
     ),
-    base(
-        "DW_OP_fbreg 8",
-        "wrong_kind",
-        {"kind": "implicit_pointer", "die": "info:0x10"},
-        dies={"info:0x10": {}},
-    ),
+    base("DW_OP_fbreg 8", "wrong_kind", {"kind": "implicit_pointer", "die": "info:0x10"}, dies={"info:0x10": {}}),
 ]
 
 BREG = [
@@ -635,21 +580,10 @@ BREG = [
     row(7, "DW_OP_breg5 8; DW_OP_deref", "3", registers={"5": 8}, memory=[memory(16, "03" + "00" * 7)]),
     # A larger register is read from its bit offset 0 on.
     row(7, "DW_OP_breg5 0", "mem 0x10", registers={"5": {"bytes": "1000000000000000" + "ff" * 8}}),
-    row(
-        7,
-        "DW_OP_breg5 0",
-        "mem 0x10",
-        registers={"5": {"bytes": "0000000000000010" + "ff" * 8}},
-        byte_order="big",
-    ),
+    row(7, "DW_OP_breg5 0", "mem 0x10", registers={"5": {"bytes": "0000000000000010" + "ff" * 8}}, byte_order="big"),
     row(7, "DW_OP_breg5 0", "mem 0x10", registers={"5": {"bytes": "10000000ffffffff"}}, address_size=4),
     row(
-        7,
-        "DW_OP_breg5 0",
-        "mem 0x10",
-        registers={"5": {"bytes": "00000010ffffffff"}},
-        address_size=4,
-        byte_order="big",
+        7, "DW_OP_breg5 0", "mem 0x10", registers={"5": {"bytes": "00000010ffffffff"}}, address_size=4, byte_order="big"
     ),
     # A smaller one does not hold an address (A.2.5.4.3.4 (4)).
     row(7, "DW_OP_breg5 0", "read_past_storage", registers={"5": {"bytes": "10000000"}}),
@@ -672,13 +606,7 @@ ASPACE_BREGX = [
     # As DW_OP_breg<N>, in the address space popped, whose address size decides.
     row(9, "DW_OP_lit0; DW_OP_LLVM_aspace_bregx 5 8", "mem 0x1008", registers={"5": 0x1000}),
     row(9, "DW_OP_lit3; DW_OP_LLVM_aspace_bregx s4 8", "local#0x18", registers={"s4": 16}, target=WAVE64),
-    row(
-        9,
-        "DW_OP_lit6; DW_OP_LLVM_aspace_bregx s33 -4",
-        "private_wave#0xc",
-        registers={"s33": 16},
-        target=WAVE32,
-    ),
+    row(9, "DW_OP_lit6; DW_OP_LLVM_aspace_bregx s33 -4", "private_wave#0xc", registers={"s33": 16}, target=WAVE32),
     row(
         9,
         "DW_OP_const1u 0x23; DW_OP_LLVM_aspace_bregx s33+4",
@@ -686,20 +614,8 @@ ASPACE_BREGX = [
         registers={"s33": 16},
         target=WAVE64,
     ),
-    row(
-        9,
-        "DW_OP_lit1; DW_OP_LLVM_aspace_bregx pc 4",
-        "generic#0x1004",
-        registers={"pc": 0x1000},
-        target=WAVE64,
-    ),
-    row(
-        9,
-        "DW_OP_const_type 1 03; DW_OP_LLVM_aspace_bregx s4 8",
-        "local#0x18",
-        registers={"s4": 16},
-        target=WAVE64,
-    ),
+    row(9, "DW_OP_lit1; DW_OP_LLVM_aspace_bregx pc 4", "generic#0x1004", registers={"pc": 0x1000}, target=WAVE64),
+    row(9, "DW_OP_const_type 1 03; DW_OP_LLVM_aspace_bregx s4 8", "local#0x18", registers={"s4": 16}, target=WAVE64),
     row(9, "DW_OP_addr 3; DW_OP_LLVM_aspace_bregx s4 8", "local#0x18", registers={"s4": 16}, target=WAVE64),
     row(9, "DW_OP_lit3; DW_OP_aspace_bregx s4 8", "local#0x18", registers={"s4": 16}, target=WAVE64),
     row(
@@ -710,37 +626,13 @@ ASPACE_BREGX = [
         target=WAVE64,
     ),
     # The sum wraps around at the address size.
-    row(
-        9,
-        "DW_OP_lit3; DW_OP_LLVM_aspace_bregx s4 1",
-        "local#0x0",
-        registers={"s4": 0xFFFFFFFF},
-        target=WAVE64,
-    ),
+    row(9, "DW_OP_lit3; DW_OP_LLVM_aspace_bregx s4 1", "local#0x0", registers={"s4": 0xFFFFFFFF}, target=WAVE64),
     row(9, "DW_OP_lit3; DW_OP_LLVM_aspace_bregx s4 -1", "local#0xffffffff", registers={"s4": 0}, target=WAVE64),
-    row(
-        9,
-        "DW_OP_lit3; DW_OP_LLVM_aspace_bregx pc 0",
-        "local#0x10",
-        registers={"pc": 0x100000010},
-        target=WAVE64,
-    ),
+    row(9, "DW_OP_lit3; DW_OP_LLVM_aspace_bregx pc 0", "local#0x10", registers={"pc": 0x100000010}, target=WAVE64),
     row(9, "DW_OP_lit3; DW_OP_LLVM_aspace_bregx v0 0", "local#0x1", registers={"v0": [1, 2, 3]}, target=WAVE64),
-    row(
-        9,
-        "DW_OP_lit1; DW_OP_LLVM_aspace_bregx s4 0",
-        "read_past_storage",
-        registers={"s4": 16},
-        target=WAVE64,
-    ),
+    row(9, "DW_OP_lit1; DW_OP_LLVM_aspace_bregx s4 0", "read_past_storage", registers={"s4": 16}, target=WAVE64),
     # AS must be an integral value, and an address space of the target.
-    row(
-        9,
-        "DW_OP_lit4; DW_OP_LLVM_aspace_bregx s4 8",
-        "bad_address_space",
-        registers={"s4": 16},
-        target=WAVE64,
-    ),
+    row(9, "DW_OP_lit4; DW_OP_LLVM_aspace_bregx s4 8", "bad_address_space", registers={"s4": 16}, target=WAVE64),
     row(9, "DW_OP_lit1; DW_OP_LLVM_aspace_bregx 5 8", "bad_address_space", registers={"5": 16}),
     row(
         9,
@@ -847,10 +739,7 @@ def test_a_frame_base_is_evaluated_to_a_location(ops, address):
     "ops, kind",
     [
         ("DW_OP_fbreg 8", "bad_operand"),  # E must not contain DW_OP_fbreg
-        (
-            "DW_OP_lit16; DW_OP_skip @end; DW_OP_fbreg 8; end: DW_OP_nop",
-            "bad_operand",
-        ),  # even where none is executed
+        ("DW_OP_lit16; DW_OP_skip @end; DW_OP_fbreg 8; end: DW_OP_nop", "bad_operand"),  # even where none is executed
         ("DW_OP_LLVM_undefined", "wrong_kind"),  # SL must be a register or a memory location description
         ("", "wrong_kind"),
         ("DW_OP_lit16; DW_OP_stack_value", "wrong_kind"),

@@ -70,12 +70,7 @@ STORAGE = [
     row(None, "DW_OP_reg5; DW_OP_deref", "read_past_storage", registers={"5": {"bytes": "07000000"}}),
     row(None, "DW_OP_reg5; DW_OP_deref_size 4", "7", registers={"5": {"bytes": "07000000"}}),
     row(None, "DW_OP_reg5", "read_past_storage", registers={"5": 7}, read={"bytes": 9}),
-    row(
-        None,
-        "DW_OP_reg5; DW_OP_lit4; DW_OP_LLVM_offset; DW_OP_deref",
-        "read_past_storage",
-        registers={"5": 7},
-    ),
+    row(None, "DW_OP_reg5; DW_OP_lit4; DW_OP_LLVM_offset; DW_OP_deref", "read_past_storage", registers={"5": 7}),
     row(None, "DW_OP_regx s4; DW_OP_deref_size 4", "7", registers={"s4": 7}, target=WAVE64),
     row(None, "DW_OP_regx s4; DW_OP_deref", "read_past_storage", registers={"s4": 7}, target=WAVE64),
     row(None, "DW_OP_regx exec; DW_OP_deref", str((1 << 64) - 1), registers={"exec": -1}, target=WAVE64),
@@ -103,13 +98,7 @@ STORAGE = [
     ),
     # Bits are accessed from the bit offset on, in the direction in which the target numbers bits.
     row(None, "DW_OP_reg5; DW_OP_deref_size 2", str(0x7788), registers={"5": 0x1122334455667788}),
-    row(
-        None,
-        "DW_OP_reg5; DW_OP_deref_size 2",
-        str(0x1122),
-        registers={"5": 0x1122334455667788},
-        byte_order="big",
-    ),
+    row(None, "DW_OP_reg5; DW_OP_deref_size 2", str(0x1122), registers={"5": 0x1122334455667788}, byte_order="big"),
     row(
         None,
         "DW_OP_reg5; DW_OP_lit12; DW_OP_LLVM_bit_offset; DW_OP_deref_size 2",
@@ -241,11 +230,7 @@ def caller() -> Caller:
     assert r7 is not None
     return Caller(
         machine,
-        {
-            5: locations.at(Memory(target.default_space), 8 * 0x1000),
-            6: locations.at(Register(r7)),
-            7: UNDEFINED,
-        },
+        {5: locations.at(Memory(target.default_space), 8 * 0x1000), 6: locations.at(Register(r7)), 7: UNDEFINED},
     )
 
 
@@ -284,8 +269,7 @@ def test_registers_need_a_frame(ops):
 
 
 @pytest.mark.parametrize(
-    "ops",
-    ["DW_OP_reg5", "DW_OP_regx 5", "DW_OP_regval_type 5 1", "DW_OP_breg5 0", "DW_OP_bregx 5 0"],
+    "ops", ["DW_OP_reg5", "DW_OP_regx 5", "DW_OP_regval_type 5 1", "DW_OP_breg5 0", "DW_OP_bregx 5 0"]
 )
 def test_registers_need_a_thread(ops):
     """A.2.5.1: the current thread is required for operations that are related to threads; A.2.5.3: registers are."""

@@ -133,28 +133,13 @@ STACK_VALUE = [
     ],
     # A value of 13 bits has 13 bits of storage.
     row(2, "DW_OP_const_type 13 ff1f; DW_OP_stack_value; DW_OP_deref_type 2 13", "8191:unsigned13"),
-    row(
-        2,
-        "DW_OP_const_type 13 0123; DW_OP_stack_value; DW_OP_deref_type 2 13",
-        "291:unsigned13",
-        byte_order="big",
-    ),
+    row(2, "DW_OP_const_type 13 0123; DW_OP_stack_value; DW_OP_deref_type 2 13", "291:unsigned13", byte_order="big"),
     row(2, "DW_OP_const_type 13 ff1f; DW_OP_stack_value; DW_OP_deref_type 2 2", "read_past_storage"),
-    row(
-        2,
-        "DW_OP_const_type 13 ff1f; DW_OP_stack_value; DW_OP_lit12; DW_OP_LLVM_bit_offset; DW_OP_drop",
-        "undefined",
-    ),
-    row(
-        2,
-        "DW_OP_const_type 13 ff1f; DW_OP_stack_value; DW_OP_lit13; DW_OP_LLVM_bit_offset",
-        "offset_out_of_storage",
-    ),
+    row(2, "DW_OP_const_type 13 ff1f; DW_OP_stack_value; DW_OP_lit12; DW_OP_LLVM_bit_offset; DW_OP_drop", "undefined"),
+    row(2, "DW_OP_const_type 13 ff1f; DW_OP_stack_value; DW_OP_lit13; DW_OP_LLVM_bit_offset", "offset_out_of_storage"),
     # Computed values too.
     row(
-        2,
-        "DW_OP_const_type 3 fcffffff; DW_OP_const_type 3 02000000; DW_OP_mul; DW_OP_stack_value",
-        "implicit f8ffffff",
+        2, "DW_OP_const_type 3 fcffffff; DW_OP_const_type 3 02000000; DW_OP_mul; DW_OP_stack_value", "implicit f8ffffff"
     ),
     row(2, "DW_OP_lit5; DW_OP_convert 2; DW_OP_stack_value", "implicit 0500"),
     row(2, "DW_OP_lit5; DW_OP_convert 2; DW_OP_stack_value", "implicit 0005", byte_order="big"),
@@ -326,10 +311,7 @@ DEREFERENCE = [
     ),
     ptr(f"{PTR}; DW_OP_piece 8; {PTR}; DW_OP_piece 8; DW_OP_LLVM_piece_end; DW_OP_deref_type 16 8", MISUSE),
     # ... or that are not consecutive and ascending.
-    ptr(
-        f"{PTR}; DW_OP_bit_piece 32 32; {PTR}; DW_OP_bit_piece 32 0; DW_OP_LLVM_piece_end; DW_OP_deref",
-        MISUSE,
-    ),
+    ptr(f"{PTR}; DW_OP_bit_piece 32 32; {PTR}; DW_OP_bit_piece 32 0; DW_OP_LLVM_piece_end; DW_OP_deref", MISUSE),
     ptr(f"{PTR}; DW_OP_LLVM_extend 32 2; DW_OP_deref", MISUSE),
     ptr(f"{PTR}; DW_OP_LLVM_extend 1 64; DW_OP_deref", MISUSE),
     # What lies beside it can be retrieved.
@@ -339,11 +321,7 @@ DEREFERENCE = [
         "7",
         registers={"5": 7},
     ),
-    ptr(
-        f"DW_OP_reg5; DW_OP_piece 8; {PTR}; DW_OP_piece 8; DW_OP_LLVM_piece_end; DW_OP_deref",
-        "7",
-        registers={"5": 7},
-    ),
+    ptr(f"DW_OP_reg5; DW_OP_piece 8; {PTR}; DW_OP_piece 8; DW_OP_LLVM_piece_end; DW_OP_deref", "7", registers={"5": 7}),
     ptr(f"{PTR}; DW_OP_lit4; DW_OP_LLVM_offset; DW_OP_deref", "read_past_storage"),
     # In some lanes only.
     ptr(
@@ -371,21 +349,14 @@ POINTEE = [
     ptr("DW_OP_implicit_pointer 0x10 -4; DW_OP_deref", "mem 0xffc", want="location", address_size=4),
     ptr("DW_OP_implicit_pointer 0x11 4; DW_OP_deref", "r5+32", want="location"),
     ptr("DW_OP_implicit_pointer 0x11 4; DW_OP_deref; DW_OP_deref_size 4", "1", registers={"5": 1 << 32 | 2}),
-    ptr(
-        "DW_OP_implicit_pointer 0x10 4; DW_OP_deref; DW_OP_deref_size 4",
-        "7",
-        memory=[memory(0x1004, "07000000")],
-    ),
+    ptr("DW_OP_implicit_pointer 0x10 4; DW_OP_deref; DW_OP_deref_size 4", "7", memory=[memory(0x1004, "07000000")]),
     ptr("DW_OP_implicit_pointer 0x14 4; DW_OP_deref", "mem 0x14", want="location"),
     ptr("DW_OP_implicit_pointer 0x18 6; DW_OP_deref", "{32:r5 32:r6}+48", want="location"),
     ptr("DW_OP_implicit_pointer 0x24 1; DW_OP_deref", "implicit 0500000000000000+8", want="location"),
     ptr("DW_OP_implicit_pointer 0x21 4; DW_OP_deref", "local#0x14", want="location", target=WAVE64),
     ptr(f"{PTR}; DW_OP_deref; DW_OP_piece 4", "{32:mem 0x1000}"),
     ptr(f"{PTR}; DW_OP_deref; DW_OP_lit2; DW_OP_LLVM_bit_offset", "mem 0x1000.2"),
-    ptr(
-        f"DW_OP_reg6; {PTR}; DW_OP_deref; DW_OP_lit1; DW_OP_LLVM_select_bit_piece 8 2",
-        "{8:mem 0x1000 8:r6+8}",
-    ),
+    ptr(f"DW_OP_reg6; {PTR}; DW_OP_deref; DW_OP_lit1; DW_OP_LLVM_select_bit_piece 8 2", "{8:mem 0x1000 8:r6+8}"),
     ptr(f"{PTR}; DW_OP_deref", "07", read={"bytes": 1}, memory=[memory(0x1000, "07")]),
     # A location list gives the union of what matches, or an undefined location.
     ptr(f"DW_OP_implicit_pointer 0x1b 2; {USE}", "mem 0x1002 | r5+16"),
@@ -418,11 +389,7 @@ POINTEE = [
     # Its own error is that of the use.
     ptr(f"DW_OP_implicit_pointer 0x1f 0; {USE}", "division_by_zero"),
     # It is evaluated in the context of the use: for its lane, its frame and its machine.
-    ptr(
-        f"DW_OP_implicit_pointer 0x20 2; {USE}",
-        [f"v4+{32 * lane + 16}" for lane in range(64)],
-        target=WAVE64,
-    ),
+    ptr(f"DW_OP_implicit_pointer 0x20 2; {USE}", [f"v4+{32 * lane + 16}" for lane in range(64)], target=WAVE64),
     ptr(
         "DW_OP_implicit_pointer 0x20 0; DW_OP_deref; DW_OP_deref_size 4",
         [str(lane + 1) for lane in range(32)],
@@ -439,11 +406,7 @@ POINTEE = [
         target=WAVE64,
         lane=5,
     ),
-    ptr(
-        f"DW_OP_implicit_pointer 0x22 4; {USE}",
-        [f"private_lane#0x14@{lane}" for lane in range(32)],
-        target=WAVE32,
-    ),
+    ptr(f"DW_OP_implicit_pointer 0x22 4; {USE}", [f"private_lane#0x14@{lane}" for lane in range(32)], target=WAVE32),
     # A pointer to a pointer.
     ptr("DW_OP_implicit_pointer 0x1d 0; DW_OP_deref", "ptr info:0x10+8", want="location"),
     ptr("DW_OP_implicit_pointer 0x1d 0; DW_OP_deref; DW_OP_deref", "mem 0x1008", want="location"),
@@ -466,21 +429,9 @@ OTHER_SPACES = [
     # ... which DW_OP_xderef performs too (A.2.5.4.3.4 (5)).
     ptr(f"DW_OP_lit0; {PTR}; DW_OP_deref; DW_OP_xderef", "7", memory=[memory(0x1000, "07" + "00" * 7)]),
     ptr(f"DW_OP_lit1; {PTR}; DW_OP_deref; DW_OP_xderef", MISUSE, target=WAVE64),
-    row(
-        4,
-        "DW_OP_lit3; DW_OP_LLVM_aspace_implicit_pointer 0x21 4",
-        "ptr info:0x21+4 in 3",
-        dies=DIES,
-        target=WAVE64,
-    ),
+    row(4, "DW_OP_lit3; DW_OP_LLVM_aspace_implicit_pointer 0x21 4", "ptr info:0x21+4 in 3", dies=DIES, target=WAVE64),
     row(4, "DW_OP_lit0; DW_OP_LLVM_aspace_implicit_pointer 0x10 4", "ptr info:0x10+4", dies=DIES),
-    row(
-        4,
-        "DW_OP_lit3; DW_OP_aspace_implicit_pointer 0x21 -4",
-        "ptr info:0x21-4 in 3",
-        dies=DIES,
-        target=WAVE64,
-    ),
+    row(4, "DW_OP_lit3; DW_OP_aspace_implicit_pointer 0x21 -4", "ptr info:0x21-4 in 3", dies=DIES, target=WAVE64),
     row(
         4,
         "DW_OP_lit6; DW_OP_LLVM_aspace_implicit_pointer 0x21 0",
@@ -490,13 +441,7 @@ OTHER_SPACES = [
     ),
     row(4, f"{LOCAL_PTR}; DW_OP_deref_size 4; DW_OP_lit3; {FORM}", "local#0x14", dies=DIES, target=WAVE64),
     row(4, f"{LOCAL_PTR}; DW_OP_deref_type 4 15; DW_OP_lit3; {FORM}", "local#0x14", dies=DIES, target=WAVE64),
-    row(
-        4,
-        f"{LOCAL_PTR}; DW_OP_deref_type 4 15; DW_OP_stack_value",
-        "ptr info:0x21+4 in 3",
-        dies=DIES,
-        target=WAVE32,
-    ),
+    row(4, f"{LOCAL_PTR}; DW_OP_deref_type 4 15; DW_OP_stack_value", "ptr info:0x21+4 in 3", dies=DIES, target=WAVE32),
     row(
         4,
         f"{LOCAL_PTR}; DW_OP_deref_size 4; DW_OP_stack_value; DW_OP_deref_size 4; DW_OP_lit3; {FORM}",
@@ -532,19 +477,10 @@ OTHER_SPACES = [
     row(4, f"{LOCAL_PTR}; DW_OP_deref_size 4", MISUSE, dies=DIES, target=WAVE64, want="location"),
     row(4, f"{LOCAL_PTR}; DW_OP_deref_size 4; DW_OP_deref_size 4", MISUSE, dies=DIES, target=WAVE64),
     # AS must be an integral value, and an address space of the target.
-    row(
-        4,
-        "DW_OP_lit4; DW_OP_LLVM_aspace_implicit_pointer 0x10 0",
-        "bad_address_space",
-        dies=DIES,
-        target=WAVE64,
-    ),
+    row(4, "DW_OP_lit4; DW_OP_LLVM_aspace_implicit_pointer 0x10 0", "bad_address_space", dies=DIES, target=WAVE64),
     row(4, "DW_OP_lit1; DW_OP_LLVM_aspace_implicit_pointer 0x10 0", "bad_address_space", dies=DIES),
     row(
-        4,
-        "DW_OP_const_type 5 0000803f; DW_OP_LLVM_aspace_implicit_pointer 0x10 0",
-        "integral_type_required",
-        dies=DIES,
+        4, "DW_OP_const_type 5 0000803f; DW_OP_LLVM_aspace_implicit_pointer 0x10 0", "integral_type_required", dies=DIES
     ),
     row(4, "DW_OP_reg5; DW_OP_LLVM_aspace_implicit_pointer 0x10 0", "wrong_kind", dies=DIES),
     row(4, "DW_OP_LLVM_aspace_implicit_pointer 0x10 0", "stack_underflow", dies=DIES),

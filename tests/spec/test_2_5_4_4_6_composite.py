@@ -19,10 +19,7 @@ TYPES: dict[str, Any] = {
     "6": {"encoding": "unsigned", "byte_size": 1, "bit_size": 3},
     "7": {"encoding": "signed", "byte_size": 4},
 }
-BOTH = {
-    "kind": "multiple",
-    "places": [{"kind": "register", "register": 5}, {"kind": "memory", "address": 16}],
-}
+BOTH = {"kind": "multiple", "places": [{"kind": "register", "register": 5}, {"kind": "memory", "address": 16}]}
 END = "DW_OP_LLVM_piece_end"
 MINE = "DW_OP_LLVM_push_lane; DW_OP_lit4; DW_OP_mul; DW_OP_LLVM_offset"
 """The element of the lane."""
@@ -43,11 +40,7 @@ def memory(address: int, data: str, space: Any = 0) -> dict[str, Any]:
 
 STORAGE = [
     # The parts are contiguous, in the order in which their operations are executed; the size is the sum of theirs.
-    row(
-        None,
-        "DW_OP_reg5; DW_OP_piece 4; DW_OP_reg6; DW_OP_piece 2; DW_OP_reg7; DW_OP_piece 1",
-        "{32:r5 16:r6 8:r7}",
-    ),
+    row(None, "DW_OP_reg5; DW_OP_piece 4; DW_OP_reg6; DW_OP_piece 2; DW_OP_reg7; DW_OP_piece 1", "{32:r5 16:r6 8:r7}"),
     row(
         None,
         f"DW_OP_reg5; DW_OP_piece 4; DW_OP_reg6; DW_OP_piece 2; {END}; DW_OP_lit5; DW_OP_LLVM_offset",
@@ -99,11 +92,7 @@ STORAGE = [
     row(None, "DW_OP_piece 8", "{64:r5 | mem 0x10}", initial_stack=[BOTH]),
     row(None, "DW_OP_piece 9", "bad_piece", initial_stack=[BOTH]),
     # The composite must not be larger than the largest address space.
-    row(
-        None,
-        f"DW_OP_bit_piece {(1 << 64) - 1} 0; DW_OP_bit_piece 1 0",
-        f"{{{(1 << 64) - 1}:undefined 1:undefined}}",
-    ),
+    row(None, f"DW_OP_bit_piece {(1 << 64) - 1} 0; DW_OP_bit_piece 1 0", f"{{{(1 << 64) - 1}:undefined 1:undefined}}"),
     row(None, f"DW_OP_piece {(1 << 64) - 1}; DW_OP_piece 1", f"{{{MAX - 8}:undefined 8:undefined}}"),
     row(None, f"DW_OP_piece {(1 << 64) - 1}; DW_OP_piece 2", "bad_piece"),
     row(None, f"DW_OP_piece {(1 << 64) - 1}; DW_OP_piece 1; DW_OP_bit_piece 1 0", "bad_piece"),
@@ -112,12 +101,7 @@ STORAGE = [
     row(None, "DW_OP_piece 0x100000000; DW_OP_bit_piece 1 0", "bad_piece", address_size=4),
     row(None, "DW_OP_piece 0x100000000", f"{{{8 << 32}:undefined}}", target=WAVE64),
     row(None, f"DW_OP_LLVM_undefined; DW_OP_LLVM_extend {1 << 63} 17", "bad_piece"),
-    row(
-        None,
-        f"DW_OP_LLVM_undefined; DW_OP_LLVM_extend {1 << 35} 1",
-        f"{{{1 << 35}:undefined}}",
-        address_size=4,
-    ),
+    row(None, f"DW_OP_LLVM_undefined; DW_OP_LLVM_extend {1 << 35} 1", f"{{{1 << 35}:undefined}}", address_size=4),
     row(None, f"DW_OP_LLVM_undefined; DW_OP_LLVM_extend {1 << 34} 3", "bad_piece", address_size=4),
     row(
         None,
@@ -461,12 +445,7 @@ PIECE_END = [
     row(3, f"DW_OP_reg5; DW_OP_piece 4; {END}; {END}", "wrong_kind"),
     row(3, f"DW_OP_reg5; DW_OP_piece 4; DW_OP_lit1; {END}", "wrong_kind"),
     row(3, f"DW_OP_reg5; DW_OP_LLVM_extend 8 2; {END}", "wrong_kind"),
-    row(
-        3,
-        END,
-        "wrong_kind",
-        initial_stack=[{"kind": "composite", "parts": [{"bit_size": 8, "location": BOTH}]}],
-    ),
+    row(3, END, "wrong_kind", initial_stack=[{"kind": "composite", "parts": [{"bit_size": 8, "location": BOTH}]}]),
 ]
 
 EXTEND = [
@@ -498,11 +477,7 @@ EXTEND = [
         "{16:{8:r5 8:r6} 16:{8:r5 8:r6}}",
     ),
     row(4, "DW_OP_lit1; DW_OP_reg5; DW_OP_LLVM_extend 8 2", ("1", "{8:r5 8:r5}")),
-    row(
-        4,
-        "DW_OP_reg5; DW_OP_piece 1; DW_OP_reg5; DW_OP_LLVM_extend 8 2; DW_OP_piece 2",
-        "{8:r5 16:{8:r5 8:r5}}",
-    ),
+    row(4, "DW_OP_reg5; DW_OP_piece 1; DW_OP_reg5; DW_OP_LLVM_extend 8 2; DW_OP_piece 2", "{8:r5 16:{8:r5 8:r5}}"),
     row(4, "DW_OP_reg5; DW_OP_extend 8 2", "{8:r5 8:r5}"),
     row(
         4,
@@ -527,11 +502,7 @@ EXTEND = [
 
 SELECT = [
     # C parts of S bits: part N is at N*S bits from L1 where bit N of the mask is 1, otherwise from L0.
-    row(
-        5,
-        "DW_OP_reg5; DW_OP_reg6; DW_OP_lit10; DW_OP_LLVM_select_bit_piece 8 4",
-        "{8:r5 8:r6+8 8:r5+16 8:r6+24}",
-    ),
+    row(5, "DW_OP_reg5; DW_OP_reg6; DW_OP_lit10; DW_OP_LLVM_select_bit_piece 8 4", "{8:r5 8:r6+8 8:r5+16 8:r6+24}"),
     row(5, "DW_OP_reg5; DW_OP_reg6; DW_OP_lit0; DW_OP_LLVM_select_bit_piece 8 2", "{8:r5 8:r5+8}"),
     row(5, "DW_OP_reg5; DW_OP_reg6; DW_OP_lit3; DW_OP_LLVM_select_bit_piece 8 2", "{8:r6 8:r6+8}"),
     row(5, "DW_OP_reg5; DW_OP_reg6; DW_OP_lit1; DW_OP_LLVM_select_bit_piece 3 3", "{3:r6 3:r5+3 3:r5+6}"),
@@ -558,17 +529,10 @@ SELECT = [
         address_size=4,
     ),
     # ... the N-th least significant one, whatever the byte order of the target.
-    row(
-        5,
-        "DW_OP_reg5; DW_OP_reg6; DW_OP_lit1; DW_OP_LLVM_select_bit_piece 8 2",
-        "{8:r6 8:r5+8}",
-        byte_order="big",
-    ),
+    row(5, "DW_OP_reg5; DW_OP_reg6; DW_OP_lit1; DW_OP_LLVM_select_bit_piece 8 2", "{8:r6 8:r5+8}", byte_order="big"),
     # The locations can be of any kind, and complete composites themselves.
     row(
-        5,
-        "DW_OP_LLVM_undefined; DW_OP_reg6; DW_OP_lit5; DW_OP_LLVM_select_bit_piece 8 3",
-        "{8:r6 8:undefined 8:r6+16}",
+        5, "DW_OP_LLVM_undefined; DW_OP_reg6; DW_OP_lit5; DW_OP_LLVM_select_bit_piece 8 3", "{8:r6 8:undefined 8:r6+16}"
     ),
     row(
         5,
@@ -581,12 +545,7 @@ SELECT = [
         "{8:local#0x10 8:s5+8 8:local#0x12}",
         target=WAVE64,
     ),
-    row(
-        5,
-        "DW_OP_reg6; DW_OP_lit1; DW_OP_LLVM_select_bit_piece 8 2",
-        "{8:r6 8:r5+8 | mem 0x11}",
-        initial_stack=[BOTH],
-    ),
+    row(5, "DW_OP_reg6; DW_OP_lit1; DW_OP_LLVM_select_bit_piece 8 2", "{8:r6 8:r5+8 | mem 0x11}", initial_stack=[BOTH]),
     row(
         5,
         "DW_OP_reg5; DW_OP_LLVM_extend 16 2; DW_OP_reg6; DW_OP_lit1; DW_OP_LLVM_select_bit_piece 16 2",
@@ -600,15 +559,9 @@ SELECT = [
         "DW_OP_implicit_value 01; DW_OP_reg6; DW_OP_lit6; DW_OP_LLVM_select_bit_piece 8 3",
         "{8:implicit 01 8:r6+8 8:r6+16}",
     ),
+    row(5, "DW_OP_implicit_value 01; DW_OP_reg6; DW_OP_lit4; DW_OP_LLVM_select_bit_piece 8 3", "offset_out_of_storage"),
     row(
-        5,
-        "DW_OP_implicit_value 01; DW_OP_reg6; DW_OP_lit4; DW_OP_LLVM_select_bit_piece 8 3",
-        "offset_out_of_storage",
-    ),
-    row(
-        5,
-        "DW_OP_reg5; DW_OP_implicit_value 0102; DW_OP_lit7; DW_OP_LLVM_select_bit_piece 8 3",
-        "offset_out_of_storage",
+        5, "DW_OP_reg5; DW_OP_implicit_value 0102; DW_OP_lit7; DW_OP_LLVM_select_bit_piece 8 3", "offset_out_of_storage"
     ),
     row(5, "DW_OP_reg5; DW_OP_implicit_value 0102; DW_OP_lit2; DW_OP_LLVM_select_bit_piece 12 2", "bad_piece"),
     row(5, "DW_OP_reg5; DW_OP_reg6; DW_OP_lit0; DW_OP_LLVM_select_bit_piece 65 1", "bad_piece"),
@@ -622,23 +575,12 @@ SELECT = [
         "{8:r6 8:r5+8 8:r6+16 8:r5+24 8:r5+32 8:r5+40 8:r5+48 8:r5+56}",
     ),
     row(5, "DW_OP_reg5; DW_OP_reg6; DW_OP_const_type 1 05; DW_OP_LLVM_select_bit_piece 4 9", "bad_size"),
-    row(
-        5,
-        "DW_OP_reg5; DW_OP_reg6; DW_OP_const_type 6 05; DW_OP_LLVM_select_bit_piece 8 3",
-        "{8:r6 8:r5+8 8:r6+16}",
-    ),
+    row(5, "DW_OP_reg5; DW_OP_reg6; DW_OP_const_type 6 05; DW_OP_LLVM_select_bit_piece 8 3", "{8:r6 8:r5+8 8:r6+16}"),
     row(5, "DW_OP_reg5; DW_OP_reg6; DW_OP_const_type 6 05; DW_OP_LLVM_select_bit_piece 8 4", "bad_size"),
-    row(
-        5,
-        "DW_OP_LLVM_undefined; DW_OP_reg6; DW_OP_lit0; DW_OP_LLVM_select_bit_piece 1 64; DW_OP_drop",
-        "undefined",
-    ),
+    row(5, "DW_OP_LLVM_undefined; DW_OP_reg6; DW_OP_lit0; DW_OP_LLVM_select_bit_piece 1 64; DW_OP_drop", "undefined"),
     row(5, "DW_OP_LLVM_undefined; DW_OP_reg6; DW_OP_lit0; DW_OP_LLVM_select_bit_piece 1 65", "bad_size"),
     row(
-        5,
-        "DW_OP_LLVM_undefined; DW_OP_reg6; DW_OP_lit0; DW_OP_LLVM_select_bit_piece 1 33",
-        "bad_size",
-        address_size=4,
+        5, "DW_OP_LLVM_undefined; DW_OP_reg6; DW_OP_lit0; DW_OP_LLVM_select_bit_piece 1 33", "bad_size", address_size=4
     ),
     row(
         5,
@@ -662,14 +604,10 @@ SELECT = [
     ),
     row(5, "DW_OP_reg5; DW_OP_reg6; DW_OP_reg7; DW_OP_LLVM_select_bit_piece 8 2", "wrong_kind"),
     row(
-        5,
-        "DW_OP_reg5; DW_OP_const_type 4 0000000000000000; DW_OP_lit1; DW_OP_LLVM_select_bit_piece 8 2",
-        "wrong_kind",
+        5, "DW_OP_reg5; DW_OP_const_type 4 0000000000000000; DW_OP_lit1; DW_OP_LLVM_select_bit_piece 8 2", "wrong_kind"
     ),
     row(
-        5,
-        "DW_OP_const_type 4 0000000000000000; DW_OP_reg5; DW_OP_lit1; DW_OP_LLVM_select_bit_piece 8 2",
-        "wrong_kind",
+        5, "DW_OP_const_type 4 0000000000000000; DW_OP_reg5; DW_OP_lit1; DW_OP_LLVM_select_bit_piece 8 2", "wrong_kind"
     ),
     row(5, "DW_OP_reg6; DW_OP_lit1; DW_OP_LLVM_select_bit_piece 8 2", "stack_underflow"),
     # Each lane takes its own part; masks may differ from lane to lane.
@@ -706,25 +644,13 @@ OVERLAY = [
     row(6, "DW_OP_reg5; DW_OP_reg6; DW_OP_lit8; DW_OP_lit0; DW_OP_LLVM_overlay", "r5"),
     row(6, "DW_OP_reg5; DW_OP_reg6; DW_OP_lit1; DW_OP_lit8; DW_OP_LLVM_overlay", "bad_piece"),
     row(6, "DW_OP_reg5; DW_OP_reg6; DW_OP_const_type 1 ff; DW_OP_lit1; DW_OP_LLVM_overlay", "bad_operand"),
-    row(
-        6,
-        "DW_OP_reg5; DW_OP_reg6; DW_OP_lit1; DW_OP_const_type 7 ffffffff; DW_OP_LLVM_overlay",
-        "bad_operand",
-    ),
+    row(6, "DW_OP_reg5; DW_OP_reg6; DW_OP_lit1; DW_OP_const_type 7 ffffffff; DW_OP_LLVM_overlay", "bad_operand"),
     row(6, "DW_OP_reg5; DW_OP_reg6; DW_OP_lit1; DW_OP_lit1; DW_OP_overlay", "{8:r5 8:r6 48:r5+16}"),
     row(6, "DW_OP_reg5; DW_OP_reg6; DW_OP_lit2; DW_OP_reg7; DW_OP_LLVM_overlay", "wrong_kind"),
     row(6, "DW_OP_reg6; DW_OP_lit2; DW_OP_lit3; DW_OP_LLVM_overlay", "stack_underflow"),
     # Scaled by 8, nothing is lost.
-    row(
-        6,
-        "DW_OP_reg5; DW_OP_reg6; DW_OP_const_type 4 0000000000000020; DW_OP_lit1; DW_OP_LLVM_overlay",
-        "bad_piece",
-    ),
-    row(
-        6,
-        "DW_OP_reg5; DW_OP_reg6; DW_OP_lit1; DW_OP_const_type 4 0000000000000020; DW_OP_LLVM_overlay",
-        "bad_piece",
-    ),
+    row(6, "DW_OP_reg5; DW_OP_reg6; DW_OP_const_type 4 0000000000000020; DW_OP_lit1; DW_OP_LLVM_overlay", "bad_piece"),
+    row(6, "DW_OP_reg5; DW_OP_reg6; DW_OP_lit1; DW_OP_const_type 4 0000000000000020; DW_OP_LLVM_overlay", "bad_piece"),
     row(
         6,
         "DW_OP_lit0; DW_OP_reg6; DW_OP_const_type 4 0000000000000020; DW_OP_lit1; DW_OP_LLVM_overlay",
@@ -861,12 +787,7 @@ BIT_OVERLAY = [
         "{8:r5 | mem 0x10 8:r6 48:r5+16 | mem 0x12}",
         initial_stack=[BOTH],
     ),
-    row(
-        7,
-        "DW_OP_reg6; DW_OP_lit8; DW_OP_const1u 57; DW_OP_LLVM_bit_overlay",
-        "bad_piece",
-        initial_stack=[BOTH],
-    ),
+    row(7, "DW_OP_reg6; DW_OP_lit8; DW_OP_const1u 57; DW_OP_LLVM_bit_overlay", "bad_piece", initial_stack=[BOTH]),
     row(
         7,
         "DW_OP_reg5; DW_OP_swap; DW_OP_lit8; DW_OP_lit8; DW_OP_LLVM_bit_overlay",
@@ -897,11 +818,7 @@ BIT_OVERLAY = [
     # BO and BS must not be negative.
     row(7, "DW_OP_reg5; DW_OP_reg6; DW_OP_const_type 1 ff; DW_OP_lit8; DW_OP_LLVM_bit_overlay", "bad_operand"),
     row(7, "DW_OP_reg5; DW_OP_reg6; DW_OP_lit8; DW_OP_const_type 1 ff; DW_OP_LLVM_bit_overlay", "bad_operand"),
-    row(
-        7,
-        "DW_OP_reg5; DW_OP_reg6; DW_OP_const_type 7 ffffffff; DW_OP_lit0; DW_OP_LLVM_bit_overlay",
-        "bad_operand",
-    ),
+    row(7, "DW_OP_reg5; DW_OP_reg6; DW_OP_const_type 7 ffffffff; DW_OP_lit0; DW_OP_LLVM_bit_overlay", "bad_operand"),
     # What is left of BL must not be less than BO plus BS.
     row(7, "DW_OP_reg5; DW_OP_reg6; DW_OP_lit8; DW_OP_const1u 57; DW_OP_LLVM_bit_overlay", "bad_piece"),
     row(7, "DW_OP_reg5; DW_OP_reg6; DW_OP_const1u 65; DW_OP_lit0; DW_OP_LLVM_bit_overlay", "bad_piece"),

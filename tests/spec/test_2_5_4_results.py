@@ -16,20 +16,14 @@ TYPES = {
     "7": {"encoding": "signed", "byte_size": 16},
     "8": {"encoding": "UTF", "byte_size": 4},
 }
-TWO_PLACES = {
-    "kind": "multiple",
-    "places": [{"kind": "memory", "address": 16}, {"kind": "memory", "address": 32}],
-}
+TWO_PLACES = {"kind": "multiple", "places": [{"kind": "memory", "address": 16}, {"kind": "memory", "address": 32}]}
 DIES = {"info:0x4c": {"location": {"ops": "DW_OP_reg7"}}, "info:0x50": {}}
 GPU = {"target": "amdgcn-gfx90a"}
 
 
 def row(ops, expected, clause="A.2.5.4", **case):
     return Case(
-        clause,
-        ops,
-        expected,
-        **{"rules": "amd", "dialect": "llvm-user", "base_types": TYPES, "dies": DIES, **case},
+        clause, ops, expected, **{"rules": "amd", "dialect": "llvm-user", "base_types": TYPES, "dies": DIES, **case}
     )
 
 

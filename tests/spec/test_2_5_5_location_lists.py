@@ -71,9 +71,7 @@ ONE_MATCH = [
     calling("DW_OP_lit16", expected="mem 0x10"),
     calling("DW_OP_breg5 4", expected="mem 0x24", registers={"5": 0x20}),
     calling(
-        "DW_OP_const_type 1 05",
-        expected="bad_result_kind",
-        base_types={"1": {"encoding": "signed", "byte_size": 1}},
+        "DW_OP_const_type 1 05", expected="bad_result_kind", base_types={"1": {"encoding": "signed", "byte_size": 1}}
     ),
     # the object is unspecified,
     calling("DW_OP_push_object_address", expected="object", object=0x2000),
@@ -90,9 +88,7 @@ ONE_MATCH = [
         target=WAVE64,
     ),
     calling(
-        f"DW_OP_lit16; DW_OP_lit5; {FORM}",
-        expected=[f"private_lane#0x10@{lane}" for lane in range(32)],
-        target=WAVE32,
+        f"DW_OP_lit16; DW_OP_lit5; {FORM}", expected=[f"private_lane#0x10@{lane}" for lane in range(32)], target=WAVE32
     ),
     calling("DW_OP_addrx 1", expected="mem 0x3000", debug_addr={"1": 0x3000}),
     # Its error is the error of the list.
@@ -291,10 +287,7 @@ def test_lists_before_version_5(pc, expected):
 def test_a_list_whose_entries_match_gives_the_union_of_their_locations():
     """From the bytes of a list to the location of a variable: an object in two places."""
     data = loclist(
-        ("start_end", 0x1000, 0x1010, "50"),
-        ("start_end", 0x1008, 0x1010, "0300200000"),
-        "end_of_list",
-        size=4,
+        ("start_end", 0x1000, 0x1010, "50"), ("start_end", 0x1008, 0x1010, "0300200000"), "end_of_list", size=4
     )
     dies = {"unit:0x10": {"location": matching(data, 0x1008, address_size=4)}}
 

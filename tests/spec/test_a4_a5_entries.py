@@ -144,8 +144,7 @@ def test_a_value_at_the_top_of_the_stack_is_an_address_of_the_variable():
 
 
 @pytest.mark.parametrize(
-    "form, value, number",
-    [("sdata", -7, -7), ("udata", 200, 200), ("block1", b"\1\2\3\4", 0x04030201)],
+    "form, value, number", [("sdata", -7, -7), ("udata", 200, 200), ("block1", b"\1\2\3\4", 0x04030201)]
 )
 def test_a_variable_may_be_a_constant(form, value, number):
     """A.4.1 (2): DW_AT_const_value, a number or the bytes as they would be in memory."""

@@ -42,12 +42,7 @@ def row(spec: str, instructions: str, register: str, expected: str, **setting: A
 def answer(one: Row, lane: int | None = None) -> str:
     setting = {"registers": {"s33": 0x400, "s32": 0x800}, **one.setting}
     if setting.get("target") == "x86_64":
-        setting["registers"] = {
-            "rbp": 0x7000,
-            "rsp": 0x6FF0,
-            "rip": START,
-            **one.setting.get("registers", {}),
-        }
+        setting["registers"] = {"rbp": 0x7000, "rsp": 0x6FF0, "rip": START, **one.setting.get("registers", {})}
     made = stack([one.instructions or None], **setting)
     thread = made.thread
     lanes = thread.lanes if lane is None else LaneSet(1, 0, lane)
@@ -291,9 +286,7 @@ def test_a_cfa_in_memory_of_a_lane_is_found_for_the_lanes_that_ask():
 
 
 def test_a_generic_address_leaves_the_lane_open():
-    made = stack(
-        ["def_cfa_expression {DW_OP_const8u 0x2000000000010, DW_OP_lit1, DW_OP_LLVM_form_aspace_address}"],
-    )
+    made = stack(["def_cfa_expression {DW_OP_const8u 0x2000000000010, DW_OP_lit1, DW_OP_LLVM_form_aspace_address}"])
     assert made.top.cfa(made.thread.lanes).single.storage.lane is None
     assert made.top.cfa(LaneSet.one(9)).single.storage.lane == 9
 

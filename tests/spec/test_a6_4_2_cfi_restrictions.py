@@ -43,7 +43,7 @@ OTHER_SECTIONS = {
 }
 NO_OBJECT = {
     # There is no object context to provide a value to push.
-    "DW_OP_push_object_address": "DW_OP_push_object_address",
+    "DW_OP_push_object_address": "DW_OP_push_object_address"
 }
 WHOLE_THREAD = {
     # Call frame instructions describe the whole target architecture thread, not its lanes or iterations.
@@ -181,12 +181,7 @@ def test_operations_to_which_a_reason_applies(name):
 
 def test_other_names_of_an_operation_are_not_allowed_either():
     """DW_OP_GNU_entry_value and the like are the operations of DWARF 5 under their first names."""
-    for alias in (
-        "DW_OP_GNU_entry_value",
-        "DW_OP_GNU_regval_type",
-        "DW_OP_GNU_addr_index",
-        "DW_OP_push_lane",
-    ):
+    for alias in ("DW_OP_GNU_entry_value", "DW_OP_GNU_regval_type", "DW_OP_GNU_addr_index", "DW_OP_push_lane"):
         row = table.find(alias)
         assert row is not None
         assert row.cfi_obstacle is not None

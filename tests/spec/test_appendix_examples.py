@@ -49,12 +49,7 @@ D_1_3 = [
         target=WAVE64,
     ),
     # The address is 16 plus the contents of register 5 on entry to the subprogram.
-    row(
-        "D.1.3",
-        "DW_OP_entry_value 55; DW_OP_offset_uconst 16",
-        "mem 0x1010",
-        entry_values={"DW_OP_reg5": 0x1000},
-    ),
+    row("D.1.3", "DW_OP_entry_value 55; DW_OP_offset_uconst 16", "mem 0x1010", entry_values={"DW_OP_reg5": 0x1000}),
     row(
         "D.1.3",
         "DW_OP_entry_value (DW_OP_reg5); DW_OP_offset_uconst 16",
@@ -113,13 +108,7 @@ D_2_1 = [
             want="value",
             **state,
         ),
-        row(
-            "D.2.1",
-            field(0).replace("lit0", f"const1u {DIMS + SIZEOF_DIM + UPPER}"),
-            "4",
-            want="value",
-            **state,
-        ),
+        row("D.2.1", field(0).replace("lit0", f"const1u {DIMS + SIZEOF_DIM + UPPER}"), "4", want="value", **state),
     )
 ] + [
     # A descriptor of each lane, as GPU code has it in private memory.
@@ -171,12 +160,7 @@ D_2_3 = [
 
 D_2_6 = [
     # DW_AT_data_member_location of VEC2: the location of the record is on the stack.
-    row(
-        "D.2.6",
-        "DW_OP_lit4; DW_OP_offset",
-        "mem 0x1004",
-        initial_stack=[{"kind": "memory", "address": 0x1000}],
-    ),
+    row("D.2.6", "DW_OP_lit4; DW_OP_offset", "mem 0x1004", initial_stack=[{"kind": "memory", "address": 0x1000}]),
     row("D.2.6", "DW_OP_lit4; DW_OP_offset", "r5+32", initial_stack=[{"kind": "register", "register": 5}]),
     row(
         "D.2.6",
@@ -488,12 +472,7 @@ CFI_SHAPES = [
         read={"bytes": 4},
     ),
     # .cfi_llvm_vector_offset: a VGPR of which the lanes that were active on entry are in memory.
-    row(
-        FRAMES,
-        f"{spill('v40', 0x500, 'exec', 8)}; {ELEMENT}",
-        spilled(64, MASK),
-        **wave_state(WAVE64, 64, MASK),
-    ),
+    row(FRAMES, f"{spill('v40', 0x500, 'exec', 8)}; {ELEMENT}", spilled(64, MASK), **wave_state(WAVE64, 64, MASK)),
     row(
         FRAMES,
         f"{spill('v40', 0x500, 'exec', 4)}; {ELEMENT}",
@@ -540,11 +519,7 @@ CFI_SHAPES = [
         spilled(64, MASK),
         **{
             **wave_state(WAVE64, 64, MASK),
-            "registers": {
-                "v40": [1000 + lane for lane in range(64)],
-                "s10": MASK & 0xFFFFFFFF,
-                "s11": MASK >> 32,
-            },
+            "registers": {"v40": [1000 + lane for lane in range(64)], "s10": MASK & 0xFFFFFFFF, "s11": MASK >> 32},
             "entry_registers": {
                 "exec": {
                     "kind": "composite",
@@ -634,10 +609,7 @@ VARIABLES = [
         target=WAVE64,
         lane=1,
         registers={"v4": [16, 0], "v5": [24, 0]},
-        memory=[
-            memory(16, words(0x70), "private_lane", lane=1),
-            memory(24, words(0x80), "private_lane", lane=1),
-        ],
+        memory=[memory(16, words(0x70), "private_lane", lane=1), memory(24, words(0x80), "private_lane", lane=1)],
     ),
     # A constant is taken for an address too.
     row(
@@ -667,10 +639,7 @@ VARIABLES = [
     # Registers and pieces of them mean what they say.
     row("A.2.5.4.4.4 (2)", "DW_OP_regx v5", "v5", target=WAVE64),
     row(
-        "A.2.5.4.4.6 (1)",
-        "DW_OP_regx s4; DW_OP_piece 4; DW_OP_regx s5; DW_OP_piece 4",
-        "{32:s4 32:s5}",
-        target=WAVE64,
+        "A.2.5.4.4.6 (1)", "DW_OP_regx s4; DW_OP_piece 4; DW_OP_regx s5; DW_OP_piece 4", "{32:s4 32:s5}", target=WAVE64
     ),
     row("A.2.5.4.4.5 (2)", "DW_OP_constu 5; DW_OP_stack_value", "implicit 0500000000000000", target=WAVE64),
     row(

@@ -173,31 +173,8 @@ WIDTHS = (1, 2, 7, 8, 16, 24, 31, 32, 33, 56, 63, 64, 65, 127, 128, 129, 256, 20
 def edges(width):
     """Patterns around which something changes: sizes of shifts, signs, carries."""
     size = 1 << width
-    found = {
-        0,
-        1,
-        2,
-        3,
-        5,
-        7,
-        width - 1,
-        width,
-        width + 1,
-        size // 2 - 1,
-        size // 2,
-        size // 2 + 1,
-        size - 2,
-        size - 1,
-    }
-    found |= {
-        size // 3,
-        size - size // 3,
-        (1 << width // 2) - 1,
-        1 << width // 2,
-        (1 << 63) - 1,
-        1 << 63,
-        1 << 64,
-    }
+    found = {0, 1, 2, 3, 5, 7, width - 1, width, width + 1, size // 2 - 1, size // 2, size // 2 + 1, size - 2, size - 1}
+    found |= {size // 3, size - size // 3, (1 << width // 2) - 1, 1 << width // 2, (1 << 63) - 1, 1 << 63, 1 << 64}
     return sorted(one for one in found if 0 <= one < size)
 
 
@@ -443,18 +420,7 @@ def float_edges(name):
     fraction = precision - 1
     one = encode(1.0, name)
     infinity = encode(math.inf, name)
-    found = [
-        0,
-        1,
-        2,
-        3,
-        (1 << fraction) - 1,
-        1 << fraction,
-        (1 << fraction) + 1,
-        infinity - 1,
-        infinity - 2,
-        infinity,
-    ]
+    found = [0, 1, 2, 3, (1 << fraction) - 1, 1 << fraction, (1 << fraction) + 1, infinity - 1, infinity - 2, infinity]
     found += [
         one - 1,
         one,
@@ -489,12 +455,7 @@ def test_floats_at_the_edges(name, operation):
         if operation in RELATIONS:
             assert one == int(expected), (left, right)
         else:
-            assert same(one, expected, name), (
-                decode(left, name),
-                decode(right, name),
-                decode(one, name),
-                expected,
-            )
+            assert same(one, expected, name), (decode(left, name), decode(right, name), decode(one, name), expected)
 
 
 @pytest.mark.parametrize("name", NATIVE)

@@ -334,10 +334,7 @@ KINDS = {
     "composite": locations.at(locations.EMPTY),
     "incomplete": locations.IncompleteComposite(locations.EMPTY),
     "two places": locations.Location(
-        (
-            locations.at(Register(TARGET.register(5))).places[0],
-            locations.at(Memory(TARGET.default_space), 64).places[0],
-        )
+        (locations.at(Register(TARGET.register(5))).places[0], locations.at(Memory(TARGET.default_space), 64).places[0])
     ),
 }
 
@@ -392,12 +389,7 @@ PIECES = [
     Case("A.2.5.4.4.6 (1)", f"DW_OP_piece {2**32 + 1}", "bad_piece", rules="amd", address_size=4),
     Case("A.2.5.4.4.6 (1)", f"DW_OP_piece {2**32}", f"{{{2**35}:undefined}}", rules="amd", address_size=4),
     Case("A.2.5.4.4.6 (1)", "DW_OP_piece 257", "bad_piece", rules="amd", address_size=1),
-    Case(
-        "A.2.5.4.4.6 (2)",
-        f"DW_OP_bit_piece {2**64 - 1} {2**64 - 1}",
-        f"{{{2**64 - 1}:undefined}}",
-        rules="amd",
-    ),
+    Case("A.2.5.4.4.6 (2)", f"DW_OP_bit_piece {2**64 - 1} {2**64 - 1}", f"{{{2**64 - 1}:undefined}}", rules="amd"),
     Case("A.2.5.4.4.6 (2)", f"DW_OP_reg5; DW_OP_bit_piece 1 {2**64 - 1}", "offset_out_of_storage", rules="amd"),
     Case("A.2.5.4.4.6 (2)", "DW_OP_reg5; DW_OP_bit_piece 1 64", "offset_out_of_storage", rules="amd"),
     Case("A.2.5.4.4.6 (2)", "DW_OP_reg5; DW_OP_bit_piece 1 63", "{1:r5+63}", rules="amd"),
@@ -408,11 +400,7 @@ PIECES = [
     Case("A.2.5.4.4.6 (1)", f"DW_OP_lit2; DW_OP_piece {2**64 - 1}", "bad_piece", rules="amd"),
     # Reading or writing that much is another matter.
     Case(
-        "A.2.5.4.4.6 (1)",
-        f"DW_OP_lit0; DW_OP_piece {2**64 - 1}",
-        "limit_exceeded",
-        rules="amd",
-        read={"bytes": 2**40},
+        "A.2.5.4.4.6 (1)", f"DW_OP_lit0; DW_OP_piece {2**64 - 1}", "limit_exceeded", rules="amd", read={"bytes": 2**40}
     ),
     Case("A.2.5.4.4.6 (1)", f"DW_OP_piece {2**64 - 1}", "limit_exceeded", rules="amd", read={"bytes": 2**62}),
 ]
@@ -535,10 +523,7 @@ CYCLES = [
     ("DW_OP_call4 4", {"unit:4": "DW_OP_call4 4"}),
     ("DW_OP_call4 4", {"unit:4": ["DW_OP_call4 4"]}),
     ("DW_OP_call4 4", {"unit:4": "DW_OP_call2 8", "unit:8": ["DW_OP_call4 4"]}),
-    (
-        "DW_OP_call4 4",
-        {"unit:4": ["DW_OP_call2 8", "DW_OP_call2 8"], "unit:8": ["DW_OP_call4 4", "DW_OP_call4 4"]},
-    ),
+    ("DW_OP_call4 4", {"unit:4": ["DW_OP_call2 8", "DW_OP_call2 8"], "unit:8": ["DW_OP_call4 4", "DW_OP_call4 4"]}),
     ("DW_OP_call_ref 4", {"info:4": "DW_OP_implicit_pointer 4 0; DW_OP_deref; DW_OP_deref"}),
     (
         "DW_OP_implicit_pointer 4 0; DW_OP_deref; DW_OP_deref",
@@ -600,11 +585,7 @@ NUMBERS = (0, 31, 32, 127, 128, 2**16 - 1, 2**16, 2**16 + 5, 2**32 - 1, 2**32, 2
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_k_numbers_of_registers_are_never_cut(number):
-    case = {
-        "rules": "amd",
-        "dialect": "llvm-user",
-        "registers": {str(number): 7, "5": 9, "0": 0 if number else 7},
-    }
+    case = {"rules": "amd", "dialect": "llvm-user", "registers": {str(number): 7, "5": 9, "0": 0 if number else 7}}
     kind = {"8": {"encoding": "signed", "byte_size": 8}}
 
     assert run(f"DW_OP_regx {number}", **case) == f"r{number}"
@@ -639,18 +620,7 @@ def test_k_registers_that_a_target_does_not_have(number, target):
 @pytest.mark.parametrize("name", some_slow(["llvm-user", "llvm-legacy", "amdgpu-2020"], quick=["llvm-user"]))
 def test_every_opcode_with_every_beginning(name):
     dialect = dialects.get(name)
-    tails = (
-        "",
-        "00",
-        "7f",
-        "80",
-        "ff",
-        "0000000000000000",
-        "ffffffffffffffffffff",
-        "7f" * 12,
-        "0180" * 6,
-        "03" * 16,
-    )
+    tails = ("", "00", "7f", "80", "ff", "0000000000000000", "ffffffffffffffffffff", "7f" * 12, "0180" * 6, "03" * 16)
     for opcode in range(256):
         for head in ("", "313131", "5055", "50930831"):
             for tail in tails:
@@ -676,10 +646,5 @@ def test_any_bytes(data, dialect, rules):
     for one in found.get("lanes", {"0": found}).values():
         assert one["status"] in ("ok", "error")
         if one["status"] == "error":
-            assert one["error"]["class"] in (
-                "ill_formed",
-                "evaluation_error",
-                "missing_context",
-                "unsupported",
-            )
+            assert one["error"]["class"] in ("ill_formed", "evaluation_error", "missing_context", "unsupported")
             assert one["error"]["message"]

@@ -147,16 +147,10 @@ class World:
         """What a program gives in some lanes: all of them at once."""
         same = DescribedDie(tuple(self.parse(f"DW_OP_regx {number}") for number in self.twins))
         unit = DescribedUnit(
-            base_types=None if kind is None else {1: lambda: kind},
-            dies={DieReference("unit", 0x10): same},
+            base_types=None if kind is None else {1: lambda: kind}, dies={DieReference("unit", 0x10): same}
         )
         context = Context(
-            self.target,
-            AMD,
-            self.machine,
-            LaneSet.of(lanes),
-            frame=DescribedFrame(self.machine),
-            unit=unit,
+            self.target, AMD, self.machine, LaneSet.of(lanes), frame=DescribedFrame(self.machine), unit=unit
         )
         return list(evaluate(self.parse(ops), context))
 
@@ -258,18 +252,7 @@ def gpu_leaf(draw: Any, world: World) -> Node:
     size = world.target.lane_count
     kind = draw(
         st.sampled_from(
-            [
-                "vgpr",
-                "element",
-                "sgpr",
-                "twins",
-                "lane",
-                "wave",
-                "local",
-                "implicit",
-                "lane value",
-                "undefined",
-            ]
+            ["vgpr", "element", "sgpr", "twins", "lane", "wave", "local", "implicit", "lane value", "undefined"]
         )
     )
     if kind == "vgpr":

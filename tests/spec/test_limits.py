@@ -73,17 +73,11 @@ STEPS = [
         limits={"steps": 3},
         dies={"unit:4": listed("DW_OP_nop; DW_OP_nop; DW_OP_nop; DW_OP_reg5")},
     ),
-    row(
-        "again: DW_OP_call4 4; DW_OP_drop; DW_OP_skip @again",
-        "limit_exceeded",
-        dies={"unit:4": listed("DW_OP_reg5")},
-    ),
+    row("again: DW_OP_call4 4; DW_OP_drop; DW_OP_skip @again", "limit_exceeded", dies={"unit:4": listed("DW_OP_reg5")}),
     row("DW_OP_call4 4", "limit_exceeded", dies={"unit:4": die("DW_OP_skip -3")}),
     row("DW_OP_call4 4", "limit_exceeded", dies={"unit:4": listed("DW_OP_skip -3")}),
     row(
-        "DW_OP_implicit_pointer 4 0; DW_OP_deref; DW_OP_deref",
-        "limit_exceeded",
-        dies={"info:4": die("DW_OP_skip -3")},
+        "DW_OP_implicit_pointer 4 0; DW_OP_deref; DW_OP_deref", "limit_exceeded", dies={"info:4": die("DW_OP_skip -3")}
     ),
     row("DW_OP_GNU_variable_value 4", "limit_exceeded", dies={"info:4": die("DW_OP_skip -3")}),
 ]
@@ -100,18 +94,8 @@ STACK = [
     row("DW_OP_lit1; DW_OP_lit2; DW_OP_lit3; DW_OP_pick 1", "limit_exceeded", limits={"stack": 3}),
     row("DW_OP_lit1; DW_OP_lit2; DW_OP_lit3; DW_OP_over", "limit_exceeded", limits={"stack": 3}),
     row("DW_OP_lit1; DW_OP_lit2; DW_OP_lit3; DW_OP_swap; DW_OP_rot", "3", limits={"stack": 3}),
-    row(
-        "DW_OP_lit1; DW_OP_call4 4",
-        "limit_exceeded",
-        limits={"stack": 1},
-        dies={"unit:4": listed("DW_OP_reg5")},
-    ),
-    row(
-        "DW_OP_lit1; DW_OP_call4 4",
-        "limit_exceeded",
-        limits={"stack": 1},
-        dies={"unit:4": {"const_value": "01"}},
-    ),
+    row("DW_OP_lit1; DW_OP_call4 4", "limit_exceeded", limits={"stack": 1}, dies={"unit:4": listed("DW_OP_reg5")}),
+    row("DW_OP_lit1; DW_OP_call4 4", "limit_exceeded", limits={"stack": 1}, dies={"unit:4": {"const_value": "01"}}),
     row("DW_OP_lit1; DW_OP_call4 4", "limit_exceeded", limits={"stack": 1}, dies={"unit:4": die("DW_OP_lit1")}),
     row("DW_OP_lit1; DW_OP_reg5; DW_OP_piece 4", "{32:r5}", limits={"stack": 2}),
     row("DW_OP_lit1; DW_OP_lit1; DW_OP_piece 0; DW_OP_lit1", "limit_exceeded", limits={"stack": 2}),
@@ -178,11 +162,7 @@ CYCLES = [
     # Calls on the same stack.
     row("DW_OP_call4 4", "limit_exceeded", dies={"unit:4": die("DW_OP_call4 4")}),
     row("DW_OP_call4 4", "limit_exceeded", dies={"unit:4": die("DW_OP_lit1; DW_OP_call4 4")}),
-    row(
-        "DW_OP_call4 4",
-        "limit_exceeded",
-        dies={"unit:4": die("DW_OP_call2 8"), "unit:8": die("DW_OP_call2 4")},
-    ),
+    row("DW_OP_call4 4", "limit_exceeded", dies={"unit:4": die("DW_OP_call2 8"), "unit:8": die("DW_OP_call2 4")}),
     row("DW_OP_call_ref 4", "limit_exceeded", dies={"info:4": die("DW_OP_call_ref 4")}),
     # Calls of location lists: the same evaluation, on an empty stack, needs its own result.
     row("DW_OP_call4 4", "cycle", dies={"unit:4": listed("DW_OP_call4 4")}),
@@ -191,11 +171,7 @@ CYCLES = [
     row("DW_OP_call4 4", "cycle", dies={"unit:4": listed("DW_OP_call4 8"), "unit:8": die("DW_OP_call4 4")}),
     # Implicit pointers that point to themselves.
     row("DW_OP_implicit_pointer 4 0", "ptr info:0x4", dies={"info:4": die("DW_OP_implicit_pointer 4 0")}),
-    row(
-        "DW_OP_implicit_pointer 4 0; DW_OP_deref",
-        "ptr info:0x4",
-        dies={"info:4": die("DW_OP_implicit_pointer 4 0")},
-    ),
+    row("DW_OP_implicit_pointer 4 0; DW_OP_deref", "ptr info:0x4", dies={"info:4": die("DW_OP_implicit_pointer 4 0")}),
     row(
         "DW_OP_implicit_pointer 4 0; DW_OP_deref; DW_OP_deref",
         "ptr info:0x4",
@@ -215,12 +191,7 @@ CYCLES = [
             "info:8": die("DW_OP_implicit_pointer 4 0; DW_OP_deref"),
         },
     ),
-    row(
-        "DW_OP_implicit_pointer 4 0",
-        "cycle",
-        rules="dwarf6",
-        dies={"info:4": die("DW_OP_implicit_pointer 4 0")},
-    ),
+    row("DW_OP_implicit_pointer 4 0", "cycle", rules="dwarf6", dies={"info:4": die("DW_OP_implicit_pointer 4 0")}),
     # A variable whose value is its own.
     row("DW_OP_GNU_variable_value 4", "cycle", dies={"info:4": die("DW_OP_GNU_variable_value 4")}),
 ]
@@ -232,10 +203,7 @@ PARTS = [
     # Parts of parts.
     row("DW_OP_reg5; again: DW_OP_LLVM_extend 1 256; DW_OP_skip @again", "limit_exceeded"),
     row("DW_OP_reg5; again: DW_OP_piece 1; DW_OP_LLVM_piece_end; DW_OP_skip @again", "limit_exceeded"),
-    row(
-        "DW_OP_reg5" + "; DW_OP_piece 1; DW_OP_LLVM_piece_end" * (DEFAULTS.composite_depth + 1),
-        "limit_exceeded",
-    ),
+    row("DW_OP_reg5" + "; DW_OP_piece 1; DW_OP_LLVM_piece_end" * (DEFAULTS.composite_depth + 1), "limit_exceeded"),
     # "The DWARF expression is ill-formed if the size of the contiguous location storage is larger than the size of the
     # memory location storage corresponding to the largest target architecture specific address space" (A.2.5.4.4.6).
     row("DW_OP_piece 0x10000; DW_OP_piece 1", "bad_piece", address_size=2),

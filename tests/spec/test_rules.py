@@ -67,9 +67,7 @@ LOCATION_ENDS_EXPRESSION = [
     # A piece may follow, and memory is no such location.
     *rule("A.2.5.4.4.6 (1)", "DW_OP_reg5; DW_OP_piece 4", *["{32:r5}"] * 3),
     *rule(
-        "A.2.5.4.4.6 (2)",
-        "DW_OP_lit5; DW_OP_stack_value; DW_OP_bit_piece 8 0",
-        *["{8:implicit 0500000000000000}"] * 3,
+        "A.2.5.4.4.6 (2)", "DW_OP_lit5; DW_OP_stack_value; DW_OP_bit_piece 8 0", *["{8:implicit 0500000000000000}"] * 3
     ),
     *rule("A.2.5.4.4.3 (7)", "DW_OP_breg5 0; DW_OP_plus_uconst 1", *[str(0x1122334455667789)] * 3),
 ]
@@ -100,13 +98,7 @@ INCOMPLETE_COMPOSITES = [
         "incomplete_composite",
         "{32:r5}",
     ),
-    *rule(
-        "A.2.5.4.4.6 (1)",
-        "DW_OP_lit1; DW_OP_reg5; DW_OP_piece 4",
-        ("1", "{32:r5}"),
-        ("1", "{32:r5}"),
-        "bad_piece",
-    ),
+    *rule("A.2.5.4.4.6 (1)", "DW_OP_lit1; DW_OP_reg5; DW_OP_piece 4", ("1", "{32:r5}"), ("1", "{32:r5}"), "bad_piece"),
     *rule("A.2.5.4.4.6 (1)", "DW_OP_reg5; DW_OP_piece 4; DW_OP_reg6; DW_OP_piece 2", *["{32:r5 16:r6}"] * 3),
     # A composite that was moved takes more pieces in DWARF 6, and stays where it is; for AMD it is complete, so that
     # a piece makes it a part of another one.
@@ -163,14 +155,7 @@ INCOMPLETE_COMPOSITES = [
 # (230524.1): the top stack entry is the result, other entries are discarded.
 LOCATION_AFTER_PIECES = [
     *rule("A.2.5.4", "DW_OP_reg5; DW_OP_piece 4; DW_OP_reg6", "bad_piece", "r6", "r6"),
-    *rule(
-        "A.2.5.4",
-        "DW_OP_reg5; DW_OP_piece 4; DW_OP_lit16",
-        "bad_piece",
-        "mem 0x10",
-        "mem 0x10",
-        want="location",
-    ),
+    *rule("A.2.5.4", "DW_OP_reg5; DW_OP_piece 4; DW_OP_lit16", "bad_piece", "mem 0x10", "mem 0x10", want="location"),
     *rule("A.2.5.4", "DW_OP_reg5; DW_OP_piece 4; DW_OP_piece 2", *["{32:r5 16:undefined}"] * 3),
 ]
 
@@ -201,31 +186,9 @@ PART_BEYOND_STORAGE = [
 # count in storage order. DWARF 5, 2.6.1.2 (2): in a register from the least significant bit on, in an
 # implicit value too; so in DWARF 6 (230524.1). That is the other end of the storage on big-endian targets.
 PIECE_OF_VALUE_BITS = [
-    *rule(
-        "A.2.5.4.4.6 (1)",
-        "DW_OP_reg5; DW_OP_piece 2",
-        "{16:r5+48}",
-        "{16:r5}",
-        "{16:r5+48}",
-        byte_order="big",
-    ),
-    *rule(
-        "A.2.5.4.4.6 (2)",
-        "DW_OP_reg5; DW_OP_bit_piece 4 3",
-        "{4:r5+57}",
-        "{4:r5+3}",
-        "{4:r5+57}",
-        byte_order="big",
-    ),
-    *rule(
-        "A.2.5.4.4.6 (1)",
-        "DW_OP_reg5; DW_OP_piece 2",
-        "7788",
-        "1122",
-        "7788",
-        byte_order="big",
-        read={"bytes": 2},
-    ),
+    *rule("A.2.5.4.4.6 (1)", "DW_OP_reg5; DW_OP_piece 2", "{16:r5+48}", "{16:r5}", "{16:r5+48}", byte_order="big"),
+    *rule("A.2.5.4.4.6 (2)", "DW_OP_reg5; DW_OP_bit_piece 4 3", "{4:r5+57}", "{4:r5+3}", "{4:r5+57}", byte_order="big"),
+    *rule("A.2.5.4.4.6 (1)", "DW_OP_reg5; DW_OP_piece 2", "7788", "1122", "7788", byte_order="big", read={"bytes": 2}),
     *rule(
         "A.2.5.4.4.6 (1)",
         "DW_OP_lit5; DW_OP_stack_value; DW_OP_piece 2",
@@ -251,12 +214,7 @@ PIECE_OF_VALUE_BITS = [
     # Memory and composites are in storage order for all of them, and on a little-endian target everything is.
     *rule("A.2.5.4.4.6 (2)", "DW_OP_addr 0x10; DW_OP_bit_piece 4 3", *["{4:mem 0x10.3}"] * 3, byte_order="big"),
     *rule("A.2.5.4.4.6 (2)", "DW_OP_reg5; DW_OP_bit_piece 4 3", *["{4:r5+3}"] * 3),
-    *rule(
-        "A.2.5.4.4.6 (2)",
-        "DW_OP_implicit_value 01020304; DW_OP_bit_piece 8 8",
-        *["02"] * 3,
-        read={"bytes": 1},
-    ),
+    *rule("A.2.5.4.4.6 (2)", "DW_OP_implicit_value 01020304; DW_OP_bit_piece 8 8", *["02"] * 3, read={"bytes": 1}),
 ]
 
 # AMD A.2.5.4.4.2: "There is no concept of the size of the undefined location storage, nor of a bit offset", the offset
@@ -383,12 +341,7 @@ VALUE_AS_LOCATION = [
         "{32:mem 0x10}",
     ),
     *rule(
-        "A.2.5.4.4.3",
-        "DW_OP_const_type 2 1000000000000000",
-        "mem 0x10",
-        "bad_result_kind",
-        "mem 0x10",
-        want="location",
+        "A.2.5.4.4.3", "DW_OP_const_type 2 1000000000000000", "mem 0x10", "bad_result_kind", "mem 0x10", want="location"
     ),
     *rule(
         "A.2.5.4.4.3",
@@ -458,13 +411,7 @@ WIDE_DEREFERENCE = [
 # expression accessing IPV". DWARF 6 (230524.1, 3.11): when the pointer is made; its own texts contradict each other on
 # DW_OP_deref, which is an error in its reference. DWARF 5, 2.6.1.1.4: the consumer follows it when it is asked to.
 IMPLICIT_POINTER = [
-    *rule(
-        "A.2.5.4.4.5 (3)",
-        "DW_OP_implicit_pointer 0x11 0",
-        "ptr info:0x11",
-        "ptr info:0x11",
-        "division_by_zero",
-    ),
+    *rule("A.2.5.4.4.5 (3)", "DW_OP_implicit_pointer 0x11 0", "ptr info:0x11", "ptr info:0x11", "division_by_zero"),
     *rule("A.2.5.4.4.5 (3)", "DW_OP_implicit_pointer 0x10 4", *["ptr info:0x10+4"] * 3),
     *rule(
         "A.2.5.4.4.5 (3)",
@@ -553,13 +500,7 @@ OBJECT_OF_VALUE_BITS = [
     ),
     *rule("A.2.5.4.4.3 (7)", "DW_OP_breg5 1", *["mem 0x1000000000000001"] * 3, registers=WIDE),
     # An offset says where the object is, and memory, composites and little-endian targets have one order.
-    *rule(
-        "A.2.5.4.4.1 (1)",
-        "DW_OP_reg5; DW_OP_lit2; DW_OP_LLVM_offset",
-        "after_location",
-        *["3344"] * 2,
-        **SMALL,
-    ),
+    *rule("A.2.5.4.4.1 (1)", "DW_OP_reg5; DW_OP_lit2; DW_OP_LLVM_offset", "after_location", *["3344"] * 2, **SMALL),
     *rule(
         "A.2.5.3", "DW_OP_addr 0x10", *["0102"] * 3, memory=[{"space": 0, "address": 16, "bytes": "01020304"}], **SMALL
     ),

@@ -103,9 +103,7 @@ def test_files_are_kept_as_long_as_they_stay_the_same(tmp_path):
     copy.write_bytes(Path(FILE).read_bytes())
     program = dg.open(FILE)
     process = Process(
-        machine(),
-        place(str(copy)),
-        place(f"memory://17#offset={COPY:#x}&size={SIZE}", start=1, code=((1, 2),)),
+        machine(), place(str(copy)), place(f"memory://17#offset={COPY:#x}&size={SIZE}", start=1, code=((1, 2),))
     )
     first = attach(process, program)
     frame = first[0].frame(0)

@@ -22,13 +22,7 @@ from dwarfgpu.targets.amdgpu.initial_state import (
 )
 from dwarfgpu.targets.amdgpu.processors import processor_named, processors
 
-PACKET, QUEUE, KERNARG, ENTRY, BASE = (
-    0x7F0000001000,
-    0x7F0000002000,
-    0x7F0000003000,
-    0x7F0000004000,
-    0x7F0000010000,
-)
+PACKET, QUEUE, KERNARG, ENTRY, BASE = (0x7F0000001000, 0x7F0000002000, 0x7F0000003000, 0x7F0000004000, 0x7F0000010000)
 SHORT = {
     "psb": "ENABLE_SGPR_PRIVATE_SEGMENT_BUFFER", "disp": "ENABLE_SGPR_DISPATCH_PTR", "queue": "ENABLE_SGPR_QUEUE_PTR",
     "kernarg": "ENABLE_SGPR_KERNARG_SEGMENT_PTR", "dispid": "ENABLE_SGPR_DISPATCH_ID",
@@ -139,18 +133,11 @@ def test_gfx1250_has_32_user_sgprs():
 
 def test_what_user_sgpr_count_does_not_count_is_not_set():
     one = start("gfx900", "psb kernarg x", user=5)
-    assert scalars(one) == {
-        "s[0:3]": "Private Segment Buffer",
-        "s4": "Kernarg Segment Ptr",
-        "s5": "Work-Group Id X",
-    }
+    assert scalars(one) == {"s[0:3]": "Private Segment Buffer", "s4": "Kernarg Segment Ptr", "s5": "Work-Group Id X"}
     assert table(one)["s4"] == ("Kernarg Segment Ptr", (KERNARG & 0xFFFFFFFF,))
 
 
-@given(
-    st.sets(st.sampled_from(sorted(SHORT))),
-    st.sampled_from(["gfx600", "gfx701", "gfx906", "gfx1030", "gfx942"]),
-)
+@given(st.sets(st.sampled_from(sorted(SHORT))), st.sampled_from(["gfx600", "gfx701", "gfx906", "gfx1030", "gfx942"]))
 def test_scalar_registers_are_dense(asked, processor):
     one = start(processor, " ".join(asked))
     at = 0
@@ -220,13 +207,7 @@ def test_exec_has_a_bit_for_each_work_item(wave, items, expected):
 
 def test_the_info_names_the_first_wave_and_counts_all():
     one = start("gfx900", "info", grid=(1000,), group=(250,))
-    assert [table(one, wave)["s0"][1] for wave in range(5)] == [
-        (0x80000004,),
-        (4,),
-        (4,),
-        (4,),
-        (0x80000004,),
-    ]
+    assert [table(one, wave)["s0"][1] for wave in range(5)] == [(0x80000004,), (4,), (4,), (4,), (0x80000004,)]
 
 
 def test_preloaded_arguments_and_the_code_behind_their_block():
@@ -297,10 +278,7 @@ def test_scratch_of_a_wave_comes_in_units(processor, private, wave, expected):
 def test_the_scratch_descriptor_swizzles_dwords_by_lane(processor, wave, word3):
     words = scratch_descriptor(processor_named(processor), BASE, 0x14000, wave)
     assert words == (BASE & 0xFFFFFFFF, 0x80000000 | BASE >> 32, 0x14000, word3)
-    assert (words[3] >> 21 & 3, words[3] >> 23 & 1) == (
-        {32: 2, 64: 3}[wave],
-        1,
-    )  # index stride, add thread ID
+    assert (words[3] >> 21 & 3, words[3] >> 23 & 1) == ({32: 2, 64: 3}[wave], 1)  # index stride, add thread ID
 
 
 def test_architected_flat_scratch_has_no_descriptor():

@@ -176,10 +176,7 @@ def test_a_segment_address_survives_the_way_to_generic_and_back(space, address, 
     generic = ap.to_generic(space, address, apertures)
 
     assert ap.from_generic(space, generic, apertures) == address
-    assert ap.from_generic(8 - space, generic, apertures) in (
-        None,
-        0xFFFFFFFF,
-    )  # local and private do not meet
+    assert ap.from_generic(8 - space, generic, apertures) in (None, 0xFFFFFFFF)  # local and private do not meet
 
 
 @pytest.mark.parametrize("space", [3, 5])

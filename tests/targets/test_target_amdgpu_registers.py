@@ -11,22 +11,9 @@ from dwarfgpu.targets.target import TargetRegister, UnspecifiedRegister
 
 # First and last number, first name, bits. Of the edition of LLVM 22; 1792 up to 2047 and 3584 to 4095 are used only by
 # processors with 1024 vector registers, AGPRs only by those that have them.
-BOTH = [
-    (16, 16, "pc", 64),
-    (32, 95, "s0", 32),
-    (128, 128, "status", 32),
-    (1088, 1129, "s64", 32),
-]
-WAVE_32 = [
-    (1, 1, "exec", 32),
-    (512, 512, "vcc", 32),
-    (1536, 1791, "v0", 32 * 32),
-]
-WAVE_64 = [
-    (17, 17, "exec", 64),
-    (768, 768, "vcc", 64),
-    (2560, 2815, "v0", 64 * 32),
-]
+BOTH = [(16, 16, "pc", 64), (32, 95, "s0", 32), (128, 128, "status", 32), (1088, 1129, "s64", 32)]
+WAVE_32 = [(1, 1, "exec", 32), (512, 512, "vcc", 32), (1536, 1791, "v0", 32 * 32)]
+WAVE_64 = [(17, 17, "exec", 64), (768, 768, "vcc", 64), (2560, 2815, "v0", 64 * 32)]
 AGPR_64 = (3072, 3327, "a0", 64 * 32)
 HIGH_32 = [(1792, 2047, "v256", 32 * 32), (3584, 4095, "v512", 32 * 32)]
 

@@ -7,12 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dwarfgpu.errors import DwarfGpuError, UnknownTarget, UsageError
-from dwarfgpu.targets.amdgpu.processors import (
-    ALTERNATIVES,
-    processor_named,
-    processor_of_mach,
-    processors,
-)
+from dwarfgpu.targets.amdgpu.processors import ALTERNATIVES, processor_named, processor_of_mach, processors
 from dwarfgpu.targets.resolve import EM_AMDGPU, EM_X86_64, decode_flags, resolve, resolve_elf
 
 PROCESSORS = list(processors())
@@ -104,25 +99,8 @@ def test_wave_sizes(processor):
 
 def test_features_of_the_processor_table():
     xnack = names_having("xnack")
-    assert {
-        "gfx801",
-        "gfx810",
-        "gfx900",
-        "gfx90c",
-        "gfx942",
-        "gfx1010",
-        "gfx1013",
-        "gfx10-1-generic",
-    } <= xnack
-    assert not xnack & {
-        "gfx802",
-        "gfx803",
-        "gfx1030",
-        "gfx1100",
-        "gfx1200",
-        "gfx10-3-generic",
-        "gfx12-generic",
-    }
+    assert {"gfx801", "gfx810", "gfx900", "gfx90c", "gfx942", "gfx1010", "gfx1013", "gfx10-1-generic"} <= xnack
+    assert not xnack & {"gfx802", "gfx803", "gfx1030", "gfx1100", "gfx1200", "gfx10-3-generic", "gfx12-generic"}
     assert names_having("sramecc") == {
         *("gfx906", "gfx908", "gfx90a", "gfx940", "gfx941", "gfx942", "gfx950", "gfx9-4-generic"),
         *("gfx1250", "gfx1251", "gfx12-5-generic"),
@@ -328,8 +306,7 @@ def test_flags_of_code_object_v4_and_later(flags, name, features):
 
 
 @pytest.mark.parametrize(
-    "flags, features",
-    [(0x030, ()), (0x130, ("xnack+",)), (0x230, ("sramecc+",)), (0x330, ("sramecc+", "xnack+"))],
+    "flags, features", [(0x030, ()), (0x130, ("xnack+",)), (0x230, ("sramecc+",)), (0x330, ("sramecc+", "xnack+"))]
 )
 def test_flags_of_code_object_v3(flags, features):
     target = resolve_elf(EM_AMDGPU, flags, abi_version=1)
@@ -378,11 +355,7 @@ def test_x86_64_files():
     assert resolve_elf(EM_X86_64, 0) is resolve("x86_64")
 
 
-@given(
-    st.integers(0, 0xFFFFFFFF),
-    st.sampled_from([None, True, False]),
-    st.sampled_from([None, 0, 1, 2, 3, 4, 99]),
-)
+@given(st.integers(0, 0xFFFFFFFF), st.sampled_from([None, True, False]), st.sampled_from([None, 0, 1, 2, 3, 4, 99]))
 def test_any_flags_give_a_target_or_an_error(flags, wave64, abi_version):
     result = outcome(resolve_elf, EM_AMDGPU, flags, wave64, abi_version=abi_version)
 

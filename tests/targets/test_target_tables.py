@@ -109,20 +109,7 @@ class TestEveryTarget:
         assert target.register(1 << 64) is None
         assert target.space(0x7FFF) is None
         assert target.space(-1) is None
-        for name in (
-            "",
-            "$",
-            "nothing",
-            "v",
-            "r-1",
-            "v00",
-            "v01",
-            "r٣",
-            "v" + "9" * 5000,
-            "v 1",
-            "xmm99",
-            "None",
-        ):
+        for name in ("", "$", "nothing", "v", "r-1", "v00", "v01", "r٣", "v" + "9" * 5000, "v 1", "xmm99", "None"):
             assert target.register_named(name) is None
             assert name == "None" or target.space_named(name) is None
 
@@ -139,9 +126,7 @@ def test_targets_differ():
 
 
 @given(
-    number=st.integers(0, (1 << 64) - 1),
-    address_size=st.integers(1, 8),
-    byte_order=st.sampled_from(["little", "big"]),
+    number=st.integers(0, (1 << 64) - 1), address_size=st.integers(1, 8), byte_order=st.sampled_from(["little", "big"])
 )
 def test_generic_has_a_register_of_the_address_size_for_every_number(number, address_size, byte_order):
     target = resolve("generic", byte_order=byte_order, address_size=address_size)
@@ -223,7 +208,7 @@ def test_x86_64_has_one_space():
     target = resolve("x86_64")
 
     assert [(s.number, s.name, s.address_bits, s.null, s.scope) for s in target.spaces()] == [
-        (0, "default", 64, 0, Scope.PROCESS),
+        (0, "default", 64, 0, Scope.PROCESS)
     ]
     assert (target.byte_order, target.address_size, target.lane_count) == ("little", 8, 1)
     assert (target.default_dialect, target.default_rules) == ("gnu", "dwarf5")

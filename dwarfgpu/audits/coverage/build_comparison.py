@@ -134,10 +134,6 @@ class _Tallies:
 def _changes(before: dict[VariableKey, Tally], after: dict[VariableKey, Tally]) -> list[VariableChange]:
     keys = dict.fromkeys((*before, *after))
     return [
-        VariableChange(
-            key,
-            before[key].sum() if key in before else None,
-            after[key].sum() if key in after else None,
-        )
+        VariableChange(key, before[key].sum() if key in before else None, after[key].sum() if key in after else None)
         for key in keys
     ]

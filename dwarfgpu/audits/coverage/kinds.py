@@ -347,10 +347,4 @@ class _Answers:
         """Return the place as repairs see it."""
         names = ("frame_base", "is_baseless_kernel", "size", "is_private_pointer", "is_shared", "base_type")
         questions: dict[str, Any] = {name: self._recorded(name) for name in (*names, "is_sole_local", "type_name")}
-        return Site(
-            "DW_AT_location",
-            self._site.producer,
-            self.reader.target,
-            self._recorded("address"),
-            **questions,
-        )
+        return Site("DW_AT_location", self._site.producer, self.reader.target, self._recorded("address"), **questions)

@@ -60,11 +60,7 @@ class FileCoverage:
     problems: tuple[DwarfGpuError, ...]
 
 
-def file_coverage(
-    file: CodeObject,
-    dialect: str | None = None,
-    repair: Policy = AUTO,
-) -> FileCoverage:
+def file_coverage(file: CodeObject, dialect: str | None = None, repair: Policy = AUTO) -> FileCoverage:
     """Return the sums over a file."""
     units: defaultdict[Unit, Tally] = defaultdict(Tally)
     available = FileAvailability(file, dialect, repair)

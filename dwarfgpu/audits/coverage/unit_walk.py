@@ -38,11 +38,7 @@ Row: TypeAlias = "tuple[Unit, int, str, CodeScope | None, Location, int | None]"
 """A variable: unit, offset of its entry in the unit, kind, scope, location, and where its scope begins if that is later
 than the block that it is in (DW_AT_start_scope)."""
 
-_VARIABLES = {
-    dw.DW_TAG_formal_parameter: PARAMETER,
-    dw.DW_TAG_variable: LOCAL,
-    dw.DW_TAG_constant: CONSTANT,
-}
+_VARIABLES = {dw.DW_TAG_formal_parameter: PARAMETER, dw.DW_TAG_variable: LOCAL, dw.DW_TAG_constant: CONSTANT}
 _SCOPES = FUNCTIONS | {
     dw.DW_TAG_lexical_block,
     dw.DW_TAG_with_stmt,

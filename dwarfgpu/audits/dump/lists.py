@@ -32,7 +32,7 @@ _COLUMNS: dict[str, Columns] = {
         ("start", "address"),
         ("end", "address"),
         ("expression", "code"),
-    ),
+    )
 }
 _COLUMNS["rnglist"] = _COLUMNS["loclist"][:-1]
 _TITLES = {"loclist": "location list", "rnglist": "range list"}
@@ -151,11 +151,7 @@ class ListSection:
                 break
         columns: Columns = (("index", "number"), ("offset", "address"))
         return SectionPart(
-            self.section,
-            header.start,
-            f"{_TITLES[self.kind]} table",
-            facts,
-            (Table("lists", columns, tuple(offsets)),),
+            self.section, header.start, f"{_TITLES[self.kind]} table", facts, (Table("lists", columns, tuple(offsets)),)
         )
 
     def _list(self, offset: int, unit: Unit | None, end: int | None) -> SectionPart:

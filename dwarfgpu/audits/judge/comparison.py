@@ -380,12 +380,7 @@ class StatementComparison:
     """Compares the statements of a build that is judged with those of another one."""
 
     def __init__(
-        self,
-        history: StatementHistory,
-        other: StatementHistory,
-        name: str,
-        uses: StatementUses,
-        sightings: Sightings,
+        self, history: StatementHistory, other: StatementHistory, name: str, uses: StatementUses, sightings: Sightings
     ) -> None:
         self.history = history
         self.other = other

@@ -485,9 +485,7 @@ class StatementJudge:
                 continue
             message = f"a step goes back from line {start.line} to line {end.line}, and no loop of the source does"
             self.sightings.add(
-                Subject(RULES["back"], f"{owner[1]} {end.line}"),
-                after,
-                Sighting(message, sighting.wave, sighting.lane),
+                Subject(RULES["back"], f"{owner[1]} {end.line}"), after, Sighting(message, sighting.wave, sighting.lane)
             )
 
     def _is_next_round(self, start: CodeLine, end: CodeLine) -> bool:

@@ -52,13 +52,7 @@ class WaveRegisters(WaveBackend):
         return self.machine.read_memory(space, address, size, wave, lane)
 
     def gather_memory(
-        self,
-        space: AddressSpace,
-        addresses: Bits,
-        size: int,
-        waves: Bits | None,
-        lanes: Bits | None,
-        count: int,
+        self, space: AddressSpace, addresses: Bits, size: int, waves: Bits | None, lanes: Bits | None, count: int
     ) -> tuple[Array, Array]:
         return self.machine.gather_memory(space, addresses, size, waves, lanes, count)
 

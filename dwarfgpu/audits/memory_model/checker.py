@@ -18,15 +18,7 @@ from dwarfgpu.audits.memory_model.families import KNOWN_BUGS, family_of, family_
 from dwarfgpu.audits.memory_model.function_code import FunctionReader
 from dwarfgpu.audits.memory_model.intents import BARRIER, FENCE, intents_of, macros_of
 from dwarfgpu.audits.memory_model.outstanding import BEFORE, OutstandingFlow, OutstandingState
-from dwarfgpu.audits.memory_model.sequences import (
-    ACCESS,
-    ACQUIRES,
-    INVALIDATE,
-    ORDERINGS_OF,
-    WAIT,
-    WRITE_BACK,
-    cell,
-)
+from dwarfgpu.audits.memory_model.sequences import ACCESS, ACQUIRES, INVALIDATE, ORDERINGS_OF, WAIT, WRITE_BACK, cell
 from dwarfgpu.audits.verify.findings import ERROR, FileFinding, rules
 from dwarfgpu.errors import DwarfGpuError, NotFound, Unsupported
 from dwarfgpu.immutable import frozen

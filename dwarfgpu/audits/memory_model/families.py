@@ -211,10 +211,7 @@ GFX90A_TEXT = evolve(
     GFX9_TEXT,
     family="GFX90A",
     table="Memory Model Code Sequences GFX90A",
-    caches={
-        "cu": {"workgroup": NOTHING, **_GFX90A_WIDE},
-        "tgsplit": {"workgroup": _GFX90A_AGENT, **_GFX90A_WIDE},
-    },
+    caches={"cu": {"workgroup": NOTHING, **_GFX90A_WIDE}, "tgsplit": {"workgroup": _GFX90A_AGENT, **_GFX90A_WIDE}},
     volatile_load_waits=VM,
     volatile_store_waits=VM,
 )
@@ -233,10 +230,7 @@ GFX942_TEXT = evolve(
     table="Memory Model Code Sequences GFX940, GFX942",
     caches={
         "cu": {"workgroup": _GFX942_GROUP, **_GFX942_WIDE},
-        "tgsplit": {
-            "workgroup": evolve(_GFX942_GROUP, waits=True, invalidate=("buffer_inv sc0",)),
-            **_GFX942_WIDE,
-        },
+        "tgsplit": {"workgroup": evolve(_GFX942_GROUP, waits=True, invalidate=("buffer_inv sc0",)), **_GFX942_WIDE},
     },
     volatile=("sc0 sc1", "sc0 sc1"),
     nontemporal=("nt", "nt"),
@@ -290,10 +284,7 @@ def _gfx12(*, writes_back: bool) -> dict[str, Levels]:
         return ScopeLevel(bits, bits, bits, True, write_back, (f"global_inv {bits}",))
 
     wide = {"agent": level("DEV", has_write_back=writes_back), "system": level("SYS", has_write_back=True)}
-    return {
-        "cu": {"workgroup": NOTHING, **wide},
-        "wgp": {"workgroup": level("SE", has_write_back=writes_back), **wide},
-    }
+    return {"cu": {"workgroup": NOTHING, **wide}, "wgp": {"workgroup": level("SE", has_write_back=writes_back), **wide}}
 
 
 GFX12_TEXT = FamilyRules(

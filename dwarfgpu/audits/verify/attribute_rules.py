@@ -121,7 +121,7 @@ _STRUCTURES = frozenset((
     *(dw.DW_TAG_variant, dw.DW_TAG_variant_part),
 ))  # fmt: skip
 _BLOCKS = _CODE | {
-    *(dw.DW_TAG_lexical_block, dw.DW_TAG_try_block, dw.DW_TAG_catch_block, dw.DW_TAG_with_stmt, dw.DW_TAG_common_block),
+    *(dw.DW_TAG_lexical_block, dw.DW_TAG_try_block, dw.DW_TAG_catch_block, dw.DW_TAG_with_stmt, dw.DW_TAG_common_block)
 }
 
 PARENTS: dict[int, tuple[frozenset[int], str]] = {

@@ -411,11 +411,7 @@ def _files(table: LineTable) -> Iterator[Problem]:
 
 def _oddities(header: LineHeader, rows: Rows) -> Iterator[Problem]:
     """Yield the extended instructions that are unknown or have another length."""
-    known = {
-        dw.DW_LNE_end_sequence: 1,
-        dw.DW_LNE_set_address: header.address_size + 1,
-        dw.DW_LNE_set_discriminator: 0,
-    }
+    known = {dw.DW_LNE_end_sequence: 1, dw.DW_LNE_set_address: header.address_size + 1, dw.DW_LNE_set_discriminator: 0}
     for opcode, length, offset in rows.oddities:
         if opcode in known:
             values = {"opcode": name_of("DW_LNE", opcode), "length": length}

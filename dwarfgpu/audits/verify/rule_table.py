@@ -18,17 +18,7 @@ from dwarfgpu.errors import UsageError, nearest
 
 RULES: dict[str, CheckRule] = {
     rule.name: rule
-    for part in (
-        file_check,
-        code_objects,
-        entries,
-        expressions,
-        lists,
-        call_frames,
-        line_tables,
-        indexes,
-        unit_tables,
-    )
+    for part in (file_check, code_objects, entries, expressions, lists, call_frames, line_tables, indexes, unit_tables)
     for rule in part.RULES.values()
 }
 """The rules by name, part by part."""

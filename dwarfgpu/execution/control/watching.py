@@ -104,11 +104,7 @@ class Watcher:
     """Looks at watchpoints while a machine runs, and tells of what they see."""
 
     def __init__(
-        self,
-        device: Device,
-        points: list[StoppingPoint],
-        reader: CodeReader,
-        tell: Callable[[WatchHit], bool],
+        self, device: Device, points: list[StoppingPoint], reader: CodeReader, tell: Callable[[WatchHit], bool]
     ) -> None:
         self._device = device
         self._points = points

@@ -11,14 +11,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu.immutable import frozen
 from dwarfgpu.targets.amdgpu import address_spaces, queue
 from dwarfgpu.targets.amdgpu.geometry import AXES
-from dwarfgpu.targets.amdgpu.initial_state import (
-    DWORD,
-    align,
-    item_words,
-    mode_fields,
-    problems,
-    tmpring_size,
-)
+from dwarfgpu.targets.amdgpu.initial_state import DWORD, align, item_words, mode_fields, problems, tmpring_size
 from dwarfgpu.targets.amdgpu.resources import buffer_parts
 
 if TYPE_CHECKING:
@@ -200,9 +193,7 @@ def structures(start: Start, places: DispatchAddresses, kernel_object: int) -> t
         GlobalBlock("doorbell", places.doorbell, bytes(8)),
         GlobalBlock("doorbell signal", places.doorbell_signal, bell),
         GlobalBlock(
-            "completion signal",
-            places.completion_signal,
-            queue.SIGNAL.encode({"kind": queue.USER, "value": 1}),
+            "completion signal", places.completion_signal, queue.SIGNAL.encode({"kind": queue.USER, "value": 1})
         ),
     )
 

@@ -153,10 +153,7 @@ def segment_size(kernel: Kernel) -> tuple[int, int]:
     """Return the size and alignment of the segment, at least 16 bytes ("Kernel Dispatch", 3)."""
     size, alignment = 0, 16
     if kernel.code is not None:
-        size, alignment = (
-            kernel.code.kernarg_segment_byte_size,
-            1 << min(kernel.code.kernarg_segment_alignment, 32),
-        )
+        size, alignment = (kernel.code.kernarg_segment_byte_size, 1 << min(kernel.code.kernarg_segment_alignment, 32))
     elif kernel.descriptor is not None:
         size = kernel.descriptor.kernarg_size
     if kernel.metadata is not None:

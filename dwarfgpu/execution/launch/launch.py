@@ -159,13 +159,7 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     shape, places = planned.geometry, planned.places
     machine.dispatches.append(
         machines.Dispatch(
-            number,
-            planned.kernel.name,
-            shape.grid,
-            shape.work_group,
-            places.kernarg,
-            places.queue,
-            places.ring,
+            number, planned.kernel.name, shape.grid, shape.work_group, places.kernarg, places.queue, places.ring
         )
     )
     if machine.apertures is None and planned.apertures is not None:

@@ -226,14 +226,7 @@ def form_tls_address(ev: Evaluation, offset: Value) -> Location:
     return ev.frame.thread_local(uniform(offset.bits), ev.lanes, ev.context.unit)
 
 
-@operation(
-    "DW_OP_call_frame_cfa",
-    "-- L:location",
-    "A.2.5.4.4.3 (5)",
-    since="3",
-    needs=("frame",),
-    circular=True,
-)
+@operation("DW_OP_call_frame_cfa", "-- L:location", "A.2.5.4.4.3 (5)", since="3", needs=("frame",), circular=True)
 def call_frame_cfa(ev: Evaluation) -> Location:
     """Push the location of the Canonical Frame Address."""
     return ev.frame.cfa(ev.lanes)
@@ -275,12 +268,7 @@ def _register_plus(ev: Evaluation, number: int, displacement: int, space: Addres
 
 
 @operation(
-    "DW_OP_breg{N}",
-    "-- L:location",
-    "A.2.5.4.4.3 (7)",
-    operands="B:sleb",
-    needs=("thread", "frame"),
-    family=range(32),
+    "DW_OP_breg{N}", "-- L:location", "A.2.5.4.4.3 (7)", operands="B:sleb", needs=("thread", "frame"), family=range(32)
 )
 def breg(ev: Evaluation, number: int, displacement: int) -> Location:
     """Push the memory at the contents of the register plus B, in the default address space."""
@@ -312,13 +300,7 @@ _APPLICATIONS = {
 }
 
 
-@operation(
-    "DW_OP_GNU_encoded_addr",
-    "-- L:location",
-    "GCC, DW_OP_GNU_encoded_addr",
-    operands="P:encoded",
-    since="GNU",
-)
+@operation("DW_OP_GNU_encoded_addr", "-- L:location", "GCC, DW_OP_GNU_encoded_addr", operands="P:encoded", since="GNU")
 def encoded_addr(ev: Evaluation, pointer: tuple[int, int]) -> Location:
     """Push the memory at a pointer in the encoding of exception tables."""
     encoding, number = pointer
@@ -370,12 +352,7 @@ section("Implicit location description operations (A.2.5.4.4.5).")
 
 
 @operation(
-    "DW_OP_implicit_value",
-    "-- L:location",
-    "A.2.5.4.4.5 (1)",
-    operands="V:block",
-    since="4",
-    ends_location=True,
+    "DW_OP_implicit_value", "-- L:location", "A.2.5.4.4.5 (1)", operands="V:block", since="4", ends_location=True
 )
 def implicit_value(ev: Evaluation, block: bytes) -> Location:
     """Push an implicit location that holds the bytes V."""

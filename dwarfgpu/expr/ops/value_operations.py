@@ -94,12 +94,7 @@ def _bounded(number: Bits, count: int, what: str, attribute: str, spec: str) -> 
 
 
 @operation(
-    "DW_OP_LLVM_push_lane",
-    "-- V:value",
-    "A.2.5.4.3.1 (8)",
-    since="LLVM",
-    needs=("lane",),
-    aliases=("DW_OP_push_lane",),
+    "DW_OP_LLVM_push_lane", "-- V:value", "A.2.5.4.3.1 (8)", since="LLVM", needs=("lane",), aliases=("DW_OP_push_lane",)
 )
 def push_lane(ev: Evaluation) -> Value:
     """Push the current lane with the generic type."""

@@ -88,11 +88,7 @@ def scale_for_division(value: Lanes, denominator: Lanes, numerator: Lanes) -> tu
     is_denominator = value == denominator
     cases = (
         ((numerator == 0) | (denominator == 0), value.dtype.type(np.nan), False),
-        (
-            floats.exponents(numerator) - floats.exponents(denominator) >= far,
-            np.where(is_denominator, up, value),
-            True,
-        ),
+        (floats.exponents(numerator) - floats.exponents(denominator) >= far, np.where(is_denominator, up, value), True),
         (_is_denormal(denominator), up, False),
         (inverse_denormal & quotient_denormal, np.where(is_denominator, down, value), True),
         (inverse_denormal, down, False),

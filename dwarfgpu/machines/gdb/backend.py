@@ -29,13 +29,7 @@ if TYPE_CHECKING:
     from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
 
-GDB_NAMES = {
-    "rflags": "eflags",
-    "fs.base": "fs_base",
-    "gs.base": "gs_base",
-    "fcw": "fctrl",
-    "fsw": "fstat",
-}
+GDB_NAMES = {"rflags": "eflags", "fs.base": "fs_base", "gs.base": "gs_base", "fcw": "fctrl", "fsw": "fstat"}
 """What GDB calls registers of x86-64 otherwise than the psABI; all others have one name."""
 
 
@@ -253,13 +247,7 @@ class GdbBackend(WaveBackend):
     # --- Many slots at once ---------------------------------------------------------------------------------------
 
     def gather_memory(
-        self,
-        space: AddressSpace,
-        addresses: Bits,
-        size: int,
-        waves: Bits | None,
-        lanes: Bits | None,
-        count: int,
+        self, space: AddressSpace, addresses: Bits, size: int, waves: Bits | None, lanes: Bits | None, count: int
     ) -> tuple[Array, Array]:
         self._check_current()  # no slot has anything then, and each would say so
         return super().gather_memory(space, addresses, size, waves, lanes, count)

@@ -391,11 +391,7 @@ def _sizes(numbers: list[int] | None) -> tuple[int, int, int] | None:
 # they are recognised, and memory of their own with what GDB has no words for: to ask with a packet would make GDB find
 # all frames anew, which an unwinder and a frame filter must not do.
 
-SPACE_NUMBERS = {
-    "region": REGION,
-    "local": LOCAL,
-    "private_wave": PRIVATE_WAVE,
-}
+SPACE_NUMBERS = {"region": REGION, "local": LOCAL, "private_wave": PRIVATE_WAVE}
 """The spaces that are no views, and not the default one."""
 _MAX_FACTS = 1 << 26
 _served: dict[Any, dict[str, Any]] = {}

@@ -64,12 +64,7 @@ def _rows(where: str, begins: tuple[int, ...], single_step: int | None) -> tuple
 
 
 def reasons_of(
-    family: CoreFamily,
-    trap: int,
-    registers: Mapping[str, int],
-    *,
-    traps: TrapTable = TRAPS,
-    all_enabled: bool = False,
+    family: CoreFamily, trap: int, registers: Mapping[str, int], *, traps: TrapTable = TRAPS, all_enabled: bool = False
 ) -> tuple[str, ...]:
     """Return the reasons that a trap ID and registers give.
 

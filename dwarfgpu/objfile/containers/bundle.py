@@ -229,16 +229,7 @@ class Container:
         else:
             kind = _format_of(bytes(part.raw[image.offset : image.offset + 8])) if plain else "compressed"
         return ContainerEntry(
-            index,
-            image.id,
-            target.kind,
-            target.triple,
-            target.text,
-            offset,
-            image.size,
-            kind,
-            image.note,
-            uri,
+            index, image.id, target.kind, target.triple, target.text, offset, image.size, kind, image.note, uri
         )
 
     def _not_a_container(self) -> MalformedFile:

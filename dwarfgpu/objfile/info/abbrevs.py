@@ -116,12 +116,7 @@ class AbbreviationTable:
     """
 
     def __init__(
-        self,
-        data: bytes,
-        offset: int,
-        format: Format,
-        section: str = ".debug_abbrev",
-        room: list[int] | None = None,
+        self, data: bytes, offset: int, format: Format, section: str = ".debug_abbrev", room: list[int] | None = None
     ) -> None:
         if not 0 <= offset < len(data):
             message = f"{section} has {len(data)} bytes, no table is at {offset:#x}"
@@ -265,12 +260,7 @@ class AbbreviationTable:
             attributes.append(attribute)
             forms.append(form)
         lead = max(1, (code.bit_length() + 6) // 7)
-        return (
-            code,
-            tag,
-            flag,
-            (tuple(attributes), implicit or None, self._family.layout(lead, tuple(forms))),
-        )
+        return (code, tag, flag, (tuple(attributes), implicit or None, self._family.layout(lead, tuple(forms))))
 
 
 _CHILDREN = (b"\0", b"\1")

@@ -71,9 +71,7 @@ _RENUMBERED = range(DW_AT_LLVM_ptrauth_isa_pointer, DW_AT_LLVM_language_dialect 
 _ITERATIONS = LLVM_OLD_ATTRIBUTES["DW_AT_LLVM_iterations"]
 
 LLVM_CURRENT = _dialect(
-    "llvm-current",
-    {names("DW_AT")[number]: number for number in _RENUMBERED},
-    "LLVM's Dwarf.def since August 2025",
+    "llvm-current", {names("DW_AT")[number]: number for number in _RENUMBERED}, "LLVM's Dwarf.def since August 2025"
 )
 
 LLVM_21 = _dialect(

@@ -183,12 +183,7 @@ SCOPES = CODE_SCOPES - {dw.DW_TAG_entry_point, dw.DW_TAG_subroutine_type}
 """Entries that own addresses."""
 _GROUPS = frozenset((dw.DW_TAG_module, dw.DW_TAG_namespace, dw.DW_TAG_lexical_block))
 """Entries that may own scopes without having ranges of their own."""
-_HIDING = _GROUPS | {
-    dw.DW_TAG_subprogram,
-    dw.DW_TAG_class_type,
-    dw.DW_TAG_structure_type,
-    dw.DW_TAG_union_type,
-}
+_HIDING = _GROUPS | {dw.DW_TAG_subprogram, dw.DW_TAG_class_type, dw.DW_TAG_structure_type, dw.DW_TAG_union_type}
 """Entries that in some languages own functions whose code lies elsewhere: methods, and functions inside functions."""
 
 

@@ -31,10 +31,7 @@ if TYPE_CHECKING:
 
 
 STRING_SECTIONS = {dw.DW_FORM_strp: ".debug_str", dw.DW_FORM_line_strp: ".debug_line_str"}
-LIST_SECTIONS = {
-    "loclist": (".debug_loc", ".debug_loclists"),
-    "rnglist": (".debug_ranges", ".debug_rnglists"),
-}
+LIST_SECTIONS = {"loclist": (".debug_loc", ".debug_loclists"), "rnglist": (".debug_ranges", ".debug_rnglists")}
 """The names of the section before version 5, and since."""
 
 

@@ -178,12 +178,7 @@ _SGPR_ENABLES = (
     ("ENABLE_SGPR_PRIVATE_SEGMENT_SIZE", 6, 1),
 )
 PROPERTY_FIELDS = (
-    *_rows(
-        PROPERTIES,
-        *_SGPR_ENABLES,
-        ("ENABLE_WAVEFRONT_SIZE32", 10, 1, GFX10),
-        ("USES_DYNAMIC_STACK", 11, 1),
-    ),
+    *_rows(PROPERTIES, *_SGPR_ENABLES, ("ENABLE_WAVEFRONT_SIZE32", 10, 1, GFX10), ("USES_DYNAMIC_STACK", 11, 1)),
     _reserved(PROPERTIES, 7, 3),
     _reserved(PROPERTIES, 10, 1, GFX6, GFX90A),
     _reserved(PROPERTIES, 12, 4),
@@ -296,10 +291,7 @@ def _fields(rows: tuple[BitField, ...], words: dict[str, int]) -> Iterator[Field
 
 
 def violations(
-    table: tuple[BitField, ...],
-    words: dict[str, int],
-    generation: int | None,
-    allowed: frozenset[str] = frozenset(),
+    table: tuple[BitField, ...], words: dict[str, int], generation: int | None, allowed: frozenset[str] = frozenset()
 ) -> Iterator[Violation]:
     """Yield a violation for each field that must be 0 and is not."""
     for row in _rows_of(table, words, generation)[1]:

@@ -206,12 +206,7 @@ _REQUIRED = (".name", ".symbol", ".kernarg_segment_size", ".group_segment_fixed_
              ".kernarg_segment_align", ".wavefront_size", ".max_flat_workgroup_size")  # fmt: skip
 
 # The keys of V2 and those of V3 for the same
-_V2_KERNEL = {
-    "Name": ".name",
-    "SymbolName": ".symbol",
-    "Language": ".language",
-    "LanguageVersion": ".language_version",
-}
+_V2_KERNEL = {"Name": ".name", "SymbolName": ".symbol", "Language": ".language", "LanguageVersion": ".language_version"}
 _V2_ATTRIBUTES = {
     "ReqdWorkGroupSize": ".reqd_workgroup_size", "WorkGroupSizeHint": ".workgroup_size_hint",
     "VecTypeHint": ".vec_type_hint", "RuntimeHandle": ".device_enqueue_symbol",

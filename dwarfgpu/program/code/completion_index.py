@@ -15,12 +15,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.program.code.code_object import CodeObject
 
-_SYMBOLS = {
-    "FUNC": "function",
-    "GNU_IFUNC": "function",
-    "AMDGPU_HSA_KERNEL": "function",
-    "OBJECT": "variable",
-}
+_SYMBOLS = {"FUNC": "function", "GNU_IFUNC": "function", "AMDGPU_HSA_KERNEL": "function", "OBJECT": "variable"}
 
 
 MOST_READ = 1 << 20

@@ -197,8 +197,7 @@ def code_image(code: bytes, address: int, image: Image) -> bytes:
     table = -(-(names + len(_NAMES)) // 8) * 8
     identity = bytes((*b"\x7fELF", 2 if is_wide else 1, 1 if order == "<" else 2, 1, image.osabi, image.abi_version))
     head = header.pack(
-        *(identity, _ET_EXEC, image.machine, 1, 0, 0, table, image.flags),
-        *(header.size, 0, 0, section.size, 3, 2),
+        *(identity, _ET_EXEC, image.machine, 1, 0, 0, table, image.flags), *(header.size, 0, 0, section.size, 3, 2)
     )
     sections = (
         bytes(section.size),

@@ -107,10 +107,5 @@ def findings(expression: Expression, where: EncodingContext, *, in_cfi: bool, de
     from dwarfgpu.expr import verify
 
     return verify.verify(
-        expression,
-        rules=where.rules,
-        in_cfi=in_cfi,
-        initial_depth=depth,
-        result_kind=want,
-        target=where.target,
+        expression, rules=where.rules, in_cfi=in_cfi, initial_depth=depth, result_kind=want, target=where.target
     )

@@ -185,17 +185,7 @@ def _unit(unit: Unit, missing: dict[str, Missing]) -> UnitSummary:
         error = str(problem)
         unit.dwarf.note(problem)
     return UnitSummary(
-        unit.section,
-        unit.offset,
-        unit.version,
-        kind,
-        name,
-        producer,
-        dialect,
-        reason,
-        augmentation,
-        split_name,
-        error,
+        unit.section, unit.offset, unit.version, kind, name, producer, dialect, reason, augmentation, split_name, error
     )
 
 

@@ -40,16 +40,7 @@ if TYPE_CHECKING:
 
 Entry: TypeAlias = "Cie | Fde | Terminator"
 
-__all__ = [
-    "Cie",
-    "ExpressionBytes",
-    "Fde",
-    "FrameInstruction",
-    "FrameRow",
-    "Instructions",
-    "Rule",
-    "encoding_text",
-]
+__all__ = ["Cie", "ExpressionBytes", "Fde", "FrameInstruction", "FrameRow", "Instructions", "Rule", "encoding_text"]
 
 
 @frozen
@@ -184,12 +175,7 @@ class Frames:
         expression = self._expressions.get((block, form))
         if expression is None:
             expression = self._expressions[block, form] = decode_expression(
-                block.data,
-                self.dialect,
-                form,
-                section=block.section,
-                offset=block.offset,
-                known_in=dialects.known_in,
+                block.data, self.dialect, form, section=block.section, offset=block.offset, known_in=dialects.known_in
             )
         return expression
 
@@ -257,11 +243,7 @@ def _bases(image: Image, section: Section) -> Bases:
     """Return what pointers count from: the code, and the global offset table (LSB 5.0, 10.5.1)."""
     text = image.section(".text")
     got = image.section(".got") or image.section(".got.plt")
-    return Bases(
-        section.address,
-        None if text is None else text.address,
-        None if got is None else got.address,
-    )
+    return Bases(section.address, None if text is None else text.address, None if got is None else got.address)
 
 
 def _header(image: Image, eh_frame: Section, problems: list[DwarfGpuError]) -> FrameHeader | None:
@@ -271,10 +253,7 @@ def _header(image: Image, eh_frame: Section, problems: list[DwarfGpuError]) -> F
         return None
     try:
         header = read_frame_header(
-            section.data,
-            address=section.address,
-            byte_order=image.byte_order,
-            address_size=image.address_size,
+            section.data, address=section.address, byte_order=image.byte_order, address_size=image.address_size
         )
     except DwarfGpuError as error:
         problems.append(error)

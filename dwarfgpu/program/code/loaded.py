@@ -6,9 +6,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, TypeVar
 
 from dwarfgpu import dialects
-from dwarfgpu.dwarf_constants import (
-    DW_AT_frame_base,
-)
+from dwarfgpu.dwarf_constants import DW_AT_frame_base
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.machines.protocol import TRAPS
 from dwarfgpu.objfile.elf.header import PF_X, PT_LOAD

@@ -250,9 +250,7 @@ def register_of_base(expression: Expression) -> int | None:
 # --- Matching -----------------------------------------------------------------------------------------------------
 
 
-def _parts(
-    instructions: Sequence[Instruction],
-) -> Iterator[tuple[Sequence[Instruction], Sequence[Instruction]]]:
+def _parts(instructions: Sequence[Instruction]) -> Iterator[tuple[Sequence[Instruction], Sequence[Instruction]]]:
     """Yield the parts of a composite, each with the operation that ends it."""
     first = 0
     for i, instruction in enumerate(instructions):

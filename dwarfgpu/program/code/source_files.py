@@ -320,12 +320,7 @@ def _lines(text: str) -> tuple[str, ...]:
 
 # --- Facts about a source file ------------------------------------------------------------------------------------
 
-_PLAIN = {
-    "C_plus_plus": "c++",
-    "ObjC": "objective-c",
-    "ObjC_plus_plus": "objective-c++",
-    "OpenCL_C": "opencl",
-}
+_PLAIN = {"C_plus_plus": "c++", "ObjC": "objective-c", "ObjC_plus_plus": "objective-c++", "OpenCL_C": "opencl"}
 _CALLED = {"Assembly": "asm", "Mips_Assembler": "asm", "LLVM_HIP": "hip", "CPP_for_OpenCL": "c++ for opencl"}
 
 
@@ -425,8 +420,7 @@ class Lines:
     def first(self, line: int, files: Collection[int]) -> LineStart | None:
         """Return where a statement of a line begins first."""
         return next(
-            (start for start in self.starts if start.line == line and start.is_statement and start.file in files),
-            None,
+            (start for start in self.starts if start.line == line and start.is_statement and start.file in files), None
         )
 
     def next_line(self, line: int, files: Collection[int]) -> int | None:

@@ -154,13 +154,7 @@ def base_type_of(die: Die) -> BaseType:
         raise IllFormed("bad_type", message, spec="A.2.5.4.3.1 (7)")
     encoding, size, bits, order, vector = (
         _number(die, name)
-        for name in (
-            "DW_AT_encoding",
-            "DW_AT_byte_size",
-            "DW_AT_bit_size",
-            "DW_AT_endianity",
-            "DW_AT_LLVM_vector_size",
-        )
+        for name in ("DW_AT_encoding", "DW_AT_byte_size", "DW_AT_bit_size", "DW_AT_endianity", "DW_AT_LLVM_vector_size")
     )
     if encoding not in ENCODING_NAMES:
         what = "has no encoding" if encoding is None else f"has the encoding {encoding:#x}, which is not known"

@@ -156,9 +156,7 @@ def dtype_of(type: Type, byte_order: ByteOrder, depth: int = 0) -> Any:
     if size is None or size > MAX_READ:
         what = "of a size that depends on the object" if size is None else f"of {shown(size)} bytes"
         raise UsageError(
-            f"values {what} have no array",
-            kind="no_array",
-            hint="ask for one lane, or for a part of the value",
+            f"values {what} have no array", kind="no_array", hint="ask for one lane, or for a part of the value"
         )
     inner = resolved(type)
     opaque = np.dtype(f"V{size}")

@@ -142,9 +142,7 @@ def not_listed(place: int, ranges: Iterable[tuple[int, int]]) -> Unavailable:
     """Return the error of a location list that does not cover an address, with the nearest ones that it covers."""
     known = sorted(interval for interval in ranges if interval[0] < interval[1])
     before = max(
-        (interval for interval in known if interval[1] <= place),
-        key=lambda interval: interval[1],
-        default=None,
+        (interval for interval in known if interval[1] <= place), key=lambda interval: interval[1], default=None
     )
     after = next((interval for interval in known if interval[0] > place), None)
     near = [
@@ -226,11 +224,7 @@ class ValueSource:
             return f"{size} of {self.register}{lane}{bit}"
         if self.kind == "memory":
             return f"{size} at {self.space}#{self.address:#x}{bit}"
-        words = {
-            "constant": "of a constant",
-            "pointer": "of an implicit pointer",
-            "undefined": "without a value",
-        }
+        words = {"constant": "of a constant", "pointer": "of an implicit pointer", "undefined": "without a value"}
         return f"{size} {words[self.kind]}"
 
 

@@ -46,14 +46,7 @@ if TYPE_CHECKING:
 PARAMETER, LOCAL, STATIC, CONSTANT = "parameter", "local", "static", "constant"
 
 
-_FIXED_NUMBERS = (
-    "DW_OP_lit",
-    "DW_OP_const1",
-    "DW_OP_const2",
-    "DW_OP_const4",
-    "DW_OP_const8",
-    "DW_OP_LLVM_offset",
-)
+_FIXED_NUMBERS = ("DW_OP_lit", "DW_OP_const1", "DW_OP_const2", "DW_OP_const4", "DW_OP_const8", "DW_OP_LLVM_offset")
 _FIXED = frozenset(
     ("DW_OP_regx", "DW_OP_LLVM_push_lane", "DW_OP_constu", "DW_OP_consts", "DW_OP_shl", "DW_OP_mul", "DW_OP_plus",
      "DW_OP_plus_uconst", "DW_OP_piece", "DW_OP_bit_piece", "DW_OP_LLVM_piece_end", "DW_OP_LLVM_form_aspace_address",
@@ -488,11 +481,7 @@ def checked(variable: Variable) -> list[Checked]:
 
     setting = of_frame(variable.frame)
     return [
-        Checked(
-            variable,
-            location,
-            tuple(found_in(location.written, setting, in_cfi=False, depth=0, want="location")),
-        )
+        Checked(variable, location, tuple(found_in(location.written, setting, in_cfi=False, depth=0, want="location")))
         for location in variable.locations()
         if location.written is not None
     ]

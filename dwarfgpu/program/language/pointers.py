@@ -14,14 +14,7 @@ from attrs import evolve
 from dwarfgpu import bits as b
 from dwarfgpu.errors import EvaluationError, UsageError
 from dwarfgpu.lanes import refuse
-from dwarfgpu.program.language.operands import (
-    DataModel,
-    ScalarOperand,
-    computing,
-    converted,
-    is_true,
-    size_of_target,
-)
+from dwarfgpu.program.language.operands import DataModel, ScalarOperand, computing, converted, is_true, size_of_target
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.sizes import byte_size, resolved

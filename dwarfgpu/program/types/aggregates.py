@@ -17,11 +17,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.types.reader import Types
 
 
-_ACCESS = {
-    dw.DW_ACCESS_public: "public",
-    dw.DW_ACCESS_protected: "protected",
-    dw.DW_ACCESS_private: "private",
-}
+_ACCESS = {dw.DW_ACCESS_public: "public", dw.DW_ACCESS_protected: "protected", dw.DW_ACCESS_private: "private"}
 _PLUS_UCONST = DWARF5.by_name["DW_OP_plus_uconst"].opcode
 MAX_MEMBERS = 1 << 16
 """More than any type has: a limit against hostile input."""

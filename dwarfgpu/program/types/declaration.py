@@ -68,12 +68,7 @@ class Declarer:
     """
 
     def __init__(
-        self,
-        *,
-        is_cplus: bool,
-        local: dict[str, str] | None = None,
-        is_tight: bool = False,
-        has_spaces: bool = False,
+        self, *, is_cplus: bool, local: dict[str, str] | None = None, is_tight: bool = False, has_spaces: bool = False
     ) -> None:
         self.is_cplus = is_cplus
         self.has_spaces = has_spaces

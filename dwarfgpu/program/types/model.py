@@ -183,13 +183,7 @@ class Base(ReadableType):
     def element(self) -> Base:
         """Of a vector the type of its elements, which is "the same as T without the attribute" (A.5.1 (1))."""
         return Base(
-            self.name,
-            self.encoding,
-            self.byte_size,
-            self.bit_size,
-            self.data_bit_offset,
-            None,
-            self.byte_order,
+            self.name, self.encoding, self.byte_size, self.bit_size, self.data_bit_offset, None, self.byte_order
         )
 
 

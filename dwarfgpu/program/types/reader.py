@@ -47,12 +47,7 @@ _WORDS = {
     "immutable_type": "",
     "LLVM_ptrauth_type": "",
 }
-_KINDS = {
-    "structure_type": "struct",
-    "class_type": "class",
-    "union_type": "union",
-    "interface_type": "interface",
-}
+_KINDS = {"structure_type": "struct", "class_type": "class", "union_type": "union", "interface_type": "interface"}
 
 
 GENERIC = 1
@@ -149,14 +144,7 @@ class Types:
         space = _space(die)
         size, null = _pointer_form(die, space)
         pointer = t.Pointer(
-            sign,
-            self.lazy(die),
-            size,
-            space,
-            _named_number(die, "DW_AT_LLVM_memory_space"),
-            die.name,
-            die,
-            null,
+            sign, self.lazy(die), size, space, _named_number(die, "DW_AT_LLVM_memory_space"), die.name, die, null
         )
         error = contradiction(pointer)
         if error is not None:

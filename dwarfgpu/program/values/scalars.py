@@ -23,13 +23,7 @@ if TYPE_CHECKING:
 
 _SIGNED = frozenset((dw.DW_ATE_signed, dw.DW_ATE_signed_char, dw.DW_ATE_signed_fixed))
 _UNSIGNED = frozenset(
-    (
-        dw.DW_ATE_boolean,
-        dw.DW_ATE_unsigned,
-        dw.DW_ATE_unsigned_char,
-        dw.DW_ATE_address,
-        dw.DW_ATE_unsigned_fixed,
-    )
+    (dw.DW_ATE_boolean, dw.DW_ATE_unsigned, dw.DW_ATE_unsigned_char, dw.DW_ATE_address, dw.DW_ATE_unsigned_fixed)
 )
 _KINDS = {dw.DW_ATE_boolean: "boolean", dw.DW_ATE_address: "pointer"}
 """What is no plain integer."""

@@ -149,10 +149,7 @@ def geometry(grid: tuple[int, ...], work_group: tuple[int, ...], wave_size: int)
     """Return a grid that a packet can describe, from one to three sizes; an error names the rule it breaks."""
     given = max(len(grid), len(work_group))
     sizes = []
-    for name, size, limit in (
-        ("grid", grid, MAX_GRID_SIZE),
-        ("work-group", work_group, MAX_GROUP_SIZE),
-    ):
+    for name, size, limit in (("grid", grid, MAX_GRID_SIZE), ("work-group", work_group, MAX_GROUP_SIZE)):
         if not 1 <= len(size) <= 3:
             raise UsageError(f"a {name} has 1 to 3 dimensions, not {len(size)}")
         for axis, number in zip(AXES, size, strict=False):

@@ -109,12 +109,7 @@ def same_value(processor: Processor, wave_size: int) -> tuple[tuple[int, int], .
     vgpr = numbers.VGPR_32 if is_32 else numbers.VGPR_64
     agpr = numbers.AGPR_32 if is_32 else numbers.AGPR_64
     exec_mask = numbers.EXEC_32 if is_32 else numbers.EXEC_64
-    ranges = [
-        (exec_mask, exec_mask),
-        (sgpr(30), sgpr(63)),
-        (sgpr(64), sgpr(105)),
-        (vgpr + 32, vgpr + 255),
-    ]
+    ranges = [(exec_mask, exec_mask), (sgpr(30), sgpr(63)), (sgpr(64), sgpr(105)), (vgpr + 32, vgpr + 255)]
     if not processor.has("flat-architected"):
         ranges.append((sgpr(0), sgpr(3)))  # the scratch buffer descriptor
     if processor.has("agprs-saved"):

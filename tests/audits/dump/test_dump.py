@@ -66,10 +66,7 @@ def test_every_entry_is_shown_once_with_its_owner(name):
 def test_a_skeleton_is_followed_by_what_it_stands_for():
     heads = [item for item in EntryDump(file("features/split.v5.co"), EntrySelection()) if isinstance(item, ShownUnit)]
 
-    assert [(head.kind, head.section) for head in heads] == [
-        ("skeleton", ".debug_info"),
-        ("split", ".debug_info.dwo"),
-    ]
+    assert [(head.kind, head.section) for head in heads] == [("skeleton", ".debug_info"), ("split", ".debug_info.dwo")]
     assert heads[0].dwo_id == heads[1].dwo_id
     assert heads[1].file.endswith("split.v5.dwp")
 
@@ -89,8 +86,7 @@ def test_what_values_mean():
 
 
 @pytest.mark.parametrize(
-    "name, register",
-    [(HIP, "v0"), (HIP.replace("w32", "w64"), "v0"), (HIP.replace("gfx1100.w32", "gfx90a.w64"), "v0")],
+    "name, register", [(HIP, "v0"), (HIP.replace("w32", "w64"), "v0"), (HIP.replace("gfx1100.w32", "gfx90a.w64"), "v0")]
 )
 def test_registers_have_the_names_of_their_wave_size(name, register):
     text = json.dumps([render_entries.entry_json(each) for each in entries(name)])

@@ -25,13 +25,7 @@ def names(fixture: str) -> set[str]:
     [
         (
             "host/classes.clang.O0.v5.x86_64",
-            {
-                "int",
-                "const zoo::Animal *",
-                "zoo::Dog &&",
-                "int (zoo::Dog::*)(const zoo::Dog *)",
-                "int zoo::Dog::*",
-            },
+            {"int", "const zoo::Animal *", "zoo::Dog &&", "int (zoo::Dog::*)(const zoo::Dog *)", "int zoo::Dog::*"},
         ),
         (
             "host/values.gcc.O0.v5.x86_64",

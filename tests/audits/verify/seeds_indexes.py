@@ -103,8 +103,7 @@ def with_parent(parent: int) -> Callable[[], bytes]:
 
     def make() -> bytes:
         made = Names(
-            abbreviations,
-            {"k": [(1, [parent, at["k"]])], "int": [(2, [at["int"]])], "char": [(2, [at["char"]])]},
+            abbreviations, {"k": [(1, [parent, at["k"]])], "int": [(2, [at["int"]])], "char": [(2, [at["char"]])]}
         )
         return gpu(extra={".debug_names": made.data, ".debug_str": bytes(made.strings)})
 

@@ -114,10 +114,7 @@ def test_what_was_right_in_one_place_is_checked_in_another():
     static = [variable(name, location=address) for name in "de"]
     data = gpu(*static, variable("f", location=address[:-1]), types=[with_base, without])
     found = {(finding.rule.name, finding.path[-1]) for finding in findings_in(data)}
-    assert found == {
-        ("expression-no-frame-base", "DW_TAG_variable c"),
-        ("expression-truncated", "DW_TAG_variable f"),
-    }
+    assert found == {("expression-no-frame-base", "DW_TAG_variable c"), ("expression-truncated", "DW_TAG_variable f")}
 
 
 def test_an_idiom_is_named():

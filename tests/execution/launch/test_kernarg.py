@@ -15,14 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.execution.launch.kernarg import (
-    HIDDEN,
-    LaunchFacts,
-    hidden_parts,
-    lay_out,
-    segment_bytes,
-    segment_size,
-)
+from dwarfgpu.execution.launch.kernarg import HIDDEN, LaunchFacts, hidden_parts, lay_out, segment_bytes, segment_size
 from dwarfgpu.objfile.kernels.kernel import Kernel
 from dwarfgpu.objfile.kernels.metadata import KernelArgument, KernelMetadata
 from dwarfgpu.program.code.code_object import opened
@@ -99,44 +92,19 @@ def test_a_value_becomes_its_bytes(size, more, value, expected):
         (4, {"type_name": "int", "name": "n"}, 1.5, "argument 0 (int n) of k is an integer, not 1.5"),
         (4, {"type_name": "unsigned int"}, 1.5, "argument 0 (unsigned int) of k is an integer, not 1.5"),
         (3, {}, 1.5, "argument 0 of k has 3 bytes, and no float has that size"),
-        (
-            2,
-            {"type_name": "half"},
-            1e9,
-            "argument 0 (half) of k is a float of 2 bytes, which the number does not fit",
-        ),
-        (
-            4,
-            {"type_name": "float"},
-            10**400,
-            "argument 0 (float) of k is a float of 4 bytes, which the number",
-        ),
+        (2, {"type_name": "half"}, 1e9, "argument 0 (half) of k is a float of 2 bytes, which the number does not fit"),
+        (4, {"type_name": "float"}, 10**400, "argument 0 (float) of k is a float of 4 bytes, which the number"),
         (4, {}, b"abc", "argument 0 of k has 4 bytes, but 3 are given"),
         (4, {}, np.zeros(3, dtype=np.int32), "argument 0 of k has 4 bytes, but 12 are given"),
         (4, {}, "abcd", "argument 0 of k is a value, not a value of type str"),
         (4, {}, None, "argument 0 of k is a value, not None"),
         (4, {}, 1j, "argument 0 of k is a value, not a value of type complex"),
-        (
-            8,
-            {"value_kind": "global_buffer"},
-            -1,
-            "argument 0 of k is a pointer of 8 bytes, which -1 does not fit",
-        ),
+        (8, {"value_kind": "global_buffer"}, -1, "argument 0 of k is a pointer of 8 bytes, which -1 does not fit"),
         (8, {"value_kind": "global_buffer"}, 1.5, "argument 0 of k is a pointer, not a value of type float"),
         (8, {"value_kind": "global_buffer"}, "x", "argument 0 of k is a pointer, not a value of type str"),
         (8, {"value_kind": "global_buffer"}, b"abc", "argument 0 of k has 8 bytes, but 3 are given"),
-        (
-            4,
-            {"value_kind": "dynamic_shared_pointer"},
-            -1,
-            "argument 0 of k is a pointer to local memory, not",
-        ),
-        (
-            4,
-            {"value_kind": "dynamic_shared_pointer"},
-            1.0,
-            "argument 0 of k is a pointer to local memory, not",
-        ),
+        (4, {"value_kind": "dynamic_shared_pointer"}, -1, "argument 0 of k is a pointer to local memory, not"),
+        (4, {"value_kind": "dynamic_shared_pointer"}, 1.0, "argument 0 of k is a pointer to local memory, not"),
         (60, {}, 0, "argument 0 of k has no place in the kernarg segment of 64 bytes"),
     ],
 )

@@ -164,10 +164,7 @@ def test_structures_point_to_each_other(path, kernel):
     signal = fields_of(machine, "signal", packet["completion_signal"])
     assert (signal["kind"], signal["value"]) == (1, 1)
     doorbell = fields_of(machine, "signal", queue["doorbell_signal"])
-    assert (doorbell["kind"], doorbell["queue_ptr"]) == (
-        -2 if start.processor.major <= 8 else -1,
-        places_.queue,
-    )
+    assert (doorbell["kind"], doorbell["queue_ptr"]) == (-2 if start.processor.major <= 8 else -1, places_.queue)
     file_kernel = done.plan.kernel
     if file_kernel.code is not None:
         data = read(machine, "global", packet["kernel_object"], 256)
@@ -330,11 +327,7 @@ def test_a_kernel_that_requires_a_work_group_is_launched_with_it():
         ("group_x", {"dynamic_local": 65537}, "65537 bytes of local memory do not fit"),
         ("group_x", {"dynamic_local": -1}, "-1 bytes of local memory: the number cannot be negative"),
         ("scratch", {"private_size": 4}, "4 bytes of private memory are not possible for scratch"),
-        (
-            "scratch",
-            {"private_size": 1 << 32},
-            "4294967296 bytes of private memory are not possible for scratch",
-        ),
+        ("scratch", {"private_size": 1 << 32}, "4294967296 bytes of private memory are not possible for scratch"),
         ("scratch", {"private_size": 1 << 26}, "bytes of scratch memory do not fit: a work-group has 1 waves"),
     ],
 )
@@ -355,13 +348,7 @@ def test_a_machine_of_another_target():
     with pytest.raises(UsageError, match="group_x is for amdgcn-gfx90a, and the machine is amdgcn-gfx942"):
         launch(Machine(resolve("gfx942")), fixture("gfx90a.w64.O2"), "group_x", grid=(1,), work_group=(1,))
     with pytest.raises(UsageError, match="is for amdgcn-gfx1100-wave32, and the machine is amdgcn-gfx1100-wave64"):
-        launch(
-            Machine(resolve("gfx1100-wave64")),
-            fixture("gfx1100.w32.O2"),
-            "group_x",
-            grid=(1,),
-            work_group=(1,),
-        )
+        launch(Machine(resolve("gfx1100-wave64")), fixture("gfx1100.w32.O2"), "group_x", grid=(1,), work_group=(1,))
 
 
 def test_too_many_waves_beside_those_of_another_launch():
@@ -410,11 +397,7 @@ def changed(monkeypatch: pytest.MonkeyPatch, file: str, kernel: str, **metadata:
         ({"uniform_work_group_size": True}, (100,), "group_x does not allow partial work-groups"),
         ({"max_num_workgroups_x": 3}, (256,), "4 work-groups in x are too many for group_x"),
         ({"max_num_workgroups_z": 1}, (64, 1, 2), "2 work-groups in z are too many for group_x"),
-        (
-            {"cluster_dims": (2, 1, 1)},
-            (256,),
-            "group_x runs in clusters of work-groups, which cannot be launched",
-        ),
+        ({"cluster_dims": (2, 1, 1)}, (256,), "group_x runs in clusters of work-groups, which cannot be launched"),
     ],
 )
 def test_what_the_metadata_asks(monkeypatch, metadata, grid, message):

@@ -188,16 +188,7 @@ def test_kernels_store_what_they_are_given(file: str, kernel: str, lines: list[s
 
 # --- Every processor of the compiler ------------------------------------------------------------------------------
 
-LATER = (
-    "gfx1154",
-    "gfx1170",
-    "gfx1171",
-    "gfx1172",
-    "gfx1310",
-    "gfx11-7-generic",
-    "gfx12-5-generic",
-    "gfx13-generic",
-)
+LATER = ("gfx1154", "gfx1170", "gfx1171", "gfx1172", "gfx1310", "gfx11-7-generic", "gfx12-5-generic", "gfx13-generic")
 """Processors that LLVM 22 does not know."""
 EARLIER = ("gfx940", "gfx941")
 """Processors that LLVM 22 knows no more."""

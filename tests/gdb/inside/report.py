@@ -17,13 +17,5 @@ for wave in dg.waves():
 frame = dg.selected()
 print("@@", dg.wave().id, frame.number, frame.name, frame.selected_lane)
 for variable in frame.variables():
-    print(
-        "@@",
-        [str(each) for each in dg.locate(variable.name)] if variable.why() is None else variable.why().kind,
-    )
-print(
-    "@@",
-    dg.eval("$lane * 2", lanes="active").array.tolist(),
-    dg.eval("$exec").array[0].item(),
-    len(dg.attached()),
-)
+    print("@@", [str(each) for each in dg.locate(variable.name)] if variable.why() is None else variable.why().kind)
+print("@@", dg.eval("$lane * 2", lanes="active").array.tolist(), dg.eval("$exec").array[0].item(), len(dg.attached()))

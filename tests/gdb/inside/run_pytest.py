@@ -6,13 +6,6 @@ import sys
 import pytest
 
 sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
-options = [
-    "-q",
-    "-p",
-    "no:cacheprovider",
-    "--capture=no",
-    "-W",
-    "ignore::ImportWarning",
-]  # a finder of GDB itself
+options = ["-q", "-p", "no:cacheprovider", "--capture=no", "-W", "ignore::ImportWarning"]  # a finder of GDB itself
 status = pytest.main([*options, *os.environ["PYTEST_FILES"].split()])
 print(f"@@pytest {int(status)}@@", flush=True)

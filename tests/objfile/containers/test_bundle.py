@@ -101,10 +101,7 @@ def info(image):
         ("gfx90a", ("", "", "gfx90a", ())),
         ("gfx90a:xnack+:sramecc-", ("", "", "gfx90a", ("sramecc-", "xnack+"))),
         ("gfx902+xnack+sram-ecc", ("", "", "gfx902", ("sramecc+", "xnack+"))),
-        (
-            "amdgcn-amd-amdhsa--gfx9-4-generic:xnack-",
-            ("", "amdgcn-amd-amdhsa", "gfx9-4-generic", ("xnack-",)),
-        ),
+        ("amdgcn-amd-amdhsa--gfx9-4-generic:xnack-", ("", "amdgcn-amd-amdhsa", "gfx9-4-generic", ("xnack-",))),
         (f"{HIP}gfx90a:xnack+", ("hipv4", "amdgcn-amd-amdhsa", "gfx90a", ("xnack+",))),
         ("hip-amdgcn-amd-amdhsa-gfx803", ("hip", "amdgcn-amd-amdhsa", "gfx803", ())),
         ("hip-amdgcn-amd-amdhsa-unknown-gfx803", ("hip", "amdgcn-amd-amdhsa-unknown", "gfx803", ())),
@@ -167,10 +164,7 @@ def test_uris(text, path, offset, size):
     assert (place.path, place.offset, place.size) == (path, offset, size)
 
 
-@given(
-    st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1),
-    st.integers(0, 1 << 40),
-)
+@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1), st.integers(0, 1 << 40))
 def test_a_uri_is_read_back(path, offset):
     place = parse_place(file_uri(path, offset, 7))
     assert (place.path, place.offset, place.size) == (path, offset, 7)
@@ -477,12 +471,7 @@ def test_an_image_has_few_keys():
     assert [entry.target_id for entry in open_container(bytes(image)).entries] == ["gfx90a"]
 
 
-SAMPLES = [
-    TWO,
-    compressed(TWO),
-    offload_binary((4, "amdgcn-amd-amdhsa", "gfx90a", A)),
-    bundle_of(("a", b"x")),
-]
+SAMPLES = [TWO, compressed(TWO), offload_binary((4, "amdgcn-amd-amdhsa", "gfx90a", A)), bundle_of(("a", b"x"))]
 
 
 def use(data):
@@ -560,9 +549,6 @@ def test_offload_binaries_of_llvm(tmp_path, require_tool, objects):
     images = [f"--image=file={file},arch={name},triple=amdgcn-amd-amdhsa,kind=hip" for name, file in objects.items()]
     run(require_tool("llvm-offload-binary-22", "clang-offload-packager-22"), "-o", path, *images)
     container = open_container(path)
-    assert [(entry.kind, entry.target_id) for entry in container.entries] == [
-        ("hip", "gfx90a"),
-        ("hip", "gfx1100"),
-    ]
+    assert [(entry.kind, entry.target_id) for entry in container.entries] == [("hip", "gfx90a"), ("hip", "gfx1100")]
     for name, file in objects.items():
         assert container.content(container.select(name)) == file.read_bytes()

@@ -170,21 +170,7 @@ def test_searching_for_a_symbol_finds_what_an_index_has(size, order, monkeypatch
         searched = Image(data)
         monkeypatch.setattr(symbols_module, "MAX_COPIES", rng.choice([0, 1, 1000]))
         plain = list(searched.symbols())
-        names = [
-            "abc.kd",
-            "k.kd",
-            ".kd",
-            "kd",
-            "abc",
-            "c",
-            "a\\xffb",
-            "twice",
-            "",
-            "s.kd",
-            "a\0b",
-            "\udcff",
-            "x",
-        ]
+        names = ["abc.kd", "k.kd", ".kd", "kd", "abc", "c", "a\\xffb", "twice", "", "s.kd", "a\0b", "\udcff", "x"]
         for name in names:
             expected = [each for each in plain if each.name == name and each.type_number not in (3, 4)]
             assert searched.symbols_named(name) == expected
@@ -490,10 +476,7 @@ def assert_same_as_readobj(path, tools):
     header = said["ElfHeader"]
     assert image.machine == header["Machine"]["Value"]
     assert image.flags == header["Flags"]["Value"]
-    assert (image.osabi, image.abi_version) == (
-        header["Ident"]["OS/ABI"]["Value"],
-        header["Ident"]["ABIVersion"],
-    )
+    assert (image.osabi, image.abi_version) == (header["Ident"]["OS/ABI"]["Value"], header["Ident"]["ABIVersion"])
     assert image.entry == header["Entry"]
     expected = [item["Section"] for item in said["Sections"]]
     assert [section.name for section in image.sections] == [row["Name"]["Name"] for row in expected]
@@ -561,16 +544,7 @@ def test_a_stripped_file_has_its_dynamic_symbols(linked, require_tool, tmp_path)
 def test_split_units_have_sections_of_their_own(tmp_path, require_tool):
     source = tmp_path / "a.c"
     source.write_text("int f(int x) { return x; }", "utf-8")
-    command = [
-        require_tool("clang-22"),
-        "-g",
-        "-gdwarf-5",
-        "-gsplit-dwarf",
-        "-c",
-        source,
-        "-o",
-        tmp_path / "a.o",
-    ]
+    command = [require_tool("clang-22"), "-g", "-gdwarf-5", "-gsplit-dwarf", "-c", source, "-o", tmp_path / "a.o"]
     run(*command, folder=tmp_path)
     image = open_image(tmp_path / "a.dwo")
     assert image.section(".debug_info.dwo").data

@@ -143,8 +143,7 @@ def test_nothing_to_load():
 
 
 @pytest.mark.parametrize(
-    "size, message",
-    [(1 << 40, "more than 268435456 bytes"), (2, "more bytes in the file than in memory")],
+    "size, message", [(1 << 40, "more than 268435456 bytes"), (2, "more bytes in the file than in memory")]
 )
 def test_sizes_that_cannot_be(size, message):
     with pytest.raises(DwarfGpuError, match=message):
@@ -181,14 +180,7 @@ def test_a_truncated_file():
 
 @given(
     st.lists(
-        st.tuples(
-            *[
-                st.integers(0, 2**64 - 1),
-                st.integers(0, 20),
-                st.integers(0, 3),
-                st.integers(-(2**63), 2**63 - 1),
-            ]
-        )
+        st.tuples(*[st.integers(0, 2**64 - 1), st.integers(0, 20), st.integers(0, 3), st.integers(-(2**63), 2**63 - 1)])
     )
 )
 def test_any_relocations_are_applied_or_refused(rows):

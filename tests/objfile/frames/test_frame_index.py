@@ -30,12 +30,7 @@ def functions(kind="debug_frame", *, count=8, size=8, order="little", wide=False
             location, data = builder.number(low - base, width) + builder.number(16, width), z(b"")
         offsets.append(
             builder.fde(
-                cie,
-                low,
-                16,
-                "advance_loc 1; def_cfa_offset 16",
-                location=location,
-                augmentation_data=data or b"",
+                cie, low, 16, "advance_loc 1; def_cfa_offset 16", location=location, augmentation_data=data or b""
             )
         )
     return builder, offsets

@@ -397,10 +397,7 @@ def test_sizes_of_pointers(order, encoding, low, width):
 def test_pointers_as_leb128_numbers():
     assert located(0x01, b"\x80\x20\x10")[0][1].low == 0x1000
     found, _ = located(0x19, b"\x40\x10")  # pcrel, -64
-    assert (found[1].low, found[1].high) == (
-        0x4000 + found[1].offset + 8 - 64,
-        0x4000 + found[1].offset - 56 + 16,
-    )
+    assert (found[1].low, found[1].high) == (0x4000 + found[1].offset + 8 - 64, 0x4000 + found[1].offset - 56 + 16)
 
 
 @pytest.mark.parametrize(

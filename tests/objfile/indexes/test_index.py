@@ -26,12 +26,7 @@ ADDRESS = b"\x03" + (0x2000).to_bytes(8, "little")
 
 def function(name, low, size, *parts, **options):
     return die(
-        "subprogram",
-        ("name", "string", name),
-        ("low_pc", "addr", low),
-        ("high_pc", "data4", size),
-        *parts,
-        **options,
+        "subprogram", ("name", "string", name), ("low_pc", "addr", low), ("high_pc", "data4", size), *parts, **options
     )
 
 
@@ -67,10 +62,7 @@ def found(dwarf, name, kinds=KINDS):
         (die("member", ("name", "string", "x")), None),
         (die("base_type", ("name", "string", "x")), "type"),
         (die("structure_type", ("name", "string", "x"), ("declaration", "flag_present")), None),
-        (
-            die("enumeration_type", ("name", "string", "x"), die("enumerator", ("name", "string", "y"))),
-            "type",
-        ),
+        (die("enumeration_type", ("name", "string", "x"), die("enumerator", ("name", "string", "y"))), "type"),
         (die("typedef", ("name", "string", "x")), "type"),
         (die("array_type", ("name", "string", "x"), children=True), "type"),
         (die("namespace", ("name", "string", "x")), "namespace"),
@@ -500,12 +492,7 @@ def test_nested_and_overlapping_functions():
         function("outer", 0x100, 0x100, function("nested", 0x140, 0x10)),
         function("long", 0x180, 0x200),
         function("last", 0x300, 8),
-        die(
-            "subprogram",
-            ("name", "string", "dead"),
-            ("low_pc", "addr", (1 << 64) - 1),
-            ("high_pc", "data4", 64),
-        ),
+        die("subprogram", ("name", "string", "dead"), ("low_pc", "addr", (1 << 64) - 1), ("high_pc", "data4", 64)),
     )
 
     def at(address):

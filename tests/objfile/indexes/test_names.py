@@ -30,19 +30,13 @@ PLAIN = {1: (SUBPROGRAM, (3, "ref4")), 2: (VARIABLE, (1, "data1"), (3, "ref4"))}
 @pytest.mark.parametrize("hashed", [True, False])
 def test_names_are_found(order, size, hashed):
     """A.6.1.1.4.1: the augmentation string is that of the header, here in the recommended form."""
-    rows = {f"name{i}": [(1, [0x10 + i])] for i in range(40)} | {
-        "both": [(1, [7]), (2, [0, 9])],
-        "größe": [(1, [5])],
-    }
+    rows = {f"name{i}": [(1, [0x10 + i])] for i in range(40)} | {"both": [(1, [7]), (2, [0, 9])], "größe": [(1, [5])]}
     table = Names(PLAIN, rows, order=order, size=size, hashed=hashed).table()
 
     for i in range(40):
         (entry,) = table.find(f"name{i}".encode())
         assert (entry.tag, entry.die_offset, entry.unit) == (SUBPROGRAM, 0x10 + i, 0)
-    assert [(entry.tag, entry.die_offset) for entry in table.find(b"both")] == [
-        (SUBPROGRAM, 7),
-        (VARIABLE, 9),
-    ]
+    assert [(entry.tag, entry.die_offset) for entry in table.find(b"both")] == [(SUBPROGRAM, 7), (VARIABLE, 9)]
     assert [entry.die_offset for entry in table.find("größe".encode())] == [5]
     assert table.find(b"missing") == table.find(b"ame3") == table.find(b"") == []
     assert sorted(table.names()) == sorted(name.encode() for name in rows)
@@ -309,24 +303,13 @@ def test_the_index_of_clang(options, link, tmp_path, require_tool):
 @pytest.mark.parametrize("offset_size", [4, 8])
 @pytest.mark.parametrize("address_size, segment_size", [(8, 0), (4, 0), (2, 0), (8, 8), (4, 2)])
 def test_address_sets(order, offset_size, address_size, segment_size):
-    options = {
-        "order": order,
-        "offset_size": offset_size,
-        "address_size": address_size,
-        "segment_size": segment_size,
-    }
+    options = {"order": order, "offset_size": offset_size, "address_size": address_size, "segment_size": segment_size}
     data = aranges((0x10, 0x10), (0x40, 4), unit=7, **options) + aranges((0x80, 1), unit=9, **options)
 
     first, second = read_sets(data, order)
     assert (first.unit, list(first.ranges())) == (7, [(0x10, 0x20), (0x40, 0x44)])
     assert (second.unit, list(second.ranges())) == (9, [(0x80, 0x81)])
-    assert [first.covers(address) for address in (0xF, 0x10, 0x1F, 0x20, 0)] == [
-        False,
-        True,
-        True,
-        False,
-        False,
-    ]
+    assert [first.covers(address) for address in (0xF, 0x10, 0x1F, 0x20, 0)] == [False, True, True, False, False]
 
 
 @pytest.mark.parametrize("broken", [aranges((1, 1), version=3), aranges((1, 1), address_size=4)[:4] + b"\xff" * 20])
@@ -347,10 +330,7 @@ def test_any_bytes_are_sets_or_errors(data):
 def test_address_sets_lead_to_the_unit():
     def function(i):
         return die(
-            "subprogram",
-            ("name", "string", f"f{i}"),
-            ("low_pc", "addr", 0x1000 * (i + 1)),
-            ("high_pc", "data1", 16),
+            "subprogram", ("name", "string", f"f{i}"), ("low_pc", "addr", 0x1000 * (i + 1)), ("high_pc", "data1", 16)
         )
 
     trees = [unit(die("compile_unit", function(i))) for i in range(3)]

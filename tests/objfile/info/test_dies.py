@@ -129,8 +129,7 @@ def test_the_sign_of_a_constant_depends_on_the_context(form, value, unsigned, si
 def test_a_block_knows_where_it_stands(form, before, order):
     """An expression is identified by its section and offset."""
     found = dwarf(
-        unit(die("compile_unit", before, ("location", form, b"\x91\x20"), ("decl_line", "data1", 7))),
-        byte_order=order,
+        unit(die("compile_unit", before, ("location", form, b"\x91\x20"), ("decl_line", "data1", 7))), byte_order=order
     )
     block = found.units[0].root.get("DW_AT_location").block()
 
@@ -190,10 +189,7 @@ def random_tree(rng, depth=0, count=None):
         inner = count
     children = [random_tree(rng, depth + 1) for _ in range(inner)]
     return die(
-        rng.choice(["namespace", "structure_type", "variable", 0x4090]),
-        *parts,
-        *children,
-        children=rng.random() < 0.2,
+        rng.choice(["namespace", "structure_type", "variable", 0x4090]), *parts, *children, children=rng.random() < 0.2
     )
 
 
@@ -320,15 +316,8 @@ def test_a_broken_entry_hides_neither_those_before_it_nor_other_units():
     with pytest.raises(MalformedFile) as error:
         seen.extend(first.dies())  # keeps what came before
 
-    assert (error.value.kind, str(error.value.where)) == (
-        "unknown_abbreviation",
-        f".debug_info+{half - 2:#x}",
-    )
-    assert [each.tag_name.removeprefix("DW_TAG_") for each in seen] == [
-        "compile_unit",
-        "namespace",
-        "variable",
-    ]
+    assert (error.value.kind, str(error.value.where)) == ("unknown_abbreviation", f".debug_info+{half - 2:#x}")
+    assert [each.tag_name.removeprefix("DW_TAG_") for each in seen] == ["compile_unit", "namespace", "variable"]
     assert (seen[2].name, seen[2].parent(), seen[1].parent()) == ("v", seen[1], seen[0])
     assert len(list(second.dies())) == 4
 

@@ -284,16 +284,7 @@ def test_an_unknown_dialect_is_refused():
         dwarf(unit(die("compile_unit")), attributes="llvm-future")
 
 
-@pytest.mark.parametrize(
-    "number, name",
-    [
-        (0, "none"),
-        (1, "global"),
-        (2, "constant"),
-        (3, "group"),
-        (4, "private"),
-    ],
-)
+@pytest.mark.parametrize("number, name", [(0, "none"), (1, "global"), (2, "constant"), (3, "group"), (4, "private")])
 def test_memory_spaces_have_names(number, name):
     """A.2.14, A.4.1 (3) and A.7.15: the numbers of DW_AT_LLVM_memory_space."""
     assert name_of(VALUE_KINDS["DW_AT_LLVM_memory_space"], number) == f"DW_MSPACE_LLVM_{name}"

@@ -24,10 +24,7 @@ class Die:
 
     def __init__(self, tag, name, ranges=(), call=(None, None, None), children=()):
         self.tag, self.name = tag, name
-        self._ranges, self._children = (
-            [ranges] if ranges and isinstance(ranges[0], int) else list(ranges),
-            children,
-        )
+        self._ranges, self._children = ([ranges] if ranges and isinstance(ranges[0], int) else list(ranges), children)
         self.call_file, self.call_line, self.call_column = call
 
     def ranges(self):
@@ -233,9 +230,7 @@ def test_chains_are_what_the_symbolizer_prints(compiler, options, tmp_path, requ
             top = compilation_unit.get_top_DIE()
             root = ElfDie(top, dwarf, top.attributes["DW_AT_low_pc"].value)
             lines = line_table(
-                found[".debug_line"],
-                top.attributes["DW_AT_stmt_list"].value,
-                string_at=compiled.string_reader(found),
+                found[".debug_line"], top.attributes["DW_AT_stmt_list"].value, string_at=compiled.string_reader(found)
             )
             for address in (a for start, end in lines.ranges() for a in range(start, end, 2)):
                 row = lines.at(address)[0].row

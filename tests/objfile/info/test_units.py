@@ -45,9 +45,7 @@ def test_every_version_and_format(format, order):
         die("variable", ("type", "ref4", "int"), ("specification", "ref_addr", "int")),
     )
     found = dwarf(
-        unit(tree, **format),
-        unit(die("compile_unit", ("name", "string", "other")), **format),
-        byte_order=order,
+        unit(tree, **format), unit(die("compile_unit", ("name", "string", "other")), **format), byte_order=order
     )
 
     first, second = found.units
@@ -68,14 +66,7 @@ def test_every_version_and_format(format, order):
 def test_unit_types(kind, version):
     tree = die("type_unit", die("structure_type", ("name", "string", "S"), label="S"))
     found = dwarf(
-        unit(
-            tree,
-            kind,
-            version=version,
-            signature=0x1122334455667788,
-            type_label="S",
-            dwo_id=0xABCDEF0123456789,
-        )
+        unit(tree, kind, version=version, signature=0x1122334455667788, type_label="S", dwo_id=0xABCDEF0123456789)
     )
 
     (header,) = [each.header for each in found.units]
@@ -92,8 +83,7 @@ def test_a_type_unit_of_version_4_is_in_its_own_section():
     tree = die("type_unit", die("structure_type", ("name", "string", "S"), label="S"))
     user = die("compile_unit", die("variable", ("type", "ref_sig8", 77)))
     found = dwarf(
-        unit(user, version=4),
-        unit(tree, "type", version=4, section=".debug_types", signature=77, type_label="S"),
+        unit(user, version=4), unit(tree, "type", version=4, section=".debug_types", signature=77, type_label="S")
     )
 
     assert [each.section for each in found.units] == [".debug_info", ".debug_types"]
@@ -281,22 +271,14 @@ def test_addresses_by_index(address_size, order):
         ([("str_offsets_base", "sec_offset", 8), ("name", "strx#", 7)], "DW_AT_name", "index_out_of_range"),
         ([("str_offsets_base", "sec_offset", 3), ("name", "strx#", 0)], "DW_AT_name", "bad_base"),
         ([("str_offsets_base", "sec_offset", 900), ("name", "strx#", 0)], "DW_AT_name", "bad_base"),
-        (
-            [("addr_base", "sec_offset", 8), ("low_pc", "addrx#", 1 << 40)],
-            "DW_AT_low_pc",
-            "index_out_of_range",
-        ),
+        ([("addr_base", "sec_offset", 8), ("low_pc", "addrx#", 1 << 40)], "DW_AT_low_pc", "index_out_of_range"),
         ([("addr_base", "sec_offset", 7), ("low_pc", "addrx#", 0)], "DW_AT_low_pc", "bad_base"),
         ([("name", "strp", 1 << 20)], "DW_AT_name", "bad_string"),
         ([("name", "line_strp", 1 << 20)], "DW_AT_name", "bad_string"),
         ([("name", "strp_sup", 1)], "DW_AT_name", "supplementary_file"),
         ([("type", "GNU_ref_alt", 1)], "DW_AT_type", "supplementary_file"),
         ([("ranges", "rnglistx", 0)], "DW_AT_ranges", "rnglists_base"),
-        (
-            [("rnglists_base", "sec_offset", 12), ("ranges", "rnglistx", 9)],
-            "DW_AT_ranges",
-            "index_out_of_range",
-        ),
+        ([("rnglists_base", "sec_offset", 12), ("ranges", "rnglistx", 9)], "DW_AT_ranges", "index_out_of_range"),
         ([("name", "data1", 3)], "DW_AT_name", "bad_form"),
         ([("low_pc", "data4", 3)], "DW_AT_low_pc", "bad_form"),
     ],
@@ -348,11 +330,7 @@ def test_the_supplementary_file():
         "compile_unit",
         ("name", "GNU_strp_alt", common.sections[".debug_str"].index(b"int")),
         die("variable", ("type", "GNU_ref_alt", at)),
-        die(
-            "variable",
-            ("type", "ref_sup4", at),
-            ("name", "strp_sup", common.sections[".debug_str"].index(b"int")),
-        ),
+        die("variable", ("type", "ref_sup4", at), ("name", "strp_sup", common.sections[".debug_str"].index(b"int"))),
     )
 
     found = dwarf(unit(tree), supplementary=DictSections(common.sections)).units[0]
@@ -459,12 +437,7 @@ SPLIT_4 = die(
     "compile_unit",
     ("name", "GNU_str_index", "a.c"),
     ("GNU_dwo_id", "data8", 42),
-    die(
-        "subprogram",
-        ("name", "GNU_str_index", "f"),
-        ("low_pc", "GNU_addr_index#", 0),
-        ("ranges", "sec_offset", 0),
-    ),
+    die("subprogram", ("name", "GNU_str_index", "f"), ("low_pc", "GNU_addr_index#", 0), ("ranges", "sec_offset", 0)),
     die("variable", ("name", "GNU_str_index", "v"), ("type", "ref_sig8", 5)),
 )
 
@@ -548,9 +521,7 @@ def package(version, order="little"):
     tree = die("compile_unit", ("name", form, "decoy"), *unit_id)
     kind = "split_compile" if version == 5 else "compile"
     decoy = build(
-        unit(tree, kind, version=version, dwo_id=9, section=".debug_info.dwo"),
-        suffix=".dwo",
-        byte_order=order,
+        unit(tree, kind, version=version, dwo_id=9, section=".debug_info.dwo"), suffix=".dwo", byte_order=order
     ).sections
     merged = {name: decoy.get(name, b"") + data for name, data in sections.items()}
     start = len(decoy[".debug_str_offsets.dwo"]) + (8 if version == 5 else 0)

@@ -150,15 +150,10 @@ def test_generations(processor, generation):
 def test_a_descriptor():
     rsrc1 = 0x5 | 0x3 << 6 | 2 << 12 | 1 << 14 | 3 << 16 | 3 << 18 | 1 << 21 | 1 << 23
     found = parse_descriptor(
-        descriptor(rsrc1=rsrc1, rsrc2=1 | 6 << 1 | 1 << 7 | 2 << 11, rsrc3=7 | 1 << 16, properties=0b1001),
-        GFX90A,
+        descriptor(rsrc1=rsrc1, rsrc2=1 | 6 << 1 | 1 << 7 | 2 << 11, rsrc3=7 | 1 << 16, properties=0b1001), GFX90A
     )
 
-    assert (found.group_segment_fixed_size, found.private_segment_fixed_size, found.kernarg_size) == (
-        16,
-        32,
-        48,
-    )
+    assert (found.group_segment_fixed_size, found.private_segment_fixed_size, found.kernarg_size) == (16, 32, 48)
     assert found.kernel_code_entry_byte_offset == 0x100
     assert found.violations == ()
     assert found.field("ACCUM_OFFSET") == 7
@@ -228,11 +223,7 @@ def test_registers_are_counted_in_the_blocks_of_the_generation(generation, wave3
         ({"properties": 1 << 10 | 1 << 11}, GFX10, []),
         ({"properties": 1 << 15}, GFX10, [f"{PROPERTIES}: reserved bits 15:12"]),
         ({"preload": 1}, GFX9, [f"{PRELOAD}: reserved"]),
-        (
-            {"reserved": (1, 2, 3)},
-            GFX9,
-            ["reserved bytes at 12", "reserved bytes at 24", "reserved bytes at 60"],
-        ),
+        ({"reserved": (1, 2, 3)}, GFX9, ["reserved bytes at 12", "reserved bytes at 24", "reserved bytes at 60"]),
     ],
 )
 def test_reserved_bits_are_reported(options, generation, expected):
@@ -271,16 +262,12 @@ def test_the_sample_of_the_clrx_assembler():
     assert found.processor == "gfx801"
     assert found.kernel_code_entry_byte_offset == 0x100
     assert (found.compute_pgm_rsrc1, found.compute_pgm_rsrc2) == (0x002C0041, 0x90)
-    assert (found.kernarg_segment_byte_size, found.wavefront_sgpr_count, found.workitem_vgpr_count) == (
-        8,
-        15,
-        7,
+    assert (found.kernarg_segment_byte_size, found.wavefront_sgpr_count, found.workitem_vgpr_count) == (8, 15, 7)
+    assert (found.kernarg_segment_alignment, found.group_segment_alignment, found.private_segment_alignment) == (
+        4,
+        4,
+        4,
     )
-    assert (
-        found.kernarg_segment_alignment,
-        found.group_segment_alignment,
-        found.private_segment_alignment,
-    ) == (4, 4, 4)
     assert found.wavefront_size == 64
     assert found.call_convention == 0
     named = {field.name: field.value for field in found.fields if field.value}
@@ -299,11 +286,7 @@ def test_the_sample_of_the_clrx_assembler():
     }
     assert next(field.meaning for field in found.fields if field.name == "PRIVATE_ELEMENT_SIZE") == "4 bytes"
     assert (found.vgprs, found.sgprs) == (8, 16)
-    assert [user.name for user in found.user_sgprs] == [
-        "PRIVATE_SEGMENT_BUFFER",
-        "DISPATCH_PTR",
-        "KERNARG_SEGMENT_PTR",
-    ]
+    assert [user.name for user in found.user_sgprs] == ["PRIVATE_SEGMENT_BUFFER", "DISPATCH_PTR", "KERNARG_SEGMENT_PTR"]
     assert found.user_sgprs[-1].first == 6
     assert found.violations == ()
 

@@ -139,11 +139,7 @@ def test_a_kernel_with_every_field():
     found = metadata_of(document(kernel, **{"amdhsa.target": "amdgcn-amd-amdhsa--gfx90a:xnack+"}))
     (read,) = found.kernels
 
-    assert (found.encoding, found.version, found.target) == (
-        "msgpack",
-        (1, 2),
-        "amdgcn-amd-amdhsa--gfx90a:xnack+",
-    )
+    assert (found.encoding, found.version, found.target) == ("msgpack", (1, 2), "amdgcn-amd-amdhsa--gfx90a:xnack+")
     assert found.problems == ()
     assert (read.name, read.symbol, read.kind, read.language, read.language_version) == (
         "k",
@@ -154,16 +150,8 @@ def test_a_kernel_with_every_field():
     )
     assert (read.sgpr_count, read.vgpr_count, read.agpr_count) == (10, 4, 3)
     assert (read.sgpr_spill_count, read.vgpr_spill_count) == (1, 2)
-    assert (read.uses_dynamic_stack, read.uniform_work_group_size, read.workgroup_processor_mode) == (
-        True,
-        True,
-        False,
-    )
-    assert (read.reqd_workgroup_size, read.workgroup_size_hint, read.cluster_dims) == (
-        (4, 2, 1),
-        (1, 2, 3),
-        (1, 1, 2),
-    )
+    assert (read.uses_dynamic_stack, read.uniform_work_group_size, read.workgroup_processor_mode) == (True, True, False)
+    assert (read.reqd_workgroup_size, read.workgroup_size_hint, read.cluster_dims) == ((4, 2, 1), (1, 2, 3), (1, 1, 2))
     assert (read.max_num_workgroups_x, read.max_num_workgroups_y) == (7, None)
     assert (read.vec_type_hint, read.device_enqueue_symbol, read.other) == ("int4", "handle", {"vendor.y": 2})
     first, hidden = read.args
@@ -288,11 +276,7 @@ def test_what_follows_the_document_is_a_problem():
 
 def test_a_broken_note_does_not_hide_another():
     found = read_metadata(
-        image_of(
-            (b"AMDGPU\0", 32, b"\xc1"),
-            (b"AMDGPU\0", 32, msgpack.packb(document(KERNEL))),
-            (b"GNU\0", 3, b"x"),
-        )
+        image_of((b"AMDGPU\0", 32, b"\xc1"), (b"AMDGPU\0", 32, msgpack.packb(document(KERNEL))), (b"GNU\0", 3, b"x"))
     )
     assert [kernel.name for kernel in found.kernels] == ["k"]
     assert len(found.problems) == 1
@@ -333,18 +317,9 @@ def test_version_2_is_read_into_the_words_of_version_3():
     assert (found.encoding, found.version, found.target) == ("yaml", (1, 0), None)
     assert found.problems == ()
     assert found.printf == (PrintfFormat(1, (4,), "index: %d\\72"),)
-    assert (first.name, first.symbol, first.language, first.language_version) == (
-        "k1",
-        "k1@kd",
-        "OpenCL C",
-        (2, 0),
-    )
+    assert (first.name, first.symbol, first.language, first.language_version) == ("k1", "k1@kd", "OpenCL C", (2, 0))
     assert first.reqd_workgroup_size == (1, 2, 4)
-    assert (first.kernarg_segment_size, first.kernarg_segment_align, first.private_segment_fixed_size) == (
-        32,
-        8,
-        20,
-    )
+    assert (first.kernarg_segment_size, first.kernarg_segment_align, first.private_segment_fixed_size) == (32, 8, 20)
     assert (first.wavefront_size, first.sgpr_count, first.vgpr_count, first.max_flat_workgroup_size) == (
         64,
         16,
@@ -361,11 +336,7 @@ def test_version_2_is_read_into_the_words_of_version_3():
     ]
     assert [argument.value_type for argument in first.args][3:] == ["i16", "i64"]
     assert first.args[2].type_name == 'it\'s: a "float" # x'
-    assert (first.args[0].address_space, first.args[0].access, first.args[0].is_volatile) == (
-        "global",
-        "default",
-        True,
-    )
+    assert (first.args[0].address_space, first.args[0].access, first.args[0].is_volatile) == ("global", "default", True)
     assert (first.args[1].align, first.args[1].is_const) == (4, None)
     assert (second.name, second.args, second.sgpr_count, second.vgpr_count) == ("k2", (), 0, 0)
     assert found.documents[0]["Kernels"][0]["CodeProps"]["NumSGPRs"] == 16
@@ -382,10 +353,7 @@ def test_version_2_as_the_clrx_assembler_writes_it():
     )
     found = read_metadata(image_of((b"AMD\0", 10, text.encode() + b"\0"), abi_version=0))
     assert found.problems == ()
-    assert [argument.value_kind for argument in found.kernels[0].args] == [
-        "global_buffer",
-        "hidden_printf_buffer",
-    ]
+    assert [argument.value_kind for argument in found.kernels[0].args] == ["global_buffer", "hidden_printf_buffer"]
 
 
 def test_broken_yaml_says_in_which_line():

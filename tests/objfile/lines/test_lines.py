@@ -74,14 +74,7 @@ def rows(*instructions, **options):
         ([("set_address", 0x1122334455667788), "copy"], ["1122334455667788 1:1:0 is_stmt"]),
         ([("set_isa", 3), "copy", "copy"], ["0 1:1:0 is_stmt isa=3", "0 1:1:0 is_stmt isa=3"]),
         (
-            [
-                "set_basic_block",
-                "set_prologue_end",
-                "set_epilogue_begin",
-                ("set_discriminator", 7),
-                "copy",
-                "copy",
-            ],
+            ["set_basic_block", "set_prologue_end", "set_epilogue_begin", ("set_discriminator", 7), "copy", "copy"],
             ["0 1:1:0 is_stmt basic_block prologue_end epilogue_begin discriminator=7", "0 1:1:0 is_stmt"],
         ),
         (
@@ -111,13 +104,7 @@ def test_every_instruction(instructions, expected, order):
 
 
 def test_a_sequence_begins_with_all_registers_anew():
-    registers = [
-        ("set_address", 0x10),
-        ("set_file", 2),
-        ("set_column", 3),
-        ("advance_line", 9),
-        "negate_stmt",
-    ]
+    registers = [("set_address", 0x10), ("set_file", 2), ("set_column", 3), ("advance_line", 9), "negate_stmt"]
     registers += [("set_isa", 1), "set_prologue_end", ("set_discriminator", 4)]
     assert rows(*registers, "end_sequence", "copy", "end_sequence") == [
         "10 2:10:3 end_sequence prologue_end isa=1 discriminator=4",
@@ -136,40 +123,14 @@ def test_statements_may_begin_without_being_one():
 
 
 def test_advances_count_instructions_but_fixed_ones_bytes():
-    code = [
-        ("advance_pc", 2),
-        "copy",
-        ("special", 3, 1),
-        "const_add_pc",
-        ("fixed_advance_pc", 3),
-        "end_sequence",
-    ]
-    assert rows(*code, min_length=4) == [
-        "8 1:1:0 is_stmt",
-        "14 1:2:0 is_stmt",
-        "5b 1:2:0 is_stmt end_sequence",
-    ]
+    code = [("advance_pc", 2), "copy", ("special", 3, 1), "const_add_pc", ("fixed_advance_pc", 3), "end_sequence"]
+    assert rows(*code, min_length=4) == ["8 1:1:0 is_stmt", "14 1:2:0 is_stmt", "5b 1:2:0 is_stmt end_sequence"]
 
 
 def test_operations_of_wide_instructions():
     """Three operations in an instruction of 16 bytes: an advance is one of operations (6.2.5.1)."""
-    code = [
-        ("set_address", 0x1001),
-        "copy",
-        ("special", 1, 0),
-        ("advance_pc", 4),
-        "copy",
-        "const_add_pc",
-        "copy",
-    ]
-    code += [
-        ("fixed_advance_pc", 7),
-        "copy",
-        ("advance_pc", 2),
-        "end_sequence",
-        ("special", 4, 0),
-        "end_sequence",
-    ]
+    code = [("set_address", 0x1001), "copy", ("special", 1, 0), ("advance_pc", 4), "copy", "const_add_pc", "copy"]
+    code += [("fixed_advance_pc", 7), "copy", ("advance_pc", 2), "end_sequence", ("special", 4, 0), "end_sequence"]
     assert rows(*code, min_length=16, max_operations=3) == [
         "1001 1:1:0 is_stmt",
         "1001 1:1:0 is_stmt op_index=1",
@@ -542,10 +503,7 @@ def sequence(start, length, line=0):
 
 def test_sequences_that_overlap_all_answer():
     found = read(
-        *sequence(0x1000, 0x100, 1),
-        *sequence(0x1010, 0x10, 2),
-        *sequence(0x1018, 0x4, 3),
-        *sequence(0x1080, 4, 4),
+        *sequence(0x1000, 0x100, 1), *sequence(0x1010, 0x10, 2), *sequence(0x1018, 0x4, 3), *sequence(0x1080, 4, 4)
     )
     assert lines_at(found, 0x1019) == ["1000-1100 1:2:0", "1010-1020 1:3:0", "1018-101c 1:4:0"]
     assert lines_at(found, 0x1050) == ["1000-1100 1:2:0"]

@@ -22,16 +22,7 @@ from dwarfgpu.objfile.lists.list_encoding import ListContext, list_table, list_t
 from dwarfgpu.objfile.lists.location_lists import raw_location_list, read_location_list
 from dwarfgpu.objfile.lists.range_lists import raw_range_list, read_range_list
 from tests.builders import compiled
-from tests.builders.lists import (
-    contribution,
-    gnu_loclist,
-    loc,
-    loclist,
-    number,
-    ranges,
-    rnglist,
-    table_of_lists,
-)
+from tests.builders.lists import contribution, gnu_loclist, loc, loclist, number, ranges, rnglist, table_of_lists
 
 ADDRESSES = (0x1000, 0x2000, 0x3000)
 LAST = (1 << 64) - 1
@@ -283,11 +274,7 @@ def test_before_version_5_the_tombstone_is_one_less(pairs, size):
 def test_an_indexed_address_may_be_a_tombstone():
     dead = ListContext(8, "little", None, lambda _index: LAST)
     data = rnglist(
-        ("startx_length", 0, 8),
-        ("base_addressx", 0),
-        ("offset_pair", 0, 8),
-        ("startx_endx", 0, 0),
-        "end_of_list",
+        ("startx_length", 0, 8), ("base_addressx", 0), ("offset_pair", 0, 8), ("startx_endx", 0, 0), "end_of_list"
     )
     found = read_range_list(data, 0, section=".debug_rnglists", context=dead)
     assert (found.error, found.spans(), len(found.entries)) == (None, [], 3)
@@ -310,10 +297,7 @@ def test_an_indexed_address_may_be_a_tombstone():
         (b"\x05\xff\xff\xff\x7f", ("truncated", ".debug_loclists+0x5")),
         (loclist(("offset_pair", 5, 4, "50"), "end_of_list"), ("bad_range", ".debug_loclists+0x0")),
         (loclist(("start_end", 5, 4, "50"), "end_of_list"), ("bad_range", ".debug_loclists+0x0")),
-        (
-            loclist(("start_length", LAST - 5, 9, "50"), "end_of_list"),
-            ("address_overflow", ".debug_loclists+0x0"),
-        ),
+        (loclist(("start_length", LAST - 5, 9, "50"), "end_of_list"), ("address_overflow", ".debug_loclists+0x0")),
         (loclist(("startx_endx", 1, 0, "50"), "end_of_list"), ("bad_range", ".debug_loclists+0x0")),
     ],
 )
@@ -494,16 +478,13 @@ def test_a_base_that_is_none():
 # --- What llvm-dwarfdump and pyelftools say -----------------------------------------------------------------------
 
 PRODUCERS = [("gcc", f"-gdwarf-{v} -O2 {more}") for v in (2, 3, 4, 5) for more in ("", "-ffunction-sections")]
-PRODUCERS += [
-    ("gcc", "-gdwarf-5 -gdwarf64 -O2"),
-]
+PRODUCERS += [("gcc", "-gdwarf-5 -gdwarf64 -O2")]
 PRODUCERS += [(t, f"-gdwarf-{v} -O2") for t in ("x86-64", "amdgcn", "i386", "ppc64") for v in (2, 4, 5)]
 PRODUCERS += [(t, "-gdwarf-5 -gdwarf64 -O2 -ffunction-sections") for t in ("x86-64", "amdgcn")]
 
 UNIT = re.compile(r"^0x\w+: Compile Unit: .* format = (\w+), version = 0x(\w+), .* addr_size = 0x(\w+)", re.MULTILINE)
 LIST = re.compile(
-    r"^ +DW_AT_(\w+)\t\((?:indexed \(0x(\w+)\) (?:loclist|rangelist) = )?0x(\w+):? *((?:\n +\[.*)+)\)$",
-    re.MULTILINE,
+    r"^ +DW_AT_(\w+)\t\((?:indexed \(0x(\w+)\) (?:loclist|rangelist) = )?0x(\w+):? *((?:\n +\[.*)+)\)$", re.MULTILINE
 )
 
 
@@ -511,11 +492,7 @@ def dumped_lists(text):
     """The lists of ``llvm-dwarfdump --debug-info``, each with what its unit says."""
     parts = UNIT.split(text)
     for format_, version, size, dies in zip(*[iter(parts[1:])] * 4, strict=True):
-        unit = {
-            "version": int(version, 16),
-            "size": int(size, 16),
-            "offset_size": 8 if format_ == "DWARF64" else 4,
-        }
+        unit = {"version": int(version, 16), "size": int(size, 16), "offset_size": 8 if format_ == "DWARF64" else 4}
         for name in ("low_pc", "addr_base", "loclists_base", "rnglists_base"):
             value = re.search(rf"DW_AT_{name}\t\(0x(\w+)\)", dies)
             unit[name] = int(value[1], 16) if value else None
@@ -534,9 +511,7 @@ def context_of_unit(unit, found, order):
     addresses = None
     if unit["addr_base"] is not None:
         addresses = address_table(
-            found[".debug_addr"],
-            unit["addr_base"],
-            Format(unit["size"], unit["offset_size"], order, unit["version"]),
+            found[".debug_addr"], unit["addr_base"], Format(unit["size"], unit["offset_size"], order, unit["version"])
         ).__getitem__
     return ListContext(unit["size"], order, unit["low_pc"], addresses)
 

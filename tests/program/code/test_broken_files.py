@@ -32,13 +32,7 @@ def object_with(*units, lines=LINES, extra=None):
 
 
 def unit_with(*parts, name="f", lines=("stmt_list", "sec_offset", 0)):
-    function = die(
-        "subprogram",
-        ("name", "string", name),
-        ("low_pc", "addr", 0x1000),
-        ("high_pc", "data1", 8),
-        *parts,
-    )
+    function = die("subprogram", ("name", "string", name), ("low_pc", "addr", 0x1000), ("high_pc", "data1", 8), *parts)
     return unit(die("compile_unit", lines, function))
 
 
@@ -65,21 +59,13 @@ def test_a_broken_line_table_hides_neither_functions_nor_names():
 def test_a_broken_call_hides_neither_the_line_nor_the_unit():
     code = object_with(
         unit_with(
-            die(
-                "inlined_subroutine",
-                ("low_pc", "addr", 0x1000),
-                ("high_pc", "data1", 8),
-                ("call_line", "string", ""),
-            )
+            die("inlined_subroutine", ("low_pc", "addr", 0x1000), ("high_pc", "data1", 8), ("call_line", "string", ""))
         )
     )
     found = at_address(code, 0x1004)
 
     assert (found.unit_offset, found.source.line) == (0, 7)
-    assert [(frame.inlined, frame.source and frame.source.line) for frame in found.frames] == [
-        (True, 7),
-        (False, None),
-    ]
+    assert [(frame.inlined, frame.source and frame.source.line) for frame in found.frames] == [(True, 7), (False, None)]
     assert {error.kind for error in code.problems} == {"bad_class"}
 
 
@@ -95,12 +81,7 @@ def test_a_broken_list_hides_neither_other_lists_nor_entries():
     ranges = table_of_lists(rnglist(("start_end", 9, 8)), rnglist(("start_end", 0x1000, 0x1008), "end_of_list"))
     bases = (("loclists_base", "sec_offset", 12), ("rnglists_base", "sec_offset", 12))
     parts = [
-        die(
-            "subprogram",
-            ("name", "string", name),
-            ("ranges", "rnglistx", index),
-            ("frame_base", "loclistx", index),
-        )
+        die("subprogram", ("name", "string", name), ("ranges", "rnglistx", index), ("frame_base", "loclistx", index))
         for name, index in (("lost", 7), ("broken", 0), ("good", 1))
     ]
     code = object_with(

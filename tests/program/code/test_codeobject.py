@@ -36,12 +36,7 @@ def file(name: str) -> CodeObject:
         ("amdgpu/cl-kernels.gfx1030.w32.O2.v5.co", "amdgcn-gfx1030-wave32", "gfx1030", (32,)),
         ("amdgpu/cl-kernels.gfx1030.w64.O2.v5.co", "amdgcn-gfx1030-wave64", "gfx1030", (64,)),
         ("amdgpu/target.gfx90a.xnack-on.co", "amdgcn-gfx90a", "gfx90a:xnack+", (64,)),
-        (
-            "amdgpu/target.gfx906.sramecc-on.xnack-off.co",
-            "amdgcn-gfx906",
-            "gfx906:sramecc+:xnack-",
-            (64,),
-        ),
+        ("amdgpu/target.gfx906.sramecc-on.xnack-off.co", "amdgcn-gfx906", "gfx906:sramecc+:xnack-", (64,)),
         ("amdgpu/target.gfx11-generic.co", "amdgcn-gfx11-generic-wave32", "gfx11-generic", (32,)),
         ("asm/code-object-v3.gfx906.co", "amdgcn-gfx906", "gfx906:xnack+", (64,)),
         ("asm/code-object-v2.gfx803.co", "amdgcn-gfx803", "gfx803", (64,)),

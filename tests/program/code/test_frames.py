@@ -288,12 +288,7 @@ def test_a_function_without_an_entry():
 
 @pytest.mark.parametrize(
     "symbols, expected",
-    [
-        ([("f", LOW, 0x40)], "<f>"),
-        ([("f", LOW - 0x10, 0x100)], "<f+0x10>"),
-        ([("f", LOW + 0x40, 4)], ""),
-        ([], ""),
-    ],
+    [([("f", LOW, 0x40)], "<f>"), ([("f", LOW - 0x10, 0x100)], "<f+0x10>"), ([("f", LOW + 0x40, 4)], ""), ([], "")],
 )
 def test_the_name_of_code(symbols, expected):
     file = file_of((".debug_frame", debug_frame().data, 0), symbols=symbols)
@@ -400,8 +395,7 @@ def test_nothing_in_a_name_steers_a_terminal():
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["asm/cfi-vendor.gfx90a.w64.co", "host/frames.gcc.O2.v5.x86_64", "llvm24/hip-calls.gfx1100.w32.O0.co"],
+    "name", ["asm/cfi-vendor.gfx90a.w64.co", "host/frames.gcc.O2.v5.x86_64", "llvm24/hip-calls.gfx1100.w32.O0.co"]
 )
 def test_lines_fit_80_columns(name):
     file = fixture(name)
@@ -433,12 +427,7 @@ def test_json_of_what_is_broken():
 
     assert "error" not in cie
     assert fde["error"]["kind"] == "restore_without_remember"
-    assert end == {
-        "kind": "terminator",
-        "section": ".debug_frame",
-        "offset": end["offset"],
-        "end": end["end"],
-    }
+    assert end == {"kind": "terminator", "section": ".debug_frame", "offset": end["offset"], "end": end["end"]}
 
 
 def test_a_row_by_itself():
@@ -447,8 +436,5 @@ def test_a_row_by_itself():
     row = file.frames.row_at(LOW)
 
     assert row.registers == {16: Offset(-8)}
-    assert render.row_text(row, file.frames, entry=fde)[1:] == [
-        "      CFA         rsp+8",
-        "      rip         at CFA-8",
-    ]
+    assert render.row_text(row, file.frames, entry=fde)[1:] == ["      CFA         rsp+8", "      rip         at CFA-8"]
     assert isinstance(fde.cie, Cie)

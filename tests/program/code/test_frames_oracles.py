@@ -24,10 +24,7 @@ UNREAD_BY_LLVM = {
 }
 """The files whose call frame information llvm-dwarfdump does not read, and why."""
 
-FORBIDDEN = {
-    "asm/operations.x86_64": "bad_address_space",
-    "asm/operations.x86_64.o": "bad_address_space",
-}
+FORBIDDEN = {"asm/operations.x86_64": "bad_address_space", "asm/operations.x86_64.o": "bad_address_space"}
 """The files with something ill-formed, of which llvm-dwarfdump makes rows all the same: the kind of the error.
 
 Their CFA is in an address space that x86-64 does not define (A.6.4.2.2 (3)).

@@ -174,11 +174,7 @@ def rewritten(text, where=None, policy=AUTO):
             "DW_OP_addr 0x40; DW_OP_lit1; DW_OP_LLVM_form_aspace_address",
             ["global-variable-v4"],
         ),
-        (
-            "DW_OP_addr 0; DW_OP_lit3; DW_OP_swap; DW_OP_xderef",
-            "DW_OP_LLVM_undefined",
-            ["no-local-address-v4"],
-        ),
+        ("DW_OP_addr 0; DW_OP_lit3; DW_OP_swap; DW_OP_xderef", "DW_OP_LLVM_undefined", ["no-local-address-v4"]),
         (
             "DW_OP_piece 4; DW_OP_bregx v3 0; DW_OP_lit5; DW_OP_swap; DW_OP_xderef; DW_OP_piece 4",
             f"DW_OP_piece 4; {IN_LANE}; DW_OP_piece 4",
@@ -298,10 +294,7 @@ EACH = {
     "computed-value": (f"DW_OP_consts -3; {PRIVATE}; DW_OP_stack_value", {}),
     "extended-value": (f"DW_OP_bregx v3 0; {PRIVATE}; DW_OP_deref; DW_OP_convert 2; DW_OP_stack_value", {}),
     "vector-value": ("DW_OP_bregx v3 -1; DW_OP_stack_value", {}),
-    "sole-local-variable": (
-        "DW_OP_addrx 2; DW_OP_lit3; DW_OP_swap; DW_OP_xderef",
-        {"address": 0, "sole": True},
-    ),
+    "sole-local-variable": ("DW_OP_addrx 2; DW_OP_lit3; DW_OP_swap; DW_OP_xderef", {"address": 0, "sole": True}),
     "sole-local-variable-v4": ("DW_OP_addr 0; DW_OP_lit3; DW_OP_swap; DW_OP_xderef", {"sole": True}),
     "no-local-address": ("DW_OP_addrx 2; DW_OP_lit3; DW_OP_swap; DW_OP_xderef", {"address": 0}),
     "no-local-address-v4": ("DW_OP_addr 0; DW_OP_lit3; DW_OP_swap; DW_OP_xderef", {}),
@@ -676,13 +669,11 @@ def meant(operations, scaled, program):
     if found := re.fullmatch(r"DW_OP_fbreg (-?\d+); DW_OP_lit[15]; DW_OP_swap; DW_OP_xderef", operations):
         return "private_lane", base + int(found[1])
     if found := re.fullmatch(
-        r"DW_OP_bregx v(\d+) 0; (DW_OP_constu 65535; DW_OP_and; )?DW_OP_lit[15]; DW_OP_swap; DW_OP_xderef",
-        operations,
+        r"DW_OP_bregx v(\d+) 0; (DW_OP_constu 65535; DW_OP_and; )?DW_OP_lit[15]; DW_OP_swap; DW_OP_xderef", operations
     ):
         return f"v{found[1]}", LANE * 4
     if found := re.fullmatch(
-        r"DW_OP_(?:consts |lit)(-?\d+); DW_OP_lit[15]; DW_OP_swap; DW_OP_xderef; DW_OP_stack_value",
-        operations,
+        r"DW_OP_(?:consts |lit)(-?\d+); DW_OP_lit[15]; DW_OP_swap; DW_OP_xderef; DW_OP_stack_value", operations
     ):
         return "value", int(found[1]) % (1 << 64)
     if found := re.fullmatch(

@@ -171,10 +171,7 @@ def test_random_snapshots_agree(attached):
             for position, wave in enumerate(found.waves.tolist()):
                 values, states = by_itself(other, wave, text)
                 if states is not None:
-                    assert found.states[position] == list(states), (
-                        text,
-                        wave,
-                    )
+                    assert found.states[position] == list(states), (text, wave)
                     assert found.array[position].tolist() == values or set(states) <= {"error", "absent"}
 
 
@@ -234,10 +231,7 @@ def test_structures_with_arrays_are_documents_and_texts():
     renderer = WaveValuesRenderer()
     documents = list(renderer.documents(found))
     assert json.loads(json.dumps(documents)) == documents
-    assert [[lane["state"] for lane in each["lanes"].values()] for each in documents] == [
-        ["active"] * 2,
-        ["active"],
-    ]
+    assert [[lane["state"] for lane in each["lanes"].values()] for each in documents] == [["active"] * 2, ["active"]]
     assert [[member["value"] for member in each["lanes"]["0"]["members"][0]["elements"]] for each in documents] == [
         [257] * 8,
         [514] * 8,
@@ -246,11 +240,7 @@ def test_structures_with_arrays_are_documents_and_texts():
         "    0: {items = {257, 257, 257, 257, 257, 257, 257, 257}, head = 16843009}",
         "    1: {items = {514, 514, 514, 514, 514, 514, 514, 514}, head = 33686018}",
     ]
-    assert [row[:4] for row in renderer.rows(found)] == [
-        ("0", 0, "ring", 0),
-        ("0", 0, "ring", 1),
-        ("1", 0, "ring", 0),
-    ]
+    assert [row[:4] for row in renderer.rows(found)] == [("0", 0, "ring", 0), ("0", 0, "ring", 1), ("1", 0, "ring", 0)]
 
 
 def test_assignments_are_refused(attached):

@@ -105,17 +105,7 @@ def test_imported_names_equal_those_of_gdb(tmp_path, require_tool, compiler):
 
 
 CASTS = (
-    *(
-        "(A*)&c",
-        "(B*)&c",
-        "(*(B*)&c).b",
-        "(C*)pb",
-        "(D*)pa",
-        "(*(D*)pb).d",
-        "(*(C*)pc).c",
-        "(B*)null",
-        "(A*)&v",
-    ),
+    *("(A*)&c", "(B*)&c", "(*(B*)&c).b", "(C*)pb", "(D*)pa", "(*(D*)pb).d", "(*(C*)pc).c", "(B*)null", "(A*)&v"),
     *("(B*)pv", "*(A*)pv", "(V*)pv", "(C*)any", "(B*)(C*)any", "(char*)pb == (char*)&d", "(B*)array[0]"),
     *("(A*)array[1]", "(*(W*)pv).w", "(long)(B*)&d - (long)&d", "(D*)pb == &d", "(int*)pb"),
 )

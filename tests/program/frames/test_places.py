@@ -42,8 +42,7 @@ def test_a_function_that_is_only_inlined_is_where_it_was_inlined():
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["", "*", ":", "a:", ":3", "*(", "'", "::", "a::b:3", "-", "99999999999999999999", "a b", "\0", "*1/0"],
+    "text", ["", "*", ":", "a:", ":3", "*(", "'", "::", "a::b:3", "-", "99999999999999999999", "a b", "\0", "*1/0"]
 )
 def test_what_is_no_place_is_an_error(text):
     with pytest.raises(DwarfGpuError) as raised:

@@ -172,12 +172,7 @@ def test_lanes_beyond_a_partial_work_group_are_unused(example):
     found = lanes_of_wave(stopped, 0)
 
     assert [lane.state for lane in found.lanes[2:]] == [ACTIVE] + [UNUSED] * (count - 3)
-    assert [lane.work_item for lane in found.lanes[:4]] == [
-        (count, 0, 0),
-        (count + 1, 0, 0),
-        (count + 2, 0, 0),
-        None,
-    ]
+    assert [lane.work_item for lane in found.lanes[:4]] == [(count, 0, 0), (count + 1, 0, 0), (count + 2, 0, 0), None]
 
 
 def test_work_items_of_three_dimensions(example):

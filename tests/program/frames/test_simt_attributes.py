@@ -274,12 +274,7 @@ def test_a_lane_that_was_not_active_on_entry_stands_in_the_caller():
     inner = {"lane_pc": ACTIVE_AT_PC.format("s10")}
     found = lanes_of_wave(stopped(inner=inner, mask=0x3, s10=0x7, s11=0), 0)
 
-    assert [(lane.frame, lane.pc) for lane in found.lanes[:4]] == [
-        (0, INNER),
-        (0, INNER),
-        (0, INNER),
-        (1, CALL),
-    ]
+    assert [(lane.frame, lane.pc) for lane in found.lanes[:4]] == [(0, INNER), (0, INNER), (0, INNER), (1, CALL)]
     assert [lane.call.function for lane in found.lanes[2:4]] == ["inner", "outer"]
 
 

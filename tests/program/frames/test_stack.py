@@ -379,10 +379,7 @@ def test_a_code_object_is_known_by_its_contents(tmp_path):
     digest = sha256(CALLS.read_bytes()).hexdigest()
     state = saved(
         tmp_path,
-        [
-            {"path": "a.co", "load_address": 0},
-            {"path": str(CALLS), "load_address": "0x7f0000000000", "sha256": digest},
-        ],
+        [{"path": "a.co", "load_address": 0}, {"path": str(CALLS), "load_address": "0x7f0000000000", "sha256": digest}],
     )
     stopped = open_stopped(opened(str(copy)), state)
     assert stopped.loaded.codes[0].bias == 0x7F0000000000

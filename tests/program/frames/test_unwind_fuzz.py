@@ -24,15 +24,7 @@ from tests.builders.frames import FrameBuilder
 NAMES = ["pc", "exec", "s30", "s31", "s32", "s33", "s40", "s41", "v0", "v40", "v41", "a3", "vcc"]
 REGISTERS = st.sampled_from(NAMES)
 NUMBERS = st.sampled_from([0, 1, 4, 8, 16, 64, 256, 0x400, START, START + SIZE + 4, 1 << 31, (1 << 32) - 1])
-ENDS = {
-    "outermost",
-    "no_unwind_information",
-    "outside_code",
-    "cycle",
-    "same_frame",
-    "limit_exceeded",
-    "error",
-}
+ENDS = {"outermost", "no_unwind_information", "outside_code", "cycle", "same_frame", "limit_exceeded", "error"}
 
 
 @st.composite
@@ -41,33 +33,10 @@ def expressions(draw: Any) -> str:
     one = st.one_of(
         st.sampled_from(
             [
-                *(
-                    "DW_OP_swap",
-                    "DW_OP_drop",
-                    "DW_OP_dup",
-                    "DW_OP_deref_size 4",
-                    "DW_OP_deref_size 8",
-                    "DW_OP_deref",
-                ),
-                *(
-                    "DW_OP_plus",
-                    "DW_OP_LLVM_offset",
-                    "DW_OP_LLVM_form_aspace_address",
-                    "DW_OP_LLVM_undefined",
-                ),
-                *(
-                    "DW_OP_stack_value",
-                    "DW_OP_piece 4",
-                    "DW_OP_piece 8",
-                    "DW_OP_bit_piece 32 64",
-                    "DW_OP_lit6",
-                ),
-                *(
-                    "DW_OP_LLVM_select_bit_piece 32 64",
-                    "DW_OP_LLVM_extend 32 64",
-                    "DW_OP_LLVM_piece_end",
-                    "DW_OP_lit5",
-                ),
+                *("DW_OP_swap", "DW_OP_drop", "DW_OP_dup", "DW_OP_deref_size 4", "DW_OP_deref_size 8", "DW_OP_deref"),
+                *("DW_OP_plus", "DW_OP_LLVM_offset", "DW_OP_LLVM_form_aspace_address", "DW_OP_LLVM_undefined"),
+                *("DW_OP_stack_value", "DW_OP_piece 4", "DW_OP_piece 8", "DW_OP_bit_piece 32 64", "DW_OP_lit6"),
+                *("DW_OP_LLVM_select_bit_piece 32 64", "DW_OP_LLVM_extend 32 64", "DW_OP_LLVM_piece_end", "DW_OP_lit5"),
             ]
         ),
         st.builds(lambda name: f"DW_OP_regx {name}", REGISTERS),
@@ -110,10 +79,7 @@ def states(draw: Any) -> dict[str, Any]:
             registers[name] = draw(st.lists(NUMBERS.map(lambda n: n & 0xFFFFFFFF), max_size=64))
         elif name != "vcc":
             registers[name] = draw(NUMBERS) & 0xFFFFFFFF
-    memory = {
-        ("private_wave", 0x400): draw(st.binary(max_size=600)),
-        ("global", 0): draw(st.binary(max_size=64)),
-    }
+    memory = {("private_wave", 0x400): draw(st.binary(max_size=600)), ("global", 0): draw(st.binary(max_size=64))}
     return {"registers": registers, "memory": memory}
 
 

@@ -184,8 +184,7 @@ def test_lanes_with_values_of_different_types(text, expected):
 
 
 @pytest.mark.parametrize(
-    "text, expected",
-    [("lane > 1 ? -1L : ~0UL", [(1 << 64) - 1, -1]), ("lane > 1 ? lane : slots[1]@2", [[1, 2], 2])],
+    "text, expected", [("lane > 1 ? -1L : ~0UL", [(1 << 64) - 1, -1]), ("lane > 1 ? lane : slots[1]@2", [[1, 2], 2])]
 )
 def test_lanes_whose_values_no_array_has(text, expected):
     """One of them says so, and the other is what it is."""
@@ -329,11 +328,7 @@ def test_variables_in_all_address_spaces(lanes, tmp_path):
         "shared": (f"{shared}; DW_OP_lit1", "generic#0x1000000000044", [6] * lanes),
         "in_region": ("DW_OP_const1u 0x40; DW_OP_lit2", "region#0x40", [3] * lanes),
         "in_local": ("DW_OP_const1u 0x44; DW_OP_lit3", "local#0x44", [6] * lanes),
-        "in_lane": (
-            "DW_OP_const1u 0x44; DW_OP_lit5",
-            "private_lane#0x44",
-            list(range(1000, 1000 + lanes)),
-        ),
+        "in_lane": ("DW_OP_const1u 0x44; DW_OP_lit5", "private_lane#0x44", list(range(1000, 1000 + lanes))),
         "in_wave": (f"{wave}; DW_OP_lit6", f"private_wave#{0x40 * lanes + 4:#x}", [1] * lanes),
     }
     variables = [(name, "int", f"{place}; DW_OP_LLVM_form_aspace_address") for name, (place, _, _) in truth.items()]

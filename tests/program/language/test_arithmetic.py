@@ -16,15 +16,7 @@ from dwarfgpu.program.language.arithmetic import Arithmetic
 from dwarfgpu.program.language.operands import DataModel, ScalarOperand, converted
 from dwarfgpu.program.language.parser import parse
 from dwarfgpu.program.types.declaration import type_text
-from dwarfgpu.program.types.model import (
-    Array,
-    Body,
-    Dimension,
-    Enumeration,
-    Enumerator,
-    Lazy,
-    Struct,
-)
+from dwarfgpu.program.types.model import Array, Body, Dimension, Enumeration, Enumerator, Lazy, Struct
 from dwarfgpu.program.types.sizes import byte_size
 
 C = Arithmetic()
@@ -91,11 +83,7 @@ def test_enumerations_are_integers():
     signed = Enumeration("E", 4, Lazy.known((Enumerator("A", -1),)))
     unsigned = Enumeration("F", 4, names, Lazy.known(C.model.base("unsigned int")))
     small = Enumeration("G", 1, names)
-    assert [type_text(C.promoted(each)) for each in (signed, unsigned, small)] == [
-        "int",
-        "unsigned int",
-        "int",
-    ]
+    assert [type_text(C.promoted(each)) for each in (signed, unsigned, small)] == ["int", "unsigned int", "int"]
 
 
 @pytest.mark.parametrize(
@@ -152,10 +140,7 @@ def test_all_lanes_are_as_each_lane_alone(pairs, operator, first, second):
         return
     together = C.binary(operator, ScalarOperand(first, columns[0]), ScalarOperand(second, columns[1]))
     for slot, each in enumerate(alone):
-        assert (int(b.select(together.bits, slot)), type_text(together.type)) == (
-            each.bits,
-            type_text(each.type),
-        )
+        assert (int(b.select(together.bits, slot)), type_text(together.type)) == (each.bits, type_text(each.type))
 
 
 @pytest.mark.parametrize(

@@ -203,13 +203,7 @@ def test_errors_name_the_column(text, column, message):
 
 
 def test_limits():
-    for text in (
-        "(" * 1000,
-        "-" * 1000 + "1",
-        "1" + "+1" * 5000,
-        "a" * (MAX_LENGTH + 1),
-        "(int" + "*" * 500 + ")1",
-    ):
+    for text in ("(" * 1000, "-" * 1000 + "1", "1" + "+1" * 5000, "a" * (MAX_LENGTH + 1), "(int" + "*" * 500 + ")1"):
         with pytest.raises(ExpressionError):
             parse(text)
     assert parse("1" + "+1" * 1000)

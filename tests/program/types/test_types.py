@@ -132,13 +132,7 @@ def test_pointers_know_their_spaces():
             ("LLVM_address_space", "data1", 3),
             ("LLVM_memory_space", "data1", 3),
         ),
-        die(
-            "pointer_type",
-            named("old"),
-            typed("int"),
-            ("address_class", "data4", 5),
-            ("byte_size", "data1", 4),
-        ),
+        die("pointer_type", named("old"), typed("int"), ("address_class", "data4", 5), ("byte_size", "data1", 4)),
         die("reference_type", named("plain"), typed("int")),
     )
     assert (get("new").address_space, get("new").memory_space, get("new").byte_size) == (3, 3, 8)
@@ -181,13 +175,7 @@ def test_a_type_that_is_itself_is_an_error(tag):
 
 def test_an_array_of_itself_is_an_error():
     get = types_of(
-        die(
-            "array_type",
-            named("loop"),
-            typed("loop"),
-            die("subrange_type", ("count", "data1", 2)),
-            label="loop",
-        )
+        die("array_type", named("loop"), typed("loop"), die("subrange_type", ("count", "data1", 2)), label="loop")
     )
     with pytest.raises(MalformedFile):
         byte_size(get("loop"))
@@ -304,9 +292,7 @@ def test_old_bit_fields_count_from_the_other_end(byte_order, expected):
         for name, offset, size in fields
     ]
     get = types_of(
-        die("structure_type", named("s"), ("byte_size", "data1", 4), *members),
-        byte_order=byte_order,
-        version=3,
+        die("structure_type", named("s"), ("byte_size", "data1", 4), *members), byte_order=byte_order, version=3
     )
     assert [each.bit_offset for each in get("s").body.members] == expected
 
@@ -380,11 +366,7 @@ def test_a_declaration_is_completed_by_a_definition_elsewhere():
     declared = die("structure_type", named("s"), ("declaration", "flag_present"), label="declared")
     first = unit(die("compile_unit", ("language", "data2", C), declared, die("typedef", named("t"), typed("declared"))))
     second = unit(
-        die(
-            "compile_unit",
-            ("language", "data2", C),
-            die("structure_type", named("s"), ("byte_size", "data1", 24)),
-        )
+        die("compile_unit", ("language", "data2", C), die("structure_type", named("s"), ("byte_size", "data1", 24)))
     )
     found = dwarf(first, second)
     known = Types()
@@ -400,10 +382,7 @@ def test_a_declaration_is_completed_by_a_definition_elsewhere():
 def test_a_declaration_is_completed_by_a_type_unit():
     defined = die("structure_type", named("s"), ("byte_size", "data1", 40), label="defined")
     type_unit = unit(
-        die("type_unit", ("language", "data2", CPLUS), defined),
-        "type",
-        signature=0x1234,
-        type_label="defined",
+        die("type_unit", ("language", "data2", CPLUS), defined), "type", signature=0x1234, type_label="defined"
     )
     declared = die("structure_type", ("declaration", "flag_present"), ("signature", "ref_sig8", 0x1234))
     found = dwarf(unit(die("compile_unit", ("language", "data2", CPLUS), declared)), type_unit)

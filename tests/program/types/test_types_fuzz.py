@@ -46,9 +46,7 @@ COMPUTED = [
 names = st.sampled_from(["a", "b", "char", "_vptr.a", "e4m3"]).map(lambda name: ("name", "string", name))
 types = st.sampled_from(LABELS).map(lambda label: ("type", "ref4", label))
 references = st.tuples(
-    st.sampled_from(["containing_type", "upper_bound", "count", "discr"]),
-    st.just("ref4"),
-    st.sampled_from(LABELS),
+    st.sampled_from(["containing_type", "upper_bound", "count", "discr"]), st.just("ref4"), st.sampled_from(LABELS)
 )
 numbers = st.tuples(st.sampled_from(NUMBERS), st.just("data1"), st.integers(0, 255)) | st.tuples(
     st.sampled_from(NUMBERS), st.just("sdata"), st.integers(-(1 << 63), (1 << 63) - 1)
@@ -94,8 +92,7 @@ def asked(function, *arguments):
 @given(graphs, st.binary(min_size=64, max_size=64), st.sampled_from(["little", "big"]), st.sampled_from([3, 5]))
 def test_any_graph_of_entries_is_read(entries, data, byte_order, version):
     found = dwarf(
-        unit(die("compile_unit", ("language", "data2", 0x1A), *entries), version=version),
-        byte_order=byte_order,
+        unit(die("compile_unit", ("language", "data2", 0x1A), *entries), version=version), byte_order=byte_order
     )
     target = resolve("generic", byte_order=byte_order, address_size=8)
     context = Context(target=target, rules=AMD, backend=Dumped([(0x1000, data)]), lanes=LaneSet(1, 0, 0))

@@ -46,16 +46,12 @@ VALUES = [
         "a reference to a function or to an rvalue: gdb shows the first byte of the code, or the address alone",
     ),
     Difference(
-        r"print/[ca] \w*method",
-        r"can't be converted",
-        "a pointer to a member function: gdb has no such format",
+        r"print/[ca] \w*method", r"can't be converted", "a pointer to a member function: gdb has no such format"
     ),
     Difference(r"(print|ptype).* nothing", r".", "std::nullptr_t: gdb takes it for an int, or for void"),
     Difference(r"ptype uhuge", r"unsigned int __int128", "clang's `unsigned __int128`: gdb takes the words apart"),
     Difference(
-        r"ptype constant_triple",
-        r"const int \[3\]",
-        "an array that is constant as a whole: gdb drops the word",
+        r"ptype constant_triple", r"const int \[3\]", "an array that is constant as a whole: gdb drops the word"
     ),
 ]
 

@@ -85,12 +85,7 @@ def test_members_in_a_composite_with_a_missing_part():
 def test_an_implicit_pointer_leads_to_its_object():
     pointer = Pointer("*", Lazy.known(INT), 8)
     found = dwarf(
-        unit(
-            die(
-                "compile_unit",
-                die("variable", ("location", "exprloc", b"\x9e\x04\x2a\0\0\0"), label="target"),
-            )
-        )
+        unit(die("compile_unit", die("variable", ("location", "exprloc", b"\x9e\x04\x2a\0\0\0"), label="target")))
     )
     target = next(each for each in found.units[0].dies() if each.tag == 0x34)
     unit_context = FileUnit(found.units[0], Unloaded("llvm-user"), None)
@@ -177,26 +172,10 @@ def test_addresses_belong_to_their_space():
 def test_variables_are_found():
     """A.2.5.1 current program location: it selects the entry of a list, and without one there is no answer."""
     entries = [
-        die(
-            "base_type",
-            ("name", "string", "int"),
-            ("encoding", "data1", 5),
-            ("byte_size", "data1", 4),
-            label="int",
-        ),
-        die(
-            "variable",
-            ("name", "string", "here"),
-            ("type", "ref4", "int"),
-            ("location", "exprloc", b"\x08\x10\x9f"),
-        ),
+        die("base_type", ("name", "string", "int"), ("encoding", "data1", 5), ("byte_size", "data1", 4), label="int"),
+        die("variable", ("name", "string", "here"), ("type", "ref4", "int"), ("location", "exprloc", b"\x08\x10\x9f")),
         die("variable", ("name", "string", "seven"), ("type", "ref4", "int"), ("const_value", "sdata", -7)),
-        die(
-            "variable",
-            ("name", "string", "bytes"),
-            ("type", "ref4", "int"),
-            ("const_value", "block1", b"\1\2\3\4"),
-        ),
+        die("variable", ("name", "string", "bytes"), ("type", "ref4", "int"), ("const_value", "block1", b"\1\2\3\4")),
         die("variable", ("name", "string", "gone"), ("type", "ref4", "int")),
         die("variable", ("name", "string", "listed"), ("type", "ref4", "int"), ("location", "sec_offset", 0)),
     ]

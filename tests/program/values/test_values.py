@@ -134,8 +134,7 @@ def test_storing_is_the_opposite_of_reading(kind, byte_order):
 
 
 @given(
-    st.lists(st.integers(0, (1 << 32) - 1), min_size=2, max_size=8),
-    st.sampled_from(["int", "float", "odd", "e5m2"]),
+    st.lists(st.integers(0, (1 << 32) - 1), min_size=2, max_size=8), st.sampled_from(["int", "float", "odd", "e5m2"])
 )
 def test_all_lanes_are_as_each_lane_alone(patterns, name):
     kind = {"int": INT, "float": FLOAT, "odd": Base("odd", 5, 4, 12, 3), "e5m2": Base("fp8_e5m2", 4, 1)}[name]
@@ -205,8 +204,7 @@ def test_numbers_of_formats(layout, pattern, number):
 
 
 @pytest.mark.parametrize(
-    "layout, pattern",
-    [(f.E4M3, 0x7F), (f.E4M3, 0xFF), (f.E4M3_FNUZ, 0x80), (f.E5M2_FNUZ, 0x80), (f.E5M2, 0x7D)],
+    "layout, pattern", [(f.E4M3, 0x7F), (f.E4M3, 0xFF), (f.E4M3_FNUZ, 0x80), (f.E5M2_FNUZ, 0x80), (f.E5M2, 0x7D)]
 )
 def test_what_is_not_a_number(layout, pattern):
     assert layout.kind(pattern) == "nan"
@@ -266,8 +264,7 @@ def test_unnamed_members_and_bases_are_searched():
 
 def test_a_discriminant_chooses_the_variant():
     part = VariantPart(
-        member("tag", CHAR, 0),
-        (Variant(((1, 3),), (member("a", CHAR, 8),)), Variant(None, (member("b", CHAR, 8),))),
+        member("tag", CHAR, 0), (Variant(((1, 3),), (member("a", CHAR, 8),)), Variant(None, (member("b", CHAR, 8),)))
     )
     kind = struct("V", 2, parts=(part,))
     assert value_text(stored(kind, b"\2A")) == "{a = 65 'A'}"
@@ -294,11 +291,7 @@ def test_strides_and_lower_bounds():
 
 @pytest.mark.parametrize(
     "count, text",
-    [
-        (10, "{7, 7, 7, 7, 7, 7, 7, 7, 7, 7}"),
-        (11, "{7 <repeats 11 times>}"),
-        (300, "{7 <repeats 300 times>}"),
-    ],
+    [(10, "{7, 7, 7, 7, 7, 7, 7, 7, 7, 7}"), (11, "{7 <repeats 11 times>}"), (300, "{7 <repeats 300 times>}")],
 )
 def test_runs_are_folded(count, text):
     assert value_text(stored(array(INT, count), b"\7\0\0\0" * count)) == text
@@ -544,12 +537,7 @@ def kinds(draw, depth=0):
     return draw(leaf | st.just(VOID))
 
 
-@given(
-    kinds(),
-    st.binary(max_size=64),
-    st.sampled_from(["little", "big"]),
-    st.sampled_from([None, *"xduotzfcasr"]),
-)
+@given(kinds(), st.binary(max_size=64), st.sampled_from(["little", "big"]), st.sampled_from([None, *"xduotzfcasr"]))
 def test_any_type_and_any_bytes_give_a_text(kind, data, byte_order, letter):
     value = stored(kind, data, byte_order=byte_order, undefined=data[::-1][: len(data) // 2].ljust(len(data), b"\0"))
     assert isinstance(value_text(value, Look(letter, elements=20)), str)
