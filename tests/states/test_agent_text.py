@@ -12,7 +12,7 @@ from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.states.program import open_core, open_program
 from dwarfgpu.states.stopped import names_its_code
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co"
 STATE = ROOT / "docs/examples/lanes.json"
 

@@ -23,7 +23,7 @@ from dwarfgpu.states.program import open_program
 from dwarfgpu.states.stopped import open_gpu_stopped
 from tests.builders.gpu_cores import CRASH, crash_core, filled, image_of, save, written
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "docs/examples"
 TINY = ROOT / "fixtures/containers/tiny.gfx90a.co"
 LANE_PC = ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co"

@@ -14,7 +14,7 @@ from dwarfgpu.machines import snapshot
 from dwarfgpu.states.program import open_program
 from dwarfgpu.states.state_template import template, text
 
-FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 LANE_PC = FIXTURES / "asm/lane-pc.gfx90a.w64.co"
 CALLS = FIXTURES / "llvm24/hip-calls.gfx1100.w32.O2.co"
 PLACES = [
