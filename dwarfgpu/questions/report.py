@@ -10,7 +10,7 @@ from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.sources import sources_of
 from dwarfgpu.render import report as html
-from dwarfgpu.render.layout import WIDTH, counted, laid_out, range_text, ranges_text
+from dwarfgpu.render.layout import WIDTH, counted, laid_out, ranges_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.source_files import LineAt, SourceReader
     from dwarfgpu.program.frames.execution import Execution
     from dwarfgpu.program.frames.lanes import Lanes
-    from dwarfgpu.program.frames.wave_groups import WaveGroup
+    from dwarfgpu.program.frames.wave_groups import Cohort
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
     from dwarfgpu.render.pictures import Strip
@@ -568,9 +568,9 @@ def _lanes(attached: Attached, reader: SourceReader) -> html.PageSection:
     lines = _LanesOnSource(attached.state, reader)
     maps: list[str] = []
     for run in runs[:MAX_WAVES]:
-        name = f"wave{'s' if run.count > 1 else ''} {range_text(run.first + 1, run.last + 1)}"
+        name = _waves_text(run.numbers)
         try:
-            lanes: Lanes = lanes_of_wave(stopped, run.first)
+            lanes: Lanes = lanes_of_wave(stopped, run.numbers[0])
         except DwarfGpuError as error:
             section.add(html.note(f"{name}: {error.what}"))
             continue
@@ -703,7 +703,7 @@ def _values(attached: Attached) -> html.PageSection:
     return section
 
 
-def _values_at(attached: Attached, group: WaveGroup) -> Iterator[str]:
+def _values_at(attached: Attached, group: Cohort) -> Iterator[str]:
     from dwarfgpu.program.frames.all_waves import all_waves
     from dwarfgpu.render.pictures import heat_map_svg, heat_rows, histogram_svg
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from dwarfgpu.program.frames.lanes import Lanes, LaneStatus
     from dwarfgpu.program.frames.wave import Wave
-    from dwarfgpu.program.frames.wave_groups import WaveRun, WorkGroup
-    from dwarfgpu.program.frames.wave_positions import WavePlace
+    from dwarfgpu.program.frames.wave_groups import Cohort, WorkGroup
+    from dwarfgpu.program.frames.wave_positions import InDispatch
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
@@ -71,7 +71,7 @@ def masks_by(selection: Selection, key_of: Callable[[LaneStatus], Key | None]) -
     return found
 
 
-def place_here(selection: Selection) -> WavePlace:
+def place_here(selection: Selection) -> InDispatch:
     """Return where the wave is in its dispatch."""
     from dwarfgpu.program.frames import wave_positions
 
@@ -146,9 +146,9 @@ def info_waves(selection: Selection, arguments: Arguments) -> Document:
 
     current = selection.wave_number
 
-    def runs() -> list[WaveRun]:
+    def runs() -> list[Cohort]:
         found = wave_runs(stopped, chosen, separate=is_each, apart=[current])
-        errors = (standing_error(stopped, run) for run in found if run.standing.error is not None)
+        errors = (standing_error(stopped, run) for run in found if run.error is not None)
         document.problems += {str(error): error for error in errors if error is not None}.values()
         return found
 

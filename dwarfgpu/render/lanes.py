@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.lanes import Lanes, LaneStatus
     from dwarfgpu.program.frames.variable import Variable
-    from dwarfgpu.program.frames.wave_groups import WaveRun
-    from dwarfgpu.program.frames.wave_positions import WavePlace
+    from dwarfgpu.program.frames.wave_groups import Cohort
+    from dwarfgpu.program.frames.wave_positions import InDispatch
     from dwarfgpu.states.stopped import Stopped
 
     Json = dict[str, Any]
@@ -144,18 +144,18 @@ def lanes_json(group: Sequence[LaneStatus]) -> Json:
 # --- Waves --------------------------------------------------------------------------------------------------------
 
 
-def wave_json(stopped: Stopped, run: WaveRun) -> Json:
+def wave_json(stopped: Stopped, run: Cohort) -> Json:
     """Return some waves, which are one row, as a JSON object."""
-    machine, standing = waves_of(stopped), run.standing
-    places = [place_of(machine, wave) for wave in run.waves]
-    call = None if standing.pc is None else stopped.loaded.calls_at(standing.pc)[0]
+    machine = waves_of(stopped)
+    places = [place_of(machine, wave) for wave in run.numbers]
+    call = None if run.pc is None else stopped.loaded.calls_at(run.pc)[0]
     document: Json = {
-        "waves": [machine.ids[wave] for wave in run.waves],
+        "waves": [machine.ids[wave] for wave in run.numbers],
         **_place_json(places[0], several=len(places) > 1),
-        "pc": standing.pc,
+        "pc": run.pc,
         **_call_json(call),
-        "lane_count": standing.lane_count,
-        "active": None if standing.mask is None else f"{standing.mask:#x}",
+        "lane_count": run.lane_count,
+        "active": None if run.mask is None else f"{run.mask:#x}",
         **stop_json(run.stop),
     }
     if len(places) > 1:
@@ -164,18 +164,18 @@ def wave_json(stopped: Stopped, run: WaveRun) -> Json:
     return document | error_json(standing_error(stopped, run) or problem)
 
 
-def standing_error(stopped: Stopped, run: WaveRun) -> DwarfGpuError | None:
+def standing_error(stopped: Stopped, run: Cohort) -> DwarfGpuError | None:
     """Return why the place or the active lanes of some waves are not known."""
-    error = run.standing.error
-    if error is None or run.standing.pc is None:
+    error = run.error
+    if error is None or run.pc is None:
         return error
-    return unknown_mask(stopped.machine.ids[run.first], error)
+    return unknown_mask(stopped.machine.ids[run.numbers[0]], error)
 
 
 # --- Positions of lanes and waves ---------------------------------------------------------------------------------
 
 
-def _place_json(place: WavePlace, *, several: bool = False) -> Json:
+def _place_json(place: InDispatch, *, several: bool = False) -> Json:
     dispatch = place.dispatch
     document: Json = {
         "dispatch": None if dispatch is None else dispatch.id,

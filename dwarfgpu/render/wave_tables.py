@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from dwarfgpu.program.frames.lanes import Lanes, LaneStatus
-    from dwarfgpu.program.frames.wave_groups import WaveRun, WavesAtPlace, WorkGroup
-    from dwarfgpu.program.frames.wave_positions import Triple, WavePlace
+    from dwarfgpu.program.frames.wave_groups import Cohort, WorkGroup
+    from dwarfgpu.program.frames.wave_positions import InDispatch, Triple
     from dwarfgpu.render.layout import Style
     from dwarfgpu.states.stopped import Stopped
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # --- Names --------------------------------------------------------------------------------------------------------
 
 
-def dispatch_position(where: WavePlace) -> str | None:
+def dispatch_position(where: InDispatch) -> str | None:
     """Return the position of a wave in its dispatch, ``(2,1,3)/0``; None if it is not known."""
     if where.work_group is None or where.wave_in_group is None:
         return None
@@ -37,7 +37,7 @@ def item_text(item: Triple) -> str:
     return f"[{','.join(map(str, item))}]"
 
 
-def wave_title(name: str, where: WavePlace) -> str:
+def wave_title(name: str, where: InDispatch) -> str:
     """Return ``AMDGPU Wave 1:2:1:1 (0,0,0)/0 "add"``."""
     position = dispatch_position(where)
     kernel = where.dispatch.kernel if where.dispatch is not None else None
@@ -45,7 +45,7 @@ def wave_title(name: str, where: WavePlace) -> str:
     return text if kernel is None else f'{text} "{shown(kernel)}"'
 
 
-def lane_title(name: str, where: WavePlace, lanes: Sequence[int]) -> str:
+def lane_title(name: str, where: InDispatch, lanes: Sequence[int]) -> str:
     """Return ``AMDGPU Lane 1:2:1:1/5 (0,0,0)[5,0,0]``; for several lanes ``1:2:1:1/5-7 (0,0,0)[5-7,0,0]``."""
     first, last = lanes[0], lanes[-1]
     is_run = len(lanes) == last - first + 1
@@ -68,25 +68,24 @@ def lane_title(name: str, where: WavePlace, lanes: Sequence[int]) -> str:
 
 
 def waves_table(
-    stopped: Stopped, runs: Iterable[WaveRun], current: int | None, width: int = WIDTH, style: Style = plain_style
+    stopped: Stopped, runs: Iterable[Cohort], current: int | None, width: int = WIDTH, style: Style = plain_style
 ) -> Iterator[str]:
     """Yield waves, numbered from 1."""
     machine, rows = waves_of(stopped), []
     reasons: list[str] = []
     places: dict[int | None, str] = {}
     for run in runs:
-        standing = run.standing
-        if standing.pc not in places:
-            places[standing.pc] = standing_text(stopped.loaded, standing.pc, short=True)
-        first = wave_title(machine.ids[run.first], place_of(machine, run.first))
-        if run.last != run.first:
-            where = place_of(machine, run.last)
-            last = f"{shown(machine.ids[run.last])} {dispatch_position(where) or ''}".rstrip()
-            first = f"{first} to {last}"
+        if run.pc not in places:
+            places[run.pc] = standing_text(stopped.loaded, run.pc, short=True)
+        first, last = run.numbers[0], run.numbers[-1]
+        title = wave_title(machine.ids[first], place_of(machine, first))
+        if last != first:
+            where = dispatch_position(place_of(machine, last))
+            title += f" to {shown(machine.ids[last])} {where or ''}".rstrip()
         why = "" if run.stop is None or run.stop.name == "stopped" else run.stop.name
         reasons.append(why)
-        cells = (range_text(run.first + 1, run.last + 1), _active(standing), why, first, places[standing.pc])
-        rows.append(TableRow(cells, run.first == current))
+        active = "?" if run.mask is None else f"{run.mask.bit_count()}/{run.lane_count}"
+        rows.append(TableRow((range_text(first + 1, last + 1), active, why, title, places[run.pc]), first == current))
     titles: tuple[str, ...] = "Id", "Active", "Stopped by", "Target Id", "Frame"
     if not any(reasons):
         titles = titles[:2] + titles[3:]
@@ -94,17 +93,13 @@ def waves_table(
     yield from columns(titles, rows, width, style)
 
 
-def _active(waves: WavesAtPlace) -> str:
-    return "?" if waves.mask is None else f"{waves.mask.bit_count()}/{waves.lane_count}"
-
-
-def wave_texts(stopped: Stopped, runs: Iterable[WaveRun]) -> Iterator[tuple[int, str]]:
+def wave_texts(stopped: Stopped, runs: Iterable[Cohort]) -> Iterator[tuple[int, str]]:
     """Yield the text of each wave in `waves_table`, with its number from 1."""
     machine = waves_of(stopped)
     for run in runs:
-        where = standing_text(stopped.loaded, run.standing.pc)
+        where = standing_text(stopped.loaded, run.pc)
         why = "" if run.stop is None else f" {run.stop.name}"
-        for wave in run.waves:
+        for wave in run.numbers:
             yield wave + 1, f"{wave_title(machine.ids[wave], place_of(machine, wave))} {where}{why}"
 
 
@@ -127,9 +122,9 @@ def work_groups_table(
         if len(run) > 1 and len(first.waves) > 1:
             waves += f" ({counted(len(first.waves), 'wave')} each)"
         where = "; ".join(
-            dict.fromkeys(standing_text(stopped.loaded, standing.pc, short=True) for standing in first.standings)
+            dict.fromkeys(standing_text(stopped.loaded, cohort.pc, short=True) for cohort in first.cohorts)
         )
-        lanes = sum(standing.lane_count for standing in first.standings) if first.used is None else first.used
+        lanes = sum(cohort.lane_count for cohort in first.cohorts) if first.used is None else first.used
         active = "?" if first.active is None else f"{first.active}/{lanes}"
         cells = "" if owner is None else str(owner.id), name, waves, active, where
         rows.append(TableRow(cells, current in first.waves))

@@ -50,6 +50,13 @@ def threads(tmp_path) -> Run:
     return Run(HOST, path)
 
 
+@pytest.mark.parametrize("option", ["", "-each"])
+@pytest.mark.parametrize("question", ["waves", "work-groups", "lanes"])
+def test_text_and_json_have_the_same_rows(run, question, option):
+    rows = json.loads(run(f"info {question} {option} -json"))[question.replace("-", "_")]
+    assert len(run(f"info {question} {option}").splitlines()) == 1 + len(rows)
+
+
 # --- Waves ----------------------------------------------------------------------------------------------------------
 
 

@@ -19,7 +19,7 @@ from dwarfgpu.program.frames.call_stack import Stack, unknown_place
 from dwarfgpu.program.frames.lane_state import Simt
 from dwarfgpu.program.frames.selectors import lane_in
 from dwarfgpu.program.frames.variable import Variable
-from dwarfgpu.program.frames.wave_groups import WaveGroup, wave_groups
+from dwarfgpu.program.frames.wave_groups import Cohort, wave_groups
 from dwarfgpu.program.frames.wave_positions import unknown_mask, waves_of
 from dwarfgpu.program.language.tokens import is_assignment
 from dwarfgpu.program.types.sizes import has_dynamic_parts
@@ -41,7 +41,7 @@ def all_waves(
     attached: Attached,
     text: str,
     *,
-    waves: list[int] | None = None,
+    waves: Sequence[int] | None = None,
     lanes: Sequence[int] | str | None = None,
     frame: int = 0,
 ) -> Iterator[Values]:
@@ -58,7 +58,7 @@ def by_place(
     attached: Attached,
     texts: Sequence[str],
     *,
-    waves: list[int] | None = None,
+    waves: Sequence[int] | None = None,
     lanes: Sequence[int] | str | None = None,
     frame: int = 0,
 ) -> Iterator[tuple[int, Values]]:
@@ -77,7 +77,7 @@ def by_place(
                 yield index, values
 
 
-def _of_group(attached: Attached, group: WaveGroup, text: str, lanes: tuple[int, ...], number: int) -> Iterator[Values]:
+def _of_group(attached: Attached, group: Cohort, text: str, lanes: tuple[int, ...], number: int) -> Iterator[Values]:
     machine = attached.stopped.machine
     numbers = b.array(group.numbers, 64)
     names = [machine.ids[wave] for wave in group.numbers]
@@ -90,7 +90,7 @@ def _of_group(attached: Attached, group: WaveGroup, text: str, lanes: tuple[int,
         yield _together(attached, group, text, lanes, number, names, numbers)
     except (Parted, Diverge, LaneFault):
         for wave in group.numbers:  # each has its own caller
-            yield from _of_group(attached, WaveGroup(wave, group.pc), text, lanes, number)
+            yield from _of_group(attached, Cohort([wave], group.pc), text, lanes, number)
 
 
 def _check_no_assignment(quantity: Quantity, text: str) -> None:
@@ -99,13 +99,7 @@ def _check_no_assignment(quantity: Quantity, text: str) -> None:
 
 
 def _together(
-    attached: Attached,
-    group: WaveGroup,
-    text: str,
-    lanes: tuple[int, ...],
-    number: int,
-    names: list[str],
-    numbers: Array,
+    attached: Attached, group: Cohort, text: str, lanes: tuple[int, ...], number: int, names: list[str], numbers: Array
 ) -> Values:
     """Evaluate for all waves of a group at once; raise `Parted` where that is not possible."""
     frame = _frame(attached, group, number)
@@ -221,7 +215,7 @@ def _as_written(variable: Variable, values: Values) -> Values:
     return told
 
 
-def _frame(attached: Attached, group: WaveGroup, number: int) -> Frame:
+def _frame(attached: Attached, group: Cohort, number: int) -> Frame:
     """Return the frame with a number, for all waves of a group."""
     if isinstance(group.waves, int):
         return attached[group.waves].frame(number)

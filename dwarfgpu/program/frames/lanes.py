@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.code_lookup import CallFrame
     from dwarfgpu.program.frames.call_stack import Stack
     from dwarfgpu.program.frames.frame import Frame
-    from dwarfgpu.program.frames.wave_positions import WavePlace
+    from dwarfgpu.program.frames.wave_positions import InDispatch
     from dwarfgpu.states.stopped import Stopped
 
 ACTIVE, INACTIVE, UNUSED, UNKNOWN = "active", "inactive", "unused", "unknown"
@@ -57,7 +57,7 @@ class Lanes:
     """The lanes of a wave, seen from one of its frames."""
 
     wave: str
-    where: WavePlace
+    where: InDispatch
     frame: int
     """The number of the frame, inlined calls counted, as users do."""
     pc: int

@@ -16,8 +16,8 @@ Triple = tuple[int, int, int]
 
 
 @frozen
-class WavePlace:
-    """A wave in its dispatch, as far as the machine knows."""
+class InDispatch:
+    """The position of a wave in its dispatch, as far as the machine knows."""
 
     dispatch: Dispatch | None = None
     work_group: Triple | None = None
@@ -51,22 +51,22 @@ def unknown_mask(wave: str, error: DwarfGpuError) -> DwarfGpuError:
     return MissingContext("lanes", message, spec=error.spec or "A.3.3.5 (6)", hint=error.hint)
 
 
-def place_of(machine: Machine, wave: int) -> WavePlace:
+def place_of(machine: Machine, wave: int) -> InDispatch:
     """Return the place of one wave of a machine."""
     index, position, number = machine.place_of(wave)
     dispatch = machine.dispatches[index] if index >= 0 else None
     group = None if min(position) < 0 else position
     wave_in_group = None if number < 0 else number
     if dispatch is None or dispatch.grid is None or dispatch.work_group is None:
-        return WavePlace(dispatch, group, wave_in_group)
+        return InDispatch(dispatch, group, wave_in_group)
     try:
         grid = geometry(dispatch.grid, dispatch.work_group, machine.target.lane_count)
         if group is None or wave_in_group is None:
-            return WavePlace(dispatch, group, wave_in_group, grid)
+            return InDispatch(dispatch, group, wave_in_group, grid)
         _check(grid, group, wave_in_group)
     except DwarfGpuError as error:
-        return WavePlace(dispatch, group, wave_in_group, problems=(error,))
-    return WavePlace(dispatch, group, wave_in_group, grid, int(grid.lanes_of(WavePosition(group, wave_in_group, 0))))
+        return InDispatch(dispatch, group, wave_in_group, problems=(error,))
+    return InDispatch(dispatch, group, wave_in_group, grid, int(grid.lanes_of(WavePosition(group, wave_in_group, 0))))
 
 
 def _check(grid: Geometry, group: Triple, wave: int) -> None:

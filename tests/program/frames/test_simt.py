@@ -148,7 +148,7 @@ def test_the_masks_of_many_waves_are_found_at_once(example):
     rows = wave_runs(stopped)
     masks = [Simt(stopped.stack(wave).top).active_mask() for wave in (0, 1)]
 
-    assert [(list(row.waves), row.standing.mask) for row in rows] == (
+    assert [(row.numbers, row.mask) for row in rows] == (
         [([0], masks[0]), ([1], masks[1])] if masks[0] != masks[1] else [([0, 1], masks[0])]
     )
 
