@@ -11,9 +11,12 @@ import sys
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 PROJECT = "dwarfgpu"
 PACKAGE = Path(__file__).resolve().parent.parent / PROJECT
@@ -155,6 +158,10 @@ NOT_FOR_ONE_VARIABLE = {
 IMPORTERS = {"import_module", "__import__"}
 MAY_PRINT = {"cli", "repl"}
 NO_INPUT_OUTPUT = {"render"}
+INPUT_OUTPUT = {"open", "input", "sys.stdout", "sys.stderr", "sys.stdin"}
+REFUSED_ENDS = {name.rpartition(".")[2] for name in {"print", *INPUT_OUTPUT}}
+WITH_BODIES = (ast.mod, ast.stmt, ast.ExceptHandler, ast.match_case)
+"""The nodes that statements may stand in."""
 
 
 # --- Reading the source -------------------------------------------------------------------------------------------
@@ -170,6 +177,21 @@ class Import(NamedTuple):
     """Whether it stands under ``if TYPE_CHECKING:``."""
 
 
+class Facts(NamedTuple):
+    """What the checks need of the tree of a module."""
+
+    imports: list[ast.AST]
+    """The statements that import, and the calls that import a constant name."""
+    for_types: set[ast.AST]
+    """The nodes under ``if TYPE_CHECKING:``."""
+    names: list[tuple[int, str]]
+    """The names with lines that may be refused somewhere."""
+    classes: list[tuple[str, int]]
+    """The classes at the top, with their lines."""
+    orphans: list[int]
+    """The lines of strings that document nothing."""
+
+
 class Module(NamedTuple):
     """A module of the project."""
 
@@ -180,8 +202,24 @@ class Module(NamedTuple):
     source: str
 
     @cache  # noqa: B019 (the modules stay as long as the tests)
-    def tree(self) -> ast.Module:
-        return ast.parse(self.source, self.path)
+    def facts(self) -> Facts:
+        """Walk the tree once, and keep only what the checks need: all trees together have a million nodes."""
+        tree = ast.parse(self.source, self.path)
+        classes = [(node.name, node.lineno) for node in tree.body if isinstance(node, ast.ClassDef)]
+        facts = Facts([], set(), [], classes, [])
+        for node in ast.walk(tree):
+            kind = type(node)
+            if kind in {ast.Import, ast.ImportFrom, ast.Call}:
+                if kind is not ast.Call or dotted(node.func).rpartition(".")[2] in IMPORTERS:
+                    facts.imports.append(node)
+            elif kind in {ast.Name, ast.Attribute}:
+                if (node.id if kind is ast.Name else node.attr) in REFUSED_ENDS:
+                    facts.names.append((node.lineno, dotted(node)))
+            elif isinstance(node, WITH_BODIES):
+                facts.orphans.extend(orphans(node))
+                if kind is ast.If and is_type_checking(node.test):
+                    facts.for_types.update(inner for child in node.body for inner in ast.walk(child))
+        return facts
 
     def at(self, line: int) -> str:
         return f"{self.path}:{line}"
@@ -218,21 +256,12 @@ def unit_of(name: str) -> str | None:
 @cache
 def imports_of(module: Module, known: frozenset[str]) -> list[Import]:
     """All imports of a module wherever they stand, also in functions and with a constant name for importlib."""
-    found: list[Import] = []
-
-    def visit(node: ast.AST, *, for_types: bool) -> None:
-        found.extend(Import(node.lineno, target, for_types) for target in targets_of(node, module, known))
-        if isinstance(node, ast.If) and is_type_checking(node.test):
-            for child in node.body:
-                visit(child, for_types=True)
-            for child in node.orelse:
-                visit(child, for_types=for_types)
-            return
-        for child in ast.iter_child_nodes(node):
-            visit(child, for_types=for_types)
-
-    visit(module.tree(), for_types=False)
-    return found
+    facts = module.facts()
+    return [
+        Import(node.lineno, target, node in facts.for_types)
+        for node in facts.imports
+        for target in targets_of(node, module, known)
+    ]
 
 
 def is_type_checking(test: ast.expr) -> bool:
@@ -306,6 +335,17 @@ def breach_of(module: Module, unit: str, item: Import) -> str | None:
     return None
 
 
+def orphans(node: ast.AST) -> Iterator[int]:
+    """Yield the lines of strings that document nothing: behind a statement that gives nothing a name."""
+    has_docstring = isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
+    for field in ("body", "orelse", "finalbody"):
+        for before, statement in pairwise([None, *getattr(node, field, ())]):
+            if isinstance(statement, ast.Expr) and isinstance(getattr(statement.value, "value", None), str):
+                is_docstring = before is None and has_docstring and field == "body"
+                if not is_docstring and not isinstance(before, (ast.Assign, ast.AnnAssign)):
+                    yield statement.lineno
+
+
 def call_breaches(modules: list[Module]) -> list[str]:
     """Printing where nothing may print, and any input or output where there may be none."""
     breaches = []
@@ -313,9 +353,8 @@ def call_breaches(modules: list[Module]) -> list[str]:
         inner = within(module.name)
         refused = set() if is_in(inner, MAY_PRINT) else {"print"}
         if is_in(inner, NO_INPUT_OUTPUT):
-            refused |= {"open", "input", "sys.stdout", "sys.stderr", "sys.stdin"}
-        names = [n for n in ast.walk(module.tree()) if isinstance(n, ast.Name | ast.Attribute)]
-        found = [(n.lineno, dotted(n)) for n in names if dotted(n) in refused]
+            refused |= INPUT_OUTPUT
+        found = [(line, name) for line, name in module.facts().names if name in refused]
         breaches.extend(f"{module.at(line)}: no {name} here" for line, name in found)
     return breaches
 
@@ -399,24 +438,9 @@ def test_only_the_faces_print():
     assert not breaches, report(breaches)
 
 
-def orphans(source: str) -> list[int]:
-    """Return the lines of strings that document nothing: behind a statement that gives nothing a name."""
-    lines = []
-    for node in ast.walk(ast.parse(source)):
-        has_docstring = isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
-        for field in ("body", "orelse", "finalbody"):
-            statements = getattr(node, field, None)
-            for before, statement in pairwise([None, *statements] if isinstance(statements, list) else ()):
-                if isinstance(statement, ast.Expr) and isinstance(getattr(statement.value, "value", None), str):
-                    is_docstring = before is None and has_docstring and field == "body"
-                    if not is_docstring and not isinstance(before, (ast.Assign, ast.AnnAssign)):
-                        lines.append(statement.lineno)
-    return lines
-
-
 def test_every_string_documents_something():
     breaches = [
-        f"{module.path}:{line}: this string documents nothing" for module in MODULES for line in orphans(module.source)
+        f"{module.path}:{line}: this string documents nothing" for module in MODULES for line in module.facts().orphans
     ]
     assert not breaches, report(breaches)
 
@@ -432,15 +456,14 @@ def test_every_string_documents_something():
     ],
 )
 def test_strings_that_document_nothing_are_found(source, lines):
-    assert orphans(source) == lines
+    assert sorted(module("dwarfgpu.m", source).facts().orphans) == lines
 
 
 def test_no_two_classes_have_the_same_name():
     places: dict[str, list[str]] = {}
     for module in MODULES:
-        for node in module.tree().body:
-            if isinstance(node, ast.ClassDef):
-                places.setdefault(node.name, []).append(module.at(node.lineno))
+        for name, line in module.facts().classes:
+            places.setdefault(name, []).append(module.at(line))
     assert {name: where for name, where in places.items() if len(where) > 1} == {}
 
 
