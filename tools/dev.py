@@ -205,8 +205,13 @@ def _seconds(started: float) -> str:
 
 
 def run(environment: Environment, arguments: Sequence[str | Path]) -> int:
-    """Run the environment's Python in the checkout; returns the exit status as a shell would give it."""
-    status = subprocess.run([environment.python, *arguments], cwd=ROOT, check=False).returncode
+    """Run the environment's Python in the checkout; returns the exit status as a shell would give it.
+
+    Tests start hundreds of processes: byte code is kept in the environment, also where PYTHONDONTWRITEBYTECODE is set.
+    """
+    variables = {**os.environ, "PYTHONPYCACHEPREFIX": str(environment.folder / "bytecode")}
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)
+    status = subprocess.run([environment.python, *arguments], cwd=ROOT, env=variables, check=False).returncode
     return 128 - status if status < 0 else status
 
 

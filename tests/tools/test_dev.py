@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 
 from tools import dev
@@ -22,3 +25,15 @@ def test_a_change_touches_some_tests(changed, touched, untouched):
     found = dev.touched_tests({changed})
     assert any(name.startswith(touched) for name in found)
     assert not any(name.startswith(untouched) for name in found)
+
+
+def test_byte_code_is_kept_in_the_environment(monkeypatch, tmp_path):
+    """A process that compiles all it imports takes five times as long to start."""
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.setattr(dev, "ROOT", tmp_path)
+    environment = dev.Environment()
+    environment.python = Path(sys.executable)
+    (tmp_path / "module.py").write_text("")
+    assert dev.run(environment, ["-c", "import module"]) == 0
+    assert [path.name.partition(".")[0] for path in environment.folder.rglob("module.*")] == ["module"]
+    assert not (tmp_path / "__pycache__").exists()
