@@ -404,8 +404,7 @@ def spec_cases() -> list[Any]:
         module = importlib.util.module_from_spec(specification)
         specification.loader.exec_module(module)
         for value in vars(module).values():
-            if isinstance(value, list):
-                found += [(path.name, case) for case in value if type(case).__name__ == "Case"]
+            found += [(path.name, case) for case in getattr(value, "cases", ())]
     return found
 
 

@@ -1,6 +1,6 @@
 """Programs as readable text, and their results in a short notation.
 
-``run("DW_OP_lit8; DW_OP_lit0; DW_OP_div")`` gives ``"division_by_zero"``. The notation of results:
+``run("lit8; lit0; div")`` gives ``"division_by_zero"``: names need no ``DW_OP_`` here. The notation of results:
 
 =====================  ===============================================================================
 ``5``                  a value of the generic type; ``5:signed32`` one of another type
@@ -19,12 +19,69 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu import dialects
 from dwarfgpu.cases.case import parse_line, run_case
+from dwarfgpu.encoding.operands import Format
+from dwarfgpu.expr import asm
+from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from dwarfgpu.expr.instruction import Expression
+    from dwarfgpu.targets.target import Target
+
+_BARE = re.compile(r"((?:^|[;(\n])\s*(?:[\w.]+:\s*)*)(?!DW_OP_)([A-Za-z]\w*)(?![\w:])")
+
+
+def full(ops: str) -> str:
+    """Return a program with ``DW_OP_`` before the names that lack it."""
+    return _BARE.sub(r"\1DW_OP_\2", ops)
+
+
+def parsed(ops: str, target: Target | str | None = None, **form: Any) -> Expression:
+    """Return a program in LLVM's dialect."""
+    known = resolve(target) if isinstance(target, str) else target
+    return asm.parse(full(ops), dialects.get("llvm-user"), Format(**form), target=known)
+
+
+def base_types(text: str) -> dict[str, Any]:
+    """Return base types in the notation of results: ``1 signed8, 0x2 float32, 3 unsigned32x2, 4 unsigned3``."""
+    found = {}
+    for number, encoding, bits, count in re.findall(r"(\w+) ([A-Za-z_]+?)_?(\d+)(?:x(\d+))?(?:,|$)", text):
+        found[number] = kind = {"encoding": encoding, "byte_size": -(-int(bits) // 8)}
+        if int(bits) % 8:
+            kind["bit_size"] = int(bits)
+        if count:
+            kind["vector_size"] = int(count)
+    return found
+
+
+def _expanded(case: Any) -> Any:
+    """Return a case in which every program has its names in full."""
+    if isinstance(case, dict):
+        programs = case.get("entry_values", {})
+        case = {**case, "entry_values": {full(key): value for key, value in programs.items()}} if programs else case
+        return {key: full(value) if key == "ops" else _expanded(value) for key, value in case.items()}
+    return [_expanded(each) for each in case] if isinstance(case, list) else case
+
+
+def memory(address: int, data: str, space: Any = 0, **more: Any) -> dict[str, Any]:
+    """Return bytes of memory, as a case describes them."""
+    return {"space": space, "address": address, "bytes": data, **more}
+
+
+def die(ops: str) -> dict[str, Any]:
+    """Return an entry whose location is an expression."""
+    return {"location": {"ops": ops}}
+
+
+def listed(*programs: str) -> dict[str, Any]:
+    """Return an entry whose location is a list."""
+    return {"location": [{"ops": ops} for ops in programs]}
 
 
 def run_lines(lines: Iterable[str]) -> Iterator[str]:
@@ -45,7 +102,7 @@ def answer(ops: str, **case: Any) -> dict[str, Any]:
         case["context"] = {**case.get("context", {}), **context}
     if "expr" not in case:
         case["ops"] = ops
-    return run_case(case, 1)
+    return run_case(_expanded(case), 1)
 
 
 def run(ops: str, **case: Any) -> str:
@@ -119,7 +176,7 @@ class Case:
 
     def __init__(self, clause: str, ops: str, expected: Any, **case: Any) -> None:
         self.clause = clause
-        self.ops = " ".join(ops.split())
+        self.ops = full(" ".join(ops.split()))
         self.expected = expected
         self.case = case
 
@@ -142,12 +199,71 @@ class Case:
             assert short(one) == self.expected, (self.ops, one)
 
 
-def table(cases: list[Case]) -> Any:
-    """A test function that checks every row; assign it to a name that begins with ``test_``."""
+class Rows:
+    """The tables of one section, written as text, a row a line::
+
+        # what the rows below are about
+        (2) reg5; piece 4; reg6; piece 2 -> {32:r5 16:r6}
+        reg5; piece 5 -> bad_piece where address_size=4
+        reg5; deref => ["1", "2"] where lane_count=2, registers={"5": [1, 2]}
+
+    A number begins the rows of an item of the section, ``()`` those of none, and ``§`` those of another clause. Behind
+    ``->`` stands a result in the short
+    notation, behind ``=>`` one as Python writes it (lanes, stacks, numbers that are computed). What differs from the
+    defaults of the section are arguments as Python writes them, with the names of the module. A line that is indented
+    further continues the one before.
+    """
+
+    def __init__(self, section: str, names: dict[str, Any], **defaults: Any) -> None:
+        self.section = section
+        self.names = names
+        self.defaults = defaults
+
+    def row(self, clause: str, ops: str, expected: Any, **case: Any) -> Case:
+        """Return a row of an item such as ``(2)``, of the section itself, or of another clause."""
+        whole = clause if clause[:1] not in ("(", "") else f"{self.section} {clause}".strip()
+        return Case(whole, ops, expected, **{**self.defaults, **case})
+
+    def __call__(self, text: str) -> list[Any]:
+        """Return the rows of a text."""
+        lines = re.sub(r"\n {8,}", " ", text).splitlines()
+        clause, found = "", []
+        for line in filter(None, map(str.strip, lines)):
+            if line.startswith("§"):
+                clause = line[1:].strip()
+            elif not line.startswith("#"):
+                item = re.match(r"(\(\w*\)) ", line)
+                if item:
+                    clause = item[1].replace("()", "")
+                before, _, options = line[item.end() if item else 0 :].partition(" where ")
+                ops, arrow, expected = re.split(r"(?:^| )([-=]>)(?: |$)", before, maxsplit=1)
+                found.append(
+                    self.row(
+                        clause,
+                        ops,
+                        expected if arrow == "->" else self._python(expected),
+                        **self._python(f"dict({options})"),
+                    )
+                )
+        return found
+
+    def table(self, text: str) -> Any:
+        """Return a test function that checks the rows of a text."""
+        return table(self(text))
+
+    def _python(self, text: str) -> Any:
+        return eval(text, {"memory": memory, "die": die, "listed": listed, **self.names})
+
+
+def table(*rows: Case | Iterable[Case]) -> Any:
+    """Return a test function that checks every row; assign it to a name that begins with ``test_``."""
     import pytest
+
+    cases = [case for each in rows for case in ([each] if isinstance(each, Case) else each)]
 
     @pytest.mark.parametrize("case", cases, ids=repr)
     def check(case: Case) -> None:
         case.check()
 
+    check.cases = cases
     return check

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from dwarfgpu import dialects
-from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, MissingContext
-from dwarfgpu.expr import asm, locations, types
+from dwarfgpu.expr import locations, types
 from dwarfgpu.expr.context import Context, DieInfo
 from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.targets.resolve import resolve
-from tests.builders.cases import Case, answer, table
+from tests.builders.cases import Case, answer, parsed, table
 
 
 def amd(clause, ops, expected, **case):
@@ -254,7 +252,7 @@ def outcome(ops, **changes):
         "object": locations.at(Memory(TARGET.default_space)),
         "pc": 0,
     }
-    code = asm.parse(ops, dialects.get("llvm-user"), Format(), target=TARGET)
+    code = parsed(ops, TARGET)
     return evaluate(code, Context(TARGET, AMD, Zeros(), **{**elements, **changes})).of(0)
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dwarfgpu import dialects
-from dwarfgpu.encoding.operands import Format
-from dwarfgpu.expr import asm, locations
+from dwarfgpu.expr import locations
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.machine import evaluate
@@ -17,7 +15,7 @@ from dwarfgpu.expr.types import BaseType
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.protocol import Backend
 from dwarfgpu.targets.resolve import resolve
-from tests.builders.cases import Case, answer, run, table
+from tests.builders.cases import Rows, answer, parsed, run, table
 
 # Base types by the offset of their entries, by which the programs below name them. In the notation of results a type is
 # its encoding and its bit size, so bfloat16 is "bfloat1616".
@@ -79,176 +77,163 @@ TYPES = {
     "0x83": {"encoding": "unsigned", "byte_size": 4, "bit_size": 0},
 }
 
+rows = Rows("A.2.5.2", vars(), rules="amd", base_types=TYPES)
+row = rows.row
 
-def row(clause, ops, expected, **case):
-    return Case(clause, ops, expected, **{"rules": "amd", "base_types": TYPES, **case})
-
-
-GENERIC = [
+test_the_generic_type = table(
     # The generic type "has the size of an address in the target architecture default address space".
     *(
-        row("A.2.5.2", "DW_OP_lit0; DW_OP_not", str(256**size - 1), address_size=size, byte_order=order)
+        row("A.2.5.2", "lit0; not", str(256**size - 1), address_size=size, byte_order=order)
         for size in (1, 2, 3, 4, 5, 6, 7, 8)
         for order in ("little", "big")
     ),
-    row("A.2.5.2", "DW_OP_lit0; DW_OP_not", str(2**64 - 1), target="amdgcn-gfx90a"),
-    row("A.2.5.2", "DW_OP_lit0; DW_OP_not", str(2**64 - 1), target="x86_64"),
+    rows("""
+    lit0; not => str(2**64 - 1) where target="amdgcn-gfx90a"
+    lit0; not => str(2**64 - 1) where target="x86_64"
     # ... it is not the unsigned type of that size: the two have no operation in common.
-    row("A.2.5.2", "DW_OP_lit1; DW_OP_const_type 0x23 0100000000000000; DW_OP_plus", "type_mismatch"),
-    row("A.2.5.2", "DW_OP_lit1; DW_OP_const_type 0x13 0100000000000000; DW_OP_plus", "type_mismatch"),
+    lit1; const_type 0x23 0100000000000000; plus -> type_mismatch
+    lit1; const_type 0x13 0100000000000000; plus -> type_mismatch
     # "a target architecture defined endianity": an implicit location that holds it, and memory.
-    row("A.2.5.2", "DW_OP_const2u 0x0102; DW_OP_stack_value", "implicit 0201", address_size=2),
-    row("A.2.5.2", "DW_OP_const2u 0x0102; DW_OP_stack_value", "implicit 0102", address_size=2, byte_order="big"),
-    row(
-        "A.2.5.2",
-        "DW_OP_addr 0x10; DW_OP_deref",
-        "66051",
-        address_size=3,
-        byte_order="big",
-        memory=[{"space": 0, "address": 16, "bytes": "010203"}],
-    ),
-]
+    const2u 0x0102; stack_value -> implicit 0201 where address_size=2
+    const2u 0x0102; stack_value -> implicit 0102 where address_size=2, byte_order="big"
+    addr 0x10; deref -> 66051 where address_size=3, byte_order="big",
+        memory=[{"space": 0, "address": 16, "bytes": "010203"}]
+    """),
+)
 
-LITERALS = [
+test_types_and_literal_values = table(
     # "A value has a type and a literal value": each encoding.
-    row("A.2.5.2", "DW_OP_const_type 0x10 80", "-128:signed8"),
-    row("A.2.5.2", "DW_OP_const_type 0x11 feff", "-2:signed16"),
-    row("A.2.5.2", "DW_OP_const_type 0x12 ffffff7f", "2147483647:signed32"),
-    row("A.2.5.2", "DW_OP_const_type 0x13 0000000000000080", "-9223372036854775808:signed64"),
-    row("A.2.5.2", f"DW_OP_const_type 0x14 {'ff' * 16}", "-1:signed128"),
-    row("A.2.5.2", "DW_OP_const_type 0x20 80", "128:unsigned8"),
-    row("A.2.5.2", "DW_OP_const_type 0x21 feff", "65534:unsigned16"),
-    row("A.2.5.2", "DW_OP_const_type 0x22 ffffffff", "4294967295:unsigned32"),
-    row("A.2.5.2", "DW_OP_const_type 0x23 0000000000000080", "9223372036854775808:unsigned64"),
-    row("A.2.5.2", f"DW_OP_const_type 0x24 {'ff' * 16}", f"{2**128 - 1}:unsigned128"),
-    row("A.2.5.2", "DW_OP_const_type 0x30 c8", "-56:signed_char8"),
-    row("A.2.5.2", "DW_OP_const_type 0x31 c8", "200:unsigned_char8"),
-    row("A.2.5.2", "DW_OP_const_type 0x32 01", "1:boolean8"),
-    row("A.2.5.2", "DW_OP_const_type 0x33 00000000", "0:boolean32"),
-    row("A.2.5.2", "DW_OP_const_type 0x34 0807060504030201", "72623859790382856:address64"),
-    row("A.2.5.2", "DW_OP_const_type 0x35 00f60100", "128512:UTF32"),
-    row("A.2.5.2", "DW_OP_const_type 0x36 ac20", "8364:UCS16"),
-    row("A.2.5.2", "DW_OP_const_type 0x37 41", "65:ASCII8"),
-    row("A.2.5.2", "DW_OP_const_type 0x40 003c", "1.0:float16"),
-    row("A.2.5.2", "DW_OP_const_type 0x40 0100", "5.960464477539063e-08:float16"),  # the least subnormal: 2**-24
-    row("A.2.5.2", "DW_OP_const_type 0x41 0000c0bf", "-1.5:float32"),
-    row("A.2.5.2", "DW_OP_const_type 0x42 182d4454fb210940", "3.141592653589793:float64"),
-    row("A.2.5.2", "DW_OP_const_type 0x43 803f", "1.0:bfloat1616"),
-    row("A.2.5.2", "DW_OP_const_type 0x43 49c0", "-3.140625:bfloat1616"),
-    row("A.2.5.2", "DW_OP_const_type 0x41 0000807f", "inf:float32"),
-    row("A.2.5.2", "DW_OP_const_type 0x42 000000000000f0ff", "-inf:float64"),
-    row("A.2.5.2", "DW_OP_const_type 0x41 0000c07f", "nan:float32"),
-    row("A.2.5.2", "DW_OP_const_type 0x41 00000080", "-0.0:float32"),
+    row("A.2.5.2", "const_type 0x10 80", "-128:signed8"),
+    row("A.2.5.2", "const_type 0x11 feff", "-2:signed16"),
+    row("A.2.5.2", "const_type 0x12 ffffff7f", "2147483647:signed32"),
+    row("A.2.5.2", "const_type 0x13 0000000000000080", "-9223372036854775808:signed64"),
+    row("A.2.5.2", f"const_type 0x14 {'ff' * 16}", "-1:signed128"),
+    row("A.2.5.2", "const_type 0x20 80", "128:unsigned8"),
+    row("A.2.5.2", "const_type 0x21 feff", "65534:unsigned16"),
+    row("A.2.5.2", "const_type 0x22 ffffffff", "4294967295:unsigned32"),
+    row("A.2.5.2", "const_type 0x23 0000000000000080", "9223372036854775808:unsigned64"),
+    row("A.2.5.2", f"const_type 0x24 {'ff' * 16}", f"{2**128 - 1}:unsigned128"),
+    row("A.2.5.2", "const_type 0x30 c8", "-56:signed_char8"),
+    row("A.2.5.2", "const_type 0x31 c8", "200:unsigned_char8"),
+    row("A.2.5.2", "const_type 0x32 01", "1:boolean8"),
+    row("A.2.5.2", "const_type 0x33 00000000", "0:boolean32"),
+    row("A.2.5.2", "const_type 0x34 0807060504030201", "72623859790382856:address64"),
+    row("A.2.5.2", "const_type 0x35 00f60100", "128512:UTF32"),
+    row("A.2.5.2", "const_type 0x36 ac20", "8364:UCS16"),
+    row("A.2.5.2", "const_type 0x37 41", "65:ASCII8"),
+    row("A.2.5.2", "const_type 0x40 003c", "1.0:float16"),
+    row("A.2.5.2", "const_type 0x40 0100", "5.960464477539063e-08:float16"),  # the least subnormal: 2**-24
+    row("A.2.5.2", "const_type 0x41 0000c0bf", "-1.5:float32"),
+    row("A.2.5.2", "const_type 0x42 182d4454fb210940", "3.141592653589793:float64"),
+    row("A.2.5.2", "const_type 0x43 803f", "1.0:bfloat1616"),
+    row("A.2.5.2", "const_type 0x43 49c0", "-3.140625:bfloat1616"),
+    row("A.2.5.2", "const_type 0x41 0000807f", "inf:float32"),
+    row("A.2.5.2", "const_type 0x42 000000000000f0ff", "-inf:float64"),
+    row("A.2.5.2", "const_type 0x41 0000c07f", "nan:float32"),
+    row("A.2.5.2", "const_type 0x41 00000080", "-0.0:float32"),
     # "The base type specifies the size": bit sizes that are no bytes, and wide ones.
-    row("A.2.5.2", "DW_OP_const_type 0x50 01", "1:unsigned1"),
-    row("A.2.5.2", "DW_OP_const_type 0x51 01", "-1:signed1"),
-    row("A.2.5.2", "DW_OP_const_type 0x52 7f", "127:unsigned7"),
-    row("A.2.5.2", "DW_OP_const_type 0x53 7f", "-1:signed7"),
-    row("A.2.5.2", "DW_OP_const_type 0x54 010203", "197121:unsigned24"),
-    row("A.2.5.2", "DW_OP_const_type 0x55 ffffff", "-1:signed24"),
-    row("A.2.5.2", "DW_OP_const_type 0x56 ffffffff01", "8589934591:unsigned33"),
-    row("A.2.5.2", "DW_OP_const_type 0x57 ffffffff01", "-1:signed33"),
-    row("A.2.5.2", "DW_OP_const_type 0x58 000000000000000001", "18446744073709551616:unsigned65"),
-    row("A.2.5.2", "DW_OP_const_type 0x59 000000000000000001", "-18446744073709551616:signed65"),
-    row("A.2.5.2", f"DW_OP_const_type 0x5a {'00' * 254}80", f"{1 << 2039}:unsigned2040"),
-    row("A.2.5.2", "DW_OP_lit1; DW_OP_convert 0x5b", "1:unsigned2048"),
-    row("A.2.5.2", "DW_OP_const1s -1; DW_OP_convert 0x13; DW_OP_convert 0x5b", f"{2**2048 - 1}:unsigned2048"),
-    row("A.2.5.2", "DW_OP_const_type 0x10 ff; DW_OP_convert 0x5c", "-1:signed2048"),
+    row("A.2.5.2", "const_type 0x50 01", "1:unsigned1"),
+    row("A.2.5.2", "const_type 0x51 01", "-1:signed1"),
+    row("A.2.5.2", "const_type 0x52 7f", "127:unsigned7"),
+    row("A.2.5.2", "const_type 0x53 7f", "-1:signed7"),
+    row("A.2.5.2", "const_type 0x54 010203", "197121:unsigned24"),
+    row("A.2.5.2", "const_type 0x55 ffffff", "-1:signed24"),
+    row("A.2.5.2", "const_type 0x56 ffffffff01", "8589934591:unsigned33"),
+    row("A.2.5.2", "const_type 0x57 ffffffff01", "-1:signed33"),
+    row("A.2.5.2", "const_type 0x58 000000000000000001", "18446744073709551616:unsigned65"),
+    row("A.2.5.2", "const_type 0x59 000000000000000001", "-18446744073709551616:signed65"),
+    row("A.2.5.2", f"const_type 0x5a {'00' * 254}80", f"{1 << 2039}:unsigned2040"),
+    row("A.2.5.2", "lit1; convert 0x5b", "1:unsigned2048"),
+    row("A.2.5.2", "const1s -1; convert 0x13; convert 0x5b", f"{2**2048 - 1}:unsigned2048"),
+    row("A.2.5.2", "const_type 0x10 ff; convert 0x5c", "-1:signed2048"),
     # ... "and endianity": that of the target, unless the type says otherwise (below).
-    row("A.2.5.2", "DW_OP_const_type 0x21 0102", "258:unsigned16", byte_order="big"),
-    row("A.2.5.2", "DW_OP_const_type 0x12 fffffffe", "-2:signed32", byte_order="big"),
-    row("A.2.5.2", "DW_OP_const_type 0x41 3f800000", "1.0:float32", byte_order="big"),
-    row("A.2.5.2", "DW_OP_const_type 0x43 3f80", "1.0:bfloat1616", byte_order="big"),
-    row("A.2.5.2", "DW_OP_const_type 0x54 010203", "66051:unsigned24", byte_order="big"),
-    row("A.2.5.2", "DW_OP_const_type 0x56 01ffffffff", "8589934591:unsigned33", byte_order="big"),
-]
+    row("A.2.5.2", "const_type 0x21 0102", "258:unsigned16", byte_order="big"),
+    row("A.2.5.2", "const_type 0x12 fffffffe", "-2:signed32", byte_order="big"),
+    row("A.2.5.2", "const_type 0x41 3f800000", "1.0:float32", byte_order="big"),
+    row("A.2.5.2", "const_type 0x43 3f80", "1.0:bfloat1616", byte_order="big"),
+    row("A.2.5.2", "const_type 0x54 010203", "66051:unsigned24", byte_order="big"),
+    row("A.2.5.2", "const_type 0x56 01ffffffff", "8589934591:unsigned33", byte_order="big"),
+)
 
 # "An integral type is a base type that has an encoding of DW_ATE_signed, DW_ATE_signed_char, DW_ATE_unsigned,
 # DW_ATE_unsigned_char, DW_ATE_boolean, or any target architecture defined integral encoding"; no target here has more.
 # DW_OP_not requires an integral type, and so tells which ones are.
-INTEGRAL = [
-    row("A.2.5.2", "DW_OP_lit1; DW_OP_not", str(2**64 - 2)),
-    row("A.2.5.2", "DW_OP_const_type 0x10 01; DW_OP_not", "-2:signed8"),
-    row("A.2.5.2", "DW_OP_const_type 0x20 01; DW_OP_not", "254:unsigned8"),
-    row("A.2.5.2", "DW_OP_const_type 0x30 01; DW_OP_not", "-2:signed_char8"),
-    row("A.2.5.2", "DW_OP_const_type 0x31 01; DW_OP_not", "254:unsigned_char8"),
-    row("A.2.5.2", "DW_OP_const_type 0x32 01; DW_OP_not", "254:boolean8"),
-    row("A.2.5.2", "DW_OP_const_type 0x51 01; DW_OP_not", "0:signed1"),
+test_integral_types = rows.table("""
+    lit1; not => str(2**64 - 2)
+    const_type 0x10 01; not -> -2:signed8
+    const_type 0x20 01; not -> 254:unsigned8
+    const_type 0x30 01; not -> -2:signed_char8
+    const_type 0x31 01; not -> 254:unsigned_char8
+    const_type 0x32 01; not -> 254:boolean8
+    const_type 0x51 01; not -> 0:signed1
     # The note leaves open whether DW_ATE_address is one; the list of the text lacks it.
-    row("A.2.5.2", "DW_OP_const_type 0x34 0100000000000000; DW_OP_not", "integral_type_required"),
-    row("A.2.5.2", "DW_OP_const_type 0x35 01000000; DW_OP_not", "integral_type_required"),
-    row("A.2.5.2", "DW_OP_const_type 0x36 0100; DW_OP_not", "integral_type_required"),
-    row("A.2.5.2", "DW_OP_const_type 0x37 01; DW_OP_not", "integral_type_required"),
-    row("A.2.5.2", "DW_OP_const_type 0x40 0100; DW_OP_not", "integral_type_required"),
-    row("A.2.5.2", "DW_OP_const_type 0x41 01000000; DW_OP_not", "integral_type_required"),
-    row("A.2.5.2", "DW_OP_const_type 0x42 0100000000000000; DW_OP_not", "integral_type_required"),
-    row("A.2.5.2", "DW_OP_const_type 0x43 0100; DW_OP_not", "integral_type_required"),
-    row("A.2.5.2", "DW_OP_const_type 0x60 01020304; DW_OP_not", "integral_type_required"),
-    row("A.2.5.2", "DW_OP_const_type 0x64 01020304; DW_OP_not", "integral_type_required"),
-    row("A.2.5.2", "DW_OP_const_type 0x70 0102030405060708; DW_OP_not", "integral_type_required"),
-    row("A.2.5.2", "DW_OP_const_type 0x71 01020304; DW_OP_not", "integral_type_required"),
-    row("A.2.5.2", "DW_OP_const_type 0x72 0102; DW_OP_not", "integral_type_required"),
-    row("A.2.5.2", "DW_OP_const_type 0x73 0102; DW_OP_not", "integral_type_required"),
-    row("A.2.5.2", "DW_OP_const_type 0x74 0102; DW_OP_not", "integral_type_required"),
-    row("A.2.5.2", "DW_OP_const_type 0x75 01020304; DW_OP_not", "integral_type_required"),
-    row("A.2.5.2", "DW_OP_const_type 0x76 01020304; DW_OP_not", "integral_type_required"),
-    row("A.2.5.2", "DW_OP_const_type 0x77 0102030405060708; DW_OP_not", "integral_type_required"),
-]
+    const_type 0x34 0100000000000000; not -> integral_type_required
+    const_type 0x35 01000000; not -> integral_type_required
+    const_type 0x36 0100; not -> integral_type_required
+    const_type 0x37 01; not -> integral_type_required
+    const_type 0x40 0100; not -> integral_type_required
+    const_type 0x41 01000000; not -> integral_type_required
+    const_type 0x42 0100000000000000; not -> integral_type_required
+    const_type 0x43 0100; not -> integral_type_required
+    const_type 0x60 01020304; not -> integral_type_required
+    const_type 0x64 01020304; not -> integral_type_required
+    const_type 0x70 0102030405060708; not -> integral_type_required
+    const_type 0x71 01020304; not -> integral_type_required
+    const_type 0x72 0102; not -> integral_type_required
+    const_type 0x73 0102; not -> integral_type_required
+    const_type 0x74 0102; not -> integral_type_required
+    const_type 0x75 01020304; not -> integral_type_required
+    const_type 0x76 01020304; not -> integral_type_required
+    const_type 0x77 0102030405060708; not -> integral_type_required
+    """)
 
-VECTORS = [
+test_vectors = rows.table("""
+    § A.5.1 (1)
     # "The representation of a vector base type is as N contiguous elements".
-    row("A.5.1 (1)", "DW_OP_const_type 0x60 01020304", "[1, 2, 3, 4]:unsigned8x4"),
-    row("A.5.1 (1)", "DW_OP_const_type 0x60 01020304", "[1, 2, 3, 4]:unsigned8x4", byte_order="big"),
-    row("A.5.1 (1)", "DW_OP_const_type 0x61 0100feff0300", "[1, -2, 3]:signed16x3"),
-    row("A.5.1 (1)", "DW_OP_const_type 0x61 0001fffe0003", "[1, -2, 3]:signed16x3", byte_order="big"),
-    row("A.5.1 (1)", "DW_OP_const_type 0x62 0000803f00000040", "[1.0, 2.0]:float32x2"),
-    row("A.5.1 (1)", "DW_OP_const_type 0x62 3f80000040000000", "[1.0, 2.0]:float32x2", byte_order="big"),
-    row("A.5.1 (1)", "DW_OP_const_type 0x62 0000c07f000080ff", "['nan', '-inf']:float32x2"),
-    row("A.5.1 (1)", "DW_OP_const_type 0x64 07000000", "[7]:unsigned32x1"),
-    row("A.5.1 (1)", "DW_OP_const_type 0x65 803f0040", "[1.0, 2.0]:bfloat1616x2"),
-    row("A.5.1 (1)", f"DW_OP_const_type 0x66 {'ff' * 16}01{'00' * 15}", f"[{2**128 - 1}, 1]:unsigned128x2"),
-    row(
-        "A.5.1 (1)",
-        "DW_OP_regval_type v1 0x63",
-        f"{list(range(64))}:unsigned32x64",
-        target="amdgcn-gfx90a",
-        registers={"v1": list(range(64))},
-    ),
+    const_type 0x60 01020304 -> [1, 2, 3, 4]:unsigned8x4
+    const_type 0x60 01020304 -> [1, 2, 3, 4]:unsigned8x4 where byte_order="big"
+    const_type 0x61 0100feff0300 -> [1, -2, 3]:signed16x3
+    const_type 0x61 0001fffe0003 -> [1, -2, 3]:signed16x3 where byte_order="big"
+    const_type 0x62 0000803f00000040 -> [1.0, 2.0]:float32x2
+    const_type 0x62 3f80000040000000 -> [1.0, 2.0]:float32x2 where byte_order="big"
+    const_type 0x62 0000c07f000080ff -> ['nan', '-inf']:float32x2
+    const_type 0x64 07000000 -> [7]:unsigned32x1
+    const_type 0x65 803f0040 -> [1.0, 2.0]:bfloat1616x2
+    const_type 0x66 ffffffffffffffffffffffffffffffff01000000000000000000000000000000
+        -> [340282366920938463463374607431768211455, 1]:unsigned128x2
+    regval_type v1 0x63 -> [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24,
+        25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52,
+        53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63]:unsigned32x64
+        where target="amdgcn-gfx90a", registers={"v1": list(range(64))}
     # A base type without the attribute "is not a vector type": one with it is another type, also with one element.
-    row("A.5.1 (1)", "DW_OP_const_type 0x64 01000000; DW_OP_const_type 0x22 01000000; DW_OP_eq", "type_mismatch"),
-]
+    const_type 0x64 01000000; const_type 0x22 01000000; eq -> type_mismatch
+    """)
 
-ILL_FORMED = [
+test_ill_formed_types = table(
     # "The DWARF is ill-formed if N is not greater than 0."
-    row("A.5.1 (1)", "DW_OP_const_type 0x82 01000000", "bad_type"),
+    row("A.5.1 (1)", "const_type 0x82 01000000", "bad_type"),
     # Sizes that no base type has (DWARF 5, 5.1).
-    row("DWARF 5, 5.1", "DW_OP_const_type 0x80 0x", "bad_type"),
-    row("DWARF 5, 5.1", "DW_OP_const_type 0x81 010203", "bad_type"),
-    row("DWARF 5, 5.1", "DW_OP_const_type 0x83 0x", "bad_type"),
+    row("DWARF 5, 5.1", "const_type 0x80 0x", "bad_type"),
+    row("DWARF 5, 5.1", "const_type 0x81 010203", "bad_type"),
+    row("DWARF 5, 5.1", "const_type 0x83 0x", "bad_type"),
     # It concerns only an expression that uses the type.
-    row("DWARF 5, 5.1", "DW_OP_lit1", "1"),
+    row("DWARF 5, 5.1", "lit1", "1"),
     # A value that is needed, and a location that no conversion makes one of (A.2.5.4).
-    row("A.2.5.4", "DW_OP_reg0; DW_OP_not", "wrong_kind"),
-]
-
-test_the_generic_type = table(GENERIC)
-test_types_and_literal_values = table(LITERALS)
-test_integral_types = table(INTEGRAL)
-test_vectors = table(VECTORS)
-test_ill_formed_types = table(ILL_FORMED)
+    row("A.2.5.4", "reg0; not", "wrong_kind"),
+)
 
 
 @pytest.mark.parametrize("kind", ["address", "UTF", "UCS", "ASCII"])
 def test_a_type_that_is_not_integral_still_has_arithmetic(kind):
-    program = "DW_OP_const_type 1 ff; DW_OP_const_type 1 02; DW_OP_plus"
+    program = "const_type 1 ff; const_type 1 02; plus"
 
     assert run(program, base_types={"1": {"encoding": kind, "byte_size": 1}}) == f"1:{kind}8"
 
 
 def test_a_value_without_a_number_is_not_shown_as_one():
     # 128-bit floats can be held, moved and read as bytes; arithmetic and numbers of them are not supported
-    held = answer(f"DW_OP_const_type 0x44 {'01' * 16}; DW_OP_stack_value", rules="amd", base_types=TYPES)
-    shown = answer(f"DW_OP_const_type 0x44 {'01' * 16}", rules="amd", base_types=TYPES)
+    held = answer(f"const_type 0x44 {'01' * 16}; stack_value", rules="amd", base_types=TYPES)
+    shown = answer(f"const_type 0x44 {'01' * 16}", rules="amd", base_types=TYPES)
 
     assert held["result"]["bytes"] == "01" * 16
     assert shown["error"]["class"] == "unsupported"
@@ -288,7 +273,7 @@ class Frame:
 
 def evaluated(ops, order, kind):
     target = resolve("generic", byte_order=order)
-    code = asm.parse(ops, dialects.get("llvm-user"), Format(byte_order=order))
+    code = parsed(ops, byte_order=order)
     context = Context(target, AMD, Registers(), unit=Unit(kind), frame=Frame(target))
     return evaluate(code, context).one(), Accessor(context.backend, order)
 
@@ -299,9 +284,9 @@ def test_a_type_may_have_a_byte_order_of_its_own(order, endianity):
     kind = BaseType("unsigned", 32, byte_order=endianity)
     number = 0x01020304 if endianity == "big" else 0x04030201
 
-    constant, _ = evaluated("DW_OP_const_type 1 01020304", order, kind)
-    register, _ = evaluated("DW_OP_regval_type 0 1", order, kind)
-    location, accessor = evaluated("DW_OP_const_type 1 01020304; DW_OP_stack_value", order, kind)
+    constant, _ = evaluated("const_type 1 01020304", order, kind)
+    register, _ = evaluated("regval_type 0 1", order, kind)
+    location, accessor = evaluated("const_type 1 01020304; stack_value", order, kind)
 
     assert constant.number() == number
     assert register.number() == number
@@ -328,7 +313,7 @@ class LaneFrame(Frame):
 @pytest.mark.parametrize("bits", [32, 64])
 def test_byte_orders_of_values_that_differ_from_lane_to_lane(order, endianity, bits):
     target = resolve("generic", byte_order=order)
-    code = asm.parse("DW_OP_regval_type 0 1", dialects.get("llvm-user"), Format(byte_order=order))
+    code = parsed("regval_type 0 1", byte_order=order)
     unit, frame = Unit(BaseType("unsigned", bits, byte_order=endianity)), LaneFrame(target)
     found = evaluate(code, Context(target, AMD, Lanes(), LaneSet.of([9, 7]), unit=unit, frame=frame))
 
@@ -341,8 +326,8 @@ def test_types_of_different_byte_orders_are_different_types(order):
     kind = BaseType("float", 32, byte_order="big")
     one = (0x3F800000).to_bytes(4, "big").hex()
 
-    value, _ = evaluated(f"DW_OP_const_type 1 {one}", order, kind)
-    total, _ = evaluated(f"DW_OP_const_type 1 {one}; DW_OP_dup; DW_OP_plus", order, kind)
+    value, _ = evaluated(f"const_type 1 {one}", order, kind)
+    total, _ = evaluated(f"const_type 1 {one}; dup; plus", order, kind)
 
     assert value.number() == 1.0
     assert total.number() == 2.0

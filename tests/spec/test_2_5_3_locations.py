@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from dwarfgpu import dialects
 from dwarfgpu.cases.case import answer_case, parse_case
 from dwarfgpu.cases.context import DescribedFrame
-from dwarfgpu.encoding.operands import Format
-from dwarfgpu.expr import asm, locations
+from dwarfgpu.expr import locations
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.locations import Location
@@ -21,17 +19,15 @@ from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.described import DescribedMachine
 from dwarfgpu.machines.protocol import Backend
 from dwarfgpu.targets.resolve import resolve
-from tests.builders.cases import Case, answer, notation, run, table
+from tests.builders.cases import Rows, answer, full, memory, notation, parsed, run
 
 CLAUSE = "A.2.5.3"
 WAVE64 = "amdgcn-gfx90a"
 WAVE32 = "amdgcn-gfx1100-wave32"
-FORM = "DW_OP_LLVM_form_aspace_address"
+FORM = "LLVM_form_aspace_address"
 UINT32 = {"type": {"encoding": "unsigned", "byte_size": 4}}
 
-
-def row(ops: str, expected: Any, clause: str = CLAUSE, **case: Any) -> Case:
-    return Case(clause, ops, expected, **{"rules": "amd", **case})
+rows = Rows("A.2.5.3", vars(), rules="amd")
 
 
 def reg(number: int, bit_offset: int = 0) -> dict[str, Any]:
@@ -54,10 +50,6 @@ def composite(*parts: tuple[int, Any]) -> dict[str, Any]:
     return {"kind": "composite", "parts": [{"bit_size": size, "location": place} for size, place in parts]}
 
 
-def memory(address: int, data: str, space: Any = 0, **more: Any) -> dict[str, Any]:
-    return {"space": space, "address": address, "bytes": data, **more}
-
-
 UNDEFINED = {"kind": "undefined"}
 IMPLICIT = {"kind": "implicit", "bytes": "0500000000000000"}
 BOTH = places(reg(5), mem(16))
@@ -66,488 +58,225 @@ KNOWN: dict[str, Any] = {"registers": {"5": 5}, "memory": [memory(16, FIVE)]}
 
 # --- Several places -----------------------------------------------------------------------------------------------
 
-READ_ANY = [
+test_reading_several_places = rows.table("""
     # The object can be read from any of its places.
-    row("DW_OP_deref", "5", initial_stack=[BOTH], **KNOWN),
-    row("", FIVE, initial_stack=[BOTH], read={"bytes": 8}, **KNOWN),
-    row("", "5", initial_stack=[BOTH], read=UINT32, **KNOWN),
-    row("DW_OP_deref_size 1", "5", initial_stack=[places(reg(5), mem(16), IMPLICIT)], **KNOWN),
+    deref -> 5 where initial_stack=[BOTH], **KNOWN
+    => FIVE where initial_stack=[BOTH], read={"bytes": 8}, **KNOWN
+    -> 5 where initial_stack=[BOTH], read=UINT32, **KNOWN
+    deref_size 1 -> 5 where initial_stack=[places(reg(5), mem(16), IMPLICIT)], **KNOWN
     # ... also where the others cannot be accessed.
-    row("DW_OP_deref", "5", initial_stack=[BOTH], registers={"5": 5}),
-    row("DW_OP_deref", "5", initial_stack=[BOTH], memory=[memory(16, FIVE)]),
-    row("DW_OP_deref", "5", initial_stack=[BOTH], memory=[memory(16, "00" * 7 + "05")], byte_order="big"),
-    row("DW_OP_deref", "register_unavailable", initial_stack=[BOTH]),
-    row("DW_OP_lit1; DW_OP_LLVM_offset; DW_OP_deref_size 1", "2", initial_stack=[BOTH], registers={"5": 0x201}),
-    row("DW_OP_deref_size 4", ["register_unavailable"] * 32, initial_stack=[places(vgpr(4), mem(16))], target=WAVE32),
+    deref -> 5 where initial_stack=[BOTH], registers={"5": 5}
+    deref -> 5 where initial_stack=[BOTH], memory=[memory(16, FIVE)]
+    deref -> 5 where initial_stack=[BOTH], memory=[memory(16, "00" * 7 + "05")], byte_order="big"
+    deref -> register_unavailable where initial_stack=[BOTH]
+    lit1; LLVM_offset; deref_size 1 -> 2 where initial_stack=[BOTH], registers={"5": 0x201}
+    deref_size 4 => ["register_unavailable"] * 32 where initial_stack=[places(vgpr(4), mem(16))], target=WAVE32
     # The places must hold the same value; otherwise the expression is ill-formed.
-    row("DW_OP_deref", "bad_operand", initial_stack=[BOTH], registers={"5": 5}, memory=[memory(16, "06" + FIVE[2:])]),
-    row(
-        "",
-        "bad_operand",
-        initial_stack=[BOTH],
-        registers={"5": 5},
-        memory=[memory(16, "06" + FIVE[2:])],
-        read={"bytes": 1},
-    ),
-    row(
-        "",
-        "00",
-        initial_stack=[BOTH],
-        registers={"5": 5},
-        memory=[memory(16, "06" + FIVE[2:])],
-        read={"bytes": 1, "offset": 1},
-    ),
-    row(
-        "DW_OP_deref_size 4",
-        "bad_operand",
-        initial_stack=[places(reg(5), reg(6), reg(7))],
-        registers={"5": 1, "6": 1, "7": 2},
-    ),
+    deref -> bad_operand where initial_stack=[BOTH], registers={"5": 5}, memory=[memory(16, "06" + FIVE[2:])]
+    -> bad_operand where initial_stack=[BOTH], registers={"5": 5}, memory=[memory(16, "06" + FIVE[2:])],
+        read={"bytes": 1}
+    -> 00 where initial_stack=[BOTH], registers={"5": 5}, memory=[memory(16, "06" + FIVE[2:])],
+        read={"bytes": 1, "offset": 1}
+    deref_size 4 -> bad_operand where initial_stack=[places(reg(5), reg(6), reg(7))], registers={"5": 1, "6": 1, "7": 2}
     # ... in the lanes that read different values.
-    row(
-        "DW_OP_LLVM_push_lane; DW_OP_lit4; DW_OP_mul; DW_OP_LLVM_offset; DW_OP_deref_size 4",
-        ["bad_operand" if lane == 7 else str(lane) for lane in range(64)],
-        initial_stack=[places(vgpr(1), vgpr(2))],
-        registers={"v1": list(range(64)), "v2": [lane if lane != 7 else 8 for lane in range(64)]},
-        target=WAVE64,
-    ),
+    LLVM_push_lane; lit4; mul; LLVM_offset; deref_size 4
+        => ["bad_operand" if lane == 7 else str(lane) for lane in range(64)]
+        where initial_stack=[places(vgpr(1), vgpr(2))],
+        registers={"v1": list(range(64)), "v2": [lane if lane != 7 else 8 for lane in range(64)]}, target=WAVE64
     # ... except for the parts of the value that are uninitialized.
-    row("DW_OP_deref", "5", initial_stack=[places(UNDEFINED, reg(5))], **KNOWN),
-    row("DW_OP_deref", "5", initial_stack=[places(reg(5), UNDEFINED)], **KNOWN),
-    row(
-        "",
-        "0102030400000708 undefined 00000000ffff0000",
-        initial_stack=[
-            places(
-                composite((16, reg(5)), (48, UNDEFINED)),
-                composite((16, UNDEFINED), (16, reg(5, 16)), (32, UNDEFINED)),
-                composite((48, UNDEFINED), (16, reg(5, 48))),
-            )
-        ],
-        registers={"5": 0x0807060504030201},
-        read={"bytes": 8},
-    ),
-    row(
-        "DW_OP_deref",
-        str(0x0807060504030201),
-        initial_stack=[places(composite((19, reg(5)), (45, UNDEFINED)), composite((3, UNDEFINED), (61, reg(5, 3))))],
-        registers={"5": 0x0807060504030201},
-        byte_order="big",
-    ),
-    row("", "00000000 undefined ffffffff", initial_stack=[places(UNDEFINED, UNDEFINED)], read={"bytes": 4}),
-    row("DW_OP_deref", "undefined_read", initial_stack=[places(UNDEFINED, UNDEFINED)]),
+    deref -> 5 where initial_stack=[places(UNDEFINED, reg(5))], **KNOWN
+    deref -> 5 where initial_stack=[places(reg(5), UNDEFINED)], **KNOWN
+    -> 0102030400000708 undefined 00000000ffff0000 where initial_stack=[places(composite((16, reg(5)), (48,
+        UNDEFINED)), composite((16, UNDEFINED), (16, reg(5, 16)), (32, UNDEFINED)), composite((48, UNDEFINED), (16,
+        reg(5, 48))))], registers={"5": 0x0807060504030201}, read={"bytes": 8}
+    deref => str(0x0807060504030201) where initial_stack=[places(composite((19, reg(5)), (45, UNDEFINED)),
+        composite((3, UNDEFINED), (61, reg(5, 3))))], registers={"5": 0x0807060504030201}, byte_order="big"
+    -> 00000000 undefined ffffffff where initial_stack=[places(UNDEFINED, UNDEFINED)], read={"bytes": 4}
+    deref -> undefined_read where initial_stack=[places(UNDEFINED, UNDEFINED)]
+    § A.2.5.4.3.4 (4)
     # It is an evaluation error if a bit lies past the storage specified by any single location description.
-    row(
-        "DW_OP_deref",
-        "read_past_storage",
-        "A.2.5.4.3.4 (4)",
-        initial_stack=[BOTH],
-        registers={"5": {"bytes": "05000000"}},
-        memory=[memory(16, FIVE)],
-    ),
-    row(
-        "DW_OP_deref",
-        "read_past_storage",
-        "A.2.5.4.3.4 (4)",
-        initial_stack=[places(mem(16), reg(5))],
-        registers={"5": {"bytes": "05000000"}},
-        memory=[memory(16, FIVE)],
-    ),
-    row(
-        "DW_OP_deref_size 4",
-        "5",
-        "A.2.5.4.3.4 (4)",
-        initial_stack=[BOTH],
-        registers={"5": {"bytes": "05000000"}},
-        memory=[memory(16, FIVE)],
-    ),
-]
+    deref -> read_past_storage where initial_stack=[BOTH], registers={"5": {"bytes": "05000000"}},
+        memory=[memory(16, FIVE)]
+    deref -> read_past_storage where initial_stack=[places(mem(16), reg(5))],
+        registers={"5": {"bytes": "05000000"}}, memory=[memory(16, FIVE)]
+    deref_size 4 -> 5 where initial_stack=[BOTH], registers={"5": {"bytes": "05000000"}}, memory=[memory(16, FIVE)]
+    """)
 
-ACT_ON_ALL = [
+test_acting_on_several_places = rows.table("""
     # Operations that act on a location description of several places give one of several places.
-    row("DW_OP_dup", ("r5 | mem 0x10", "r5 | mem 0x10"), initial_stack=[BOTH]),
-    row("DW_OP_lit2; DW_OP_LLVM_offset", "r5+16 | mem 0x12", initial_stack=[BOTH]),
-    row("DW_OP_lit2; DW_OP_LLVM_bit_offset", "r5+2 | mem 0x10.2", initial_stack=[BOTH]),
-    row("DW_OP_piece 4", "{32:r5 | mem 0x10}", initial_stack=[BOTH]),
-    row("DW_OP_bit_piece 7 9", "{7:r5+9 | mem 0x11.1}", initial_stack=[BOTH]),
-    row("DW_OP_LLVM_extend 32 2", "{32:r5 | mem 0x10 32:r5 | mem 0x10}", initial_stack=[BOTH]),
-    row(
-        "DW_OP_reg6; DW_OP_lit1; DW_OP_LLVM_select_bit_piece 16 2", "{16:r6 16:r5+16 | mem 0x12}", initial_stack=[BOTH]
-    ),
-    row(
-        "DW_OP_reg6; DW_OP_lit2; DW_OP_lit1; DW_OP_LLVM_overlay",
-        "{16:r5 | mem 0x10 8:r6 40:r5+24 | mem 0x13}",
-        initial_stack=[BOTH],
-    ),
-    row(
-        "DW_OP_piece 2; DW_OP_reg6; DW_OP_piece 2; DW_OP_LLVM_piece_end; DW_OP_deref_size 4",
-        str(0x00070005),
-        initial_stack=[BOTH],
-        registers={"5": 5, "6": 7},
-    ),
+    dup => ("r5 | mem 0x10", "r5 | mem 0x10") where initial_stack=[BOTH]
+    lit2; LLVM_offset -> r5+16 | mem 0x12 where initial_stack=[BOTH]
+    lit2; LLVM_bit_offset -> r5+2 | mem 0x10.2 where initial_stack=[BOTH]
+    piece 4 -> {32:r5 | mem 0x10} where initial_stack=[BOTH]
+    bit_piece 7 9 -> {7:r5+9 | mem 0x11.1} where initial_stack=[BOTH]
+    LLVM_extend 32 2 -> {32:r5 | mem 0x10 32:r5 | mem 0x10} where initial_stack=[BOTH]
+    reg6; lit1; LLVM_select_bit_piece 16 2 -> {16:r6 16:r5+16 | mem 0x12} where initial_stack=[BOTH]
+    reg6; lit2; lit1; LLVM_overlay -> {16:r5 | mem 0x10 8:r6 40:r5+24 | mem 0x13} where initial_stack=[BOTH]
+    piece 2; reg6; piece 2; LLVM_piece_end; deref_size 4 => str(0x00070005)
+        where initial_stack=[BOTH], registers={"5": 5, "6": 7}
     # They are one entry of the stack, and not a value.
-    row("DW_OP_stack_value", "wrong_kind", initial_stack=[places(mem(16), mem(32))]),
-    row("", "r5 | mem 0x10", initial_stack=[BOTH], want="location"),
-]
+    stack_value -> wrong_kind where initial_stack=[places(mem(16), mem(32))]
+    -> r5 | mem 0x10 where initial_stack=[BOTH], want="location"
+    """)
 
-MULTILOC = [
+test_multiloc = rows.table("""
+    § DWARF 6 (260227.1)
     # The operation that DWARF 6 has for it, while the text has none but location lists.
-    row("DW_OP_reg5; DW_OP_addr 0x10; DW_OP_multiloc", "r5 | mem 0x10", "DWARF 6 (260227.1)", rules="dwarf6"),
-    row("DW_OP_reg5; DW_OP_lit16; DW_OP_multiloc", "r5 | mem 0x10", "DWARF 6 (260227.1)", rules="dwarf6"),
-    row(
-        "DW_OP_reg5; DW_OP_reg6; DW_OP_multiloc; DW_OP_reg7; DW_OP_multiloc; DW_OP_deref",
-        "5",
-        "DWARF 6 (260227.1)",
-        rules="dwarf6",
-        registers={"5": 5, "6": 5, "7": 5},
-    ),
-    row(
-        "DW_OP_reg5; DW_OP_reg6; DW_OP_multiloc; DW_OP_deref",
-        "bad_operand",
-        "DWARF 6 (260227.1)",
-        rules="dwarf6",
-        registers={"5": 5, "6": 6},
-    ),
-    row("DW_OP_reg5; DW_OP_multiloc", "stack_underflow", "DWARF 6 (260227.1)", rules="dwarf6"),
-]
+    reg5; addr 0x10; multiloc -> r5 | mem 0x10 where rules="dwarf6"
+    reg5; lit16; multiloc -> r5 | mem 0x10 where rules="dwarf6"
+    reg5; reg6; multiloc; reg7; multiloc; deref -> 5 where rules="dwarf6", registers={"5": 5, "6": 5, "7": 5}
+    reg5; reg6; multiloc; deref -> bad_operand where rules="dwarf6", registers={"5": 5, "6": 6}
+    reg5; multiloc -> stack_underflow where rules="dwarf6"
+    """)
 
-WRITE_ALL = [
+test_writing_several_places = rows.table("""
     # A changed value must be written to all places.
-    row(
-        "",
-        "1122334400000000",
-        initial_stack=[BOTH],
-        write="11223344",
-        read={"bytes": 8},
-        registers={"5": 0},
-        memory=[memory(16, "00" * 8)],
-    ),
+    -> 1122334400000000 where initial_stack=[BOTH], write="11223344", read={"bytes": 8}, registers={"5": 0},
+        memory=[memory(16, "00" * 8)]
     # ... whatever they hold before.
-    row(
-        "",
-        "11223344",
-        initial_stack=[BOTH],
-        write="11223344",
-        read={"bytes": 4},
-        registers={"5": 1},
-        memory=[memory(16, "02" * 8)],
-    ),
-    row(
-        "DW_OP_piece 4; DW_OP_reg5; DW_OP_piece 4; DW_OP_addr 0x10; DW_OP_piece 4",
-        "112233441122334411223344",
-        initial_stack=[BOTH],
-        write="11223344",
-        read={"bytes": 12},
-        registers={"5": 1},
-        memory=[memory(16, "02" * 8)],
-    ),
-    row(
-        "DW_OP_bit_piece 5 2; DW_OP_bit_piece 3 0; DW_OP_reg5; DW_OP_piece 1; DW_OP_addr 0x10; DW_OP_piece 1",
-        "not_writable",  # the part below is undefined
-        initial_stack=[BOTH],
-        write="ff",
-        registers={"5": 0},
-        memory=[memory(16, "00")],
-    ),
-    row(
-        "DW_OP_bit_piece 5 2; DW_OP_reg6; DW_OP_bit_piece 3 0;"
-        "DW_OP_reg5; DW_OP_piece 1; DW_OP_addr 0x10; DW_OP_piece 1",
-        "ff7c7c",
-        initial_stack=[BOTH],
-        write="ff",
-        read={"bytes": 3},
-        registers={"5": 0, "6": 0},
-        memory=[memory(16, "00" * 8)],
-    ),
-    row(
-        "DW_OP_bit_piece 5 2; DW_OP_reg6; DW_OP_bit_piece 3 0;"
-        "DW_OP_reg5; DW_OP_piece 1; DW_OP_addr 0x10; DW_OP_piece 1",
-        "ff3e3e",
-        initial_stack=[BOTH],
-        write="ff",
-        read={"bytes": 3},
-        registers={"5": 0, "6": 0},
-        memory=[memory(16, "00" * 8)],
-        byte_order="big",
-    ),
+    -> 11223344 where initial_stack=[BOTH], write="11223344", read={"bytes": 4}, registers={"5": 1},
+        memory=[memory(16, "02" * 8)]
+    piece 4; reg5; piece 4; addr 0x10; piece 4 -> 112233441122334411223344
+        where initial_stack=[BOTH], write="11223344", read={"bytes": 12}, registers={"5": 1},
+        memory=[memory(16, "02" * 8)]
+    # the part below is undefined
+    bit_piece 5 2; bit_piece 3 0; reg5; piece 1; addr 0x10; piece 1 -> not_writable
+        where initial_stack=[BOTH], write="ff", registers={"5": 0}, memory=[memory(16, "00")]
+    bit_piece 5 2; reg6; bit_piece 3 0; reg5; piece 1; addr 0x10; piece 1 -> ff7c7c
+        where initial_stack=[BOTH], write="ff", read={"bytes": 3}, registers={"5": 0, "6": 0},
+        memory=[memory(16, "00" * 8)]
+    bit_piece 5 2; reg6; bit_piece 3 0; reg5; piece 1; addr 0x10; piece 1 -> ff3e3e
+        where initial_stack=[BOTH], write="ff", read={"bytes": 3}, registers={"5": 0, "6": 0},
+        memory=[memory(16, "00" * 8)], byte_order="big"
     # If one place cannot be written, the value cannot.
-    row("", "not_writable", initial_stack=[places(reg(5), IMPLICIT)], write="06", registers={"5": 5}),
-    row("", "not_writable", initial_stack=[places(UNDEFINED, reg(5))], write="06", registers={"5": 5}),
-    row("", "memory_unavailable", initial_stack=[BOTH], write="06", registers={"5": 5}),
-    row(
-        "",
-        "read_past_storage",
-        initial_stack=[BOTH],
-        write="06" * 8,
-        registers={"5": {"bytes": "05000000"}},
-        memory=[memory(16, FIVE)],
-    ),
-]
+    -> not_writable where initial_stack=[places(reg(5), IMPLICIT)], write="06", registers={"5": 5}
+    -> not_writable where initial_stack=[places(UNDEFINED, reg(5))], write="06", registers={"5": 5}
+    -> memory_unavailable where initial_stack=[BOTH], write="06", registers={"5": 5}
+    -> read_past_storage where initial_stack=[BOTH], write="06" * 8, registers={"5": {"bytes": "05000000"}},
+        memory=[memory(16, FIVE)]
+    """)
 
 # --- Whose storage ------------------------------------------------------------------------------------------------
 
 BY_LANE = [memory(8, f"{100 + lane:02x}000000", "private_lane", lane=lane) for lane in range(32)]
 
-OWNERS = [
+test_owners = rows.table("""
     # What a location description denotes goes with the context it was created in, not with that of the access.
-    row(
-        "DW_OP_deref_size 4",
-        "105",
-        initial_stack=[mem(8, "private_lane", lane=5)],
-        lane=2,
-        target=WAVE32,
-        memory=BY_LANE,
-    ),
-    row("", "private_lane#0x8@5", initial_stack=[mem(8, "private_lane", lane=5)], lane=2, target=WAVE32),
-    row(
-        "DW_OP_deref_size 4",
-        ["105"] * 32,
-        initial_stack=[mem(8, "private_lane", lane=5)],
-        target=WAVE32,
-        memory=BY_LANE,
-    ),
-    row(
-        "DW_OP_push_object_address; DW_OP_deref_size 4",
-        ["105"] * 32,
-        object=mem(8, "private_lane", lane=5),
-        target=WAVE32,
-        memory=BY_LANE,
-    ),
-    row(
-        f"DW_OP_deref_size 4; DW_OP_lit8; DW_OP_lit5; {FORM}; DW_OP_deref_size 4; DW_OP_minus",
-        [str((5 - lane) % (1 << 64)) for lane in range(32)],
-        initial_stack=[mem(8, "private_lane", lane=5)],
-        target=WAVE32,
-        memory=BY_LANE,
-    ),
-    row(
-        f"DW_OP_piece 4; DW_OP_lit8; DW_OP_lit5; {FORM}; DW_OP_piece 4",
-        [f"69000000{100 + lane:02x}000000" for lane in range(32)],
-        initial_stack=[mem(8, "private_lane", lane=5)],
-        target=WAVE32,
-        memory=BY_LANE,
-        read={"bytes": 8},
-    ),
+    deref_size 4 -> 105 where initial_stack=[mem(8, "private_lane", lane=5)], lane=2, target=WAVE32, memory=BY_LANE
+    -> private_lane#0x8@5 where initial_stack=[mem(8, "private_lane", lane=5)], lane=2, target=WAVE32
+    deref_size 4 => ["105"] * 32 where initial_stack=[mem(8, "private_lane", lane=5)], target=WAVE32, memory=BY_LANE
+    push_object_address; deref_size 4 => ["105"] * 32
+        where object=mem(8, "private_lane", lane=5), target=WAVE32, memory=BY_LANE
+    deref_size 4; lit8; lit5; LLVM_form_aspace_address; deref_size 4; minus
+        => [str((5 - lane) % (1 << 64)) for lane in range(32)]
+        where initial_stack=[mem(8, "private_lane", lane=5)], target=WAVE32, memory=BY_LANE
+    piece 4; lit8; lit5; LLVM_form_aspace_address; piece 4
+        => [f"69000000{100 + lane:02x}000000" for lane in range(32)]
+        where initial_stack=[mem(8, "private_lane", lane=5)], target=WAVE32, memory=BY_LANE, read={"bytes": 8}
     # It needs no lane at the access then.
-    row("DW_OP_deref_size 4", "105", initial_stack=[mem(8, "private_lane", lane=5)], target=WAVE32, memory=BY_LANE),
-    row(
-        "", "69000000", initial_stack=[mem(8, "private_lane", lane=5)], target=WAVE32, memory=BY_LANE, read={"bytes": 4}
-    ),
-    row(
-        "DW_OP_deref_size 4",
-        "105",
-        initial_stack=[mem((2 << 48) + 8, "generic", lane=5)],
-        lane=2,
-        target=WAVE32,
-        memory=BY_LANE,
-    ),
+    deref_size 4 -> 105 where initial_stack=[mem(8, "private_lane", lane=5)], target=WAVE32, memory=BY_LANE
+    -> 69000000 where initial_stack=[mem(8, "private_lane", lane=5)], target=WAVE32, memory=BY_LANE, read={"bytes": 4}
+    deref_size 4 -> 105 where initial_stack=[mem((2 << 48) + 8, "generic", lane=5)], lane=2, target=WAVE32,
+        memory=BY_LANE
     # A location of no particular lane is created for the lane that evaluates.
-    row(
-        "DW_OP_deref_size 4",
-        [str(100 + lane) for lane in range(32)],
-        initial_stack=[mem(8, "private_lane")],
-        target=WAVE32,
-        memory=BY_LANE,
-    ),
-    row("DW_OP_deref_size 4", "102", initial_stack=[mem(8, "private_lane")], lane=2, target=WAVE32, memory=BY_LANE),
-    row("DW_OP_deref_size 4", "lane", initial_stack=[mem(8, "private_lane")], target=WAVE32, memory=BY_LANE),
-    row(
-        "DW_OP_push_object_address; DW_OP_deref",
-        [str(100 + lane | lane << 32) for lane in range(32)],
-        object=composite((32, mem(8, "private_lane")), (32, mem(0, "private_lane"))),
-        target=WAVE32,
-        memory=[*BY_LANE, *(memory(0, f"{lane:02x}000000", "private_lane", lane=lane) for lane in range(32))],
-    ),
-    row(
-        "DW_OP_deref_size 4",
-        ["105" if lane == 5 else "bad_operand" for lane in range(32)],
-        initial_stack=[places(mem(8, "private_lane"), mem(8, "private_lane", lane=5))],
-        target=WAVE32,
-        memory=BY_LANE,
-    ),
-    row(
-        "DW_OP_push_object_address; DW_OP_piece 4",
-        [f"{{32:private_lane#0x8@{lane} | private_lane#0x8@5}}" for lane in range(32)],
-        object=places(mem(8, "private_lane"), mem(8, "private_lane", lane=5)),
-        target=WAVE32,
-    ),
+    deref_size 4 => [str(100 + lane) for lane in range(32)]
+        where initial_stack=[mem(8, "private_lane")], target=WAVE32, memory=BY_LANE
+    deref_size 4 -> 102 where initial_stack=[mem(8, "private_lane")], lane=2, target=WAVE32, memory=BY_LANE
+    deref_size 4 -> lane where initial_stack=[mem(8, "private_lane")], target=WAVE32, memory=BY_LANE
+    push_object_address; deref => [str(100 + lane | lane << 32) for lane in range(32)]
+        where object=composite((32, mem(8, "private_lane")), (32, mem(0, "private_lane"))), target=WAVE32,
+        memory=[*BY_LANE, *(memory(0, f"{lane:02x}000000", "private_lane", lane=lane) for lane in range(32))]
+    deref_size 4 => ["105" if lane == 5 else "bad_operand" for lane in range(32)]
+        where initial_stack=[places(mem(8, "private_lane"), mem(8, "private_lane", lane=5))], target=WAVE32,
+        memory=BY_LANE
+    push_object_address; piece 4 => [f"{{32:private_lane#0x8@{lane} | private_lane#0x8@5}}" for lane in range(32)]
+        where object=places(mem(8, "private_lane"), mem(8, "private_lane", lane=5)), target=WAVE32
     # Writing goes to the same storage as reading.
-    row(
-        f"DW_OP_piece 4; DW_OP_lit8; DW_OP_lit5; {FORM}; DW_OP_piece 4;"
-        f"DW_OP_lit8; DW_OP_const1u 0x25; {FORM}; DW_OP_piece 4",
-        "aabbccdd66000000aabbccdd",
-        initial_stack=[mem(8, "private_lane", lane=5)],
-        lane=2,
-        target=WAVE32,
-        memory=BY_LANE,
-        write="aabbccdd",
-        read={"bytes": 12},
-    ),
-]
+    piece 4; lit8; lit5; LLVM_form_aspace_address; piece 4; lit8; const1u 0x25; LLVM_form_aspace_address; piece 4
+        -> aabbccdd66000000aabbccdd where initial_stack=[mem(8, "private_lane", lane=5)], lane=2, target=WAVE32,
+        memory=BY_LANE, write="aabbccdd", read={"bytes": 12}
+    """)
 
 # --- Reading ------------------------------------------------------------------------------------------------------
 
 R5 = {"5": 0xF0E1D2C3B4A59687}
 
-READING = [
+test_reading = rows.table("""
     # Bits are read from the bit offset on.
-    row("DW_OP_reg5", "8796a5b4c3d2e1f0", read={"bytes": 8}, registers=R5),
-    row("DW_OP_reg5", "f0e1d2c3b4a59687", read={"bytes": 8}, registers=R5, byte_order="big"),
-    row("DW_OP_reg5; DW_OP_lit4; DW_OP_LLVM_bit_offset", "68594a", read={"bytes": 3}, registers=R5),
-    row("DW_OP_reg5; DW_OP_lit4; DW_OP_LLVM_bit_offset", "0e1d2c", read={"bytes": 3}, registers=R5, byte_order="big"),
-    row("DW_OP_reg5", "a5b4", read={"bytes": 2, "offset": 2}, registers=R5),
-    row("DW_OP_reg5; DW_OP_lit2; DW_OP_LLVM_offset", "8796", read={"bytes": 2, "offset": -2}, registers=R5),
-    row("DW_OP_reg5", "", read={"bytes": 0}, registers=R5),
+    reg5 -> 8796a5b4c3d2e1f0 where read={"bytes": 8}, registers=R5
+    reg5 -> f0e1d2c3b4a59687 where read={"bytes": 8}, registers=R5, byte_order="big"
+    reg5; lit4; LLVM_bit_offset -> 68594a where read={"bytes": 3}, registers=R5
+    reg5; lit4; LLVM_bit_offset -> 0e1d2c where read={"bytes": 3}, registers=R5, byte_order="big"
+    reg5 -> a5b4 where read={"bytes": 2, "offset": 2}, registers=R5
+    reg5; lit2; LLVM_offset -> 8796 where read={"bytes": 2, "offset": -2}, registers=R5
+    reg5 -> where read={"bytes": 0}, registers=R5
     # A type may have any size and either sign.
-    row(
-        "DW_OP_reg5",
-        str(0x9687 & 0x1FFF),
-        read={"type": {"encoding": "unsigned", "byte_size": 2, "bit_size": 13}},
-        registers=R5,
-    ),
-    row(
-        "DW_OP_reg5",
-        str((0x9687 & 0x1FFF) - 0x2000),
-        read={"type": {"encoding": "signed", "byte_size": 2, "bit_size": 13}},
-        registers=R5,
-    ),
-    row(
-        "DW_OP_reg5",
-        str(0xF0E1 >> 3),
-        read={"type": {"encoding": "unsigned", "byte_size": 2, "bit_size": 13}},
-        registers=R5,
-        byte_order="big",
-    ),
-    row(
-        "DW_OP_addr 0x10", "1.5", read={"type": {"encoding": "float", "byte_size": 4}}, memory=[memory(16, "0000c03f")]
-    ),
-    row(
-        "DW_OP_addr 0x10",
-        "[1, 2]",
-        read={"type": {"encoding": "unsigned", "byte_size": 2, "vector_size": 2}},
-        memory=[memory(16, "01000200")],
-    ),
-    row(
-        "DW_OP_addr 0x10",
-        "[1, 2]",
-        read={"type": {"encoding": "unsigned", "byte_size": 2, "vector_size": 2}},
-        memory=[memory(16, "00010002")],
-        byte_order="big",
-    ),
+    reg5 => str(0x9687 & 0x1FFF) where read={"type": {"encoding": "unsigned", "byte_size": 2, "bit_size": 13}},
+        registers=R5
+    reg5 => str((0x9687 & 0x1FFF) - 0x2000) where read={"type": {"encoding": "signed", "byte_size": 2,
+        "bit_size": 13}}, registers=R5
+    reg5 => str(0xF0E1 >> 3) where read={"type": {"encoding": "unsigned", "byte_size": 2, "bit_size": 13}},
+        registers=R5, byte_order="big"
+    addr 0x10 -> 1.5 where read={"type": {"encoding": "float", "byte_size": 4}}, memory=[memory(16, "0000c03f")]
+    addr 0x10 -> [1, 2] where read={"type": {"encoding": "unsigned", "byte_size": 2, "vector_size": 2}},
+        memory=[memory(16, "01000200")]
+    addr 0x10 -> [1, 2] where read={"type": {"encoding": "unsigned", "byte_size": 2, "vector_size": 2}},
+        memory=[memory(16, "00010002")], byte_order="big"
     # A value is no location, but one of the generic type becomes one.
-    row("DW_OP_lit16", "05", read={"bytes": 1}, memory=[memory(16, "05")]),
-    row(
-        "DW_OP_const_type 1 05",
-        "wrong_kind",
-        read={"bytes": 1},
-        base_types={"1": {"encoding": "signed", "byte_size": 1}},
-    ),
+    lit16 -> 05 where read={"bytes": 1}, memory=[memory(16, "05")]
+    const_type 1 05 -> wrong_kind where read={"bytes": 1}, base_types={"1": {"encoding": "signed", "byte_size": 1}}
     # Bits without a value are told apart from those that are 0.
-    row(
-        "",
-        "0f00 undefined f00f",
-        initial_stack=[composite((4, reg(5)), (8, UNDEFINED), (4, reg(6)))],
-        read={"bytes": 2},
-        registers={"5": 15, "6": 0},
-    ),
-    row(
-        "",
-        "f00f undefined 0ff0",
-        initial_stack=[composite((4, reg(5)), (8, UNDEFINED), (4, reg(5)))],
-        read={"bytes": 2},
-        registers={"5": -1},
-        byte_order="big",
-    ),
-    row(
-        "",
-        "0102 undefined 0080",
-        initial_stack=[composite((15, reg(5)), (1, UNDEFINED))],
-        read={"bytes": 2},
-        registers={"5": 0x8201},
-    ),
-    row("", "undefined", initial_stack=[composite((31, reg(5)), (1, UNDEFINED))], read=UINT32, registers=R5),
-    row("", "1", initial_stack=[composite((32, reg(5)), (1, UNDEFINED))], read=UINT32, registers={"5": 1}),
+    -> 0f00 undefined f00f where initial_stack=[composite((4, reg(5)), (8, UNDEFINED), (4, reg(6)))],
+        read={"bytes": 2}, registers={"5": 15, "6": 0}
+    -> f00f undefined 0ff0 where initial_stack=[composite((4, reg(5)), (8, UNDEFINED), (4, reg(5)))],
+        read={"bytes": 2}, registers={"5": -1}, byte_order="big"
+    -> 0102 undefined 0080 where initial_stack=[composite((15, reg(5)), (1, UNDEFINED))], read={"bytes": 2},
+        registers={"5": 0x8201}
+    -> undefined where initial_stack=[composite((31, reg(5)), (1, UNDEFINED))], read=UINT32, registers=R5
+    -> 1 where initial_stack=[composite((32, reg(5)), (1, UNDEFINED))], read=UINT32, registers={"5": 1}
     # Only the storages that bits come from are accessed.
-    row("", "05000000", initial_stack=[composite((32, reg(5)), (32, reg(6)))], read={"bytes": 4}, registers={"5": 5}),
-    row(
-        "",
-        "05000000",
-        initial_stack=[composite((32, reg(6)), (32, reg(5)))],
-        read={"bytes": 4, "offset": 4},
-        registers={"5": 5},
-    ),
-    row(
-        "",
-        "register_unavailable",
-        initial_stack=[composite((32, reg(5)), (32, reg(6)))],
-        read={"bytes": 5},
-        registers={"5": 5},
-    ),
-    row(
-        "DW_OP_LLVM_push_lane; DW_OP_lit4; DW_OP_mul; DW_OP_LLVM_offset; DW_OP_deref_size 4",
-        [*map(str, range(16)), *["register_unavailable"] * 16],
-        initial_stack=[composite((512, vgpr(1)), (512, vgpr(2)))],
-        target=WAVE32,
-        registers={"v1": list(range(16))},
-    ),
+    -> 05000000 where initial_stack=[composite((32, reg(5)), (32, reg(6)))], read={"bytes": 4}, registers={"5": 5}
+    -> 05000000 where initial_stack=[composite((32, reg(6)), (32, reg(5)))], read={"bytes": 4, "offset": 4},
+        registers={"5": 5}
+    -> register_unavailable where initial_stack=[composite((32, reg(5)), (32, reg(6)))], read={"bytes": 5},
+        registers={"5": 5}
+    LLVM_push_lane; lit4; mul; LLVM_offset; deref_size 4 => [*map(str, range(16)), *["register_unavailable"] * 16]
+        where initial_stack=[composite((512, vgpr(1)), (512, vgpr(2)))], target=WAVE32,
+        registers={"v1": list(range(16))}
     # The access ends within the storage, or is an error.
-    row("DW_OP_reg5", "read_past_storage", read={"bytes": 9}, registers=R5),
-    row("DW_OP_reg5; DW_OP_lit1; DW_OP_LLVM_bit_offset", "read_past_storage", read={"bytes": 8}, registers=R5),
-    row("DW_OP_implicit_value 0102", "read_past_storage", read={"bytes": 3}),
-    row("", "read_past_storage", initial_stack=[composite((8, reg(5)))], read={"bytes": 2}, registers=R5),
-    row("DW_OP_reg5", "offset_out_of_storage", read={"bytes": 0, "offset": 8}, registers=R5),
-    row("DW_OP_reg5", "offset_out_of_storage", read={"bytes": 1, "offset": -1}, registers=R5),
-]
+    reg5 -> read_past_storage where read={"bytes": 9}, registers=R5
+    reg5; lit1; LLVM_bit_offset -> read_past_storage where read={"bytes": 8}, registers=R5
+    implicit_value 0102 -> read_past_storage where read={"bytes": 3}
+    -> read_past_storage where initial_stack=[composite((8, reg(5)))], read={"bytes": 2}, registers=R5
+    reg5 -> offset_out_of_storage where read={"bytes": 0, "offset": 8}, registers=R5
+    reg5 -> offset_out_of_storage where read={"bytes": 1, "offset": -1}, registers=R5
+    """)
 
 # --- Writing ------------------------------------------------------------------------------------------------------
 
-R5_AND_R6 = "DW_OP_reg5; DW_OP_bit_piece 3 5; DW_OP_reg6; DW_OP_bit_piece 5 59"
+R5_AND_R6 = "reg5; bit_piece 3 5; reg6; bit_piece 5 59"
 
-NOT_WRITABLE = [
+test_what_cannot_be_written = rows.table("""
     # Implicit storage can only be read, undefined storage neither read nor written.
-    row("DW_OP_implicit_value 00", "not_writable", write="00"),
-    row("DW_OP_lit1; DW_OP_stack_value", "not_writable", write="00"),
-    row("DW_OP_LLVM_undefined", "not_writable", write="00"),
-    row("", "not_writable", write="00"),
-    row("", "not_writable", initial_stack=[composite((4, reg(5)), (4, IMPLICIT))], write="00", registers=R5),
-    row(
-        "",
-        "not_writable",
-        initial_stack=[composite((16, composite((12, reg(5)), (4, UNDEFINED))))],
-        write="0000",
-        registers=R5,
-    ),
-    row("DW_OP_implicit_pointer 0x10 0", "not_writable", write="00" * 8, dies={"info:0x10": {"location": ""}}),
+    implicit_value 00 -> not_writable where write="00"
+    lit1; stack_value -> not_writable where write="00"
+    LLVM_undefined -> not_writable where write="00"
+    -> not_writable where write="00"
+    -> not_writable where initial_stack=[composite((4, reg(5)), (4, IMPLICIT))], write="00", registers=R5
+    -> not_writable where initial_stack=[composite((16, composite((12, reg(5)), (4, UNDEFINED))))],
+        write="0000", registers=R5
+    implicit_pointer 0x10 0 -> not_writable where write="00" * 8, dies={"info:0x10": {"location": ""}}
     # ... but a composite can be written where its parts can.
-    row(
-        "",
-        "aabb000005000000",
-        initial_stack=[composite((32, reg(5)), (32, IMPLICIT))],
-        write="aabb",
-        read={"bytes": 8},
-        registers={"5": 0},
-    ),
+    -> aabb000005000000 where initial_stack=[composite((32, reg(5)), (32, IMPLICIT))], write="aabb",
+        read={"bytes": 8}, registers={"5": 0}
     # What is past the storage cannot be written.
-    row("DW_OP_reg5", "read_past_storage", write="00" * 9, registers=R5),
-    row("DW_OP_reg5; DW_OP_lit1; DW_OP_LLVM_bit_offset", "read_past_storage", write="00" * 8, registers=R5),
-    row("", "read_past_storage", initial_stack=[composite((15, reg(5)))], write="0000", registers=R5),
+    reg5 -> read_past_storage where write="00" * 9, registers=R5
+    reg5; lit1; LLVM_bit_offset -> read_past_storage where write="00" * 8, registers=R5
+    -> read_past_storage where initial_stack=[composite((15, reg(5)))], write="0000", registers=R5
     # A value is no location.
-    row(
-        "DW_OP_reg5; DW_OP_deref_type 1 1",
-        "wrong_kind",
-        write="00",
-        registers=R5,
-        base_types={"1": {"encoding": "signed", "byte_size": 1}},
-    ),
-]
-
-test_reading_several_places = table(READ_ANY)
-test_acting_on_several_places = table(ACT_ON_ALL)
-test_multiloc = table(MULTILOC)
-test_writing_several_places = table(WRITE_ALL)
-test_owners = table(OWNERS)
-test_reading = table(READING)
-test_what_cannot_be_written = table(NOT_WRITABLE)
+    reg5; deref_type 1 1 -> wrong_kind where write="00", registers=R5,
+        base_types={"1": {"encoding": "signed", "byte_size": 1}}
+    """)
 
 
 # --- The whole machine after a write ------------------------------------------------------------------------------
@@ -555,7 +284,7 @@ test_what_cannot_be_written = table(NOT_WRITABLE)
 
 def written(ops: str, data: str, order: str = "little", **context: Any) -> tuple[str, str, str]:
     """The kind of the error, or nothing, and what registers 5 and 6 hold after a write."""
-    case = parse_case({"ops": ops, "rules": "amd", "byte_order": order, "write": data, "context": context}, 1)
+    case = parse_case({"ops": full(ops), "rules": "amd", "byte_order": order, "write": data, "context": context}, 1)
     outcome = answer_case(case).outcome
     assert outcome is not None
     machine: Any = case.context.backend
@@ -574,17 +303,17 @@ ZEROS = "00" * 8
 @pytest.mark.parametrize(
     "ops, data, order, before, after",
     [
-        ("DW_OP_reg5; DW_OP_lit4; DW_OP_LLVM_bit_offset", "ff", "little", ZEROS, "f00f000000000000"),
-        ("DW_OP_reg5; DW_OP_lit4; DW_OP_LLVM_bit_offset", "ff", "big", ZEROS, "0ff0000000000000"),
-        ("DW_OP_reg5; DW_OP_lit4; DW_OP_LLVM_bit_offset", "00", "little", ONES, "0ff0ffffffffffff"),
-        ("DW_OP_reg5; DW_OP_lit4; DW_OP_LLVM_bit_offset", "00", "big", ONES, "f00fffffffffffff"),
-        ("DW_OP_reg5; DW_OP_lit4; DW_OP_LLVM_bit_offset", "a5", "little", ZEROS, "500a000000000000"),
-        ("DW_OP_reg5; DW_OP_lit4; DW_OP_LLVM_bit_offset", "a5", "big", ZEROS, "0a50000000000000"),
-        ("DW_OP_reg5; DW_OP_lit3; DW_OP_LLVM_offset", "1234", "little", ONES, "ffffff1234ffffff"),
-        ("DW_OP_reg5; DW_OP_lit3; DW_OP_LLVM_offset", "1234", "big", ONES, "ffffff1234ffffff"),
-        ("DW_OP_reg5", "0102030405060708", "little", ONES, "0102030405060708"),
-        ("DW_OP_reg5; DW_OP_const1u 56; DW_OP_LLVM_bit_offset", "00", "little", ONES, "ffffffffffffff00"),
-        ("DW_OP_reg5", "", "little", ONES, ONES),
+        ("reg5; lit4; LLVM_bit_offset", "ff", "little", ZEROS, "f00f000000000000"),
+        ("reg5; lit4; LLVM_bit_offset", "ff", "big", ZEROS, "0ff0000000000000"),
+        ("reg5; lit4; LLVM_bit_offset", "00", "little", ONES, "0ff0ffffffffffff"),
+        ("reg5; lit4; LLVM_bit_offset", "00", "big", ONES, "f00fffffffffffff"),
+        ("reg5; lit4; LLVM_bit_offset", "a5", "little", ZEROS, "500a000000000000"),
+        ("reg5; lit4; LLVM_bit_offset", "a5", "big", ZEROS, "0a50000000000000"),
+        ("reg5; lit3; LLVM_offset", "1234", "little", ONES, "ffffff1234ffffff"),
+        ("reg5; lit3; LLVM_offset", "1234", "big", ONES, "ffffff1234ffffff"),
+        ("reg5", "0102030405060708", "little", ONES, "0102030405060708"),
+        ("reg5; const1u 56; LLVM_bit_offset", "00", "little", ONES, "ffffffffffffff00"),
+        ("reg5", "", "little", ONES, ONES),
     ],
 )
 def test_writing_keeps_the_bits_beside_it(ops, data, order, before, after):
@@ -613,11 +342,11 @@ def test_writing_goes_to_each_part_of_a_composite(data, order, before, r5, r6):
 @pytest.mark.parametrize(
     "ops, data, kind",
     [
-        ("DW_OP_reg5; DW_OP_piece 4; DW_OP_lit1; DW_OP_stack_value; DW_OP_piece 4", "00" * 8, "not_writable"),
-        ("DW_OP_reg5; DW_OP_piece 4; DW_OP_piece 4", "00" * 5, "not_writable"),
-        ("DW_OP_reg5; DW_OP_piece 4; DW_OP_reg7; DW_OP_piece 4", "00" * 8, "register_unavailable"),
-        ("DW_OP_reg5; DW_OP_piece 4; DW_OP_addr 0x10; DW_OP_piece 4", "00" * 8, "memory_unavailable"),
-        ("DW_OP_reg5; DW_OP_piece 4; DW_OP_reg6; DW_OP_piece 4", "00" * 9, "read_past_storage"),
+        ("reg5; piece 4; lit1; stack_value; piece 4", "00" * 8, "not_writable"),
+        ("reg5; piece 4; piece 4", "00" * 5, "not_writable"),
+        ("reg5; piece 4; reg7; piece 4", "00" * 8, "register_unavailable"),
+        ("reg5; piece 4; addr 0x10; piece 4", "00" * 8, "memory_unavailable"),
+        ("reg5; piece 4; reg6; piece 4", "00" * 9, "read_past_storage"),
     ],
 )
 def test_a_write_that_fails_changes_nothing(ops, data, kind):
@@ -625,9 +354,7 @@ def test_a_write_that_fails_changes_nothing(ops, data, kind):
 
 
 def test_a_write_to_several_places_that_fails_changes_none():
-    found = written(
-        "DW_OP_push_object_address", "00", registers=registers(ONES), object=places(reg(5), IMPLICIT, reg(6))
-    )
+    found = written("push_object_address", "00", registers=registers(ONES), object=places(reg(5), IMPLICIT, reg(6)))
 
     assert found == ("not_writable", ONES, ZEROS)
 
@@ -635,7 +362,7 @@ def test_a_write_to_several_places_that_fails_changes_none():
 def test_all_lanes_write_to_their_own_storage():
     case = parse_case(
         {
-            "ops": "DW_OP_regx v4; DW_OP_LLVM_push_lane; DW_OP_lit4; DW_OP_mul; DW_OP_plus_uconst 1; DW_OP_LLVM_offset",
+            "ops": full("regx v4; LLVM_push_lane; lit4; mul; plus_uconst 1; LLVM_offset"),
             "target": WAVE64,
             "lanes": "all",
             "write": "abcd",
@@ -660,23 +387,23 @@ STATE: dict[str, Any] = {
     "lane": 3,
     "registers": {"v4": list(range(32)), "s5": 0x11223344, "exec": 0xF0},
     "memory": [memory(0x20, "0102030405060708"), memory(16, "0a0b0c0d", "local"), *BY_LANE],
-    "dies": {"info:0x10": {"location": {"ops": "DW_OP_addr 0x20"}}},
+    "dies": {"info:0x10": {"location": {"ops": "addr 0x20"}}},
 }
 
 
 @pytest.mark.parametrize(
     "ops",
     [
-        "DW_OP_addr 0x20; DW_OP_lit3; DW_OP_LLVM_bit_offset",
-        f"DW_OP_lit16; DW_OP_lit3; {FORM}",
-        f"DW_OP_lit8; DW_OP_lit5; {FORM}",
-        f"DW_OP_constu {(2 << 48) + 8}; DW_OP_lit1; {FORM}",
-        "DW_OP_regx v4; DW_OP_LLVM_push_lane; DW_OP_lit4; DW_OP_mul; DW_OP_LLVM_offset",
-        "DW_OP_implicit_value 0102030405; DW_OP_lit1; DW_OP_LLVM_offset",
-        "DW_OP_LLVM_undefined",
-        "DW_OP_regx s5; DW_OP_bit_piece 7 3; DW_OP_piece 1; DW_OP_addr 0x20; DW_OP_piece 4",
-        "DW_OP_regx v4; DW_OP_LLVM_undefined; DW_OP_lit6; DW_OP_LLVM_select_bit_piece 32 8; DW_OP_LLVM_offset_uconst 4",
-        "DW_OP_implicit_pointer 0x10 4",
+        "addr 0x20; lit3; LLVM_bit_offset",
+        f"lit16; lit3; {FORM}",
+        f"lit8; lit5; {FORM}",
+        f"constu {(2 << 48) + 8}; lit1; {FORM}",
+        "regx v4; LLVM_push_lane; lit4; mul; LLVM_offset",
+        "implicit_value 0102030405; lit1; LLVM_offset",
+        "LLVM_undefined",
+        "regx s5; bit_piece 7 3; piece 1; addr 0x20; piece 4",
+        "regx v4; LLVM_undefined; lit6; LLVM_select_bit_piece 32 8; LLVM_offset_uconst 4",
+        "implicit_pointer 0x10 4",
     ],
 )
 def test_a_location_is_the_same_for_the_next_evaluation(ops):
@@ -685,9 +412,9 @@ def test_a_location_is_the_same_for_the_next_evaluation(ops):
     state = {**STATE, "lane": 9}  # another lane: the location stays what it is
 
     assert run("", **state, initial_stack=[first]) == notation(first)
-    assert run("DW_OP_push_object_address", **state, object=first) == notation(first)
+    assert run("push_object_address", **state, object=first) == notation(first)
     if first["kind"] not in ("undefined", "implicit_pointer"):
-        assert run("DW_OP_push_object_address", **state, object=first, read={"bytes": 2}) == run(
+        assert run("push_object_address", **state, object=first, read={"bytes": 2}) == run(
             ops, **STATE, read={"bytes": 2}
         )
 
@@ -720,21 +447,21 @@ class TwoWaves(DescribedMachine):
 
 def evaluated(ops: str, machine: DescribedMachine, lanes: LaneSet) -> Any:
     target = machine.target
-    expression = asm.parse(ops, dialects.get("llvm-user"), Format(), target=target)
+    expression = parsed(ops, target)
     return evaluate(expression, Context(target, AMD, machine, lanes, frame=FrameOfWave(machine)))
 
 
 @pytest.mark.parametrize(
     "ops, wave, lane",
     [
-        ("DW_OP_regx s5", 1, None),
-        ("DW_OP_regx v5", 1, None),
-        (f"DW_OP_lit16; DW_OP_lit3; {FORM}", 1, None),
-        (f"DW_OP_lit16; DW_OP_lit6; {FORM}", 1, None),
-        (f"DW_OP_lit16; DW_OP_const1u 0x27; {FORM}", 1, None),
-        (f"DW_OP_lit16; DW_OP_lit5; {FORM}", 1, 3),
-        ("DW_OP_lit16; DW_OP_LLVM_offset_uconst 0", None, None),
-        (f"DW_OP_lit16; DW_OP_lit2; {FORM}", None, None),
+        ("regx s5", 1, None),
+        ("regx v5", 1, None),
+        (f"lit16; lit3; {FORM}", 1, None),
+        (f"lit16; lit6; {FORM}", 1, None),
+        (f"lit16; const1u 0x27; {FORM}", 1, None),
+        (f"lit16; lit5; {FORM}", 1, 3),
+        ("lit16; LLVM_offset_uconst 0", None, None),
+        (f"lit16; lit2; {FORM}", None, None),
     ],
 )
 def test_a_location_keeps_the_thread_and_the_lane_it_was_made_for(ops, wave, lane):
@@ -748,8 +475,8 @@ def test_a_location_keeps_the_thread_and_the_lane_it_was_made_for(ops, wave, lan
 def test_each_wave_reads_its_own_registers_and_memory():
     machine = TwoWaves(resolve(WAVE32))
     lanes = LaneSet.grid(2, 32)
-    found = evaluated("DW_OP_regx s5; DW_OP_deref_size 4", machine, lanes)
-    memory_found = evaluated(f"DW_OP_lit16; DW_OP_lit6; {FORM}; DW_OP_deref_size 1", machine, lanes)
+    found = evaluated("regx s5; deref_size 4", machine, lanes)
+    memory_found = evaluated(f"lit16; lit6; {FORM}; deref_size 1", machine, lanes)
 
     assert [one.bits for one in found] == [1000] * 32 + [2000] * 32
     assert [one.bits for one in memory_found] == [1] * 32 + [2] * 32
@@ -758,7 +485,7 @@ def test_each_wave_reads_its_own_registers_and_memory():
 def test_a_location_of_many_slots_is_read_slot_by_slot():
     """Each slot's location denotes the storage of its own wave and lane, whatever is current when it is read."""
     machine = TwoWaves(resolve(WAVE32))
-    found = evaluated("DW_OP_regx s5; DW_OP_piece 4", machine, LaneSet.grid(2, 32))
+    found = evaluated("regx s5; piece 4", machine, LaneSet.grid(2, 32))
     accessor = Accessor(machine, "little")
 
     assert [accessor.read(one, 32).bits for one in found] == [1000] * 32 + [2000] * 32
@@ -770,13 +497,7 @@ def test_the_kinds_of_storage():
     lanes = LaneSet(1, lane=0)
     kinds = [
         type(evaluated(ops, machine, lanes).one().single.storage).__name__
-        for ops in (
-            "DW_OP_addr 0",
-            "DW_OP_regx s5",
-            "DW_OP_lit0; DW_OP_stack_value",
-            "DW_OP_LLVM_undefined",
-            "DW_OP_piece 1",
-        )
+        for ops in ("addr 0", "regx s5", "lit0; stack_value", "LLVM_undefined", "piece 1")
     ]
 
     assert kinds == ["Memory", "Register", "Implicit", "Undefined", "Composite"]

@@ -127,7 +127,7 @@ ABS = [
     abs float16    -inf                   -> inf
     abs float64    nan                    -> nan
     abs bfloat1616 -2                     -> 2.0
-""")
+    """)
 ]
 
 BITWISE = [
@@ -156,7 +156,7 @@ BITWISE = [
     not signed65    0                                     -> -1
     not unsigned128 0                                     -> 340282366920938463463374607431768211455
     not boolean8    1                                     -> 254
-""")
+    """)
 ]
 
 # "Operations do not cause an exception on overflow": the result is taken modulo 2 to the power of the size.
@@ -235,7 +235,7 @@ SUMS = [
     neg   float32     inf                       -> -inf
     neg   float16     1.5                       -> -1.5
     neg   bfloat1616  -3                        -> 3.0
-""")
+    """)
 ]
 
 # "divides the former second entry by the former top of the stack using signed division".
@@ -287,7 +287,7 @@ QUOTIENTS = [
     div unsigned128 1 0                       -> division_by_zero
     div boolean8    1 0                       -> division_by_zero
     div address64   1 0                       -> division_by_zero
-""")
+    """)
 ]
 
 # "former second stack entry modulo the former top of the stack". Open: unsigned for the generic type, as "addressing
@@ -314,7 +314,7 @@ REMAINDERS = [
     mod float64     1 1                       -> integral_type_required
     mod float32     1 0                       -> integral_type_required
     mod bfloat1616  1 1                       -> integral_type_required
-""")
+    """)
 ]
 
 # "adds it to the unsigned LEB128 constant operand interpreted as the same type as the operand popped".
@@ -338,7 +338,7 @@ UCONST = [
     plus_uconst bfloat1616  1.5 2                   -> integral_type_required
     plus_uconst address64   1 2                     -> integral_type_required
     plus_uconst UTF32       1 2                     -> integral_type_required
-""")
+    """)
 ]
 
 # "left (filling with zero bits)", "right logically (filling with zero bits)", "right arithmetically (divide the
@@ -408,7 +408,7 @@ SHIFTS = [
     shra unsigned33  0x100000000 1            -> 6442450944
     shra signed65    -18446744073709551616 64 -> -1
     shra signed128   -170141183460469231731687303715884105728 126 -> -2
-""")
+    """)
 ]
 
 # "Operations other than DW_OP_abs, DW_OP_div, DW_OP_minus, DW_OP_mul, DW_OP_neg and DW_OP_plus require integral types

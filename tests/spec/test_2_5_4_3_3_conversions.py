@@ -155,7 +155,7 @@ INTEGERS = [
     convert generic24  -1                    -> signed32     16777215
     convert generic32  -1                    -> unsigned64   4294967295
     convert generic64  7                     -> generic64    7
-""")
+    """)
 ]
 
 # An integer becomes the nearest number of the format; halfway between two it is the even one.
@@ -193,7 +193,7 @@ TO_FLOATS = [
     convert signed65   -18446744073709551616 -> float64    -1.8446744073709552e+19
     convert unsigned1  1                     -> float64    1.0
     convert signed1    1                     -> float64    -1.0
-""")
+    """)
 ]
 
 # A float is cut off towards zero. Open: what does not fit becomes the nearest number that does, NaN becomes 0.
@@ -226,7 +226,7 @@ FROM_FLOATS = [
     convert float16    -2.5                  -> signed7      -2
     convert bfloat1616 3.984375              -> unsigned1    1
     convert float64    1.5                   -> boolean8     1
-""")
+    """)
 ]
 
 BETWEEN_FLOATS = [
@@ -262,7 +262,7 @@ BETWEEN_FLOATS = [
     convert float64    nan                   -> bfloat1616 nan
     convert float64    -0.0                  -> bfloat1616 -0.0
     convert float32    1.5                   -> float32    1.5
-""")
+    """)
 ]
 
 # "reinterprets the bits in its value as a value of a different type".
@@ -296,7 +296,7 @@ REINTERPRETED = [
     reinterpret signed7    -1                  -> unsigned7    127
     reinterpret signed128  -1                  -> unsigned128  340282366920938463463374607431768211455
     reinterpret signed32   1                   -> signed32     1
-""")
+    """)
 ]
 
 # "The type of the operand and result type must have the same size in bits."
@@ -315,7 +315,7 @@ SIZES = [
     reinterpret generic64  1                   -> unsigned8x2  bad_size
     reinterpret unsigned8  1                   -> unsigned8x2  bad_size
     reinterpret signed128  1                   -> signed2048   bad_size
-""")
+    """)
 ]
 
 

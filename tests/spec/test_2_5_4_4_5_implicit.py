@@ -8,10 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dwarfgpu import dialects
 from dwarfgpu.cases.context import DescribedFrame, DescribedUnit
-from dwarfgpu.encoding.operands import Format
-from dwarfgpu.expr import asm
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.machine import evaluate
@@ -19,11 +16,11 @@ from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.types import BaseType
 from dwarfgpu.machines.described import DescribedMachine
 from dwarfgpu.targets.resolve import resolve
-from tests.builders.cases import Case, run, table
+from tests.builders.cases import Case, Rows, memory, parsed, run, table
 
 WAVE64 = "amdgcn-gfx90a"
 WAVE32 = "amdgcn-gfx1100-wave32"
-FORM = "DW_OP_LLVM_form_aspace_address"
+FORM = "LLVM_form_aspace_address"
 MISUSE = "implicit_pointer_misuse"
 
 TYPES: dict[str, Any] = {
@@ -44,74 +41,61 @@ TYPES: dict[str, Any] = {
     "15": {"encoding": "unsigned", "byte_size": 4},
 }
 
-
-def row(number: int | None, ops: str, expected: Any, **case: Any) -> Case:
-    clause = "A.2.5.4.4.5" if number is None else f"A.2.5.4.4.5 ({number})"
-    return Case(clause, ops, expected, **{"rules": "amd", "base_types": TYPES, **case})
-
-
-def memory(address: int, data: str, space: Any = 0) -> dict[str, Any]:
-    return {"space": space, "address": address, "bytes": data}
-
+rows = Rows("A.2.5.4.4.5", vars(), rules="amd", base_types=TYPES)
+row = rows.row
 
 # --- Implicit values ----------------------------------------------------------------------------------------------
 
-IMPLICIT_VALUE = [
+test_implicit_value = table(
     # A storage with the literal value V and a size of S, at a bit offset of 0.
     # "Bits accessed ... access the corresponding implicit storage value starting at the bit offset": of 0x1234
-    row(None, "DW_OP_implicit_value 3412; DW_OP_lit4; DW_OP_LLVM_bit_offset; DW_OP_deref_size 1", str(0x23)),
-    row(1, "DW_OP_implicit_value 0102030405", "implicit 0102030405"),
-    row(1, "DW_OP_implicit_value 0102030405", "implicit 0102030405", byte_order="big", address_size=4),
-    row(1, "DW_OP_implicit_value 0x", "implicit "),
-    row(1, f"DW_OP_implicit_value {'ab' * 300}", f"implicit {'ab' * 300}"),
-    row(1, "DW_OP_implicit_value 01020304", "implicit 01020304", want="location"),
-    row(1, "DW_OP_implicit_value 01", "bad_result_kind", want="value"),
-    row(1, "", "implicit 0102", expr="9e020102"),
-    row(1, "", "truncated", expr="9e030102"),
-    row(1, "", "implicit 0102", expr="9e8280000102"),  # the length may be padded
+    row("", "implicit_value 3412; lit4; LLVM_bit_offset; deref_size 1", str(0x23)),
+    row("(1)", "implicit_value 0102030405", "implicit 0102030405"),
+    row("(1)", "implicit_value 0102030405", "implicit 0102030405", byte_order="big", address_size=4),
+    row("(1)", "implicit_value 0x", "implicit "),
+    row("(1)", f"implicit_value {'ab' * 300}", f"implicit {'ab' * 300}"),
+    rows("""
+    (1) implicit_value 01020304 -> implicit 01020304 where want="location"
+    implicit_value 01 -> bad_result_kind where want="value"
+    -> implicit 0102 where expr="9e020102"
+    -> truncated where expr="9e030102"
+    # the length may be padded
+    -> implicit 0102 where expr="9e8280000102"
     # Bits are accessed from the bit offset on.
-    row(1, "DW_OP_implicit_value 0102030405", "0102030405", read={"bytes": 5}),
-    row(1, "DW_OP_implicit_value 0102030405", "030405", read={"bytes": 3, "offset": 2}),
-    row(1, "DW_OP_implicit_value 0102030405; DW_OP_deref_size 2", str(0x0201)),
-    row(1, "DW_OP_implicit_value 0102030405; DW_OP_deref_size 2", str(0x0102), byte_order="big"),
-    row(1, "DW_OP_implicit_value 010203; DW_OP_lit4; DW_OP_LLVM_bit_offset; DW_OP_deref_size 2", str(0x3020)),
-    row(
-        1,
-        "DW_OP_implicit_value 010203; DW_OP_lit4; DW_OP_LLVM_bit_offset; DW_OP_deref_size 2",
-        str(0x1020),
-        byte_order="big",
-    ),
-    row(1, "DW_OP_implicit_value 0000c03f; DW_OP_deref_type 4 5", "1.5:float32"),
-    row(1, "DW_OP_implicit_value 3fc00000; DW_OP_deref_type 4 5", "1.5:float32", byte_order="big"),
-    row(
-        1,
-        "DW_OP_implicit_value 000102030405060708090a0b0c0d0e0f; DW_OP_LLVM_push_lane; DW_OP_LLVM_offset;"
-        "DW_OP_deref_size 2",
-        [str(lane + (lane + 1 << 8)) for lane in range(15)] + ["read_past_storage"] + ["offset_out_of_storage"] * 16,
-        target=WAVE32,
-    ),
+    implicit_value 0102030405 -> 0102030405 where read={"bytes": 5}
+    implicit_value 0102030405 -> 030405 where read={"bytes": 3, "offset": 2}
+    implicit_value 0102030405; deref_size 2 => str(0x0201)
+    implicit_value 0102030405; deref_size 2 => str(0x0102) where byte_order="big"
+    implicit_value 010203; lit4; LLVM_bit_offset; deref_size 2 => str(0x3020)
+    implicit_value 010203; lit4; LLVM_bit_offset; deref_size 2 => str(0x1020) where byte_order="big"
+    implicit_value 0000c03f; deref_type 4 5 -> 1.5:float32
+    implicit_value 3fc00000; deref_type 4 5 -> 1.5:float32 where byte_order="big"
+    implicit_value 000102030405060708090a0b0c0d0e0f; LLVM_push_lane; LLVM_offset; deref_size 2
+        => [str(lane + (lane + 1 << 8)) for lane in range(15)] + ["read_past_storage"] + ["offset_out_of_storage"] * 16
+        where target=WAVE32
     # What is past its end is an evaluation error, as is writing.
-    row(1, "DW_OP_implicit_value 01020304; DW_OP_deref", "read_past_storage"),
-    row(1, "DW_OP_implicit_value 01020304; DW_OP_deref", str(0x04030201), address_size=4),
-    row(1, "DW_OP_implicit_value 01020304", "not_writable", write="00"),
-]
+    implicit_value 01020304; deref -> read_past_storage
+    implicit_value 01020304; deref => str(0x04030201) where address_size=4
+    implicit_value 01020304 -> not_writable where write="00"
+    """),
+)
 
 
 def stored(type_number: int, block: str, **case: Any) -> Case:
     """A value of a type holds the bytes that DW_OP_const_type read it from."""
-    ops = f"DW_OP_const_type {type_number} {block}; DW_OP_stack_value"
-    return row(2, ops, f"implicit {block}", **case)
+    ops = f"const_type {type_number} {block}; stack_value"
+    return row("(2)", ops, f"implicit {block}", **case)
 
 
-STACK_VALUE = [
+test_stack_value = table(
     # A storage with the size and the endianity of the type of V.
-    row(2, "DW_OP_lit5; DW_OP_stack_value", "implicit 0500000000000000"),
-    row(2, "DW_OP_lit5; DW_OP_stack_value", "implicit 0000000000000005", byte_order="big"),
-    row(2, "DW_OP_lit5; DW_OP_stack_value", "implicit 05000000", address_size=4),
-    row(2, "DW_OP_lit5; DW_OP_stack_value", "implicit 00000005", address_size=4, byte_order="big"),
-    row(2, "DW_OP_lit5; DW_OP_stack_value", "implicit 0500000000000000", target=WAVE64),
-    row(2, "DW_OP_lit5; DW_OP_stack_value", "implicit 0500000000000000", want="location"),
-    row(2, "DW_OP_lit5; DW_OP_stack_value", "bad_result_kind", want="value"),
+    row("(2)", "lit5; stack_value", "implicit 0500000000000000"),
+    row("(2)", "lit5; stack_value", "implicit 0000000000000005", byte_order="big"),
+    row("(2)", "lit5; stack_value", "implicit 05000000", address_size=4),
+    row("(2)", "lit5; stack_value", "implicit 00000005", address_size=4, byte_order="big"),
+    row("(2)", "lit5; stack_value", "implicit 0500000000000000", target=WAVE64),
+    row("(2)", "lit5; stack_value", "implicit 0500000000000000", want="location"),
+    row("(2)", "lit5; stack_value", "bad_result_kind", want="value"),
     *[
         stored(number, block, byte_order=order)
         for order in ("little", "big")
@@ -131,202 +115,156 @@ STACK_VALUE = [
             (14, "0000803f00000040"),
         )
     ],
+    rows("""
     # A value of 13 bits has 13 bits of storage.
-    row(2, "DW_OP_const_type 13 ff1f; DW_OP_stack_value; DW_OP_deref_type 2 13", "8191:unsigned13"),
-    row(2, "DW_OP_const_type 13 0123; DW_OP_stack_value; DW_OP_deref_type 2 13", "291:unsigned13", byte_order="big"),
-    row(2, "DW_OP_const_type 13 ff1f; DW_OP_stack_value; DW_OP_deref_type 2 2", "read_past_storage"),
-    row(2, "DW_OP_const_type 13 ff1f; DW_OP_stack_value; DW_OP_lit12; DW_OP_LLVM_bit_offset; DW_OP_drop", "undefined"),
-    row(2, "DW_OP_const_type 13 ff1f; DW_OP_stack_value; DW_OP_lit13; DW_OP_LLVM_bit_offset", "offset_out_of_storage"),
+    (2) const_type 13 ff1f; stack_value; deref_type 2 13 -> 8191:unsigned13
+    const_type 13 0123; stack_value; deref_type 2 13 -> 291:unsigned13 where byte_order="big"
+    const_type 13 ff1f; stack_value; deref_type 2 2 -> read_past_storage
+    const_type 13 ff1f; stack_value; lit12; LLVM_bit_offset; drop -> undefined
+    const_type 13 ff1f; stack_value; lit13; LLVM_bit_offset -> offset_out_of_storage
     # Computed values too.
-    row(
-        2, "DW_OP_const_type 3 fcffffff; DW_OP_const_type 3 02000000; DW_OP_mul; DW_OP_stack_value", "implicit f8ffffff"
-    ),
-    row(2, "DW_OP_lit5; DW_OP_convert 2; DW_OP_stack_value", "implicit 0500"),
-    row(2, "DW_OP_lit5; DW_OP_convert 2; DW_OP_stack_value", "implicit 0005", byte_order="big"),
-    row(2, "DW_OP_breg5 1; DW_OP_stack_value", "implicit 0800000000000000", registers={"5": 7}),
-    row(2, "DW_OP_addr 0x10; DW_OP_stack_value", "implicit 1000000000000000"),
-    row(2, "DW_OP_regval_type 5 3; DW_OP_stack_value", "implicit 07000000", registers={"5": 7}),
-    row(
-        2,
-        "DW_OP_LLVM_push_lane; DW_OP_lit3; DW_OP_mul; DW_OP_stack_value",
-        [f"implicit {3 * lane:02x}00000000000000" for lane in range(64)],
-        target=WAVE64,
-    ),
+    const_type 3 fcffffff; const_type 3 02000000; mul; stack_value -> implicit f8ffffff
+    lit5; convert 2; stack_value -> implicit 0500
+    lit5; convert 2; stack_value -> implicit 0005 where byte_order="big"
+    breg5 1; stack_value -> implicit 0800000000000000 where registers={"5": 7}
+    addr 0x10; stack_value -> implicit 1000000000000000
+    regval_type 5 3; stack_value -> implicit 07000000 where registers={"5": 7}
+    LLVM_push_lane; lit3; mul; stack_value => [f"implicit {3 * lane:02x}00000000000000" for lane in range(64)]
+        where target=WAVE64
     # The result does not change when what it was computed from does: it is the literal value.
-    row(2, "DW_OP_lit5; DW_OP_stack_value; DW_OP_deref", "5"),
+    lit5; stack_value; deref -> 5
     # It does not end the expression.
-    row(2, "DW_OP_lit5; DW_OP_stack_value; DW_OP_lit1; DW_OP_LLVM_offset", "implicit 0500000000000000+8"),
-    row(
-        2,
-        "DW_OP_lit5; DW_OP_stack_value; DW_OP_lit6; DW_OP_stack_value",
-        ("implicit 0500000000000000", "implicit 0600000000000000"),
-    ),
+    lit5; stack_value; lit1; LLVM_offset -> implicit 0500000000000000+8
+    lit5; stack_value; lit6; stack_value => ("implicit 0500000000000000", "implicit 0600000000000000")
     # The entry popped must be a value.
-    row(2, "DW_OP_reg5; DW_OP_stack_value", "wrong_kind", registers={"5": 7}),
-    row(2, "DW_OP_lit5; DW_OP_stack_value; DW_OP_stack_value", "wrong_kind"),
-    row(2, "DW_OP_implicit_value 01; DW_OP_stack_value", "wrong_kind"),
-    row(2, "DW_OP_LLVM_undefined; DW_OP_stack_value", "wrong_kind"),
-    row(2, f"DW_OP_lit16; DW_OP_lit3; {FORM}; DW_OP_stack_value", "wrong_kind", target=WAVE64),
-    row(2, "DW_OP_addr 0x10; DW_OP_lit1; DW_OP_LLVM_bit_offset; DW_OP_stack_value", "wrong_kind"),
-    row(2, "DW_OP_piece 4; DW_OP_LLVM_piece_end; DW_OP_stack_value", "wrong_kind"),
-    row(2, "DW_OP_piece 4; DW_OP_stack_value", "incomplete_composite"),
-    row(2, "DW_OP_stack_value", "stack_underflow"),
-    row(2, "DW_OP_lit5; DW_OP_stack_value", "not_writable", write="00"),
-]
+    reg5; stack_value -> wrong_kind where registers={"5": 7}
+    lit5; stack_value; stack_value -> wrong_kind
+    implicit_value 01; stack_value -> wrong_kind
+    LLVM_undefined; stack_value -> wrong_kind
+    lit16; lit3; LLVM_form_aspace_address; stack_value -> wrong_kind where target=WAVE64
+    addr 0x10; lit1; LLVM_bit_offset; stack_value -> wrong_kind
+    piece 4; LLVM_piece_end; stack_value -> wrong_kind
+    piece 4; stack_value -> incomplete_composite
+    stack_value -> stack_underflow
+    lit5; stack_value -> not_writable where write="00"
+    """),
+)
 
 # --- Implicit pointers --------------------------------------------------------------------------------------------
 
 DIES: dict[str, Any] = {
-    "info:0x10": {"location": {"ops": "DW_OP_addr 0x1000"}},
-    "info:0x11": {"location": {"ops": "DW_OP_reg5"}},
+    "info:0x10": {"location": {"ops": "addr 0x1000"}},
+    "info:0x11": {"location": {"ops": "reg5"}},
     "info:0x12": {"const_value": "0102030405060708"},
     "info:0x13": {},
-    "info:0x14": {"location": {"ops": "DW_OP_lit16"}},
-    "info:0x15": {"location": {"ops": "DW_OP_const_type 4 1000000000000000"}},
-    "info:0x16": {"location": {"ops": "DW_OP_push_object_address"}},
-    "info:0x17": {"location": {"ops": "DW_OP_lit1; DW_OP_plus"}},
-    "info:0x18": {"location": {"ops": "DW_OP_reg5; DW_OP_piece 4; DW_OP_reg6; DW_OP_piece 4"}},
+    "info:0x14": {"location": {"ops": "lit16"}},
+    "info:0x15": {"location": {"ops": "const_type 4 1000000000000000"}},
+    "info:0x16": {"location": {"ops": "push_object_address"}},
+    "info:0x17": {"location": {"ops": "lit1; plus"}},
+    "info:0x18": {"location": {"ops": "reg5; piece 4; reg6; piece 4"}},
     "info:0x19": {"location": ""},
     "info:0x1a": {"location": []},
-    "info:0x1b": {"location": [{"ops": "DW_OP_addr 0x1000"}, {"ops": "DW_OP_reg5"}]},
-    "info:0x1c": {"location": {"ops": "DW_OP_addr 0x2000"}, "const_value": "01"},
-    "info:0x1d": {"location": {"ops": "DW_OP_implicit_pointer 0x10 8"}},
-    "info:0x1e": {"location": {"ops": "DW_OP_implicit_pointer 0x1e 0; DW_OP_deref"}},
-    "info:0x1f": {"location": {"ops": "DW_OP_lit0; DW_OP_lit0; DW_OP_div"}},
-    "info:0x21": {"location": {"ops": f"DW_OP_lit16; DW_OP_lit3; {FORM}"}},
-    "info:0x22": {"location": {"ops": f"DW_OP_lit16; DW_OP_lit5; {FORM}"}},
+    "info:0x1b": {"location": [{"ops": "addr 0x1000"}, {"ops": "reg5"}]},
+    "info:0x1c": {"location": {"ops": "addr 0x2000"}, "const_value": "01"},
+    "info:0x1d": {"location": {"ops": "implicit_pointer 0x10 8"}},
+    "info:0x1e": {"location": {"ops": "implicit_pointer 0x1e 0; deref"}},
+    "info:0x1f": {"location": {"ops": "lit0; lit0; div"}},
+    "info:0x21": {"location": {"ops": f"lit16; lit3; {FORM}"}},
+    "info:0x22": {"location": {"ops": f"lit16; lit5; {FORM}"}},
     "info:0x23": {"location": None, "const_value": "2a"},
-    "info:0x24": {"location": {"ops": "DW_OP_lit1; DW_OP_stack_value; DW_OP_lit5; DW_OP_stack_value"}},
+    "info:0x24": {"location": {"ops": "lit1; stack_value; lit5; stack_value"}},
 }
 GPU_DIES: dict[str, Any] = {
     **DIES,
-    "info:0x20": {"location": {"ops": "DW_OP_regx v4; DW_OP_LLVM_push_lane; DW_OP_lit4; DW_OP_mul; DW_OP_LLVM_offset"}},
+    "info:0x20": {"location": {"ops": "regx v4; LLVM_push_lane; lit4; mul; LLVM_offset"}},
 }
-PTR = "DW_OP_implicit_pointer 0x10 0"
+PTR = "implicit_pointer 0x10 0"
 
 
 def ptr(ops: str, expected: Any, **case: Any) -> Case:
-    return row(3, ops, expected, **{"dies": GPU_DIES if "target" in case else DIES, **case})
+    return row("(3)", ops, expected, **{"dies": GPU_DIES if "target" in case else DIES, **case})
 
 
-POINTER = [
+test_implicit_pointer = table(
     # A storage of the size of an address, created from an entry and a displacement.
-    ptr("DW_OP_implicit_pointer 0x10 0", "ptr info:0x10"),
-    ptr("DW_OP_implicit_pointer 0x10 4", "ptr info:0x10+4"),
-    ptr("DW_OP_implicit_pointer 0x10 -4", "ptr info:0x10-4", want="location"),
-    ptr("DW_OP_implicit_pointer 0x10 4", "ptr info:0x10+4", address_size=4, byte_order="big"),
-    ptr("DW_OP_implicit_pointer 0x10 4", "bad_result_kind", want="value"),
+    ptr("implicit_pointer 0x10 0", "ptr info:0x10"),
+    ptr("implicit_pointer 0x10 4", "ptr info:0x10+4"),
+    ptr("implicit_pointer 0x10 -4", "ptr info:0x10-4", want="location"),
+    ptr("implicit_pointer 0x10 4", "ptr info:0x10+4", address_size=4, byte_order="big"),
+    ptr("implicit_pointer 0x10 4", "bad_result_kind", want="value"),
     # The reference has the size of an offset: 4 bytes in the 32-bit DWARF format, 8 in the 64-bit one.
     ptr("", "ptr info:0x10+4", expr="a01000000004"),
     ptr("", "ptr info:0x10-1", expr="a0000000107f", byte_order="big"),
     ptr("", "ptr info:0x10+4", expr="a0100000000000000004", offset_size=8),
     ptr("", "ptr info:0x10+4", expr="a0100000000000000004", offset_size=8, address_size=4),
     # Nothing is evaluated before the pointer is used: the entry may have nothing, or fail.
-    ptr("DW_OP_implicit_pointer 0x13 0", "ptr info:0x13"),
-    ptr("DW_OP_implicit_pointer 0x1f 0", "ptr info:0x1f"),
+    ptr("implicit_pointer 0x13 0", "ptr info:0x13"),
+    ptr("implicit_pointer 0x1f 0", "ptr info:0x1f"),
     # It is as large as an address.
-    ptr(f"{PTR}; DW_OP_lit7; DW_OP_LLVM_offset; DW_OP_drop", "undefined"),
-    ptr(f"{PTR}; DW_OP_lit8; DW_OP_LLVM_offset", "offset_out_of_storage"),
-    ptr(f"{PTR}; DW_OP_lit4; DW_OP_LLVM_offset", "offset_out_of_storage", address_size=4),
-    ptr(f"{PTR}; DW_OP_piece 9", "bad_piece"),
-    ptr(f"{PTR}; DW_OP_piece 5", "bad_piece", address_size=4),
-]
+    ptr(f"{PTR}; lit7; LLVM_offset; drop", "undefined"),
+    ptr(f"{PTR}; lit8; LLVM_offset", "offset_out_of_storage"),
+    ptr(f"{PTR}; lit4; LLVM_offset", "offset_out_of_storage", address_size=4),
+    ptr(f"{PTR}; piece 9", "bad_piece"),
+    ptr(f"{PTR}; piece 5", "bad_piece", address_size=4),
+)
 
-DEREFERENCE = [
+test_dereference = table(
     # Retrieving the complete contents gives an implicit pointer value ...
-    ptr(f"{PTR}; DW_OP_deref; DW_OP_stack_value", "ptr info:0x10"),
-    ptr("DW_OP_implicit_pointer 0x10 -4; DW_OP_deref; DW_OP_stack_value", "ptr info:0x10-4", byte_order="big"),
-    ptr(f"{PTR}; DW_OP_deref; DW_OP_stack_value", "ptr info:0x10", address_size=4),
-    ptr(f"{PTR}; DW_OP_deref_size 8; DW_OP_stack_value", "ptr info:0x10"),
-    ptr(f"{PTR}; DW_OP_deref_size 4; DW_OP_stack_value", "ptr info:0x10", address_size=4),
-    ptr(f"{PTR}; DW_OP_deref_type 8 4; DW_OP_stack_value", "ptr info:0x10"),
-    ptr(f"{PTR}; DW_OP_deref_type 4 15; DW_OP_stack_value", "ptr info:0x10", address_size=4, byte_order="big"),
-    ptr(f"{PTR}; DW_OP_deref; DW_OP_stack_value; DW_OP_deref; DW_OP_stack_value", "ptr info:0x10"),
-    ptr(f"{PTR}; DW_OP_deref; DW_OP_stack_value", ["ptr info:0x10"] * 64, target=WAVE64),
+    ptr(f"{PTR}; deref; stack_value", "ptr info:0x10"),
+    ptr("implicit_pointer 0x10 -4; deref; stack_value", "ptr info:0x10-4", byte_order="big"),
+    ptr(f"{PTR}; deref; stack_value", "ptr info:0x10", address_size=4),
+    ptr(f"{PTR}; deref_size 8; stack_value", "ptr info:0x10"),
+    ptr(f"{PTR}; deref_size 4; stack_value", "ptr info:0x10", address_size=4),
+    ptr(f"{PTR}; deref_type 8 4; stack_value", "ptr info:0x10"),
+    ptr(f"{PTR}; deref_type 4 15; stack_value", "ptr info:0x10", address_size=4, byte_order="big"),
+    ptr(f"{PTR}; deref; stack_value; deref; stack_value", "ptr info:0x10"),
+    ptr(f"{PTR}; deref; stack_value", ["ptr info:0x10"] * 64, target=WAVE64),
     # ... also where the bits come from several implicit locations of one storage, in ascending order.
-    ptr(f"{PTR}; DW_OP_piece 8; DW_OP_LLVM_piece_end; DW_OP_deref; DW_OP_stack_value", "ptr info:0x10"),
+    ptr(f"{PTR}; piece 8; LLVM_piece_end; deref; stack_value", "ptr info:0x10"),
+    ptr(f"{PTR}; piece 4; {PTR}; lit4; LLVM_offset; piece 4; LLVM_piece_end; deref;stack_value", "ptr info:0x10"),
     ptr(
-        f"{PTR}; DW_OP_piece 4; {PTR}; DW_OP_lit4; DW_OP_LLVM_offset; DW_OP_piece 4; DW_OP_LLVM_piece_end; DW_OP_deref;"
-        "DW_OP_stack_value",
-        "ptr info:0x10",
-    ),
-    ptr(
-        f"{PTR}; DW_OP_bit_piece 1 0; {PTR}; DW_OP_bit_piece 30 1; {PTR}; DW_OP_bit_piece 33 31; DW_OP_LLVM_piece_end;"
-        "DW_OP_deref; DW_OP_stack_value",
+        f"{PTR}; bit_piece 1 0; {PTR}; bit_piece 30 1; {PTR}; bit_piece 33 31; LLVM_piece_end;deref; stack_value",
         "ptr info:0x10",
         byte_order="big",
     ),
     ptr(
-        f"DW_OP_reg5; DW_OP_piece 4; {PTR}; DW_OP_piece 8; DW_OP_LLVM_piece_end; DW_OP_piece 12; DW_OP_LLVM_piece_end;"
-        "DW_OP_lit4; DW_OP_LLVM_offset; DW_OP_deref; DW_OP_stack_value",
+        f"reg5; piece 4; {PTR}; piece 8; LLVM_piece_end; piece 12; LLVM_piece_end;"
+        "lit4; LLVM_offset; deref; stack_value",
         "ptr info:0x10",
     ),
+    ptr(f"{PTR}; LLVM_extend 64 3; lit16; LLVM_offset; deref; stack_value", "ptr info:0x10"),
+    ptr(f"implicit_value {'00' * 16}; {PTR}; lit1; LLVM_select_bit_piece 64 2; deref;stack_value", "ptr info:0x10"),
     ptr(
-        f"{PTR}; DW_OP_LLVM_extend 64 3; DW_OP_lit16; DW_OP_LLVM_offset; DW_OP_deref; DW_OP_stack_value",
-        "ptr info:0x10",
-    ),
-    ptr(
-        f"DW_OP_implicit_value {'00' * 16}; {PTR}; DW_OP_lit1; DW_OP_LLVM_select_bit_piece 64 2; DW_OP_deref;"
-        "DW_OP_stack_value",
-        "ptr info:0x10",
-    ),
-    ptr(
-        f"DW_OP_reg6; DW_OP_piece 8; DW_OP_reg5; DW_OP_piece 8; DW_OP_LLVM_piece_end; {PTR}; DW_OP_lit8; DW_OP_lit8;"
-        "DW_OP_LLVM_overlay; DW_OP_lit8; DW_OP_LLVM_offset; DW_OP_deref; DW_OP_stack_value",
+        f"reg6; piece 8; reg5; piece 8; LLVM_piece_end; {PTR}; lit8; lit8;"
+        "LLVM_overlay; lit8; LLVM_offset; deref; stack_value",
         "ptr info:0x10",
     ),
     # It is an evaluation error to retrieve anything else of it: a part ...
-    ptr(f"{PTR}; DW_OP_deref_size 4", MISUSE),
-    ptr(f"{PTR}; DW_OP_deref_size 1", MISUSE, address_size=4),
-    ptr(f"{PTR}; DW_OP_deref_type 4 3", MISUSE),
-    ptr(f"{PTR}; DW_OP_lit4; DW_OP_LLVM_offset; DW_OP_deref_size 4", MISUSE),
-    ptr(f"{PTR}; DW_OP_bit_piece 63 0; DW_OP_bit_piece 1 0; DW_OP_LLVM_piece_end; DW_OP_deref_size 4", MISUSE),
+    ptr(f"{PTR}; deref_size 4", MISUSE),
+    ptr(f"{PTR}; deref_size 1", MISUSE, address_size=4),
+    ptr(f"{PTR}; deref_type 4 3", MISUSE),
+    ptr(f"{PTR}; lit4; LLVM_offset; deref_size 4", MISUSE),
+    ptr(f"{PTR}; bit_piece 63 0; bit_piece 1 0; LLVM_piece_end; deref_size 4", MISUSE),
     # ... or bits that come from another storage too ...
-    ptr(
-        f"{PTR}; DW_OP_piece 4; DW_OP_reg5; DW_OP_piece 4; DW_OP_LLVM_piece_end; DW_OP_deref",
-        MISUSE,
-        registers={"5": 0},
-    ),
-    ptr(
-        f"DW_OP_reg5; DW_OP_piece 4; {PTR}; DW_OP_piece 4; DW_OP_LLVM_piece_end; DW_OP_deref",
-        MISUSE,
-        registers={"5": 0},
-    ),
-    ptr(
-        f"{PTR}; DW_OP_bit_piece 63 0; DW_OP_reg5; DW_OP_bit_piece 1 0; DW_OP_LLVM_piece_end; DW_OP_deref",
-        MISUSE,
-        registers={"5": 0},
-    ),
-    ptr(
-        f"{PTR}; DW_OP_piece 4; DW_OP_implicit_pointer 0x11 0; DW_OP_bit_piece 32 32; DW_OP_LLVM_piece_end;DW_OP_deref",
-        MISUSE,
-    ),
-    ptr(
-        f"{PTR}; DW_OP_piece 4; DW_OP_implicit_pointer 0x10 4; DW_OP_bit_piece 32 32; DW_OP_LLVM_piece_end;DW_OP_deref",
-        MISUSE,
-    ),
-    ptr(
-        f"{PTR}; DW_OP_piece 8; {PTR}; DW_OP_piece 8; DW_OP_LLVM_piece_end; DW_OP_lit4; DW_OP_LLVM_offset; DW_OP_deref",
-        MISUSE,
-    ),
-    ptr(f"{PTR}; DW_OP_piece 8; {PTR}; DW_OP_piece 8; DW_OP_LLVM_piece_end; DW_OP_deref_type 16 8", MISUSE),
+    ptr(f"{PTR}; piece 4; reg5; piece 4; LLVM_piece_end; deref", MISUSE, registers={"5": 0}),
+    ptr(f"reg5; piece 4; {PTR}; piece 4; LLVM_piece_end; deref", MISUSE, registers={"5": 0}),
+    ptr(f"{PTR}; bit_piece 63 0; reg5; bit_piece 1 0; LLVM_piece_end; deref", MISUSE, registers={"5": 0}),
+    ptr(f"{PTR}; piece 4; implicit_pointer 0x11 0; bit_piece 32 32; LLVM_piece_end;deref", MISUSE),
+    ptr(f"{PTR}; piece 4; implicit_pointer 0x10 4; bit_piece 32 32; LLVM_piece_end;deref", MISUSE),
+    ptr(f"{PTR}; piece 8; {PTR}; piece 8; LLVM_piece_end; lit4; LLVM_offset; deref", MISUSE),
+    ptr(f"{PTR}; piece 8; {PTR}; piece 8; LLVM_piece_end; deref_type 16 8", MISUSE),
     # ... or that are not consecutive and ascending.
-    ptr(f"{PTR}; DW_OP_bit_piece 32 32; {PTR}; DW_OP_bit_piece 32 0; DW_OP_LLVM_piece_end; DW_OP_deref", MISUSE),
-    ptr(f"{PTR}; DW_OP_LLVM_extend 32 2; DW_OP_deref", MISUSE),
-    ptr(f"{PTR}; DW_OP_LLVM_extend 1 64; DW_OP_deref", MISUSE),
+    ptr(f"{PTR}; bit_piece 32 32; {PTR}; bit_piece 32 0; LLVM_piece_end; deref", MISUSE),
+    ptr(f"{PTR}; LLVM_extend 32 2; deref", MISUSE),
+    ptr(f"{PTR}; LLVM_extend 1 64; deref", MISUSE),
     # What lies beside it can be retrieved.
-    ptr(
-        f"{PTR}; DW_OP_piece 8; DW_OP_reg5; DW_OP_piece 8; DW_OP_LLVM_piece_end;"
-        "DW_OP_LLVM_offset_uconst 8; DW_OP_deref",
-        "7",
-        registers={"5": 7},
-    ),
-    ptr(f"DW_OP_reg5; DW_OP_piece 8; {PTR}; DW_OP_piece 8; DW_OP_LLVM_piece_end; DW_OP_deref", "7", registers={"5": 7}),
-    ptr(f"{PTR}; DW_OP_lit4; DW_OP_LLVM_offset; DW_OP_deref", "read_past_storage"),
+    ptr(f"{PTR}; piece 8; reg5; piece 8; LLVM_piece_end;LLVM_offset_uconst 8; deref", "7", registers={"5": 7}),
+    ptr(f"reg5; piece 8; {PTR}; piece 8; LLVM_piece_end; deref", "7", registers={"5": 7}),
+    ptr(f"{PTR}; lit4; LLVM_offset; deref", "read_past_storage"),
     # In some lanes only.
     ptr(
-        f"DW_OP_regx s6; DW_OP_piece 4; DW_OP_regx s7; DW_OP_piece 4; {PTR}; DW_OP_piece 8; DW_OP_LLVM_piece_end;"
-        "DW_OP_LLVM_push_lane; DW_OP_LLVM_offset; DW_OP_deref; DW_OP_stack_value",
+        f"regx s6; piece 4; regx s7; piece 4; {PTR}; piece 8; LLVM_piece_end;"
+        "LLVM_push_lane; LLVM_offset; deref; stack_value",
         [
             "implicit 0700000009000000",
             *[MISUSE] * 7,
@@ -337,68 +275,68 @@ DEREFERENCE = [
         registers={"s6": 7, "s7": 9},
         target=WAVE32,
     ),
-]
+)
 
-USE = "DW_OP_deref; DW_OP_LLVM_offset_uconst 0"
+USE = "deref; LLVM_offset_uconst 0"
 
-POINTEE = [
+test_pointee = table(
     # An implicit pointer value that must be a location becomes that of the entry, moved by the displacement.
     ptr(f"{PTR}; {USE}", "mem 0x1000"),
-    ptr(f"{PTR}; DW_OP_deref", "mem 0x1000", want="location"),
-    ptr("DW_OP_implicit_pointer 0x10 4; DW_OP_deref", "mem 0x1004", want="location"),
-    ptr("DW_OP_implicit_pointer 0x10 -4; DW_OP_deref", "mem 0xffc", want="location", address_size=4),
-    ptr("DW_OP_implicit_pointer 0x11 4; DW_OP_deref", "r5+32", want="location"),
-    ptr("DW_OP_implicit_pointer 0x11 4; DW_OP_deref; DW_OP_deref_size 4", "1", registers={"5": 1 << 32 | 2}),
-    ptr("DW_OP_implicit_pointer 0x10 4; DW_OP_deref; DW_OP_deref_size 4", "7", memory=[memory(0x1004, "07000000")]),
-    ptr("DW_OP_implicit_pointer 0x14 4; DW_OP_deref", "mem 0x14", want="location"),
-    ptr("DW_OP_implicit_pointer 0x18 6; DW_OP_deref", "{32:r5 32:r6}+48", want="location"),
-    ptr("DW_OP_implicit_pointer 0x24 1; DW_OP_deref", "implicit 0500000000000000+8", want="location"),
-    ptr("DW_OP_implicit_pointer 0x21 4; DW_OP_deref", "local#0x14", want="location", target=WAVE64),
-    ptr(f"{PTR}; DW_OP_deref; DW_OP_piece 4", "{32:mem 0x1000}"),
-    ptr(f"{PTR}; DW_OP_deref; DW_OP_lit2; DW_OP_LLVM_bit_offset", "mem 0x1000.2"),
-    ptr(f"DW_OP_reg6; {PTR}; DW_OP_deref; DW_OP_lit1; DW_OP_LLVM_select_bit_piece 8 2", "{8:mem 0x1000 8:r6+8}"),
-    ptr(f"{PTR}; DW_OP_deref", "07", read={"bytes": 1}, memory=[memory(0x1000, "07")]),
+    ptr(f"{PTR}; deref", "mem 0x1000", want="location"),
+    ptr("implicit_pointer 0x10 4; deref", "mem 0x1004", want="location"),
+    ptr("implicit_pointer 0x10 -4; deref", "mem 0xffc", want="location", address_size=4),
+    ptr("implicit_pointer 0x11 4; deref", "r5+32", want="location"),
+    ptr("implicit_pointer 0x11 4; deref; deref_size 4", "1", registers={"5": 1 << 32 | 2}),
+    ptr("implicit_pointer 0x10 4; deref; deref_size 4", "7", memory=[memory(0x1004, "07000000")]),
+    ptr("implicit_pointer 0x14 4; deref", "mem 0x14", want="location"),
+    ptr("implicit_pointer 0x18 6; deref", "{32:r5 32:r6}+48", want="location"),
+    ptr("implicit_pointer 0x24 1; deref", "implicit 0500000000000000+8", want="location"),
+    ptr("implicit_pointer 0x21 4; deref", "local#0x14", want="location", target=WAVE64),
+    ptr(f"{PTR}; deref; piece 4", "{32:mem 0x1000}"),
+    ptr(f"{PTR}; deref; lit2; LLVM_bit_offset", "mem 0x1000.2"),
+    ptr(f"reg6; {PTR}; deref; lit1; LLVM_select_bit_piece 8 2", "{8:mem 0x1000 8:r6+8}"),
+    ptr(f"{PTR}; deref", "07", read={"bytes": 1}, memory=[memory(0x1000, "07")]),
     # A location list gives the union of what matches, or an undefined location.
-    ptr(f"DW_OP_implicit_pointer 0x1b 2; {USE}", "mem 0x1002 | r5+16"),
-    ptr(f"DW_OP_implicit_pointer 0x1a 2; {USE}", "undefined"),
-    ptr(f"DW_OP_implicit_pointer 0x19 2; {USE}", "undefined"),
-    ptr("DW_OP_implicit_pointer 0x1a 2; DW_OP_deref; DW_OP_deref", "undefined_read"),
+    ptr(f"implicit_pointer 0x1b 2; {USE}", "mem 0x1002 | r5+16"),
+    ptr(f"implicit_pointer 0x1a 2; {USE}", "undefined"),
+    ptr(f"implicit_pointer 0x19 2; {USE}", "undefined"),
+    ptr("implicit_pointer 0x1a 2; deref; deref", "undefined_read"),
     # A constant value gives an implicit storage of its size.
-    ptr(f"DW_OP_implicit_pointer 0x12 0; {USE}", "implicit 0102030405060708"),
-    ptr(f"DW_OP_implicit_pointer 0x12 4; {USE}", "implicit 0102030405060708+32"),
-    ptr("DW_OP_implicit_pointer 0x12 4; DW_OP_deref; DW_OP_deref_size 2", str(0x0605)),
-    ptr("DW_OP_implicit_pointer 0x12 4; DW_OP_deref; DW_OP_deref_size 2", str(0x0506), byte_order="big"),
-    ptr(f"DW_OP_implicit_pointer 0x23 0; {USE}", "implicit 2a"),
-    ptr("DW_OP_implicit_pointer 0x23 0; DW_OP_deref; DW_OP_deref", "read_past_storage"),
-    ptr(f"DW_OP_implicit_pointer 0x1c 0; {USE}", "mem 0x2000"),  # the first rule that applies
+    ptr(f"implicit_pointer 0x12 0; {USE}", "implicit 0102030405060708"),
+    ptr(f"implicit_pointer 0x12 4; {USE}", "implicit 0102030405060708+32"),
+    ptr("implicit_pointer 0x12 4; deref; deref_size 2", str(0x0605)),
+    ptr("implicit_pointer 0x12 4; deref; deref_size 2", str(0x0506), byte_order="big"),
+    ptr(f"implicit_pointer 0x23 0; {USE}", "implicit 2a"),
+    ptr("implicit_pointer 0x23 0; deref; deref", "read_past_storage"),
+    ptr(f"implicit_pointer 0x1c 0; {USE}", "mem 0x2000"),  # the first rule that applies
     # An entry with neither is an evaluation error.
-    ptr(f"DW_OP_implicit_pointer 0x13 0; {USE}", MISUSE),
-    ptr("DW_OP_implicit_pointer 0x13 0; DW_OP_deref", MISUSE, want="location"),
-    ptr(f"DW_OP_implicit_pointer 0x99 0; {USE}", "bad_operand"),  # there is no such entry
-    row(3, f"{PTR}; {USE}", "unit"),  # entries are not described at all
+    ptr(f"implicit_pointer 0x13 0; {USE}", MISUSE),
+    ptr("implicit_pointer 0x13 0; deref", MISUSE, want="location"),
+    ptr(f"implicit_pointer 0x99 0; {USE}", "bad_operand"),  # there is no such entry
+    row("(3)", f"{PTR}; {USE}", "unit"),  # entries are not described at all
     # The displacement ends within the storage.
-    ptr(f"DW_OP_implicit_pointer 0x11 8; {USE}", "offset_out_of_storage"),
-    ptr(f"DW_OP_implicit_pointer 0x11 -1; {USE}", "offset_out_of_storage"),
-    ptr(f"DW_OP_implicit_pointer 0x12 8; {USE}", "offset_out_of_storage"),
+    ptr(f"implicit_pointer 0x11 8; {USE}", "offset_out_of_storage"),
+    ptr(f"implicit_pointer 0x11 -1; {USE}", "offset_out_of_storage"),
+    ptr(f"implicit_pointer 0x12 8; {USE}", "offset_out_of_storage"),
     # The result kind of the entry's expression is a location description,
-    ptr(f"DW_OP_implicit_pointer 0x15 0; {USE}", "bad_result_kind"),
+    ptr(f"implicit_pointer 0x15 0; {USE}", "bad_result_kind"),
     # the object is unspecified,
-    ptr(f"DW_OP_implicit_pointer 0x16 0; {USE}", "object", object=0x3000),
+    ptr(f"implicit_pointer 0x16 0; {USE}", "object", object=0x3000),
     # and the initial stack is empty.
-    ptr(f"DW_OP_lit1; DW_OP_lit2; DW_OP_implicit_pointer 0x17 0; {USE}", "stack_underflow"),
+    ptr(f"lit1; lit2; implicit_pointer 0x17 0; {USE}", "stack_underflow"),
     # Its own error is that of the use.
-    ptr(f"DW_OP_implicit_pointer 0x1f 0; {USE}", "division_by_zero"),
+    ptr(f"implicit_pointer 0x1f 0; {USE}", "division_by_zero"),
     # It is evaluated in the context of the use: for its lane, its frame and its machine.
-    ptr(f"DW_OP_implicit_pointer 0x20 2; {USE}", [f"v4+{32 * lane + 16}" for lane in range(64)], target=WAVE64),
+    ptr(f"implicit_pointer 0x20 2; {USE}", [f"v4+{32 * lane + 16}" for lane in range(64)], target=WAVE64),
     ptr(
-        "DW_OP_implicit_pointer 0x20 0; DW_OP_deref; DW_OP_deref_size 4",
+        "implicit_pointer 0x20 0; deref; deref_size 4",
         [str(lane + 1) for lane in range(32)],
         target=WAVE32,
         registers={"v4": list(range(1, 33))},
     ),
-    ptr(f"DW_OP_implicit_pointer 0x20 0; {USE}", "lane", target=WAVE32),
+    ptr(f"implicit_pointer 0x20 0; {USE}", "lane", target=WAVE32),
     row(
-        3,
+        "(3)",
         USE,
         "v4+160",
         initial_stack=[{"kind": "implicit_pointer", "die": "info:0x20"}],
@@ -406,133 +344,103 @@ POINTEE = [
         target=WAVE64,
         lane=5,
     ),
-    ptr(f"DW_OP_implicit_pointer 0x22 4; {USE}", [f"private_lane#0x14@{lane}" for lane in range(32)], target=WAVE32),
+    ptr(f"implicit_pointer 0x22 4; {USE}", [f"private_lane#0x14@{lane}" for lane in range(32)], target=WAVE32),
     # A pointer to a pointer.
-    ptr("DW_OP_implicit_pointer 0x1d 0; DW_OP_deref", "ptr info:0x10+8", want="location"),
-    ptr("DW_OP_implicit_pointer 0x1d 0; DW_OP_deref; DW_OP_deref", "mem 0x1008", want="location"),
-    ptr(
-        "DW_OP_implicit_pointer 0x1d 0; DW_OP_deref; DW_OP_deref; DW_OP_deref",
-        "9",
-        memory=[memory(0x1008, "09" + "00" * 7)],
-    ),
-    ptr("DW_OP_implicit_pointer 0x1d 4; DW_OP_deref; DW_OP_deref", "read_past_storage"),
+    ptr("implicit_pointer 0x1d 0; deref", "ptr info:0x10+8", want="location"),
+    ptr("implicit_pointer 0x1d 0; deref; deref", "mem 0x1008", want="location"),
+    ptr("implicit_pointer 0x1d 0; deref; deref; deref", "9", memory=[memory(0x1008, "09" + "00" * 7)]),
+    ptr("implicit_pointer 0x1d 4; deref; deref", "read_past_storage"),
     # A pointer to what it points to itself never comes to an end.
-    ptr(f"DW_OP_implicit_pointer 0x1e 0; {USE}", "cycle"),
-]
+    ptr(f"implicit_pointer 0x1e 0; {USE}", "cycle"),
+)
 
-LOCAL_PTR = "DW_OP_lit3; DW_OP_LLVM_aspace_implicit_pointer 0x21 4"
+LOCAL_PTR = "lit3; LLVM_aspace_implicit_pointer 0x21 4"
 
-OTHER_SPACES = [
+test_other_address_spaces = table(
     # DW_OP_LLVM_form_aspace_address with the address space of the pointer.
-    ptr(f"{PTR}; DW_OP_deref; DW_OP_lit0; {FORM}", "mem 0x1000"),
-    ptr(f"DW_OP_implicit_pointer 0x11 4; DW_OP_deref; DW_OP_const_type 1 00; {FORM}", "r5+32"),
+    ptr(f"{PTR}; deref; lit0; {FORM}", "mem 0x1000"),
+    ptr(f"implicit_pointer 0x11 4; deref; const_type 1 00; {FORM}", "r5+32"),
     # ... which DW_OP_xderef performs too (A.2.5.4.3.4 (5)).
-    ptr(f"DW_OP_lit0; {PTR}; DW_OP_deref; DW_OP_xderef", "7", memory=[memory(0x1000, "07" + "00" * 7)]),
-    ptr(f"DW_OP_lit1; {PTR}; DW_OP_deref; DW_OP_xderef", MISUSE, target=WAVE64),
-    row(4, "DW_OP_lit3; DW_OP_LLVM_aspace_implicit_pointer 0x21 4", "ptr info:0x21+4 in 3", dies=DIES, target=WAVE64),
-    row(4, "DW_OP_lit0; DW_OP_LLVM_aspace_implicit_pointer 0x10 4", "ptr info:0x10+4", dies=DIES),
-    row(4, "DW_OP_lit3; DW_OP_aspace_implicit_pointer 0x21 -4", "ptr info:0x21-4 in 3", dies=DIES, target=WAVE64),
-    row(
-        4,
-        "DW_OP_lit6; DW_OP_LLVM_aspace_implicit_pointer 0x21 0",
-        ["ptr info:0x21 in 6"] * 32,
-        dies=DIES,
-        target=WAVE32,
-    ),
-    row(4, f"{LOCAL_PTR}; DW_OP_deref_size 4; DW_OP_lit3; {FORM}", "local#0x14", dies=DIES, target=WAVE64),
-    row(4, f"{LOCAL_PTR}; DW_OP_deref_type 4 15; DW_OP_lit3; {FORM}", "local#0x14", dies=DIES, target=WAVE64),
-    row(4, f"{LOCAL_PTR}; DW_OP_deref_type 4 15; DW_OP_stack_value", "ptr info:0x21+4 in 3", dies=DIES, target=WAVE32),
-    row(
-        4,
-        f"{LOCAL_PTR}; DW_OP_deref_size 4; DW_OP_stack_value; DW_OP_deref_size 4; DW_OP_lit3; {FORM}",
-        "local#0x14",
-        dies=DIES,
-        target=WAVE64,
-    ),
+    ptr(f"lit0; {PTR}; deref; xderef", "7", memory=[memory(0x1000, "07" + "00" * 7)]),
+    ptr(f"lit1; {PTR}; deref; xderef", MISUSE, target=WAVE64),
+    rows("""
+    (4) lit3; LLVM_aspace_implicit_pointer 0x21 4 -> ptr info:0x21+4 in 3 where dies=DIES, target=WAVE64
+    lit0; LLVM_aspace_implicit_pointer 0x10 4 -> ptr info:0x10+4 where dies=DIES
+    lit3; aspace_implicit_pointer 0x21 -4 -> ptr info:0x21-4 in 3 where dies=DIES, target=WAVE64
+    lit6; LLVM_aspace_implicit_pointer 0x21 0 => ["ptr info:0x21 in 6"] * 32 where dies=DIES, target=WAVE32
+    lit3; LLVM_aspace_implicit_pointer 0x21 4; deref_size 4; lit3; LLVM_form_aspace_address -> local#0x14
+        where dies=DIES, target=WAVE64
+    lit3; LLVM_aspace_implicit_pointer 0x21 4; deref_type 4 15; lit3; LLVM_form_aspace_address -> local#0x14
+        where dies=DIES, target=WAVE64
+    lit3; LLVM_aspace_implicit_pointer 0x21 4; deref_type 4 15; stack_value -> ptr info:0x21+4 in 3
+        where dies=DIES, target=WAVE32
+    lit3; LLVM_aspace_implicit_pointer 0x21 4; deref_size 4; stack_value; deref_size 4; lit3;
+        LLVM_form_aspace_address -> local#0x14 where dies=DIES, target=WAVE64
     # The pointer is as large as an address of its space.
-    row(4, f"{LOCAL_PTR}; DW_OP_deref", "read_past_storage", dies=DIES, target=WAVE64),
-    row(4, f"{LOCAL_PTR}; DW_OP_deref_size 2", MISUSE, dies=DIES, target=WAVE64),
-    row(4, f"{LOCAL_PTR}; DW_OP_lit4; DW_OP_LLVM_offset", "offset_out_of_storage", dies=DIES, target=WAVE64),
-    row(
-        4,
-        f"DW_OP_lit1; DW_OP_LLVM_aspace_implicit_pointer 0x10 0; DW_OP_deref; DW_OP_lit1; {FORM}",
-        "mem 0x1000",
-        dies=DIES,
-        target=WAVE64,
-    ),
+    lit3; LLVM_aspace_implicit_pointer 0x21 4; deref -> read_past_storage where dies=DIES, target=WAVE64
+    lit3; LLVM_aspace_implicit_pointer 0x21 4; deref_size 2 => MISUSE where dies=DIES, target=WAVE64
+    lit3; LLVM_aspace_implicit_pointer 0x21 4; lit4; LLVM_offset -> offset_out_of_storage where dies=DIES, target=WAVE64
+    lit1; LLVM_aspace_implicit_pointer 0x10 0; deref; lit1; LLVM_form_aspace_address -> mem 0x1000
+        where dies=DIES, target=WAVE64
     # What the pointer points to may be anywhere, and no lane is needed to have the pointer.
-    row(
-        4,
-        f"DW_OP_lit5; DW_OP_LLVM_aspace_implicit_pointer 0x12 0; DW_OP_deref_size 4; DW_OP_lit5; {FORM}",
-        "implicit 0102030405060708",
-        dies=DIES,
-        target=WAVE64,
-    ),
+    lit5; LLVM_aspace_implicit_pointer 0x12 0; deref_size 4; lit5; LLVM_form_aspace_address
+        -> implicit 0102030405060708 where dies=DIES, target=WAVE64
+    """),
     # Another address space is an access "in any other manner".
-    ptr(f"{PTR}; DW_OP_deref; DW_OP_lit1; {FORM}", MISUSE, target=WAVE64),
-    row(4, f"{LOCAL_PTR}; DW_OP_deref_size 4; DW_OP_lit6; {FORM}", MISUSE, dies=DIES, target=WAVE64),
-    row(4, f"{LOCAL_PTR}; DW_OP_deref_size 4; DW_OP_lit0; {FORM}", MISUSE, dies=DIES, target=WAVE64),
+    ptr(f"{PTR}; deref; lit1; {FORM}", MISUSE, target=WAVE64),
+    row("(4)", f"{LOCAL_PTR}; deref_size 4; lit6; {FORM}", MISUSE, dies=DIES, target=WAVE64),
+    row("(4)", f"{LOCAL_PTR}; deref_size 4; lit0; {FORM}", MISUSE, dies=DIES, target=WAVE64),
     # ... and only pointers into the default address space are converted implicitly.
-    row(4, f"{LOCAL_PTR}; DW_OP_deref_size 4; DW_OP_lit1; DW_OP_LLVM_offset", MISUSE, dies=DIES, target=WAVE64),
-    row(4, f"{LOCAL_PTR}; DW_OP_deref_size 4", MISUSE, dies=DIES, target=WAVE64, want="location"),
-    row(4, f"{LOCAL_PTR}; DW_OP_deref_size 4; DW_OP_deref_size 4", MISUSE, dies=DIES, target=WAVE64),
+    row("(4)", f"{LOCAL_PTR}; deref_size 4; lit1; LLVM_offset", MISUSE, dies=DIES, target=WAVE64),
+    row("(4)", f"{LOCAL_PTR}; deref_size 4", MISUSE, dies=DIES, target=WAVE64, want="location"),
+    row("(4)", f"{LOCAL_PTR}; deref_size 4; deref_size 4", MISUSE, dies=DIES, target=WAVE64),
     # AS must be an integral value, and an address space of the target.
-    row(4, "DW_OP_lit4; DW_OP_LLVM_aspace_implicit_pointer 0x10 0", "bad_address_space", dies=DIES, target=WAVE64),
-    row(4, "DW_OP_lit1; DW_OP_LLVM_aspace_implicit_pointer 0x10 0", "bad_address_space", dies=DIES),
-    row(
-        4, "DW_OP_const_type 5 0000803f; DW_OP_LLVM_aspace_implicit_pointer 0x10 0", "integral_type_required", dies=DIES
-    ),
-    row(4, "DW_OP_reg5; DW_OP_LLVM_aspace_implicit_pointer 0x10 0", "wrong_kind", dies=DIES),
-    row(4, "DW_OP_LLVM_aspace_implicit_pointer 0x10 0", "stack_underflow", dies=DIES),
-]
+    row("(4)", "lit4; LLVM_aspace_implicit_pointer 0x10 0", "bad_address_space", dies=DIES, target=WAVE64),
+    row("(4)", "lit1; LLVM_aspace_implicit_pointer 0x10 0", "bad_address_space", dies=DIES),
+    row("(4)", "const_type 5 0000803f; LLVM_aspace_implicit_pointer 0x10 0", "integral_type_required", dies=DIES),
+    row("(4)", "reg5; LLVM_aspace_implicit_pointer 0x10 0", "wrong_kind", dies=DIES),
+    row("(4)", "LLVM_aspace_implicit_pointer 0x10 0", "stack_underflow", dies=DIES),
+)
 
-IPV = f"{PTR}; DW_OP_deref"
+IPV = f"{PTR}; deref"
 
-OTHER_USES = [
+test_other_uses = table(
     # It is an evaluation error if the storage or the value is accessed in any other manner.
-    ptr(f"{IPV}; DW_OP_lit1; DW_OP_plus", MISUSE),
-    ptr(f"DW_OP_lit1; {IPV}; DW_OP_plus", MISUSE),
-    ptr(f"{IPV}; DW_OP_plus_uconst 1", MISUSE),
-    ptr(f"{IPV}; DW_OP_neg", MISUSE),
-    ptr(f"{IPV}; DW_OP_lit0; DW_OP_eq", MISUSE),
-    ptr(f"{IPV}; {IPV}; DW_OP_eq", MISUSE),
-    ptr(f"{IPV}; DW_OP_bra @end; end: DW_OP_nop", MISUSE),
-    ptr(f"{IPV}; DW_OP_convert 4", MISUSE),
-    ptr(f"{IPV}; DW_OP_convert 0", MISUSE),
-    ptr(f"{IPV}; DW_OP_reinterpret 4", MISUSE),
-    ptr(f"DW_OP_reg5; {IPV}; DW_OP_LLVM_offset", MISUSE),
-    ptr(f"DW_OP_lit0; {IPV}; {FORM}", MISUSE),
-    ptr(f"DW_OP_reg5; DW_OP_reg6; {IPV}; DW_OP_LLVM_select_bit_piece 8 2", MISUSE),
-    ptr(f"DW_OP_reg5; DW_OP_reg6; DW_OP_lit0; {IPV}; DW_OP_LLVM_overlay", MISUSE),
-    ptr(f"{IPV}; DW_OP_form_tls_address", MISUSE, tls={"0": 0}),
-    ptr(f"{IPV}; DW_OP_LLVM_aspace_bregx 5 0", MISUSE, registers={"5": 0}),
-    ptr(f"{IPV}; DW_OP_LLVM_aspace_implicit_pointer 0x10 0", MISUSE),
+    ptr(f"{IPV}; lit1; plus", MISUSE),
+    ptr(f"lit1; {IPV}; plus", MISUSE),
+    ptr(f"{IPV}; plus_uconst 1", MISUSE),
+    ptr(f"{IPV}; neg", MISUSE),
+    ptr(f"{IPV}; lit0; eq", MISUSE),
+    ptr(f"{IPV}; {IPV}; eq", MISUSE),
+    ptr(f"{IPV}; bra @end; end: nop", MISUSE),
+    ptr(f"{IPV}; convert 4", MISUSE),
+    ptr(f"{IPV}; convert 0", MISUSE),
+    ptr(f"{IPV}; reinterpret 4", MISUSE),
+    ptr(f"reg5; {IPV}; LLVM_offset", MISUSE),
+    ptr(f"lit0; {IPV}; {FORM}", MISUSE),
+    ptr(f"reg5; reg6; {IPV}; LLVM_select_bit_piece 8 2", MISUSE),
+    ptr(f"reg5; reg6; lit0; {IPV}; LLVM_overlay", MISUSE),
+    ptr(f"{IPV}; form_tls_address", MISUSE, tls={"0": 0}),
+    ptr(f"{IPV}; LLVM_aspace_bregx 5 0", MISUSE, registers={"5": 0}),
+    ptr(f"{IPV}; LLVM_aspace_implicit_pointer 0x10 0", MISUSE),
     # The pointer itself is not a value, nor the location of memory.
-    ptr(f"{PTR}; DW_OP_lit1; DW_OP_plus", "wrong_kind"),
-    ptr(f"{PTR}; DW_OP_stack_value", "wrong_kind"),
-    ptr(f"{PTR}; DW_OP_lit0; {FORM}", "wrong_kind"),
+    ptr(f"{PTR}; lit1; plus", "wrong_kind"),
+    ptr(f"{PTR}; stack_value", "wrong_kind"),
+    ptr(f"{PTR}; lit0; {FORM}", "wrong_kind"),
     ptr(PTR, MISUSE, read={"bytes": 8}),
     ptr(PTR, MISUSE, read={"bytes": 1}),
     ptr(PTR, "not_writable", write="00" * 8),
-    ptr(f"DW_OP_reg5; DW_OP_piece 8; {PTR}; DW_OP_piece 8", "00" * 8, read={"bytes": 8}, registers={"5": 0}),
-    ptr(f"DW_OP_reg5; DW_OP_piece 8; {PTR}; DW_OP_piece 8", MISUSE, read={"bytes": 9}, registers={"5": 0}),
+    ptr(f"reg5; piece 8; {PTR}; piece 8", "00" * 8, read={"bytes": 8}, registers={"5": 0}),
+    ptr(f"reg5; piece 8; {PTR}; piece 8", MISUSE, read={"bytes": 9}, registers={"5": 0}),
     # A value result is the value on top of the stack (A.2.5.4), which an implicit pointer value is.
     ptr(IPV, "ptr info:0x10", want="value"),
     ptr(IPV, "ptr info:0x10"),
-]
-
-test_implicit_value = table(IMPLICIT_VALUE)
-test_stack_value = table(STACK_VALUE)
-test_implicit_pointer = table(POINTER)
-test_dereference = table(DEREFERENCE)
-test_pointee = table(POINTEE)
-test_other_address_spaces = table(OTHER_SPACES)
-test_other_uses = table(OTHER_USES)
+)
 
 
 # --- Any parts of pointers ----------------------------------------------------------------------------------------
 
-SOURCES = {"A": "DW_OP_implicit_pointer 0x10 0", "B": "DW_OP_implicit_pointer 0x11 0", "r": "DW_OP_reg5"}
+SOURCES = {"A": "implicit_pointer 0x10 0", "B": "implicit_pointer 0x11 0", "r": "reg5"}
 R5 = 0x0123456789ABCDEF
 
 
@@ -570,10 +478,9 @@ def test_only_the_complete_contents_of_a_pointer_can_be_retrieved(order):
             expected = f"ptr info:{'0x10' if pointers[0][0] == 'A' else '0x11'}"
         else:
             expected = MISUSE
-        ops = "; ".join(f"{SOURCES[source]}; DW_OP_bit_piece {length} {start}" for source, start, length in parts)
+        ops = "; ".join(f"{SOURCES[source]}; bit_piece {length} {start}" for source, start, length in parts)
         found = run(
-            f"{ops}; DW_OP_LLVM_piece_end; DW_OP_constu {offset}; DW_OP_LLVM_bit_offset;"
-            f"DW_OP_deref_type {-(-size // 8)} 1",
+            f"{ops}; LLVM_piece_end; constu {offset}; LLVM_bit_offset;deref_type {-(-size // 8)} 1",
             rules="amd",
             byte_order=order,
             registers={"5": R5},
@@ -592,7 +499,7 @@ def evaluated(ops: str, order: str, kind: BaseType) -> tuple[Any, DescribedMachi
     target = resolve("generic", byte_order=order)
     machine = DescribedMachine(target)
     machine.describe_register(5, bytes(range(1, 9)))
-    expression = asm.parse(ops, dialects.get("llvm-user"), Format(byte_order=order), target=target)  # type: ignore[arg-type]
+    expression = parsed(ops, target, byte_order=order)  # type: ignore[arg-type]
     unit = DescribedUnit(base_types={1: lambda: kind})
     context = Context(target, AMD, machine, frame=DescribedFrame(machine), unit=unit)
     return evaluate(expression, context).one(), machine
@@ -610,16 +517,14 @@ LITTLE32 = BaseType("unsigned", 32, byte_order="little")
 @pytest.mark.parametrize("order", ["little", "big"])
 @pytest.mark.parametrize("kind, data", [(BIG32, "00000102"), (LITTLE32, "02010000")])
 def test_a_stack_value_has_the_endianity_of_its_type(order, kind, data):
-    ops = "DW_OP_const2u 0x102; DW_OP_convert 1; DW_OP_stack_value"
+    ops = "const2u 0x102; convert 1; stack_value"
 
     assert bytes_at(ops, order, kind, 4) == data
 
 
 @pytest.mark.parametrize("order", ["little", "big"])
 @pytest.mark.parametrize("kind", [BIG32, LITTLE32])
-@pytest.mark.parametrize(
-    "ops", ["DW_OP_const_type 1 01020304; DW_OP_stack_value", "DW_OP_regval_type 5 1; DW_OP_stack_value"]
-)
+@pytest.mark.parametrize("ops", ["const_type 1 01020304; stack_value", "regval_type 5 1; stack_value"])
 def test_what_is_read_with_an_endianity_is_stored_with_it(order, kind, ops):
     assert bytes_at(ops, order, kind, 4) == "01020304"
 
@@ -627,6 +532,6 @@ def test_what_is_read_with_an_endianity_is_stored_with_it(order, kind, ops):
 @pytest.mark.parametrize("order", ["little", "big"])
 @pytest.mark.parametrize("kind, number", [(BIG32, 0x01020304), (LITTLE32, 0x04030201)])
 def test_a_value_is_read_in_the_endianity_of_its_type(order, kind, number):
-    ops = "DW_OP_implicit_value 01020304; DW_OP_deref_type 4 1"
+    ops = "implicit_value 01020304; deref_type 4 1"
 
     assert evaluated(ops, order, kind)[0].bits == number

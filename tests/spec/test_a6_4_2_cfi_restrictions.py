@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from dwarfgpu import dialects
 from dwarfgpu.cases.context import DescribedDie, DescribedFrame, DescribedUnit
-from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, IllFormed
-from dwarfgpu.expr import asm, locations, table, types
+from dwarfgpu.expr import locations, table, types
 from dwarfgpu.expr.context import Context, DieReference
 from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import AMD
@@ -20,6 +18,7 @@ from dwarfgpu.expr.verify import verify
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.described import DescribedMachine, Region
 from dwarfgpu.targets.resolve import resolve
+from tests.builders.cases import parsed
 
 pytestmark = pytest.mark.spec("A.6.4.2")
 
@@ -94,7 +93,7 @@ def everything() -> dict[str, Any]:
 
 
 def parse(ops: str) -> Any:
-    return asm.parse(ops, dialects.get("llvm-user"), Format(), target=resolve(WAVE64))
+    return parsed(ops, WAVE64)
 
 
 def evaluated(ops: str, **context: Any) -> Any:
