@@ -26,7 +26,7 @@ from itertools import cycle, islice
 from time import process_time
 from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.program.code.code_object import opened
-from dwarfgpu.states.stopped import open_stopped
+from dwarfgpu.states.opening import open_stopped
 stopped = open_stopped(opened(sys.argv[1]), sys.argv[2])
 started = process_time()
 frames = list(stopped.stack(0).activations)

@@ -30,7 +30,7 @@ def open_state(path: str, read: Callable[[str], str], *, force: bool = False) ->
     ``read`` returns the text of a file. ``force`` accepts code objects that are not those a snapshot was made with.
     """
     from dwarfgpu.machines.snapshot import Snapshot, load_document
-    from dwarfgpu.states.stopped import begins_json, find_named_pcs, is_elf, names_its_code, open_with_its_code
+    from dwarfgpu.states.opening import begins_json, find_named_pcs, is_elf, names_its_code, open_with_its_code
 
     if (is_elf(path) or not begins_json(path)) and names_its_code([path]):
         machine: Any = open_with_its_code([path]).machine

@@ -282,8 +282,8 @@ def _question(name: str, command: Command, words: list[str]) -> Any:
 
 
 def _names_its_code(state: str | list[str], root: str | None) -> bool:
+    from dwarfgpu.states.opening import names_its_code
     from dwarfgpu.states.program import paths_of  # which a question without a state does not need
-    from dwarfgpu.states.stopped import names_its_code
 
     return names_its_code(paths_of(state), {"/": f"{root}/"} if root else None)
 

@@ -230,8 +230,8 @@ def is_alone(given_options: dict[str, Any]) -> bool:
     options = SimpleNamespace(**given_options)
     chosen = given(options, ("ops", "hex", "cases"))
     if options.file is None and not chosen and options.state is not None:
+        from dwarfgpu.states.opening import names_its_code
         from dwarfgpu.states.program import paths_of
-        from dwarfgpu.states.stopped import names_its_code
 
         if names_its_code(paths_of(options.state)):  # which is the file, too
             return False

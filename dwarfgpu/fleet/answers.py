@@ -298,7 +298,7 @@ def _is_state(path: str) -> bool:
 
 def _named_code(states: tuple[str, ...]) -> str | None:
     """Return the file of code that a snapshot names first; None where the state leads to its code by itself."""
-    from dwarfgpu.states.stopped import begins_json, is_elf, names_its_code
+    from dwarfgpu.states.opening import begins_json, is_elf, names_its_code
 
     if (is_elf(states[0]) or not begins_json(states[0])) and names_its_code(states):
         return None

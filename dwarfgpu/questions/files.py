@@ -74,9 +74,9 @@ def attach(debugger: Debugger, arguments: Arguments) -> None:
 
 def attach_state(debugger: Debugger, state: str | Sequence[str], *, force: bool = False) -> None:
     """Attach the machine that files have, and look at its first wave. Without a program it is the one they name."""
-    from dwarfgpu.states.core_names import is_about_host
+    from dwarfgpu.states.gpu_cores import is_about_host
+    from dwarfgpu.states.opening import names_its_code
     from dwarfgpu.states.program import open_core, paths_of
-    from dwarfgpu.states.stopped import names_its_code
 
     # The threads of the host are not those of the code object whose waves were selected.
     is_other = debugger.program is not None and debugger.opened.file.is_amdgpu and is_about_host(paths_of(state))
@@ -490,10 +490,10 @@ def _convert_core(sources: list[str], destination: str, selection: Selection, ar
     """Make GPU core files small, and say what was left out."""
     from dwarfgpu.render.cores import conversion_json, conversion_text
     from dwarfgpu.states.core_conversion import convert_core
-    from dwarfgpu.states.core_names import part_of
-    from dwarfgpu.states.gpu_cores import choose, open_core_waves
+    from dwarfgpu.states.gpu_cores import choose, open_core_waves, part_of
+    from dwarfgpu.states.stopped import OpenOptions
 
-    opened = open_core_waves(sources, moved=selection.moved_files())
+    opened = open_core_waves(sources, options=OpenOptions(moved=selection.moved_files() or {}))
     machine = choose(opened.core, None, part_of(sources))
     options = arguments.options
     summary = convert_core(opened, machine, destination, options.get("waves"), options.get("memory"))
@@ -518,7 +518,7 @@ def core(selection: Selection, arguments: Arguments) -> Document:
         raise UsageError("`core info` needs the name of a core file")
     summary = core_summary(files, selection.moved_files())
     document = Document(core_json(summary), lambda output: core_text(summary, output.width, output.style))
-    if not summary.waves:
+    if not summary.parts["waves"]:
         document.status = BAD_FILE
     return document
 

@@ -286,7 +286,7 @@ def select(
         selection.paths = options["file"]
         return
     if options.get("file") is None:
-        from dwarfgpu.states.stopped import names_its_code, open_snapshot
+        from dwarfgpu.states.opening import names_its_code, open_snapshot
 
         if state is not None and names_its_code(paths_of(state), moved):
             repairs = selection.settings["repair"]
@@ -308,12 +308,11 @@ def select(
             if options.get(name) is not None:
                 raise needs_state(name)
         return
-    from dwarfgpu.states.stopped import open_stopped
+    from dwarfgpu.states.opening import open_stopped
+    from dwarfgpu.states.stopped import OpenOptions
 
-    stopped = open_stopped(
-        file, state, read, force=bool(options.get("force")), dialect=program.dialect, repair=repair, moved=moved
-    )
-    attached = Attached(program, stopped)
+    how = OpenOptions(bool(options.get("force")), program.dialect, repair, moved or {})
+    attached = Attached(program, open_stopped(file, state, read, how))
     selection.use(program, attached)
     _focus(selection, options)
 

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from dwarfgpu.expr.locations import Location
-    from dwarfgpu.program.code.code_lookup import SourceLine
     from dwarfgpu.program.code.loaded import Loaded
+    from dwarfgpu.program.code.scopes import SourceLine
     from dwarfgpu.program.frames.backtrace import Backtrace, RegisterSpan, Saved, ShownFrame
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.variable import Variable

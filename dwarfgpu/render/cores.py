@@ -8,11 +8,14 @@ from dwarfgpu.render.backtrace import standing_text
 from dwarfgpu.render.layout import WIDTH, counted, fitted, labelled, plain, plain_style, shown, table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
+    from dwarfgpu.program.code.loaded import Loaded
     from dwarfgpu.render.layout import Style
     from dwarfgpu.states.core_conversion import ConversionSummary
     from dwarfgpu.states.core_summary import CoreSummary
+
+    Row = dict[str, Any]
 
 MAX_ROWS = 12
 """The rows of one part that are shown."""
@@ -28,15 +31,15 @@ def core_text(summary: CoreSummary, width: int = WIDTH, style: Style = plain_sty
     major, minor = summary.ioctl
     yield from labelled("memory", f"{kind}, {summary.bytes_:,} bytes in {counted(summary.ranges, 'range')}", style)
     yield from labelled("runtime", f"r_version {version}, kernel interface {major}.{minor}", style)
-    for title, rows in _tables(summary):
-        body = list(rows)
+    for name, (title, _columns) in TABLES.items():
+        body = list(_rows(summary, name))
         if len(body) > 1:
             yield style("name", title)
             more = len(body) - 1 - MAX_ROWS
             yield from table(body[: MAX_ROWS + 1], "l" * len(body[0]), width=width, style=style)
             if more > 0:
                 yield f"  ... and {more} more (--json has all)"
-    if not summary.waves:
+    if not summary.parts["waves"]:
         yield from labelled("waves", "none can be read", style)
     if summary.problems:
         yield style("name", "What is missing or wrong")
@@ -46,87 +49,50 @@ def core_text(summary: CoreSummary, width: int = WIDTH, style: Style = plain_sty
                 yield from (style("hint", line) for line in fitted(f"    hint: {problem.hint}", width, 6))
 
 
-def _tables(summary: CoreSummary) -> Iterator[tuple[str, Iterable[tuple[str, ...]]]]:
-    """Yield the tables: a title, and rows of which the first is the head."""
-    yield (
+def _hex(key: str) -> Callable[[Row, Loaded], str]:
+    return lambda row, _loaded: "" if row[key] is None else f"{row[key]:#x}"
+
+
+def _first_of(*keys: str) -> Callable[[Row, Loaded], Any]:
+    return lambda row, _loaded: next((row[key] for key in keys if row[key] is not None), None)
+
+
+def _found(row: Row, _loaded: Loaded) -> str:
+    return f"{row['where']}{', no DWARF' if row['has_dwarf'] is False else ''}"
+
+
+TABLES: dict[str, tuple[str, dict[str, str | Callable[[Row, Loaded], Any]]]] = {
+    "agents": (
         "Agents",
-        [
-            ("Id", "Processor", "Engines", "XCCs", "Waves"),
-            *(
-                (str(row.number), row.processor, str(row.engines), str(row.xccs), str(row.waves))
-                for row in summary.agents
-            ),
-        ],
-    )
-    yield (
+        {"Id": "number", "Processor": "processor", "Engines": "engines", "XCCs": "xccs", "Waves": "waves"},
+    ),
+    "queues": (
         "Queues",
-        [
-            ("Id", "Agent", "Type", "Packets", "Read", "Write", "Waves"),
-            *(
-                (
-                    str(row.number),
-                    str(row.agent),
-                    row.kind,
-                    str(row.packets),
-                    _number(row.read),
-                    _number(row.write),
-                    str(row.waves),
-                )
-                for row in summary.queues
-            ),
-        ],
-    )
-    yield (
-        "Dispatches",
-        [
-            ("Packet", "Waves", "Dispatch"),
-            *(
-                (_number(row.number if row.number is not None else row.packet), str(row.waves), row.text)
-                for row in summary.dispatches
-            ),
-        ],
-    )
-    yield (
+        {"Id": "number", "Agent": "agent", "Type": "kind", "Packets": "packets", "Read": "read", "Write": "write",
+         "Waves": "waves"},
+    ),
+    "dispatches": ("Dispatches", {"Packet": _first_of("number", "packet"), "Waves": "waves", "Dispatch": "text"}),
+    "waves": (
         "Waves",
-        [
-            ("Count", "Target", "First", "Stop", "Signal", "Frame"),
-            *(
-                (
-                    str(row.count),
-                    row.target,
-                    row.first,
-                    row.stop,
-                    row.signal or "",
-                    standing_text(summary.loaded, row.pc, short=True),
-                )
-                for row in summary.waves
-            ),
-        ],
-    )
-    yield (
-        "Code objects",
-        [
-            ("Address", "Found", "URI"),
-            *(
-                (f"{row.address:#x}", row.where + ("" if row.has_dwarf in (True, None) else ", no DWARF"), row.uri)
-                for row in summary.code_objects
-            ),
-        ],
-    )
-    yield (
-        "Threads of the host",
-        [
-            ("Pid", "Signal", "Rip"),
-            *(
-                (str(row.pid), str(row.signal or ""), "" if row.rip is None else f"{row.rip:#x}")
-                for row in summary.threads
-            ),
-        ],
-    )
+        {"Count": "count", "Target": "target", "First": "first", "Stop": "stop", "Signal": "signal",
+         "Frame": lambda row, loaded: standing_text(loaded, row["pc"], short=True)},
+    ),
+    "code_objects": ("Code objects", {"Address": _hex("address"), "Found": _found, "URI": "uri"}),
+    "threads": (
+        "Threads of the host", {"Pid": "pid", "Signal": lambda row, _loaded: row["signal"] or None, "Rip": _hex("rip")}
+    ),
+}  # fmt: skip
+"""The title of each part, and its columns: a heading, and the key of the value or what computes it."""
 
 
-def _number(value: int | None) -> str:
-    return "" if value is None else str(value)
+def _rows(summary: CoreSummary, name: str) -> Iterator[tuple[str, ...]]:
+    columns = TABLES[name][1]
+    yield tuple(columns)
+    for row in summary.parts[name]:
+        values = (
+            row[column] if isinstance(column, str) else column(row, summary.loaded) for column in columns.values()
+        )
+        yield tuple("" if value is None else str(value) for value in values)
 
 
 def core_json(summary: CoreSummary) -> dict[str, Any]:
@@ -136,10 +102,9 @@ def core_json(summary: CoreSummary) -> dict[str, Any]:
         "r_version": summary.r_version, "kernel_interface": [*summary.ioctl], "bytes": summary.bytes_,
         "ranges": summary.ranges,
     }  # fmt: skip
-    for name in ("agents", "queues", "dispatches", "waves", "code_objects", "threads"):
-        data[name] = [plain(row) for row in getattr(summary, name)]
-    for row, frame in zip(data["waves"], summary.waves, strict=True):
-        row["frame"] = standing_text(summary.loaded, frame.pc)
+    data.update(plain(summary.parts))
+    for row in data["waves"]:
+        row["frame"] = standing_text(summary.loaded, row["pc"])
     data["problems"] = [
         {"kind": problem.kind, "message": problem.message, "hint": problem.hint} for problem in summary.problems
     ]

@@ -21,9 +21,10 @@ from dwarfgpu.render.layout import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dwarfgpu.program.code.code_lookup import AtAddress, Named, SourceLine, SymbolInfo
+    from dwarfgpu.program.code.code_lookup import AtAddress, Named, SymbolInfo
     from dwarfgpu.program.code.code_object import CodeObjectContents, ContainerEntry
     from dwarfgpu.program.code.file_summary import DwarfSummary, FileSummary, SectionInfo, UnitSummary
+    from dwarfgpu.program.code.scopes import SourceLine
     from dwarfgpu.render.layout import Style
 
 MANY_SECTIONS = 60

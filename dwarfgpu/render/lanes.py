@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from dwarfgpu.machines.protocol import WaveStop
-    from dwarfgpu.program.code.code_lookup import CallFrame
+    from dwarfgpu.program.code.scopes import SourceCall
     from dwarfgpu.program.frames.answers import LaneAnswer
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.lanes import Lanes, LaneStatus
@@ -187,7 +187,7 @@ def _place_json(place: InDispatch, *, several: bool = False) -> Json:
     return document
 
 
-def _call_json(call: CallFrame | None) -> Json:
+def _call_json(call: SourceCall | None) -> Json:
     return {
         "function": None if call is None else call.function,
         "source": None if call is None or call.source is None else plain(call.source),

@@ -21,9 +21,10 @@ from dwarfgpu.serve.description import ServedLibrary
 from dwarfgpu.serve.packets import MAX_PACKET, converse
 from dwarfgpu.serve.remote import SIGTRAP, RemoteStub, ServedMachine
 from dwarfgpu.serve.served_files import as_host_code
-from dwarfgpu.states.core_names import without_part
-from dwarfgpu.states.gpu_cores import is_about_waves
-from dwarfgpu.states.stopped import is_elf, load_code, open_core, open_gpu_stopped, open_snapshot
+from dwarfgpu.states.gpu_cores import is_about_waves, open_gpu_stopped, without_part
+from dwarfgpu.states.host_cores import open_core
+from dwarfgpu.states.opening import is_elf, load_code, open_snapshot
+from dwarfgpu.states.stopped import OpenOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -52,7 +53,7 @@ def open_served(state: str, file: str | None = None, *, force: bool = False) -> 
     if is_elf(state):
         if not is_about_waves([state], code):
             return _core(without_part(state), code, force=force)
-        stopped = open_gpu_stopped([state], code, force=force)
+        stopped = open_gpu_stopped([state], code, OpenOptions(force))
         return _with_code(stopped.machine, state, stopped.loaded.codes, map(str, stopped.found))
     hint = "only a snapshot, which has a schema, or a core file can be served"
     machine: Any = open_snapshot(state, force=force, hint=hint)
@@ -64,7 +65,7 @@ def served_waves(
 ) -> tuple[ServedMachine, list[str]]:
     """Serve a machine with the code objects it has loaded; ``file`` is one of them, wherever it is now."""
     if file is not None:
-        loaded, errors = load_code(machine, file, force=force)
+        loaded, errors = load_code(machine, file, OpenOptions(force))
         return _with_code(machine, name, loaded.codes, map(str, errors))
     problems: list[str] = []
     codes: list[LoadedCode] = []
@@ -136,7 +137,7 @@ def _core(path: str, program: CodeObject | None, *, force: bool) -> tuple[Served
         if file is None:
             raise UsageError(f"{path} names no program that is here", hint="name it: `dwarfgpu serve CORE PROGRAM`")
         program = opened(file)
-    stopped = open_core(program, path, force=force)
+    stopped = open_core(program, path, OpenOptions(force))
     signals = {str(thread.pid): LINUX_SIGNALS.get(thread.signal, thread.signal) for thread in core.threads}
     served = ServedMachine(stopped.machine, path, auxiliary=core.auxiliary, signals=signals)
     if program.image.path is not None:

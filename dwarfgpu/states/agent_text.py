@@ -6,8 +6,6 @@ import os
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext, UsageError
 from dwarfgpu.machines.debug_agent import MAX_TEXT, PrintedWaves, is_printed, read_printed
 from dwarfgpu.machines.gpu_core.identity import IdentityDecoder
@@ -16,15 +14,16 @@ from dwarfgpu.machines.machine import NONE, Dispatch, LoadedCodeObject, Machine
 from dwarfgpu.machines.protocol import REASONS, WaveStop
 from dwarfgpu.objfile.containers.place import parse_place
 from dwarfgpu.objfile.elf.header import PT_LOAD
-from dwarfgpu.program.code.code_object import OFF, CodeObject, opened, target_id
-from dwarfgpu.program.code.loaded import Loaded, LoadedCode
+from dwarfgpu.program.code.code_object import CodeObject, opened, target_id
+from dwarfgpu.program.code.loaded import Loaded
 from dwarfgpu.regular_files import open_input
+from dwarfgpu.states.stopped import USUAL, Stopped
 from dwarfgpu.targets.amdgpu.numbers import LOCAL
 from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:
     from dwarfgpu.machines.debug_agent import PrintedWave
-    from dwarfgpu.program.code.code_object import Policy
+    from dwarfgpu.states.stopped import OpenOptions
 
 SNIFFED = 1 << 20
 """The bytes at the beginning of a file in which a wave is looked for."""
@@ -40,19 +39,8 @@ def is_agent_text(path: str) -> bool:
     return b"wave_" in head and is_printed(head)
 
 
-@frozen
-class AgentParts:
-    """The waves and the code of a text."""
-
-    machine: Machine
-    loaded: Loaded
-    problems: tuple[DwarfGpuError, ...]
-
-
-def agent_parts(
-    path: str, file: CodeObject | None = None, *, dialect: str | None = None, repair: Policy = OFF
-) -> AgentParts:
-    """Return the waves of the debug agent's text; without a file with the code object that it names."""
+def open_agent_text(path: str, file: CodeObject | None = None, options: OpenOptions = USUAL) -> Stopped:
+    """Open the text of the ROCm debug agent; without a file with the code object that it names."""
     try:
         if os.path.getsize(path) > MAX_TEXT:  # noqa: PTH202
             raise MalformedFile("too_large", f"{path} has more than {MAX_TEXT:,} bytes")
@@ -69,8 +57,7 @@ def agent_parts(
         raise UsageError(message, hint=hint)
     machine = agent_machine(printed, codes[0][0], problems)
     machine.code_objects = [LoadedCodeObject(code.image.path or code.name, bias) for code, bias in codes]
-    loaded = Loaded([LoadedCode(code, bias, dialect=dialect, repair=repair) for code, bias in codes])
-    return AgentParts(machine, loaded, tuple(problems))
+    return Stopped(machine, Loaded(options.code(code, bias) for code, bias in codes), tuple(problems), name=path)
 
 
 def _codes(

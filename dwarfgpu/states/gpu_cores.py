@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import re
+import struct
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
@@ -17,23 +18,22 @@ from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext, UsageE
 from dwarfgpu.machines.gpu_core.core_waves import group_problems, no_waves, read_gpu_core
 from dwarfgpu.machines.gpu_core.file_memory import FileMemory, Stretch, map_file
 from dwarfgpu.machines.gpu_core.note import OWNER, TYPE, read_note
+from dwarfgpu.machines.gpu_core.runtime import LoadedObject
 from dwarfgpu.objfile.containers.place import memory_range, parse_place
 from dwarfgpu.objfile.elf.header import EM_AMDGPU, EM_X86_64, ET_CORE, PT_LOAD
 from dwarfgpu.objfile.elf.image import Image
-from dwarfgpu.program.code.code_object import OFF, CodeObject, opened
+from dwarfgpu.program.code.code_object import CodeObject, opened
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode, own_traps
 from dwarfgpu.regular_files import open_input, places_of
-from dwarfgpu.states.core_names import HOST, part_of, without_part
-from dwarfgpu.states.memory_image import identifies, image_in_memory
+from dwarfgpu.states.memory_image import empty_image, identifies, image_in_memory
+from dwarfgpu.states.stopped import USUAL, OpenOptions, Stopped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from dwarfgpu.machines.gpu_core.core_waves import GpuCore, GpuCoreMachine
     from dwarfgpu.machines.gpu_core.note import CoreState
-    from dwarfgpu.machines.gpu_core.runtime import LoadedObject
     from dwarfgpu.objfile.elf.core import CoreThread
-    from dwarfgpu.program.code.code_object import Policy
 
 MAX_OPENED = 256
 """So many code objects are opened; of more only those that waves are in."""
@@ -68,25 +68,44 @@ class CoreFiles:
 # --- The files ----------------------------------------------------------------------------------------------------
 
 
-def core_machine(path: str) -> int | None:
-    """Return the machine (``EM_``) of a core file of a 64-bit little-endian process; None for other files."""
+HOST = "host"
+"""``core@host`` is about the threads of the host, and ``core@gfx90a`` about the waves of one processor."""
+
+
+def without_part(path: str) -> str:
+    """Return the name of a core file without ``@gfx90a`` behind it."""
+    name, at, _part = path.rpartition("@")
+    return name if at and not os.path.exists(path) else path  # noqa: PTH110
+
+
+def part_of(paths: Sequence[str]) -> str | None:
+    """Return what follows the ``@`` in the name of a core file: the processor whose waves are meant, or ``host``."""
+    parts = [path[len(name) + 1 :] for path in paths if (name := without_part(path)) != path]
+    return parts[0] if parts else None
+
+
+def is_about_host(paths: Sequence[str]) -> bool:
+    """Return whether core files are asked about the threads of the host."""
+    return part_of(paths) == HOST
+
+
+def _type_and_machine(path: str) -> tuple[int, int] | None:
+    """Return the type and the machine (``ET_``, ``EM_``) of a 64-bit little-endian ELF file; None for other files."""
     try:
         with open_input(path) as file:
             head = file.read(20)
     except (DwarfGpuError, OSError, ValueError):
         return None
-    if len(head) < 20 or head[:6] != b"\x7fELF\x02\x01" or int.from_bytes(head[16:18], "little") != ET_CORE:
-        return None
-    return int.from_bytes(head[18:20], "little")
+    return struct.unpack_from("<HH", head, 16) if len(head) == 20 and head[:6] == b"\x7fELF\x02\x01" else None
 
 
 def has_gpu_state(paths: Sequence[str]) -> bool:
     """Return whether one of some files, or a file beside it, has the state of GPUs."""
     for path in map(without_part, paths):
-        machine = core_machine(path)
-        if machine == EM_AMDGPU:
+        kind = _type_and_machine(path)
+        if kind == (ET_CORE, EM_AMDGPU):
             return True
-        if machine == EM_X86_64:
+        if kind == (ET_CORE, EM_X86_64):
             image = _image(path)
             if _notes(image) or (len(paths) == 1 and _companion(path, image) is not None):
                 return True
@@ -99,7 +118,7 @@ def is_about_waves(paths: Sequence[str], file: CodeObject | None) -> bool:
     if part is not None:
         return part != HOST and has_gpu_state(paths)
     if file is not None and file.image.machine == EM_X86_64 and not file.has_embedded and len(paths) == 1:
-        return core_machine(without_part(paths[0])) == EM_AMDGPU
+        return _type_and_machine(without_part(paths[0])) == (ET_CORE, EM_AMDGPU)
     return has_gpu_state(paths)
 
 
@@ -192,7 +211,7 @@ def _companion(name: str, image: Image) -> str | None:
     pids = set() if other == EM_X86_64 else _pids(image)
     for candidate in _candidates(folder, base, pids):
         path = os.path.join(folder, candidate)  # noqa: PTH118
-        if candidate == base or core_machine(path) != other:
+        if candidate == base or _type_and_machine(path) != (ET_CORE, other):
             continue
         try:
             found = _image(path)
@@ -283,14 +302,14 @@ class OpenedCore:
     problems: tuple[DwarfGpuError, ...]
 
 
-def open_core_waves(paths: Sequence[str], file: CodeObject | None = None, **options: Any) -> OpenedCore:
-    """Open the files of one crash, read their waves and find their code; see `CoreCode` for the options."""
+def open_core_waves(paths: Sequence[str], file: CodeObject | None = None, options: OpenOptions = USUAL) -> OpenedCore:
+    """Open the files of one crash, read their waves and find their code."""
     files = open_core_files(paths)
     core = read_gpu_core(files.state, files.memory)
     if not files.has_host and not core.wave_count:
         message = f"{files.names[0]} is the part of the GPU alone, and does not have what its waves are read from"
         core.problems.insert(0, MissingContext("host_core", message, spec="", hint=HOW_TO_GET))
-    code = CoreCode(files, core, file, **options)
+    code = CoreCode(files, core, file, options)
     code.name_kernels()
     traps = own_traps(code.loaded().codes)
     for machine in core.machines:
@@ -346,24 +365,10 @@ class FoundCode:
 class CoreCode:
     """The code objects of a process, opened where they were found."""
 
-    def __init__(
-        self,
-        files: CoreFiles,
-        core: GpuCore,
-        file: CodeObject | None = None,
-        *,
-        force: bool = False,
-        dialect: str | None = None,
-        repair: Policy = OFF,
-        moved: Mapping[str, str] | None = None,
-    ) -> None:
-        """``moved`` says where files are whose paths begin in some way (`places_of`)."""
+    def __init__(self, files: CoreFiles, core: GpuCore, file: CodeObject | None, options: OpenOptions) -> None:
         self.files = files
         self.core = core
-        self.dialect = dialect
-        self.repair = repair
-        self.force = force
-        self.moved = moved or {}
+        self.options = options
         self.problems: list[DwarfGpuError] = []
         self._images: dict[int, Image | None] = {}
         self._given = file if file is not None and file.is_amdgpu else None
@@ -446,7 +451,7 @@ class CoreCode:
         except DwarfGpuError:
             yield "as named", entry.uri
             return
-        for path in places_of(place.path, self.moved):
+        for path in places_of(place.path, self.options.moved):
             if path == place.path:
                 yield "as named", entry.uri
             else:
@@ -461,7 +466,8 @@ class CoreCode:
         for folder in folders:
             for name in sorted(os.listdir(folder))[:MAX_NEIGHBOURS]:  # noqa: PTH208
                 path = os.path.join(folder, name)  # noqa: PTH118
-                if os.path.isfile(path) and _is_code(path):  # noqa: PTH113
+                kind = _type_and_machine(path)
+                if kind is not None and kind[0] != ET_CORE and kind[1] == EM_AMDGPU:
                     yield "by its build ID, beside the core file", path
 
     def _open(self, entry: LoadedObject, name: str) -> CodeObject | None:
@@ -492,7 +498,7 @@ class CoreCode:
             base = os.path.basename(file.image.path or "")  # noqa: PTH119
             named = [index for index in fitting if base and base in entries[index].uri]
             return (named or fitting)[0]
-        if entries and self.force:
+        if entries and self.options.force:
             return 0
         if entries:
             names = ", ".join(entry.uri or hex(entry.address) for entry in entries[:4])
@@ -512,8 +518,6 @@ class CoreCode:
                     spec="",
                 )
             )
-        from dwarfgpu.machines.gpu_core.runtime import LoadedObject
-
         self.found.append(FoundCode(LoadedObject(bias or 0, ""), file, "FILE"))
 
     def _bias_of(self, file: CodeObject) -> int | None:
@@ -549,18 +553,14 @@ class CoreCode:
         order = sorted(range(len(self.found)), key=lambda index: self.found[index].where != "FILE")
         codes = [code for index in order if (code := self._code(index)) is not None]
         if not codes:
-            from dwarfgpu.states.memory_image import empty_image
-
-            codes = [LoadedCode(CodeObject(empty_image()), 0, repair=self.repair)]
+            codes = [LoadedCode(CodeObject(empty_image()), repair=self.options.repair)]
         return Loaded(codes)
 
     def _code(self, index: int) -> LoadedCode | None:
         found = self.found[index]
         if index not in self._codes and found.file is not None:
             try:
-                self._codes[index] = LoadedCode(
-                    found.file, found.entry.address, dialect=self.dialect, repair=self.repair
-                )
+                self._codes[index] = self.options.code(found.file, found.entry.address)
             except DwarfGpuError as error:
                 self.problems.append(error)
         return self._codes.get(index)
@@ -592,60 +592,22 @@ class CoreCode:
         return None
 
 
-def _is_code(path: str) -> bool:
-    try:
-        with open_input(path) as file:
-            head = file.read(20)
-    except (DwarfGpuError, OSError):
-        return False
-    return head[:4] == b"\x7fELF" and head[16:18] != b"\x04\0" and int.from_bytes(head[18:20], "little") == EM_AMDGPU
+# --- The waves as a stopped machine -------------------------------------------------------------------------------
 
 
-# --- What a stopped machine is made of ----------------------------------------------------------------------------
+def open_gpu_stopped(paths: Sequence[str], file: CodeObject | None = None, options: OpenOptions = USUAL) -> Stopped:
+    """Open the waves of GPU core files; without a file with the code that the process had loaded."""
+    opened_core = open_core_waves(paths, file, options)
+    machine, files = choose(opened_core.core, file, part_of(paths)), opened_core.files
+    stopped = Stopped(machine, opened_core.code.loaded(), opened_core.problems, name=" and ".join(files.names))
+    host = next((image.name for image in files.images if files.threads and image.machine == EM_X86_64), None)
+    stopped.notes = tuple(_notes_of(opened_core, machine, host))
+    if host is not None:
+        stopped.beside = f"{host}@{HOST}", OpenOptions(repair=options.repair, moved=options.moved)
+    return stopped
 
 
-@frozen
-class CoreParts:
-    """The waves and the code of GPU core files."""
-
-    machine: GpuCoreMachine
-    loaded: Loaded
-    problems: tuple[DwarfGpuError, ...]
-    name: str
-    notes: tuple[str, ...]
-    """What else is in the files: the threads of the host, the waves of other processors, a file that was found."""
-    host: str | None
-    """The file with the threads of the host."""
-
-
-def core_parts(
-    paths: Sequence[str],
-    file: CodeObject | None = None,
-    *,
-    force: bool = False,
-    dialect: str | None = None,
-    repair: Policy = OFF,
-    moved: Mapping[str, str] | None = None,
-) -> CoreParts:
-    """Return the waves of GPU core files with their code; without a file the code that the process had loaded."""
-    opened_core = open_core_waves(paths, file, force=force, dialect=dialect, repair=repair, moved=moved)
-    machine = choose(opened_core.core, file, part_of(paths))
-    return CoreParts(
-        machine,
-        opened_core.code.loaded(),
-        opened_core.problems,
-        " and ".join(opened_core.files.names),
-        tuple(_notes_of(opened_core, machine)),
-        _host_of(opened_core.files),
-    )
-
-
-def _host_of(files: CoreFiles) -> str | None:
-    """Return the file that has the threads of the host, if one has."""
-    return next((image.name for image in files.images if files.threads and image.machine == EM_X86_64), None)
-
-
-def _notes_of(opened_core: OpenedCore, machine: GpuCoreMachine) -> Iterator[str]:
+def _notes_of(opened_core: OpenedCore, machine: GpuCoreMachine, host: str | None) -> Iterator[str]:
     """Yield what else is in the files of a crash."""
     files = opened_core.files
     if files.companion is not None:
@@ -654,7 +616,6 @@ def _notes_of(opened_core: OpenedCore, machine: GpuCoreMachine) -> Iterator[str]
         if other is not machine:
             name = other.target.name.removeprefix("amdgcn-")
             yield f"there are {other.wave_count} waves of {name} as well: `core {files.names[0]}@{name}`"
-    host = _host_of(files)
     if host is not None:
         count = f"{len(files.threads)} thread{'' if len(files.threads) == 1 else 's'}"
         yield f"the host has {count}: `info threads` lists them, `core {host}@host` is about them"

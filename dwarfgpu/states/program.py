@@ -134,29 +134,20 @@ class Program(Opened):
         refused unless ``force`` is true. ``moved`` says for the beginnings of paths in a core file what is there
         instead: ``{"/": "/copies/of/node7/"}`` is a root.
         """
-        from dwarfgpu.states.stopped import open_stopped
+        from dwarfgpu.machines.machine import Machine
+        from dwarfgpu.program.code.loaded import Loaded
+        from dwarfgpu.states.opening import load_code, open_stopped
+        from dwarfgpu.states.stopped import OpenOptions, Stopped
 
+        options = OpenOptions(force, self.dialect, self.repair, moved or {})
         if isinstance(machine, (str, os.PathLike, list, tuple)):
-            paths = paths_of(machine)
-            stopped = open_stopped(self.file, paths, force=force, dialect=self.dialect, repair=self.repair, moved=moved)
-            return Attached(self, stopped)
-        return self._attach_machine(machine, force=force)
-
-    def _attach_machine(self, machine: Any, *, force: bool) -> Attached:
-        """Attach a machine of the library, or a process in GDB."""
-        from dwarfgpu.program.code.loaded import Loaded, LoadedCode
-        from dwarfgpu.states.stopped import Stopped, load_code
-
+            return Attached(self, open_stopped(self.file, paths_of(machine), options=options))
         if hasattr(machine, "process"):
             return self._attach_live(machine)
-        if hasattr(machine, "code_objects"):
-            waves: Any = machine
-            options: Any = {"dialect": self.dialect, "repair": self.repair}
-            stopped = Stopped(machine, *load_code(waves, self.file, force=force, **options))
-        else:
-            code = LoadedCode(self.file, dialect=self.dialect, repair=self.repair)
-            stopped = Stopped(machine, Loaded([code]))
-        return Attached(self, stopped)
+        if isinstance(machine, Machine):
+            return Attached(self, Stopped(machine, *load_code(machine, self.file, options)))
+        other: Any = machine
+        return Attached(self, Stopped(other, Loaded([options.code(self.file)])))
 
     def _attach_live(self, machine: Any) -> Attached:
         """Attach a process in GDB, keeping what is known of its code from the last time if the code is the same."""
@@ -214,8 +205,11 @@ class Attached(ShownInNotebooks, Opened):
     @property
     def beside(self) -> Attached | None:
         """The threads of the host beside waves of a core file, or the waves beside threads; None if there are none."""
-        if self._beside is None and self.stopped.open_beside is not None:
-            stopped = self.stopped.open_beside()
+        if self._beside is None and self.stopped.beside is not None:
+            from dwarfgpu.states.opening import open_with_its_code
+
+            name, options = self.stopped.beside
+            stopped = open_with_its_code([name], options)
             program = Program(stopped.loaded.codes[0].file, repair=self.program.repair)
             self._beside = Attached(program, stopped, beside=self)
         return self._beside
@@ -241,7 +235,7 @@ class Attached(ShownInNotebooks, Opened):
         machine, loaded = self.stopped.machine, Loaded(codes, executable)
         state = Execution(loaded, machine.target, machine, self.state.rules)
         stopped = Stopped(machine, loaded, self.stopped.found, name=self.stopped.name)
-        stopped.notes, stopped.open_beside = self.stopped.notes, self.stopped.open_beside
+        stopped.notes, stopped.beside = self.stopped.notes, self.stopped.beside
         return Attached(program, stopped, state)
 
     @property
@@ -278,13 +272,14 @@ def open_core(
     ``state`` is the name of a file, or the names of the core files of host and GPU of one crash. ``moved`` is as
     `Program.attach` has it.
     """
-    from dwarfgpu.states.stopped import names_its_code, open_with_its_code
+    from dwarfgpu.states.opening import names_its_code, open_with_its_code
+    from dwarfgpu.states.stopped import OpenOptions
 
     paths, policy = paths_of(state), policy_named(repair)
     if not names_its_code(paths, moved):
         message = f"{' and '.join(paths)} does not name its code"
         raise UsageError(message, hint="open the file of the code, and attach the state to it")
-    stopped = open_with_its_code(paths, dialect=dialect, repair=policy, moved=moved)
+    stopped = open_with_its_code(paths, OpenOptions(dialect=dialect, repair=policy, moved=moved or {}))
     return Attached(Program(stopped.loaded.codes[0].file, dialect=dialect, repair=policy), stopped)
 
 

@@ -45,7 +45,7 @@ def load(path: str | os.PathLike[str], *, force: bool = False) -> snapshot.Snaps
 
     ``force`` accepts code objects that are not those the snapshot was made with.
     """
-    from dwarfgpu.states.stopped import find_named_pcs
+    from dwarfgpu.states.opening import find_named_pcs
 
     machine = snapshot.load(path, force=force)
     find_named_pcs(machine)

@@ -21,7 +21,8 @@ from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import Base, Enumeration, Pointer
 from dwarfgpu.program.types.sizes import known_size, stripped
 from dwarfgpu.regular_files import read_input
-from dwarfgpu.states.stopped import Stopped, find_named_pcs, load_code
+from dwarfgpu.states.opening import find_named_pcs, load_code
+from dwarfgpu.states.stopped import OpenOptions, Stopped
 from dwarfgpu.strict_json import parse
 from dwarfgpu.targets.target import Scope
 
@@ -140,10 +141,7 @@ class StateTemplate:
         self.document = document
         self.known = known
         self.target = known.target
-        known_code: Any = known
-        self._loaded, _problems = load_code(
-            known_code, program.file, force=True, dialect=program.dialect, repair=program.repair
-        )
+        self._loaded, _problems = load_code(known, program.file, OpenOptions(True, program.dialect, program.repair))
         lane_count = self.target.lane_count
         self._lanes: tuple[int | None, ...] = (0, lane_count - 1) if lane_count > 1 else (None,)
 

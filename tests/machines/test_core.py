@@ -13,7 +13,8 @@ from dwarfgpu.machines.core import CoreMachine
 from dwarfgpu.objfile.elf.core import read_core
 from dwarfgpu.objfile.elf.image import open_image
 from dwarfgpu.program.code.code_object import opened
-from dwarfgpu.states.stopped import bias_of, open_core
+from dwarfgpu.states.host_cores import bias_of, open_core
+from dwarfgpu.states.stopped import OpenOptions
 from dwarfgpu.targets.resolve import resolve
 from tests.builders import cores
 
@@ -181,7 +182,7 @@ def test_a_program_that_the_process_cannot_have_run(tmp_path):
         with pytest.raises(MalformedFile, match=f"is not the program that .* is of: .*{why}") as caught:
             open_core(opened(program), str(path))
         assert "--force" in str(caught.value.hint)
-        assert open_core(opened(program), str(path), force=True).loaded.codes
+        assert open_core(opened(program), str(path), OpenOptions(force=True)).loaded.codes
     path.write_bytes(cores.core_file(THREADS, {}, (), {9: entry, 5: segments}))
     assert open_core(opened(fixed), str(path)).loaded.codes[0].bias == 0
 

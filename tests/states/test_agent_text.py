@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.states.opening import names_its_code
 from dwarfgpu.states.program import open_core, open_program
-from dwarfgpu.states.stopped import names_its_code
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co"

@@ -17,10 +17,10 @@ from dwarfgpu.states import gpu_cores
 from dwarfgpu.states.core_conversion import convert_core, memory_choice
 from dwarfgpu.states.core_summary import core_summary
 from dwarfgpu.states.core_writing import write_core
-from dwarfgpu.states.gpu_cores import choose, open_core_files, open_core_waves
+from dwarfgpu.states.gpu_cores import choose, open_core_files, open_core_waves, open_gpu_stopped
 from dwarfgpu.states.memory_image import image_in_memory
 from dwarfgpu.states.program import open_program
-from dwarfgpu.states.stopped import open_gpu_stopped
+from dwarfgpu.states.stopped import OpenOptions
 from tests.builders.gpu_cores import CRASH, crash_core, filled, image_of, save, written
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -200,7 +200,9 @@ def test_a_code_object_is_found_where_it_was_moved_to(tmp_path):
     (tmp_path / "new/sub").mkdir(parents=True)
     shutil.copy(TINY, tmp_path / "new/sub/k.co")
     paths = tiny(tmp_path, uri="file:///gone/away/sub/k.co")
-    opened = open_core_waves(paths, moved={"/gone": "/nowhere", "/gone/away": str(tmp_path / "new")})
+    opened = open_core_waves(
+        paths, options=OpenOptions(moved={"/gone": "/nowhere", "/gone/away": str(tmp_path / "new")})
+    )
     assert opened.code.found[0].where == "by its new path"
 
 
@@ -251,7 +253,7 @@ def test_another_file_is_refused_unless_it_is_forced(tmp_path):
     other = open_program(str(LANE_PC)).file
     with pytest.raises(UsageError, match="is not among the 1 code objects"):
         open_gpu_stopped(paths, other)
-    assert open_gpu_stopped(paths, other, force=True).loaded.codes[0].file is other
+    assert open_gpu_stopped(paths, other, OpenOptions(force=True)).loaded.codes[0].file is other
 
 
 def test_the_list_of_code_objects_may_be_broken(tmp_path):

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.halts import Halt
     from dwarfgpu.objfile.lines.line_program import LineRow
     from dwarfgpu.objfile.lines.line_table import LineTable
-    from dwarfgpu.program.code.code_lookup import CallFrame
     from dwarfgpu.program.code.loaded import Loaded, LoadedCode
+    from dwarfgpu.program.code.scopes import SourceCall
     from dwarfgpu.program.frames.variable import Variable
 
 FOLLOWED_WAVES = 4
@@ -248,7 +248,7 @@ class ContextReader:
         return tuple(parts)
 
 
-def _is_stub(frame: CallFrame, caller: CallFrame) -> bool:
+def _is_stub(frame: SourceCall, caller: SourceCall) -> bool:
     """Return whether a caller is the kernel that does nothing but call the function with its code."""
     return frame.function == caller.function and (frame.linkage_name or "").startswith(STUB)
 

@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.objfile.info.dies import Die
-    from dwarfgpu.program.code.code_lookup import SourceLine
-    from dwarfgpu.program.code.scopes import FunctionScope
+    from dwarfgpu.program.code.scopes import FunctionScope, SourceLine
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.variable import Variable
     from dwarfgpu.states.stopped import Stopped

@@ -12,50 +12,24 @@ from dwarfgpu.dwarf_constants import DW_AT_stmt_list, DW_AT_str_offsets_base
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.pc_ranges import Position
-from dwarfgpu.program.code import scopes
 from dwarfgpu.program.code.completion_index import did_you_mean
-from dwarfgpu.program.code.scopes import FunctionScope
+from dwarfgpu.program.code.scopes import NOWHERE, SourceCall, SourceLine, functions_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from dwarfgpu.objfile.elf.symbols import Symbol
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.lines.line_table import LineTable
     from dwarfgpu.program.code.code_object import CodeObject
+    from dwarfgpu.program.code.scopes import FunctionScope
 
 T = TypeVar("T")
 
 GENERIC_SPACE = (b"\x31\x16\x18", b"\x10\x01\x16\x18", b"\x31\xe9\x02")
 """What compilers for AMDGPU put behind the address of a variable: DW_OP_lit1 (or DW_OP_constu 1), then DW_OP_swap and
 DW_OP_xderef, or DW_OP_LLVM_form_aspace_address. The generic address of a variable in global memory is its address."""
-
-
-@frozen
-class SourceLine:
-    """A place in the source. 0 for line or column is unknown."""
-
-    file: str | None
-    line: int
-    column: int
-
-
-@frozen
-class CallFrame:
-    """One level of the calls at an address: a function, and the line in it."""
-
-    function: str | None
-    linkage_name: str | None
-    source: SourceLine | None
-    inlined: bool
-    """Whether it is inlined into the next level."""
-    offset: int | None
-    """Of its entry in the section of its unit; None where only a symbol is known."""
-
-
-NOWHERE = CallFrame(None, None, None, inlined=False, offset=None)
-"""The call in code of which nothing is known."""
 
 
 @frozen
@@ -92,7 +66,7 @@ class AtAddress:
     """The addresses that the row of the line table speaks for."""
     text: str | None
     """The source line itself, where the file embeds it."""
-    frames: tuple[CallFrame, ...]
+    frames: tuple[SourceCall, ...]
     """The innermost call first, and the function whose code it is last."""
     variables: tuple[Named, ...]
     """Those whose object contains the address, where it is one of data."""
@@ -241,7 +215,7 @@ def at_address(file: CodeObject, address: int) -> AtAddress:
     )
     symbol = file.symbol_image.symbol_at(address, None if image.is_linked or not code else section or code[0])
     unit = source = row = None
-    frames: tuple[CallFrame, ...] = ()
+    frames: tuple[SourceCall, ...] = ()
     text = None
     if file.has_dwarf:
         try:
@@ -300,20 +274,7 @@ def _in_section(placed: CodeObject, address: int) -> AtAddress:
     return evolve(found, address=address - section.moved, section=section.name, symbol=symbol, range=span)
 
 
-def functions_at(file: CodeObject, address: int) -> tuple[FunctionScope, ...]:
-    """Return the functions at an address of code, innermost first: those inlined there, and the one they are in."""
-    if not file.has_dwarf:
-        return ()
-    functions: Sequence[Die] = ()
-    try:
-        functions = file.dwarf.index.functions_at(address)
-        return scopes.functions_at(functions[-1], address) if functions else ()
-    except DwarfGpuError as error:
-        file.dwarf.note(error)
-        return tuple(FunctionScope(function, (function,)) for function in functions[-1:])
-
-
-def calls_at(file: CodeObject, address: int, functions: tuple[FunctionScope, ...]) -> tuple[CallFrame, ...]:
+def calls_at(file: CodeObject, address: int, functions: tuple[FunctionScope, ...]) -> tuple[SourceCall, ...]:
     """Return what `functions_at` returns with the lines of the source; without any, a function named as the symbol."""
     source = None
     if file.has_dwarf:
@@ -326,7 +287,7 @@ def calls_at(file: CodeObject, address: int, functions: tuple[FunctionScope, ...
             file.dwarf.note(error)
     symbol = file.symbol_image.symbol_at(address)
     name, linkage_name = (None, None) if symbol is None else (symbol.demangled, symbol.name)
-    return (CallFrame(name, linkage_name, source, inlined=False, offset=None),)
+    return (SourceCall(name, linkage_name, source, inlined=False, offset=None),)
 
 
 def begins_line(file: CodeObject, address: int) -> bool:
@@ -365,7 +326,7 @@ class _Row:
 
 def _in_dwarf(
     file: CodeObject, address: int, functions: tuple[FunctionScope, ...]
-) -> tuple[Unit | None, tuple[CallFrame, ...], _Row | None]:
+) -> tuple[Unit | None, tuple[SourceCall, ...], _Row | None]:
     dwarf = file.dwarf
     unit = functions[-1].die.unit if functions else dwarf.index.unit_at(address)
     if unit is None:
@@ -377,7 +338,7 @@ def _in_dwarf(
     except DwarfGpuError as error:
         dwarf.note(error)
     position = Position() if row is None else Position(row.file, row.source.line, row.source.column)
-    calls: list[CallFrame] = []
+    calls: list[SourceCall] = []
     for function in functions:
         try:
             calls.append(_call(function, position, unit, table))
@@ -408,14 +369,14 @@ def _row(table: LineTable, unit: Unit, address: int) -> _Row | None:
     return _Row(source, row.file, row.is_stmt, (span.start, span.end), text)
 
 
-def _call(function: FunctionScope, position: Position, unit: Unit, table: LineTable | None) -> CallFrame:
+def _call(function: FunctionScope, position: Position, unit: Unit, table: LineTable | None) -> SourceCall:
     from dwarfgpu.objfile.info.scopes import qualified_name
 
     die = function.die
     source = None
     if table is not None and position.file is not None:
         source = _source(table, unit, position.file, position.line or 0, position.column or 0)
-    return CallFrame(qualified_name(die), die.linkage_name, source, function.is_inlined, die.section_offset)
+    return SourceCall(qualified_name(die), die.linkage_name, source, function.is_inlined, die.section_offset)
 
 
 def _nothing_at(file: CodeObject, address: int, is_inside: bool) -> NotFound:  # noqa: FBT001

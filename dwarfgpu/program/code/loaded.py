@@ -24,10 +24,9 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.kernels.kernel import Kernel
-    from dwarfgpu.program.code.code_lookup import CallFrame
     from dwarfgpu.program.code.code_object import CodeObject, Policy
     from dwarfgpu.program.code.repairs import Site
-    from dwarfgpu.program.code.scopes import FunctionScope
+    from dwarfgpu.program.code.scopes import FunctionScope, SourceCall
     from dwarfgpu.program.code.unit_expressions import Surroundings
 
 
@@ -80,7 +79,7 @@ class LoadedCode:
         """Where scopes of a function begin and end, of functions that are asked about again and again."""
         self._asked: dict[Die, int] = {}
         self._scopes_between: dict[tuple[Die, int], tuple[FunctionScope, ...]] = {}
-        self._calls: dict[int, tuple[CallFrame, ...]] = {}
+        self._calls: dict[int, tuple[SourceCall, ...]] = {}
         self._local_sizes: set[int] | None = None
         self.base_types: dict[tuple[Unit, int], BaseType] = {}
         """Those that expressions have asked for, by unit and offset."""
@@ -204,8 +203,7 @@ class LoadedCode:
 
     def _functions_between(self, pc: int, address: int) -> tuple[FunctionScope, ...]:
         """Return the functions at an address; between two edges of scopes they are the same everywhere."""
-        from dwarfgpu.program.code.code_lookup import functions_at
-        from dwarfgpu.program.code.scopes import scope_edges
+        from dwarfgpu.program.code.scopes import functions_at, scope_edges
 
         function = self.function_at(pc)
         if function is None:
@@ -224,7 +222,7 @@ class LoadedCode:
             functions = self._scopes_between[key] = functions_at(self.file, address)
         return functions
 
-    def calls_at(self, pc: int) -> tuple[CallFrame, ...]:
+    def calls_at(self, pc: int) -> tuple[SourceCall, ...]:
         """Return the functions at an address with their lines in the source, innermost first; at least one."""
         address = self.in_file(pc)
         calls = self._calls.get(address)
@@ -343,11 +341,11 @@ class Loaded:
         """Return the file whose code contains an address."""
         return next((code for code in self.codes if code.holds(pc)), None)
 
-    def calls_at(self, pc: int) -> tuple[CallFrame, ...]:
+    def calls_at(self, pc: int) -> tuple[SourceCall, ...]:
         """Return the calls at an address, the innermost first; a call of nothing in code that is not known."""
         code = self.at(pc)
         if code is None:
-            from dwarfgpu.program.code.code_lookup import NOWHERE
+            from dwarfgpu.program.code.scopes import NOWHERE
 
             return (NOWHERE,)
         return code.calls_at(pc)

@@ -10,9 +10,10 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.pc_ranges import SCOPES, covers, listed, scopes_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from dwarfgpu.objfile.info.dies import Die
+    from dwarfgpu.program.code.code_object import CodeObject
 
 DECLARED = frozenset((dw.DW_TAG_formal_parameter, dw.DW_TAG_variable, dw.DW_TAG_constant))
 _BLOCKS = frozenset((dw.DW_TAG_lexical_block, dw.DW_TAG_with_stmt, dw.DW_TAG_catch_block, dw.DW_TAG_try_block))
@@ -35,7 +36,46 @@ class FunctionScope:
         return self.die.tag == dw.DW_TAG_inlined_subroutine
 
 
-def functions_at(function: Die, address: int) -> tuple[FunctionScope, ...]:
+@frozen
+class SourceLine:
+    """A place in the source. 0 for line or column is unknown."""
+
+    file: str | None
+    line: int
+    column: int
+
+
+@frozen
+class SourceCall:
+    """One level of the calls at an address: a function, and the line in it."""
+
+    function: str | None
+    linkage_name: str | None
+    source: SourceLine | None
+    inlined: bool
+    """Whether it is inlined into the next level."""
+    offset: int | None
+    """Of its entry in the section of its unit; None where only a symbol is known."""
+
+
+NOWHERE = SourceCall(None, None, None, inlined=False, offset=None)
+"""The call in code of which nothing is known."""
+
+
+def functions_at(file: CodeObject, address: int) -> tuple[FunctionScope, ...]:
+    """Return the functions at an address of code, innermost first: those inlined there, and the one they are in."""
+    if not file.has_dwarf:
+        return ()
+    functions: Sequence[Die] = ()
+    try:
+        functions = file.dwarf.index.functions_at(address)
+        return _nested(functions[-1], address) if functions else ()
+    except DwarfGpuError as error:
+        file.dwarf.note(error)
+        return tuple(FunctionScope(function, (function,)) for function in functions[-1:])
+
+
+def _nested(function: Die, address: int) -> tuple[FunctionScope, ...]:
     """Return the functions at an address, innermost first; ``function`` is the one whose code it is."""
     scopes: list[FunctionScope] = []
     blocks: list[Die] = []

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dwarfgpu.cfi.activation import Activation, End
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.expr.storages import Storage
-    from dwarfgpu.program.code.code_lookup import CallFrame
+    from dwarfgpu.program.code.scopes import SourceCall
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.states.stopped import Stopped
     from dwarfgpu.targets.target import TargetRegister
@@ -57,7 +57,7 @@ class ShownFrame:
     pc: int
     file: str | None
     """The file whose code it is."""
-    call: CallFrame
+    call: SourceCall
     is_signal_handler: bool = False
     """Whether it is the frame from which the kernel has called the handler of a signal."""
     is_tail_call: bool = False

@@ -28,8 +28,8 @@ from dwarfgpu.expr.table import find as find_operation
 from dwarfgpu.lanes import LaneSet, lane_number
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.code import scopes
-from dwarfgpu.program.code.code_lookup import NOWHERE
 from dwarfgpu.program.code.repairs import as_written, possible_repairs, repairs_of
+from dwarfgpu.program.code.scopes import NOWHERE
 from dwarfgpu.program.code.unit_expressions import FileUnit, location_list
 from dwarfgpu.program.frames import reasons
 from dwarfgpu.program.frames.execution import HINT, NO_STATE
@@ -49,10 +49,9 @@ if TYPE_CHECKING:
     from dwarfgpu.machines.protocol import Backend
     from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.objfile.info.unit import Unit
-    from dwarfgpu.program.code.code_lookup import CallFrame
     from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.program.code.repairs import Repair
-    from dwarfgpu.program.code.scopes import FunctionScope
+    from dwarfgpu.program.code.scopes import FunctionScope, SourceCall
     from dwarfgpu.program.frames.answers import Values
     from dwarfgpu.program.frames.call_stack import Stack
     from dwarfgpu.program.frames.execution import Execution
@@ -234,7 +233,7 @@ class Frame(Handle):
         return own + tuple(entry.name for entry in scopes.entry_points(self.function) if entry.name is not None)
 
     @property
-    def call(self) -> CallFrame:
+    def call(self) -> SourceCall:
         """The function and the line of the source."""
         if self.code is None or self.place is None:
             return NOWHERE

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.machines.protocol import WaveStop
-    from dwarfgpu.program.code.code_lookup import CallFrame
+    from dwarfgpu.program.code.scopes import SourceCall
     from dwarfgpu.program.frames.call_stack import Stack
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.wave_positions import InDispatch
@@ -41,7 +41,7 @@ class LaneStatus:
     frame: int | None = None
     """The number of the frame that it is in: an outer one if it was not active when the wave came into the inner
     ones, or is not in a call that is inlined."""
-    call: CallFrame | None = None
+    call: SourceCall | None = None
     """The function, and where in it."""
     error: DwarfGpuError | None = None
     """Why its place is not known."""
@@ -61,7 +61,7 @@ class Lanes:
     frame: int
     """The number of the frame, inlined calls counted, as users do."""
     pc: int
-    call: CallFrame
+    call: SourceCall
     lane_count: int
     mask: int | None
     """The active lanes."""
@@ -171,7 +171,7 @@ class _LanePlacer:
             yield frames
             level += 1
 
-    def _seen(self, frames: tuple[Frame, ...], lane: int) -> tuple[int, CallFrame]:
+    def _seen(self, frames: tuple[Frame, ...], lane: int) -> tuple[int, SourceCall]:
         """Return the frame that a lane is in, by its number for that lane, and the function with its line."""
         frame = frames[0] if frames[-1] is not self.frame.outer else self.frame
         with suppress(DwarfGpuError):  # else only the functions around say more of the lane

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dwarfgpu.audits.judge.variable_values import LocatedVariables
-from dwarfgpu.program.code.code_lookup import functions_at
+from dwarfgpu.program.code.scopes import functions_at
 from dwarfgpu.program.frames.variable import STATIC
 from dwarfgpu.states.program import open_program
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from dwarfgpu.errors import MissingContext, UsageError
 from dwarfgpu.machines.machine import Machine
 from dwarfgpu.program.frames.address_aliases import parse_address, views_of
-from dwarfgpu.states.stopped import open_gpu_stopped
+from dwarfgpu.states.gpu_cores import open_gpu_stopped
 from dwarfgpu.targets.amdgpu.address_spaces import Apertures, with_apertures
 from dwarfgpu.targets.resolve import resolve
 

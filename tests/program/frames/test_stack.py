@@ -25,7 +25,8 @@ from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 from dwarfgpu.program.code.unit_expressions import FileUnit, base_type_of, byte_size_of, constant_bytes
 from dwarfgpu.program.frames.backtrace import backtraces
 from dwarfgpu.program.frames.selectors import waves_of
-from dwarfgpu.states.stopped import Stopped, open_stopped
+from dwarfgpu.states.opening import open_stopped
+from dwarfgpu.states.stopped import Stopped
 from dwarfgpu.targets.resolve import resolve
 from tests.builders import nested
 from tests.builders.elf import ElfBuilder

@@ -13,7 +13,7 @@ from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Memory
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.program.code.unit_expressions import constant_bytes
-from dwarfgpu.states.stopped import open_stopped
+from dwarfgpu.states.opening import open_stopped
 from tests.builders import stops
 
 VARIABLE, PARAMETER = 0x34, 0x05
