@@ -101,8 +101,8 @@ def calls(count: int, last: str) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize(
     "count, last",
-    [(1, "DW_OP_lit1"), (1, "DW_OP_regx v0"), (1, ""), pytest.param(30, "DW_OP_lit1", marks=pytest.mark.slow),
-     (30, "DW_OP_regx v0"), (30, "")],
+    [(1, "DW_OP_lit1"), (1, "DW_OP_regx v0"), (1, ""), (15, "DW_OP_regx v0"), (30, ""),
+     *(pytest.param(30, last, marks=pytest.mark.slow) for last in ("DW_OP_lit1", "DW_OP_regx v0"))],
 )  # fmt: skip
 def test_expressions_that_call_each_other(tmp_path: Path, count: int, last: str) -> None:
     case = Case(tmp_path, gpu(*calls(count, last)))

@@ -318,35 +318,37 @@ DEEP = """
 #include <stdlib.h>
 int sink;
 __attribute__((noinline)) int down(int n) { if (n == 0) abort(); int r = down(n - 1); sink += r; return r + n; }
-int main(int argc, char **argv) { return down(20000); }
+int main(int argc, char **argv) { return down(atoi(argv[1])); }
 """
 
 
-@pytest.fixture(scope="module")
-def deep(tmp_path_factory, require_tool) -> tuple[Path, Path]:
-    """A program that has ended 20,000 calls deep, and its core file."""
-    folder = tmp_path_factory.mktemp("deep")
+@pytest.fixture
+def deep(request, tmp_path, require_tool) -> tuple[Path, Path]:
+    """A program that has ended some calls deep, and its core file."""
+    folder = tmp_path
     source, program, core = folder / "deep.c", folder / "deep", folder / "core.deep"
     source.write_text(DEEP)
     command = [require_tool("gcc"), "-g", "-O1", "-fno-optimize-sibling-calls", str(source), "-o", str(program)]
     subprocess.run(command, check=True, cwd=folder)
-    script = ["-ex", "run", "-ex", f"generate-core-file {core}"]
+    script = ["-ex", f"run {request.param}", "-ex", f"generate-core-file {core}"]
     words = [require_tool("gdb"), "-nx", "-batch", *script, str(program)]
     subprocess.run(words, capture_output=True, check=True, cwd=folder)
     return program, core
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("deep", [20_000], indirect=True)
 def test_the_outermost_frames_of_a_deep_stack_are_shown(deep) -> None:
     outcome = bounded("bt", *deep[:1], "--state", deep[1], "-5", seconds=60)
     assert outcome.status == 0, outcome.text
-    assert "in main (argc=1" in outcome.out
+    assert "in main (argc=2" in outcome.out
     assert "in _start ()" in outcome.out
     assert outcome.memory < 300 << 20
     (number,) = re.findall(r"^#(\d+) .* in main ", outcome.out, re.MULTILINE)
     assert int(number) > 20_000
 
 
+@pytest.mark.parametrize("deep", [1000], indirect=True)
 def test_the_number_of_frames_is_a_setting(deep) -> None:
     run = Run(*deep, width=2000)
     out = run("set backtrace limit 100", "bt -3", "show backtrace limit")
