@@ -35,8 +35,7 @@ from dwarfgpu.expr.instruction import Expression, decode
 from dwarfgpu.expr.listing import text as listing
 from dwarfgpu.objfile.elf.image import open_stream
 from dwarfgpu.objfile.info.dies import Attribute, Die
-from dwarfgpu.objfile.lists.list_encoding import ListContext
-from dwarfgpu.objfile.lists.location_lists import read_location_list
+from dwarfgpu.objfile.lists.list_encoding import ListContext, read_list
 from dwarfgpu.program.code.code_object import CodeObject
 from dwarfgpu.program.code.frame_rows import Cie, Fde, FrameRow, Frames
 from dwarfgpu.program.code.scopes import DECLARED
@@ -249,7 +248,7 @@ class Bridge:
         section, offset = location.list_place()
         context = ListContext(unit.address_size, unit.format.byte_order, unit.low_pc, unit.tables.address)
         data = unit.tables.list_data(section)
-        located = read_location_list(data, offset, section=section, context=context)
+        located = read_list(data, offset, section=section, context=context)
         if located.error is not None:
             raise located.error
         return tuple(

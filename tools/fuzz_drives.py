@@ -23,9 +23,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.frames.frame_section import Fde
 from dwarfgpu.objfile.indexes.debug_names import read_tables
 from dwarfgpu.objfile.lines.line_table import LineTable, line_tables
-from dwarfgpu.objfile.lists.list_encoding import ListContext, ListTable, list_tables
-from dwarfgpu.objfile.lists.location_lists import raw_location_list, read_location_list
-from dwarfgpu.objfile.lists.range_lists import raw_range_list, read_range_list
+from dwarfgpu.objfile.lists.list_encoding import ListContext, ListTable, list_tables, raw_list, read_list
 from dwarfgpu.program.code import code_lookup, code_object, encoding_context
 from dwarfgpu.program.code import file_summary as filesummary
 from dwarfgpu.render import call_frame_info as render_frames
@@ -283,15 +281,15 @@ def _list(attribute: Attribute) -> int:
         base = unit.low_pc
     context = ListContext(unit.address_size, unit.format.byte_order, base, unit.tables.address)
     if attribute.value_class == "loclist":
-        raw, _, _ = raw_location_list(data, offset, section=section, context=context)
-        found = read_location_list(data, offset, section=section, context=context)
+        raw, _, _ = raw_list(data, offset, section=section, context=context)
+        found = read_list(data, offset, section=section, context=context)
         for entry in found.entries[:20]:
             given(found.matching, entry.start)
             if len(entry.expression) < DEEP:  # lists may overlap, and each would have a long one
                 _expression(unit, entry.expression)
     else:
-        raw, _, _ = raw_range_list(data, offset, section=section, context=context)
-        given(read_range_list(data, offset, section=section, context=context).spans)
+        raw, _, _ = raw_list(data, offset, section=section, context=context)
+        given(read_list(data, offset, section=section, context=context).spans)
     return len(raw)
 
 

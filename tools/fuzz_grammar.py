@@ -19,8 +19,7 @@ from dwarfgpu.cases.case import run_case
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.table import names
 from dwarfgpu.objfile.lines.line_table import LineTable, line_tables
-from dwarfgpu.objfile.lists.list_encoding import ListContext
-from dwarfgpu.objfile.lists.range_lists import read_range_list
+from dwarfgpu.objfile.lists.list_encoding import ListContext, read_list
 from dwarfgpu.program.code import encoding_context
 from dwarfgpu.questions.table import AT_SHELL, COMMANDS
 from dwarfgpu.render.trace import Tracer
@@ -728,7 +727,7 @@ class Maker:
 
         def ranges() -> str:
             context = ListContext(size, order, base, lambda index: 0x1000 + index)
-            return repr(read_range_list(data, offset, section=f".{kind}", context=context))
+            return repr(read_list(data, offset, section=f".{kind}", context=context))
 
         return Input([kind, order, str(size), str(base), str(offset), data.hex()], call=ranges)
 

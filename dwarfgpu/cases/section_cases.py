@@ -16,8 +16,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.contributions import ADDRESS_SIZES
 from dwarfgpu.objfile.frames.fde_index import FrameIndex
 from dwarfgpu.objfile.frames.frame_section import Cie, Fde, FrameSection
-from dwarfgpu.objfile.lists.list_encoding import ListContext
-from dwarfgpu.objfile.lists.location_lists import ListEntry, read_location_list
+from dwarfgpu.objfile.lists.list_encoding import ListContext, ListEntry, read_list
 from dwarfgpu.program.code.frame_rows import known_target, rule_json
 from dwarfgpu.strict_json import Node, NotACase, parse_integer, unsigned_or_none
 from dwarfgpu.targets.resolve import resolve
@@ -178,7 +177,7 @@ def _run(node: Node, line: int) -> dict[str, Any]:
     context = _context(fields)
     pc = unsigned_or_none(fields.get("pc"), 64)
     try:
-        location_list = read_location_list(section, offset, section=f".{kind}", context=context)
+        location_list = read_list(section, offset, section=f".{kind}", context=context)
         if location_list.error is not None:
             raise location_list.error
     except DwarfGpuError as error:

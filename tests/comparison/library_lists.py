@@ -8,9 +8,7 @@ from dwarfgpu.dwarf_constants import name_of
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.contributions import TableHeader, contributions
-from dwarfgpu.objfile.lists.list_encoding import ListContext, RawEntry, list_table_at
-from dwarfgpu.objfile.lists.location_lists import raw_location_list
-from dwarfgpu.objfile.lists.range_lists import raw_range_list
+from dwarfgpu.objfile.lists.list_encoding import ListContext, RawEntry, list_table_at, raw_list
 from tests.comparison.library_opened import Opened, format_name, length
 from tests.comparison.rows import Row, header
 
@@ -53,7 +51,7 @@ def _table_lists(file: Opened, section: str, data: bytes, table: TableHeader, fo
     position = table.base + table.count * table.offset_size
     if section.startswith(".debug_rnglists"):
         while position < table.end:
-            entries, position, error = raw_range_list(data, position, section=section, context=context, end=table.end)
+            entries, position, error = raw_list(data, position, section=section, context=context, end=table.end)
             for entry in entries:
                 yield Row("list sections", f"{section}+{entry.offset:#x}", raw_entry(file, entry, form))
             if error is not None:
@@ -77,7 +75,7 @@ def old_list_rows(file: Opened, section: str) -> Iterator[Row]:
     position = 0
     while position < len(data):
         start = position
-        entries, position, error = raw_range_list(data, start, section=section, context=context)
+        entries, position, error = raw_list(data, start, section=section, context=context)
         for number, entry in enumerate(entries):
             words = _pair(entry, form)
             yield Row("list sections", f"{section}+{start:#x} #{number}", " ".join(map(hex, words)))
@@ -94,7 +92,7 @@ def _location_lists(file: Opened, section: str, data: bytes, start: int, end: in
         if file.has_views:
             position = named.pop(0)
         first = position
-        entries, position, error = raw_location_list(data, first, section=section, context=context, end=end)
+        entries, position, error = raw_list(data, first, section=section, context=context, end=end)
         for number, entry in enumerate(entries):
             shown = raw_entry(file, entry, form)
             if section == ".debug_loc":

@@ -10,9 +10,7 @@ from dwarfgpu.errors import MissingContext
 from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.dies import VALUE_KINDS, Attribute, Die
 from dwarfgpu.objfile.info.unit import Unit
-from dwarfgpu.objfile.lists.list_encoding import ListContext
-from dwarfgpu.objfile.lists.location_lists import raw_location_list, read_location_list
-from dwarfgpu.objfile.lists.range_lists import raw_range_list, read_range_list
+from dwarfgpu.objfile.lists.list_encoding import ListContext, raw_list, read_list
 from tests.comparison.library_lists import raw_entry
 from tests.comparison.library_opened import Opened, format_name, length
 from tests.comparison.rows import Row, escaped, header
@@ -127,11 +125,11 @@ def _list_of(file: Opened, attribute: Attribute, place: str) -> Iterator[Row]:
         return
     if attribute.value_class == "loclist":
         file.locations.add((section, offset))
-        found: Any = read_location_list(data, offset, section=section, context=context)
-        raw, _, _ = raw_location_list(data, offset, section=section, context=context)
+        found: Any = read_list(data, offset, section=section, context=context)
+        raw, _, _ = raw_list(data, offset, section=section, context=context)
     else:
-        found = read_range_list(data, offset, section=section, context=context)
-        raw, _, _ = raw_range_list(data, offset, section=section, context=context)
+        found = read_list(data, offset, section=section, context=context)
+        raw, _, _ = raw_list(data, offset, section=section, context=context)
     if isinstance(found.error, MissingContext):
         for number, each in enumerate(raw):
             prefix = "DW_LLE_" if attribute.value_class == "loclist" else "DW_RLE_"

@@ -15,9 +15,7 @@ from elftools.dwarf.locationlists import LocationParser
 
 from dwarfgpu.elftools import Bridge
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.lists.list_encoding import ListContext
-from dwarfgpu.objfile.lists.location_lists import read_location_list
-from dwarfgpu.objfile.lists.range_lists import read_range_list
+from dwarfgpu.objfile.lists.list_encoding import ListContext, read_list
 from dwarfgpu.program.code.code_lookup import line_table
 from dwarfgpu.program.code.code_object import list_contents
 from dwarfgpu.states.program import open_program
@@ -259,7 +257,7 @@ def location_list(bridge, theirs, ours, die, found):
     section, offset = ours.list_place()
     unit = ours.die.unit
     data = unit.tables.list_data(section)
-    read = read_location_list(data, offset, section=section, context=context_of(unit))
+    read = read_list(data, offset, section=section, context=context_of(unit))
     assert read.error is None
     mine = [(e.offset, (-1, -1) if e.default else (e.start, e.end), e.expression) for e in read.entries]
     if mine != spans:
@@ -288,7 +286,7 @@ def range_list(bridge, theirs, ours, die, found):
     section, offset = ours.list_place()
     unit = ours.die.unit
     data = unit.tables.list_data(section)
-    read = read_range_list(data, offset, section=section, context=context_of(unit))
+    read = read_list(data, offset, section=section, context=context_of(unit))
     if [(entry.start, entry.end) for entry in read.entries] != spans:
         found["range list", "other entries"] += 1
 

@@ -18,7 +18,7 @@ from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.forms import class_of
 from dwarfgpu.objfile.info.pc_ranges import dead_from, listed, ranges_of
 from dwarfgpu.objfile.info.readers import FAILURES, truncated
-from dwarfgpu.objfile.lists.location_lists import read_location_list
+from dwarfgpu.objfile.lists.list_encoding import read_list
 from dwarfgpu.objfile.lists.quick_lists import quick_locations, quick_ranges
 
 if TYPE_CHECKING:
@@ -681,7 +681,7 @@ class UnitWalk:
         else:
             section, place = unit.tables.list_offset(form, value, "loclist")
             data = unit.tables.list_data(section)
-            location_list = read_location_list(data, place, section=section, context=unit.list_context)
+            location_list = read_list(data, place, section=section, context=unit.list_context)
             if location_list.error is not None:
                 raise location_list.error.again()
             entries = [

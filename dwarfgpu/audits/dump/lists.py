@@ -10,8 +10,7 @@ from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.forms import class_of
-from dwarfgpu.objfile.lists import location_lists, range_lists
-from dwarfgpu.objfile.lists.list_encoding import Bounds, ListContext, list_tables
+from dwarfgpu.objfile.lists.list_encoding import Bounds, ListContext, kind_name, list_tables, raw_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -222,23 +221,22 @@ class ListReader:
         """
         key = (section, offset, kind, unit, end)
         if self._last is None or self._last[0] != key:
-            self._last = key, self._read(section, offset, kind, unit, end)
+            self._last = key, self._read(section, offset, unit, end)
         return self._last[1]
 
-    def _read(self, section: str, offset: int, kind: str, unit: Unit | None, end: int | None) -> ListedList:
+    def _read(self, section: str, offset: int, unit: Unit | None, end: int | None) -> ListedList:
         dwarf = self.file.dwarf if unit is None else unit.dwarf
         data = dwarf.source.data(section) if unit is None else unit.tables.list_data(section)
         context = self._context(unit)
-        read = location_lists.raw_location_list if kind == "loclist" else range_lists.raw_range_list
         self._check_room(section, len(data), offset)
-        raw, after, error = read(data, offset, section=section, context=context, end=end)
+        raw, after, error = raw_list(data, offset, section=section, context=context, end=end)
         if (section, offset) not in self._seen:
             self._seen.add((section, offset))
             self._counts[section] = self._counts.get(section, 0) + len(raw)
             self._check_room(section, len(data), offset)
         if error is not None:
             dwarf.note(error)
-        entries = tuple(self._entries(raw, section, kind, context, unit))
+        entries = tuple(self._entries(raw, section, context, unit))
         return ListedList(section, offset, entries, after, context.base, error)
 
     def _check_room(self, section: str, size: int, offset: int) -> None:
@@ -249,11 +247,10 @@ class ListReader:
             raise limit.at(section=section, offset=offset)
 
     def _entries(
-        self, raw: list[RawEntry], section: str, kind: str, context: ListContext, unit: Unit | None
+        self, raw: list[RawEntry], section: str, context: ListContext, unit: Unit | None
     ) -> Iterator[DumpedListEntry]:
-        bounds = Bounds(context, before_5="lists" not in section)
+        bounds = Bounds(context, section)
         form = Format(context.address_size, 4, context.byte_order) if unit is None else unit.format
-        name = location_lists.kind_name if kind == "loclist" else range_lists.kind_name
         views: tuple[int, int] | None = None
         dwarf: Dwarf | None = self.file.dwarf if unit is None else unit.dwarf
         for entry in raw:
@@ -271,7 +268,7 @@ class ListReader:
                 code = self.code.read(entry.expression, form, section, entry.expression_offset, unit)
             yield DumpedListEntry(
                 entry.offset,
-                name(entry.kind, section),
+                kind_name(entry.kind, section),
                 entry.operands,
                 start,
                 end,

@@ -12,8 +12,7 @@ from dwarfgpu.audits.verify.attribute_rules import SINGLE
 from dwarfgpu.audits.verify.expressions import has_addresses
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, Problem, rules
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.lists import location_lists, range_lists
-from dwarfgpu.objfile.lists.list_encoding import Bounds, ListContext
+from dwarfgpu.objfile.lists.list_encoding import Bounds, ListContext, raw_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -82,13 +81,12 @@ class ListChecks:
             if key in self._seen:
                 return
             self._seen.add(key)
-            read = range_lists.raw_range_list if function is None else location_lists.raw_location_list
             data = unit.tables.list_data(section)
             if offset >= len(data):
                 values = {"offset": offset, "section": section, "size": len(data)}
                 yield RULES.problem("bad-offset", section, offset, die, **values)
                 return
-            entries, _end, error = read(data, offset, section=section, context=_context(unit))
+            entries, _end, error = raw_list(data, offset, section=section, context=_context(unit))
         except DwarfGpuError as error:
             rule = _PLACES.get(error.kind)
             problem = RULES.unreadable(error, die=die)
@@ -102,7 +100,7 @@ class ListChecks:
         self, attribute: Attribute, entries: list[RawEntry], section: str, function: Callable[[], Die | None] | None
     ) -> Iterator[Problem]:
         die = attribute.die
-        bounds = Bounds(_context(die.unit), before_5="lists" not in section)
+        bounds = Bounds(_context(die.unit), section)
         spans: list[tuple[int, int, int]] = []
         defaults = 0
         for entry in entries:

@@ -46,10 +46,10 @@ def listed(unit: Unit, section: str, offset: int) -> list[tuple[int, int]]:
     """Return the ranges of a range list. The last one is remembered, because entries may share it."""
     known = unit.tables.ranges
     if known is None or known[:2] != (section, offset):
-        from dwarfgpu.objfile.lists.range_lists import read_range_list
+        from dwarfgpu.objfile.lists.list_encoding import read_list
 
         data = unit.tables.list_data(section)
-        range_list = read_range_list(data, offset, section=section, context=unit.list_context)
+        range_list = read_list(data, offset, section=section, context=unit.list_context)
         unit.tables.ranges = known = section, offset, range_list
     return known[2].spans()
 

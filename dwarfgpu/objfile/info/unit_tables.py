@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.objfile.contributions import TableHeader
     from dwarfgpu.objfile.info.unit import Unit
-    from dwarfgpu.objfile.lists.list_encoding import ListTable
-    from dwarfgpu.objfile.lists.range_lists import RangeList
+    from dwarfgpu.objfile.lists.list_encoding import EntryList, ListTable
     from dwarfgpu.objfile.section_source import SectionSource
 
 
@@ -47,7 +46,7 @@ class UnitTables:
         self._lists: dict[str, ListTable] = {}
         self._no_addresses: DwarfGpuError | None = None
         """Why it has no addresses, once they were to be read."""
-        self.ranges: tuple[str, int, RangeList] | None = None
+        self.ranges: tuple[str, int, EntryList] | None = None
         """Section and offset of the range list that was read last, and the list."""
 
     def drop(self) -> None:

@@ -1,7 +1,8 @@
-"""What location lists and range lists share: offset tables, entry kinds, and how operands become addresses.
+"""Location lists and range lists: entries, addresses, and the offsets before them (DWARF 5 section 2.6.2 and 2.17.3).
 
-Both kinds of list are DWARF 5 section 2.6.2 and 2.17.3, encoded as 7.7.3 and 7.25 say. Before version 5 they were
-pairs of addresses; those are read as the version 5 kinds they mean.
+The name of a section says how its lists are encoded: ``.debug_loclists`` and ``.debug_rnglists`` as 7.7.3 and 7.25 say,
+``.debug_loc`` and ``.debug_ranges`` as pairs of addresses, and ``.debug_loc.dwo`` in GNU's form. All are read as the
+kinds of version 5 that they mean. Which entries of a location list apply at a program location is said in A.2.5.5.
 
 A linker that drops a function keeps its debug information, with a *tombstone* where the address was. All ones
 is one in version 5; before, where all ones mark a base address, all ones minus one. An entry that starts at a
@@ -13,7 +14,7 @@ that knows where code begins can leave such ranges out.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from attrs import field
@@ -22,13 +23,7 @@ from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
 from dwarfgpu.immutable import frozen
-from dwarfgpu.objfile.contributions import (
-    TableHeader,
-    check_address_size,
-    contribution_at,
-    contribution_with_base,
-    contributions,
-)
+from dwarfgpu.objfile import contributions
 
 AddressAt: TypeAlias = Callable[[int], int]
 """The address with an index in the unit's ``.debug_addr`` table."""
@@ -39,10 +34,13 @@ MAX_ENTRIES = 1 << 20
 if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
 
-# The kinds of entries are those of location lists (DW_LLE). Those of range lists (DW_RLE) are the same without the
-# default location, and so numbered differently from 5 on; their reader translates them.
-OPERANDS = ("", "x", "xx", "xu", "uu", "", "a", "aa", "au", "uu")
-"""For each kind its operands: ``a`` an address, ``x`` the index of one, ``u`` an offset or length."""
+_LOCATIONS = ("", "x", "xxE", "xuE", "uuE", "E", "a", "aaE", "auE", "uu")
+"""For each kind of an entry (DW_LLE) its operands: ``a`` an address, ``x`` the index of one, ``u`` an offset or length,
+``E`` an expression after its length."""
+_GNU_SPLIT = ("", "x", "xxe", "x4e", "44e")
+"""Those of ``.debug_loc.dwo`` (GCC wiki, DebugFission): ``4`` has 4 bytes, and the length before ``e`` has 2."""
+_RANGES = tuple(_LOCATIONS[kind].rstrip("E") for kind in range(9) if kind != dw.DW_LLE_default_location)
+"""Range lists (DW_RLE) have no default entry, so that from there on their numbers are one less."""
 
 
 @frozen
@@ -73,36 +71,30 @@ class RawEntry:
     expression_offset: int = 0
 
 
-def list_cursor(data: bytes, offset: int, section: str, context: ListContext, end: int | None = None) -> Cursor:
-    """Return a cursor at the first entry of a list. ``end`` bounds it if the end of its table is known."""
-    if offset < 0:
-        raise MalformedFile("bad_offset", f"a list cannot begin at {offset}", spec="DWARF 5, 7.5.5").at(section=section)
-    cursor = Cursor(data, offset, end, byte_order=context.byte_order, error=MalformedFile, section=section)
-    check_address_size(cursor, context.address_size)
-    return cursor
-
-
 class ListReading:
     """The entries of one list, read one after the other; what stops the reading is kept in ``error``.
 
     Entries before an error are good. An entry whose addresses make no sense is an error as well, but hides no other.
+    ``end`` bounds the list if the end of its table is known.
     """
 
     __slots__ = ("cursor", "entries", "error")
 
-    def __init__(self, cursor: Cursor, entries: Iterator[RawEntry]) -> None:
-        self.cursor = cursor
-        self.entries = entries
+    def __init__(self, data: bytes, offset: int, section: str, context: ListContext, end: int | None = None) -> None:
+        if offset < 0:
+            message = f"a list cannot begin at {offset}"
+            raise MalformedFile("bad_offset", message, spec="DWARF 5, 7.5.5").at(section=section)
+        self.cursor = Cursor(data, offset, end, byte_order=context.byte_order, error=MalformedFile, section=section)
+        contributions.check_address_size(self.cursor, context.address_size)
+        self.entries = _entries(self.cursor, section, context.address_size)
         self.error: DwarfGpuError | None = None
 
     def __iter__(self) -> Iterator[RawEntry]:
-        count = 0
         try:
-            for entry in self.entries:
+            for count, entry in enumerate(self.entries):
                 if count == MAX_ENTRIES:
                     message = f"a list has more than {MAX_ENTRIES} entries"
                     raise self.cursor.fail("limit_exceeded", message, "DWARF 5, 2.6.2")
-                count += 1
                 yield entry
         except DwarfGpuError as error:
             self.note(error, self.cursor.position)
@@ -113,12 +105,170 @@ class ListReading:
             self.error = error.at(section=self.cursor.section, offset=offset)
 
 
+def _entries(cursor: Cursor, section: str, address_size: int) -> Iterator[RawEntry]:
+    if section.startswith(".debug_loclists"):
+        return _of_kinds(cursor, address_size, _LOCATIONS, "location", "7.7.3")
+    if section.startswith(".debug_loc"):
+        is_gnu = section.endswith(".dwo")
+        return (
+            _of_kinds(cursor, address_size, _GNU_SPLIT, "GNU location", "7.7.3")
+            if is_gnu
+            else _pairs(cursor, address_size, "e")
+        )
+    if section.startswith(".debug_ranges"):
+        return _pairs(cursor, address_size, "")
+    return _of_kinds(cursor, address_size, _RANGES, "range", "7.25")
+
+
+def _of_kinds(cursor: Cursor, address_size: int, kinds: tuple[str, ...], name: str, clause: str) -> Iterator[RawEntry]:
+    while True:
+        offset = cursor.position
+        kind = cursor.unsigned(1)
+        if kind == dw.DW_LLE_end_of_list:
+            return
+        if kind >= len(kinds):
+            message = f"the {name} list entry kind {kind:#x} is not known"
+            raise cursor.fail("unknown_entry_kind", message, f"DWARF 5, {clause}", offset)
+        letters = kinds[kind]
+        if kinds is _RANGES and kind >= dw.DW_LLE_default_location:
+            kind += 1
+        sizes = {"a": address_size, "4": 4}
+        operands = tuple(
+            cursor.unsigned(sizes[letter]) if letter in sizes else cursor.uleb() for letter in letters.rstrip("eE")
+        )
+        yield _entry(cursor, offset, kind, operands, letters[-1:])
+
+
+def _pairs(cursor: Cursor, address_size: int, expression: str) -> Iterator[RawEntry]:
+    """Yield the pairs of ``.debug_loc``, with their expressions, or of ``.debug_ranges``, without the end (0, 0).
+
+    A pair counts from the base address, unless the first is all ones: then the second is the new base address
+    (DWARF 4, 2.6.2 and 2.17.3).
+    """
+    all_ones = (1 << 8 * address_size) - 1
+    while True:
+        offset = cursor.position
+        begin, end = cursor.unsigned(address_size), cursor.unsigned(address_size)
+        if begin == end == 0:
+            return
+        if begin == all_ones:
+            yield RawEntry(offset, dw.DW_LLE_base_address, (end,))
+        else:
+            yield _entry(cursor, offset, dw.DW_LLE_offset_pair, (begin, end), expression)
+
+
+def _entry(cursor: Cursor, offset: int, kind: int, operands: tuple[int, ...], expression: str) -> RawEntry:
+    if expression not in ("e", "E"):
+        return RawEntry(offset, kind, operands)
+    length = cursor.uleb() if expression == "E" else cursor.unsigned(2)
+    start = cursor.position
+    return RawEntry(offset, kind, operands, cursor.bytes(length), start)
+
+
+def kind_name(kind: int, section: str) -> str:
+    """Return the name of an entry kind as the standard or GNU writes it; before version 5 kinds have no names."""
+    if section.startswith(".debug_loclists"):
+        return dw.name_of("DW_LLE", kind)
+    if section.startswith(".debug_rnglists"):
+        return dw.name_of("DW_RLE", kind - (kind > dw.DW_LLE_default_location))
+    return dw.name_of("DW_LLE_GNU", kind) if section.startswith(".debug_loc") and section.endswith(".dwo") else ""
+
+
+@frozen
+class ListEntry:
+    """One entry that is valid for a range: an operation expression in a location list, only the range in a range list.
+
+    An entry with start == end is empty: it never matches.
+    """
+
+    start: int
+    """The lowest address; 0 for the default entry."""
+    end: int
+    """The first address past the range."""
+    offset: int
+    """The offset of the entry in its section."""
+    default: bool = False
+    """Whether it is valid wherever no bounded entry is."""
+    expression: bytes = b""
+    expression_offset: int = 0
+    """The offset of its expression there."""
+    views: tuple[int, int] | None = None
+    """The location views of GCC at start and end, which tell places of one address apart; not used here."""
+
+    def covers(self, pc: int) -> bool:
+        """Return whether it is a bounded entry whose range holds ``pc``."""
+        return self.start <= pc < self.end
+
+
+@frozen
+class EntryList:
+    """The entries of one list. Some may be missing when there is an ``error``."""
+
+    section: str
+    offset: int
+    entries: tuple[ListEntry, ...]
+    end: int
+    """Where the next list may begin, or where the reading stopped."""
+    error: DwarfGpuError | None = None
+
+    def spans(self) -> list[tuple[int, int]]:
+        """Return the ranges that are not empty, in the order of the list. A list with an error has no answer."""
+        if self.error is not None:
+            raise self.error.again()
+        return [(entry.start, entry.end) for entry in self.entries if entry.start < entry.end]
+
+    def matching(self, pc: int) -> tuple[ListEntry, ...]:
+        """Return the entries that apply at a program location (A.2.5.5). A list with an error has no answer."""
+        if self.error is not None:
+            raise self.error.again()
+        return matching(self.entries, pc)
+
+
+def matching(entries: Sequence[ListEntry], pc: int) -> tuple[ListEntry, ...]:
+    """Return the bounded entries whose range holds ``pc``, or else the default ones (A.2.5.5)."""
+    bounded = tuple(entry for entry in entries if entry.covers(pc))
+    return bounded or tuple(entry for entry in entries if entry.default)
+
+
+def read_list(data: bytes, offset: int, *, section: str, context: ListContext, end: int | None = None) -> EntryList:
+    """Read the list at an offset."""
+    reading = ListReading(data, offset, section, context, end)
+    bounds = Bounds(context, section)
+    entries: list[ListEntry] = []
+    views: tuple[int, int] | None = None
+    for raw in reading:
+        if raw.kind == dw.DW_LLE_GNU_view_pair:
+            views = raw.operands[0], raw.operands[1]
+            continue
+        is_default = raw.kind == dw.DW_LLE_default_location
+        try:
+            span = (0, 0) if is_default else bounds.of(raw.kind, raw.operands)
+        except DwarfGpuError as error:
+            reading.note(error, raw.offset)
+            views = None
+            continue
+        if span is not None:
+            expression = raw.expression or b""
+            entries.append(ListEntry(*span, raw.offset, is_default, expression, raw.expression_offset, views))
+            views = None
+    return EntryList(section, offset, tuple(entries), reading.cursor.position, reading.error)
+
+
+def raw_list(
+    data: bytes, offset: int, *, section: str, context: ListContext, end: int | None = None
+) -> tuple[list[RawEntry], int, DwarfGpuError | None]:
+    """Return the entries as they are encoded, where the list ends, and the error that cut it short, if any."""
+    reading = ListReading(data, offset, section, context, end)
+    return list(reading), reading.cursor.position, reading.error
+
+
 class Bounds:
     """Turns the operands of entries into addresses, and remembers the applicable base address (DWARF 5, 2.6.2)."""
 
     __slots__ = ("address_at", "base", "dead", "mask", "relocated")
 
-    def __init__(self, context: ListContext, *, before_5: bool) -> None:
+    def __init__(self, context: ListContext, section: str) -> None:
+        before_5 = "lists" not in section
         self.mask = context.last
         self.dead = (self.mask, self.mask - 1) if before_5 else (self.mask,)
         self.relocated = before_5  # whether an offset pair may hold addresses, and so a tombstone
@@ -170,35 +320,12 @@ class Bounds:
         return start, end
 
 
-def operands_of(cursor: Cursor, kind: int, address_size: int) -> tuple[int, ...]:
-    """Read the operands of a version 5 entry."""
-    return tuple(cursor.unsigned(address_size) if o == "a" else cursor.uleb() for o in OPERANDS[kind])
-
-
-def pairs_before_5(cursor: Cursor, address_size: int) -> Iterator[tuple[int, int, tuple[int, ...]]]:
-    """Yield the pairs of ``.debug_loc`` and ``.debug_ranges`` as (offset, kind, operands), without the end (0, 0).
-
-    A pair counts from the base address, unless the first is all ones: then the second is the new base address
-    (DWARF 4, 2.6.2 and 2.17.3).
-    """
-    all_ones = (1 << 8 * address_size) - 1
-    while True:
-        offset = cursor.position
-        begin, end = cursor.unsigned(address_size), cursor.unsigned(address_size)
-        if begin == end == 0:
-            return
-        if begin == all_ones:
-            yield offset, dw.DW_LLE_base_address, (end,)
-        else:
-            yield offset, dw.DW_LLE_offset_pair, (begin, end)
-
-
 @frozen
 class ListTable:
     """A contribution to ``.debug_loclists`` or ``.debug_rnglists``: the lists of one unit (DWARF 5, 7.28 and 7.29)."""
 
     data: bytes
-    header: TableHeader
+    header: contributions.TableHeader
     byte_order: ByteOrder
     section: str
 
@@ -240,7 +367,7 @@ def list_table(
     data: bytes, base: int, *, section: str, offset_size: int = 4, byte_order: ByteOrder = "little"
 ) -> ListTable:
     """Return the table that DW_AT_loclists_base or DW_AT_rnglists_base names."""
-    header = contribution_with_base(data, base, offset_size, byte_order, section)
+    header = contributions.contribution_with_base(data, base, offset_size, byte_order, section)
     return ListTable(data, header, byte_order, section)
 
 
@@ -249,10 +376,10 @@ def list_table_at(data: bytes, start: int, *, section: str, byte_order: ByteOrde
 
     A split unit has no base, its table is the first of its section.
     """
-    return ListTable(data, contribution_at(data, start, byte_order, section), byte_order, section)
+    return ListTable(data, contributions.contribution_at(data, start, byte_order, section), byte_order, section)
 
 
 def list_tables(data: bytes, *, section: str, byte_order: ByteOrder = "little") -> Iterator[ListTable | DwarfGpuError]:
     """Yield all tables of a section in order, with an error in place of one that cannot be read."""
-    for header in contributions(data, byte_order, section):
+    for header in contributions.contributions(data, byte_order, section):
         yield header if isinstance(header, DwarfGpuError) else ListTable(data, header, byte_order, section)

@@ -18,7 +18,7 @@ from dwarfgpu.errors import DwarfGpuError, IllFormed, MalformedFile, MissingCont
 from dwarfgpu.expr.context import DieInfo as ExpressionDie
 from dwarfgpu.expr.types import ENCODINGS, BaseType
 from dwarfgpu.immutable import immutable
-from dwarfgpu.objfile.lists.location_lists import LocationList, read_location_list
+from dwarfgpu.objfile.lists.list_encoding import EntryList, read_list
 from dwarfgpu.targets.amdgpu.numbers import PRIVATE_LANE
 
 if TYPE_CHECKING:
@@ -132,13 +132,13 @@ FREE_ENTRIES = 256
 """A list of so many entries costs nothing; longer ones, which many variables may share, are paid from the budget."""
 
 
-def location_list(attribute: Attribute) -> LocationList:
+def location_list(attribute: Attribute) -> EntryList:
     """Return the location list that an attribute refers to."""
     budget.check()
     unit = attribute.die.unit
     section, offset = attribute.list_place()
     data = unit.tables.list_data(section)
-    listed = read_location_list(data, offset, section=section, context=unit.list_context)
+    listed = read_list(data, offset, section=section, context=unit.list_context)
     if len(listed.entries) > FREE_ENTRIES:
         budget.spend(48 * (len(listed.entries) - FREE_ENTRIES))
     return listed

@@ -14,7 +14,7 @@ from dwarfgpu.audits.dump.entries import EntryDump, EntrySelection, Lists, Shown
 from dwarfgpu.audits.dump.parts import SectionPart, Table
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.expr import asm
-from dwarfgpu.objfile.lists.location_lists import matching
+from dwarfgpu.objfile.lists.list_encoding import matching
 from dwarfgpu.program.code.code_object import CodeObject, opened
 from dwarfgpu.program.code.dumped_expressions import DumpedExpression
 from dwarfgpu.render import dump as render_entries
@@ -251,13 +251,12 @@ def test_default_entries_apply_where_no_other_does():
 
 
 def _read(dwarf, die, attribute):
-    from dwarfgpu.objfile.lists.list_encoding import ListContext
-    from dwarfgpu.objfile.lists.location_lists import read_location_list
+    from dwarfgpu.objfile.lists.list_encoding import ListContext, read_list
 
     unit = die.unit
     context = ListContext(unit.address_size, unit.format.byte_order, unit.low_pc, unit.tables.address)
     section, offset = attribute.detail.section, attribute.detail.offset
-    return read_location_list(dwarf.source.data(section), offset, section=section, context=context).entries
+    return read_list(dwarf.source.data(section), offset, section=section, context=context).entries
 
 
 def test_wrong_tags():

@@ -14,7 +14,7 @@ from dwarfgpu.objfile.indexes.name_index import KINDS, is_static, kind_of
 from dwarfgpu.objfile.info import pc_ranges
 from dwarfgpu.objfile.info import scopes as scopes_module
 from dwarfgpu.objfile.info.scopes import in_scopes, qualified_name, split_name
-from dwarfgpu.objfile.lists import range_lists
+from dwarfgpu.objfile.lists import list_encoding
 from tests.builders.dwarf import DictSections, build, die, dwarf, unit
 from tests.builders.lists import rnglist, table_of_lists
 from tests.builders.sources import compile_source, opened
@@ -597,8 +597,8 @@ def test_functions_that_share_a_list_of_ranges_are_limited(monkeypatch):
 def test_entries_that_share_a_list_of_ranges_read_it_once(monkeypatch, end):
     """Also where it is broken."""
     asked = []
-    read = range_lists.read_range_list
-    monkeypatch.setattr(range_lists, "read_range_list", lambda *a, **k: asked.append(a[1]) or read(*a, **k))
+    read = list_encoding.read_list
+    monkeypatch.setattr(list_encoding, "read_list", lambda *a, **k: asked.append(a[1]) or read(*a, **k))
     lists = table_of_lists(rnglist(("start_end", 0x1000, end), "end_of_list"))
     functions = [die("subprogram", ("ranges", "sec_offset", 16)) for _ in range(10)]
     one = dwarf(unit(die("compile_unit", *functions)), extra={".debug_rnglists": lists})

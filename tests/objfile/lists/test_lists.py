@@ -17,10 +17,14 @@ from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.info.unit_tables import address_table
 from dwarfgpu.objfile.lists import list_encoding as lists
-from dwarfgpu.objfile.lists import location_lists, range_lists
-from dwarfgpu.objfile.lists.list_encoding import ListContext, list_table, list_table_at, list_tables
-from dwarfgpu.objfile.lists.location_lists import raw_location_list, read_location_list
-from dwarfgpu.objfile.lists.range_lists import raw_range_list, read_range_list
+from dwarfgpu.objfile.lists.list_encoding import (
+    ListContext,
+    list_table,
+    list_table_at,
+    list_tables,
+    raw_list,
+    read_list,
+)
 from tests.builders import compiled
 from tests.builders.lists import contribution, gnu_loclist, loc, loclist, number, ranges, rnglist, table_of_lists
 
@@ -41,7 +45,7 @@ def context(base=0x100, size=8, order="little"):
 
 
 def read(data, *, base=0x100, section=".debug_loclists", size=8, order="little", offset=0):
-    return read_location_list(data, offset, section=section, context=context(base, size, order))
+    return read_list(data, offset, section=section, context=context(base, size, order))
 
 
 def read_loc(data, **options):
@@ -53,7 +57,7 @@ def read_dwo(data, **options):
 
 
 def read_ranges(data, *, section=".debug_rnglists", base=0x100, size=8, order="little"):
-    return read_range_list(data, 0, section=section, context=context(base, size, order))
+    return read_list(data, 0, section=section, context=context(base, size, order))
 
 
 def shown(found):
@@ -117,11 +121,11 @@ def test_a_view_pair_belongs_to_the_entry_after_it():
 
 def test_the_raw_entries_are_what_is_encoded():
     data = loclist(("base_addressx", 1), ("offset_pair", 0, 4, "50"), "end_of_list")
-    entries, end, error = raw_location_list(data, 0, section=".debug_loclists", context=ListContext())
+    entries, end, error = raw_list(data, 0, section=".debug_loclists", context=ListContext())
 
     assert error is None
     assert end == len(data)
-    assert [(location_lists.kind_name(e.kind), e.operands, e.expression, e.offset) for e in entries] == [
+    assert [(lists.kind_name(e.kind, ".debug_loclists"), e.operands, e.expression, e.offset) for e in entries] == [
         ("DW_LLE_base_addressx", (1,), None, 0),
         ("DW_LLE_offset_pair", (0, 4), b"\x50", 2),
     ]
@@ -237,9 +241,9 @@ def test_pairs_of_ranges_count_from_the_base_address(size, order):
 
 def test_the_raw_ranges_are_what_is_encoded():
     data = rnglist(("base_address", 16), ("start_length", 0, 4), "end_of_list")
-    entries, end, error = raw_range_list(data, 0, section=".debug_rnglists", context=ListContext())
+    entries, end, error = raw_list(data, 0, section=".debug_rnglists", context=ListContext())
     assert (end, error) == (len(data), None)
-    assert [(range_lists.kind_name(e.kind), e.operands) for e in entries] == [
+    assert [(lists.kind_name(e.kind, ".debug_rnglists"), e.operands) for e in entries] == [
         ("DW_RLE_base_address", (16,)),
         ("DW_RLE_start_length", (0, 4)),
     ]
@@ -276,7 +280,7 @@ def test_an_indexed_address_may_be_a_tombstone():
     data = rnglist(
         ("startx_length", 0, 8), ("base_addressx", 0), ("offset_pair", 0, 8), ("startx_endx", 0, 0), "end_of_list"
     )
-    found = read_range_list(data, 0, section=".debug_rnglists", context=dead)
+    found = read_list(data, 0, section=".debug_rnglists", context=dead)
     assert (found.error, found.spans(), len(found.entries)) == (None, [], 3)
 
 
@@ -370,7 +374,7 @@ def test_an_offset_needs_a_base_address():
 
 def test_an_index_needs_a_table_of_addresses():
     data = loclist(("startx_length", 0, 4, "50"), "end_of_list")
-    found = read_location_list(data, 0, section=".debug_loclists", context=ListContext())
+    found = read_list(data, 0, section=".debug_loclists", context=ListContext())
     assert found.error.error_class == "missing_context"
     assert failed(found) == ("debug_addr", ".debug_loclists+0x0")
 
@@ -419,7 +423,7 @@ def test_a_list_before_its_section():
 
 def test_a_list_ends_with_its_table_where_that_is_known():
     data = loclist(("start_end", 1, 2, "50")) + b"\x00"
-    found = read_location_list(data, 0, section=".debug_loclists", context=context(), end=len(data) - 1)
+    found = read_list(data, 0, section=".debug_loclists", context=context(), end=len(data) - 1)
     assert failed(found)[0] == "truncated"
 
 
@@ -536,8 +540,7 @@ def test_lists_are_what_llvm_dwarfdump_prints(compiler, options, built, require_
             base = unit["rnglists_base" if name == "ranges" else "loclists_base"]
             table = list_table(found[section], base, section=section, offset_size=unit["offset_size"], byte_order=order)
             assert table[index] == offset
-        reader = read_range_list if name == "ranges" else read_location_list
-        mine = reader(found[section], offset, section=section, context=context_of_unit(unit, found, order))
+        mine = read_list(found[section], offset, section=section, context=context_of_unit(unit, found, order))
         assert mine.error is None
         assert [(entry.start, entry.end) for entry in mine.entries] == spans
         seen += 1
@@ -566,7 +569,7 @@ def test_lists_are_what_pyelftools_reads(compiler, options, built):
                         continue
                     theirs = [entry for entry in theirs if hasattr(entry, "loc_expr")]
                     offset = theirs[0].entry_offset
-                    mine = read_location_list(found[section], offset, section=section, context=context)
+                    mine = read_list(found[section], offset, section=section, context=context)
                     assert [entry.expression for entry in mine.entries] == [bytes(e.loc_expr) for e in theirs]
                     assert [entry.offset for entry in mine.entries] == [entry.entry_offset for entry in theirs]
                     seen += 1
@@ -588,8 +591,7 @@ def test_lists_of_dropped_functions_match_nothing(compiler, version, tmp_path, r
     for unit, name, _, offset, _ in dumped_lists(compiled.dumped(path, require_tool, "--debug-info")):
         new, old = (".debug_rnglists", ".debug_ranges") if name == "ranges" else (".debug_loclists", ".debug_loc")
         section = new if version >= 5 else old
-        reader = read_range_list if name == "ranges" else read_location_list
-        mine = reader(found[section], offset, section=section, context=context_of_unit(unit, found, order))
+        mine = read_list(found[section], offset, section=section, context=context_of_unit(unit, found, order))
         assert mine.error is None
         for entry in mine.entries:
             alive = entry.start < entry.end
@@ -608,7 +610,7 @@ def test_lists_with_views_are_what_readelf_prints(tmp_path, require_tool):
     for header in list_tables(data, section=".debug_loclists"):
         offset = header.header.base
         while offset < header.header.end:
-            mine = read_location_list(data, offset, section=".debug_loclists", context=ListContext())
+            mine = read_list(data, offset, section=".debug_loclists", context=ListContext())
             assert mine.error is None
             found += mine.entries
             offset = mine.end
@@ -640,12 +642,12 @@ def test_lists_of_split_units_are_what_llvm_dwarfdump_prints(compiler, more, ver
             offsets = re.findall(r"^0x\w+ => 0x(\w+)", shown, re.MULTILINE)
             assert list(mine) == [int(offset, 16) for offset in offsets]
     for part in re.split(r"^0x(?=\w+: *\n)", expected, flags=re.MULTILINE)[1:]:
-        entries, _, error = raw_location_list(
-            data, int(part.partition(":")[0], 16), section=section, context=ListContext()
-        )
+        entries, _, error = raw_list(data, int(part.partition(":")[0], 16), section=section, context=ListContext())
         assert error is None
         theirs = [(k, compiled.numbers(o)) for k, o in re.findall(r"^ +(DW_LLE_\w+) +\((.*?)\)", part, re.MULTILINE)]
-        assert [(location_lists.kind_name(e.kind), e.operands) for e in entries] == [t for t in theirs if t[1]]
+        assert [(lists.kind_name(e.kind, ".debug_loclists"), e.operands) for e in entries] == [
+            t for t in theirs if t[1]
+        ]
         seen += 1
     assert seen > 3
 
@@ -693,8 +695,7 @@ def test_matching_is_what_the_text_says(given_entries):
     st.sampled_from(("little", "big")),
 )
 def test_any_bytes_give_a_list(data, offset, section, size, order):
-    reader = read_range_list if section.startswith((".debug_r",)) else read_location_list
-    found = reader(data, offset, section=section, context=context(size=size, order=order))
+    found = read_list(data, offset, section=section, context=context(size=size, order=order))
     assert found.error is None or isinstance(found.error, DwarfGpuError)
     assert all(0 <= entry.start <= entry.end <= 1 << 64 for entry in found.entries)
     assert found.end <= max(len(data), offset)

@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.lists.list_encoding import ListContext
-from dwarfgpu.objfile.lists.location_lists import read_location_list
+from dwarfgpu.objfile.lists.list_encoding import ListContext, read_list
 from dwarfgpu.objfile.lists.quick_lists import quick_locations, quick_ranges
-from dwarfgpu.objfile.lists.range_lists import read_range_list
 from dwarfgpu.program.code.code_object import opened
 from tests.builders.lists import loclist, rnglist
 
@@ -31,7 +29,7 @@ def missing(index):
 def agree_on_ranges(data, where, addresses, offset=0):
     quick = quick_ranges(data, offset, where, addresses)
     if quick is not None:
-        whole = read_range_list(data, offset, section=".debug_rnglists", context=where)
+        whole = read_list(data, offset, section=".debug_rnglists", context=where)
         assert whole.error is None
         assert list(zip(*quick, strict=True)) == whole.spans()
     return quick
@@ -40,7 +38,7 @@ def agree_on_ranges(data, where, addresses, offset=0):
 def agree_on_locations(data, where, addresses, offset=0):
     quick = quick_locations(data, offset, where, addresses, bytes)
     if quick is not None:
-        whole = read_location_list(data, offset, section=".debug_loclists", context=where)
+        whole = read_list(data, offset, section=".debug_loclists", context=where)
         assert whole.error is None
         assert [(0 if high < 0 else low, high < 0, expression) for low, high, expression in quick] == [
             (entry.start, entry.default, entry.expression) for entry in whole.entries

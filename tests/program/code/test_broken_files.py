@@ -6,8 +6,7 @@ import pytest
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.elf.image import open_image
-from dwarfgpu.objfile.lists.list_encoding import ListContext
-from dwarfgpu.objfile.lists.location_lists import read_location_list
+from dwarfgpu.objfile.lists.list_encoding import ListContext, read_list
 from dwarfgpu.program.code.code_lookup import at_address, line_table, named
 from dwarfgpu.program.code.code_object import list_contents, opened
 from dwarfgpu.program.code.file_summary import summary
@@ -97,9 +96,9 @@ def test_a_broken_list_hides_neither_other_lists_nor_entries():
     assert good.ranges() == [(0x1000, 0x1008)]
     section, offset = good.get("DW_AT_frame_base").list_place()
     context = ListContext(8, "little", 0)
-    assert [each.start for each in read_location_list(lists, offset, section=section, context=context).entries] == [3]
+    assert [each.start for each in read_list(lists, offset, section=section, context=context).entries] == [3]
     section, offset = broken.get("DW_AT_frame_base").list_place()
-    assert read_location_list(lists, offset, section=section, context=context).entries[0].start == 1
+    assert read_list(lists, offset, section=section, context=context).entries[0].start == 1
     assert [each.function for each in at_address(code, 0x1004).frames] == ["good"]
     assert [(each.name, each.ranges) for each in named(code, "broken")] == [("broken", ())]
     assert [(each.name, each.declared) for each in named(code, "lost")] == [("lost", None)]
