@@ -97,9 +97,6 @@ def of_flags(flags: Flags) -> Bits:
     return int(flags) if isinstance(flags, bool) else flags.astype("u8")
 
 
-# --- Modular integer arithmetic -----------------------------------------------------------------------------------
-
-
 def reduced(result: Any, mask: int) -> Bits:
     """Reduce an intermediate result modulo ``2**width``; ``uint64`` arrays wrap by themselves."""
     if type(result) is int or mask != MASK64:
@@ -166,9 +163,6 @@ def _capped(count: Any, width: int) -> Any:
     return np.minimum(count, width - 1)
 
 
-# --- Signed views -------------------------------------------------------------------------------------------------
-
-
 _SIGNED = {8: "i1", 16: "i2", 32: "i4", 64: "i8"}
 """The types of numpy with a sign, by their width."""
 
@@ -231,9 +225,6 @@ def choose(flags: Flags, yes: Bits, no: Bits) -> Bits:
     return np.where(flags, np.asarray(yes, dtype=kind), np.asarray(no, dtype=kind))
 
 
-# --- Division -----------------------------------------------------------------------------------------------------
-
-
 def is_zero(bits: Bits) -> Flags:
     """Return whether no bit is set."""
     return bits == 0
@@ -254,9 +245,6 @@ def remainder(left: Bits, right: Bits, width: int, *, is_signed: bool) -> Bits:
         return left % right
     rest = magnitude(left, width) % magnitude(right, width)
     return choose(is_negative(left, width), neg(rest, (1 << width) - 1), rest)
-
-
-# --- Comparison ---------------------------------------------------------------------------------------------------
 
 
 def less(left: Bits, right: Bits, width: int, *, is_signed: bool) -> Flags:
@@ -326,9 +314,6 @@ def groups(bits: Array) -> list[Array]:
     return [split[i] for i in np.argsort(first)]
 
 
-# --- Positions in storage -----------------------------------------------------------------------------------------
-
-
 _LARGE = 1 << 61
 """Sums of two numbers below this fit ``int64``."""
 _SCALABLE = 1 << 57
@@ -384,9 +369,6 @@ def settled(offset: Any) -> Bits:
     if type(offset) is int:
         return offset
     return offset.view("u8") if offset.dtype.kind == "i" else offset  # type: ignore[no-any-return]
-
-
-# --- Floating point -----------------------------------------------------------------------------------------------
 
 
 def quiet() -> Any:

@@ -869,8 +869,6 @@ DW_EH_PE_aligned = 0x50
 DW_EH_PE_indirect = 0x80
 DW_EH_PE_omit = 0xFF
 
-# --- From numbers to names ----------------------------------------------------------------------------------------
-
 
 @cache
 def names(kind: str) -> dict[int, str]:

@@ -245,9 +245,6 @@ class LaneResults(Generic[T]):
         return outcome
 
 
-# --- The one loop that splits a set -------------------------------------------------------------------------------
-
-
 def run_in_parts(count: int, whole: S, run: Callable[[S], T], part: Callable[[S, Array], S]) -> list[Group[T]]:
     """Run for ``count`` slots together, and where they differ for each part of them by itself.
 

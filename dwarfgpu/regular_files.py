@@ -260,9 +260,6 @@ def _changed(path: str, what: str) -> MalformedFile:
     return MalformedFile("changed", f"{path}: the file {what} since it was opened", hint="open it again")
 
 
-# --- Outputs ------------------------------------------------------------------------------------------------------
-
-
 def check_output(path: str) -> None:
     """Raise an error if the system can have no such path: any text can be written in a script."""
     if "\0" in path:

@@ -50,8 +50,6 @@ class Node:
     def _expected(self, what: str) -> NotACase:
         return self.fail(f"{what} is needed, found {kind_of(self.value)}")
 
-    # --- Plain values ---------------------------------------------------------------------------------------------
-
     def integer(self) -> int:
         """Return an integer: a number, or a string such as ``"0x10"`` or ``"-3"``."""
         value = self.value
@@ -109,8 +107,6 @@ class Node:
         if data is None:
             raise self.fail("this string is not an even number of hex digits")
         return data
-
-    # --- Structure ------------------------------------------------------------------------------------------------
 
     @property
     def is_object(self) -> bool:

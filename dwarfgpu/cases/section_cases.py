@@ -14,7 +14,7 @@ from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.expr.location_json import error_json
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.contributions import ADDRESS_SIZES
-from dwarfgpu.objfile.frames.fde_index import FrameIndex
+from dwarfgpu.objfile.frames.fde_index import FdeIndex
 from dwarfgpu.objfile.frames.frame_section import Cie, Fde, FrameSection
 from dwarfgpu.objfile.lists.list_encoding import ListContext, ListEntry, read_list
 from dwarfgpu.program.code.frame_rows import known_target, rule_json
@@ -120,7 +120,7 @@ def _all_rows(section: FrameSection, tables: Tables) -> Iterator[FrameRow]:
 
 def _covering(section: FrameSection, pc: int) -> Fde | None:
     """Return the entry for an address. Where there is none, an entry that cannot be read is reported."""
-    index = FrameIndex(section)
+    index = FdeIndex(section)
     fde = index.fde_at(pc)
     if fde is None and index.problems:
         raise index.problems[0]

@@ -59,6 +59,15 @@ class Cursor:
         self.position = stop
         return self.data[start:stop]
 
+    def string(self, what: str, spec: str) -> bytes:
+        """Read the bytes up to a zero byte; ``what`` has no end if there is none."""
+        end = self.data.find(b"\0", self.position, self.end)
+        if end < 0:
+            raise self.fail("truncated", f"{what} has no end", spec)
+        data = self.data[self.position : end]
+        self.position = end + 1
+        return data
+
     def unsigned(self, size: int) -> int:
         return int.from_bytes(self.bytes(size), self.byte_order)
 
@@ -102,8 +111,6 @@ class Cursor:
                 return result, shift
         raise self.fail("truncated", "a LEB128 number has no last byte", "DWARF 5, 7.6", start)
 
-
-# --- LEB128 numbers (DWARF 5 section 7.6) -------------------------------------------------------------------------
 
 MAX_BITS = 64
 """No number of DWARF needs more; one that does is an error, while redundant padding of a small one is not."""

@@ -71,8 +71,6 @@ def _text(name: str, function: Callable[..., int | None], free: Callable[[int], 
     return None if len(text) > MAX_TEXT else text.decode(errors="backslashreplace")
 
 
-# --- Short names --------------------------------------------------------------------------------------------------
-
 _SUFFIX = re.compile(r"(?: const| volatile| &{1,2}| \[clone [^\]]*\]| \(\.[^)]*\))+$")
 
 

@@ -105,9 +105,6 @@ def _base(application: int, position: int, bases: Bases) -> int | None:
     return known.get(application)
 
 
-# --- The format of call frame instructions ------------------------------------------------------------------------
-
-
 @frozen
 class FrameFormat:
     """The encoding of the instructions of a common information entry, and of the entries that refer to it."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.targets.amdgpu.geometry import WavePosition
+from dwarfgpu.targets.amdgpu.geometry import GridPosition
 from dwarfgpu.targets.amdgpu.initial_state import item_words
 from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dwarfgpu.bits import Array
     from dwarfgpu.machines.machine import Machine
     from dwarfgpu.targets.amdgpu.geometry import Geometry
-    from dwarfgpu.targets.amdgpu.initial_state import InitialRow, Start
+    from dwarfgpu.targets.amdgpu.initial_state import InitialRegisters, Start
     from dwarfgpu.targets.target import Target, TargetRegister
 
 MAX_WAVES = 1 << 20
@@ -51,7 +51,7 @@ class Waves:
     """The waves of a dispatch before they are added to a machine."""
 
     start: Start
-    rows: tuple[InitialRow, ...]
+    rows: tuple[InitialRegisters, ...]
     counts: RegisterCounts
     local_bytes: int
     """Local memory of a work-group."""
@@ -158,7 +158,7 @@ class StartingWaves:
         return np.concatenate(parts)
 
 
-def places(geometry: Geometry, groups: Any = None) -> WavePosition:
+def places(geometry: Geometry, groups: Any = None) -> GridPosition:
     """Return the places of all waves, or of those of some work-groups, in arrays; waves are numbered from 0."""
     import numpy as np
 
@@ -170,7 +170,7 @@ def places(geometry: Geometry, groups: Any = None) -> WavePosition:
     first = np.cumsum(counts) - counts
     of = np.repeat(np.arange(len(chosen)), counts)
     gx, gy, gz = (axis[of] for axis in positions)
-    return WavePosition((gx, gy, gz), number - first[of], number)
+    return GridPosition((gx, gy, gz), number - first[of], number)
 
 
 def _registers(target: Target, counts: RegisterCounts) -> Iterator[TargetRegister]:
@@ -182,7 +182,7 @@ def _registers(target: Target, counts: RegisterCounts) -> Iterator[TargetRegiste
                 yield register
 
 
-def _set_row(machine: Machine, row: InitialRow, start: Start, place: WavePosition, indices: range) -> None:
+def _set_row(machine: Machine, row: InitialRegisters, start: Start, place: GridPosition, indices: range) -> None:
     waves = slice(indices.start, indices.stop)
     if row.kind == "v":
         _set_vector(machine, row, start, place, indices)
@@ -205,7 +205,7 @@ def _joined(words: tuple[Any, ...], count: int) -> Array:
     return value
 
 
-def _set_vector(machine: Machine, row: InitialRow, start: Start, place: WavePosition, indices: range) -> None:
+def _set_vector(machine: Machine, row: InitialRegisters, start: Start, place: GridPosition, indices: range) -> None:
     """Set the words of the lanes that execute, and 0 for the others."""
     import numpy as np
 
@@ -214,12 +214,12 @@ def _set_vector(machine: Machine, row: InitialRow, start: Start, place: WavePosi
     for first in range(0, len(indices), _CHUNK):
         end = min(first + _CHUNK, len(indices))
         x, y, z = (numbers[first:end, None] for numbers in place.group)
-        executing = WavePosition((x, y, z), place.wave[first:end, None], place.number[first:end, None])
+        executing = GridPosition((x, y, z), place.wave[first:end, None], place.number[first:end, None])
         values = np.where(lanes < start.geometry.lanes_of(executing), item_words(row, start, executing, lanes), 0)
         machine.set_register(row.registers, values, slice(indices.start + first, indices.start + end))
 
 
-def _map_memory(machine: Machine, waves: Waves, place: WavePosition, indices: range) -> None:
+def _map_memory(machine: Machine, waves: Waves, place: GridPosition, indices: range) -> None:
     """Map local memory for each work-group and scratch memory for each wave, all zeros."""
     import numpy as np
 

@@ -96,8 +96,6 @@ class Dwarf:
     def _related(self, sections: Sections) -> Dwarf:
         return Dwarf(sections, attributes=self.dialect, machine=self.machine)
 
-    # --- Units ----------------------------------------------------------------------------------------------------
-
     @property
     def units(self) -> tuple[Unit, ...]:
         """The units of ``.debug_info``, then those of ``.debug_types``."""
@@ -131,13 +129,13 @@ class Dwarf:
 
     def _parts(self, section: str) -> dict[int, Contributions]:
         """Return by offset the parts of the units of a section in a package; a file that is not one has none."""
-        from dwarfgpu.objfile.info.split import PackageIndex
+        from dwarfgpu.objfile.info.split import package_parts
 
         parts_by_offset: dict[int, Contributions] = {}
         mine = section.removesuffix(".dwo")
         for name in (".debug_cu_index", ".debug_tu_index"):
             data = self.source.data(name)
-            rows = PackageIndex(data, self.source.byte_order, name).rows() if data else {}
+            rows = package_parts(data, self.source.byte_order, name) if data else {}
             parts_by_offset.update((offset, parts) for offset, parts in rows.items() if mine in parts)
         return parts_by_offset
 
@@ -154,8 +152,6 @@ class Dwarf:
         """Return the entry at an offset of a section; raise an error if none begins there."""
         unit = self.unit_at(offset, section)
         return unit.die_at(offset - unit.offset)
-
-    # --- Types by signature -----------------------------------------------------------------------------------------
 
     def type_unit(self, signature: int, *, split: bool = False) -> Unit:
         """Return the type unit with a signature (DWARF 5, 7.32)."""
@@ -176,8 +172,6 @@ class Dwarf:
         """Return the type that DW_FORM_ref_sig8 in a unit means."""
         type_unit = self.type_unit(signature, split=bool(unit.suffix))
         return type_unit.die_at(type_unit.header.type_offset)
-
-    # --- Other files ------------------------------------------------------------------------------------------------
 
     def split_unit(self, skeleton: Unit) -> Unit:
         """Return the unit with the entries of a skeleton; raise an error if it cannot be found."""
@@ -238,8 +232,6 @@ class Dwarf:
 
     def _related_files(self) -> Iterable[Dwarf]:
         return [other for other in (self.package, *self._files.values()) if other is not None]
-
-    # --- What units ask for -----------------------------------------------------------------------------------------
 
     def abbreviations(self, section: str, offset: int, format: Format) -> AbbreviationTable:
         """Return the abbreviations at an offset; units that share them share the table."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING
 
 from dwarfgpu import dwarf_constants as dw
@@ -54,7 +55,7 @@ def macro_events(unit: Unit) -> list[MacroEvent]:
     part, section = unit.part(".debug_macro")
     events: list[MacroEvent] = []
     depth = 0
-    for event in _MacroReader(unit).entries(unit.source, section, part + offset, ()):
+    for event in _entries(unit, unit.source, section, part + offset, count()):
         depth += (event.kind == START_FILE) - (event.kind == END_FILE)
         if len(events) == MAX_ENTRIES or depth > MAX_FILES:
             message = f"the macros of a unit have more than {MAX_ENTRIES} entries, or {MAX_FILES} files in each other"
@@ -63,75 +64,67 @@ def macro_events(unit: Unit) -> list[MacroEvent]:
     return events
 
 
-class _MacroReader:
-    """Reads the entries of a unit, with those of the tables it imports."""
+def _entries(
+    unit: Unit,
+    source: SectionSource,
+    section: str,
+    start: int,
+    tables: Iterator[int],
+    around: tuple[tuple[SectionSource, int], ...] = (),
+) -> Iterator[MacroEvent]:
+    """Yield the entries of a table, with those of the tables it imports.
 
-    def __init__(self, unit: Unit) -> None:
-        self.unit = unit
-        self.imports = 0
+    ``tables`` counts them, and ``around`` are the tables that import it.
+    """
+    cursor = Cursor(
+        source.data(section), start, byte_order=unit.format.byte_order, error=MalformedFile, section=section
+    )
+    here = source, start
+    if here in around or len(around) >= MAX_IMPORTS or next(tables) >= MAX_TABLES:
+        raise cursor.fail("bad_import", "a table of macros imports itself, or imports too many", "DWARF 5, 6.3.3")
+    if not 0 <= start < cursor.end:
+        message = f"there is no table of macros at {start:#x}: the section has {cursor.end} bytes"
+        raise cursor.fail("bad_offset", message, "DWARF 5, 6.3.1")
+    version, flags = cursor.unsigned(2), cursor.unsigned(1)
+    if version not in VERSIONS:
+        raise cursor.fail("bad_version", f"version {version} of a table of macros", "DWARF 5, 6.3.1", start)
+    if flags & _HAS_OPERANDS:
+        message = "entries of a vendor in a table of macros"
+        raise Unsupported("vendor_macros", message, spec="DWARF 5, 6.3.1").at(section=section, offset=start)
+    size = 8 if flags & _OFFSET_8 else 4
+    if flags & _HAS_LINES:
+        cursor.unsigned(size)
+    while True:
+        place = cursor.position
+        kind = cursor.unsigned(1)
+        if not kind:
+            return
+        if kind in (_IMPORT, _IMPORT_SUP):
+            target, into, base = source, section, 0
+            if kind == _IMPORT_SUP:
+                target, into = unit.dwarf.supplementary_file().source, ".debug_macro"
+            elif source is unit.source:
+                base = unit.part(".debug_macro")[0]
+            yield from _entries(unit, target, into, base + cursor.unsigned(size), tables, (*around, here))
+        elif kind == START_FILE:
+            line = cursor.uleb()
+            yield MacroEvent(START_FILE, line, file=cursor.uleb())
+        elif kind == END_FILE:
+            yield MacroEvent(END_FILE)
+        elif kind <= _UNDEF_STRX:
+            line = cursor.uleb()
+            text = _text(unit, kind, cursor, source, size)
+            yield MacroEvent(DEFINE if kind in _DEFINITIONS else UNDEF, line, text)
+        else:
+            raise cursor.fail("bad_macro", f"an entry of kind {kind:#x} in a table of macros", "DWARF 5, 7.23", place)
 
-    def entries(
-        self, source: SectionSource, section: str, start: int, around: tuple[tuple[SectionSource, int], ...]
-    ) -> Iterator[MacroEvent]:
-        """Yield the entries of a table; ``around`` are the tables that import it."""
-        unit = self.unit
-        cursor = Cursor(
-            source.data(section), start, byte_order=unit.format.byte_order, error=MalformedFile, section=section
-        )
-        here = source, start
-        if here in around or len(around) >= MAX_IMPORTS or self.imports >= MAX_TABLES:
-            raise cursor.fail("bad_import", "a table of macros imports itself, or imports too many", "DWARF 5, 6.3.3")
-        self.imports += 1
-        if not 0 <= start < cursor.end:
-            message = f"there is no table of macros at {start:#x}: the section has {cursor.end} bytes"
-            raise cursor.fail("bad_offset", message, "DWARF 5, 6.3.1")
-        version, flags = cursor.unsigned(2), cursor.unsigned(1)
-        if version not in VERSIONS:
-            raise cursor.fail("bad_version", f"version {version} of a table of macros", "DWARF 5, 6.3.1", start)
-        if flags & _HAS_OPERANDS:
-            message = "entries of a vendor in a table of macros"
-            raise Unsupported("vendor_macros", message, spec="DWARF 5, 6.3.1").at(section=section, offset=start)
-        size = 8 if flags & _OFFSET_8 else 4
-        if flags & _HAS_LINES:
-            cursor.unsigned(size)
-        while True:
-            place = cursor.position
-            kind = cursor.unsigned(1)
-            if not kind:
-                return
-            if kind in (_IMPORT, _IMPORT_SUP):
-                target, into, base = source, section, 0
-                if kind == _IMPORT_SUP:
-                    target, into = unit.dwarf.supplementary_file().source, ".debug_macro"
-                elif source is unit.source:
-                    base = unit.part(".debug_macro")[0]
-                yield from self.entries(target, into, base + cursor.unsigned(size), (*around, here))
-            elif kind == START_FILE:
-                line = cursor.uleb()
-                yield MacroEvent(START_FILE, line, file=cursor.uleb())
-            elif kind == END_FILE:
-                yield MacroEvent(END_FILE)
-            elif kind <= _UNDEF_STRX:
-                line = cursor.uleb()
-                text = self._text(kind, cursor, source, size)
-                yield MacroEvent(DEFINE if kind in _DEFINITIONS else UNDEF, line, text)
-            else:
-                raise cursor.fail(
-                    "bad_macro", f"an entry of kind {kind:#x} in a table of macros", "DWARF 5, 7.23", place
-                )
 
-    def _text(self, kind: int, cursor: Cursor, source: SectionSource, size: int) -> str:
-        unit = self.unit
-        if kind in (DEFINE, UNDEF):
-            end = cursor.data.find(b"\0", cursor.position)
-            if end < 0:
-                raise cursor.fail("truncated", "the text of a macro has no end", "DWARF 5, 6.3.2")
-            text = decode(cursor.bytes(end - cursor.position))
-            cursor.bytes(1)
-            return text
-        if kind in (_DEFINE_STRX, _UNDEF_STRX):
-            return source.text(".debug_str" + unit.suffix, unit.tables.string_offset(cursor.uleb()))
-        offset = cursor.unsigned(size)
-        if kind in (_DEFINE_SUP, _UNDEF_SUP):
-            return unit.dwarf.supplementary_file().source.text(".debug_str", offset)
-        return source.text(".debug_str" + (unit.suffix if source is unit.source else ""), offset)
+def _text(unit: Unit, kind: int, cursor: Cursor, source: SectionSource, size: int) -> str:
+    if kind in (DEFINE, UNDEF):
+        return decode(cursor.string("the text of a macro", "DWARF 5, 6.3.2"))
+    if kind in (_DEFINE_STRX, _UNDEF_STRX):
+        return source.text(".debug_str" + unit.suffix, unit.tables.string_offset(cursor.uleb()))
+    offset = cursor.unsigned(size)
+    if kind in (_DEFINE_SUP, _UNDEF_SUP):
+        return unit.dwarf.supplementary_file().source.text(".debug_str", offset)
+    return source.text(".debug_str" + (unit.suffix if source is unit.source else ""), offset)

@@ -75,23 +75,24 @@ def contents_json(contents: CodeObjectContents) -> dict[str, Any]:
 
 def summary_text(summary: FileSummary, style: Style = plain_style, *, units: bool = False) -> list[str]:
     """Return the summary of a file as lines."""
-    info = summary.info
-    bits = f"{info.address_size * 8}-bit {info.byte_order}-endian"
+    image = summary.image
+    bits = f"{image.address_size * 8}-bit {image.byte_order}-endian"
+    kind = image.type_name
     pairs: list[tuple[str, str | None]] = [
         ("target", _target(summary)),
-        ("machine", f"{info.machine_name}, ELF {bits}, OS ABI {info.osabi_name}"),
-        ("type", f"{info.type} ({TYPES[info.type]})" if info.type in TYPES else info.type),
+        ("machine", f"{image.machine_name}, ELF {bits}, OS ABI {image.osabi_name}"),
+        ("type", f"{kind} ({TYPES[kind]})" if kind in TYPES else kind),
     ]
-    if info.code_object_version is not None:
-        pairs.append(("code object", f"version {info.code_object_version}"))
+    if summary.code_object_version is not None:
+        pairs.append(("code object", f"version {summary.code_object_version}"))
     if summary.flags is not None:
         generic = summary.flags.generic_version
-        text = f"{info.flags:#x}: xnack {summary.flags.xnack}, sramecc {summary.flags.sramecc}"
+        text = f"{image.flags:#x}: xnack {summary.flags.xnack}, sramecc {summary.flags.sramecc}"
         pairs.append(("flags", text + (f", generic version {generic}" if generic else "")))
-    if info.hsa is not None and info.hsa.producer is not None:
-        made = info.hsa.producer
+    if summary.hsa is not None and summary.hsa.producer is not None:
+        made = summary.hsa.producer
         pairs.append(("made by", f"{made.name} {made.major}.{made.minor}"))
-    pairs.append(("build ID", info.build_id or "none"))
+    pairs.append(("build ID", image.build_id or "none"))
     if summary.kernels:
         names = (shown(without_parameters(demangled(name))) for name in summary.kernels)
         pairs.append(("kernels", f"{len(summary.kernels)}: {', '.join(names)}"))
@@ -100,13 +101,14 @@ def summary_text(summary: FileSummary, style: Style = plain_style, *, units: boo
         pairs.append(("holds", "code objects: `dwarfgpu ls` lists them"))
     if summary.dwarf is not None:
         pairs += _dwarf(summary.dwarf)
-    lines = [style("kind", shown(info.name)), *labels(pairs, style)]
+    lines = [style("kind", shown(image.name)), *labels(pairs, style)]
     if units and summary.dwarf is not None:
         lines += [style("name", "units"), *(line for unit in summary.dwarf.units for line in _unit(unit))]
-    lines += _sections(info.sections, style)
-    if info.notes:
+    lines += _sections(summary.sections, style)
+    notes = image.notes()
+    if notes:
         lines.append(style("name", "notes"))
-        rows = [(shown(note.owner), note.type_name, counted(len(note.data), "byte"), note.place) for note in info.notes]
+        rows = [(shown(note.owner), note.type_name, counted(len(note.data), "byte"), note.place) for note in notes]
         lines += table(rows, "llrl", indent=2)
     if summary.missing:
         lines.append(style("name", "missing"))
@@ -189,26 +191,32 @@ def _sections(sections: tuple[SectionInfo, ...], style: Style) -> list[str]:
 
 def summary_json(summary: FileSummary, *, units: bool = False) -> dict[str, Any]:
     """Return the summary of a file as a JSON object. ``units`` lists each unit."""
-    info = plain(summary.info)
-    notes, hsa = info.pop("notes"), info.pop("hsa")
-    target = summary.target
+    image, target = summary.image, summary.target
+    header = ("path", "address_size", "byte_order", "machine", "machine_name", "osabi", "osabi_name", "abi_version")
     document: dict[str, Any] = {
-        "file": info.pop("name"),
-        **{key: info[key] for key in info if key not in ("missing", "problems", "sections", "target")},
+        "file": image.name,
+        **{key: getattr(image, key) for key in header},
+        "type": image.type_name,
+        "flags": image.flags,
+        "entry": image.entry,
+        "code_object_version": summary.code_object_version,
+        "build_id": image.build_id,
+        "segments": len(image.segments),
+        "symbols": summary.symbols,
         "target": target.target.name,
         "target_id": target.target_id,
         "target_known": target.is_known,
         "target_reason": target.reason,
-        "noted_target": info["target"],
+        "noted_target": summary.noted_target,
         "wave_sizes": list(summary.wave_sizes),
         "settings": plain(summary.flags),
         "kernels": list(summary.kernels),
-        "hsa": hsa,
-        "notes": notes,
+        "hsa": plain(summary.hsa),
+        "notes": plain(image.notes()),
         "debug_file": summary.debug_file,
         "has_embedded": summary.has_embedded,
         "dwarf": None,
-        "sections": info["sections"],
+        "sections": plain(summary.sections),
         "missing": plain(summary.missing),
         "problems": [problem_json(error) for error in summary.problems],
     }

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.launch.dispatch import PlannedDispatch, RegisterState
     from dwarfgpu.execution.launch.structures import ObjectInMemory, ShownField
     from dwarfgpu.render.layout import Style
-    from dwarfgpu.targets.amdgpu.geometry import WavePosition
+    from dwarfgpu.targets.amdgpu.geometry import GridPosition
 
 COLUMN = 18
 """The column where the text of a register begins."""
@@ -32,7 +32,7 @@ def _triple(numbers: tuple[int, ...]) -> str:
 
 
 def state_text(
-    dispatch: PlannedDispatch, place: WavePosition, registers: tuple[RegisterState, ...], style: Style = plain_style
+    dispatch: PlannedDispatch, place: GridPosition, registers: tuple[RegisterState, ...], style: Style = plain_style
 ) -> list[str]:
     """Return the initial registers of a wave as lines."""
     lines = [kernel_head(dispatch.kernel, style), *labels(_summary(dispatch, place), style, indent=2)]
@@ -43,7 +43,7 @@ def state_text(
     return [*lines, *_arguments(dispatch, style)]
 
 
-def _summary(dispatch: PlannedDispatch, place: WavePosition) -> list[tuple[str, str]]:
+def _summary(dispatch: PlannedDispatch, place: GridPosition) -> list[tuple[str, str]]:
     shape, start = dispatch.geometry, dispatch.start
     size = shape.size_of(place.group)
     partial = f" (partial, {_triple(size)})" if size != shape.work_group else ""
@@ -122,7 +122,7 @@ def _argument(value: bytes, *, is_given: bool) -> str:
     return f"{int.from_bytes(value, 'little'):#x}"
 
 
-def state_json(dispatch: PlannedDispatch, place: WavePosition, registers: tuple[RegisterState, ...]) -> dict[str, Any]:
+def state_json(dispatch: PlannedDispatch, place: GridPosition, registers: tuple[RegisterState, ...]) -> dict[str, Any]:
     """Return the state as a JSON object; words are 32 bits, the lowest first, and null if not set."""
     shape = dispatch.geometry
     return {

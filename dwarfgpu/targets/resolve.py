@@ -77,9 +77,6 @@ def resolve_elf(
     raise UnknownTarget(f"there is no target for e_machine {machine}", hint="name a target, for example generic")
 
 
-# --- The three families -------------------------------------------------------------------------------------------
-
-
 def _generic(byte_order: Literal["little", "big"], address_size: int) -> Target:
     if byte_order not in ("little", "big"):
         raise UsageError(f"byte order {byte_order!r} is neither little nor big")
@@ -110,9 +107,6 @@ def _amdgpu(processor: Processor, wave_size: int | None, features: tuple[str, ..
     if key not in _by_key:
         _by_key[key] = amdgpu_target(processor, wave_size, features)
     return _by_key[key]
-
-
-# --- Names --------------------------------------------------------------------------------------------------------
 
 
 def _named(name: str, text: str) -> Target:
@@ -203,9 +197,6 @@ def resolve_note(name: str) -> Target:
     return resolve(f"{head}{dash}{V2_PROCESSORS.get(processor.lower(), processor)}")
 
 
-# --- AMDGPU files -------------------------------------------------------------------------------------------------
-
-
 def _amdgpu_elf(flags: int, wave_size: int | None, abi_version: int | None) -> Target:
     from dwarfgpu.targets.amdgpu.processors import processor_of_mach
 
@@ -222,8 +213,6 @@ def _amdgpu_elf(flags: int, wave_size: int | None, abi_version: int | None) -> T
     settings = tuple(feature for feature in decoded.features if processor.has(feature[:-1]))
     return _amdgpu(processor, wave_size, settings)
 
-
-# --- The target without an architecture ---------------------------------------------------------------------------
 
 ADDRESS_SIZES = range(1, 9)
 

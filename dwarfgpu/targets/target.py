@@ -181,8 +181,6 @@ class Target:
     def __hash__(self) -> int:  # the tables follow from these
         return hash((self.name, self.byte_order, self.address_size, self.features))
 
-    # --- Registers ----------------------------------------------------------------------------------------------
-
     def register(self, number: int) -> TargetRegister | None:
         """Return the register with a DWARF number, or None."""
         for family in self.families:
@@ -233,8 +231,6 @@ class Target:
         that knows what its callee changes keeps values in any other register, also in one that the ABI does not save.
         """
         return any(first <= number <= last for first, last in self.named_if_changed)
-
-    # --- Address spaces -----------------------------------------------------------------------------------------
 
     @property
     def default_space(self) -> AddressSpace:

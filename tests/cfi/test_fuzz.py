@@ -11,7 +11,7 @@ from dwarfgpu.cfi.rows import Tables
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.encoding.pointers import Bases, FrameFormat
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.frames.fde_index import FrameIndex, read_frame_header
+from dwarfgpu.objfile.frames.fde_index import FdeIndex, read_frame_header
 from dwarfgpu.objfile.frames.frame_section import Cie, Fde, FrameSection
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.frames import FrameBuilder, z
@@ -61,7 +61,7 @@ def check_rows(fde, target):
 
 def check_index(section, ranges):
     """The index finds every entry with some address; what it finds beside them is broken behind the addresses."""
-    index = FrameIndex(section)
+    index = FdeIndex(section)
     spans = index.ranges.spans()
     for entry in ranges.values():
         if entry.low < entry.high:

@@ -10,7 +10,6 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.contributions import contributions
 from dwarfgpu.objfile.indexes.address_index import read_sets
 from dwarfgpu.objfile.indexes.debug_names import read_tables
-from dwarfgpu.objfile.info.split import PackageIndex
 from dwarfgpu.objfile.info.unit_tables import addresses_of
 from tests.comparison.library_lists import table_header
 from tests.comparison.library_opened import Opened
@@ -57,12 +56,11 @@ def string_offset_rows(file: Opened) -> Iterator[Row]:
 def package_rows(file: Opened, section: str) -> Iterator[Row]:
     if not file.source.data(section):
         return
-    index = PackageIndex(file.source.data(section), file.source.byte_order, section)
     is_types = section == ".debug_tu_index"
     for unit in file.dwarf.split_units:
         if unit.header.is_type_unit == is_types:
             number = unit.header.signature if is_types else unit.dwo_id
-            parts = index.find(number or 0) or {}
+            parts = unit.contributions or {}
             shown = [f"{_COLUMNS[name]}={start:#x}..{start + size:#x}" for name, (start, size) in parts.items()]
             yield Row("tables", f"{section} {number:#x}", " ".join(sorted(shown)))
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.targets.amdgpu.geometry import WavePosition, geometry
+from dwarfgpu.targets.amdgpu.geometry import GridPosition, geometry
 
 SMALL = st.tuples(*[st.integers(1, 40)] * 3)
 GROUP = st.tuples(*[st.integers(1, 10)] * 3)
@@ -36,7 +36,7 @@ def test_waves_are_those_counted_by_hand(grid, work_group, wave_size):
     for number in {0, len(waves) // 3, len(waves) // 2, len(waves) - 1}:
         group, wave, items = waves[number]
         place = shape.place(number)
-        assert place == WavePosition(group, wave, number)
+        assert place == GridPosition(group, wave, number)
         assert shape.lanes_of(place) == len(items)
         assert [shape.item(place, lane) for lane in range(len(items))] == items
 
@@ -46,11 +46,11 @@ def test_arrays_of_waves_are_the_same(grid, work_group, wave_size):
     shape = geometry(grid, work_group, wave_size)
     places = [shape.place(number) for number in range(min(shape.wave_count, 50))]
     columns = np.array([[*place.group, place.wave, place.number] for place in places], dtype=np.int64).T
-    many = WavePosition((columns[0], columns[1], columns[2]), columns[3], columns[4])
+    many = GridPosition((columns[0], columns[1], columns[2]), columns[3], columns[4])
 
     assert list(shape.lanes_of(many)) == [shape.lanes_of(place) for place in places]
     items = shape.item(
-        WavePosition(tuple(each[:, None] for each in many.group), columns[3][:, None], None), np.arange(4)
+        GridPosition(tuple(each[:, None] for each in many.group), columns[3][:, None], None), np.arange(4)
     )
     assert [tuple(int(axis[i, 3]) for axis in items) for i in range(len(places))] == [
         shape.item(place, 3) for place in places

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from dwarfgpu.cfi.rules import ExpressionBytes, Rule
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.objfile.elf.image import Image
-    from dwarfgpu.objfile.frames.fde_index import FrameHeader
+    from dwarfgpu.objfile.frames.fde_index import SearchTable
     from dwarfgpu.objfile.frames.frame_section import FrameSection
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.frame_rows import FrameRow
@@ -552,7 +552,7 @@ def _header_problems(
 
 
 def _row_problems(
-    header: FrameHeader, eh_frame: int, locations: dict[int, int], broken: Collection[int], live: Collection[int]
+    header: SearchTable, eh_frame: int, locations: dict[int, int], broken: Collection[int], live: Collection[int]
 ) -> Iterator[Problem]:
     """Yield the problems of the rows of the table."""
     size = (header.end - header.table) // max(header.count, 1)

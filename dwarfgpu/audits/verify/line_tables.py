@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.verify.findings import Problem
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.lines.line_header import LineHeader
-    from dwarfgpu.objfile.lines.line_program import Rows, Sequence
+    from dwarfgpu.objfile.lines.line_program import LineMatrix, Sequence
     from dwarfgpu.objfile.lines.line_table import LineTable
     from dwarfgpu.program.code.code_object import CodeObject
 
@@ -321,7 +321,7 @@ class LineChecks:
         for sequence in rows.sequences:
             yield from self._sequence(header, rows, sequence)
 
-    def _sequence(self, header: LineHeader, rows: Rows, sequence: Sequence) -> Iterator[Problem]:
+    def _sequence(self, header: LineHeader, rows: LineMatrix, sequence: Sequence) -> Iterator[Problem]:
         image, at = self.file.image, (header.section, header.offset)
         if is_dead(sequence.origin, header.address_size) or (not sequence.origin and image.is_linked):
             return  # the linker has dropped its code
@@ -409,7 +409,7 @@ def _files(table: LineTable) -> Iterator[Problem]:
         yield RULES.problem("string", *at, form=form, value=value, reason=why)
 
 
-def _oddities(header: LineHeader, rows: Rows) -> Iterator[Problem]:
+def _oddities(header: LineHeader, rows: LineMatrix) -> Iterator[Problem]:
     """Yield the extended instructions that are unknown or have another length."""
     known = {dw.DW_LNE_end_sequence: 1, dw.DW_LNE_set_address: header.address_size + 1, dw.DW_LNE_set_discriminator: 0}
     for opcode, length, offset in rows.oddities:
@@ -422,7 +422,7 @@ def _oddities(header: LineHeader, rows: Rows) -> Iterator[Problem]:
             yield RULES.problem("unknown-opcode", header.section, offset, opcode=opcode, version=header.version)
 
 
-def _files_of_rows(table: LineTable, rows: Rows) -> Iterator[Problem]:
+def _files_of_rows(table: LineTable, rows: LineMatrix) -> Iterator[Problem]:
     header = table.header
     if header.error is not None:  # then some files are not known
         return

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.kernels.kernel import Kernel
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.targets.amdgpu.address_spaces import Apertures
-    from dwarfgpu.targets.amdgpu.geometry import Geometry, WavePosition
-    from dwarfgpu.targets.amdgpu.initial_state import InitialRow, Start
+    from dwarfgpu.targets.amdgpu.geometry import Geometry, GridPosition
+    from dwarfgpu.targets.amdgpu.initial_state import InitialRegisters, Start
     from dwarfgpu.targets.amdgpu.processors import Processor
     from dwarfgpu.targets.target import Target
 
@@ -96,7 +96,7 @@ class PlannedDispatch:
     kernel: Kernel
     target: Target
     start: Start
-    rows: tuple[InitialRow, ...]
+    rows: tuple[InitialRegisters, ...]
     """The initial state of its waves."""
     load_address: int
     """Where address 0 of the file is."""
@@ -140,14 +140,14 @@ def apertures_of(processor: Processor) -> Apertures | None:
 class RegisterState:
     """The content of a row of the initial state for one wave."""
 
-    row: InitialRow
+    row: InitialRegisters
     words: tuple[int, ...]
     """The 32-bit words, the lowest first; of a vector register, one for each lane that executes."""
     parts: tuple[tuple[str, int], ...] = ()
     """The parts of a register that has some, by name."""
 
 
-def initial_state(dispatch: PlannedDispatch, place: WavePosition) -> tuple[RegisterState, ...]:
+def initial_state(dispatch: PlannedDispatch, place: GridPosition) -> tuple[RegisterState, ...]:
     """Return every register of one wave that the documents define."""
     start = dispatch.start
     lanes = range(start.geometry.lanes_of(place))
@@ -163,7 +163,7 @@ def initial_state(dispatch: PlannedDispatch, place: WavePosition) -> tuple[Regis
     )
 
 
-def _parts(row: InitialRow, start: Start, place: WavePosition) -> tuple[tuple[str, int], ...]:
+def _parts(row: InitialRegisters, start: Start, place: GridPosition) -> tuple[tuple[str, int], ...]:
     """Return the named parts of a register: of MODE, and of the buffer resource of scratch memory."""
     if row.kind == "mode":
         return tuple((name, value) for name, _first, _width, value in mode_fields(start.fields))

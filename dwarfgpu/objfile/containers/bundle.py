@@ -12,15 +12,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.objfile.containers.offload import (
-    BUNDLE_MAGIC,
-    COMPRESSED_MAGIC,
-    MAX_ENTRIES,
-    OFFLOAD_MAGIC,
-    Found,
-    ImagePart,
-    Scanner,
-)
+from dwarfgpu.objfile.containers import offload
 from dwarfgpu.objfile.containers.place import (
     KINDS,
     TargetId,
@@ -46,8 +38,8 @@ FORMATS = (
     (b"\xde\xc0\x17\x0b", "bitcode"),
     (b"\x03\x02#\x07", "spirv"),
     (b"!<arch>\n", "archive"),
-    (BUNDLE_MAGIC, "bundle"),
-    (COMPRESSED_MAGIC, "bundle"),
+    (offload.BUNDLE_MAGIC, "bundle"),
+    (offload.COMPRESSED_MAGIC, "bundle"),
 )
 SHOWN = 12
 """How many candidates a message names."""
@@ -98,13 +90,11 @@ class Container:
         """Where ``data`` begins in the file at ``path``."""
         self.problems: list[DwarfGpuError] = []
         self._target_of = target_of
-        self._images = list(islice(self._scan(), MAX_ENTRIES))
+        self._images = list(islice(self._scan(), offload.MAX_ENTRIES))
         if not self._images:
             raise self.problems[0] if self.problems else self._not_a_container()
         entries = (self._entry(index, image) for index, image in enumerate(self._images))
         self.entries: tuple[ContainerEntry, ...] = tuple(entries)
-
-    # --- Opening ------------------------------------------------------------------------------------------------
 
     def content(self, entry: ContainerEntry) -> memoryview:
         """Return the bytes of an entry, decompressed."""
@@ -163,7 +153,6 @@ class Container:
         raise UsageError(f"{self.name}: {message}", kind=kind, hint=_candidates(entries or self.entries))
 
     def _is_ambiguous(self, entry: ContainerEntry) -> bool:
-        """Return whether the target of an entry fits other entries, too."""
         same = sum(other.target_id == entry.target_id for other in self.entries)
         return same > 1 or not entry.target_id
 
@@ -177,28 +166,26 @@ class Container:
         name = (self._target_of or target_name)(Image(self.data, name=self.name))
         return parse_target(name) if name else target
 
-    # --- Listing ------------------------------------------------------------------------------------------------
-
-    def _scan(self) -> Iterator[Found]:
-        scanner = Scanner(self.name, self.problems)
-        head = self.data[: len(BUNDLE_MAGIC)]
+    def _scan(self) -> Iterator[offload.Found]:
+        scanner = offload.Scanner(self.name, self.problems)
+        head = self.data[: len(offload.BUNDLE_MAGIC)]
         if head[:4] == ELF_MAGIC:
             yield from self._scan_elf(scanner)
-        elif head[:4] == OFFLOAD_MAGIC:
+        elif head[:4] == offload.OFFLOAD_MAGIC:
             yield from scanner.offload_binaries(self.data, self.start, "offload binary")
-        elif head[:4] == COMPRESSED_MAGIC or head == BUNDLE_MAGIC:
+        elif head[:4] == offload.COMPRESSED_MAGIC or head == offload.BUNDLE_MAGIC:
             yield from scanner.bundles(self.data, self.start, "bundle")
 
-    def _scan_elf(self, scanner: Scanner) -> Iterator[Found]:
+    def _scan_elf(self, scanner: offload.Scanner) -> Iterator[offload.Found]:
         from dwarfgpu.objfile.elf.image import Image
 
         image = Image(self.data, name=self.name, path=self.path)
         self.problems += image.problems
         target = TargetId("" if image.machine == EM_AMDGPU else "host", "", "", ())
-        part = ImagePart(self.name, self.data, self.start, "the file itself")
-        yield Found(part, "", target, 0, len(self.data), part.note)
+        part = offload.ImagePart(self.name, self.data, self.start, "the file itself")
+        yield offload.Found(part, "", target, 0, len(self.data), part.note)
         for section in image.sections:
-            prefix = BUNDLE_MAGIC.decode()
+            prefix = offload.BUNDLE_MAGIC.decode()
             is_bundle = section.name == BUNDLE_SECTION
             is_binary = section.type == SHT_LLVM_OFFLOADING or section.name == OFFLOAD_SECTION
             if not (is_bundle or is_binary or section.name.startswith(prefix)):
@@ -215,10 +202,10 @@ class Container:
                 yield from scanner.offload_binaries(data, base, section.name)
             else:
                 id_ = section.name.removeprefix(prefix)
-                part = ImagePart(self.name, data, base, "a section of its own")
-                yield Found(part, id_, parse_target(id_), 0, len(data), part.note)
+                part = offload.ImagePart(self.name, data, base, "a section of its own")
+                yield offload.Found(part, id_, parse_target(id_), 0, len(data), part.note)
 
-    def _entry(self, index: int, image: Found) -> ContainerEntry:
+    def _entry(self, index: int, image: offload.Found) -> ContainerEntry:
         target, part = image.target, image.part
         plain = part.compressed is None
         offset = image.offset + (part.base if plain else 0)
@@ -244,7 +231,6 @@ class Container:
 
 
 def _format_of(head: bytes) -> str:
-    """Return what kind of file an image is, by its first bytes."""
     return next((name for magic, name in FORMATS if head.startswith(magic[:8])), "unknown")
 
 

@@ -103,8 +103,6 @@ class Scanner:
         self.file = file
         self.problems = problems
 
-    # --- Bundles ------------------------------------------------------------------------------------------------
-
     def bundles(self, data: memoryview, base: int, where: str) -> Iterator[Found]:
         """Yield the images of bundles that follow one another, with padding between them."""
         position = number = broken = 0
@@ -127,7 +125,6 @@ class Scanner:
             position = min(end, len(data))
 
     def _bundle(self, data: memoryview, position: int, base: int, note: str) -> tuple[ImagePart, int]:
-        """Return the bundle at a position, and where it ends as far as its header tells."""
         raw = data[position:]
         if raw[:4] != COMPRESSED_MAGIC:
             return ImagePart(self.file, raw, base + position, note), position + len(BUNDLE_MAGIC)
@@ -140,7 +137,6 @@ class Scanner:
         return part, position + size
 
     def _entries(self, part: ImagePart) -> Iterator[Found]:
-        """Yield the entries of one bundle."""
         limit = 1 << 14
         head = part.head(limit)
         position = len(BUNDLE_MAGIC) + 8
@@ -176,8 +172,6 @@ class Scanner:
         self.problems.append(problem)
         note = f"{image.note}, truncated".removeprefix(", ")
         return Found(image.part, image.id, image.target, image.offset, 0, note, problem)
-
-    # --- Offload binaries ---------------------------------------------------------------------------------------
 
     def offload_binaries(self, data: memoryview, base: int, where: str) -> Iterator[Found]:
         """Yield the images of offload binaries that follow one another."""

@@ -19,7 +19,7 @@ KINDS = ("host", "hip", "hipv4", "openmp", "sycl", "cuda")
 
 
 @frozen
-class FilePlace:
+class NamedFile:
     """What a user named: a file, the part of it that counts, and which image of that is meant."""
 
     path: str
@@ -54,7 +54,7 @@ class TargetId:
         return ":".join((self.processor, *self.features))
 
 
-def parse_place(text: str) -> FilePlace:
+def parse_place(text: str) -> NamedFile:
     """Read what a user wrote. A file whose own name contains ``@`` is that file."""
     if text.startswith("file://"):
         return _parse_uri(text)
@@ -63,8 +63,8 @@ def parse_place(text: str) -> FilePlace:
         raise UsageError(message, kind="memory_uri", hint=URI_HINT)
     path, at, select = text.rpartition("@")
     if at and not os.path.exists(text) and (os.path.exists(path) or is_remote(path)):  # noqa: PTH110
-        return FilePlace(path, select)
-    return FilePlace(text)
+        return NamedFile(path, select)
+    return NamedFile(text)
 
 
 def memory_range(text: str) -> tuple[int, int] | None:
@@ -78,22 +78,21 @@ def memory_range(text: str) -> tuple[int, int] | None:
     return None if place.size is None else (place.offset, place.size)
 
 
-def _parse_uri(text: str) -> FilePlace:
+def _parse_uri(text: str) -> NamedFile:
     rest = text.removeprefix("file://")
     cuts = [index for index in (rest.find("#"), rest.find("?")) if index >= 0]
     cut = min(cuts, default=len(rest))
     path, range_ = rest[:cut], rest[cut + 1 :]
     if not range_ and cut == len(rest):
-        return FilePlace(_percent_decoded(path))
+        return NamedFile(_percent_decoded(path))
     offset_text, _, size_text = range_.partition("&")
     offset, size = _number(offset_text, "offset="), _number(size_text, "size=")
     if not path or offset is None or size is None:
         raise UsageError(f"not a code object URI: {text}", hint=URI_HINT)
-    return FilePlace(_percent_decoded(path), None, offset, size)
+    return NamedFile(_percent_decoded(path), None, offset, size)
 
 
 def _number(text: str, key: str) -> int | None:
-    """Read the number of a key: a C literal, hexadecimal after 0x, octal after 0."""
     digits = text.removeprefix(key)
     if digits == text or not digits.isascii() or not digits.isalnum():
         return None
@@ -119,7 +118,7 @@ def file_uri(path: str, offset: int, size: int | None) -> str:
     return f"file://{encoded}" + ("" if size is None else f"#offset={offset}&size={size}")
 
 
-def read_place(place: FilePlace) -> memoryview:
+def read_place(place: NamedFile) -> memoryview:
     """Return the bytes of a place. Large files are mapped, so that only what is used of them is read."""
     try:
         data = _read_file(place.path)
@@ -138,9 +137,6 @@ def _read_file(path: str) -> memoryview:
         size = os.fstat(file.fileno()).st_size
         is_mapped = size >= MAP_FROM or (size > 0 and is_remote(path))
         return mapped(file, size, path) if is_mapped else memoryview(read_stream(file, path))
-
-
-# --- Targets ------------------------------------------------------------------------------------------------------
 
 
 def parse_target(text: str) -> TargetId:

@@ -138,7 +138,6 @@ def _vector_registers(note: Note, image: Image) -> dict[str, bytes]:
 
 
 def _mappings(note: Note, image: Image) -> tuple[Mapping, ...]:
-    """Read NT_FILE: a count, the size of a page, and for each file start, end and page; then the names."""
     data = note.data
     if len(data) < 16:
         raise _short(note, image, "NT_FILE", 16)

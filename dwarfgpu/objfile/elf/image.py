@@ -13,31 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.objfile.elf.header import (
-    AMDGPU_OS_ABIS,
-    EM_AMDGPU,
-    ET_REL,
-    FILE_TYPES,
-    MACHINES,
-    MAGIC,
-    OS_ABIS,
-    PT_LOAD,
-    SHF_ALLOC,
-    SHF_EXECINSTR,
-    SHT_CREL,
-    SHT_DYNSYM,
-    SHT_REL,
-    SHT_RELA,
-    SHT_SYMTAB,
-    SHT_SYMTAB_SHNDX,
-    SectionHeader,
-    Segment,
-    malformed,
-    read_header,
-    read_section_headers,
-    read_segments,
-    text_at,
-)
+from dwarfgpu.objfile.elf import header as elf
 from dwarfgpu.objfile.elf.sections import Section
 from dwarfgpu.regular_files import MAX_READ, read_stream
 
@@ -79,7 +55,7 @@ def open_image(
         place = parse_place(os.fspath(source))
         select = place.select if select is None else select
         data, path, name, start = read_place(place), place.path, place.name, place.offset
-    if select is None and data[:4] == MAGIC:
+    if select is None and data[:4] == elf.MAGIC:
         return Image(data, name=name, path=path)
     from dwarfgpu.objfile.containers.bundle import Container
 
@@ -123,7 +99,7 @@ class Image:
         """What messages call it."""
         self.path = path
         """The file that holds it, if it is in one."""
-        self.header = header = read_header(self.data, name)
+        self.header = header = elf.read_header(self.data, name)
         self.layout = header.layout
         self.byte_order: ByteOrder = header.layout.byte_order
         self.address_size = header.layout.address_size
@@ -135,20 +111,20 @@ class Image:
         """``e_type``, an ``ET_`` number."""
         self.flags = header.flags
         self.entry = header.entry
-        headers, names_index, problems = read_section_headers(self.data, header, name)
+        headers, names_index, problems = elf.read_section_headers(self.data, header, name)
         self.problems: list[DwarfGpuError] = [*problems]
         first = headers[0] if headers else None
-        self.segments: tuple[Segment, ...]
-        self.segments, problems = read_segments(self.data, header, first, name)
+        self.segments: tuple[elf.Segment, ...]
+        self.segments, problems = elf.read_segments(self.data, header, first, name)
         self.problems += problems
         names = self._names(headers[names_index] if 0 < names_index < len(headers) else None)
         self.sections: tuple[Section, ...] = tuple(
-            Section(self, index, text_at(names, row.name), row) for index, row in enumerate(headers)
+            Section(self, index, elf.text_at(names, row.name), row) for index, row in enumerate(headers)
         )
         """The sections in the order of the file, with the empty first one."""
         self.are_addresses_lost = False
         """Whether several sections of code have the same addresses, and no relocations tell which one is meant."""
-        if self.type != ET_REL or places_code:
+        if self.type != elf.ET_REL or places_code:
             self._place_code()
         self._by_name: dict[str, list[Section]] | None = None
         self._symbols: SymbolTable | None = None
@@ -161,12 +137,12 @@ class Image:
 
         In objects all sections begin at 0, and answers have the offsets in their sections, as other tools say them.
         """
-        code = [each for each in self.sections if each.flags & SHF_EXECINSTR and each.flags & SHF_ALLOC and each.size]
+        code = [each for each in self.code_sections if each.is_allocated]
         ordered = sorted(code, key=lambda section: section.address)
         if all(section.address + section.size <= after.address for section, after in pairwise(ordered)):
             return
         debug = {section.index for section in self.sections if section.name.startswith((".debug_", ".zdebug_"))}
-        relocations = (section for section in self.sections if section.type in (SHT_RELA, SHT_REL, SHT_CREL))
+        relocations = (section for section in self.sections if section.type in elf.RELOCATIONS)
         if debug and not any(section.header.info in debug for section in relocations):
             self.are_addresses_lost = True
             return
@@ -181,36 +157,32 @@ class Image:
     def __repr__(self) -> str:
         return f"Image({self.name!r}, machine={self.machine_name})"
 
-    # --- The header -------------------------------------------------------------------------------------------
-
     @property
     def machine_name(self) -> str:
         """The machine's name without ``EM_``."""
-        return MACHINES.get(self.machine, str(self.machine))
+        return elf.MACHINES.get(self.machine, str(self.machine))
 
     @property
     def osabi_name(self) -> str:
         """The name of the OS ABI without ``ELFOSABI_``."""
         osabi = self.osabi
-        known = osabi in OS_ABIS and (osabi not in AMDGPU_OS_ABIS or self.machine == EM_AMDGPU)
-        return OS_ABIS[osabi] if known else str(osabi)
+        known = osabi in elf.OS_ABIS and (osabi not in elf.AMDGPU_OS_ABIS or self.machine == elf.EM_AMDGPU)
+        return elf.OS_ABIS[osabi] if known else str(osabi)
 
     @property
     def type_name(self) -> str:
         """The type's name without ``ET_``."""
-        return FILE_TYPES.get(self.type, f"{self.type:#x}")
+        return elf.FILE_TYPES.get(self.type, f"{self.type:#x}")
 
     @property
     def is_linked(self) -> bool:
         """Whether addresses mean something: not in a relocatable file, where every section begins at 0."""
-        return self.type != ET_REL and not self.are_addresses_lost
+        return self.type != elf.ET_REL and not self.are_addresses_lost
 
     @property
     def are_sections_placed(self) -> bool:
         """Whether sections of code have other addresses than the file says, since it gives several the same."""
         return any(section.moved for section in self.sections)
-
-    # --- Sections -----------------------------------------------------------------------------------------------
 
     def section(self, name: str) -> Section | None:
         """Return the first section with a name; ``.debug_info`` is also found as ``.zdebug_info``."""
@@ -231,7 +203,7 @@ class Image:
     @cached_property
     def code_sections(self) -> tuple[Section, ...]:
         """The sections with instructions."""
-        return tuple(section for section in self.sections if section.flags & SHF_EXECINSTR and section.size)
+        return tuple(section for section in self.sections if section.flags & elf.SHF_EXECINSTR and section.size)
 
     def code_at(self, address: int) -> Section | None:
         """Return the section of code that an address is in."""
@@ -244,9 +216,9 @@ class Image:
         """
         if self._relocating is None:
             self._relocating = {}
-            if self.type == ET_REL or self.are_sections_placed:
+            if self.type == elf.ET_REL or self.are_sections_placed:
                 for section in self.sections:
-                    if section.type in (SHT_RELA, SHT_REL, SHT_CREL):
+                    if section.type in elf.RELOCATIONS:
                         self._relocating.setdefault(section.header.info, []).append(section)
         return self._relocating.get(index, [])
 
@@ -256,8 +228,6 @@ class Image:
             table = self.symbol_table(self.sections[link]) if 0 < link < len(self.sections) else None
             self._symbol_values[link] = (table.values(), table.sizes()) if table is not None else ([], [])
         return self._symbol_values[link]
-
-    # --- Symbols ------------------------------------------------------------------------------------------------
 
     def symbols(self) -> Iterator[Symbol]:
         """Yield all symbols, of ``.symtab`` or, without it, of ``.dynsym``."""
@@ -309,7 +279,7 @@ class Image:
     def _find_symbols(self) -> SymbolTable:
         from dwarfgpu.objfile.elf.symbols import SymbolTable
 
-        for wanted in (SHT_SYMTAB, SHT_DYNSYM):
+        for wanted in (elf.SHT_SYMTAB, elf.SHT_DYNSYM):
             for section in self.sections:
                 if section.type != wanted:
                     continue
@@ -330,20 +300,17 @@ class Image:
         strings = self._names(self.sections[link].header if 0 < link < len(self.sections) else None)
         extended = b""
         for other in self.sections:
-            if other.type == SHT_SYMTAB_SHNDX and other.header.link == section.index:
+            if other.type == elf.SHT_SYMTAB_SHNDX and other.header.link == section.index:
                 extended = other.decompressed()
         return SymbolTable(section.decompressed(), strings, extended, self.sections, self.layout)
 
-    def _names(self, row: SectionHeader | None) -> bytes:
-        """Return the content of a string table; what is missing of it is a problem."""
+    def _names(self, row: elf.SectionHeader | None) -> bytes:
         if row is None:
             return b""
         if row.offset + row.size > len(self.data):
             message = f"the string table needs {row.size} bytes, and not all of them are in the file"
-            self.problems.append(malformed(self.name, "truncated", message, offset=row.offset))
+            self.problems.append(elf.malformed(self.name, "truncated", message, offset=row.offset))
         return bytes(self.data[row.offset : row.offset + row.size])
-
-    # --- Notes --------------------------------------------------------------------------------------------------
 
     def notes(self) -> tuple[Note, ...]:
         """Return all notes, of the note sections or, without these, of the note segments."""
@@ -362,8 +329,6 @@ class Image:
         ids = (note.data.hex() for note in self.notes() if (note.owner, note.type) == ("GNU", NT_GNU_BUILD_ID))
         return next(ids, None)
 
-    # --- Addresses ----------------------------------------------------------------------------------------------
-
     def read(self, address: int, size: int) -> bytes:
         """Read the bytes at an address, as a loader would place them: what the file leaves out of a segment is zero."""
         if not self.is_linked:
@@ -376,29 +341,27 @@ class Image:
             raise UsageError(f"{self.name}: {size} bytes cannot be read at once", kind="too_large")
         for segment in self.segments:
             start = address - segment.address
-            if segment.type == PT_LOAD and start >= 0 and start + size <= segment.memory_size:
+            if segment.type == elf.PT_LOAD and start >= 0 and start + size <= segment.memory_size:
                 there = max(0, min(size, segment.file_size - start))
                 offset = segment.offset + start
                 data = bytes(self.data[offset : offset + there])
                 if len(data) < there:
                     message = f"the segment at {segment.address:#x} reaches past the end of the file"
-                    raise malformed(self.name, "truncated", message, offset=offset, spec='gABI, "Program Header"')
+                    raise elf.malformed(self.name, "truncated", message, offset=offset, spec='gABI, "Program Header"')
                 return data + bytes(size - there)
-        raise malformed(self.name, "not_mapped", f"{size} bytes at {address:#x} are in no segment")
+        raise elf.malformed(self.name, "not_mapped", f"{size} bytes at {address:#x} are in no segment")
 
     def symbol_bytes(self, symbol: Symbol, size: int) -> bytes:
         """Read the first bytes of what a symbol names, in a linked file and in one that is not."""
         section = symbol.section
         if section is None:
-            raise malformed(self.name, "not_defined", f"the symbol {symbol.name} has no section")
+            raise elf.malformed(self.name, "not_defined", f"the symbol {symbol.name} has no section")
         start = symbol.value - section.symbol_base
         data = bytes(section.view[start : start + size]) if start >= 0 else b""
         if len(data) < size:
             message = f"the symbol {symbol.name} needs {size} bytes, {len(data)} are left"
-            raise malformed(self.name, "truncated", message, section=section.name, offset=max(0, start))
+            raise elf.malformed(self.name, "truncated", message, section=section.name, offset=max(0, start))
         return data
-
-    # --- Memory -------------------------------------------------------------------------------------------------
 
     def release(self) -> None:
         """Free the memory of everything that can be read again."""

@@ -12,21 +12,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.objfile.elf.header import (
-    ET_DYN,
-    ET_REL,
-    PT_DYNAMIC,
-    PT_LOAD,
-    SHF_ALLOC,
-    SHF_COMPRESSED,
-    SHN_UNDEF,
-    SHT_CREL,
-    SHT_NOBITS,
-    SHT_REL,
-    SHT_RELA,
-    SHT_SYMTAB,
-    malformed,
-)
+from dwarfgpu.objfile.elf import header as elf
 from dwarfgpu.objfile.elf.image import Image
 from dwarfgpu.objfile.elf.relocation import ABSOLUTE, AMDGPU, BASE, BRANCH, NEEDS_GOT, RELATIVE, relocate
 from dwarfgpu.objfile.elf.symbols import SHN_ABS
@@ -55,7 +41,7 @@ _DT_RELA, _DT_RELASZ, _DT_RELAENT = 7, 8, 9
 
 
 @frozen
-class _Places:
+class _Addresses:
     """Where everything is in memory."""
 
     sections: tuple[int, ...]
@@ -79,51 +65,51 @@ class _Linker:
 
     def __init__(self, image: Image) -> None:
         self.image = image
-        self.contents = [b"" if each.type == SHT_NOBITS else bytes(each.decompressed()) for each in image.sections]
+        self.contents = [b"" if each.type == elf.SHT_NOBITS else bytes(each.decompressed()) for each in image.sections]
         self.symbols = list(image.symbols())
         wanted = self._operands()
         at, addresses = FIRST, []
         for section in image.sections:
-            is_allocated = bool(section.flags & SHF_ALLOC)
+            is_allocated = bool(section.flags & elf.SHF_ALLOC)
             align = max(section.header.align, 1)
             if is_allocated and (align > MAX_ALIGNMENT or align & (align - 1) or at + section.size > MAX_LINKED):
                 message = f"the section {section.name} of {section.size} bytes, aligned to {align}, is not linked"
-                raise malformed(image.name, "too_large", message, section=section.name)
+                raise elf.malformed(image.name, "too_large", message, section=section.name)
             at = -(-at // align) * align if is_allocated else at
             addresses.append(at if is_allocated else 0)
             at += section.size if is_allocated else 0
         table = -(-at // 8) * 8
         slots = {symbol: table + 8 * number for number, symbol in enumerate(wanted)}
-        self.places = _Places(tuple(addresses), slots, table + 8 * len(slots))
+        self.places = _Addresses(tuple(addresses), slots, table + 8 * len(slots))
 
     def linked(self) -> bytes:
         """Return the file, linked."""
         rows = [(place, RELATIVE64, self._value(symbol)) for symbol, place in self.places.slots.items()]
         for section in self.image.sections:
-            if section.type == SHT_RELA and self._is_allocated(section.header.info):
+            if section.type == elf.SHT_RELA and self._is_allocated(section.header.info):
                 rows += self._fixed(section)
-        stage = Image(self._file(ET_REL, b"", 0), name=self.image.name)
+        stage = Image(self._file(elf.ET_REL, b"", 0), name=self.image.name)
         for source in stage.sections:
             target = source.header.info
-            if source.type in (SHT_RELA, SHT_REL) and 0 < target < len(self.contents) and self.contents[target]:
+            if source.type in (elf.SHT_RELA, elf.SHT_REL) and 0 < target < len(self.contents) and self.contents[target]:
                 data = bytearray(self.contents[target])
                 relocate(data, stage.sections[target], source, stage)
                 self.contents[target] = bytes(data)
         for section in self.image.sections:
-            if section.type == SHT_SYMTAB:
+            if section.type == elf.SHT_SYMTAB:
                 self.contents[section.index] = self._moved(self.contents[section.index])
-        return self._file(ET_DYN, self._tail(rows), 8 * len(self.places.slots) + len(rows) * _ROW.size)
+        return self._file(elf.ET_DYN, self._tail(rows), 8 * len(self.places.slots) + len(rows) * _ROW.size)
 
     def _is_allocated(self, index: int) -> bool:
-        return 0 < index < len(self.contents) and bool(self.image.sections[index].flags & SHF_ALLOC)
+        return 0 < index < len(self.contents) and bool(self.image.sections[index].flags & elf.SHF_ALLOC)
 
     def _operands(self) -> list[int]:
         """Return the symbols that have slots of the global offset table, after a look at what code and data need."""
         wanted: dict[int, None] = {}
         for section in self.image.sections:
-            if section.type not in (SHT_RELA, SHT_REL, SHT_CREL) or not self._is_allocated(section.header.info):
+            if section.type not in elf.RELOCATIONS or not self._is_allocated(section.header.info):
                 continue
-            if section.type != SHT_RELA:
+            if section.type != elf.SHT_RELA:
                 message = f"the relocations in {section.name} are of type {section.type_name}, and AMDGPU's are RELA"
                 raise self._refused(message)
             for offset, info, _addend in self._rows(section):
@@ -148,16 +134,16 @@ class _Linker:
         return list(_ROW.iter_unpack(data[: len(data) // _ROW.size * _ROW.size]))
 
     def _check(self, number: int, section: Section) -> None:
-        """Refuse a symbol without a place in this file."""
         symbol = self._symbol(number, section)
         if number and not (0 < symbol.section_index < len(self.image.sections) or symbol.section_index == SHN_ABS):
-            where = "is not in the file" if symbol.section_index == SHN_UNDEF else "has no place before it is linked"
+            is_missing = symbol.section_index == elf.SHN_UNDEF
+            where = "is not in the file" if is_missing else "has no place before it is linked"
             raise self._refused(f"{symbol.name or 'a symbol'} {where}")
 
     def _symbol(self, number: int, section: Section) -> Symbol:
         if not 0 <= number < len(self.symbols):
             message = f"a relocation names symbol {number}, which does not exist"
-            raise malformed(self.image.name, "bad_symbol", message, section=section.name)
+            raise elf.malformed(self.image.name, "bad_symbol", message, section=section.name)
         return self.symbols[number]
 
     def _value(self, number: int) -> int:
@@ -173,7 +159,8 @@ class _Linker:
             if number in _OF_SLOTS:
                 rows.append((offset, _OF_SLOTS[number], self.places.slots[symbol] + addend))
                 continue
-            if AMDGPU[number].formula == ABSOLUTE and self.symbols[symbol].section_index not in (SHN_UNDEF, SHN_ABS):
+            has_place = self.symbols[symbol].section_index not in (elf.SHN_UNDEF, SHN_ABS)
+            if AMDGPU[number].formula == ABSOLUTE and has_place:
                 # without a symbol a loader adds where it has put the file
                 dynamic.append((base + offset, _LOADED.get(number, number), self._value(symbol) + addend))
             rows.append((offset, info, addend))
@@ -181,7 +168,6 @@ class _Linker:
         return dynamic
 
     def _moved(self, table: bytes) -> bytes:
-        """Return a symbol table whose values are addresses."""
         rows = []
         for name, info, other, index, value, size in _SYMBOL.iter_unpack(
             table[: len(table) // _SYMBOL.size * _SYMBOL.size]
@@ -201,27 +187,27 @@ class _Linker:
         """Return the bytes of a file: the tail and where the dynamic section is in it."""
         data, segments = bytearray(FIRST), []
         offsets: dict[int, int] = {}
-        for section in sorted(self.image.sections, key=lambda section: not section.flags & SHF_ALLOC):
+        for section in sorted(self.image.sections, key=lambda section: not section.flags & elf.SHF_ALLOC):
             content, address = self.contents[section.index], self.places.sections[section.index]
-            if section.flags & SHF_ALLOC:  # at the place in the file that its address is
+            if section.flags & elf.SHF_ALLOC:  # at the place in the file that its address is
                 data += bytes(address - len(data))
                 if section.size:
-                    segments.append((PT_LOAD, 7, address, address, address, len(content), section.size, 1))
+                    segments.append((elf.PT_LOAD, 7, address, address, address, len(content), section.size, 1))
             offsets[section.index] = len(data)
             data += content
-            if section.flags & SHF_ALLOC:
+            if section.flags & elf.SHF_ALLOC:
                 data += bytes(section.size - len(content))
         headers = []
         for section, content in zip(self.image.sections, self.contents, strict=True):
             header = section.header
-            size = section.size if section.type == SHT_NOBITS else len(content)
+            size = section.size if section.type == elf.SHT_NOBITS else len(content)
             address = self.places.sections[section.index]
-            row = header.name, header.type, header.flags & ~SHF_COMPRESSED, address, offsets[section.index], size
+            row = header.name, header.type, header.flags & ~elf.SHF_COMPRESSED, address, offsets[section.index], size
             headers.append((*row, header.link, header.info, header.align, header.entry_size))
         if tail:
             start = min([*self.places.slots.values(), self.places.rows])
-            segments.append((PT_LOAD, 7, len(data), start, start, len(tail), len(tail), 1))
-            segments.append((PT_DYNAMIC, 7, len(data) + dynamic, start + dynamic, start + dynamic, 64, 64, 8))
+            segments.append((elf.PT_LOAD, 7, len(data), start, start, len(tail), len(tail), 1))
+            segments.append((elf.PT_DYNAMIC, 7, len(data) + dynamic, start + dynamic, start + dynamic, 64, 64, 8))
             data += tail
         fields = list(_HEADER.unpack(bytes(self.image.data[: _HEADER.size])))
         fields[1], fields[5], fields[6] = kind, len(data), len(data) + len(segments) * _SEGMENT.size

@@ -143,7 +143,6 @@ class _Loader:
                 self._apply(offset, info & mask, info >> shift, addend, dynamic.get(DT_SYMTAB, 0))
 
     def _dynamic(self) -> dict[int, int]:
-        """Return the entries of the dynamic section by tag; the first one of a tag counts."""
         values: dict[int, int] = {}
         order = "<" if self._image.layout.byte_order == "little" else ">"
         entry = struct.Struct(order + ("QQ" if self._image.layout.address_size == 8 else "II"))
@@ -175,7 +174,6 @@ class _Loader:
         place[:] = (value % (1 << bits)).to_bytes(rule.width, self._image.layout.byte_order)
 
     def _symbol(self, index: int, table: int, rule: RelocationType) -> int:
-        """Return the address of a dynamic symbol."""
         if index == 0:
             return self._bias
         row = self._image.layout.symbol
@@ -188,7 +186,6 @@ class _Loader:
         return int(value) + self._bias
 
     def _bytes(self, address: int, size: int, name: str) -> memoryview:
-        """Return the bytes at an address of the file, to be read or changed."""
         for segment, data in self._segments:
             start = address - segment.address
             if start >= 0 and start + size <= len(data):

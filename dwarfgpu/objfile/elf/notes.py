@@ -141,7 +141,6 @@ def read_notes(image: Image) -> tuple[tuple[Note, ...], list[DwarfGpuError]]:
 
 
 def _places(image: Image, problems: list[DwarfGpuError]) -> Iterator[tuple[str, memoryview, int]]:
-    """Yield the places of notes: the name of the place, its content, and its alignment."""
     sections = [section for section in image.sections if section.type == SHT_NOTE]
     for section in sections:
         try:

@@ -11,17 +11,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import Unsupported
 from dwarfgpu.immutable import frozen
-from dwarfgpu.objfile.elf.header import (
-    EM_386,
-    EM_AMDGPU,
-    EM_CUDA,
-    EM_INTELGT,
-    EM_X86_64,
-    SHF_EXECINSTR,
-    SHT_CREL,
-    SHT_RELA,
-    malformed,
-)
+from dwarfgpu.objfile.elf import header as elf
 
 if TYPE_CHECKING:
     from dwarfgpu.errors import DwarfGpuError
@@ -29,11 +19,11 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.elf.sections import Section
 
 SPECS = {
-    EM_AMDGPU: 'AMDGPU usage, "Relocation Records"',
-    EM_X86_64: "x86-64 ABI, 4.4",
-    EM_386: "i386 ABI, 4.3",
-    EM_CUDA: "CUDA-GDB, cuda-functions.c",
-    EM_INTELGT: 'zebin specification, "Gen Relocation Type"',
+    elf.EM_AMDGPU: 'AMDGPU usage, "Relocation Records"',
+    elf.EM_X86_64: "x86-64 ABI, 4.4",
+    elf.EM_386: "i386 ABI, 4.3",
+    elf.EM_CUDA: "CUDA-GDB, cuda-functions.c",
+    elf.EM_INTELGT: 'zebin specification, "Gen Relocation Type"',
 }
 
 # What is computed, in the letters of the text: S symbol, A addend, P place, Z size of the symbol
@@ -167,12 +157,12 @@ ZEBIN = {
 }
 """Those of debug sections in Intel's zebin (intel-graphics-compiler, IGC/ZEBinWriter/zebin/spec/elf.md)."""
 
-RULES = {EM_AMDGPU: AMDGPU, EM_X86_64: X86_64, EM_386: I386, EM_CUDA: CUDA, EM_INTELGT: ZEBIN}
+RULES = {elf.EM_AMDGPU: AMDGPU, elf.EM_X86_64: X86_64, elf.EM_386: I386, elf.EM_CUDA: CUDA, elf.EM_INTELGT: ZEBIN}
 
 
 def relocate(data: bytearray, section: Section, source: Section, image: Image) -> None:
     """Apply the rows of the relocation section ``source`` to the content of a section of an image."""
-    if source.type == SHT_CREL:
+    if source.type == elf.SHT_CREL:
         message = f"{image.name}: compact relocations (SHT_CREL) of {section.name} are not supported"
         raise Unsupported("relocation", message, spec="gABI", hint="link the file, or assemble it without --crel")
     if image.machine not in RULES:
@@ -196,7 +186,7 @@ class _Relocator:
     def run(self) -> None:
         """Apply all rows in order."""
         layout, data = self._layout, self._data
-        with_addend = self._type == SHT_RELA
+        with_addend = self._type == elf.SHT_RELA
         row = layout.rela if with_addend else layout.rel
         rows = self._rows[: len(self._rows) // row.size * row.size]
         values, count = self._values, len(self._values)
@@ -222,7 +212,6 @@ class _Relocator:
             self._apply(offset, number, symbol, fields[2] if with_addend else None)
 
     def _apply(self, offset: int, number: int, symbol: int, addend: int | None) -> None:
-        """Apply one row, checking everything."""
         rule = self._rules.get(number)
         if rule is None:
             message = f"{self._file}: relocation type {number} is not known"
@@ -230,7 +219,7 @@ class _Relocator:
         if rule.formula == NOTHING:
             return
         if rule.formula in (NEEDS_GOT, NEEDS_TLS, NEEDS_LOAD):
-            if self._section.flags & SHF_EXECINSTR:
+            if self._section.flags & elf.SHF_EXECINSTR:
                 return  # an operand of an instruction: what else is in the section is as it will be
             message = f"{self._file}: {rule.name} needs {rule.formula}, which a file that is not linked does not have"
             raise self._unsupported(message, offset, "link the file first, for example with ld.lld -shared")
@@ -263,7 +252,7 @@ class _Relocator:
         return (target - place - 4) // 4
 
     def _malformed(self, kind: str, message: str, offset: int) -> DwarfGpuError:
-        return malformed(self._file, kind, message, section=self._section.name, offset=offset, spec=self._spec)
+        return elf.malformed(self._file, kind, message, section=self._section.name, offset=offset, spec=self._spec)
 
     def _unsupported(self, message: str, offset: int, hint: str) -> DwarfGpuError:
         error = Unsupported("relocation", message, spec=self._spec, hint=hint)

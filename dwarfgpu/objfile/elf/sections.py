@@ -7,20 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, Unsupported
 from dwarfgpu.immutable import frozen
-from dwarfgpu.objfile.elf.header import (
-    EM_AMDGPU,
-    ET_REL,
-    SECTION_TYPES,
-    SHF_ALLOC,
-    SHF_COMPRESSED,
-    SHT_NOBITS,
-    malformed,
-)
+from dwarfgpu.objfile.elf import header as elf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from dwarfgpu.objfile.elf.header import ElfLayout, SectionHeader
     from dwarfgpu.objfile.elf.image import Image
 
 
@@ -48,7 +39,7 @@ class Section:
         "type",
     )
 
-    def __init__(self, image: Image, index: int, name: str, header: SectionHeader) -> None:
+    def __init__(self, image: Image, index: int, name: str, header: elf.SectionHeader) -> None:
         self._image = image
         self._data: bytes | None = None
         self._stream: Stream | None = None
@@ -70,7 +61,7 @@ class Section:
     @property
     def type_name(self) -> str:
         """The type's name without ``SHT_``."""
-        return SECTION_TYPES.get(self.type, f"{self.type:#x}")
+        return elf.SECTION_TYPES.get(self.type, f"{self.type:#x}")
 
     @property
     def flag_letters(self) -> str:
@@ -88,28 +79,28 @@ class Section:
     @property
     def symbol_base(self) -> int:
         """What the values of its symbols count from: in a file that is not linked they are offsets."""
-        return self.moved if self._image.type == ET_REL else self.address
+        return self.moved if self._image.type == elf.ET_REL else self.address
 
     @property
     def is_allocated(self) -> bool:
         """Whether it is part of the running program."""
-        return bool(self.flags & SHF_ALLOC)
+        return bool(self.flags & elf.SHF_ALLOC)
 
     @property
     def is_amdgpu(self) -> bool:
-        return self._image.machine == EM_AMDGPU
+        return self._image.machine == elf.EM_AMDGPU
 
     @property
     def raw(self) -> memoryview:
         """The bytes of the file, neither decompressed nor relocated."""
-        if self.type == SHT_NOBITS:
+        if self.type == elf.SHT_NOBITS:
             return memoryview(b"")
         start, size, data = self.offset, self.size, self._image.data
         if start + size > len(data):
             there = max(0, len(data) - start)
             message = f"section {self.name} needs {size} bytes at {start:#x} of the file, {there} are left"
             spec = 'gABI, "Sections"'
-            raise malformed(self._image.name, "truncated", message, section=self.name, offset=there, spec=spec)
+            raise elf.malformed(self._image.name, "truncated", message, section=self.name, offset=there, spec=spec)
         return data[start : start + size]
 
     @property
@@ -135,7 +126,7 @@ class Section:
     @property
     def data_size(self) -> int:
         """The bytes that ``data`` has, without reading them."""
-        if self.type == SHT_NOBITS:
+        if self.type == elf.SHT_NOBITS:
             return 0
         stream = self._compressed()
         return self.size if stream is None else stream.size
@@ -149,7 +140,7 @@ class Section:
             return self.view, None
         except DwarfGpuError as error:
             start = self.offset
-            plain = not self.flags & SHF_COMPRESSED and not self.name.startswith(".zdebug")
+            plain = not self.flags & elf.SHF_COMPRESSED and not self.name.startswith(".zdebug")
             if error.kind != "truncated" or not plain or self._image.relocation_sections(self.index):
                 return memoryview(b""), error
             return self._image.data[start : start + self.size], error
@@ -160,11 +151,11 @@ class Section:
 
     def _compressed(self) -> Stream | None:
         gnu = self.name.startswith(".zdebug_")
-        if not (gnu or self.flags & SHF_COMPRESSED) or self.type == SHT_NOBITS:
+        if not (gnu or self.flags & elf.SHF_COMPRESSED) or self.type == elf.SHT_NOBITS:
             return None
         if self._stream is None:
             image = self._image
-            gnu = gnu and not self.flags & SHF_COMPRESSED
+            gnu = gnu and not self.flags & elf.SHF_COMPRESSED
             self._stream = section_stream(self.raw, image.layout, gnu=gnu, file=image.name, section=self.name)
         return self._stream
 
@@ -190,7 +181,7 @@ class Section:
         image = self._image
         if sum(source.size for source in sources) > len(image.data):
             message = f"the relocations of {self.name} overlap: they have more bytes than the file"
-            raise malformed(image.name, "too_large", message, section=self.name, spec='gABI, "Relocation"')
+            raise elf.malformed(image.name, "too_large", message, section=self.name, spec='gABI, "Relocation"')
         changed = bytearray(data)
         for source in sources:
             relocate(changed, self, source, image)
@@ -209,7 +200,7 @@ def joined(image: Image, name: str, parts: Iterable[bytes | memoryview]) -> byte
         size += len(part)
         if size > limit and contents:
             message = f"the sections {name} have more than {limit} bytes together"
-            raise malformed(image.name, "too_large", message, section=name, spec='gABI, "Sections"')
+            raise elf.malformed(image.name, "too_large", message, section=name, spec='gABI, "Sections"')
         contents.append(part)
     return contents[0] if len(contents) == 1 else b"".join(contents)
 
@@ -245,22 +236,22 @@ class Stream:
     """Whether the header is the old GNU one."""
 
 
-def section_stream(raw: memoryview, layout: ElfLayout, *, gnu: bool, file: str, section: str) -> Stream:
+def section_stream(raw: memoryview, layout: elf.ElfLayout, *, gnu: bool, file: str, section: str) -> Stream:
     """Read the header of a compressed section. ``gnu`` says whether it is the one of ``.zdebug_*``."""
     if gnu:
         if len(raw) < GNU_HEADER_SIZE or raw[:4] != GNU_MAGIC:
             message = "a .zdebug section does not begin with ZLIB and a size"
-            raise malformed(file, "bad_compression", message, section=section, offset=0, spec="GNU .zdebug")
+            raise elf.malformed(file, "bad_compression", message, section=section, offset=0, spec="GNU .zdebug")
         return Stream("zlib", int.from_bytes(raw[4:12], "big"), GNU_HEADER_SIZE, gnu=True)
     header = layout.compression
     if len(raw) < header.size:
         message = f"a compression header needs {header.size} bytes, {len(raw)} are left"
-        raise malformed(file, "truncated", message, section=section, offset=0, spec=SPEC)
+        raise elf.malformed(file, "truncated", message, section=section, offset=0, spec=SPEC)
     fields = header.unpack_from(raw)
     method = METHODS.get(fields[0])
     if method is None:
         message = f"compression type {fields[0]} is not known"
-        raise malformed(file, "bad_compression", message, section=section, offset=0, spec=SPEC)
+        raise elf.malformed(file, "bad_compression", message, section=section, offset=0, spec=SPEC)
     return Stream(method, fields[-2], header.size)
 
 
@@ -275,7 +266,7 @@ def check_size(size: int, stream_size: int, *, file: str, section: str | None, s
     if size > limit:
         message = f"{stream_size} compressed bytes claim to be {size}; at most {limit} are accepted"
         hint = "decompress it with another tool if the size is right"
-        raise malformed(file, "too_large", message, section=section, offset=0, spec=spec, hint=hint)
+        raise elf.malformed(file, "too_large", message, section=section, offset=0, spec=spec, hint=hint)
 
 
 def decompress(
@@ -288,9 +279,9 @@ def decompress(
         return out
     if len(out) > size:
         message = f"a {method} stream holds more than the {size} bytes that its header claims"
-        raise malformed(file, "size_mismatch", message, section=section, offset=0, spec=spec)
+        raise elf.malformed(file, "size_mismatch", message, section=section, offset=0, spec=spec)
     message = f"a {method} stream ends after {len(out)} of {size} bytes"
-    raise malformed(file, "truncated", message, section=section, offset=0, spec=spec)
+    raise elf.malformed(file, "truncated", message, section=section, offset=0, spec=spec)
 
 
 def decompress_some(
@@ -310,7 +301,7 @@ def decompress_some(
 
 def _broken(method: str, error: object, file: str, section: str | None, spec: str) -> Exception:
     message = f"not a {method} stream: {error}"
-    return malformed(file, "bad_compression", message, section=section, offset=0, spec=spec)
+    return elf.malformed(file, "bad_compression", message, section=section, offset=0, spec=spec)
 
 
 def _zstd(stream: memoryview, limit: int, broken: Callable[[object], Exception]) -> bytes:

@@ -1,4 +1,4 @@
-"""What can be said about an image as a whole: its header, its sections, its notes, and what is missing."""
+"""The sections of an image as they are listed, and what is not in it, without reading the content of a section."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.header import EM_AMDGPU, SHT_DYNSYM, SHT_SYMTAB
-from dwarfgpu.objfile.elf.notes import code_object_version, hsa_notes
-from dwarfgpu.objfile.kernels.metadata import target_name
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.elf.image import Image
-    from dwarfgpu.objfile.elf.notes import HsaNotes, Note
     from dwarfgpu.objfile.elf.sections import Section
 
 
@@ -45,68 +42,8 @@ class Missing:
     hint: str | None = None
 
 
-@frozen
-class ImageInfo:
-    """Everything about an image that needs no DWARF."""
-
-    name: str
-    path: str | None
-    address_size: int
-    byte_order: str
-    machine: int
-    machine_name: str
-    osabi: int
-    osabi_name: str
-    abi_version: int
-    type: str
-    flags: int
-    entry: int
-    code_object_version: int | None
-    target: str | None
-    """The target that the notes name."""
-    build_id: str | None
-    hsa: HsaNotes | None
-    """What notes of code object versions 1 and 2 say."""
-    notes: tuple[Note, ...]
-    sections: tuple[SectionInfo, ...]
-    segments: int
-    symbols: int
-    missing: tuple[Missing, ...]
-    problems: tuple[DwarfGpuError, ...]
-
-
-def describe(image: Image) -> ImageInfo:
-    """Look over an image without reading the content of its sections."""
-    is_amdgpu = image.machine == EM_AMDGPU
-    notes = image.notes()
-    hsa = hsa_notes(image) if is_amdgpu else None
-    return ImageInfo(
-        image.name,
-        image.path,
-        image.address_size,
-        image.byte_order,
-        image.machine,
-        image.machine_name,
-        image.osabi,
-        image.osabi_name,
-        image.abi_version,
-        image.type_name,
-        image.flags,
-        image.entry,
-        code_object_version(image),
-        target_name(image) if is_amdgpu else None,
-        image.build_id,
-        hsa,
-        notes,
-        tuple(_section(image, section) for section in image.sections[1:]),
-        len(image.segments),
-        sum(section.size // image.layout.symbol.size for section in image.sections if section.type == SHT_SYMTAB),
-        tuple(_missing(image)),
-        (*image.problems, *(hsa.problems if hsa is not None else ())),
-    )
-
-
-def _section(image: Image, section: Section) -> SectionInfo:
+def section_info(image: Image, section: Section) -> SectionInfo:
+    """Return what is known of a section without its content."""
     size: int | None = None
     compression = error = None
     try:
@@ -129,7 +66,7 @@ def _section(image: Image, section: Section) -> SectionInfo:
     )
 
 
-def _missing(image: Image) -> list[Missing]:
+def missing_parts(image: Image) -> list[Missing]:
     """Return what a debugger would like to find in a file that does not have it."""
 
     def has(*names: str) -> bool:

@@ -191,13 +191,12 @@ class SymbolTable:
 
     def at(self, address: int, section_index: int | None) -> Symbol | None:
         """Return the smallest symbol whose bytes hold an address, or a symbol without a size at just that address."""
-        if self._addresses is None:
-            self._asked_addresses += 1
-            if self._asked_addresses <= SEARCHES:
-                return self._search_at(address, section_index)
+        self._asked_addresses += 1
+        if self._addresses is None and self._asked_addresses > SEARCHES:
             self._addresses = self._index_addresses()
-        places = self._addresses if section_index is None else (section_index,)
-        keys = [self._at(address, *self._addresses[place]) for place in places if place in self._addresses]
+        known = self._index_addresses(address) if self._addresses is None else self._addresses
+        places = known if section_index is None else (section_index,)
+        keys = [self._at(address, *known[place]) for place in places if place in known]
         best = min((key for key in keys if key is not None), default=None)
         return None if best is None else self.symbol(best[2])
 
@@ -277,7 +276,6 @@ class SymbolTable:
         return name, info, other, place, value, size
 
     def _place(self, index: int, place: int) -> tuple[int, Section | None]:
-        """Return the index of the symbol's section and the section; reserved indexes name no section."""
         if place == SHN_XINDEX:
             offset = index * 4
             if offset + 4 > len(self._extended):
@@ -287,10 +285,7 @@ class SymbolTable:
             return place, None
         return place, self._sections[place] if 0 < place < len(self._sections) else None
 
-    # --- Searching ------------------------------------------------------------------------------------------------
-
     def _search(self, name: str) -> Iterator[tuple[int, int]]:
-        """Yield the rows with a name that are neither sections nor files, each with its rank (`_rank`)."""
         places = self._places_of(name)
         if places is None:
             rows = (index for index, row in enumerate(self._rows()) if text_at(self._strings, row[0]) == name)
@@ -324,26 +319,6 @@ class SymbolTable:
                 best, highest = index, rank
         return best
 
-    def _search_at(self, address: int, section_index: int | None) -> Symbol | None:
-        by_section: dict[int, list[tuple[int, int, int]]] = {}
-        have_moved = any(section.moved for section in self._sections)
-        for index, (_, info, place, value, size) in enumerate(self._rows()):
-            if value <= address and (have_moved or address == value or address < value + size):
-                inside, section = self._place(index, place)
-                value += 0 if section is None else section.moved  # noqa: PLW2901
-                if not (address == value or value < address < value + size):
-                    continue
-                if section is not None and info & 0xF not in (STT_SECTION, STT_FILE, STT_TLS):
-                    by_section.setdefault(inside, []).append((value, size, index))
-        keys: list[tuple[bool, int, int]] = []
-        for place, symbols in by_section.items():
-            if section_index in (None, place):
-                last = max((value for value, size, _ in symbols if size), default=0)  # the innermost one
-                keys += [(not size, size, index) for value, size, index in symbols if value == last or not size]
-        return self.symbol(min(keys)[2]) if keys else None
-
-    # --- The indices ----------------------------------------------------------------------------------------------
-
     def _index_names(self) -> dict[bytes, int]:
         """Return by name the row with the highest rank. Names that are not text are kept as bytes."""
         names: dict[bytes, int] = {}
@@ -358,10 +333,17 @@ class SymbolTable:
                 names[text], ranks[text] = index, rank
         return names
 
-    def _index_addresses(self) -> dict[int, tuple[list[int], list[tuple[int, int, int, int]]]]:
-        """Return by section the first addresses in order, and (address, size, index, how far any so far reaches)."""
+    def _index_addresses(self, only: int | None = None) -> dict[int, tuple[list[int], list[tuple[int, int, int, int]]]]:
+        """Return by section the first addresses in order, and (address, size, index, how far any so far reaches).
+
+        For a single address the symbols that do not hold it are left out.
+        """
         by_section: dict[int, list[tuple[int, int, int]]] = {}
+        if any(section.moved for section in self._sections):
+            only = None
         for index, (_, info, place, value, size) in enumerate(self._rows()):
+            if only is not None and not (value <= only < value + size or value == only):
+                continue
             inside, section = self._place(index, place)
             if section is not None and info & 0xF not in (STT_SECTION, STT_FILE, STT_TLS):
                 by_section.setdefault(inside, []).append((value + section.moved, size, index))

@@ -32,11 +32,8 @@ SPEC = "LSB 5.0, 10.6.2"
 MAX_PROBLEMS = 1000
 
 
-# --- The header ---------------------------------------------------------------------------------------------------
-
-
 @frozen
-class FrameHeader:
+class SearchTable:
     """``.eh_frame_hdr``: where ``.eh_frame`` is, and a table of locations and entries, sorted by location."""
 
     data: bytes
@@ -78,7 +75,7 @@ class FrameHeader:
 
 def read_frame_header(
     data: bytes, *, address: int = 0, byte_order: ByteOrder = "little", address_size: int = 8
-) -> FrameHeader | None:
+) -> SearchTable | None:
     """Read the header; return None for one without a table that can be searched."""
     form = Format(address_size, 4, byte_order)
     bases = Bases(section=address, data=address)  # data-relative: relative to the header (LSB 5.0, 10.6.2)
@@ -102,7 +99,7 @@ def read_frame_header(
     if 2 * size * count > cursor.remaining:
         message = f"a table of {count} entries is longer than the {cursor.remaining} bytes left"
         raise cursor.fail("truncated", message, SPEC)
-    return FrameHeader(data, form, bases, where, count, encoding, cursor.position)
+    return SearchTable(data, form, bases, where, count, encoding, cursor.position)
 
 
 def _fixed_size(encoding: int, form: Format) -> int | None:
@@ -111,13 +108,10 @@ def _fixed_size(encoding: int, form: Format) -> int | None:
     return form.address_size if kind == "address" else FIXED.get(kind)
 
 
-# --- The index ----------------------------------------------------------------------------------------------------
-
-
-class FrameIndex:
+class FdeIndex:
     """The entries of a section by address. ``problems`` has the errors met on the way."""
 
-    def __init__(self, section: FrameSection, header: FrameHeader | None = None) -> None:
+    def __init__(self, section: FrameSection, header: SearchTable | None = None) -> None:
         self.section = section
         self.header = header
         self.problems: list[DwarfGpuError] = []

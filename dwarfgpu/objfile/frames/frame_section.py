@@ -132,13 +132,10 @@ class FrameSection:
             return False, following(self.data, position, self.byte_order) or len(self.data)
         return (False, position + 4) if head is None else (head.cie is None, head.end)
 
-    # --- Heads ------------------------------------------------------------------------------------------------------
-
     def _cursor(self, position: int, end: int | None = None) -> Cursor:
         return Cursor(self.data, position, end, byte_order=self.byte_order, error=MalformedFile, section=self.name)
 
     def _head(self, offset: int) -> _Head | None:
-        """Read the head of an entry; return None for a length of zero."""
         cursor = self._cursor(offset)
         length, offset_size = initial_length(cursor)
         if length == 0:
@@ -162,15 +159,13 @@ class FrameSection:
             end += 4
         return end
 
-    # --- CIEs -------------------------------------------------------------------------------------------------------
-
     def _cie(self, head: _Head) -> Cie:
         cursor = self._cursor(head.body, head.end)
         version = cursor.unsigned(1)
         if version not in VERSIONS:
             message = f"the CIE has the unknown version {version}; the known ones are 1, 3 and 4"
             raise IllFormed("bad_cie", message, spec="DWARF 5, 7.24")
-        augmentation = read_string(cursor)
+        augmentation = decode(cursor.string("the augmentation string", SPEC))
         cie = Cie(self.name, head.offset, head.end, head.offset_size, version, augmentation)
         letters = gnu_letters(augmentation)
         if letters is None:
@@ -193,8 +188,6 @@ class FrameSection:
         )
         cie = evolve(cie, format=frame_format, return_address=return_address)
         return with_augmentation(cie, letters, cursor)
-
-    # --- FDEs -------------------------------------------------------------------------------------------------------
 
     def _fde(self, head: _Head, cie_offset: int) -> Fde:
         if cie_offset < 0:
@@ -305,19 +298,6 @@ class Terminator:
 
 
 Entry: TypeAlias = "Cie | Fde | Terminator"
-
-
-# --- Parts of entries ---------------------------------------------------------------------------------------------
-
-
-def read_string(cursor: Cursor) -> str:
-    """Read an augmentation string."""
-    end = cursor.data.find(b"\0", cursor.position, cursor.end)
-    if end < 0:
-        raise cursor.fail("truncated", "the augmentation string has no end", SPEC)
-    text = cursor.bytes(end - cursor.position)
-    cursor.bytes(1)
-    return decode(text)
 
 
 def gnu_letters(augmentation: str) -> str | None:

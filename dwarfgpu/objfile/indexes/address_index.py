@@ -89,8 +89,6 @@ def _ranges(unit: Unit, plan: Plan, picked: tuple[int, ...], offset: int) -> lis
     return [(low, high)] if low < high and not is_dead(low, unit.address_size) else []
 
 
-# --- The variables of one unit that have an address in the program ------------------------------------------------
-
 _POINTERS = frozenset((dw.DW_TAG_pointer_type, dw.DW_TAG_reference_type, dw.DW_TAG_rvalue_reference_type))
 MAX_TYPES = 64
 """How many types may lie between a variable and the one with a size."""
@@ -192,7 +190,6 @@ def size_of_type(die: Die | None) -> int | None:
 
 
 def _elements(array: Die) -> int | None:
-    """Return how many elements an array has in all its dimensions."""
     total = 1
     for dimension in array.children():
         if dimension.tag not in (dw.DW_TAG_subrange_type, dw.DW_TAG_enumeration_type):
@@ -238,8 +235,6 @@ def _constant(die: Die, attribute: int) -> int | None:
     number = die.number(attribute)
     return int(number.value) if number is not None and number.value_class == "constant" else None
 
-
-# --- ``.debug_aranges`` -------------------------------------------------------------------------------------------
 
 SECTION = ".debug_aranges"
 

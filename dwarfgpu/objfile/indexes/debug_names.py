@@ -114,8 +114,6 @@ class NameTable:
         cursor.position = end
         return abbreviations
 
-    # --- Names ------------------------------------------------------------------------------------------------------
-
     def find(self, name: bytes) -> list[NameEntry]:
         """Return the entries of a name."""
         entries: list[NameEntry] = []
@@ -156,7 +154,6 @@ class NameTable:
         return entry
 
     def _places(self, name: bytes) -> Iterator[int]:
-        """Yield the indices of the names that may be the wanted one."""
         count = len(self.buckets)
         if not count or not name.isascii():  # the hash of other letters depends on how they are folded
             from dwarfgpu.objfile.indexes.name_search import find_all

@@ -85,8 +85,6 @@ class Index:
             addresses = self._addresses[unit] = functions_of(unit)
         return addresses
 
-    # --- By name ----------------------------------------------------------------------------------------------------
-
     def find(self, name: str, kinds: Collection[Kind] = KINDS) -> list[IndexEntry]:
         """Return all that a name can mean: ``f``, ``ns::f``, ``::f`` for the outermost scope alone, or a linkage name.
 
@@ -119,7 +117,6 @@ class Index:
         ]
 
     def _named(self, name: bytes) -> Iterator[tuple[Die, Kind]]:
-        """Yield the entries with a name."""
         from dwarfgpu.objfile.indexes.name_search import Needle
 
         listed = list(self._in_tables(name))
@@ -176,7 +173,6 @@ class Index:
 
     @cached_property
     def _search_groups(self) -> list[NameSearch]:
-        """The units by the section they are in, ready to be searched."""
         from dwarfgpu.objfile.indexes.name_search import NameSearch
 
         groups: dict[tuple[int, str], list[Unit]] = {}
@@ -215,7 +211,6 @@ class Index:
             yield from self._entries([unit.die_known_at(offset) for offset in sorted(offsets)], needle.name)
 
     def _entries(self, dies: Iterable[Die], name: bytes) -> Iterator[tuple[Die, Kind]]:
-        """Yield those of the entries that are entries of an index with a name."""
         for die in dies:
             with self.dwarf.noting:
                 kind = kind_of(die)
@@ -266,8 +261,6 @@ class Index:
                                 kinds[code] = kind
                         yield text, kind
 
-    # --- In the producer's index --------------------------------------------------------------------------------------
-
     @cached_property
     def tables(self) -> list[NameTable]:
         """The name indices of the producer that can be read."""
@@ -311,8 +304,6 @@ class Index:
             message = f"the name entry at {entry.offset:#x} has no unit"
             raise MalformedFile("no_unit", message, spec="DWARF 5, 6.1.1.4.8")
         return self._listed_unit(entry.unit).die_at(entry.die_offset)
-
-    # --- By address -------------------------------------------------------------------------------------------------
 
     def functions_at(self, address: int) -> list[Die]:
         """Return the functions with code at an address; one that is nested in another after it."""
@@ -439,7 +430,6 @@ def _any_kind(unit: Unit, offsets: Iterable[int], kinds: Collection[Kind]) -> bo
 
 
 def _place(reference: Attribute) -> tuple[Unit, int]:
-    """Return the unit and offset that a reference leads to."""
     if reference.form in REF_UNIT:
         return reference.die.unit, reference.value
     die = reference.reference()

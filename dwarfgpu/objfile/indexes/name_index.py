@@ -54,7 +54,7 @@ class NameIndex:
 
     def __init__(self, unit: Unit) -> None:
         self._unit = unit
-        self._readers: dict[Abbreviation, _PlanReader] = {}
+        self._readers: dict[Abbreviation, _NameFields] = {}
         self._inherited: dict[int, tuple[Key, ...]] = {}
         self.names: dict[Key, list[int]] = {}
         """For each name the offsets of the entries in the unit."""
@@ -66,9 +66,9 @@ class NameIndex:
         unit, names = self._unit, self.names
         completed: list[tuple[int, int, Any]] = []  # what completes others, with form and value of the reference
         for offset, plan, picked in scan(unit, _select):
-            reader: _PlanReader | None = plan.note
+            reader: _NameFields | None = plan.note
             if reader is None:
-                reader = plan.note = _PlanReader(plan, unit.version)
+                reader = plan.note = _NameFields(plan, unit.version)
             location = reader.location
             if location >= 0 and picked[location] and not is_static(picked[location]):
                 continue
@@ -118,7 +118,7 @@ class NameIndex:
                 abbreviation, start = table.at(data, offset)
                 reader = self._readers.get(abbreviation)
                 if reader is None:
-                    reader = self._readers[abbreviation] = _PlanReader(Plan(abbreviation, _FUNCTION), unit.version)
+                    reader = self._readers[abbreviation] = _NameFields(Plan(abbreviation, _FUNCTION), unit.version)
                 picked = reader.plan.values(data, start)
             except FAILURES:
                 raise truncated(unit.offset + offset, unit.section) from None
@@ -132,7 +132,7 @@ class NameIndex:
         return names
 
 
-class _PlanReader:
+class _NameFields:
     """What the picked values of one plan are."""
 
     __slots__ = ("anonymous", "location", "names", "origin", "origin_form", "plan")

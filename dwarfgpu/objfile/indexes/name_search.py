@@ -138,11 +138,9 @@ class NameSearch:
         return hits
 
     def _low(self, offset: int) -> bytes:
-        """Return the four bytes of an offset that are the same in DWARF32 and DWARF64."""
         return (offset & 0xFFFFFFFF).to_bytes(4, self._order)
 
     def _indices(self, unit: Unit, offsets: Iterable[int]) -> list[int]:
-        """Return the indices of the name in the unit's table of string offsets."""
         if unit.version < 5 and not unit.suffix:
             return []
         try:
@@ -157,7 +155,6 @@ class NameSearch:
         return [(p - start) // size for p in positions if not (p - start) % size]
 
     def _indexed_hits(self, unit: Unit, indices: Iterable[int]) -> list[int]:
-        """Return where the entries of a unit may hold indices of the name."""
         used = {
             form
             for abbreviation in unit.table.all()
@@ -216,7 +213,6 @@ def entries_at(
 
 
 def _entry_around(unit: Unit, place: int) -> Die | None:
-    """Return the entry whose data a place lies in."""
     offset = unit.tree.entry_around(place)
     return None if offset is None else unit.die_known_at(offset)
 
@@ -246,7 +242,6 @@ def _places_of(unit: Unit, numbers: Iterable[int], sizes: Iterable[int | None]) 
 
 
 def _few(unit: Unit, pattern: bytes) -> list[int]:
-    """Return the places of a pattern in a unit, if it is long enough for them to be few."""
     if len(pattern) < 2:
         raise LookAtAll
     places = list(find_all(unit.data, pattern, unit.first))

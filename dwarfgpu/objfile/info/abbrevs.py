@@ -91,7 +91,6 @@ class Abbreviation:
         return self._constant(index)
 
     def _constant(self, index: int) -> Any:
-        """Return the value of an attribute without data."""
         return (self.implicit or {}).get(index, 0) if self.forms[index] == DW_FORM_implicit_const else True
 
     def all_values(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -276,7 +275,6 @@ _PAIR = re.compile(rb"(%(leb)s)(?:\x21([\x80-\xff]*[\x00-\x7f])|(%(leb)s))" % {b
 
 
 def _shape(lead: int, body: bytes, family: Family) -> Shape:
-    """Decode the attributes of a declaration."""
     if len(body) > 2 * MAX_ATTRIBUTES:
         raise _too_many()
     if body.isascii() and DW_FORM_implicit_const not in body:  # then all are single bytes

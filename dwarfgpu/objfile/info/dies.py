@@ -59,8 +59,6 @@ class Die:
     def __hash__(self) -> int:
         return hash((self.unit.offset, self.offset))
 
-    # --- What it is -----------------------------------------------------------------------------------------------
-
     @property
     def section_offset(self) -> int:
         """The offset in the section: what DW_FORM_ref_addr counts."""
@@ -113,8 +111,6 @@ class Die:
         """Return whether a flag with a number of the standard is set."""
         attribute_value = self.number(attribute)
         return attribute_value is not None and bool(attribute_value.value)
-
-    # --- What it is together with the entries it refers to ----------------------------------------------------------
 
     def origin(self) -> Die | None:
         """Return the entry it completes: its declaration (DW_AT_specification), or its abstract instance."""
@@ -184,8 +180,6 @@ class Die:
         number = self.number(attribute)
         return None if number is None else number.unsigned()
 
-    # --- Where it is ----------------------------------------------------------------------------------------------
-
     def ranges(self) -> list[tuple[int, int]]:
         """Return the addresses of its code (DWARF 5, 2.17); empty when it has none."""
         from dwarfgpu.objfile.info.pc_ranges import ranges_of
@@ -246,8 +240,6 @@ class Die:
         for offset, depth, abbreviation, values in unit.entries(self.offset):
             yield Die(unit, offset, abbreviation, values), depth
 
-
-# --- Attributes ---------------------------------------------------------------------------------------------------
 
 _SIGN_BITS = {
     dw.DW_FORM_data1: 8,

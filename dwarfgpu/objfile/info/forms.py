@@ -159,8 +159,6 @@ def fixed_size(encoding: Encoding, format: Format) -> int | None:
     return FIXED.get(encoding)
 
 
-# --- Classes ------------------------------------------------------------------------------------------------------
-
 # What an offset into a section is the beginning of (DWARF 5, table 7.5, and the GNU attributes).
 _POINTERS: dict[int, Class] = {
     dw.DW_AT_location: "loclist",
@@ -221,9 +219,6 @@ def class_of(code: int, attribute: int, version: int, name: str = "") -> Class:
     return known.base
 
 
-# --- Decoding one value -------------------------------------------------------------------------------------------
-
-
 def read_value(cursor: Cursor, code: int, format: Format) -> Any:
     """Read one value: an int, bytes (block or string), a bool for flag_present, or `Indirect`.
 
@@ -240,19 +235,12 @@ def read_value(cursor: Cursor, code: int, format: Format) -> Any:
     size = fixed_size(encoding, format)
     if size is not None:
         return cursor.unsigned(size)
-    return _read_variable(cursor, encoding)
-
-
-def _read_variable(cursor: Cursor, encoding: Encoding) -> Any:
     if encoding == "uleb":
         return cursor.uleb()
     if encoding == "sleb":
         return cursor.sleb()
     if encoding == "string":
-        end = cursor.data.find(0, cursor.position, cursor.end)
-        if end < 0:
-            raise cursor.fail("truncated", "a string has no end", "DWARF 5, 7.5.5")
-        return cursor.bytes(end + 1 - cursor.position)[:-1]
+        return cursor.string("a string", "DWARF 5, 7.5.5")
     if encoding == "index_offset":
         index = cursor.uleb()
         return index, cursor.unsigned(4)

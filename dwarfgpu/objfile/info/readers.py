@@ -59,9 +59,6 @@ def truncated(offset: int, section: str) -> MalformedFile:
     return error.at(section=section, offset=offset)  # type: ignore[no-any-return]
 
 
-# --- Layouts ------------------------------------------------------------------------------------------------------
-
-
 class EntryLayout:
     """How the entries of an abbreviation are laid out: a code of ``lead`` bytes, then a value for each form.
 
@@ -126,7 +123,7 @@ class EntryLayout:
                 self.read = lambda data, position: (position + size, unpack(data, position))
                 return self.read(data, position)
         if self._reads > FEW:
-            self.read = ReaderBuilder(self.lead, self.forms, self.format).read()
+            self.read = GeneratedFunction(self.lead, self.forms, self.format).read()
             return self.read(data, position)
         cursor = Cursor(data, position + self.lead, byte_order=self.format.byte_order, error=MalformedFile)
         values = [read_value(cursor, code, self.format) for code in self.forms if code not in NO_DATA]
@@ -145,7 +142,7 @@ class EntryLayout:
                 return self.read(data, position)[0]
             if len(_skips) >= MAX_LAYOUTS:
                 _skips.clear()
-            skip = _skips[key] = ReaderBuilder(self.lead, self.forms, self.format, ()).skip()
+            skip = _skips[key] = GeneratedFunction(self.lead, self.forms, self.format, ()).skip()
         self.skip = skip
         return skip(data, position)
 
@@ -168,7 +165,7 @@ class EntryLayout:
         """Return a function that decodes the values whose forms have these indices, in increasing order."""
         pick = self._picks.get(wanted)
         if pick is None:
-            pick = self._picks[wanted] = ReaderBuilder(self.lead, self.forms, self.format, wanted).pick()
+            pick = self._picks[wanted] = GeneratedFunction(self.lead, self.forms, self.format, wanted).pick()
         return pick
 
     def picking_unpack(self, wanted: tuple[int, ...]) -> Unpack | None:
@@ -230,10 +227,7 @@ def family(format: Format) -> Family:
     return layouts
 
 
-# --- Generated functions ------------------------------------------------------------------------------------------
-
-
-class ReaderBuilder:
+class GeneratedFunction:
     """Writes one function. ``k`` counts the bytes since the position that the variable ``p`` holds."""
 
     def __init__(
@@ -311,7 +305,6 @@ class ReaderBuilder:
             self.after.append(f"{name} = from_bytes({name}, {self.order!r})")
 
     def _flush(self) -> None:
-        """Read the waiting fields, before ``p`` changes."""
         fields, self.fields = self.fields, []
         if len(fields) == 1 and fields[0][1] == "B":
             offset, _, name = fields[0]
@@ -379,9 +372,6 @@ class ReaderBuilder:
         self.scope["indirect"] = indirect
         self.lines.append(f"{name or 'n'}, p = indirect(d, {self._here()})")
         self.k = 0
-
-
-# --- What generated functions call --------------------------------------------------------------------------------
 
 
 def _uleb(data: bytes, position: int, first: int) -> tuple[int, int]:

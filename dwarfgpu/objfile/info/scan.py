@@ -90,7 +90,6 @@ def is_declaration(abbreviation: Abbreviation) -> bool:
 
 
 def _plans(table: AbbreviationTable, select: Select) -> tuple[list[int], list[Plan | None]]:
-    """Return by code the plan, and the size of entries that are only skipped, 0 for others."""
     sizes = [0] * len(table.dense)
     plans: list[Plan | None] = [None] * len(table.dense)
     sizes[0] = 1

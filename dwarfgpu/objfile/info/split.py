@@ -64,79 +64,46 @@ _SECTIONS_5 = {
 MAX_COLUMNS = 64
 
 
-class PackageIndex:
-    """``.debug_cu_index`` or ``.debug_tu_index`` of a package: where the parts of each unit are (7.3.5.3)."""
+def package_parts(data: bytes, byte_order: ByteOrder, section: str) -> dict[int, Contributions]:
+    """Return the parts of the units of ``.debug_cu_index`` or ``.debug_tu_index`` of a package (7.3.5.3).
 
-    def __init__(self, data: bytes, byte_order: ByteOrder, section: str) -> None:
-        self.section = section
-        self._data = data
-        self._order: ByteOrder = byte_order
-        self.version = self._number(0)
-        if self.version not in (2, 5):
-            self.version = int.from_bytes(data[:2], byte_order)  # version 5 has two bytes, then padding
-        if self.version not in (2, 5):
-            message = f"version {self.version} is not known"
-            raise Unsupported("bad_version", message, spec="DWARF 5, 7.3.5.3").at(section=section, offset=0)
-        columns, self.units, self.slots = self._number(4), self._number(8), self._number(12)
-        names = _SECTIONS_2 if self.version == 2 else _SECTIONS_5
-        self._ids = 16
-        self._indices = self._ids + 8 * self.slots
-        header = self._indices + 4 * self.slots
-        self._offsets = header + 4 * columns
-        self._sizes = self._offsets + 4 * columns * self.units
-        if columns > MAX_COLUMNS or self._sizes + 4 * columns * self.units > len(data):
-            raise self._error(f"it claims {self.units} units and {columns} columns, but is too short for them")
-        if self.slots & (self.slots - 1):
-            raise self._error(f"its hash table has {self.slots} slots, which is not a power of two")
-        numbers = [self._number(header + 4 * i) for i in range(columns)]
-        self.sections = tuple(names.get(n, "") for n in numbers)
+    The key is where the part of a unit in ``.debug_info`` (or ``.debug_types``) begins.
+    """
 
-    def find(self, unit_id: int) -> Contributions | None:
-        """Return the parts of the unit with an id or signature, or None if the package has no such unit."""
-        mask = self.slots - 1
-        slot, step = unit_id & mask, (unit_id >> 32) & mask | 1
-        for _ in range(self.slots):
-            row = self._number(self._indices + 4 * slot)
-            if not row:
-                return None
-            if self._number(self._ids + 8 * slot, 8) == unit_id:
-                return self._row(row)
-            slot = (slot + step) & mask
-        return None
+    def fail(message: str) -> MalformedFile:
+        error = MalformedFile("bad_package_index", f"{section}: {message}", spec="DWARF 5, 7.3.5.3")
+        return error.at(section=section, offset=0)  # type: ignore[no-any-return]
 
-    def rows(self) -> dict[int, Contributions]:
-        """Return the parts of all units, by where their part of ``.debug_info`` (or ``.debug_types``) begins."""
-        parts_by_offset = {}
-        for row in range(1, self.units + 1):
-            parts = self._row(row)
-            for section in (".debug_info", ".debug_types"):
-                if section in parts:
-                    parts_by_offset[parts[section][0]] = parts
-                    break
-        return parts_by_offset
-
-    def _row(self, row: int) -> Contributions:
-        if row > self.units:
-            raise self._error(f"there is no row {row}, there are {self.units}")
-        width = len(self.sections)
-        start = 4 * width * (row - 1)
-        parts = {}
-        for i, section in enumerate(self.sections):
-            size = self._number(self._sizes + start + 4 * i)
-            if section and size:
-                parts[section] = (self._number(self._offsets + start + 4 * i), size)
-        return parts
-
-    def _number(self, offset: int, size: int = 4) -> int:
+    def numbers(offset: int, count: int) -> tuple[int, ...]:
         try:
-            form = ("<" if self._order == "little" else ">") + ("I" if size == 4 else "Q")
-            return int(struct.unpack_from(form, self._data, offset)[0])
+            return struct.unpack_from(f"{'<' if byte_order == 'little' else '>'}{count}I", data, offset)
         except struct.error:
-            raise self._error("it is too short") from None
+            raise fail("it is too short") from None
 
-    def _error(self, message: str) -> MalformedFile:
-        error = MalformedFile("bad_package_index", f"{self.section}: {message}", spec="DWARF 5, 7.3.5.3")
-        return error.at(section=self.section, offset=0)  # type: ignore[no-any-return]
+    version = numbers(0, 1)[0]
+    if version not in (2, 5):
+        version = int.from_bytes(data[:2], byte_order)  # version 5 has two bytes, then padding
+    if version not in (2, 5):
+        message = f"version {version} is not known"
+        raise Unsupported("bad_version", message, spec="DWARF 5, 7.3.5.3").at(section=section, offset=0)
+    columns, units, slots = numbers(4, 3)
+    header = 16 + (8 + 4) * slots  # the ids of units, and the numbers of their rows
+    offsets = header + 4 * columns
+    sizes = offsets + 4 * columns * units
+    if columns > MAX_COLUMNS or sizes + 4 * columns * units > len(data):
+        raise fail(f"it claims {units} units and {columns} columns, but is too short for them")
+    if slots & (slots - 1):
+        raise fail(f"its hash table has {slots} slots, which is not a power of two")
+    known = _SECTIONS_2 if version == 2 else _SECTIONS_5
+    names = [known.get(number, "") for number in numbers(header, columns)]
+    parts_by_offset = {}
+    for row in range(0, 4 * columns * units, 4 * columns or 4):
+        cells = zip(names, numbers(offsets + row, columns), numbers(sizes + row, columns), strict=True)
+        parts = {name: (offset, size) for name, offset, size in cells if name and size}
+        first = parts.get(".debug_info") or parts.get(".debug_types")
+        if first is not None:
+            parts_by_offset[first[0]] = parts
+    return parts_by_offset
 
 
 def find_split_unit(dwarf: Dwarf, skeleton: Unit) -> Unit:

@@ -105,7 +105,6 @@ class UnitTree:
         return error.at(section=self._section, offset=self._unit + offset)  # type: ignore[no-any-return]
 
     def _descends(self) -> bool:
-        """Return whether to answer a question by the siblings."""
         self._questions += 1
         return self._questions <= DESCENTS and self._table.keep("siblings", has_siblings)
 
@@ -158,7 +157,6 @@ class UnitTree:
         return None
 
     def _remember(self, position: int, owners: list[int]) -> None:
-        """Remember a place on the way to another one."""
         i = bisect_left(self._stops, position)
         if self._stops[i : i + 1] != [position] and len(owners) <= MAX_OWNERS:
             self._stops.insert(i, position)
@@ -187,7 +185,6 @@ class UnitTree:
         return inner[-1] if inner else owner
 
     def _after(self, position: int) -> int:
-        """Return the position after an entry or null entry."""
         data = self._data
         if not data[position]:
             return position + 1
@@ -210,7 +207,6 @@ class UnitTree:
             raise self._error.again()
 
     def _read_first(self, position: int) -> int:
-        """Read the unit entry, which may own nothing."""
         abbreviation, start = self._table.at(self._data, position)
         if abbreviation.has_children:
             self._open.append(position)
@@ -286,7 +282,6 @@ def has_siblings(table: AbbreviationTable) -> bool:
 
 
 def _sibling_reader(abbreviation: Abbreviation) -> Skip:
-    """Return a function that tells where the entry beside one is; 0 if the entry does not say it."""
     index = abbreviation.index_of(DW_AT_sibling)
     if index < 0 or abbreviation.forms[index] not in REF_UNIT:
         return lambda _data, _position: 0

@@ -75,8 +75,6 @@ class Unit:
     def __repr__(self) -> str:
         return f"Unit({self.section}+{self.offset:#x}, version {self.version})"
 
-    # --- Data -----------------------------------------------------------------------------------------------------
-
     @property
     def data(self) -> bytes:
         """The bytes from the header to the end. Nothing reads past it, so nothing can leave the unit."""
@@ -119,8 +117,6 @@ class Unit:
     def error(self, error: DwarfGpuError, offset: int = 0) -> DwarfGpuError:
         """Say that an error is about this unit."""
         return error.at(section=self.section, offset=self.offset + offset)  # type: ignore[no-any-return]
-
-    # --- Entries --------------------------------------------------------------------------------------------------
 
     def entry(self, offset: int) -> tuple[Abbreviation, tuple[Any, ...], int]:
         """Decode the entry at an offset: abbreviation, values and end. That an entry begins there is not checked."""
@@ -234,8 +230,6 @@ class Unit:
         abbreviation, values, _ = self.entry(offset)
         return Die(self, offset, abbreviation, values)
 
-    # --- The unit entry -------------------------------------------------------------------------------------------
-
     def _root_entry(self) -> tuple[Abbreviation, tuple[Any, ...]]:
         if self._root is None:
             self._root = self._read_root()
@@ -333,8 +327,6 @@ class Unit:
 
         return ListContext(self.address_size, self.format.byte_order, self.low_pc, self.tables.address)
 
-    # --- The dialect of its attributes ------------------------------------------------------------------------------
-
     @property
     def dialect(self) -> AttributeDialect:
         """How the numbers of its attributes are to be read."""
@@ -367,8 +359,6 @@ class Unit:
         if value is None or forms.class_of(value[0], at.AUGMENTATION_CODE, self.version) != "string":
             return None
         return self.text(*value)
-
-    # --- Values ---------------------------------------------------------------------------------------------------
 
     def text(self, form: int, value: Any) -> str:
         """Return the text of a value of class string."""

@@ -54,8 +54,6 @@ class UnitTables:
         self._strings = self._addresses = self._no_addresses = self.ranges = None
         self._lists.clear()
 
-    # --- Strings --------------------------------------------------------------------------------------------------
-
     def string_place(self, form: int, value: Any) -> tuple[SectionSource, str, int]:
         """Return where the string of a value is that is not in the entry itself."""
         section = STRING_SECTIONS.get(form)
@@ -120,8 +118,6 @@ class UnitTables:
         message = f"no table of {section} has its base at {base:#x}"
         raise MalformedFile("bad_base", message, spec="DWARF 5, 7.26").at(section=section, offset=base)
 
-    # --- Addresses ------------------------------------------------------------------------------------------------
-
     def address(self, index: int) -> int:
         """Return an entry of the unit's address table (DWARF 5, 7.27); for a split unit that of its skeleton."""
         table = self.addresses
@@ -156,8 +152,6 @@ class UnitTables:
     def _no_skeleton(self, name: str) -> DwarfGpuError:
         message = f"a split unit has the {name} of its skeleton, which is not known"
         return self.unit.error(MissingContext("skeleton", message, spec="DWARF 5, 3.1.3"))
-
-    # --- Lists ----------------------------------------------------------------------------------------------------
 
     def list_data(self, section: str) -> bytes:
         """Return the content of a section of lists."""
@@ -201,7 +195,6 @@ class UnitTables:
         return section, table.places() if len(table) <= unit.header.end - unit.offset else []
 
     def _indexed_list(self, section: str, part: int, index: int, kind: str) -> int:
-        """Return the offset that an index into the offsets before the lists gives (DWARF 5, 7.28 and 7.29)."""
         return self._indexed_lists(section, part, kind)[index]
 
     def _indexed_lists(self, section: str, part: int, kind: str) -> ListTable:

@@ -7,6 +7,7 @@ speak, are read as GFX12.
 
 from __future__ import annotations
 
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from dwarfgpu.immutable import frozen
@@ -37,6 +38,9 @@ class BitField:
     meanings: tuple[str, ...] = ()
     zero: bool = False
     """Whether the text says "must be 0"; reserved ones have no other name."""
+
+    def value_in(self, word: int) -> int:
+        return word >> self.shift & ((1 << self.width) - 1)
 
 
 @frozen
@@ -71,6 +75,7 @@ RSRC2 = "COMPUTE_PGM_RSRC2"
 RSRC3 = "COMPUTE_PGM_RSRC3"
 PROPERTIES = "KERNEL_CODE_PROPERTIES"
 PRELOAD = "KERNARG_PRELOAD"
+WORDS = (RSRC1, RSRC2, RSRC3, PROPERTIES, PRELOAD)
 WORD_OFFSETS = {RSRC3: 44, RSRC1: 48, RSRC2: 52, PROPERTIES: 56, PRELOAD: 58}
 """Where the words are, in a descriptor and in an ``amd_kernel_code_t``."""
 SGPR_BLOCKS = "GRANULATED_WAVEFRONT_SGPR_COUNT"
@@ -216,6 +221,7 @@ CODE_FIELDS = (
     _reserved(PROPERTIES, 23, 9),
 )
 """The words of ``amd_kernel_code_t``."""
+FIELDS = {"descriptor": DESCRIPTOR_FIELDS, "code": CODE_FIELDS}
 MAY_BE_SET = frozenset(("PRIORITY", "ENABLE_TRAP_HANDLER", "ENABLE_EXCEPTION_ADDRESS_WATCH", "ENABLE_EXCEPTION_MEMORY"))
 """What must be 0 in a descriptor, and may be set in an ``amd_kernel_code_t``, from which CP takes it."""
 
@@ -241,61 +247,37 @@ def generation_of(processor: str) -> int | None:
     return min(int(major) * 10, GFX12)
 
 
-_chosen: dict[tuple[int, int | None], tuple[tuple[BitField, ...], tuple[BitField, ...]]] = {}
+@cache
+def _rows_of(structure: str, generation: int | None) -> tuple[BitField, ...]:
+    """Return the rows for a generation; for None those that every generation has."""
+    if generation is None:
+        return tuple(row for row in FIELDS[structure] if (row.first, row.last) == (GFX6, LAST))
+    return tuple(row for row in FIELDS[structure] if row.first <= generation <= row.last)
 
 
-def _rows_of(
-    table: tuple[BitField, ...], words: dict[str, int], generation: int | None
-) -> tuple[tuple[BitField, ...], tuple[BitField, ...]]:
-    """Return the rows for a generation, in the order of the words and bits, and those of them that must be 0.
-
-    For None they are those that every generation has.
-    """
-    key = (id(table), generation)
-    rows = _chosen.get(key)
-    if rows is None:
-        wanted = [
-            row
-            for row in table
-            if (
-                row.first <= generation <= row.last if generation is not None else (row.first, row.last) == (GFX6, LAST)
-            )
-        ]
-        order = list(words)
-        by_bits = tuple(sorted(wanted, key=lambda row: (order.index(row.word), row.shift)))
-        rows = _chosen[key] = (by_bits, tuple(row for row in wanted if row.zero))
-    return rows
+def decode(structure: str, words: dict[str, int], generation: int | None) -> tuple[Field, ...]:
+    """Decode the fields of all words, in their order; without a generation only those that every generation has."""
+    return _decoded(structure, tuple(words.items()), generation)
 
 
-_decoded: dict[tuple[int, int | None, tuple[int, ...]], tuple[Field, ...]] = {}
-"""Decoded fields by table, generation and words: the kernels of a file have most of them in common."""
-MAX_DECODED = 1 << 12
-
-
-def decode(table: tuple[BitField, ...], words: dict[str, int], generation: int | None) -> tuple[Field, ...]:
-    """Decode the fields of all words for a generation; for None only those that every generation has."""
-    key = (id(table), generation, tuple(words.values()))
-    fields = _decoded.get(key)
-    if fields is None:
-        if len(_decoded) >= MAX_DECODED:
-            _decoded.clear()
-        fields = _decoded[key] = tuple(_fields(_rows_of(table, words, generation)[0], words))
-    return fields
-
-
-def _fields(rows: tuple[BitField, ...], words: dict[str, int]) -> Iterator[Field]:
-    for row in rows:
-        value = words[row.word] >> row.shift & ((1 << row.width) - 1)
-        meaning = row.meanings[value] if row.meanings else None
-        yield Field(row.word, row.name, row.shift, row.width, value, meaning)
+@lru_cache(1 << 12)  # the kernels of a file have most words in common
+def _decoded(structure: str, words: tuple[tuple[str, int], ...], generation: int | None) -> tuple[Field, ...]:
+    fields = []
+    for word, number in words:
+        rows = (row for row in _rows_of(structure, generation) if row.word == word)
+        for row in sorted(rows, key=lambda row: row.shift):
+            value = row.value_in(number)
+            meaning = row.meanings[value] if row.meanings else None
+            fields.append(Field(row.word, row.name, row.shift, row.width, value, meaning))
+    return tuple(fields)
 
 
 def violations(
-    table: tuple[BitField, ...], words: dict[str, int], generation: int | None, allowed: frozenset[str] = frozenset()
+    structure: str, words: dict[str, int], generation: int | None, allowed: frozenset[str] = frozenset()
 ) -> Iterator[Violation]:
     """Yield a violation for each field that must be 0 and is not."""
-    for row in _rows_of(table, words, generation)[1]:
-        value = words[row.word] >> row.shift & ((1 << row.width) - 1)
+    for row in _rows_of(structure, generation):
+        value = row.value_in(words[row.word]) if row.zero else 0
         if value and row.name not in allowed:
             last = row.shift + row.width - 1
             bits = f"bit {row.shift}" if row.width == 1 else f"bits {last}:{row.shift}"

@@ -17,26 +17,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.containers.place import parse_target
 from dwarfgpu.objfile.elf.header import EM_AMDGPU, malformed
 from dwarfgpu.objfile.elf.symbols import STT_AMDGPU_HSA_KERNEL
-from dwarfgpu.objfile.kernels.descriptor_fields import (
-    CODE_FIELDS,
-    DESCRIPTOR_FIELDS,
-    GFX8,
-    GFX10,
-    GFX90A,
-    GFX125,
-    MAY_BE_SET,
-    PRELOAD,
-    PROPERTIES,
-    RSRC1,
-    RSRC2,
-    RSRC3,
-    WORD_OFFSETS,
-    Field,
-    Violation,
-    decode,
-    generation_of,
-    violations,
-)
+from dwarfgpu.objfile.kernels import descriptor_fields as bits
 from dwarfgpu.objfile.kernels.metadata import LazyRecords, read_metadata, target_name
 
 if TYPE_CHECKING:
@@ -90,9 +71,9 @@ class _BitFields:
     __slots__ = ()
 
     if TYPE_CHECKING:
-        fields: tuple[Field, ...]
+        fields: tuple[bits.Field, ...]
         generation: int | None
-        broken_rules: tuple[Violation, ...]
+        broken_rules: tuple[bits.Violation, ...]
 
         @property
         def wavefront_size(self) -> int | None: ...
@@ -112,12 +93,12 @@ class _BitFields:
         blocks = self.field("GRANULATED_WORKITEM_VGPR_COUNT")
         if self.generation is None or blocks is None:
             return None
-        if self.generation == GFX90A:
+        if self.generation == bits.GFX90A:
             block = 8
-        elif self.generation < GFX10 or self.wavefront_size == 64:
+        elif self.generation < bits.GFX10 or self.wavefront_size == 64:
             block = 4
         else:
-            block = 16 if self.generation == GFX125 else 8
+            block = 16 if self.generation == bits.GFX125 else 8
         return (blocks + 1) * block
 
     @property
@@ -126,16 +107,16 @@ class _BitFields:
         blocks = self.field("GRANULATED_WAVEFRONT_SGPR_COUNT")
         if self.generation is None or blocks is None:
             return None
-        if self.generation >= GFX10:
+        if self.generation >= bits.GFX10:
             return 128  # "128 SGPRs always allocated"
-        return (blocks + 1) * 8 if self.generation <= GFX8 else (blocks // 2 + 1) * 16
+        return (blocks + 1) * 8 if self.generation <= bits.GFX8 else (blocks // 2 + 1) * 16
 
     @property
     def user_sgprs(self) -> tuple[UserSgprs, ...]:
         """What the user SGPRs hold when a wave starts: the first 16 that are asked for ("Initial Kernel State")."""
         result = []
         first = 0
-        limit = 32 if self.generation == GFX125 else MAX_USER_SGPRS
+        limit = 32 if self.generation == bits.GFX125 else MAX_USER_SGPRS
         preloaded = self.field("KERNARG_PRELOAD_SPEC_LENGTH") or 0
         for name, count in (*USER_SGPRS, ("KERNARG_PRELOAD", preloaded)):
             if count and (name == "KERNARG_PRELOAD" or self.field(name)) and first < limit:
@@ -164,8 +145,8 @@ class KernelDescriptor(_BitFields):
     kernel_code_properties: int
     kernarg_preload: int
     generation: int | None
-    fields: tuple[Field, ...]
-    broken_rules: tuple[Violation, ...]
+    fields: tuple[bits.Field, ...]
+    broken_rules: tuple[bits.Violation, ...]
     """What must be 0 and is not."""
 
     @property
@@ -173,7 +154,7 @@ class KernelDescriptor(_BitFields):
         """The lanes of a wave."""
         if self.generation is None:
             return None
-        return 32 if self.generation >= GFX10 and self.field("ENABLE_WAVEFRONT_SIZE32") else 64
+        return 32 if self.generation >= bits.GFX10 and self.field("ENABLE_WAVEFRONT_SIZE32") else 64
 
     @property
     def accum_offset(self) -> int | None:
@@ -223,8 +204,8 @@ class KernelCode(_BitFields):
     runtime_loader_kernel_symbol: int
     control_directives: bytes
     generation: int | None
-    fields: tuple[Field, ...]
-    broken_rules: tuple[Violation, ...]
+    fields: tuple[bits.Field, ...]
+    broken_rules: tuple[bits.Violation, ...]
 
     @property
     def processor(self) -> str:
@@ -349,7 +330,7 @@ def read_kernels(image: Image, processor: str | None = None) -> Kernels:
     if processor is None:
         name = metadata.target if metadata is not None and metadata.target else target_name(image)
         processor = parse_target(name).processor or None if name else None
-    generation = generation_of(processor) if processor else None
+    generation = bits.generation_of(processor) if processor else None
     records = None if metadata is None else metadata.kernels
     known = [] if records is None else [records.names(number)[1] for number in range(len(records))]
     by_symbol = {symbol: number for number, symbol in enumerate(known) if symbol}
@@ -371,13 +352,11 @@ def read_kernels(image: Image, processor: str | None = None) -> Kernels:
 
 
 def _bytes_of(image: Image, symbol: Symbol) -> bytes:
-    """Return the bytes of a descriptor or an ``amd_kernel_code_t``."""
     is_code = symbol.type_number == STT_AMDGPU_HSA_KERNEL
     return image.symbol_bytes(symbol, CODE_SIZE if is_code else DESCRIPTOR_SIZE)
 
 
 def _misaligned(image: Image, name: str, symbol: Symbol) -> Iterator[DwarfGpuError]:
-    """Yield what is wrong with the alignment of a kernel."""
     entry = symbol.value + ENTRY.unpack_from(_bytes_of(image, symbol), ENTRY_OFFSET)[0]
     is_descriptor = symbol.type_number != STT_AMDGPU_HSA_KERNEL
     if not entry % ENTRY_ALIGNMENT and not (is_descriptor and symbol.value % DESCRIPTOR_SIZE):
@@ -404,17 +383,17 @@ def parse_descriptor(data: bytes, generation: int | None) -> KernelDescriptor:
     """Read the 64 bytes of a kernel descriptor."""
     group, private, kernarg, reserved0, offset, reserved1, *flags, reserved3 = DESCRIPTOR.unpack(data)
     rsrc3, rsrc1, rsrc2, properties, preload = flags
-    words = {RSRC1: rsrc1, RSRC2: rsrc2, RSRC3: rsrc3, PROPERTIES: properties, PRELOAD: preload}
-    wrong = list(violations(DESCRIPTOR_FIELDS, words, generation))
+    words = dict(zip(bits.WORDS, (rsrc1, rsrc2, rsrc3, properties, preload), strict=True))
+    wrong = list(bits.violations("descriptor", words, generation))
     reserved = ((12, reserved0), (24, int.from_bytes(reserved1, "little")), (60, reserved3))
     wrong += [
-        Violation("reserved", place, f"reserved bytes at {place} must be 0, found {value:#x}")
+        bits.Violation("reserved", place, f"reserved bytes at {place} must be 0, found {value:#x}")
         for place, value in reserved
         if value
     ]
     return KernelDescriptor(
         group, private, kernarg, offset, rsrc1, rsrc2, rsrc3, properties, preload,
-        generation, decode(DESCRIPTOR_FIELDS, words, generation), tuple(wrong),
+        generation, bits.decode("descriptor", words, generation), tuple(wrong),
     )  # fmt: skip
 
 
@@ -431,37 +410,37 @@ def parse_kernel_code(data: bytes) -> KernelCode:
     """Read the 256 bytes of an ``amd_kernel_code_t``; its generation is that of the machine version in it."""
     *head, reserved, loader_symbol, directives = CODE.unpack(data)
     major, minor, stepping = head[3:6]
-    generation = generation_of(f"gfx{major}{minor:x}{stepping:x}")
-    words = {RSRC1: head[10], RSRC2: head[11], PROPERTIES: head[12]}
-    wrong = list(violations(CODE_FIELDS, words, generation, MAY_BE_SET))
+    generation = bits.generation_of(f"gfx{major}{minor:x}{stepping:x}")
+    words = {bits.RSRC1: head[10], bits.RSRC2: head[11], bits.PROPERTIES: head[12]}
+    wrong = list(bits.violations("code", words, generation, bits.MAY_BE_SET))
     if any(reserved):
         message = f"reserved bytes at 108 must be 0, found {int.from_bytes(reserved, 'little'):#x}"
-        wrong.append(Violation("reserved", 108, message))
+        wrong.append(bits.Violation("reserved", 108, message))
     if loader_symbol:
         message = f"runtime_loader_kernel_symbol must be 0 in a file, found {loader_symbol:#x}"
-        wrong.append(Violation("not_zero", 120, message))
-    fields = decode(CODE_FIELDS, words, generation)
+        wrong.append(bits.Violation("not_zero", 120, message))
+    fields = bits.decode("code", words, generation)
     values: list[Any] = [*head, loader_symbol, directives, generation, fields, tuple(wrong)]
     code = KernelCode(*values)
     return evolve(code, broken_rules=(*wrong, *_code_violations(code)))
 
 
-def _code_violations(code: KernelCode) -> Iterator[Violation]:
+def _code_violations(code: KernelCode) -> Iterator[bits.Violation]:
     """Yield what an ``amd_kernel_code_t`` must be and is not, beyond bits that must be 0."""
     if code.amd_code_version_major != 1:
         message = f"amd_code_version_major must be 1, found {code.amd_code_version_major}"
-        yield Violation("code_version", 0, message)
+        yield bits.Violation("code_version", 0, message)
         return  # another layout
     if code.amd_code_version_minor > MAX_MINOR:
         message = f"amd_code_version_minor must be at most {MAX_MINOR}, found {code.amd_code_version_minor}"
-        yield Violation("code_version", 4, message)
+        yield bits.Violation("code_version", 4, message)
     if code.amd_machine_kind != 1:
-        yield Violation("code_machine", 8, f"amd_machine_kind must be 1 (AMDGPU), found {code.amd_machine_kind}")
+        yield bits.Violation("code_machine", 8, f"amd_machine_kind must be 1 (AMDGPU), found {code.amd_machine_kind}")
     for kind, offset in (("vgpr", 88), ("sgpr", 92)):
         first, count = getattr(code, f"reserved_{kind}_first"), getattr(code, f"reserved_{kind}_count")
         if first and not count:
             message = f"reserved_{kind}_first must be 0 as reserved_{kind}_count is, found {first}"
-            yield Violation("code_registers", offset, message)
+            yield bits.Violation("code_registers", offset, message)
     for name, offset in (
         ("debug_wavefront_private_segment_offset_sgpr", 96),
         ("debug_private_segment_buffer_sgpr", 98),
@@ -469,29 +448,25 @@ def _code_violations(code: KernelCode) -> Iterator[Violation]:
         register = getattr(code, name)
         if register and not code.field("IS_DEBUG_ENABLED"):
             message = f"{name} must be 0 as IS_DEBUG_ENABLED is, found {register:#x}"
-            yield Violation("code_registers", offset, message)
+            yield bits.Violation("code_registers", offset, message)
     if code.kernarg_segment_alignment < POWER_OF_16:
         message = f"kernarg_segment_alignment must be at least 4 (16 bytes), found {code.kernarg_segment_alignment}"
-        yield Violation("code_alignment", 100, message)
+        yield bits.Violation("code_alignment", 100, message)
     if code.wavefront_size_log2 > MAX_WAVE_LOG2:
         message = f"wavefront_size must be at most 8 (256 lanes), found {code.wavefront_size_log2}"
-        yield Violation("wave_size", 103, message)
+        yield bits.Violation("wave_size", 103, message)
     asked, told = code.asked_user_sgprs, code.field("USER_SGPR_COUNT")
     if told is not None and told != min(asked, MAX_USER_SGPRS) and told != asked:
         message = f"USER_SGPR_COUNT must be {asked}, the number that is enabled, found {told}"
-        yield Violation("user_sgpr_count", WORD_OFFSETS[RSRC2], message)
+        yield bits.Violation("user_sgpr_count", bits.WORD_OFFSETS[bits.RSRC2], message)
     for kind, used in (("sgpr", code.wavefront_sgpr_count), ("vgpr", code.workitem_vgpr_count)):
         allocated = code.sgprs if kind == "sgpr" else code.vgprs
-        if allocated is not None and used > allocated and (kind == "vgpr" or (code.generation or 0) < GFX10):
+        if allocated is not None and used > allocated and (kind == "vgpr" or (code.generation or 0) < bits.GFX10):
             message = f"COMPUTE_PGM_RSRC1 allocates {allocated} {kind}s, and must match the {used} that are used"
-            yield Violation(f"{kind}_count", WORD_OFFSETS[RSRC1], message)
-
-
-# --- Finding them -------------------------------------------------------------------------------------------------
+            yield bits.Violation(f"{kind}_count", bits.WORD_OFFSETS[bits.RSRC1], message)
 
 
 def _kernel_symbols(image: Image, described: set[str]) -> dict[str, Symbol]:
-    """Return the symbols of descriptors and kernel codes by the kernels' names."""
     symbols: dict[str, Symbol] = {}
     for symbol in image.symbols_marked(".kd", STT_AMDGPU_HSA_KERNEL):
         if symbol.section is None:

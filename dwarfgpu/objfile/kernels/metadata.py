@@ -240,7 +240,7 @@ def read_metadata(image: Image) -> Metadata | None:
     ]
     if not notes:
         return None
-    reader = _MetadataReader(image.name)
+    reader = _Documents(image.name)
     for note in notes:
         reader.read(note)
     return reader.result("msgpack" if notes[0].owner == "AMDGPU" else "yaml")
@@ -285,7 +285,7 @@ def _value_of(data: bytes, key: str) -> Any:
     return None
 
 
-class _MetadataReader:
+class _Documents:
     """Reads the documents of one file and collects what is wrong with them."""
 
     def __init__(self, file: str) -> None:
@@ -383,7 +383,6 @@ class _MetadataReader:
         return value if isinstance(value, list) else []
 
     def _maps(self, value: Any, key: str) -> list[dict[Any, Any]]:
-        """Return a sequence of maps."""
         items = self._items(value, key)
         maps = [item for item in items if isinstance(item, dict)]
         if len(maps) < len(items):
@@ -391,7 +390,6 @@ class _MetadataReader:
         return maps
 
     def _fields(self, item: dict[Any, Any], fields: dict[str, type], nothing: dict[str, Any]) -> dict[str, Any]:
-        """Return the values of a map by field; ``nothing`` has those for fields that are missing."""
         values = nothing.copy()
         values["other"] = other = {}
         unusual = set()
@@ -507,7 +505,6 @@ def _is_number(text: str) -> bool:
 
 
 def _modern_kernel(item: dict[Any, Any]) -> dict[Any, Any]:
-    """Convert a kernel of V2 to the keys and words of V3."""
     result: dict[Any, Any] = {".sgpr_count": 0, ".vgpr_count": 0}  # V2 leaves zeros out
     groups = ((item, _V2_KERNEL), (item.get("Attrs"), _V2_ATTRIBUTES), (item.get("CodeProps"), _V2_CODE))
     for group, keys in groups:
@@ -616,7 +613,6 @@ def _scalar(event: Any) -> Any:
 
 
 def _number(text: str) -> Any:
-    """Return an integer, or the text itself."""
     digits = text.lstrip("+-") if text[:1] in ("+", "-") else text
     base = 16 if digits.startswith("0x") else 8 if digits.startswith("0o") else 10
     if not digits.isascii() or not digits.isalnum() or len(digits) > 32:

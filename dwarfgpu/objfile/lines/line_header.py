@@ -240,7 +240,6 @@ class _Tables:
         )
 
     def _value(self, form: int) -> int | bytes | str:
-        """Read a value of any form that the section allows, so that unknown content types can be skipped."""
         cursor = self.cursor
         if form == dw.DW_FORM_string:
             return self._string()
@@ -256,16 +255,8 @@ class _Tables:
         value: int | bytes = read_value(cursor, form, self.format)
         return self._elsewhere("strx", int(value)) if form in STRING_INDEX else value
 
-    # --- Strings --------------------------------------------------------------------------------------------------
-
     def _string(self) -> str:
-        cursor = self.cursor
-        start = cursor.position
-        stop = cursor.data.find(b"\0", start, cursor.end)
-        if stop < 0:
-            raise cursor.fail("truncated", "a string has no end", "DWARF 5, 7.5.5")
-        cursor.position = stop + 1
-        return self._decoded(cursor.data[start:stop])
+        return self._decoded(self.cursor.string("a string", "DWARF 5, 7.5.5"))
 
     def _elsewhere(self, form: str, value: int) -> str:
         text = self.elsewhere.get((form, value))

@@ -82,7 +82,7 @@ class Sequence:
     """The first address that the program sets in it: that of the code, or a tombstone if the linker dropped it."""
 
 
-class Rows:
+class LineMatrix:
     """The rows of a table in the order of its program, as columns."""
 
     __slots__ = (
@@ -147,13 +147,13 @@ class Rows:
         return True
 
 
-def run(data: bytes, header: LineHeader, free: int | None = None) -> Rows:
+def run(data: bytes, header: LineHeader, free: int | None = None) -> LineMatrix:
     """Run the program of a header over the bytes of its section.
 
     Addresses wrap around at the address size: those of a function that the linker dropped begin at the last one.
     ``free`` says how many bytes of the program cost nothing. A longer one is paid from the budget, or cut.
     """
-    rows = Rows()
+    rows = LineMatrix()
     end = header.end
     if free is not None and end - header.program > free and not budget.take(end - header.program - free):
         end = header.program + free
@@ -182,7 +182,7 @@ def run(data: bytes, header: LineHeader, free: int | None = None) -> Rows:
     return rows
 
 
-def _run(rest: Iterator[int], header: LineHeader, rows: Rows, wide: _Wide | None) -> None:  # noqa: C901, PLR0912, PLR0915
+def _run(rest: Iterator[int], header: LineHeader, rows: LineMatrix, wide: _Wide | None) -> None:  # noqa: C901, PLR0912, PLR0915
     """Run the loop.
 
     One function has all registers in local variables: a call would cost more than the row it makes.
@@ -303,7 +303,6 @@ def _run(rest: Iterator[int], header: LineHeader, rows: Rows, wide: _Wide | None
 
 
 def _special_steps(header: LineHeader, step: int) -> tuple[list[int], list[int]]:
-    """Return what each special opcode adds to the address and to the line (DWARF 5, 6.2.5.1)."""
     if not header.line_range:
         return [], []
     adjusted = [max(0, op - header.opcode_base) for op in range(256)]
@@ -311,9 +310,6 @@ def _special_steps(header: LineHeader, step: int) -> tuple[list[int], list[int]]
         [number // header.line_range * step for number in adjusted],
         [header.line_base + number % header.line_range for number in adjusted],
     )
-
-
-# --- Operands -----------------------------------------------------------------------------------------------------
 
 
 def _uleb(rest: Iterator[int], first: int | None = None) -> int:
@@ -372,8 +368,7 @@ def _address(payload: bytes, byte_order: ByteOrder) -> int:
     return int.from_bytes(payload[1:], byte_order)
 
 
-def _discriminator(rows: Rows, payload: bytes, rest: Iterator[int]) -> int:
-    """Read a discriminator of several bytes, behind which the instruction ends."""
+def _discriminator(rows: LineMatrix, payload: bytes, rest: Iterator[int]) -> int:
     operand = iter(payload[1:])
     number = _uleb(operand)
     if length_hint(operand):
@@ -381,8 +376,7 @@ def _discriminator(rows: Rows, payload: bytes, rest: Iterator[int]) -> int:
     return number
 
 
-def _define_file(rows: Rows, payload: bytes) -> None:
-    """Read DW_LNE_define_file, of versions 2 to 4 (DWARF 4, 6.2.5.3 (3))."""
+def _define_file(rows: LineMatrix, payload: bytes) -> None:
     cursor = Cursor(payload, payload.find(b"\0") + 1, error=MalformedFile)
     if cursor.position == 0 or len(rows.defined_files) >= MAX_DEFINED_FILES:
         raise _error("bad_file", "DW_LNE_define_file has no end, or there are too many", "6.2.5.3")
@@ -412,7 +406,7 @@ class _Wide:
     def address(self, operations: int) -> int:
         return self.parts[-1][1] + operations // self.max_operations * self.length
 
-    def convert(self, rows: Rows) -> None:
+    def convert(self, rows: LineMatrix) -> None:
         stops = [row for row, _ in self.parts[1:]]
         for (start, base), stop in zip(self.parts, [*stops, len(rows)], strict=True):
             for row in range(start, min(stop, len(rows))):

@@ -17,7 +17,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.objfile.contributions import each_contribution
 from dwarfgpu.objfile.lines.line_header import FileEntry, LineHeader, StringAt, join, read_line_header
-from dwarfgpu.objfile.lines.line_program import LineRow, Rows, Sequence, run
+from dwarfgpu.objfile.lines.line_program import LineMatrix, LineRow, Sequence, run
 
 if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
@@ -55,15 +55,13 @@ class LineTable:
         """The budget of the question in which the program was cut."""
         self.header = header
         self.zero_is_code = zero_is_code
-        self._rows: Rows | None = None
+        self._rows: LineMatrix | None = None
         self._pieces: list[_Piece] | None = None
         self._starts: list[int] = []
         self._reaches: list[int] = []
 
-    # --- Rows -----------------------------------------------------------------------------------------------------
-
     @property
-    def rows(self) -> Rows:
+    def rows(self) -> LineMatrix:
         if self._rows is None or (self._cut_for is not None and self._cut_for is not budget.asked()):
             self.drop()
             self._rows = run(self.data, self.header, self.free)
@@ -79,8 +77,6 @@ class LineTable:
         """Give the memory back. The next question runs the program again."""
         self._rows = self._pieces = None
         self._starts, self._reaches = [], []
-
-    # --- Addresses ------------------------------------------------------------------------------------------------
 
     def at(self, address: int, *, prefers_statements: bool = False) -> list[LineSpan]:
         """Return the rows that apply to an address: one, or one for each of several sequences that overlap there.
@@ -165,8 +161,6 @@ class LineTable:
         row, next_address = self.rows[index], self.rows.addresses[(index if last is None else last) + 1]
         return LineSpan(row.address, max(row.address, next_address), row)
 
-    # --- Files ----------------------------------------------------------------------------------------------------
-
     def file(self, number: int) -> FileEntry | None:
         """Return the row of the file table with a number, as a row of the table or DW_AT_decl_file gives it."""
         index = number - self.header.first_file
@@ -190,14 +184,13 @@ class LineTable:
         return join(self.header.directory(entry.directory, compilation_directory), entry.name)
 
 
-def _piece(rows: Rows, sequence: Sequence) -> _Piece:
+def _piece(rows: LineMatrix, sequence: Sequence) -> _Piece:
     addresses = rows.addresses[sequence.first : sequence.stop].tolist()
     ordered = sorted(addresses)
     return _Piece(ordered[0], ordered[-1], sequence, addresses == ordered)
 
 
-def _indices(rows: Rows, line: int, sequence: Sequence) -> Iterator[int]:
-    """Yield the rows of a line in a sequence, of which the last one only ends it."""
+def _indices(rows: LineMatrix, line: int, sequence: Sequence) -> Iterator[int]:
     index = sequence.first - 1
     while True:
         try:

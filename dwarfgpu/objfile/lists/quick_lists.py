@@ -249,7 +249,6 @@ def _address(data: bytes, position: int, context: ListContext) -> tuple[int, int
 
 
 def _uleb(data: bytes, position: int) -> tuple[int, int]:
-    """Return a number and the position behind it."""
     byte = data[position]
     if byte < 128:
         return byte, position + 1

@@ -9,8 +9,10 @@ from attrs import evolve
 from dwarfgpu.dwarf_constants import DW_UT_partial
 from dwarfgpu.errors import DwarfGpuError, MissingContext
 from dwarfgpu.immutable import frozen
-from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA
-from dwarfgpu.objfile.elf.summary import ImageInfo, Missing, SectionInfo, describe
+from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA, SHT_SYMTAB
+from dwarfgpu.objfile.elf.notes import HsaNotes, code_object_version, hsa_notes
+from dwarfgpu.objfile.elf.summary import Missing, SectionInfo, missing_parts, section_info
+from dwarfgpu.objfile.kernels.metadata import target_name
 from dwarfgpu.objfile.section_source import decode
 from dwarfgpu.program.code.code_object import ABI_V2, ABI_V3, TargetOf, has_xnack_v2
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dwarfgpu.objfile.dwarf import Dwarf
+    from dwarfgpu.objfile.elf.image import Image
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject
 
@@ -77,7 +80,14 @@ class DwarfSummary:
 class FileSummary:
     """A file as a whole."""
 
-    info: ImageInfo
+    image: Image
+    code_object_version: int | None
+    noted_target: str | None
+    """The target that the notes name."""
+    hsa: HsaNotes | None
+    """What notes of code object versions 1 and 2 say."""
+    sections: tuple[SectionInfo, ...]
+    symbols: int
     target: TargetOf
     wave_sizes: tuple[int, ...]
     """As kernels say."""
@@ -94,12 +104,14 @@ class FileSummary:
 
 def summary(file: CodeObject) -> FileSummary:
     """Look over a file."""
-    info = describe(file.image)
+    image = file.image
+    hsa = hsa_notes(image) if file.is_amdgpu else None
+    sections = tuple(section_info(image, section) for section in image.sections[1:])
     dwarf = _dwarf(file.dwarf) if file.has_dwarf else None
     kernels = tuple(kernel.name for kernel in file.kernels.kernels) if file.is_amdgpu else ()
     target = file.target
-    missing = [_with_link(part, file) for part in info.missing if not _is_elsewhere(part, file)]
-    if not info.sections:  # then nothing can be said about each of them
+    missing = [_with_link(part, file) for part in missing_parts(image) if not _is_elsewhere(part, file)]
+    if not sections:  # then nothing can be said about each of them
         consequence = "sections, symbols and debug information cannot be found"
         missing = [Missing("section headers", consequence)]
     missing += () if dwarf is None else dwarf.missing
@@ -108,9 +120,15 @@ def summary(file: CodeObject) -> FileSummary:
         missing.append(Missing("contents", consequence))
     if file.image.section(".gnu_debugaltlink") is not None:
         missing.append(Missing("supplementary file", "what dwz moved there is not known"))
-    problems = {str(error): error for error in (*info.problems, *file.problems)}
+    noted = hsa.problems if hsa is not None else ()
+    problems = {str(error): error for error in (*image.problems, *noted, *file.problems)}
     return FileSummary(
-        info,
+        image,
+        code_object_version(image),
+        target_name(image) if file.is_amdgpu else None,
+        hsa,
+        sections,
+        sum(section.size // image.layout.symbol.size for section in image.sections if section.type == SHT_SYMTAB),
         target,
         file.wave_sizes if file.is_amdgpu else (),
         _flags(file) if file.is_amdgpu else None,

@@ -20,7 +20,7 @@ from dwarfgpu.encoding.pointers import Bases, encoding_text
 from dwarfgpu.errors import DwarfGpuError, NotFound
 from dwarfgpu.expr.instruction import decode as decode_expression
 from dwarfgpu.immutable import frozen
-from dwarfgpu.objfile.frames.fde_index import EH_FRAME_HDR, FrameIndex, read_frame_header
+from dwarfgpu.objfile.frames.fde_index import EH_FRAME_HDR, FdeIndex, read_frame_header
 from dwarfgpu.objfile.frames.frame_section import DEBUG_FRAME, EH_FRAME, Cie, Fde, FrameSection, Terminator
 from dwarfgpu.program.code.code_lookup import named
 from dwarfgpu.program.code.dumped_expressions import ExpressionDecoder
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.objfile.elf.image import Image
     from dwarfgpu.objfile.elf.sections import Section
-    from dwarfgpu.objfile.frames.fde_index import FrameHeader
+    from dwarfgpu.objfile.frames.fde_index import SearchTable
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.dumped_expressions import DumpedExpression
     from dwarfgpu.targets.target import Target
@@ -112,7 +112,7 @@ class Frames:
         """Return all entries for some code from ``low`` up to ``high``."""
         return list(self._found(lambda index: index.fdes_between(low, high)))
 
-    def _found(self, ask: Callable[[FrameIndex], Iterable[Fde]]) -> Iterator[Fde]:
+    def _found(self, ask: Callable[[FdeIndex], Iterable[Fde]]) -> Iterator[Fde]:
         """Yield the entries of the sections in turn. An error in a section counts if no section has an entry."""
         broken: DwarfGpuError | None = None
         is_found = False
@@ -212,7 +212,7 @@ def rule_json(rule: CfaRule | Rule) -> dict[str, Any]:
     return result
 
 
-def _read_sections(file: CodeObject, problems: list[DwarfGpuError]) -> Iterator[FrameIndex]:
+def _read_sections(file: CodeObject, problems: list[DwarfGpuError]) -> Iterator[FdeIndex]:
     """Yield the sections of a file, as far as they can be read. A separate debug file may have ``.debug_frame``."""
     for name in (DEBUG_FRAME, EH_FRAME):
         image = file.image
@@ -236,7 +236,7 @@ def _read_sections(file: CodeObject, problems: list[DwarfGpuError]) -> Iterator[
                 address_size=image.address_size,
                 bases=_bases(image, section),
             )
-            yield FrameIndex(frame_section, _header(image, section, problems) if frame_section.is_eh else None)
+            yield FdeIndex(frame_section, _header(image, section, problems) if frame_section.is_eh else None)
 
 
 def _bases(image: Image, section: Section) -> Bases:
@@ -246,7 +246,7 @@ def _bases(image: Image, section: Section) -> Bases:
     return Bases(section.address, None if text is None else text.address, None if got is None else got.address)
 
 
-def _header(image: Image, eh_frame: Section, problems: list[DwarfGpuError]) -> FrameHeader | None:
+def _header(image: Image, eh_frame: Section, problems: list[DwarfGpuError]) -> SearchTable | None:
     """Return ``.eh_frame_hdr``, if it is there and belongs to the section."""
     section = image.section(EH_FRAME_HDR)
     if section is None or not image.is_linked:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.targets.amdgpu.geometry import Geometry, WavePosition, geometry
+from dwarfgpu.targets.amdgpu.geometry import Geometry, GridPosition, geometry
 
 if TYPE_CHECKING:
     from dwarfgpu.machines.machine import Dispatch, Machine
@@ -32,7 +32,7 @@ class InDispatch:
         """Return the position of a lane's work-item in its work-group."""
         if self.grid is None or self.work_group is None or self.used is None or lane >= self.used:
             return None
-        x, y, z = self.grid.item(WavePosition(self.work_group, self.wave_in_group, 0), lane)
+        x, y, z = self.grid.item(GridPosition(self.work_group, self.wave_in_group, 0), lane)
         return x, y, z
 
 
@@ -66,7 +66,7 @@ def place_of(machine: Machine, wave: int) -> InDispatch:
         _check(grid, group, wave_in_group)
     except DwarfGpuError as error:
         return InDispatch(dispatch, group, wave_in_group, problems=(error,))
-    return InDispatch(dispatch, group, wave_in_group, grid, int(grid.lanes_of(WavePosition(group, wave_in_group, 0))))
+    return InDispatch(dispatch, group, wave_in_group, grid, int(grid.lanes_of(GridPosition(group, wave_in_group, 0))))
 
 
 def _check(grid: Geometry, group: Triple, wave: int) -> None:

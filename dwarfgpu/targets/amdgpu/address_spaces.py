@@ -20,8 +20,6 @@ from dwarfgpu.targets.target import AddressSpace, Piece, Scope, Target
 if TYPE_CHECKING:
     from dwarfgpu.bits import Bits, Flags
 
-# --- The address spaces of AMDGPU that are views of others --------------------------------------------------------
-
 
 @frozen
 class LaneView:
@@ -199,8 +197,6 @@ def _one(result: tuple[Bits, Flags]) -> int | None:
     address, lost = result
     return None if lost else int(address)
 
-
-# --- The address spaces of AMDGPU ---------------------------------------------------------------------------------
 
 #                           number           name           bits null          scope
 GLOBAL = AddressSpace(numbers.GLOBAL, "global", 64, 0, Scope.PROCESS)

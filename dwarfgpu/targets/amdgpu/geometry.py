@@ -27,7 +27,7 @@ MAX_GROUP_ITEMS = 1024
 
 
 @frozen
-class WavePosition:
+class GridPosition:
     """The position of a wave in its dispatch. The numbers are ints, or arrays with one element a wave."""
 
     group: tuple[Any, Any, Any]
@@ -82,12 +82,12 @@ class Geometry:
         """Return the number of waves of a work-group."""
         return (self.items_of(group) + (self.wave_size - 1)) // self.wave_size
 
-    def lanes_of(self, place: WavePosition) -> Any:
+    def lanes_of(self, place: GridPosition) -> Any:
         """Return the lanes of a wave that have a work-item, which are its first ones."""
         left = self.items_of(place.group) - place.wave * self.wave_size
         return left - (left > self.wave_size) * (left - self.wave_size)
 
-    def item(self, place: WavePosition, lane: Any) -> tuple[Any, Any, Any]:
+    def item(self, place: GridPosition, lane: Any) -> tuple[Any, Any, Any]:
         """Return the work-item ID of one lane."""
         # OPEN: no text says how the work-items of a partial work-group are numbered; here it is within its own size,
         # as HSA's currentworkitemflatid is.
@@ -100,7 +100,7 @@ class Geometry:
         """The number of waves of the dispatch."""
         return self._waves_before((0, 0, self.groups[2]))
 
-    def place(self, number: int) -> WavePosition:
+    def place(self, number: int) -> GridPosition:
         """Return the place of a wave of the dispatch."""
         if not 0 <= number < self.wave_count:
             count = self.wave_count
@@ -118,7 +118,7 @@ class Geometry:
                     last = middle - 1
             low[axis] = first
         group = (low[0], low[1], low[2])
-        return WavePosition(group, number - self._waves_before(group), number)
+        return GridPosition(group, number - self._waves_before(group), number)
 
     def _waves_before(self, group: Triple) -> int:
         """Return the number of waves of all work-groups before ``group``, which may be one past the end."""

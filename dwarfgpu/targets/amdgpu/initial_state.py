@@ -13,7 +13,7 @@ from dwarfgpu.immutable import frozen
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from dwarfgpu.targets.amdgpu.geometry import Geometry, WavePosition
+    from dwarfgpu.targets.amdgpu.geometry import Geometry, GridPosition
     from dwarfgpu.targets.amdgpu.processors import Processor
 
     Words = tuple[Any, ...]
@@ -172,7 +172,7 @@ def mode(fields: Mapping[str, int]) -> int:
 # --- The rules ----------------------------------------------------------------------------------------------------
 # AMDGPU usage, "Initial Kernel Execution State" and "Kernel Prolog", of 2020 and of LLVM 22; for
 # ``amd_kernel_code_t`` the AMDGPU Compute ABI 0.40, "Initial kernel register state". What a
-# rule computes is right for one wave and for arrays of waves (`WavePosition`).
+# rule computes is right for one wave and for arrays of waves (`GridPosition`).
 
 STATE = 'AMDGPU usage, "Initial Kernel Execution State"'
 PRELOAD = 'AMDGPU usage, "Preloaded Kernel Arguments"'
@@ -205,13 +205,13 @@ class InitialRule:
     """Who sets them."""
     clause: str
     meaning: str
-    words: Callable[[Start, WavePosition], Words]
+    words: Callable[[Start, GridPosition], Words]
     applies: Callable[[Start], bool] = lambda _start: True
     is_number: bool = True
     """Whether the words are one number, and not one each."""
 
 
-def _no_words(_start: Start, _place: WavePosition) -> Words:
+def _no_words(_start: Start, _place: GridPosition) -> Words:
     """Return no words: the registers are not set, or differ from lane to lane."""
     return ()
 
@@ -220,18 +220,15 @@ def _pair(number: Any) -> Words:
     return number & MASK, number >> 32 & MASK
 
 
-# --- The user SGPRs, set by CP ------------------------------------------------------------------------------------
-
-
-def _private_size(start: Start, _place: WavePosition) -> Words:
+def _private_size(start: Start, _place: GridPosition) -> Words:
     return (align(start.private_segment_size, DWORD),)
 
 
-def _group_count(axis: int) -> Callable[[Start, WavePosition], Words]:
+def _group_count(axis: int) -> Callable[[Start, GridPosition], Words]:
     return lambda start, _place: (start.geometry.groups[axis],)
 
 
-def _preloaded(start: Start, _place: WavePosition) -> Words:
+def _preloaded(start: Start, _place: GridPosition) -> Words:
     first = start.field("KERNARG_PRELOAD_SPEC_OFFSET") * DWORD
     length = start.field("KERNARG_PRELOAD_SPEC_LENGTH") * DWORD
     data = start.kernarg_bytes[first : first + length].ljust(length, b"\0")
@@ -310,14 +307,12 @@ PADDING = InitialRule(
     "counted by USER_SGPR_COUNT but enabled by no field", lambda _start, _: (0,) * 64,
 )  # fmt: skip
 
-# --- The system SGPRs, set by ADC and SPI -------------------------------------------------------------------------
 
-
-def _group_id(axis: int) -> Callable[[Start, WavePosition], Words]:
+def _group_id(axis: int) -> Callable[[Start, GridPosition], Words]:
     return lambda _start, place: (place.group[axis],)
 
 
-def _group_info(start: Start, place: WavePosition) -> Words:
+def _group_info(start: Start, place: GridPosition) -> Words:
     first = (place.wave == 0) * (1 << 31)
     return (first + start.geometry.waves_of(place.group),)  # ordered_append_term is 0: nothing is appended
 
@@ -347,7 +342,7 @@ SYSTEM_SGPRS: tuple[InitialRule, ...] = (
 # in Z is not enabled it takes the whole of TTMP7 for the one in Y.
 
 
-def _ttmp7(start: Start, place: WavePosition) -> Words:
+def _ttmp7(start: Start, place: GridPosition) -> Words:
     y = place.group[1] * start.field("ENABLE_SGPR_WORKGROUP_ID_Y")
     z = place.group[2] * start.field("ENABLE_SGPR_WORKGROUP_ID_Z")
     return (y + z * (1 << 16),)
@@ -368,8 +363,6 @@ TTMPS: tuple[tuple[int, InitialRule], ...] = (
     )),
 )  # fmt: skip
 
-# --- Vector registers, set by SPI ---------------------------------------------------------------------------------
-
 ITEM_IDS = "ENABLE_VGPR_WORKITEM_ID"
 
 
@@ -386,22 +379,19 @@ SEPARATE_IDS: tuple[InitialRule, ...] = tuple(
 )  # fmt: skip
 
 
-# --- Other registers ----------------------------------------------------------------------------------------------
-
-
 def first_instruction(start: Start) -> int:
     """Return the address of the first instruction."""
     skipped = 256 if start.field(KERNARG_PRELOAD) and start.processor.has("preload-prolog") else 0
     return start.entry + skipped
 
 
-def _exec(start: Start, place: WavePosition) -> Words:
+def _exec(start: Start, place: GridPosition) -> Words:
     lanes = start.geometry.lanes_of(place)
     high = (lanes > 32) * (lanes - 32)
     return (1 << (lanes - high)) - 1, (1 << high) - 1
 
 
-def _flat_scratch(start: Start, place: WavePosition) -> Words:
+def _flat_scratch(start: Start, place: GridPosition) -> Words:
     return _pair(start.scratch.base + place.number * start.scratch.wave_bytes)
 
 
@@ -449,11 +439,8 @@ VCC = InitialRule("VCC", "", 2, NOBODY, STATE, "the documents do not mention it"
 STATUS = InitialRule("STATUS", "", 1, NOBODY, STATE, "the documents do not mention it; bit 0 is SCC", _no_words)
 
 
-# --- The rows -----------------------------------------------------------------------------------------------------
-
-
 @frozen
-class InitialRow:
+class InitialRegisters:
     """A rule and the registers that it describes."""
 
     kind: str
@@ -477,12 +464,12 @@ class InitialRow:
         """Whether the documents define what the register holds."""
         return self.rule.by != NOBODY
 
-    def words(self, start: Start, place: WavePosition) -> Words:
+    def words(self, start: Start, place: GridPosition) -> Words:
         """Return the 32-bit words, lowest first; none if they are not set. A vector register has `item_words`."""
         return self.rule.words(start, place)[: self.count]
 
 
-def item_words(row: InitialRow, start: Start, place: WavePosition, lane: Any) -> Any:
+def item_words(row: InitialRegisters, start: Start, place: GridPosition, lane: Any) -> Any:
     """Return the word of a lane in a vector register; that of a lane that does not execute has no meaning."""
     x, y, z = start.geometry.item(place, lane)
     if row.rule is not PACKED_IDS:
@@ -491,7 +478,7 @@ def item_words(row: InitialRow, start: Start, place: WavePosition, lane: Any) ->
     return x + (y * (1 << 10) if enabled > 0 else 0) + (z * (1 << 20) if enabled > 1 else 0)
 
 
-def rows(start: Start) -> tuple[InitialRow, ...]:
+def rows(start: Start) -> tuple[InitialRegisters, ...]:
     """Return the rows of all registers that the documents define, in their order."""
     return (*_sgprs(start), *_ttmps(start), *_vgprs(start), *_others(start))
 
@@ -526,7 +513,7 @@ def _user_sgprs(start: Start) -> list[tuple[InitialRule, int]]:
     return [*wanted, (preload_rule(start), preloaded)] if preloaded else wanted
 
 
-def _sgprs(start: Start) -> Iterator[InitialRow]:
+def _sgprs(start: Start) -> Iterator[InitialRegisters]:
     """Yield the rows of SGPRs, densely from s0; those beyond the user SGPRs that the descriptor counts are not set.
 
     "The first 16 [...] are then immediately followed by the System SGPRs".
@@ -536,45 +523,45 @@ def _sgprs(start: Start) -> Iterator[InitialRow]:
     for rule, count in _user_sgprs(start):
         there = min(count, end - first)
         if there > 0:
-            yield InitialRow("s", first, rule, there)
+            yield InitialRegisters("s", first, rule, there)
             first += there
     if first < end:
-        yield InitialRow("s", first, PADDING, end - first)
+        yield InitialRegisters("s", first, PADDING, end - first)
     first = end
     for rule in _enabled(SYSTEM_SGPRS, start):
-        yield InitialRow("s", first, rule, rule.count)
+        yield InitialRegisters("s", first, rule, rule.count)
         first += rule.count
 
 
-def _ttmps(start: Start) -> Iterator[InitialRow]:
+def _ttmps(start: Start) -> Iterator[InitialRegisters]:
     if start.processor.has("ttmp-ids"):
         for number, rule in TTMPS:
             if not rule.enable or start.field(rule.enable):
-                yield InitialRow("ttmp", number, rule, rule.count)
+                yield InitialRegisters("ttmp", number, rule, rule.count)
 
 
-def _vgprs(start: Start) -> Iterator[InitialRow]:
+def _vgprs(start: Start) -> Iterator[InitialRegisters]:
     if start.processor.has("packed-ids"):
-        yield InitialRow("v", 0, PACKED_IDS, 1)
+        yield InitialRegisters("v", 0, PACKED_IDS, 1)
         return
     for number, rule in enumerate(SEPARATE_IDS):
         if number <= min(start.field(ITEM_IDS), 2):
-            yield InitialRow("v", number, rule, 1)
+            yield InitialRegisters("v", number, rule, 1)
 
 
-def _others(start: Start) -> Iterator[InitialRow]:
+def _others(start: Start) -> Iterator[InitialRegisters]:
     preloaded = first_instruction(start) != start.entry
-    yield InitialRow("pc", None, PC_PRELOADED if preloaded else PC, 2)
+    yield InitialRegisters("pc", None, PC_PRELOADED if preloaded else PC, 2)
     words = start.wave_size // 32
-    yield InitialRow("exec", None, EXEC, words)
-    yield InitialRow("mode", None, MODE, 1)
+    yield InitialRegisters("exec", None, EXEC, words)
+    yield InitialRegisters("mode", None, MODE, 1)
     if start.processor.has("flat-architected"):
         if start.field(FLAT_SCRATCH.enable):
-            yield InitialRow("flat_scratch", None, FLAT_SCRATCH, 2)
+            yield InitialRegisters("flat_scratch", None, FLAT_SCRATCH, 2)
     else:
         for rule in (FLAT_SCRATCH_OFFSET, FLAT_SCRATCH_ABSOLUTE):
             if rule.applies(start):
-                yield InitialRow("flat_scratch", None, rule, 2)
-    yield InitialRow("m0", None, M0 if start.processor.major >= 9 else M0_LDS, 1)
-    yield InitialRow("vcc", None, VCC, words)
-    yield InitialRow("status", None, STATUS, 1)
+                yield InitialRegisters("flat_scratch", None, rule, 2)
+    yield InitialRegisters("m0", None, M0 if start.processor.major >= 9 else M0_LDS, 1)
+    yield InitialRegisters("vcc", None, VCC, words)
+    yield InitialRegisters("status", None, STATUS, 1)

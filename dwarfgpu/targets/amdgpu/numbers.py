@@ -5,8 +5,6 @@ AMDGPU usage, tables "AMDGPU DWARF Address Space Mapping" and "AMDGPU DWARF Regi
 
 from __future__ import annotations
 
-# --- Address spaces -----------------------------------------------------------------------------------------------
-
 GLOBAL = 0x00
 GENERIC = 0x01
 REGION = 0x02
@@ -17,8 +15,6 @@ PRIVATE_WAVE = 0x06
 # 0x07 to 0x1f are reserved
 PRIVATE_LANE_0 = 0x20
 """``private_lane<n>`` is ``PRIVATE_LANE_0 + n`` for n < 64. In the edition of 2020; later ones leave it out."""
-
-# --- Registers ----------------------------------------------------------------------------------------------------
 
 # 0 is PC_32: amdgcn has only 64-bit process address spaces
 EXEC_32 = 1

@@ -170,15 +170,11 @@ def fields_of(clause: str, *rows: tuple[Any, ...]) -> tuple[StructureField, ...]
     return tuple(StructureField(*row[:5], clause, *row[5:]) for row in rows)  # type: ignore[call-arg]
 
 
-# --- The structures of AMD's queues in memory ---------------------------------------------------------------------
-
 QUEUE_CLAUSE = 'AMDGPU Compute ABI 0.40, "AMD AQL Queue Object amd_queue_t"'
 SIGNAL_CLAUSE = 'AMDGPU Compute ABI 0.40, "Signal object amd_signal_t"'
 PACKET_CLAUSE = 'HSA Platform System Architecture Specification, "Kernel dispatch packet"'
 HSA_QUEUE = "ROCr, hsa.h: hsa_queue_t"
 ROCR_QUEUE = "ROCr, amd_hsa_queue.h"
-
-# --- The dispatch packet ------------------------------------------------------------------------------------------
 
 PACKET_SIZE = 64
 PACKET_TYPES = (
@@ -220,8 +216,6 @@ DISPATCH_PACKET = Structure(
         (56, 8, "completion_signal", "address", "signal that tells of the end, or 0"),
     ),
 )  # fmt: skip
-
-# --- Packets of other types ---------------------------------------------------------------------------------------
 
 _HEADER = (0, 2, "header", "number", "what the packet is, and its fences", HEADER_BITS)
 _COMPLETION = (56, 8, "completion_signal", "address", "signal that tells of the end, or 0")
@@ -313,8 +307,6 @@ def packet_structure(data: bytes) -> Structure:
     return PACKETS.get(kind, OTHER_PACKET)
 
 
-# --- The queue ----------------------------------------------------------------------------------------------------
-
 QUEUE_TYPES = ((0, "multiple producers"), (1, "single producer"), (2, "cooperative"))
 SINGLE = 1
 KERNEL_DISPATCH_FEATURE = 1
@@ -372,8 +364,6 @@ QUEUE = Structure(
     ),
 )  # fmt: skip
 """Queues of newer runtimes use some of the reserved bytes from 40 and from 184 to give back scratch memory."""
-
-# --- The signal ---------------------------------------------------------------------------------------------------
 
 SIGNAL_KINDS = (
     (0, "AMD_SIGNAL_KIND_INVALID"), (1, "AMD_SIGNAL_KIND_USER"), (-1, "AMD_SIGNAL_KIND_DOORBELL"),

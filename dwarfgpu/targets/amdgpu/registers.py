@@ -127,9 +127,6 @@ def named_if_changed(processor: Processor, wave_size: int) -> tuple[tuple[int, i
     return tuple(sorted((*ranges, (sgpr(0), sgpr(63)), (sgpr(64), sgpr(105)))))
 
 
-# --- AMDGPU targets -----------------------------------------------------------------------------------------------
-
-
 def target_name(processor: Processor, wave_size: int) -> str:
     """Return the canonical name, with the wave size if the processor has more than one."""
     suffix = f"-wave{wave_size}" if len(processor.wave_sizes) > 1 else ""

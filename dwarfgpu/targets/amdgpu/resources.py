@@ -69,8 +69,6 @@ def buffer_parts(words: tuple[int, ...], major: int) -> tuple[tuple[str, int], .
     return tuple(named.items())
 
 
-# --- Formats ------------------------------------------------------------------------------------------------------
-
 _NUMBERS = dict(zip("USusIiFG", ("unorm", "snorm", "uscaled", "sscaled", "uint", "sint", "float", "srgb"), strict=True))
 _FORMATS_10 = """
     1 8 USusIi, 16 USusIiF, 8_8 USusIi, 32 IiF, 16_16 USusIiF, 10_11_11 USusIiF, 11_11_10 USusIiF, 10_10_10_2 USusIi,
@@ -108,8 +106,6 @@ def formats(major: int) -> dict[int, str]:
         named |= dict(enumerate(names, int(first)))
     return named
 
-
-# --- Images and samplers ------------------------------------------------------------------------------------------
 
 # Rows are names and widths of bits from the lowest on; "-" is for bits without a name.
 _IMAGES = {

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dwarfgpu.execution.launch.dispatch import PlannedDispatch
-    from dwarfgpu.targets.amdgpu.initial_state import InitialRow
+    from dwarfgpu.targets.amdgpu.initial_state import InitialRegisters
     from tests.builders.prologue import Prologue
 
 OUT = 0x5000_0000_0000
@@ -55,7 +55,7 @@ def planned(folder: str, file: str, kernel: str) -> PlannedDispatch:
     return plan(code_object, kernel, (64, 64, 64), size or (64, 1, 1))
 
 
-def owners(dispatch: PlannedDispatch) -> dict[str, tuple[InitialRow, int]]:
+def owners(dispatch: PlannedDispatch) -> dict[str, tuple[InitialRegisters, int]]:
     """The row that sets each numbered register, and which of its words that is."""
     return {
         f"{row.kind}{row.first + word}": (row, word)

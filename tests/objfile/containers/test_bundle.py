@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported, UsageError
 from dwarfgpu.objfile.containers.bundle import open_container
-from dwarfgpu.objfile.containers.place import FilePlace, file_uri, parse_place, parse_target, target_matches
+from dwarfgpu.objfile.containers.place import NamedFile, file_uri, parse_place, parse_target, target_matches
 from dwarfgpu.objfile.elf.image import open_image
 from tests.builders.code_objects import bundle, host_program, opencl, run
 from tests.builders.elf import ElfBuilder
@@ -141,10 +141,10 @@ def test_places(tmp_path):
     plain, odd = tmp_path / "k.co", tmp_path / "k@gfx90a"
     plain.write_bytes(A)
     odd.write_bytes(B)
-    assert parse_place(f"{plain}@gfx90a") == FilePlace(str(plain), "gfx90a")
-    assert parse_place(str(odd)) == FilePlace(str(odd))  # a file of this name is that file
-    assert parse_place(f"{odd}@2") == FilePlace(str(odd), "2")
-    assert parse_place("missing@2") == FilePlace("missing@2")
+    assert parse_place(f"{plain}@gfx90a") == NamedFile(str(plain), "gfx90a")
+    assert parse_place(str(odd)) == NamedFile(str(odd))  # a file of this name is that file
+    assert parse_place(f"{odd}@2") == NamedFile(str(odd), "2")
+    assert parse_place("missing@2") == NamedFile("missing@2")
     assert info(open_image(odd)) == b"for B"
 
 

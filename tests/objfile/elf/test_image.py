@@ -13,8 +13,9 @@ from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.objfile.elf import symbols as symbols_module
 from dwarfgpu.objfile.elf.image import Image, open_image
 from dwarfgpu.objfile.elf.notes import code_object_version, hsa_notes
-from dwarfgpu.objfile.elf.summary import describe
+from dwarfgpu.objfile.elf.summary import missing_parts, section_info
 from dwarfgpu.objfile.kernels.kernel import read_kernels
+from dwarfgpu.objfile.kernels.metadata import target_name
 from tests.builders.code_objects import opencl, readobj, run
 from tests.builders.elf import ElfBuilder, small_elf
 
@@ -33,8 +34,9 @@ def unlinked(linked):
 
 def read_everything(image):
     """Ask for all there is; return what can be said."""
-    found = [image.type_name, image.machine_name, image.osabi_name, image.build_id, describe(image)]
+    found = [image.type_name, image.machine_name, image.osabi_name, image.build_id, missing_parts(image)]
     for section in image.sections:
+        found += [section_info(image, section)] if section.index else []
         found += [section.type_name, section.flag_letters, section.partial() if section.index < 40 else None]
     found += list(image.symbols())
     found += [image.symbol_named("second"), image.symbol_at(0x1005), image.symbol_at(0x1015), image.notes()]
@@ -396,7 +398,7 @@ def test_a_section_outside_the_file_hides_no_other():
     assert bytes(data).startswith(b"abc")
     assert problem.kind == "truncated"
     assert image.section(".debug_line").partial()[0] == b""
-    errors = {section.name: section.error is not None for section in describe(image).sections}
+    errors = {section.name: section_info(image, section).error is not None for section in image.sections[1:]}
     assert errors == {".debug_info": True, ".debug_line": True, ".debug_str": False, ".shstrtab": False}
 
 
@@ -537,7 +539,7 @@ def test_a_stripped_file_has_its_dynamic_symbols(linked, require_tool, tmp_path)
     run(require_tool("llvm-objcopy-22"), "--strip-all", linked, out)
     image = open_image(out)
     assert image.symbol_named("k1.kd").size == 64
-    missing = {item.what for item in describe(image).missing}
+    missing = {item.what for item in missing_parts(image)}
     assert {".debug_info", ".symtab", ".debug_frame"} <= missing
 
 
@@ -549,13 +551,13 @@ def test_split_units_have_sections_of_their_own(tmp_path, require_tool):
     image = open_image(tmp_path / "a.dwo")
     assert image.section(".debug_info.dwo").data
     assert image.section(".debug_info") is None
-    assert ".debug_info" not in {item.what for item in describe(image).missing}
+    assert ".debug_info" not in {item.what for item in missing_parts(image)}
 
 
 def test_a_summary_says_what_is_missing(linked, unlinked):
-    info = describe(open_image(linked))
-    assert (info.code_object_version, info.target) == (6, "amdgcn-amd-amdhsa--gfx90a")
-    assert [item.what for item in info.missing] == [".debug_names"]
-    assert "addresses" in {item.what for item in describe(open_image(unlinked)).missing}
-    relocated = {section.name: section.relocated_by for section in describe(open_image(unlinked)).sections}
-    assert relocated[".debug_info"] == (".rela.debug_info",)
+    image = open_image(linked)
+    assert (code_object_version(image), target_name(image)) == (6, "amdgcn-amd-amdhsa--gfx90a")
+    assert [item.what for item in missing_parts(image)] == [".debug_names"]
+    image = open_image(unlinked)
+    assert "addresses" in {item.what for item in missing_parts(image)}
+    assert section_info(image, image.section(".debug_info")).relocated_by == (".rela.debug_info",)

@@ -7,7 +7,7 @@ import pytest
 from dwarfgpu.encoding.pointers import Bases
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.frames import frame_section as frames
-from dwarfgpu.objfile.frames.fde_index import FrameIndex, read_frame_header
+from dwarfgpu.objfile.frames.fde_index import FdeIndex, read_frame_header
 from dwarfgpu.objfile.frames.frame_section import FrameSection
 from tests.builders.frames import FrameBuilder, z
 
@@ -89,7 +89,7 @@ def decoded(monkeypatch):
 )  # fmt: skip
 def test_every_address(kind, encoding, order, size, wide):
     builder, offsets = functions(kind, size=size, order=order, wide=wide, encoding=encoding)
-    index = FrameIndex(section_of(builder))
+    index = FdeIndex(section_of(builder))
 
     for address in range(0xFF0, 0x1110):
         i, rest = divmod(address - 0x1000, 0x20)
@@ -101,7 +101,7 @@ def test_every_address(kind, encoding, order, size, wide):
 
 def test_an_address_decodes_one_entry_of_20000(decoded):
     builder, offsets = functions(count=COUNT)
-    index = FrameIndex(section_of(builder))
+    index = FdeIndex(section_of(builder))
 
     assert index.fde_at(0x1000 + 0x20 * 12345).offset == offsets[12345]
     assert decoded == [offsets[12345]]
@@ -111,7 +111,7 @@ def test_an_address_decodes_one_entry_of_20000(decoded):
 
 def test_an_address_decodes_one_entry_of_20000_in_eh_frame(decoded):
     builder, offsets = functions("eh_frame", count=COUNT, encoding=0x1B)
-    index = FrameIndex(section_of(builder))
+    index = FdeIndex(section_of(builder))
 
     assert index.fde_at(0x1000 + 0x20 * 12345).offset == offsets[12345]
     assert decoded == [offsets[12345]]
@@ -121,7 +121,7 @@ def test_one_of_many_entries_for_an_address_is_enough(decoded):
     builder = FrameBuilder("debug_frame")
     cie = builder.cie("def_cfa 7 8")
     offsets = [builder.fde(cie, 0, 16) for _ in range(500)]
-    index = FrameIndex(frames.FrameSection(bytes(builder.data)))
+    index = FdeIndex(frames.FrameSection(bytes(builder.data)))
 
     assert index.fde_at(4).offset == offsets[-1]
     assert len(decoded) == 1
@@ -134,7 +134,7 @@ def test_entries_that_overlap():
     cie = builder.cie()
     outer = builder.fde(cie, 0x1000, 0x100)
     inner = builder.fde(cie, 0x1040, 0x10)
-    index = FrameIndex(section_of(builder))
+    index = FdeIndex(section_of(builder))
 
     assert index.fde_at(0x1044).offset == inner
     assert [fde.offset for fde in index.fdes_at(0x1044)] == [outer, inner]
@@ -150,7 +150,7 @@ def test_entries_that_overlap():
 )  # fmt: skip
 def test_the_entries_of_a_range(low, high, expected):
     builder, offsets = functions(count=3)
-    found = FrameIndex(section_of(builder)).fdes_between(low, high)
+    found = FdeIndex(section_of(builder)).fdes_between(low, high)
 
     assert [fde.offset for fde in found] == [offsets[i] for i in expected]
 
@@ -159,7 +159,7 @@ def test_an_entry_of_no_bytes_covers_nothing():
     builder = FrameBuilder()
     builder.fde(builder.cie(), 0x1000, 0)
 
-    assert FrameIndex(section_of(builder)).fde_at(0x1000) is None
+    assert FdeIndex(section_of(builder)).fde_at(0x1000) is None
 
 
 def test_an_entry_for_code_that_the_linker_has_dropped():
@@ -167,7 +167,7 @@ def test_an_entry_for_code_that_the_linker_has_dropped():
     cie = builder.cie()
     builder.fde(cie, -1, 0x40)
     builder.fde(cie, -2, 0x40)
-    index = FrameIndex(section_of(builder))
+    index = FdeIndex(section_of(builder))
 
     assert index.fde_at((1 << 64) - 1) is None
     assert index.problems == []
@@ -183,7 +183,7 @@ def test_what_is_broken_hides_nothing():
     builder.fde(12345, 0x3000, 16)
     last = builder.fde(good, 0x2000, 16)
     builder.data += b"\x05"
-    index = FrameIndex(section_of(builder))
+    index = FdeIndex(section_of(builder))
 
     assert index.fde_at(0x2000).offset == last
     assert index.fde_at(0x1000) is None
@@ -193,7 +193,7 @@ def test_what_is_broken_hides_nothing():
 def test_after_a_reserved_length_there_is_no_more():
     builder, offsets = functions(count=1)
     builder.data += b"\xf5\xff\xff\xff" + bytes(20)
-    index = FrameIndex(section_of(builder))
+    index = FdeIndex(section_of(builder))
 
     assert index.fde_at(0x1000).offset == offsets[0]
     assert index.fde_at(0x5000) is None
@@ -204,14 +204,14 @@ def test_an_entry_with_an_unknown_augmentation_is_found():
     builder = FrameBuilder()
     fde = builder.fde(builder.cie(augmentation="unheard"), 0x1000, 16)
 
-    assert FrameIndex(section_of(builder)).fde_at(0x1008).offset == fde
+    assert FdeIndex(section_of(builder)).fde_at(0x1008).offset == fde
 
 
 def test_an_entry_with_a_segment_is_found():
     builder = FrameBuilder()
     fde = builder.fde(builder.cie(segment_size=2), 0x1000, 16, before=b"\1\0")
 
-    assert FrameIndex(section_of(builder)).fde_at(0x1008).offset == fde
+    assert FdeIndex(section_of(builder)).fde_at(0x1008).offset == fde
 
 
 # --- With a header --------------------------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ def test_the_table_of_a_header(order, size, count):
     builder, offsets = functions("eh_frame", count=count, size=size, order=order, encoding=0x1B)
     rows = [(0x1000 + 0x20 * i, offset) for i, offset in enumerate(offsets)]
     header = read_header(builder, header_of(builder, rows))
-    index = FrameIndex(section_of(builder), header)
+    index = FdeIndex(section_of(builder), header)
 
     assert (header.count, header.eh_frame) == (count, ADDRESS)
     assert [header.row(i) for i in range(count)] == [(low, ADDRESS + offset) for low, offset in rows]
@@ -238,8 +238,8 @@ def test_the_table_of_a_header(order, size, count):
 def test_the_header_saves_reading_locations(decoded, monkeypatch):
     builder, offsets = functions("eh_frame", count=COUNT, encoding=0x1B)
     rows = [(0x1000 + 0x20 * i, offset) for i, offset in enumerate(offsets)]
-    index = FrameIndex(section_of(builder), read_header(builder, header_of(builder, rows)))
-    monkeypatch.setattr(FrameIndex, "_spans", None)  # the section is not run through
+    index = FdeIndex(section_of(builder), read_header(builder, header_of(builder, rows)))
+    monkeypatch.setattr(FdeIndex, "_spans", None)  # the section is not run through
 
     assert index.fde_at(0x1000 + 0x20 * 12345 + 5).offset == offsets[12345]
     assert decoded == [offsets[12345]]
@@ -257,7 +257,7 @@ def test_the_header_saves_reading_locations(decoded, monkeypatch):
 )
 def test_a_table_that_is_wrong_hides_nothing(rows):
     builder, offsets = functions("eh_frame", encoding=0x1B)
-    index = FrameIndex(section_of(builder), read_header(builder, header_of(builder, rows)))
+    index = FdeIndex(section_of(builder), read_header(builder, header_of(builder, rows)))
 
     assert index.fde_at(0x1028).offset == offsets[1]
 
@@ -265,7 +265,7 @@ def test_a_table_that_is_wrong_hides_nothing(rows):
 def test_a_table_that_is_not_sorted_hides_nothing():
     builder, offsets = functions("eh_frame", encoding=0x1B)
     rows = [(0x1000 + 0x20 * i, offset) for i, offset in enumerate(offsets)][::-1]
-    index = FrameIndex(section_of(builder), read_header(builder, header_of(builder, rows)))
+    index = FdeIndex(section_of(builder), read_header(builder, header_of(builder, rows)))
 
     assert [index.fde_at(0x1000 + 0x20 * i).offset for i in range(8)] == offsets
 
