@@ -50,15 +50,6 @@ class Cursor:
         error = self.error(kind, message, spec=spec)
         return error.at(section=self.section, offset=self.position if offset is None else offset)  # type: ignore[no-any-return]
 
-    def bytes(self, size: int) -> bytes:
-        start = self.position
-        stop = start + size
-        if stop > self.end:
-            left = max(0, self.remaining)
-            raise self.fail("truncated", f"{size} bytes are needed, {left} are left", "DWARF 5, 7")
-        self.position = stop
-        return self.data[start:stop]
-
     def string(self, what: str, spec: str) -> bytes:
         """Read the bytes up to a zero byte; ``what`` has no end if there is none."""
         end = self.data.find(b"\0", self.position, self.end)
@@ -67,6 +58,15 @@ class Cursor:
         data = self.data[self.position : end]
         self.position = end + 1
         return data
+
+    def bytes(self, size: int) -> bytes:
+        start = self.position
+        stop = start + size
+        if stop > self.end:
+            left = max(0, self.remaining)
+            raise self.fail("truncated", f"{size} bytes are needed, {left} are left", "DWARF 5, 7")
+        self.position = stop
+        return self.data[start:stop]
 
     def unsigned(self, size: int) -> int:
         return int.from_bytes(self.bytes(size), self.byte_order)

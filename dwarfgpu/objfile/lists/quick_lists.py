@@ -1,8 +1,8 @@
 """Lists of version 5 read quickly, for who reads all lists of a file.
 
 These functions read what compilers write, and give None for all else: an entry of an unknown kind, a dropped function,
-an address that is missing, a range that ends before it begins, the end of the section. Then `read_location_list` and
-`read_range_list` have the answer, and say what is wrong.
+an address that is missing, a range that ends before it begins, the end of the section. Then `read_list` has the
+answer, and says what is wrong.
 """
 
 from __future__ import annotations

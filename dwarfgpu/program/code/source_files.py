@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from dwarfgpu.objfile.info.unit import Unit
-    from dwarfgpu.objfile.lines.line_program import Rows
+    from dwarfgpu.objfile.lines.line_program import LineMatrix
     from dwarfgpu.objfile.lines.line_table import LineTable
     from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.program.frames.execution import Execution
@@ -431,7 +431,7 @@ class Lines:
         return min(lines, default=None)
 
 
-def _starts(rows: Rows, first: int, last: int) -> Iterator[LineStart]:
+def _starts(rows: LineMatrix, first: int, last: int) -> Iterator[LineStart]:
     """Yield the rows of a sequence that begin a line; the last row only ends it."""
     addresses, lines = rows.addresses, rows.lines
     kept: list[tuple[int, int, int, bool]] = []
