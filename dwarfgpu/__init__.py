@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         Unsupported,
         UsageError,
     )
+    from dwarfgpu.execution.gpu import Gpu as Machine
     from dwarfgpu.execution.launch.launch import launch, machine_for
     from dwarfgpu.expr.access import Accessor
     from dwarfgpu.expr.asm import assemble, parse
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.verify import verify
     from dwarfgpu.lanes import LaneResults, LaneSet
     from dwarfgpu.machines.described import DescribedMachine
-    from dwarfgpu.machines.machine import Machine
     from dwarfgpu.machines.protocol import Backend
     from dwarfgpu.machines.snapshot import save as save_snapshot
     from dwarfgpu.program.frames.answers import Values
@@ -65,7 +65,6 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "machines.described": ("DescribedMachine",),
-    "machines.machine": ("Machine",),
     "machines.protocol": ("Backend",),
     "encoding.operands": ("Format",),
     "errors": (
@@ -94,6 +93,7 @@ _HOMES = {
     "execution.launch.launch": ("launch", "machine_for"),
 }
 _RENAMED = {
+    "Machine": ("execution.gpu", "Gpu"),
     "dialect": ("dialects", "get"),
     "html": ("render.notebook", "html"),
     "load_snapshot": ("states.snapshot_files", "load"),

@@ -29,7 +29,8 @@ GROUND = {"errors", "immutable", "notebooks", "strict_json", "dwarf_constants", 
 TOOLBOX = {"bits", "lanes", "encoding", "targets"}
 EVALUATOR = GROUND | TOOLBOX | {"machines.protocol", "expr"}
 LIBRARY = EVALUATOR | {"dialects", "cfi", "objfile", "isa", "machines", "execution", "program", "states"}
-PROGRAMS = GROUND | {"program", "states", "execution.launch", "execution.control"}
+STOPPING = {"execution.breakpoints", "execution.halts"}
+PROGRAMS = GROUND | STOPPING | {"program", "states", "execution.launch", "execution.control"}
 LAUNCHED = LIBRARY | PROGRAMS
 
 MAY_IMPORT: dict[str, set[str]] = {
@@ -51,9 +52,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "isa": GROUND | TOOLBOX,
     # the machine behind an evaluation
     "machines.protocol": GROUND | {"lanes", "bits", "targets"},
-    # (a machine that is told to run becomes one that executes instructions)
-    "machines": GROUND | {"lanes", "bits", "targets", "machines.protocol", "isa", "execution"},
-    "execution": GROUND | {"lanes", "bits", "targets", "machines.protocol", "isa", "machines"},
+    "machines": GROUND | {"lanes", "bits", "targets", "machines.protocol", "isa"},
+    "execution": GROUND | STOPPING | {"lanes", "bits", "targets", "machines.protocol", "isa", "machines"},
+    # where a user wants waves to stop, and why they have
+    **dict.fromkeys(STOPPING, GROUND | STOPPING | {"execution"}),
     "execution.launch": LIBRARY,
     "execution.control": LAUNCHED,
     # the evaluator: of a backend it knows the protocol alone

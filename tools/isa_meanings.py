@@ -12,8 +12,8 @@ import numpy as np
 from dwarfgpu.execution import instructions
 from dwarfgpu.execution.block_writer import BlockWriter
 from dwarfgpu.execution.device_memory import GlobalMemory
+from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.execution.memory_access import MemoryAccess
-from dwarfgpu.execution.stops import UnknownInstruction
 from dwarfgpu.isa.decoder import decode
 from dwarfgpu.isa.formats import bits_of, formats, insert
 from dwarfgpu.isa.tables import generation, table

@@ -15,7 +15,7 @@ from dwarfgpu.execution import batch as columns
 from dwarfgpu.execution import lane_moves
 from dwarfgpu.execution.barriers import GroupBarriers
 from dwarfgpu.execution.batch import FLAT_SCRATCH, M0, VCC, VCC_HI
-from dwarfgpu.execution.stops import UnknownInstruction
+from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics import functions
 from dwarfgpu.isa.semantics.floats import quieted

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dwarfgpu.execution.batch import number_of
-from dwarfgpu.execution.stops import MachineFault
+from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.isa.semantics.numbers import LOW
 
 if TYPE_CHECKING:

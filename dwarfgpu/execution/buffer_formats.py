@@ -20,7 +20,7 @@ import numpy as np
 from dwarfgpu.execution.access_shapes import BUFFER
 from dwarfgpu.execution.batch import WaveBatch, number_of
 from dwarfgpu.execution.device_memory import WORDS
-from dwarfgpu.execution.stops import MachineFault
+from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.instruction import GpuInstruction, OperandKind
 from dwarfgpu.isa.tables import table

@@ -21,10 +21,11 @@ from dwarfgpu.execution import halts, instructions
 from dwarfgpu.execution.barriers import GroupBarriers
 from dwarfgpu.execution.batch import FLAT_SCRATCH, M0, NOTHING, NOWHERE, UNSET, VCC, VCC_HI, WaveBatch, number_of
 from dwarfgpu.execution.block_writer import INDEX_ENABLE, BlockWriter, Clock
+from dwarfgpu.execution.breakpoints import Arrival
 from dwarfgpu.execution.device_memory import GlobalMemory, MemorySegment
-from dwarfgpu.execution.halts import Arrival, Breakpoint, Halt, executing, lane_masks
+from dwarfgpu.execution.faults import ILLEGAL_INSTRUCTION, MEMORY_VIOLATION, MachineFault, Pause, UnknownInstruction
+from dwarfgpu.execution.halts import Halt, executing, lane_masks
 from dwarfgpu.execution.memory_access import MemoryAccess
-from dwarfgpu.execution.stops import ILLEGAL_INSTRUCTION, MEMORY_VIOLATION, MachineFault, Pause, UnknownInstruction
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import executed
 from dwarfgpu.isa.instruction import OperandKind
@@ -34,6 +35,8 @@ from dwarfgpu.targets.amdgpu.numbers import GENERIC, LOCAL, PRIVATE_WAVE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from dwarfgpu.execution.breakpoints import Breakpoint
+    from dwarfgpu.execution.gpu import Gpu
     from dwarfgpu.execution.weak_memory import OutstandingNow
     from dwarfgpu.isa.instruction import GpuInstruction
     from dwarfgpu.machines.machine import Machine
@@ -100,7 +103,7 @@ class SavedDevice:
 class Device:
     """The waves of a machine, running."""
 
-    def __init__(self, machine: Machine, *, scratch_base: int | None = None) -> None:
+    def __init__(self, machine: Gpu, *, scratch_base: int | None = None) -> None:
         keep_freed_memory()
         self.machine = machine
         target = machine.target
@@ -386,17 +389,35 @@ class Device:
         """Ask the breakpoints at the address of a batch whether it stops."""
         arrival = Arrival(self, batch)
         batch.passed = batch.pc  # a condition that fails is not asked again
-        for breakpoint_ in self.breakpoints[batch.pc]:
-            if not breakpoint_.is_enabled:
-                continue
-            lanes = lane_masks(batch.waves, breakpoint_.stopping(arrival))
-            if lanes:
-                breakpoint_.hits += 1
-                if self.halt is None:
-                    self.halt = Halt(halts.BREAKPOINT, breakpoint_.reason, batch.pc, lanes, breakpoint_)
+        hits = {}
+        for point in self.breakpoints[batch.pc]:
+            lanes = lane_masks(batch.waves, point.stopping(arrival)) if point.is_enabled else None
+            if lanes and point.counts():
+                hits[point] = lanes
+        for point in [*hits][:1] if self.halt is None else ():
+            self.halt = Halt(halts.BREAKPOINT, point.reason, batch.pc, hits[point], tuple(hits))
         if self.halt is None:
             batch.passed = NOWHERE
         return self.halt is not None
+
+    def stops_at(self, end: Breakpoint, batch: WaveBatch) -> bool:
+        """Stop a batch where a function says so, unless it was asked here before."""
+        lanes = {} if batch.has_passed else lane_masks(batch.waves, end.stopping(Arrival(self, batch)))
+        if lanes:
+            self.halt = Halt(halts.BREAKPOINT, "the condition is fulfilled", batch.pc, lanes, (end,))
+            batch.passed = batch.pc
+        return bool(lanes)
+
+    def rest(self, wave: int | None = None) -> Halt:
+        """Return why nothing runs, or why a wave does not."""
+        if self.stopped:
+            batch, reason = next((each for each in self.stopped if wave in each[0].waves), self.stopped[0])
+            return Halt(halts.FAULT, reason, batch.pc, dict.fromkeys(batch.waves.tolist(), 0))
+        if self.waiting:
+            lanes = {int(number): 0 for batch in self.waiting for number in batch.waves}
+            why = "waits at a barrier for waves that do not arrive"
+            return Halt(halts.STUCK, why, self.waiting[0].pc, lanes)
+        return Halt(halts.ENDED, "all waves have ended")
 
     def let_run(self, wave: int | None) -> bool:
         """Let only one wave run from now on, or all (None); return whether that was different before."""
@@ -518,21 +539,22 @@ class Device:
 
     # --- Code -----------------------------------------------------------------------------------------------------
 
-    def add_breakpoint(self, breakpoint_: Breakpoint) -> None:
-        """Let waves stop at an address from now on."""
-        address = breakpoint_.address
-        self.breakpoints.setdefault(address, []).append(breakpoint_)
-        self.blocks = {
-            key: block for key, block in self.blocks.items() if key[0] == address or address not in block.instructions
-        }
+    def add_breakpoint(self, point: Breakpoint) -> None:
+        """Let waves stop at the addresses of a breakpoint from now on."""
+        for address in point.addresses:
+            self.breakpoints.setdefault(address, []).append(point)
+            self.blocks = {
+                key: block
+                for key, block in self.blocks.items()
+                if key[0] == address or address not in block.instructions
+            }
 
-    def remove_breakpoint(self, breakpoint_: Breakpoint) -> None:
+    def remove_breakpoint(self, point: Breakpoint) -> None:
         """Let no wave stop there."""
-        others = [each for each in self.breakpoints.get(breakpoint_.address, ()) if each is not breakpoint_]
-        if others:
-            self.breakpoints[breakpoint_.address] = others
-        else:
-            self.breakpoints.pop(breakpoint_.address, None)
+        for address in point.addresses:
+            others = [each for each in self.breakpoints.pop(address, ()) if each is not point]
+            if others:
+                self.breakpoints[address] = others
 
     def _found_block(self, pc: int, mode: int, *, single: bool = False) -> CompiledBlock:
         """Return the code from an address, compiled."""
@@ -690,7 +712,7 @@ class Device:
         machine.changes += 1
         self._written = machine.changes
 
-    def written(self, batch: WaveBatch) -> Machine:
+    def written(self, batch: WaveBatch) -> Gpu:
         """Return the machine with the registers that a batch has now."""
         self._write(batch)
         self.machine.changes += 1

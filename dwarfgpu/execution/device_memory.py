@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.execution.stops import MEMORY_VIOLATION, MachineFault
+from dwarfgpu.execution.faults import MEMORY_VIOLATION, MachineFault
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dwarfgpu.machines.machine import NamedBuffer
+    from dwarfgpu.execution.gpu import NamedBuffer
 
 Lanes = Any
 NEAR = 1 << 16

@@ -1,4 +1,4 @@
-"""Where and why a machine that runs comes to a halt: breakpoints, the waves that reach them, and what is told then."""
+"""Why a machine that runs has come to a halt, and where."""
 
 from __future__ import annotations
 
@@ -6,91 +6,39 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dwarfgpu.execution.batch import WaveBatch
-    from dwarfgpu.execution.device import Device
-    from dwarfgpu.machines.machine import Machine
-
-    Condition = Callable[["Arrival"], Any]
+    from dwarfgpu.execution.breakpoints import Breakpoint
 
 ENDED, BREAKPOINT, FAULT, TRAP, LIMIT, INTERRUPT, STEP, STUCK = (
     "ended", "breakpoint", "fault", "trap", "limit", "interrupted", "step", "stuck",
 )  # fmt: skip
 
 
-class Arrival:
-    """Waves of one batch that are about to execute an instruction."""
+@frozen(eq=False)
+class ValueChange:
+    """What a watchpoint has seen, as texts."""
 
-    def __init__(self, device: Device, batch: WaveBatch) -> None:
-        self._device = device
-        self._batch = batch
-        self.pc = batch.pc
-
-    def __repr__(self) -> str:
-        return f"Arrival({self.pc:#x}, {self._batch.count} waves)"
-
-    @property
-    def waves(self) -> Any:
-        """The indices of the waves in the machine."""
-        return self._batch.waves
-
-    @property
-    def lanes(self) -> Any:
-        """The lanes that execute, as flags ``[wave, lane]``."""
-        return executing(self._batch)
-
-    @property
-    def machine(self) -> Machine:
-        """The machine, with the registers that these waves have now."""
-        return self._device.written(self._batch)
-
-    def register(self, name: str) -> Any:
-        """Return a register of these waves: ``[wave, lane]`` for v5 and a5, ``[wave]`` for others such as s5."""
-        batch, file = self._batch, {"v": self._batch.vector, "a": self._batch.accumulation}.get(name[:1])
-        if file is None or not name[1:].isdigit():
-            return self.machine.column(name)[batch.waves]
-        if int(name[1:]) >= len(file):
-            raise UsageError(f"the waves have no register {name}", hint=f"they have {len(file)} of these")
-        return np.broadcast_to(file[int(name[1:])], (batch.count, batch.lanes))
+    old: str
+    new: str
 
 
-class Breakpoint:
-    """An address at which waves stop: all that arrive, or those for which a function says so.
+@frozen(eq=False)
+class WatchHit:
+    """What a watchpoint has seen of an instruction."""
 
-    The function takes an `Arrival` and returns True or False, or flags of waves or of lanes (``[wave, lane]``). Lanes
-    that do not execute never stop a wave.
-    """
-
-    def __init__(self, number: int, address: int, condition: Condition | None = None) -> None:
-        self.number = number
-        self.address = address
-        self.condition = condition
-        self.is_enabled = True
-        self.hits = 0
-        """How often waves have stopped here."""
-
-    def __repr__(self) -> str:
-        return f"Breakpoint({self.number}, {self.address:#x})"
-
-    @property
-    def reason(self) -> str:
-        """Why waves stop here; number 0 is the end of a run."""
-        return f"breakpoint {self.number}" if self.number else "the run has come"
-
-    def stopping(self, arrival: Arrival) -> Any:
-        """Return the lanes that stop, as flags ``[wave, lane]``."""
-        lanes = arrival.lanes
-        if self.condition is None:
-            return lanes
-        answer = np.asarray(self.condition(arrival))
-        if answer.ndim == 1:
-            answer = answer[:, None]
-        return lanes & answer.astype(bool)
+    point: Breakpoint
+    time: int
+    """Before the instruction."""
+    pc: int
+    lanes: dict[int, int]
+    change: ValueChange
+    is_inside: bool = True
+    """Whether the function whose variable it is was executed then, if it is one of a function."""
+    has_left: bool = False
+    """Whether the wave has left that function."""
 
 
 @frozen(eq=False)
@@ -104,15 +52,26 @@ class Halt:
     pc: int | None = None
     lanes: dict[int, int] | None = None
     """The waves that it concerns, by index, with the mask of their lanes."""
-    breakpoint: Breakpoint | None = None
+    points: tuple[Breakpoint, ...] = ()
+    """The breakpoints, watchpoints or catchpoints that have stopped them."""
+    change: ValueChange | None = None
+    """What the first of them has seen, if it is a watchpoint."""
+    further: tuple[WatchHit, ...] = ()
+    """The watchpoints after the first that the same instruction has hit."""
+    problem: str | None = None
+    """Why a condition had no value, and stopped for that."""
+    is_at_start: bool = False
+    """Whether going back has come to the earliest time that is known."""
 
     def __str__(self) -> str:
         where = "" if self.pc is None else f" at {self.pc:#x}"
-        who = ""
-        if self.lanes is not None:
-            count = len(self.lanes)
-            who = f", {count} wave{'' if count == 1 else 's'}"
+        who = "" if self.lanes is None else f", {len(self.lanes)} wave{'' if len(self.lanes) == 1 else 's'}"
         return f"{self.reason}{where}{who}"
+
+    @property
+    def breakpoint(self) -> Breakpoint | None:
+        """The first breakpoint that has stopped waves."""
+        return self.points[0] if self.points else None
 
     @property
     def waves(self) -> tuple[int, ...]:

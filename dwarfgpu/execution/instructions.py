@@ -12,9 +12,9 @@ from dwarfgpu.execution import lane_moves, lane_patterns
 from dwarfgpu.execution.barriers import GROUP, WITHOUT_EFFECT
 from dwarfgpu.execution.batch import FLAT_SCRATCH, M0, VCC, lane_flags, number_of
 from dwarfgpu.execution.block_writer import BITS, INDEX_ENABLE, INDEX_SHIFT, KINDS, BlockWriter, put_lower
+from dwarfgpu.execution.faults import MachineFault, Pause, UnknownInstruction
 from dwarfgpu.execution.matrix_operations import write_matrix
 from dwarfgpu.execution.narrow_operations import write_narrow
-from dwarfgpu.execution.stops import MachineFault, Pause, UnknownInstruction
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics.functions import ones
 from dwarfgpu.isa.semantics.numbers import LOW

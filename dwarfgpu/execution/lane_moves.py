@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dwarfgpu.execution.batch import WaveBatch
-from dwarfgpu.execution.stops import MachineFault, UnknownInstruction
+from dwarfgpu.execution.faults import MachineFault, UnknownInstruction
 
 Lanes = Any
 BYTES = (0, 1, 2, 3)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dwarfgpu.execution.block_writer import BlockWriter
-from dwarfgpu.execution.stops import UnknownInstruction
+from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics.matrices import MatrixModifiers, MatrixShape, blocks_of, multiplied, shape_of
 

@@ -12,7 +12,7 @@ import numpy as np
 from attrs import evolve
 
 from dwarfgpu.execution.block_writer import BITS, KINDS, BlockWriter, constant_bits
-from dwarfgpu.execution.stops import UnknownInstruction
+from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics import floats, narrow_floats
 from dwarfgpu.isa.semantics.dots import integer_dot

@@ -28,8 +28,8 @@ from dwarfgpu.execution.caches import (
     reach_of_control,
 )
 from dwarfgpu.execution.device_memory import WORDS, GlobalMemory, MemorySegment, gather, scatter
+from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.execution.memory_access import MemoryAccess
-from dwarfgpu.execution.stops import MachineFault
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.memory_actions import (
     ACCUMULATION_BASE,

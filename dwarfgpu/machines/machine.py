@@ -27,14 +27,10 @@ from dwarfgpu.targets.amdgpu.address_spaces import SIZE, Apertures, GenericView,
 from dwarfgpu.targets.amdgpu.numbers import GENERIC
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from dwarfgpu.bits import Array, Bits
-    from dwarfgpu.execution.device import Device
-    from dwarfgpu.execution.halts import Arrival, Breakpoint, Condition, Halt
-    from dwarfgpu.execution.weak_memory import WeakSettings
     from dwarfgpu.machines.protocol import TrapTable, WaveStop
-    from dwarfgpu.machines.starting import StartingWaves
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
 
 NONE = -1
@@ -79,19 +75,6 @@ class Dispatch:
     """The address of its AQL packet."""
 
 
-@frozen
-class NamedBuffer:
-    """The memory of an argument."""
-
-    name: str
-    address: int
-    size: int
-
-    def distance(self, address: int) -> int:
-        """Return how far an address is behind the end, or, as a negative number, before the start."""
-        return address - self.address if address < self.address else address - (self.address + self.size)
-
-
 class Machine(WaveBackend):
     """Waves with their registers, and the memory they reach. It begins empty."""
 
@@ -104,6 +87,9 @@ class Machine(WaveBackend):
         gathered="array operations",
         instances=True,
     )
+
+    is_launched = False
+    """Whether its waves begin with nothing but what a launch sets."""
 
     def __init__(self, target: Target, apertures: Apertures | None = None) -> None:
         self.target_name = ":".join([target.name, *target.features])
@@ -134,19 +120,6 @@ class Machine(WaveBackend):
         self.memory = MachineMemory(self)
         self.traps: list[tuple[int, int, TrapTable]] = []
         """The addresses of code objects whose numbers of ``s_trap`` are not those of the last version, with theirs."""
-        self.scratch_base = 0
-        """The global address of the scratch memory of the first wave."""
-        self.is_launched = False
-        """Whether its waves begin with nothing but what a launch sets."""
-        self.buffers: list[NamedBuffer] = []
-        """The memory of the arguments of all launches."""
-        self.seed: int | None = None
-        """What chooses the order of waves that run, among all that are possible; None is the usual one."""
-        self.weak_memory: WeakSettings | None = None
-        """How weak the memory of waves that run is; None for memory that has everything at once."""
-        self.work_ahead: StartingWaves | None = None
-        """The work-groups that start when the waves that there are have ended."""
-        self._device: Device | None = None
         if apertures is not None:
             self.set_apertures(apertures)
 
@@ -259,95 +232,12 @@ class Machine(WaveBackend):
 
     # --- Running --------------------------------------------------------------------------------------------------
 
-    @property
-    def device(self) -> Device:
-        """The waves as they run; from the first question on the machine has it."""
-        if self._device is None:
-            from dwarfgpu.execution.device import Device
+    def run(self, *_arguments: Any, **_options: Any) -> Any:
+        """Refuse to run: only waves that were launched do (`execution.gpu.Gpu`)."""
+        message = f"a {self.capabilities.name} cannot run: it is what waves were when it was made"
+        raise UsageError(message, hint="launch a kernel on a machine of its own")
 
-            self._check_that_it_runs()
-            self._device = Device(self)
-        return self._device
-
-    def _check_that_it_runs(self) -> None:
-        hint = "launch a kernel on a machine of its own"
-        if self.capabilities.name != "machine":
-            raise UsageError(
-                f"a {self.capabilities.name} cannot run: it is what waves were when it was made", hint=hint
-            )
-        if not self.wave_count:
-            raise UsageError("the machine has no waves that could run", hint="launch a kernel on it")
-        if len(set(self.places["dispatch"].tolist())) > 1:
-            raise UsageError("waves of several dispatches cannot run together", hint=hint)
-        if any(self.program_counter(wave) is None for wave in (0, self.wave_count - 1)):
-            raise UsageError("the waves have no program counter, so they cannot run", hint=hint)
-
-    @property
-    def is_running(self) -> bool:
-        """Whether there are waves that have not ended or stopped, in a machine that has run."""
-        return self._device is not None and bool(self._device.batches or self._device.waiting or self.work_ahead)
-
-    @property
-    def has_run(self) -> bool:
-        """Whether its waves have been run."""
-        return self._device is not None
-
-    def renew_device(self) -> None:
-        """Begin anew with the waves and the memory that there are now; what is compiled of the code is kept."""
-        if self._device is not None:
-            self._device.renew()
-
-    def run(self, *, until: int | Callable[[Arrival], Any] | None = None, limit: int | None = None) -> Halt:
-        """Run until all waves have ended, one stops at a breakpoint, a fault or a trap, or a limit or ^C stops them.
-
-        ``until`` is an address at which waves stop this time, or a function that is asked before each instruction, as
-        the condition of a breakpoint is. ``limit`` is a number of instructions, each counted once for each wave.
-        """
-        from dwarfgpu.execution import halts
-        from dwarfgpu.execution.device import interruptible
-
-        device = self.device
-        temporary = halts.Breakpoint(0, until) if isinstance(until, int) else None
-        if temporary is not None:
-            device.add_breakpoint(temporary)
-        observer = device.observer
-        if until is not None and temporary is None:
-            device.observer = _asking(device, halts.Breakpoint(0, 0, until), observer)  # type: ignore[arg-type]
-        try:
-            with interruptible(device):
-                device.run(None if limit is None else device.executed + limit, stops_at_faults=True)
-        finally:
-            device.observer = observer
-            if temporary is not None:
-                device.remove_breakpoint(temporary)
-            device.write_back()
-        return device.halt or why_at_rest(device)
-
-    def step(self, wave: int | None = None, *, alone: bool = True) -> Halt:
-        """Execute one instruction of a wave, or of all waves that are at its instruction (``alone=False``).
-
-        Without a wave all those go that have the lowest program counter.
-        """
-        from dwarfgpu.execution import halts
-
-        device = self.device
-        has_stepped = device.step(wave, alone=alone)
-        device.write_back()
-        if device.halt is not None:
-            return device.halt
-        return halts.Halt(halts.STEP, "stepped") if has_stepped else why_at_rest(device, wave)
-
-    def break_at(self, address: int, condition: Condition | None = None) -> Breakpoint:
-        """Let waves stop before the instruction at an address, where a function says so if there is one.
-
-        The function takes an `Arrival`; it returns True, False, or flags of waves or lanes.
-        """
-        from dwarfgpu.execution.halts import Breakpoint
-
-        numbers = [each.number for points in self.device.breakpoints.values() for each in points]
-        breakpoint_ = Breakpoint(max(numbers, default=0) + 1, address, condition)
-        self.device.add_breakpoint(breakpoint_)
-        return breakpoint_
+    step = break_at = run
 
     # --- Apertures ------------------------------------------------------------------------------------------------
 
@@ -569,36 +459,6 @@ class Machine(WaveBackend):
         if not size:  # nothing to gather, but an address may still mean the memory of a lane that there is not
             return super().gather_memory(space, addresses, size, waves, lanes, count)
         return self.memory.gather(space, addresses, size, waves, lanes, count)
-
-
-def why_at_rest(device: Device, wave: int | None = None) -> Halt:
-    """Return why nothing runs."""
-    from dwarfgpu.execution import halts
-
-    if device.stopped:
-        batch, reason = next(((b, why) for b, why in device.stopped if wave in b.waves), device.stopped[0])
-        return halts.Halt(halts.FAULT, reason, batch.pc, dict.fromkeys(batch.waves.tolist(), 0))
-    if device.waiting:
-        lanes = {int(number): 0 for batch in device.waiting for number in batch.waves}
-        return halts.Halt(halts.STUCK, "waits at a barrier for waves that do not arrive", device.waiting[0].pc, lanes)
-    return halts.Halt(halts.ENDED, "all waves have ended")
-
-
-def _asking(device: Device, question: Breakpoint, observer: Any) -> Any:
-    """Return an observer that stops a batch where a question says so."""
-    from dwarfgpu.execution import halts
-
-    def observe(batch: Any) -> bool:
-        arrival = halts.Arrival(device, batch)
-        if not batch.has_passed:
-            lanes = halts.lane_masks(batch.waves, question.stopping(arrival))
-            if lanes:
-                device.halt = halts.Halt(halts.BREAKPOINT, "the condition is fulfilled", batch.pc, lanes, question)
-                batch.passed = batch.pc
-                return True
-        return bool(observer is not None and observer(batch))
-
-    return observe
 
 
 def _column(given: Any, count: int, width: int = 1) -> list[int]:

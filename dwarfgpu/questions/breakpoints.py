@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.execution.control.breakpoints import ACCESS_WATCH, FAULTS, READ_WATCH, TRAPS, WATCH
+from dwarfgpu.execution.breakpoints import ACCESS_WATCH, DPRINTF, FAULTS, READ_WATCH, TRAPS, WATCH
 from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.execution import KernelRun, session
 from dwarfgpu.questions.stopping import WATCHPOINTS, ignoring, show_set
@@ -14,7 +14,7 @@ from dwarfgpu.questions.stopping import WATCHPOINTS, ignoring, show_set
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dwarfgpu.execution.control.breakpoints import StoppingPoint
+    from dwarfgpu.execution.breakpoints import Breakpoint
     from dwarfgpu.execution.control.debugging import Debugging
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.values.objects import Object
@@ -148,7 +148,7 @@ def info_breakpoints(debugger: Debugger, arguments: Arguments) -> Document:
     return Document({"breakpoints": rows}, lambda output: _table(rows, output), rows="breakpoints")
 
 
-def _row(debugging: Debugging | None, point: StoppingPoint) -> dict[str, Any]:
+def _row(debugging: Debugging | None, point: Breakpoint) -> dict[str, Any]:
     row: dict[str, Any] = {
         "number": point.number,
         "type": point.kind,
@@ -209,7 +209,7 @@ def _table(rows: list[dict[str, Any]], output: Output) -> Iterable[str]:
         yield from notes.get(number, ())
 
 
-def _chosen(debugger: Debugger, text: str) -> list[StoppingPoint]:
+def _chosen(debugger: Debugger, text: str) -> list[Breakpoint]:
     from dwarfgpu.program.frames.selectors import numbers_in
 
     points = debugger.state_of(KernelRun).points
@@ -252,7 +252,7 @@ def disable(debugger: Debugger, arguments: Arguments) -> None:
         point.is_enabled = False
 
 
-def _numbered(debugger: Debugger, arguments: Arguments) -> tuple[StoppingPoint, str]:
+def _numbered(debugger: Debugger, arguments: Arguments) -> tuple[Breakpoint, str]:
     word, _, rest = arguments.needed().partition(" ")
     if not word.isdecimal():
         raise UsageError(f"Bad breakpoint argument: '{word[:40]}'", kind="no_breakpoint")
@@ -290,7 +290,7 @@ def commands(debugger: Debugger, arguments: Arguments) -> None:
     points = debugger.state_of(KernelRun).points
     number = arguments.integer()
     point = points.numbered(points.last if number is None else number)
-    if point.texts is not None:
+    if point.kind == DPRINTF:
         message = f"{point.number} is a dprintf, which prints and goes on: it has no commands"
         raise UsageError(message, kind="no_breakpoint", hint="delete it, and set another one")
     point.commands = tuple(body(debugger, "`commands`"))

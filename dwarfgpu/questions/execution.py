@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.execution.control.breakpoints import StoppingPoints
+from dwarfgpu.execution.breakpoints import Breakpoints
 from dwarfgpu.questions.stopping import ignoring, show_set, stopped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dwarfgpu.execution.control.breakpoints import Stop
     from dwarfgpu.execution.control.debugging import Debugging
+    from dwarfgpu.execution.halts import Halt
     from dwarfgpu.execution.launch.launch import Launched
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.document import Document
@@ -27,7 +27,7 @@ class KernelRun:
     """What a debugger knows of the kernel that it runs."""
 
     def __init__(self) -> None:
-        self.points = StoppingPoints()
+        self.points = Breakpoints()
         self.launched: Launched | None = None
         self.again: Callable[[], object] | None = None
         """Launches the kernel once more."""
@@ -41,7 +41,7 @@ def launched(debugger: Debugger, launch: Launched, again: Callable[[], object]) 
     for point in run.points:
         if point.watched is not None:  # what it watched was in the machine before
             del run.points.by_number[point.number]
-        point.points.clear()
+        point.addresses = []
 
 
 def session(debugger: Debugger, command: Command) -> Debugging:
@@ -60,7 +60,7 @@ def session(debugger: Debugger, command: Command) -> Debugging:
 
         run.debugging = Debugging(run.launched, attached=attached, points=run.points)
     elif run.debugging.attached is not attached:  # the file was read anew
-        run.debugging.use(attached)
+        run.debugging.running.use(attached)
     return run.debugging
 
 
@@ -156,23 +156,23 @@ def _repeated(
     debugger: Debugger,
     arguments: Arguments,
     debugging: Debugging,
-    step: Callable[[Debugging, int], Stop],
-    is_last: Callable[[Stop], bool],
+    step: Callable[[Debugging, int], Halt],
+    is_last: Callable[[Halt], bool],
 ) -> Document:
     """Do a step of the wave that is selected as often as the command says, unless a stop is the last there can be."""
     count = _count(arguments)
     wave = debugger.wave.index
-    stop = step(debugging, wave)
+    halt = step(debugging, wave)
     for _ in range(count - 1):
-        if is_last(stop):
+        if is_last(halt):
             break
-        stop = step(debugging, wave)
-    return stopped(debugger, debugging, stop)
+        halt = step(debugging, wave)
+    return stopped(debugger, debugging, halt)
 
 
-def _steps(debugger: Debugger, arguments: Arguments, step: Callable[[Debugging, int], Stop]) -> Document:
+def _steps(debugger: Debugger, arguments: Arguments, step: Callable[[Debugging, int], Halt]) -> Document:
     debugging = _ready(debugger, arguments)
-    return _repeated(debugger, arguments, debugging, step, lambda stop: stop.halt.kind != "step" or bool(stop.points))
+    return _repeated(debugger, arguments, debugging, step, lambda halt: halt.kind != "step" or bool(halt.points))
 
 
 def stepi(debugger: Debugger, arguments: Arguments) -> Document:
@@ -248,9 +248,9 @@ def jump(debugger: Debugger, arguments: Arguments) -> Document:
 # --- Back -------------------------------------------------------------------------------------------------------------
 
 
-def _back(debugger: Debugger, arguments: Arguments, step: Callable[[Debugging, int], Stop]) -> Document:
+def _back(debugger: Debugger, arguments: Arguments, step: Callable[[Debugging, int], Halt]) -> Document:
     debugging = session(debugger, arguments.command)
-    return _repeated(debugger, arguments, debugging, step, lambda stop: stop.is_at_start)
+    return _repeated(debugger, arguments, debugging, step, lambda halt: halt.is_at_start)
 
 
 def reverse_stepi(debugger: Debugger, arguments: Arguments) -> Document:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.execution.control.breakpoints import ACCESS_WATCH, READ_WATCH, WATCH
+from dwarfgpu.execution.breakpoints import ACCESS_WATCH, DPRINTF, READ_WATCH, WATCH
 from dwarfgpu.questions.document import Document
 from dwarfgpu.render.lanes import lanes_of, signal_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.execution.control.breakpoints import Stop, StoppingPoint
+    from dwarfgpu.execution.breakpoints import Breakpoint
     from dwarfgpu.execution.control.debugging import Debugging
     from dwarfgpu.execution.control.returned import ReturnType
+    from dwarfgpu.execution.halts import Halt
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.output import Output
 
@@ -42,7 +43,7 @@ class CommandsOfStops:
         self._waiting: list[tuple[str, ...]] = []
         self._is_running = False
 
-    def run(self, debugger: Debugger, points: tuple[StoppingPoint, ...]) -> None:
+    def run(self, debugger: Debugger, points: tuple[Breakpoint, ...]) -> None:
         """Run the commands of breakpoints. As in GDB, what follows a command that runs the kernel is left out."""
         from dwarfgpu.questions.scripts import joined, run_lines
 
@@ -63,7 +64,7 @@ class CommandsOfStops:
             self._waiting.clear()
 
 
-def stopped(debugger: Debugger, debugging: Debugging, stop: Stop, *, returned: ReturnType | None = None) -> Document:
+def stopped(debugger: Debugger, debugging: Debugging, halt: Halt, *, returned: ReturnType | None = None) -> Document:
     """Select the wave and the lane that have stopped, and return the answer.
 
     ``returned`` is the type of the function that has returned, if it has.
@@ -73,13 +74,13 @@ def stopped(debugger: Debugger, debugging: Debugging, stop: Stop, *, returned: R
     new = [*debugging.dprinted, *printed[debugging.texts_shown :]]
     debugging.texts_shown = len(printed)
     debugging.dprinted.clear()
-    has_switched = not stop.halt.has_ended and _select(debugger, stop)
-    data = _data(debugger, debugging, stop, new)
+    has_switched = not halt.has_ended and _select(debugger, halt)
+    data = _data(debugger, debugging, halt, new)
     result = None
-    if returned is not None and stop.halt.kind == "step" and not stop.points:
+    if returned is not None and halt.kind == "step" and not halt.points:
         result = data["result"] = _result(debugger, debugging, returned)
     return Document(
-        data, lambda output: _lines(debugger, debugging, stop, new, output, has_switched=has_switched, result=result)
+        data, lambda output: _lines(debugger, debugging, halt, new, output, has_switched=has_switched, result=result)
     )
 
 
@@ -100,16 +101,16 @@ def _result(debugger: Debugger, debugging: Debugging, returned: ReturnType) -> d
     return result | {"number": number, "value": value_text(value, renderer(debugger, frame=frame).look)}
 
 
-def _select(debugger: Debugger, stop: Stop) -> bool:
+def _select(debugger: Debugger, halt: Halt) -> bool:
     """Select what has stopped; return whether something else was selected before."""
-    lanes = stop.halt.lanes or {}
+    lanes = halt.lanes or {}
     chosen = debugger.wave_number
     if lanes and chosen not in lanes:
         chosen = min(lanes)
     has_switched = chosen != debugger.wave_number
     debugger.wave_number, debugger.frame_number = chosen, 0
     mask = 0 if chosen is None else lanes.get(chosen, 0)
-    if chosen is not None and mask and stop.halt.kind != "step":
+    if chosen is not None and mask and halt.kind != "step":
         lane = debugger.lanes.get(chosen)
         if lane is None or not mask >> lane & 1:
             debugger.lanes[chosen] = (mask & -mask).bit_length() - 1
@@ -121,9 +122,9 @@ def _select(debugger: Debugger, stop: Stop) -> bool:
 # --- Breakpoints -----------------------------------------------------------------------------------------------------
 
 
-def show_set(debugger: Debugger, debugging: Debugging, point: StoppingPoint) -> None:
+def show_set(debugger: Debugger, debugging: Debugging, point: Breakpoint) -> None:
     """Say where a breakpoint was set."""
-    kind = "Dprintf" if point.texts is not None else _kind(point)
+    kind = "Dprintf" if point.kind == DPRINTF else _kind(point)
     places = point.addresses
     if len(places) == 1:
         position = debugging.running.position(places[0])
@@ -133,7 +134,7 @@ def show_set(debugger: Debugger, debugging: Debugging, point: StoppingPoint) -> 
         debugger.output.line(f"{kind} {point.number} at {places[0]:#x}: {point.text}. ({len(places)} locations)")
 
 
-def ignoring(point: StoppingPoint) -> str:
+def ignoring(point: Breakpoint) -> str:
     """Return what GDB says of the crossings of a breakpoint that are passed over."""
     count = point.ignored
     if not count:
@@ -145,24 +146,24 @@ def ignoring(point: StoppingPoint) -> str:
 # --- JSON -------------------------------------------------------------------------------------------------------------
 
 
-def reason_of(stop: Stop) -> str:
+def reason_of(halt: Halt) -> str:
     """Return why it has stopped, in a word of GDB/MI."""
-    if stop.is_at_start:
+    if halt.is_at_start:
         return "no-history"
-    if stop.halt.has_ended:
+    if halt.has_ended:
         return "exited-normally"
-    if stop.change is not None and stop.halt.kind == "step" and stop.halt.reason != "scope":
-        return REASONS[stop.points[0].kind]
-    return REASONS.get(stop.halt.reason if stop.halt.reason == "scope" else stop.halt.kind, stop.halt.kind)
+    if halt.change is not None and halt.kind == "step" and halt.reason != "scope":
+        return REASONS[halt.points[0].kind]
+    return REASONS.get(halt.reason if halt.reason == "scope" else halt.kind, halt.kind)
 
 
-def _data(debugger: Debugger, debugging: Debugging, stop: Stop, printed: list[str]) -> dict[str, Any]:
-    halt, machine = stop.halt, debugging.machine
+def _data(debugger: Debugger, debugging: Debugging, halt: Halt, printed: list[str]) -> dict[str, Any]:
+    machine = debugging.machine
     data: dict[str, Any] = {
-        "reason": reason_of(stop),
+        "reason": reason_of(halt),
         "text": halt.reason,
         "kernel": debugging.kernel,
-        "breakpoints": [point.number for point in stop.points],
+        "breakpoints": [point.number for point in halt.points],
         "waves": [
             {"wave": wave + 1, "id": machine.ids[wave], "lanes": f"{mask:#x}"}
             for wave, mask in sorted((halt.lanes or {}).items())
@@ -170,10 +171,10 @@ def _data(debugger: Debugger, debugging: Debugging, stop: Stop, printed: list[st
         "instructions": debugging.device.executed,
         "printed": printed,
     }
-    if stop.change is not None:
-        data["old"], data["new"] = stop.change.old, stop.change.new
-    if stop.problem is not None:
-        data["problem"] = stop.problem
+    if halt.change is not None:
+        data["old"], data["new"] = halt.change.old, halt.change.new
+    if halt.problem is not None:
+        data["problem"] = halt.problem
     if halt.has_ended or debugger.wave_number is None:
         return data
     data["wave"], data["lane"] = debugger.wave_number + 1, debugger.lane
@@ -190,7 +191,7 @@ def _data(debugger: Debugger, debugging: Debugging, stop: Stop, printed: list[st
 def _lines(
     debugger: Debugger,
     debugging: Debugging,
-    stop: Stop,
+    halt: Halt,
     printed: list[str],
     output: Output,
     *,
@@ -199,39 +200,38 @@ def _lines(
 ) -> Iterator[str]:
     for text in printed:
         output.write(text)
-    if stop.halt.has_ended:
-        yield f"[Inferior 1 ({debugging.kernel}) exited normally]" if debugging.has_ended else stop.halt.reason
+    if halt.has_ended:
+        yield f"[Inferior 1 ({debugging.kernel}) exited normally]" if debugging.has_ended else halt.reason
         return
-    debugger.is_quiet = any(point.commands and point.commands[0].strip() == SILENT for point in stop.points)
+    debugger.is_quiet = any(point.commands and point.commands[0].strip() == SILENT for point in halt.points)
     if not debugger.is_quiet:
         if has_switched:
             from dwarfgpu.questions.focus import title
 
             yield f"[Switching to {debugger.noun} {title(debugger)}]"
-        yield from _why(debugger, stop)
+        yield from _why(debugger, halt)
         yield from _where(debugger)
         if result is not None:
             yield _result_text(result)
-    debugger.state_of(CommandsOfStops).run(debugger, stop.points)
+    debugger.state_of(CommandsOfStops).run(debugger, halt.points)
 
 
-def _why(debugger: Debugger, stop: Stop) -> Iterator[str]:
+def _why(debugger: Debugger, halt: Halt) -> Iterator[str]:
     """Yield what has stopped, in the words of GDB."""
-    halt = stop.halt
     chosen = debugger.wave_number or 0
     noun = debugger.noun.capitalize()
     who, lanes = f"{noun} {chosen + 1}", halt.lanes or {}
     mask = lanes.get(chosen, 0)
-    if stop.is_at_start:
+    if halt.is_at_start:
         yield ""
         yield halt.reason
     elif halt.reason == "scope":
-        for point in stop.points:
+        for point in halt.points:
             yield ""
             yield f"Watchpoint {point.number} deleted because the program has left the block in"
             yield "which its expression is valid."
-    elif stop.change is not None:
-        hits = [(stop.points[0], stop.change, lanes), *((hit.point, hit.change, hit.lanes) for hit in stop.further)]
+    elif halt.change is not None:
+        hits = [(halt.points[0], halt.change, lanes), *((hit.point, hit.change, hit.lanes) for hit in halt.further)]
         for point, change, lanes in hits:
             first = chosen if chosen in lanes else min(lanes, default=chosen)
             where = lanes_of(lanes.get(first, 0))
@@ -243,16 +243,16 @@ def _why(debugger: Debugger, stop: Stop) -> Iterator[str]:
             else:
                 yield f"Old value = {change.old}"
                 yield f"New value = {change.new}"
-        yield from _problem(stop)
-    elif halt.kind == "breakpoint" and stop.points:
-        names = ", ".join(f"{_kind(point)} {point.number}" for point in stop.points)
+        yield from _problem(halt)
+    elif halt.kind == "breakpoint" and halt.points:
+        names = ", ".join(f"{_kind(point)} {point.number}" for point in halt.points)
         yield f"{who} hit {names}, with {lanes_of(mask)}"
         yield from _others(noun, lanes, chosen)
-        yield from _problem(stop)
+        yield from _problem(halt)
     elif halt.kind in ("fault", "trap"):
         signal = signal_text((halt.reason.partition(":")[0],)) or signal_text(("TRAP",))
-        if stop.points:
-            yield f"{who} hit Catchpoint {stop.points[0].number} ({stop.points[0].text})"
+        if halt.points:
+            yield f"{who} hit Catchpoint {halt.points[0].number} ({halt.points[0].text})"
         yield f"{who} received signal {signal}."
         yield f"[Stop reason: {halt.reason}; {lanes_of(mask)}]"
     elif halt.kind == "interrupted":
@@ -261,9 +261,9 @@ def _why(debugger: Debugger, stop: Stop) -> Iterator[str]:
         yield f"[{halt.reason}]"
 
 
-def _problem(stop: Stop) -> Iterator[str]:
-    if stop.problem is not None:
-        yield f"warning: the condition has no value, so it stopped: {stop.problem}"
+def _problem(halt: Halt) -> Iterator[str]:
+    if halt.problem is not None:
+        yield f"warning: the condition has no value, so it stopped: {halt.problem}"
 
 
 def _result_text(result: dict[str, Any]) -> str:
@@ -273,7 +273,7 @@ def _result_text(result: dict[str, Any]) -> str:
     return f"Value returned has type: {result['type']}. Cannot determine contents"
 
 
-def _kind(point: StoppingPoint) -> str:
+def _kind(point: Breakpoint) -> str:
     return "Temporary breakpoint" if point.is_temporary else "Breakpoint"
 
 

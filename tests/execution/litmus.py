@@ -20,8 +20,8 @@ from dwarfgpu.isa.memory_actions import INVALIDATES, WRITE_BACKS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dwarfgpu.execution.gpu import Gpu
     from dwarfgpu.execution.launch.launch import Launched
-    from dwarfgpu.machines.machine import Machine
 
 SOURCE = Path(__file__).with_name("litmus.cl")
 NUMBERS = {"mp": 1, "sb": 2, "lb": 3, "iriw": 4, "coherence": 5, "mp-fences": 6, "mp-rmw": 7}
@@ -100,7 +100,7 @@ class Litmus:
         results = done.buffers["out"].reshape(-1, 4)[:tests]
         return Counter(map(tuple, results.tolist()))
 
-    def launched(self, machine: Machine, path: Path, seed: int, tests: int) -> Launched:
+    def launched(self, machine: Gpu, path: Path, seed: int, tests: int) -> Launched:
         """Launch some tests on a machine with weak memory."""
         groups = -(-tests // self.lanes)
         group = self.lanes * (self.threads if self.scope == "workgroup" else 1)

@@ -12,7 +12,7 @@ import dwarfgpu as dg
 from dwarfgpu.execution import halts
 from dwarfgpu.execution.barriers import GroupBarriers
 from dwarfgpu.execution.batch import WaveBatch
-from dwarfgpu.execution.stops import UnknownInstruction
+from dwarfgpu.execution.faults import UnknownInstruction
 from tests.builders.instruction_bench import InstructionBench
 
 SOURCE = Path(__file__).parent / "split_barriers.cl"
@@ -136,13 +136,13 @@ def test_the_way_back_leads_through_barriers(code, seed):
     debugging.history.keep(is_fixed=True)
     signals = debugging.device.barriers.signals.copy()
     time = debugging.device.executed
-    assert debugging.go_on().halt.has_ended
+    assert debugging.go_on().has_ended
     assert (launched.buffers["out"] == 100).all()
     debugging.history.go_to(time)
     assert (debugging.device.barriers.signals == signals).all()
-    assert debugging.go_on().halt.has_ended
+    assert debugging.go_on().has_ended
     assert (launched.buffers["out"] == 100).all()
     assert debugging.reverse_go_on().is_at_start
     assert not debugging.device.barriers.signals.any()
-    assert debugging.go_on().halt.has_ended
+    assert debugging.go_on().has_ended
     assert (launched.buffers["out"] == 100).all()

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dwarfgpu.execution.stops import MachineFault
+from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.isa.tables import table
 from tests.builders import float_models
 from tests.builders.instruction_bench import MEMORY, InstructionBench

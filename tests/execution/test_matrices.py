@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dwarfgpu.execution.stops import UnknownInstruction
+from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.isa.decoder import decode
 from dwarfgpu.isa.decoder import text as decoded_text
 from tests.builders.instruction_bench import InstructionBench, assembled

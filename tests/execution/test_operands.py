@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dwarfgpu.execution.batch import UNSET, WaveBatch, lane_mask
-from dwarfgpu.execution.stops import UnknownInstruction
+from dwarfgpu.execution.faults import UnknownInstruction
 from tests.builders.instruction_bench import MEMORY, InstructionBench
 
 HALFS = np.linspace(-3, 3, 64).astype(np.float16)

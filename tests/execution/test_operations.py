@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dwarfgpu.execution.stops import MachineFault, UnknownInstruction
+from dwarfgpu.execution.faults import MachineFault, UnknownInstruction
 from tests.builders.instruction_bench import LOCAL_SIZE, MEMORY, InstructionBench
 
 NUMBERS = np.random.default_rng(23)

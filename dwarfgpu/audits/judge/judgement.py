@@ -16,7 +16,7 @@ from dwarfgpu.audits.judge.variable_values import ValueJudge
 from dwarfgpu.audits.judge.wave_registers import WaveRegisters
 from dwarfgpu.audits.verify.reports import FileReport
 from dwarfgpu.errors import UsageError
-from dwarfgpu.execution.stops import MachineFault
+from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.immutable import frozen
 from dwarfgpu.states.stopped import Stopped
 

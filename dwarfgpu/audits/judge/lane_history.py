@@ -16,7 +16,7 @@ from dwarfgpu.audits.judge.statements import CodeLines
 from dwarfgpu.audits.judge.variable_values import is_in_prologue, is_read_reference
 from dwarfgpu.audits.judge.wave_registers import WaveRegisters
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.execution.stops import MachineFault
+from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.expr.storages import Composite, Memory, Register
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.frames.answers import answer

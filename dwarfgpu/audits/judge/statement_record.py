@@ -18,7 +18,7 @@ from dwarfgpu.audits.judge.lane_places import LaneRecord
 from dwarfgpu.audits.judge.recorded_values import UNUSED, PointerNames, is_shared, recorded
 from dwarfgpu.audits.judge.wave_registers import WaveRegisters
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.execution.stops import MachineFault
+from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_lookup import line_table
 from dwarfgpu.program.frames.variable import PARAMETER, STATIC

@@ -181,9 +181,9 @@ def _outstanding(check: MemoryCheck, function: FunctionCode, wanted: int) -> lis
 
 def outstanding_now(machine: object, wave: int) -> list[CurrentAccess] | None:
     """Return what a wave of a machine has outstanding, the earliest first; None where nothing runs with weak memory."""
-    from dwarfgpu.machines.machine import Machine
+    from dwarfgpu.execution.gpu import Gpu
 
-    if not isinstance(machine, Machine) or not machine.has_run or machine.weak_memory is None:
+    if not isinstance(machine, Gpu) or not machine.has_run or machine.weak_memory is None:
         return None
     return [
         CurrentAccess(row.address, row.instruction, row.counters, row.is_performed)

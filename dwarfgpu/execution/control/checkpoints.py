@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dwarfgpu.execution.batch import WaveBatch
+    from dwarfgpu.execution.breakpoints import Breakpoint
     from dwarfgpu.execution.device import SavedDevice
-    from dwarfgpu.execution.halts import Breakpoint
-    from dwarfgpu.machines.machine import Machine
+    from dwarfgpu.execution.gpu import Gpu
 
 INTERVAL = 10_000
 """The instructions of a wave between two checkpoints."""
@@ -53,7 +53,7 @@ class Checkpoint:
 class History:
     """The checkpoints of a machine, in the order of time."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Gpu) -> None:
         self.machine = machine
         self.device = machine.device
         self.checkpoints: list[Checkpoint] = []

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.execution import halts
-from dwarfgpu.execution.control.breakpoints import BREAK, CATCH, DPRINTF, WATCH, Stop, StoppingPoints, ValueChange
+from dwarfgpu.execution.breakpoints import BREAK, CATCH, DPRINTF, WATCH, Breakpoint, Breakpoints
 from dwarfgpu.execution.control.checkpoints import History
-from dwarfgpu.execution.control.running import Running
+from dwarfgpu.execution.control.running import Running, check_readable
 from dwarfgpu.execution.control.stepping import PastStep, StepGoal, backwards, line_before
 from dwarfgpu.execution.control.watching import PRIVATE, Watched, Watcher, stack_pointer
-from dwarfgpu.execution.halts import Halt
+from dwarfgpu.execution.halts import Halt, ValueChange
 from dwarfgpu.objfile.info.pc_ranges import covers
 from dwarfgpu.program.frames.expression import is_constant
-from dwarfgpu.program.language.tokens import is_assignment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from dwarfgpu.execution.batch import WaveBatch
-    from dwarfgpu.execution.control.breakpoints import StoppingPoint
-    from dwarfgpu.execution.control.stepping import CodeReader
-    from dwarfgpu.execution.control.watching import WatchHit
-    from dwarfgpu.execution.halts import Arrival
+    from dwarfgpu.execution.breakpoints import Arrival
+    from dwarfgpu.execution.halts import WatchHit
     from dwarfgpu.execution.launch.launch import Launched
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.values.objects import Object
@@ -42,13 +41,13 @@ class Debugging:
     """A launched kernel that a debugger runs. What is asked of it is as of the last stop."""
 
     def __init__(
-        self, launched: Launched, *, attached: Attached | None = None, points: StoppingPoints | None = None
+        self, launched: Launched, *, attached: Attached | None = None, points: Breakpoints | None = None
     ) -> None:
         self.running = Running(launched, attached=attached)
         self.machine = self.running.machine
         self.device = self.machine.device
         self.history = History(self.machine)
-        self.points = StoppingPoints() if points is None else points
+        self.points = Breakpoints() if points is None else points
         self.only: int | None = None
         """The wave that runs alone; None if all run."""
         self.texts_shown = 0
@@ -57,32 +56,19 @@ class Debugging:
         """What dprintf has printed, where `write` is not set."""
         self.write: Callable[[str], object] | None = None
         """Shows what dprintf prints."""
-        self.last_points: tuple[StoppingPoint, ...] = ()
+        self.last_points: tuple[Breakpoint, ...] = ()
         """The breakpoints where waves are now."""
-        self._hits: list[StoppingPoint] = []
-        """The breakpoints that have stopped waves since the last start."""
         self._watch_hits: list[WatchHit] = []
         self._problem: str | None = None
         for point in self.points:
-            point.points.clear()
+            point.addresses = []
             if point.kind in (BREAK, DPRINTF):
                 self.insert(point)
-
-    @property
-    def reader(self) -> CodeReader:
-        """The facts of the instructions."""
-        return self.running.reader
 
     @property
     def attached(self) -> Attached:
         """The machine with its code."""
         return self.running.attached
-
-    def use(self, attached: Attached) -> None:
-        """Go on with debugging information that was read anew."""
-        self.running.attached = attached
-        self.running.program = attached.program
-        self.__dict__.pop("reader", None)
 
     @property
     def kernel(self) -> str:
@@ -97,79 +83,69 @@ class Debugging:
 
     # --- Breakpoints ----------------------------------------------------------------------------------------------
 
-    def break_at(self, place: str, condition: str | None = None, *, is_temporary: bool = False) -> StoppingPoint:
-        """Let waves stop at a place, where an expression of the source language is true in a lane that executes."""
-        point = self.points.add(BREAK, place)
-        point.condition, point.is_temporary = condition, is_temporary
-        self._insert_new(point)
-        return point
-
-    def print_at(
-        self, place: str, texts: Callable[[Frame, list[int]], Iterable[str]], expressions: Iterable[str]
-    ) -> StoppingPoint:
-        """Let the waves that reach a place print texts and go on; the expressions in them must be readable there."""
-        point = self.points.add(DPRINTF, place)
-        point.texts = texts
-        self._insert_new(point)
+    @contextmanager
+    def _new(self, kind: str, text: str) -> Iterator[Breakpoint]:
+        """Add a breakpoint, whose number is free again if it cannot be set."""
+        point = self.points.add(kind, text)
         try:
-            for text in expressions:
-                self.running.check_condition(text, point.addresses[0])
+            yield point
         except DwarfGpuError:
             self.remove(point)
             self.points.take_back(point)
             raise
+
+    def break_at(self, place: str, condition: str | None = None, *, is_temporary: bool = False) -> Breakpoint:
+        """Let waves stop at a place, where an expression of the source language is true in a lane that executes."""
+        with self._new(BREAK, place) as point:
+            point.condition, point.is_temporary = condition, is_temporary
+            self.insert(point)
         return point
 
-    def _insert_new(self, point: StoppingPoint) -> None:
-        try:
+    def print_at(
+        self, place: str, texts: Callable[[Frame, list[int]], Iterable[str]], expressions: Iterable[str]
+    ) -> Breakpoint:
+        """Let the waves that reach a place print texts and go on; the expressions in them must be readable there."""
+        with self._new(DPRINTF, place) as point:
+            point.texts = texts
             self.insert(point)
-        except DwarfGpuError:
-            self.points.take_back(point)
-            raise
+            for text in expressions:
+                self.running.check_condition(text, point.addresses[0])
+        return point
 
-    def insert(self, point: StoppingPoint) -> None:
+    def insert(self, point: Breakpoint) -> None:
         """Let waves stop at a breakpoint; a condition must be readable there."""
         addresses = self.running.stops(point.text)
         if point.condition is not None:
             self.running.check_condition(point.condition, addresses[0])
-        for address in addresses:
-            device_point = halts.Breakpoint(point.number, address, self._question(point))
-            self.device.add_breakpoint(device_point)
-            point.points.append(device_point)
+        point.addresses, point.holds = addresses, lambda arrival: self._stopping(point, arrival)
+        self.device.add_breakpoint(point)
 
-    def remove(self, point: StoppingPoint) -> None:
+    def remove(self, point: Breakpoint) -> None:
         """Let no wave stop there any more."""
-        for device_point in point.points:
-            self.device.remove_breakpoint(device_point)
-        point.points.clear()
+        self.device.remove_breakpoint(point)
+        point.addresses = []
 
-    def forget(self, point: StoppingPoint) -> None:
+    def forget(self, point: Breakpoint) -> None:
         """Remove a breakpoint, watchpoint or catchpoint for good."""
         self.remove(point)
         self.points.by_number.pop(point.number, None)
 
-    def condition(self, point: StoppingPoint, text: str | None) -> None:
+    def condition(self, point: Breakpoint, text: str | None) -> None:
         """Change the condition of a breakpoint or a watchpoint."""
         if text is not None and point.watched is not None:
-            self._check_watch_condition(text, self.attached[point.watched.wave].frame(0))
+            _check_in_lane(text, self.attached[point.watched.wave].frame(0))
         if text is not None and point.addresses:
             self.running.check_condition(text, point.addresses[0])
         point.condition = text
 
-    def _question(self, point: StoppingPoint) -> Callable[[Arrival], Any]:
-        def stops(arrival: Arrival) -> Any:
-            if not point.is_enabled:
-                return False
-            lanes = self._lanes_at(point, arrival)
-            if not lanes.any() or not point.counts():
-                return False
-            if point.texts is not None:
-                self._print(point.texts, arrival, lanes)
-                return False
-            self._hits.append(point)
+    def _stopping(self, point: Breakpoint, arrival: Arrival) -> Any:
+        """Return the lanes that a breakpoint stops; a dprintf prints, and stops none."""
+        lanes = self._lanes_at(point, arrival)
+        if point.texts is None:
             return lanes
-
-        return stops
+        if lanes.any() and point.counts():
+            self._print(point.texts, arrival, lanes)
+        return False
 
     def _print(self, texts: Callable[[Frame, list[int]], Iterable[str]], arrival: Arrival, lanes: Any) -> None:
         """Print the texts of a dprintf for the lanes of each wave."""
@@ -180,7 +156,7 @@ class Debugging:
             for text in texts(self.attached[wave].frame(0), numbers):
                 write(text)
 
-    def _lanes_at(self, point: StoppingPoint, arrival: Arrival) -> Any:
+    def _lanes_at(self, point: Breakpoint, arrival: Arrival) -> Any:
         """Return the lanes that a breakpoint stops. An error in its condition stops them all, and is told."""
         lanes = arrival.lanes
         if point.condition is None:
@@ -208,7 +184,7 @@ class Debugging:
         frame: int = 0,
         shown: Callable[[Object, Frame], str] | None = None,
         condition: str | None = None,
-    ) -> StoppingPoint:
+    ) -> Breakpoint:
         """Stop when the value of an expression in a lane has changed, or when its memory is read or written.
 
         With a condition only if that is true in the lane then.
@@ -249,7 +225,7 @@ class Debugging:
                 return f"<{error.message}>"
 
         if condition is not None:
-            self._check_watch_condition(condition, place)
+            _check_in_lane(condition, place)
         watched = Watched(wave, lane, value, holds)
         if address is not None:
             from dwarfgpu.program.types.sizes import byte_size
@@ -267,17 +243,6 @@ class Debugging:
         point = self.points.add(kind, text)
         point.watched, point.condition = watched, condition
         return point
-
-    def _check_watch_condition(self, text: str, frame: Frame) -> None:
-        """Refuse a condition that has names nobody knows there."""
-        if is_assignment(text):
-            raise UsageError(f"{text[:60]!r} is an assignment", hint="write == to compare")
-        expression = frame.expression(text)
-        try:
-            expression.find(frame.lane(0)).number()
-        except DwarfGpuError as error:
-            if error.kind == "no_name":
-                raise
 
     def function_at(self, address: int) -> str | None:
         """Return the name of the function of an address, as the source has it; else the name of the symbol."""
@@ -313,23 +278,23 @@ class Debugging:
         entry = self.running.launched.plan.start.entry
         return covers(self._function_of(frame), entry) and not frame.is_inlined
 
-    def catch(self, what: str) -> StoppingPoint:
+    def catch(self, what: str) -> Breakpoint:
         """Give a number to stops at faults or traps, at which waves stop in any case."""
         return self.points.add(CATCH, what)
 
     def _watcher(self, tell: Callable[[WatchHit], bool]) -> Watcher | None:
         points = [point for point in self.points if point.watched is not None]
-        return Watcher(self.device, points, self.reader, tell) if points else None
+        return Watcher(self.device, points, self.running.reader, tell) if points else None
 
     # --- Forwards -------------------------------------------------------------------------------------------------
 
-    def go_on(self, observer: Observer | None = None, *, limit: int | None = None) -> Stop:
+    def go_on(self, observer: Observer | None = None, *, limit: int | None = None) -> Halt:
         """Run until something stops the waves, or until so many instructions were executed, counted for each wave.
 
         An observer is asked before each instruction whether it stops.
         """
         device, history = self.device, self.history
-        self._hits, self._watch_hits, self._problem, self.last_points = [], [], None, ()
+        self._watch_hits, self._problem, self.last_points = [], None, ()
         history.changed()
         self._check_that_it_runs()
         history.changed(is_certain=device.let_run(self.only))
@@ -355,7 +320,7 @@ class Debugging:
                 watcher.stop()
         if halt.has_ended and device.held:
             halt = Halt(halts.STUCK, NO_MORE)
-        return self._stop(halt)
+        return self._explained(halt)
 
     def _check_that_it_runs(self) -> None:
         device = self.device
@@ -376,48 +341,46 @@ class Debugging:
             self.device.halt = Halt(halts.STEP, hit.point.kind, hit.pc, hit.lanes)
         return True
 
-    def _stop(self, halt: Halt) -> Stop:
-        """Return what there is to say about a halt."""
+    def _explained(self, halt: Halt) -> Halt:
+        """Return a halt with the watchpoints and catchpoints that have led to it."""
         if self._watch_hits:
             left = [hit for hit in self._watch_hits if hit.has_left]
-            hits = left or self._watch_hits
-            first, points = hits[0], tuple(dict.fromkeys(hit.point for hit in hits))
-            if left:
-                for point in points:
-                    self.forget(point)
-                halt = Halt(halts.STEP, "scope", first.pc, first.lanes)
-            elif halt.kind == halts.STEP:
-                halt = Halt(halts.STEP, first.point.kind, first.pc, first.lanes)
-            return Stop(halt, points, first.change, tuple(hits[1:]), self._problem)
+            first, *further = left or self._watch_hits
+            points = tuple(dict.fromkeys(hit.point for hit in (first, *further)))
+            for point in points if left else ():
+                self.forget(point)
+            if left or halt.kind == halts.STEP:
+                halt = Halt(halts.STEP, "scope" if left else first.point.kind, first.pc, first.lanes)
+            return evolve(halt, points=points, change=first.change, further=tuple(further), problem=self._problem)
         if halt.kind == halts.BREAKPOINT:
-            self.last_points = points = tuple(dict.fromkeys(self._hits))
-            for point in points:
+            self.last_points = halt.points
+            for point in halt.points:
                 if point.is_temporary:
                     self.forget(point)
-            return Stop(halt, points, problem=self._problem)
+            return evolve(halt, problem=self._problem)
         if halt.kind in (halts.FAULT, halts.TRAP):
             caught = tuple(p for p in self.points if p.kind == CATCH and p.is_enabled and p.text == halt.kind)
             for point in caught:
                 point.counts()
-            return Stop(halt, caught)
-        return Stop(halt)
+            return evolve(halt, points=caught)
+        return halt
 
-    def step_until(self, wave: int, is_there: Callable[[int, int], bool]) -> Stop:
+    def step_until(self, wave: int, is_there: Callable[[int, int], bool]) -> Halt:
         """Run until a wave is at an instruction for which a question says so; its depth of calls begins with 0."""
         self.pc_of(wave)
-        goal = StepGoal(self.device, self.reader, wave, is_there)
+        goal = StepGoal(self.device, self.running.reader, wave, is_there)
         return self.go_on(goal.observe)
 
-    def step_instruction(self, wave: int, *, over: bool = False) -> Stop:
+    def step_instruction(self, wave: int, *, over: bool = False) -> Halt:
         """Run until a wave has executed one instruction, or also the function that it calls."""
         return self.step_until(wave, lambda _pc, depth: not over or depth <= 0)
 
-    def step_line(self, wave: int, *, over: bool = False, behind: int = 0) -> Stop:
+    def step_line(self, wave: int, *, over: bool = False, behind: int = 0) -> Halt:
         """Run until a wave is at the beginning of another line, or has left its function.
 
         With ``behind`` the line must be behind an address, so that loops are executed to their end.
         """
-        reader = self.reader
+        reader = self.running.reader
         first = reader.at(self.pc_of(wave))
 
         def is_there(pc: int, depth: int) -> bool:
@@ -432,7 +395,7 @@ class Debugging:
 
         return self.step_until(wave, is_there)
 
-    def finish(self, wave: int, frame: int = 0) -> Stop:
+    def finish(self, wave: int, frame: int = 0) -> Halt:
         """Run until the function of a frame of a wave has returned."""
         place = self.attached[wave].frame(frame)
         self._check_is_called(place)
@@ -441,7 +404,7 @@ class Debugging:
         if not place.is_inlined:
             return self.step_until(wave, lambda _pc, depth: depth < -level)
         around = len(calls) - next(index for index, call in enumerate(calls) if call.number == place.number)
-        reader = self.reader
+        reader = self.running.reader
         return self.step_until(
             wave, lambda pc, depth: depth < -level or (depth == -level and reader.at(pc).functions < around)
         )
@@ -450,7 +413,7 @@ class Debugging:
         if self.is_outermost(frame):
             raise UsageError('"finish" not meaningful in the outermost frame.', kind="no_frame")
 
-    def run_to(self, wave: int, place: str, *, is_deeper: bool = False) -> Stop:
+    def run_to(self, wave: int, place: str, *, is_deeper: bool = False) -> Halt:
         """Run until a wave is at a place, or has left its function; with ``is_deeper`` also in a call of its own."""
         addresses = self.running.stops(place)
         return self.step_until(wave, lambda pc, depth: depth < 0 or (pc in addresses and (is_deeper or not depth)))
@@ -483,12 +446,12 @@ class Debugging:
 
     # --- Back -----------------------------------------------------------------------------------------------------
 
-    def _back_to(self, time: int | None) -> Stop:
+    def _back_to(self, time: int | None) -> Halt:
         """Go to an earlier time; to the beginning of what is known if there is none."""
         self.history.go_to(self.history.start if time is None else time)
         self.only, self.last_points = self.device.alone, ()
         kind = halts.STEP if time is not None else halts.LIMIT
-        return Stop(Halt(kind, "stepped" if time is not None else NO_HISTORY), is_at_start=time is None)
+        return Halt(kind, "stepped" if time is not None else NO_HISTORY, is_at_start=time is None)
 
     def _past(self, wave: int) -> Iterator[PastStep]:
         """Yield what a wave has executed, the latest first."""
@@ -506,68 +469,66 @@ class Debugging:
                 yield steps
                 steps.clear()
 
-        return backwards(self.reader, self._pc(wave), stretches())
+        return backwards(self.running.reader, self._pc(wave), stretches())
 
-    def _reverse(self, wave: int, find: Callable[[Iterable[PastStep]], int | None]) -> Stop:
+    def _reverse(self, wave: int, find: Callable[[Iterable[PastStep]], int | None]) -> Halt:
         self.history.changed()
         with self.history.staying():
             return self._back_to(find(self._past(wave)))
 
-    def reverse_instruction(self, wave: int, *, over: bool = False) -> Stop:
+    def reverse_instruction(self, wave: int, *, over: bool = False) -> Halt:
         """Go back by one instruction of a wave, or by a whole call that ends before it."""
         return self._reverse(
             wave, lambda steps: next((step.time for step in steps if not over or step.depth <= 0), None)
         )
 
-    def reverse_line(self, wave: int, *, over: bool = False) -> Stop:
+    def reverse_line(self, wave: int, *, over: bool = False) -> Halt:
         """Go back to the beginning of the line, or, from there, of the one before it."""
         pc = self._pc(wave)
-        return self._reverse(wave, lambda steps: line_before(self.reader, pc, steps, over=over))
+        return self._reverse(wave, lambda steps: line_before(self.running.reader, pc, steps, over=over))
 
-    def reverse_finish(self, wave: int) -> Stop:
+    def reverse_finish(self, wave: int) -> Halt:
         """Go back to the call of the function."""
         self._check_is_called(self.attached[wave].frame(0))
         return self._reverse(wave, lambda steps: next((step.time for step in steps if step.depth < 0), None))
 
-    def reverse_go_on(self) -> Stop:
+    def reverse_go_on(self) -> Halt:
         """Go back to the last time when something stopped a wave."""
         self.history.changed()
         with self.history.staying():
             return self._last_stop()
 
-    def _last_stop(self) -> Stop:
+    def _last_stop(self) -> Halt:
         device, now = self.device, self.device.executed
-        latest: list[tuple[int, StoppingPoint, Halt, ValueChange | None]] = []
+        latest: list[tuple[int, Halt]] = []
 
         def tell(hit: WatchHit) -> bool:
             if hit.is_inside and not hit.has_left:
                 change = ValueChange(hit.change.new, hit.change.old)  # as it is seen on the way back
-                latest.append((hit.time, hit.point, Halt(halts.STEP, hit.point.kind, hit.pc, hit.lanes), change))
+                halt = Halt(halts.STEP, hit.point.kind, hit.pc, hit.lanes, (hit.point,), change)
+                latest.append((hit.time, halt))
             return False
 
-        def recorder(point: StoppingPoint) -> Callable[[Arrival], Any]:
+        def recorder(point: Breakpoint) -> Callable[[Arrival], Any]:
             def record(arrival: Arrival) -> bool:
                 if device.executed < now and point.is_enabled:
                     masks = halts.lane_masks(arrival.waves, self._lanes_at(point, arrival))
                     if masks:
-                        halt = Halt(halts.BREAKPOINT, f"breakpoint {point.number}", arrival.pc, masks)
-                        latest.append((device.executed, point, halt, None))
+                        halt = Halt(halts.BREAKPOINT, point.reason, arrival.pc, masks, (point,))
+                        latest.append((device.executed, halt))
                 return False
 
             return record
 
         points = [
-            halts.Breakpoint(point.number, address, recorder(point))
-            for point in self.points
-            if point.texts is None
-            for address in point.addresses
+            Breakpoint(point.number, point.addresses, recorder(point)) for point in self.points if point.texts is None
         ]
         watched = [point for point in self.points if point.watched is not None and point.is_enabled]
         watcher: list[Watcher] = []
 
         def observe(batch: WaveBatch) -> bool:
             if not watcher:  # the stretch begins
-                watcher.append(Watcher(device, watched, self.reader, tell))
+                watcher.append(Watcher(device, watched, self.running.reader, tell))
                 watcher[0].start()
             watcher[0].observe(batch)
             return False
@@ -583,13 +544,15 @@ class Debugging:
             device.memory.watch = device.memory.watch_waves = None
         if not latest:
             return self._back_to(None)
-        time, point, halt, change = max(latest, key=lambda seen: seen[0])
+        time, halt = max(latest, key=lambda seen: seen[0])
         self._back_to(time)
+        (point,) = halt.points
         point.hits += 1
-        self.last_points = (point,) if point.watched is None else ()
-        if point.watched is not None:
+        if point.watched is None:
+            self.last_points = halt.points
+        else:
             point.watched.look()
-        return Stop(halt, (point,), change)
+        return halt
 
 
 def _both(first: Observer | None, second: Observer | None) -> Observer | None:
@@ -597,6 +560,11 @@ def _both(first: Observer | None, second: Observer | None) -> Observer | None:
     if first is None or second is None:
         return first or second
     return lambda batch: first(batch) or second(batch)
+
+
+def _check_in_lane(text: str, frame: Frame) -> None:
+    """Refuse a condition that has names nobody knows in a frame."""
+    check_readable(text, frame, lambda expression: expression.find(frame.lane(0)).number())
 
 
 def _number_text(value: Object, _frame: Frame) -> str:

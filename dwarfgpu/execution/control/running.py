@@ -14,7 +14,6 @@ from dwarfgpu import progress
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError, nearest
 from dwarfgpu.execution.control.printf import printed
 from dwarfgpu.execution.control.stepping import CodeReader
-from dwarfgpu.execution.halts import Breakpoint
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_lookup import name_and_offset
 from dwarfgpu.program.code.code_object import runnable
@@ -26,10 +25,13 @@ from dwarfgpu.states.program import Program
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from dwarfgpu.execution.halts import Arrival, Halt
+    from dwarfgpu.execution.breakpoints import Arrival, Breakpoint
+    from dwarfgpu.execution.gpu import Gpu
+    from dwarfgpu.execution.halts import Halt
     from dwarfgpu.execution.launch.launch import Launched
-    from dwarfgpu.machines.machine import Machine
     from dwarfgpu.program.code.source_files import LineAt
+    from dwarfgpu.program.frames.expression import SourceExpression
+    from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.states.program import Attached
 
 _OFFSET = re.compile(r"\*?(0[xX][0-9a-fA-F]+|\d{10,20})$")
@@ -72,7 +74,7 @@ class Running:
     def __init__(self, launched: Launched, *, program: Program | None = None, attached: Attached | None = None) -> None:
         assert launched.machine is not None  # noqa: S101 (`launch` made it)
         self.launched = launched
-        self.machine: Machine = launched.machine
+        self.machine: Gpu = launched.machine
         if attached is not None:
             self.program, self.attached = attached.program, attached
         else:
@@ -84,6 +86,11 @@ class Running:
     def attached(self) -> Attached:
         """The machine with its code. What is asked of it is as of the last halt."""
         return self.program.attach(self.machine)
+
+    def use(self, attached: Attached) -> None:
+        """Go on with debugging information that was read anew."""
+        self.program, self.attached = attached.program, attached
+        self.__dict__.pop("reader", None)
 
     @contextmanager
     def progress_shown(self) -> Iterator[None]:
@@ -188,35 +195,19 @@ class Running:
         addresses = self.stops(place)
         if condition is not None:
             self.check_condition(condition, addresses[0])
-        points = []
-        for address in addresses:
-            point = self.machine.break_at(address)
-            if condition is not None:
-                point.condition = self._condition(condition, point)
-            points.append(point)
+        points = [self.machine.break_at(address) for address in addresses]
+        for point in points if condition is not None else ():
+            point.condition, point.holds = condition, self._condition(condition or "", point.number)
         return points
 
     def check_condition(self, text: str, address: int) -> None:
         """Refuse a condition that no wave could answer there."""
-        from dwarfgpu.program.language.tokens import is_assignment
-
-        if is_assignment(text):
-            raise UsageError(f"{text[:60]!r} is an assignment", hint="write == to compare")
-        inside = address - self.launched.plan.load_address
-        frames = self.program.at(inside)
+        frames = self.program.at(address - self.launched.plan.load_address)
         frame = frames[0] if frames else self.program.outside
-        expression = frame.expression(text)
-        try:
-            expression.value()  # there is no state yet, but names are looked up
-        except DwarfGpuError as error:
-            if error.kind == "no_name":
-                raise
+        check_readable(text, frame, lambda expression: expression.value())  # there is no state yet
 
-    def _condition(self, text: str, point: Breakpoint) -> Any:
-        def holds(arrival: Arrival) -> Any:
-            return self.truth(text, arrival, point.number)
-
-        return holds
+    def _condition(self, text: str, number: int) -> Any:
+        return lambda arrival: self.truth(text, arrival, number)
 
     def truth(self, text: str, arrival: Arrival, number: int = 0) -> Any:
         """Return in which lanes of waves an expression is true. Lanes where it has no value count as true."""
@@ -240,17 +231,7 @@ class Running:
 
     def run(self, *, until: str | None = None, limit: int | None = None) -> Halt:
         """Run to the next halt; ``until`` is a place at which waves stop this time."""
-        if until is None:
-            return self.machine.run(limit=limit)
-        device = self.machine.device
-        points = [Breakpoint(0, address) for address in self.stops(until)]
-        for point in points:
-            device.add_breakpoint(point)
-        try:
-            return self.machine.run(limit=limit)
-        finally:
-            for point in points:
-                device.remove_breakpoint(point)
+        return self.machine.run(until=None if until is None else self.stops(until), limit=limit)
 
     def printed(self) -> Iterator[str]:
         """Yield what the kernel has printed so far."""
@@ -283,6 +264,20 @@ class Running:
                 np.save(stream, array, allow_pickle=False)
             else:
                 stream.write(np.ascontiguousarray(array).tobytes())
+
+
+def check_readable(text: str, frame: Frame, ask: Callable[[SourceExpression], object]) -> None:
+    """Refuse a condition that is an assignment, or has names that nobody knows in a frame."""
+    from dwarfgpu.program.language.tokens import is_assignment
+
+    if is_assignment(text):
+        raise UsageError(f"{text[:60]!r} is an assignment", hint="write == to compare")
+    expression = frame.expression(text)
+    try:
+        ask(expression)
+    except DwarfGpuError as error:
+        if error.kind == "no_name":
+            raise
 
 
 def launched_with(program: Program, kernel: str, words: Sequence[str], option: Callable[[str], Any]) -> Running:

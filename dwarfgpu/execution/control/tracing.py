@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.execution.batch import VCC
-from dwarfgpu.execution.halts import Arrival, executing
-from dwarfgpu.execution.stops import MachineFault
+from dwarfgpu.execution.faults import MachineFault
+from dwarfgpu.execution.halts import executing
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import executed, text
 from dwarfgpu.isa.instruction import OperandKind
@@ -117,7 +117,7 @@ class WaveTrace:
         self._last = place
         mask = _mask(batch, row)
         wave = int(batch.waves[row])
-        Arrival(self.running.machine.device, batch).machine  # noqa: B018 (writes the registers of the waves)
+        self.running.machine.device.written(batch)
         self.tell(TracedStep(position, mask, None, tuple(self._changed(wave, self._lane(mask)))))
 
     def _changed(self, wave: int, lane: int) -> list[tuple[str, str]]:

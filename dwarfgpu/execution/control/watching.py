@@ -9,17 +9,18 @@ import numpy as np
 from dwarfgpu.errors import UsageError
 from dwarfgpu.execution import halts
 from dwarfgpu.execution.access_shapes import BUFFER, FLAT, GLOBAL, LOCAL, SCRATCH
-from dwarfgpu.execution.control.breakpoints import ACCESS_WATCH, READ_WATCH, WATCH, ValueChange
+from dwarfgpu.execution.breakpoints import ACCESS_WATCH, READ_WATCH, WATCH
 from dwarfgpu.execution.control.stepping import change_of_depth
-from dwarfgpu.immutable import frozen
+from dwarfgpu.execution.halts import ValueChange, WatchHit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dwarfgpu.execution.batch import WaveBatch
-    from dwarfgpu.execution.control.breakpoints import StoppingPoint
+    from dwarfgpu.execution.breakpoints import Breakpoint
     from dwarfgpu.execution.control.stepping import CodeReader
     from dwarfgpu.execution.device import Device
+    from dwarfgpu.execution.gpu import Gpu
     from dwarfgpu.machines.machine import Machine
 
 PRIVATE = "private"
@@ -63,7 +64,7 @@ class Watched:
         """Return whether an address is in the function whose variable it is."""
         return any(low <= pc < high for low, high in self.function)
 
-    def locate(self, machine: Machine, place: Any, size: int) -> None:
+    def locate(self, machine: Gpu, place: Any, size: int) -> None:
         """Say what memory is watched: an address with its space, and how many bytes."""
         if not 0 < size <= MAX_BYTES:
             raise UsageError(f"{size} bytes cannot be watched", kind="no_address", hint=f"they are 1 to {MAX_BYTES}")
@@ -84,27 +85,11 @@ class Watched:
         self.data()  # an error if there is no memory
 
 
-@frozen(eq=False)
-class WatchHit:
-    """What a watchpoint has seen of an instruction."""
-
-    point: StoppingPoint
-    time: int
-    """Before the instruction."""
-    pc: int
-    lanes: dict[int, int]
-    change: ValueChange
-    is_inside: bool = True
-    """Whether the function whose variable it is was executed then, if it is one of a function."""
-    has_left: bool = False
-    """Whether the wave has left that function."""
-
-
 class Watcher:
     """Looks at watchpoints while a machine runs, and tells of what they see."""
 
     def __init__(
-        self, device: Device, points: list[StoppingPoint], reader: CodeReader, tell: Callable[[WatchHit], bool]
+        self, device: Device, points: list[Breakpoint], reader: CodeReader, tell: Callable[[WatchHit], bool]
     ) -> None:
         self._device = device
         self._points = points
@@ -116,7 +101,7 @@ class Watcher:
         self._accessed: dict[int, tuple[set[str], dict[int, int]]] = {}
         self._has_stored = False
         for point in points:
-            _watched(point).look()
+            point.watched.look()
 
     def start(self) -> None:
         """Be told of accesses."""
@@ -153,7 +138,7 @@ class Watcher:
         batch = self._before[0]
         self._has_stored |= action != "load"
         for point in self._points:
-            watched = _watched(point)
+            watched = point.watched
             flags = self._reaching(watched, space, address, size) if watched.space and point.is_enabled else None
             if flags is None:
                 continue
@@ -218,7 +203,7 @@ class Watcher:
         self._before = None
         stops = False
         for point in self._points:
-            watched = _watched(point)
+            watched = point.watched
             actions, lanes = self._accessed.get(point.number, (set(), {watched.wave: 1 << watched.lane}))
             has_left = bool(watched.function) and self._has_left(watched, before, pc)
             if not has_left and not (point.is_enabled and self._triggers(point, actions, before)):
@@ -257,8 +242,8 @@ class Watcher:
         stack = stack_pointer(machine, watched.wave)
         return stack < watched.stack or (stack == watched.stack and not watched.is_in_function(following))
 
-    def _triggers(self, point: StoppingPoint, actions: set[str], before: WaveBatch) -> bool:
-        watched = _watched(point)
+    def _triggers(self, point: Breakpoint, actions: set[str], before: WaveBatch) -> bool:
+        watched = point.watched
         if point.kind == READ_WATCH:
             return bool(actions & {"load", "atomic"})
         if point.kind == ACCESS_WATCH and actions:
@@ -268,7 +253,7 @@ class Watcher:
         if watched.wave not in before.waves:
             return False
         self._device.write_wave(watched.wave, before)
-        return watched.value() != watched.text
+        return bool(watched.value() != watched.text)
 
 
 def stack_pointer(machine: Machine, wave: int) -> int:
@@ -277,8 +262,3 @@ def stack_pointer(machine: Machine, wave: int) -> int:
         return int(machine.column("s32")[wave])
     except UsageError:  # the kernel uses no register of that number
         return 0
-
-
-def _watched(point: StoppingPoint) -> Watched:
-    assert point.watched is not None  # noqa: S101 (it is a watchpoint)
-    return point.watched

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 from attrs import field
 
 from dwarfgpu.errors import UsageError
+from dwarfgpu.execution.gpu import Gpu, NamedBuffer
 from dwarfgpu.execution.launch.dispatch import FIRST_ADDRESS, GAP, Addresses
 from dwarfgpu.execution.launch.planning import plan
+from dwarfgpu.execution.starting import RegisterCounts, StartingWaves, Waves, check_room, groups_at_once, start_waves
 from dwarfgpu.immutable import frozen
 from dwarfgpu.machines import machine as machines
-from dwarfgpu.machines.starting import RegisterCounts, StartingWaves, Waves, check_room, groups_at_once, start_waves
 from dwarfgpu.program.code.code_object import CodeObject, find_target, opened, runnable
 from dwarfgpu.program.code.loaded import LoadedCode, own_traps
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from dwarfgpu.bits import Array
     from dwarfgpu.execution.launch.dispatch import PlannedDispatch
     from dwarfgpu.execution.weak_memory import WeakSettings
-    from dwarfgpu.machines.machine import Machine
     from dwarfgpu.objfile.kernels.kernel import Kernel
     from dwarfgpu.targets.amdgpu.geometry import Geometry
 
@@ -57,7 +57,7 @@ class Launched:
     waves: range
     """The indices of its waves in the machine."""
 
-    machine: Machine | None = field(default=None, repr=False, eq=False)
+    machine: Gpu | None = field(default=None, repr=False, eq=False)
 
     @property
     def geometry(self) -> Geometry:
@@ -80,16 +80,16 @@ class Launched:
         return {buffer.name: buffer.address for buffer in self.plan.buffers}
 
 
-def machine_for(file: CodeObject | str, kernel: str) -> Machine:
+def machine_for(file: CodeObject | str, kernel: str) -> Gpu:
     """Return an empty machine of the target that a kernel was compiled for."""
     code_object = opened(file) if isinstance(file, str) else file
     chosen = code_object.kernels_named([kernel])[0]
     described = chosen.descriptor or chosen.code
-    return machines.Machine(find_target(code_object.image, described.wavefront_size if described else None).target)
+    return Gpu(find_target(code_object.image, described.wavefront_size if described else None).target)
 
 
 def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it runs at a time)
-    machine: Machine,
+    machine: Gpu,
     file: CodeObject | str,
     kernel: str,
     *,
@@ -165,9 +165,7 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     if machine.apertures is None and planned.apertures is not None:
         machine.set_apertures(planned.apertures)
     machine.is_launched = True
-    machine.buffers += [
-        machines.NamedBuffer(f"`{buffer.name}`", buffer.address, buffer.size) for buffer in planned.buffers
-    ]
+    machine.buffers += [NamedBuffer(f"`{buffer.name}`", buffer.address, buffer.size) for buffer in planned.buffers]
     machine.traps += own_traps([LoadedCode(code_object, planned.load_address, is_linked=True)])
     machine.scratch_base, machine.seed = planned.start.scratch.base, weak_memory if seed is None else seed
     machine.weak_memory = None if weak_memory is None else _weak(planned, weak_memory, agents, fine_grained)
@@ -199,14 +197,14 @@ def _weak(planned: PlannedDispatch, seed: int, agents: int, fine_grained: Sequen
     return WeakSettings(seed, agents, planned.kernel.execution_mode or "cu", tuple(ranges))
 
 
-def _free(machine: Machine) -> int:
+def _free(machine: Gpu) -> int:
     """Return an address above all global memory of a machine."""
     extents = machine.memory.extents(machine.target.default_space)
     top = max((address + size for _owner, address, size in extents), default=0)
     return max(top + GAP, FIRST_ADDRESS)
 
 
-def _loaded(machine: Machine, file: CodeObject) -> machines.LoadedCodeObject | None:
+def _loaded(machine: Gpu, file: CodeObject) -> machines.LoadedCodeObject | None:
     """Return the code object in the machine, if an earlier launch has placed it there."""
     wanted = _code(file, 0)
     for code in machine.code_objects:

@@ -66,7 +66,7 @@ def test_as_many_steps_back_as_forwards_lead_to_the_same_state(path, kernel):
     states = []
     for _ in range(chosen.randrange(20, 50)):
         states.append(state_of(debugging.machine))
-        if debugging.step_instruction(wave).halt.kind != "step":
+        if debugging.step_instruction(wave).kind != "step":
             break
     while states:
         assert not debugging.reverse_instruction(wave).is_at_start
@@ -91,7 +91,7 @@ def test_steps_of_lines_and_runs_can_be_taken_back_one_instruction_after_the_oth
         state = times.pop(debugging.device.executed, None)
         if state is not None:
             assert_same(state, state_of(debugging.machine))
-    assert debugging.go_on().halt.has_ended
+    assert debugging.go_on().has_ended
 
 
 @pytest.mark.parametrize("seed", [None, 3])
@@ -104,9 +104,9 @@ def test_a_kernel_that_went_back_ends_as_one_that_did_not(path, seed):
     point = other.break_at("kernels.cl:117", "n == 5")
     while not other.has_ended:
         stop = other.go_on()
-        if not stop.halt.has_ended and point.hits < 20:
-            other.step_line(min(stop.halt.lanes))
-            other.reverse_instruction(min(stop.halt.lanes))
+        if not stop.has_ended and point.hits < 20:
+            other.step_line(min(stop.lanes))
+            other.reverse_instruction(min(stop.lanes))
     assert (straight.running.buffer("out") == other.running.buffer("out")).all()
     assert straight.device.executed == other.device.executed
 
@@ -133,15 +133,15 @@ def test_breakpoints_are_hit_at_every_instruction_of_code_that_has_run(path):
     debugging.go_on(lambda batch: bool(halts.executing(batch).any() and addresses.add(batch.pc)))
     assert debugging.has_ended
     debugging = debugging_of(path, "divergent", grid=64)
-    assert debugging.go_on().halt.has_ended  # now its code is compiled, in pieces that are as long as they can be
+    assert debugging.go_on().has_ended  # now its code is compiled, in pieces that are as long as they can be
     device = debugging.device
     names = {address: decode(device.code_at(address), 0, device.processor, device.lanes).name for address in addresses}
     nothing = [address for address in sorted(addresses) if names[address].startswith(("s_wait", "s_nop", "s_delay"))]
     for address in (*nothing[::-1][:4], *random.Random(path).sample(sorted(addresses), 3)):
         point = debugging.break_at(f"*{address:#x}")
-        assert debugging.reverse_go_on().halt.pc == address
+        assert debugging.reverse_go_on().pc == address
         debugging.forget(point)
-        assert debugging.go_on().halt.has_ended
+        assert debugging.go_on().has_ended
 
 
 @pytest.mark.parametrize("path", some_slow(FILES, quick=QUICK))
@@ -154,7 +154,7 @@ def test_the_step_back_from_a_fault_leads_to_the_instruction_before_it(path):
     assert debugging.device.stopped
     machine = dg.machine_for(path, "saxpy")
     debugging = Debugging(dg.launch(machine, path, "saxpy", grid=64, work_group=64, args=args))
-    assert debugging.go_on().halt.kind == halts.FAULT
+    assert debugging.go_on().kind == halts.FAULT
     assert machine.program_counter(0) == places[-1][1]
     debugging.reverse_instruction(0)
     assert (debugging.device.executed, machine.program_counter(0)) == places[-2]
@@ -176,7 +176,7 @@ def test_a_wave_that_runs_alone_goes_back_alone(path):
         assert [debugging.machine.program_counter(wave) for wave in (0, 2)] == others
     debugging.reverse_instruction(1)  # to where all waves ran
     debugging.only = None
-    assert debugging.go_on().halt.has_ended
+    assert debugging.go_on().has_ended
 
 
 @pytest.mark.parametrize("path", some_slow(FILES[::2], quick=(FILES[0], FILES[4])))
@@ -212,7 +212,7 @@ def test_an_interrupted_way_back_stays_where_it_was():
             pass
     assert debugging.device.executed == executed
     assert_same(state, state_of(debugging.machine))
-    assert debugging.go_on().halt.has_ended
+    assert debugging.go_on().has_ended
 
 
 def test_many_checkpoints_are_thinned_and_still_lead_everywhere(monkeypatch):

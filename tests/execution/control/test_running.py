@@ -11,9 +11,9 @@ import pytest
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.control.tracing import WaveTrace
+from dwarfgpu.execution.gpu import Gpu
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.machines import snapshot
-from dwarfgpu.machines.machine import Machine
 from dwarfgpu.targets.resolve import resolve
 
 SLOW = pytest.mark.slow
@@ -397,7 +397,7 @@ def test_machines_that_cannot_run_say_so(built, tmp_path):
     launch(launched.machine, built(), "saxpy", grid=(64,), work_group=(64,))
     with pytest.raises(UsageError, match="waves of several dispatches cannot run together"):
         launched.machine.run()
-    machine = Machine(resolve("gfx90a"))
+    machine = Gpu(resolve("gfx90a"))
     machine.add_waves(2)
     with pytest.raises(UsageError, match="the waves have no program counter"):
         machine.step()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import dwarfgpu as dg
-from dwarfgpu.execution.control.breakpoints import ACCESS_WATCH, BREAK, READ_WATCH, WATCH
+from dwarfgpu.execution.breakpoints import ACCESS_WATCH, BREAK, READ_WATCH, WATCH
 from dwarfgpu.execution.control.debugging import Debugging
 
 SOURCE = Path(__file__).with_name("watched.cl")
@@ -45,9 +45,9 @@ def test_a_counter_of_lanes_in_local_memory(watched, processor):
     debugging = watched(processor, "counted", out="zeros(64)", counter=4)
     watchpoint = debugging.watch("*counter")
     seen = []
-    while not (stop := debugging.go_on()).halt.has_ended:
+    while not (stop := debugging.go_on()).has_ended:
         assert stop.points == (watchpoint,)
-        seen.append((stop.change.old, stop.change.new, stop.halt.lanes[min(stop.halt.lanes)]))
+        seen.append((stop.change.old, stop.change.new, stop.lanes[min(stop.lanes)]))
     assert seen == [("0", "5", 1), ("5", "15", 0x3FF)]
     assert debugging.reverse_go_on().change.new == "5"
 
@@ -56,7 +56,7 @@ def test_a_counter_of_lanes_in_local_memory(watched, processor):
 def test_a_counter_of_lanes_is_read_and_written(watched, processor):
     debugging = watched(processor, "counted", out="zeros(64)", counter=4)
     debugging.watch("*counter", READ_WATCH)
-    assert debugging.go_on().halt.lanes == {0: 0x3FF}
+    assert debugging.go_on().lanes == {0: 0x3FF}
 
 
 @pytest.mark.parametrize("kernel, place", [("stored", 1), ("added", 2)])
@@ -68,8 +68,8 @@ def test_scalar_stores_and_atomic_operations(watched, kernel, place, kind):
     debugging.watch(f"*(int *){address + 20:#x}", kind)
     stop = debugging.go_on()
     assert (stop.points[0].number, stop.change.old, stop.change.new) == (1, "0", "7")
-    assert stop.halt.lanes == {0: (1 << 64) - 1}
-    assert debugging.go_on().halt.has_ended
+    assert stop.lanes == {0: (1 << 64) - 1}
+    assert debugging.go_on().has_ended
     assert debugging.reverse_go_on().change.new == "0"
 
 
@@ -79,14 +79,14 @@ def test_a_watchpoint_with_a_condition_stops_only_where_it_is_true(watched, proc
     watchpoint = debugging.watch("*counter", condition="*counter > 5")
     stop = debugging.go_on()
     assert (stop.change.old, stop.change.new, watchpoint.hits) == ("5", "15", 1)
-    assert debugging.go_on().halt.has_ended
+    assert debugging.go_on().has_ended
     stop = debugging.reverse_go_on()
     assert (stop.change.old, stop.change.new) == ("15", "5")
     assert debugging.reverse_go_on().points[0].kind == BREAK
     debugging.condition(watchpoint, None)
     assert debugging.go_on().change.new == "5"
     debugging.condition(watchpoint, "*counter == 99")
-    assert debugging.go_on().halt.has_ended
+    assert debugging.go_on().has_ended
 
 
 def test_conditions_of_watchpoints_that_have_no_value_or_no_sense(watched):

@@ -15,14 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
+from dwarfgpu.execution.gpu import Gpu
 from dwarfgpu.execution.launch import planning
 from dwarfgpu.execution.launch.dispatch import initial_state
 from dwarfgpu.execution.launch.launch import Launched, launch, machine_for
 from dwarfgpu.execution.launch.planning import plan
 from dwarfgpu.execution.launch.structures import read_object
+from dwarfgpu.execution.starting import places
 from dwarfgpu.machines import snapshot
-from dwarfgpu.machines.machine import Machine
-from dwarfgpu.machines.starting import places
 from dwarfgpu.objfile.kernels.kernel import parse_descriptor, parse_kernel_code
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.targets.resolve import resolve
@@ -50,7 +50,7 @@ def fixture(name: str) -> str:
     return str(FIXTURES / "amdgpu" / f"launch.{name}.co")
 
 
-def launched(path: Path | str, kernel: str | None = None, **options: Any) -> tuple[Machine, Launched]:
+def launched(path: Path | str, kernel: str | None = None, **options: Any) -> tuple[Gpu, Launched]:
     (found, *_more) = opened(str(path)).kernels_named([kernel]) if kernel else opened(str(path)).kernels.kernels
     name = found.name
     machine = machine_for(str(path), name)
@@ -63,7 +63,7 @@ def launched(path: Path | str, kernel: str | None = None, **options: Any) -> tup
     return machine, launch(machine, str(path), name, **given)
 
 
-def registers_of(machine: Machine, wave: int) -> dict[str, int | list[int]]:
+def registers_of(machine: Gpu, wave: int) -> dict[str, int | list[int]]:
     """Every register of a wave that is known: a number, or one a lane."""
     found: dict[str, int | list[int]] = {}
     for file in machine.files:
@@ -140,11 +140,11 @@ def test_accumulation_registers_begin_at_their_offset():
 # --- Memory -------------------------------------------------------------------------------------------------------
 
 
-def read(machine: Machine, space: str, address: int, size: int, wave: int = 0, lane: int | None = None) -> bytes:
+def read(machine: Gpu, space: str, address: int, size: int, wave: int = 0, lane: int | None = None) -> bytes:
     return machine.read_memory(machine.target.space_named(space), address, size, wave, lane)
 
 
-def fields_of(machine: Machine, kind: str, address: int) -> dict[str, int]:
+def fields_of(machine: Gpu, kind: str, address: int) -> dict[str, int]:
     found = read_object(machine, machine.target, kind, address)
     assert found.violations == ()
     return {part.name: part.value for part in found.parts}
@@ -346,9 +346,9 @@ def test_what_cannot_be_launched_leaves_the_machine_alone(kernel, options, messa
 
 def test_a_machine_of_another_target():
     with pytest.raises(UsageError, match="group_x is for amdgcn-gfx90a, and the machine is amdgcn-gfx942"):
-        launch(Machine(resolve("gfx942")), fixture("gfx90a.w64.O2"), "group_x", grid=(1,), work_group=(1,))
+        launch(Gpu(resolve("gfx942")), fixture("gfx90a.w64.O2"), "group_x", grid=(1,), work_group=(1,))
     with pytest.raises(UsageError, match="is for amdgcn-gfx1100-wave32, and the machine is amdgcn-gfx1100-wave64"):
-        launch(Machine(resolve("gfx1100-wave64")), fixture("gfx1100.w32.O2"), "group_x", grid=(1,), work_group=(1,))
+        launch(Gpu(resolve("gfx1100-wave64")), fixture("gfx1100.w32.O2"), "group_x", grid=(1,), work_group=(1,))
 
 
 def test_too_many_waves_beside_those_of_another_launch():

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.bits import Array
+    from dwarfgpu.execution.gpu import Gpu
     from dwarfgpu.machines.machine import Machine
     from dwarfgpu.targets.amdgpu.geometry import Geometry
     from dwarfgpu.targets.amdgpu.initial_state import InitialRegisters, Start
@@ -126,7 +127,7 @@ class StartingWaves:
         self.groups_started = 0
         self.waves_started = 0
 
-    def start(self, machine: Machine) -> range:
+    def start(self, machine: Gpu) -> range:
         """Replace the waves of a machine by the next ones; return their indices, of which there may be none."""
         import numpy as np
 

@@ -1,0 +1,133 @@
+"""A machine that executes kernels: `launch` starts waves on it, then it runs, steps, and stops at breakpoints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import UsageError
+from dwarfgpu.immutable import frozen
+from dwarfgpu.machines.machine import Machine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from dwarfgpu.execution.breakpoints import Arrival, Breakpoint, Condition
+    from dwarfgpu.execution.device import Device
+    from dwarfgpu.execution.halts import Halt
+    from dwarfgpu.execution.starting import StartingWaves
+    from dwarfgpu.execution.weak_memory import WeakSettings
+    from dwarfgpu.targets.amdgpu.address_spaces import Apertures
+    from dwarfgpu.targets.target import Target
+
+
+@frozen
+class NamedBuffer:
+    """The memory of an argument."""
+
+    name: str
+    address: int
+    size: int
+
+    def distance(self, address: int) -> int:
+        """Return how far an address is behind the end, or, as a negative number, before the start."""
+        return address - self.address if address < self.address else address - (self.address + self.size)
+
+
+class Gpu(Machine):
+    """A machine whose waves run. What is asked of it is as of the last halt."""
+
+    def __init__(self, target: Target, apertures: Apertures | None = None) -> None:
+        Machine.__init__(self, target, apertures)
+        self.scratch_base = 0
+        """The global address of the scratch memory of the first wave."""
+        self.buffers: list[NamedBuffer] = []
+        """The memory of the arguments of all launches."""
+        self.seed: int | None = None
+        """What chooses the order of waves that run, among all that are possible; None is the usual one."""
+        self.weak_memory: WeakSettings | None = None
+        """How weak the memory of waves that run is; None for memory that has everything at once."""
+        self.work_ahead: StartingWaves | None = None
+        """The work-groups that start when the waves that there are have ended."""
+        self._device: Device | None = None
+
+    @property
+    def device(self) -> Device:
+        """The waves as they run; from the first question on the machine has it."""
+        if self._device is None:
+            from dwarfgpu.execution.device import Device
+
+            hint = "launch a kernel on a machine of its own"
+            if not self.wave_count:
+                raise UsageError("the machine has no waves that could run", hint="launch a kernel on it")
+            if len(set(self.places["dispatch"].tolist())) > 1:
+                raise UsageError("waves of several dispatches cannot run together", hint=hint)
+            if any(self.program_counter(wave) is None for wave in (0, self.wave_count - 1)):
+                raise UsageError("the waves have no program counter, so they cannot run", hint=hint)
+            self._device = Device(self)
+        return self._device
+
+    @property
+    def has_run(self) -> bool:
+        """Whether its waves have been run."""
+        return self._device is not None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether there are waves that have not ended or stopped, in a machine that has run."""
+        return self._device is not None and bool(self._device.batches or self._device.waiting or self.work_ahead)
+
+    def renew_device(self) -> None:
+        """Begin anew with the waves and the memory that there are now; what is compiled of the code is kept."""
+        if self._device is not None:
+            self._device.renew()
+
+    def run(
+        self, *, until: int | Iterable[int] | Callable[[Arrival], Any] | None = None, limit: int | None = None
+    ) -> Halt:
+        """Run until all waves have ended, one stops at a breakpoint, a fault or a trap, or a limit or ^C stops them.
+
+        ``until`` is an address, or several, at which waves stop this time, or a function that is asked before each
+        instruction, as the condition of a breakpoint is. ``limit`` is a number of instructions, each counted once for
+        each wave.
+        """
+        from dwarfgpu.execution.breakpoints import Breakpoint
+        from dwarfgpu.execution.device import interruptible
+
+        device, observer = self.device, self.device.observer
+        end = Breakpoint(0, () if until is None or callable(until) else [until] if isinstance(until, int) else until)
+        device.add_breakpoint(end)
+        if callable(until):
+            end.holds = until
+            device.observer = lambda batch: device.stops_at(end, batch) or (observer is not None and observer(batch))
+        try:
+            with interruptible(device):
+                device.run(None if limit is None else device.executed + limit, stops_at_faults=True)
+        finally:
+            device.observer = observer
+            device.remove_breakpoint(end)
+            device.write_back()
+        return device.halt or device.rest()
+
+    def step(self, wave: int | None = None, *, alone: bool = True) -> Halt:
+        """Execute one instruction of a wave, or of all waves that are at its instruction (``alone=False``).
+
+        Without a wave all those go that have the lowest program counter.
+        """
+        from dwarfgpu.execution.halts import STEP, Halt
+
+        device = self.device
+        has_stepped = device.step(wave, alone=alone)
+        device.write_back()
+        return device.halt or (Halt(STEP, "stepped") if has_stepped else device.rest(wave))
+
+    def break_at(self, address: int, holds: Condition | None = None) -> Breakpoint:
+        """Let waves stop before the instruction at an address, where a function says so if there is one.
+
+        The function takes an `Arrival`; it returns True, False, or flags of waves or lanes.
+        """
+        from dwarfgpu.execution.breakpoints import Breakpoint
+
+        number = max((point.number for points in self.device.breakpoints.values() for point in points), default=0) + 1
+        point = Breakpoint(number, [address], holds)
+        self.device.add_breakpoint(point)
+        return point
