@@ -26,7 +26,7 @@ from dwarfgpu.render import wave_tables
 from dwarfgpu.render.backtrace import BacktraceRenderer
 from dwarfgpu.render.trace import Tracer
 from dwarfgpu.render.variables import VariablesRenderer
-from dwarfgpu.render.wave_values import WaveValuesRenderer
+from dwarfgpu.render.wave_values import lines_of_waves
 from dwarfgpu.states.program import Program
 
 if TYPE_CHECKING:
@@ -245,11 +245,11 @@ def waves(code: CodeObject) -> None:
             runs = wave_runs(found.stopped)
             json.dumps([render_lanes.wave_json(found.stopped, run) for run in runs], default=list)
         names = dict.fromkeys(each.name for frame in frames_of(found) for each in frame.variables()[:VARIABLES])
-        renderer = WaveValuesRenderer(locations=True)
         for name in islice(names, VARIABLES):
             with ALLOWED:
                 for _index, values in by_place(found, (name,)):
-                    list(renderer.text(values))
+                    renderer = VariablesRenderer(values.frame, locations=True)
+                    list(lines_of_waves(renderer, values))
                     list(renderer.rows(values))
                     json.dumps(list(renderer.documents(values)), default=list)
 

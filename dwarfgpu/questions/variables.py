@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.selection import Selection
     from dwarfgpu.render.trace import Tracer
     from dwarfgpu.render.variables import VariablesRenderer
-    from dwarfgpu.render.wave_values import WaveValuesRenderer
     from dwarfgpu.states.program import Attached, Program
 
     Json = dict[str, Any]
@@ -167,6 +166,7 @@ class _VariablesDocument(Document):
     _selection: Selection
     _arguments: Arguments
     _letter: str | None
+    _place: Asked
 
     def noted(self, values: Values) -> Values:
         """Take note of what values have the shape of; return the values."""
@@ -194,7 +194,7 @@ class _VariablesDocument(Document):
             self.hints.append(hint_of(list(self._possible.values())))
 
     def _renderer(self, frame: Frame | None) -> VariablesRenderer:
-        locations = self._arguments.has("location")
+        frame, locations = frame or self._place.program.outside, self._arguments.has("location")
         return asking.renderer(self._selection, self._letter, frame=frame, locations=locations)
 
     def write_answer(self, output: Output, form: str) -> None:
@@ -301,7 +301,7 @@ class Answers(_VariablesDocument):
         from dwarfgpu.program.frames.all_waves import by_place
 
         frame = self._arguments.get("frame") or 0
-        lanes = None if isinstance(self._lanes, str) else self._lanes
+        lanes = None if self._lanes == "active" else self._lanes
         shown = progress.begin("waves", len(attached) * len(self._texts))
         try:
             for index, values in by_place(attached, self._texts, lanes=lanes, frame=frame):
@@ -327,17 +327,6 @@ class Answers(_VariablesDocument):
 
     # --- Showing ----------------------------------------------------------------------------------------------------
 
-    def _waves_renderer(self) -> WaveValuesRenderer:
-        from dwarfgpu.render.wave_values import WaveValuesRenderer
-
-        return WaveValuesRenderer(
-            self._selection.output.style,
-            inactive=self._lanes != "active",
-            letter=self._letter,
-            locations=self._arguments.has("location"),
-            verbose=self._selection.settings["verbose"],
-        )
-
     def _documents(self, *, by_lane: bool) -> Iterator[Json]:
         """Yield a document for each expression in each wave, or in each lane; the trace is in the first."""
         for answered in self._asked():
@@ -348,8 +337,8 @@ class Answers(_VariablesDocument):
                 continue
             head: Json = {} if answered.wave is None else {"wave": answered.wave}
             trace = {} if answered.tracer is None else {"trace": answered.tracer.documents()}
-            writer: Any = self._renderer(frame) if values.waves is None else self._waves_renderer()
-            if values.waves is None and frame is not None and frame.place is not None:
+            writer = self._renderer(frame)
+            if not values.by_wave and frame is not None and frame.place is not None:
                 head["frame"] = frame.number
             for document in (writer.lane_documents if by_lane else writer.documents)(values):
                 yield {**head, **document, **trace}
@@ -368,7 +357,7 @@ class Answers(_VariablesDocument):
                 yield from self._renderer(answered.frame).described(variable, places=places)
                 continue
             notes.noted(values)
-            if values.waves is None:
+            if not values.by_wave:
                 is_headed = answered.wave is not None and self._place.is_elsewhere
                 if is_headed and answered.wave != last:
                     last = answered.wave
@@ -377,15 +366,16 @@ class Answers(_VariablesDocument):
                     yield from tracer.lines(output.width)
                 yield from self._renderer(answered.frame).text(values, 2 if is_headed else 0)
             else:
-                renderer = self._waves_renderer()
+                from dwarfgpu.render.wave_values import heading, lines_of_waves
+
                 place = values.names, values.pc, None if values.frame is None else values.frame.number
                 if place != last:
                     last = place
-                    yield from renderer.head(values)
+                    yield from heading(values, output.style)
                 if tracer is not None:
                     for line in (f"the trace of wave {values.names[0]}:", *tracer.lines(output.width - 2)):
                         yield f"  {line}"
-                yield from renderer.text(values)
+                yield from lines_of_waves(self._renderer(answered.frame), values)
         yield from _footnotes(self._selection, output, notes, others)
 
     def _write_columns(self, output: Output) -> None:
@@ -398,10 +388,9 @@ class Answers(_VariablesDocument):
         for answered in self._asked():
             values, frame = answered.values, answered.frame
             assert values is not None  # noqa: S101 (locations are not shown as columns)
-            if values.waves is not None:
-                writer.writerows(self._waves_renderer().rows(values))
-                continue
-            before = [answered.wave or "", 0 if frame is None else frame.number] if has_wave else []
+            before = []
+            if has_wave and not values.by_wave:
+                before = [answered.wave or "", 0 if frame is None else frame.number]
             writer.writerows((*before, *row) for row in self._renderer(frame).rows(values))
 
     def _save(self, output: Output) -> None:
@@ -419,7 +408,7 @@ class Answers(_VariablesDocument):
         for answered in self._asked():
             values, index = answered.values, answered.number
             assert values is not None  # noqa: S101 (locations are not saved)
-            if values.waves is None:
+            if not values.by_wave:
                 key = f"{'' if answered.wave is None else f'{answered.wave}/'}{index}"
                 states: Any = values.states
             else:

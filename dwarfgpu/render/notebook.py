@@ -46,7 +46,7 @@ def values_html(values: Values) -> str:
     """Return a table of the values: for one wave a cell for each lane, for several waves a row for each wave."""
     look = VariablesRenderer(values.frame).look
     heading = _heading(values.text, None if values.type is None else safe_text(values.type))
-    if values.waves is not None:
+    if values.by_wave:
         return heading + _picture(values) + _table(("wave", "lane", "value"), _rows_of_waves(values, look))
     answers = values.by_lane
     if len(answers) == 1:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from attrs import evolve
 
 from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.lanes import first_lane
+from dwarfgpu.program.frames.answers import CODES, STATES, WITH_VALUE
+from dwarfgpu.program.frames.columns import without_padding
 from dwarfgpu.program.frames.reasons import NO_LOCATION_HERE, OPTIMIZED_OUT
 from dwarfgpu.program.types.declaration import safe_text
+from dwarfgpu.program.types.model import Array, Base, Enumeration, MemberPointer, Pointer, Struct
+from dwarfgpu.program.types.sizes import resolved
+from dwarfgpu.program.values.scalars import character_prefix, scalar_of
 from dwarfgpu.render.layout import (
     beside,
     counted,
@@ -37,6 +44,8 @@ if TYPE_CHECKING:
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.reasons import Reason
     from dwarfgpu.program.frames.variable import Described, Variable
+    from dwarfgpu.program.types.model import Type
+    from dwarfgpu.program.values.scalars import Scalar
     from dwarfgpu.program.values.storage import Address
     from dwarfgpu.render.layout import Style
     from dwarfgpu.render.written_text import StyleName
@@ -86,6 +95,12 @@ class VariablesRenderer:
         self.verbose = verbose
         """Whether an answer says what the file alone says of variables that are repaired."""
         self.look = Look(letter=letter, symbol=self._symbol, space_name=self._space_name)
+
+    def with_look(self, look: Look) -> VariablesRenderer:
+        """Return the same with another look."""
+        renderer = copy(self)
+        renderer.look = look
+        return renderer
 
     @cached_property
     def _text(self) -> TextRenderer:
@@ -283,46 +298,57 @@ class VariablesRenderer:
 
     # --- JSON -----------------------------------------------------------------------------------------------------
 
+    def cells(self, values: Values) -> LaneTexts:
+        """Return what writes the lanes of an answer."""
+        return CachedLaneTexts(self, values) if values.by_wave else LaneTexts(self, values)
+
     def document(self, values: Values) -> Json:
-        """Return one answer. A machine without lanes has ``answer``, any other ``lanes``."""
-        document = self.head(values)
-        if values.lanes == (None,):
-            return document | self.lane_document(values.by_lane[0])
-        document["lanes"] = {str(answered.lane): self.lane_document(answered) for answered in values.by_lane}
-        return document
+        """Return an answer about a frame."""
+        return next(self.documents(values))
 
     def documents(self, values: Values) -> Iterator[Json]:
-        """Return the documents of one wave, as those of several waves are made: there is one."""
-        yield self.document(values)
+        """Yield an answer wave by wave: the lanes under ``lanes``, or what a machine without lanes has."""
+        cells, head = self.cells(values), self.head(values)
+        for wave in range(len(values.waves)):
+            place = cells.place(wave)
+            if values.by_wave:
+                function = None if values.frame is None else values.frame.call.function
+                place |= {"pc": values.pc, "function": function}
+            lanes = {values.lanes[position]: cells.document(wave, position) for position in cells.shown(wave)}
+            is_thread = not values.by_wave and values.lanes == (None,)
+            content = lanes[None] if is_thread else {"lanes": {str(lane): each for lane, each in lanes.items()}}
+            yield {**place, **head, **content}
+            head.pop("repairs", None)  # said once
 
     def lane_documents(self, values: Values) -> Iterator[Json]:
-        """Return what each lane has by itself; what is said once is in the first."""
-        head = self.head(values)
-        for answered in values.by_lane:
-            lane = {} if answered.lane is None else {"lane": answered.lane}
-            yield {**head, **lane, **self.lane_document(answered)}
+        """Yield what each lane of each wave has by itself; what is said once is in the first."""
+        cells, head = self.cells(values), self.head(values)
+        for wave, position in cells.slots():
+            lane = values.lanes[position]
+            number = {} if lane is None else {"lane": lane}
+            yield {**cells.place(wave), **head, **number, **cells.document(wave, position)}
             head.pop("repairs", None)
 
     def rows(self, values: Values) -> Iterator[tuple[Any, ...]]:
-        """Return for each lane: the expression, the lane, the state and the value."""
-        for answered in values.by_lane:
-            lane = "" if answered.lane is None else answered.lane
-            value = "" if answered.value is None else self.cell(answered)
-            yield values.text, lane, answered.state, value
+        """Yield for each lane of each wave: of several waves the wave and the frame, then expression, lane, value."""
+        cells = self.cells(values)
+        for wave, position in cells.slots():
+            lane = values.lanes[position]
+            yield (*cells.place(wave).values(), values.text, "" if lane is None else lane, *cells.row(wave, position))
 
     def _unrepaired_json(self, unrepaired: AsWritten) -> Json:
         """Return what the file alone says of a variable: in the first lane, or in all if that is wanted."""
         values = unrepaired.answer
         document = self.head(values)
-        answers = values.by_lane if self.verbose else values.by_lane[:1]
+        answers = values.by_lane if self.verbose and not values.by_wave else values.by_lane[:1]
         if values.lanes == (None,):
             return document | self.lane_document(answers[0])
         document["lanes"] = {str(answered.lane): self.lane_document(answered) for answered in answers}
-        return ({"wave": values.names[0]} if values.names else {}) | document
+        return ({"wave": values.names[0]} if values.by_wave else {}) | document
 
     def head(self, values: Values) -> Json:
         """Return what was asked, the type, and which variables were read as their producer means."""
-        head: Json = {"expression": values.text, "type": self.type_text(values)}
+        head: Json = {"expression": values.text, "type": None if values.type is None else safe_text(values.type)}
         if values.possible_repairs:
             head["possible_repairs"] = [repair.name for repair in values.possible_repairs]
         if values.repaired:
@@ -337,10 +363,6 @@ class VariablesRenderer:
         if values.kept:
             head["kept_registers"] = {name: list(registers) for name, registers in values.kept.items()}
         return head
-
-    def type_text(self, values: Values) -> str | None:
-        """Return the type of an answer; None where nothing tells it."""
-        return None if values.type is None else safe_text(values.type)
 
     def lane_document(self, answer: LaneAnswer) -> Json:
         """Return what one lane has: its state, and a value or a reason."""
@@ -388,6 +410,150 @@ class VariablesRenderer:
                 for location in (variable.locations() if places is None else places)
             ],
         }
+
+
+class LaneTexts:
+    """The lanes of an answer, as text and as JSON."""
+
+    def __init__(self, renderer: VariablesRenderer, values: Values) -> None:
+        self.renderer = renderer
+        self.values = values
+
+    def place(self, wave: int) -> Json:
+        """Return the wave and the frame, where an answer is about several waves."""
+        return {}
+
+    def shown(self, _wave: int) -> Sequence[int]:
+        """Return the lanes of a wave that are shown, by their positions."""
+        return range(len(self.values.lanes))
+
+    def slots(self) -> Iterator[tuple[int, int]]:
+        """Yield the waves with their lanes, by their positions."""
+        return ((wave, position) for wave in range(len(self.values.waves)) for position in self.shown(wave))
+
+    def answer(self, _wave: int, position: int) -> LaneAnswer:
+        """Return what a lane has."""
+        return self.values.by_lane[position]
+
+    def document(self, wave: int, position: int) -> Json:
+        """Return what a lane has as JSON: its state, and a value or a reason."""
+        return self.renderer.lane_document(self.answer(wave, position))
+
+    def row(self, wave: int, position: int) -> tuple[str, str]:
+        """Return the state and the value of a lane; no text where there is no value."""
+        answered = self.answer(wave, position)
+        return answered.state, "" if answered.value is None else self.renderer.cell(answered)
+
+
+MAX_DEPTH = 8
+"""How deep a type is searched for what leads to memory."""
+_WORD = 64
+
+
+class CachedLaneTexts(LaneTexts):
+    """What lanes of waves have, as texts and as JSON. Where the bits of a value say all, it is written once."""
+
+    def __init__(self, renderer: VariablesRenderer, values: Values) -> None:
+        look = evolve(renderer.look, is_pretty=False, printer=None)
+        LaneTexts.__init__(self, renderer.with_look(look), values)
+        self.states = values.codes
+        self.executing = values.executing
+        scalar = None if values.type is None else scalar_of(values.type)
+        self._is_plain = look.letter is None and scalar is not None and _is_plain(scalar, values.type)
+        """Whether the numbers of the array are the texts."""
+        self._has_parts = scalar is None
+        is_narrow = scalar is None or scalar.storage_bits <= _WORD  # a wider number is not exact in the array
+        self._are_known = values.type is not None and is_narrow and bits_tell(values.type)
+        self._texts: dict[bytes, str] = {}
+        self._documents: dict[bytes, Json] = {}
+        self._bits: Any = without_padding(values.elements) if self._are_known else None
+
+    def place(self, wave: int) -> Json:
+        return {"wave": self.values.names[wave], "frame": 0 if self.values.frame is None else self.values.frame.number}
+
+    def shown(self, wave: int) -> Sequence[int]:
+        """Return the lanes of a wave that are shown: all, or those that execute the code where no others count."""
+        if not self.values.only_executing:
+            return range(len(self.values.lanes))
+        return self.executing[wave].nonzero()[0].tolist()  # type: ignore[no-any-return]
+
+    def answer(self, wave: int, position: int) -> LaneAnswer:
+        return self.values.at(wave, position)
+
+    def key(self, wave: int, positions: Sequence[int]) -> Any:
+        """Return what is the same for lanes of which the texts are the same: bits and states, or the texts."""
+        states = self.states[wave, positions]
+        if self._are_known and all(state in WITH_VALUE for state in states.tolist()):
+            return self._bits[wave, positions].tobytes()
+        return tuple(self.text(wave, position) for position in positions)
+
+    def _known_bits(self, wave: int, position: int) -> bytes | None:
+        """Return the bits of a value of which they say all; None for any other."""
+        if not self._are_known or int(self.states[wave, position]) not in WITH_VALUE:
+            return None
+        bits: bytes = self._bits[wave, position].tobytes()
+        return bits
+
+    def text(self, wave: int, position: int) -> str:
+        """Return the value of one lane, or a word if there is none."""
+        values = self.values
+        state = int(self.states[wave, position])
+        if state not in WITH_VALUE and not (self._has_parts and state == CODES["undefined"]):
+            return NO_VALUE[STATES[state]]
+        if self._is_plain:
+            return str(values.elements[wave, position])
+        key = self._known_bits(wave, position)
+        text = None if key is None else self._texts.get(key)
+        if text is None:
+            answered = values.at(wave, position)
+            text = NO_VALUE[answered.state] if answered.value is None else self.renderer.cell(answered)
+            if key is not None:
+                self._texts[key] = text
+        return text
+
+    def row(self, wave: int, position: int) -> tuple[str, str]:
+        state = int(self.states[wave, position])
+        if state in WITH_VALUE:
+            return STATES[state], self.text(wave, position)
+        return LaneTexts.row(self, wave, position)
+
+    def document(self, wave: int, position: int) -> Json:
+        key = None if self.renderer.locations else self._known_bits(wave, position)
+        if key is None:
+            return LaneTexts.document(self, wave, position)
+        content = self._documents.get(key)
+        if content is None:
+            content = self._documents[key] = LaneTexts.document(self, wave, position)
+        return {**content, "state": STATES[int(self.states[wave, position])]}
+
+    def places(self, wave: int) -> tuple[str, ...]:
+        """Return where the values of a wave are, if that is wanted."""
+        positions = self.shown(wave) if self.renderer.locations and self.values.frame is not None else ()
+        answers = tuple(self.values.at(wave, position) for position in positions)
+        return tuple(self.renderer.places(answers, 0)) if answers else ()
+
+
+def _is_plain(scalar: Scalar, type: Type | None) -> bool:
+    """Return whether a number is written in decimal digits and nothing else."""
+    return scalar.kind == "integer" and scalar.scale is None and (type is None or character_prefix(type) is None)
+
+
+def bits_tell(type: Type, depth: int = 0) -> bool:
+    """Return whether the text of a value depends on its bits alone, and not on memory that it leads to."""
+    inner = resolved(type)
+    if depth > MAX_DEPTH:
+        return False
+    if isinstance(inner, Pointer):
+        return not inner.is_reference and character_prefix(inner.target) is None
+    if isinstance(inner, Array):
+        return not inner.is_dynamic and bits_tell(inner.element, depth + 1)
+    if isinstance(inner, Struct):
+        body = inner.body
+        if inner.is_incomplete or body.variant_parts or body.statics:
+            return False
+        parts: list[Any] = [*body.members, *body.bases]
+        return all(part.location is None and bits_tell(part.type, depth + 1) for part in parts)
+    return isinstance(inner, (Base, Enumeration, MemberPointer))
 
 
 def repaired_head(location: Described) -> str:

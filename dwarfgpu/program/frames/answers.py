@@ -161,7 +161,9 @@ class Values(ShownInNotebooks):
     ``array`` is of a numpy type that is like the type of the program: a number for a scalar, a record for a structure,
     bytes (``V8``) for what numpy has no type for. Without numpy it is a list of numbers, lists and dictionaries.
 
-    Of several waves the array is ``array[wave, lane]``, and what else has one item a lane has a list a wave.
+    Inside every answer has an axis of waves, which is one long for a question about a frame. What users see of such a
+    question has no such axis: `by_wave` says which. Of waves the array is ``array[wave, lane]``, and what else has one
+    item a lane has a list a wave.
     """
 
     def __init__(
@@ -183,10 +185,12 @@ class Values(ShownInNotebooks):
         """How it was asked for."""
         self.active: Bits | None = active
         """The lanes that execute the code, as a mask, or one for each wave; None where that is not known."""
-        self.waves = waves
-        """The numbers of the waves, ascending; None where the question is about one frame."""
+        self.by_wave = waves is not None
+        """Whether the question is about waves, and not about one frame: whether users see the axis of waves."""
+        self.waves: Any = (0 if frame is None or frame.stack is None else frame.stack.wave,) if waves is None else waves
+        """The numbers of the waves, ascending."""
         self.names = names
-        """What the waves are called."""
+        """What the waves are called; empty for a question about one frame."""
         self.only_executing = only_executing
         """Whether the values of lanes that do not execute the code are masked."""
         self.pc: int | None = None
@@ -215,23 +219,22 @@ class Values(ShownInNotebooks):
 
     def __repr__(self) -> str:
         kind = "of no type" if self.type is None else safe_text(self.type)
-        waves = "" if self.waves is None else f"{len(self.waves)} waves, "
+        waves = f"{len(self.waves)} waves, " if self.by_wave else ""
         lanes = "1 lane" if len(self.lanes) == 1 else f"{len(self.lanes)} lanes"
         return f"<Values{self.text and f' {self.text}'}: {kind}, {waves}{lanes}>"
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is known of the values: without the frame, and so without the objects that `of` gives."""
-        elements, known = self.elements, {**self.__dict__}
+        self.elements  # noqa: B018 (reads what has not been read yet)
+        known = {**self.__dict__}
         known.pop("by_lane", None)
-        if self.waves is not None and not isinstance(elements, list):
-            elements = elements.reshape(self.slot_count, *elements.shape[2:])
         reasons = [
             ([slot], _Same(Unavailable(self._explained(reason_of(error_at(index)), int(slot)))))
             for slots, error_at in self._missing
             for index, slot in enumerate(slots)
         ]
         known |= {"frame": None, "repaired": (), "possible_repairs": (), "_quantity": None, "_chunks": []}
-        return known | {"_array": elements, "_read_chunks": 0, "_missing": reasons, "_reasons": None}
+        return known | {"_read_chunks": 0, "_missing": reasons, "_reasons": None}
 
     @property
     def byte_order(self) -> ByteOrder:
@@ -269,23 +272,21 @@ class Values(ShownInNotebooks):
     @property
     def slot_count(self) -> int:
         """How many lanes of waves there are."""
-        return len(self.lanes) * (1 if self.waves is None else len(self.waves))
+        return len(self.lanes) * len(self.waves)
+
+    def _seen(self, rows: Any) -> Any:
+        """Return what has one item a wave as users see it: of a frame its only item."""
+        return rows if self.by_wave else rows[0]
 
     def __len__(self) -> int:
-        return len(self.lanes) if self.waves is None else len(self.waves)
+        return len(self.waves if self.by_wave else self.lanes)
 
     def __iter__(self) -> Iterator[Any]:
         """Yield the value of each lane, or None; of several waves a list for each wave."""
-        masked = self._masked()
-        if isinstance(masked, list):
-            return iter(self.array)
-        elements = self.elements
-        rows = elements if elements.dtype.kind == "V" else elements.tolist()
-        if self.waves is None:
-            return (_counted(row, gone) for row, gone in zip(rows, masked, strict=True))
-        return (
-            [_counted(*pair) for pair in zip(row, gone, strict=True)] for row, gone in zip(rows, masked, strict=True)
-        )
+        rows = self._rows()
+        if not isinstance(rows, list) and rows.dtype.kind != "V":
+            rows = rows.tolist()
+        return iter(self._seen([_without(*pair) for pair in zip(rows, self._masked(), strict=True)]))
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray[Any, Any]:
         """Return the values for numpy as `filled` does, because `numpy.asarray` forgets masks."""
@@ -300,7 +301,7 @@ class Values(ShownInNotebooks):
     @property
     def _mask(self) -> Any:
         """Which values are masked; `numpy.ma.array` asks for it."""
-        return self._masked()
+        return self._seen(self._masked())
 
     def __eq__(self, other: object) -> Any:
         """Compare the value in each lane, as arrays do; without numpy the result is a list."""
@@ -321,8 +322,8 @@ class Values(ShownInNotebooks):
 
         For several waves ``key`` is the name of a wave and the lane.
         """
-        name, lane = (None, key) if self.waves is None else key
-        if lane not in self.lanes or (self.waves is not None and name not in self.names):
+        name, lane = key if self.by_wave else (None, key)
+        if lane not in self.lanes or (self.by_wave and name not in self.names):
             raise UsageError(f"lane {lane} was not asked for", kind="no_lane")
         if key in self.reasons:
             raise Unavailable(self.reasons[key])
@@ -331,7 +332,7 @@ class Values(ShownInNotebooks):
         if self.only_executing and not self.is_active(wave * len(self.lanes) + position):
             message = f'lane {lane} does not execute this code; values("all") has the value of each lane'
             raise Unavailable(Reason(INACTIVE, message))
-        value = self.elements[position if name is None else (wave, position)]
+        value = self._rows()[wave][position]
         if isinstance(self._array, list) or value.dtype.names is not None or value.dtype.kind == "V":
             return value
         return value.item()
@@ -400,19 +401,19 @@ class Values(ShownInNotebooks):
     def _lane_set(self, slot: int, frame: Frame) -> LaneSet:
         wave, position = divmod(slot, len(self.lanes))
         lane = self.lanes[position]
-        return frame.lane(lane) if self.waves is None else LaneSet.one(lane, int(self.waves[wave]))
+        return LaneSet.one(lane, int(self.waves[wave])) if self.by_wave else frame.lane(lane)
 
     def _key(self, slot: int) -> Any:
         """Return what a slot is called: its lane, and before it the name of its wave where there are several."""
         wave, position = divmod(slot, len(self.lanes))
-        return self.lanes[position] if self.waves is None else (self.names[wave], self.lanes[position])
+        return (self.names[wave], self.lanes[position]) if self.by_wave else self.lanes[position]
 
     # --- Which lanes have no whole value --------------------------------------------------------------------------
 
     @property
     def states(self) -> list[Any]:
         """The state of each lane: ``active``, ``inactive``, ``absent``, ``undefined`` or ``error``."""
-        if self.waves is not None:
+        if self.by_wave:
             return [[STATES[code] for code in codes] for codes in self.codes.tolist()]
         states = ["active" if self.is_active(slot) else "inactive" for slot in range(self.slot_count)]
         for lane, reason in self.reasons.items():
@@ -425,32 +426,32 @@ class Values(ShownInNotebooks):
         import numpy as np
 
         self.read()
-        codes: np.ndarray[Any, Any] = np.where(self.executing, np.uint8(CODES["active"]), np.uint8(CODES["inactive"]))
+        codes: np.ndarray[Any, Any] = np.where(
+            self._executing(), np.uint8(CODES["active"]), np.uint8(CODES["inactive"])
+        )
         for slots, error_at in self._missing:
             codes.reshape(-1)[slots] = CODES[reason_of(error_at(0)).state]
-        return codes
+        return self._seen(codes)  # type: ignore[no-any-return]
 
     @property
     def executing(self) -> np.ndarray[Any, Any]:
         """Whether each lane executes the code, as an array; all of them where that is not known."""
+        return self._seen(self._executing())  # type: ignore[no-any-return]
+
+    def _executing(self) -> Any:
         import numpy as np
 
-        shape = (1 if self.waves is None else len(self.waves), len(self.lanes))
-        flags: np.ndarray[Any, Any] = np.ones(shape, dtype=bool)
-        if self.active is not None and self.lanes != (None,):
-            lanes = np.asarray(self.lanes, dtype=np.uint64)
-            masks = np.asarray(self.active, dtype=np.uint64).reshape(-1, 1)
-            flags = np.broadcast_to((masks >> lanes) & np.uint64(1) != 0, shape)
-        return flags[0] if self.waves is None else flags
+        shape = len(self.waves), len(self.lanes)
+        if self.active is None or self.lanes == (None,):
+            return np.ones(shape, dtype=bool)
+        masks = np.asarray(self.active, dtype=np.uint64).reshape(-1, 1)
+        return np.broadcast_to((masks >> np.asarray(self.lanes, dtype=np.uint64)) & np.uint64(1) != 0, shape)
 
     @property
     def has_failed(self) -> bool:
         """Whether some lane that executes the code has no whole value."""
         self.read()
-        if self.waves is not None:
-            executing = self.executing.reshape(-1)
-            return any(bool(executing[slots].any()) for slots, _error_at in self._missing)
-        return any(self.is_active(slot) for slots, _error_at in self._missing for slot in slots)
+        return any(self.is_active(int(slot)) for slots, _error_at in self._missing for slot in slots)
 
     @property
     def lacks_objects(self) -> bool:
@@ -506,15 +507,14 @@ class Values(ShownInNotebooks):
     # --- The array ------------------------------------------------------------------------------------------------
 
     def _masked(self) -> Any:
-        """Return for each lane whether its value is masked: an array, or without numpy a list."""
-        if isinstance(self.elements, list):
+        """Return for each lane of each wave whether its value is masked: an array, or without numpy a list."""
+        if isinstance(self._rows(), list):
             gone = {slot for slots, _error_at in self._missing for slot in slots}
             idle = self.only_executing
-            return [slot in gone or (idle and not self.is_active(slot)) for slot in range(self.slot_count)]
+            return [[slot in gone or (idle and not self.is_active(slot)) for slot in range(self.slot_count)]]
         import numpy as np
 
-        shape = (len(self.lanes),) if self.waves is None else (len(self.waves), len(self.lanes))
-        mask = ~self.executing if self.only_executing else np.zeros(shape, dtype=bool)
+        mask = ~self._executing() if self.only_executing else np.zeros((len(self.waves), len(self.lanes)), dtype=bool)
         for slots, _error_at in self._missing:
             mask.reshape(-1)[slots] = True
         return mask
@@ -523,9 +523,9 @@ class Values(ShownInNotebooks):
     def array(self) -> np.ndarray[Any, Any]:
         """The values, one for each lane; those that do not count are masked."""
         plain: np.ndarray[Any, Any] = self.elements
-        mask = self._masked()
+        mask = self._seen(self._masked())
         if isinstance(plain, list):
-            return [None if gone else value for value, gone in zip(plain, mask, strict=True)]
+            return _without(plain, mask)
         if not mask.any():
             return plain
         import numpy as np
@@ -540,9 +540,9 @@ class Values(ShownInNotebooks):
         Where no type of numbers has all values and NaN, the array is one of objects, and those lanes have None.
         """
         plain: np.ndarray[Any, Any] = self.elements
-        mask = self._masked()
+        mask = self._seen(self._masked())
         if isinstance(plain, list):
-            return [value if gone else item for item, gone in zip(plain, mask, strict=True)]
+            return _without(plain, mask, value)
         if not mask.any():
             return plain
         import numpy as np
@@ -565,6 +565,11 @@ class Values(ShownInNotebooks):
     @property
     def elements(self) -> Any:
         """The values, one for each lane; 0, or None in a list, where there is none."""
+        rows = self._rows()
+        return rows if self.by_wave else self._array
+
+    def _rows(self) -> Any:
+        """Return the values, one for each lane of each wave: an array, or without numpy a list."""
         self.read()
         if self._array is None and not b.has_arrays():
             self._array = [None] * self.slot_count
@@ -573,10 +578,9 @@ class Values(ShownInNotebooks):
 
             self._array = np.zeros(self.slot_count, dtype=np.uint8)
             self._is_empty = True
-        if self.waves is None:
-            return self._array
-        shape = (len(self.waves), len(self.lanes))
-        return self._array.reshape(shape + self._array.shape[1:])
+        if isinstance(self._array, list):
+            return [self._array]
+        return self._array.reshape(len(self.waves), len(self.lanes), *self._array.shape[1:])
 
     def read(self) -> None:
         """Read what has been found into the array; what is written to the machine later does not change it."""
@@ -729,8 +733,9 @@ def _type_of(quantity: Quantity) -> Type | None:
         return None
 
 
-def _counted(value: Any, gone: bool) -> Any:  # noqa: FBT001 (of the mask)
-    return None if gone else value
+def _without(values: Any, mask: Any, other: Any = None) -> Any:
+    """Return values as a list in which those that are masked are another one."""
+    return [other if gone else value for value, gone in zip(values, mask, strict=True)]
 
 
 EXACT = 1 << 53

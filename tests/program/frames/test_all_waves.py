@@ -13,7 +13,8 @@ from dwarfgpu.machines.machine import Machine
 from dwarfgpu.program.frames.all_waves import all_waves
 from dwarfgpu.program.frames.answers import CODES, Values
 from dwarfgpu.program.frames.columns import python_value, without_padding
-from dwarfgpu.render.wave_values import WaveCells, WaveValuesRenderer
+from dwarfgpu.render.variables import CachedLaneTexts, VariablesRenderer
+from dwarfgpu.render.wave_values import grouped, lines_of_waves
 from tests.builders.divergence import FIXTURES, Example, Masks
 from tests.builders.spread import code_object
 
@@ -226,9 +227,9 @@ def test_structures_with_arrays_are_documents_and_texts():
     space = machine.target.space_named("private_wave")
     for wave in range(2):
         machine.memory.map(space, 0, np.full(64 * 1024, wave + 1, dtype=np.uint8), instance=wave)
-    (found,) = all_waves(program.attach(machine), "ring", lanes=[0, 1])
+    (found,) = all_waves(program.attach(machine), "ring")
 
-    renderer = WaveValuesRenderer()
+    renderer = VariablesRenderer(found.frame)
     documents = list(renderer.documents(found))
     assert json.loads(json.dumps(documents)) == documents
     assert [[lane["state"] for lane in each["lanes"].values()] for each in documents] == [["active"] * 2, ["active"]]
@@ -236,7 +237,7 @@ def test_structures_with_arrays_are_documents_and_texts():
         [257] * 8,
         [514] * 8,
     ]
-    assert list(renderer.text(found))[1:3] == [
+    assert list(lines_of_waves(renderer, found))[1:3] == [
         "    0: {items = {257, 257, 257, 257, 257, 257, 257, 257}, head = 16843009}",
         "    1: {items = {514, 514, 514, 514, 514, 514, 514, 514}, head = 33686018}",
     ]
@@ -264,7 +265,7 @@ def test_values_beyond_the_limit_are_counted_and_not_written(monkeypatch):
     asked = []
     original = Values.at
     monkeypatch.setattr(Values, "at", lambda self, *place: asked.append(place) or original(self, *place))
-    rows = WaveValuesRenderer()._rows(WaveCells(found))
+    rows = grouped(CachedLaneTexts(VariablesRenderer(found.frame), found))
 
     names, line, _ = next(rows)
     assert names == ["0"]
