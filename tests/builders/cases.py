@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import json
 import re
+import struct
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import dialects
@@ -48,16 +49,18 @@ def parsed(ops: str, target: Target | str | None = None, **form: Any) -> Express
     return asm.parse(full(ops), dialects.get("llvm-user"), Format(**form), target=known)
 
 
+def base_type(name: str) -> dict[str, Any]:
+    """Return a base type by its name in the notation of results: ``signed8``, ``unsigned3``, ``float32x2``."""
+    encoding, bits, count = re.fullmatch(r"(bfloat16|[A-Za-z_]+)(\d+)(?:x(\d+))?", name).groups()
+    kind = {"encoding": encoding, "byte_size": -(-int(bits) // 8)}
+    if int(bits) % 8:
+        kind["bit_size"] = int(bits)
+    return {**kind, "vector_size": int(count)} if count else kind
+
+
 def base_types(text: str) -> dict[str, Any]:
-    """Return base types in the notation of results: ``1 signed8, 0x2 float32, 3 unsigned32x2, 4 unsigned3``."""
-    found = {}
-    for number, encoding, bits, count in re.findall(r"(\w+) ([A-Za-z_]+?)_?(\d+)(?:x(\d+))?(?:,|$)", text):
-        found[number] = kind = {"encoding": encoding, "byte_size": -(-int(bits) // 8)}
-        if int(bits) % 8:
-            kind["bit_size"] = int(bits)
-        if count:
-            kind["vector_size"] = int(count)
-    return found
+    """Return base types by number: ``1 signed8, 0x2 float32x2``."""
+    return {number: base_type(name) for number, name in (each.split() for each in text.split(","))}
 
 
 def _expanded(case: Any) -> Any:
@@ -207,7 +210,7 @@ class Rows:
         reg5; piece 5 -> bad_piece where address_size=4
         reg5; deref => ["1", "2"] where lane_count=2, registers={"5": [1, 2]}
 
-    A number begins the rows of an item of the section, ``()`` those of none, and ``§`` those of another clause. Behind
+    A number begins the rows of an item of the section, ``()`` those of none, ``[...]`` those of another clause. Behind
     ``->`` stands a result in the short
     notation, behind ``=>`` one as Python writes it (lanes, stacks, numbers that are computed). What differs from the
     defaults of the section are arguments as Python writes them, with the names of the module. A line that is indented
@@ -229,22 +232,14 @@ class Rows:
         lines = re.sub(r"\n {8,}", " ", text).splitlines()
         clause, found = "", []
         for line in filter(None, map(str.strip, lines)):
-            if line.startswith("§"):
-                clause = line[1:].strip()
-            elif not line.startswith("#"):
-                item = re.match(r"(\(\w*\)) ", line)
+            if not line.startswith("#"):
+                item, program = re.fullmatch(r"(\(\w*\) |\[[^]]+\] )?(.*)", line).groups()
                 if item:
-                    clause = item[1].replace("()", "")
-                before, _, options = line[item.end() if item else 0 :].partition(" where ")
+                    clause = item.strip(" []").replace("()", "")
+                before, _, options = program.partition(" where ")
                 ops, arrow, expected = re.split(r"(?:^| )([-=]>)(?: |$)", before, maxsplit=1)
-                found.append(
-                    self.row(
-                        clause,
-                        ops,
-                        expected if arrow == "->" else self._python(expected),
-                        **self._python(f"dict({options})"),
-                    )
-                )
+                result = expected if arrow == "->" else self._python(expected)
+                found.append(self.row(clause, ops, result, **self._python(f"dict({options})")))
         return found
 
     def table(self, text: str) -> Any:
@@ -252,7 +247,46 @@ class Rows:
         return table(self(text))
 
     def _python(self, text: str) -> Any:
-        return eval(text, {"memory": memory, "die": die, "listed": listed, **self.names})
+        return eval(text, {**globals(), **self.names})
+
+
+_SIGNED = [f"signed{bits}" for bits in (1, 7, 8, 16, 24, 32, 33, 64, 65, 80, 128, 2048)]
+_FLOATS = ["float16", "float32", "float64", "float80", "bfloat1616", "complex_float64", "float32x2", "float16x4"]
+_OTHERS = ["signed_char8", "unsigned_char8", "boolean8", "address64", "UTF8", "UTF32", "packed_decimal16"]
+KINDS = [*_SIGNED, *(f"un{kind}" for kind in _SIGNED), *_FLOATS, *_OTHERS, "unsigned8x2", "unsigned8x4"]
+OFFSETS = {kind: 0x10 + i for i, kind in enumerate(KINDS)}
+
+
+class TypedRows(Rows):
+    """Tables in which ``<float32>`` is the entry of a type, and ``<float32=1.5>`` pushes a value of it."""
+
+    def __init__(self, section: str, names: dict[str, Any]) -> None:
+        types = {str(offset): base_type(kind) for kind, offset in OFFSETS.items()}
+        super().__init__(section, names, rules="amd", base_types=types)
+
+    def row(self, clause: str, ops: str, expected: Any, **case: Any) -> Case:
+        order = case.get("byte_order", "little")
+        pushed = re.sub(r"<(\w+)=([^>]+)>", lambda found: _push(found[1], found[2], order), ops)
+        return super().row(clause, re.sub(r"<(\w+)>", lambda found: str(OFFSETS[found[1]]), pushed), expected, **case)
+
+    def in_both_orders(self, number: int, ops: str, kinds: list[str], expected: str) -> list[Case]:
+        """Return a row for each byte order; a result that is a number has the last of the types."""
+        generic = [kind for kind in kinds if kind.startswith("generic")]
+        size = {"address_size": int(generic[0][7:]) // 8} if generic else {}
+        is_number = expected.lstrip("-")[:1].isdigit() or expected in ("nan", "inf", "-inf")
+        result = f"{expected}:{kinds[-1]}" if is_number and not kinds[-1].startswith("generic") else expected
+        return [self.row(f"({number})", ops, result, byte_order=order, **size) for order in ("little", "big")]
+
+
+def _push(kind: str, word: str, order: Any) -> str:
+    """Return the text that pushes a value: a const8u or s for the generic type, a const_type for any other."""
+    if kind.startswith("generic"):
+        return f"const8{'s' if word.startswith('-') else 'u'} {word}"
+    size = base_type(kind)["byte_size"]
+    letter = {"float16": "e", "float32": "f", "float64": "d", "bfloat1616": "f"}.get(kind)
+    number = 0 if letter else int(word, 0) & (1 << 8 * size) - 1
+    data = struct.pack(f">{letter}", float(word))[:size] if letter else number.to_bytes(size, "big")
+    return f"const_type <{kind}> {(data if order == 'big' else data[::-1]).hex()}"
 
 
 def table(*rows: Case | Iterable[Case]) -> Any:

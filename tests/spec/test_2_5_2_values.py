@@ -188,9 +188,8 @@ test_integral_types = rows.table("""
     """)
 
 test_vectors = rows.table("""
-    § A.5.1 (1)
     # "The representation of a vector base type is as N contiguous elements".
-    const_type 0x60 01020304 -> [1, 2, 3, 4]:unsigned8x4
+    [A.5.1 (1)] const_type 0x60 01020304 -> [1, 2, 3, 4]:unsigned8x4
     const_type 0x60 01020304 -> [1, 2, 3, 4]:unsigned8x4 where byte_order="big"
     const_type 0x61 0100feff0300 -> [1, -2, 3]:signed16x3
     const_type 0x61 0001fffe0003 -> [1, -2, 3]:signed16x3 where byte_order="big"

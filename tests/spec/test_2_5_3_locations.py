@@ -93,10 +93,9 @@ test_reading_several_places = rows.table("""
         composite((3, UNDEFINED), (61, reg(5, 3))))], registers={"5": 0x0807060504030201}, byte_order="big"
     -> 00000000 undefined ffffffff where initial_stack=[places(UNDEFINED, UNDEFINED)], read={"bytes": 4}
     deref -> undefined_read where initial_stack=[places(UNDEFINED, UNDEFINED)]
-    § A.2.5.4.3.4 (4)
     # It is an evaluation error if a bit lies past the storage specified by any single location description.
-    deref -> read_past_storage where initial_stack=[BOTH], registers={"5": {"bytes": "05000000"}},
-        memory=[memory(16, FIVE)]
+    [A.2.5.4.3.4 (4)] deref -> read_past_storage where initial_stack=[BOTH],
+        registers={"5": {"bytes": "05000000"}}, memory=[memory(16, FIVE)]
     deref -> read_past_storage where initial_stack=[places(mem(16), reg(5))],
         registers={"5": {"bytes": "05000000"}}, memory=[memory(16, FIVE)]
     deref_size 4 -> 5 where initial_stack=[BOTH], registers={"5": {"bytes": "05000000"}}, memory=[memory(16, FIVE)]
@@ -120,9 +119,8 @@ test_acting_on_several_places = rows.table("""
     """)
 
 test_multiloc = rows.table("""
-    § DWARF 6 (260227.1)
     # The operation that DWARF 6 has for it, while the text has none but location lists.
-    reg5; addr 0x10; multiloc -> r5 | mem 0x10 where rules="dwarf6"
+    [DWARF 6 (260227.1)] reg5; addr 0x10; multiloc -> r5 | mem 0x10 where rules="dwarf6"
     reg5; lit16; multiloc -> r5 | mem 0x10 where rules="dwarf6"
     reg5; reg6; multiloc; reg7; multiloc; deref -> 5 where rules="dwarf6", registers={"5": 5, "6": 5, "7": 5}
     reg5; reg6; multiloc; deref -> bad_operand where rules="dwarf6", registers={"5": 5, "6": 6}

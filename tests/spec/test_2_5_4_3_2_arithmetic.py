@@ -5,48 +5,7 @@
 
 from __future__ import annotations
 
-import struct
-
-from tests.builders.cases import Case, table
-
-KINDS = {
-    "signed8": {"encoding": "signed", "byte_size": 1},
-    "signed16": {"encoding": "signed", "byte_size": 2},
-    "signed32": {"encoding": "signed", "byte_size": 4},
-    "signed64": {"encoding": "signed", "byte_size": 8},
-    "signed128": {"encoding": "signed", "byte_size": 16},
-    "unsigned8": {"encoding": "unsigned", "byte_size": 1},
-    "unsigned16": {"encoding": "unsigned", "byte_size": 2},
-    "unsigned32": {"encoding": "unsigned", "byte_size": 4},
-    "unsigned64": {"encoding": "unsigned", "byte_size": 8},
-    "unsigned128": {"encoding": "unsigned", "byte_size": 16},
-    "signed_char8": {"encoding": "signed_char", "byte_size": 1},
-    "unsigned_char8": {"encoding": "unsigned_char", "byte_size": 1},
-    "boolean8": {"encoding": "boolean", "byte_size": 1},
-    "address64": {"encoding": "address", "byte_size": 8},
-    "UTF32": {"encoding": "UTF", "byte_size": 4},
-    "signed1": {"encoding": "signed", "byte_size": 1, "bit_size": 1},
-    "unsigned1": {"encoding": "unsigned", "byte_size": 1, "bit_size": 1},
-    "signed7": {"encoding": "signed", "byte_size": 1, "bit_size": 7},
-    "unsigned7": {"encoding": "unsigned", "byte_size": 1, "bit_size": 7},
-    "signed24": {"encoding": "signed", "byte_size": 3},
-    "unsigned24": {"encoding": "unsigned", "byte_size": 3},
-    "signed33": {"encoding": "signed", "byte_size": 5, "bit_size": 33},
-    "unsigned33": {"encoding": "unsigned", "byte_size": 5, "bit_size": 33},
-    "signed65": {"encoding": "signed", "byte_size": 9, "bit_size": 65},
-    "unsigned65": {"encoding": "unsigned", "byte_size": 9, "bit_size": 65},
-    "float16": {"encoding": "float", "byte_size": 2},
-    "float32": {"encoding": "float", "byte_size": 4},
-    "float64": {"encoding": "float", "byte_size": 8},
-    "bfloat1616": {"encoding": "bfloat16", "byte_size": 2},
-    "unsigned8x2": {"encoding": "unsigned", "byte_size": 1, "vector_size": 2},
-    "float32x2": {"encoding": "float", "byte_size": 4, "vector_size": 2},
-    "float80": {"encoding": "float", "byte_size": 10},
-    "complex_float64": {"encoding": "complex_float", "byte_size": 8},
-    "packed_decimal16": {"encoding": "packed_decimal", "byte_size": 2},
-}
-OFFSETS = {kind: 0x10 + i for i, kind in enumerate(KINDS)}
-TYPES = {str(OFFSETS[kind]): described for kind, described in KINDS.items()}
+from tests.builders.cases import TypedRows, table
 
 NUMBERS = {
     "abs": 1, "and": 2, "div": 3, "minus": 4, "mod": 5, "mul": 6, "neg": 7, "not": 8, "or": 9, "plus": 10,
@@ -57,50 +16,30 @@ TWO = ("and", "div", "minus", "mod", "mul", "or", "plus", "shl", "shr", "shra", 
 INTEGRAL_ONLY = ("and", "mod", "or", "shl", "shr", "shra", "xor")
 
 
-def push(kind, word, order):
-    """The text that pushes a value: a DW_OP_const8u or s for the generic type, a DW_OP_const_type for any other."""
-    if kind.startswith("generic"):
-        return f"DW_OP_const8{'s' if word.startswith('-') else 'u'} {word}"
-    described = KINDS[kind]
-    size = described["byte_size"]
-    if described["encoding"] in ("float", "bfloat16"):
-        letter = {"float16": "e", "float32": "f", "float64": "d", "bfloat1616": "f"}[kind]
-        data = struct.pack(f">{letter}", float(word))[:size]
-    else:
-        data = (int(word, 0) & (1 << 8 * size) - 1).to_bytes(size, "big")
-    return f"DW_OP_const_type {OFFSETS[kind]} {(data if order == 'big' else data[::-1]).hex()}"
+rows = TypedRows("DWARF 5, 2.5.1.4", vars())
+row = rows.row
 
 
-def rows(text):
+def lines(text):
     """Lines ``operation type operand operand -> result``, each in both byte orders.
 
     ``generic24`` is the generic type of addresses of 24 bits. A result has the type of the operands, or is an error.
     """
+    found = []
     for line in text.strip().splitlines():
         program, _, expected = line.split("#")[0].partition("->")
         operation, kind, *operands = program.split()
-        expected = expected.strip()
-        for order in ("little", "big"):
-            case = {"rules": "amd", "base_types": TYPES, "byte_order": order}
-            if kind.startswith("generic"):
-                case["address_size"] = int(kind.removeprefix("generic")) // 8
-                suffix = ""
-            else:
-                suffix = f":{kind}"
-            if operation == "plus_uconst":
-                ops = f"{push(kind, operands[0], order)}; DW_OP_plus_uconst {operands[1]}"
-            else:
-                ops = "; ".join([*(push(kind, word, order) for word in operands), f"DW_OP_{operation}"])
-            is_number = expected.lstrip("-")[:1].isdigit() or expected in ("nan", "inf", "-inf")
-            clause = f"DWARF 5, 2.5.1.4 ({NUMBERS[operation]})"
-            yield Case(clause, ops, f"{expected}{suffix}" if is_number else expected, **case)
+        pushed, immediate = (operands[:1], operands[1:]) if operation == "plus_uconst" else (operands, [])
+        ops = "; ".join([*(f"<{kind}={word}>" for word in pushed), " ".join([operation, *immediate])])
+        found += rows.in_both_orders(NUMBERS[operation], ops, [kind], expected.strip())
+    return found
 
 
 # "interprets it as a signed value and pushes its absolute value. If the absolute value cannot be represented, the
 # result is undefined": then it wraps around. Open: the standard says "signed" of all types; the encoding of a base
 # type decides.
-ABS = [
-    *rows("""
+test_abs = table(
+    lines("""
     abs generic64  5                      -> 5
     abs generic64  -5                     -> 5
     abs generic64  0                      -> 0
@@ -128,10 +67,10 @@ ABS = [
     abs float64    nan                    -> nan
     abs bfloat1616 -2                     -> 2.0
     """)
-]
+)
 
-BITWISE = [
-    *rows("""
+test_bitwise_operations = table(
+    lines("""
     and generic64   0xff00ff00ff00ff00 0x0ff00ff00ff00ff0 -> 1080880403494997760
     and generic16   0x1ffff 0xfff0                        -> 65520
     and signed8     -2 0x7f                               -> 126
@@ -157,11 +96,11 @@ BITWISE = [
     not unsigned128 0                                     -> 340282366920938463463374607431768211455
     not boolean8    1                                     -> 254
     """)
-]
+)
 
 # "Operations do not cause an exception on overflow": the result is taken modulo 2 to the power of the size.
-SUMS = [
-    *rows("""
+test_plus_minus_mul_neg = table(
+    lines("""
     plus  generic64   0xffffffffffffffff 1      -> 0
     plus  generic64   0x7fffffffffffffff 1      -> 9223372036854775808
     plus  generic8    0xff 2                    -> 1
@@ -236,13 +175,13 @@ SUMS = [
     neg   float16     1.5                       -> -1.5
     neg   bfloat1616  -3                        -> 3.0
     """)
-]
+)
 
 # "divides the former second entry by the former top of the stack using signed division".
 # Open: so it is for the generic type, and the encoding of a base type decides; ``INT_MIN / -1`` wraps around; a float
 # is divided by zero as IEEE 754 has it, an integer is not.
-QUOTIENTS = [
-    *rows("""
+test_div = table(
+    lines("""
     div generic64   7 2                       -> 3
     div generic64   -7 2                      -> 18446744073709551613
     div generic64   7 -2                      -> 18446744073709551613
@@ -288,12 +227,12 @@ QUOTIENTS = [
     div boolean8    1 0                       -> division_by_zero
     div address64   1 0                       -> division_by_zero
     """)
-]
+)
 
 # "former second stack entry modulo the former top of the stack". Open: unsigned for the generic type, as "addressing
 # arithmetic" is; a signed remainder has the sign of the dividend.
-REMAINDERS = [
-    *rows("""
+test_mod = table(
+    lines("""
     mod generic64   7 3                       -> 1
     mod generic64   -1 10                     -> 5
     mod generic64   -7 3                      -> 0
@@ -315,11 +254,11 @@ REMAINDERS = [
     mod float32     1 0                       -> integral_type_required
     mod bfloat1616  1 1                       -> integral_type_required
     """)
-]
+)
 
 # "adds it to the unsigned LEB128 constant operand interpreted as the same type as the operand popped".
-UCONST = [
-    *rows("""
+test_plus_uconst = table(
+    lines("""
     plus_uconst generic64   1 4                     -> 5
     plus_uconst generic64   -1 1                    -> 0
     plus_uconst generic64   0 0xffffffffffffffff    -> 18446744073709551615
@@ -339,13 +278,13 @@ UCONST = [
     plus_uconst address64   1 2                     -> integral_type_required
     plus_uconst UTF32       1 2                     -> integral_type_required
     """)
-]
+)
 
 # "left (filling with zero bits)", "right logically (filling with zero bits)", "right arithmetically (divide the
 # magnitude by 2, keep the same sign for the result)"; the type plays no part but by its size. Open: a count of the
 # size or more shifts everything out, and a count has no sign.
-SHIFTS = [
-    *rows("""
+test_shifts = table(
+    lines("""
     shl  generic64   1 0                      -> 1
     shl  generic64   1 63                     -> 9223372036854775808
     shl  generic64   1 64                     -> 0
@@ -409,27 +348,26 @@ SHIFTS = [
     shra signed65    -18446744073709551616 64 -> -1
     shra signed128   -170141183460469231731687303715884105728 126 -> -2
     """)
-]
+)
 
-# "Operations other than DW_OP_abs, DW_OP_div, DW_OP_minus, DW_OP_mul, DW_OP_neg and DW_OP_plus require integral types
+# "Operations other than abs, div, minus, mul, neg and plus require integral types
 # of the operand": floats, addresses and characters of UTF are none.
-NOT_INTEGRAL = [
-    case
-    for kind in ("float16", "float32", "float64", "bfloat1616", "address64", "UTF32")
-    for operation in (*INTEGRAL_ONLY, "not")
-    for case in rows(f"{operation} {kind} {'1' if operation in ONE else '1 1'} -> integral_type_required")
-]
+test_operations_that_require_integral_types = table(
+    [
+        case
+        for kind in ("float16", "float32", "float64", "bfloat1616", "address64", "UTF32")
+        for operation in (*INTEGRAL_ONLY, "not")
+        for case in lines(f"{operation} {kind} {'1' if operation in ONE else '1 1'} -> integral_type_required")
+    ]
+)
 
 # Types of which the standard says nothing: vectors, and encodings without binary numbers.
-NO_ARITHMETIC = [
-    *(
-        Case(
-            f"DWARF 5, 2.5.1.4 ({NUMBERS[operation]})",
-            f"DW_OP_const_type {OFFSETS[kind]} {'01' * size}; "
-            f"{'DW_OP_dup; ' if operation in TWO else ''}DW_OP_{operation}",
+test_types_without_arithmetic = table(
+    [
+        row(
+            f"({NUMBERS[operation]})",
+            f"const_type <{kind}> {'01' * size}; {'dup; ' if operation in TWO else ''}{operation}",
             "unsupported_type_operation",
-            rules="amd",
-            base_types=TYPES,
         )
         for kind, size in (
             ("unsigned8x2", 2),
@@ -439,113 +377,62 @@ NO_ARITHMETIC = [
             ("packed_decimal16", 2),
         )
         for operation in ("abs", "neg", "plus", "minus", "mul", "div")
-    )
-]
+    ]
+)
 
 
-def generic(number, ops, expected, **case):
-    return Case(f"DWARF 5, 2.5.1.4 ({number})", ops, expected, **{"rules": "amd", "base_types": TYPES, **case})
+def each(operations, ops, expected):
+    return [row(f"({NUMBERS[one]})", f"{ops}{one}", expected) for one in operations]
 
-
-SIGNED8, UNSIGNED8, FLOAT32, FLOAT64 = (OFFSETS[kind] for kind in ("signed8", "unsigned8", "float32", "float64"))
 
 # "Operands of an operation with two operands must have the same type, either the same base type or the generic type."
-TYPE_MISMATCH = [
-    *(
-        generic(NUMBERS[one], f"DW_OP_lit1; DW_OP_const_type {UNSIGNED8} 01; DW_OP_{one}", "type_mismatch")
-        for one in TWO
-    ),
-    *(
-        generic(
-            NUMBERS[one],
-            f"DW_OP_const_type {SIGNED8} 01; DW_OP_const_type {UNSIGNED8} 01; DW_OP_{one}",
-            "type_mismatch",
-        )
-        for one in TWO
-    ),
-    *(
-        generic(NUMBERS[one], f"DW_OP_const_type {SIGNED8} 01; DW_OP_lit1; DW_OP_{one}", "type_mismatch")
-        for one in ("shl", "shr", "shra")  # also the count of a shift
-    ),
-    generic(
-        10,
-        f"DW_OP_const_type {FLOAT32} 00000000; DW_OP_const_type {FLOAT64} 0000000000000000; DW_OP_plus",
-        "type_mismatch",
-    ),
-    generic(10, f"DW_OP_const_type {OFFSETS['unsigned64']} 0100000000000000; DW_OP_lit1; DW_OP_plus", "type_mismatch"),
-    generic(
-        10, f"DW_OP_const_type {OFFSETS['signed_char8']} 01; DW_OP_const_type {SIGNED8} 01; DW_OP_plus", "type_mismatch"
-    ),
+test_operands_of_different_types = table(
+    each(TWO, "lit1; const_type <unsigned8> 01; ", "type_mismatch"),
+    each(TWO, "const_type <signed8> 01; const_type <unsigned8> 01; ", "type_mismatch"),
+    each(("shl", "shr", "shra"), "const_type <signed8> 01; lit1; ", "type_mismatch"),  # also the count of a shift
+    rows("""
+    (10) const_type <float32> 00000000; const_type <float64> 0000000000000000; plus -> type_mismatch
+    const_type <unsigned64> 0100000000000000; lit1; plus -> type_mismatch
+    const_type <signed_char8> 01; const_type <signed8> 01; plus -> type_mismatch
     # "either the same base type": two entries with the same attributes are one type
-    generic(
-        10,
-        "DW_OP_const_type 1 01; DW_OP_const_type 2 02; DW_OP_plus",
-        "3:signed8",
-        base_types={"1": KINDS["signed8"], "2": KINDS["signed8"]},
-    ),
-]
+    const_type 1 01; const_type 2 02; plus -> 3:signed8 where base_types=base_types("1 signed8, 2 signed8")
+    """),
+)
 
-ENTRIES = [
+test_operands = table(
     # Operands that are no values.
-    *(generic(NUMBERS[one], f"DW_OP_reg1; DW_OP_{one}", "wrong_kind") for one in ONE),
-    *(generic(NUMBERS[one], f"DW_OP_reg1; DW_OP_lit1; DW_OP_{one}", "wrong_kind") for one in TWO),
-    *(generic(NUMBERS[one], f"DW_OP_lit1; DW_OP_reg1; DW_OP_{one}", "wrong_kind") for one in TWO),
-    generic(11, "DW_OP_reg1; DW_OP_plus_uconst 1", "wrong_kind"),
+    each(ONE, "reg1; ", "wrong_kind"),
+    each(TWO, "reg1; lit1; ", "wrong_kind"),
+    each(TWO, "lit1; reg1; ", "wrong_kind"),
     # Operands that are not there.
-    *(generic(NUMBERS[one], f"DW_OP_{one}", "stack_underflow") for one in (*ONE, *TWO)),
-    *(generic(NUMBERS[one], f"DW_OP_lit1; DW_OP_{one}", "stack_underflow") for one in TWO),
-    generic(11, "DW_OP_plus_uconst 1", "stack_underflow"),
+    each((*ONE, *TWO), "", "stack_underflow"),
+    each(TWO, "lit1; ", "stack_underflow"),
+    rows("""
+    (11) reg1; plus_uconst 1 -> wrong_kind
+    plus_uconst 1 -> stack_underflow
     # Addresses are converted to values of the generic type (A.2.5.4.4.3).
-    generic(10, "DW_OP_addr 0x10; DW_OP_addr 0x20; DW_OP_plus", "48"),
-    generic(11, "DW_OP_addr 0x10; DW_OP_plus_uconst 4", "20"),
-    generic(4, "DW_OP_addr 0x10; DW_OP_addr 0x20; DW_OP_minus", str(2**64 - 16)),
+    (10) addr 0x10; addr 0x20; plus -> 48
+    (11) addr 0x10; plus_uconst 4 -> 20
+    (4) addr 0x10; addr 0x20; minus => str(2**64 - 16)
     # ... and so are not of the same type as a value of a base type.
-    generic(
-        10, f"DW_OP_addr 0x10; DW_OP_const_type {OFFSETS['unsigned64']} 0100000000000000; DW_OP_plus", "type_mismatch"
-    ),
+    (10) addr 0x10; const_type <unsigned64> 0100000000000000; plus -> type_mismatch
     # What lies below the operands stays.
-    generic(10, "DW_OP_lit9; DW_OP_lit1; DW_OP_lit2; DW_OP_plus", ("9", "3")),
-    generic(7, "DW_OP_lit9; DW_OP_lit1; DW_OP_neg; DW_OP_neg", ("9", "1")),
-]
+    lit9; lit1; lit2; plus => ("9", "3")
+    (7) lit9; lit1; neg; neg => ("9", "1")
+    """),
+)
 
-# Operands that differ from lane to lane.
-LANES = [
-    generic(10, "DW_OP_LLVM_push_lane; DW_OP_lit10; DW_OP_plus", ["10", "11", "12"], lane_count=3),
-    generic(4, "DW_OP_lit1; DW_OP_LLVM_push_lane; DW_OP_minus", ["1", "0", str(2**64 - 1)], lane_count=3),
-    generic(4, "DW_OP_lit1; DW_OP_LLVM_push_lane; DW_OP_minus", ["1", "0", "16777215"], lane_count=3, address_size=3),
-    generic(
-        12,
-        "DW_OP_lit1; DW_OP_LLVM_push_lane; DW_OP_const1u 31; DW_OP_mul; DW_OP_shl",
-        ["1", "2147483648", "4611686018427387904", "0"],
-        lane_count=4,
-    ),
-    generic(3, "DW_OP_lit12; DW_OP_LLVM_push_lane; DW_OP_div", ["division_by_zero", "12", "6", "4"], lane_count=4),
-    generic(5, "DW_OP_lit12; DW_OP_LLVM_push_lane; DW_OP_mod", ["division_by_zero", "0", "0", "0"], lane_count=4),
-    generic(1, "DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_minus; DW_OP_abs", ["2", "1", "0", "1"], lane_count=4),
-    generic(8, "DW_OP_LLVM_push_lane; DW_OP_not", ["255", "254"], lane_count=2, address_size=1),
-    generic(
-        10,
-        f"DW_OP_LLVM_push_lane; DW_OP_convert {OFFSETS['unsigned128']}; DW_OP_dup; DW_OP_neg; DW_OP_plus",
-        ["0:unsigned128", "0:unsigned128"],
-        lane_count=2,
-    ),
-    generic(
-        3,
-        f"DW_OP_LLVM_push_lane; DW_OP_convert {FLOAT64}; DW_OP_lit1; DW_OP_convert {FLOAT64}; DW_OP_swap; DW_OP_div",
-        ["inf:float64", "1.0:float64", "0.5:float64"],
-        lane_count=3,
-    ),
-]
-
-test_abs = table(ABS)
-test_bitwise_operations = table(BITWISE)
-test_plus_minus_mul_neg = table(SUMS)
-test_div = table(QUOTIENTS)
-test_mod = table(REMAINDERS)
-test_plus_uconst = table(UCONST)
-test_shifts = table(SHIFTS)
-test_operations_that_require_integral_types = table(NOT_INTEGRAL)
-test_types_without_arithmetic = table(NO_ARITHMETIC)
-test_operands_of_different_types = table(TYPE_MISMATCH)
-test_operands = table(ENTRIES)
-test_operands_that_differ_from_lane_to_lane = table(LANES)
+test_operands_that_differ_from_lane_to_lane = rows.table("""
+    (10) LLVM_push_lane; lit10; plus => ["10", "11", "12"] where lane_count=3
+    (4) lit1; LLVM_push_lane; minus => ["1", "0", str(2**64 - 1)] where lane_count=3
+    lit1; LLVM_push_lane; minus => ["1", "0", "16777215"] where lane_count=3, address_size=3
+    (12) lit1; LLVM_push_lane; const1u 31; mul; shl => ["1", "2147483648", "4611686018427387904", "0"]
+        where lane_count=4
+    (3) lit12; LLVM_push_lane; div => ["division_by_zero", "12", "6", "4"] where lane_count=4
+    (5) lit12; LLVM_push_lane; mod => ["division_by_zero", "0", "0", "0"] where lane_count=4
+    (1) LLVM_push_lane; lit2; minus; abs => ["2", "1", "0", "1"] where lane_count=4
+    (8) LLVM_push_lane; not => ["255", "254"] where lane_count=2, address_size=1
+    (10) LLVM_push_lane; convert <unsigned128>; dup; neg; plus => ["0:unsigned128"] * 2 where lane_count=2
+    (3) LLVM_push_lane; convert <float64>; lit1; convert <float64>; swap; div
+        => ["inf:float64", "1.0:float64", "0.5:float64"] where lane_count=3
+    """)

@@ -374,9 +374,8 @@ test_xderef = rows.table("""
     lit0; const2u 0x100; xderef_size 9 -> bad_size where rules="dwarf5"
     (7) lit0; const2u 0x100; xderef_type 2 0x10 -> bad_size
     lit0; const2u 0x100; xderef_type 1 0x99 -> bad_type
-    § DWARF 6 proposal 013
     # The names of the next version, and its operation for the address alone.
-    lit3; lit16; mem -> local#0x10 where **LOCAL
+    [DWARF 6 proposal 013] lit3; lit16; mem -> local#0x10 where **LOCAL
     lit3; lit16; mem; deref_size 1 -> 17 where **LOCAL
     lit9; lit16; mem -> bad_address_space where **LOCAL
     (5) lit0; const2u 0x100; aspace_deref -> 578437695752307201 where dialect="dwarf6"
@@ -400,8 +399,7 @@ test_entry_values_of_call_sites = rows.table("""
     """)
 
 test_gnu_operations = rows.table("""
-    § GCC
-    GNU_variable_value 0x4c -> 5 where dies={"info:0x4c": die("reg5")}
+    [GCC] GNU_variable_value 0x4c -> 5 where dies={"info:0x4c": die("reg5")}
     GNU_variable_value 0x4c -> 578437695752307201 where dies={"info:0x4c": die("addr 0x100")}
     GNU_variable_value 0x4c -> 5 where dies={"info:0x4c": {"location": [{"ops": "reg5"}]}}
     GNU_variable_value 0x4c -> 7 where dies={"info:0x4c": {"const_value": "0700000000000000"}}

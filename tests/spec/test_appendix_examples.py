@@ -136,9 +136,8 @@ test_fortran_assumed_rank = table(
 # --- D.2.6 Ada ----------------------------------------------------------------------------------------------------
 
 test_ada_record = rows.table("""
-    § D.2.6
     # DW_AT_data_member_location of VEC2: the location of the record is on the stack.
-    lit4; offset -> mem 0x1004 where initial_stack=[{"kind": "memory", "address": 0x1000}]
+    [D.2.6] lit4; offset -> mem 0x1004 where initial_stack=[{"kind": "memory", "address": 0x1000}]
     lit4; offset -> r5+32 where initial_stack=[{"kind": "register", "register": 5}]
     lit4; offset => [f"private_lane#0x14@{lane}" for lane in range(32)]
         where initial_stack=[{"kind": "memory", "space": 5, "address": 16}], target=WAVE32
@@ -178,9 +177,8 @@ test_chapter_2 = table(
         for order in ("little", "big")
     ],
     rows("""
-    § 2.20
     # A write to dst[i] goes to the register, one to its neighbour to memory.
-    breg0 0; reg2; breg1 0; lit4; mul; lit4; LLVM_overlay; piece 12; reg2; piece 4; breg0 0; piece 12
+    [2.20] breg0 0; reg2; breg1 0; lit4; mul; lit4; LLVM_overlay; piece 12; reg2; piece 4; breg0 0; piece 12
         => words(5, 6, 7, 7, 5, 6, 3, size=4) where **LOOP, write=words(5, 6, 7, size=4), read={"bytes": 28},
         memory=[memory(0x1000, words(1, 2, 3, 4, size=4))]
     """),
@@ -199,21 +197,19 @@ test_chapter_2 = table(
         for iteration in (0, 5, 7)
     ],
     rows("""
-    § 2.4
     # 2.4: DW_OP_plus wraps around, DW_OP_LLVM_offset does not.
-    addr 0xffffffffffffffff; lit2; plus -> 1
+    [2.4] addr 0xffffffffffffffff; lit2; plus -> 1
     addr 0xffffffffffffffff; lit2; LLVM_offset -> offset_out_of_storage
-    § 2.8
     # 2.8: a variable in a register, partially spilled to private memory, and partially to local memory.
-    regx v0; LLVM_push_lane; lit4; mul; LLVM_offset; piece 4; lit8; lit5; LLVM_form_aspace_address; piece 2; lit16;
-        lit3; LLVM_form_aspace_address; piece 2 => [f"{lane:02x}000000{lane:02x}fe7788" for lane in range(64)]
+    [2.8] regx v0; LLVM_push_lane; lit4; mul; LLVM_offset; piece 4; lit8; lit5; LLVM_form_aspace_address; piece 2;
+        lit16; lit3; LLVM_form_aspace_address; piece 2
+        => [f"{lane:02x}000000{lane:02x}fe7788" for lane in range(64)]
         where read={"bytes": 8}, target=WAVE64, registers={"v0": list(range(64))},
         memory=[memory(16, "7788", "local"), *(memory(8, f"{lane:02x}fe", "private_lane",
         lane=lane) for lane in range(64))]
-    § 2.1
     # 2.1: an expression of DWARF 5 means what it always did.
-    breg5 8; deref; plus_uconst 4 -> mem 0x2004 where want="location", registers={"5": 0x1000},
-        memory=[memory(0x1008, words(0x2000))]
+    [2.1] breg5 8; deref; plus_uconst 4 -> mem 0x2004
+        where want="location", registers={"5": 0x1000}, memory=[memory(0x1008, words(0x2000))]
     reg3; piece 4; reg10; piece 2 -> {32:r3 16:r10}
     lit1; stack_value; piece 4; breg3 0; breg4 0; plus; stack_value; piece 4
         -> {32:implicit 0100000000000000 32:implicit 0700000000000000} where registers={"3": 3, "4": 4}
@@ -349,8 +345,7 @@ test_call_frame_information = table(
     row(FRAMES, FLAT_CFA, "private_wave#0x400", registers={"s32": 16}, target=FLAT64),
     row(FRAMES, FLAT_CFA_32, "private_wave#0x200", registers={"s32": 16}, target=WAVE32),
     rows("""
-    § A.6.4.2
-    constu 6; aspace_bregx s32 0 -> private_wave#0x10 where registers={"s32": 16}, target=WAVE64
+    [A.6.4.2] constu 6; aspace_bregx s32 0 -> private_wave#0x10 where registers={"s32": 16}, target=WAVE64
     regx s32; deref_size 4; lit6; shl; lit6; LLVM_form_aspace_address; consts -64; LLVM_offset
         -> private_wave#0x3c0 where registers={"s32": 16}, target=FLAT64
     """),
@@ -366,8 +361,7 @@ test_call_frame_information = table(
         registers={"s30": 0x44332211, "s31": 0x88776655},
     ),
     rows("""
-    § A.6.4.2
-    regx s30; piece 4; regx s31; piece 4; LLVM_piece_end; deref => str(0x8877665544332211)
+    [A.6.4.2] regx s30; piece 4; regx s31; piece 4; LLVM_piece_end; deref => str(0x8877665544332211)
         where target=WAVE32, registers={"s30": 0x44332211, "s31": 0x88776655}
     """),
     # or .cfi_llvm_vector_registers: in two lanes of a VGPR.
@@ -391,8 +385,7 @@ test_call_frame_information = table(
         read={"bytes": 8},
     ),
     rows("""
-    § A.6.4.2
-    regx v43; bit_piece 0x20 0x60; regx v43; bit_piece 0x20 0x80; regx v43; LLVM_offset_uconst 12; piece 8
+    [A.6.4.2] regx v43; bit_piece 0x20 0x60; regx v43; bit_piece 0x20 0x80; regx v43; LLVM_offset_uconst 12; piece 8
         => "aabbccddeeff0011" * 2 where target=WAVE64, registers={"v43": V43}, write="aabbccddeeff0011",
         read={"bytes": 16}
     # An SGPR in one lane of a VGPR.
@@ -417,9 +410,8 @@ test_call_frame_information = table(
         **wave_state(WAVE64, 64, (1 << 64) - 1),
     ),
     rows("""
-    § A.6.4.2
     # ... which a mask of half the bits cannot select.
-    regx v40; swap; LLVM_offset_uconst 1280; LLVM_call_frame_entry_reg exec; deref_size 4;
+    [A.6.4.2] regx v40; swap; LLVM_offset_uconst 1280; LLVM_call_frame_entry_reg exec; deref_size 4;
         LLVM_select_bit_piece 32 64 -> undefined_read
         where **{**wave_state(WAVE64, 64, 1), "entry_registers": {"exec": {"kind": "undefined"}}}
     """),
@@ -432,10 +424,9 @@ test_call_frame_information = table(
         **wave_state(WAVE64, 64, MASK),
     ),
     rows("""
-    § A.6.4.2
     # .cfi_llvm_vector_register_mask: the lanes that were active are in another VGPR.
-    regx v40; regx v41; LLVM_call_frame_entry_reg exec; deref_size 8; LLVM_select_bit_piece 32 64; LLVM_push_lane;
-        lit4; mul; LLVM_offset; deref_size 4 => spilled(64, MASK)
+    [A.6.4.2] regx v40; regx v41; LLVM_call_frame_entry_reg exec; deref_size 8; LLVM_select_bit_piece 32 64;
+        LLVM_push_lane; lit4; mul; LLVM_offset; deref_size 4 => spilled(64, MASK)
         where target=WAVE64, initial_stack=[cfa(0)], registers={"v40": [1000 + lane for lane in range(64)],
         "v41": [2000 + lane for lane in range(64)]}, entry_registers={"exec": {"kind": "implicit",
         "bytes": words(MASK)}}
@@ -480,21 +471,18 @@ FLAT_S33: dict[str, Any] = {"frame_base": {"kind": "register", "name": "s33"}, "
 PRODUCERS = "A.2.5.4.3.4 (5)"
 
 test_variables_of_upstream_llvm = rows.table("""
-    § A.2.5.4.3.4 (5)
     # -O0: an address space is forced upon the address in the default one, and the memory there is read.
-    fbreg 8; lit5; swap; xderef -> 7 where target=WAVE64, lane=3, frame_base=0,
-        memory=[memory(8, words(7), "private_lane", lane=3)]
+    [A.2.5.4.3.4 (5)] fbreg 8; lit5; swap; xderef -> 7
+        where target=WAVE64, lane=3, frame_base=0, memory=[memory(8, words(7), "private_lane", lane=3)]
     fbreg 8; lit5; swap; xderef -> mem 0x7 where want="location", target=WAVE64, lane=3, frame_base=0,
         memory=[memory(8, words(7), "private_lane", lane=3)]
     fbreg 8; lit1; swap; xderef -> 7 where target=WAVE64, frame_base=0x1000, memory=[memory(0x1008, words(7))]
     fbreg 8; lit5; swap; xderef -> lane where target=WAVE64, frame_base=0
-    § A.3.3.5 (2)
     # ... where DW_AT_frame_base is an SGPR, which does not hold an address of the default address space.
-    fbreg 8; lit5; swap; xderef -> read_past_storage where target=WAVE64, **FLAT_S33
-    § A.2.5.4.3.4 (5)
+    [A.3.3.5 (2)] fbreg 8; lit5; swap; xderef -> read_past_storage where target=WAVE64, **FLAT_S33
     # -O2: the first two lanes of a VGPR as an address.
-    bregx v8 0; lit1; swap; xderef => ["7"] * 32 where target=WAVE32, registers={"v8": [0x2000, 1]},
-        memory=[memory(0x1_00002000, words(7))]
+    [A.2.5.4.3.4 (5)] bregx v8 0; lit1; swap; xderef => ["7"] * 32
+        where target=WAVE32, registers={"v8": [0x2000, 1]}, memory=[memory(0x1_00002000, words(7))]
     bregx v4 0; lit5; swap; xderef; piece 4; bregx v5 0; lit5; swap; xderef; piece 4 -> {32:mem 0x70 32:mem 0x80}
         where target=WAVE64, lane=1, registers={"v4": [16, 0], "v5": [24, 0]},
         memory=[memory(16, words(0x70), "private_lane", lane=1), memory(24, words(0x80), "private_lane", lane=1)]
@@ -504,13 +492,10 @@ test_variables_of_upstream_llvm = rows.table("""
     # Every variable in LDS is at address 0.
     addrx 2; lit3; swap; xderef -> 7 where target=WAVE64, debug_addr={"2": 0}, memory=[memory(0, words(7), "local")]
     addrx 2; lit1; swap; xderef -> 7 where target=WAVE64, debug_addr={"2": 0x1000}, memory=[memory(0x1000, words(7))]
-    § A.2.5.4.4.4 (2)
     # Registers and pieces of them mean what they say.
-    regx v5 -> v5 where target=WAVE64
-    § A.2.5.4.4.6 (1)
-    regx s4; piece 4; regx s5; piece 4 -> {32:s4 32:s5} where target=WAVE64
-    § A.2.5.4.4.5 (2)
-    constu 5; stack_value -> implicit 0500000000000000 where target=WAVE64
+    [A.2.5.4.4.4 (2)] regx v5 -> v5 where target=WAVE64
+    [A.2.5.4.4.6 (1)] regx s4; piece 4; regx s5; piece 4 -> {32:s4 32:s5} where target=WAVE64
+    [A.2.5.4.4.5 (2)] constu 5; stack_value -> implicit 0500000000000000 where target=WAVE64
     breg0 0; convert 1; convert 2; stack_value -> implicit feffffff
         where registers={"0": 0xFE}, base_types={"1": {"encoding": "signed", "byte_size": 1},
         "2": {"encoding": "signed", "byte_size": 4}}
