@@ -50,10 +50,10 @@ def parsed(ops: str, target: Target | str | None = None, **form: Any) -> Express
 
 
 def base_type(name: str) -> dict[str, Any]:
-    """Return a base type by its name in the notation of results: ``signed8``, ``unsigned3``, ``float32x2``."""
-    encoding, bits, count = re.fullmatch(r"(bfloat16|[A-Za-z_]+)(\d+)(?:x(\d+))?", name).groups()
-    kind = {"encoding": encoding, "byte_size": -(-int(bits) // 8)}
-    if int(bits) % 8:
+    """Return a base type by its name in results: ``signed8``, ``float32x2``; ``unsigned33/8`` has 8 bytes."""
+    encoding, bits, count, size = re.fullmatch(r"(bfloat16|[A-Za-z_]+)(\d+)(?:x(\d+))?(?:/(\d+))?", name).groups()
+    kind = {"encoding": encoding, "byte_size": int(size or -(-int(bits) // 8))}
+    if size or int(bits) % 8:
         kind["bit_size"] = int(bits)
     return {**kind, "vector_size": int(count)} if count else kind
 

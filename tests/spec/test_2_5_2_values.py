@@ -15,67 +15,21 @@ from dwarfgpu.expr.types import BaseType
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.protocol import Backend
 from dwarfgpu.targets.resolve import resolve
-from tests.builders.cases import Rows, answer, parsed, run, table
+from tests.builders.cases import Rows, answer, base_types, parsed, run, table
 
 # Base types by the offset of their entries, by which the programs below name them. In the notation of results a type is
 # its encoding and its bit size, so bfloat16 is "bfloat1616".
-TYPES = {
-    "0x10": {"encoding": "signed", "byte_size": 1},
-    "0x11": {"encoding": "signed", "byte_size": 2},
-    "0x12": {"encoding": "signed", "byte_size": 4},
-    "0x13": {"encoding": "signed", "byte_size": 8},
-    "0x14": {"encoding": "signed", "byte_size": 16},
-    "0x20": {"encoding": "unsigned", "byte_size": 1},
-    "0x21": {"encoding": "unsigned", "byte_size": 2},
-    "0x22": {"encoding": "unsigned", "byte_size": 4},
-    "0x23": {"encoding": "unsigned", "byte_size": 8},
-    "0x24": {"encoding": "unsigned", "byte_size": 16},
-    "0x30": {"encoding": "signed_char", "byte_size": 1},
-    "0x31": {"encoding": "unsigned_char", "byte_size": 1},
-    "0x32": {"encoding": "boolean", "byte_size": 1},
-    "0x33": {"encoding": "boolean", "byte_size": 4},
-    "0x34": {"encoding": "address", "byte_size": 8},
-    "0x35": {"encoding": "UTF", "byte_size": 4},
-    "0x36": {"encoding": "UCS", "byte_size": 2},
-    "0x37": {"encoding": "ASCII", "byte_size": 1},
-    "0x40": {"encoding": "float", "byte_size": 2},
-    "0x41": {"encoding": "float", "byte_size": 4},
-    "0x42": {"encoding": "float", "byte_size": 8},
-    "0x43": {"encoding": "bfloat16", "byte_size": 2},
-    "0x44": {"encoding": "float", "byte_size": 16},
-    "0x50": {"encoding": "unsigned", "byte_size": 1, "bit_size": 1},
-    "0x51": {"encoding": "signed", "byte_size": 1, "bit_size": 1},
-    "0x52": {"encoding": "unsigned", "byte_size": 1, "bit_size": 7},
-    "0x53": {"encoding": "signed", "byte_size": 1, "bit_size": 7},
-    "0x54": {"encoding": "unsigned", "byte_size": 3},
-    "0x55": {"encoding": "signed", "byte_size": 3},
-    "0x56": {"encoding": "unsigned", "byte_size": 8, "bit_size": 33},
-    "0x57": {"encoding": "signed", "byte_size": 8, "bit_size": 33},
-    "0x58": {"encoding": "unsigned", "byte_size": 16, "bit_size": 65},
-    "0x59": {"encoding": "signed", "byte_size": 16, "bit_size": 65},
-    "0x5a": {"encoding": "unsigned", "byte_size": 255},
-    "0x5b": {"encoding": "unsigned", "byte_size": 256},
-    "0x5c": {"encoding": "signed", "byte_size": 256},
-    "0x60": {"encoding": "unsigned", "byte_size": 1, "vector_size": 4},
-    "0x61": {"encoding": "signed", "byte_size": 2, "vector_size": 3},
-    "0x62": {"encoding": "float", "byte_size": 4, "vector_size": 2},
-    "0x63": {"encoding": "unsigned", "byte_size": 4, "vector_size": 64},
-    "0x64": {"encoding": "unsigned", "byte_size": 4, "vector_size": 1},
-    "0x65": {"encoding": "bfloat16", "byte_size": 2, "vector_size": 2},
-    "0x66": {"encoding": "unsigned", "byte_size": 16, "vector_size": 2},
-    "0x70": {"encoding": "complex_float", "byte_size": 8},
-    "0x71": {"encoding": "imaginary_float", "byte_size": 4},
-    "0x72": {"encoding": "packed_decimal", "byte_size": 2},
-    "0x73": {"encoding": "numeric_string", "byte_size": 2},
-    "0x74": {"encoding": "edited", "byte_size": 2},
-    "0x75": {"encoding": "signed_fixed", "byte_size": 4},
-    "0x76": {"encoding": "unsigned_fixed", "byte_size": 4},
-    "0x77": {"encoding": "decimal_float", "byte_size": 8},
-    "0x80": {"encoding": "unsigned", "byte_size": 0},
-    "0x81": {"encoding": "unsigned", "byte_size": 2, "bit_size": 17},
-    "0x82": {"encoding": "unsigned", "byte_size": 4, "vector_size": 0},
-    "0x83": {"encoding": "unsigned", "byte_size": 4, "bit_size": 0},
-}
+TYPES = base_types(
+    "0x10 signed8, 0x11 signed16, 0x12 signed32, 0x13 signed64, 0x14 signed128, 0x20 unsigned8, 0x21 unsigned16, "
+    "0x22 unsigned32, 0x23 unsigned64, 0x24 unsigned128, 0x30 signed_char8, 0x31 unsigned_char8, 0x32 boolean8, "
+    "0x33 boolean32, 0x34 address64, 0x35 UTF32, 0x36 UCS16, 0x37 ASCII8, 0x40 float16, 0x41 float32, 0x42 "
+    "float64, 0x43 bfloat1616, 0x44 float128, 0x50 unsigned1, 0x51 signed1, 0x52 unsigned7, 0x53 signed7, 0x54 "
+    "unsigned24, 0x55 signed24, 0x5a unsigned2040, 0x5b unsigned2048, 0x5c signed2048, 0x60 unsigned8x4, 0x61 "
+    "signed16x3, 0x62 float32x2, 0x63 unsigned32x64, 0x64 unsigned32x1, 0x65 bfloat1616x2, 0x66 unsigned128x2, "
+    "0x70 complex_float64, 0x71 imaginary_float32, 0x72 packed_decimal16, 0x73 numeric_string16, 0x74 edited16, "
+    "0x75 signed_fixed32, 0x76 unsigned_fixed32, 0x77 decimal_float64, 0x56 unsigned33/8, 0x57 signed33/8, 0x58 "
+    "unsigned65/16, 0x59 signed65/16, 0x80 unsigned0, 0x81 unsigned17/2, 0x82 unsigned32x0, 0x83 unsigned0/4"
+)
 
 rows = Rows("A.2.5.2", vars(), rules="amd", base_types=TYPES)
 row = rows.row

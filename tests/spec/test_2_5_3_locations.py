@@ -19,13 +19,13 @@ from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.described import DescribedMachine
 from dwarfgpu.machines.protocol import Backend
 from dwarfgpu.targets.resolve import resolve
-from tests.builders.cases import Rows, answer, full, memory, notation, parsed, run
+from tests.builders.cases import Rows, answer, base_types, full, memory, notation, parsed, run
 
 CLAUSE = "A.2.5.3"
 WAVE64 = "amdgcn-gfx90a"
 WAVE32 = "amdgcn-gfx1100-wave32"
 FORM = "LLVM_form_aspace_address"
-UINT32 = {"type": {"encoding": "unsigned", "byte_size": 4}}
+UINT32 = base_types("type unsigned32")
 
 rows = Rows("A.2.5.3", vars(), rules="amd")
 

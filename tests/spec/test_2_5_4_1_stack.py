@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from tests.builders.cases import Rows, table
+from tests.builders.cases import Rows, base_types, table
 
-TYPES = {
-    "1": {"encoding": "signed", "byte_size": 2},
-    "2": {"encoding": "float", "byte_size": 8},
-    "3": {"encoding": "unsigned", "byte_size": 4, "vector_size": 2},
-    "4": {"encoding": "unsigned", "byte_size": 16},
-}
+TYPES = base_types("1 signed16, 2 float64, 3 unsigned32x2, 4 unsigned128")
 DIES = {"info:0x4c": {"location": {"ops": "reg7"}}}
 TWO_PLACES = {"kind": "multiple", "places": [{"kind": "memory", "address": 16}, {"kind": "register", "register": 5}]}
 # The stack of DWARF 5, table D.1 (Appendix D.1.2): 17 on top, then 29, then 1000.

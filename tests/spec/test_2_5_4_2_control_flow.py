@@ -11,25 +11,12 @@ from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.types import BaseType
 from dwarfgpu.targets.resolve import resolve
-from tests.builders.cases import Rows, answer, parsed, table
+from tests.builders.cases import Rows, answer, base_types, parsed, table
 
-TYPES = {
-    "1": {"encoding": "signed", "byte_size": 1},
-    "2": {"encoding": "unsigned", "byte_size": 1},
-    "3": {"encoding": "float", "byte_size": 4},
-    "4": {"encoding": "float", "byte_size": 8},
-    "5": {"encoding": "address", "byte_size": 8},
-    "6": {"encoding": "boolean", "byte_size": 1},
-    "7": {"encoding": "unsigned", "byte_size": 1, "vector_size": 2},
-    "8": {"encoding": "signed", "byte_size": 16},
-    "9": {"encoding": "unsigned", "byte_size": 16},
-    "10": {"encoding": "bfloat16", "byte_size": 2},
-    "11": {"encoding": "UTF", "byte_size": 4},
-    "12": {"encoding": "signed", "byte_size": 1, "bit_size": 7},
-    "13": {"encoding": "signed_char", "byte_size": 1},
-    "14": {"encoding": "unsigned_char", "byte_size": 1},
-    "15": {"encoding": "complex_float", "byte_size": 8},
-}
+TYPES = base_types(
+    "1 signed8, 2 unsigned8, 3 float32, 4 float64, 5 address64, 6 boolean8, 7 unsigned8x2, 8 signed128, 9 "
+    "unsigned128, 10 bfloat1616, 11 UTF32, 12 signed7, 13 signed_char8, 14 unsigned_char8, 15 complex_float64"
+)
 
 rows = Rows("A.2.5.4.2", vars(), rules="amd", dialect="llvm-user", base_types=TYPES)
 row = rows.row

@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from tests.builders.cases import Rows, table
+from tests.builders.cases import Rows, base_types, table
 
-TYPES = {
-    "1": {"encoding": "signed", "byte_size": 1},
-    "2": {"encoding": "unsigned", "byte_size": 2},
-    "3": {"encoding": "float", "byte_size": 4},
-    "4": {"encoding": "signed", "byte_size": 1, "bit_size": 7},
-    "5": {"encoding": "unsigned", "byte_size": 3},
-    "6": {"encoding": "signed", "byte_size": 8, "bit_size": 33},
-    "7": {"encoding": "unsigned", "byte_size": 9, "bit_size": 65},
-    "8": {"encoding": "unsigned", "byte_size": 16},
-    "9": {"encoding": "unsigned", "byte_size": 255},
-    "10": {"encoding": "unsigned", "byte_size": 256},
-    "11": {"encoding": "unsigned", "byte_size": 1, "bit_size": 1},
-    "12": {"encoding": "unsigned", "byte_size": 2, "vector_size": 3},
-    "13": {"encoding": "boolean", "byte_size": 1},
-    "14": {"encoding": "UTF", "byte_size": 4},
-    "15": {"encoding": "complex_float", "byte_size": 8},
-    "0x80": {"encoding": "signed", "byte_size": 4},
-    "0xffffffffffffffff": {"encoding": "signed", "byte_size": 4},
-}
+TYPES = base_types(
+    "1 signed8, 2 unsigned16, 3 float32, 4 signed7, 5 unsigned24, 7 unsigned65, 8 unsigned128, 9 unsigned2040, 10 "
+    "unsigned2048, 11 unsigned1, 12 unsigned16x3, 13 boolean8, 14 UTF32, 15 complex_float64, 0x80 signed32, "
+    "0xffffffffffffffff signed32, 6 signed33/8"
+)
 SIZES = (1, 2, 3, 4, 5, 6, 7, 8)
 
 rows = Rows("A.2.5.4.3.1", vars(), rules="amd", dialect="llvm-user", base_types=TYPES)

@@ -15,38 +15,15 @@ from dwarfgpu.expr.values import Value
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.protocol import Backend
 from dwarfgpu.targets.resolve import resolve
-from tests.builders.cases import Rows, notation, parsed, run, run_lanes, table
+from tests.builders.cases import Rows, base_types, notation, parsed, run, run_lanes, table
 
-TYPES = {
-    "0x10": {"encoding": "signed", "byte_size": 1},
-    "0x11": {"encoding": "signed", "byte_size": 2},
-    "0x12": {"encoding": "signed", "byte_size": 4},
-    "0x13": {"encoding": "signed", "byte_size": 8},
-    "0x20": {"encoding": "unsigned", "byte_size": 1},
-    "0x21": {"encoding": "unsigned", "byte_size": 2},
-    "0x22": {"encoding": "unsigned", "byte_size": 4},
-    "0x23": {"encoding": "unsigned", "byte_size": 8},
-    "0x24": {"encoding": "unsigned", "byte_size": 16},
-    "0x25": {"encoding": "unsigned", "byte_size": 256},
-    "0x30": {"encoding": "float", "byte_size": 2},
-    "0x31": {"encoding": "float", "byte_size": 4},
-    "0x32": {"encoding": "float", "byte_size": 8},
-    "0x33": {"encoding": "bfloat16", "byte_size": 2},
-    "0x40": {"encoding": "boolean", "byte_size": 1},
-    "0x41": {"encoding": "address", "byte_size": 8},
-    "0x42": {"encoding": "UTF", "byte_size": 4},
-    "0x43": {"encoding": "signed_char", "byte_size": 1},
-    "0x50": {"encoding": "unsigned", "byte_size": 1, "bit_size": 1},
-    "0x51": {"encoding": "signed", "byte_size": 1, "bit_size": 7},
-    "0x52": {"encoding": "unsigned", "byte_size": 3},
-    "0x53": {"encoding": "signed", "byte_size": 8, "bit_size": 33},
-    "0x54": {"encoding": "unsigned", "byte_size": 9, "bit_size": 65},
-    "0x60": {"encoding": "unsigned", "byte_size": 2, "vector_size": 4},
-    "0x61": {"encoding": "float", "byte_size": 4, "vector_size": 4},
-    "0x62": {"encoding": "unsigned", "byte_size": 4, "vector_size": 64},
-    "0x63": {"encoding": "signed", "byte_size": 4, "vector_size": 0},
-    "0x70": {"encoding": "complex_float", "byte_size": 8},
-}
+TYPES = base_types(
+    "0x10 signed8, 0x11 signed16, 0x12 signed32, 0x13 signed64, 0x20 unsigned8, 0x21 unsigned16, 0x22 unsigned32, "
+    "0x23 unsigned64, 0x24 unsigned128, 0x25 unsigned2048, 0x30 float16, 0x31 float32, 0x32 float64, 0x33 "
+    "bfloat1616, 0x40 boolean8, 0x41 address64, 0x42 UTF32, 0x43 signed_char8, 0x50 unsigned1, 0x51 signed7, 0x52 "
+    "unsigned24, 0x54 unsigned65, 0x60 unsigned16x4, 0x61 float32x4, 0x62 unsigned32x64, 0x70 complex_float64, "
+    "0x53 signed33/8, 0x63 signed32x0"
+)
 REGISTERS = {"0": 0x1122334455667788, "1": 0xFFFFFFFFFFFFFFFE, "2": 0x3FF8000000000000, "3": 0x100, "5": 5}
 DATA = "0102030405060708090a0b0c0d0e0f101112131415161718"
 MEMORY = [{"space": 0, "address": 0x100, "bytes": DATA}]

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from tests.builders.cases import Rows
+from tests.builders.cases import Rows, base_types
 
-TYPES = {
-    "1": {"encoding": "signed", "byte_size": 1},
-    "2": {"encoding": "unsigned", "byte_size": 1},
-    "3": {"encoding": "unsigned", "byte_size": 8},
-    "4": {"encoding": "float", "byte_size": 4},
-    "5": {"encoding": "boolean", "byte_size": 1},
-    "6": {"encoding": "address", "byte_size": 8},
-    "7": {"encoding": "unsigned", "byte_size": 4, "vector_size": 2},
-    "8": {"encoding": "signed", "byte_size": 16},
-}
+TYPES = base_types(
+    "1 signed8, 2 unsigned8, 3 unsigned64, 4 float32, 5 boolean8, 6 address64, 7 unsigned32x2, 8 signed128"
+)
 TWO_PLACES = {"kind": "multiple", "places": [{"kind": "memory", "address": 16}, {"kind": "register", "register": 5}]}
 WAVE64 = "amdgcn-gfx90a"
 WAVE32 = "amdgcn-gfx1100-wave32"

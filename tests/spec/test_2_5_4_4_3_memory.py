@@ -16,21 +16,13 @@ from dwarfgpu.expr.storages import Memory
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.described import DescribedMachine
 from dwarfgpu.targets.resolve import resolve
-from tests.builders.cases import Case, Rows, memory, parsed, run_lanes, table
+from tests.builders.cases import Case, Rows, base_types, memory, parsed, run_lanes, table
 
 WAVE64 = "amdgcn-gfx90a"
 WAVE32 = "amdgcn-gfx1100-wave32"
 OTHER64 = "amdgcn-gfx1100-wave64"
 
-TYPES = {
-    "1": {"encoding": "signed", "byte_size": 1},
-    "2": {"encoding": "unsigned", "byte_size": 8},
-    "3": {"encoding": "float", "byte_size": 4},
-    "4": {"encoding": "unsigned", "byte_size": 4},
-    "5": {"encoding": "signed", "byte_size": 8},
-    "6": {"encoding": "unsigned", "byte_size": 16},
-    "7": {"encoding": "address", "byte_size": 8},
-}
+TYPES = base_types("1 signed8, 2 unsigned64, 3 float32, 4 unsigned32, 5 signed64, 6 unsigned128, 7 address64")
 PLACES = {"kind": "multiple", "places": [{"kind": "memory", "address": 16}, {"kind": "memory", "address": 32}]}
 FORM = "LLVM_form_aspace_address"
 

@@ -17,16 +17,11 @@ from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.described import DescribedMachine, Region
 from dwarfgpu.targets.resolve import resolve
-from tests.builders.cases import Rows, parsed, table
+from tests.builders.cases import Rows, base_types, parsed, table
 
 WAVE64 = "amdgcn-gfx90a"
 WAVE32 = "amdgcn-gfx1100-wave32"
-TYPES = {
-    "1": {"encoding": "unsigned", "byte_size": 4},
-    "2": {"encoding": "unsigned", "byte_size": 8},
-    "3": {"encoding": "unsigned", "byte_size": 4, "vector_size": 4},
-    "4": {"encoding": "unsigned", "byte_size": 256},
-}
+TYPES = base_types("1 unsigned32, 2 unsigned64, 3 unsigned32x4, 4 unsigned2048")
 
 rows = Rows("A.2.5.4.4.4", vars(), rules="amd", base_types=TYPES)
 row = rows.row

@@ -16,30 +16,17 @@ from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.types import BaseType
 from dwarfgpu.machines.described import DescribedMachine
 from dwarfgpu.targets.resolve import resolve
-from tests.builders.cases import Case, Rows, memory, parsed, run, table
+from tests.builders.cases import Case, Rows, base_types, memory, parsed, run, table
 
 WAVE64 = "amdgcn-gfx90a"
 WAVE32 = "amdgcn-gfx1100-wave32"
 FORM = "LLVM_form_aspace_address"
 MISUSE = "implicit_pointer_misuse"
 
-TYPES: dict[str, Any] = {
-    "1": {"encoding": "signed", "byte_size": 1},
-    "2": {"encoding": "unsigned", "byte_size": 2},
-    "3": {"encoding": "signed", "byte_size": 4},
-    "4": {"encoding": "unsigned", "byte_size": 8},
-    "5": {"encoding": "float", "byte_size": 4},
-    "6": {"encoding": "float", "byte_size": 8},
-    "7": {"encoding": "boolean", "byte_size": 1},
-    "8": {"encoding": "unsigned", "byte_size": 16},
-    "9": {"encoding": "address", "byte_size": 8},
-    "10": {"encoding": "unsigned", "byte_size": 4, "vector_size": 3},
-    "11": {"encoding": "UTF", "byte_size": 4},
-    "12": {"encoding": "signed_char", "byte_size": 1},
-    "13": {"encoding": "unsigned", "byte_size": 2, "bit_size": 13},
-    "14": {"encoding": "complex_float", "byte_size": 8},
-    "15": {"encoding": "unsigned", "byte_size": 4},
-}
+TYPES = base_types(
+    "1 signed8, 2 unsigned16, 3 signed32, 4 unsigned64, 5 float32, 6 float64, 7 boolean8, 8 unsigned128, 9 "
+    "address64, 10 unsigned32x3, 11 UTF32, 12 signed_char8, 13 unsigned13, 14 complex_float64, 15 unsigned32"
+)
 
 rows = Rows("A.2.5.4.4.5", vars(), rules="amd", base_types=TYPES)
 row = rows.row

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from tests.builders.cases import Rows, table
+from tests.builders.cases import Rows, base_types, table
 
 WAVE64 = "amdgcn-gfx90a"
 WAVE32 = "amdgcn-gfx1100-wave32"
 FORM = "LLVM_form_aspace_address"
 
-TYPES: dict[str, Any] = {
-    "1": {"encoding": "signed", "byte_size": 1},
-    "2": {"encoding": "unsigned", "byte_size": 4},
-    "3": {"encoding": "float", "byte_size": 4},
-    "4": {"encoding": "unsigned", "byte_size": 8},
-    "5": {"encoding": "unsigned", "byte_size": 16},
-    "6": {"encoding": "unsigned", "byte_size": 1, "bit_size": 3},
-    "7": {"encoding": "signed", "byte_size": 4},
-}
+TYPES = base_types("1 signed8, 2 unsigned32, 3 float32, 4 unsigned64, 5 unsigned128, 6 unsigned3, 7 signed32")
 BOTH = {"kind": "multiple", "places": [{"kind": "register", "register": 5}, {"kind": "memory", "address": 16}]}
 END = "LLVM_piece_end"
 MINE = "LLVM_push_lane; lit4; mul; LLVM_offset"

@@ -4,18 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.builders.cases import Rows, answer
+from tests.builders.cases import Rows, answer, base_types
 
-TYPES = {
-    "1": {"encoding": "signed", "byte_size": 4},
-    "2": {"encoding": "unsigned", "byte_size": 8},
-    "3": {"encoding": "float", "byte_size": 8},
-    "4": {"encoding": "address", "byte_size": 8},
-    "5": {"encoding": "boolean", "byte_size": 1},
-    "6": {"encoding": "unsigned", "byte_size": 1, "vector_size": 2},
-    "7": {"encoding": "signed", "byte_size": 16},
-    "8": {"encoding": "UTF", "byte_size": 4},
-}
+TYPES = base_types("1 signed32, 2 unsigned64, 3 float64, 4 address64, 5 boolean8, 6 unsigned8x2, 7 signed128, 8 UTF32")
 TWO_PLACES = {"kind": "multiple", "places": [{"kind": "memory", "address": 16}, {"kind": "memory", "address": 32}]}
 DIES = {"info:0x4c": {"location": {"ops": "reg7"}}, "info:0x50": {}}
 GPU = {"target": "amdgcn-gfx90a"}

@@ -28,7 +28,7 @@ from dwarfgpu.expr.values import Value
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.protocol import Backend
 from dwarfgpu.targets.resolve import resolve
-from tests.builders.cases import Case, answer, run, short, table
+from tests.builders.cases import Case, answer, base_types, run, short, table
 from tests.builders.parameters import some_slow
 
 # --- A context in which everything can be found --------------------------------------------------------------------
@@ -436,15 +436,10 @@ def test_g_a_block_that_is_there_is_taken_whole():
 
 # --- (h) Types -----------------------------------------------------------------------------------------------------
 
-TYPES = {
-    "8": {"encoding": "signed", "byte_size": 4},
-    "9": {"encoding": "signed", "byte_size": 0},
-    "10": {"encoding": "signed", "byte_size": 1, "bit_size": 9},
-    "11": {"encoding": "unsigned", "byte_size": 4, "vector_size": 0},
-    "12": {"encoding": "unsigned", "byte_size": 4294967295},
-    "13": {"encoding": "unsigned", "byte_size": 4, "vector_size": 4294967295},
-    "14": {"encoding": "decimal_float", "byte_size": 8},
-}
+TYPES = base_types(
+    "8 signed32, 12 unsigned34359738360, 13 unsigned32x4294967295, 14 decimal_float64, 9 signed0, 10 signed9/1, "
+    "11 unsigned32x0"
+)
 USES = [
     "DW_OP_const_type {} 01020304",
     "DW_OP_regval_type 0 {}",

@@ -17,13 +17,9 @@ from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import AMD, PRESETS, Rules
 from dwarfgpu.expr.types import BaseType
 from dwarfgpu.targets.resolve import resolve
-from tests.builders.cases import Case, Rows, answer, parsed, table
+from tests.builders.cases import Case, Rows, answer, base_types, parsed, table
 
-TYPES: dict[str, Any] = {
-    "1": {"encoding": "signed", "byte_size": 1},
-    "2": {"encoding": "unsigned", "byte_size": 8},
-    "3": {"encoding": "float", "byte_size": 8},
-}
+TYPES = base_types("1 signed8, 2 unsigned64, 3 float64")
 DIES: dict[str, Any] = {
     "info:0x10": {"location": {"ops": "addr 0x1000"}},
     "info:0x11": {"location": {"ops": "lit0; lit0; div"}},
