@@ -12,7 +12,10 @@ from base64 import b64encode
 from collections import Counter
 from hashlib import sha256
 from html import escape
+from importlib.resources import files
 from typing import TYPE_CHECKING
+
+from attrs import Factory, define
 
 from dwarfgpu.immutable import frozen
 from dwarfgpu.render import lane_svg, pictures
@@ -42,225 +45,24 @@ PALETTE = {
 }
 """The colours of the page on light and on dark paper. `quiet`, `link`, `bad` and `warn` are colours of text."""
 
-_LAYOUT = """\
-* { box-sizing: border-box; }
-html { scroll-padding-top: 8px; -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
-body { margin: 0 auto; max-width: 1200px; padding: 0 16px 64px; background: var(--paper); color: var(--ink);
-  font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif; overflow-wrap: anywhere; }
-header { display: flex; flex-wrap: wrap; gap: 8px 16px; align-items: start; justify-content: space-between;
-  padding-top: 24px; }
-header p { margin: 0; }
-h1 { font-size: 1.5rem; line-height: 1.25; margin: 0; }
-h2 { font-size: 1.2rem; margin: 40px 0 8px; padding-top: 16px; border-top: 1px solid var(--line); }
-h3 { font-size: 1rem; margin: 20px 0 4px; }
-a { color: var(--link); } p { margin: 4px 0 8px; } .quiet { color: var(--quiet); }
-.skip { position: absolute; left: -9999px; } .skip:focus { left: 8px; top: 8px; padding: 8px; z-index: 1;
-  background: var(--paper); }
-:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
-main:focus { outline: none; }
-nav ul { display: flex; flex-wrap: wrap; gap: 4px 20px; padding: 0; margin: 16px 0; list-style: none; }
-button, input { font: inherit; color: inherit; background: var(--shade); border: 1px solid var(--border);
-  border-radius: 6px; padding: 4px 12px; min-height: 34px; }
-button { cursor: pointer; }
-.tools { display: flex; flex-wrap: wrap; gap: 8px; align-items: end; margin: 8px 0 12px; }
-.tools label { flex: 1 1 240px; max-width: 420px; font-size: 13px; color: var(--quiet); }
-.tools input { display: block; width: 100%; color: var(--ink); }
-.tools [role=status] { flex: 1 1 100%; margin: 0; font-size: 13px; }
-[hidden] { display: none !important; }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 8px; margin: 16px 0 0; }
-.tiles div { background: var(--shade); border: 1px solid var(--line); border-radius: 8px; padding: 10px 14px; }
-.tiles dt { font-size: 13px; color: var(--quiet); }
-.tiles dd { margin: 0; font-size: 1.3rem; font-weight: 600; line-height: 1.3; }
-.tiles small { display: block; font-size: 13px; font-weight: 400; color: var(--quiet); }
-details, .row { border: 1px solid var(--line); border-radius: 8px; margin: 8px 0; padding: 0 14px; }
-details[open] { padding-bottom: 10px; }
-summary { padding: 7px 0; cursor: pointer; font-weight: 600; }
-summary .facts, .row .facts { font-weight: 400; }
-.row { padding: 7px 14px 7px 31px; }
-.facts { color: var(--quiet); font-size: 13px; display: inline-block; margin-left: 12px; }
-.meter { width: 64px; height: 8px; margin: 0 6px 0 2px; vertical-align: baseline; }
-.meter .track { fill: var(--shade); stroke: var(--border); stroke-width: 1; vector-effect: non-scaling-stroke; }
-.meter .done { fill: var(--link); }
-.percent { display: inline-block; min-width: 6ch; text-align: right; font-variant-numeric: tabular-nums; }
-@media (min-width: 1000px) {
-  #functions > * > summary > .name, .row > .name { display: inline-block; width: calc(100% - 780px); }
-  .row > .name { width: calc(100% - 763px); }
-  #functions > * > summary > .facts, .row > .facts { width: 235px; margin-left: 6px; vertical-align: top; }
-}
-.name, pre, code, .source td, .source th[colspan], .strip-label, .mono {
-  font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
-.name, code { font-size: 0.93em; }
-pre { margin: 0 0 8px; padding: 10px; background: var(--shade); border-radius: 6px; font-size: 12.5px;
-  line-height: 1.45; overflow-x: auto; overflow-wrap: normal; }
-.scroll { overflow-x: auto; margin: 8px 0; } .scroll svg { display: block; }
-.scroll .heat { min-width: 480px; height: auto; }
-table { border-collapse: collapse; width: 100%; }
-th { text-align: left; font-weight: 600; font-size: 13px; color: var(--quiet); }
-td, th { padding: 4px 12px 4px 0; vertical-align: top; border-bottom: 1px solid var(--line); }
-.grid { font-size: 13px; overflow-wrap: normal; } .grid td { font-variant-numeric: tabular-nums; }
-.grid .number { text-align: right; white-space: nowrap; }
-.grid td:first-child { min-width: 12ch; overflow-wrap: anywhere; }
-.source { font-size: 12.5px; line-height: 1.45; table-layout: fixed; }
-.source td { white-space: pre-wrap; } .source th[colspan] { color: var(--quiet); padding-top: 10px; font-weight: 400; }
-.source .number { width: 7ch; text-align: right; color: var(--quiet); }
-.here { font-weight: 700; color: var(--link); }
-.legend { display: flex; flex-wrap: wrap; gap: 4px 18px; padding: 0; margin: 8px 0 12px; list-style: none;
-  font-size: 13px; }
-.legend li { display: flex; align-items: center; gap: 6px; }
-.swatch { width: 14px; height: 14px; flex: none; }
-.strip-rows { display: grid; grid-auto-flow: dense;
-  grid-template-columns: minmax(60px, max-content) minmax(0, 1fr) max-content; gap: 5px 12px;
-  align-items: center; font-size: 12.5px; margin: 8px 0 2px; padding: 4px; border-radius: 6px; }
-.strip-label { max-width: 30ch; white-space: pre-wrap; }
-.strip-rows .strip { grid-column: 2; } .strip-note { grid-column: 3; }
-.strip { width: 100%; height: 14px; display: block; } .strip rect { height: 14px; }
-.strip-note { text-align: right; font-variant-numeric: tabular-nums; color: var(--quiet); }
-.ends { grid-column: 2; display: flex; justify-content: space-between; font-size: 12px; color: var(--quiet); }
-.at { stroke: var(--ink) !important; stroke-width: 2.5 !important; vector-effect: non-scaling-stroke; }
-.readout { min-height: 1.5em; font-size: 13px; color: var(--quiet); margin: 0 0 8px 4px; }
-.findings { margin: 4px 0 8px; padding: 0; list-style: none; }
-.findings li { padding: 6px 0; border-top: 1px solid var(--line); }
-.findings p { margin: 0; font-size: 13px; }
-.error { color: var(--bad); font-weight: 600; } .warning { color: var(--warn); font-weight: 600; }
-.note { font-weight: 600; }
-footer { margin-top: 48px; padding-top: 12px; border-top: 1px solid var(--line); font-size: 13px; }
-@media (max-width: 640px) {
-  h1 { font-size: 1.25rem; }
-  .tiles { grid-template-columns: repeat(auto-fit, minmax(130px, 1fr)); }
-  .tiles dd { font-size: 1.1rem; }
-  .facts { margin: 0 12px 0 0; }
-  summary .facts, .row .facts { display: block; padding-left: 14px; }
-  .row { padding-left: 14px; }
-  details { padding: 0 10px; }
-  .strip-rows { grid-template-columns: minmax(0, 1fr) max-content; gap: 1px 8px; }
-  .strip-rows .strip, .ends { grid-column: 1 / -1; } .strip-rows .strip { margin-bottom: 6px; }
-  .strip-note { grid-column: 2; }
-  .strip-label { max-width: none; }
-  .source.beside, .source.beside tbody, .source.beside tr, .source.beside td, .source.beside th { display: block; }
-  .source.beside thead { display: none; }
-  .source.beside td { border: none; padding: 2px 0; width: auto; text-align: left; }
-  .source.beside td.code { padding-left: 14px; } .source.beside tr { border-bottom: 1px solid var(--line); }
-  .source.beside td.number { display: inline-block; padding-right: 1ch; }
-  .source.beside td.text { display: inline; }
-}
-"""
-_SCRIPT = """\
-(function () {
-  "use strict";
-  var root = document.documentElement;
-  function all(selector, from) { return Array.prototype.slice.call((from || document).querySelectorAll(selector)); }
 
-  var theme = document.getElementById("theme"), names = ["system", "light", "dark"], chosen = 0;
-  theme.hidden = false;
-  theme.addEventListener("click", function () {
-    chosen = (chosen + 1) % 3;
-    if (chosen) { root.setAttribute("data-theme", names[chosen]); } else { root.removeAttribute("data-theme"); }
-    theme.textContent = "Colours: " + names[chosen];
-  });
-
-  all("[data-opens]").forEach(function (button) {
-    button.hidden = false;
-    button.addEventListener("click", function () {
-      var folds = all("#" + button.getAttribute("data-opens") + " > details:not([hidden])");
-      var isOpen = folds.some(function (fold) { return !fold.open; });
-      folds.forEach(function (fold) { fold.open = isOpen; });
-    });
-  });
-
-  var filter = document.getElementById("filter");
-  if (filter) {
-    var rows = all("#functions > details, #functions > .row"), said = document.getElementById("filtered");
-    filter.parentNode.hidden = false;
-    filter.addEventListener("input", function () {
-      var wanted = filter.value.trim().toLowerCase(), count = 0;
-      rows.forEach(function (row) {
-        row.hidden = row.querySelector(".name").textContent.toLowerCase().indexOf(wanted) < 0;
-        count += row.hidden ? 0 : 1;
-      });
-      said.textContent = wanted ? count + " of " + rows.length + " functions on this page" : "";
-    });
-    document.addEventListener("keydown", function (event) {
-      var field = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
-      if (event.key === "/" && !field && !event.ctrlKey && !event.metaKey && !event.altKey) {
-        event.preventDefault();
-        filter.focus();
-      } else if (event.key === "Escape" && event.target === filter) {
-        filter.value = "";
-        filter.dispatchEvent(new Event("input"));
-      }
-    });
-  }
-
-  all(".pick").forEach(function (picture) {
-    var readout = picture.nextElementSibling, now = null;
-    function parts() {
-      return all("title", picture).map(function (title) { return title.parentNode; }).filter(function (part) {
-        return part.tagName.toLowerCase() !== "svg";
-      });
-    }
-    function show(part, marks) {
-      if (now) { now.classList.remove("at"); }
-      now = part;
-      if (marks) { part.classList.add("at"); }
-      readout.textContent = part.querySelector("title").textContent;
-    }
-    function middle(part) { var box = part.getBoundingClientRect(); return [box.left + box.width / 2, box.top]; }
-    picture.addEventListener("focus", function () {
-      if (!now) { readout.textContent = "The arrow keys go from part to part."; }
-    });
-    picture.addEventListener("pointerover", function (event) {
-      var part = event.target;
-      while (part && part !== picture && !(part.firstElementChild && part.firstElementChild.tagName === "title")) {
-        part = part.parentNode;
-      }
-      if (part && part !== picture && part.tagName.toLowerCase() !== "svg") { show(part, false); }
-    });
-    picture.addEventListener("keydown", function (event) {
-      var way = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 2, ArrowUp: -2 }[event.key];
-      if (!way) { return; }
-      event.preventDefault();
-      var known = parts(), index = known.indexOf(now), next = null;
-      if (index < 0) {
-        next = known[0];
-      } else if (way === 1 || way === -1) {
-        next = known[index + way];
-      } else {
-        var here = middle(now), best = null;
-        known.forEach(function (part) {
-          var place = middle(part), down = (place[1] - here[1]) * (way > 0 ? 1 : -1);
-          if (down > 2) {
-            var far = down * 1000 + Math.abs(place[0] - here[0]);
-            if (best === null || far < best) { best = far; next = part; }
-          }
-        });
-      }
-      if (next) {
-        show(next, true);
-        if (next.scrollIntoView) { next.scrollIntoView({ block: "nearest", inline: "nearest" }); }
-      }
-    });
-  });
-})();
-"""
-
-
+@define
 class PageSection:
     """One part of a page, with its own share of the room."""
 
-    def __init__(self, name: str, title: str, noun: str, room: int, count: int | None = None) -> None:
-        self.name = name
-        self.noun = noun
-        """What its parts are."""
-        self.title = title
-        self.room = room
-        self.count = count
-        """What the link to it counts."""
-        self.parts: list[str] = []
-        self.size = 0
-        self.left_out = 0
-        """How many parts did not fit."""
-        self.how_to_see = ""
-        """The question that shows what is left out."""
+    name: str
+    title: str
+    noun: str
+    """What its parts are."""
+    room: int
+    count: int | None = None
+    """What the link to it counts."""
+    parts: list[str] = Factory(list)
+    size: int = 0
+    left_out: int = 0
+    """How many parts did not fit."""
+    how_to_see: str = ""
+    """The question that shows what is left out."""
 
     def add(self, part: str) -> bool:
         """Add some HTML if there is room for it; return whether there was."""
@@ -297,9 +99,9 @@ KIND = "Debug information report of dwarfgpu"
 
 def page(title: str, tiles: Iterable[Tile], sections: Sequence[PageSection], kind: str = KIND) -> Iterator[str]:
     """Yield a page: a title and what kind of page it is, some figures about all of it, and sections."""
-    sheet = style_sheet()
+    sheet, script = style_sheet(), _resource("report.js")
     policy = (
-        f"default-src 'none'; style-src '{_digest(sheet)}'; script-src '{_digest(_SCRIPT)}'; "
+        f"default-src 'none'; style-src '{_digest(sheet)}'; script-src '{_digest(script)}'; "
         "base-uri 'none'; form-action 'none'"
     )
     yield "<!DOCTYPE html>"
@@ -326,7 +128,7 @@ def page(title: str, tiles: Iterable[Tile], sections: Sequence[PageSection], kin
     for section in sections:
         yield from section.html()
     yield "</main>"
-    yield f"<script>{_SCRIPT}</script>"
+    yield f"<script>{script}</script>"
     yield "</body>\n</html>"
 
 
@@ -335,16 +137,18 @@ def style_sheet() -> str:
     light, dark = (
         " ".join(f"--{name}: {colours[number]};" for name, colours in PALETTE.items()) for number in range(2)
     )
-    return "\n".join(
-        (
-            f":root {{ color-scheme: light dark; {light} }}",
-            f"@media (prefers-color-scheme: dark) {{ :root:not([data-theme=light]) {{ {dark} }} }}",
-            f":root[data-theme=dark] {{ color-scheme: dark; {dark} }}",
-            ":root[data-theme=light] { color-scheme: light; }",
-            *map(pictures.page_style, (pictures.style(), pictures.heat_style(), lane_svg.STYLE)),
-            _LAYOUT,
-        )
-    )
+    return "\n".join((
+        f":root {{ color-scheme: light dark; {light} }}",
+        f"@media (prefers-color-scheme: dark) {{ :root:not([data-theme=light]) {{ {dark} }} }}",
+        f":root[data-theme=dark] {{ color-scheme: dark; {dark} }}",
+        ":root[data-theme=light] { color-scheme: light; }",
+        *map(pictures.page_style, (pictures.style(), pictures.heat_style(), lane_svg.STYLE)),
+        _resource("report.css"),
+    ))  # fmt: skip
+
+
+def _resource(name: str) -> str:
+    return (files("dwarfgpu.render") / name).read_text("ascii")
 
 
 def _digest(content: str) -> str:
