@@ -366,7 +366,7 @@ def tables(code: CodeObject) -> None:
 def checked(code: CodeObject) -> None:
     """``verify``, with the places of the findings, and the text, the JSON and the SARIF of them."""
     report = check_file(code)
-    json.dumps([*map(render_verification.finding_json, report.findings)], default=list)
+    json.dumps([*map(render_verification.FINDING.json, report.findings)], default=list)
     deque(render_verification.report_text(report, width=80), maxlen=0)
     json.dumps(render_verification.sarif([report], list(RULES.values()), "0"), default=list)
 

@@ -23,7 +23,7 @@ from dwarfgpu.audits.memory_model.file_reports import CheckWish, check_code
 from dwarfgpu.audits.memory_model.survey import accesses, outstanding_at
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.code.code_object import opened
-from dwarfgpu.render.memory_model import access_json, checked_text, memory_report_json
+from dwarfgpu.render.memory_model import ACCESS, REPORT, checked_text
 
 if TYPE_CHECKING:
     import random
@@ -50,9 +50,9 @@ def begin(folder: Path) -> fuzz_loop.Try:
         for rule_set in ("llvm22", "text"):
             report = check_code(file, CheckWish(rule_set, search=("fixtures",)))
             list(checked_text([report], 80))
-            json.dumps(memory_report_json(report))
+            json.dumps(REPORT.json(report))
         check = MemoryCheck(file)
-        listed = [access_json(access) for access in accesses(check, None)]
+        listed = [ACCESS.json(access) for access in accesses(check, None)]
         for access in listed[:5]:
             with suppress(DwarfGpuError):
                 outstanding_at(check, int(access["address"], 16))

@@ -43,7 +43,7 @@ from dwarfgpu.isa.formats import bits_of, formats, insert  # noqa: E402
 from dwarfgpu.isa.tables import generation, table  # noqa: E402
 from dwarfgpu.objfile.elf.image import Image  # noqa: E402
 from dwarfgpu.program.code.code_object import opened  # noqa: E402
-from dwarfgpu.render.running import TraceWriter, report_json, report_text, step_json, value_text  # noqa: E402
+from dwarfgpu.render.running import STEP, TraceWriter, report_json, report_text, value_text  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -233,7 +233,7 @@ def watched(launched: Launched, watch: str) -> Halt:
     if watch in ("trace", "lines"):
         writer = TraceWriter()
         show = value_text if watch == "lines" else None
-        trace = WaveTrace(running, lambda step: (list(writer.lines(step)), step_json(step)), show=show)
+        trace = WaveTrace(running, lambda step: (list(writer.lines(step)), STEP.json(step)), show=show)
     elif watch == "profile":
         profile = Profile(running.machine.device)
     halt = running.run(limit=LIMIT)

@@ -218,7 +218,8 @@ def traces(code: CodeObject) -> None:
         renderer = BacktraceRenderer(found.state.target)
         waves = list(range(len(found)))
         for each in backtrace.backtraces(found.stopped, waves, registers=True):
-            renderer.text(each, None)
+            for shown in each.frames:
+                list(renderer.registers(shown.saved or ()))
             json.dumps(renderer.document(each, None), default=list)
         for frame in frames_of(found):
             tracer = Tracer(frame.target, sections=True)

@@ -135,7 +135,7 @@ def _trace(session: Session, running: Running, options: Any) -> WaveTrace | None
     if options.trace is None:
         return None
     from dwarfgpu.execution.control.tracing import WaveTrace
-    from dwarfgpu.render.running import TraceWriter, step_json, value_text
+    from dwarfgpu.render.running import STEP, TraceWriter, value_text
 
     if session.as_json:
         raise UsageError("a trace is no single document", hint="use --jsonl")
@@ -143,7 +143,7 @@ def _trace(session: Session, running: Running, options: Any) -> WaveTrace | None
 
     def tell(step: Any) -> None:
         if session.as_lines:
-            session.print_json(step_json(step))
+            session.print_json(STEP.json(step))
             return
         for line in writer.lines(step):
             session.print(line)

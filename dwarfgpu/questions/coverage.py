@@ -107,7 +107,7 @@ def _chosen(
     if worst is not None:
         records = sorted(records, key=_missing)[:worst]
     name = function if variable is None else variable if function is None else f"{function} > {variable}"
-    data = {"file": file.name, **render.sum_json(total), "variables_listed": map(render.variable_json, records)}
+    data = {"file": file.name, **render.SUM.json(total), "variables_listed": map(render.VARIABLE.json, records)}
     return Document(
         data,
         lambda output: render.variables_text(records, total, name or file.name, output.style),

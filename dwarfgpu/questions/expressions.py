@@ -61,7 +61,7 @@ def disassemble(selection: Selection, arguments: Arguments) -> Document:
     fault = expression.fault
     status = {"status": "ok"} if fault is None else {"status": "error", "kind": fault.kind}
     document = Document(
-        {"dialect": context.dialect.name, **status, "operations": map(render.line_json, lines)},
+        {"dialect": context.dialect.name, **status, "operations": map(render.LINE.json, lines)},
         lambda output: render.lines_text(lines, output.style),
         rows="operations",
         problems=() if fault is None else (fault,),

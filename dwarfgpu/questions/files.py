@@ -12,7 +12,7 @@ from dwarfgpu.questions.selection import source_of
 from dwarfgpu.states.program import Program
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.program.code.code_object import CodeObject
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
-    from dwarfgpu.states.stopped import Stopped
 
 
 # --- Opening --------------------------------------------------------------------------------------------------------
@@ -221,7 +220,7 @@ def generate_core_file(debugger: Debugger, arguments: Arguments) -> None:
 
 def info_sharedlibrary(selection: Selection, arguments: Arguments) -> Document:
     """From and To are where the instructions of each file are. Without a state: where the file was linked for."""
-    from dwarfgpu.render.machines import files_table, loaded_file_json
+    from dwarfgpu.render.machines import FILES, files_table
 
     attached = selection.attached
     loaded = selection.opened.state.loaded if attached is None else attached.stopped.loaded
@@ -233,66 +232,52 @@ def info_sharedlibrary(selection: Selection, arguments: Arguments) -> Document:
     def text(output: Output) -> Iterable[str]:
         return files_table(codes, output.width, output.style) if codes else ["No shared libraries matched."]
 
-    return Document({"files": map(loaded_file_json, codes)}, text, rows="files")
+    return Document({"files": map(FILES.json, codes)}, text, rows="files")
 
 
 def info_agents(selection: Selection, arguments: Arguments) -> Document:
     """Each with its architecture, how many lanes its waves have, and how many waves there are. State A is active."""
-    from dwarfgpu.execution.launch.devices import agents
-    from dwarfgpu.render.machines import agents_table
-
-    return _active(selection, arguments, "agents", agents, agents_table)
+    return _active(selection, arguments, "agents")
 
 
 def info_queues(selection: Selection, arguments: Arguments) -> Document:
     """Read and Write are numbers of packets, Size is in bytes: they are known where the memory of the queue is."""
-    from dwarfgpu.execution.launch.devices import queues
-    from dwarfgpu.render.machines import queues_table
-
-    return _active(selection, arguments, "queues", queues, queues_table)
+    return _active(selection, arguments, "queues")
 
 
 def info_packets(selection: Selection, arguments: Arguments) -> Document:
     """Each packet has the number of its queue and its own, from 0. State is taken if the packet processor has read it,
     else waits. Packets that later ones have replaced are gone. What the documents forbid of one is below the table.
     """
-    from dwarfgpu.execution.launch.devices import packets
-    from dwarfgpu.render.machines import packets_table
-
-    return _active(selection, arguments, "packets", lambda stopped: [*packets(stopped)], packets_table)
+    return _active(selection, arguments, "packets")
 
 
 def info_dispatches(selection: Selection, arguments: Arguments) -> Document:
     """Sizes are in work-items. Fence is what the packet asks for: B a barrier, A and R the acquire and the release
     fence, each with its scope (a agent, s system).
     """
-    from dwarfgpu.execution.launch.devices import dispatches
-    from dwarfgpu.render.machines import dispatches_table
-
-    return _active(selection, arguments, "dispatches", dispatches, dispatches_table)
+    return _active(selection, arguments, "dispatches")
 
 
-def _active(
-    selection: Selection,
-    arguments: Arguments,
-    what: str,
-    find: Callable[[Stopped], list[Any]],
-    table: Callable[..., Iterable[str]],
-) -> Document:
+def _active(selection: Selection, arguments: Arguments, what: str) -> Document:
     """Return what a machine of waves is made of, as a table."""
-    from dwarfgpu.render.layout import plain
+    from dwarfgpu.execution.launch import devices
+    from dwarfgpu.render import machines as render
 
     arguments.none()
     machine = selection.machine
-    parts = find(machine.stopped) if machine.has_waves else []
-    ids = machine.stopped.machine.ids
+    parts = list(getattr(devices, what)(machine.stopped)) if machine.has_waves else []
+    ids, columns = machine.stopped.machine.ids, getattr(render, what.upper())
 
-    def text(output: Output) -> Iterable[str]:
+    def text(output: Output) -> Iterator[str]:
         if not parts:
-            return [f"No {what} are currently active."]
-        return table(parts, selection.wave_number, output.width, output.style)
+            yield f"No {what} are currently active."
+            return
+        yield from columns.screen(parts, lambda part: selection.wave_number in part.waves, output.width, output.style)
+        if what == "packets":
+            yield from render.packet_problems(parts, output.width, output.style)
 
-    rows = ({**plain(part), "waves": [ids[wave] for wave in part.waves]} for part in parts)
+    rows = ({**columns.json(part), "waves": [ids[wave] for wave in part.waves]} for part in parts)
     return Document({what: rows}, text, rows=what)
 
 

@@ -69,7 +69,7 @@ def structure(selection: Selection, arguments: Arguments) -> Document:
     address = planning.number(words[1].removeprefix("global#"), "ADDR")
     found = read_object(machine, machine.target, words[0], address)
     return Document(
-        render.object_json(found),
+        render.OBJECT.json(found),
         lambda output: render.object_text(found, output.style),
         has_failed=bool(found.violations),
     )

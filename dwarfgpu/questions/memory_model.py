@@ -89,7 +89,7 @@ def _table(arguments: Arguments, words: list[str]) -> Document:
         "family": family,
         "mode": mode,
         "rules": rule_set,
-        "cells": map(render.cell_json, chosen),
+        "cells": map(render.CELL.json, chosen),
     }
     other = "LLVM 22" if rule_set == "text" else "the text"
     return Document(data, lambda output: render.table_text(chosen, output.width, other), rows="cells")
@@ -146,7 +146,7 @@ def _show(selection: Selection, arguments: Arguments, words: list[str]) -> Docum
         "target": check.processor,
         "family": check.family,
         "rules": check.rule_set,
-        "accesses": map(render.access_json, surveyed),
+        "accesses": map(render.ACCESS.json, surveyed),
     }
     return Document(data, lambda output: render.accesses_text(surveyed, output.width), rows="accesses")
 
@@ -182,7 +182,7 @@ def info_outstanding(debugger: Debugger, arguments: Arguments) -> Document:
 
     data = render.outstanding_json(function, here, rows)
     if now is not None:
-        data["now"] = [render.outstanding_now_json(row) for row in now]
+        data["now"] = [*map(render.OUTSTANDING_NOW.json, now)]
     return Document(data, lines, rows="outstanding")
 
 
@@ -232,14 +232,14 @@ def _check(selection: Selection, arguments: Arguments, words: list[str]) -> Docu
 
     def findings() -> Iterator[dict[str, Any]]:
         for report in reports:
-            yield from map(text_of.finding_json, report.file.findings)
+            yield from map(text_of.FINDING.json, report.file.findings)
 
     def rows() -> Iterator[dict[str, Any]]:
-        summaries = [render.memory_report_json(report) for report in noted()]
+        summaries = [*map(render.REPORT.json, noted())]
         yield from findings()
         yield from summaries
 
-    files = (render.memory_report_json(report) for report in noted())
+    files = map(render.REPORT.json, noted())
     document = Document({"files": files, "findings": findings()}, text, rows=rows)
     return document
 

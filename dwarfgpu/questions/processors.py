@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from dwarfgpu.questions.document import Document
-from dwarfgpu.questions.target import number_range, space_json, spaces_table
+from dwarfgpu.questions.target import RUN, SPACE, RegisterRun, register_runs, spaces_table
 from dwarfgpu.render.layout import paragraphs, table, wrapped
+from dwarfgpu.render.records import Record, fact
 from dwarfgpu.targets.amdgpu import address_spaces, numbers
 from dwarfgpu.targets.amdgpu.processors import ALTERNATIVES, processor_named, processors
 from dwarfgpu.targets.resolve import resolve
@@ -64,7 +65,7 @@ def targets(selection: Selection, arguments: Arguments) -> Document:
     processor with two wave sizes both are shown, unless the name has one of them.
     """
     if not arguments.words:
-        return Document({"targets": (_row_json(row) for row in processors())}, _overview, rows="targets")
+        return Document({"targets": map(PROCESSOR.json, processors())}, _overview, rows="targets")
     reports = [_report(name) for name in arguments.words]
 
     def text(output: Output) -> Iterator[str]:
@@ -77,13 +78,7 @@ def targets(selection: Selection, arguments: Arguments) -> Document:
 
 
 def _overview(output: Output) -> Iterator[str]:
-    rows = [("Processor", "Mach", "Waves", "Local memory", "User SGPRs", "Target features")]
-    for processor in processors():
-        waves = ", ".join(map(str, sorted(processor.wave_sizes)))
-        local = f"{processor.local_memory_size >> 10} KiB"
-        features = " ".join(name for name in _target_features(processor))
-        rows.append((processor.name, f"{processor.mach:#x}", waves, local, str(processor.user_sgpr_limit), features))
-    yield from table(rows, "lrlrrl", indent=0, style=output.style)
+    yield from PROCESSOR.lines(processors(), indent=0, style=output.style)
     yield ""
     yield from table([("Name", "Processor"), *ALTERNATIVES], "ll", indent=0, style=output.style)
     yield ""
@@ -100,20 +95,21 @@ def _other_names(processor: Processor) -> list[str]:
     return [name for name, known_as in ALTERNATIVES if known_as == processor.name]
 
 
-def _row_json(processor: Processor) -> dict[str, Any]:
-    return {
-        "name": processor.name,
-        "other_names": _other_names(processor),
-        "generation": f"GFX{processor.major}",
-        "mach": processor.mach,
-        "wave_sizes": sorted(processor.wave_sizes),
-        "default_wave_size": processor.default_wave_size,
-        "target_features": list(_target_features(processor)),
-        "properties": [word for word in processor.features if word not in _target_features(processor)],
-        "local_memory_bytes": processor.local_memory_size,
-        "user_sgprs": processor.user_sgpr_limit,
-        "vector_registers": processor.vgpr_count,
-    }
+PROCESSOR = Record(
+    "name:Processor",
+    fact("other_names", value=_other_names),
+    fact("generation", value=lambda processor: f"GFX{processor.major}"),
+    fact("mach", "Mach", text=hex, side="r"),
+    fact("wave_sizes", "Waves", lambda processor: sorted(processor.wave_sizes)),
+    "default_wave_size",
+    fact("", "Local memory", lambda processor: f"{processor.local_memory_size >> 10} KiB", side="r"),
+    fact("", "User SGPRs", lambda processor: processor.user_sgpr_limit, side="r"),
+    fact("target_features", "Target features", _target_features, " ".join),
+    fact("properties", value=lambda processor: [
+        word for word in processor.features if word not in _target_features(processor)
+    ]),
+    "local_memory_bytes=local_memory_size user_sgprs=user_sgpr_limit vector_registers=vgpr_count",
+)  # fmt: skip
 
 
 # --- One target ---------------------------------------------------------------------------------------------------
@@ -195,46 +191,13 @@ def _feature_rows(processor: Processor) -> Iterator[tuple[str, str]]:
 # --- Registers ----------------------------------------------------------------------------------------------------
 
 
-@frozen
-class RegisterRun:
-    """Registers with consecutive names and numbers that are alike."""
-
-    first: TargetRegister
-    last: TargetRegister
-    in_callers: str
-
-    @property
-    def name(self) -> str:
-        return self.first.name if self.first is self.last else f"{self.first.name}-{self.last.name}"
-
-    @property
-    def numbers(self) -> str:
-        """The DWARF numbers as text."""
-        return number_range(self.first.number, self.last.number)
-
-    @property
-    def bits(self) -> str:
-        return f"{self.first.lane_bits} a lane" if self.first.lane_bits else str(self.first.bit_size)
-
-
-def register_runs(target: Target) -> list[RegisterRun]:
+def runs_of(target: Target) -> list[RegisterRun]:
     """Return the registers of a target; those without a DWARF number come last."""
-    runs: list[RegisterRun] = []
-    for register in (*target.registers(), *_unnumbered(target)):
-        rule = target.in_callers(register.number)
-        prefix = register.name.rstrip("0123456789")
-        last = runs[-1] if runs else None
-        if (
-            last is not None
-            and prefix != register.name
-            and last.first.name.rstrip("0123456789") == prefix
-            and last.last.number + 1 == register.number
-            and (last.first.bit_size, last.in_callers) == (register.bit_size, rule)
-        ):
-            runs[-1] = RegisterRun(last.first, register, rule)
-        else:
-            runs.append(RegisterRun(register, register, rule))
-    return runs
+    return register_runs((*target.registers(), *_unnumbered(target)), target)
+
+
+def _bits(run: RegisterRun) -> str:
+    return f"{run.first.lane_bits} a lane" if run.first.lane_bits else str(run.first.bit_size)
 
 
 def _unnumbered(target: Target) -> Iterator[TargetRegister]:
@@ -247,14 +210,14 @@ def _register_rows(report: TargetReport) -> Iterator[tuple[str, ...]]:
     is_pair = len(report.variants) > 1
     heads = [f"DWARF, wave {target.lane_count}" if is_pair else "DWARF" for target in report.variants]
     yield ("Registers", *heads, "Bits", "In callers")
-    columns = [{run.name: run for run in register_runs(target)} for target in report.variants]
+    columns = [{run.name: run for run in runs_of(target)} for target in report.variants]
     names = list(dict.fromkeys(name for column in columns for name in column))
-    order = {run.name: index for index, run in enumerate(register_runs(report.variants[-1]))}
+    order = {run.name: index for index, run in enumerate(runs_of(report.variants[-1]))}
     for name in sorted(names, key=lambda name: order.get(name, len(order))):
         runs = [column.get(name) for column in columns]
         known = [run for run in runs if run is not None]
         cells = ["" if run is None else run.numbers for run in runs]
-        bits = " or ".join(dict.fromkeys(run.bits for run in known))
+        bits = " or ".join(dict.fromkeys(map(_bits, known)))
         rules = " or ".join(dict.fromkeys(run.in_callers for run in known))
         yield (name, *cells, bits, rules)
 
@@ -288,46 +251,24 @@ def _apertures_text(target: Target) -> str:
 
 
 def _report_json(report: TargetReport) -> dict[str, Any]:
-    document: dict[str, Any] = {"asked": report.asked}
-    if report.processor is not None:
-        document |= _row_json(report.processor)
-    else:
-        document |= {"name": report.variants[0].name}
-    document["variants"] = [_variant_json(target) for target in report.variants]
-    return document
+    processor = report.processor
+    known = {"name": report.variants[0].name} if processor is None else PROCESSOR.json(processor)
+    return {"asked": report.asked, **known, "variants": [*map(VARIANT.json, report.variants)]}
 
 
-def _variant_json(target: Target) -> dict[str, Any]:
+def _apertures_json(target: Target) -> dict[str, Any] | None:
     known = _apertures_of(target)
-    return {
-        "target": ":".join((target.name, *target.features)),
-        "lanes": target.lane_count,
-        "byte_order": target.byte_order,
-        "address_size": target.address_size,
-        "dialect": target.default_dialect,
-        "rules": target.default_rules,
-        "registers": [_run_json(run) for run in register_runs(target)],
-        "address_spaces": [space_json(space) for space in target.spaces()],
-        "apertures": None
-        if known is None
-        else {
-            "size": address_spaces.SIZE,
-            "shared": known[0].shared,
-            "private": known[0].private,
-            "set_by": "the Linux driver",
-            "read_from": known[1],
-        },
-    }
+    if known is None:
+        return None
+    apertures, where = known
+    bases = {"shared": apertures.shared, "private": apertures.private}
+    return {"size": address_spaces.SIZE, **bases, "set_by": "the Linux driver", "read_from": where}
 
 
-def _run_json(run: RegisterRun) -> dict[str, Any]:
-    has_number = run.first.number >= 0
-    return {
-        "first": run.first.name,
-        "last": run.last.name,
-        "count": run.last.number - run.first.number + 1,
-        "number": run.first.number if has_number else None,
-        "bits": run.first.bit_size,
-        "lane_bits": run.first.lane_bits or None,
-        "in_callers": run.in_callers,
-    }
+VARIANT = Record(
+    fact("target", value=lambda target: ":".join((target.name, *target.features))),
+    "lanes=lane_count byte_order address_size dialect=default_dialect rules=default_rules",
+    fact("registers", value=lambda target: [*map(RUN.json, runs_of(target))]),
+    fact("address_spaces", value=lambda target: [*map(SPACE.json, target.spaces())]),
+    fact("apertures", value=_apertures_json),
+)

@@ -412,9 +412,7 @@ def _saved_lines(selection: Selection, frame: Frame, inner_rules: InnerRules) ->
 def _register_lines(selection: Selection, saved: Iterable[Saved], indent: int) -> Iterator[str]:
     from dwarfgpu.render.backtrace import BacktraceRenderer
 
-    output = selection.output
-    renderer = BacktraceRenderer(selection.machine.state.target, output.style)
-    yield from renderer.registers(saved, indent)
+    yield from BacktraceRenderer(selection.machine.state.target).registers(saved, indent)
 
 
 # --- info frame -----------------------------------------------------------------------------------------------------

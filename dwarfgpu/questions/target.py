@@ -6,11 +6,13 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.frames.register_contents import registers_of
 from dwarfgpu.program.frames.selectors import wave_of
 from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.selection import needs_state
 from dwarfgpu.render.layout import beside, folded, range_text, shown, table, wrapped
+from dwarfgpu.render.records import Record, fact, hexadecimal
 from dwarfgpu.render.written_text import without_styles
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
     from dwarfgpu.render.layout import Style
+    from dwarfgpu.targets.target import Target, TargetRegister
 
 SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 1, 2, 4
 SHT_NOBITS = 8
@@ -43,40 +46,32 @@ def print_address_spaces(selection: Selection, arguments: Arguments) -> Document
     def text(output: Output) -> Iterable[str]:
         return spaces_table(spaces, output.style)
 
-    return Document({"spaces": map(space_json, spaces)}, text, rows="spaces")
+    return Document({"spaces": map(SPACE.json, spaces)}, text, rows="spaces")
 
 
 def spaces_table(spaces: Iterable[Any], style: Style) -> list[str]:
     """Return the lines of a table of address spaces."""
     spaces = list(spaces)
-    rows = [("Name", "DWARF", "Addr Bits", "Null Address", "Access", "Scope")]
+    rows = [SPACE.head]
     of_lanes = [space for space in spaces if space.name.startswith(_OF_LANE) and space.name[-1:].isdigit()]
     for space in spaces:
         if space not in of_lanes:
-            rows.append(_row(space, space.name, f"{space.number:#x}"))
+            rows.append(SPACE.cells(space))
         elif space == of_lanes[0]:
             last = of_lanes[-1]
             name = f"{space.name}..{last.name[len(_OF_LANE) :]}"
-            rows.append(_row(space, name, f"{space.number:#x}-{last.number:#x}"))
-    return table(rows, "lrrrll", indent=0, style=style)
+            rows.append((name, f"{space.number:#x}-{last.number:#x}", *SPACE.cells(space)[2:]))
+    return table(rows, SPACE.sides, indent=0, style=style)
 
 
-def space_json(space: Any) -> dict[str, Any]:
-    """Return an address space as JSON."""
-    return {
-        "name": space.name,
-        "number": space.number,
-        "address_bits": space.address_bits,
-        "null": space.null,
-        "access": ACCESS.get(space.name, "all"),
-        "scope": space.scope,
-    }
-
-
-def _row(space: Any, name: str, number: str) -> tuple[str, str, str, str, str, str]:
-    null = "none" if space.null is None else f"{space.null:#x}"
-    access = ACCESS.get(space.name, "all")
-    return name, number, str(space.address_bits), null, access, space.scope
+SPACE = Record(
+    "name:Name",
+    fact("number", "DWARF", text=hex, side="r"),
+    fact("address_bits", "Addr Bits", side="r"),
+    fact("null", "Null Address", text=lambda null: hexadecimal(null) or "none", side="r"),
+    fact("access", "Access", lambda space: ACCESS.get(space.name, "all")),
+    "scope:Scope",
+)
 
 
 def address_aliases(selection: Selection, arguments: Arguments) -> Document:
@@ -86,7 +81,7 @@ def address_aliases(selection: Selection, arguments: Arguments) -> Document:
     """
     from dwarfgpu.program.code.encoding_context import setting
     from dwarfgpu.program.frames.address_aliases import needs_wave, parse_address, views_of
-    from dwarfgpu.render.machines import views_json, views_text
+    from dwarfgpu.render.machines import VIEWS, views_text
 
     text = arguments.needed()
     machine: Any = None
@@ -131,7 +126,7 @@ def address_aliases(selection: Selection, arguments: Arguments) -> Document:
             else:
                 yield from (place.rstrip(), f"      {how}")
 
-    return Document(views_json(views), lines)
+    return Document(VIEWS.json(views), lines)
 
 
 def _aliased(selection: Selection, text: str) -> tuple[Any, int, Any, Any]:
@@ -159,41 +154,74 @@ def print_registers(selection: Selection, arguments: Arguments) -> Document:
         raise UsageError(f"no register matches {arguments.text[:40]!r}", kind="no_register")
 
     def text(output: Output) -> Iterable[str]:
-        runs: list[list[Any]] = []
-        for register in registers:
-            prefix = register.name.rstrip("0123456789")
-            key = (prefix, register.bit_size, register.lane_bits, target.in_callers(register.number))
-            if (
-                runs
-                and not arguments.text
-                and runs[-1][0] == key
-                and prefix != register.name
-                and runs[-1][2].number + 1 == register.number
-            ):
-                runs[-1][2] = register
-            else:
-                runs.append([key, register, register])
-        rows = [("Name", "DWARF", "Bits", "Lanes", "In callers"), *(_register_row(*run) for run in runs)]
-        return table(rows, "lrrll", indent=0, style=output.style)
+        return RUN.lines(register_runs(registers, target, apart=bool(arguments.text)), indent=0, style=output.style)
 
-    rows = (
-        {
-            "name": register.name,
-            "number": None if register.number < 0 else register.number,
-            "bits": register.bit_size,
-            "lane_bits": register.lane_bits or None,
-            "in_callers": target.in_callers(register.number),
-        }
-        for register in registers
-    )
+    rows = ({**REGISTER.json(each), "in_callers": target.in_callers(each.number)} for each in registers)
     return Document({"target": target.name, "registers": rows}, text, rows="registers")
 
 
-def _register_row(key: tuple[Any, ...], first: Any, last: Any) -> tuple[str, str, str, str, str]:
-    _prefix, bits, lane_bits, rule = key
-    names = first.name if last is first else f"{first.name}-{last.name}"
-    lanes = f"{bits // lane_bits} of {lane_bits}" if lane_bits else ""
-    return names, number_range(first.number, last.number), str(bits), lanes, rule
+REGISTER = Record(
+    "name",
+    fact("number", value=lambda register: None if register.number < 0 else register.number),
+    "bits=bit_size lane_bits?",
+)
+
+
+@frozen
+class RegisterRun:
+    """Registers with consecutive names and numbers that are alike."""
+
+    first: TargetRegister
+    last: TargetRegister
+    in_callers: str
+
+    @property
+    def name(self) -> str:
+        return self.first.name if self.first is self.last else f"{self.first.name}-{self.last.name}"
+
+    @property
+    def numbers(self) -> str:
+        """The DWARF numbers as text."""
+        return number_range(self.first.number, self.last.number)
+
+    @property
+    def lanes(self) -> str:
+        bits = self.first.lane_bits
+        return f"{self.first.bit_size // bits} of {bits}" if bits else ""
+
+
+RUN = Record(
+    fact("", "Name", lambda run: run.name),
+    fact("", "DWARF", lambda run: run.numbers, side="r"),
+    fact("", "Bits", lambda run: run.first.bit_size, side="r"),
+    fact("", "Lanes", lambda run: run.lanes),
+    fact("", "In callers", lambda run: run.in_callers),
+    "first=first.name last=last.name",
+    fact("count", value=lambda run: run.last.number - run.first.number + 1),
+    fact("number", value=lambda run: None if run.first.number < 0 else run.first.number),
+    "bits=first.bit_size lane_bits=first.lane_bits? in_callers",
+)
+
+
+def register_runs(registers: Iterable[TargetRegister], target: Target, *, apart: bool = False) -> list[RegisterRun]:
+    """Return registers, neighbours that are alike together unless they are to be apart."""
+    runs: list[RegisterRun] = []
+    for register in registers:
+        rule = target.in_callers(register.number)
+        prefix = register.name.rstrip("0123456789")
+        last = runs[-1] if runs and not apart else None
+        if (
+            last is not None
+            and prefix != register.name
+            and last.first.name.rstrip("0123456789") == prefix
+            and last.last.number + 1 == register.number
+            and (last.first.bit_size, last.first.lane_bits) == (register.bit_size, register.lane_bits)
+            and last.in_callers == rule
+        ):
+            runs[-1] = RegisterRun(last.first, register, rule)
+        else:
+            runs.append(RegisterRun(register, register, rule))
+    return runs
 
 
 def number_range(first: int, last: int) -> str:
@@ -230,18 +258,11 @@ def info_sections(selection: Selection, arguments: Arguments) -> Document:
             words = f"{where}: {shown(section.name)} {' '.join(flags)}"
             yield from beside(f" {index:8} ", wrapped(words, output.width - 10), 14)
 
-    rows = (
-        {
-            "number": number,
-            "name": section.name,
-            "address": section.address,
-            "size": section.size,
-            "offset": section.offset,
-            "flags": flags,
-        }
-        for number, section, flags in chosen
-    )
+    rows = ({"number": number, **SECTION.json(section), "flags": flags} for number, section, flags in chosen)
     return Document({"file": file.name, "sections": rows}, text, rows="sections")
+
+
+SECTION = Record("name address size offset")
 
 
 def _flags(section: Any) -> Iterator[str]:

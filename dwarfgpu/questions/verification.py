@@ -132,7 +132,7 @@ def _verify_files(selection: Selection, arguments: Arguments) -> Document:
 
     def findings() -> Iterator[dict[str, Any]]:
         for report in reports:
-            yield from map(text_of.finding_json, report.findings)
+            yield from map(text_of.FINDING.json, report.findings)
 
     document = Document({"files": files(), "findings": findings()}, text, rows=lambda: _rows(files(), findings()))
     return document
@@ -189,19 +189,19 @@ def check_names() -> dict[str, str]:
 
 def _rules() -> Document:
     from dwarfgpu.audits.verify.rule_table import RULES
-    from dwarfgpu.render.verification import rule_json, rules_text
+    from dwarfgpu.render.verification import RULE, rules_text
 
     rules = list(RULES.values())
-    data = {"rules": [rule_json(rule) for rule in rules]}
+    data = {"rules": [*map(RULE.json, rules)]}
     return Document(data, lambda output: rules_text(rules, output.width), rows="rules")
 
 
 def _explained(name: str) -> Document:
     from dwarfgpu.audits.verify.rule_table import rule_named
-    from dwarfgpu.render.verification import rule_json, rule_text
+    from dwarfgpu.render.verification import RULE, rule_text
 
     rule = rule_named(name)
-    return Document(rule_json(rule), lambda output: rule_text(rule, output.width))
+    return Document(RULE.json(rule), lambda output: rule_text(rule, output.width))
 
 
 # --- Machines ---------------------------------------------------------------------------------------------------------

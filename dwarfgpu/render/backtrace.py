@@ -13,15 +13,12 @@ from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.variable import PARAMETER
 from dwarfgpu.program.types.model import Array, Pointer, Struct
 from dwarfgpu.program.types.sizes import resolved
-from dwarfgpu.render.files import source_text
 from dwarfgpu.render.layout import (
     WIDTH,
     beside,
-    counted,
     cut,
     error_json,
     fitted,
-    lanes_text,
     plain,
     plain_style,
     problem_json,
@@ -44,7 +41,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.render.layout import Style
     from dwarfgpu.render.values import Look
-    from dwarfgpu.render.written_text import StyleName
     from dwarfgpu.targets.target import Target
 
     Json = dict[str, Any]
@@ -53,67 +49,21 @@ if TYPE_CHECKING:
 SIGNAL_HANDLER = "<signal handler called>"
 INDENT = 6
 CALL_INDENT = 4
-MAX_WAVES = 8
-"""How many threads of a group are named."""
 ERROR = "<error>"
 
 
 class BacktraceRenderer:
     """Writes backtraces for the waves or threads of a target."""
 
-    def __init__(self, target: Target, style: Style = plain_style) -> None:
+    def __init__(self, target: Target) -> None:
         from dwarfgpu.expr.location_json import JsonWriter
 
         self.target = target
-        self.style = style
         self._text = TextRenderer(target.byte_order)
         self._json = JsonWriter(target.byte_order)
         self._noun = "thread" if target.execution_mask is None else "wave"
 
     # --- Text -----------------------------------------------------------------------------------------------------
-
-    def text(self, backtrace: Backtrace, lane: int | None = None) -> list[str]:
-        """Return one group of threads with their frames as lines."""
-        lines = [self.style("kind", self._who(backtrace.waves, lane))]
-        if backtrace.error is not None:
-            lines += self._indented(str(backtrace.error), "error")
-            return lines
-        for frame in backtrace.frames:
-            lines += self._frame(frame)
-        if backtrace.skipped and lane is not None:
-            frames = counted(backtrace.skipped, "frame")
-            lines += self._indented(f"lane {lane} was not active on entry to {frames}, left out here", "dim")
-        if backtrace.end is not None:
-            style: StyleName = "dim" if backtrace.end.is_regular else "error"
-            lines += [self.style(style, line) for line in wrapped(f"end: {backtrace.end.message}")]
-        return lines
-
-    def _who(self, waves: tuple[str, ...], lane: int | None) -> str:
-        names = ", ".join(map(shown, waves[:MAX_WAVES])) + (", ..." if len(waves) > MAX_WAVES else "")
-        text = f"{self._noun} {names}"
-        if len(waves) > 1:
-            text = f"{len(waves)} {self._noun}s: {names}"
-        return text if lane is None else f"{text}, lane {lane}"
-
-    def _indented(self, text: str, style: StyleName) -> list[str]:
-        return [" " * INDENT + self.style(style, line) for line in wrapped(text, room(INDENT))]
-
-    def _frame(self, frame: ShownFrame) -> Iterator[str]:
-        name = SIGNAL_HANDLER if frame.is_signal_handler else shown(frame.call.function or "??")
-        head = f"#{frame.number}".ljust(INDENT - 2) + "  "
-        where = "" if frame.is_signal_handler else self._place(frame)
-        inlined = self.style("dim", "  (inlined)") if frame.call.inlined else ""
-        yield f"{head}{self.style('name', name)}{where}{inlined}"
-        if frame.call.inlined:
-            return
-        cfa = "not known" if frame.cfa is None else self._text.location(frame.cfa)
-        facts = [f"pc {frame.pc:#x}", f"CFA {cfa}"]
-        if frame.lanes is not None and self.target.lane_count > 1:
-            facts.append(lanes_text(frame.lanes))
-        yield " " * INDENT + ", ".join(facts)
-        if frame.cfa_error is not None:
-            yield from self._indented(str(frame.cfa_error), "error")
-        yield from self.registers(frame.saved or ())
 
     def registers(self, registers: Iterable[Saved], indent: int = INDENT) -> Iterator[str]:
         """Yield the lines that say where registers of a caller are, and which have no value, as a rule says."""
@@ -132,11 +82,6 @@ class BacktraceRenderer:
         if saved.error is not None:
             text = f"<error: {saved.error}>"
         yield from beside(" " * indent, wrapped(f"{saved.register.name}: {text}", room(indent)), indent + 2)
-
-    def _place(self, frame: ShownFrame) -> str:
-        if frame.call.source is not None:
-            return f" at {source_text(frame.call.source)}"
-        return f" in {shown(frame.file)}" if frame.file is not None else ""
 
     def _spans(self, saved: Saved) -> Iterator[str]:
         """Yield the places of a register; lanes that follow each other in one storage are named together."""

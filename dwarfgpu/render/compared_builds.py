@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attrs import evolve
 
 from dwarfgpu.render.layout import counted, plain_style, shown, table
+from dwarfgpu.render.records import Record, fact, nested
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.audits.judge.comparison import BuildJudgement, ComparedPart, ComparedVariable, DifferentValue
+    from dwarfgpu.audits.judge.comparison import BuildJudgement
     from dwarfgpu.render.layout import Style
 
 MOST_VARIABLES = 12
@@ -61,56 +62,12 @@ def share_text(share: float | None) -> str:
     return "-" if share is None else f"{int(share * 1000) / 10:.1f}%"
 
 
-def comparison_json(comparison: BuildJudgement) -> dict[str, Any]:
-    """Return the comparison as a JSON object."""
-    return {
-        "other": comparison.other,
-        "stops": comparison.stops,
-        "aligned": comparison.aligned,
-        "is_cut": comparison.is_cut,
-        "total": _part_json(comparison.total()),
-        "functions": [_part_json(part) for part in comparison.functions()],
-        "files": [_part_json(part) for part in comparison.files()],
-        "variables": [_variable_json(variable) for variable in comparison.variables],
-    }
-
-
-def _part_json(part: ComparedPart) -> dict[str, Any]:
-    return {
-        "name": part.name,
-        "right": part.right,
-        "wrong": part.wrong,
-        "missing": part.missing,
-        "availability": part.availability,
-        "correctness": part.correctness,
-    }
-
-
-def _variable_json(variable: ComparedVariable) -> dict[str, Any]:
-    return {
-        "name": variable.name,
-        "function": variable.function,
-        "file": variable.file,
-        "line": variable.line,
-        "right": variable.right,
-        "wrong": variable.wrong,
-        "missing": variable.missing,
-        "first_wrong": _place_json(variable.first_wrong),
-        "first_missing": _place_json(variable.first_missing),
-    }
-
-
-def _place_json(place: DifferentValue | None) -> dict[str, Any] | None:
-    if place is None:
-        return None
-    return {
-        "name": place.name,
-        "file": place.file,
-        "line": place.line,
-        "pc": place.pc,
-        "wave": place.wave,
-        "lane": place.lane,
-        "visit": place.visit,
-        "value": place.value,
-        "other": place.other,
-    }
+PART = Record("name right wrong missing availability correctness")
+VARIABLE = Record("name function file line right wrong missing first_wrong first_missing")
+COMPARISON = Record(
+    "other stops aligned is_cut",
+    fact("total", value=lambda comparison: PART.json(comparison.total())),
+    fact("functions", value=lambda comparison: [*map(PART.json, comparison.functions())]),
+    fact("files", value=lambda comparison: [*map(PART.json, comparison.files())]),
+    nested("variables", VARIABLE),
+)

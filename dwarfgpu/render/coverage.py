@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.audits.coverage.code_scope import CodeScope, distinct_names
 from dwarfgpu.audits.coverage.tally import REASONS
-from dwarfgpu.render.layout import counted, plain, plain_style, room, shown, table, wrapped
+from dwarfgpu.render.layout import counted, plain_style, room, shown, table, wrapped
+from dwarfgpu.render.records import Record, fact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -120,37 +121,28 @@ def file_json(coverage: FileCoverage, worst: int | None) -> dict[str, Any]:
     """Return the JSON about a file; of functions and units the worst, or all."""
     return {
         "file": coverage.name,
-        **sum_json(coverage.sum),
+        **SUM.json(coverage.sum),
         "scopes_without_code": coverage.scopes_without_code,
         "repairs": dict(coverage.repairs),
-        "units": [{"unit": unit.name, **sum_json(unit.sum)} for unit in coverage.units[:worst]],
-        "functions": [
-            {
-                "function": function.name,
-                "section": function.unit.section,
-                "offset": function.unit.offset + function.offset,
-                **sum_json(function.sum),
-            }
-            for function in coverage.functions[:worst]
-        ],
+        "units": [{"unit": unit.name, **SUM.json(unit.sum)} for unit in coverage.units[:worst]],
+        "functions": [{**FUNCTION.json(each), **SUM.json(each.sum)} for each in coverage.functions[:worst]],
     }
 
 
-def sum_json(total: CoverageSum) -> dict[str, Any]:
-    """Return the JSON of a sum."""
-    return {
-        "variables": total.variables,
-        "everywhere": total.whole,
-        "nowhere": total.nowhere,
-        "bytes": total.size,
-        "located": total.located,
-        "located_repaired": total.located_repaired,
-        "kinds": dict(total.written),
-        "kinds_repaired": dict(total.repaired),
-        "missing": dict(total.missing),
-        "static_variables": total.statics,
-        "static_located": total.statics_located,
-    }
+FUNCTION = Record(
+    "function=name section=unit.section", fact("offset", value=lambda scope: scope.unit.offset + scope.offset)
+)
+KINDS = (
+    fact("kinds", value=lambda counted: dict(counted.written)),
+    fact("kinds_repaired", value=lambda counted: dict(counted.repaired)),
+    fact("missing", value=lambda counted: dict(counted.missing)),
+)
+"""The bytes of each kind of location, and of each reason why there is none."""
+SUM = Record(
+    "variables everywhere=whole nowhere bytes=size located located_repaired",
+    *KINDS,
+    "static_variables=statics static_located=statics_located",
+)
 
 
 # --- Variables ----------------------------------------------------------------------------------------------------
@@ -204,26 +196,12 @@ MAX_SPANS = 64
 """How many parts of a scope are shown for a variable."""
 
 
-def variable_json(record: VariableAvailability) -> dict[str, Any]:
-    """Return the JSON of a variable."""
-    die = record.die
-    return {
-        "name": record.name,
-        "kind": record.kind,
-        "type": record.type_name,
-        "line": record.line,
-        "calls": list(record.calls),
-        "section": die.unit.section,
-        "offset": die.section_offset,
-        "bytes": record.size,
-        "located": record.located,
-        "kinds": dict(record.written),
-        "kinds_repaired": dict(record.repaired),
-        "missing": dict(record.missing),
-        "repairs": list(record.repairs),
-        **({} if record.reason is None else {"reason": record.reason}),
-        "spans": [plain(span) for span in record.spans()],
-    }
+VARIABLE = Record(
+    "name kind type=type_name line calls section=die.unit.section offset=die.section_offset bytes=size located",
+    *KINDS,
+    "repairs reason*",
+    fact("spans", value=lambda record: [*record.spans()]),
+)
 
 
 # --- Two builds ---------------------------------------------------------------------------------------------------
@@ -245,13 +223,8 @@ def comparison_text(comparison: BuildComparison, worst: int, style: Style = plai
     yield from table(rows, "lrrrrrr", longest=NAME - 12, style=style)
     counts = f"{len(comparison.worse)} worse, {len(comparison.better)} better, {comparison.same} the same"
     yield f"{counts}, {len(comparison.gone)} gone, {len(comparison.new)} new"
-    for title, changes in (
-        ("functions", comparison.functions),
-        ("worse", comparison.worse),
-        ("better", comparison.better),
-        ("gone", comparison.gone),
-        ("new", comparison.new),
-    ):
+    for title in CHANGES:
+        changes = getattr(comparison, title)
         if changes:
             yield from _changes(title, changes, worst, style)
 
@@ -285,23 +258,17 @@ def change_name(change: VariableChange) -> str:
     return CALL.join((*key.calls, key.name)) + line
 
 
+CHANGES = ("functions", "worse", "better", "gone", "new")
+"""The lists of a comparison."""
+
+
 def comparison_json(comparison: BuildComparison) -> dict[str, Any]:
     """Return the JSON of a comparison."""
+    sums = zip(comparison.names, comparison.sums, strict=True)
     return {
-        "files": [
-            {"file": name, **sum_json(total)} for name, total in zip(comparison.names, comparison.sums, strict=True)
-        ],
+        "files": [{"file": name, **SUM.json(total)} for name, total in sums],
         "same": comparison.same,
-        **{
-            name: [_change_json(change) for change in changes]
-            for name, changes in (
-                ("functions", comparison.functions),
-                ("worse", comparison.worse),
-                ("better", comparison.better),
-                ("gone", comparison.gone),
-                ("new", comparison.new),
-            )
-        },
+        **{title: [*map(_change_json, getattr(comparison, title))] for title in CHANGES},
     }
 
 
@@ -311,8 +278,8 @@ def _change_json(change: VariableChange) -> dict[str, Any]:
     return {
         "calls": list(key.calls),
         **named,
-        "before": None if change.before is None else sum_json(change.before),
-        "after": None if change.after is None else sum_json(change.after),
+        "before": change.before and SUM.json(change.before),
+        "after": change.after and SUM.json(change.after),
         "change": change.change,
     }
 

@@ -8,7 +8,7 @@ from dwarfgpu.expr import listing
 from dwarfgpu.program.frames.variable import owner_of
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.render.layout import beside, counted, lanes_text, plain_style, shown, wrapped
-from dwarfgpu.render.operations import bytes_text, line_json
+from dwarfgpu.render.operations import LINE, bytes_text
 from dwarfgpu.render.variables import VariablesRenderer, repaired_head
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def variable_json(variable: Variable) -> dict[str, Any]:
     document = VariablesRenderer(variable.frame).described_json(variable)
     for place, location in zip(variable.locations(), document["locations"], strict=True):
         lines = () if place.written is None else listing.lines(place.written, variable.frame.target)
-        location["listing"] = [line_json(line) for line in lines]
+        location["listing"] = [*map(LINE.json, lines)]
     die = variable.die
     document |= {"owner": owner_of(variable), "section": die.unit.section, "offset": die.section_offset}
     document |= {"pc": variable.frame.place, "is_constant": not document["locations"] and variable.is_here()}

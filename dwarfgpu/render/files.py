@@ -17,6 +17,7 @@ from dwarfgpu.render.layout import (
     table,
     wrapped,
 )
+from dwarfgpu.render.records import Record, fact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -221,22 +222,25 @@ def summary_json(summary: FileSummary, *, units: bool = False) -> dict[str, Any]
         "problems": [problem_json(error) for error in summary.problems],
     }
     if summary.dwarf is not None:
-        dwarf = summary.dwarf
-        document["dwarf"] = {
-            "units": len(dwarf.units),
-            "kinds": dwarf.kinds,
-            "versions": plain(dwarf.versions),
-            "formats": dwarf.formats,
-            "address_sizes": plain(dwarf.address_sizes),
-            "producers": [{"producer": text, "units": count} for text, count in dwarf.producers.items()],
-            "attribute_dialects": [
-                {"dialect": name, "reason": reason, "units": count} for (name, reason), count in dwarf.dialects.items()
-            ],
-            "augmentations": [{"text": text, "units": count} for text, count in dwarf.augmentations.items()],
-        }
+        document["dwarf"] = DWARF.json(summary.dwarf)
         if units:
-            document["units"] = plain(dwarf.units)
+            document["units"] = plain(summary.dwarf.units)
     return document
+
+
+def _rows(name: str, counts: dict[str, int]) -> list[dict[str, Any]]:
+    return [{name: text, "units": count} for text, count in counts.items()]
+
+
+DWARF = Record(
+    fact("units", value=lambda dwarf: len(dwarf.units)),
+    "kinds versions formats address_sizes",
+    fact("producers", value=lambda dwarf: _rows("producer", dwarf.producers)),
+    fact("attribute_dialects", value=lambda dwarf: [
+        {"dialect": name, "reason": reason, "units": count} for (name, reason), count in dwarf.dialects.items()
+    ]),
+    fact("augmentations", value=lambda dwarf: _rows("text", dwarf.augmentations)),
+)  # fmt: skip
 
 
 # --- Addresses and names ------------------------------------------------------------------------------------------

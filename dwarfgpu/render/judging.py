@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.render.compared_builds import comparison_json, comparison_text, cut_name
+from dwarfgpu.render.compared_builds import COMPARISON, comparison_text, cut_name
 from dwarfgpu.render.layout import counted, plain_style
-from dwarfgpu.render.verification import finding_json, report_json, report_text
+from dwarfgpu.render.records import Record
+from dwarfgpu.render.verification import FINDING, report_json, report_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,24 +54,18 @@ def _share(count: int, function: JudgedFunction) -> str:
     return f"{count / function.judged:5.0%}" if function.judged else "    -"
 
 
+FUNCTION = Record("function=name instructions=judged right wrong missing")
+
+
 def judgement_json(judgement: Judgement, report: FileReport) -> dict[str, Any]:
     """Return the judgement as a JSON document; its findings are those that `--baseline` reads."""
     return {
         **report_json(report),
         "notes": sum(finding.severity == "note" for finding in report.findings),
-        **({} if judgement.comparison is None else {"against": comparison_json(judgement.comparison)}),
+        **({} if judgement.comparison is None else {"against": COMPARISON.json(judgement.comparison)}),
         "ended": judgement.halt.has_ended,
         "halt": str(judgement.halt),
         "instructions": judgement.instructions,
-        "functions": [
-            {
-                "function": function.name,
-                "instructions": function.judged,
-                "right": function.right,
-                "wrong": function.wrong,
-                "missing": function.missing,
-            }
-            for function in judgement.functions
-        ],
-        "findings": [finding_json(finding) for finding in report.findings],
+        "functions": [*map(FUNCTION.json, judgement.functions)],
+        "findings": [*map(FINDING.json, report.findings)],
     }

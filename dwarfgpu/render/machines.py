@@ -4,24 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.render.layout import (
-    WIDTH,
-    TableRow,
-    columns,
-    counted,
-    fitted,
-    labels,
-    plain,
-    plain_style,
-    shown,
-    table,
-    wrapped,
-)
+from dwarfgpu.render.layout import counted, fitted, labels, plain, plain_style, shown, table, wrapped
+from dwarfgpu.render.records import Record, fact, hexadecimal, nested
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from dwarfgpu.execution.launch.devices import Agent, DispatchRow, PacketRow, Queue
+    from dwarfgpu.execution.launch.devices import PacketRow
     from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.program.frames.address_aliases import View, Views
     from dwarfgpu.render.layout import Style
@@ -55,27 +44,15 @@ def _row(view: View, *, with_machine: bool) -> tuple[str, ...]:
     return f"{view.space.name}#{view.address:#x}", lane, f"{view.length:#x}", there, view.formula or "itself"
 
 
-def views_json(views: Views) -> Json:
-    """Return all views of an address as a JSON object."""
-    return {
-        "target": views.target.name,
-        "wave": views.wave,
-        "address": _view_json(views.asked),
-        "views": [_view_json(view) for view in views.views[1:]],
-        "note": views.note or None,
-    }
-
-
-def _view_json(view: View) -> Json:
-    return {
-        "space": view.space.number,
-        "space_name": view.space.name,
-        "address": view.address,
-        "lane": view.lane,
-        "valid_bytes": view.length,
-        "available_bytes": view.available,
-        "formula": view.formula or None,
-    }
+VIEW = Record(
+    "space=space.number space_name=space.name address lane valid_bytes=length available_bytes=available formula?"
+)
+VIEWS = Record(
+    "target=target.name wave",
+    nested("address=asked", VIEW),
+    fact("views", value=lambda views: [*map(VIEW.json, views.views[1:])]),
+    "note?",
+)
 
 
 # --- Snapshots ----------------------------------------------------------------------------------------------------
@@ -115,83 +92,83 @@ def summary_json(summary: SnapshotSummary) -> Json:
 # --- Agents, queues, dispatches and files -------------------------------------------------------------------------
 
 
-def agents_table(
-    found: list[Agent], current: int | None, width: int = WIDTH, style: Style = plain_style
-) -> Iterator[str]:
-    """Yield agents; their state is A (stopped), as in ROCgdb."""
-    rows = []
-    for agent in found:
-        head = agent.number, "A", f"AMDGPU Agent {agent.number}", agent.architecture
-        cells = *head, f"wave{agent.lane_count}", str(len(agent.waves))
-        rows.append(TableRow(cells, current in agent.waves))
-    yield from columns(("Id", "State", "Target Id", "Architecture", "Lanes", "Waves"), rows, width, style)
-
-
-def queues_table(
-    found: list[Queue], current: int | None, width: int = WIDTH, style: Style = plain_style
-) -> Iterator[str]:
-    """Yield queues; a value that is not in the memory of the machine is left blank."""
-    rows = []
-    for number, queue in enumerate(found, 1):
-        numbers = ("" if value is None else str(value) for value in (queue.read, queue.write, queue.size))
-        address = "" if queue.address is None else f"{queue.address:#x}"
-        name = f"AMDGPU Queue {queue.agent}:{queue.number}"
-        rows.append(TableRow((str(number), name, queue.kind or "", *numbers, address), current in queue.waves))
-    head = ("Id", "Target Id", "Type", "Read", "Write", "Size", "Address")
-    yield from columns(head, rows, width, style)
-
-
-def packets_table(
-    found: list[PacketRow], current: int | None, width: int = WIDTH, style: Style = plain_style
-) -> Iterator[str]:
-    """Yield packets, with what the texts forbid of each below it."""
-    rows = []
-    for row in found:
-        sizes = ["" if size is None else _sizes(size) for size in (row.grid, row.work_group)]
-        cells = f"{row.queue}:{row.index}", f"{row.address:#x}", row.state, row.kind, *sizes, row.kernel or ""
-        rows.append(TableRow(cells, current in row.waves))
-    head = ("Packet", "Address", "State", "Type", "Grid", "Workgroup", "Kernel")
-    yield from columns(head, rows, width, style)
-    for row in found:
-        for problem in row.problems:
-            yield from (style("error", line) for line in wrapped(f"{row.queue}:{row.index}: {problem}", width))
-
-
-def dispatches_table(
-    found: list[DispatchRow], current: int | None, width: int = WIDTH, style: Style = plain_style
-) -> Iterator[str]:
-    """Yield dispatches with their sizes in work-items."""
-    rows = []
-    for row in found:
-        dispatch = row.dispatch
-        name = f"AMDGPU Dispatch {row.agent}:{row.queue}:{dispatch.id}"
-        sizes = _sizes(dispatch.grid), _sizes(dispatch.work_group)
-        cells = str(dispatch.id), name, *sizes, row.fence or "", str(len(row.waves)), dispatch.kernel or "??"
-        rows.append(TableRow(cells, current in row.waves))
-    head = ("Id", "Target Id", "Grid", "Workgroup", "Fence", "Waves", "Kernel Function")
-    yield from columns(head, rows, width, style)
-
-
 def _sizes(sizes: tuple[int, int, int] | None) -> str:
     return "?" if sizes is None else f"[{','.join(map(str, sizes))}]"
 
 
-def files_table(codes: Iterable[LoadedCode], width: int = WIDTH, style: Style = plain_style) -> Iterator[str]:
-    """Yield the loaded files of code with the addresses of their instructions."""
-    rows = []
-    lacks = False
-    for code in codes:
-        low, high = code.text or (None, None)
-        digits = 2 + 2 * code.file.image.address_size
-        cells = ["" if address is None else f"{address:#0{digits}x}" for address in (low, high)]
-        lacks = lacks or not code.file.has_dwarf
-        rows.append(TableRow((*cells, "Yes" if code.file.has_dwarf else "Yes (*)", code.file.name)))
-    yield from columns(("From", "To", "Syms Read", "File"), rows, width, style)
-    if lacks:
+def _size(sizes: tuple[int, int, int] | None) -> str:
+    return "" if sizes is None else _sizes(sizes)
+
+
+def _count(waves: Sequence[int]) -> str:
+    return str(len(waves))
+
+
+AGENTS = Record(
+    "number:Id",
+    fact("", "State", lambda _agent: "A"),  # stopped, as in ROCgdb
+    fact("", "Target Id", lambda agent: f"AMDGPU Agent {agent.number}"),
+    "architecture:Architecture",
+    fact("lane_count", "Lanes", text="wave{}".format),
+    fact("waves", "Waves", text=_count),
+)
+QUEUES = Record(
+    fact("", "Id", lambda queue: queue.index),
+    fact("", "Target Id", lambda queue: f"AMDGPU Queue {queue.agent}:{queue.number}"),
+    "agent number address waves kind:Type read:Read write:Write size:Size",
+    fact("", "Address", lambda queue: hexadecimal(queue.address)),
+)
+"""A value that is not in the memory of the machine is left blank."""
+PACKETS = Record(
+    fact("", "Packet", lambda row: f"{row.queue}:{row.index}"),
+    "queue index",
+    fact("address", "Address", text=hex),
+    "state:State kind:Type",
+    fact("grid", "Grid", text=_size),
+    fact("work_group", "Workgroup", text=_size),
+    "kernel:Kernel waves problems",
+)
+DISPATCHES = Record(
+    fact("", "Id", lambda row: row.dispatch.id),
+    fact("", "Target Id", lambda row: f"AMDGPU Dispatch {row.agent}:{row.queue}:{row.dispatch.id}"),
+    "agent queue dispatch",
+    fact("", "Grid", lambda row: _sizes(row.dispatch.grid)),
+    fact("", "Workgroup", lambda row: _sizes(row.dispatch.work_group)),
+    fact("", "Fence", lambda row: row.fence),
+    fact("waves", "Waves", text=_count),
+    fact("", "Kernel Function", lambda row: row.dispatch.kernel or "??"),
+    "fence",
+)
+
+
+def packet_problems(packets: Iterable[PacketRow], width: int, style: Style) -> Iterator[str]:
+    """Yield what the texts forbid of packets."""
+    for row in packets:
+        for problem in row.problems:
+            yield from (style("error", line) for line in wrapped(f"{row.queue}:{row.index}: {problem}", width))
+
+
+def _address(which: int) -> Callable[[LoadedCode], str]:
+    def value(code: LoadedCode) -> str:
+        return "" if code.text is None else f"{code.text[which]:#0{2 + 2 * code.file.image.address_size}x}"
+
+    return value
+
+
+FILES = Record(
+    "file=file.name",
+    fact("from", value=lambda code: code.text and code.text[0]),
+    fact("to", value=lambda code: code.text and code.text[1]),
+    fact("", "From", _address(0)),
+    fact("", "To", _address(1)),
+    fact("has_dwarf=file.has_dwarf", "Syms Read", text=lambda has_dwarf: "Yes" if has_dwarf else "Yes (*)"),
+    fact("", "File", lambda code: code.file.name),
+)
+"""The loaded files of code, with the addresses of their instructions."""
+
+
+def files_table(codes: Sequence[LoadedCode], width: int, style: Style) -> Iterator[str]:
+    """Yield the loaded files of code."""
+    yield from FILES.screen(codes, lambda _code: False, width, style)
+    if not all(code.file.has_dwarf for code in codes):
         yield from fitted("(*): the file has no debugging information.", width)
-
-
-def loaded_file_json(code: LoadedCode) -> Json:
-    """Return a file of code with the addresses of its instructions."""
-    low, high = code.text or (None, None)
-    return {"file": code.file.name, "from": low, "to": high, "has_dwarf": code.file.has_dwarf}

@@ -6,7 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.audits.memory_model.families import DIFFERENCES, KNOWN_BUGS, difference_name
-from dwarfgpu.render.layout import counted, fitted, shown
+from dwarfgpu.render.layout import counted, fitted, problem_json, shown
+from dwarfgpu.render.records import Record, fact, nested
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -18,17 +19,12 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.memory_model.survey import CurrentAccess, OutstandingAccess, SurveyedAccess
 
 
-def cell_json(cell: SequenceCell) -> dict[str, Any]:
-    """Return a cell of the table as a JSON object."""
-    return {
-        "operation": cell.operation,
-        "ordering": cell.ordering,
-        "scope": cell.scope,
-        "space": cell.space,
-        "sequence": [{"kind": step.kind, "text": step.text} for step in cell.steps],
-        "clause": cell.clause,
-        "differences": list(map(difference_name, cell.differences)),
-    }
+CELL = Record(
+    "operation ordering scope space",
+    nested("sequence=steps", Record("kind text")),
+    "clause",
+    fact("differences", value=lambda cell: [*map(difference_name, cell.differences)]),
+)
 
 
 def table_text(cells: Iterable[SequenceCell], width: int, other: str) -> Iterator[str]:
@@ -56,29 +52,26 @@ def table_text(cells: Iterable[SequenceCell], width: int, other: str) -> Iterato
 # --- Accesses ---------------------------------------------------------------------------------------------------------
 
 
-def access_json(access: SurveyedAccess) -> dict[str, Any]:
-    """Return an access as a JSON object."""
-    scope = next((bit.removeprefix("scope:") for bit in access.bits if bit.startswith("scope:")), None)
-    hint = next((bit.removeprefix("th:") for bit in access.bits if bit.startswith("th:")), None)
-    return {
-        "function": access.function,
-        "address": f"{access.address:#x}",
-        "offset": access.offset,
-        "source": _place_json(access.place),
-        "instruction": access.instruction,
-        "operation": access.operation,
-        "space": access.space,
-        "cache_bits": [bit for bit in access.bits if ":" not in bit],
-        "scope": scope,
-        "temporal_hint": None if hint is None else int(hint),
-        "counters": list(access.counters),
-        "ordering": access.ordering,
-        "ordering_scope": access.scope or None,
-    }
+def _bit(access: SurveyedAccess, kind: str) -> str | None:
+    return next((bit.removeprefix(kind) for bit in access.bits if bit.startswith(kind)), None)
 
 
-def _place_json(place: SourcePlace | None) -> dict[str, Any] | None:
-    return None if place is None else {"file": place.path, "line": place.line}
+def _counters(row: OutstandingAccess | CurrentAccess) -> list[dict[str, Any]]:
+    return [{"counter": counter, "later": later} for counter, later in row.counters]
+
+
+SOURCE = nested("source=place", Record("file=path line"))
+ACCESS = Record(
+    "function address# offset",
+    SOURCE,
+    "instruction operation space",
+    fact("cache_bits", value=lambda access: [bit for bit in access.bits if ":" not in bit]),
+    fact("scope", value=lambda access: _bit(access, "scope:")),
+    fact("temporal_hint", value=lambda access: (hint := _bit(access, "th:")) and int(hint)),
+    "counters ordering ordering_scope=scope?",
+)
+OUTSTANDING = Record("address#", SOURCE, "instruction", fact("counters", value=_counters), "registers")
+OUTSTANDING_NOW = Record("address# instruction", fact("counters", value=_counters), "is_performed")
 
 
 def accesses_text(accesses: Iterable[SurveyedAccess], width: int) -> Iterator[str]:
@@ -100,20 +93,7 @@ def accesses_text(accesses: Iterable[SurveyedAccess], width: int) -> Iterator[st
 
 def outstanding_json(function: FunctionCode, address: int, rows: Sequence[OutstandingAccess]) -> dict[str, Any]:
     """Return what is outstanding at an address as a JSON object."""
-    return {
-        "function": function.name,
-        "address": f"{address:#x}",
-        "outstanding": [
-            {
-                "address": None if row.address is None else f"{row.address:#x}",
-                "source": _place_json(row.place),
-                "instruction": row.instruction,
-                "counters": [{"counter": counter, "later": later} for counter, later in row.counters],
-                "registers": list(row.registers),
-            }
-            for row in rows
-        ],
-    }
+    return {"function": function.name, "address": f"{address:#x}", "outstanding": [*map(OUTSTANDING.json, rows)]}
 
 
 def outstanding_text(
@@ -132,16 +112,6 @@ def outstanding_text(
         counters = ", ".join(f"{counter} ({later} later)" for counter, later in row.counters)
         registers = f", writes {', '.join(row.registers)}" if row.registers else ""
         yield from fitted(f"          {counters}{registers}", width, 12)
-
-
-def outstanding_now_json(row: CurrentAccess) -> dict[str, Any]:
-    """Return an operation that a wave has outstanding as a JSON object."""
-    return {
-        "address": f"{row.address:#x}",
-        "instruction": row.instruction,
-        "counters": [{"counter": counter, "later": later} for counter, later in row.counters],
-        "is_performed": row.is_performed,
-    }
 
 
 def outstanding_now_text(wave: str, start: int, rows: Sequence[CurrentAccess], width: int) -> Iterator[str]:
@@ -165,20 +135,14 @@ def _short(place: SourcePlace) -> str:
 # --- Checks -----------------------------------------------------------------------------------------------------------
 
 
-def memory_report_json(report: MemoryReport) -> dict[str, Any]:
-    """Return how much of a file was checked as a JSON object."""
-    from dwarfgpu.render.layout import problem_json
-
-    document: dict[str, Any] = {
-        "file": report.file.name,
-        "instructions": report.instructions,
-        "operations": report.operations,
-        "findings": len(report.file.findings),
-        "missing_sources": list(report.missing),
-        "known_bugs": {difference_name(name): count for name, count in report.known_bugs},
-        "unchecked": report.unchecked,
-    }
-    return document if report.file.error is None else {**document, "problem": problem_json(report.file.error)}
+REPORT = Record(
+    "file=file.name instructions operations",
+    fact("findings", value=lambda report: len(report.file.findings)),
+    "missing_sources=missing",
+    fact("known_bugs", value=lambda report: {difference_name(name): count for name, count in report.known_bugs}),
+    "unchecked",
+    fact("problem*", value=lambda report: report.file.error and problem_json(report.file.error)),
+)
 
 
 def checked_text(reports: Sequence[MemoryReport], width: int) -> Iterator[str]:

@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.render.layout import folded, paragraphs, plain, plain_style, room
+from dwarfgpu.render.records import Record, fact, nested
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -142,33 +143,28 @@ def _action_text(encoding: EncodingReference) -> str:
     return ", ".join(filter(None, texts))
 
 
-ACTION = ("operation", "space", "counters", "is_ordered", "write_back", "invalidate")
+FORMULA = Record(
+    "formula=text sources results",
+    fact("flags", value=lambda formula: sorted(formula.flags)),
+    nested("functions", Record("name body text")),
+)
+ACTION = Record("operation space counters is_ordered write_back invalidate")
 """What a document says about the memory action of an encoding."""
 
 
 def instruction_document(instruction: InstructionReference, *, is_full: bool = True) -> dict[str, Any]:
     """Return an instruction as a JSON object, in short only its name and meaning."""
-    formula = instruction.formula
-    meaning = None
-    if formula is not None:
-        meaning = {
-            "formula": formula.text,
-            "sources": list(formula.sources),
-            "results": list(formula.results),
-            "flags": sorted(formula.flags),
-            "functions": [{"name": each.name, "body": each.body, "text": each.text} for each in formula.functions],
-        }
     encodings = [
         {
             **plain(each),
             "operands": [{**plain(operand), "role": operand.role.value} for operand in each.operands],
-            "action": {name: plain(getattr(each.action, name)) for name in ACTION},
+            "action": ACTION.json(each.action),
         }
         for each in (instruction.encodings if is_full else ())
     ]
     return {
         "name": instruction.name,
-        "meaning": meaning,
+        "meaning": instruction.formula and FORMULA.json(instruction.formula),
         "encodings": encodings or None,
         "documents": instruction.documents if is_full else None,
     }
@@ -192,15 +188,7 @@ def lines_text(lines: Sequence[Line], style: Style = plain_style) -> Iterator[st
         yield f"{line.offset:#06x}  {bytes_text(line):26}  {text}{note}".rstrip()
 
 
-def line_json(line: Line) -> dict[str, Any]:
-    """Return an operation of a listing as a JSON object."""
-    return {
-        "offset": line.offset,
-        "bytes": line.bytes.hex(),
-        "operation": line.name,
-        "operands": line.operands,
-        "note": line.note,
-    }
+LINE = Record("offset bytes operation=name operands note")
 
 
 # --- Findings -----------------------------------------------------------------------------------------------------

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.encoding.demangle import demangled
 from dwarfgpu.render.layout import WIDTH, counted, lanes_text, plain_style, table
+from dwarfgpu.render.records import Record, fact
 from dwarfgpu.render.wave_tables import item_text
 
 if TYPE_CHECKING:
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from dwarfgpu.execution.control.profile import ProfileRow
     from dwarfgpu.execution.control.report import BufferPreview, RunReport, StoppedWave
-    from dwarfgpu.execution.control.running import CodePosition
     from dwarfgpu.execution.control.tracing import TracedStep
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.render.layout import Style
@@ -102,49 +101,30 @@ def report_json(report: RunReport, printed: list[str]) -> dict[str, Any]:
         "stop": {
             "kind": halt.kind,
             "reason": halt.reason,
-            **(_position_json(report.position) if report.position is not None else {}),
-            "waves": [
-                {
-                    "id": wave.id, "work_group": list(wave.work_group), "lanes": _lanes(wave.lanes),
-                    "work_items": None if wave.work_items is None else [list(item) for item in wave.work_items],
-                }
-                for wave in report.waves
-            ],
+            **(POSITION.json(report.position) if report.position is not None else {}),
+            "waves": [*map(STOPPED.json, report.waves)],
         },
         "waves": report.wave_count,
         "waves_ended": report.waves_ended,
         "instructions": report.instructions,
         "printed": "".join(printed),
-        "buffers": [
-            {
-                "name": buffer.name, "type": buffer.type, "shape": list(buffer.shape),
-                "first": [_element_json(value) for value in buffer.first], "file": buffer.path,
-            }
-            for buffer in report.buffers
-        ],
+        "buffers": [*map(BUFFER.json, report.buffers)],
         "notices": list(report.notices),
     }  # fmt: skip
     if report.profile is not None:
-        data["profile"] = [_profile_json(row) for row in report.profile]
+        data["profile"] = [*map(PROFILE.json, report.profile)]
     if report.snapshot is not None:
         data["snapshot"] = report.snapshot
     return data
-
-
-def _element_json(value: Any) -> Any:
-    """Return a number as JSON has it: what is no number there is a text."""
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _lanes(mask: int) -> list[int]:
     return [lane for lane in range(mask.bit_length()) if mask >> lane & 1]
 
 
-def _position_json(position: CodePosition) -> dict[str, Any]:
-    return {
-        "pc": f"{position.address:#x}", "function": position.place, "file": position.file,
-        "line": position.line or None,
-    }  # fmt: skip
+POSITION = Record("pc=address# function=place file line?")
+STOPPED = Record("id work_group", fact("lanes", value=lambda wave: _lanes(wave.lanes)), "work_items")
+BUFFER = Record("name type shape first file=path")
 
 
 # --- What one wave does -------------------------------------------------------------------------------------------
@@ -175,12 +155,11 @@ class TraceWriter:
         yield f"  {position.address:#x}  {step.text}{self._style('dim', result)}"
 
 
-def step_json(step: TracedStep) -> dict[str, Any]:
-    """Return a step of a trace as JSON."""
-    return {
-        **_position_json(step.position), "instruction": step.text, "lanes": _lanes(step.active),
-        "results": dict(step.results),
-    }  # fmt: skip
+STEP = Record(
+    "pc=position.address# function=position.place file=position.file line=position.line? instruction=text",
+    fact("lanes", value=lambda step: _lanes(step.active)),
+    fact("results", value=lambda step: dict(step.results)),
+)
 
 
 # --- What was counted ---------------------------------------------------------------------------------------------
@@ -208,10 +187,8 @@ def profile_text(rows: tuple[ProfileRow, ...], width: int = WIDTH, style: Style 
         yield f"  ... and {counted(len(rows) - MAX_LINES, 'more line')} (--json has all)"
 
 
-def _profile_json(row: ProfileRow) -> dict[str, Any]:
-    counts = row.counts
-    return {
-        "file": row.file, "line": row.line or None, "function": row.function, "instructions": counts.instructions,
-        "active_lanes": counts.lanes, "active_share": round(row.active_share, 6), "accesses": counts.accesses,
-        "transactions": counts.transactions, "bank_turns": counts.bank_turns,
-    }  # fmt: skip
+PROFILE = Record(
+    "file line? function instructions=counts.instructions active_lanes=counts.lanes",
+    fact("active_share", value=lambda row: round(row.active_share, 6)),
+    "accesses=counts.accesses transactions=counts.transactions bank_turns=counts.bank_turns",
+)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.render.kernels import kernel_head
-from dwarfgpu.render.layout import counted, labels, plain, plain_style, room, table, wrapped
+from dwarfgpu.render.layout import counted, labels, plain_style, room, table, wrapped
+from dwarfgpu.render.records import Record, fact, nested
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -124,58 +125,38 @@ def _argument(value: bytes, *, is_given: bool) -> str:
 
 def state_json(dispatch: PlannedDispatch, place: GridPosition, registers: tuple[RegisterState, ...]) -> dict[str, Any]:
     """Return the state as a JSON object; words are 32 bits, the lowest first, and null if not set."""
-    shape = dispatch.geometry
     return {
-        "file": dispatch.file.name,
-        "kernel": dispatch.kernel.name,
-        "target": dispatch.target.name,
-        "grid": list(shape.grid),
-        "work_group": list(shape.work_group),
-        "work_groups": list(shape.groups),
-        "waves": shape.wave_count,
+        **DISPATCH.json(dispatch),
         "wave": {
             "number": place.number + 1,
             "work_group": list(place.group),
             "wave_in_group": place.wave,
-            "lanes": shape.lanes_of(place),
+            "lanes": dispatch.geometry.lanes_of(place),
         },
-        "registers": [_register_json(register) for register in registers],
-        "kernarg": {
-            "address": f"{dispatch.places.kernarg:#x}",
-            "arguments": [
-                {
-                    "offset": argument.offset,
-                    "name": argument.name,
-                    "bytes": argument.value.hex(),
-                    "given": argument.is_given,
-                }
-                for argument in dispatch.arguments
-            ],
-        },
+        "registers": [*map(_register_json, registers)],
+        "kernarg": {"address": f"{dispatch.places.kernarg:#x}", "arguments": [*map(ARGUMENT.json, dispatch.arguments)]},
         "problems": list(dispatch.problems),
-        "memory": [
-            {"what": block.name, "address": f"{block.address:#x}", "size": len(block.data)} for block in dispatch.blocks
-        ],
+        "memory": [*map(BLOCK.json, dispatch.blocks)],
     }
+
+
+DISPATCH = Record(
+    "file=file.name kernel=kernel.name target=target.name grid=geometry.grid work_group=geometry.work_group "
+    "work_groups=geometry.groups waves=geometry.wave_count"
+)
+ARGUMENT = Record("offset name bytes=value given=is_given")
+BLOCK = Record("what=name address#", fact("size", value=lambda block: len(block.data)))
+REGISTER = Record(
+    "registers=row.registers name=row.rule.name",
+    fact("set_by", value=lambda register: register.row.rule.by if register.row.is_set else None),
+    "asked_by=row.rule.enable? meaning=row.rule.meaning spec=row.rule.clause",
+)
 
 
 def _register_json(register: RegisterState) -> dict[str, Any]:
-    rule = register.row.rule
-    document: dict[str, Any] = {
-        "registers": register.row.registers,
-        "name": rule.name,
-        "set_by": rule.by if register.row.is_set else None,
-        "asked_by": rule.enable or None,
-        "meaning": rule.meaning,
-        "spec": rule.clause,
-    }
-    if register.row.kind == "v":
-        document["lanes"] = list(register.words)
-    else:
-        document["words"] = list(register.words) if register.row.is_set else None
-    if register.parts:
-        document["parts"] = dict(register.parts)
-    return document
+    words = list(register.words) if register.row.is_set or register.row.kind == "v" else None
+    parts = {"parts": dict(register.parts)} if register.parts else {}
+    return {**REGISTER.json(register), "lanes" if register.row.kind == "v" else "words": words, **parts}
 
 
 # --- Structures in memory -----------------------------------------------------------------------------------------
@@ -220,24 +201,16 @@ def _bits_value(bits: Any) -> str:
     return f"{bits.value} ({bits.meaning})" if bits.meaning else str(bits.value)
 
 
-def object_json(structure: ObjectInMemory) -> dict[str, Any]:
-    """Return a structure with all its fields as a JSON object."""
-    return {
-        "name": structure.name,
-        "address": f"{structure.address:#x}",
-        "size": structure.size,
-        "spec": structure.clause,
-        "fields": [_part_json(part) for part in structure.parts],
-        "problems": list(structure.violations),
-    }
-
-
-def _part_json(part: ShownField) -> dict[str, Any]:
-    value: Any = f"{part.value:#x}" if part.kind == "address" else part.value
+def _value(part: ShownField) -> Any:
     if part.kind in WORDS:
-        value = part.value.to_bytes(part.size, "little").hex()
-    document: dict[str, Any] = {"offset": part.offset, "size": part.size, "name": part.name or None}
-    document |= {"value": value, "meaning": part.meaning, "what": part.text, "spec": part.clause}
-    if part.bits:
-        document["bits"] = plain(part.bits)
-    return document
+        return part.value.to_bytes(part.size, "little")
+    return f"{part.value:#x}" if part.kind == "address" else part.value
+
+
+PART = Record(
+    "offset size name?",
+    fact("value", value=_value),
+    "meaning what=text spec=clause",
+    fact("bits*", value=lambda part: part.bits or None),
+)
+OBJECT = Record("name address# size spec=clause", nested("fields=parts", PART), "problems=violations")

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.render.layout import counted, fitted, plain_style, problem_json, shown
+from dwarfgpu.render.records import Record, fact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -18,24 +19,12 @@ MAX_SHOWN = 10
 """How many findings of one rule are shown of a file."""
 
 
-def finding_json(finding: FileFinding) -> dict[str, Any]:
-    """Return a finding as a JSON object."""
-    rule = finding.rule
-    source = finding.source
-    return {
-        "file": finding.file,
-        "rule": rule.name,
-        "severity": finding.severity,
-        "message": finding.message,
-        "clause": finding.clause,
-        "section": finding.section,
-        "offset": finding.offset,
-        "path": list(finding.path),
-        "source": None if source is None else {"file": source[0], "line": source[1]},
-        "idiom": finding.idiom,
-        "advice": rule.advice,
-        **({} if finding.seen is None else {"seen": finding.seen}),
-    }
+FINDING = Record(
+    "file rule=rule.name severity message clause section offset path",
+    fact("source", value=lambda finding: finding.source and dict(zip(("file", "line"), finding.source, strict=True))),
+    "idiom advice=rule.advice seen*",
+)
+RULE = Record("rule=name severity clause summary advice")
 
 
 def report_json(report: FileReport) -> dict[str, Any]:
@@ -51,17 +40,6 @@ def report_json(report: FileReport) -> dict[str, Any]:
         "left_out": report.left_out or {},
     }
     return document if report.error is None else {**document, "problem": problem_json(report.error)}
-
-
-def rule_json(rule: CheckRule) -> dict[str, Any]:
-    """Return a rule as a JSON object."""
-    return {
-        "rule": rule.name,
-        "severity": rule.severity,
-        "clause": rule.clause,
-        "summary": rule.summary,
-        "advice": rule.advice,
-    }
 
 
 # --- Text -------------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from dwarfgpu.questions.processors import MEANINGS, register_runs
+from dwarfgpu.questions.processors import MEANINGS, runs_of
 from dwarfgpu.targets.amdgpu.processors import processors
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.commands import run as run_command
@@ -121,6 +121,6 @@ def test_the_prompt_answers_it_too():
 
 
 def test_runs_end_where_numbers_or_rules_change():
-    runs = {run.name: run.numbers for run in register_runs(resolve("gfx1250"))}
+    runs = {run.name: run.numbers for run in runs_of(resolve("gfx1250"))}
     assert runs["v256-v511"] == "1792-2047"
     assert runs["v512-v1023"] == "3584-4095"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.launch.structures import read_object
 from dwarfgpu.immutable import frozen
@@ -44,6 +46,8 @@ class Queue:
     write: int | None = None
     size: int | None = None
     """Bytes of its packets. It and those before are None where the memory of the machine does not have the queue."""
+    index: int = 0
+    """Its number in a list of queues, from 1."""
 
 
 @frozen
@@ -114,7 +118,8 @@ def queues(stopped: Stopped) -> list[Queue]:
     members: dict[tuple[str, str, int | None], list[int]] = {}
     for row in dispatches(stopped):
         members.setdefault((row.agent, row.queue, row.dispatch.queue), []).extend(row.waves)
-    return [_queue(stopped, *key, tuple(waves)) for key, waves in members.items()]
+    found = (_queue(stopped, *key, tuple(waves)) for key, waves in members.items())
+    return [evolve(queue, index=index) for index, queue in enumerate(found, 1)]
 
 
 def packets(stopped: Stopped) -> Iterator[PacketRow]:
