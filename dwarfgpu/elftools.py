@@ -37,7 +37,7 @@ from dwarfgpu.objfile.elf.image import open_stream
 from dwarfgpu.objfile.info.dies import Attribute, Die
 from dwarfgpu.objfile.lists.list_encoding import ListContext, read_list
 from dwarfgpu.program.code.code_object import CodeObject
-from dwarfgpu.program.code.frame_rows import Cie, Fde, FrameRow, Frames
+from dwarfgpu.program.code.frame_rows import Cie, Fde, Frames, UnwindRules
 from dwarfgpu.program.code.scopes import DECLARED
 from dwarfgpu.program.frames.frame import Frame
 from dwarfgpu.program.frames.variable import STATIC, Described, Variable, kind_of
@@ -329,7 +329,7 @@ class Bridge:
                     return own
         raise UsageError(message, hint="make the bridge from the ELFFile that the entry is from")
 
-    def rows(self, entry: FDE | Fde | int) -> tuple[FrameRow, ...]:
+    def rows(self, entry: FDE | Fde | int) -> tuple[UnwindRules, ...]:
         """Return the rows of an entry, or of the one that describes the code at an address.
 
         A row has the addresses it is valid at, the rule of the CFA with its address space, and those of registers.

@@ -42,14 +42,14 @@ def examples(processor: str, lanes: int) -> Iterator[list[GpuInstruction]]:
         name = key.removesuffix("fi")
         for opcode, lines in opcodes.rows.get(name, {}).items():
             for line in lines:
-                row = opcodes.row(name, opcode, line)
+                mnemonic, tokens = opcodes.row(name, line)
                 word = layout.match | insert(opcode, layout.opcode)
                 fixed = layout.mask | bits_of(layout.opcode)
-                for token in row.tokens:
+                for token in tokens:
                     if token[0] == "!":
                         mask, _, value = token[1:].partition("/")
                         word, fixed = word & ~int(mask, 16) | int(value or "0", 16), fixed | int(mask, 16)
-                yield list(valid(layout, word, fixed, processor, lanes, row.mnemonic))
+                yield list(valid(layout, word, fixed, processor, lanes, mnemonic))
 
 
 def valid(layout: Any, word: int, fixed: int, processor: str, lanes: int, mnemonic: str) -> Iterator[GpuInstruction]:

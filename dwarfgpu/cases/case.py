@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from dwarfgpu.cases.context import KEYS as CONTEXT_KEYS
-from dwarfgpu.cases.context import ExpressionReader, context_of, narrowed
+from dwarfgpu.cases.context import CaseExpressions, context_of, narrowed
 from dwarfgpu.cases.json_types import type_of
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, UsageError
@@ -96,7 +96,7 @@ def _parse(node: Node, line: int) -> Case:
     fields = node.fields((), KEYS)
     if ("expr" in fields) == ("ops" in fields):
         raise NotACase("", "exactly one of `expr` and `ops` is needed")
-    expressions = ExpressionReader(_setting(fields))
+    expressions = CaseExpressions(_setting(fields))
     limits = _limits(fields.get("limits"))
     want: Any = fields["want"].choice(("any", "value", "location")) if "want" in fields else "any"
     has_bytes = "expr" in fields
@@ -162,7 +162,7 @@ def _limits(node: Node | None) -> Limits:
     return evolve(limits, **{name: field.unsigned(63) for name, field in fields.items()})
 
 
-def _read(node: Node, expressions: ExpressionReader) -> Read:
+def _read(node: Node, expressions: CaseExpressions) -> Read:
     fields = node.fields((), ("bytes", "type", "offset"))
     if ("bytes" in fields) == ("type" in fields):
         raise node.fail("exactly one of `bytes` and `type` is needed")

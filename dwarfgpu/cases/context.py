@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from attrs import define, evolve, field
 
-from dwarfgpu.cases.json_types import LocationReader, die_reference, lane_of, register_of, space_of, type_of
+from dwarfgpu.cases.json_types import JsonLocations, die_reference, lane_of, register_of, space_of, type_of
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MalformedFile, MissingContext
 from dwarfgpu.expr import locations, types
 from dwarfgpu.expr.context import Context, DieInfo, LoneFrame, known_register
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.encoding_context import EncodingContext
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
 
-    CaseMachine: TypeAlias = DescribedMachine | "UndescribedMachine"
+    CaseMachine: TypeAlias = DescribedMachine | "Undescribed"
     """The machine of a case."""
 
 
@@ -46,7 +46,7 @@ KEYS = (
 MAX_LANES = 1 << 16
 
 
-class ExpressionReader:
+class CaseExpressions:
     """Reads expressions. One that is not even bytes makes the case unanswerable; it is kept as the first problem."""
 
     def __init__(self, setting: EncodingContext) -> None:
@@ -86,7 +86,7 @@ class ExpressionReader:
 
 
 def context_of(
-    node: Node | None, wanted: Node | None, expressions: ExpressionReader
+    node: Node | None, wanted: Node | None, expressions: CaseExpressions
 ) -> tuple[Context, tuple[int, ...] | None]:
     """Return the context that a case describes, and the lanes that it wants (None: it is evaluated once)."""
     setting = expressions.setting
@@ -97,7 +97,7 @@ def context_of(
     lanes = LaneSet.one(lane) if not asked else LaneSet.of(asked)
     machine = _machine(fields, setting.target, lane)
     unit = _unit(fields, expressions)
-    reader = LocationReader(machine, unit)
+    reader = JsonLocations(machine, unit)
     context = Context(
         target=setting.target,
         rules=setting.rules,
@@ -143,7 +143,7 @@ def _lanes(node: Node, lane_count: int) -> tuple[int, ...]:
 # --- The machine --------------------------------------------------------------------------------------------------
 
 
-class UndescribedMachine(Backend):
+class Undescribed(Backend):
     """A machine of which nothing is described. It is made when it is read or written, which few cases do."""
 
     def __init__(self, target: Target) -> None:
@@ -182,7 +182,7 @@ class UndescribedMachine(Backend):
 
 def _machine(fields: dict[str, Node], target: Target, lane: int | None) -> CaseMachine:
     if "registers" not in fields and "memory" not in fields:
-        return UndescribedMachine(target)
+        return Undescribed(target)
     from dwarfgpu.machines.described import DescribedMachine
     from dwarfgpu.machines.typed_contents import noting, read_contents
 
@@ -232,7 +232,7 @@ def _table(node: Node | None, bits: int = 64) -> dict[int, Node] | None:
     return table
 
 
-def _unit(fields: dict[str, Node], expressions: ExpressionReader) -> DescribedUnit:
+def _unit(fields: dict[str, Node], expressions: CaseExpressions) -> DescribedUnit:
     setting = expressions.setting
     target = setting.target
     base_types: dict[int, Callable[[], BaseType]] | None = None
@@ -256,7 +256,7 @@ def _unit(fields: dict[str, Node], expressions: ExpressionReader) -> DescribedUn
     return DescribedUnit(size, base_types=base_types, debug_addr=debug_addr, dies=dies)
 
 
-def _die(node: Node, name: str, expressions: ExpressionReader) -> DescribedDie:
+def _die(node: Node, name: str, expressions: CaseExpressions) -> DescribedDie:
     fields = node.fields((), ("location", "const_value"))
     section = f"DW_AT_location of {name}"
     location_expression: Expression | tuple[Expression, ...] | None = None
@@ -272,7 +272,7 @@ def _die(node: Node, name: str, expressions: ExpressionReader) -> DescribedDie:
 # --- The frame ----------------------------------------------------------------------------------------------------
 
 
-def _frame(fields: dict[str, Node], reader: LocationReader, expressions: ExpressionReader) -> DescribedFrame:
+def _frame(fields: dict[str, Node], reader: JsonLocations, expressions: CaseExpressions) -> DescribedFrame:
     target = reader.target
     bits = target.default_space.address_bits
     tls = _table(fields.get("tls"))
@@ -301,7 +301,7 @@ def _frame(fields: dict[str, Node], reader: LocationReader, expressions: Express
     )
 
 
-def _block(key: Node, expressions: ExpressionReader) -> bytes:
+def _block(key: Node, expressions: CaseExpressions) -> bytes:
     """Return the bytes of the operand of DW_OP_entry_value: hex, or the text of its operations."""
     if key.string().lstrip().startswith("DW_OP_"):
         return expressions.assembled(key).data
@@ -311,9 +311,7 @@ def _block(key: Node, expressions: ExpressionReader) -> bytes:
 # --- The initial stack and the object -----------------------------------------------------------------------------
 
 
-def _object(
-    node: Node | None, reader: LocationReader, lanes: LaneSet, expressions: ExpressionReader
-) -> Location | None:
+def _object(node: Node | None, reader: JsonLocations, lanes: LaneSet, expressions: CaseExpressions) -> Location | None:
     if node is None:
         return None
     location = reader.location_or_address(node)
@@ -323,7 +321,7 @@ def _object(
 
 
 def _initial_stack(
-    node: Node | None, reader: LocationReader, lanes: LaneSet, expressions: ExpressionReader
+    node: Node | None, reader: JsonLocations, lanes: LaneSet, expressions: CaseExpressions
 ) -> tuple[Entry, ...]:
     entries: list[Entry] = []
     for item in [] if node is None else node.items():

@@ -110,7 +110,7 @@ def _float_bits(node: Node, arithmetic: Floats) -> int:
 LOCATION_KINDS = ("memory", "register", "implicit", "implicit_pointer", "undefined", "composite", "multiple")
 
 
-class LocationReader:
+class JsonLocations:
     """Reads locations of a machine. Whose storage one means stays open where it does not say (`binding.bound`)."""
 
     def __init__(self, machine: CaseMachine, unit: UnitInfo) -> None:

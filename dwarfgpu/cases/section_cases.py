@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.cfi.rows import Tables
+from dwarfgpu.cfi.rules import rule_json
 from dwarfgpu.encoding.pointers import Bases
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.expr.location_json import error_json
@@ -17,14 +18,14 @@ from dwarfgpu.objfile.contributions import ADDRESS_SIZES
 from dwarfgpu.objfile.frames.fde_index import FdeIndex
 from dwarfgpu.objfile.frames.frame_section import Cie, Fde, FrameSection
 from dwarfgpu.objfile.lists.list_encoding import ListContext, ListEntry, read_list
-from dwarfgpu.program.code.frame_rows import known_target, rule_json
+from dwarfgpu.program.code.frame_rows import known_target
 from dwarfgpu.strict_json import Node, NotACase, parse_integer, unsigned_or_none
 from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dwarfgpu.cfi.rows import FrameRow
+    from dwarfgpu.cfi.rows import UnwindRules
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.targets.target import Target
 
@@ -92,7 +93,7 @@ def _target(node: Node) -> Target | None:
         raise node.fail(error.message, hint=error.hint) from None
 
 
-def _rows(question: _Question) -> Iterator[FrameRow]:
+def _rows(question: _Question) -> Iterator[UnwindRules]:
     pc, tables = question.pc, Tables(question.target)
     if question.fde is None and pc is None:
         yield from _all_rows(question.section, tables)
@@ -108,7 +109,7 @@ def _rows(question: _Question) -> Iterator[FrameRow]:
         yield row
 
 
-def _all_rows(section: FrameSection, tables: Tables) -> Iterator[FrameRow]:
+def _all_rows(section: FrameSection, tables: Tables) -> Iterator[UnwindRules]:
     for entry in section.entries():
         if isinstance(entry, DwarfGpuError):
             raise entry
@@ -141,7 +142,7 @@ def _numbered(section: FrameSection, number: int) -> Fde:
     raise MalformedFile("index_out_of_range", message, spec="A.6.4.1").at(section=section.name)
 
 
-def _row(row: FrameRow) -> dict[str, Any]:
+def _row(row: UnwindRules) -> dict[str, Any]:
     registers = {str(number): rule_json(row.registers[number]) for number in sorted(row.registers)}
     cfa = None if row.cfa is None else rule_json(row.cfa)
     return {"start": row.start, "end": row.end, "cfa": cfa, "registers": registers}

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.bits import Bits
     from dwarfgpu.cfi import rules
-    from dwarfgpu.cfi.rows import FrameRow
+    from dwarfgpu.cfi.rows import UnwindRules
     from dwarfgpu.cfi.rules import ExpressionBytes, RegisterOffset, Rule
     from dwarfgpu.expr.context import UnitInfo
     from dwarfgpu.expr.evaluation import Trace
@@ -426,7 +426,7 @@ def is_open(location: Location, backend: Backend) -> bool:
 class Information:
     """The call frame information about the code at an address."""
 
-    row: FrameRow
+    row: UnwindRules
     return_register: int
     """The column of the return address."""
     start: int

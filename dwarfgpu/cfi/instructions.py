@@ -20,7 +20,7 @@ from dwarfgpu.immutable import frozen
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dwarfgpu.cfi.rows import RowState
+    from dwarfgpu.cfi.rows import RuleState
     from dwarfgpu.encoding.pointers import FrameFormat
 
 
@@ -28,7 +28,7 @@ SPEC = "DWARF 5, 7.24"
 
 
 @frozen
-class FrameInstruction:
+class DecodedInstruction:
     """One instruction, with its operands."""
 
     row: CallFrameInstruction
@@ -43,7 +43,7 @@ class FrameInstruction:
     def name(self) -> str:
         return self.row.name
 
-    def pairs(self) -> Iterator[tuple[FrameOperand, Any]]:
+    def pairs(self) -> Iterator[tuple[CfaOperand, Any]]:
         return zip(self.row.operands, self.operands, strict=True)
 
 
@@ -51,10 +51,10 @@ class FrameInstruction:
 class Instructions:
     """The instructions of an entry, and the ``fault`` after the last one if the rest cannot be decoded."""
 
-    instructions: tuple[FrameInstruction, ...]
+    instructions: tuple[DecodedInstruction, ...]
     fault: DwarfGpuError | None = None
 
-    def __iter__(self) -> Iterator[FrameInstruction]:
+    def __iter__(self) -> Iterator[DecodedInstruction]:
         return iter(self.instructions)
 
     def __len__(self) -> int:
@@ -67,7 +67,7 @@ FREE_INSTRUCTIONS = 1 << 14
 
 def decode(data: bytes, format: FrameFormat, *, section: str | None = None, offset: int = 0) -> Instructions:
     """Decode the instructions of an entry. ``offset`` is where they begin in the section."""
-    decoded: list[FrameInstruction] = []
+    decoded: list[DecodedInstruction] = []
     try:
         decoded.extend(instructions(data, format, section=section, offset=offset))
     except DwarfGpuError as error:
@@ -77,11 +77,22 @@ def decode(data: bytes, format: FrameFormat, *, section: str | None = None, offs
 
 def instructions(
     data: bytes, format: FrameFormat, *, section: str | None = None, offset: int = 0
-) -> Iterator[FrameInstruction]:
+) -> Iterator[DecodedInstruction]:
     """Yield the instructions one by one, and raise the error of what cannot be decoded."""
     form, count = format.form, 0
     cursor = Cursor(data, byte_order=form.byte_order)
-    reader = _FrameOperandReader(cursor, format, section, offset)
+    factors = {"": 1, "code": format.code_alignment, "data": format.data_alignment, "-data": -format.data_alignment}
+
+    def operand(operand: CfaOperand, opcode: int) -> Any:
+        if operand.encoding == "low6":
+            return (opcode & 0x3F) * factors[operand.factor]
+        if operand.encoding == "block":
+            block: bytes = operands.read("block", cursor, form)
+            return ExpressionBytes(block, section, offset + cursor.position - len(block))
+        if operand.encoding == "pointer":
+            return _address(cursor, format, offset)
+        return operands.read(operand.encoding, cursor, form) * factors[operand.factor]
+
     while cursor.position < cursor.end:
         start = cursor.position
         count += 1
@@ -95,55 +106,29 @@ def instructions(
             error: DwarfGpuError = IllFormed("unknown_instruction", message, spec=SPEC)
             raise error.at(section=section, offset=offset + start)
         try:
-            values = tuple([reader.operand(operand, opcode) for operand in row.operands])
+            values = tuple([operand(each, opcode) for each in row.operands])
         except DwarfGpuError as fault:
             fault.where.offset = offset + start  # the instruction counts, not the operand in it
             fault.where.operation = row.name
             raise fault.at(section=section) from None
-        yield FrameInstruction(row, values, offset + start, offset + cursor.position)
+        yield DecodedInstruction(row, values, offset + start, offset + cursor.position)
 
 
-class _FrameOperandReader:
-    """A reader of operands, which multiplies the factors of the CIE in."""
-
-    __slots__ = ("_cursor", "_factors", "_format", "_offset", "_section")
-
-    def __init__(self, cursor: Cursor, format: FrameFormat, section: str | None, offset: int) -> None:
-        self._cursor = cursor
-        self._format = format
-        self._section = section
-        self._offset = offset
-        data = format.data_alignment
-        self._factors = {"": 1, "code": format.code_alignment, "data": data, "-data": -data}
-
-    def operand(self, operand: FrameOperand, opcode: int) -> Any:
-        encoding = operand.encoding
-        if encoding == "low6":
-            return (opcode & 0x3F) * self._factors[operand.factor]
-        if encoding == "block":
-            block: bytes = operands.read("block", self._cursor, self._format.form)
-            return ExpressionBytes(block, self._section, self._offset + self._cursor.position - len(block))
-        if encoding == "pointer":
-            return self._address()
-        number: int = operands.read(encoding, self._cursor, self._format.form)
-        return number * self._factors[operand.factor]
-
-    def _address(self) -> int:
-        """Read a target address, encoded like the location of the entry."""
-        how = self._format
-        if how.pointers == dw.DW_EH_PE_omit:
-            raise IllFormed("bad_augmentation", "the augmentation omits addresses", spec=SPEC)
-        bases = evolve(how.bases, section=how.bases.section + self._offset)
-        pointer = read_pointer(self._cursor, how.pointers, how.form, bases)
-        if pointer.indirect:
-            message = f"the location is stored in memory, at {pointer.address:#x}"
-            raise Unsupported("pointer_encoding", message, spec="LSB 5.0, 10.5.1")
-        return pointer.address
+def _address(cursor: Cursor, how: FrameFormat, offset: int) -> int:
+    """Read a target address, encoded like the location of the entry."""
+    if how.pointers == dw.DW_EH_PE_omit:
+        raise IllFormed("bad_augmentation", "the augmentation omits addresses", spec=SPEC)
+    bases = evolve(how.bases, section=how.bases.section + offset)
+    pointer = read_pointer(cursor, how.pointers, how.form, bases)
+    if pointer.indirect:
+        message = f"the location is stored in memory, at {pointer.address:#x}"
+        raise Unsupported("pointer_encoding", message, spec="LSB 5.0, 10.5.1")
+    return pointer.address
 
 
 # --- The table of call frame instructions -------------------------------------------------------------------------
 # A row is declared by decorating the function that is its meaning: what it does to the row of rules under
-# construction (`dwarfgpu.cfi.rows.State`). Decoding, listing and running all read the rows; no second list
+# construction (`dwarfgpu.cfi.rows.RuleState`). Decoding, listing and running all read the rows; no second list
 # of instructions exists.
 
 KINDS: dict[str, tuple[str, str, str]] = {
@@ -172,7 +157,7 @@ F = TypeVar("F", bound="Callable[..., None]")
 
 
 @frozen
-class FrameOperand:
+class CfaOperand:
     """An operand: its letter in the text and its kind, one of `KINDS`."""
 
     name: str
@@ -203,7 +188,7 @@ class CallFrameInstruction:
     name: str
     code: int
     """The opcode; its low six bits are 0 where they hold an operand."""
-    operands: tuple[FrameOperand, ...]
+    operands: tuple[CfaOperand, ...]
     run: Callable[..., None]
     """The function that does the instruction: called with the state and the operands."""
     spec: str
@@ -217,7 +202,7 @@ def instruction(code: int, spec: str, *, operands: str = "") -> Callable[[F], F]
     name = name_of("DW_CFA", code)
 
     def declare(function: F) -> F:
-        pairs = tuple(FrameOperand(*item.split(":")) for item in operands.split())
+        pairs = tuple(CfaOperand(*item.split(":")) for item in operands.split())
         if code in _ROWS:
             raise AssertionError(f"{name} ({code:#x}) has two rows")
         _ROWS[code] = CallFrameInstruction(name, code, pairs, function, spec)
@@ -240,7 +225,7 @@ def rows() -> list[CallFrameInstruction]:
 
 
 @instruction(dw.DW_CFA_set_loc, "DWARF 5, 6.4.2.1 (1)", operands="A:address")
-def _set_loc(state: RowState, address: int) -> None:
+def _set_loc(state: RuleState, address: int) -> None:
     """Begin a row at the address A, which is greater than the current one."""
     if address <= state.location_for("DW_CFA_set_loc"):
         message = f"{address:#x} is not greater than the current location {state.location:#x}"
@@ -253,7 +238,7 @@ def _set_loc(state: RowState, address: int) -> None:
 @instruction(dw.DW_CFA_advance_loc2, "DWARF 5, 6.4.2.1 (4)", operands="D:delta2")
 @instruction(dw.DW_CFA_advance_loc4, "DWARF 5, 6.4.2.1 (5)", operands="D:delta4")
 @instruction(dw.DW_CFA_MIPS_advance_loc8, "MIPS/IRIX", operands="D:delta8")
-def _advance_loc(state: RowState, delta: int) -> None:
+def _advance_loc(state: RuleState, delta: int) -> None:
     """Begin a row D bytes after the current location."""
     state.go_to(state.location_for("an advance") + delta)
 
@@ -263,21 +248,21 @@ def _advance_loc(state: RowState, delta: int) -> None:
 
 @instruction(dw.DW_CFA_def_cfa, "A.6.4.2.2 (1)", operands="R:register B:offset")
 @instruction(dw.DW_CFA_def_cfa_sf, "A.6.4.2.2 (2)", operands="R:register B:sfactored")
-def _def_cfa(state: RowState, register: int, offset: int) -> None:
+def _def_cfa(state: RuleState, register: int, offset: int) -> None:
     """Define the CFA as B bytes from the address in R, in the default address space."""
     state.cfa = rules.RegisterOffset(register, offset, state.default_space)
 
 
 @instruction(dw.DW_CFA_LLVM_def_aspace_cfa, "A.6.4.2.2 (3)", operands="R:register B:offset AS:space")
 @instruction(dw.DW_CFA_LLVM_def_aspace_cfa_sf, "A.6.4.2.2 (4)", operands="R:register B:sfactored AS:space")
-def _def_aspace_cfa(state: RowState, register: int, offset: int, space: int) -> None:
+def _def_aspace_cfa(state: RuleState, register: int, offset: int, space: int) -> None:
     """Define the CFA as B bytes from the address in R, in the address space AS."""
     state.check_space(space)
     state.cfa = rules.RegisterOffset(register, offset, space)
 
 
 @instruction(dw.DW_CFA_def_cfa_register, "A.6.4.2.2 (5)", operands="R:register")
-def _def_cfa_register(state: RowState, register: int) -> None:
+def _def_cfa_register(state: RuleState, register: int) -> None:
     """Define the CFA from R, with the offset and the address space that it has."""
     old = state.cfa_with_register()
     state.cfa = rules.RegisterOffset(register, old.offset, old.space)
@@ -285,14 +270,14 @@ def _def_cfa_register(state: RowState, register: int) -> None:
 
 @instruction(dw.DW_CFA_def_cfa_offset, "A.6.4.2.2 (6)", operands="B:offset")
 @instruction(dw.DW_CFA_def_cfa_offset_sf, "A.6.4.2.2 (7)", operands="B:sfactored")
-def _def_cfa_offset(state: RowState, offset: int) -> None:
+def _def_cfa_offset(state: RuleState, offset: int) -> None:
     """Define the CFA as B bytes from the register that it has, in the address space that it has."""
     old = state.cfa_with_register()
     state.cfa = rules.RegisterOffset(old.register, offset, old.space)
 
 
 @instruction(dw.DW_CFA_def_cfa_expression, "A.6.4.2.2 (8)", operands="E:expression")
-def _def_cfa_expression(state: RowState, block: rules.ExpressionBytes) -> None:
+def _def_cfa_expression(state: RuleState, block: rules.ExpressionBytes) -> None:
     """Define the CFA as the location that E gives."""
     state.cfa = rules.CfaExpression(block)
 
@@ -301,13 +286,13 @@ def _def_cfa_expression(state: RowState, block: rules.ExpressionBytes) -> None:
 
 
 @instruction(dw.DW_CFA_undefined, "A.6.4.2.3 (1)", operands="R:register")
-def _undefined(state: RowState, register: int) -> None:
+def _undefined(state: RuleState, register: int) -> None:
     """Declare that R has no recoverable value."""
     state.set_rule(register, rules.UndefinedRule())
 
 
 @instruction(dw.DW_CFA_same_value, "A.6.4.2.3 (2)", operands="R:register")
-def _same_value(state: RowState, register: int) -> None:
+def _same_value(state: RuleState, register: int) -> None:
     """Declare that R has not been modified."""
     state.set_rule(register, rules.SameValue())
 
@@ -316,39 +301,39 @@ def _same_value(state: RowState, register: int) -> None:
 @instruction(dw.DW_CFA_offset_extended, "A.6.4.2.3 (4)", operands="R:register B:factored")
 @instruction(dw.DW_CFA_offset_extended_sf, "A.6.4.2.3 (5)", operands="R:register B:sfactored")
 @instruction(dw.DW_CFA_GNU_negative_offset_extended, "LSB 5.0, 10.5.2", operands="R:register B:negated")
-def _offset(state: RowState, register: int, offset: int) -> None:
+def _offset(state: RuleState, register: int, offset: int) -> None:
     """Declare that R is saved B bytes from the CFA."""
     state.set_rule(register, rules.Offset(offset))
 
 
 @instruction(dw.DW_CFA_val_offset, "A.6.4.2.3 (6)", operands="R:register B:factored")
 @instruction(dw.DW_CFA_val_offset_sf, "A.6.4.2.3 (7)", operands="R:register B:sfactored")
-def _val_offset(state: RowState, register: int, offset: int) -> None:
+def _val_offset(state: RuleState, register: int, offset: int) -> None:
     """Declare that the value of R is the address B bytes from the CFA."""
     state.set_rule(register, rules.ValOffset(offset))
 
 
 @instruction(dw.DW_CFA_register, "A.6.4.2.3 (8)", operands="R1:register R2:register")
-def _register(state: RowState, register: int, other: int) -> None:
+def _register(state: RuleState, register: int, other: int) -> None:
     """Declare that R1 is stored in R2."""
     state.set_rule(register, rules.RegisterRule(other))
 
 
 @instruction(dw.DW_CFA_expression, "A.6.4.2.3 (9)", operands="R:register E:expression")
-def _expression(state: RowState, register: int, block: rules.ExpressionBytes) -> None:
+def _expression(state: RuleState, register: int, block: rules.ExpressionBytes) -> None:
     """Declare that R is saved at the location that E gives."""
     state.set_rule(register, rules.ExpressionRule(block))
 
 
 @instruction(dw.DW_CFA_val_expression, "A.6.4.2.3 (10)", operands="R:register E:expression")
-def _val_expression(state: RowState, register: int, block: rules.ExpressionBytes) -> None:
+def _val_expression(state: RuleState, register: int, block: rules.ExpressionBytes) -> None:
     """Declare that the value of R is that of E."""
     state.set_rule(register, rules.ValExpression(block))
 
 
 @instruction(dw.DW_CFA_restore, "A.6.4.2.3 (11)", operands="R:register6")
 @instruction(dw.DW_CFA_restore_extended, "A.6.4.2.3 (12)", operands="R:register")
-def _restore(state: RowState, register: int) -> None:
+def _restore(state: RuleState, register: int) -> None:
     """Restore the rule that the initial instructions of the CIE gave R."""
     state.restore_rule(register)
 
@@ -357,13 +342,13 @@ def _restore(state: RowState, register: int) -> None:
 
 
 @instruction(dw.DW_CFA_remember_state, "DWARF 5, 6.4.2.4 (1)")
-def _remember_state(state: RowState) -> None:
+def _remember_state(state: RuleState) -> None:
     """Push the rules on a stack."""
     state.remember()
 
 
 @instruction(dw.DW_CFA_restore_state, "DWARF 5, 6.4.2.4 (2)")
-def _restore_state(state: RowState) -> None:
+def _restore_state(state: RuleState) -> None:
     """Pop the rules from the stack."""
     state.restore()
 
@@ -372,25 +357,25 @@ def _restore_state(state: RowState) -> None:
 
 
 @instruction(dw.DW_CFA_nop, "DWARF 5, 6.4.2.5")
-def _nop(state: RowState) -> None:
+def _nop(state: RuleState) -> None:
     """Do nothing."""
 
 
 @instruction(dw.DW_CFA_GNU_args_size, "LSB 5.0, 10.5.2", operands="N:size")
-def _args_size(state: RowState, size: int) -> None:
+def _args_size(state: RuleState, size: int) -> None:
     """Declare that N bytes of arguments are on the stack, which only the handling of exceptions needs."""
 
 
 @instruction(dw.DW_CFA_GNU_window_save, "SPARC; AArch64")
-def _window_save(state: RowState) -> None:
+def _window_save(state: RuleState) -> None:
     """Declare a saved register window (SPARC), or toggle whether the return address is signed (AArch64)."""
 
 
 @instruction(dw.DW_CFA_AARCH64_negate_ra_state_with_pc, "AArch64")
-def _negate_ra_state_with_pc(state: RowState) -> None:
+def _negate_ra_state_with_pc(state: RuleState) -> None:
     """Toggle whether the return address is signed with the address of this place (AArch64)."""
 
 
 @instruction(dw.DW_CFA_AARCH64_set_ra_state, "AArch64", operands="S:number D:sdelta")
-def _set_ra_state(state: RowState, ra_state: int, delta: int) -> None:
+def _set_ra_state(state: RuleState, ra_state: int, delta: int) -> None:
     """Set the state of the return address to S, signed D bytes from this place (AArch64)."""

@@ -18,7 +18,7 @@ from dwarfgpu.immutable import frozen
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.cfi.instructions import FrameInstruction
+    from dwarfgpu.cfi.instructions import DecodedInstruction
     from dwarfgpu.cfi.rules import CfaRule, Rule
     from dwarfgpu.encoding.pointers import FrameFormat
     from dwarfgpu.targets.target import Target
@@ -31,7 +31,7 @@ MAX_INITIAL = 1 << 12
 """How many rules a CIE may make. No target has so many registers, and every entry begins with them."""
 
 
-class FrameProgram(Protocol):
+class Entry(Protocol):
     """An entry of either kind, which holds instructions."""
 
     @property
@@ -51,14 +51,14 @@ class FrameProgram(Protocol):
     def instructions_offset(self) -> int: ...
 
 
-class Common(FrameProgram, Protocol):
+class Common(Entry, Protocol):
     """A common information entry."""
 
     @property
     def augmentation(self) -> str: ...
 
 
-class Description(FrameProgram, Protocol):
+class Description(Entry, Protocol):
     """A frame description entry."""
 
     @property
@@ -72,7 +72,7 @@ class Description(FrameProgram, Protocol):
 
 
 @frozen
-class FrameRow:
+class UnwindRules:
     """The rules from address ``start`` up to, but not including, ``end``."""
 
     start: int
@@ -107,7 +107,7 @@ class Tables:
             raise rules.with_traceback(None)
         return rules
 
-    def rows(self, fde: Description) -> Iterator[FrameRow]:
+    def rows(self, fde: Description) -> Iterator[UnwindRules]:
         """Yield the rows of an entry in the order of addresses. An error is raised after the valid rows."""
         registers, count = None, 0
         state = self._begin(fde)
@@ -120,21 +120,21 @@ class Tables:
                 count += len(registers)
                 if count > MAX_RULES:
                     raise _ill_formed("limit_exceeded", f"the rows of one entry have more than {MAX_RULES} rules", fde)
-            yield FrameRow(start, end, state.cfa, snapshot)
+            yield UnwindRules(start, end, state.cfa, snapshot)
 
-    def row_at(self, fde: Description, address: int) -> FrameRow | None:
+    def row_at(self, fde: Description, address: int) -> UnwindRules | None:
         """Return the row at an address, or None if the entry does not cover it. Nothing after the row is read."""
         if not fde.low <= address < fde.high:
             return None
         state = self._begin(fde)
         for start, end in _spans(fde, state):
             if start <= address < end:
-                return FrameRow(start, end, state.cfa, state.snapshot())
+                return UnwindRules(start, end, state.cfa, state.snapshot())
         # locations only grow, from `low` to `high`
         raise AssertionError("the rows of the entry do not cover its addresses")
 
     def _run_initial(self, cie: Common) -> Initial:
-        state = RowState(self._target)
+        state = RuleState(self._target)
         for instruction in instructions_of(cie, cie.augmentation):
             _run(state, instruction, cie)
         registers = state.snapshot()
@@ -142,35 +142,35 @@ class Tables:
             raise _ill_formed("limit_exceeded", f"a CIE makes more than {MAX_INITIAL} rules", cie)
         return Initial(state.cfa, registers)
 
-    def _begin(self, fde: Description) -> RowState:
+    def _begin(self, fde: Description) -> RuleState:
         if fde.format is None:
             raise unknown_augmentation(fde, fde.cie.augmentation)
         last = (1 << 8 * fde.format.form.address_size) - 1
-        return RowState(self._target, self.initial(fde.cie), fde.low, last)
+        return RuleState(self._target, self.initial(fde.cie), fde.low, last)
 
 
 # --- Running ------------------------------------------------------------------------------------------------------
 
 
-def instructions_of(entry: FrameProgram, augmentation: str) -> Iterator[FrameInstruction]:
+def instructions_of(entry: Entry, augmentation: str) -> Iterator[DecodedInstruction]:
     """Yield the instructions of an entry; raise an error where they cannot be found or decoded."""
     if entry.format is None:
         raise unknown_augmentation(entry, augmentation)
     return instructions(entry.instructions, entry.format, section=entry.section, offset=entry.instructions_offset)
 
 
-def unknown_augmentation(entry: FrameProgram, augmentation: str) -> DwarfGpuError:
+def unknown_augmentation(entry: Entry, augmentation: str) -> DwarfGpuError:
     """Return the error of an entry whose instructions cannot be found."""
     message = f"the augmentation {augmentation!r} is not known, so the instructions cannot be found"
     return _ill_formed("bad_augmentation", message, entry)
 
 
-def _ill_formed(kind: str, message: str, entry: FrameProgram) -> DwarfGpuError:
+def _ill_formed(kind: str, message: str, entry: Entry) -> DwarfGpuError:
     error = IllFormed(kind, message, spec="A.6.4.1")
     return error.at(section=entry.section, offset=entry.offset)  # type: ignore[no-any-return]
 
 
-def _spans(fde: Description, state: RowState) -> Iterator[tuple[int, int]]:
+def _spans(fde: Description, state: RuleState) -> Iterator[tuple[int, int]]:
     """Run the instructions, and yield the start and the end of each row while the state holds its rules."""
     start = fde.low
     for instruction in instructions_of(fde, fde.cie.augmentation):
@@ -182,7 +182,7 @@ def _spans(fde: Description, state: RowState) -> Iterator[tuple[int, int]]:
     yield start, fde.high
 
 
-def _run(state: RowState, instruction: FrameInstruction, entry: FrameProgram) -> None:
+def _run(state: RuleState, instruction: DecodedInstruction, entry: Entry) -> None:
     try:
         state.run(instruction)
     except DwarfGpuError as error:
@@ -200,7 +200,7 @@ class Initial:
     registers: dict[int, Rule] = field(factory=dict)
 
 
-class RowState:
+class RuleState:
     """The row under construction."""
 
     __slots__ = (
@@ -245,7 +245,7 @@ class RowState:
         """The target architecture default address space identifier."""
         return 0 if self._target is None else self._target.default_space.number
 
-    def run(self, instruction: FrameInstruction) -> None:
+    def run(self, instruction: DecodedInstruction) -> None:
         self._spec = instruction.row.spec
         for operand, value in instruction.pairs():
             if operand.role == "offset" and not -(1 << 63) <= value < 1 << 63:

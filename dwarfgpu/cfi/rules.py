@@ -6,7 +6,9 @@ rule is its name in texts and answers.
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+import attrs
 
 from dwarfgpu.immutable import frozen
 
@@ -126,3 +128,11 @@ class Architectural:
 Rule: TypeAlias = (
     "UndefinedRule | SameValue | Offset | ValOffset | RegisterRule | ExpressionRule | ValExpression | Architectural"
 )
+
+
+def rule_json(rule: CfaRule | Rule) -> dict[str, Any]:
+    """Return a rule in the JSON of cases."""
+    result: dict[str, Any] = {"rule": rule.word}
+    for name, value in attrs.asdict(rule, recurse=False).items():
+        result["expr" if name == "block" else name] = value.data.hex() if name == "block" else value
+    return result

@@ -29,7 +29,7 @@ from dwarfgpu.expr.known_entries import (
     VALUE,
     VALUES,
     KnownEntry,
-    KnownPlace,
+    KnownLocation,
     StackInterner,
     shape_of,
 )
@@ -59,7 +59,7 @@ INTEGER_IS_LOCATION = ", which is one only if its type is integral"
 _MAX_PLACES = 8  # so many places of a location are known
 _READ = "A.2.5.4.3.4 (4)"
 _PARTS = "A.2.5.4.4.6"
-_NO_PARTS: tuple[KnownPlace, ...] = (KnownPlace(COMPOSITE, "a composite", 0),)
+_NO_PARTS: tuple[KnownLocation, ...] = (KnownLocation(COMPOSITE, "a composite", 0),)
 _LEAST_SIGNIFICANT = "DWARF 5, 2.6.1.2 (2)"
 
 
@@ -226,7 +226,7 @@ class KnownEffects:
             unit = 8 if spec == "A.2.5.4.4.6 (6)" else 1
             return self._overlay(at, entries, unit)
         kind = shape.location(entries, self.target)
-        places: tuple[KnownPlace, ...] = ()
+        places: tuple[KnownLocation, ...] = ()
         function = _PLACES.get(spec)
         if function is not None:
             places = function(self, at, shape, entries)
@@ -234,15 +234,15 @@ class KnownEffects:
             places = self._formed(at, shape, entries)
         return KnownEntry(kind, places=places)
 
-    def _memory(self, address: int | None, space: AddressSpace | None = None) -> KnownPlace:
+    def _memory(self, address: int | None, space: AddressSpace | None = None) -> KnownLocation:
         """Return an address of an address space, else of the default one."""
         bits, name = self.generic.bit_size, "the default address space"
         if space is not None:
             bits, name = space.address_bits, f"the address space {space.name}"
         offset = None if address is None else (address & (1 << bits) - 1) * 8
-        return KnownPlace(MEMORY, name, 8 << bits, offset)
+        return KnownLocation(MEMORY, name, 8 << bits, offset)
 
-    def _formed(self, at: Instruction, shape: Shape, entries: Entries) -> tuple[KnownPlace, ...]:
+    def _formed(self, at: Instruction, shape: Shape, entries: Entries) -> tuple[KnownLocation, ...]:
         """Return the place of an address that an operation forms, in the address space that it names."""
         space = None
         if "AS" in entries:
@@ -255,27 +255,27 @@ class KnownEffects:
         address = entries["A"].number if "A" in entries else None
         return (self._memory(address, space),)
 
-    def register(self, at: Instruction, _shape: Shape, _entries: Entries) -> tuple[KnownPlace, ...]:
+    def register(self, at: Instruction, _shape: Shape, _entries: Entries) -> tuple[KnownLocation, ...]:
         """Return the register that an operation names (A.2.5.4.4.4)."""
         register = None if self.target is None else self.target.register(registers_of(at)[0])
-        return () if register is None else (KnownPlace(REGISTER, register.name, register.bit_size),)
+        return () if register is None else (KnownLocation(REGISTER, register.name, register.bit_size),)
 
-    def undefined(self, _at: Instruction, _shape: Shape, _entries: Entries) -> tuple[KnownPlace, ...]:
+    def undefined(self, _at: Instruction, _shape: Shape, _entries: Entries) -> tuple[KnownLocation, ...]:
         """Return the start of the undefined storage, where the rules give it a size (A.2.5.4.4.2)."""
         size = self.largest_storage
-        return (KnownPlace(UNDEFINED, "the undefined storage", size),) if self.rules.undefined_has_size else ()
+        return (KnownLocation(UNDEFINED, "the undefined storage", size),) if self.rules.undefined_has_size else ()
 
-    def implicit_value(self, at: Instruction, _shape: Shape, _entries: Entries) -> tuple[KnownPlace, ...]:
-        return (KnownPlace(IMPLICIT, "an implicit value", 8 * len(at.operands[0])),)
+    def implicit_value(self, at: Instruction, _shape: Shape, _entries: Entries) -> tuple[KnownLocation, ...]:
+        return (KnownLocation(IMPLICIT, "an implicit value", 8 * len(at.operands[0])),)
 
-    def implicit_pointer(self, _at: Instruction, _shape: Shape, entries: Entries) -> tuple[KnownPlace, ...]:
+    def implicit_pointer(self, _at: Instruction, _shape: Shape, entries: Entries) -> tuple[KnownLocation, ...]:
         space = None if self.target is None else self.target.default_space
         if "AS" in entries:
             number = entries["AS"].number
             space = None if number is None or self.target is None else self.target.space(number)
-        return () if space is None else (KnownPlace(POINTER, "an implicit pointer", space.address_bits),)
+        return () if space is None else (KnownLocation(POINTER, "an implicit pointer", space.address_bits),)
 
-    def moved(self, at: Instruction, shape: Shape, entries: Entries) -> tuple[KnownPlace, ...]:
+    def moved(self, at: Instruction, shape: Shape, entries: Entries) -> tuple[KnownLocation, ...]:
         """Return the places that an operation moves (A.2.5.4.4.1 (1) to (3))."""
         number = entries["B"].number if "B" in entries else shape.operand(at.operands, "B")
         unit = 1 if shape.row.spec == "A.2.5.4.4.1 (3)" else 8
@@ -289,29 +289,29 @@ class KnownEffects:
         """Return a number of the generic type as a displacement."""
         return int(b.signed(number & self.generic.mask, self.generic.bit_size))
 
-    def both(self, _at: Instruction, _shape: Shape, entries: Entries) -> tuple[KnownPlace, ...]:
+    def both(self, _at: Instruction, _shape: Shape, entries: Entries) -> tuple[KnownLocation, ...]:
         """Return the places of two locations (DWARF 6, 260227.1)."""
         return tuple(dict.fromkeys((*entries["A"].places, *entries["B"].places)))[:_MAX_PLACES]
 
     # --- Composites -----------------------------------------------------------------------------------------------
 
-    def _composite(self, at: Instruction, size: int) -> tuple[KnownPlace, ...]:
+    def _composite(self, at: Instruction, size: int) -> tuple[KnownLocation, ...]:
         """Return the start of a composite of so many bits."""
         if size > self.largest_storage:
             message = f"a composite of {shown(size)} bits is larger than the largest address space"
             self.report("path", "bad_piece", message, at, _PARTS)
-        return (KnownPlace(COMPOSITE, "a composite", size),)
+        return (KnownLocation(COMPOSITE, "a composite", size),)
 
-    def empty(self, at: Instruction, _shape: Shape, _entries: Entries) -> tuple[KnownPlace, ...]:
+    def empty(self, at: Instruction, _shape: Shape, _entries: Entries) -> tuple[KnownLocation, ...]:
         return self._composite(at, 0)
 
-    def extend(self, at: Instruction, shape: Shape, entries: Entries) -> tuple[KnownPlace, ...]:
+    def extend(self, at: Instruction, shape: Shape, entries: Entries) -> tuple[KnownLocation, ...]:
         """Check the part that DW_OP_LLVM_extend repeats (A.2.5.4.4.6 (4))."""
         size, count = (shape.operand(at.operands, name) for name in "SC")
         self._check_part(at, entries["L"].places, size)
         return self._composite(at, size * count) if size and count else ()
 
-    def select(self, at: Instruction, shape: Shape, entries: Entries) -> tuple[KnownPlace, ...]:
+    def select(self, at: Instruction, shape: Shape, entries: Entries) -> tuple[KnownLocation, ...]:
         """Check the parts that DW_OP_LLVM_select_bit_piece takes (A.2.5.4.4.6 (5))."""
         size, count = (shape.operand(at.operands, name) for name in "SC")
         spec = shape.row.spec
@@ -384,7 +384,7 @@ class KnownEffects:
 
     # --- What is wrong with a place -------------------------------------------------------------------------------
 
-    def _refuse(self, at: Instruction, place: KnownPlace, kind: str, message: str, spec: str) -> None:
+    def _refuse(self, at: Instruction, place: KnownLocation, kind: str, message: str, spec: str) -> None:
         """Report what the size of a storage makes wrong."""
         severity: ReportedSeverity = "path"
         if self.in_caller and place.storage == REGISTER:
@@ -392,7 +392,9 @@ class KnownEffects:
             message += " (a caller's register may be elsewhere)"
         self.report(severity, kind, message, at, spec)
 
-    def _check_read(self, at: Instruction, places: Iterable[KnownPlace], bits: int, least: int | None = None) -> None:
+    def _check_read(
+        self, at: Instruction, places: Iterable[KnownLocation], bits: int, least: int | None = None
+    ) -> None:
         """Check that bits that are read are in the storage of each place (A.2.5.4.3.4 (4))."""
         for place in places:
             if not place.may_hold(bits if least is None else least):
@@ -404,7 +406,7 @@ class KnownEffects:
         bits = self.generic.bit_size if self.target is None else (space or self.target.default_space).address_bits
         self._check_read(at, self.register(at, shape_of(at.operation), {}), bits)
 
-    def _check_move(self, at: Instruction, places: Iterable[KnownPlace], bits: int, spec: str) -> bool:
+    def _check_move(self, at: Instruction, places: Iterable[KnownLocation], bits: int, spec: str) -> bool:
         """Check that places so many bits further on are in their storages, as far as it is known."""
         for place in places:
             if not place.allows_move(bits):
@@ -412,13 +414,13 @@ class KnownEffects:
                 return False
         return True
 
-    def _refuse_move(self, at: Instruction, place: KnownPlace, bits: int, spec: str) -> None:
+    def _refuse_move(self, at: Instruction, place: KnownLocation, bits: int, spec: str) -> None:
         to = f"by {shown(bits)} bits in" if place.bit_offset is None else f"to bit {shown(place.bit_offset + bits)} of"
         message = f"{at.name} goes {to} {place.name}, which has {shown(place.bit_size)} bits"
         self._refuse(at, place, "offset_out_of_storage", message, spec)
 
     def _check_part(
-        self, at: Instruction, places: Iterable[KnownPlace], size: int, offset: int = 0, spec: str = _PARTS
+        self, at: Instruction, places: Iterable[KnownLocation], size: int, offset: int = 0, spec: str = _PARTS
     ) -> bool:
         """Check that a part, so many bits further on, is in the storage of each place (A.2.5.4.4.6)."""
         for place in places:
@@ -427,7 +429,7 @@ class KnownEffects:
                 return False
         return True
 
-    def _refuse_part(self, at: Instruction, place: KnownPlace, size: int, offset: int, spec: str = _PARTS) -> None:
+    def _refuse_part(self, at: Instruction, place: KnownLocation, size: int, offset: int, spec: str = _PARTS) -> None:
         message = f"{at.name} takes a part of {shown(size)} bits of {place.text(offset)}"
         self._refuse(at, place, "bad_piece", message, spec)
 
@@ -446,7 +448,7 @@ class KnownEffects:
         if not stack.depth:
             return self._underflow(at, 1, stack)
         size = self._taken(at, stack.entry, "value").bit_size
-        places = () if size is None else (KnownPlace(IMPLICIT, "an implicit value", size),)
+        places = () if size is None else (KnownLocation(IMPLICIT, "an implicit value", size),)
         return self.stacks.push(stack.below, KnownEntry(IMPLICIT, places=places))
 
     def piece(self, at: Instruction, stack: EntryStack) -> EntryStack:
@@ -478,12 +480,12 @@ class KnownEffects:
             base = below.entry.places if below.kind == COMPOSITE else ()
         return self.stacks.push(below.below, self._grown(at, COMPOSITE, base, size))
 
-    def _grown(self, at: Instruction, kind: str, base: tuple[KnownPlace, ...], size: int) -> KnownEntry:
+    def _grown(self, at: Instruction, kind: str, base: tuple[KnownLocation, ...], size: int) -> KnownEntry:
         """Return a composite with a part more than a base has, at the same offset in it."""
         places = [evolve(self._composite(at, place.bit_size + size)[0], bit_offset=place.bit_offset) for place in base]
         return KnownEntry(kind, places=tuple(places))
 
-    def _check_piece(self, at: Instruction, places: Iterable[KnownPlace], size: int, offset: int) -> None:
+    def _check_piece(self, at: Instruction, places: Iterable[KnownLocation], size: int, offset: int) -> None:
         """Check the part that a piece takes, at a bit offset from a location."""
         if size and self.rules.part_beyond_storage == "undefined":
             return

@@ -48,7 +48,7 @@ REGISTER_OPERATIONS = frozenset(("A.2.5.4.4.4 (1)", "A.2.5.4.4.4 (2)"))
 
 
 @frozen
-class KnownPlace:
+class KnownLocation:
     """A position in a storage whose size is known."""
 
     storage: str
@@ -74,7 +74,7 @@ class KnownPlace:
             return abs(bits) < self.bit_size
         return 0 <= self.bit_offset + bits < self.bit_size
 
-    def moved(self, bits: int | None) -> KnownPlace:
+    def moved(self, bits: int | None) -> KnownLocation:
         """Return the place so many bits further on; where it may not be there, the offset is not known."""
         is_known = bits is not None and self.bit_offset is not None and self.allows_move(bits)
         return evolve(self, bit_offset=self.bit_offset + bits if is_known else None)  # type: ignore[operator]
@@ -95,11 +95,11 @@ class KnownEntry:
     """The number of a value of the generic type, unsigned."""
     bit_size: int | None = None
     """The size of a value."""
-    places: tuple[KnownPlace, ...] = ()
+    places: tuple[KnownLocation, ...] = ()
     """Those of the places of a location whose storage has a known size."""
 
     @property
-    def place(self) -> KnownPlace | None:
+    def place(self) -> KnownLocation | None:
         """The only place of a location, if it has only one and that is known."""
         return self.places[0] if len(self.places) == 1 and self.kind in ONE_PLACE else None
 

@@ -183,12 +183,11 @@ class OperandPlan:
         )
 
 
-class CompiledRow:
+class OpcodeDecoder:
     """A row of a table, ready to decode."""
 
     def __init__(self, decoder: Decoder, layout: InstructionFormat, opcode: int, line: str) -> None:
-        row = decoder.table.row(layout.key.removesuffix("fi"), opcode, line)
-        mnemonic = row.mnemonic
+        mnemonic, tokens = decoder.table.row(layout.key.removesuffix("fi"), line)
         name = mnemonic.rstrip()
         for suffix in SUFFIXES:
             if name.endswith(suffix):
@@ -203,7 +202,7 @@ class CompiledRow:
         self.writers: list[tuple[str, Writer]] = []
         self.is_branch = False
         self.has_literals = has_literals(layout, has_long=bool(decoder.table.names["option"]))
-        for token in row.tokens:
+        for token in tokens:
             if self._reads(token):
                 continue
             if token[0] == "+":
@@ -337,11 +336,11 @@ class CompiledRow:
         return GpuInstruction(self.form, tuple(operands), modifiers, code[offset : offset + size], branch)
 
 
-class ExportRow(CompiledRow):
+class ExportDecoder(OpcodeDecoder):
     """The row of an export, whose sources are enabled one by one."""
 
     def __init__(self, decoder: Decoder, layout: InstructionFormat, opcode: int, line: str) -> None:
-        CompiledRow.__init__(self, decoder, layout, opcode, line)
+        OpcodeDecoder.__init__(self, decoder, layout, opcode, line)
         self.targets = decoder.table.names["target"]
         self.has_compression = "compr" in layout.modifiers
 
@@ -361,7 +360,7 @@ class ExportRow(CompiledRow):
         return GpuInstruction(self.form, tuple(operands), modifiers, code[offset : offset + self.size])
 
 
-class ImageRow(CompiledRow):
+class ImageDecoder(OpcodeDecoder):
     """The row of an image instruction: masks and shapes say how many registers its data and addresses have.
 
     ``vdata=&`` is followed by a digit (of base 36) for data that would go beyond the last register, and then one for
@@ -374,7 +373,7 @@ class ImageRow(CompiledRow):
         self.data: list[int] = []
         self.stuck: list[bool] = []
         self.addresses: dict[int, tuple[str, bool]] = {}
-        CompiledRow.__init__(self, decoder, layout, opcode, line)
+        OpcodeDecoder.__init__(self, decoder, layout, opcode, line)
         form = self.form
         self.wide_form = InstructionForm(form.name, form.mnemonic + " ", form.encoding, "", form.opcode, form.writers)
         self.layout = layout
@@ -480,11 +479,11 @@ class ImageRow(CompiledRow):
         return GpuOperand(OperandKind.VGPR, name, role, 32 * count, text, index)
 
 
-SPECIAL_ROWS: dict[str, type[CompiledRow]] = {
-    "EXP": ExportRow,
-    "MIMG": ImageRow,
-    "VIMAGE": ImageRow,
-    "VSAMPLE": ImageRow,
+SPECIAL_ROWS: dict[str, type[OpcodeDecoder]] = {
+    "EXP": ExportDecoder,
+    "MIMG": ImageDecoder,
+    "VIMAGE": ImageDecoder,
+    "VSAMPLE": ImageDecoder,
 }
 
 
@@ -495,24 +494,24 @@ class DualRows:
         self.mask, self.match, self.size = first.mask, first.match, first.size
         self.opcode = (*second.opcode, *first.opcode)
         self.first, self.second = first, second
-        self.compiled: dict[int, tuple[DualRow, ...]] = {}
+        self.compiled: dict[int, tuple[PairDecoder, ...]] = {}
 
-    def rows(self, opcode: int) -> tuple[DualRow, ...]:
+    def rows(self, opcode: int) -> tuple[PairDecoder, ...]:
         """Return the row of two operations, if there are such."""
         known = self.compiled.get(opcode)
         if known is None:
             firsts, seconds = self.first.rows(opcode >> 5), self.second.rows(opcode & 31)
-            known = tuple(DualRow(x, y, opcode) for x in firsts for y in seconds)
+            known = tuple(PairDecoder(x, y, opcode) for x in firsts for y in seconds)
             self.compiled[opcode] = known
         return known
 
 
-class DualRow:
+class PairDecoder:
     """A pair of operations that are encoded together."""
 
     mask = match = 0
 
-    def __init__(self, first: CompiledRow, second: CompiledRow, opcode: int) -> None:
+    def __init__(self, first: OpcodeDecoder, second: OpcodeDecoder, opcode: int) -> None:
         self.first, self.second = first, second
         self.ignored = first.ignored | second.ignored
         name = f"{first.form.name} :: {second.form.name}"
@@ -540,14 +539,14 @@ class FormatRows:
         self.size = layout.size
         self.opcode = layout.opcode
         self.lines = decoder.table.rows.get(layout.key.removesuffix("fi"), {})
-        self.compiled: dict[int, tuple[CompiledRow, ...]] = {}
+        self.compiled: dict[int, tuple[OpcodeDecoder, ...]] = {}
 
-    def rows(self, opcode: int) -> tuple[CompiledRow, ...]:
+    def rows(self, opcode: int) -> tuple[OpcodeDecoder, ...]:
         """Return the rows of an opcode, the most particular first."""
         known = self.compiled.get(opcode)
         if known is None:
             lines = self.lines.get(opcode, ())
-            make = SPECIAL_ROWS.get(self.layout.name, CompiledRow)
+            make = SPECIAL_ROWS.get(self.layout.name, OpcodeDecoder)
             known = tuple(make(self.decoder, self.layout, opcode, line) for line in lines)
             self.compiled[opcode] = known
         return known

@@ -55,15 +55,6 @@ class OperandSpec:
     """The code, where it is always the same one."""
 
 
-@frozen
-class OpcodeRow:
-    """One row: an opcode in a format, as text; ``tokens`` are its operands and properties."""
-
-    opcode: int
-    mnemonic: str
-    tokens: tuple[str, ...]
-
-
 class OpcodeTable:
     """What a table says about one processor."""
 
@@ -157,8 +148,8 @@ class OpcodeTable:
             code=int(code, 16) if code else None,
         )
 
-    def row(self, key: str, opcode: int, line: str) -> OpcodeRow:
-        """Take a row apart."""
+    def row(self, key: str, line: str) -> tuple[str, list[str]]:
+        """Return the mnemonic of a row, and its tokens: operands and properties."""
         mnemonic, *tokens = line.split()
         if mnemonic[-1] == "-":
             mnemonic = mnemonic[:-1] + self.suffixes[key]
@@ -167,7 +158,7 @@ class OpcodeTable:
         for default in self.defaults.get(key, ()):
             if not any(token[0] == default[0] for token in tokens if token[0] in "+!"):
                 tokens.append(default)
-        return OpcodeRow(opcode, mnemonic.replace("~", " "), tuple(tokens))
+        return mnemonic.replace("~", " "), tokens
 
 
 def generation(processor: str) -> int:

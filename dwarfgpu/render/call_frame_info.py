@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     from dwarfgpu.program.code.frame_rows import (
         DecodedFrameEntry,
+        DecodedInstruction,
         ExpressionBytes,
         FrameAt,
-        FrameInstruction,
-        FrameRow,
         Frames,
         Instructions,
         Rule,
+        UnwindRules,
     )
     from dwarfgpu.render.layout import Style
 
@@ -49,7 +49,7 @@ def listed_text(listed: DecodedFrameEntry, frames: Frames, style: Style = plain_
     else:
         return [style("kind", f"{head}  terminator")]
     lines += instructions_text(listed.instructions, entry, frames, style)
-    before: FrameRow | None = None
+    before: UnwindRules | None = None
     for row in listed.rows:
         lines += [f"  {style('name', 'rows')}"] if before is None else []
         lines += row_text(row, frames, style, entry=entry, before=before)
@@ -130,7 +130,7 @@ def instructions_text(listed: Instructions, entry: Cie | Fde, frames: Frames, st
     return lines
 
 
-def _words(instruction: FrameInstruction, location: int | None, frames: Frames) -> tuple[str, int | None]:
+def _words(instruction: DecodedInstruction, location: int | None, frames: Frames) -> tuple[str, int | None]:
     """Return the operands of an instruction except expressions, and the location after it."""
     words = []
     for operand, value in instruction.pairs():
@@ -153,7 +153,7 @@ def _words(instruction: FrameInstruction, location: int | None, frames: Frames) 
 
 
 def row_text(
-    row: FrameRow, frames: Frames, style: Style = plain_style, *, entry: Cie | Fde, before: FrameRow | None = None
+    row: UnwindRules, frames: Frames, style: Style = plain_style, *, entry: Cie | Fde, before: UnwindRules | None = None
 ) -> list[str]:
     """Return a row as lines: all of it, or what has changed since the row before."""
     lines = [f"    {style('number', f'{row.start:#x}')} to {row.end:#x}"]
@@ -244,7 +244,7 @@ FREE_RULES = 1 << 14
 """The rows of an entry have so many rules in full; beyond that a row says that its rules are as before."""
 
 
-def _rows_json(rows: Iterable[FrameRow], frames: Frames, entry: Cie | Fde) -> Iterator[dict[str, Any]]:
+def _rows_json(rows: Iterable[UnwindRules], frames: Frames, entry: Cie | Fde) -> Iterator[dict[str, Any]]:
     """Yield the rows of an entry. Of very many rules those that change are written, and paid from the budget."""
     count = 0
     before: Any = None
@@ -309,7 +309,7 @@ def _pointer_json(pointer: Any) -> dict[str, Any] | None:
     return None if pointer is None else {"address": pointer.address, "indirect": pointer.indirect}
 
 
-def _instruction_json(instruction: FrameInstruction, entry: Cie | Fde, frames: Frames) -> dict[str, Any]:
+def _instruction_json(instruction: DecodedInstruction, entry: Cie | Fde, frames: Frames) -> dict[str, Any]:
     operands = []
     for operand, value in instruction.pairs():
         document: dict[str, Any] = {"kind": operand.role}
@@ -325,7 +325,7 @@ def _instruction_json(instruction: FrameInstruction, entry: Cie | Fde, frames: F
     return {"offset": instruction.offset, "instruction": instruction.name, "operands": operands}
 
 
-def row_json(row: FrameRow, frames: Frames, entry: Cie | Fde) -> dict[str, Any]:
+def row_json(row: UnwindRules, frames: Frames, entry: Cie | Fde) -> dict[str, Any]:
     """Return a row in the form of the case format, with names."""
     rules = _rules_json(row.cfa, row.registers, frames, entry)
     return {"start": row.start, "end": row.end, **rules, "unwind_information": not row.is_empty}

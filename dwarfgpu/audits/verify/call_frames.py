@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
     from dwarfgpu.audits.verify.expressions import ExpressionChecks
     from dwarfgpu.audits.verify.findings import Problem
-    from dwarfgpu.cfi.instructions import FrameInstruction
+    from dwarfgpu.cfi.instructions import DecodedInstruction
     from dwarfgpu.cfi.rules import ExpressionBytes, Rule
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.objfile.elf.image import Image
     from dwarfgpu.objfile.frames.fde_index import SearchTable
     from dwarfgpu.objfile.frames.frame_section import FrameSection
     from dwarfgpu.program.code.code_object import CodeObject
-    from dwarfgpu.program.code.frame_rows import FrameRow
+    from dwarfgpu.program.code.frame_rows import UnwindRules
 
 _FIELDS = "write the fields of the entry as A.6.4.1 lists them"
 _REGISTER = "take a number of the DWARF register mapping for the processor and the wave size"
@@ -352,7 +352,7 @@ class FrameChecks:
                         at = entry.section, instruction.offset
                         yield RULES.problem("past-end", *at, row=location, end=entry.high)
 
-    def _registers(self, instruction: FrameInstruction, section: str) -> Iterator[Problem]:
+    def _registers(self, instruction: DecodedInstruction, section: str) -> Iterator[Problem]:
         if self.target is None:
             return
         numbers = [value for operand, value in instruction.pairs() if operand.role == "register"]
@@ -366,7 +366,9 @@ class FrameChecks:
             if one is not None and other is not None and one.bit_size != other.bit_size:
                 yield RULES.problem("register-size", section, instruction.offset, one=one, other=other)
 
-    def _expression(self, instruction: FrameInstruction, block: ExpressionBytes, entry: Cie | Fde) -> Iterator[Problem]:
+    def _expression(
+        self, instruction: DecodedInstruction, block: ExpressionBytes, entry: Cie | Fde
+    ) -> Iterator[Problem]:
         if entry.format is None:
             return
         section = block.section or entry.section
@@ -394,7 +396,7 @@ class FrameChecks:
             return
         is_kernel = fde.low in self.kernels
         seen: set[str] = set()
-        before: FrameRow | None = None
+        before: UnwindRules | None = None
         is_empty = True
         for row in self.frames.rows(fde):
             if before is not None and before.registers is row.registers and before.cfa == row.cfa:
@@ -412,7 +414,7 @@ class FrameChecks:
         if before is not None and is_empty:
             self.empty.append(fde)
 
-    def _rules(self, row: FrameRow, form: Format) -> Iterator[tuple[str, dict[str, object]]]:
+    def _rules(self, row: UnwindRules, form: Format) -> Iterator[tuple[str, dict[str, object]]]:
         """Yield what is wrong with the rules of a row: the name of a rule of files, and the values for its words."""
         has_registers = False
         for number, rule in row.registers.items():
@@ -431,7 +433,7 @@ class FrameChecks:
                 yield "register-cycle", {"register": self.frames.register_name(number)}
         yield from self._entry_circle(row, form)
 
-    def _entry_circle(self, row: FrameRow, form: Format) -> Iterator[tuple[str, dict[str, object]]]:
+    def _entry_circle(self, row: UnwindRules, form: Format) -> Iterator[tuple[str, dict[str, object]]]:
         """Yield the circle that entry registers of expressions make, if there is one; the CFA is None in it."""
         blocks: dict[int | None, ExpressionBytes] = {
             number: rule.block

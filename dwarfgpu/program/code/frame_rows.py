@@ -6,15 +6,14 @@ Unwinding a machine's frames is built on `row_at`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-import attrs
 from attrs import field
 
 from dwarfgpu import dialects
-from dwarfgpu.cfi.instructions import FrameInstruction, Instructions, decode
-from dwarfgpu.cfi.rows import FrameRow, Initial, Tables, unknown_augmentation
-from dwarfgpu.cfi.rules import CfaRule, ExpressionBytes, Rule
+from dwarfgpu.cfi.instructions import DecodedInstruction, Instructions, decode
+from dwarfgpu.cfi.rows import Initial, Tables, UnwindRules, unknown_augmentation
+from dwarfgpu.cfi.rules import ExpressionBytes, Rule, rule_json
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.encoding.pointers import Bases, encoding_text
 from dwarfgpu.errors import DwarfGpuError, NotFound
@@ -40,7 +39,17 @@ if TYPE_CHECKING:
 
 Entry: TypeAlias = "Cie | Fde | Terminator"
 
-__all__ = ["Cie", "ExpressionBytes", "Fde", "FrameInstruction", "FrameRow", "Instructions", "Rule", "encoding_text"]
+__all__ = [
+    "Cie",
+    "DecodedInstruction",
+    "ExpressionBytes",
+    "Fde",
+    "Instructions",
+    "Rule",
+    "UnwindRules",
+    "encoding_text",
+    "rule_json",
+]
 
 
 @frozen
@@ -49,7 +58,7 @@ class DecodedFrameEntry:
 
     entry: Entry
     instructions: Instructions = field(factory=lambda: Instructions(()))
-    rows: tuple[FrameRow, ...] = ()
+    rows: tuple[UnwindRules, ...] = ()
     """Of an FDE: its rows, up to the first error."""
     initial: Initial = field(factory=Initial)
     """Of a CIE: the rules that its initial instructions make."""
@@ -140,7 +149,7 @@ class Frames:
         if isinstance(entry, Terminator):
             return DecodedFrameEntry(entry)
         listed = self.instructions(entry)
-        rows: list[FrameRow] = []
+        rows: list[UnwindRules] = []
         initial = Initial()
         error = listed.fault
         try:
@@ -153,11 +162,11 @@ class Frames:
             error = found  # it comes first: running an entry stops where decoding does
         return DecodedFrameEntry(entry, listed, tuple(rows), initial, error)
 
-    def rows(self, fde: Fde) -> Iterator[FrameRow]:
+    def rows(self, fde: Fde) -> Iterator[UnwindRules]:
         """Yield the rows of an entry in order; an error is raised after the rows that are right."""
         return self._tables.rows(fde)
 
-    def row_at(self, address: int, fde: Fde | None = None) -> FrameRow | None:
+    def row_at(self, address: int, fde: Fde | None = None) -> UnwindRules | None:
         """Return the row that holds at an address; None where no entry covers it.
 
         An empty row counts as none: compilers without unwind information write entries nevertheless.
@@ -202,14 +211,6 @@ class Frames:
 def known_target(target: Target) -> Target | None:
     """Return a target that defines its address spaces; None for the generic one, whose spaces are not known."""
     return None if target.name == "generic" else target
-
-
-def rule_json(rule: CfaRule | Rule) -> dict[str, Any]:
-    """Return a rule in the JSON of cases."""
-    result: dict[str, Any] = {"rule": rule.word}
-    for name, value in attrs.asdict(rule, recurse=False).items():
-        result["expr" if name == "block" else name] = value.data.hex() if name == "block" else value
-    return result
 
 
 def _read_sections(file: CodeObject, problems: list[DwarfGpuError]) -> Iterator[FdeIndex]:
@@ -270,7 +271,7 @@ class FrameAt:
 
     address: int
     fde: Fde
-    row: FrameRow | None
+    row: UnwindRules | None
     error: DwarfGpuError | None = None
     """Why there is no row."""
 
