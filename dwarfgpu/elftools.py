@@ -33,9 +33,9 @@ from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, Unsupported, UsageError
 from dwarfgpu.expr.instruction import Expression, decode
 from dwarfgpu.expr.listing import text as listing
-from dwarfgpu.objfile.elf.image import open_stream
 from dwarfgpu.objfile.info.dies import Attribute, Die
 from dwarfgpu.objfile.lists.list_encoding import ListContext, read_list
+from dwarfgpu.objfile.opening import open_stream
 from dwarfgpu.program.code.code_object import CodeObject
 from dwarfgpu.program.code.frame_rows import Cie, Fde, Frames, UnwindRules
 from dwarfgpu.program.code.scopes import DECLARED

@@ -123,8 +123,8 @@ ONLY_IN: dict[str, set[str]] = {
 }
 """Foreign packages, and the only places that may import them."""
 
-RECURSIVE = [["expr.evaluation", "expr.machine"], ["objfile.containers.bundle", "objfile.elf.image"]]
-"""Modules that need each other: an operation may evaluate an expression, and a container of files may be in a file."""
+RECURSIVE = [["expr.evaluation", "expr.machine"]]
+"""Modules that need each other: an operation may evaluate an expression."""
 FREE_FOR_TYPES = {"numpy"}
 """Foreign packages that any module may import under ``if TYPE_CHECKING:``."""
 
@@ -146,7 +146,7 @@ LATE_FOR_START_UP = {
 
 ONE_VARIABLE = ("eval", "fixtures/asm/lane-pc.gfx90a.w64.co", "even", "--state", "docs/examples/variables.json")
 """The command that shows one variable of a snapshot, in all lanes of its wave."""
-MOST_ENTERED = 110
+MOST_ENTERED = 111
 MOST_LOADED = 142
 NOT_FOR_ONE_VARIABLE = {
     *("numpy", "elftools", "prompt_toolkit", "pygments", "msgpack", "yaml", "zstandard", "decimal"),

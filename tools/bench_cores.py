@@ -38,7 +38,7 @@ def big_core() -> Path:
     path = cache() / "core-1.30000"
     if path.exists():
         return path
-    from dwarfgpu.objfile.elf.image import open_image
+    from dwarfgpu.objfile.opening import open_image
 
     random = np.random.default_rng(3)
     target = resolve("amdgcn-gfx90a")

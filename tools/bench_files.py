@@ -54,7 +54,7 @@ OBJECT_LIMIT = "at most 12"
 def opened(path: str) -> Dwarf:
     """Return the debugging information of a file."""
     from dwarfgpu.objfile.dwarf import Dwarf
-    from dwarfgpu.objfile.elf.image import open_image
+    from dwarfgpu.objfile.opening import open_image
     from dwarfgpu.objfile.section_source import ImageSections
 
     return Dwarf(ImageSections(open_image(path)))
@@ -276,7 +276,7 @@ def questions(path: str, dumper: str | None) -> None:
 
 def address_of(path: str, symbol: str) -> int:
     """Return the address of a symbol."""
-    from dwarfgpu.objfile.elf.image import open_image
+    from dwarfgpu.objfile.opening import open_image
 
     found = open_image(path).symbol_named(symbol)
     assert found is not None

@@ -92,7 +92,7 @@ def images(source: str | bytes) -> Iterator[Callable[[], CodeObject]]:
 
 
 def _container(source: str | bytes) -> Container:
-    from dwarfgpu.objfile.containers.bundle import open_container
+    from dwarfgpu.objfile.opening import open_container
 
     return open_container(source, target_of=code_object.target_name_of)
 

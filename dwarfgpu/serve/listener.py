@@ -129,7 +129,7 @@ def _add_code(served: ServedMachine, code: CodeObject, bias: int) -> None:
 
 def _core(path: str, program: CodeObject | None, *, force: bool) -> tuple[ServedMachine, list[str]]:
     from dwarfgpu.objfile.elf.core import read_core
-    from dwarfgpu.objfile.elf.image import open_image
+    from dwarfgpu.objfile.opening import open_image
 
     core = read_core(open_image(path))
     if program is None:

@@ -11,7 +11,8 @@ from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.machines.core import CoreMachine
 from dwarfgpu.objfile.elf.core import AT_SYSINFO_EHDR, read_core
 from dwarfgpu.objfile.elf.header import PT_LOAD, PT_NOTE
-from dwarfgpu.objfile.elf.image import Image, open_image
+from dwarfgpu.objfile.elf.image import Image
+from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.program.code.code_object import CodeObject, find_target, opened
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 from dwarfgpu.regular_files import places_of

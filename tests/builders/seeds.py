@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from dwarfgpu.audits.verify.file_check import FileCheck
-from dwarfgpu.objfile.elf.image import open_image
+from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.program.code.code_object import CodeObject, opened
 
 if TYPE_CHECKING:

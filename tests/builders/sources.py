@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dwarfgpu.objfile.dwarf import Dwarf
-from dwarfgpu.objfile.elf.image import open_image
+from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.objfile.section_source import ImageSections
 
 C = """

@@ -12,9 +12,8 @@ import subprocess
 
 import pytest
 
-from dwarfgpu.objfile.containers.bundle import open_container
 from dwarfgpu.objfile.elf.header import EM_X86_64
-from dwarfgpu.objfile.elf.image import open_image
+from dwarfgpu.objfile.opening import open_container, open_image
 from dwarfgpu.program.code.code_object import opened
 from tests.comparison import library, llvm
 from tests.comparison.comparing import against, live

@@ -11,7 +11,7 @@ from hypothesis import given
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MalformedFile, Unsupported, UsageError
 from dwarfgpu.machines.core import CoreMachine
 from dwarfgpu.objfile.elf.core import read_core
-from dwarfgpu.objfile.elf.image import open_image
+from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.states.host_cores import bias_of, open_core
 from dwarfgpu.states.stopped import OpenOptions

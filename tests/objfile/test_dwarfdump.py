@@ -12,7 +12,7 @@ import subprocess
 import pytest
 
 from dwarfgpu.objfile.dwarf import Dwarf
-from dwarfgpu.objfile.elf.image import open_image
+from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.objfile.section_source import ImageSections
 from tests.builders.compiled import compiled
 from tests.builders.sources import compile_source, opened, with_split_files

@@ -10,7 +10,7 @@ import pytest
 
 from dwarfgpu.machines import snapshot
 from dwarfgpu.machines.gpu_core.writing import CoreForm
-from dwarfgpu.objfile.elf.image import open_image
+from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.states.core_writing import write_core
 from tests.builders import cores
 from tests.builders.commands import run as run_command

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dwarfgpu.machines.gdb.backend import FACTS, SERVED
-from dwarfgpu.objfile.elf.image import open_image
+from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.serve.listener import open_served, served_waves
 from dwarfgpu.serve.packets import PacketReader, framed, unescaped
 from dwarfgpu.serve.remote import HANDLERS, REFUSAL, RemoteStub

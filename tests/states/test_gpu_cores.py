@@ -33,7 +33,7 @@ STATES = (("launch", TINY), ("variables", LANE_PC), ("lanes", LANE_PC))
 
 def tiny(folder, *, kind="merged", uri=None, machine=None, form=None, host=None):
     """Core files of a process that has loaded a code object."""
-    from dwarfgpu.objfile.elf.image import open_image
+    from dwarfgpu.objfile.opening import open_image
 
     image = image_of(open_image(str(TINY)), uri if uri is not None else f"file://{TINY}", ADDRESS)
     if host is not None:

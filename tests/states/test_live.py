@@ -9,7 +9,7 @@ import pytest
 
 import dwarfgpu as dg
 from dwarfgpu.machines.gdb.backend import GdbBackend, LoadedFile
-from dwarfgpu.objfile.elf.image import open_image
+from dwarfgpu.objfile.opening import open_image
 from tests.machines.test_conformance import ProcessOfMachine
 
 FILE = "fixtures/asm/lane-pc.gfx90a.w64.co"

@@ -15,8 +15,8 @@ from dwarfgpu.objfile.lists.list_encoding import Bounds, ListContext, kind_name,
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.objfile.dwarf import Dwarf
     from dwarfgpu.objfile.info.abbrevs import Abbreviation
+    from dwarfgpu.objfile.info.debug_file import DebugFile
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.lists.list_encoding import ListTable, RawEntry
     from dwarfgpu.program.code.code_object import CodeObject
@@ -252,7 +252,7 @@ class ListReader:
         bounds = Bounds(context, section)
         form = Format(context.address_size, 4, context.byte_order) if unit is None else unit.format
         views: tuple[int, int] | None = None
-        dwarf: Dwarf | None = self.file.dwarf if unit is None else unit.dwarf
+        dwarf: DebugFile | None = self.file.dwarf if unit is None else unit.dwarf
         for entry in raw:
             start: int | None = None
             end: int | None = None

@@ -6,22 +6,13 @@ binaries in ``.llvm.offloading``, sections ``__CLANG_OFFLOAD_BUNDLE__<id>`` of h
 
 from __future__ import annotations
 
-import os
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.containers import offload
-from dwarfgpu.objfile.containers.place import (
-    KINDS,
-    TargetId,
-    file_uri,
-    parse_place,
-    parse_target,
-    read_place,
-    target_matches,
-)
+from dwarfgpu.objfile.containers.place import KINDS, TargetId, file_uri, parse_target, target_matches
 from dwarfgpu.objfile.elf.header import EM_AMDGPU, SHT_LLVM_OFFLOADING, malformed
 from dwarfgpu.objfile.elf.header import MAGIC as ELF_MAGIC
 
@@ -238,17 +229,3 @@ def _candidates(entries: Sequence[ContainerEntry]) -> str:
     shown = [f"@{entry.index} ({entry.id or 'the file itself'})" for entry in entries[:SHOWN]]
     more = len(entries) - len(shown)
     return "there are " + ", ".join(shown) + (f" and {more} more" if more > 0 else "")
-
-
-def open_container(
-    source: str | os.PathLike[str] | bytes,
-    *,
-    name: str = "<bytes>",
-    target_of: Callable[[Image], str | None] | None = None,
-) -> Container:
-    """Open a file as a container; ``name`` is what messages call bytes."""
-    if isinstance(source, bytes):
-        return Container(memoryview(source), name=name, target_of=target_of)
-    place = parse_place(os.fspath(source))
-    data = read_place(place)
-    return Container(data, name=place.name, path=place.path, start=place.offset, target_of=target_of)

@@ -6,8 +6,6 @@ notes are read when they are asked for, each on its own, so that what is broken 
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -15,11 +13,10 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.objfile.elf import header as elf
 from dwarfgpu.objfile.elf.sections import Section
-from dwarfgpu.regular_files import MAX_READ, read_stream
+from dwarfgpu.regular_files import MAX_READ
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import IO
+    from collections.abc import Iterator
 
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.objfile.elf.notes import Note
@@ -29,61 +26,6 @@ CODE_ALIGNMENT = 1 << 12
 """The largest alignment of sections that are placed one behind the other, and where the first is."""
 BYTES = "<bytes>"
 """The name of an image that is opened from bytes without a name."""
-
-
-def open_image(
-    source: str | os.PathLike[str] | bytes | memoryview,
-    select: str | int | None = None,
-    *,
-    name: str = BYTES,
-    path: str | None = None,
-    target_of: Callable[[Image], str | None] | None = None,
-) -> Image:
-    """Open an ELF file, or one inside a container.
-
-    ``source`` is the bytes of a file, or its name: ``FILE``, ``FILE@gfx90a``, ``FILE@2`` or a code object URI.
-    ``select`` is what follows the ``@``: the index of an entry of the container, or a target.
-    Without it, an ELF file is opened itself, whatever it contains, and a bundle must hold a single code object.
-    ``name`` is what messages call bytes, and ``path`` the file that they are from.
-    ``target_of`` tells the target ID of a code object whose notes do not.
-    """
-    if isinstance(source, (bytes, memoryview)):
-        data, start = memoryview(source), 0
-    else:
-        from dwarfgpu.objfile.containers.place import parse_place, read_place
-
-        place = parse_place(os.fspath(source))
-        select = place.select if select is None else select
-        data, path, name, start = read_place(place), place.path, place.name, place.offset
-    if select is None and data[:4] == elf.MAGIC:
-        return Image(data, name=name, path=path)
-    from dwarfgpu.objfile.containers.bundle import Container
-
-    container = Container(data, name=name, path=path, start=start, target_of=target_of)
-    return container.image(container.select(select))
-
-
-def open_stream(
-    stream: IO[bytes], *, limit: int = MAX_READ, target_of: Callable[[Image], str | None] | None = None
-) -> Image:
-    """Open the ELF file that an open file holds, or one inside a container; the file stays open where it is."""
-    given = getattr(stream, "name", None)
-    path = given if isinstance(given, str) and os.path.isfile(given) else None  # noqa: PTH113 (start-up time)
-    name = path or BYTES
-    position = None
-    try:
-        if isinstance(stream.read(0), str):
-            raise UsageError(f"{name} gives text, and code is bytes", hint="open it with the mode 'rb'")
-        with suppress(OSError):  # a pipe has no position
-            position = stream.tell()
-            stream.seek(0)
-        data = read_stream(stream, name, limit)
-        if position is not None:
-            stream.seek(position)
-    except (OSError, ValueError) as error:
-        message = f"the bytes of {name} cannot be read: {error}"
-        raise UsageError(message, hint="give a file that is still open") from error
-    return open_image(data, name=name, path=path, target_of=target_of)
 
 
 class Image:

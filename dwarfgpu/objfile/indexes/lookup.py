@@ -23,11 +23,11 @@ from dwarfgpu.progress import counted
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from dwarfgpu.objfile.dwarf import Dwarf
     from dwarfgpu.objfile.indexes.address_index import AddressSet, VariableIndex
     from dwarfgpu.objfile.indexes.debug_names import NameEntry, NameTable
     from dwarfgpu.objfile.indexes.name_index import Kind
     from dwarfgpu.objfile.indexes.name_search import NameSearch, Needle
+    from dwarfgpu.objfile.info.debug_file import DebugFile
     from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.objfile.info.unit import Unit
 
@@ -42,7 +42,7 @@ KEPT_NAMES = 1024
 class Index:
     """The index of one file and of the split units that belong to it."""
 
-    def __init__(self, dwarf: Dwarf) -> None:
+    def __init__(self, dwarf: DebugFile) -> None:
         self.dwarf = dwarf
         self._covered: set[Unit] = set()
         self._names: dict[Unit, NameIndex] = {}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from dwarfgpu.encoding.cursor import ByteOrder
-    from dwarfgpu.objfile.dwarf import Dwarf
+    from dwarfgpu.objfile.info.debug_file import DebugFile
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.section_source import Sections
 
@@ -106,7 +106,7 @@ def package_parts(data: bytes, byte_order: ByteOrder, section: str) -> dict[int,
     return parts_by_offset
 
 
-def find_split_unit(dwarf: Dwarf, skeleton: Unit) -> Unit:
+def find_split_unit(dwarf: DebugFile, skeleton: Unit) -> Unit:
     """Return the split unit of a skeleton: from the same file, the package, or the file that it names."""
     unit_id = skeleton.dwo_id
     for candidate in (dwarf, dwarf.package):

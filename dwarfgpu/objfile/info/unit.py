@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dwarfgpu.encoding.cursor import ByteOrder
-    from dwarfgpu.objfile.dwarf import Dwarf
     from dwarfgpu.objfile.info.abbrevs import Abbreviation, AbbreviationTable
     from dwarfgpu.objfile.info.attributes import AttributeDialect
+    from dwarfgpu.objfile.info.debug_file import DebugFile
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.info.forms import Indirect
     from dwarfgpu.objfile.lists.list_encoding import ListContext
@@ -42,7 +42,7 @@ class Unit:
     """One unit. Offsets in it count from its header, unless a name says otherwise."""
 
     def __init__(
-        self, dwarf: Dwarf, header: UnitHeader, contributions: dict[str, tuple[int, int]] | None = None
+        self, dwarf: DebugFile, header: UnitHeader, contributions: dict[str, tuple[int, int]] | None = None
     ) -> None:
         self.dwarf = dwarf
         self.source = dwarf.source

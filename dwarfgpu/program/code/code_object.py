@@ -15,7 +15,8 @@ from attrs import evolve
 from dwarfgpu.errors import DwarfGpuError, MissingContext, NotFound, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA, EM_AMDGPU, ET_REL, SHT_NOBITS, SHT_SYMTAB
-from dwarfgpu.objfile.elf.image import BYTES, Image, open_image, open_stream
+from dwarfgpu.objfile.elf.image import BYTES, Image
+from dwarfgpu.objfile.opening import open_image, open_stream
 from dwarfgpu.objfile.section_source import ImageSections
 
 if TYPE_CHECKING:
@@ -490,8 +491,8 @@ class CodeObjectContents:
 
 def list_contents(source: str | bytes, select: str | None = None, *, name: str = BYTES) -> CodeObjectContents:
     """Return the images of a file: itself, if it is an ELF file, and those packed in it; or only the named one."""
-    from dwarfgpu.objfile.containers.bundle import open_container
     from dwarfgpu.objfile.containers.place import parse_place
+    from dwarfgpu.objfile.opening import open_container
 
     container = open_container(source, name=name, target_of=target_name_of)
     if isinstance(source, str):

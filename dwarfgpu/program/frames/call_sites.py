@@ -12,6 +12,7 @@ from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, MissingContext
 from dwarfgpu.expr.context import DieReference
 from dwarfgpu.expr.instruction import decode
+from dwarfgpu.objfile.dwarf import index_of
 from dwarfgpu.program.frames import reasons
 from dwarfgpu.program.language.operands import ScalarOperand
 from dwarfgpu.program.types.sizes import byte_size
@@ -179,7 +180,7 @@ def _with_code(die: Die) -> Die:
     if die.ranges() or die.name is None:
         return die
     wanted = {*die.origins()}
-    for entry in die.unit.dwarf.index.find(die.linkage_name or die.name):
+    for entry in index_of(die.unit).find(die.linkage_name or die.name):
         if entry.kind == "function" and wanted & {*entry.die.origins()} and entry.die.ranges():
             return entry.die
     return die

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.dwarf_constants import names
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
+from dwarfgpu.objfile.dwarf import index_of
 from dwarfgpu.objfile.info.attributes import LLVM_21, LLVM_OLD
 from dwarfgpu.objfile.info.scopes import qualified_name, scopes_of
 from dwarfgpu.program.types import model as t
@@ -423,7 +424,7 @@ def definition(die: Die) -> Die:
         return die
     fallback = None
     try:
-        for entry in die.unit.dwarf.index.find(f"::{name}"):
+        for entry in index_of(die.unit).find(f"::{name}"):
             other = entry.die
             is_same_kind = die.tag == other.tag or {die.tag, other.tag} <= _CLASSES
             if entry.kind != "type" or not is_same_kind or other.is_declaration:

@@ -31,6 +31,7 @@ from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory
 from dwarfgpu.expr.types import generic
 from dwarfgpu.expr.values import Value
 from dwarfgpu.immutable import frozen, immutable
+from dwarfgpu.objfile.dwarf import index_of
 from dwarfgpu.program.code.unit_expressions import FileUnit, constant_bytes
 
 if TYPE_CHECKING:
@@ -397,7 +398,7 @@ def definition_of(die: Die) -> Die:
     name = qualified_name(die)
     if name is None:
         return die
-    for entry in die.unit.dwarf.index.find(f"::{name}"):
+    for entry in index_of(die.unit).find(f"::{name}"):
         if entry.kind == "variable" and entry.die != die and _defines(entry.die, die, is_declared=is_declared):
             return entry.die
     return die

@@ -12,8 +12,8 @@ from dwarfgpu.audits.coverage.availability import FileAvailability
 from dwarfgpu.audits.coverage.kinds import NO_LOCATION
 from dwarfgpu.audits.coverage.sums import file_coverage
 from dwarfgpu.audits.coverage.tally import Tally
-from dwarfgpu.objfile.elf.image import open_image
 from dwarfgpu.objfile.info.pc_ranges import ranges_of
+from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.program.code.repairs import AUTO, OFF
 from dwarfgpu.program.code.unit_expressions import location_list

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.coverage.code_scope import CodeScope, distinct_names
-from dwarfgpu.objfile.elf.image import open_image
+from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.program.code.code_object import CodeObject
 from tests.builders.dwarf import die
 from tests.builders.hostile import gpu, named

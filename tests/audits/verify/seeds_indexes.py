@@ -6,7 +6,7 @@ import struct
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.objfile.elf.image import open_image
+from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.program.code.code_object import CodeObject
 from tests.builders.dwarf import build, die, unit
 from tests.builders.elf import SHF_ALLOC, ElfBuilder

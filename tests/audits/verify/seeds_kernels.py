@@ -9,8 +9,8 @@ from typing import Any
 
 import msgpack
 
-from dwarfgpu.objfile.elf.image import open_image
 from dwarfgpu.objfile.kernels.kernel import DESCRIPTOR
+from dwarfgpu.objfile.opening import open_image
 from tests.builders.elf import ElfBuilder
 from tests.builders.seeds import Seed
 

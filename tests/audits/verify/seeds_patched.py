@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from functools import partial
 
-from dwarfgpu.objfile.elf.image import open_image
+from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.program.code.code_object import CodeObject
 from tests.builders.dwarf import build, die, unit
 from tests.builders.elf import SHF_ALLOC, ElfBuilder

@@ -12,7 +12,7 @@ from dwarfgpu.audits.verify import call_frames
 from dwarfgpu.audits.verify.call_frames import FrameChecks
 from dwarfgpu.audits.verify.expressions import ExpressionChecks
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.elf.image import open_image
+from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.program.code.code_object import CodeObject, opened
 from tests.audits.verify import seeds_frame_headers, seeds_frames
 from tests.audits.verify.test_tables_and_indexes import FILES

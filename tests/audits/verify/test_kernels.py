@@ -11,8 +11,8 @@ import pytest
 from dwarfgpu.audits.verify import code_objects
 from dwarfgpu.audits.verify.code_objects import ENTRY_IDIOM, SGPR_IDIOM, KernelChecks
 from dwarfgpu.audits.verify.reports import check_file
-from dwarfgpu.objfile.elf.image import open_image
 from dwarfgpu.objfile.elf.notes import NT_AMD_HSA_METADATA
+from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.program.code.code_object import CodeObject, opened
 from tests.audits.verify import seeds_kernels
 from tests.builders.seeds import findings_in

@@ -12,7 +12,7 @@ import pytest
 from dwarfgpu.audits.verify.indexes import IndexChecks
 from dwarfgpu.audits.verify.line_tables import LineChecks
 from dwarfgpu.audits.verify.unit_tables import UnitTableChecks
-from dwarfgpu.objfile.elf.image import open_image
+from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.program.code.code_object import CodeObject
 
 FEATURES = Path(__file__).parents[3] / "fixtures" / "features"

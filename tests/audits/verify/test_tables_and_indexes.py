@@ -13,7 +13,7 @@ from dwarfgpu.audits.verify.file_check import FileCheck
 from dwarfgpu.audits.verify.indexes import IndexChecks
 from dwarfgpu.audits.verify.line_tables import LineChecks
 from dwarfgpu.audits.verify.unit_tables import UnitTableChecks
-from dwarfgpu.objfile.elf.image import open_image
+from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.program.code.code_object import CodeObject, opened
 from tests.audits.verify import seeds_indexes, seeds_lines
 from tests.builders.hostile import gpu

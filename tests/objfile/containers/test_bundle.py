@@ -15,9 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported, UsageError
-from dwarfgpu.objfile.containers.bundle import open_container
 from dwarfgpu.objfile.containers.place import NamedFile, file_uri, parse_place, parse_target, target_matches
-from dwarfgpu.objfile.elf.image import open_image
+from dwarfgpu.objfile.opening import open_container, open_image
 from tests.builders.code_objects import bundle, host_program, opencl, run
 from tests.builders.elf import ElfBuilder
 

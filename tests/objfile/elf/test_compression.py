@@ -10,7 +10,8 @@ import pytest
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
 from dwarfgpu.objfile.elf import sections
-from dwarfgpu.objfile.elf.image import Image, open_image
+from dwarfgpu.objfile.elf.image import Image
+from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.objfile.section_source import ImageSections
 from tests.builders.code_objects import opencl, run, section_bytes
 from tests.builders.elf import ElfBuilder

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.objfile.elf import symbols as symbols_module
-from dwarfgpu.objfile.elf.image import Image, open_image
+from dwarfgpu.objfile.elf.image import Image
 from dwarfgpu.objfile.elf.notes import code_object_version, hsa_notes
 from dwarfgpu.objfile.elf.summary import missing_parts, section_info
 from dwarfgpu.objfile.kernels.kernel import read_kernels
 from dwarfgpu.objfile.kernels.metadata import target_name
+from dwarfgpu.objfile.opening import open_image
 from tests.builders.code_objects import opencl, readobj, run
 from tests.builders.elf import ElfBuilder, small_elf
 

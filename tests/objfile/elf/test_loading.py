@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.objfile.elf.image import Image, open_image
+from dwarfgpu.objfile.elf.image import Image
 from dwarfgpu.objfile.elf.loading import load, span
+from dwarfgpu.objfile.opening import open_image
 from tests.builders.elf import ElfBuilder
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -6,8 +6,9 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from dwarfgpu.errors import MalformedFile, Unsupported
-from dwarfgpu.objfile.elf.image import Image, open_image
+from dwarfgpu.objfile.elf.image import Image
 from dwarfgpu.objfile.elf.relocation import AMDGPU, I386, NEEDS_GOT, NEEDS_LOAD, NEEDS_TLS, X86_64
+from dwarfgpu.objfile.opening import open_image
 from tests.builders.code_objects import opencl, run
 from tests.builders.elf import ElfBuilder
 

@@ -213,7 +213,7 @@ def test_a_unit_without_entries_has_no_unit_entry():
 
 
 def test_much_data_is_released_in_time(monkeypatch):
-    monkeypatch.setattr("dwarfgpu.objfile.dwarf.LOADED", 1 << 7)
+    monkeypatch.setattr("dwarfgpu.objfile.info.debug_file.LOADED", 1 << 7)
     found = dwarf(*(unit(die("compile_unit", ("name", "string", "n" * 40))) for _ in range(6)))
 
     for each in found.units:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dwarfgpu.errors import MalformedFile
-from dwarfgpu.objfile.elf.image import Image, open_image
+from dwarfgpu.objfile.elf.image import Image
 from dwarfgpu.objfile.kernels import kernel as kernel_module
 from dwarfgpu.objfile.kernels.descriptor_fields import (
     CODE_FIELDS,
@@ -34,6 +34,7 @@ from dwarfgpu.objfile.kernels.descriptor_fields import (
     generation_of,
 )
 from dwarfgpu.objfile.kernels.kernel import DESCRIPTOR, parse_descriptor, parse_kernel_code, read_kernels
+from dwarfgpu.objfile.opening import open_image
 from tests.builders.code_objects import opencl, run
 from tests.builders.elf import ElfBuilder
 

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 import dwarfgpu.objfile.kernels.metadata as metadata_module
 from dwarfgpu.errors import MalformedFile, Unsupported
 from dwarfgpu.execution.launch.planning import plan
-from dwarfgpu.objfile.elf.image import Image, open_image
+from dwarfgpu.objfile.elf.image import Image
 from dwarfgpu.objfile.kernels.metadata import MAX_SIZE, PrintfFormat, parse_yaml, read_metadata, target_name
+from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.program.code.code_object import opened
 from tests.builders.code_objects import opencl, run
 from tests.builders.elf import ElfBuilder

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.elf.image import open_image
 from dwarfgpu.objfile.lists.list_encoding import ListContext, read_list
+from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.program.code.code_lookup import at_address, line_table, named
 from dwarfgpu.program.code.code_object import list_contents, opened
 from dwarfgpu.program.code.file_summary import summary

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, NotFound, UsageError
-from dwarfgpu.objfile.elf.image import open_image
 from dwarfgpu.objfile.elf.notes import debug_link
+from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.program.code.code_lookup import at_address, named, parse_address
 from dwarfgpu.program.code.code_object import CodeObject, check_has_kernels, list_contents, opened
 from dwarfgpu.program.code.file_summary import summary
