@@ -8,7 +8,11 @@ from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
+from dwarfgpu.program.code.repairs import policy_of
+from dwarfgpu.program.frames.answers import answer
+from dwarfgpu.program.types.model import VOID
 from dwarfgpu.program.types.reader import speaks_cplus
+from dwarfgpu.program.values.storage import Address
 from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.registry import LETTERS
 from dwarfgpu.render.values import ValueWriter, problem
@@ -21,8 +25,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.reasons import Reason
     from dwarfgpu.program.values.objects import Object
-    from dwarfgpu.program.values.storage import Address
-    from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
@@ -76,7 +78,6 @@ def repaired(selection: Selection, repair: str | None) -> tuple[Program, Attache
     program, attached = selection.opened, selection.attached
     if repair is None:
         return program, attached
-    from dwarfgpu.program.code.repairs import policy_of
     from dwarfgpu.program.frames.remembered import Remembered
 
     policy = policy_of(repair)
@@ -123,12 +124,12 @@ def print_format(arguments: Arguments) -> str | None:
 
 
 def renderer(
-    debugger: Selection, letter: str | None = None, *, frame: Frame | None = None, locations: bool = False
+    selection: Selection, letter: str | None = None, *, frame: Frame | None = None, locations: bool = False
 ) -> VariablesRenderer:
     """Return what writes values as the settings say."""
-    settings = debugger.settings
+    settings = selection.settings
     found = VariablesRenderer(
-        frame or debugger.frame, letter, debugger.output.style, locations=locations, verbose=settings["verbose"]
+        frame or selection.frame, letter, selection.output.style, locations=locations, verbose=settings["verbose"]
     )
     found.look = evolve(
         found.look,
@@ -139,7 +140,7 @@ def renderer(
         is_raw=settings["print raw-values"],
         is_pretty=settings["print pretty"],
         symbol=found.look.symbol if settings["print symbol"] else None,
-        printer=debugger.value_printer(found.frame) if letter is None else None,
+        printer=selection.value_printer(found.frame) if letter is None else None,
     )
     return found
 
@@ -170,11 +171,9 @@ def why(reason: Reason | None) -> str:
     return reason.error.message if reason.error is not None and is_memory else reason.message
 
 
-def asked(debugger: Debugger, text: str, lanes: list[int] | str | None) -> Values:
+def asked(selection: Selection, text: str, lanes: list[int] | str | None) -> Values:
     """Return what an expression is, in some lanes."""
-    from dwarfgpu.program.frames.answers import answer
-
-    return answer(debugger.frame.quantity(text), text, lanes)
+    return answer(selection.frame.quantity(text), text, lanes)
 
 
 def answered(
@@ -216,14 +215,12 @@ class Examined:
         self.next: Address | None = None
 
 
-def begin_at(debugger: Debugger, address: int) -> None:
+def begin_at(selection: Selection, address: int) -> None:
     """Let ``x`` by itself begin at an address, and ``$_`` be it."""
     from dwarfgpu.program.frames.evaluator import Evaluator
     from dwarfgpu.program.frames.history import number
     from dwarfgpu.program.frames.remembered import Remembered
-    from dwarfgpu.program.types.model import VOID
-    from dwarfgpu.program.values.storage import Address
 
-    debugger.state_of(Examined).next = Address(None, address)
-    model = Evaluator(debugger.frame, debugger.frame.lane(debugger.lane), "").compute.model
-    debugger.state_of(Remembered).variables["_"] = number(model.pointer_to(VOID), address)
+    selection.state_of(Examined).next = Address(None, address)
+    model = Evaluator(selection.frame, selection.frame.lane(selection.lane), "").compute.model
+    selection.state_of(Remembered).variables["_"] = number(model.pointer_to(VOID), address)

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
+from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.lanes import ACTIVE, UNKNOWN, UNUSED
+from dwarfgpu.program.frames.selectors import numbers_of
 from dwarfgpu.questions import asking, memory
 from dwarfgpu.questions.output import SOURCE
 from dwarfgpu.questions.settings import SECTIONS
@@ -55,23 +57,9 @@ def context(debugger: Debugger, arguments: Arguments) -> None:
     """
     chosen = [_section(word) for word in arguments.text.replace(",", " ").split()]
     debugger.opened  # noqa: B018 (an error where there is nothing to show)
-    show_context(debugger, tuple(chosen) or None)
-
-
-def _section(word: str) -> str:
-    meant = [name for name in SECTIONS if name.startswith(word)]
-    if len(meant) != 1:
-        raise UsageError(f"there is no section {word[:40]!r}", kind="no_section", hint=", ".join(SECTIONS))
-    return meant[0]
-
-
-def show_context(debugger: Debugger, names: tuple[str, ...] | None = None) -> None:
-    """Show sections; those of the settings if none are named. What fails in one is said in it, and hides no other."""
-    if debugger.program is None:
-        return
     output = debugger.output
     sections: list[tuple[str, list[str]]] = []
-    for name in names or debugger.settings["context-sections"]:
+    for name in chosen or debugger.settings["context-sections"]:
         head, lines = _made(debugger, name, debugger.settings["listsize"])
         if lines:
             sections.append((name, [title(head, output.width, output.style), *lines]))
@@ -87,6 +75,13 @@ def show_context(debugger: Debugger, names: tuple[str, ...] | None = None) -> No
         output.lines(lines)
 
 
+def _section(word: str) -> str:
+    meant = [name for name in SECTIONS if name.startswith(word)]
+    if len(meant) != 1:
+        raise UsageError(f"there is no section {word[:40]!r}", kind="no_section", hint=", ".join(SECTIONS))
+    return meant[0]
+
+
 def _fitted(debugger: Debugger, name: str, lines: list[str], count: int) -> list[str]:
     """Return a section with fewer lines: of the source those that are nearest."""
     if len(lines) - 1 <= count:
@@ -97,7 +92,7 @@ def _fitted(debugger: Debugger, name: str, lines: list[str], count: int) -> list
 
 
 def _made(debugger: Debugger, name: str, size: int) -> tuple[str, list[str]]:
-    """Return the title and the lines of a section."""
+    """Return the title and the lines of a section. What fails in it is said in it, and hides no other."""
     head, make = _MAKERS[name]
     try:
         section = make(debugger, size)
@@ -178,8 +173,6 @@ def _locals(debugger: Debugger, size: int) -> tuple[str, list[str]]:
 
 
 def _variable(debugger: Debugger, renderer: VariablesRenderer, variable: Variable, lane: int | None) -> str:
-    from dwarfgpu.program.frames.answers import answer
-
     output = debugger.output
     name = shown(variable.name)
     style: StyleName = "dim"
@@ -455,7 +448,6 @@ def undisplay(debugger: Debugger, arguments: Arguments) -> None:
     if not arguments.text:
         known.every.clear()
         return
-    from dwarfgpu.program.frames.selectors import numbers_of
 
     for number in numbers_of(arguments.text, 1, max(known.last, 1), "display"):
         if number not in known.every:

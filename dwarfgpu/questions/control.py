@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from dwarfgpu import __version__
 from dwarfgpu.errors import UsageError, nearest
 from dwarfgpu.questions.debugger import Quit
 from dwarfgpu.questions.table import GROUPS
@@ -238,8 +239,6 @@ def show(debugger: Debugger, arguments: Arguments) -> None:
 def show_version(debugger: Debugger, arguments: Arguments) -> None:
     """Also which Python runs it."""
     import platform
-
-    from dwarfgpu import __version__
 
     arguments.none()
     debugger.output.line(f"dwarfgpu {__version__}, Python {platform.python_version()}")

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.audits.coverage.availability import FileAvailability
+from dwarfgpu.audits.coverage.build_comparison import compare_builds
+from dwarfgpu.audits.coverage.dwarfdump_statistics import VERSION, statistics
+from dwarfgpu.audits.coverage.sums import file_coverage, selector
+from dwarfgpu.audits.coverage.tally import Tally
 from dwarfgpu.errors import NotFound, UsageError
+from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.selection import source_of
+from dwarfgpu.render import coverage as render
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -65,9 +72,6 @@ def _wanted(arguments: Arguments) -> tuple[str | None, str | None]:
 
 
 def _whole(file: CodeObject, worst: int | None, read_as: dict[str, Any]) -> Document:
-    from dwarfgpu.audits.coverage.sums import file_coverage
-    from dwarfgpu.render import coverage as render
-
     sums = file_coverage(file, **read_as)
 
     def text(output: Output) -> Iterable[str]:
@@ -86,11 +90,6 @@ def _chosen(
     worst: int | None,
     read_as: dict[str, Any],
 ) -> Document:
-    from dwarfgpu.audits.coverage.availability import FileAvailability
-    from dwarfgpu.audits.coverage.sums import selector
-    from dwarfgpu.audits.coverage.tally import Tally
-    from dwarfgpu.render import coverage as render
-
     is_wanted = selector(function, variable)
     records = [record for record in FileAvailability(file, **read_as) if is_wanted(record)]
     if not records and (function is not None or variable is not None):
@@ -142,8 +141,6 @@ def _nothing(file: CodeObject, function: str | None, variable: str | None) -> No
 
 
 def _statistics(file: CodeObject) -> Document:
-    from dwarfgpu.audits.coverage.dwarfdump_statistics import VERSION, statistics
-
     numbers = statistics(file)
     return Document(
         {"file": file.name, "version": VERSION, "statistics": numbers},
@@ -160,11 +157,6 @@ def _compared(
     worst: int | None,
     read_as: dict[str, Any],
 ) -> Document:
-    from dwarfgpu.audits.coverage.build_comparison import compare_builds
-    from dwarfgpu.audits.coverage.sums import selector
-    from dwarfgpu.program.code.code_object import opened
-    from dwarfgpu.render import coverage as render
-
     other = opened(**source_of(arguments.get("compare")), attributes=arguments.get("attributes"))
     if not other.has_dwarf:
         raise NotFound("no_debug_info", f"{other.name} has no debugging information", hint="compile it with -g")

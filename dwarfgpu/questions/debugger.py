@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING
 
 from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.frames.remembered import READ_ONLY, Remembered
 from dwarfgpu.questions.document import NO_ANSWER, exit_status
-from dwarfgpu.questions.output import Log
 from dwarfgpu.questions.registry import Registry, read_arguments
 from dwarfgpu.questions.selection import Selection
-from dwarfgpu.regular_files import check_mappings, forget_changed_mappings, open_anew
+from dwarfgpu.regular_files import check_mappings, check_output, forget_changed_mappings, open_anew
 from dwarfgpu.render.layout import fitted, laid_out
+from dwarfgpu.render.written_text import without_styles, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -226,9 +228,8 @@ class Debugger(Selection):
 
     def _show_context(self) -> None:
         if any(map(self.shows_context, self.settings["context-sections"])):
-            from dwarfgpu.questions.context import show_context
-
-            show_context(self)
+            command = self.registry.commands["context"]
+            command.load()(self, read_arguments(command, ""))
 
     def forget_line(self) -> None:
         """Make an empty line repeat nothing."""
@@ -309,3 +310,67 @@ def looked_at(debugger: Debugger) -> dict[str, str | int]:
 def names(debugger: Debugger) -> list[str]:
     """Return the names of all that there are, in order."""
     return sorted({*READ_ONLY, *debugger.state_of(Remembered).variables})
+
+
+# --- The log -----------------------------------------------------------------------------------------
+
+
+class Log:
+    """Copies the output of a debugger to a file while the setting says so."""
+
+    def __init__(self, debugger: Debugger) -> None:
+        self._debugger = debugger
+        self._file: IO[str] | None = None
+        self._write: Callable[[str], object] | None = None
+        debugger.settings.watchers.append(self._changed)
+
+    def _changed(self, name: str) -> None:
+        if name != "logging enabled":
+            return
+        if not self._debugger.settings[name]:
+            if self._file is not None:
+                path = self._file.name
+                self.close()
+                self._debugger.output.line(f"Done logging to {path}.")
+        elif self._file is None:
+            try:
+                self._open()
+            except UsageError:
+                self._debugger.settings.reset(name)
+                raise
+
+    def _open(self) -> None:
+        settings, output = self._debugger.settings, self._debugger.output
+        path = os.path.expanduser(settings["logging file"])  # noqa: PTH111 (`pathlib` costs start-up time)
+        check_output(path)
+        try:
+            mode = "w" if settings["logging overwrite"] else "a"
+            self._file = open(path, mode, encoding="utf-8", errors="backslashreplace")  # noqa: PTH123, SIM115 (it stays open)
+        except OSError as error:
+            raise UsageError(f"{path}: {error.strerror}", kind="unwritable") from None
+        output.line(f"{'Redirecting' if settings['logging redirect'] else 'Copying'} output to {path}.")
+        self._write = output.write
+        output.write = self._copied
+
+    def _copied(self, text: str) -> None:
+        assert self._file is not None  # noqa: S101 (it is open as long as this is what writes)
+        assert self._write is not None  # noqa: S101
+        try:
+            self._file.write(written(without_styles(text)))
+            self._file.flush()
+        except OSError as error:
+            path = self._file.name
+            with suppress(OSError):  # what waits to be written cannot be written either
+                self.close()
+            self._debugger.settings.reset("logging enabled")
+            raise UsageError(f"{path}: {error.strerror}", kind="unwritable", hint="logging is off now") from None
+        if not self._debugger.settings["logging redirect"]:
+            self._write(text)
+
+    def close(self) -> None:
+        """Write to the file no longer."""
+        if self._file is None or self._write is None:
+            return
+        self._debugger.output.write = self._write
+        file, self._file, self._write = self._file, None, None
+        file.close()

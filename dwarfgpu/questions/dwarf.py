@@ -17,7 +17,7 @@ from dwarfgpu.questions import asking
 from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.expressions import variables_called
 from dwarfgpu.render.explanations import Explainer, variable_json
-from dwarfgpu.render.layout import plain
+from dwarfgpu.render.layout import paragraphs, plain, problem_json
 from dwarfgpu.render.trace import Tracer
 from dwarfgpu.render.variables import RepairNotes
 
@@ -151,8 +151,7 @@ def print_die(selection: Selection, arguments: Arguments) -> Document:
         shows_entries = bool(of_entries)
     dialect = arguments.get("dialect") or _dialect(selection)
     items = entries.EntryDump(file, chosen, dialect) if shows_entries else ()
-    dumped = _Dump(file, items, others, dialect, chosen.pc)
-    return Document(dumped.data(), dumped.text, rows=dumped.rows, row={"file": file.name})
+    return _dump(file, items, others, dialect, chosen.pc)
 
 
 def _entries_selected(file: CodeObject, arguments: Arguments) -> EntrySelection:
@@ -182,93 +181,84 @@ def _entries_selected(file: CodeObject, arguments: Arguments) -> EntrySelection:
     )
 
 
-class _Dump:
-    """Shows entries and sections of a file, each part when it has been read."""
+def _of_sections(
+    file: CodeObject, names: list[str], dialect: str | None, pc: int | None
+) -> Iterator[tuple[str, Iterator[Any], Callable[..., Any], Callable[..., Any]]]:
+    """Yield the name of each section, its parts, and what writes a part as JSON and as text."""
+    if not names:
+        return
+    from dwarfgpu.audits.dump import sections
+    from dwarfgpu.program.code.frame_rows import code_name
+    from dwarfgpu.render import dump as render
+    from dwarfgpu.render.call_frame_info import listed_json, listed_text
 
-    def __init__(
-        self, file: CodeObject, items: Iterable[Item], names: list[str], dialect: str | None, pc: int | None
-    ) -> None:
-        self.file = file
-        self.items = items
-        self.names = names
-        self.dialect = dialect
-        self.pc = pc
+    def frame_json(entry: DecodedFrameEntry) -> dict[str, Any]:
+        return listed_json(entry, file.frames, name=code_name(file, entry.entry))
 
-    def data(self) -> dict[str, Any]:
-        sections = ({"section": name, "parts": map(json, parts)} for name, parts, json, _text in self._sections())
-        return {"file": self.file.name, "units": self._units(), "sections": sections}
+    def frame_text(entry: DecodedFrameEntry, style: Style) -> list[str]:
+        return listed_text(entry, file.frames, style, name=code_name(file, entry.entry))
 
-    def rows(self) -> Iterator[dict[str, Any]]:
-        from dwarfgpu.audits.dump.entries import ShownUnit
-        from dwarfgpu.render import dump as render
+    dump = sections.SectionDump(file, dialect, pc)
+    for name in names:
+        if name in sections.FRAMES:
+            yield name, counted(dump.frames(name), f"entries of {name}"), frame_json, frame_text
+        else:
+            yield name, counted(dump.parts(name), f"parts of {name}"), render.part_json, render.part_text
 
-        for item in self.items:
+
+def _units(items: Iterable[Item]) -> Iterator[dict[str, Any]]:
+    """Yield units, each with its entries, which have to be asked for before the next unit."""
+    from dwarfgpu.audits.dump.entries import ShownUnit
+    from dwarfgpu.render.dump import entry_json
+
+    known = iter(items)
+    unit = next(known, None)
+
+    def of_unit() -> Iterator[dict[str, Any]]:
+        nonlocal unit
+        for item in known:
             if isinstance(item, ShownUnit):
-                yield {"unit": plain(item)}
-            else:
-                yield {"entry": render.entry_json(item)}
-        for _name, parts, json, _text in self._sections():
-            yield from ({"part": json(part)} for part in parts)
+                unit = item
+                return
+            yield entry_json(item)
+        unit = None
 
-    def text(self, output: Output) -> Iterator[str]:
-        from dwarfgpu.audits.dump.entries import ShownUnit
-        from dwarfgpu.render import dump as render
+    while isinstance(unit, ShownUnit):
+        yield {**plain(unit), "entries": of_unit()}
 
+
+def _dump(file: CodeObject, items: Iterable[Item], names: list[str], dialect: str | None, pc: int | None) -> Document:
+    """Return entries and sections of a file, each part when it has been read."""
+    from dwarfgpu.audits.dump.entries import ShownUnit
+    from dwarfgpu.render import dump as render
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for item in items:
+            yield {"unit": plain(item)} if isinstance(item, ShownUnit) else {"entry": render.entry_json(item)}
+        for _name, of_section, json, _text in _of_sections(file, names, dialect, pc):
+            yield from ({"part": json(part)} for part in of_section)
+
+    def text(output: Output) -> Iterator[str]:
         is_first = True
-        for item in self.items:
+        for item in items:
             if isinstance(item, ShownUnit):
                 yield from () if is_first else ("",)
                 is_first = False
                 yield from render.unit_text(item, output.style)
             else:
                 yield from render.entry_text(item, output.style)
-        for _name, parts, _json, text in self._sections():
-            for part in parts:
+        for _name, of_section, _json, text_of in _of_sections(file, names, dialect, pc):
+            for part in of_section:
                 yield from () if is_first else ("",)
                 is_first = False
-                yield from text(part, output.style)
+                yield from text_of(part, output.style)
 
-    def _units(self) -> Iterator[dict[str, Any]]:
-        """Yield units, each with its entries, which have to be asked for before the next unit."""
-        from dwarfgpu.audits.dump.entries import ShownUnit
-        from dwarfgpu.render import dump as render
-
-        items = iter(self.items)
-        unit = next(items, None)
-
-        def of_unit() -> Iterator[dict[str, Any]]:
-            nonlocal unit
-            for item in items:
-                if isinstance(item, ShownUnit):
-                    unit = item
-                    return
-                yield render.entry_json(item)
-            unit = None
-
-        while isinstance(unit, ShownUnit):
-            yield {**plain(unit), "entries": of_unit()}
-
-    def _sections(self) -> Iterator[tuple[str, Iterator[Any], Callable[..., Any], Callable[..., Any]]]:
-        """Yield the name of each section, its parts, and what writes a part as JSON and as text."""
-        if not self.names:
-            return
-        from dwarfgpu.audits.dump import sections
-        from dwarfgpu.program.code.frame_rows import code_name
-        from dwarfgpu.render import dump as render
-        from dwarfgpu.render.call_frame_info import listed_json, listed_text
-
-        def frame_json(entry: DecodedFrameEntry) -> dict[str, Any]:
-            return listed_json(entry, self.file.frames, name=code_name(self.file, entry.entry))
-
-        def frame_text(entry: DecodedFrameEntry, style: Style) -> list[str]:
-            return listed_text(entry, self.file.frames, style, name=code_name(self.file, entry.entry))
-
-        dump = sections.SectionDump(self.file, self.dialect, self.pc)
-        for name in self.names:
-            if name in sections.FRAMES:
-                yield name, counted(dump.frames(name), f"entries of {name}"), frame_json, frame_text
-            else:
-                yield name, counted(dump.parts(name), f"parts of {name}"), render.part_json, render.part_text
+    of_sections = (
+        {"section": name, "parts": map(json, of_section)}
+        for name, of_section, json, _text in _of_sections(file, names, dialect, pc)
+    )
+    data = {"file": file.name, "units": _units(items), "sections": of_sections}
+    return Document(data, text, rows=rows, row={"file": file.name})
 
 
 def print_expression(debugger: Debugger, arguments: Arguments) -> Document:
@@ -307,108 +297,80 @@ def print_cfi(selection: Selection, arguments: Arguments) -> Document:
         addresses.append(code.in_file(where))
     elif not addresses and not functions and selection.attached is not None:
         addresses.append(selection.frame.place_in_file)
-    return _FrameInformation(file, addresses, functions).document()
+    return _call_frame_information(file, addresses, functions)
 
 
-class _FrameInformation:
-    """Reads what is asked for as it is shown; what is wrong with it is then among the problems."""
+@contextmanager
+def _collecting(problems: list[DwarfGpuError]) -> Iterator[None]:
+    """Go on behind an error, unless it is one of usage."""
+    try:
+        yield
+    except UsageError:
+        raise
+    except DwarfGpuError as error:
+        problems.append(error)
 
-    def __init__(self, file: CodeObject, addresses: list[str | int], functions: list[str]) -> None:
-        self.file = file
-        self.addresses = addresses
-        self.functions = functions
-        self.problems: list[DwarfGpuError] = []
 
-    def document(self) -> Document:
-        from dwarfgpu.render.layout import paragraphs
+def _call_frame_information(file: CodeObject, addresses: list[str | int], functions: list[str]) -> Document:
+    """Return rows and entries, which are read as they are shown; what is wrong with them is then among the problems."""
+    from dwarfgpu.program.code.code_lookup import parse_address
+    from dwarfgpu.program.code.frame_rows import code_name, fdes_of, frames_at
+    from dwarfgpu.render import call_frame_info as render
 
-        frames = self.file.frames
-        data: dict[str, Any] = {
-            "file": self.file.name,
-            "target": frames.target.name,
-            "dialect": frames.dialect.name,
-            "addresses": self._addresses_json(),
-            "entries": self._entries_json(),
-            "problems": self._problems_json(),
-        }
-        document = Document(
-            data,
-            lambda output: paragraphs(self._texts(output.style)),
-            rows=lambda: chain(data["addresses"], data["entries"]),
-            row={"file": self.file.name},
-        )
-        document.problems = self.problems
-        return document
+    frames = file.frames
+    problems: list[DwarfGpuError] = []
 
-    def _problems_json(self) -> Iterator[dict[str, Any]]:
-        from dwarfgpu.render.layout import problem_json
+    def rows() -> Iterator[tuple[FrameAt, str]]:
+        """Yield the rows at addresses, with the name of the code there."""
+        for where in addresses:
+            with _collecting(problems):
+                address = parse_address(file, where) if isinstance(where, str) else where
+                for row in frames_at(file, address):
+                    yield row, code_name(file, row.fde)
+                    problems.extend([row.error] if row.error is not None else [])
 
-        yield from map(problem_json, (*self.problems, *self.file.problems))
+    def of_functions() -> Iterator[Entry]:
+        for name in functions:
+            with _collecting(problems):
+                yield from fdes_of(file, name)
 
-    def _addresses_json(self) -> Iterator[dict[str, Any]]:
-        from dwarfgpu.render.call_frame_info import at_json
+    def entries() -> Iterator[tuple[DecodedFrameEntry, str]]:
+        """Yield the entries of functions, or all of them, with the name of their code."""
+        for entry in of_functions() if addresses or functions else frames.entries():
+            if isinstance(entry, DwarfGpuError):
+                problems.append(entry)
+                continue
+            decoded = frames.listed(entry)
+            yield decoded, code_name(file, entry)
+            problems.extend([decoded.error] if decoded.error is not None else [])
 
-        for row, name in self._rows():
-            yield at_json(row, self.file.frames, name=name)
-
-    def _entries_json(self) -> Iterator[dict[str, Any]]:
-        from dwarfgpu.render.call_frame_info import listed_json
-
-        for entry, name in self._entries():
-            yield listed_json(entry, self.file.frames, name=name)
-
-    def _texts(self, style: Style) -> Iterator[list[str]]:
-        from dwarfgpu.render.call_frame_info import at_text, listed_text
-
-        frames = self.file.frames
-        for row, name in self._rows():
-            yield at_text(row, frames, style, name=name)
-        for entry, name in self._entries():
-            yield listed_text(entry, frames, style, name=name)
-        if not (frames.indexes or self.addresses or self.functions):
+    def texts(style: Style) -> Iterator[list[str]]:
+        for row, name in rows():
+            yield render.at_text(row, frames, style, name=name)
+        for entry, name in entries():
+            yield render.listed_text(entry, frames, style, name=name)
+        if not (frames.indexes or addresses or functions):
             yield ["no call frame information"]
 
-    def _rows(self) -> Iterator[tuple[FrameAt, str]]:
-        """Yield the rows at addresses, with the name of the code there."""
-        from dwarfgpu.program.code.code_lookup import parse_address
-        from dwarfgpu.program.code.frame_rows import code_name, frames_at
+    def all_problems() -> Iterator[dict[str, Any]]:
+        yield from map(problem_json, (*problems, *file.problems))
 
-        for where in self.addresses:
-            with self._collecting():
-                address = parse_address(self.file, where) if isinstance(where, str) else where
-                for row in frames_at(self.file, address):
-                    yield row, code_name(self.file, row.fde)
-                    self.problems += [row.error] if row.error is not None else []
-
-    def _entries(self) -> Iterator[tuple[DecodedFrameEntry, str]]:
-        """Yield the entries of functions, or all of them, with the name of their code."""
-        from dwarfgpu.program.code.frame_rows import code_name
-
-        is_all = not (self.addresses or self.functions)
-        for entry in self.file.frames.entries() if is_all else self._of_functions():
-            if isinstance(entry, DwarfGpuError):
-                self.problems.append(entry)
-                continue
-            decoded = self.file.frames.listed(entry)
-            yield decoded, code_name(self.file, entry)
-            self.problems += [decoded.error] if decoded.error is not None else []
-
-    def _of_functions(self) -> Iterator[Entry]:
-        from dwarfgpu.program.code.frame_rows import fdes_of
-
-        for name in self.functions:
-            with self._collecting():
-                yield from fdes_of(self.file, name)
-
-    @contextmanager
-    def _collecting(self) -> Iterator[None]:
-        """Go on behind an error, unless it is one of usage."""
-        try:
-            yield
-        except UsageError:
-            raise
-        except DwarfGpuError as error:
-            self.problems.append(error)
+    data: dict[str, Any] = {
+        "file": file.name,
+        "target": frames.target.name,
+        "dialect": frames.dialect.name,
+        "addresses": (render.at_json(row, frames, name=name) for row, name in rows()),
+        "entries": (render.listed_json(entry, frames, name=name) for entry, name in entries()),
+        "problems": all_problems(),
+    }
+    document = Document(
+        data,
+        lambda output: paragraphs(texts(output.style)),
+        rows=lambda: chain(data["addresses"], data["entries"]),
+        row={"file": file.name},
+    )
+    document.problems = problems
+    return document
 
 
 def _dialect(selection: Selection) -> str | None:

@@ -11,7 +11,7 @@ from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.program.code import encoding_context
 from dwarfgpu.questions.document import NO_ANSWER, Document
 from dwarfgpu.render import operations as render
-from dwarfgpu.render.layout import lanes_text, problem_json, wrapped
+from dwarfgpu.render.layout import lanes_text, paragraphs, problem_json, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -96,7 +96,6 @@ def operations(_selection: Selection, arguments: Arguments) -> Document:
     it all operations are listed. With -isa NAME is an instruction of AMD GPUs such as v_bfe_u32, or part of one.
     """
     from dwarfgpu.dialects import operation_reference
-    from dwarfgpu.render.layout import paragraphs
 
     names = arguments.words
     if arguments.has("isa"):
@@ -118,7 +117,6 @@ def operations(_selection: Selection, arguments: Arguments) -> Document:
 def _instructions(names: Sequence[str]) -> Document:
     """Return instructions of GPUs: all of each, or the meanings where there are more than a few."""
     from dwarfgpu.program.code import instruction_reference
-    from dwarfgpu.render.layout import paragraphs
 
     rows = [row for name in names for row in instruction_reference.find(name)]
     if not names:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.errors import NotFound, UsageError
+from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
+from dwarfgpu.program.code.code_object import check_has_kernels, list_contents, opened, runnable
 from dwarfgpu.questions.document import BAD_FILE, Document
 from dwarfgpu.questions.selection import source_of
-from dwarfgpu.states.program import Program
+from dwarfgpu.regular_files import whole_output
+from dwarfgpu.render.layout import WIDTH, counted, fitted, plain, shown, table
+from dwarfgpu.states.program import Program, open_core, open_program, paths_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.output import Output
@@ -37,8 +40,6 @@ def open_code(debugger: Debugger, arguments: Arguments) -> None:
 
 def open_file(debugger: Debugger, path: str) -> None:
     """Open a file, and look at it."""
-    from dwarfgpu.program.code.code_object import opened, runnable
-
     reading = debugger.reading()
     file = opened(path, reading["attributes"])
     debugger.use(Program(runnable(file), dialect=reading["dialect"], repair=reading["repair"]), None)
@@ -62,7 +63,6 @@ def attach(debugger: Debugger, arguments: Arguments) -> None:
     paths = [os.path.expanduser(word) for word in arguments.words]  # noqa: PTH111 (`pathlib` costs start-up time)
     attach_state(debugger, paths, force=arguments.has("force"))
     machine = debugger.machine
-    from dwarfgpu.render.layout import counted, fitted
 
     count = counted(len(machine), debugger.noun)
     debugger.output.line(f"[Attached {machine.stopped.name}: {count} of {machine.state.target.name}]")
@@ -75,7 +75,6 @@ def attach_state(debugger: Debugger, state: str | Sequence[str], *, force: bool 
     """Attach the machine that files have, and look at its first wave. Without a program it is the one they name."""
     from dwarfgpu.states.gpu_cores import is_about_host
     from dwarfgpu.states.opening import names_its_code
-    from dwarfgpu.states.program import open_core, paths_of
 
     # The threads of the host are not those of the code object whose waves were selected.
     is_other = debugger.program is not None and debugger.opened.file.is_amdgpu and is_about_host(paths_of(state))
@@ -104,9 +103,7 @@ def launch(debugger: Debugger, arguments: Arguments, *, is_again: bool = False) 
     from dwarfgpu.execution.launch.launch import machine_for
     from dwarfgpu.execution.launch.planning import mixed_arguments as values_of
     from dwarfgpu.execution.launch.planning import sizes
-    from dwarfgpu.program.code.code_object import check_has_kernels
     from dwarfgpu.questions.execution import launched as note_launch
-    from dwarfgpu.render.layout import counted
 
     words = arguments.words
     if len(words) < 3:
@@ -142,7 +139,6 @@ def launch(debugger: Debugger, arguments: Arguments, *, is_again: bool = False) 
 
 def _show_focus(debugger: Debugger) -> None:
     """Show what is selected after a machine was attached, and what is wrong with the machine."""
-    from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.questions.focus import show_signal, show_stop, title
     from dwarfgpu.questions.stack import show_frame
 
@@ -180,7 +176,6 @@ def save_snapshot(debugger: Debugger, arguments: Arguments) -> None:
     """A name that ends in .dgs is a folder of arrays, any other name a JSON file. What was written to registers and to
     memory is in it. A file that is there is not overwritten.
     """
-    from dwarfgpu.render.layout import counted
     from dwarfgpu.states.snapshot_files import save
 
     path = _path(arguments)
@@ -195,7 +190,6 @@ def generate_core_file(debugger: Debugger, arguments: Arguments) -> None:
     the core file that is attached, or 12. Registers of which nothing is known are 0 in it. An existing file is not
     overwritten.
     """
-    from dwarfgpu.render.layout import counted
     from dwarfgpu.states.core_writing import write_core
 
     words = arguments.words or [f"core.{os.getpid()}"]
@@ -286,10 +280,8 @@ def info_kernels(selection: Selection, arguments: Arguments) -> Document:
     arguments that the runtime passes. NAME is the name or the symbol of a kernel, or a regular expression that is
     searched in all names.
     """
-    from dwarfgpu.program.code.code_object import check_has_kernels
     from dwarfgpu.program.code.kernel_parameters import parameters_of, with_parameters
     from dwarfgpu.render.kernels import kernel_json, kernels_text, printf_text
-    from dwarfgpu.render.layout import WIDTH, fitted, plain
 
     file = selection.opened.file
     check_has_kernels(file)
@@ -353,7 +345,6 @@ def _look_up(file: CodeObject, arguments: Arguments) -> Document:
     """Return what is at addresses, and what names mean."""
     from dwarfgpu.program.code import code_lookup
     from dwarfgpu.render import files as render
-    from dwarfgpu.render.layout import plain
 
     addresses: list[Any] = []
     names: list[Any] = []
@@ -385,7 +376,6 @@ def info_images(selection: Selection, arguments: Arguments) -> Document:
 
     The offset of what is compressed has a +: it counts in the bundle once that is decompressed.
     """
-    from dwarfgpu.program.code.code_object import list_contents
     from dwarfgpu.render.files import contents_json, contents_text
 
     path = arguments.words[0] if arguments.words else selection.opened.file.image.path
@@ -452,8 +442,6 @@ def snapshot(selection: Selection, arguments: Arguments) -> Document:
 
 def _template(files: list[str], arguments: Arguments) -> Document:
     """Write a state that is to be filled in."""
-    from dwarfgpu.regular_files import whole_output
-    from dwarfgpu.states.program import open_program
     from dwarfgpu.states.state_template import template
     from dwarfgpu.states.state_template import text as text_of
 
@@ -514,7 +502,6 @@ def core(selection: Selection, arguments: Arguments) -> Document:
 def info_program(debugger: Debugger, arguments: Arguments) -> Document:
     """Where the wave or thread is and why it has stopped; which machine that is, says `info inferiors`."""
     from dwarfgpu.render.lanes import signal_text
-    from dwarfgpu.render.layout import shown
 
     arguments.none()
     if debugger.attached is None:
@@ -535,10 +522,7 @@ def info_signals(debugger: Debugger, arguments: Arguments) -> Document:
     """Each with the stop reasons that it is shown for, and the number of waves that it has stopped. A signal always
     stops its wave, is shown, and is not passed to the kernel.
     """
-    from collections import Counter
-
     from dwarfgpu.render.lanes import signals
-    from dwarfgpu.render.layout import table
 
     wanted = arguments.text.upper()
     known = signals()
@@ -565,8 +549,6 @@ def info_signals(debugger: Debugger, arguments: Arguments) -> Document:
 
 def info_inferiors(debugger: Debugger, arguments: Arguments) -> Document:
     """There is one at most: a state with its waves or threads, or a file of code alone."""
-    from dwarfgpu.render.layout import shown
-
     arguments.none()
     attached, opened = debugger.attached, debugger.program
     kind = "no state" if attached is None else attached.stopped.machine.capabilities.name

@@ -11,6 +11,7 @@ from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.program.frames.selectors import numbers_in, wave_named, waves_of
 from dwarfgpu.questions import asking
 from dwarfgpu.questions.stack import frame_count, limited, show_frame
+from dwarfgpu.render.layout import fitted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -96,7 +97,6 @@ def wave_apply(debugger: Debugger, arguments: Arguments) -> None:
 def wave_find(debugger: Debugger, arguments: Arguments) -> None:
     """REGEXP is searched in what `info waves` shows of each wave: its id, work-group, kernel, function and line."""
     from dwarfgpu.questions.waves import titles
-    from dwarfgpu.render.layout import fitted
 
     arguments.needed()
     pattern = arguments.pattern()

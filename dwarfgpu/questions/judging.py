@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from dwarfgpu.audits.judge.judgement import RULES, Judge, other_build
+from dwarfgpu.audits.judge.lane_history import LaneRecorder, chosen_lane
+from dwarfgpu.audits.verify.findings import NOTE
+from dwarfgpu.audits.verify.reports import read_baseline, without_known
+from dwarfgpu.execution.control.running import launched_with
+from dwarfgpu.execution.launch.triton import kernel_and_arguments
 from dwarfgpu.questions.document import NO_ANSWER, OK, Document
+from dwarfgpu.questions.verification import sarif_document
+from dwarfgpu.render import judging as text_of
+from dwarfgpu.render.judged_page import judged_page, value_words
+from dwarfgpu.render.layout import WIDTH, laid_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.audits.judge.judgement import Judge, Judgement
+    from dwarfgpu.audits.judge.judgement import Judgement
     from dwarfgpu.audits.verify.reports import FileReport
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
@@ -35,12 +45,6 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
     last, what is wrong, and the row that says it. The exit status of the program is 1 if there are errors or warnings;
     a note, such as a step that goes back, is no reason to fail.
     """
-    from dwarfgpu.audits.judge.judgement import Judge
-    from dwarfgpu.audits.verify.reports import read_baseline, without_known
-    from dwarfgpu.execution.control.running import launched_with
-    from dwarfgpu.execution.launch.triton import kernel_and_arguments
-    from dwarfgpu.render import judging as text_of
-
     if not arguments.has("grid"):
         raise arguments.wrong("needs -grid")
     baseline = read_baseline(arguments.get("baseline")) if arguments.has("baseline") else Counter()
@@ -48,8 +52,6 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
     running = launched_with(selection.opened, kernel, words, arguments.get)
     other = None
     if arguments.has("against"):
-        from dwarfgpu.audits.judge.judgement import other_build
-
         other = other_build(arguments.get("against"), running, kernel, words, arguments.get)
     if arguments.has("html") and arguments.has("sarif"):
         raise arguments.wrong("writes a page or a SARIF log, not both")
@@ -60,9 +62,6 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
     problem = None if other is None else other.problem
     has_failed = _is_wrong(report)
     if arguments.has("sarif"):
-        from dwarfgpu.audits.judge.judgement import RULES
-        from dwarfgpu.questions.verification import sarif_document
-
         is_wrong = has_failed or not judgement.halt.has_ended or problem is not None
         return sarif_document([report], RULES, NO_ANSWER if is_wrong else OK)
 
@@ -95,9 +94,6 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
 
 def _is_wrong(report: FileReport) -> bool:
     """Return whether something is wrong; notes are not."""
-    from dwarfgpu.audits.judge.judgement import RULES
-    from dwarfgpu.audits.verify.findings import NOTE
-
     left_out = (RULES[name].severity for name in report.left_out or ())
     return any(severity != NOTE for severity in (*left_out, *(finding.severity for finding in report.findings)))
 
@@ -106,12 +102,6 @@ def _page(
     selection: Selection, arguments: Arguments, judge_: Judge, judgement: Judgement, report: FileReport
 ) -> Document:
     """Return the page: the kernel runs again, and one lane of it is followed."""
-    from dwarfgpu.audits.judge.lane_history import LaneRecorder, chosen_lane
-    from dwarfgpu.execution.control.running import launched_with
-    from dwarfgpu.execution.launch.triton import kernel_and_arguments
-    from dwarfgpu.render.judged_page import judged_page, value_words
-    from dwarfgpu.render.layout import WIDTH, laid_out
-
     wave, lane = chosen_lane(judge_)
     kernel, words = kernel_and_arguments(selection.opened.file, arguments.words)
     again = launched_with(selection.opened, kernel, words, arguments.get)

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.launch import planning
+from dwarfgpu.execution.launch.dispatch import initial_state
+from dwarfgpu.execution.launch.structures import read_object
+from dwarfgpu.program.code.code_object import check_has_kernels
 from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.table import STRUCTURES
 from dwarfgpu.render import state as render
@@ -21,9 +24,6 @@ def launch_state(selection: Selection, arguments: Arguments) -> Document:
 
     Sizes are in work-items; those that are left out are 1. Addresses are those of the first launch of a machine.
     """
-    from dwarfgpu.execution.launch.dispatch import initial_state
-    from dwarfgpu.program.code.code_object import check_has_kernels
-
     words = arguments.words
     if len(words) != 1:
         raise arguments.wrong("needs the name of one kernel")
@@ -60,8 +60,6 @@ def structure(selection: Selection, arguments: Arguments) -> Document:
 
     The exit status of the program is 1 if something is there that the documents forbid.
     """
-    from dwarfgpu.execution.launch.structures import read_object
-
     words = arguments.words
     if len(words) != 2 or words[0] not in STRUCTURES:
         raise arguments.wrong(f"needs one of {', '.join(STRUCTURES)}, and an address")

@@ -15,6 +15,7 @@ from dwarfgpu.program.frames.evaluator import Evaluator
 from dwarfgpu.program.frames.history import number
 from dwarfgpu.program.frames.remembered import Remembered
 from dwarfgpu.program.language.operands import loaded
+from dwarfgpu.program.language.tokens import tokens
 from dwarfgpu.program.types.model import Array, Base, Function, Pointer
 from dwarfgpu.program.types.sizes import resolved
 from dwarfgpu.program.values.storage import Address, cannot_access
@@ -362,7 +363,6 @@ def find(debugger: Debugger, arguments: Arguments) -> Document:
     or that of the letter: b is 1 byte, h 2, w 4, g 8; a string is searched without its final null. N is how many
     places are enough. $_ is then the last place, and $numfound their number.
     """
-    from dwarfgpu.program.language.tokens import tokens
     from dwarfgpu.questions.values import split_expressions
 
     form = _FIND.fullmatch(arguments.format)

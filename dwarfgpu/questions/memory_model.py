@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from dwarfgpu.errors import NotFound, UsageError
+from dwarfgpu.audits.memory_model.checker import RULES, MemoryCheck
+from dwarfgpu.audits.memory_model.families import FAMILIES, family_of, mode_of
+from dwarfgpu.audits.memory_model.file_reports import CheckWish, check_code, check_paths
+from dwarfgpu.audits.memory_model.intents import stated
+from dwarfgpu.audits.memory_model.sequences import cells
+from dwarfgpu.audits.memory_model.survey import accesses, outstanding_at, outstanding_now
+from dwarfgpu.errors import NotFound, UsageError, nearest
+from dwarfgpu.program.code.code_lookup import parse_address
+from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, Document
+from dwarfgpu.questions.sources import places_of
+from dwarfgpu.questions.verification import checked_document, jobs_of, sarif_document
+from dwarfgpu.render import memory_model as render
+from dwarfgpu.render import verification as text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.audits.memory_model.file_reports import CheckWish, MemoryReport
+    from dwarfgpu.audits.memory_model.file_reports import MemoryReport
     from dwarfgpu.audits.memory_model.sequences import SequenceCell
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.questions.debugger import Debugger
@@ -70,10 +82,6 @@ def _rule_set(arguments: Arguments) -> str:
 
 
 def _table(arguments: Arguments, words: list[str]) -> Document:
-    from dwarfgpu.audits.memory_model.families import FAMILIES, family_of, mode_of
-    from dwarfgpu.audits.memory_model.sequences import cells
-    from dwarfgpu.render import memory_model as render
-
     if not arguments.has("target"):
         raise UsageError("`memmodel table` needs --target", hint="name a processor, such as gfx1200")
     processor = arguments.get("target").removeprefix("amdgcn-").partition("-wave")[0]
@@ -100,8 +108,6 @@ def _words(cell: SequenceCell) -> tuple[str, ...]:
 
 
 def _unknown(word: str, known: set[str]) -> UsageError:
-    from dwarfgpu.errors import nearest
-
     near = nearest(word, known)
     hint = f"did you mean {near}?" if near else "name an operation, an ordering, a scope or an address space"
     return UsageError(f"no cell is about {word[:40]!r}", hint=hint)
@@ -112,8 +118,6 @@ def _unknown(word: str, known: set[str]) -> UsageError:
 
 def _file(selection: Selection, words: list[str]) -> CodeObject:
     """Return the one file that a question names, or the one that is open."""
-    from dwarfgpu.program.code.code_object import opened
-
     if not words:
         return selection.opened.file
     if len(words) > 1:
@@ -122,16 +126,11 @@ def _file(selection: Selection, words: list[str]) -> CodeObject:
 
 
 def _show(selection: Selection, arguments: Arguments, words: list[str]) -> Document:
-    from dwarfgpu.audits.memory_model.checker import MemoryCheck
-    from dwarfgpu.audits.memory_model.survey import accesses, outstanding_at
-    from dwarfgpu.render import memory_model as render
-
     file = _file(selection, words)
     check = MemoryCheck(file, rule_set=_rule_set(arguments), mode=arguments.get("mode"))
     if arguments.has("pc"):
         if arguments.has("function"):
             raise UsageError("--function does not go with --pc")
-        from dwarfgpu.program.code.code_lookup import parse_address
 
         address = parse_address(file, arguments.get("pc"))
         function, rows = outstanding_at(check, address)
@@ -157,11 +156,6 @@ def info_outstanding(debugger: Debugger, arguments: Arguments) -> Document:
     function+offset. "N later" is how many operations of the same counter have begun since: a wait for N or less
     completes it.
     """
-    from dwarfgpu.audits.memory_model.checker import MemoryCheck
-    from dwarfgpu.audits.memory_model.survey import outstanding_at, outstanding_now
-    from dwarfgpu.questions.sources import places_of
-    from dwarfgpu.render import memory_model as render
-
     words = arguments.text.strip()
     frame = debugger.frame
     address = places_of(debugger).address(words) if words else frame.pc
@@ -187,9 +181,6 @@ def info_outstanding(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 def _wish(arguments: Arguments) -> CheckWish:
-    from dwarfgpu.audits.memory_model.file_reports import CheckWish
-    from dwarfgpu.audits.memory_model.intents import stated
-
     expected = tuple(stated(text) for text in arguments.many("expect"))
     return CheckWish(
         _rule_set(arguments),
@@ -203,11 +194,6 @@ def _wish(arguments: Arguments) -> CheckWish:
 
 
 def _check(selection: Selection, arguments: Arguments, words: list[str]) -> Document:
-    from dwarfgpu.audits.memory_model.file_reports import check_code, check_paths
-    from dwarfgpu.questions.verification import jobs_of
-    from dwarfgpu.render import memory_model as render
-    from dwarfgpu.render import verification as text_of
-
     wish = _wish(arguments)
     jobs = jobs_of(arguments)
     if jobs < 1:
@@ -215,32 +201,19 @@ def _check(selection: Selection, arguments: Arguments, words: list[str]) -> Docu
     found = check_paths(words, wish, jobs) if words else iter([check_code(selection.opened.file, wish)])
     if arguments.has("sarif"):
         return _sarif(list(_with_source(found, arguments)))
-    reports: list[MemoryReport] = []
 
     def noted() -> Iterator[MemoryReport]:
         for report in _with_source(found, arguments):
-            reports.append(report)
-            document.status = max(document.status, _status(report))
             if report.file.error is not None:
                 document.problems.append(report.file.error)
             yield report
 
-    def text(output: Output) -> Iterator[str]:
-        for report in noted():
-            yield from text_of.report_text(report.file, output.style, output.width, shows_all=arguments.has("all"))
-        yield from render.checked_text(reports, output.width)
+    def lines(report: MemoryReport, output: Output) -> Iterator[str]:
+        return text_of.report_text(report.file, output.style, output.width, shows_all=arguments.has("all"))
 
-    def findings() -> Iterator[dict[str, Any]]:
-        for report in reports:
-            yield from map(text_of.FINDING.json, report.file.findings)
-
-    def rows() -> Iterator[dict[str, Any]]:
-        summaries = [*map(render.REPORT.json, noted())]
-        yield from findings()
-        yield from summaries
-
-    files = map(render.REPORT.json, noted())
-    document = Document({"files": files, "findings": findings()}, text, rows=rows)
+    document = checked_document(
+        noted(), render.REPORT.json, _status, lines, render.checked_text, lambda report: report.file
+    )
     return document
 
 
@@ -262,7 +235,4 @@ def _status(report: MemoryReport) -> int:
 
 
 def _sarif(reports: list[MemoryReport]) -> Document:
-    from dwarfgpu.audits.memory_model.checker import RULES
-    from dwarfgpu.questions.verification import sarif_document
-
     return sarif_document([report.file for report in reports], RULES, max(map(_status, reports), default=0))

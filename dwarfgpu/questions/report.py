@@ -6,11 +6,38 @@ from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.audits.coverage.availability import FileAvailability
+from dwarfgpu.audits.coverage.code_scope import distinct_names
+from dwarfgpu.audits.coverage.sums import selector
+from dwarfgpu.audits.coverage.tally import Tally
+from dwarfgpu.audits.verify.reports import check_file
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
+from dwarfgpu.program.code.instructions import Disassembler, ProgramCode
+from dwarfgpu.program.code.kernel_parameters import parameters_of, with_parameters
+from dwarfgpu.program.code.source_files import SourceReader
+from dwarfgpu.program.frames.all_waves import all_waves
+from dwarfgpu.program.frames.lanes import UNUSED, lanes_of_wave
+from dwarfgpu.program.frames.wave_groups import wave_groups, wave_runs
 from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.sources import sources_of
+from dwarfgpu.regular_files import whole_output
 from dwarfgpu.render import report as html
+from dwarfgpu.render.backtrace import line_text, standing_text
+from dwarfgpu.render.coverage import percent, strip_of
+from dwarfgpu.render.kernels import KERNEL_COLUMNS, kernel_row, kernel_text
+from dwarfgpu.render.lane_svg import lanes_svg
+from dwarfgpu.render.lanes import stop_text
 from dwarfgpu.render.layout import WIDTH, counted, laid_out, ranges_text
+from dwarfgpu.render.pictures import (
+    COLOURS,
+    NOTHING,
+    Strip,
+    StripPart,
+    heat_map_svg,
+    heat_rows,
+    histogram_svg,
+    kinds_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -18,13 +45,12 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.coverage.availability import VariableAvailability
     from dwarfgpu.audits.coverage.code_scope import CodeScope
     from dwarfgpu.program.code.code_object import CodeObject
-    from dwarfgpu.program.code.source_files import LineAt, SourceReader
+    from dwarfgpu.program.code.source_files import LineAt
     from dwarfgpu.program.frames.execution import Execution
     from dwarfgpu.program.frames.lanes import Lanes
     from dwarfgpu.program.frames.wave_groups import Cohort
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
-    from dwarfgpu.render.pictures import Strip
     from dwarfgpu.states.program import Attached
 
     Spans = Sequence[tuple[int, int]]
@@ -85,7 +111,6 @@ def report(selection: Selection, arguments: Arguments) -> Document:
     lines = list(html.page(title, tiles, sections))
     if output is None:
         return Document({"file": file.name, "html": "\n".join(lines)}, lines, is_file=True)
-    from dwarfgpu.regular_files import whole_output
 
     with whole_output(output, "w", encoding="utf-8", errors="backslashreplace") as stream:
         stream.writelines(f"{line}\n" for line in lines)
@@ -102,8 +127,6 @@ def _stopped_tiles(machine: Any) -> Iterator[html.Tile]:
 
 def _reader(selection: Selection, directories: str | None) -> SourceReader:
     """Return what reads source files: from some directories, or from those of the settings."""
-    from dwarfgpu.program.code.source_files import SourceReader
-
     if directories is None:
         return sources_of(selection).reader
     reader = SourceReader()
@@ -140,9 +163,6 @@ def _problems(errors: Iterable[DwarfGpuError]) -> html.PageSection:
 
 
 def _kernels(file: CodeObject) -> html.PageSection:
-    from dwarfgpu.program.code.kernel_parameters import parameters_of, with_parameters
-    from dwarfgpu.render.kernels import KERNEL_COLUMNS, kernel_row, kernel_text
-
     kernels = file.kernels.kernels if file.is_amdgpu else ()
     section = html.PageSection("kernels", "Kernels", "kernel", KERNEL_ROOM, len(kernels))
     section.how_to_see = "`dwarfgpu kernels` shows all."
@@ -175,9 +195,6 @@ def _functions(
     selection: Selection, name: str, room: int, marks: _Marks, reader: SourceReader
 ) -> tuple[html.PageSection, list[html.Tile]]:
     """Return the section of functions, those that lack most first, and figures about them all."""
-    from dwarfgpu.audits.coverage.code_scope import distinct_names
-    from dwarfgpu.audits.coverage.tally import Tally
-
     file = selection.opened.file
     section = html.PageSection("functions", "Functions", "function", room)
     by_function = _variables(file, name, selection.reading())
@@ -209,8 +226,6 @@ def _functions(
 
 
 def _function_tiles(functions: list[_ReportedFunction], total: Any, *, has_dwarf: bool) -> list[html.Tile]:
-    from dwarfgpu.render.coverage import percent
-
     variables = total.sum()
     of_scopes = f"of the scopes of {counted(variables.variables, 'variable')}"
     located = html.Tile("Variables located", percent(variables.share), of_scopes)
@@ -227,9 +242,6 @@ def _function_tiles(functions: list[_ReportedFunction], total: Any, *, has_dwarf
 
 def _variables(file: CodeObject, name: str, reading: dict[str, Any]) -> dict[CodeScope, list[VariableAvailability]]:
     """Return the variables of functions."""
-    from dwarfgpu.audits.coverage.availability import FileAvailability
-    from dwarfgpu.audits.coverage.sums import selector
-
     by_function: dict[CodeScope, list[VariableAvailability]] = {}
     if file.has_dwarf:
         is_wanted = selector(name or None, None)
@@ -266,9 +278,6 @@ class _ReportedFunction:
 
     def facts(self, *, is_short: bool = False) -> list[str]:
         """Return what is said beside its name, as HTML, with pictures of the shares or without."""
-        from dwarfgpu.audits.coverage.tally import Tally
-        from dwarfgpu.render.coverage import percent
-
         place = "no code" if not self.spans else f"{self.spans[0][0]:#x}, {counted(self.size, 'byte')}"
         part = self.unwinding.covered / self.size if self.size else None
         total = Tally()
@@ -300,9 +309,6 @@ class _Unwinding:
 
     def strip(self, spans: Spans) -> Strip:
         """Return it as a strip over the addresses of the function."""
-        from dwarfgpu.render.coverage import percent
-        from dwarfgpu.render.pictures import NOTHING, Strip, StripPart
-
         parts: list[StripPart] = []
 
         def add(begin: int, end: int, kind: str, words: str) -> None:
@@ -323,8 +329,6 @@ class _Unwinding:
 
 def _add_functions(section: html.PageSection, functions: list[_ReportedFunction], writer: _FunctionWriter) -> None:
     """Add the functions that have room with all that is known, and the others by name."""
-    from dwarfgpu.render.pictures import COLOURS
-
     shown: list[str] = []
     kinds: dict[str, None] = {}
     size = 0
@@ -362,8 +366,6 @@ class _FunctionWriter:
     """Writes functions: strips, instructions beside the source, call frame information."""
 
     def __init__(self, file: CodeObject, lines: _SourceLines, marks: _Marks, room: int) -> None:
-        from dwarfgpu.program.code.instructions import Disassembler, ProgramCode
-
         self.file = file
         self.marks = marks
         self.code = ProgramCode(lines.state, Disassembler())
@@ -382,9 +384,6 @@ class _FunctionWriter:
 
     def html(self, function: _ReportedFunction, kinds: dict[str, None], *, is_open: bool) -> str:
         """Return one function; add the names of the colours that it has."""
-        from dwarfgpu.render.coverage import strip_of
-        from dwarfgpu.render.pictures import kinds_of
-
         spans, records = function.spans, function.records
         strips = [*map(strip_of, records[: self.most_strips]), function.unwinding.strip(spans)]
         kinds.update(dict.fromkeys(kinds_of(strips)))
@@ -495,8 +494,6 @@ class _Marks:
     """Where waves are in the code of a file, by the addresses of the file."""
 
     def __init__(self, attached: Attached | None, file: CodeObject) -> None:
-        from dwarfgpu.program.frames.wave_groups import wave_groups
-
         self.places: dict[int, str] = {}
         if attached is None or not attached.has_waves:
             return
@@ -528,8 +525,6 @@ def _waves_text(indices: Sequence[int]) -> str:
 
 
 def _findings(file: CodeObject, dialect: str | None) -> tuple[html.PageSection, html.Tile]:
-    from dwarfgpu.audits.verify.reports import check_file
-
     checked = check_file(file, dialect=dialect)
     command = "dwarfgpu verify FILE --all"
     section, figure = html.findings_section(checked.findings, checked.left_out or {}, FINDING_ROOM, command)
@@ -557,10 +552,6 @@ def _state_sections(attached: Attached | None, reader: SourceReader) -> list[htm
 
 def _lanes(attached: Attached, reader: SourceReader) -> html.PageSection:
     """Return where lanes are: on the source, and as a map for each run of waves that are alike."""
-    from dwarfgpu.program.frames.lanes import lanes_of_wave
-    from dwarfgpu.program.frames.wave_groups import wave_runs
-    from dwarfgpu.render.lane_svg import lanes_svg
-
     section = html.PageSection("lanes", "Lanes", "map", STATE_ROOM)
     section.how_to_see = "`dwarfgpu lanes FILE --state S --wave N --svg` draws the lanes of a wave."
     stopped = attached.stopped
@@ -598,8 +589,6 @@ class _LanesOnSource:
 
     def add(self, name: str, lanes: Lanes) -> None:
         """Add the lanes of waves."""
-        from dwarfgpu.program.frames.lanes import UNUSED
-
         places: dict[tuple[int | None, str], list[int]] = {}
         for lane in lanes.lanes:
             if lane.state != UNUSED:
@@ -647,8 +636,6 @@ def _some(words: Sequence[str]) -> tuple[str, ...]:
 
 def _stacks(attached: Attached) -> html.PageSection:
     """Return the stacks of waves, equal ones once."""
-    from dwarfgpu.render.backtrace import line_text
-
     noun = "wave" if attached.has_waves else "thread"
     section = html.PageSection("stacks", "Stacks", "stack", STATE_ROOM)
     section.how_to_see = f"`dwarfgpu bt FILE --state S --wave all` shows those of all {noun}s."
@@ -664,7 +651,6 @@ def _stacks(attached: Attached) -> html.PageSection:
         except DwarfGpuError as error:
             frames.append(f"<{error.what}>")
         groups.setdefault(tuple(frames), []).append(number + 1)
-    from dwarfgpu.render.lanes import stop_text
 
     for texts, numbers in groups.items():
         stops = [attached[number - 1].stop for number in numbers]
@@ -680,9 +666,6 @@ def _stacks(attached: Attached) -> html.PageSection:
 
 def _values(attached: Attached) -> html.PageSection:
     """Return the variables of the innermost frames in lanes and waves, as maps and histograms."""
-    from dwarfgpu.program.frames.wave_groups import wave_groups
-    from dwarfgpu.render.backtrace import standing_text
-
     section = html.PageSection("values", "Values", "place", STATE_ROOM)
     section.how_to_see = "`dwarfgpu eval FILE NAME --state S --wave N --all` shows values."
     try:
@@ -704,9 +687,6 @@ def _values(attached: Attached) -> html.PageSection:
 
 
 def _values_at(attached: Attached, group: Cohort) -> Iterator[str]:
-    from dwarfgpu.program.frames.all_waves import all_waves
-    from dwarfgpu.render.pictures import heat_map_svg, heat_rows, histogram_svg
-
     waves = group.numbers[:MAX_VALUE_WAVES]
     try:
         variables = attached[waves[0]].frame(0).variables()

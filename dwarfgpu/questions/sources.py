@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceReader
+from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceReader, facts_of
 from dwarfgpu.program.frames.linespec import LinespecReader
 from dwarfgpu.questions import asking
 from dwarfgpu.questions.document import Document
@@ -404,8 +404,6 @@ def function_json(debugger: Debugger, address: int) -> Json:
 
 def info_source(debugger: Debugger, arguments: Arguments) -> Document:
     """It is the file of the frame, or the one that was listed last."""
-    from dwarfgpu.program.code.source_files import facts_of
-
     arguments.none()
     kept = sources_of(debugger)
     place = file_of(debugger.frame) if debugger.frame.place is not None else None

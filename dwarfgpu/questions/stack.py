@@ -10,10 +10,11 @@ from attrs import evolve
 from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.frames.selectors import waves_of
+from dwarfgpu.program.frames.variable import PARAMETER
 from dwarfgpu.program.frames.wave import trap_at
 from dwarfgpu.questions import asking
 from dwarfgpu.questions.document import NO_ANSWER, Document
-from dwarfgpu.render.layout import fitted, paragraphs, plain, ranges_text, shown, wrapped
+from dwarfgpu.render.layout import fitted, lanes_text, paragraphs, plain, problem_json, ranges_text, shown, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -143,7 +144,6 @@ def backtrace(selection: Selection, arguments: Arguments) -> Document:
     from dwarfgpu.program.frames import backtrace as stacks
     from dwarfgpu.render.backtrace import BacktraceRenderer
     from dwarfgpu.render.lanes import stops_json
-    from dwarfgpu.render.layout import problem_json
 
     machine = selection.machine.stopped.machine
     word, _, rest = arguments.text.partition(" ")
@@ -234,8 +234,6 @@ FREE_FRAMES = 16
 
 def _cost(frame: Frame, arguments: Arguments, *, is_full: bool) -> int:
     """Return what it costs to show a frame with its variables and registers."""
-    from dwarfgpu.program.frames.variable import PARAMETER
-
     count = sum(is_full or variable.kind == PARAMETER for variable in frame.variables())
     return 32 + 64 * count + (256 if arguments.has("registers") else 0)
 
@@ -372,8 +370,6 @@ def _locals_lines(selection: Any, frame: Frame, lane: int | None) -> Iterator[st
 
 
 def _locals(frame: Frame) -> list[Variable]:
-    from dwarfgpu.program.frames.variable import PARAMETER
-
     return [variable for variable in frame.variables() if variable.kind != PARAMETER]
 
 
@@ -478,7 +474,6 @@ def _frame_document(debugger: Debugger, here: Frame, saved: list[Saved]) -> dict
 
 def _facts(debugger: Debugger, here: Frame) -> Iterator[str]:
     from dwarfgpu.render.backtrace import line_text
-    from dwarfgpu.render.layout import lanes_text
 
     stack = here.stack
     assert stack is not None  # noqa: S101 (`info frame` needs one)
@@ -554,7 +549,6 @@ def _attribute_lines(here: Frame) -> Iterator[str]:
 def _attributes_json(here: Frame) -> dict[str, Any]:
     from dwarfgpu.expr.location_json import JsonWriter
     from dwarfgpu.program.frames import frame_attributes as attributes
-    from dwarfgpu.render.layout import problem_json
 
     if here.activation is None:
         return {}

@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu import progress
+from dwarfgpu import __version__, progress
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code import encoding_context
@@ -14,10 +14,10 @@ from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, Document
 from dwarfgpu.questions.expressions import bytes_of, encoding_of, variables_called
 from dwarfgpu.questions.table import ENCODING
 from dwarfgpu.render import operations as render
-from dwarfgpu.render.layout import problem_json
+from dwarfgpu.render.layout import counted, fitted, plain, problem_json, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from dwarfgpu.audits.verify.findings import CheckRule
     from dwarfgpu.audits.verify.reports import FileReport
@@ -105,44 +105,55 @@ def _verify_files(selection: Selection, arguments: Arguments) -> Document:
     else:
         assert selection.program is not None  # noqa: S101 (there is a file)
         found = [check_file(selection.program.file, dialect=reading["dialect"], ignored=ignored)]
+    reports = (without_known(report, baseline) for report in found)
     if arguments.has("sarif"):
-        return _sarif([without_known(report, baseline) for report in found])
-    reports: list[FileReport] = []
+        return _sarif([*reports])
 
-    def text(output: Output) -> Iterator[str]:
-        for report in found:
-            reports.append(without_known(report, baseline))
-            document.status = max(document.status, _status(reports[-1]))
-            if reports[-1].error is not None:
-                document.problems.append(reports[-1].error)
-            yield from text_of.report_text(
-                reports[-1],
-                output.style,
-                output.width,
-                shows_all=arguments.has("all"),
-                shows_idioms=arguments.has("verbose"),
-            )
-        yield from text_of.summary_text(reports, output.width)
+    def lines(report: FileReport, output: Output) -> Iterator[str]:
+        if report.error is not None:
+            document.problems.append(report.error)
+        options = {"shows_all": arguments.has("all"), "shows_idioms": arguments.has("verbose")}
+        yield from text_of.report_text(report, output.style, output.width, **options)
 
-    def files() -> Iterator[dict[str, Any]]:
-        for report in found:
-            reports.append(without_known(report, baseline))
-            document.status = max(document.status, _status(reports[-1]))
-            yield text_of.report_json(reports[-1])
-
-    def findings() -> Iterator[dict[str, Any]]:
-        for report in reports:
-            yield from map(text_of.FINDING.json, report.findings)
-
-    document = Document({"files": files(), "findings": findings()}, text, rows=lambda: _rows(files(), findings()))
+    document = checked_document(reports, text_of.report_json, _status, lines, text_of.summary_text)
     return document
 
 
-def _rows(files: Iterator[dict[str, Any]], findings: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield a line for each finding, and one for each file."""
-    summaries = list(files)
-    yield from findings
-    yield from summaries
+def checked_document(
+    found: Iterable[Any],
+    summarised: Callable[[Any], dict[str, Any]],
+    status: Callable[[Any], int],
+    lines: Callable[[Any, Output], Iterable[str]],
+    summary: Callable[[list[Any], int], Iterable[str]],
+    file_of: Callable[[Any], FileReport] = lambda report: report,
+) -> Document:
+    """Return the document of checks of files: each is checked when it is written, and its findings follow."""
+    from dwarfgpu.render.verification import FINDING
+
+    reports: list[Any] = []
+
+    def noted() -> Iterator[Any]:
+        for report in found:
+            reports.append(report)
+            document.status = max(document.status, status(report))
+            yield report
+
+    def text(output: Output) -> Iterator[str]:
+        for report in noted():
+            yield from lines(report, output)
+        yield from summary(reports, output.width)
+
+    def findings() -> Iterator[dict[str, Any]]:
+        for report in reports:
+            yield from map(FINDING.json, file_of(report).findings)
+
+    def rows() -> Iterator[dict[str, Any]]:
+        summaries = [*map(summarised, noted())]
+        yield from findings()
+        yield from summaries
+
+    document = Document({"files": map(summarised, noted()), "findings": findings()}, text, rows=rows)
+    return document
 
 
 def _status(report: FileReport) -> int:
@@ -167,7 +178,6 @@ def sarif_document(reports: Sequence[FileReport], rules: Mapping[str, CheckRule]
     """Return a SARIF log of reports, with the rules of the check that made them."""
     import json
 
-    from dwarfgpu import __version__
     from dwarfgpu.render.verification import sarif
 
     log = sarif(reports, list(rules.values()), __version__)
@@ -219,8 +229,6 @@ class _Failure:
 
 def _verify_machine(selection: Selection) -> Document:
     """Evaluate each variable of each frame of each wave, or of those that are selected."""
-    from dwarfgpu.render.layout import counted, fitted, shown
-
     failures: Counter[_Failure] = Counter()
     waves: dict[_Failure, list[str]] = {}
     states: Counter[str] = Counter()
@@ -305,8 +313,6 @@ def _failures(frame: Frame, variable: Variable, states: Counter[str]) -> Iterato
 
 
 def _verify_expression(selection: Selection, arguments: Arguments) -> Document:
-    from dwarfgpu.render.layout import plain
-
     context = encoding_of(selection, arguments)
     if arguments.has("ops"):
         expression = context.parsed(arguments.get("ops"))
@@ -325,7 +331,6 @@ def _verify_variables(selection: Selection, arguments: Arguments) -> Document:
     from dwarfgpu.program.frames.variable import all_variables, checked
     from dwarfgpu.program.types.sizes import contradiction, resolved
     from dwarfgpu.render.explanations import Explainer
-    from dwarfgpu.render.layout import counted, plain, shown
 
     frame = selection.frame
     variables: Iterable[Variable]

@@ -11,6 +11,7 @@ from dwarfgpu.render import report as html
 from dwarfgpu.render.compared_builds import share_text, sum_rows
 from dwarfgpu.render.layout import counted
 from dwarfgpu.render.pictures import OUTSIDE, Strip, StripPart
+from dwarfgpu.render.values import Look, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,8 +31,6 @@ FRAME_WORDS = {"right": "callers are right", "wrong": "callers are wrong", "miss
 
 def value_words(answer: LaneAnswer) -> str:
     """Return a value in one line."""
-    from dwarfgpu.render.values import Look, value_text
-
     try:
         return "" if answer.value is None else " ".join(value_text(answer.value, Look()).split())
     except DwarfGpuError as error:

@@ -6,6 +6,7 @@ what it shows: a title for each part, and a legend.
 
 from __future__ import annotations
 
+from collections import Counter
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -385,8 +386,6 @@ def histogram_svg(title: str, numbers: Sequence[float], *, is_alone: bool = True
 
 def histogram(numbers: Sequence[float]) -> list[tuple[str, int]]:
     """Return the bars of numbers: what each means, and how many numbers it has."""
-    from collections import Counter
-
     counts = Counter(numbers)
     if len(counts) <= MOST_BARS:
         return [(f"{number:.6g}", counts[number]) for number in sorted(counts)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.encoding.demangle import demangled
 from dwarfgpu.render.layout import WIDTH, counted, lanes_text, plain_style, table
 from dwarfgpu.render.records import Record, fact
+from dwarfgpu.render.values import value_text as text
 from dwarfgpu.render.wave_tables import item_text
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ MAX_LINES = 24
 
 def value_text(value: Object) -> str:
     """Return a value of a variable as traces show it."""
-    from dwarfgpu.render.values import value_text as text
-
     return text(value)
 
 
