@@ -58,9 +58,6 @@ def scalars(one):
     return {row.registers: row.rule.name for row in rows(one) if row.kind in ("s", "ttmp")}
 
 
-# --- What was measured of compilers -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "processor, asked, user, expected",
     [
@@ -88,9 +85,6 @@ def scalars(one):
 )  # fmt: skip
 def test_system_sgprs_begin_at_user_sgpr_count(processor, asked, user, expected):
     assert scalars(start(processor, asked, user=user)) == expected
-
-
-# --- The order of the document ------------------------------------------------------------------------------------
 
 
 def test_every_user_sgpr_of_amd_kernel_code_t_has_its_place():
@@ -160,9 +154,6 @@ def test_every_processor_has_a_state(processor):
         assert ("v0" in known, "pc" in known, "mode" in known) == (True, True, True)
 
 
-# --- Each value ---------------------------------------------------------------------------------------------------
-
-
 def test_work_group_ids_in_ttmp_registers():
     one = start("gfx1200", "x y z", wave=32, grid=(64, 12, 10), group=(16, 4, 2))
     place = one.geometry.place(one.geometry.wave_count - 1)
@@ -230,9 +221,6 @@ def test_arguments_are_preloaded_as_far_as_there_are_sgprs_and_bytes():
     assert table(short)["s[2:3]"][1] == (0x3F3E3D3C, 0)
 
 
-# --- Scratch memory in each generation's way ----------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("processor, words", [
     ("gfx701", (0, 20)), ("gfx803", (0, 20)), ("gfx900", (BASE & 0xFFFFFFFF, BASE >> 32)),
     ("gfx90a", (BASE & 0xFFFFFFFF, BASE >> 32)), ("gfx1030", (BASE & 0xFFFFFFFF, BASE >> 32)),
@@ -293,8 +281,6 @@ def test_m0_must_be_set_by_the_prolog_up_to_gfx8():
     assert "not used" in texts["gfx900"]
 
 
-# --- MODE ---------------------------------------------------------------------------------------------------------
-
 MODES = {
     "FLOAT_ROUND_MODE_32": 1, "FLOAT_ROUND_MODE_16_64": 2, "FLOAT_DENORM_MODE_32": 3, "FLOAT_DENORM_MODE_16_64": 1,
 }  # fmt: skip
@@ -314,9 +300,6 @@ def test_mode_comes_from_the_descriptor():
 def test_gfx12_has_no_clamp_ieee_and_exceptions_in_mode():
     fields = {**MODES, **EXCEPTIONS, "FP16_OVFL": 0}
     assert [name for name, *_ in mode_fields(fields)] == ["FP_ROUND", "FP_DENORM", "FP16_OVFL"]
-
-
-# --- Descriptors that ask for what they cannot have ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -344,9 +327,6 @@ def test_registers_that_a_processor_does_not_set_are_not_set():
     assert [(row.registers, row.is_set) for row in rows(one) if row.kind == "s"] == [
         ("s[0:3]", False), ("s[4:5]", True), ("s[6:7]", False),
     ]  # fmt: skip
-
-
-# --- The tables themselves ----------------------------------------------------------------------------------------
 
 
 def test_the_reader_of_descriptors_has_the_same_user_sgprs():

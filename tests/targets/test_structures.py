@@ -123,9 +123,6 @@ def test_values_must_fit_and_names_must_be_there() -> None:
         SIGNAL.encode({"": 1})
 
 
-# --- Packets are what their headers say -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "start, name",
     [
@@ -165,8 +162,6 @@ def test_reserved_bytes_of_packets_must_be_0(kind: int, reserved: tuple[int, int
     assert structure.violations(structure.decode(bytes(data))) == (f"reserved bytes {first} to {last} must be 0",)
 
 
-# --- What the texts forbid ------------------------------------------------------------------------------------------
-
 GOOD_PACKET = {
     "header": KERNEL_DISPATCH_HEADER, "setup": 1, "grid_size_x": 64, "grid_size_y": 1, "grid_size_z": 1,
     "workgroup_size_x": 64, "workgroup_size_y": 1, "workgroup_size_z": 1,
@@ -200,9 +195,6 @@ GOOD_QUEUE = {"size": 64, "base_address": 0x10000}
 def test_what_the_texts_forbid(structure, good, changed, address, rules) -> None:
     values = structure.decode(structure.encode(good | changed))
     assert broken_rules(structure, address, values) == rules
-
-
-# --- Buffer resources -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,6 @@ WAVE_SIZES = st.sampled_from([32, 64])
 SEGMENT = st.integers(0, (1 << 32) - 1)
 SHARED, PRIVATE = 1 << 48, 2 << 48
 
-# --- Address spaces -----------------------------------------------------------------------------------------------
-
 
 @pytest.mark.parametrize("name, lanes", [("gfx90a", 64), ("gfx1100-wave32", 32), ("gfx1100-wave64", 64)])
 def test_the_address_spaces_are_those_of_the_table(name, lanes):
@@ -65,9 +63,6 @@ def test_spaces_by_the_names_of_the_document():
 @pytest.mark.parametrize("name", ["gfx600", "gfx601", "gfx602"])
 def test_gfx6_does_not_support_the_generic_address_space(name):
     assert resolve(name).space(1) is None
-
-
-# --- The swizzle --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -134,8 +129,6 @@ def test_segments_hold_every_byte_once_and_in_order(address, size, lane, wave_si
 def test_segments_of_an_unaligned_range():
     assert lane_segments(6, 7, lane=2, wave_size=64) == [(266, 2), (520, 4), (776, 1)]
 
-
-# --- The apertures ------------------------------------------------------------------------------------------------
 
 APERTURES = st.builds(
     lambda shared, private: ap.Apertures(shared << 32, private << 32),
@@ -210,9 +203,6 @@ def test_apertures_of_many_addresses():
     assert ap.contains(SHARED, addresses).tolist() == [False, True, True, False, False]
     assert ap.contains(PRIVATE, addresses).tolist() == [False, False, False, True, False]
     assert ap.segment_address(addresses).tolist() == [0, 0, 8, 0x30, 0xFFFFFFFF]
-
-
-# --- The views ----------------------------------------------------------------------------------------------------
 
 
 def test_private_lane_is_a_view_of_private_wave():

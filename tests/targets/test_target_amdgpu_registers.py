@@ -136,9 +136,6 @@ def test_the_number_of_a_scalar_register():
     assert [sgpr(i) for i in (0, 63, 64, 105)] == [32, 95, 1088, 1129]
 
 
-# --- Registers without a rule in the call frame information --------------------------------------------------------
-
-
 @pytest.mark.parametrize("target", ["gfx900", "gfx90a", "gfx942", "gfx1030", "gfx1100-wave32", "gfx1200-wave64"])
 def test_what_a_callee_preserves(target):
     target = resolve(target)

@@ -48,9 +48,6 @@ def outcome(function, *args, **options):
         return error
 
 
-# --- The processor table ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("mach", range(0x100))
 def test_ef_amdgpu_mach(mach):
     rows = dict(enumerate(MACH_FROM_0X20.split(), 0x20))
@@ -127,9 +124,6 @@ def test_properties_of_the_processor_table():
 def test_alternative_names(alternative, name):
     assert processor_named(alternative).name == name
     assert resolve(f"amdgcn-{alternative}").name == f"amdgcn-{name}"
-
-
-# --- Names --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -280,9 +274,6 @@ def test_any_name_gives_a_target_or_an_error(name):
     result = outcome(resolve, name)
 
     assert result.hint if isinstance(result, DwarfGpuError) else resolve(result.name).name == result.name
-
-
-# --- ELF headers --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

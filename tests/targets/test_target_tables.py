@@ -122,9 +122,6 @@ def test_targets_differ():
     assert len(set(ALL)) == len(ALL)
 
 
-# --- generic ------------------------------------------------------------------------------------------------------
-
-
 @given(
     number=st.integers(0, (1 << 64) - 1), address_size=st.integers(1, 8), byte_order=st.sampled_from(["little", "big"])
 )
@@ -159,9 +156,6 @@ def test_generic_targets_of_two_sizes_are_not_equal():
 
 def test_generic_lists_the_registers_that_have_an_operation():
     assert [register.number for register in resolve("generic").registers()] == list(range(32))
-
-
-# --- x86_64 -------------------------------------------------------------------------------------------------------
 
 
 def test_x86_64_has_the_registers_of_the_psabi():

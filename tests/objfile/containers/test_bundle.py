@@ -91,9 +91,6 @@ def info(image):
     return image.section(".debug_info").data
 
 
-# --- Names ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "text, expected",
     [
@@ -188,9 +185,6 @@ def test_what_is_no_uri_of_a_file(text):
     assert "file://" in error.value.hint
 
 
-# --- Bundles --------------------------------------------------------------------------------------------------------
-
-
 def test_a_bundle_is_listed_and_opened(tmp_path):
     path = tmp_path / "k.hipfb"
     path.write_bytes(TWO)
@@ -274,9 +268,6 @@ def test_what_is_not_an_elf_file_is_refused_by_its_name():
     assert "bitcode" in str(error.value)
 
 
-# --- Containers in host programs ------------------------------------------------------------------------------------
-
-
 def test_several_bundles_in_a_host_program(tmp_path):
     """Each unit of a program brings its own; the linker puts them one behind the other, aligned."""
     packed = compressed(bundle_of((HOST, b""), (f"{HIP}gfx1200", code_object(b"packed"))))
@@ -355,9 +346,6 @@ def test_a_bare_code_object_without_notes_needs_somebody_who_knows():
     with pytest.raises(UsageError):
         open_image(A, "gfx90a")
     assert info(open_image(A, "gfx90a", target_of=lambda image: f"gfx{image.machine - 134}a")) == b"for A"
-
-
-# --- Broken containers ----------------------------------------------------------------------------------------------
 
 
 def test_an_entry_outside_the_file_hides_no_other():
@@ -497,9 +485,6 @@ def test_random_changes(sample):
         for _ in range(chance.randint(1, 6)):
             data[chance.randrange(head)] = chance.choice([0, 1, 0x7F, 0x80, 0xFF, chance.randrange(256)])
         use(bytes(data))
-
-
-# --- The same as LLVM's tools ---------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

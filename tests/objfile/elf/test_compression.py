@@ -99,9 +99,6 @@ def test_a_broken_section_hides_no_other():
     assert Image(builder.build()).section(".debug_str").data == TEXT
 
 
-# --- Bombs ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("size", [1 << 30, 1 << 40, (1 << 64) - 1])
 @pytest.mark.parametrize("method", [1, 2])
 def test_a_claim_that_cannot_be_true_is_refused_before_decompressing(size, method):
@@ -173,9 +170,6 @@ def test_zstd_without_a_library(monkeypatch):
     error = error_of(lambda b: b.compressed(".debug_info", TEXT, method=2, stream=stream))
     assert isinstance(error, Unsupported)
     assert "zstandard" in error.hint
-
-
-# --- The same as LLVM's tools ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("options", ["--compress-debug-sections=zlib", "--compress-debug-sections=zstd"])

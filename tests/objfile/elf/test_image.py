@@ -48,9 +48,6 @@ def read_everything(image):
     return found
 
 
-# --- Both classes, both byte orders ---------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("size, order", CLASSES)
 def test_a_file_of_each_class_and_byte_order(size, order):
     image = Image(small_elf(address_size=size, byte_order=order))
@@ -236,9 +233,6 @@ def test_symbols_in_sections_above_0xff00():
     assert image.symbol_at(0x1005).name == "far"
 
 
-# --- Notes ----------------------------------------------------------------------------------------------------------
-
-
 def test_the_notes_of_old_code_objects():
     builder = ElfBuilder(abi_version=0)
     isa = builder.pack("HHIII", 4, 7, 8, 0, 3) + b"AMD\0AMDGPU\0"
@@ -327,9 +321,6 @@ def test_notes_of_a_file_without_sections_are_found_by_segment():
     assert image.build_id == "07"
 
 
-# --- Opening --------------------------------------------------------------------------------------------------------
-
-
 def test_small_and_large_files(tmp_path):
     small, large = tmp_path / "small", tmp_path / "large"
     small.write_bytes(small_elf())
@@ -378,9 +369,6 @@ def test_what_is_no_elf_file(data, kind):
     with pytest.raises(MalformedFile) as error:
         open_image(data)
     assert error.value.kind == kind
-
-
-# --- Broken files ---------------------------------------------------------------------------------------------------
 
 
 def test_a_section_outside_the_file_hides_no_other():
@@ -468,9 +456,6 @@ def test_names_that_are_not_text_can_be_printed():
     builder.section(".debug_X")
     image = Image(builder.build().replace(b".debug_X", b".debug_\xff"))
     assert image.sections[1].name == ".debug_\\xff"
-
-
-# --- The same as LLVM's reader --------------------------------------------------------------------------------------
 
 
 def assert_same_as_readobj(path, tools):

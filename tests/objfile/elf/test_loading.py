@@ -44,9 +44,6 @@ def data_of(image: Image, bias: int = BIAS) -> bytes:
     return next(each.data for each in load(image, bias) if each.address == bias + DATA)
 
 
-# --- Segments -----------------------------------------------------------------------------------------------------
-
-
 def test_segments_are_moved_and_filled_with_zeros():
     image = built((), data=b"abc", memory_size=10)
     segments = load(image, BIAS)
@@ -78,8 +75,6 @@ def test_relocations_of_fixtures_are_applied(require_tool):
         value = int.from_bytes(segment.data[place - segment.address :][:8], "little")
         assert value == int(addend, 16) + BIAS
 
-
-# --- Relocations --------------------------------------------------------------------------------------------------
 
 SYMBOLS = ((1, 0x1234),)
 
@@ -127,9 +122,6 @@ def test_a_relocation_that_cannot_be_applied(row, options, kind):
     with pytest.raises(DwarfGpuError) as error:
         load(built([row], **{"symbols": SYMBOLS, **options}), BIAS)
     assert error.value.kind == kind
-
-
-# --- Files that cannot be loaded ----------------------------------------------------------------------------------
 
 
 def test_a_file_that_is_not_linked():

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from elftools.elf.elffile import ELFFile
 
 from dwarfgpu.errors import MalformedFile, Unsupported
 from dwarfgpu.objfile.elf.image import Image
 from dwarfgpu.objfile.elf.relocation import AMDGPU, I386, NEEDS_GOT, NEEDS_LOAD, NEEDS_TLS, X86_64
 from dwarfgpu.objfile.opening import open_image
-from tests.builders.code_objects import opencl, run
+from tests.builders.code_objects import opencl
 from tests.builders.elf import ElfBuilder
 
 CLASSES = [(size, order) for size in (4, 8) for order in ("little", "big")]
@@ -241,9 +240,6 @@ def test_a_linker_has_applied_those_it_leaves():
     assert Image(builder.build()).section(".debug_info").data == bytes(16)
 
 
-# --- The same as other readers --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("processor, options", [("gfx90a", ("-gdwarf-5",)), ("gfx1100", ("-gdwarf-4", "-O2"))])
 def test_amdgpu_debug_sections_are_those_of_the_linker(tmp_path, require_tool, processor, options):
     """lld -O0 merges no strings: its debug sections differ only in the addresses it gave to code and data."""
@@ -270,31 +266,3 @@ def test_amdgpu_debug_sections_are_those_of_the_linker(tmp_path, require_tool, p
             compared += 1
         assert ours == theirs, section.name
     assert compared > 20
-
-
-@pytest.mark.parametrize("compiler", ["gcc", "clang-22"])
-@pytest.mark.parametrize("options", ["-gdwarf-5", "-gdwarf-4 -gz=none -O2 -ffunction-sections", "-gdwarf-3 -m32"])
-def test_host_debug_sections_are_those_of_pyelftools(tmp_path, require_tool, compiler, options):
-    source, out = tmp_path / "a.c", tmp_path / "a.o"
-    source.write_text(
-        "struct s { int a; }; static int g(struct s *p) { return p->a; }\n"
-        "int f(int x) { struct s v = {x}; return g(&v) + x; }\n",
-        "utf-8",
-    )
-    words = options.split()
-    if "-m32" in words and compiler == "gcc":
-        words[-1] = "-mx32"  # the x86-64 instruction set in an ELF file of 32 bits
-    elif "-m32" in words:
-        words[-1] = "--target=x86_64-linux-gnux32"
-    run(require_tool(compiler), "-g", *words, "-c", source, "-o", out)
-    image = open_image(out)
-    compared = 0
-    with out.open("rb") as stream:
-        info = ELFFile(stream).get_dwarf_info(relocate_dwarf_sections=True)
-        for name in ("info", "abbrev", "line", "str", "ranges", "rnglists", "loclists", "aranges", "frame"):
-            theirs = getattr(info, f"debug_{name}_sec", None)
-            section = image.section(f".debug_{name}")
-            if theirs is not None and section is not None:
-                assert section.data == theirs.stream.getvalue(), name
-                compared += bool(image.relocation_sections(section.index))
-    assert compared >= 2

@@ -74,9 +74,6 @@ def decoded(monkeypatch):
     return found
 
 
-# --- Without a header -----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("order", ["little", "big"])
 @pytest.mark.parametrize("size", [4, 8])
 @pytest.mark.parametrize("wide", [False, True])
@@ -212,9 +209,6 @@ def test_an_entry_with_a_segment_is_found():
     fde = builder.fde(builder.cie(segment_size=2), 0x1000, 16, before=b"\1\0")
 
     assert FdeIndex(section_of(builder)).fde_at(0x1008).offset == fde
-
-
-# --- With a header --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("order", ["little", "big"])

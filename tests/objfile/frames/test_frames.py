@@ -33,9 +33,6 @@ def fault(builder, **options):
     return found
 
 
-# --- The layout -----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("size", [4, 8])
@@ -145,9 +142,6 @@ def test_code_that_the_linker_has_dropped(size, tombstone):
     assert not fde.covers(dead)
 
 
-# --- Zero lengths ---------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_zero_lengths_are_one_terminator(kind):
     builder = FrameBuilder(kind)
@@ -175,8 +169,6 @@ def test_a_section_of_zeros(kind):
 
     assert entries(builder) == [Terminator(f".{kind}", 0, 1 << 20)]
 
-
-# --- Augmentations (A.6.4.1; LSB 5.0, 10.6.1.1.1) -------------------------------------------------------------------
 
 VENDORS = "[amd:v0.0][abc:v1.2:x=y]"
 
@@ -363,8 +355,6 @@ def test_a_personality_that_is_left_out():
     assert entries(builder)[0].personality is None
 
 
-# --- Pointers (LSB 5.0, 10.5.1) -------------------------------------------------------------------------------------
-
 BASES = Bases(section=0x4000, text=0x10000, data=0x20000)
 
 
@@ -469,9 +459,6 @@ def test_an_lsda_relative_to_its_function():
     assert entries(builder)[1].lsda == EncodedPointer(0x1080)
 
 
-# --- What is broken -------------------------------------------------------------------------------------------------
-
-
 def around(builder, break_it):
     """Something broken between two good functions; all but what is broken is still there."""
     first = builder.cie("def_cfa 7 8")
@@ -485,67 +472,48 @@ def around(builder, break_it):
     return error
 
 
+def a_cie_id(builder):
+    return builder.id(0 if builder.is_eh else -1)
+
+
+def its_own_cie(builder, _):
+    start = builder.id(4 if builder.is_eh else len(builder.data))
+    builder.entry(start + builder.number(0x1800) + builder.number(16))
+
+
+def cut_short(builder, first):
+    field = len(builder.data) + 4
+    builder.entry(builder.id(field - first if builder.is_eh else first) + b"\0\x18", align=1)
+
+
+BROKEN = {
+    "a version that is not known": ("bad_cie", lambda b, _: b.cie(version=7)),
+    "an address size that no address has": ("bad_cie", lambda b, _: b.cie(version=4, address_size=3)),
+    "a segment selector of many bytes": ("bad_cie", lambda b, _: b.cie(version=4, segment_size=9)),
+    "a string without an end": ("truncated", lambda b, _: b.entry(a_cie_id(b) + b"\x01zRRRRRR", align=1)),
+    **{
+        f"a CIE cut after {size} bytes": (
+            "truncated",
+            lambda b, _, size=size: b.entry((a_cie_id(b) + b"\x01\0\x01\x78\x10")[:size], align=1),
+        )
+        for size in range(4, 9)
+    },
+    "a CIE that is not there": ("bad_cie", lambda b, _: b.entry(b.id(0x10000) + b.number(0x1800) + b.number(16))),
+    "an entry that is its own CIE": ("bad_cie", its_own_cie),
+    "a CIE that is a frame description": ("bad_cie", lambda b, _: b.fde(len(b.data) - 32, 0x1800, 16)),
+    "a CIE in the middle of an entry": ("bad_cie", lambda b, first: b.fde(first + 4, 0x1800, 16)),
+    "an entry cut short": ("truncated", cut_short),
+    "an entry too short for an id": ("truncated", lambda b, _: b.entry(b"\1\2", align=1)),
+    "a range behind the last address": ("overflow", lambda b, first: b.fde(first, (1 << 64) - 16, 32)),
+}
+
+
 @pytest.mark.parametrize("kind", KINDS)
-class TestOneBrokenEntryHidesNoOther:
-    def test_a_version_that_is_not_known(self, kind):
-        error = around(FrameBuilder(kind), lambda builder, _: builder.cie(version=7))
-        assert (error.kind, error.error_class) == ("bad_cie", "ill_formed")
-
-    def test_an_address_size_that_no_address_has(self, kind):
-        error = around(FrameBuilder(kind), lambda builder, _: builder.cie(version=4, address_size=3))
-        assert error.kind == "bad_cie"
-
-    def test_a_segment_selector_of_many_bytes(self, kind):
-        error = around(FrameBuilder(kind), lambda builder, _: builder.cie(version=4, segment_size=9))
-        assert error.kind == "bad_cie"
-
-    def test_a_string_without_an_end(self, kind):
-        error = around(FrameBuilder(kind), lambda b, _: b.entry(b.id(0 if b.is_eh else -1) + b"\x01zRRRRRR", align=1))
-        assert (error.kind, error.error_class) == ("truncated", "malformed")
-
-    @pytest.mark.parametrize("size", range(4, 9))
-    def test_a_cie_cut_short(self, kind, size):
-        def cut(builder, _):
-            builder.entry((builder.id(0 if builder.is_eh else -1) + b"\x01\0\x01\x78\x10")[:size], align=1)
-
-        assert around(FrameBuilder(kind), cut).kind == "truncated"
-
-    def test_a_cie_that_is_not_there(self, kind):
-        def missing(builder, _):
-            builder.entry(builder.id(0x10000) + builder.number(0x1800) + builder.number(16))
-
-        assert around(FrameBuilder(kind), missing).kind == "bad_cie"
-
-    def test_an_entry_that_is_its_own_cie(self, kind):
-        def own(builder, _):
-            start = len(builder.data)
-            builder.entry(builder.id(4 if builder.is_eh else start) + builder.number(0x1800) + builder.number(16))
-
-        assert around(FrameBuilder(kind), own).kind == "bad_cie"
-
-    def test_a_cie_that_is_a_frame_description(self, kind):
-        def other(builder, first):
-            builder.fde(len(builder.data) - 32, 0x1800, 16)
-
-        assert around(FrameBuilder(kind), other).kind == "bad_cie"
-
-    def test_a_cie_in_the_middle_of_an_entry(self, kind):
-        error = around(FrameBuilder(kind), lambda builder, first: builder.fde(first + 4, 0x1800, 16))
-        assert error.kind == "bad_cie"
-
-    def test_an_entry_cut_short(self, kind):
-        def cut(builder, first):
-            field = len(builder.data) + 4
-            builder.entry(builder.id(field - first if builder.is_eh else first) + b"\0\x18", align=1)
-
-        assert around(FrameBuilder(kind), cut).kind == "truncated"
-
-    def test_an_entry_too_short_for_an_id(self, kind):
-        assert around(FrameBuilder(kind), lambda builder, _: builder.entry(b"\1\2", align=1)).kind == "truncated"
-
-    def test_a_range_behind_the_last_address(self, kind):
-        error = around(FrameBuilder(kind), lambda b, first: b.fde(first, (1 << 64) - 16, 32))
-        assert (error.kind, error.error_class) == ("overflow", "malformed")
+@pytest.mark.parametrize("name", BROKEN)
+def test_one_broken_entry_hides_no_other(kind, name):
+    expected, break_it = BROKEN[name]
+    error = around(FrameBuilder(kind), break_it)
+    assert (error.kind, error.error_class) == (expected, "ill_formed" if expected == "bad_cie" else "malformed")
 
 
 def test_a_range_of_negative_size():

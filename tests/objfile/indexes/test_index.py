@@ -38,9 +38,6 @@ def found(dwarf, name, kinds=KINDS):
     return [(entry.kind, entry.qualified_name) for entry in dwarf.index.find(name, kinds)]
 
 
-# --- What is an entry -----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "tree, kind",
     [
@@ -114,9 +111,6 @@ def test_a_local_variable_without_location_is_no_entry():
 
     assert found(one, "x") == []
     assert one.index.names() == ["f"]
-
-
-# --- Names in scopes ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -232,9 +226,6 @@ def test_concrete_functions_stand_for_their_abstract_instance():
     assert entry.die.ranges() == [(16, 20)]
     (entry,) = one.index.find("g")
     assert entry.die.get("DW_AT_inline").value == 1
-
-
-# --- All ways give one answer ---------------------------------------------------------------------------------------
 
 
 def plain(dwarf):
@@ -432,9 +423,6 @@ def test_the_index_of_clang_is_part_of_ours(tmp_path, require_tool):
             assert extra.ranges() == [], name
 
 
-# --- Only what is needed --------------------------------------------------------------------------------------------
-
-
 def loaded(dwarf):
     return [i for i, each in enumerate(dwarf.units) if each._data is not None]
 
@@ -482,9 +470,6 @@ def test_many_questions_about_addresses_have_the_answers_of_the_first_ones(monke
         [unit.offset for unit in often.index._units_by_likelihood(at)] for at in range(0xFF0, 0x9010, 8)
     ] == expected
     assert {len(units) for units in expected} == {0, 1, 2}
-
-
-# --- Addresses ------------------------------------------------------------------------------------------------------
 
 
 def test_nested_and_overlapping_functions():
@@ -645,9 +630,6 @@ def test_functions_and_names_before_a_broken_entry_are_found():
         assert (found(one, "f"), found(one, "g")) == ([("function", "f")], [])
     assert {error.kind for error in one.problems} == {"unknown_abbreviation"}
     assert len(one.problems) <= 3
-
-
-# --- Variables by address -------------------------------------------------------------------------------------------
 
 
 def variable(name, address, kind, suffix=b""):

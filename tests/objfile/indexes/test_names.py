@@ -163,9 +163,6 @@ def test_too_many_entries_are_refused(monkeypatch):
         Names(PLAIN, {"f": [(1, [i]) for i in range(5)]}).table().find(b"f")
 
 
-# --- How the look-up uses it ------------------------------------------------------------------------------------------
-
-
 def test_an_index_of_the_producer_is_used_first():
     """What it lists is found without looking at the units; what it leaves out still is."""
     tree = die(
@@ -294,9 +291,6 @@ def test_the_index_of_clang(options, link, tmp_path, require_tool):
         for entry in entries:
             assert name.decode() in (entry.name, entry.die.linkage_name) or entry.kind == "namespace"
     assert found.problems == []
-
-
-# --- .debug_aranges ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("order", ["little", "big"])

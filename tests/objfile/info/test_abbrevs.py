@@ -31,9 +31,6 @@ def table(data, offset=0, **options):
     return AbbreviationTable(data, offset, Format(**options))
 
 
-# --- Tables -------------------------------------------------------------------------------------------------------
-
-
 def test_a_declaration_has_code_tag_children_and_attributes():
     data = declaration(1, 0x11, (NAME, "strp"), (TYPE, "ref4"), children=1) + declaration(2, 0x24) + b"\0"
 
@@ -178,8 +175,6 @@ def test_reading_a_table_is_linear():
         table(data).all()
 
 
-# --- Readers ------------------------------------------------------------------------------------------------------
-
 FORMATS = [
     Format(address_size, offset_size, order, version)
     for address_size, offset_size, order, version in (
@@ -299,9 +294,6 @@ def test_caches_do_not_grow_without_end(monkeypatch):
     for length in range(1, 12):
         one.layout(1, (FORM_CODES["string"],) * length)
     assert len(one.layouts) <= 6
-
-
-# --- Codes --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("count", [3, 127, 128, 129, 300, 17_000])

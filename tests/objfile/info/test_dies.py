@@ -22,9 +22,6 @@ def only(*parts, **options):
     return dwarf(unit(die("compile_unit", *parts), **options)).units[0]
 
 
-# --- Attributes -----------------------------------------------------------------------------------------------------
-
-
 def test_an_entry_has_tag_and_attributes_in_order():
     found = only(("name", "string", "a"), ("language", "data1", 29), (0x3000, "udata", 5)).root
 
@@ -173,9 +170,6 @@ def test_resolved_values():
     assert found.get("DW_AT_external").flag() is True
     assert found.get("DW_AT_declaration").flag() is False
     assert not found.is_declaration
-
-
-# --- Children, parents, order -----------------------------------------------------------------------------------------
 
 
 def random_tree(rng, depth=0, count=None):
@@ -419,9 +413,6 @@ def test_many_large_siblings():
     assert [each.name for each in next(last.children()).ancestors()] == ["s1499", None]
 
 
-# --- References -------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "form", ["ref1", "ref2", "ref4", "ref8", "ref_udata", "ref_addr", "indirect/ref4", "indirect/ref_addr"]
 )
@@ -497,9 +488,6 @@ def test_a_cycle_of_origins_is_an_error(kind):
             each.name  # noqa: B018
         assert caught.value.kind == "reference_cycle"
     assert found.dwarf.index.find("f") == []
-
-
-# --- Any bytes --------------------------------------------------------------------------------------------------------
 
 
 def explore(found):

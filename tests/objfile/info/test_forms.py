@@ -176,9 +176,6 @@ def test_any_bytes_are_a_value_or_an_error(code, data, format):
     assert reading.position <= len(data)
 
 
-# --- Classes ------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "form, attribute, version, expected",
     [
@@ -218,9 +215,6 @@ def test_the_class_of_a_vendor_list_depends_on_its_name():
 def test_every_form_has_a_class():
     unclear = {FORMS[code].name for code in FORMS if class_of(code, 0, 5) == "unknown"}
     assert unclear == {"DW_FORM_indirect", "DW_FORM_sec_offset"}
-
-
-# --- Dialects of attributes -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -167,9 +167,6 @@ def test_any_tree_has_a_chain(children, address):
     assert all(inlined for *_, inlined in calls(scopes, HERE)[:-1])
 
 
-# --- What llvm-symbolizer says ------------------------------------------------------------------------------------
-
-
 class ElfDie:
     """A `ScopeDie` on an entry that pyelftools read."""
 

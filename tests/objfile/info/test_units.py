@@ -31,9 +31,6 @@ def number(value, size, order="little"):
     return value.to_bytes(size, order)
 
 
-# --- Headers ------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("format", FORMATS)
 def test_every_version_and_format(format, order):
@@ -223,9 +220,6 @@ def test_much_data_is_released_in_time(monkeypatch):
     assert [len(each.name) for each in found.units] == [40] * 6
 
 
-# --- Tables -------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("offset_size", [4, 8])
 @pytest.mark.parametrize("version", [5, 6])
@@ -339,9 +333,6 @@ def test_the_supplementary_file():
     assert [each.type().name for each in found.root.children()] == ["int", "int"]
 
 
-# --- Ranges -------------------------------------------------------------------------------------------------------
-
-
 def ranges(*entries, order="little", size=8):
     from tests.builders.lists import _entries
 
@@ -405,8 +396,6 @@ def test_ranges_before_version_5():
 
     assert next(found.root.children()).ranges() == [(0x1010, 0x1020)]
 
-
-# --- Split units ----------------------------------------------------------------------------------------------------
 
 SKELETON_5 = die(
     "skeleton_unit",

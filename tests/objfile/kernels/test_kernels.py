@@ -92,9 +92,6 @@ def metadata_note(**kernel):
     return (b"AMDGPU\0", 32, msgpack.packb(document))
 
 
-# --- Tables ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("generation", GENERATIONS)
 @pytest.mark.parametrize("table", [DESCRIPTOR_FIELDS, CODE_FIELDS], ids=["descriptor", "code"])
 def test_every_bit_has_exactly_one_name(generation, table):
@@ -143,9 +140,6 @@ def test_every_bit_has_exactly_one_name(generation, table):
 )
 def test_generations(processor, generation):
     assert generation_of(processor) == generation
-
-
-# --- Descriptors ----------------------------------------------------------------------------------------------------
 
 
 def test_a_descriptor():
@@ -250,9 +244,6 @@ def test_any_64_bytes_are_a_descriptor(data, generation):
     assert found.user_sgprs is not None
 
 
-# --- amd_kernel_code_t ----------------------------------------------------------------------------------------------
-
-
 def test_the_sample_of_the_clrx_assembler():
     """The configuration that stands beside the bytes on that page."""
     found = parse_kernel_code(CLRX)
@@ -337,9 +328,6 @@ def test_any_256_bytes_are_a_kernel_code(data):
     found = parse_kernel_code(data)
     assert found.control_directives == data[128:]
     assert (found.user_sgprs, found.wavefront_size) is not None
-
-
-# --- Kernels of a file ----------------------------------------------------------------------------------------------
 
 
 def test_a_kernel_joins_its_three_places():
@@ -446,8 +434,6 @@ def test_random_changes():
             read_kernels(Image(bytes(data)))
 
 
-# --- The same as LLVM's disassembler --------------------------------------------------------------------------------
-
 DIRECTIVES = {
     "inst_pref_size": "INST_PREF_SIZE", "tg_split": "TG_SPLIT", "float_round_mode_32": "FLOAT_ROUND_MODE_32",
     "float_round_mode_16_64": "FLOAT_ROUND_MODE_16_64", "float_denorm_mode_32": "FLOAT_DENORM_MODE_32",
@@ -532,9 +518,6 @@ def test_kernels_before_and_after_linking(tmp_path, require_tool):
         assert after.metadata.sgpr_count <= after.descriptor.sgprs
         assert after.metadata.wavefront_size == after.descriptor.wavefront_size
         assert after.metadata.kernarg_segment_size == after.descriptor.kernarg_size
-
-
-# --- What must be so in an amd_kernel_code_t, and what need not -----------------------------------------------------
 
 
 def changed(**fields):

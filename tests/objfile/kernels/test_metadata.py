@@ -119,9 +119,6 @@ def yaml(text):
     return parse_yaml(text, fail)
 
 
-# --- MessagePack ----------------------------------------------------------------------------------------------------
-
-
 def test_a_kernel_with_every_field():
     argument = {
         ".name": "p", ".type_name": "int*", ".offset": 0, ".size": 8, ".value_kind": "global_buffer",
@@ -308,9 +305,6 @@ def test_random_changes_of_a_document():
         metadata_of(bytes(data))
 
 
-# --- Version 2 ------------------------------------------------------------------------------------------------------
-
-
 def test_version_2_is_read_into_the_words_of_version_3():
     found = read_metadata(image_of((b"AMD\0", 10, V2.encode()), abi_version=0))
     first, second = found.kernels
@@ -451,9 +445,6 @@ def test_changes_of_real_yaml_are_read_or_refused():
         read_metadata(image_of((b"AMD\0", 10, "".join(text).encode())))
 
 
-# --- Names of targets -----------------------------------------------------------------------------------------------
-
-
 def test_the_target_is_in_the_metadata_or_in_the_notes():
     modern = msgpack.packb(document(**{"amdhsa.target": "amdgcn-amd-amdhsa--gfx90a"}))
     assert target_name(image_of((b"AMDGPU\0", 32, modern))) == "amdgcn-amd-amdhsa--gfx90a"
@@ -462,9 +453,6 @@ def test_the_target_is_in_the_metadata_or_in_the_notes():
     )
     isa = bytes([4, 0, 7, 0, 9, 0, 0, 0, 0, 0, 0, 0, 10, 0, 0, 0]) + b"AMD\0AMDGPU\0"
     assert target_name(image_of((b"AMD\0", 3, isa))) == "amdgcn-amd-amdhsa--gfx90a"
-
-
-# --- The same as LLVM's tools ---------------------------------------------------------------------------------------
 
 
 def printed_by_llvm(path, tools):

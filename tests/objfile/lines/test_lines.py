@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 
 import pytest
@@ -17,7 +16,6 @@ from dwarfgpu.objfile.lines.line_table import LineTable, line_table, line_tables
 from tests.builders import compiled
 from tests.builders.lines import named, program, table, table_5, tables_before_5
 from tests.builders.lists import number
-from tests.builders.parameters import some_slow
 
 FLAGS = ("is_stmt", "basic_block", "end_sequence", "prologue_end", "epilogue_begin")
 LAST = (1 << 64) - 1
@@ -51,9 +49,6 @@ def rows(*instructions, **options):
     found = read(*instructions, **options)
     assert found.error is None, found.error
     return shown(found)
-
-
-# --- The program (DWARF 5, 6.2.5) ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -181,9 +176,6 @@ def test_addresses_of_64_bits_wrap_around():
     assert [row.split()[0] for row in rows(*code)] == [f"{LAST:x}", "2", "7", "7"]
 
 
-# --- What can go wrong in a program -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "code, kind",
     [
@@ -248,9 +240,6 @@ def test_a_table_longer_than_its_section_has_the_rows_that_are_there():
     found = line_table(data, 0)
     assert len(found.rows) == 2
     assert found.error.kind == "truncated"
-
-
-# --- The header (DWARF 5, 6.2.4) ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("version", [2, 3, 4, 5, 6])
@@ -455,8 +444,6 @@ def test_a_broken_table_does_not_hide_the_next():
     assert len(third.rows) == 2
 
 
-# --- From addresses to lines --------------------------------------------------------------------------------------
-
 TWO = (
     ("set_address", 0x2000), ("set_file", 1), ("set_column", 7), ("special", 0, 4), ("special", 4, 1),
     ("special", 0, 1), ("special", 4, -3), ("advance_pc", 8), "end_sequence",
@@ -553,9 +540,6 @@ def test_memory_is_given_back():
     assert lines_at(found, 0x2000) == before
 
 
-# --- From lines to addresses --------------------------------------------------------------------------------------
-
-
 def spans(found, line, *files, column=None):
     return [(span.start, span.end) for span in found.spans(line, set(files), column)]
 
@@ -595,89 +579,6 @@ def test_the_next_line_with_code(line, expected):
 )
 def test_paths(directory, name, path):
     assert join(directory, name) == path
-
-
-# --- What llvm-dwarfdump says -------------------------------------------------------------------------------------
-
-GCC = [("gcc", f"-gdwarf-{v} -O{o} {more}") for v in (2, 3, 4, 5) for o, more in ((0, ""), (2, "-ffunction-sections"))]
-GCC += [("gcc", "-gdwarf-5 -gdwarf64 -O2"), ("gcc", "-gdwarf-4 -gdwarf64 -O1 -gno-as-loc-support")]
-CLANG = [(t, f"-gdwarf-{v} -O{o}") for t in ("x86-64", "amdgcn") for v in (2, 3, 4, 5) for o in (0, 2)]
-CLANG += [(t, f"-gdwarf-{v} -O2") for t in ("i386", "ppc64") for v in (4, 5)]
-CLANG += [(t, "-gdwarf-5 -gdwarf64 -O2 -gembed-source") for t in ("x86-64", "amdgcn", "ppc64")]
-CLANG += [
-    ("x86-64", "-gdwarf-4 -gdwarf64 -O2"),
-    ("x86-64", "-gdwarf-5 -O1 -fdebug-prefix-map=/=rel -ffunction-sections"),
-]
-
-
-def dumped_tables(text):
-    """The tables of ``llvm-dwarfdump --debug-line``: offset, header, directories, files, rows."""
-    for block in re.split(r"^debug_line\[", text, flags=re.MULTILINE)[1:]:
-        fields = dict(re.findall(r"^ *(\w+): (.+)$", block.partition("standard_opcode")[0], re.MULTILINE))
-        directories = re.findall(r'^include_directories\[ *\d+\] = "(.*)"$', block, re.MULTILINE)
-        entries = re.split(r"^file_names\[", block, flags=re.MULTILINE)[1:]
-        files = [dict(re.findall(r"^ *(\w+): (.+)$", e.partition("\n\n")[0], re.MULTILINE)) for e in entries]
-        rows = re.findall(r"^0x([0-9a-f]{16}) +(\d+) +(\d+) +(\d+) +(\d+) +(\d+) +(\d+) *(.*)$", block, re.MULTILINE)
-        rows = [(int(a, 16), *map(int, numbers), tuple(flags.split())) for a, *numbers, flags in rows]
-        yield int(block.partition("]")[0], 16), fields, directories, files, rows
-
-
-def as_dumped(row):
-    flags = tuple(
-        name
-        for name in ("is_stmt", "basic_block", "prologue_end", "epilogue_begin", "end_sequence")
-        if getattr(row, name)
-    )
-    return (row.address, row.line, row.column, row.file, row.isa, row.discriminator, row.op_index, flags)
-
-
-HEADER = {
-    "version": "version",
-    "min_inst_length": "min_instruction_length",
-    "max_ops_per_inst": "max_operations",
-    "default_is_stmt": "default_is_stmt",
-    "line_base": "line_base",
-    "line_range": "line_range",
-    "opcode_base": "opcode_base",
-    "address_size": "address_size",
-}
-
-
-@pytest.mark.parametrize(
-    "compiler, options",
-    some_slow(GCC + CLANG, quick=[way for way in GCC + CLANG if "-O0" not in way[1] or way[0] == "amdgcn"]),
-)
-def test_tables_are_what_llvm_dwarfdump_prints(compiler, options, tmp_path, require_tool):
-    path = compiled.compiled(tmp_path, require_tool, compiler, options)
-    found = compiled.sections(path)
-    expected = list(dumped_tables(compiled.dumped(path, require_tool, "--debug-line")))
-    tables = list(
-        line_tables(
-            found[".debug_line"],
-            byte_order=compiled.byte_order(path),
-            string_at=compiled.string_reader(found),
-            address_size=4 if compiler == "i386" else 8,
-        )
-    )
-    assert len(tables) == len(expected) >= 2
-
-    for mine, (offset, fields, directories, files, rows) in zip(tables, expected, strict=True):
-        header = mine.header
-        assert mine.error is None
-        assert header.offset == offset
-        assert header.offset_size == (8 if fields["format"] == "DWARF64" else 4)
-        for name, value in fields.items():
-            assert name not in HEADER or int(getattr(header, HEADER[name])) == int(value)
-        assert list(header.directories) == directories
-        assert [entry.name for entry in header.files] == [entry["name"].strip('"') for entry in files]
-        assert [entry.directory for entry in header.files] == [int(entry["dir_index"]) for entry in files]
-        assert [entry.md5.hex() if entry.md5 else None for entry in header.files] == [
-            e.get("md5_checksum") for e in files
-        ]
-        assert [entry.source is not None for entry in header.files] == ["source" in entry for entry in files]
-        assert all(entry.source in {None, compiled.SOURCE} for entry in header.files)
-        assert [as_dumped(row) for row in mine.rows] == rows
-        assert len(rows) > 10
 
 
 def test_embedded_sources_are_kept(tmp_path, require_tool):
@@ -720,8 +621,6 @@ def test_positions_are_what_the_symbolizer_prints(compiler, options, tmp_path, r
         assert span in mine.spans(span.row.line, {span.row.file}, span.row.column)
     assert positions == printed
 
-
-# --- Anything -----------------------------------------------------------------------------------------------------
 
 INSTRUCTIONS = st.one_of(
     st.tuples(st.just("special"), st.integers(0, 3), st.integers(-5, 8)),

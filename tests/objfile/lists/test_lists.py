@@ -5,10 +5,8 @@ from __future__ import annotations
 import itertools
 import re
 import subprocess
-from functools import cache, partial
 
 import pytest
-from elftools.dwarf.locationlists import LocationParser
 from elftools.elf.elffile import ELFFile
 from hypothesis import given
 from hypothesis import strategies as st
@@ -75,9 +73,6 @@ def failed(found):
     return found.error.kind, str(found.error.where)
 
 
-# --- Location lists of version 5 ----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "entries, expected",
     [
@@ -131,9 +126,6 @@ def test_the_raw_entries_are_what_is_encoded():
     ]
 
 
-# --- Location lists before version 5 ------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("order", ["little", "big"])
 @pytest.mark.parametrize("size", [4, 8])
 def test_pairs_count_from_the_base_address(size, order):
@@ -160,8 +152,6 @@ def test_the_gnu_form_of_split_units():
 def test_the_gnu_form_has_no_kinds_above_4():
     assert failed(read_dwo(b"\x05")) == ("unknown_entry_kind", ".debug_loc.dwo+0x0")
 
-
-# --- Which entries apply (A.2.5.5) --------------------------------------------------------------------------------
 
 MATCHING = loclist(
     ("start_end", 0x10, 0x20, "50"),
@@ -207,9 +197,6 @@ def test_offsets_from_a_base_wrap_around():
     assert shown(found) == ["100-104 50"]
 
 
-# --- Ranges -------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "entries, expected",
     [
@@ -249,9 +236,6 @@ def test_the_raw_ranges_are_what_is_encoded():
     ]
 
 
-# --- Code that the linker dropped ---------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("size", [4, 8])
 @pytest.mark.parametrize(
     "entries",
@@ -282,9 +266,6 @@ def test_an_indexed_address_may_be_a_tombstone():
     )
     found = read_list(data, 0, section=".debug_rnglists", context=dead)
     assert (found.error, found.spans(), len(found.entries)) == (None, [], 3)
-
-
-# --- Lists that are broken ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -434,9 +415,6 @@ def test_a_list_without_end_is_given_up(monkeypatch):
     assert len(found.entries) == 3
 
 
-# --- Lists by index (DWARF 5, 7.28 and 7.29) ----------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("order", ["little", "big"])
 @pytest.mark.parametrize("wide", [False, True])
 def test_an_index_leads_to_a_list(wide, order):
@@ -479,13 +457,6 @@ def test_a_base_that_is_none():
         list_table(table_of_lists(b"\x00"), 13, section=".debug_rnglists")
 
 
-# --- What llvm-dwarfdump and pyelftools say -----------------------------------------------------------------------
-
-PRODUCERS = [("gcc", f"-gdwarf-{v} -O2 {more}") for v in (2, 3, 4, 5) for more in ("", "-ffunction-sections")]
-PRODUCERS += [("gcc", "-gdwarf-5 -gdwarf64 -O2")]
-PRODUCERS += [(t, f"-gdwarf-{v} -O2") for t in ("x86-64", "amdgcn", "i386", "ppc64") for v in (2, 4, 5)]
-PRODUCERS += [(t, "-gdwarf-5 -gdwarf64 -O2 -ffunction-sections") for t in ("x86-64", "amdgcn")]
-
 UNIT = re.compile(r"^0x\w+: Compile Unit: .* format = (\w+), version = 0x(\w+), .* addr_size = 0x(\w+)", re.MULTILINE)
 LIST = re.compile(
     r"^ +DW_AT_(\w+)\t\((?:indexed \(0x(\w+)\) (?:loclist|rangelist) = )?0x(\w+):? *((?:\n +\[.*)+)\)$", re.MULTILINE
@@ -518,62 +489,6 @@ def context_of_unit(unit, found, order):
             found[".debug_addr"], unit["addr_base"], Format(unit["size"], unit["offset_size"], order, unit["version"])
         ).__getitem__
     return ListContext(unit["size"], order, unit["low_pc"], addresses)
-
-
-@pytest.fixture(scope="module")
-def built(require_tool, tmp_path_factory):
-    """``built(compiler, options)`` is a linked file, which is made once."""
-    return cache(
-        lambda compiler, options: compiled.compiled(tmp_path_factory.mktemp("lists"), require_tool, compiler, options)
-    )
-
-
-@pytest.mark.parametrize("compiler, options", PRODUCERS)
-def test_lists_are_what_llvm_dwarfdump_prints(compiler, options, built, require_tool):
-    path = built(compiler, options)
-    found, order = compiled.sections(path), compiled.byte_order(path)
-    seen = 0
-    for unit, name, index, offset, spans in dumped_lists(compiled.dumped(path, require_tool, "--debug-info")):
-        new, old = (".debug_rnglists", ".debug_ranges") if name == "ranges" else (".debug_loclists", ".debug_loc")
-        section = new if unit["version"] >= 5 else old
-        if index is not None:
-            base = unit["rnglists_base" if name == "ranges" else "loclists_base"]
-            table = list_table(found[section], base, section=section, offset_size=unit["offset_size"], byte_order=order)
-            assert table[index] == offset
-        mine = read_list(found[section], offset, section=section, context=context_of_unit(unit, found, order))
-        assert mine.error is None
-        assert [(entry.start, entry.end) for entry in mine.entries] == spans
-        seen += 1
-    assert seen > 5
-
-
-@pytest.mark.parametrize("compiler, options", PRODUCERS)
-def test_lists_are_what_pyelftools_reads(compiler, options, built):
-    path = built(compiler, options)
-    found, order = compiled.sections(path), compiled.byte_order(path)
-    seen = 0
-    with path.open("rb") as stream:
-        dwarf = ELFFile(stream).get_dwarf_info()
-        parser = LocationParser(dwarf.location_lists())
-        for unit in dwarf.iter_CUs():
-            top = unit.get_top_DIE().attributes
-            base = top["DW_AT_low_pc"].value if "DW_AT_low_pc" in top else None
-            context = ListContext(unit["address_size"], order, base, partial(dwarf.get_addr, unit))
-            section = ".debug_loclists" if unit["version"] >= 5 else ".debug_loc"
-            for die in unit.iter_DIEs():
-                for attribute in die.attributes.values():
-                    if not parser.attribute_has_location(attribute, unit["version"]):
-                        continue
-                    theirs = parser.parse_from_attribute(attribute, unit["version"], die)
-                    if not isinstance(theirs, list):
-                        continue
-                    theirs = [entry for entry in theirs if hasattr(entry, "loc_expr")]
-                    offset = theirs[0].entry_offset
-                    mine = read_list(found[section], offset, section=section, context=context)
-                    assert [entry.expression for entry in mine.entries] == [bytes(e.loc_expr) for e in theirs]
-                    assert [entry.offset for entry in mine.entries] == [entry.entry_offset for entry in theirs]
-                    seen += 1
-    assert seen > 5
 
 
 @pytest.mark.parametrize("compiler", ["x86-64", "gcc", "amdgcn"])
@@ -623,36 +538,6 @@ def test_lists_with_views_are_what_readelf_prints(tmp_path, require_tool):
     assert [(*(entry.views or (0, 0)), entry.offset, entry.start, entry.end) for entry in found] == entries
     assert any(entry.views not in {None, (0, 0)} for entry in found)
 
-
-SPLIT = [("gcc", "-gno-variable-location-views", 4), ("gcc", "-gno-variable-location-views", 5)]
-SPLIT += [("x86-64", "", 4), ("x86-64", "", 5), ("amdgcn", "", 4), ("amdgcn", "", 5)]
-
-
-@pytest.mark.parametrize("compiler, more, version", SPLIT)
-def test_lists_of_split_units_are_what_llvm_dwarfdump_prints(compiler, more, version, tmp_path, require_tool):
-    options = f"-gdwarf-{version} -gsplit-dwarf -O2 {more}"
-    compiled.compiled(tmp_path, require_tool, compiler, options)
-    path = tmp_path / "first.dwo"
-    section = ".debug_loclists.dwo" if version == 5 else ".debug_loc.dwo"
-    data = compiled.sections(path)[section]
-    option = "--debug-loclists" if version == 5 else "--debug-loc"
-    expected, seen = compiled.dumped(path, require_tool, "-v", option), 0
-    if version == 5:
-        for mine, shown in zip(list_tables(data, section=section), [expected], strict=True):
-            offsets = re.findall(r"^0x\w+ => 0x(\w+)", shown, re.MULTILINE)
-            assert list(mine) == [int(offset, 16) for offset in offsets]
-    for part in re.split(r"^0x(?=\w+: *\n)", expected, flags=re.MULTILINE)[1:]:
-        entries, _, error = raw_list(data, int(part.partition(":")[0], 16), section=section, context=ListContext())
-        assert error is None
-        theirs = [(k, compiled.numbers(o)) for k, o in re.findall(r"^ +(DW_LLE_\w+) +\((.*?)\)", part, re.MULTILINE)]
-        assert [(lists.kind_name(e.kind, ".debug_loclists"), e.operands) for e in entries] == [
-            t for t in theirs if t[1]
-        ]
-        seen += 1
-    assert seen > 3
-
-
-# --- Anything -----------------------------------------------------------------------------------------------------
 
 SECTIONS = (".debug_loclists", ".debug_loc", ".debug_loc.dwo", ".debug_rnglists", ".debug_ranges")
 
