@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dwarfgpu.execution.batch import UNSET
+from dwarfgpu.immutable import immutable
 from dwarfgpu.isa.decoder import decode
 from dwarfgpu.isa.instruction import CALLS, JUMPS
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.device import Device
     from dwarfgpu.isa.instruction import GpuInstruction
+    from dwarfgpu.targets.target import TargetRegister
 
 NOTHING_PENDING, CALL, JUMP = range(3)
 MAX_DEPTH = 512
@@ -33,25 +35,10 @@ RETURN_LOW, RETURN_HIGH = 30, 31
 class RecordedCall:
     """A call that some waves have made together: what they had at the first instruction of the callee."""
 
-    __slots__ = (
-        "caller",
-        "cfas",
-        "chain",
-        "deferred",
-        "depth",
-        "entry",
-        "held",
-        "number",
-        "return_address",
-        "rows",
-        "start",
-    )
-
     def __init__(self, number: int, start: WaveBatch, return_address: int, caller: RecordedCall | None) -> None:
         self.number = number
         self.start = start
         """The waves with their registers, at the first instruction."""
-        self.entry = start.pc
         self.return_address = return_address
         self.caller = caller
         """None where the caller is the kernel."""
@@ -64,8 +51,34 @@ class RecordedCall:
         """For code that one entry of call frame information is about, by its start, and a wave: space and address."""
         self.held: list[Any] | None = None
         """The registers in which the caller has something, once they were asked for."""
-        self.deferred: dict[str, list[Any]] = {}
+        self.deferred: dict[TargetRegister, list[Any]] = {}
         """What counts as wrong only if the function gives a register back as it was."""
+
+
+@immutable
+class InstructionVisit:
+    """Waves of one call that are about to execute an instruction."""
+
+    batch: WaveBatch
+    call: RecordedCall | None
+    """None for the kernel."""
+    rows: Any
+    """Those of the waves in the batch."""
+    instruction: GpuInstruction
+    visits: int
+    """How often waves have come to the instruction in this chain of calls."""
+
+    @property
+    def pc(self) -> int:
+        return self.batch.pc
+
+    @property
+    def number(self) -> int:
+        """The number of the call; 0 is the kernel."""
+        return 0 if self.call is None else self.call.number
+
+    def wave(self, row: int) -> int:
+        return int(self.batch.waves[row])
 
 
 class CallRecord:
@@ -78,6 +91,8 @@ class CallRecord:
         self._calls: dict[int, RecordedCall] = {}
         self._instructions: dict[int, GpuInstruction] = {}
         self._numbers = 0
+        self._visits: dict[tuple[tuple[int, ...], int], int] = {}
+        """How often waves have come to an instruction, by the chain of calls and its address."""
         self._resize()
 
     def _resize(self) -> None:
@@ -167,16 +182,15 @@ class CallRecord:
         if not call.rows:
             self._calls.pop(call.number, None)
 
-    def groups(self, batch: WaveBatch) -> Iterator[tuple[RecordedCall | None, Any]]:
-        """Yield the calls that waves of a batch are in, each with the rows of its waves; None is the kernel."""
+    def arrivals(self, batch: WaveBatch, instruction: GpuInstruction) -> Iterator[InstructionVisit]:
+        """Yield the waves of a batch that are about to execute an instruction, those of each call together."""
         numbers = self._current[batch.waves]
-        first = int(numbers[0])
-        if (numbers == first).all():
-            if first != LOST:
-                yield self._calls.get(first), np.arange(batch.count)
-            return
-        for number in np.unique(numbers[numbers != LOST]).tolist():
-            yield self._calls.get(number), np.nonzero(numbers == number)[0]
+        for number in [int(numbers[0])] if (numbers == numbers[0]).all() else np.unique(numbers).tolist():
+            if number != LOST:
+                call = self._calls.get(number)
+                key = () if call is None else call.chain, batch.pc
+                visits = self._visits[key] = self._visits.get(key, 0) + 1
+                yield InstructionVisit(batch, call, np.nonzero(numbers == number)[0], instruction, visits)
 
     def open_calls(self) -> Iterator[RecordedCall]:
         """Yield the calls that have not ended."""

@@ -28,7 +28,7 @@ from dwarfgpu.audits.judge.recorded_values import (
     RecordedValue,
 )
 from dwarfgpu.audits.judge.statement_record import (
-    ContextReader,
+    CallContexts,
     DeclarationKey,
     StatementHistory,
     StatementRows,
@@ -78,11 +78,12 @@ class HostBuild:
             raise UsageError(f"{self.name} is not a file that can be run")
         self._path = os.path.realpath(image.path)
         self.kernel = judged.launched.plan.kernel.name
-        self._entry = self._symbol(self.kernel)
-        if self._entry is None:
+        entry = self._symbol(self.kernel)
+        if entry is None:
             raise UsageError(
                 f"{self.name} has no function {self.kernel}", hint="compile the same source, with the same names"
             )
+        self._entry = entry
         self._is_library = not self._has_interpreter()
         self._buffers = [bytes(judged.launched.buffers[each.name]) for each in judged.launched.plan.buffers]
         """What they have before the kernel runs."""
@@ -102,7 +103,6 @@ class HostBuild:
     def _read_arguments(self) -> Iterator[dict[str, Any]]:
         """Yield the arguments of the kernel, as the process gets them that calls it."""
         plan = self.judged.launched.plan
-        assert self._entry is not None  # noqa: S101 (it was looked up)
         frame = self.program.at(self._entry[0])[-1]
         parameters = [variable for variable in frame.variables() if variable.kind == PARAMETER]
         buffers = {buffer.position: data for buffer, data in zip(plan.buffers, self._buffers, strict=True)}
@@ -187,7 +187,6 @@ class HostBuild:
 
     def _task(self, judged: StatementHistory, items: list[WorkItem], rows: StatementRows) -> dict[str, Any]:
         plan = self.judged.launched.plan
-        assert self._entry is not None  # noqa: S101 (it was looked up)
         body = self._symbol(f"{statement_record.STUB}{self.kernel}")
         return {
             "object": self._path,
@@ -218,9 +217,8 @@ class HostBuild:
             PointerNames([*self._pointed(records), *ranges], lambda address: state.symbol_at(address - bias))
         )
         history.is_cut = is_cut
-        assert self._entry is not None  # noqa: S101 (it was looked up)
         rows = StatementRows(state.loaded)
-        contexts = ContextReader(state.loaded, state.loaded.calls_at(self._entry[0])[-1].function)
+        contexts = CallContexts(state.loaded, state.loaded.calls_at(self._entry[0])[-1].function)
         leaves: dict[tuple[Any, ...], tuple[Leaf, ...]] = {}
         for record in records:
             row = rows.at(record["pc"])

@@ -5,25 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dwarfgpu.audits.judge import comparison, lane_places, statements, unwinding, variable_values
-from dwarfgpu.audits.judge.call_record import CallRecord
 from dwarfgpu.audits.judge.comparison import StatementComparison, StatementUses
+from dwarfgpu.audits.judge.followed_run import FollowedRun
 from dwarfgpu.audits.judge.lane_places import LaneJudge
 from dwarfgpu.audits.judge.sightings import Sightings
+from dwarfgpu.audits.judge.source_statements import SourceStatements
 from dwarfgpu.audits.judge.statement_record import StatementRecorder, record_run
-from dwarfgpu.audits.judge.statements import SourceStatements, StatementJudge
-from dwarfgpu.audits.judge.unwinding import FrameJudge
+from dwarfgpu.audits.judge.statements import StatementJudge
+from dwarfgpu.audits.judge.unwinding import UnwindingJudge
 from dwarfgpu.audits.judge.variable_values import ValueJudge
-from dwarfgpu.audits.judge.wave_registers import WaveRegisters
 from dwarfgpu.audits.verify.reports import FileReport
 from dwarfgpu.errors import UsageError
-from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.immutable import frozen
-from dwarfgpu.states.stopped import Stopped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from dwarfgpu.audits.judge.call_record import RecordedCall
+    from dwarfgpu.audits.judge.call_record import InstructionVisit, RecordedCall
     from dwarfgpu.audits.judge.comparison import BuildJudgement
     from dwarfgpu.audits.judge.statement_record import StatementHistory
     from dwarfgpu.audits.verify.findings import CheckRule
@@ -80,86 +78,63 @@ class Judge:
         self.against = against
         self.sightings = Sightings(running)
         self.first_wave = running.machine.ids[0]
-        device = running.machine.device
-        self.registers = WaveRegisters(running.machine)
-        stopped = Stopped(self.registers, running.attached.stopped.loaded)
-        self.frames = FrameJudge(running, self.sightings, self.registers)
-        self.lanes = LaneJudge(running, self.sightings, stopped)
+        self.followed = followed = FollowedRun(running, self._observe, self._end_call)
+        self.frames = UnwindingJudge(followed, self.sightings)
+        self.lanes = LaneJudge(followed, self.sightings)
         self.texts = SourceStatements(running)
-        self.values = ValueJudge(running, self.sightings, stopped, self.registers, self.lanes.record, self.texts)
-        self.statements = StatementJudge(
-            running, self.sightings, stopped, self.registers, self.lanes.record, self.texts, self.values.followed
-        )
-        self.calls = CallRecord(device, self._end_call)
-        self.recorder: StatementRecorder | None = None
+        self.values = ValueJudge(followed, self.sightings, self.texts)
+        self.statements = StatementJudge(followed, self.sightings, self.texts, self.values.followed)
+        self.recorder = None if against is None else StatementRecorder(followed)
         self.comparison: StatementComparison | None = None
         """What compares with the other build, once the kernel has run."""
-        if against is not None:
-            self.recorder = StatementRecorder(running, stopped, self.registers, self.lanes.record)
-        self._visits: dict[tuple[tuple[int, ...], int], int] = {}
-        """How often waves have come to an instruction, by the chain of calls and its address."""
-        device.observer = self._observe
 
     def _end_call(self, call: RecordedCall, batch: WaveBatch, rows: Any) -> None:
+        waves = batch.waves[rows]
         self.frames.end(call, batch, rows)
-        self.lanes.leave(call, batch.waves[rows].tolist())
-        self.values.end(batch.waves[rows], call)
-        self.statements.end(batch.waves[rows], call)
+        self.lanes.leave(call, waves.tolist())
+        self.values.end(waves, call.number)
+        self.statements.end(waves, call.number)
 
-    def _observe(self, batch: WaveBatch) -> bool:
-        try:
-            instruction = self.calls.observe(batch)
-        except MachineFault:  # there is no code, which stops the waves
-            return False
-        self.lanes.observe(batch, instruction)
-        for call, rows in self.calls.groups(batch):
-            self.values.observe(batch, call, rows)
+    def _observe(self, batch: WaveBatch, arrivals: list[InstructionVisit], going_on: Any, ends: bool) -> None:  # noqa: FBT001
+        self.lanes.observe(batch, going_on)
+        for arrival in arrivals:
+            self.values.observe(arrival)
             if self.recorder is not None:
-                self.recorder.observe(batch, call, rows)
-            self.statements.observe(batch, call, rows, instruction)
-            key = () if call is None else call.chain, batch.pc
-            visits = self._visits[key] = self._visits.get(key, 0) + 1
+                self.recorder.observe(arrival)
+            self.statements.observe(arrival)
+            visits = arrival.visits
             if visits > OFTEN and visits & (visits - 1):
                 continue
-            self.registers.show(batch)
-            chosen = _chosen(rows, visits)
-            self.frames.judge(batch, call, rows, chosen, visits)
+            self.followed.registers.show(batch)
+            chosen = _chosen(arrival.rows, visits)
+            self.frames.judge(arrival, chosen)
             for row in chosen:
-                self.lanes.judge(batch, call, row, visits)
-            self.values.judge(batch, chosen[0], visits)
-            self.statements.show(batch, call, chosen[0], visits)
-        if instruction.name.startswith("s_endpgm"):
-            for call, rows in self.calls.groups(batch):
-                self.values.end(batch.waves[rows], call)
-                self.statements.end(batch.waves[rows], call)
-            self.calls.end(batch)
-            self.lanes.end(batch)
-        return False
+                self.lanes.judge(arrival, row)
+            self.values.judge(arrival, chosen[0])
+            self.statements.show(arrival, chosen[0])
+        if ends:
+            for arrival in arrivals:
+                self.values.end(batch.waves[arrival.rows], arrival.number)
+                self.statements.end(batch.waves[arrival.rows], arrival.number)
+            self.lanes.end(batch.waves.tolist())
 
     def run(self, limit: int | None = None) -> Judgement:
         """Run the kernel to its end, or until so many instructions have been executed."""
-        running = self.running
-        device = running.machine.device
-        halt = running.run(limit=limit)
-        device.observer = None
-        self.frames.end_all(self.calls.open_calls())
+        halt = self.followed.run(limit)
+        self.frames.end_all(self.followed.calls.open_calls())
         compared = self._compare(limit)
         self.statements.finish()
         functions = [
             JudgedFunction(
-                name,
-                len(counts.seen),
-                len(counts.seen - counts.wrong - counts.missing),
-                len(counts.wrong),
-                len(counts.missing),
+                *(name, len(counts.seen), len(counts.seen - counts.wrong - counts.missing)),
+                *(len(counts.wrong), len(counts.missing)),
             )
             for name, counts in self.sightings.functions.items()
         ]
-        file = running.launched.plan.file
+        file = self.running.launched.plan.file
         report = FileReport(file.name, tuple(self.sightings.findings()), left_out=self.sightings.left_out or None)
-        return Judgement(
-            report, tuple(functions), halt, device.executed, tuple(sorted(self.texts.without_text)), compared
-        )
+        executed, without_text = self.running.machine.device.executed, tuple(sorted(self.texts.without_text))
+        return Judgement(report, tuple(functions), halt, executed, without_text, compared)
 
     def _compare(self, limit: int | None) -> BuildJudgement | None:
         """Compare the variables with those of the other build, if there is one."""

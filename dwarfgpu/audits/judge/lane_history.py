@@ -7,30 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from dwarfgpu.audits.judge.call_record import CallRecord
 from dwarfgpu.audits.judge.comparison import MISSING
 from dwarfgpu.audits.judge.comparison import WRONG as DIFFERENT
-from dwarfgpu.audits.judge.lane_places import LaneRecord
+from dwarfgpu.audits.judge.followed_run import FollowedRun
 from dwarfgpu.audits.judge.statement_record import key_of
 from dwarfgpu.audits.judge.statements import CodeLines
 from dwarfgpu.audits.judge.variable_values import is_in_prologue, is_read_reference
-from dwarfgpu.audits.judge.wave_registers import WaveRegisters
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.expr.storages import Composite, Memory, Register
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.variable import STATIC
-from dwarfgpu.states.stopped import Stopped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from dwarfgpu.audits.judge.call_record import InstructionVisit
     from dwarfgpu.audits.judge.comparison import ComparedValue, StopNumber
     from dwarfgpu.audits.judge.judgement import Judge
     from dwarfgpu.audits.judge.sightings import Sighting
+    from dwarfgpu.audits.judge.source_statements import SourceStatements
     from dwarfgpu.audits.judge.statement_record import DeclarationKey
-    from dwarfgpu.audits.judge.statements import SourceStatements
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.program.frames.answers import LaneAnswer
@@ -41,15 +38,6 @@ MAX_STEPS = 600
 MAX_VARIABLES = 200
 WRONG, NO_VALUE, LACKING = "wrong", "none", "missing"
 """The kinds of what is wrong, of what has no value, and of what has none while the source needs it."""
-
-
-@frozen
-class WrongValue:
-    """What execution has shown of a variable: from an instruction on it is not what it is said to be."""
-
-    pc: int
-    variable: str
-    message: str
 
 
 @frozen
@@ -101,15 +89,6 @@ class LaneHistory:
     """How many statements more there were."""
 
 
-def wrong_values(judge: Judge) -> list[WrongValue]:
-    """Return what a judge has seen of values that change where nothing assigns them."""
-    return [
-        WrongValue(pc, subject.name, sighting.message)
-        for subject, pc, sighting in judge.sightings.of_part("value")
-        if subject.rule.name == "value-changed"
-    ]
-
-
 class LaneRecorder:
     """Follows one lane of a kernel that runs, and reads its variables where statements begin."""
 
@@ -131,19 +110,17 @@ class LaneRecorder:
         self._round = -1
         self._texts = texts
         self._value_text = value_text
-        self._wrong: dict[int, list[WrongValue]] = {}
-        for value in wrong_values(judge):
-            self._wrong.setdefault(value.pc, []).append(value)
+        self._wrong: dict[int, list[tuple[str, str]]] = {}
+        """By instruction the variables that change where nothing assigns them, with the messages."""
+        for subject, pc, sighting in judge.sightings.of_part("value"):
+            if subject.rule.name == "value-changed":
+                self._wrong.setdefault(pc, []).append((subject.name, sighting.message))
         self._steps_wrong = {
             pc: sighting.message
             for subject, pc, sighting in judge.sightings.of_part("statement")
             if subject.rule.name == "statement-back"
         }
-        device = running.machine.device
-        self._registers = WaveRegisters(running.machine)
-        self._stopped = Stopped(self._registers, running.attached.stopped.loaded)
-        self._record = LaneRecord(running)
-        self._calls = CallRecord(device, self._end_call)
+        self._followed = FollowedRun(running, self._observe, self._end_call)
         self._lines = CodeLines(running, judge.sightings)
         self._steps: list[LaneStep] = []
         self._variables: dict[tuple[str, str, int], dict[int, ShownValue]] = {}
@@ -151,7 +128,7 @@ class LaneRecorder:
         """The last value of each variable that was right, by call."""
         self._bad: dict[tuple[int, tuple[str, str, int]], tuple[str, str]] = {}
         """The variables that are wrong now: why, and where they were when they became so."""
-        self._passed: list[WrongValue] = []
+        self._passed: list[tuple[str, str]] = []
         self._compared: dict[StopNumber, dict[DeclarationKey, ComparedValue]] = {}
         """What comparing the lane with another build has shown."""
         if judge.comparison is not None and judge.recorder is not None:
@@ -160,12 +137,10 @@ class LaneRecorder:
         self._arrivals: dict[int, int] = {}
         """How often the lane has come to each statement."""
         self._left_out = 0
-        device.observer = self._observe
 
     def run(self, limit: int | None) -> LaneHistory:
         """Run the kernel until the wave has ended."""
-        self.running.run(limit=limit)
-        self.running.machine.device.observer = None
+        self._followed.run(limit)
         return LaneHistory(self._name, self._lane, tuple(self._steps), self._variables, self._left_out)
 
     def _end_call(self, call: Any, batch: WaveBatch, rows: Any) -> None:
@@ -174,27 +149,17 @@ class LaneRecorder:
                 for key in [key for key in known if key[0] == call.number]:
                     del known[key]
 
-    def _observe(self, batch: WaveBatch) -> bool:
-        try:
-            instruction = self._calls.observe(batch)
-        except MachineFault:
-            return False
-        self._record.observe(batch, instruction)
+    def _observe(self, batch: WaveBatch, arrivals: list[InstructionVisit], *_others: Any) -> None:
         machine = self.running.machine
         if machine.device.rounds != self._round:
             self._round = machine.device.rounds
             self._wave = machine.ids.index(self._name) if self._name in machine.ids else None
-        ends = instruction.name.startswith("s_endpgm")
-        if self._wave is not None and self._wave in batch.waves.tolist():
-            self._arrive(batch, self._wave)
-        if ends:
-            self._calls.end(batch)
-            self._record.end(batch)
-        return False
-
-    def _arrive(self, batch: WaveBatch, wave: int) -> None:
-        if not int(self._record.active[wave]) >> self._lane & 1:
+        if self._wave is None or not int(self._followed.lanes.active[self._wave]) >> self._lane & 1:
             return
+        if self._wave in batch.waves.tolist():
+            self._arrive(batch, self._wave, arrivals)
+
+    def _arrive(self, batch: WaveBatch, wave: int, arrivals: list[InstructionVisit]) -> None:
         self._passed += self._wrong.get(batch.pc, ())
         line = self._lines[batch.pc]
         if not line.is_start:
@@ -205,8 +170,7 @@ class LaneRecorder:
         if len(self._steps) >= MAX_STEPS:
             self._left_out += 1
             return
-        row = batch.waves.tolist().index(wave)
-        call = next((call for call, rows in self._calls.groups(batch) if row in rows), None)
+        call = next((each.call for each in arrivals if wave in batch.waves[each.rows]), None)
         number = 0 if call is None else call.number
         counts = self._judge.sightings.counts(batch.pc)
         frames = "wrong" if batch.pc in counts.wrong else "missing" if batch.pc in counts.missing else "right"
@@ -217,8 +181,8 @@ class LaneRecorder:
         self._steps.append(
             LaneStep(batch.pc, name, line.file, line.line, depth, frames, self._steps_wrong.get(batch.pc, ""))
         )
-        self._registers.show(batch)
-        inlined = self._stopped.stack(wave).call(0)
+        self._followed.registers.show(batch)
+        inlined = self._followed.stopped.stack(wave).call(0)
         can_fail = not is_in_prologue(self.running, inlined[-1], batch.pc)
         for frame in inlined:
             for variable in frame.variables():
@@ -249,9 +213,9 @@ class LaneRecorder:
             return ShownValue(WRONG if is_wrong else NO_VALUE, message, is_value=False)
         text = self._value_text(lane_answer)
         kind, place = _place_of(lane_answer)
-        for wrong in self._passed:
-            if wrong.variable == variable.name:
-                self._bad[known] = wrong.message, place
+        for name, message in self._passed:
+            if name == variable.name:
+                self._bad[known] = message, place
         if known in self._bad and (self._bad[known][1] != place or self._is_named(variable.name, before)):
             del self._bad[known]
         if known in self._bad:
@@ -261,8 +225,8 @@ class LaneRecorder:
 
     def _is_named(self, name: str, before: LaneStep | None) -> bool:
         """Return whether the statement before names a variable, and may have given it a value."""
-        statement = None if before is None else self._texts.at(before.file, before.line)
-        return statement is not None and re.search(rf"\b{re.escape(name)}\b", statement.text) is not None
+        text = None if before is None else self._texts.text_of(before.file, before.line)
+        return text is not None and re.search(rf"\b{re.escape(name)}\b", text) is not None
 
 
 def _place_of(lane_answer: LaneAnswer) -> tuple[str, str]:

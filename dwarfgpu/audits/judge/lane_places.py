@@ -14,20 +14,17 @@ import numpy as np
 from dwarfgpu.audits.judge.sightings import Sighting, Subject
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, CheckRule, rules
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.isa.instruction import OperandKind
 from dwarfgpu.lanes import first_lane
 from dwarfgpu.program.frames.lane_state import Simt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dwarfgpu.audits.judge.call_record import RecordedCall
+    from dwarfgpu.audits.judge.call_record import InstructionVisit, RecordedCall
+    from dwarfgpu.audits.judge.followed_run import FollowedRun
     from dwarfgpu.audits.judge.sightings import Sightings
     from dwarfgpu.execution.batch import WaveBatch
-    from dwarfgpu.execution.control.running import Running
-    from dwarfgpu.isa.instruction import GpuInstruction
     from dwarfgpu.program.frames.lane_state import LanePc
-    from dwarfgpu.states.stopped import Stopped
 
 RULES: dict[str, CheckRule] = rules(
     "lane",
@@ -43,106 +40,31 @@ RULES: dict[str, CheckRule] = rules(
      "write the undefined location description for lanes that were not active at the call, and for no other"),
 )  # fmt: skip
 
-_WHOLE = ("s_or_saveexec_b64", "s_or_saveexec_b32", "s_xor_saveexec_b64", "s_xor_saveexec_b32", "s_mov_b64",
-          "s_mov_b32", "s_or_saveexec", "s_orn2_saveexec_b64")  # fmt: skip
-"""Instructions with which code makes all lanes active, or those that were not, if the constant -1 is their source."""
 MAX_WAITING = 4096
 """What is said of the waiting lanes of a wave, as long as it cannot be judged."""
-
-
-class LaneRecord:
-    """Which lanes of each wave execute the source, and where each did last."""
-
-    def __init__(self, running: Running) -> None:
-        self.machine = running.machine
-        self.lanes = running.machine.target.lane_count
-        self._resize()
-
-    def _resize(self) -> None:
-        count = self.machine.wave_count
-        self.active = np.zeros(count, np.uint64)
-        """The lanes that execute the source: those of EXEC, but for code that the compiler has for a whole wave."""
-        self.entered = np.zeros(count, np.uint64)
-        """The lanes that were active when the kernel began."""
-        self.last = np.zeros((count, self.lanes), np.uint64)
-        """The instruction that each lane executed last."""
-        self._exec = np.zeros(count, np.uint64)
-        self._is_whole = np.zeros(count, bool)
-        self._becomes_whole = np.zeros(count, bool)
-
-    def observe(self, batch: WaveBatch, instruction: GpuInstruction) -> Any:
-        """Take notice of waves that are about to execute an instruction; return which lanes go on, as masks."""
-        if len(self.active) != self.machine.wave_count:
-            self._resize()
-        waves = batch.waves
-        masks = _masks(batch)
-        before = self.active[waves]
-        new = self.entered[waves] == 0
-        if new.any():
-            self.entered[waves[new]] = masks[new]
-        becomes = self._becomes_whole[waves]
-        changed = (masks != self._exec[waves]) & ~becomes
-        self._is_whole[waves] = (self._is_whole[waves] & ~changed) | becomes
-        active = np.where(self._is_whole[waves], before, masks)
-        self.active[waves] = active
-        self._exec[waves] = masks
-        self._becomes_whole[waves] = _makes_whole(instruction)
-        flags = np.unpackbits(active.view(np.uint8).reshape(len(waves), 8), axis=1, bitorder="little")
-        flags = flags[:, : self.lanes].astype(bool)
-        self.last[waves] = np.where(flags, np.uint64(batch.pc), self.last[waves])
-        return active & ~before
-
-    def end(self, batch: WaveBatch) -> None:
-        """Forget waves that end."""
-        waves = batch.waves
-        self.active[waves] = self.entered[waves] = self._exec[waves] = 0
-        self._is_whole[waves] = self._becomes_whole[waves] = False
-        self.last[waves] = 0
-
-
-def _masks(batch: WaveBatch) -> Any:
-    value = batch.exec
-    return np.full(batch.count, value, np.uint64) if isinstance(value, int) else value[:, 0].astype(np.uint64)
-
-
-def _makes_whole(instruction: GpuInstruction) -> bool:
-    """Return whether an instruction makes lanes active that the control flow of the source does not."""
-    if instruction.name not in _WHOLE:
-        return False
-    source = instruction.sources[0] if instruction.sources else None
-    if source is None or source.kind not in (OperandKind.CONSTANT, OperandKind.LITERAL):
-        return False
-    if source.value not in (0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF):
-        return False
-    return "saveexec" in instruction.name or any(
-        operand.register.startswith("exec") for operand in instruction.destinations
-    )
 
 
 class LaneJudge:
     """Judges what the functions of a file say of lanes."""
 
-    def __init__(self, running: Running, sightings: Sightings, stopped: Stopped) -> None:
-        self.running = running
+    def __init__(self, run: FollowedRun, sightings: Sightings) -> None:
+        self.run = run
+        self.running = run.running
         self.sightings = sightings
-        self.stopped = stopped
-        self.record = LaneRecord(running)
         self._waiting: dict[int, dict[tuple[int, int, int, int], tuple[int, int]]] = {}
         """For each wave what is said of waiting lanes: by call, instruction, place and last instruction the mask of the
         lanes and the visit."""
 
-    def observe(self, batch: WaveBatch, instruction: GpuInstruction) -> None:
-        """Take notice of a batch that is about to execute an instruction; it is judged if the visit is one of those."""
-        going_on = self.record.observe(batch, instruction)
+    def observe(self, batch: WaveBatch, going_on: Any) -> None:
+        """Judge what was said of lanes that go on now; these are masks."""
         if self._waiting and going_on.any():
             for row in np.nonzero(going_on)[0].tolist():
                 self._go_on(int(batch.waves[row]), int(going_on[row]), batch.pc)
 
-    def end(self, batch: WaveBatch) -> None:
+    def end(self, waves: Iterable[int]) -> None:
         """Take notice of waves that end: where their waiting lanes would have gone on is not known."""
-        for wave in batch.waves.tolist():
+        for wave in waves:
             self._waiting.pop(wave, None)
-        self.record.end(batch)
 
     def leave(self, call: RecordedCall, waves: Iterable[int]) -> None:
         """Forget what is said of lanes in a call that ends."""
@@ -151,83 +73,69 @@ class LaneJudge:
             for key in [key for key in said or () if key[0] == call.number]:
                 del self._waiting[wave][key]
 
-    def judge(self, batch: WaveBatch, call: RecordedCall | None, row: int, visits: int) -> None:
+    def judge(self, arrival: InstructionVisit, row: int) -> None:
         """Judge what is said of the lanes of one wave."""
-        wave = int(batch.waves[row])
-        frame = self.stopped.stack(wave).top
+        wave, call = arrival.wave(row), arrival.call
+        frame = self.run.stopped.stack(wave).top
         if frame.code is None or frame.function is None:
             return
-        entered = int(self.record.entered[wave])
+        entered = int(self.run.lanes.entered[wave])
         if call is not None:
             mask = call.start.exec
-            start = call.rows[wave]
-            entered = int(mask) if isinstance(mask, int) else int(mask[start, 0])
-        active = int(self.record.active[wave]) & entered
+            entered = int(mask) if isinstance(mask, int) else int(mask[call.rows[wave], 0])
+        active = int(self.run.lanes.active[wave]) & entered
         simt = Simt(frame)
         try:
-            self._judge_active(batch, row, simt, active, visits)
+            self._judge_active(arrival, row, simt, active)
             if not simt.says_places:
                 if active != entered:
                     count = (active ^ entered).bit_count()
                     waiting = f"{'1 lane waits' if count == 1 else f'{count} lanes wait'}, and nothing says where"
-                    self._see("missing", "places", batch, row, waiting, visits, active ^ entered)
+                    self._see("missing", "places", arrival, row, waiting, active ^ entered)
                 return
             places = simt.lane_pcs()
         except DwarfGpuError as error:
-            self._see("failed", "lanes", batch, row, error.message, visits)
+            self._see("failed", "lanes", arrival, row, error.message)
             return
-        self._judge_places(batch, call, row, places, active, entered, visits)
+        self._judge_places(arrival, row, places, active, entered)
 
-    def _see(self, rule: str, name: str, batch: WaveBatch, row: int, message: str, visits: int, lanes: int = 0) -> None:
+    def _see(self, rule: str, name: str, arrival: InstructionVisit, row: int, message: str, lanes: int = 0) -> None:
         lane = first_lane(lanes) if lanes else None
-        self._add(rule, name, batch.pc, int(batch.waves[row]), message, visits, lane)
+        self.sightings.see(RULES[rule], name, arrival, row, message, lane=lane)
 
-    def _add(self, rule: str, name: str, pc: int, wave: int, message: str, visits: int, lane: int | None) -> None:
-        sighting = Sighting(message, self.running.machine.ids[wave], lane, visits)
-        self.sightings.add(Subject(RULES[rule], name), pc, sighting)
-
-    def _judge_active(self, batch: WaveBatch, row: int, simt: Simt, active: int, visits: int) -> None:
+    def _judge_active(self, arrival: InstructionVisit, row: int, simt: Simt, active: int) -> None:
         said: Any = simt.active_mask()
         if said == active:
             return
-        attribute = simt.find("DW_AT_LLVM_active_lane")
-        if attribute is None:
+        if simt.find("DW_AT_LLVM_active_lane") is None:
             message = f"EXEC is {said:#x} for a while, and {active:#x} execute the source, which nothing says"
-            self._see("active", "EXEC", batch, row, message, visits, said ^ active)
+            self._see("active", "EXEC", arrival, row, message, said ^ active)
             return
         message = f"DW_AT_LLVM_active_lane is {said:#x}, and {active:#x} execute the source"
-        self._see("active", "mask", batch, row, message, visits, said ^ active)
+        self._see("active", "mask", arrival, row, message, said ^ active)
 
     def _judge_places(
-        self,
-        batch: WaveBatch,
-        call: RecordedCall | None,
-        row: int,
-        places: tuple[LanePc, ...],
-        active: int,
-        entered: int,
-        visits: int,
+        self, arrival: InstructionVisit, row: int, places: tuple[LanePc, ...], active: int, entered: int
     ) -> None:
-        wave = int(batch.waves[row])
-        number = 0 if call is None else call.number
-        last = self.record.last[wave].tolist()
+        wave = arrival.wave(row)
+        last = self.run.lanes.last[wave].tolist()
         for lane, place in enumerate(places):
             flag = 1 << lane
             if place.error is not None:
-                self._see("failed", "lanes", batch, row, place.error.message, visits, flag)
+                self._see("failed", "lanes", arrival, row, place.error.message, flag)
             elif bool(entered & flag) != (place.pc is not None):
                 what = "was active at the call and has no place" if entered & flag else "was not active at the call"
-                self._see("entered", "entered" if entered & flag else "outside", batch, row,
-                          f"lane {lane} {what}", visits, flag)  # fmt: skip
+                name = "entered" if entered & flag else "outside"
+                self._see("entered", name, arrival, row, f"lane {lane} {what}", flag)
             elif active & flag:
-                if place.pc != batch.pc:
+                if place.pc != arrival.pc:
                     message = f"lane {lane} executes this instruction, and is said to be at {self._name(place.pc)}"
-                    self._see("place", "active", batch, row, message, visits, flag)
+                    self._see("place", "active", arrival, row, message, flag)
             elif entered & flag and not self._is_near(place.pc, last[lane]):
                 said = self._waiting.setdefault(wave, {})
-                key = number, batch.pc, place.pc or 0, last[lane]
+                key = arrival.number, arrival.pc, place.pc or 0, last[lane]
                 if key in said or len(said) < MAX_WAITING:
-                    said[key] = said.get(key, (0, visits))[0] | flag, visits
+                    said[key] = said.get(key, (0, 0))[0] | flag, arrival.visits
 
     def _go_on(self, wave: int, lanes: int, pc: int) -> None:
         """Judge what was said of lanes while they waited, now that they go on."""
@@ -242,7 +150,8 @@ class LaneJudge:
             if not self._is_near(place, pc):
                 lane = first_lane(judged)
                 message = f"lane {lane} is said to be at {self._name(place)}, and waits between {self._name(last)} and "
-                self._add("place", f"{place:#x}", where, wave, message + self._name(pc), visits, lane)
+                sighting = Sighting(message + self._name(pc), self.running.machine.ids[wave], lane, visits)
+                self.sightings.add(Subject(RULES["place"], f"{place:#x}"), where, sighting)
             if mask == judged:
                 del said[key]
             else:
@@ -255,14 +164,12 @@ class LaneJudge:
         if place == other:
             return True
         first, second = self.running.line_at(place), self.running.line_at(other)
-        if (
-            first is None
-            or second is None
-            or not first.line
-            or self.sightings.function(place)[0] != (self.sightings.function(other)[0])
-        ):
+        if first is None or second is None or not first.line or first.line != second.line:
             return False
-        return first.file.name == second.file.name and first.line == second.line
+        return (
+            first.file.name == second.file.name
+            and self.sightings.function(place)[0] == self.sightings.function(other)[0]
+        )
 
     def _name(self, pc: int | None) -> str:
         if not pc:

@@ -8,7 +8,7 @@ by their bits, integers as numbers, pointers by what they point to, as buffers a
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError
@@ -24,28 +24,23 @@ from dwarfgpu.targets.amdgpu.address_spaces import SIZE
 from dwarfgpu.targets.amdgpu.numbers import GENERIC, PRIVATE_LANE, PRIVATE_WAVE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from dwarfgpu.execution.control.running import Running
-    from dwarfgpu.lanes import LaneSet
+    from dwarfgpu.lanes import Group, LaneSet
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.variable import Variable
     from dwarfgpu.program.values.objects import Object
 
+T = TypeVar("T")
 INTEGER, FLOAT, POINTER, BYTES = "integer", "float", "pointer", "bytes"
 MAX_LEAVES = 64
 """The leaves of a value that are kept, the first ones."""
 MAX_BYTES = 64
 """The bytes of a union that are kept."""
 MAX_NESTING = 12
-NULL, BUFFER, SYMBOL, LOCAL_MEMORY, PRIVATE_MEMORY, ELSEWHERE = (
-    "null",
-    "buffer",
-    "symbol",
-    "local",
-    "private",
-    "elsewhere",
-)
+NULL, BUFFER, SYMBOL = "null", "buffer", "symbol"
+LOCAL_MEMORY, PRIVATE_MEMORY, ELSEWHERE = "local", "private", "elsewhere"
 NARROW_POINTER = 32
 """The bits of a pointer that counts from the start of local or private memory, which each build lays out for itself."""
 
@@ -67,19 +62,12 @@ class RecordedValue:
     leaves: tuple[Leaf, ...]
     patterns: tuple[int | None, ...]
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether every leaf has a value."""
-        return None not in self.patterns
-
 
 @frozen
 class NoValue:
     """Why a variable had no value in a lane."""
 
     reason: str
-    is_failure: bool = False
-    """Whether its location could not be evaluated, and is not only missing."""
 
 
 Recorded = RecordedValue | NoValue
@@ -103,21 +91,13 @@ def is_unused(bits: int, size: int) -> bool:
 def recorded(frame: Frame, variable: Variable, lanes: tuple[int | None, ...]) -> list[Recorded]:
     """Return what a variable is in some lanes."""
     lane_set = frame.lane_set(lanes)
-    rows: list[Recorded] = [NoValue("it was not asked for")] * lane_set.count
     try:
         groups = variable.groups(lane_set)
     except DwarfGpuError as error:
         return [_no_value(error)] * lane_set.count
-    for group in groups:
-        positions: Any = range(lane_set.count) if group.positions is None else group.positions.tolist()
-        if group.result is None:
-            for index, position in enumerate(positions):
-                rows[position] = _no_value(group.outcome(index))
-            continue
-        part = lane_set if group.positions is None else lane_set.select(group.positions)
-        for position, value in zip(positions, _rows(frame, part, group.result), strict=True):
-            rows[position] = value
-    return rows
+    return _by_lane(
+        groups, lane_set, lambda value, part: _by_lane(in_parts(value, part, frame, _leaves_of), part, _values)
+    )
 
 
 def is_shared(frame: Frame, variable: Variable, lane: int | None) -> bool:
@@ -139,27 +119,37 @@ def is_shared(frame: Frame, variable: Variable, lane: int | None) -> bool:
 
 
 def _no_value(error: Any) -> NoValue:
-    reason = reason_of(error)
-    return NoValue(reason.message, reason.state == "error")
+    return NoValue(reason_of(error).message)
 
 
-def _rows(frame: Frame, lanes: LaneSet, value: Object) -> list[Recorded]:
-    """Return the leaves of an object in each of its lanes."""
+def _by_lane(
+    groups: Iterable[Group[T]], lanes: LaneSet, values_of: Callable[[T, LaneSet], list[Recorded]]
+) -> list[Recorded]:
+    """Return what the groups of some lanes have come to, lane by lane."""
     rows: list[Recorded] = [NoValue("it was not asked for")] * lanes.count
-    for group in in_parts(value, lanes, frame, _leaves_of):
-        positions: Any = range(lanes.count) if group.positions is None else group.positions.tolist()
+    for group in groups:
+        positions = group.slots(lanes.count)
         if group.result is None:
-            for index, position in enumerate(positions):
-                rows[position] = _no_value(group.outcome(index))
-            continue
-        leaves, columns = group.result
-        if not leaves:
-            continue
-        by_lane = zip(*(_column(bits, undefined, len(positions)) for bits, undefined in columns), strict=True)
-        for position, patterns in zip(positions, by_lane, strict=True):
-            is_there = any(pattern is not None for pattern in patterns)
-            rows[position] = RecordedValue(leaves, patterns) if is_there else NoValue("it is optimized out")
+            values: list[Recorded] = [_no_value(group.outcome(index)) for index in range(len(positions))]
+        else:
+            values = values_of(group.result, lanes if group.positions is None else lanes.select(group.positions))
+        for position, value in zip(positions, values, strict=True):
+            rows[position] = value
     return rows
+
+
+def _values(found: tuple[tuple[Leaf, ...], list[tuple[Any, Any]]], lanes: LaneSet) -> list[Recorded]:
+    """Return the leaves of an object in each of its lanes."""
+    leaves, columns = found
+    if not leaves:
+        return [NoValue("it was not asked for")] * lanes.count
+    by_lane = zip(*(_column(bits, undefined, lanes.count) for bits, undefined in columns), strict=True)
+    return [
+        RecordedValue(leaves, patterns)
+        if any(each is not None for each in patterns)
+        else NoValue("it is optimized out")
+        for patterns in by_lane
+    ]
 
 
 def _column(bits: Any, undefined: Any, count: int) -> list[int | None]:

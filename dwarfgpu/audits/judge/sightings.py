@@ -10,6 +10,7 @@ from dwarfgpu.immutable import frozen
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dwarfgpu.audits.judge.call_record import InstructionVisit
     from dwarfgpu.audits.verify.findings import CheckRule
     from dwarfgpu.execution.control.running import Running
 
@@ -82,6 +83,21 @@ class Sightings:
     def note(self, rule: CheckRule, pc: int) -> None:
         """Note that a rule was judged at an address, of those that are not judged at every one."""
         self._noted.setdefault((self.function(pc)[0], rule.name), set()).add(pc)
+
+    def see(
+        self,
+        rule: CheckRule,
+        name: str,
+        arrival: InstructionVisit,
+        row: int,
+        message: str,
+        *,
+        said: object = None,
+        lane: int | None = None,
+    ) -> None:
+        """Add what was seen of a wave that is about to execute an instruction."""
+        wave = self.running.machine.ids[arrival.wave(row)]
+        self.add(Subject(rule, name, said), arrival.pc, Sighting(message, wave, lane, arrival.visits))
 
     def add(self, subject: Subject, pc: int, sighting: Sighting) -> None:
         """Add what was seen at an address, unless it has been seen there before."""

@@ -13,23 +13,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.audits.judge.call_record import CallRecord
-from dwarfgpu.audits.judge.lane_places import LaneRecord
+from dwarfgpu.audits.judge.followed_run import FollowedRun
 from dwarfgpu.audits.judge.recorded_values import UNUSED, PointerNames, is_shared, recorded
-from dwarfgpu.audits.judge.wave_registers import WaveRegisters
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_lookup import line_table
 from dwarfgpu.program.frames.variable import PARAMETER, STATIC
 from dwarfgpu.program.frames.wave_positions import place_of
-from dwarfgpu.states.stopped import Stopped
 from dwarfgpu.targets.amdgpu.numbers import PRIVATE_WAVE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dwarfgpu.audits.judge.call_record import RecordedCall
+    from dwarfgpu.audits.judge.call_record import InstructionVisit
     from dwarfgpu.audits.judge.recorded_values import Recorded
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.running import Running
@@ -215,7 +211,7 @@ class StatementRows:
         return addresses[index] if index < len(addresses) and addresses[index] < end else start
 
 
-class ContextReader:
+class CallContexts:
     """Finds out which functions the lanes at an address are in."""
 
     def __init__(self, loaded: Loaded, outermost: str | None = None) -> None:
@@ -256,63 +252,47 @@ def _is_stub(frame: SourceCall, caller: SourceCall) -> bool:
 class StatementRecorder:
     """Records the stops of waves of a device, or of some work-items."""
 
-    def __init__(
-        self,
-        running: Running,
-        stopped: Stopped,
-        registers: WaveRegisters,
-        record: LaneRecord,
-        judged: StatementHistory | None = None,
-    ) -> None:
-        self.running = running
-        self.stopped = stopped
-        self.registers = registers
-        self.record = record
+    def __init__(self, run: FollowedRun, judged: StatementHistory | None = None) -> None:
+        self.run = run
+        self.running = running = run.running
         self.judged = judged
         """The history of the build that is judged, if this is the other one, whose contexts are recorded alone."""
         self._contexts = None if judged is None else {stop.context for stop in judged.stops}
         self._most_visits = MAX_VISITS if judged is None else 2 * MAX_VISITS
         self.history = StatementHistory(PointerNames.of(running))
-        self.rows = StatementRows(stopped.loaded)
-        self.contexts = ContextReader(stopped.loaded)
+        self.rows = StatementRows(run.stopped.loaded)
+        self.contexts = CallContexts(run.stopped.loaded)
         self._items: dict[tuple[int, int], tuple[WorkItem | None, ...]] = {}
         self._visits: dict[tuple[str, int], int] = {}
         self._known: set[DeclarationKey] = set()
         count = running.launched.geometry.wave_count
         self._followed = {index * (count - 1) // (FOLLOWED_WAVES - 1) for index in range(FOLLOWED_WAVES)}
 
-    def observe(self, batch: WaveBatch, call: RecordedCall | None, rows: Any) -> None:
-        """Record the waves of one call that are about to execute an instruction, if a statement begins there."""
+    def observe(self, arrival: InstructionVisit) -> None:
+        """Record waves of one call that are about to execute an instruction, if a statement begins there."""
+        batch, call = arrival.batch, arrival.call
         row = self.rows.at(batch.pc)
         if row is None:
             return
         if len(self.history.stops) >= MAX_STOPS:
             self.history.is_cut = True
             return
-        is_shown = False
         context = self.contexts.of(batch.pc, () if call is None else call.chain)
-        if self._contexts is not None and context not in self._contexts:
-            if caller_in(context) in self._contexts:
-                self._note_call(batch, context, rows)
+        is_known = self._contexts is None or context in self._contexts
+        if not is_known and caller_in(context) not in (self._contexts or ()):
             return
-        for index in rows.tolist():
-            wave = int(batch.waves[index])
+        is_shown = False
+        for wave in batch.waves[arrival.rows].tolist():
             items = self._items_of(wave)
-            mask = int(self.record.active[wave])
+            mask = int(self.run.lanes.active[wave])
             lanes = tuple(lane for lane, item in enumerate(items) if item is not None and mask >> lane & 1)
-            if not lanes:
-                continue
-            if not is_shown:
-                self.registers.show(batch)
-                is_shown = True
-            self._stop(batch.pc, row, context, wave, lanes, items)
-
-    def _note_call(self, batch: WaveBatch, context: Context, rows: Any) -> None:
-        """Note which work-items are in a call that the build that is judged does not have."""
-        for wave in batch.waves[rows].tolist():
-            mask = int(self.record.active[wave])
-            items = enumerate(self._items_of(wave))
-            self.history.note_call(context, [item for lane, item in items if item is not None and mask >> lane & 1])
+            if not is_known:  # a call that the build that is judged does not have
+                self.history.note_call(context, [item for lane in lanes if (item := items[lane]) is not None])
+            elif lanes:
+                if not is_shown:
+                    self.run.registers.show(batch)
+                    is_shown = True
+                self._stop(batch.pc, row, context, wave, lanes, items)
 
     def _items_of(self, wave: int) -> tuple[WorkItem | None, ...]:
         """Return the work-items of the lanes of a wave; None for those that are not followed."""
@@ -324,7 +304,7 @@ class StatementRecorder:
             group = place.work_group
             number = int(machine.ids[wave].rpartition(":")[2]) - 1
             work_items: list[WorkItem | None] = []
-            for lane in range(self.record.lanes):
+            for lane in range(self.run.lanes.lanes):
                 at = place.item(lane)
                 item = None if at is None or group is None else (group, at)
                 is_followed = (number in self._followed) if self.judged is None else item in self.judged.by_item
@@ -362,7 +342,7 @@ class StatementRecorder:
     def _values(self, wave: int, lanes: tuple[int, ...]) -> dict[DeclarationKey, list[Recorded]]:
         values: dict[DeclarationKey, list[Recorded]] = {}
         try:
-            frame = self.stopped.stack(wave).call(0)[0]
+            frame = self.run.stopped.stack(wave).call(0)[0]
             variables = frame.variables()
         except DwarfGpuError:  # which functions are here cannot be read
             return values
@@ -399,32 +379,15 @@ def key_of(variable: Variable) -> DeclarationKey:
 
 def record_run(running: Running, judged: StatementHistory, limit: int | None = None) -> tuple[StatementHistory, Halt]:
     """Run a kernel to its end, and return what work-items do in it that another build has, and how it ends."""
-    device = running.machine.device
     _mark_private_memory(running)
-    registers = WaveRegisters(running.machine)
-    stopped = Stopped(registers, running.attached.stopped.loaded)
-    lanes = LaneRecord(running)
-    calls = CallRecord(device, lambda _call, _batch, _rows: None)
-    recorder = StatementRecorder(running, stopped, registers, lanes, judged)
 
-    def observe(batch: WaveBatch) -> bool:
-        try:
-            instruction = calls.observe(batch)
-        except MachineFault:  # there is no code, which stops the waves
-            return False
-        lanes.observe(batch, instruction)
-        for call, rows in calls.groups(batch):
-            recorder.observe(batch, call, rows)
-        if instruction.name.startswith("s_endpgm"):
-            calls.end(batch)
-            lanes.end(batch)
-        return False
+    def observe(_batch: WaveBatch, arrivals: list[InstructionVisit], *_others: Any) -> None:
+        for arrival in arrivals:
+            recorder.observe(arrival)
 
-    device.observer = observe
-    try:
-        halt = running.run(limit=limit)
-    finally:
-        device.observer = None
+    run = FollowedRun(running, observe)
+    recorder = StatementRecorder(run, judged)
+    halt = run.run(limit)
     return recorder.history, halt
 
 

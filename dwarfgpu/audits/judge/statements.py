@@ -6,12 +6,12 @@ lane is active. What a step is is counted in each activation of a function, and 
 
 from __future__ import annotations
 
-import os
-import re
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from dwarfgpu.audits.judge.sightings import Sighting, Subject
-from dwarfgpu.audits.judge.variable_values import is_read_reference
+from dwarfgpu.audits.judge.variable_values import is_read_reference, outer_lanes
 from dwarfgpu.audits.verify.findings import NOTE, WARNING, CheckRule, rules
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.batch import NOWHERE
@@ -19,27 +19,21 @@ from dwarfgpu.execution.control.stepping import CodeReader
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import first_lane
 from dwarfgpu.program.code.code_lookup import line_table, tidy
-from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceReader
 from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.variable import PARAMETER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.audits.judge.call_record import RecordedCall
-    from dwarfgpu.audits.judge.lane_places import LaneRecord
+    from dwarfgpu.audits.judge.call_record import InstructionVisit
+    from dwarfgpu.audits.judge.followed_run import FollowedRun
     from dwarfgpu.audits.judge.sightings import Sightings
-    from dwarfgpu.audits.judge.wave_registers import WaveRegisters
-    from dwarfgpu.execution.batch import WaveBatch
+    from dwarfgpu.audits.judge.source_statements import SourceStatements
     from dwarfgpu.execution.control.running import Running
-    from dwarfgpu.isa.instruction import GpuInstruction
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.lines.line_table import LineTable
     from dwarfgpu.program.code.loaded import LoadedCode
-    from dwarfgpu.program.code.source_files import SourceFile
-    from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.variable import Variable
-    from dwarfgpu.states.stopped import Stopped
 
 RULES: dict[str, CheckRule] = rules(
     "statement",
@@ -53,116 +47,8 @@ RULES: dict[str, CheckRule] = rules(
      "describe where the parameter is from the first statement on, or end the prologue later"),
 )  # fmt: skip
 
-LONGEST_STATEMENT = 12
-"""The lines of a statement, at most, that are searched for its beginning, and for its end."""
-_END = re.compile(r"[;{}:]\s*(//.*)?$")
 MAX_STEPS = 20_000
 """The different steps that are kept of a function."""
-
-
-_LOOP = re.compile(r"\b(?:for|while|do)\b")
-_QUIET = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
-"""Comments and literals, in which no loop begins."""
-
-
-@frozen
-class SourceLoop:
-    """The lines of a loop: from its head to the end of its body."""
-
-    first: int
-    last: int
-
-
-def source_loops(text: str) -> list[SourceLoop]:
-    """Return the loops of a text in C, found by their words and brackets."""
-    text = _QUIET.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
-    loops = []
-    for match in _LOOP.finditer(text):
-        end = _end_of_statement(text, match.end())
-        loops.append(SourceLoop(text.count("\n", 0, match.start()) + 1, text.count("\n", 0, end) + 1))
-    return loops
-
-
-def _end_of_statement(text: str, start: int) -> int:
-    """Return where the statement behind the word of a loop ends: at its brace, or at the first semicolon."""
-    depth = 0
-    for position in range(start, len(text)):
-        letter = text[position]
-        if letter in "([{":
-            depth += 1
-        elif letter in ")]}":
-            depth -= 1
-            if depth < 0 or (letter == "}" and not depth):
-                return position
-        elif letter == ";" and not depth:
-            return position
-    return len(text)
-
-
-@frozen
-class SourceStatement:
-    """The lines of a statement."""
-
-    first: int
-    last: int
-    text: str
-
-
-class SourceStatements:
-    """The statements of source files, as their texts have them."""
-
-    def __init__(self, running: Running) -> None:
-        self.running = running
-        self.without_text: set[str] = set()
-        """The source files whose text was not found."""
-        self._reader = SourceReader()
-        folder = os.path.dirname(running.launched.plan.file.image.path or "")  # noqa: PTH120
-        self._reader.directories = (COMPILED, HERE, folder, os.path.join(folder, os.pardir))  # noqa: PTH118
-        self._known: dict[tuple[str, int], SourceStatement | None] = {}
-        self._files: dict[str, SourceFile] | None = None
-        self._loops: dict[str, list[SourceLoop]] = {}
-
-    def loop_of(self, file: str, first: int, last: int) -> SourceLoop | None:
-        """Return the smallest loop of a file that has two lines in it."""
-        if file not in self._loops:
-            self._loops[file] = source_loops("\n".join(self.lines(file)))
-        around = [loop for loop in self._loops[file] if loop.first <= first and last <= loop.last]
-        return min(around, key=lambda loop: loop.last - loop.first, default=None)
-
-    def lines(self, file: str) -> tuple[str, ...]:
-        """Return the lines of a file, which may be called by its path or as messages call it; none if it is missing."""
-        if self._files is None:
-            self._files = {}
-            for source in self.running.attached.state.sources.all():
-                self._files.setdefault(source.name, source)
-                self._files.setdefault(source.path, source)
-        source_file = self._files.get(file)
-        return () if source_file is None else self._reader.read(source_file).lines
-
-    def at(self, file: str, line: int) -> SourceStatement | None:
-        """Return the statement that a line belongs to; None where the text is not known."""
-        key = file, line
-        if key not in self._known:
-            self._known[key] = self._read(file, line)
-        return self._known[key]
-
-    def text_of(self, file: str, line: int) -> str | None:
-        """Return the text of the statement that a line belongs to; None where it is not known."""
-        statement = self.at(file, line)
-        return None if statement is None else statement.text
-
-    def _read(self, file: str, line: int) -> SourceStatement | None:
-        lines = self.lines(file)
-        if not lines:
-            known = (self._files or {}).get(file)
-            self.without_text.add(file if known is None else known.name)
-            return None
-        first = last = line
-        while line - first < LONGEST_STATEMENT and 1 < first <= len(lines) + 1 and not _END.search(lines[first - 2]):
-            first -= 1
-        while last - line < LONGEST_STATEMENT and 0 < last <= len(lines) and not _END.search(lines[last - 1]):
-            last += 1
-        return SourceStatement(first, last, "\n".join(lines[first - 1 : last]))
 
 
 @frozen
@@ -199,62 +85,46 @@ class CodeLines:
         return line
 
     def _read(self, pc: int) -> CodeLine:
-        state = self.running.attached.state
-        code = state.loaded.at(pc)
+        code = self.running.attached.state.loaded.at(pc)
         name = self.sightings.function(pc)[0]
         if code is None or not code.file.has_dwarf:
             return CodeLine("", 0, is_start=False, owner=(name, 0), block=0)
         place = code.in_file(pc)
         scopes = code.functions_at(pc)
         owner = name, scopes[0].die.offset if scopes else 0
-        block = scopes[0].blocks[0].offset if scopes else 0
+        nowhere = CodeLine("", 0, is_start=False, owner=owner, block=scopes[0].blocks[0].offset if scopes else 0)
         try:
             unit = code.file.dwarf.index.unit_at(place)
             table = None if unit is None else line_table(code.file, unit)
             spans = [] if table is None else table.at(place, prefers_statements=True)
         except DwarfGpuError as error:
             code.file.dwarf.note(error)
-            return CodeLine("", 0, is_start=False, owner=owner, block=block)
+            return nowhere
         if not spans or table is None or unit is None:
-            return CodeLine("", 0, is_start=False, owner=owner, block=block)
+            return nowhere
         self.tables.setdefault(table, (code, unit))
         row = spans[-1].row
-        path = tidy(table.path(row.file, unit.directory or "") or "")
-        is_start = bool(row.line) and row.is_stmt and spans[-1].start == place
-        return CodeLine(path, row.line, is_start, owner, block, bool(scopes) and scopes[0].is_inlined)
-
-
-@frozen
-class _Unread:
-    """The parameters that could not be read at the first statement of a function."""
-
-    pc: int
-    variables: dict[str, Sighting]
+        return evolve(
+            nowhere,
+            file=tidy(table.path(row.file, unit.directory or "") or ""),
+            line=row.line,
+            is_start=bool(row.line) and row.is_stmt and spans[-1].start == place,
+            is_inlined=bool(scopes) and scopes[0].is_inlined,
+        )
 
 
 class StatementJudge:
     """Judges the statements of a line table by what is executed, and the parameters where the first one begins."""
 
-    def __init__(
-        self,
-        running: Running,
-        sightings: Sightings,
-        stopped: Stopped,
-        registers: WaveRegisters,
-        record: LaneRecord,
-        texts: SourceStatements,
-        followed: set[int],
-    ) -> None:
-        self.running = running
+    def __init__(self, run: FollowedRun, sightings: Sightings, texts: SourceStatements, followed: set[int]) -> None:
+        self.run = run
+        self.machine = run.running.machine
         self.sightings = sightings
-        self.stopped = stopped
-        self.registers = registers
-        self.record = record
         self.texts = texts
         self._followed = followed
         """The waves whose steps are followed."""
-        self._reader = CodeReader(running.attached, running.machine.device)
-        self.lines = CodeLines(running, sightings)
+        self._reader = CodeReader(run.running.attached, run.running.machine.device)
+        self.lines = CodeLines(run.running, sightings)
         self._executed: dict[int, Sighting] = {}
         """The instructions that lanes have executed, each with the first of them."""
         self._at: dict[tuple[int, int, tuple[str, int]], dict[int, int]] = {}
@@ -263,66 +133,62 @@ class StatementJudge:
         """The steps that lanes of an owner have made."""
         self._entered: set[int] = set()
         """The first statements of functions that were judged."""
-        self._unread: dict[tuple[int, int], _Unread] = {}
+        self._unread: dict[tuple[int, int], tuple[int, dict[str, Sighting]]] = {}
+        """By wave and call the parameters that could not be read at a first statement, behind its address."""
         self._waited: set[tuple[int, int]] = set()
         """The waves, with their calls, of those in which something was waited for since."""
 
-    def observe(self, batch: WaveBatch, call: RecordedCall | None, rows: Any, instruction: GpuInstruction) -> None:
+    def observe(self, arrival: InstructionVisit) -> None:
         """Take notice of waves that are about to execute an instruction."""
-        pc = batch.pc
+        pc = arrival.pc
         line = self.lines[pc]
         if pc not in self._executed:
-            self._note_executed(batch, rows)
+            self._note_executed(arrival)
         if self._unread:
-            self._wait(batch, call, rows, instruction, line)
+            self._wait(arrival, line)
         if not line.is_start:
             return
-        number = 0 if call is None else call.number
-        for row in rows.tolist():
-            wave = int(batch.waves[row])
+        for row in arrival.rows.tolist():
+            wave = arrival.wave(row)
             if wave in self._followed:
-                self._step(wave, number, pc, line)
+                self._step(wave, arrival.number, pc, line)
 
-    def show(self, batch: WaveBatch, call: RecordedCall | None, row: int, visits: int) -> None:
+    def show(self, arrival: InstructionVisit, row: int) -> None:
         """Judge the parameters of a function whose first statement begins; the registers of the batch can be read."""
-        pc = batch.pc
+        pc = arrival.pc
         if pc in self._entered:
             return
         self._entered.add(pc)
-        line = self.lines[pc]
-        if self._reader.at(pc).body == pc and line.is_start:
-            wave = int(batch.waves[row])
-            unread = dict(self._unreadable(wave, visits))
+        if self._reader.at(pc).body == pc and self.lines[pc].is_start:
+            key = arrival.wave(row), arrival.number
+            unread = dict(self._unreadable(key[0], arrival.visits))
             if unread:
-                key = wave, 0 if call is None else call.number
-                self._unread[key] = _Unread(pc, unread)
+                self._unread[key] = pc, unread
                 self._waited.discard(key)
 
-    def end(self, waves: Any, call: RecordedCall | None) -> None:
+    def end(self, waves: Any, number: int) -> None:
         """Forget where waves are that end, or that return from a call."""
-        number = 0 if call is None else call.number
         gone = set(waves.tolist())
         for key in [key for key in self._at if key[1] == number and key[0] in gone]:
             del self._at[key]
         for wave in gone:
             if (wave, number) in self._unread:
-                self._settle(self._unread.pop((wave, number)))
+                self._settle(*self._unread.pop((wave, number)))
 
     # --- What is executed -----------------------------------------------------------------------------------------
 
-    def _note_executed(self, batch: WaveBatch, rows: Any) -> None:
+    def _note_executed(self, arrival: InstructionVisit) -> None:
         """Note an instruction that some lane executes; others may come to it with no lane."""
-        for row in rows.tolist():
-            wave = int(batch.waves[row])
-            mask = int(self.record.active[wave])
+        for row in arrival.rows.tolist():
+            wave = arrival.wave(row)
+            mask = int(self.run.lanes.active[wave])
             if mask:
-                lane = first_lane(mask)
-                self._executed[batch.pc] = Sighting("", self.running.machine.ids[wave], lane)
+                self._executed[arrival.pc] = Sighting("", self.machine.ids[wave], first_lane(mask))
                 return
 
     def _step(self, wave: int, number: int, pc: int, line: CodeLine) -> None:
         """Note that the active lanes of a wave step to a statement."""
-        active = int(self.record.active[wave])
+        active = int(self.run.lanes.active[wave])
         if not active:
             return
         places = self._at.setdefault((wave, number, line.owner), {})
@@ -332,8 +198,7 @@ class StatementJudge:
             if not moved:
                 continue
             if (before, pc) not in steps and len(steps) < MAX_STEPS:
-                lane = first_lane(moved)
-                steps[before, pc] = Sighting("", self.running.machine.ids[wave], lane)
+                steps[before, pc] = Sighting("", self.machine.ids[wave], first_lane(moved))
             if lanes == moved:
                 del places[before]
             else:
@@ -344,8 +209,11 @@ class StatementJudge:
 
     def _unreadable(self, wave: int, visits: int) -> Iterator[tuple[str, Sighting]]:
         """Yield the parameters of the function of a wave that cannot be read, each with why."""
-        frame = self.stopped.stack(wave).call(0)[-1]
-        active = self._lanes_of(frame)
+        frame = self.run.stopped.stack(wave).call(0)[-1]
+        try:
+            active = outer_lanes(frame.active_mask or 0)
+        except DwarfGpuError:
+            active = []
         if frame.has_lanes and not active:
             return
         for variable in frame.variables():
@@ -355,14 +223,7 @@ class StatementJudge:
             if problem is not None:
                 message, lane = problem
                 text = f"{variable.name} cannot be read where the function begins: {message}"
-                yield variable.name, Sighting(text, self.running.machine.ids[wave], lane, visits)
-
-    def _lanes_of(self, frame: Frame) -> list[int]:
-        try:
-            mask = frame.active_mask or 0
-        except DwarfGpuError:
-            return []
-        return [] if not mask else [first_lane(mask), mask.bit_length() - 1]
+                yield variable.name, Sighting(text, self.machine.ids[wave], lane, visits)
 
     def _problem(self, variable: Variable, lanes: list[int]) -> tuple[str, int | None] | None:
         """Return why a variable cannot be read in one of some lanes, and in which; None if it can."""
@@ -377,38 +238,35 @@ class StatementJudge:
             return error.message, None
         return None
 
-    def _wait(
-        self, batch: WaveBatch, call: RecordedCall | None, rows: Any, instruction: GpuInstruction, line: CodeLine
-    ) -> None:
+    def _wait(self, arrival: InstructionVisit, line: CodeLine) -> None:
         """Read again what could not be read, where the next statement begins behind a wait for what was on its way."""
-        number = 0 if call is None else call.number
-        for row in rows.tolist():
-            key = int(batch.waves[row]), number
-            unread = self._unread.get(key)
-            if unread is None or unread.pc == batch.pc:
+        for row in arrival.rows.tolist():
+            key = arrival.wave(row), arrival.number
+            start, variables = self._unread.get(key, (arrival.pc, {}))
+            if start == arrival.pc:
                 continue
             if not line.is_start:
-                if instruction.name.startswith("s_wait"):
+                if arrival.instruction.name.startswith("s_wait"):
                     self._waited.add(key)
                 continue
             del self._unread[key]
             if key in self._waited:
-                self.registers.show(batch)
+                self.run.registers.show(arrival.batch)
                 still = dict(self._unreadable(key[0], 1))
-                unread = _Unread(unread.pc, {name: each for name, each in unread.variables.items() if name in still})
-            self._settle(unread)
+                variables = {name: each for name, each in variables.items() if name in still}
+            self._settle(start, variables)
 
-    def _settle(self, unread: _Unread) -> None:
-        self.sightings.note(RULES["parameter"], unread.pc)
-        for name, sighting in unread.variables.items():
-            self.sightings.add(Subject(RULES["parameter"], name), unread.pc, sighting)
+    def _settle(self, pc: int, unread: dict[str, Sighting]) -> None:
+        self.sightings.note(RULES["parameter"], pc)
+        for name, sighting in unread.items():
+            self.sightings.add(Subject(RULES["parameter"], name), pc, sighting)
 
     # --- What comes of it -----------------------------------------------------------------------------------------
 
     def finish(self) -> None:
         """Judge the lines and the steps, once everything has been executed."""
-        for unread in self._unread.values():
-            self._settle(unread)
+        for pc, unread in self._unread.values():
+            self._settle(pc, unread)
         self._unread.clear()
         self._judge_lines()
         for owner, steps in self._steps.items():

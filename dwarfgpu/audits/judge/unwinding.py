@@ -19,16 +19,16 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.lanes import Diverge, LaneFault
+from dwarfgpu.targets.amdgpu.numbers import PRIVATE_WAVE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.audits.judge.call_record import RecordedCall
+    from dwarfgpu.audits.judge.call_record import InstructionVisit, RecordedCall
+    from dwarfgpu.audits.judge.followed_run import FollowedRun
     from dwarfgpu.audits.judge.sightings import Sightings
-    from dwarfgpu.audits.judge.wave_registers import WaveRegisters
     from dwarfgpu.cfi.activation import Information
     from dwarfgpu.execution.batch import WaveBatch
-    from dwarfgpu.execution.control.running import Running
     from dwarfgpu.targets.target import TargetRegister
 
 RULES: dict[str, CheckRule] = rules(
@@ -59,126 +59,96 @@ _PRESERVED_BLOCK, _PRESERVED_FIRST = 16, 40
 are those that every edition preserves."""
 
 
-class RowPlan:
-    """For the registers of a target what one row of call frame information does with each."""
-
-    __slots__ = ("explicit", "kinds", "row")
-
-    def __init__(self, row: Any) -> None:
-        self.row = row
-        self.kinds: dict[int, str] = {}
-        """By the number of the register what becomes of it, once that was asked."""
-        self.explicit = frozenset(row.registers)
-
-
-class FrameJudge:
+class UnwindingJudge:
     """Judges the call frame information of what a device executes."""
 
-    def __init__(self, running: Running, sightings: Sightings, registers: WaveRegisters) -> None:
-        self.running = running
+    def __init__(self, run: FollowedRun, sightings: Sightings) -> None:
+        self.machine = run.running.machine
         self.sightings = sightings
-        self.state = running.attached.state
-        self.target = running.machine.target
-        self.code = running.attached.stopped.loaded
-        self.registers = registers
-        self._plans: dict[tuple[int, int, int], RowPlan] = {}
+        self.state = run.running.attached.state
+        self.target = self.machine.target
+        self.code = run.stopped.loaded
+        self.registers = run.registers
+        self._kinds: dict[tuple[int, int, int], dict[int, str]] = {}
+        """What each row of call frame information does with registers, by their numbers, once that was asked."""
         self._chains: set[tuple[tuple[int, ...], int]] = set()
         self._texts: dict[Any, str] = {}
 
     # --- Observing ------------------------------------------------------------------------------------------------
 
-    def judge(self, batch: WaveBatch, call: RecordedCall | None, rows: Any, chosen: list[int], visits: int) -> None:
-        """Judge what unwinding gives for waves of a batch that are in one call; for the chosen ones in full."""
-        counts = self.sightings.counts(batch.pc)
-        counts.seen.add(batch.pc)
+    def judge(self, arrival: InstructionVisit, chosen: list[int]) -> None:
+        """Judge what unwinding gives for waves that are in one call; for the chosen ones in full."""
+        pc, row = arrival.pc, int(arrival.rows[0])
+        counts = self.sightings.counts(pc)
+        counts.seen.add(pc)
         try:
-            information = self.code.information_at(batch.pc)
+            information = self.code.information_at(pc)
         except NoInformation:
-            counts.missing.add(batch.pc)
-            self._see("missing", "", batch, rows, "no call frame information", visits)
+            counts.missing.add(pc)
+            self._see("missing", "", arrival, row, "no call frame information")
             return
         except DwarfGpuError as error:
-            counts.wrong.add(batch.pc)
-            self._see("failed", "", batch, rows, f"the call frame information cannot be read: {error.message}", visits)
+            counts.wrong.add(pc)
+            self._see("failed", "", arrival, row, f"the call frame information cannot be read: {error.message}")
             return
         try:
-            wrong = [row for row in chosen if not self._judge_wave(batch, call, row, information, visits)]
+            wrong = [row for row in chosen if not self._judge_wave(arrival, row, information)]
             is_right = not wrong
-            if call is not None:
-                is_right &= self._judge_kept(batch, call, rows, information, visits)
+            if arrival.call is not None:
+                is_right &= self._judge_kept(arrival, arrival.call, information)
         except (Diverge, LaneFault):  # of one wave there is one answer
-            raise AssertionError(batch.pc) from None
+            raise AssertionError(pc) from None
         if not is_right:
-            counts.wrong.add(batch.pc)
+            counts.wrong.add(pc)
 
-    def _see(
-        self,
-        rule: str,
-        name: str,
-        batch: WaveBatch,
-        rows: Any,
-        message: str,
-        visits: int,
-        *,
-        said: object = None,
-        lane: int | None = None,
-    ) -> None:
-        wave = self.running.machine.ids[int(batch.waves[int(np.atleast_1d(rows)[0])])]
-        self.sightings.add(Subject(RULES[rule], name, said), batch.pc, Sighting(message, wave, lane, visits))
+    def _see(self, rule: str, name: str, arrival: InstructionVisit, row: int, message: str, **more: Any) -> bool:
+        """Report something that is wrong; return that it is not right."""
+        self.sightings.see(RULES[rule], name, arrival, row, message, **more)
+        return False
 
     # --- One wave -------------------------------------------------------------------------------------------------
 
-    def _judge_wave(
-        self, batch: WaveBatch, call: RecordedCall | None, row: int, information: Information, visits: int
-    ) -> bool:
+    def _judge_wave(self, arrival: InstructionVisit, row: int, information: Information) -> bool:
         """Judge the CFA, the return address, and the registers that are elsewhere now; return whether all is right."""
-        wave = int(batch.waves[row])
         thread = Thread(
-            self.target, self.state.rules, self.registers, self.code, wave, register=self.running.machine.register
+            *(self.target, self.state.rules, self.registers, self.code, arrival.wave(row)),
+            register=self.machine.register,
         )
-        activation = Activation(thread, batch.pc)
-        if not self._judge_cfa(batch, call, row, activation, visits):
+        activation = Activation(thread, arrival.pc)
+        if not self._judge_cfa(arrival, row, activation) or not self._judge_caller(arrival, row, activation):
             return False
-        if not self._judge_caller(batch, call, row, activation, visits):
-            return False
+        call = arrival.call
         if call is None:
             return True
         is_right = True
-        plan = self._plan(information, activation)
+        kinds = self._kinds.setdefault(_row_key(information), {})
         for register in self._held(call):
-            if self._kind(plan, activation, register) is ELSEWHERE:
-                is_right &= self._judge_register(batch, call, row, activation, register, register.name, visits)
-        return is_right & self._judge_chain(batch, call, row, thread)
+            if self._kind(kinds, activation, register) is ELSEWHERE:
+                is_right &= self._judge_register(arrival, call, row, activation, register)
+        return is_right & self._judge_chain(arrival, call, row, thread)
 
-    def _judge_cfa(
-        self, batch: WaveBatch, call: RecordedCall | None, row: int, activation: Activation, visits: int
-    ) -> bool:
-        information = activation.information
-        text = self._cfa_text(information)
-        said = information.row.cfa
+    def _judge_cfa(self, arrival: InstructionVisit, row: int, activation: Activation) -> bool:
+        information, call = activation.information, arrival.call
+        text, said = self._rule_text(information, None), information.row.cfa
         try:
             place: Any = activation.cfa(activation.thread.lanes).places[0]
         except DwarfGpuError as error:
-            self._see("failed", "CFA", batch, row, f"the CFA has no value: {error.message}; {text}", visits, said=said)
-            return False
+            message = f"the CFA has no value: {error.message}; {text}"
+            return self._see("failed", "CFA", arrival, row, message, said=said)
         storage: Memory = place.storage
         found = storage.space.number, int(place.bit_offset) >> 3
         if call is None:
             return True
-        wave = int(batch.waves[row])
-        expected = call.cfas.get((information.start, wave))
-        pointer = self._stack_pointer(call, wave)
-        if expected is None and pointer is not None and found[0] == call_space(self.target):
+        key = information.start, arrival.wave(row)
+        expected = call.cfas.get(key)
+        pointer = self._stack_pointer(call, key[1])
+        if expected is None and pointer is not None and found[0] == PRIVATE_WAVE:  # where CFAs are
             expected = found[0], pointer
-        if expected is None:
-            call.cfas[information.start, wave] = found
-            return True
-        if expected == found:
-            call.cfas.setdefault((information.start, wave), found)
+        if expected is None or expected == found:
+            call.cfas.setdefault(key, found)
             return True
         message = f"the CFA is {self._address(found)} and not {self._address(expected)}: {text}"
-        self._see("cfa", "CFA", batch, row, message, visits, said=said)
-        return False
+        return self._see("cfa", "CFA", arrival, row, message, said=said)
 
     def _stack_pointer(self, call: RecordedCall, wave: int) -> int | None:
         """Return the address of the stack at entry, in the space of CFAs; None where no register has it."""
@@ -191,58 +161,41 @@ class FrameJudge:
         space = self.target.space(place[0])
         return f"{place[0] if space is None else space.name}#{place[1]:#x}"
 
-    def _judge_caller(
-        self, batch: WaveBatch, call: RecordedCall | None, row: int, activation: Activation, visits: int
-    ) -> bool:
+    def _judge_caller(self, arrival: InstructionVisit, row: int, activation: Activation) -> bool:
         """Judge the return address."""
-        information, thread = activation.information, activation.thread
+        information, thread, call = activation.information, activation.thread, arrival.call
         number = information.return_register
-        text = self._rule_text(information, number)
-        said = information.row.registers.get(number)
+        text, said = self._rule_text(information, number), information.row.registers.get(number)
+        rule = "end" if call is None else "caller"
         try:
             location = activation.entry_register(number, thread.lanes)
-            if is_undefined(location):
-                if call is None and number in information.row.registers:
-                    return True
-                if call is None:
-                    message = "no rule says that the return address is undefined, though there is a CFA"
-                    self._see("end", "pc", batch, row, message, visits, said=said)
-                    return False
-                message = f"the return address is undefined, and execution goes on at {call.return_address:#x}: {text}"
-                self._see("caller", "pc", batch, row, message, visits, said=said)
-                return False
-            reading = thread.accessor.read(location, 64)
+            reading = None if is_undefined(location) else thread.accessor.read(location, 64)
         except DwarfGpuError as error:
-            rule = "end" if call is None else "failed"
             message = f"the return address has no value: {error.message}; {text}"
-            self._see(rule, "pc", batch, row, message, visits, said=said)
-            return False
-        if call is None:
+            return self._see("end" if call is None else "failed", "pc", arrival, row, message, said=said)
+        if reading is None:
+            if call is not None:
+                message = f"the return address is undefined, and execution goes on at {call.return_address:#x}: {text}"
+            elif number in information.row.registers:
+                return True
+            else:
+                message = "no rule says that the return address is undefined, though there is a CFA"
+        elif call is None:
             message = f"unwinding finds a caller of the kernel at {int(reading.bits):#x}: {text}"
-            self._see("end", "pc", batch, row, message, visits, said=said)
-            return False
-        if reading.undefined or int(reading.bits) != call.return_address:
+        elif reading.undefined or int(reading.bits) != call.return_address:
             message = f"the return address is {int(reading.bits):#x} and not {call.return_address:#x}: {text}"
-            self._see("caller", "pc", batch, row, message, visits, said=said)
-            return False
-        return True
+        else:
+            return True
+        return self._see(rule, "pc", arrival, row, message, said=said)
 
     def _judge_register(
-        self,
-        batch: WaveBatch,
-        call: RecordedCall,
-        row: int,
-        activation: Activation,
-        register: TargetRegister,
-        name: str,
-        visits: int,
+        self, arrival: InstructionVisit, call: RecordedCall, row: int, activation: Activation, register: TargetRegister
     ) -> bool:
         """Judge a register of the caller that a rule finds somewhere else than in itself."""
-        wave = int(batch.waves[row])
-        data = contents(call.start, register, call.rows[wave])
+        name = register.name
+        data = contents(call.start, register, call.rows[arrival.wave(row)])
         if data is None:
             return True  # the caller has nothing in it
-        expected = int.from_bytes(data, "little")
         information, thread = activation.information, activation.thread
         text, said = self._rule_text(information, register.number), information.row.registers.get(register.number)
         try:
@@ -250,8 +203,8 @@ class FrameJudge:
             reading = thread.accessor.read(location, register.bit_size)
         except DwarfGpuError as error:
             message = f"{name} of the caller has no value: {error.message}; {text}"
-            self._see("failed", name, batch, row, message, visits, said=said)
-            return False
+            return self._see("failed", name, arrival, row, message, said=said)
+        expected = int.from_bytes(data, "little")
         wrong = (int(reading.bits) ^ expected) | int(reading.undefined)
         if not wrong:
             return True
@@ -262,16 +215,15 @@ class FrameJudge:
         shown = "undefined" if int(reading.undefined) >> shift & mask else f"{got:#x}"
         lanes = "" if lane is None else f" in lane {lane}"
         message = f"{name} of the caller is {shown} and not {meant:#x}{lanes}: {text}"
-        self._see("register", name, batch, row, message, visits, said=said, lane=lane)
-        return False
+        return self._see("register", name, arrival, row, message, said=said, lane=lane)
 
-    def _judge_chain(self, batch: WaveBatch, call: RecordedCall, row: int, thread: Thread) -> bool:
+    def _judge_chain(self, arrival: InstructionVisit, call: RecordedCall, row: int, thread: Thread) -> bool:
         """Judge all callers together, once for each chain of calls and instruction."""
-        key = call.chain, batch.pc
+        key = call.chain, arrival.pc
         if call.caller is None or key in self._chains:
             return True
         self._chains.add(key)
-        stack = CallStack(thread, batch.pc)
+        stack = CallStack(thread, arrival.pc)
         pcs = tuple(activation.pc for activation in stack)[1:]
         if pcs == call.chain:
             return True
@@ -287,94 +239,81 @@ class FrameJudge:
         where, offset = self.sightings.function(known)
         why = f"ends ({stack.end.message})" if stack.end is not None and level >= len(pcs) else "is wrong"
         message = f"behind {where}+{offset:#x} the chain of callers {why}"
-        self._see("caller", f"chain {known:#x}", batch, row, message, 1)
+        self.sightings.add(
+            Subject(RULES["caller"], f"chain {known:#x}"),
+            arrival.pc,
+            Sighting(message, self.machine.ids[arrival.wave(row)]),
+        )
         return False
 
     # --- Registers that are kept --------------------------------------------------------------------------------
 
-    def _judge_kept(
-        self, batch: WaveBatch, call: RecordedCall, rows: Any, information: Information, visits: int
-    ) -> bool:
+    def _judge_kept(self, arrival: InstructionVisit, call: RecordedCall, information: Information) -> bool:
         """Judge the registers that the rules, or the lack of one, take for unchanged, in all waves at once."""
-        plan = self._plans.get(_row_key(information))
-        if plan is None:
+        kinds = self._kinds.get(_row_key(information))
+        if kinds is None:
             return True
-        start = call.start
-        before = np.array([call.rows[wave] for wave in batch.waves[rows].tolist()])
+        batch, rules_of_row = arrival.batch, information.row.registers
+        before = np.array([call.rows[wave] for wave in batch.waves[arrival.rows].tolist()])
         is_right = True
         for register in self._held(call):
             name, number = register.name, register.number
-            kind = plan.kinds.get(number, ELSEWHERE)
-            if kind is ELSEWHERE:
-                continue
-            old = column_of(start, name)
+            kind = kinds.get(number, ELSEWHERE)
+            old = None if kind is ELSEWHERE else column_of(call.start, name)
             if old is None:
                 continue
             if kind is UNDEFINED:
-                if number in plan.explicit and _is_preserved(name):
-                    self._defer("lost", name, batch, call, rows, information, visits, None, "undefined")
+                if number in rules_of_row and _is_preserved(name):
+                    text = f"{name} of the caller is undefined, and the function gives it back: "
+                    text += self._rule_text(information, number)
+                    self._defer("lost", register, arrival, call, int(arrival.rows[0]), information, text)
                 continue
             new = column_of(batch, name)
-            if new is old or new is None:
-                continue
-            wrong = _differences(old, new, before, rows)
+            wrong = None if new is old or new is None else _differences(old, new, before, arrival.rows)
             if wrong is None:
                 continue
             row, lane, meant, got = wrong
             text = f"{name} of the caller is {got:#x} and not {meant:#x}"
             text += "" if lane is None else f" in lane {lane}"
             text += f": {self._rule_text(information, number)}"
-            if number in plan.explicit:
-                said = information.row.registers[number]
-                self._see("register", name, batch, row, text, visits, said=said, lane=lane)
-                is_right = False
+            if number in rules_of_row:
+                is_right = self._see("register", name, arrival, row, text, said=rules_of_row[number], lane=lane)
             else:
-                self._defer("register", name, batch, call, row, information, visits, lane, text)
+                self._defer("register", register, arrival, call, row, information, text, lane)
         return is_right
 
-    def _defer(  # noqa: PLR0913, PLR0917 (what a sighting is made of)
+    def _defer(
         self,
         rule: str,
-        name: str,
-        batch: WaveBatch,
+        register: TargetRegister,
+        arrival: InstructionVisit,
         call: RecordedCall,
-        rows: Any,
+        row: int,
         information: Information,
-        visits: int,
-        lane: int | None,
         text: str,
+        lane: int | None = None,
     ) -> None:
         """Keep what is wrong only if the function gives the register back as it was."""
-        if rule == "lost":
-            text = f"{name} of the caller is undefined, and the function gives it back: "
-            text += self._rule_text(information, batch_number(self.target, name))
-        wave = int(batch.waves[int(np.atleast_1d(rows)[0])])
-        subject = Subject(RULES[rule], name, information.row.registers.get(batch_number(self.target, name)))
-        sighting = Sighting(text, self.running.machine.ids[wave], lane, visits)
-        call.deferred.setdefault(name, []).append((wave, batch.pc, subject, sighting))
+        wave = arrival.wave(row)
+        subject = Subject(RULES[rule], register.name, information.row.registers.get(register.number))
+        sighting = Sighting(text, self.machine.ids[wave], lane, arrival.visits)
+        call.deferred.setdefault(register, []).append((wave, arrival.pc, subject, sighting))
 
     def end(self, call: RecordedCall, batch: WaveBatch, rows: Any) -> None:
         """Take notice of waves that return from a call: what they give back should have been found before."""
-        if not call.deferred:
-            return
         returned = {int(wave): row for row, wave in enumerate(batch.waves.tolist()) if rows[row]}
-        for name, kept in list(call.deferred.items()):
-            register = self.target.register(batch_number(self.target, name))
-            later = []
-            for wave, pc, subject, sighting in kept:
-                if wave not in returned or register is None:
-                    later.append((wave, pc, subject, sighting))
-                    continue
+        for register, kept in call.deferred.items():
+            for wave, pc, subject, sighting in [each for each in kept if each[0] in returned]:
                 before = contents(call.start, register, call.rows[wave])
                 if before is not None and before == contents(batch, register, returned[wave]):
                     self._settle(pc, subject, sighting)
-            call.deferred[name] = later
+            kept[:] = [each for each in kept if each[0] not in returned]
 
     def end_all(self, calls: Iterator[RecordedCall]) -> None:
         """Settle what is open of calls that have not ended: of registers that callees preserve."""
         for call in calls:
-            for name, kept in call.deferred.items():
-                for _wave, pc, subject, sighting in kept if _is_preserved(name) else ():
+            for register, kept in call.deferred.items():
+                for _wave, pc, subject, sighting in kept if _is_preserved(register.name) else ():
                     self._settle(pc, subject, sighting)
 
     def _settle(self, pc: int, subject: Subject, sighting: Sighting) -> None:
@@ -382,14 +321,6 @@ class FrameJudge:
         self.sightings.counts(pc).wrong.add(pc)
 
     # --- Rows -----------------------------------------------------------------------------------------------------
-
-    def _plan(self, information: Information, activation: Activation) -> RowPlan:
-        """Return what is known of a row."""
-        key = _row_key(information)
-        plan = self._plans.get(key)
-        if plan is None:
-            plan = self._plans[key] = RowPlan(information.row)
-        return plan
 
     def _held(self, call: RecordedCall) -> list[TargetRegister]:
         """Return the registers in which the caller has something that a rule could find, or the lack of one."""
@@ -402,15 +333,15 @@ class FrameJudge:
             ]
         return call.held
 
-    def _kind(self, plan: RowPlan, activation: Activation, register: TargetRegister) -> str:
+    def _kind(self, kinds: dict[int, str], activation: Activation, register: TargetRegister) -> str:
         """Return what becomes of a register by a row."""
-        kind = plan.kinds.get(register.number)
+        kind = kinds.get(register.number)
         if kind is None:
-            has_rule = register.number in plan.explicit
+            has_rule = register.number in activation.information.row.registers
             is_told = register.number == self.target.stack_pointer or register.name in _TOLD_BY_PC
             # what has no rule and is told by the CFA and the return address is judged with them
             kind = UNDEFINED if is_told and not has_rule else self._kind_of(activation, register, has_rule=has_rule)
-            plan.kinds[register.number] = kind
+            kinds[register.number] = kind
         return kind
 
     def _kind_of(self, activation: Activation, register: TargetRegister, *, has_rule: bool) -> str:
@@ -425,40 +356,33 @@ class FrameJudge:
             return SAME if place.bit_offset == 0 else ELSEWHERE
         return ELSEWHERE
 
-    def _cfa_text(self, information: Information) -> str:
-        key = information.row.start, "CFA"
+    def _rule_text(self, information: Information, number: int | None) -> str:
+        """Return the row that is valid, and its rule of a register, or of the CFA for None."""
+        row = information.row
+        key = row.start, number
         if key not in self._texts:
-            rule: Any = information.row.cfa
-            if rule.word == "expression":
-                words = self._operations(information, rule.block)
+            rule: Any = row.cfa if number is None else row.registers.get(number)
+            name = "CFA" if number is None else self._register_name(number, f"register {number}")
+            if rule is None:
+                text = f"has no rule for {name}"
+            elif rule.word == "expression" and number is None:
+                text = f"has CFA = {self._operations(information, rule.block)}"
+            elif number is None:
+                text = f"has CFA = {self._register_name(rule.register, f'register {rule.register}')}{rule.offset:+}"
+            elif rule.word in ("expression", "val_expression"):
+                text = f"has {name} = {rule.word}({self._operations(information, rule.block)})"
+            elif rule.word == "register":
+                text = f"has {name} = register({self._register_name(rule.register, str(rule.register))})"
+            elif rule.word in ("offset", "val_offset"):
+                text = f"has {name} = {rule.word}({rule.offset})"
             else:
-                register = self.target.register(rule.register)
-                name = f"register {rule.register}" if register is None else register.name
-                words = f"{name}{rule.offset:+}"
-            self._texts[key] = f"row {information.row.start:#x} has CFA = {words}"
+                text = f"has {name} = {rule.word}"
+            self._texts[key] = f"row {row.start:#x} {text}"
         return self._texts[key]
 
-    def _rule_text(self, information: Information, number: int) -> str:
-        """Return the row that is valid, and its rule of a register."""
-        key = information.row.start, number
-        if key not in self._texts:
-            rule: Any = information.row.registers.get(number)
-            where = f"row {information.row.start:#x}"
-            register = self.target.register(number)
-            name = f"register {number}" if register is None else register.name
-            if rule is None:
-                text = f"{where} has no rule for {name}"
-            elif rule.word in ("expression", "val_expression"):
-                text = f"{where} has {name} = {rule.word}({self._operations(information, rule.block)})"
-            elif rule.word == "register":
-                other = self.target.register(rule.register)
-                text = f"{where} has {name} = register({rule.register if other is None else other.name})"
-            elif rule.word in ("offset", "val_offset"):
-                text = f"{where} has {name} = {rule.word}({rule.offset})"
-            else:
-                text = f"{where} has {name} = {rule.word}"
-            self._texts[key] = text
-        return self._texts[key]
+    def _register_name(self, number: int, otherwise: str) -> str:
+        register = self.target.register(number)
+        return otherwise if register is None else register.name
 
     def _operations(self, information: Information, block: Any) -> str:
         from dwarfgpu.expr.listing import text
@@ -471,19 +395,6 @@ class FrameJudge:
 
 def _row_key(information: Information) -> tuple[int, int, int]:
     return information.start, information.row.start, information.row.end
-
-
-def call_space(target: Any) -> int:
-    """Return the number of the address space that CFAs are in."""
-    from dwarfgpu.targets.amdgpu.numbers import PRIVATE_WAVE
-
-    return PRIVATE_WAVE
-
-
-def batch_number(target: Any, name: str) -> int:
-    """Return the DWARF number of a register with a name of the target."""
-    register = target.register_named(name)
-    return -1 if register is None else int(register.number)
 
 
 def _is_preserved(name: str) -> bool:

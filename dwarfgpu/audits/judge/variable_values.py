@@ -18,6 +18,7 @@ from dwarfgpu.audits.verify.findings import ERROR, WARNING, CheckRule, rules
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.storages import Composite, Register
 from dwarfgpu.immutable import frozen
+from dwarfgpu.lanes import first_lane
 from dwarfgpu.program.code.unit_expressions import location_list
 from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.variable import STATIC
@@ -28,11 +29,10 @@ from dwarfgpu.program.values.storage import Located
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.audits.judge.call_record import RecordedCall
-    from dwarfgpu.audits.judge.lane_places import LaneRecord
+    from dwarfgpu.audits.judge.call_record import InstructionVisit
+    from dwarfgpu.audits.judge.followed_run import FollowedRun
     from dwarfgpu.audits.judge.sightings import Sightings
-    from dwarfgpu.audits.judge.statements import SourceStatements
-    from dwarfgpu.audits.judge.wave_registers import WaveRegisters
+    from dwarfgpu.audits.judge.source_statements import SourceStatements
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.expr.locations import Location
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.scopes import FunctionScope, SourceLine
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.variable import Variable
-    from dwarfgpu.states.stopped import Stopped
 
 RULES: dict[str, CheckRule] = rules(
     "value",
@@ -68,7 +67,7 @@ class Home:
 
 
 @frozen(eq=False)
-class CodePlace:
+class WatchedInstruction:
     """What is known of an instruction: the variables in registers, and the lines whose statement it belongs to."""
 
     homes: tuple[Home, ...]
@@ -81,7 +80,7 @@ class CodePlace:
 class _Before:
     """What a wave had before the instruction that it executed last in a call."""
 
-    place: CodePlace
+    place: WatchedInstruction
     row: int
     active: int
     columns: dict[str, Any]
@@ -148,58 +147,47 @@ def _spans_of(variable: Variable) -> tuple[tuple[int, int], ...] | None:
 class ValueJudge:
     """Judges where the variables of a file are said to be."""
 
-    def __init__(
-        self,
-        running: Running,
-        sightings: Sightings,
-        stopped: Stopped,
-        registers: WaveRegisters,
-        record: LaneRecord,
-        texts: SourceStatements,
-    ) -> None:
-        self.running = running
+    def __init__(self, run: FollowedRun, sightings: Sightings, texts: SourceStatements) -> None:
+        self.run = run
+        self.running = run.running
         self.sightings = sightings
-        self.stopped = stopped
-        self.registers = registers
-        self.record = record
         self.texts = texts
-        self._places: dict[int, CodePlace] = {}
+        self._places: dict[int, WatchedInstruction] = {}
         self._located = LocatedVariables()
         self._homes: dict[LocatedVariable, tuple[Home, ...]] = {}
         self._readable: set[LocatedVariable] = set()
         """What is in registers, and was read."""
         self._before: dict[tuple[int, int], _Before] = {}
         self._read: set[int] = set()
-        count = running.machine.wave_count
+        count = self.running.machine.wave_count
         self.followed = {index * max(1, count // FOLLOWED) for index in range(FOLLOWED)}
         """The waves whose variables are followed from instruction to instruction."""
 
-    def observe(self, batch: WaveBatch, call: RecordedCall | None, rows: Any) -> None:
+    def observe(self, arrival: InstructionVisit) -> None:
         """Take notice of waves that are about to execute an instruction, and judge what the last one has changed."""
-        waves = batch.waves
-        for row in rows.tolist():
-            wave = int(waves[row])
-            if wave in self.followed:
-                self._follow(batch, call, row, wave)
+        for row in arrival.rows.tolist():
+            if arrival.wave(row) in self.followed:
+                self._follow(arrival, row, arrival.wave(row))
 
-    def end(self, waves: Any, call: RecordedCall | None) -> None:
+    def end(self, waves: Any, number: int) -> None:
         """Forget waves that end, or that return from a call."""
         for wave in waves.tolist():
-            self._before.pop((wave, 0 if call is None else call.number), None)
+            self._before.pop((wave, number), None)
 
-    def _follow(self, batch: WaveBatch, call: RecordedCall | None, row: int, wave: int) -> None:
+    def _follow(self, arrival: InstructionVisit, row: int, wave: int) -> None:
+        batch = arrival.batch
         place = self._places.get(batch.pc)
         if place is None:
-            self.registers.show(batch)
+            self.run.registers.show(batch)
             place = self._places[batch.pc] = self._place(wave)
-        key = wave, 0 if call is None else call.number
+        key = wave, arrival.number
         before = self._before.get(key)
         if before is not None and before.place.texts is not None:
             for home in before.place.homes:
                 if home in place.homes:
                     self._compare(batch, row, wave, before, home)
         columns = {home.register: column_of(batch, home.register) for home in place.homes}
-        self._before[key] = _Before(place, row if batch.count > 1 else 0, int(self.record.active[wave]), columns)
+        self._before[key] = _Before(place, row if batch.count > 1 else 0, int(self.run.lanes.active[wave]), columns)
 
     def _compare(self, batch: WaveBatch, row: int, wave: int, before: _Before, home: Home) -> None:
         """Compare what a variable was before an instruction and is behind it, in the lanes that execute both."""
@@ -208,44 +196,39 @@ class ValueJudge:
             return
         changed: Any = np.True_ if old is None else (_of_row(old, before.row) ^ _of_row(new, row)) & home.mask != 0
         changed = np.broadcast_to(changed, (batch.lanes if home.is_own_lane else 1,))
-        lanes: int | None = None
-        if home.is_own_lane:
-            active = before.active & int(self.record.active[wave])
-            flags = [lane for lane in np.nonzero(changed)[0].tolist() if active >> lane & 1]
-            if not flags:
-                return
-            lanes = flags[0]
-        elif not changed.any():
+        active = before.active & int(self.run.lanes.active[wave]) if home.is_own_lane else 1
+        flags = [lane for lane in np.nonzero(changed)[0].tolist() if active >> lane & 1]
+        if not flags:
             return
+        index = flags[0]
+        lane = index if home.is_own_lane else None
         place = before.place
         word = re.compile(rf"\b{re.escape(home.variable)}\b")
         if any(word.search(text) for text in place.texts or ()):
             return
         where = ", ".join(f"{file}:{line}" for file, line in place.lines)
-        lane = "" if lanes is None else f" in lane {lanes}"
-        index = 0 if lanes is None else lanes
+        where += " has changed" + ("" if lane is None else f" in lane {lane}")
         was = "" if old is None else f" from {_number(_of_row(old, before.row), index):#x}"
         is_now = f" to {_number(_of_row(new, row), index):#x}"
-        message = f"{home.variable} is said to be in {home.register}, which the code of {where} has changed"
-        message += f"{lane}{was}{is_now}"
-        sighting = Sighting(message, self.running.machine.ids[wave], lanes)
+        message = f"{home.variable} is said to be in {home.register}, which the code of {where}{was}{is_now}"
+        sighting = Sighting(message, self.running.machine.ids[wave], lane)
         self.sightings.add(Subject(RULES["changed"], home.variable, home), batch.pc, sighting)
 
     # --- Reading --------------------------------------------------------------------------------------------------
 
-    def judge(self, batch: WaveBatch, row: int, visits: int) -> None:
+    def judge(self, arrival: InstructionVisit, row: int) -> None:
         """Read the variables where a statement begins, behind the first one of a function; report what fails."""
-        if batch.pc in self._read:
+        pc = arrival.pc
+        if pc in self._read:
             return
-        self._read.add(batch.pc)
-        wave = int(batch.waves[row])
-        frames = self.stopped.stack(wave).call(0)
-        start = self.running.line_at(batch.pc)
-        if start is None or start.start != batch.pc or frames[-1].scope is None:
+        self._read.add(pc)
+        frames = self.run.stopped.stack(arrival.wave(row)).call(0)
+        start = self.running.line_at(pc)
+        if start is None or start.start != pc or frames[-1].scope is None:
             return
-        if is_in_prologue(self.running, frames[-1], batch.pc):
+        if is_in_prologue(self.running, frames[-1], pc):
             return
-        self.sightings.note(RULES["failed"], batch.pc)
+        self.sightings.note(RULES["failed"], pc)
         for frame in frames:
             located = self._located.at(frame)
             if all(here in self._readable for here in located):
@@ -254,34 +237,32 @@ class ValueJudge:
             for here in located:
                 variable = variables.get(here.die)
                 if variable is not None and here not in self._readable:
-                    is_read = self._judge_value(batch, wave, frame, variable, visits)
+                    is_read = self._judge_value(arrival, row, frame, variable)
                     if is_read and self._homes.get(here):
                         self._readable.add(here)  # what is written in a register can be read from then on
 
-    def _judge_value(self, batch: WaveBatch, wave: int, frame: Frame, variable: Variable, visits: int) -> bool:
+    def _judge_value(self, arrival: InstructionVisit, row: int, frame: Frame, variable: Variable) -> bool:
         """Return whether a variable can be read; report it if it cannot."""
         lane: int | None = None
         try:
-            active = [] if frame.active_mask is None else _lanes(frame.active_mask)
+            active = outer_lanes(frame.active_mask or 0)
             if frame.has_lanes and not active:
                 return False
-            values = answer(variable, variable.name, [active[0], active[-1]] if active else None)
+            values = answer(variable, variable.name, active or None)
             failed = next((each for each in values.by_lane if each.state == "error" and each.reason is not None), None)
-            if failed is None or failed.reason is None:
-                return True
-            if is_read_reference(variable, failed.lane):
+            if failed is None or failed.reason is None or is_read_reference(variable, failed.lane):
                 return True
             message, lane = failed.reason.message, failed.lane
         except DwarfGpuError as error:
             message = error.message
-        sighting = Sighting(f"{variable.name}: {message}", self.running.machine.ids[wave], lane, visits)
-        self.sightings.add(Subject(RULES["failed"], variable.name, variable.die.offset), batch.pc, sighting)
+        message, said = f"{variable.name}: {message}", variable.die.offset
+        self.sightings.see(RULES["failed"], variable.name, arrival, row, message, said=said, lane=lane)
         return False
 
     # --- Places ---------------------------------------------------------------------------------------------------
 
-    def _place(self, wave: int) -> CodePlace:
-        frames = self.stopped.stack(wave).call(0)
+    def _place(self, wave: int) -> WatchedInstruction:
+        frames = self.run.stopped.stack(wave).call(0)
         homes: list[Home] = []
         lines: list[SourceLine] = []
         for frame in frames:
@@ -300,17 +281,12 @@ class ValueJudge:
                     self._homes[here] = known
                 homes += known
         is_known = bool(frames) and len(lines) == len(frames)
-        texts = [*map(self._statement, lines)] if is_known else [None]
-        return CodePlace(
+        texts = [self.texts.text_of(str(line.file), line.line) for line in lines] if is_known else [None]
+        return WatchedInstruction(
             tuple(homes),
             tuple((str(line.file), line.line) for line in lines),
             None if None in texts else tuple(text for text in texts if text is not None),
         )
-
-    def _statement(self, source: SourceLine) -> str | None:
-        """Return the lines of the statement that a line belongs to; None where the text is not known."""
-        statement = self.texts.at(str(source.file), source.line)
-        return None if statement is None else statement.text
 
 
 def is_in_prologue(running: Running, frame: Frame, pc: int) -> bool:
@@ -334,8 +310,9 @@ def is_read_reference(variable: Variable, lane: int | None) -> bool:
     return True
 
 
-def _lanes(mask: int) -> list[int]:
-    return [lane for lane in range(mask.bit_length()) if mask >> lane & 1]
+def outer_lanes(mask: int) -> list[int]:
+    """Return the first and the last lane of a mask; none if it has none."""
+    return [first_lane(mask), mask.bit_length() - 1] if mask else []
 
 
 def _of_row(column: Any, row: int) -> Any:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _SPECIAL = {"vcc": VCC, "m0": M0}
 
 
-class WaveRegisters(WaveBackend):
+class BatchRegisters(WaveBackend):
     """A machine that runs, with the registers that a batch of its waves has now. Nothing can be written to it."""
 
     def __init__(self, machine: Machine) -> None:

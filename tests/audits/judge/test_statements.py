@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from dwarfgpu.audits.judge.statements import source_loops
+from dwarfgpu.audits.judge.source_statements import source_loops
 from dwarfgpu.program.code.code_object import opened
 from tests.builders.judged_calls import GFX90A, GFX1100
 from tests.builders.judged_lanes import assembled

@@ -1,0 +1,121 @@
+"""The statements and loops of source files, as their texts have them."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from dwarfgpu.immutable import frozen
+from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceReader
+
+if TYPE_CHECKING:
+    from dwarfgpu.execution.control.running import Running
+    from dwarfgpu.program.code.source_files import SourceFile
+
+LONGEST_STATEMENT = 12
+"""The lines of a statement, at most, that are searched for its beginning, and for its end."""
+_END = re.compile(r"[;{}:]\s*(//.*)?$")
+_LOOP = re.compile(r"\b(?:for|while|do)\b")
+_QUIET = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
+"""Comments and literals, in which no loop begins."""
+
+
+@frozen
+class SourceLoop:
+    """The lines of a loop: from its head to the end of its body."""
+
+    first: int
+    last: int
+
+
+def source_loops(text: str) -> list[SourceLoop]:
+    """Return the loops of a text in C, found by their words and brackets."""
+    text = _QUIET.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    loops = []
+    for match in _LOOP.finditer(text):
+        end = _end_of_statement(text, match.end())
+        loops.append(SourceLoop(text.count("\n", 0, match.start()) + 1, text.count("\n", 0, end) + 1))
+    return loops
+
+
+def _end_of_statement(text: str, start: int) -> int:
+    """Return where the statement behind the word of a loop ends: at its brace, or at the first semicolon."""
+    depth = 0
+    for position in range(start, len(text)):
+        letter = text[position]
+        if letter in "([{":
+            depth += 1
+        elif letter in ")]}":
+            depth -= 1
+            if depth < 0 or (letter == "}" and not depth):
+                return position
+        elif letter == ";" and not depth:
+            return position
+    return len(text)
+
+
+@frozen
+class SourceStatement:
+    """The lines of a statement."""
+
+    first: int
+    last: int
+    text: str
+
+
+class SourceStatements:
+    """The statements of source files, as their texts have them."""
+
+    def __init__(self, running: Running) -> None:
+        self.running = running
+        self.without_text: set[str] = set()
+        """The source files whose text was not found."""
+        self._reader = SourceReader()
+        folder = os.path.dirname(running.launched.plan.file.image.path or "")  # noqa: PTH120
+        self._reader.directories = (COMPILED, HERE, folder, os.path.join(folder, os.pardir))  # noqa: PTH118
+        self._known: dict[tuple[str, int], SourceStatement | None] = {}
+        self._files: dict[str, SourceFile] | None = None
+        self._loops: dict[str, list[SourceLoop]] = {}
+
+    def loop_of(self, file: str, first: int, last: int) -> SourceLoop | None:
+        """Return the smallest loop of a file that has two lines in it."""
+        if file not in self._loops:
+            self._loops[file] = source_loops("\n".join(self.lines(file)))
+        around = [loop for loop in self._loops[file] if loop.first <= first and last <= loop.last]
+        return min(around, key=lambda loop: loop.last - loop.first, default=None)
+
+    def lines(self, file: str) -> tuple[str, ...]:
+        """Return the lines of a file, which may be called by its path or as messages call it; none if it is missing."""
+        if self._files is None:
+            self._files = {}
+            for source in self.running.attached.state.sources.all():
+                self._files.setdefault(source.name, source)
+                self._files.setdefault(source.path, source)
+        source_file = self._files.get(file)
+        return () if source_file is None else self._reader.read(source_file).lines
+
+    def at(self, file: str, line: int) -> SourceStatement | None:
+        """Return the statement that a line belongs to; None where the text is not known."""
+        key = file, line
+        if key not in self._known:
+            self._known[key] = self._read(file, line)
+        return self._known[key]
+
+    def text_of(self, file: str, line: int) -> str | None:
+        """Return the text of the statement that a line belongs to; None where it is not known."""
+        statement = self.at(file, line)
+        return None if statement is None else statement.text
+
+    def _read(self, file: str, line: int) -> SourceStatement | None:
+        lines = self.lines(file)
+        if not lines:
+            known = (self._files or {}).get(file)
+            self.without_text.add(file if known is None else known.name)
+            return None
+        first = last = line
+        while line - first < LONGEST_STATEMENT and 1 < first <= len(lines) + 1 and not _END.search(lines[first - 2]):
+            first -= 1
+        while last - line < LONGEST_STATEMENT and 0 < last <= len(lines) and not _END.search(lines[last - 1]):
+            last += 1
+        return SourceStatement(first, last, "\n".join(lines[first - 1 : last]))
