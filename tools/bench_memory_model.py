@@ -15,8 +15,8 @@ ROUNDS = 3
 
 def memory_model() -> None:
     """Print the figures."""
-    from dwarfgpu.audits.memory_model.checker import MemoryCheck
-    from dwarfgpu.audits.memory_model.file_reports import CheckWish, check_paths
+    from dwarfgpu.audits.memory_model.checker import CheckWish, MemoryCheck
+    from dwarfgpu.audits.memory_model.file_reports import check_paths
     from dwarfgpu.isa.decoder import decoder
     from dwarfgpu.program.code.code_object import opened
 
@@ -25,7 +25,7 @@ def memory_model() -> None:
     kernels: Counter[str] = Counter()
     code = []
     for path in paths:
-        reader = MemoryCheck(opened(path)).reader
+        reader = MemoryCheck(opened(path)).code
         for function in reader.functions():
             kernels[path] += function.is_kernel
             code.append((reader, [step.instruction.data for step in function.steps]))

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 import fuzz_judge  # which finds the package of this checkout
 import fuzz_loop
 
-from dwarfgpu.audits.memory_model.checker import MemoryCheck
-from dwarfgpu.audits.memory_model.file_reports import CheckWish, check_code
+from dwarfgpu.audits.memory_model.checker import CheckWish, MemoryCheck
+from dwarfgpu.audits.memory_model.file_reports import check_code
 from dwarfgpu.audits.memory_model.survey import accesses, outstanding_at
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.code.code_object import opened

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.audits.memory_model.checker import RULES, MemoryCheck
 from dwarfgpu.audits.memory_model.families import FAMILIES, family_of, mode_of
-from dwarfgpu.audits.memory_model.file_reports import CheckWish, check_code, check_paths
+from dwarfgpu.audits.memory_model.file_reports import check_code, check_paths
 from dwarfgpu.audits.memory_model.intents import stated
 from dwarfgpu.audits.memory_model.sequences import cells
 from dwarfgpu.audits.memory_model.survey import accesses, outstanding_at, outstanding_now

@@ -12,7 +12,7 @@ from dwarfgpu.render.records import Record, fact, nested
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from dwarfgpu.audits.memory_model.checker import SourcePlace
+    from dwarfgpu.audits.memory_model.checker import SourcePosition
     from dwarfgpu.audits.memory_model.file_reports import MemoryReport
     from dwarfgpu.audits.memory_model.function_code import FunctionCode
     from dwarfgpu.audits.memory_model.sequences import SequenceCell
@@ -128,7 +128,7 @@ def outstanding_now_text(wave: str, start: int, rows: Sequence[CurrentAccess], w
         yield from fitted(f"          {counters}, {'' if row.is_performed else 'not yet '}performed", width, 12)
 
 
-def _short(place: SourcePlace) -> str:
+def _short(place: SourcePosition) -> str:
     return f"{shown(place.path.rpartition('/')[2])}:{place.line}"
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from dwarfgpu.audits.memory_model.families import KNOWN_BUGS, family_of, family_rules, mode_of
-from dwarfgpu.audits.memory_model.function_code import FunctionReader
+from dwarfgpu.audits.memory_model.function_code import CodeFunctions
 from dwarfgpu.audits.memory_model.intents import BARRIER, FENCE, intents_of, macros_of
 from dwarfgpu.audits.memory_model.outstanding import BEFORE, OutstandingFlow, OutstandingState
 from dwarfgpu.audits.memory_model.sequences import ACCESS, ACQUIRES, INVALIDATE, ORDERINGS_OF, WAIT, WRITE_BACK, cell
@@ -67,7 +67,7 @@ RULES = rules(
 
 
 @frozen
-class SourcePlace:
+class SourcePosition:
     """Where in the source an instruction comes from."""
 
     path: str
@@ -90,7 +90,7 @@ class Requirement:
 
     cell: SequenceCell
     intent: MemoryIntent
-    place: SourcePlace | None
+    place: SourcePosition | None
     before: frozenset[str]
     write_backs: tuple[str, ...]
     bits: str
@@ -105,7 +105,7 @@ class Requirement:
         return f"{self.intent.text} ({self.cell.ordering}, {self.cell.scope})"
 
 
-def requirement(cell: SequenceCell, intent: MemoryIntent, place: SourcePlace | None) -> Requirement:
+def requirement(cell: SequenceCell, intent: MemoryIntent, place: SourcePosition | None) -> Requirement:
     """Return what a cell of the table requires of code."""
     steps = cell.steps
     access = next((number for number, step in enumerate(steps) if step.kind == ACCESS), len(steps))
@@ -339,10 +339,8 @@ class CheckedFunction(OutstandingFlow):
             for register in step.needed:
                 owners = flying.get(register)
                 if owners:
-                    message = (
-                        f"{self.named(index)} uses {_register(register)} before {self.named(owners[0])} is complete"
-                    )
-                    self._tell("value-in-flight", index, message, None)
+                    uses = f"{self.named(index)} uses {_register(register)}"
+                    self._tell("value-in-flight", index, f"{uses} before {self.named(owners[0])} is complete", None)
                     break
         if step.is_return:
             for counter in self.names.returned:
@@ -392,11 +390,12 @@ class SourceLines:
         self._units: dict[str, Unit] = {}
         self._texts: dict[str, tuple[str, ...] | None] = {}
         self._macros: dict[str, dict[str, str]] = {}
-        self._reasons: dict[str, str] = {}
+        self.missing: list[str] = []
+        """The source files that could not be read, with the reason."""
         self._has_columns: dict[int, bool] = {}
         self._intents: dict[tuple[str, int], tuple[MemoryIntent, ...]] = {}
 
-    def place(self, address: int) -> SourcePlace | None:
+    def place(self, address: int) -> SourcePosition | None:
         """Return where the code at an address comes from."""
         file = self.file
         if not file.has_dwarf:
@@ -420,38 +419,31 @@ class SourceLines:
         has_columns = self._has_columns.get(id(table))
         if has_columns is None:
             has_columns = self._has_columns[id(table)] = any(place & 0xFFFFFFFF for place in table.rows.places)
-        return SourcePlace(path, row.line, row.column if row.column or not has_columns else UNKNOWN)
+        return SourcePosition(path, row.line, row.column if row.column or not has_columns else UNKNOWN)
 
-    def intents(self, place: SourcePlace) -> tuple[MemoryIntent, ...]:
+    def intents(self, place: SourcePosition) -> tuple[MemoryIntent, ...]:
         """Return what the calls of a line ask for."""
         key = (place.path, place.line)
-        known = self._intents.get(key)
-        if known is None:
-            lines = self.text(place.path)
+        if key not in self._intents:
+            lines = self._text(place.path)
             has_line = lines is not None and place.line <= len(lines)
-            known = ()
-            if lines is not None and has_line:
-                known = intents_of(lines, place.line, self._macros[place.path])
-            self._intents[key] = known
-        return known
+            macros = self._macros.get(place.path, {})
+            self._intents[key] = intents_of(lines, place.line, macros) if lines is not None and has_line else ()
+        return self._intents[key]
 
-    def text(self, path: str) -> tuple[str, ...] | None:
+    def _text(self, path: str) -> tuple[str, ...] | None:
         """Return the lines of a source file, which may be embedded; None if it cannot be read."""
         if path not in self._texts:
             source = self._sources.with_path(path, self._units.get(path))
             text = None if source is None else self.reader.read(source)
+            self._texts[path] = None
             if source is None or text is None or text.missing is not None:
-                self._texts[path], self._reasons[path] = None, "was not found"
+                self.missing.append(f"{path} was not found")
             elif text.digest is not None and source.digest not in (None, text.digest):
-                self._texts[path], self._reasons[path] = None, "has changed since the file was built"
+                self.missing.append(f"{path} has changed since the file was built")
             else:
                 self._texts[path], self._macros[path] = text.lines, macros_of(text.lines)
         return self._texts[path]
-
-    @property
-    def missing(self) -> list[str]:
-        """The source files that could not be read, with the reason."""
-        return [f"{path} {reason}" for path, reason in self._reasons.items()]
 
     @property
     def has_lines(self) -> bool:
@@ -460,28 +452,31 @@ class SourceLines:
         return file.has_dwarf and any(line_table(file, unit) is not None for unit in file.dwarf.index.units)
 
 
+@frozen
+class CheckWish:
+    """What a check is to be like."""
+
+    rule_set: str = "llvm22"
+    mode: str | None = None
+    function: str | None = None
+    expected: tuple[StatedIntent, ...] = ()
+    from_source: bool = True
+    search: tuple[str, ...] = ()
+    required: int = 0
+    """How many operations must have a known ordering."""
+
+
 class MemoryCheck:
     """Checks the functions of a code object."""
 
-    def __init__(
-        self,
-        file: CodeObject,
-        *,
-        rule_set: str = "llvm22",
-        mode: str | None = None,
-        expected: Sequence[StatedIntent] = (),
-        from_source: bool = True,
-        search: Sequence[str] = (),
-    ) -> None:
+    def __init__(self, file: CodeObject, wish: CheckWish | None = None, **wishes: Any) -> None:
         self.file = file
+        self.wish = wish = wish or CheckWish(**wishes)
         self.processor = processor_of(file)
         self.family = family_of(self.processor)
-        self.rule_set = rule_set
-        self.mode = mode
-        self.expected = tuple(expected)
-        self.from_source = from_source
-        self.lines = SourceLines(file, search)
-        self.reader = FunctionReader(file, self.processor)
+        self.rule_set = wish.rule_set
+        self.lines = SourceLines(file, wish.search)
+        self.code = CodeFunctions(file, self.processor)
         self.instructions = 0
         self.operations = 0
         """How many accesses and fences were checked for their ordering."""
@@ -492,16 +487,14 @@ class MemoryCheck:
 
     def findings(self, name: str | None = None) -> Iterator[FileFinding]:
         """Yield the findings of all functions, or of one."""
-        for function in self.reader.functions(name):
+        for function in self.code.functions(name):
             yield from self.function_findings(function)
-        for statement in self.expected:
+        for statement in self.wish.expected:
             if statement not in self.met:
-                message = (
-                    f"no access and no fence of {statement.path}:{statement.line} can be {statement.intent.ordering}"
-                )
-                raise NotFound(
-                    "no_access", message, hint="`dwarfgpu memmodel show FILE` lists accesses with their lines"
-                )
+                place, ordering = f"{statement.path}:{statement.line}", statement.intent.ordering
+                message = f"no access and no fence of {place} can be {ordering}"
+                hint = "`dwarfgpu memmodel show FILE` lists accesses with their lines"
+                raise NotFound("no_access", message, hint=hint)
 
     @cached_property
     def producers(self) -> tuple[str, ...]:
@@ -519,8 +512,8 @@ class MemoryCheck:
     def mode_of(self, function: FunctionCode) -> str:
         """Return the execution mode of a function: that of the kernel, or that of the compiler."""
         known = family_rules(self.processor)
-        chosen = self.mode or function.mode
-        return mode_of(known, chosen if chosen in known.caches or self.mode else None)
+        chosen = self.wish.mode or function.mode
+        return mode_of(known, chosen if chosen in known.caches or self.wish.mode else None)
 
     def function_findings(self, function: FunctionCode) -> list[FileFinding]:
         """Return the findings of one function."""
@@ -552,10 +545,10 @@ class MemoryCheck:
     def required(self, function: FunctionCode) -> tuple[dict[int, Requirement], list[FenceGroup]]:
         """Return what the accesses and fences of a function must be."""
         requirements: dict[int, Requirement] = {}
-        if not (self.from_source or self.expected):
+        if not (self.wish.from_source or self.wish.expected):
             return requirements, []
         mode = self.mode_of(function)
-        fences: list[tuple[int, MemoryIntent, SourcePlace]] = []
+        fences: list[tuple[int, MemoryIntent, SourcePosition]] = []
         heads = clause_heads(function)
         for index, step in enumerate(function.steps):
             action = step.action
@@ -593,7 +586,7 @@ class MemoryCheck:
         """
         members = [index for index, head in heads.items() if index != head and index not in requirements]
         members = [index for index in members if function.steps[index].action.is_shared]
-        if not members or not self.from_source:
+        if not members or not self.wish.from_source:
             return
         known = [place for address in function.addresses if (place := self.lines.place(address)) is not None]
         path = known[0].path if known else ""
@@ -602,9 +595,9 @@ class MemoryCheck:
             return
         taken = {(rule.place.path, rule.place.line, rule.intent.first) for rule in requirements.values() if rule.place}
         operations = [
-            (SourcePlace(path, line, intent.first), intent)
+            (SourcePosition(path, line, intent.first), intent)
             for line in range(min(lines), max(lines) + 1)
-            for intent in self.lines.intents(SourcePlace(path, line, 0))
+            for intent in self.lines.intents(SourcePosition(path, line, 0))
             if intent.kind in {"load", "store", "rmw"} and (path, line, intent.first) not in taken
         ]
         if len(members) * len(operations) > MOST_PAIRS:
@@ -620,30 +613,26 @@ class MemoryCheck:
         if len({key[0] for key in fitting}) == len({key[1] for key in made}) and fitting.issuperset(pairs):
             requirements.update((index, made[index, number]) for index, number in pairs)
 
-    def _intents(self, place: SourcePlace) -> Iterator[MemoryIntent]:
-        for statement in self.expected:
+    def _intents(self, place: SourcePosition) -> Iterator[MemoryIntent]:
+        for statement in self.wish.expected:
             if statement.line == place.line and _is_path(place.path, statement.path):
                 yield statement.intent
-        if self.from_source:
+        if self.wish.from_source:
             yield from self.lines.intents(place)
 
     def _requirement(
-        self, function: FunctionCode, mode: str, index: int, intent: MemoryIntent, place: SourcePlace
+        self, function: FunctionCode, mode: str, index: int, intent: MemoryIntent, place: SourcePosition
     ) -> Requirement | None:
         """Return what an access must be for an intent; None if the intent is not about it."""
         action = function.steps[index].action
         operation = action.operation
         kind = "rmw" if operation.startswith("rmw") else operation
-        if intent.kind:
-            if kind != intent.kind or (place.column and intent.first and place.column != intent.first):
-                return None
-        elif intent.ordering not in ORDERINGS_OF[operation]:
+        is_elsewhere = place.column and intent.first and place.column != intent.first
+        if intent.kind and (kind != intent.kind or is_elsewhere):
             return None
         if intent.ordering not in ORDERINGS_OF[operation]:
             return None
-        for statement in self.expected:
-            if statement.intent is intent:
-                self.met.add(statement)
+        self._meet(intent)
         space = action.space
         if space == GENERIC and function.major < 9:
             space = "global"  # accesses that are known to be global are flat ones, too
@@ -652,46 +641,43 @@ class MemoryCheck:
         )
 
     def _fences(
-        self, function: FunctionCode, mode: str, rows: list[tuple[int, MemoryIntent, SourcePlace]]
+        self, function: FunctionCode, mode: str, rows: list[tuple[int, MemoryIntent, SourcePosition]]
     ) -> Iterator[FenceGroup]:
         """Yield the instructions of fences: those of one call that nothing but waits separates."""
-        current: list[int] = []
-        intent, place = None, None
-        for index, row_intent, row_place in [*rows, (len(function.steps) + 1, None, None)]:
-            is_same = row_intent is intent and current and self._is_quiet(function, current[-1] + 1, index)
-            if current and not is_same and intent is not None and place is not None:
-                yield self._fence(function, mode, current, intent, place)
-                current = []
-            if row_intent is not None:
-                current = [*current, index]
-                intent, place = row_intent, row_place
+        groups: list[tuple[MemoryIntent, SourcePosition, list[int]]] = []
+        for index, intent, place in rows:
+            if groups and groups[-1][0] is intent and _is_quiet(function, groups[-1][2][-1] + 1, index):
+                groups[-1] = intent, place, [*groups[-1][2], index]
+            else:
+                groups.append((intent, place, [index]))
+        for intent, place, indices in groups:
+            yield self._fence(function, mode, indices, intent, place)
 
-    def _is_quiet(self, function: FunctionCode, first: int, stop: int) -> bool:
-        """Return whether some instructions access nothing, and are all executed one after the other."""
-        if stop > len(function.steps) or stop - first > 8:
-            return False
-        quiet = all(
-            not step.action.operation and not step.is_exit and not step.is_call for step in function.steps[first:stop]
-        )
-        return quiet and not any(first <= block.first <= stop for block in function.blocks)
+    def _meet(self, intent: MemoryIntent) -> None:
+        """Note that there is code for what a user states."""
+        self.met.update(statement for statement in self.wish.expected if statement.intent is intent)
 
     def _fence(
-        self, function: FunctionCode, mode: str, indices: list[int], intent: MemoryIntent, place: SourcePlace
+        self, function: FunctionCode, mode: str, indices: list[int], intent: MemoryIntent, place: SourcePosition
     ) -> FenceGroup:
-        for statement in self.expected:
-            if statement.intent is intent:
-                self.met.add(statement)
+        self._meet(intent)
 
         def made(ordering: str) -> Requirement:
             known = cell(self.family, mode, self.rule_set, "fence", ordering, intent.scope, intent.spaces)
             return requirement(known, intent, place)
 
-        pivot = next(
-            (index for index in indices if function.steps[index].instruction.name.startswith("s_barrier")), None
-        )
+        barriers = (index for index in indices if function.steps[index].instruction.name.startswith("s_barrier"))
+        pivot = next(barriers, None)
         release = None if intent.ordering in {"acquire", "monotonic"} else made("release")
         acquire = made("acquire") if intent.ordering in ACQUIRES else None
         return FenceGroup(indices[0], indices[-1], pivot, release, acquire)
+
+
+def _is_quiet(function: FunctionCode, first: int, stop: int) -> bool:
+    """Return whether some instructions access nothing, and are all executed one after the other."""
+    steps = function.steps[first:stop]
+    quiet = all(not (step.action.operation or step.is_exit or step.is_call) for step in steps)
+    return quiet and stop - first <= 8 and not any(first <= block.first <= stop for block in function.blocks)
 
 
 def clause_heads(function: FunctionCode) -> dict[int, int]:
@@ -708,7 +694,7 @@ def clause_heads(function: FunctionCode) -> dict[int, int]:
     return heads
 
 
-def _is_inside(intent: MemoryIntent, place: SourcePlace) -> bool:
+def _is_inside(intent: MemoryIntent, place: SourcePosition) -> bool:
     """Return whether a column is in the text of a call."""
     return not intent.first or not place.column or intent.first <= place.column <= intent.last + 1
 

@@ -71,26 +71,17 @@ class FamilyRules:
     volatile_load_waits: tuple[str, ...] = ()
     volatile_store_waits: tuple[str, ...] = ()
     volatile_store_waits_before: tuple[str, ...] = ()
+    # how the rule sets of a family differ in these fields is in DIFFERENCES
     releases_wait_in_a_cu: bool = False
-    """Whether what releases at workgroup scope waits for vector memory where all waves share one cache."""
     local_releases_wait_for_local: bool = False
-    """Whether a release by an LDS operation waits for earlier LDS operations, which are in order."""
     one_space_is_kept_by_seq_cst: bool = True
-    """Whether seq_cst operations of a one-as scope leave out what only other address spaces need."""
     seq_cst_waits_before_keep_one_space: bool = True
-    """The same for what a seq_cst load waits for first."""
     atomics_without_return_wait_for_local: bool = True
-    """Whether a generic atomic without a result waits for LDS at workgroup scope in CU mode."""
     split_waits_for_local: bool = False
-    """Whether a release waits for lgkmcnt in tgsplit mode, which has no LDS."""
     waits_for_direct_loads: bool = False
-    """Whether loads that write LDS directly are waited for."""
     repeated_accesses_are_waited_for: bool = True
-    """Whether a release in a loop waits for its own access of the iteration before."""
     invalidates_outer_caches_first: bool = True
-    """Whether the cache that is further away is invalidated first."""
     write_backs_are_waited_for: bool = True
-    """Whether a write-back counts as outstanding by itself, so that the wait behind it stays if no store is pending."""
 
 
 DIFFERENCES: dict[str, str] = {

@@ -5,31 +5,15 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dwarfgpu.audits.memory_model.checker import MemoryCheck
-from dwarfgpu.audits.verify.reports import FileReport, each_file, image_names
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.audits.memory_model.checker import CheckWish, MemoryCheck
+from dwarfgpu.audits.verify.reports import FileReport, each_file, each_image
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_object import opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dwarfgpu.audits.memory_model.intents import StatedIntent
     from dwarfgpu.program.code.code_object import CodeObject
-
-
-@frozen
-class CheckWish:
-    """What a check is to be like."""
-
-    rule_set: str = "llvm22"
-    mode: str | None = None
-    function: str | None = None
-    expected: tuple[StatedIntent, ...] = ()
-    from_source: bool = True
-    search: tuple[str, ...] = ()
-    required: int = 0
-    """How many operations must have a known ordering."""
 
 
 @frozen
@@ -52,14 +36,7 @@ class MemoryReport:
 
 def check_code(file: CodeObject, wish: CheckWish) -> MemoryReport:
     """Check a file that is open."""
-    check = MemoryCheck(
-        file,
-        rule_set=wish.rule_set,
-        mode=wish.mode,
-        expected=wish.expected,
-        from_source=wish.from_source,
-        search=wish.search,
-    )
+    check = MemoryCheck(file, wish)
     findings = tuple(check.findings(wish.function))
     missing = tuple(check.lines.missing)
     unchecked = None
@@ -83,16 +60,9 @@ def check_paths(paths: Sequence[str], wish: CheckWish, jobs: int = 1) -> Iterato
 
 def _reports(path: str, wish: CheckWish) -> list[MemoryReport]:
     """Return the reports of the code objects in a file; of a file with several those for AMD GPUs."""
-    try:
-        names = image_names(path)
-    except DwarfGpuError as error:
-        return [MemoryReport(FileReport(path, error=error))]
-    reports = []
-    for name in names:
-        try:
-            file = opened(name)
-            if len(names) == 1 or file.is_amdgpu:
-                reports.append(check_code(file, wish))
-        except DwarfGpuError as error:
-            reports.append(MemoryReport(FileReport(name, error=error)))
-    return reports
+
+    def check(name: str, *, is_alone: bool) -> MemoryReport | None:
+        file = opened(name)
+        return check_code(file, wish) if is_alone or file.is_amdgpu else None
+
+    return each_image(path, check, MemoryReport)

@@ -25,7 +25,7 @@ from dwarfgpu.program.code.disassemblers import machine_of
 if TYPE_CHECKING:
     from collections.abc import Container, Hashable, Iterator, Sequence
 
-    from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand
+    from dwarfgpu.isa.instruction import GpuInstruction
     from dwarfgpu.isa.memory_actions import MemoryAction
     from dwarfgpu.objfile.elf.symbols import Symbol
     from dwarfgpu.program.code.code_object import CodeObject
@@ -74,7 +74,7 @@ class FunctionCode:
     major: int
 
 
-class FunctionReader:
+class CodeFunctions:
     """Reads the functions of a code object."""
 
     def __init__(self, file: CodeObject, processor: str) -> None:
@@ -94,7 +94,9 @@ class FunctionReader:
             message = f"{file.name} has several sections of code with the same addresses"
             raise UsageError(message, kind="not_linked", hint="link it first: ld.lld -shared FILE -o FILE.co")
         wanted = [
-            row for row in rows.values() if name is None or name in {row.name, row.demangled, _bare(row.demangled)}
+            row
+            for row in rows.values()
+            if name is None or name in {row.name, row.demangled, row.demangled.partition("(")[0]}
         ]
         if name is not None and not wanted:
             message = f"there is no function {name[:60]!r} in {file.name}"
@@ -178,9 +180,11 @@ def _private_accesses(steps: Sequence[CodeStep]) -> Iterator[int]:
             address = instruction.operand("vaddr")
             if address is not None and registers_of(address)[-1:] and registers_of(address)[-1] in private:
                 yield index
-        sources = [_elements(operand) for operand in instruction.sources] if not step.action.operation else []
+        sources: list[list[Hashable]] = []
+        if not step.action.operation:
+            sources = [[*registers_of(operand)] for operand in instruction.sources]
         for operand in instruction.destinations:
-            registers = _elements(operand)
+            registers: list[Hashable] = [*registers_of(operand)]
             if instruction.name in {"v_writelane_b32", "v_readlane_b32"} and len(sources) > 1:
                 lane = instruction.sources[1].text
                 if instruction.name == "v_writelane_b32":
@@ -198,21 +202,11 @@ def _private_accesses(steps: Sequence[CodeStep]) -> Iterator[int]:
                 (private.add if is_private else private.discard)(register)
 
 
-def _elements(operand: GpuOperand) -> list[Hashable]:
-    return list(registers_of(operand))
-
-
-def _bare(name: str) -> str:
-    return name.partition("(")[0]
-
-
 def _step(instruction: GpuInstruction, major: int) -> CodeStep:
     action = action_of(instruction, major)
     name = instruction.name
-    is_late = bool(action.counters)
+    is_late = bool(action.counters) or name in {"s_setpc_b64", "s_swappc_b64"}
     needed = read_registers(instruction) if is_late else used_registers(instruction)
-    if name in {"s_setpc_b64", "s_swappc_b64"}:
-        needed = read_registers(instruction)
     source = instruction.operand("ssrc0")
     is_return = name in JUMPS and source is not None and source.index == RETURN_REGISTER
     is_exit = name in ENDS and instruction.branch is None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.audits.memory_model.checker import CheckedFunction, MemoryCheck, Requirement, SourcePlace, requirement
+from dwarfgpu.audits.memory_model.checker import CheckedFunction, MemoryCheck, Requirement, SourcePosition, requirement
 from dwarfgpu.audits.memory_model.families import SCOPES, family_rules
 from dwarfgpu.audits.memory_model.intents import MemoryIntent
 from dwarfgpu.audits.memory_model.outstanding import BEFORE
@@ -36,7 +36,7 @@ class SurveyedAccess:
     address: int
     offset: int
     """From the beginning of the function."""
-    place: SourcePlace | None
+    place: SourcePosition | None
     instruction: str
     operation: str
     space: str
@@ -54,7 +54,7 @@ class OutstandingAccess:
 
     address: int | None
     """None for what the caller of the function has begun."""
-    place: SourcePlace | None
+    place: SourcePosition | None
     instruction: str
     counters: tuple[tuple[str, int], ...]
     """The counters it counts in, with how many operations have begun after it, at least."""
@@ -76,7 +76,7 @@ class CurrentAccess:
 
 def accesses(check: MemoryCheck, name: str | None = None) -> Iterator[SurveyedAccess]:
     """Yield the accesses to memory that other threads may see, function by function."""
-    for function in check.reader.functions(name):
+    for function in check.code.functions(name):
         yield from _function_accesses(check, function)
 
 
@@ -148,7 +148,7 @@ def _strongest(
 
 def outstanding_at(check: MemoryCheck, address: int) -> tuple[FunctionCode, list[OutstandingAccess]]:
     """Return what may be outstanding before the instruction at an address, the earliest first."""
-    for function in check.reader.functions():
+    for function in check.code.functions():
         if address in function.addresses:
             return function, _outstanding(check, function, function.addresses.index(address))
     message = f"no instruction of a function begins at {address:#x}"

@@ -175,7 +175,7 @@ USES = {
 """What the expressions of instructions are for, and how many entries their stack begins with (A.6.4.1)."""
 
 
-class FrameChecks:
+class CallFrameChecks:
     """The checks of the call frame information of a file."""
 
     def __init__(self, file: CodeObject, expressions: ExpressionChecks) -> None:
@@ -221,9 +221,8 @@ class FrameChecks:
                 yield from _header_problems(self.file.image, section.bases.section, locations, broken, live)
         if self.empty:
             first = self.empty[0]
-            yield evolve(
-                RULES.problem("empty", first.section, first.offset, count=len(self.empty)), idiom="empty-frames"
-            )
+            problem = RULES.problem("empty", first.section, first.offset, count=len(self.empty))
+            yield evolve(problem, idiom="empty-frames")
 
     # --- Entries --------------------------------------------------------------------------------------------------
 
@@ -316,10 +315,9 @@ class FrameChecks:
     def _is_broken(self, cie: Cie) -> bool:
         """Return whether the initial instructions of a CIE cannot be executed."""
         key = cie.section, cie.offset
-        is_broken = self._broken_cies.get(key)
-        if is_broken is None:
-            is_broken = self._broken_cies[key] = self.frames.listed(cie).error is not None
-        return is_broken
+        if key not in self._broken_cies:
+            self._broken_cies[key] = self.frames.listed(cie).error is not None
+        return self._broken_cies[key]
 
     def _has_addresses(self, fde: Fde) -> bool:
         """Return whether instructions depend on where they are, so that the same bytes elsewhere say something else."""
@@ -535,7 +533,7 @@ def _header_problems(
             bytes(data), address=section.address, byte_order=image.byte_order, address_size=image.address_size
         )
     except DwarfGpuError as error:
-        yield _unreadable_header(error)
+        yield RULES.broken(_OF_HEADER_KINDS.get(error.kind, "header-truncated"), error, EH_FRAME_HDR)
         return
     if header is None:
         if dw.DW_EH_PE_omit not in data[2:4]:
@@ -550,7 +548,7 @@ def _header_problems(
     try:
         yield from _row_problems(header, eh_frame, locations, broken, live)
     except DwarfGpuError as error:
-        yield _unreadable_header(error)
+        yield RULES.broken(_OF_HEADER_KINDS.get(error.kind, "header-truncated"), error, EH_FRAME_HDR)
 
 
 def _row_problems(
@@ -577,8 +575,3 @@ def _row_problems(
     for offset in live:
         if locations[offset] not in listed:
             yield RULES.problem("header-missing", EH_FRAME, offset, low=locations[offset])
-
-
-def _unreadable_header(error: DwarfGpuError) -> Problem:
-    rule = _OF_HEADER_KINDS.get(error.kind, "header-truncated")
-    return RULES.broken(rule, error, EH_FRAME_HDR)

@@ -361,7 +361,8 @@ class KernelChecks:
         yield from self._wave_size(kernel, described)
         yield from self._sizes(kernel)
         if kernel.descriptor is not None:
-            yield from self._symbol(kernel)
+            if kernel.symbol.type != "OBJECT" or kernel.symbol.size != DESCRIPTOR_SIZE:
+                yield self._of(kernel, "symbol", symbol=kernel.symbol)
             yield from self._user_sgprs(kernel, kernel.descriptor)
             yield from self._registers(kernel, kernel.descriptor)
             yield from self._modes(kernel, kernel.descriptor)
@@ -386,12 +387,6 @@ class KernelChecks:
         place = self._place(kernel, rule, violation.offset)
         return Problem(RULES[rule], f"{kernel.name}: {violation.message}", *place, idiom)
 
-    def _symbol(self, kernel: Kernel) -> Iterator[Problem]:
-        symbol = kernel.symbol
-        assert symbol is not None  # noqa: S101 (for mypy)
-        if symbol.type != "OBJECT" or symbol.size != DESCRIPTOR_SIZE:
-            yield self._of(kernel, "symbol", symbol=symbol)
-
     def _entry(self, kernel: Kernel) -> Iterator[Problem]:
         image, entry = self.file.image, kernel.entry
         assert entry is not None and kernel.symbol is not None  # noqa: S101, PT018 (for mypy)
@@ -400,18 +395,14 @@ class KernelChecks:
             what = "descriptor" if kernel.descriptor is not None else "amd_kernel_code_t"
             yield self._of(kernel, "entry-descriptor", 16, entry=entry, what=what)
             return
-        if image.is_linked and not any(
-            part.address <= entry < part.address + part.size for part in image.code_sections
-        ):
-            is_executable = not image.code_sections and any(
-                segment.type == PT_LOAD
-                and segment.flags & PF_X
-                and segment.address <= entry < segment.address + segment.memory_size
-                for segment in image.segments
-            )
-            if not is_executable:
-                yield self._of(kernel, "entry-outside", 16, entry=entry)
-                return
+        code = [(part.address, part.size) for part in image.code_sections] or [
+            (segment.address, segment.memory_size)
+            for segment in image.segments
+            if segment.type == PT_LOAD and segment.flags & PF_X
+        ]
+        if image.is_linked and not any(start <= entry < start + size for start, size in code):
+            yield self._of(kernel, "entry-outside", 16, entry=entry)
+            return
         if kernel.descriptor is None:
             return
         symbol = image.symbol_named(kernel.name)
@@ -444,11 +435,8 @@ class KernelChecks:
         metadata, descriptor, code = kernel.metadata, kernel.descriptor, kernel.code
         if metadata is None:
             return
-        group, private, kernarg = (
-            metadata.group_segment_fixed_size,
-            metadata.private_segment_fixed_size,
-            metadata.kernarg_segment_size,
-        )
+        group, private = metadata.group_segment_fixed_size, metadata.private_segment_fixed_size
+        kernarg = metadata.kernarg_segment_size
         rows: tuple[tuple[str, int, int | None, int], ...] = ()
         if descriptor is not None:
             rows = (

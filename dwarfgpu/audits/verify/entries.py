@@ -6,8 +6,10 @@ values that can be wrong are checked.
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
+
+from attrs import Factory, define
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.verify.attribute_rules import (
@@ -137,54 +139,36 @@ _VENDOR = {kind: getattr(dw, f"{kind}_lo_user") for kind in ("DW_TAG", "DW_LANG"
 """From where on numbers are of vendors."""
 
 
+@define(eq=False)
 class CheckPlan:
     """What is checked in the entries of an abbreviation."""
 
-    __slots__ = (
-        "checks",
-        "expressions",
-        "is_function",
-        "is_plain",
-        "is_ranged",
-        "is_special",
-        "limits",
-        "members",
-        "named",
-        "parents",
-        "pc",
-        "problems",
-        "references",
-        "size",
-        "tag",
-    )
-
-    def __init__(self, abbreviation: Abbreviation) -> None:
-        self.tag = abbreviation.tag
-        self.parents = PARENTS.get(abbreviation.tag)
-        self.problems: list[tuple[str, str | None, dict[str, object]]] = []
-        """The rules that every such entry breaks, each with the clause, if not that of the rule, and the values."""
-        self.references: References = []
-        """The values that are references into the unit: their slots, and where offsets and targets are collected."""
-        self.expressions: list[tuple[int, int, PassedExpressions]] = []
-        """The values that are expressions: slot, index of the attribute, and those in which nothing is wrong."""
-        self.pc: tuple[int, int] | None = None
-        """The slots of the first address and of the size, where these are plain numbers."""
-        self.limits: Limits = []
-        """The numbers that must be below a limit: slot, limit, index of the attribute, and check of one that is not."""
-        self.checks: list[tuple[int, ValueCheck]] = []
-        """The attributes whose values are checked in each entry: index and check."""
-        self.named: list[tuple[int, Container[int], int, ValueCheck]] = []
-        """The numbers that are names: slot, those that are known, index of the attribute, and check of another."""
-        self.members: list[tuple[int, int]] = []
-        """The offsets of members in the structure that owns them: slot, and index of the attribute."""
-        self.is_function = abbreviation.tag in WITH_FRAMES
-        self.is_ranged = False
-        self.size: int | None = None
-        """The index of the attribute with the size of a structure."""
-        self.is_plain = True
-        """Whether nothing has to be checked that needs the entry itself."""
-        self.is_special = True
-        """Whether more than numbers below limits and references is checked."""
+    tag: int
+    parents: tuple[frozenset[int], str] | None
+    problems: list[tuple[str, str | None, dict[str, object]]] = Factory(list)
+    """The rules that every such entry breaks, each with the clause, if not that of the rule, and the values."""
+    references: References = Factory(list)
+    """The values that are references into the unit: their slots, and where offsets and targets are collected."""
+    expressions: list[tuple[int, int, PassedExpressions]] = Factory(list)
+    """The values that are expressions: slot, index of the attribute, and those in which nothing is wrong."""
+    pc: tuple[int, int] | None = None
+    """The slots of the first address and of the size, where these are plain numbers."""
+    limits: Limits = Factory(list)
+    """The numbers that must be below a limit: slot, limit, index of the attribute, and check of one that is not."""
+    checks: list[tuple[int, ValueCheck]] = Factory(list)
+    """The attributes whose values are checked in each entry: index and check."""
+    named: list[tuple[int, Container[int], int, ValueCheck]] = Factory(list)
+    """The numbers that are names: slot, those that are known, index of the attribute, and check of another."""
+    members: list[tuple[int, int]] = Factory(list)
+    """The offsets of members in the structure that owns them: slot, and index of the attribute."""
+    is_function: bool = False
+    is_ranged: bool = False
+    size: int | None = None
+    """The index of the attribute with the size of a structure."""
+    is_plain: bool = True
+    """Whether nothing has to be checked that needs the entry itself."""
+    is_special: bool = True
+    """Whether more than numbers below limits and references is checked."""
 
     def add(self, rule: str, clause: str | None = None, /, **values: object) -> None:
         """Add a rule that every such entry breaks."""
@@ -331,23 +315,24 @@ class _UnitChecks:
         except DwarfGpuError as error:
             yield RULES.unreadable(error.at(section=self.unit.section, offset=die.section_offset), die=die)
 
-    def _function(self) -> Die | None:
+    def _around(self) -> tuple[int, Abbreviation, tuple[Any, ...]] | None:
         """Return the function that the entry at hand is in."""
-        for depth in reversed(range(len(self.owners))):
-            if self.owners[depth].is_function:
-                return Die(self.unit, *self.functions[depth])
-        return None
-
-    def _has_base(self) -> bool:
-        """Return whether the function that the entry at hand is in has a frame base, which is looked up once."""
         owners = self.owners
         for depth in range(len(owners) - 1, -1, -1):
             if owners[depth].is_function:
-                function = self.functions[depth]
-                if self.known_base[0] is not function:
-                    self.known_base = function, self.checks.expressions.has_frame_base(Die(self.unit, *function))
-                return self.known_base[1]
-        return True
+                return self.functions[depth]
+        return None
+
+    def _function(self) -> Die | None:
+        function = self._around()
+        return None if function is None else Die(self.unit, *function)
+
+    def _has_base(self) -> bool:
+        """Return whether the function that the entry at hand is in has a frame base, which is looked up once."""
+        function = self._around()
+        if function is not None and self.known_base[0] is not function:
+            self.known_base = function, self.checks.expressions.has_frame_base(Die(self.unit, *function))
+        return function is None or self.known_base[1]
 
     def _problem(self, rule: str, die: Die, clause: str | None = None, /, **values: object) -> Problem:
         """Return a problem of an entry."""
@@ -357,7 +342,8 @@ class _UnitChecks:
 
     def _plan(self, abbreviation: Abbreviation) -> CheckPlan:
         """Return what is to be looked at in entries, and what is wrong with all of them."""
-        plan = CheckPlan(abbreviation)
+        tag = abbreviation.tag
+        plan = CheckPlan(tag, PARENTS.get(tag), is_function=tag in WITH_FRAMES)
         self._add_shape(plan, abbreviation)
         for index in range(len(abbreviation.forms)):
             self._add_attribute(plan, abbreviation, index)
@@ -386,9 +372,8 @@ class _UnitChecks:
             plan.add("high-pc-alone")
         if dw.DW_AT_ranges in attributes and dw.DW_AT_high_pc in attributes:
             plan.add("ranges-and-pc")
-        if tag in (dw.DW_TAG_variable, dw.DW_TAG_formal_parameter) and (
-            dw.DW_AT_location in attributes and dw.DW_AT_const_value in attributes
-        ):
+        is_variable = tag in (dw.DW_TAG_variable, dw.DW_TAG_formal_parameter)
+        if is_variable and dw.DW_AT_location in attributes and dw.DW_AT_const_value in attributes:
             plan.add("location-and-constant")
         index = abbreviation.index_of(dw.DW_AT_byte_size)
         if tag in _STRUCTURES and index >= 0 and class_of(abbreviation.forms[index], 0, 5) == "constant":
@@ -485,21 +470,16 @@ class _UnitChecks:
         if kind == "address":
             return self._address if form in forms.ADDRESS_INDEX and has_addresses(self.unit) else None
         if kind == "rnglist":
-            return None if plan.tag in _RANGED else self._range_list
+            return None if plan.tag in _RANGED else self.checks.lists.problems
         if kind == "loclist":
-            return self._location_list if name != "DW_AT_GNU_locviews" else None
+            is_list = name != "DW_AT_GNU_locviews"
+            return partial(self.checks.lists.problems, function=self._function) if is_list else None
         return self._expression if kind == "exprloc" else None
 
     # --- Values ---------------------------------------------------------------------------------------------------
 
     def _expression(self, attribute: Attribute) -> Iterator[Problem]:
         yield from self.checks.expressions.of_attribute(attribute, attribute.value, None, self._function)
-
-    def _location_list(self, attribute: Attribute) -> Iterator[Problem]:
-        yield from self.checks.lists.locations(attribute, self._function)
-
-    def _range_list(self, attribute: Attribute) -> Iterator[Problem]:
-        yield from self.checks.lists.ranges(attribute)
 
     def _string(self, attribute: Attribute) -> Iterator[Problem]:
         unit = self.unit
@@ -609,7 +589,7 @@ class _UnitChecks:
             elif dw.DW_AT_ranges in die.abbreviation.attributes:
                 attribute = die.number(dw.DW_AT_ranges)
                 assert attribute is not None  # noqa: S101 (it is among the attributes)
-                problems += self.checks.lists.ranges(attribute)
+                problems += self.checks.lists.problems(attribute)
             else:
                 first, last = die.number(dw.DW_AT_low_pc), die.number(dw.DW_AT_high_pc)
                 assert first is not None and last is not None  # noqa: S101, PT018 (both are)

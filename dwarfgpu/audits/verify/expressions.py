@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve
+from attrs import Factory, define, evolve
 
 from dwarfgpu import dialects
 from dwarfgpu import dwarf_constants as dw
@@ -182,27 +182,23 @@ def use_of(tag: int, name: str) -> ExpressionUse:
     return IN_TAG.get(tag) or USES.get(name, ANY_RESULT)
 
 
+@define(eq=False)
 class PassedExpressions:
     """The expressions of one use in which nothing is wrong, so that they are not checked again."""
 
-    __slots__ = ("address_code", "address_length", "everywhere", "with_frame_base")
-
-    def __init__(self, form: Format) -> None:
-        self.everywhere: set[bytes] = set()
-        """Those that depend on nothing around them."""
-        self.with_frame_base: set[bytes] = set()
-        """Those of functions that have a frame base."""
-        self.address_code: int | None = None
-        """The byte of DW_OP_addr, if that alone is one of them: nothing depends on which address it is."""
-        self.address_length = 1 + form.address_size
+    address_length: int
+    everywhere: set[bytes] = Factory(set)
+    """Those that depend on nothing around them."""
+    with_frame_base: set[bytes] = Factory(set)
+    """Those of functions that have a frame base."""
+    address_code: int | None = None
+    """The byte of DW_OP_addr, if that alone is one of them: nothing depends on which address it is."""
 
 
 def rule_of(finding: Finding) -> CheckRule:
     """Return the rule that a finding about an expression is about."""
-    known = RULES.get(finding.kind.replace("_", "-"))
-    if known is not None:
-        return known
-    return RULES["ill-formed" if finding.severity == ERROR else "doubtful"]
+    otherwise = "ill-formed" if finding.severity == ERROR else "doubtful"
+    return RULES.get(finding.kind.replace("_", "-")) or RULES[otherwise]
 
 
 class ExpressionChecks:
@@ -231,14 +227,8 @@ class ExpressionChecks:
             if len(self._known) >= MAX_KNOWN:
                 self._known.clear()
             expression = self.decoded(data, form)
-            findings = verify.verify(
-                expression,
-                rules=self.rules,
-                in_cfi=use.in_cfi,
-                initial_depth=use.depth,
-                result_kind=use.want,
-                target=self.target,
-            )
+            how: dict[str, Any] = {"in_cfi": use.in_cfi, "initial_depth": use.depth, "result_kind": use.want}
+            findings = verify.verify(expression, rules=self.rules, target=self.target, **how)
             if use.refused and not any(finding.severity == ERROR for finding in findings):
                 kinds = verify.result_kinds(expression, rules=self.rules, target=self.target).kinds
                 if kinds and kinds <= use.refused:
@@ -277,7 +267,7 @@ class ExpressionChecks:
             block = attribute.block()
             place = block.section, block.offset
         section, offset = place
-        idiom = _LateIdiom(self, attribute, expression)
+        idiom = cache(partial(self.idiom, attribute, expression))  # found out for what is shown, once for all of that
         for finding in findings:
             yield self._problem(finding, section, offset, die, idiom)
         for instruction, rule, values in in_unit:
@@ -287,10 +277,9 @@ class ExpressionChecks:
     def passed(self, form: Format, use: ExpressionUse) -> PassedExpressions:
         """Return the expressions of a use that have been checked without a finding."""
         key = form, use
-        passed = self._passed.get(key)
-        if passed is None:
-            passed = self._passed[key] = PassedExpressions(form)
-        return passed
+        if key not in self._passed:
+            self._passed[key] = PassedExpressions(1 + form.address_size)
+        return self._passed[key]
 
     @staticmethod
     def _pass(
@@ -419,24 +408,6 @@ class ExpressionChecks:
                 except DwarfGpuError:
                     continue
         return False
-
-
-class _LateIdiom:
-    """The idiom of an expression, which is found out for what is shown of it, and once for all of that."""
-
-    __slots__ = ("_attribute", "_checks", "_expression", "_name")
-
-    def __init__(self, checks: ExpressionChecks, attribute: Attribute, expression: Expression) -> None:
-        self._checks: ExpressionChecks | None = checks
-        self._attribute = attribute
-        self._expression = expression
-        self._name: str | None = None
-
-    def __call__(self) -> str | None:
-        if self._checks is not None:
-            self._name = self._checks.idiom(self._attribute, self._expression)
-            self._checks = None
-        return self._name
 
 
 class _AskedSite:

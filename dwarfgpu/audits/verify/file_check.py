@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from dwarfgpu.audits.verify import call_frames, entries
-from dwarfgpu.audits.verify.call_frames import FrameChecks
+from dwarfgpu.audits.verify.call_frames import CallFrameChecks
 from dwarfgpu.audits.verify.code_objects import KernelChecks
 from dwarfgpu.audits.verify.entries import EntryChecks
 from dwarfgpu.audits.verify.expressions import ExpressionChecks
@@ -107,7 +107,7 @@ class FileCheck:
             yield from LineChecks(self.file).problems()
             yield from IndexChecks(self.file).problems()
             yield from UnitTableChecks(self.file).problems()
-        yield from FrameChecks(self.file, self.expressions).problems()
+        yield from CallFrameChecks(self.file, self.expressions).problems()
 
     @cached_property
     def entries(self) -> EntryChecks:
@@ -115,12 +115,8 @@ class FileCheck:
         return EntryChecks(self.file.dwarf, self.expressions)
 
     def _is_ignored(self, problem: Problem) -> bool:
-        rule = problem.rule
-        return (
-            rule.name in self.ignored
-            or rule.part in self.ignored
-            or ("idioms" in self.ignored and problem.idiom_name is not None)
-        )
+        is_named = not {problem.rule.name, problem.rule.part}.isdisjoint(self.ignored)
+        return is_named or ("idioms" in self.ignored and problem.idiom_name is not None)
 
     def _finding(self, problem: Problem) -> FileFinding:
         die = problem.die
@@ -133,18 +129,10 @@ class FileCheck:
                 source = self._source(around)
             except DwarfGpuError:  # which is a finding of its own
                 path = path or (_described(die),)
-        return FileFinding(
-            problem.rule,
-            problem.severity or problem.rule.severity,
-            problem.message,
-            problem.clause or problem.rule.clause,
-            self.file.name,
-            problem.section,
-            problem.offset,
-            path,
-            source,
-            problem.idiom_name,
-        )
+        rule = problem.rule
+        severity, clause = problem.severity or rule.severity, problem.clause or rule.clause
+        place = self.file.name, problem.section, problem.offset
+        return FileFinding(rule, severity, problem.message, clause, *place, path, source, problem.idiom_name)
 
     def _source(self, around: list[Die]) -> tuple[str, int] | None:
         for each in around:

@@ -55,6 +55,8 @@ _PLACES = {
     "bad_base": "no-table",
 }
 """The rules that errors break of what says where a list is."""
+_BOUNDS = {"unit_base": "no-base", "bad_range": "reversed", "bad_index": "address-index", "addr_base": "address-index"}
+"""The rules that errors break of the addresses of an entry."""
 
 
 class ListChecks:
@@ -64,15 +66,8 @@ class ListChecks:
         self.expressions = expressions
         self._seen: set[tuple[int, str, int]] = set()
 
-    def locations(self, attribute: Attribute, function: Callable[[], Die | None]) -> Iterator[Problem]:
-        """Yield the problems of the location list of an attribute, and of its expressions."""
-        yield from self._checked(attribute, function)
-
-    def ranges(self, attribute: Attribute) -> Iterator[Problem]:
-        """Yield the problems of the range list of an attribute."""
-        yield from self._checked(attribute, None)
-
-    def _checked(self, attribute: Attribute, function: Callable[[], Die | None] | None) -> Iterator[Problem]:
+    def problems(self, attribute: Attribute, function: Callable[[], Die | None] | None = None) -> Iterator[Problem]:
+        """Yield the problems of the list of an attribute; one of locations has the function around the entry."""
         die = attribute.die
         unit = die.unit
         try:
@@ -119,11 +114,10 @@ class ListChecks:
             try:
                 span = bounds.of(entry.kind, entry.operands)
             except DwarfGpuError as error:
-                yield _wrong_addresses(error, section, entry, attribute)
+                problem = RULES.broken(_BOUNDS.get(error.kind, "unreadable"), error)
+                yield evolve(problem, section=section, offset=entry.offset, die=die)
                 continue
-            if span is None:
-                continue
-            if span[0] < span[1]:
+            if span is not None and span[0] < span[1]:
                 spans.append((*span, entry.offset))
         clause = SINGLE.get(attribute.name)
         if (function is None or clause is not None) and self.expressions.code.file.image.is_linked:
@@ -134,16 +128,6 @@ class ListChecks:
 def _context(unit: Unit) -> ListContext:
     """Return what the entries of lists depend on, as far as it is known."""
     return unit.list_context if has_addresses(unit) else ListContext(unit.address_size, unit.format.byte_order)
-
-
-def _wrong_addresses(error: DwarfGpuError, section: str, entry: RawEntry, attribute: Attribute) -> Problem:
-    rule = {
-        "unit_base": "no-base",
-        "bad_range": "reversed",
-        "bad_index": "address-index",
-        "addr_base": "address-index",
-    }.get(error.kind, "unreadable")
-    return evolve(RULES.broken(rule, error), section=section, offset=entry.offset, die=attribute.die)
 
 
 def _overlaps(

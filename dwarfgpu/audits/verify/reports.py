@@ -76,27 +76,35 @@ def each_file(check: Callable[[str], list[T]], paths: Sequence[str], jobs: int) 
             yield from reports
 
 
-def image_names(path: str) -> list[str]:
-    """Return the names by which the images in a file are opened, without empty ones, as bundles have for hosts."""
-    entries = list_contents(path).entries
-    if len(entries) <= 1:
-        return [path]
-    return [f"{path}@{number}" for number, entry in enumerate(entries) if entry.format != "empty"]
+def each_image(path: str, check: Callable[..., T | None], failed: Callable[[FileReport], T]) -> list[T]:
+    """Return the reports of the images in a file, without empty ones, as bundles have for hosts.
+
+    ``check`` gets the name by which an image is opened, and whether it is the only one; ``failed`` makes the report of
+    one that cannot be opened.
+    """
+    try:
+        entries = list_contents(path).entries
+    except DwarfGpuError as error:
+        return [failed(FileReport(path, error=error))]
+    names = [f"{path}@{number}" for number, entry in enumerate(entries) if entry.format != "empty"]
+    reports = []
+    for name in names if len(entries) > 1 else [path]:
+        try:
+            report = check(name, is_alone=len(entries) <= 1 or len(names) == 1)
+        except DwarfGpuError as error:
+            report = failed(FileReport(name, error=error))
+        if report is not None:
+            reports.append(report)
+    return reports
 
 
 def _reports(path: str, *, dialect: str | None, attributes: str | None, ignored: frozenset[str]) -> list[FileReport]:
     """Return the reports of the code objects in a file."""
-    try:
-        names = image_names(path)
-    except DwarfGpuError as error:
-        return [FileReport(path, error=error)]
-    reports = []
-    for name in names:
-        try:
-            reports.append(check_file(opened(name, attributes), dialect=dialect, ignored=ignored))
-        except DwarfGpuError as error:
-            reports.append(FileReport(name, error=error))
-    return reports
+
+    def check(name: str, **_alone: bool) -> FileReport:
+        return check_file(opened(name, attributes), dialect=dialect, ignored=ignored)
+
+    return each_image(path, check, lambda report: report)
 
 
 # --- Baselines --------------------------------------------------------------------------------------------------------

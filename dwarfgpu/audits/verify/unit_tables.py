@@ -163,47 +163,58 @@ class UnitTableChecks:
             unit.release()
         return False
 
-    # --- Strings by index -----------------------------------------------------------------------------------------
+    # --- Strings and addresses by index ---------------------------------------------------------------------------
 
     def _users(self, suffix: str) -> list[Unit]:
         return [unit for unit in (*self.dwarf.units, *self.dwarf.split_units) if unit.suffix == suffix]
 
     def _strings(self, suffix: str) -> Iterator[Problem]:
-        section = f".debug_str_offsets{suffix}"
-        data = self._data(section)
-        users = self._users(suffix)
-        if data and all(unit.version < 5 for unit in users):  # the GNU table of split units has no header
+        section, users = f".debug_str_offsets{suffix}", self._users(suffix)
+        length = len(self._data(section))
+        if length and all(unit.version < 5 for unit in users):  # the GNU table of split units has no header
             for size in {unit.offset_size for unit in users}:
-                yield from self._offsets(section, suffix, 0, len(data), size)
-            return
+                yield from self._offsets(section, suffix, 0, length, size)
+        else:
+            yield from self._indexed("strings", section, suffix, "DWARF 5, 7.26", dw.DW_AT_str_offsets_base)
+
+    def _addresses(self) -> Iterator[Problem]:
+        if any(unit.version >= 5 for unit in self._users("")):  # the GNU table of split units has no header
+            yield from self._indexed("addresses", ".debug_addr", "", "DWARF 5, 7.27", dw.DW_AT_addr_base)
+
+    def _indexed(self, part: str, section: str, suffix: str, clause: str, attribute: int) -> Iterator[Problem]:
+        """Check the tables of strings or addresses one by one, then whether what units refer to is one of them."""
+        data = self._data(section)
         bases: set[int] = set()
-        position = 0
-        order = self.source.byte_order
-        is_whole = True
+        position, is_whole, expected = 0, True, self.file.image.address_size
         while position < len(data):
-            cursor = Cursor(data, position, byte_order=order, error=MalformedFile, section=section)
+            at = section, position
+            cursor = Cursor(data, position, byte_order=self.source.byte_order, error=MalformedFile, section=section)
             try:
                 length, size = initial_length(cursor)
                 if length > cursor.remaining:
-                    raise cursor.fail("truncated", f"the table claims {length} more bytes", "DWARF 5, 7.26", position)
-                end = cursor.end = cursor.position + length
-                version = cursor.unsigned(2)
-                cursor.unsigned(2)
+                    raise cursor.fail("truncated", f"the table claims {length} more bytes", clause, position)
+                position = cursor.end = cursor.position + length
+                version, address_size, selector = cursor.unsigned(2), cursor.unsigned(1), cursor.unsigned(1)
             except DwarfGpuError as error:
-                is_whole = False
-                yield RULES.problem("strings-length", section, position, reason=error.message)
-                break
+                yield RULES.problem(f"{part}-length", *at, reason=error.message)
+                return
             bases.add(cursor.position)
+            has_addresses = part == "addresses"
+            size = address_size if has_addresses else size
             if version not in (5, 6):
                 is_whole = False
-                yield RULES.problem("strings-version", section, position, version=version)
-            elif (end - cursor.position) % size:
-                yield RULES.problem("strings-length", section, position, left=end - cursor.position, size=size)
-            else:
-                yield from self._offsets(section, suffix, cursor.position, end, size)
-            position = end
+                yield RULES.problem(f"{part}-version", *at, version=version)
+            elif has_addresses and size != expected:
+                is_whole = is_whole and size in ADDRESS_SIZES
+                yield RULES.problem("addresses-size", *at, size=size, expected=expected)
+            elif has_addresses and selector:
+                yield RULES.problem("addresses-segment-size", *at, size=selector)
+            elif (position - cursor.position) % size:
+                yield RULES.problem(f"{part}-length", *at, left=position - cursor.position, size=size)
+            elif not has_addresses:
+                yield from self._offsets(section, suffix, cursor.position, position, size)
         if is_whole:
-            yield from self._bases("strings-base", section, users, bases, dw.DW_AT_str_offsets_base)
+            yield from self._bases(f"{part}-base", section, self._users(suffix), bases, attribute)
 
     def _offsets(self, section: str, suffix: str, start: int, end: int, size: int) -> Iterator[Problem]:
         """Check the offsets of a table; the first wrong one is reported."""
@@ -213,45 +224,6 @@ class UnitTableChecks:
             wrong = next(index for index, offset in enumerate(offsets) if offset >= len(strings))
             values = {"number": wrong, "place": offsets[wrong], "strings": f".debug_str{suffix}", "size": len(strings)}
             yield RULES.problem("strings-offset", section, start + wrong * size, **values)
-
-    # --- Addresses by index ---------------------------------------------------------------------------------------
-
-    def _addresses(self) -> Iterator[Problem]:
-        section = ".debug_addr"
-        data = self._data(section)
-        users = self._users("")
-        if not any(unit.version >= 5 for unit in users):  # the GNU table of split units has no header
-            return
-        bases: set[int] = set()
-        position = 0
-        is_whole = True
-        while position < len(data):
-            cursor = Cursor(data, position, byte_order=self.source.byte_order, error=MalformedFile, section=section)
-            try:
-                length, _ = initial_length(cursor)
-                if length > cursor.remaining:
-                    raise cursor.fail("truncated", f"the table claims {length} more bytes", "DWARF 5, 7.27", position)
-                end = cursor.end = cursor.position + length
-                version, size, selector = cursor.unsigned(2), cursor.unsigned(1), cursor.unsigned(1)
-            except DwarfGpuError as error:
-                is_whole = False
-                yield RULES.problem("addresses-length", section, position, reason=error.message)
-                break
-            bases.add(cursor.position)
-            expected = self.file.image.address_size
-            if version not in (5, 6):
-                is_whole = False
-                yield RULES.problem("addresses-version", section, position, version=version)
-            elif size != expected:
-                is_whole = is_whole and size in ADDRESS_SIZES
-                yield RULES.problem("addresses-size", section, position, size=size, expected=expected)
-            elif selector:
-                yield RULES.problem("addresses-segment-size", section, position, size=selector)
-            elif (end - cursor.position) % size:
-                yield RULES.problem("addresses-length", section, position, left=end - cursor.position, size=size)
-            position = end
-        if is_whole:
-            yield from self._bases("addresses-base", section, users, bases, dw.DW_AT_addr_base)
 
     # --- Bases ----------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dwarfgpu.audits.verify import call_frames
-from dwarfgpu.audits.verify.call_frames import FrameChecks
+from dwarfgpu.audits.verify.call_frames import CallFrameChecks
 from dwarfgpu.audits.verify.expressions import ExpressionChecks
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.opening import open_image
@@ -30,7 +30,7 @@ def test_each_rule_has_a_case() -> None:
 def test_what_compilers_write_breaks_no_rule(path: Path) -> None:
     file = opened(str(path), None)
     problems = [
-        problem for problem in FrameChecks(file, ExpressionChecks(file)).problems() if problem.idiom_name is None
+        problem for problem in CallFrameChecks(file, ExpressionChecks(file)).problems() if problem.idiom_name is None
     ]
     assert [(problem.rule.name, problem.message) for problem in problems] == []
 
@@ -81,7 +81,7 @@ def test_any_damage_gives_findings_and_no_error(name: str, section: str) -> None
             at = place.offset + chance.randrange(place.size)
             damaged[at] = chance.choice((0, 0xFF, damaged[at] ^ 1, damaged[at] ^ 0x80, chance.randrange(256)))
         file = CodeObject(open_image(bytes(damaged), name="damaged"))
-        list(FrameChecks(file, ExpressionChecks(file)).problems())
+        list(CallFrameChecks(file, ExpressionChecks(file)).problems())
 
 
 WHOLE = (
@@ -121,7 +121,7 @@ def test_entries_that_share_a_cie_with_many_rules_are_checked_in_bounded_time(mo
 def test_what_is_remembered_of_a_program_changes_no_finding(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def problems() -> list[tuple[object, ...]]:
         file = opened(str(path), None)
-        checks = FrameChecks(file, ExpressionChecks(file))
+        checks = CallFrameChecks(file, ExpressionChecks(file))
         return [(each.rule.name, each.message, each.section, each.offset) for each in checks.problems()]
 
     before = problems()
