@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import progress
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from dwarfgpu.fleet.cluster import Batch
     from dwarfgpu.fleet.inputs import Input
     from dwarfgpu.fleet.parts import InputOutcome
-    from dwarfgpu.fleet.summary import Summary
     from dwarfgpu.questions.registry import Arguments
 
     Reader = Callable[[list[str]], tuple[Mapping[str, Any], Arguments, int]]
@@ -47,7 +47,11 @@ def fleet(session: Session, options: Any, read: Reader) -> int:
     if local is not None:
         begin_workers()
     inputs = find_inputs(given["inputs"], given["code"])
-    with _folder(given["out"]) as folder:
+    with ExitStack() as stack:  # a folder that nobody named is there for as long as it is needed
+        path = given["out"]
+        folder = AnswerFolder(
+            stack.enter_context(TemporaryDirectory(prefix="dwarfgpu-fleet-")) if path is None else path
+        )
         _run(session, folder, question, inputs, given)
         return _report(session, folder, question, is_kept=given["out"] is not None)
 
@@ -74,27 +78,8 @@ def question_of(text: str, read: Reader, budget: str | None = None) -> Question:
     if selects.pop("file", "-") != "-" or selects.pop("state", "-") != "-":
         raise names_file(text)
     check_words(name, arguments.words)
-    return Question(
-        name,
-        tuple(arguments.words),
-        tuple(arguments.options.items()),
-        tuple(selects.items()),
-        tuple(arguments.settings.items()),
-        arguments.format,
-        cost,
-    )
-
-
-@contextmanager
-def _folder(path: str | None) -> Iterator[AnswerFolder]:
-    """Give the folder of the answers; one that nobody named is there for as long as it is needed."""
-    if path is not None:
-        yield AnswerFolder(path)
-        return
-    from tempfile import TemporaryDirectory
-
-    with TemporaryDirectory(prefix="dwarfgpu-fleet-") as passing:
-        yield AnswerFolder(passing)
+    options, settings = tuple(arguments.options.items()), tuple(arguments.settings.items())
+    return Question(name, tuple(arguments.words), options, tuple(selects.items()), settings, arguments.format, cost)
 
 
 def _run(
@@ -165,22 +150,11 @@ def _report(session: Session, folder: AnswerFolder, question: Question, *, is_ke
         with whole_output(str(folder.path / PAGE), "w", encoding="utf-8", errors="backslashreplace") as file:
             file.writelines(f"{line}\n" for line in page(summary))
     data = summary.json()
-    document = Document(data, lambda output: summary_text(summary, output.width), rows=lambda: _rows(folder))
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for row in folder.rows([*COLUMNS]):
+            yield {name: value for name, value in row.items() if value is not None}
+
+    document = Document(data, lambda output: summary_text(summary, output.width), rows=rows)
     document.write(session.output(), session.form)
-    return _status(summary)
-
-
-def _rows(folder: AnswerFolder) -> Iterator[dict[str, Any]]:
-    import pyarrow.parquet as pq
-
-    for path in folder.parts():
-        with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(columns=list(COLUMNS)):
-                for row in batch.to_pylist():
-                    yield {name: value for name, value in row.items() if value is not None}
-
-
-def _status(summary: Summary) -> int:
-    if summary.failed_names:
-        return BAD_FILE
-    return NO_ANSWER if summary.rules else OK
+    return BAD_FILE if summary.failed_names else NO_ANSWER if summary.rules else OK

@@ -53,7 +53,7 @@ def _rows(question: Question, items: tuple[Input, ...]) -> list[Row]:
     from dwarfgpu.fleet.ranges import fetched
 
     rows: list[Row] = []
-    with one_at_a_time():
+    with one_at_a_time:
         for item in items:
             with fetched(item) as here:
                 for row in rows_of(question, here):

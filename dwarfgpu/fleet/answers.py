@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from functools import lru_cache
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import budget
@@ -337,49 +338,45 @@ def _kept(name: str, attributes: str | None, _time: int, _size: int) -> CodeObje
 
 def flat(documents: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
     """Yield the rows of the documents of ``--jsonl``: one for each answer and run of lanes with the same value."""
-    lanes = _Lanes()
-    for document in documents:
-        if "expression" in document and "lane" in document:
-            yield from lanes.add(document)
+    for key, group in groupby(documents, _key_of_lane):
+        if key is not None:
+            yield from _of_single_lanes([*group])
             continue
-        yield from lanes.end()
-        if isinstance(document.get("variables"), list):
-            yield from _of_variables(document)
-        elif isinstance(document.get("frames"), list):
-            yield from _of_frames(document)
-        elif "expression" in document:
-            yield from _of_lanes({**_place(document), "variable": document["expression"]}, document)
-        elif "rule" in document:
-            yield _of_finding(document)
-        else:
-            yield from _of_other(document)
-    yield from lanes.end()
+        for document in group:
+            if isinstance(document.get("variables"), list):
+                yield from _of_variables(document)
+            elif isinstance(document.get("frames"), list):
+                yield from _of_frames(document)
+            elif "expression" in document:
+                yield from _of_lanes({**_place(document), "variable": document["expression"]}, document)
+            elif "rule" in document:
+                yield _of_finding(document)
+            else:
+                yield from _of_other(document)
 
 
-class _Lanes:
-    """Joins the documents of single lanes that follow each other and have the same value."""
+def _key_of_lane(document: Mapping[str, Any]) -> tuple[Any, ...] | None:
+    """Return what documents of single lanes are joined by; None for other documents."""
+    if "expression" not in document or "lane" not in document:
+        return None
+    return tuple(document.get(name) for name in ("wave", "frame", "expression", "type"))
 
-    def __init__(self) -> None:
-        self._key: tuple[Any, ...] | None = None
-        self._row: Row = {}
-        self._runs: dict[str, tuple[Mapping[str, Any], list[int]]] = {}
 
-    def add(self, document: Mapping[str, Any]) -> Iterator[Row]:
-        """Take the document of a lane; yield the rows of what came before it, if it is of something else."""
-        key = tuple(document.get(name) for name in ("wave", "frame", "expression", "type"))
-        if key != self._key:
-            yield from self.end()
-            self._key = key
-            self._row = {**_place(document), "variable": document["expression"], "type": _text(document.get("type"))}
-        said = {name: document.get(name) for name in ("state", "value", "reason")}
-        self._runs.setdefault(_json(said), (said, []))[1].append(document["lane"])
+def _of_single_lanes(documents: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
+    """Yield the rows of the documents of single lanes of the same."""
+    first = documents[0]
+    row = {**_place(first), "variable": first["expression"], "type": _text(first.get("type"))}
+    names = "state", "value", "reason"
+    return _runs(row, ((each["lane"], {name: each.get(name) for name in names}) for each in documents))
 
-    def end(self) -> Iterator[Row]:
-        """Yield the rows of the lanes so far."""
-        for said, lanes in self._runs.values():
-            yield {**self._row, **_mask(lanes), **_value(said)}
-        self._runs = {}
-        self._key = None
+
+def _runs(row: Row, lanes: Iterable[tuple[Any, Mapping[str, Any]]]) -> Iterator[Row]:
+    """Yield a row for each value that lanes have."""
+    runs: dict[str, tuple[Mapping[str, Any], list[Any]]] = {}
+    for lane, said in lanes:
+        runs.setdefault(_json(said), (said, []))[1].append(lane)
+    for said, those in runs.values():
+        yield {**row, **_mask(those), **_value(said)}
 
 
 def _place(document: Mapping[str, Any]) -> Row:
@@ -400,6 +397,12 @@ def _mask(lanes: Iterable[Any]) -> Row:
     """Return the lanes as a mask; a thread has none."""
     numbers = [int(lane) for lane in lanes if lane is not None and str(lane).isdigit()]
     return {"lanes": sum({1 << number for number in numbers}) if numbers else None, "lane_count": len(numbers) or None}
+
+
+def _of_mask(text: str) -> Row:
+    """Return the lanes of a mask in hexadecimal."""
+    lanes = int(text, 16) & (1 << 64) - 1
+    return {"lanes": lanes, "lane_count": lanes.bit_count()}
 
 
 def _value(said: Mapping[str, Any]) -> Row:
@@ -433,11 +436,7 @@ def _of_lanes(row: Row, document: Mapping[str, Any]) -> Iterator[Row]:
     if not isinstance(lanes, dict):
         yield {**row, **_value(document), **({} if "value" in document else {"answer": _json(document)})}
         return
-    runs: dict[str, tuple[Mapping[str, Any], list[str]]] = {}
-    for lane, said in lanes.items():
-        runs.setdefault(_json(said), (said, []))[1].append(lane)
-    for said, those in runs.values():
-        yield {**row, **_mask(those), **_value(said)}
+    yield from _runs(row, lanes.items())
 
 
 def _of_variables(document: Mapping[str, Any]) -> Iterator[Row]:
@@ -469,8 +468,7 @@ def _of_frames(document: Mapping[str, Any]) -> Iterator[Row]:
             }
             lanes = frame.get("lanes")
             if isinstance(lanes, str):
-                row["lanes"] = int(lanes, 16) & (1 << 64) - 1
-                row["lane_count"] = row["lanes"].bit_count()
+                row |= _of_mask(lanes)
             if index == 0:
                 row["stack"] = stack[:MAX_TEXT]
             yield row
@@ -519,8 +517,7 @@ def _of_other(document: Mapping[str, Any]) -> Iterator[Row]:
         row["message"] = problem.get("message")
     active = document.get("active")
     if isinstance(active, str):
-        row["lanes"] = int(active, 16) & (1 << 64) - 1
-        row["lane_count"] = row["lanes"].bit_count()
+        row |= _of_mask(active)
     elif isinstance(document.get("lane"), int):
         row |= _mask([document["lane"]])
     total, located = document.get("bytes"), document.get("located")

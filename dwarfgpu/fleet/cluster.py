@@ -20,7 +20,6 @@ from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from contextlib import AbstractContextManager
 
     from distributed import Client, Future
 
@@ -65,7 +64,7 @@ IMPORTED = ("distributed", "pyarrow.parquet", "dwarfgpu.fleet.cluster", "dwarfgp
 """What that process imports."""
 COLLECTED = 50_000
 """How many objects are made until garbage is collected; an input makes many, and few of them are garbage in cycles."""
-_one_at_a_time = threading.Lock()
+one_at_a_time = threading.Lock()
 """A process asks one question at a time: costs, and which input ends a worker, are known by process."""
 
 
@@ -104,17 +103,11 @@ def make_batches(question: Question, inputs: Sequence[Input], folder: str, worke
     for index, items in enumerate(split(inputs, workers)):
         names = "\0".join((question.text, *(item.name for item in items)))
         digest = hashlib.sha256(names.encode("utf-8", "surrogateescape")).hexdigest()
-        name = f"{index:06}-{digest[:16]}"
-        batches.append(Batch(name, question, items, folder, token))
+        batches.append(Batch(f"{index:06}-{digest[:16]}", question, items, folder, token))
     return batches
 
 
 # --- What a worker does -----------------------------------------------------------------------------------------------
-
-
-def one_at_a_time() -> AbstractContextManager[object]:
-    """Return the lock of the questions that this process asks."""
-    return _one_at_a_time
 
 
 def answer_batch(batch: Batch) -> str:
@@ -123,7 +116,7 @@ def answer_batch(batch: Batch) -> str:
     No exception leaves it, because not every one comes whole through the connections of a cluster.
     """
     _spare_collections()
-    with _one_at_a_time:
+    with one_at_a_time:
         try:
             return _answer_batch(batch)
         except Exception as error:  # noqa: BLE001 (the folder of the answers cannot be written, for example)
@@ -154,27 +147,20 @@ def _answer_batch(batch: Batch) -> str:
         for index, item in enumerate(batch.inputs):
             if time.monotonic() - looked > LOOKS:
                 if not folder.is_current(batch.token):
-                    writer.discard()
                     return ENDED
                 looked = time.monotonic()
             if deaths[index] >= DEATHS:
                 writer.outcomes.append(_set_aside(writer, item, deaths[index]))
                 continue
-            journal.begin(index)
-            try:
-                with fetched(item) as here:
-                    writer.outcomes.append(_answer(writer, batch.question, item, here))
-            finally:
-                journal.end(index)
-        if not folder.is_current(batch.token):
-            writer.discard()
-            return ENDED
-        writer.close()
-    except BaseException:
+            with journal.noted(index), fetched(item) as here:
+                writer.outcomes.append(_answer(writer, batch.question, item, here))
+        is_current = folder.is_current(batch.token)
+        if is_current:
+            writer.close()
+            journal.remove()
+        return "" if is_current else ENDED
+    finally:
         writer.discard()
-        raise
-    journal.remove()
-    return ""
 
 
 def _answer(writer: PartWriter, question: Question, item: Input, here: Input) -> InputOutcome:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.fleet.answers import ANSWERED, COLUMNS
+from dwarfgpu.fleet.answers import COLUMNS
 from dwarfgpu.immutable import frozen
 from dwarfgpu.regular_files import whole_output
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Sequence
 
     import pyarrow as pa
 
@@ -171,6 +171,15 @@ class AnswerFolder:
         """Yield the files that are whole."""
         yield from sorted(self.answers.glob("*/part-*.parquet"))
 
+    def rows(self, columns: Sequence[str]) -> Iterator[Row]:
+        """Yield the rows of all parts, one part after the other."""
+        import pyarrow.parquet as pq
+
+        for path in self.parts():
+            with pq.ParquetFile(path) as file:
+                for batch in file.iter_batches(columns=list(columns)):
+                    yield from batch.to_pylist()
+
     def outcomes(self) -> Iterator[InputOutcome]:
         """Yield what became of each input that is done."""
         for path in self.parts():
@@ -205,24 +214,23 @@ class Journal:
     def deaths(self) -> Counter[int]:
         """Return how many workers ended at each input."""
         counts: Counter[int] = Counter()
-        try:
-            lines = self.path.read_text("ascii").split("\n")
-        except OSError:
-            return counts
-        for line in lines[:-1]:
-            mark, _, number = line.partition(" ")
-            counts[int(number)] += 1 if mark == "begin" else -1
+        with suppress(OSError):
+            for line in self.path.read_text("ascii").split("\n")[:-1]:
+                mark, _, number = line.partition(" ")
+                counts[int(number)] += 1 if mark == "begin" else -1
         return counts
 
-    def begin(self, index: int) -> None:
-        """Note that the worker begins with an input."""
-        self._write(f"begin {index}\n")
+    @contextmanager
+    def noted(self, index: int) -> Iterator[None]:
+        """Note that the worker begins with an input, and that it has lived through it."""
+        self.write(f"begin {index}\n")
+        try:
+            yield
+        finally:
+            self.write(f"end {index}\n")
 
-    def end(self, index: int) -> None:
-        """Note that the worker has lived through an input."""
-        self._write(f"end {index}\n")
-
-    def _write(self, line: str) -> None:
+    def write(self, line: str) -> None:
+        """Add a line."""
         number = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
         try:
             os.write(number, line.encode())
@@ -232,8 +240,3 @@ class Journal:
     def remove(self) -> None:
         """Take the notes away, once the part is whole."""
         self.path.unlink(missing_ok=True)
-
-
-def failed(outcomes: Iterable[InputOutcome]) -> list[InputOutcome]:
-    """Return those that have no answer."""
-    return [outcome for outcome in outcomes if outcome.status != ANSWERED]

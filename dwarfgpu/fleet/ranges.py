@@ -69,11 +69,8 @@ def file_system(url: str) -> tuple[Any, str]:
     try:
         import fsspec
     except ImportError:
-        raise UsageError(
-            f"{url} needs fsspec",
-            kind="not_installed",
-            hint="`pip install '.[fleet]'` in a checkout of dwarfgpu installs it",
-        ) from None
+        hint = "`pip install '.[fleet]'` in a checkout of dwarfgpu installs it"
+        raise UsageError(f"{url} needs fsspec", kind="not_installed", hint=hint) from None
     try:
         system, path = fsspec.core.url_to_fs(url)
     except (ImportError, ValueError) as error:
@@ -86,15 +83,13 @@ def file_system(url: str) -> tuple[Any, str]:
 def expanded(url: str) -> Iterator[tuple[str, int]]:
     """Yield the URLs of the files that a URL, a pattern or a folder names, with their sizes where they are known."""
     system, path = file_system(url)
-    try:
+    with _reading(url):
         if any(letter in url.rpartition("/")[2] for letter in "*["):
             known = system.glob(path, detail=True)
         elif url.rstrip("/").endswith(FOLDER) or not url.endswith("/"):
             known = {path: _info(system, path)}
         else:
             known = dict(system.find(path, detail=True))
-    except Exception as error:  # noqa: BLE001 (each file system has errors of its own)
-        raise MalformedFile("unreadable", f"{url}: {_reason(error)}") from None
     if not known:
         raise UsageError(f"{url}: there are no files", kind="no_file")
     for name in sorted(_snapshots(known)):
@@ -115,6 +110,17 @@ def _info(system: Any, path: str) -> dict[str, Any]:
     return {}
 
 
+@contextmanager
+def _reading(url: str) -> Iterator[None]:
+    """Turn every error into one of a file that cannot be read: each file system has errors of its own."""
+    try:
+        yield
+    except MalformedFile:
+        raise
+    except Exception as error:  # noqa: BLE001
+        raise MalformedFile("unreadable", f"{url}: {_reason(error)}") from None
+
+
 def _reason(error: BaseException) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())[:300]
 
@@ -131,11 +137,9 @@ class RemoteFile:
         self.error: MalformedFile | None = None
         """Why a block could not be fetched."""
         self._system, self._name = file_system(url)
-        try:
+        with _reading(url):
             size = self._system.info(self._name).get("size")
             self.size = -1 if size is None else int(size)
-        except Exception as error:  # noqa: BLE001 (each file system has errors of its own)
-            raise MalformedFile("unreadable", f"{url}: {_reason(error)}") from None
         if self.size < 0:
             raise MalformedFile("unreadable", f"{url}: its size is not known", hint="copy it to this machine")
         if self.size > LARGEST:
@@ -169,10 +173,8 @@ class RemoteFile:
 
     def _fetch(self, first: int, stop: int) -> None:
         start, end = first * BLOCK, min(stop * BLOCK, self.size)
-        try:
+        with _reading(self.url):
             data = self._system.cat_file(self._name, start=start, end=end)
-        except Exception as error:  # noqa: BLE001 (each file system has errors of its own)
-            raise MalformedFile("unreadable", f"{self.url}: {_reason(error)}") from None
         if len(data) != end - start:
             message = f"{self.url}: {end - start} bytes were asked for, {len(data)} came"
             raise MalformedFile("unreadable", message, hint="its server must serve ranges, or the file has changed")
@@ -182,14 +184,14 @@ class RemoteFile:
 
     def open(self) -> IO[bytes]:
         """Open the file; what is read is fetched first."""
-        return io.BufferedReader(_Reader(self), BLOCK)
+        return io.BufferedReader(_FetchedFile(self), BLOCK)
 
     def guard(self, mapping: mmap, address: int) -> None:
         """Let a mapping of the local file, which is at an address of this process, be fetched where it is touched."""
         _faults().guard(mapping, address, self)
 
 
-class _Reader(io.FileIO):
+class _FetchedFile(io.FileIO):
     """The local file, of which each range is fetched before it is read."""
 
     def __init__(self, remote: RemoteFile) -> None:

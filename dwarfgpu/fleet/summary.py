@@ -27,17 +27,7 @@ EXAMPLES = 3
 BINS = 10
 BAR = 24
 COLUMNS = (
-    "input",
-    "waves",
-    "frame",
-    "stack",
-    "variable",
-    "value",
-    "number",
-    "state",
-    "rule",
-    "lane_count",
-    "error_kind",
+    *("input", "waves", "frame", "stack", "variable", "value", "number", "state", "rule", "lane_count", "error_kind"),
 )
 
 
@@ -227,18 +217,9 @@ def commonest(groups: Mapping[str, FleetGroup]) -> list[tuple[str, FleetGroup]]:
 
 def summary_of(folder: AnswerFolder, question: str) -> Summary:
     """Return the summary of all parts of a folder; they are read one after the other."""
-    import pyarrow.parquet as pq
-
-    from dwarfgpu.fleet.parts import outcomes_of
-
     summary = Summary(question)
-    for path in folder.parts():
-        summary.add_outcomes(outcomes_of(path))
-        with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(columns=list(COLUMNS)):
-                columns = batch.to_pydict()
-                names = list(columns)
-                summary.add_rows(dict(zip(names, cells, strict=True)) for cells in zip(*columns.values(), strict=True))
+    summary.add_outcomes(folder.outcomes())
+    summary.add_rows(folder.rows(COLUMNS))
     return summary
 
 

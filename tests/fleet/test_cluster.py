@@ -219,7 +219,7 @@ def test_an_input_is_not_to_blame_for_the_end_of_earlier_runs(tmp_path):
         (batch,) = work.make_batches(question, items, str(tmp_path / "out"), 1)
         folder = AnswerFolder(batch.folder)
         folder.begin(question, batch.token, resume=True)
-        Journal(folder, f"{batch.name}-{batch.token}").begin(0)
+        Journal(folder, f"{batch.name}-{batch.token}").write("begin 0\n")
     (batch,) = work.make_batches(question, items, str(tmp_path / "out"), 1)
     folder.begin(question, batch.token, resume=True)
     assert work.answer_batch(batch) == ""
