@@ -191,6 +191,13 @@ def nearest(word: str, names: Iterable[str]) -> str | None:
     return close[0] if close else None
 
 
+def exhausted(error: RecursionError | MemoryError) -> UsageError:
+    """Return the error that Python lacks the stack or the memory for an answer."""
+    is_deep = isinstance(error, RecursionError)
+    message = "what was asked for is nested too deep" if is_deep else "there is not enough memory for the answer"
+    return UsageError(message, kind="too_deep" if is_deep else "no_memory", hint="ask for a part of it")
+
+
 def is_interrupt(error: BaseException | None) -> bool:
     """Return whether ^C is behind an error, which may be the one that a library, or Python, raised in its place."""
     while error is not None and not isinstance(error, KeyboardInterrupt):

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Mapping
 
+    ParserOf = Callable[[str], argparse.ArgumentParser | None]
+    Words = Callable[[Mapping[str, str], str], Mapping[str, str]]
+
 SCRIPTS = {
     "bash": """\
 # dwarfgpu: completion for bash. eval "$(dwarfgpu completion bash)"
@@ -49,12 +52,7 @@ BREAKS = "@=:"
 """Where bash begins a new word inside a word; it replaces only what follows."""
 
 
-def completed(
-    shell: str,
-    words: list[str],
-    summaries: Mapping[str, str],
-    parser_of: Callable[[str], argparse.ArgumentParser | None],
-) -> list[str]:
+def completed(shell: str, words: list[str], summaries: Mapping[str, str], parser_of: ParserOf) -> list[str]:
     """Return the lines with which a shell completes the last word.
 
     bash gives the whole line in one word; the other shells give the words behind `dwarfgpu`.
@@ -83,12 +81,7 @@ def _split(line: str) -> list[str]:
     return [line]
 
 
-def _candidates(
-    before: list[str],
-    word: str,
-    summaries: Mapping[str, str],
-    parser_of: Callable[[str], argparse.ArgumentParser | None],
-) -> Mapping[str, str]:
+def _candidates(before: list[str], word: str, summaries: Mapping[str, str], parser_of: ParserOf) -> Mapping[str, str]:
     """Return what a word can become, each with what that is."""
     if not before:
         return {**summaries, "help": "show the help of a command", "--help": "", "--version": ""}
@@ -142,7 +135,7 @@ def _values(name: str, action: argparse.Action, given: Mapping[str, str], word: 
 # --- What options and operands can be ---------------------------------------------------------------------------------
 
 
-def _settings(name: str) -> Callable[[Mapping[str, str], str], Mapping[str, str]]:
+def _settings(name: str) -> Words:
     def choices(_given: Mapping[str, str], _word: str) -> Mapping[str, str]:
         from dwarfgpu.questions.settings import SETTINGS
 
@@ -181,7 +174,7 @@ def _arguments(given: Mapping[str, str], _word: str) -> Mapping[str, str]:
     return {f"{each.name}=": each.type_name or "" for each in known if each.name and not each.is_hidden}
 
 
-def _names(*kinds: str) -> Callable[[Mapping[str, str], str], Mapping[str, str]]:
+def _names(*kinds: str) -> Words:
     def names(given: Mapping[str, str], word: str) -> Mapping[str, str]:
         if "file" not in given:
             return {}
@@ -229,7 +222,7 @@ def _checks(_given: Mapping[str, str], _word: str) -> Mapping[str, str]:
 
 MOST = 500
 """The most names of a program that are shown."""
-KINDS: dict[tuple[str, str], Callable[[Mapping[str, str], str], Mapping[str, str]]] = {
+KINDS: dict[tuple[str, str], Words] = {
     ("", "file"): _parts,
     ("", "name"): _names("function", "variable", "type"),
     ("", "function"): _names("function"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import dwarfgpu
 from dwarfgpu.errors import UsageError
@@ -15,7 +15,10 @@ from dwarfgpu.questions.table import AT_ONCE, LIMIT, MORE_MEMORY, SEED, SIZES
 from dwarfgpu.regular_files import read_input, whole_output
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dwarfgpu.cli.session import Session
+    from dwarfgpu.questions.registry import Argument
 
 
 GDB_NEEDS = ("attr", "msgpack", "numpy", "zstandard")
@@ -97,32 +100,117 @@ def _gdb_script(session: Session, _options: Any) -> int:
 
 # --- Their arguments ----------------------------------------------------------------------------------------------
 
-SUMMARIES = {
-    "debug": "look at a snapshot, a core file or code, command by command",
-    "run": "execute a kernel without a GPU, and save what it computes",
-    "serve": "show the waves of a snapshot to any GDB, through its remote protocol",
-    "fleet": "ask one question about many dumps or builds, with the workers of Dask",
-    "gdb-script": "print the path of the script that loads dwarfgpu into GDB",
-    "completion": "print the script with which a shell completes dwarfgpu's words",
-}
-GROUPS = {"debug": START, "run": EXECUTE, "serve": EXECUTE, "fleet": LOOK, "gdb-script": START, "completion": START}
-"""The group of `dwarfgpu --help` in which each is."""
-DESCRIPTIONS = {
-    "debug": """\
+
+class ShellCommand(NamedTuple):
+    """A command of the shell that is no question."""
+
+    summary: str
+    group: str
+    """The part of `dwarfgpu --help` in which it is."""
+    run: Callable[[Session, Any], int] | None
+    """None of those that `cli.run` runs itself."""
+    description: str
+    examples: tuple[str, ...]
+    arguments: tuple[Argument, ...] = ()
+    """`add_arguments` declares more of the debugger."""
+
+
+_RUN = "dwarfgpu run k.co saxpy --grid 64 --work-group 64 'x=ones(64)' 'y=ones(64)' 2 64"
+COMMANDS = {
+    "debug": ShellCommand(
+        "look at a snapshot, a core file or code, command by command",
+        START,
+        _debug,
+        """\
 A debugger with the commands of GDB and ROCgdb, over a snapshot, a core file, or a file of code alone. `help` lists the
 commands. Without a terminal they are read from standard input.""",
-    "run": """\
+        (
+            "dwarfgpu debug k.co --state stopped.json",
+            "dwarfgpu debug k.co --state stopped.dgs -batch -ex 'info lanes' -ex 'print x'",
+            "dwarfgpu debug program --state core -x look.gdb",
+        ),
+        (MAYBE_FILE, MAYBE_STATE, SYSROOT, WAVE, FRAME, LANE, *READ_AS, FORCE),
+    ),
+    "run": ShellCommand(
+        "execute a kernel without a GPU, and save what it computes",
+        EXECUTE,
+        _run,
+        """\
 Execute a kernel of a code object for AMD GPUs, instruction by instruction, without a GPU. ARG is NAME=VALUE, or VALUE
 by position. A value is @FILE.npy, zeros(COUNT, TYPE), ones(COUNT), arange(COUNT), random(COUNT, TYPE, SEED),
 full(COUNT, VALUE), a number, or JSON for lists and structures; of local memory its bytes. Types are f4, i4, u8, float,
 uint and so on; without one it is that of the argument. What the kernel prints is printed.
 
 The exit status is 1 if waves stop at a fault or a trap.""",
-    "serve": """\
+        (
+            "dwarfgpu run k.co saxpy --grid 1024 --work-group 256 x=@x.npy 'y=zeros(1024)' a=2.5 n=1000 --save y=y.npy",
+            f"{_RUN} --break 'k.cl:15 if i > 3'",
+            f"{_RUN} --trace=lines --lane 3",
+        ),
+        (
+            operand("FILE", "a code object, a program with code objects, or FILE@gfx90a for one of several"),
+            operand("[KERNEL]", "the name or symbol of a kernel (that of Triton's NAME.json beside FILE)"),
+            operand("[ARG...]", "its arguments: NAME=VALUE, or VALUE by position"),
+            *SIZES,
+            option("-save NAME=OUT", "write a buffer to a file when the kernel has ended; repeatable", is_many=True),
+            option("-print NAME", "show the first elements of a buffer; repeatable", is_many=True),
+            option(
+                "-break PLACE", "stop at FILE:LINE, a function or an address; `PLACE if EXPR`; repeatable", is_many=True
+            ),
+            option("-if EXPR", "stop there only if an expression is true in a lane"),
+            option("-until PLACE", "run to a line or an address"),
+            LIMIT,
+            option(
+                "-trace WHAT",
+                "write the instructions of a wave; --trace=lines: its lines, with variables that change",
+                choices=("instructions", "lines"),
+                bare="instructions",
+            ),
+            option("-wave N", "the wave that is traced, from 1 (1)", read=int),
+            option("-lane N", "the lane whose values are traced (the first that executes)", read=int),
+            option("-profile", "count instructions, active lanes and memory transactions by line"),
+            option("-state OUT", "write a snapshot where it stops: OUT.json or OUT.dgs"),
+            SEED,
+            option("-weak-memory SEED", "let memory be as weak as the memory model allows", read=int),
+            option("-agents N", "with weak memory: the agents that share the work-groups (1)", read=int),
+            option("-fine-grained NAME", "with weak memory: a buffer that L2 does not keep; repeatable", is_many=True),
+            AT_ONCE,
+            *MORE_MEMORY,
+        ),
+    ),
+    "serve": ShellCommand(
+        "show the waves of a snapshot to any GDB, through its remote protocol",
+        EXECUTE,
+        _serve,
+        """\
 Serve the waves of a snapshot, the threads of a core file, or the waves of a kernel that is launched, to one GDB after
 the other. What to type in GDB is printed. Nothing runs; writes change the copy in memory, which the next GDB sees. ^C
 ends the server.""",
-    "fleet": """\
+        (
+            "dwarfgpu serve stopped.json --port 2345",
+            "dwarfgpu serve k.co --launch saxpy --grid 1024 --work-group 256 --once",
+            "gdb -ex 'target remote | dwarfgpu serve stopped.dgs --stdio'",
+        ),
+        (
+            operand("STATE", "a snapshot or a core file; with --launch the file of the kernel"),
+            operand("[FILE]", "the file of code, if it is not where STATE says"),
+            option("-port N", "the port to listen at (one that is free)", read=int),
+            option("-host ADDRESS", "the address to listen at (127.0.0.1)"),
+            option("-socket PATH", "listen at a socket in the file system"),
+            option("-stdio", "talk through standard input and output"),
+            option("-once", "end after the first connection"),
+            option("-launch KERNEL", "launch a kernel, and serve its waves at their first instruction"),
+            option("-grid X,Y,Z", "the work-items of its grid"),
+            option("-work-group X,Y,Z", "the work-items of a work-group"),
+            option("-arg VALUE", "its next argument, or NAME=VALUE (all are 0)", is_many=True),
+            FORCE,
+        ),
+    ),
+    "fleet": ShellCommand(
+        "ask one question about many dumps or builds, with the workers of Dask",
+        LOOK,
+        None,
+        """\
 Ask a question about each of many inputs. QUESTION is `bt`, `waves`, `eval`, `locals`, `verify`, `coverage`, `judge`,
 `memmodel check` or another command that has a FILE, with its own options and expressions in quotes, and without its
 files: "eval rank --lane all".
@@ -131,96 +219,41 @@ and URLs. The answers are rows in Parquet files in --out DIR, and what they say 
 
 A file that is broken is a row with its error. The exit status is 3 if an input has no answer, and 1 if there are
 findings of `verify`, `judge` or `memmodel check`.""",
-    "gdb-script": """\
+        (
+            "dwarfgpu fleet bt dumps/ --out stacks",
+            "dwarfgpu fleet 'eval rank step --lane all' 'dumps/*.dgs' --code train.co --out ranks",
+            "dwarfgpu fleet verify 'build/**/*.co' --scheduler tcp://10.0.0.1:8786 --out checked",
+            "dwarfgpu fleet 'memmodel check' build/ --out checked",
+            "dwarfgpu fleet bt pairs.csv --out stacks --resume",
+        ),
+        (
+            operand("QUESTION", "a command that has a FILE, with its options, in quotes"),
+            operand("INPUTS...", "files, folders, patterns, lists of pairs CODE,STATE, or URLs"),
+            option("-code FILE", "the file of code of all inputs, which are states"),
+            option("-scheduler S", "local, local:N, or the address of a scheduler: tcp://HOST:PORT (local)"),
+            option("-out DIR", "the folder of the answers, which all workers share"),
+            option("-resume", "go on where an interrupted run with the same --out ended"),
+        ),
+    ),
+    "gdb-script": ShellCommand(
+        "print the path of the script that loads dwarfgpu into GDB",
+        START,
+        _gdb_script,
+        """\
 GDB has a Python of its own, which does not know this installation. The script tells it, checks what that Python has,
 and makes `import dwarfgpu.gdb` possible in scripts of GDB.""",
-    "completion": """\
+        ('gdb -x "$(dwarfgpu gdb-script)" ./program',),
+    ),
+    "completion": ShellCommand(
+        "print the script with which a shell completes dwarfgpu's words",
+        START,
+        None,
+        """\
 For bash put `eval "$(dwarfgpu completion bash)"` into ~/.bashrc; for zsh write the output to a file `_dwarfgpu` in a
 folder of $fpath; for fish to ~/.config/fish/completions/dwarfgpu.fish.""",
-}
-EXAMPLES = {
-    "debug": (
-        "dwarfgpu debug k.co --state stopped.json",
-        "dwarfgpu debug k.co --state stopped.dgs -batch -ex 'info lanes' -ex 'print x'",
-        "dwarfgpu debug program --state core -x look.gdb",
-    ),
-    "run": (
-        "dwarfgpu run k.co saxpy --grid 1024 --work-group 256 x=@x.npy 'y=zeros(1024)' a=2.5 n=1000 --save y=y.npy",
-        "dwarfgpu run k.co saxpy --grid 64 --work-group 64 'x=ones(64)' 'y=ones(64)' 2 64 --break 'k.cl:15 if i > 3'",
-        "dwarfgpu run k.co saxpy --grid 64 --work-group 64 'x=ones(64)' 'y=ones(64)' 2 64 --trace=lines --lane 3",
-    ),
-    "serve": (
-        "dwarfgpu serve stopped.json --port 2345",
-        "dwarfgpu serve k.co --launch saxpy --grid 1024 --work-group 256 --once",
-        "gdb -ex 'target remote | dwarfgpu serve stopped.dgs --stdio'",
-    ),
-    "fleet": (
-        "dwarfgpu fleet bt dumps/ --out stacks",
-        "dwarfgpu fleet 'eval rank step --lane all' 'dumps/*.dgs' --code train.co --out ranks",
-        "dwarfgpu fleet verify 'build/**/*.co' --scheduler tcp://10.0.0.1:8786 --out checked",
-        "dwarfgpu fleet 'memmodel check' build/ --out checked",
-        "dwarfgpu fleet bt pairs.csv --out stacks --resume",
-    ),
-    "gdb-script": ('gdb -x "$(dwarfgpu gdb-script)" ./program',),
-    "completion": ('eval "$(dwarfgpu completion bash)"',),
-}
-RUN = {"debug": _debug, "run": _run, "serve": _serve, "gdb-script": _gdb_script}
-ARGUMENTS = {
-    "debug": (MAYBE_FILE, MAYBE_STATE, SYSROOT, WAVE, FRAME, LANE, *READ_AS, FORCE),
-    "run": (
-        operand("FILE", "a code object, a program with code objects, or FILE@gfx90a for one of several"),
-        operand("[KERNEL]", "the name or symbol of a kernel (that of Triton's NAME.json beside FILE)"),
-        operand("[ARG...]", "its arguments: NAME=VALUE, or VALUE by position"),
-        *SIZES,
-        option("-save NAME=OUT", "write a buffer to a file when the kernel has ended; repeatable", is_many=True),
-        option("-print NAME", "show the first elements of a buffer; repeatable", is_many=True),
-        option(
-            "-break PLACE", "stop at FILE:LINE, a function or an address; `PLACE if EXPR`; repeatable", is_many=True
-        ),
-        option("-if EXPR", "stop there only if an expression is true in a lane"),
-        option("-until PLACE", "run to a line or an address"),
-        LIMIT,
-        option(
-            "-trace WHAT",
-            "write the instructions of a wave; --trace=lines: its lines, with variables that change",
-            choices=("instructions", "lines"),
-            bare="instructions",
-        ),
-        option("-wave N", "the wave that is traced, from 1 (1)", read=int),
-        option("-lane N", "the lane whose values are traced (the first that executes)", read=int),
-        option("-profile", "count instructions, active lanes and memory transactions by line"),
-        option("-state OUT", "write a snapshot where it stops: OUT.json or OUT.dgs"),
-        SEED,
-        option("-weak-memory SEED", "let memory be as weak as the memory model allows", read=int),
-        option("-agents N", "with weak memory: the agents that share the work-groups (1)", read=int),
-        option("-fine-grained NAME", "with weak memory: a buffer that L2 does not keep; repeatable", is_many=True),
-        AT_ONCE,
-        *MORE_MEMORY,
-    ),
-    "serve": (
-        operand("STATE", "a snapshot or a core file; with --launch the file of the kernel"),
-        operand("[FILE]", "the file of code, if it is not where STATE says"),
-        option("-port N", "the port to listen at (one that is free)", read=int),
-        option("-host ADDRESS", "the address to listen at (127.0.0.1)"),
-        option("-socket PATH", "listen at a socket in the file system"),
-        option("-stdio", "talk through standard input and output"),
-        option("-once", "end after the first connection"),
-        option("-launch KERNEL", "launch a kernel, and serve its waves at their first instruction"),
-        option("-grid X,Y,Z", "the work-items of its grid"),
-        option("-work-group X,Y,Z", "the work-items of a work-group"),
-        option("-arg VALUE", "its next argument, or NAME=VALUE (all are 0)", is_many=True),
-        FORCE,
-    ),
-    "fleet": (
-        operand("QUESTION", "a command that has a FILE, with its options, in quotes"),
-        operand("INPUTS...", "files, folders, patterns, lists of pairs CODE,STATE, or URLs"),
-        option("-code FILE", "the file of code of all inputs, which are states"),
-        option("-scheduler S", "local, local:N, or the address of a scheduler: tcp://HOST:PORT (local)"),
-        option("-out DIR", "the folder of the answers, which all workers share"),
-        option("-resume", "go on where an interrupted run with the same --out ended"),
+        ('eval "$(dwarfgpu completion bash)"',),
     ),
 }
-"""The arguments of those that have some; `add_arguments` declares more of the debugger."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from dwarfgpu import budget
 from dwarfgpu.cli import debug
 from dwarfgpu.cli.session import Session, is_alone, read_input
-from dwarfgpu.errors import DwarfGpuError, UsageError, nearest
+from dwarfgpu.errors import DwarfGpuError, UsageError, exhausted, nearest
 from dwarfgpu.questions.document import NO_ANSWER, OK, USAGE
 from dwarfgpu.questions.registry import CONVERT, SHELL_GROUPS, Arguments
 from dwarfgpu.questions.selection import STDIN_PART
@@ -80,16 +80,10 @@ def run(words: Sequence[str]) -> int:
     except BrokenPipeError:
         silence(sys.stdout)
         return OK
-    except RecursionError:
+    except (RecursionError, MemoryError) as error:
         if shows_traceback:
             raise
-        message = "what was asked for is nested too deep"
-        return session.report(UsageError(message, kind="too_deep", hint="ask for a part of it"))
-    except MemoryError:
-        if shows_traceback:
-            raise
-        message = "there is not enough memory for the answer"
-        return session.report(UsageError(message, kind="no_memory", hint="ask for a part of it"))
+        return session.report(exhausted(error))
     except OSError as error:  # of what `--help` writes itself
         silence(sys.stdout)
         return session.report(UsageError(f"output cannot be written: {error.strerror or error}", kind="unwritable"))
@@ -150,15 +144,16 @@ def _parse(words: list[str]) -> Any:
         return _cases(name, words)
     if name in AT_SHELL:
         return _question(name, AT_SHELL[name], words)
-    if name not in debug.SUMMARIES:
+    if name not in debug.COMMANDS:
         raise _unknown(name)
     return _other(name, words)
 
 
 def _other_parser(name: str) -> _ArgumentParser:
     """Return the parser of a command that is no question."""
-    parser = _parser(name, debug.DESCRIPTIONS[name], debug.EXAMPLES[name])
-    for argument in debug.ARGUMENTS.get(name, ()):
+    command = debug.COMMANDS[name]
+    parser = _parser(name, command.description, command.examples)
+    for argument in command.arguments:
         _add(parser, argument, is_expression=False)
     if name == "debug":
         debug.add_arguments(parser)
@@ -175,14 +170,14 @@ def _other_parser(name: str) -> _ArgumentParser:
 
 def _other(name: str, words: list[str]) -> Any:
     """Read the words behind the name of a command that is no question."""
-    arguments = debug.ARGUMENTS.get(name, ())
+    arguments = debug.COMMANDS[name].arguments
     bare = {f"-{dashes}{each.name}": each.bare for each in arguments if each.bare for dashes in ("", "-")}
     words = [f"{word}={bare[word]}" if word in bare else word for word in words]
     is_mixed = any(each.is_many and not each.is_option for each in arguments)
     parser = _other_parser(name)
     options = parser.parse_intermixed_args(words) if is_mixed else parser.parse_args(words)
     _join_states(options)
-    run_it = {"completion": _completion, "fleet": _fleet}.get(name) or debug.RUN[name]
+    run_it = debug.COMMANDS[name].run or {"completion": _completion, "fleet": _fleet}[name]
     options.run = lambda session: run_it(session, options)
     return options
 
@@ -501,7 +496,7 @@ def _add_common(parser: argparse.ArgumentParser, *, has_answer: bool = True) -> 
 
 def summaries() -> dict[str, str]:
     """Return what each command of the shell is for."""
-    known = dict(debug.SUMMARIES)
+    known = {name: command.summary for name, command in debug.COMMANDS.items()}
     known |= {command.at_shell.names[0]: command.summary for command in AT_SHELL.values()}
     known["lists"] = "read location lists from a file of cases"
     return known
@@ -519,7 +514,7 @@ def _parser_of(name: str) -> argparse.ArgumentParser | None:
     """Return the parser of a command of the shell, if it is one."""
     if name in AT_SHELL:
         return _question_parser(name, AT_SHELL[name])
-    if name in debug.SUMMARIES:
+    if name in debug.COMMANDS:
         return _other_parser(name)
     return _cases_parser(name) if name == "lists" else None
 
@@ -541,14 +536,14 @@ def _group(name: str) -> str:
     """Return what a command is for."""
     if name in AT_SHELL:
         return AT_SHELL[name].at_shell.group
-    return debug.GROUPS.get(name, CONVERT)
+    return debug.COMMANDS[name].group if name in debug.COMMANDS else CONVERT
 
 
 def _unknown(name: str) -> UsageError:
     if os.path.exists(name.partition("@")[0]):  # noqa: PTH110 (`pathlib` costs start-up time)
         hint = f"`dwarfgpu debug {name}` opens it in the debugger, `dwarfgpu info {name}` says what it is"
         return UsageError(f"{name} is a file, and the first word must be a command", hint=hint)
-    names = (*AT_SHELL, *debug.SUMMARIES)
+    names = (*AT_SHELL, *debug.COMMANDS)
     near = nearest(name, names)
     hint = f"did you mean {near}?" if near else f"the commands are {', '.join(names)}"
     return UsageError(f"there is no command {name!r}", hint=hint)

@@ -8,6 +8,7 @@ left to GDB.
 from __future__ import annotations
 
 from functools import partial
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import gdb
@@ -25,15 +26,6 @@ if TYPE_CHECKING:
 NAME = "dwarfgpu"
 STACK_TOP = 1 << 60
 """Where addresses of stacks that grow upwards are counted down from, for a GDB that knows only the others."""
-
-
-class FrameId:
-    """The identity of a frame for GDB, which wants pointers."""
-
-    def __init__(self, sp: int, pc: int) -> None:
-        pointer = gdb.lookup_type("void").pointer()
-        self.sp = gdb.Value(sp).cast(pointer)
-        self.pc = gdb.Value(pc).cast(pointer)
 
 
 class PendingProcess(GdbProcess):
@@ -58,7 +50,7 @@ class PendingProcess(GdbProcess):
         return value - 1 if name == "pc" and self.is_caller else value
 
 
-class WaveUnwinder(Unwinder):  # type: ignore[misc]
+class CallerUnwinder(Unwinder):  # type: ignore[misc]
     """The unwinder that GDB calls."""
 
     def __init__(self) -> None:
@@ -88,7 +80,9 @@ class WaveUnwinder(Unwinder):  # type: ignore[misc]
         cfa = unwound.cfa
         if not process.architecture(0).startswith("amdgcn"):
             cfa = STACK_TOP - cfa
-        information = pending.create_unwind_info(FrameId(cfa, unwound.start))
+        pointer = gdb.lookup_type("void").pointer()
+        identity = SimpleNamespace(sp=gdb.Value(cfa).cast(pointer), pc=gdb.Value(unwound.start).cast(pointer))
+        information = pending.create_unwind_info(identity)
         architecture = pending.architecture()
         for descriptor in architecture.registers():
             self._save(unwound, process, information, (architecture.name(), descriptor.name))
@@ -129,7 +123,7 @@ def _is_unavailable(here: Any) -> bool:
     return False
 
 
-_unwinder: list[WaveUnwinder] = []
+_unwinder: list[CallerUnwinder] = []
 HOOKS = """define info hook{post}-threads
 python from dwarfgpu.gdbplugin.unwinder import list_threads; list_threads(begins={begins})
 end"""
@@ -162,7 +156,7 @@ def use(*, is_on: bool) -> None:
     """Add the unwinder to GDB, or remove it."""
     for unwinder in _unwinder:
         gdb.frame_unwinders.remove(unwinder)
-    _unwinder[:] = [WaveUnwinder()] if is_on else []
+    _unwinder[:] = [CallerUnwinder()] if is_on else []
     gdb.frame_unwinders[:0] = _unwinder
     if is_on and not _have_hooks:
         _have_hooks.append(_hook())

@@ -63,7 +63,7 @@ class Prompt:
         self._loop = asyncio.new_event_loop()
         self._busy = threading.RLock()
         """The lock that a command (such as the full screen) or a completion thread holds while it asks the program."""
-        self._names = NameReader(self.debugger, self._busy)
+        self._names = NameIndexer(self.debugger, self._busy)
         self.session: PromptSession[str] = PromptSession(
             history=self.history,
             completer=CommandCompleter(self.debugger, self._busy),
@@ -299,7 +299,7 @@ class CommandCompleter(Completer):
             yield Completion(candidate.text, start - len(line), display_meta=candidate.meta)
 
 
-class NameReader:
+class NameIndexer:
     """Reads the names of the program in a thread, whenever nothing else asks the program."""
 
     def __init__(self, debugger: Debugger, busy: threading.RLock) -> None:

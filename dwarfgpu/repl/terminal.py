@@ -8,7 +8,7 @@ import termios
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Protocol
 
-from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.errors import DwarfGpuError, exhausted
 from dwarfgpu.questions.debugger import Quit
 from dwarfgpu.questions.output import Output
 from dwarfgpu.questions.settings import AUTOMATIC, MAX_NUMBER
@@ -219,12 +219,8 @@ def errors_are_ours() -> Iterator[None]:
         yield
     except (DwarfGpuError, Quit, BrokenPipeError):
         raise
-    except RecursionError:
-        message = "what was asked for is nested too deep"
-        raise UsageError(message, kind="too_deep", hint="ask for a part of it") from None
-    except MemoryError:
-        message = "there is not enough memory for the answer"
-        raise UsageError(message, kind="no_memory", hint="ask for a part of it") from None
+    except (RecursionError, MemoryError) as error:
+        raise exhausted(error) from None
     except Exception as error:
         message = f"internal error: {type(error).__name__}: {error}"
         hint = "this is a defect of dwarfgpu; with `set debug on` the command shows where"

@@ -19,7 +19,7 @@ from dwarfgpu.program.code.loaded import LoadedCode
 from dwarfgpu.regular_files import signals_raise, whole_output
 from dwarfgpu.serve.description import ServedLibrary
 from dwarfgpu.serve.packets import MAX_PACKET, converse
-from dwarfgpu.serve.remote import SIGTRAP, RemoteStub, ServedMachine
+from dwarfgpu.serve.remote import SIGTRAP, RemoteStub, ServedState
 from dwarfgpu.serve.served_files import as_host_code
 from dwarfgpu.states.gpu_cores import is_about_waves, open_gpu_stopped, without_part
 from dwarfgpu.states.host_cores import open_core
@@ -47,7 +47,7 @@ MAX_CODE = 1 << 28
 # --- What is served -----------------------------------------------------------------------------------------------
 
 
-def open_served(state: str, file: str | None = None, *, force: bool = False) -> tuple[ServedMachine, list[str]]:
+def open_served(state: str, file: str | None = None, *, force: bool = False) -> tuple[ServedState, list[str]]:
     """Open a snapshot, or a core file, with the code it executes; return also what could not be read."""
     code = None if file is None else opened(file)
     if is_elf(state):
@@ -62,7 +62,7 @@ def open_served(state: str, file: str | None = None, *, force: bool = False) -> 
 
 def served_waves(
     machine: Machine, name: str, file: CodeObject | None = None, *, force: bool = False
-) -> tuple[ServedMachine, list[str]]:
+) -> tuple[ServedState, list[str]]:
     """Serve a machine with the code objects it has loaded; ``file`` is one of them, wherever it is now."""
     if file is not None:
         loaded, errors = load_code(machine, file, OpenOptions(force))
@@ -80,9 +80,9 @@ def served_waves(
 
 def _with_code(
     machine: Any, name: str, codes: Iterable[LoadedCode], problems: Iterable[str]
-) -> tuple[ServedMachine, list[str]]:
+) -> tuple[ServedState, list[str]]:
     """Serve a machine with code objects. GDB gets those without a file of their own as files of the machine."""
-    served = ServedMachine(machine, name)
+    served = ServedState(machine, name)
     for wave, name_ in enumerate(machine.ids):
         stop = machine.stop_of(wave)
         if stop is not None and stop.signal is not None:
@@ -120,14 +120,14 @@ def _in_cache(data: bytes, digest: str) -> str:
     return path
 
 
-def _add_code(served: ServedMachine, code: CodeObject, bias: int) -> None:
+def _add_code(served: ServedState, code: CodeObject, bias: int) -> None:
     for segment in code.image.segments:
         if segment.type == PT_LOAD and segment.memory_size <= MAX_CODE:
             data = bytes(code.image.data[segment.offset : segment.offset + segment.file_size])
             served.code.append((segment.address + bias, bytearray(data.ljust(segment.memory_size, b"\0"))))
 
 
-def _core(path: str, program: CodeObject | None, *, force: bool) -> tuple[ServedMachine, list[str]]:
+def _core(path: str, program: CodeObject | None, *, force: bool) -> tuple[ServedState, list[str]]:
     from dwarfgpu.objfile.elf.core import read_core
     from dwarfgpu.objfile.opening import open_image
 
@@ -139,7 +139,7 @@ def _core(path: str, program: CodeObject | None, *, force: bool) -> tuple[Served
         program = opened(file)
     stopped = open_core(program, path, OpenOptions(force))
     signals = {str(thread.pid): LINUX_SIGNALS.get(thread.signal, thread.signal) for thread in core.threads}
-    served = ServedMachine(stopped.machine, path, auxiliary=core.auxiliary, signals=signals)
+    served = ServedState(stopped.machine, path, auxiliary=core.auxiliary, signals=signals)
     if program.image.path is not None:
         served.program = os.path.realpath(program.image.path)
     return served, [str(problem) for problem in stopped.found]
@@ -222,7 +222,7 @@ def serve(options: Any, say: Say) -> int:
     return 0
 
 
-def listen(served: ServedMachine, options: Any, say: Say) -> None:
+def listen(served: ServedState, options: Any, say: Say) -> None:
     """Serve one connection after the other; with ``--once`` only one."""
     with signals_raise(), ExitStack() as stack:
         listener, address = _listener(options, stack)
@@ -279,7 +279,7 @@ def _remove(path: str) -> None:
         os.unlink(path)  # noqa: PTH108
 
 
-def greeting(served: ServedMachine, address: str) -> list[str]:
+def greeting(served: ServedState, address: str) -> list[str]:
     """Return what to type in GDB."""
     count = served.machine.wave_count
     noun = "wave" if served.has_waves else "thread"

@@ -63,7 +63,7 @@ def framed(data: bytes) -> bytes:
     return b"$%b#%02x" % (data, sum(data) & 255)
 
 
-class PacketReader:
+class PacketParser:
     """Finds the packets in a stream of bytes. What is between them but no acknowledgement is skipped."""
 
     def __init__(self) -> None:
@@ -107,7 +107,7 @@ def _number(checksum: bytes) -> int | None:
 
 def converse(stream: Stream, stub: Answering) -> None:
     """Answer packets until the other side goes away, detaches or kills."""
-    reader = PacketReader()
+    reader = PacketParser()
     acknowledges = True
     last = b""
     while True:

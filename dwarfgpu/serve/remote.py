@@ -39,7 +39,7 @@ _FAILED, _NO_MEMORY = b"E01", b"E14"
 
 
 @define
-class ServedMachine:
+class ServedState:
     """A stopped machine, and what GDB may know of it besides."""
 
     machine: Any
@@ -116,7 +116,7 @@ class ServedMachine:
 class RemoteStub:
     """Answers the packets of one GDB."""
 
-    def __init__(self, served: ServedMachine) -> None:
+    def __init__(self, served: ServedState) -> None:
         self.served = served
         self.machine = served.machine
         self.layout = description.RegisterLayout(served.machine.target)

@@ -12,7 +12,7 @@ from prompt_toolkit.document import Document
 from dwarfgpu.objfile.indexes import lookup
 from dwarfgpu.program.code import completion_index
 from dwarfgpu.repl import prompt
-from dwarfgpu.repl.prompt import CommandCompleter, NameReader, toolbar
+from dwarfgpu.repl.prompt import CommandCompleter, NameIndexer, toolbar
 from dwarfgpu.repl.tui import Panels
 from tests.questions.harness import Run
 from tests.repl.sitting import Sitting
@@ -29,7 +29,7 @@ def run() -> Run:
 
 def read(run: Run) -> None:
     """Let a reader do what it does."""
-    reader = NameReader(run.debugger, threading.RLock())
+    reader = NameIndexer(run.debugger, threading.RLock())
     reader.start()
     assert reader._thread is not None
     reader._thread.join(60)
@@ -86,7 +86,7 @@ class TestReading:
         read(Run(None))
 
     def test_not_behind_the_end(self, run: Run) -> None:
-        reader = NameReader(run.debugger, threading.RLock())
+        reader = NameIndexer(run.debugger, threading.RLock())
         reader.close()
         reader.start()
         assert reader._thread is None

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dwarfgpu.serve.packets import PacketReader, framed
+from dwarfgpu.serve.packets import PacketParser, framed
 from tests.builders.commands import run as run_command
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,7 +53,7 @@ class Server:
 
 def ask(connection: socket.socket, packet: bytes) -> bytes:
     connection.sendall(framed(packet))
-    reader = PacketReader()
+    reader = PacketParser()
     while True:
         for answer in reader.feed(connection.recv(1 << 16)):
             return answer.data

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dwarfgpu.serve.packets import MAX_PACKET, Packet, PacketReader, converse, escaped, framed, unescaped
+from dwarfgpu.serve.packets import MAX_PACKET, Packet, PacketParser, converse, escaped, framed, unescaped
 
 
 class Script:
@@ -93,7 +93,7 @@ def test_escaped_bytes_come_back(data):
 
 @given(st.lists(st.binary(max_size=40), max_size=20))
 def test_any_bytes_make_packets_or_nothing(parts):
-    reader = PacketReader()
+    reader = PacketParser()
     for part in parts:
         assert all(isinstance(packet, Packet) for packet in reader.feed(part))
 
@@ -101,7 +101,7 @@ def test_any_bytes_make_packets_or_nothing(parts):
 @given(st.lists(st.binary(max_size=30), max_size=8), st.integers(1, 7))
 def test_packets_come_in_order_however_they_are_cut(contents, step):
     stream = b"".join(framed(escaped(content)) for content in contents)
-    reader = PacketReader()
+    reader = PacketParser()
     found = [packet for at in range(0, len(stream), step) for packet in reader.feed(stream[at : at + step])]
     assert [unescaped(packet.data) for packet in found] == contents
     assert all(packet.is_whole for packet in found)
@@ -109,7 +109,7 @@ def test_packets_come_in_order_however_they_are_cut(contents, step):
 
 def test_a_checksum_may_be_of_capitals():
     number = f"{sum(b'm12,4') & 255:02X}".encode()
-    (packet,) = PacketReader().feed(b"$m12,4#" + number)
+    (packet,) = PacketParser().feed(b"$m12,4#" + number)
     assert packet.is_whole
     with pytest.raises(AttributeError):
         packet.data = b""

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dwarfgpu.machines.gdb.backend import FACTS, SERVED
 from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.serve.listener import open_served, served_waves
-from dwarfgpu.serve.packets import PacketReader, framed, unescaped
+from dwarfgpu.serve.packets import PacketParser, framed, unescaped
 from dwarfgpu.serve.remote import HANDLERS, REFUSAL, RemoteStub
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -264,7 +264,7 @@ def test_a_gdb_that_shows_errors_gets_their_text(stub):
     assert b"error-message+" in ask(stub, "qSupported:error-message+;xmlRegisters=i386")
     answer = ask(stub, "m9000,4")
     assert unescaped(answer).startswith(b"E.4 bytes of memory at global#0x9000 are not available")
-    (packet,) = PacketReader().feed(framed(answer))  # a raw # would end it
+    (packet,) = PacketParser().feed(framed(answer))  # a raw # would end it
     assert (packet.is_whole, packet.data) == (True, answer)
     assert ask(stub, "m0500000000000000,4").endswith(b"add the lane to 0x20 in the upper byte")
 

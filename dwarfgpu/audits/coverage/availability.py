@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.audits.coverage.kinds import NO_LOCATION, KindReader, Meaning
+from dwarfgpu.audits.coverage.kinds import NO_LOCATION, LocationKinds, Meaning
 from dwarfgpu.audits.coverage.tally import (
     ELSEWHERE,
     LocationEntry,
@@ -201,7 +201,7 @@ class FileAvailability:
         """The functions of the units that have been read."""
         sections = (".debug_info", ".debug_types", ".debug_loclists", ".debug_loc", ".debug_rnglists", ".debug_ranges")
         size = sum(len(self.dwarf.source.view(name)) for name in sections)
-        self.walk = FileWalk(KindReader(file, dialect, repair), FREE + size)
+        self.walk = FileWalk(LocationKinds(file, dialect, repair), FREE + size)
 
     def __iter__(self) -> Iterator[VariableAvailability]:
         return map(VariableAvailability.of_row, self.rows())

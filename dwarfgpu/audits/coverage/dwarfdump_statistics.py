@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.coverage.code_scope import FUNCTIONS
-from dwarfgpu.audits.coverage.kinds import KindReader
+from dwarfgpu.audits.coverage.kinds import LocationKinds
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.dies import Die
@@ -97,7 +97,7 @@ class _Counts:
 def statistics(file: CodeObject) -> dict[str, int]:
     """Return the numbers by the names that llvm-dwarfdump gives them, in its order."""
     counts = _Counts()
-    kinds = KindReader(file)
+    kinds = LocationKinds(file)
     for unit in _units(file.dwarf):
         try:
             _UnitCount(counts, kinds, file, unit).count()
@@ -127,7 +127,7 @@ def _units(dwarf: Dwarf) -> Iterator[Unit]:
 class _UnitCount:
     """The count of one unit."""
 
-    def __init__(self, counts: _Counts, kinds: KindReader, file: CodeObject, unit: Unit) -> None:
+    def __init__(self, counts: _Counts, kinds: LocationKinds, file: CodeObject, unit: Unit) -> None:
         self.counts = counts
         self.kinds = kinds
         self.file = file

@@ -139,7 +139,7 @@ class KnownExpression:
         follows from each answer."""
 
 
-class KindReader:
+class LocationKinds:
     """Tells the kinds of a file's expressions. ``dialect`` replaces the dialect of the target."""
 
     def __init__(self, file: CodeObject, dialect: str | None = None, policy: Policy = AUTO) -> None:
@@ -298,7 +298,7 @@ class _Answers:
 
     __slots__ = ("_around", "_of_site", "_site", "expression", "reader", "trail")
 
-    def __init__(self, reader: KindReader, expression: Expression, site: ExpressionSite) -> None:
+    def __init__(self, reader: LocationKinds, expression: Expression, site: ExpressionSite) -> None:
         self.reader = reader
         self.expression = expression
         self._site = site

@@ -24,7 +24,7 @@ from dwarfgpu.objfile.lists.quick_lists import quick_locations, quick_ranges
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
 
-    from dwarfgpu.audits.coverage.kinds import KindReader
+    from dwarfgpu.audits.coverage.kinds import LocationKinds
     from dwarfgpu.audits.coverage.tally import Location
     from dwarfgpu.objfile.info.abbrevs import Abbreviation, AbbreviationTable
     from dwarfgpu.objfile.info.dies import Attribute, Die
@@ -300,7 +300,7 @@ class FileWalk:
 
     __slots__ = ("_left", "instances", "kinds", "plans")
 
-    def __init__(self, kinds: KindReader, left: int) -> None:
+    def __init__(self, kinds: LocationKinds, left: int) -> None:
         self.kinds = kinds
         self.instances: dict[str, dict[int, AbstractVariables]] = {}
         """The variables of abstract instances, by the section and the offset there of the function."""

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.audits.dump.lists import DumpedListEntry, ListReader
+from dwarfgpu.audits.dump.lists import DumpedListEntry, ListDecoder
 from dwarfgpu.dwarf_constants import name_of, names, number_of
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.immutable import frozen
@@ -436,7 +436,7 @@ class UnitValues:
         self.unit = unit
         self.code = code
         self.pc = pc
-        self.lists = ListReader(file, code)
+        self.lists = ListDecoder(file, code)
         self._long: dict[tuple[str, int], Lists] = {}
         """What attributes show that share a long list with an earlier one."""
         self._referred: dict[tuple[int, Any], tuple[int, str]] = {}

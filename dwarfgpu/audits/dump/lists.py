@@ -44,7 +44,7 @@ class ListSection:
         self.file = file
         self.section = section
         self.kind = kind
-        self.reader = ListReader(file, code)
+        self.reader = ListDecoder(file, code)
         self.dwarf = file.dwarf
         self.data = file.dwarf.source.data(section)
         self.has_tables = section.removesuffix(".dwo").endswith("lists")
@@ -203,7 +203,7 @@ class ListedList:
     """Why there may be more entries."""
 
 
-class ListReader:
+class ListDecoder:
     """The reader of a file's lists. Errors become problems of the file."""
 
     def __init__(self, file: CodeObject, code: ExpressionDecoder) -> None:
