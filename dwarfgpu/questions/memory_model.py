@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.audits.memory_model.checker import RULES, MemoryCheck
+from dwarfgpu.audits.memory_model.checker import RULES, CheckWish, MemoryCheck
 from dwarfgpu.audits.memory_model.families import FAMILIES, family_of, mode_of
 from dwarfgpu.audits.memory_model.file_reports import check_code, check_paths
 from dwarfgpu.audits.memory_model.intents import stated
