@@ -75,7 +75,7 @@ class TestCommands:
         assert "p" not in found
 
     def test_they_say_what_they_do(self, run: Run) -> None:
-        assert complete(run.debugger, "quit")[1][0].meta == "leave"
+        assert complete(run.debugger, "quit")[1][0].meta == "leave the debugger"
 
     def test_commands_that_were_defined(self, run: Run) -> None:
         run("alias pq = echo")
