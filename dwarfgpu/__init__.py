@@ -50,9 +50,8 @@ if TYPE_CHECKING:
     from dwarfgpu.machines.described import DescribedMachine
     from dwarfgpu.machines.protocol import Backend
     from dwarfgpu.machines.snapshot import save as save_snapshot
-    from dwarfgpu.program.frames.answers import Values
+    from dwarfgpu.program.frames.answers import Quantity, Values
     from dwarfgpu.program.frames.frame import Frame
-    from dwarfgpu.program.frames.quantity import Quantity
     from dwarfgpu.program.frames.reasons import Reason, Unavailable
     from dwarfgpu.program.frames.variable import Variable
     from dwarfgpu.program.frames.wave import Wave
@@ -84,9 +83,8 @@ _HOMES = {
     "lanes": ("LaneResults", "LaneSet"),
     "cases.case": ("answer_case", "parse_case", "run_case"),
     "states.program": ("Attached", "Program", "open_core"),
-    "program.frames.answers": ("Values",),
+    "program.frames.answers": ("Quantity", "Values"),
     "program.frames.frame": ("Frame",),
-    "program.frames.quantity": ("Quantity",),
     "program.frames.reasons": ("Reason", "Unavailable"),
     "program.frames.variable": ("Variable",),
     "program.frames.wave": ("Wave",),

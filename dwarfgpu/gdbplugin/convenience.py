@@ -13,8 +13,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.machines.gdb.backend import Refused
 from dwarfgpu.machines.gdb.process import byte_order, number_of, selected_frame
 from dwarfgpu.program.frames.expression import type_named
-from dwarfgpu.program.frames.history import MAX_KEPT, Frozen, nothing, number
-from dwarfgpu.program.frames.remembered import Remembered
+from dwarfgpu.program.frames.history import MAX_KEPT, NOTHING, Frozen, Remembered, number
 from dwarfgpu.program.types import model
 from dwarfgpu.program.types.sizes import known_size
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.program.frames.evaluator import Evaluator
     from dwarfgpu.program.frames.frame import Frame
-    from dwarfgpu.program.language.operands import ScalarOperand
+    from dwarfgpu.program.frames.history import Kept
     from dwarfgpu.program.values.objects import Object
 
 MAX_ELEMENTS = 1 << 12
@@ -34,7 +33,7 @@ _FLOATS = {4: "f", 8: "d"}
 class GdbRemembered(Remembered):
     """The history and the variables of GDB. A variable that differs from lane to lane is kept here alone."""
 
-    def of_history(self, evaluator: Evaluator, name: str) -> Object | None:
+    def of_history(self, name: str, evaluator: Evaluator) -> Kept | None:
         digits = name.removeprefix("$")
         if digits and not (digits.isdecimal() and digits.isascii() and len(digits) < 10):
             return None
@@ -43,16 +42,16 @@ class GdbRemembered(Remembered):
             value = gdb.history(-number if name.startswith("$") else number)
         except gdb.error as error:
             raise UsageError(str(error).removesuffix("."), kind="no_value") from None
-        return object_of(evaluator, value, f"${name}")
+        return kept_value(evaluator, value, f"${name}")
 
-    def variable(self, evaluator: Evaluator, name: str) -> Object | ScalarOperand:
+    def variable(self, name: str, evaluator: Evaluator) -> Kept | None:
         try:
             value = gdb.convenience_variable(name)
         except gdb.error as error:
             raise UsageError(f"GDB does not give ${name}: {error}", kind="no_value") from None
         if value is None:
-            return Remembered.variable(self, evaluator, name)
-        return object_of(evaluator, value, f"${name}")
+            return Remembered.variable(self, name, evaluator)
+        return kept_value(evaluator, value, f"${name}")
 
     def set(self, name: str, pieces: Iterable[tuple[Any, Object]]) -> None:
         Remembered.set(self, name, pieces)
@@ -72,19 +71,19 @@ def gdb_remembered() -> GdbRemembered:
 # --- From GDB -----------------------------------------------------------------------------------------------------
 
 
-def object_of(evaluator: Evaluator, value: Any, name: str) -> Object:
+def kept_value(evaluator: Evaluator, value: Any, name: str) -> Kept:
     """Return a value of GDB as one of the library: what it is now, not where it is."""
     frame = evaluator.frame
     order = frame.target.byte_order
     try:
         kind = _type_of(frame, value.type, evaluator.compute.model)
         if kind is model.VOID:
-            return nothing(evaluator)
+            return NOTHING
         bits = _Bits(order).of(value)
     except (NotHere, Refused, gdb.error) as error:
         why = error.why if isinstance(error, Refused) else str(error)
         raise UsageError(f"GDB's {name} has no value here: {why}", kind="no_value") from None
-    return number(kind, bits).of(evaluator)
+    return number(kind, bits)
 
 
 class NotHere(Exception):

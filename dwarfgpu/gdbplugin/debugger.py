@@ -12,7 +12,7 @@ import gdb
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.gdbplugin.convenience import gdb_remembered
 from dwarfgpu.gdbplugin.host import gdb_host, no_process, select_lane
-from dwarfgpu.program.frames.remembered import Remembered
+from dwarfgpu.program.frames.history import Remembered
 from dwarfgpu.questions.debugger import Debugger
 from dwarfgpu.questions.output import Output
 from dwarfgpu.questions.settings import SETTINGS

@@ -21,8 +21,8 @@ from dwarfgpu.questions.settings import MAX_NUMBER
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dwarfgpu.program.frames.answers import Quantity
     from dwarfgpu.program.frames.frame import Frame
-    from dwarfgpu.program.frames.quantity import Quantity
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.program.values.storage import Address
     from dwarfgpu.render.values import Look

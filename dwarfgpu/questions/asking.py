@@ -78,7 +78,7 @@ def repaired(selection: Selection, repair: str | None) -> tuple[Program, Attache
     program, attached = selection.opened, selection.attached
     if repair is None:
         return program, attached
-    from dwarfgpu.program.frames.remembered import Remembered
+    from dwarfgpu.program.frames.history import Remembered
 
     policy = policy_of(repair)
     if policy == program.repair:
@@ -218,8 +218,7 @@ class Examined:
 def begin_at(selection: Selection, address: int) -> None:
     """Let ``x`` by itself begin at an address, and ``$_`` be it."""
     from dwarfgpu.program.frames.evaluator import Evaluator
-    from dwarfgpu.program.frames.history import number
-    from dwarfgpu.program.frames.remembered import Remembered
+    from dwarfgpu.program.frames.history import Remembered, number
 
     selection.state_of(Examined).next = Address(None, address)
     model = Evaluator(selection.frame, selection.frame.lane(selection.lane), "").compute.model

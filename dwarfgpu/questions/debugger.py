@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING
 
 from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.program.frames.remembered import READ_ONLY, Remembered
+from dwarfgpu.program.frames.history import READ_ONLY, Remembered
 from dwarfgpu.questions.document import NO_ANSWER, exit_status
 from dwarfgpu.questions.registry import Registry, read_arguments
 from dwarfgpu.questions.selection import Selection

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from dwarfgpu.dialects import encoding_in
 from dwarfgpu.errors import DwarfGpuError, Unsupported, UsageError
 from dwarfgpu.expr.location_json import JsonWriter
 from dwarfgpu.expr.location_text import TextRenderer
+from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.program.code import encoding_context
 from dwarfgpu.questions.document import NO_ANSWER, Document
 from dwarfgpu.render import operations as render
@@ -35,7 +38,7 @@ def encoding_of(selection: Selection, arguments: Arguments) -> EncodingContext:
     keys = ("address-size", "byte-order", "offset-size", "dwarf-version")
     names = ("target", "dialect", "rules", *keys)
     if selection.program is not None and not any(map(arguments.has, names)):
-        return encoding_context.of_frame(selection.frame)
+        return selection.frame.encoding
     sizes: dict[str, Any] = {key.replace("-", "_"): arguments.get(key) for key in keys if arguments.has(key)}
     target = arguments.get("target") or "generic"
     return encoding_context.setting(target, arguments.get("dialect"), arguments.get("rules"), **sizes)
@@ -144,7 +147,7 @@ def evaluate_operations(
         name = "--ops" if arguments.has("ops") else "--hex"
         message = f"{name} does not go with expressions of the source language"
         raise UsageError(message, hint="leave out the option or the expressions")
-    where = encoding_context.of_frame(frame)
+    where = frame.encoding
     text = f"{arguments.get('ops') or arguments.get('hex')} {arguments.text}"
     expression = where.decoded(bytes_of(text)) if arguments.has("hex") else where.parsed(text)
     numbers = frame.lane_numbers(lanes)
@@ -152,7 +155,8 @@ def evaluate_operations(
     if arguments.has("trace"):
         frame.follow(tracer.record)
     try:
-        results: Any = encoding_context.evaluated(expression, frame, frame.lane_set(numbers))
+        context = evolve(frame.context(frame.lane_set(numbers)), result_kind=None)
+        results: Any = evaluate(expression, context, frame.trace)
     finally:
         frame.follow(None)
     outcomes = list(zip(numbers, results, strict=True))
@@ -198,7 +202,7 @@ def evaluate_operations(
 
 def variables_called(selection: Selection, name: str) -> list[Variable]:
     """Return the variables with a name that the frame sees; that there are none is an error."""
-    from dwarfgpu.program.frames.variable import variables_named
+    from dwarfgpu.program.frames.names import variables_named
 
     variables = variables_named(selection.frame, name)
     if not variables:

@@ -23,7 +23,7 @@ def _macros(debugger: Debugger) -> Definitions:
     if frame.place is None:
         message = "No frame selected: which macros are defined depends on the place in the source."
         raise UsageError(message, kind="no_frame", hint="attach a state, or launch a kernel")
-    return frame.state.macros.at(frame)
+    return frame.macros
 
 
 def info_macro(debugger: Debugger, arguments: Arguments) -> Document:

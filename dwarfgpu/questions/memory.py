@@ -12,8 +12,7 @@ from dwarfgpu.dwarf_constants import DW_ATE_signed
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.frames.evaluator import Evaluator
-from dwarfgpu.program.frames.history import number
-from dwarfgpu.program.frames.remembered import Remembered
+from dwarfgpu.program.frames.history import Remembered, number
 from dwarfgpu.program.language.operands import loaded
 from dwarfgpu.program.language.tokens import tokens
 from dwarfgpu.program.types.model import Array, Base, Function, Pointer

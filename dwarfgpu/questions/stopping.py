@@ -86,7 +86,7 @@ def stopped(debugger: Debugger, debugging: Debugging, halt: Halt, *, returned: R
 
 def _result(debugger: Debugger, debugging: Debugging, returned: ReturnType) -> dict[str, Any]:
     """Put the value that a function has returned into the history, and return what there is to say about it."""
-    from dwarfgpu.program.frames.remembered import Remembered
+    from dwarfgpu.program.frames.history import Remembered
     from dwarfgpu.program.types.declaration import type_text
     from dwarfgpu.questions.asking import renderer
     from dwarfgpu.render.values import value_text

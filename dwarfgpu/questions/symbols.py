@@ -13,7 +13,8 @@ from dwarfgpu.program.code.repairs import as_written, repairs_of
 from dwarfgpu.program.frames.evaluator import Evaluator, nearly
 from dwarfgpu.program.frames.expression import static_type, type_named
 from dwarfgpu.program.frames.linespec import frame_base_of, scope_at, symbol_at
-from dwarfgpu.program.frames.variable import Variable, variable_called, variables_named
+from dwarfgpu.program.frames.names import variable_called, variables_named
+from dwarfgpu.program.frames.variable import Variable
 from dwarfgpu.program.types.declaration import HEAD, declaration, declaration_with_offsets, type_text
 from dwarfgpu.program.types.model import Hidden, Struct, Typedef
 from dwarfgpu.program.types.reader import find_type

@@ -9,8 +9,8 @@ from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.columns import python_value
+from dwarfgpu.program.frames.history import Remembered
 from dwarfgpu.program.frames.reasons import Unavailable
-from dwarfgpu.program.frames.remembered import Remembered
 from dwarfgpu.program.language.tokens import tokens
 from dwarfgpu.program.types.model import Array, Pointer
 from dwarfgpu.program.types.sizes import resolved

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from dwarfgpu.program.code.repairs import Repair
-    from dwarfgpu.program.frames.answers import LaneAnswer
+    from dwarfgpu.program.frames.answers import LaneAnswer, Quantity
     from dwarfgpu.program.frames.frame import Frame
-    from dwarfgpu.program.frames.quantity import Quantity
+    from dwarfgpu.program.frames.history import Kept
     from dwarfgpu.program.frames.variable import Described
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
@@ -447,8 +447,7 @@ def print_value(selection: Selection, arguments: Arguments) -> Document:
     last one, $$ the one before, $$3 the third before the last. `print $x = 3` sets a convenience variable. Without
     EXPR the last value is shown again. /F is a letter: x d u o t a c f s z r.
     """
-    from dwarfgpu.program.frames.history import kept
-    from dwarfgpu.program.frames.remembered import Remembered
+    from dwarfgpu.program.frames.history import Remembered
 
     letter = asking.print_format(arguments)
     history = selection.state_of(Remembered)
@@ -465,7 +464,7 @@ def print_value(selection: Selection, arguments: Arguments) -> Document:
     style, width = selection.output.style, selection.output.width
     lines: Iterable[str]
     if in_each and any(answered.value is not None for answered in values.by_lane):
-        number = history.add(kept(values, in_each_lane=True))
+        number = history.add(_kept(values, in_each_lane=True))
         lines = value_in_lanes(writer, values, f"${number} = ", width)
     elif in_each or first.value is None:
         assert first.reason is not None  # noqa: S101 (it has no value)
@@ -480,7 +479,7 @@ def print_value(selection: Selection, arguments: Arguments) -> Document:
             raise failure.with_traceback(None)
         lines = without_value(selection, values.text, f"{why_none(first)}{_note_text(first)}")
     else:
-        number = history.add(kept(values, in_each_lane=False))
+        number = history.add(_kept(values, in_each_lane=False))
         note = style("dim", _note_text(first)) if _note_text(first) else ""
         lines = [f"${number} = {writer.cell(first)}{note}"]
     document = asking.answered(selection, writer, values, [*lines, *writer.unrepaired(values)])
@@ -489,6 +488,20 @@ def print_value(selection: Selection, arguments: Arguments) -> Document:
 
         document.hints.append(hint_of(values.possible_repairs))
     return document
+
+
+def _kept(values: Values, *, in_each_lane: bool) -> Kept:
+    """Return an answer as a value to keep."""
+    from dwarfgpu.program.frames.history import kept
+
+    return kept(
+        (
+            answered.lane if in_each_lane else None,
+            answered.value,
+            "there was no value" if answered.reason is None else answered.reason.message,
+        )
+        for answered in values.by_lane
+    )
 
 
 def _note_text(answered: LaneAnswer) -> str:

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
+    from dwarfgpu.machines.protocol import WaveBackend
+    from dwarfgpu.program.frames.answers import Quantity
     from dwarfgpu.program.frames.execution import Execution
     from dwarfgpu.program.frames.frame import Frame
-    from dwarfgpu.program.frames.quantity import Quantity
     from dwarfgpu.program.frames.wave import Wave
     from dwarfgpu.states.gdb_process import Live
-    from dwarfgpu.states.stopped import Stopped, ThreadedBackend
+    from dwarfgpu.states.stopped import Stopped
     from dwarfgpu.targets.target import Target
 
 
@@ -123,7 +124,7 @@ class Program(Opened):
 
     def attach(
         self,
-        machine: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | ThreadedBackend,
+        machine: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | WaveBackend,
         *,
         force: bool = False,
         moved: Mapping[str, str] | None = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from attrs import field
 
@@ -15,26 +15,10 @@ from dwarfgpu.program.frames.execution import Execution
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dwarfgpu.machines.protocol import Backend
+    from dwarfgpu.machines.protocol import WaveBackend
     from dwarfgpu.program.code.code_object import CodeObject, Policy
     from dwarfgpu.program.frames.call_stack import Stack
     from dwarfgpu.program.frames.wave import Wave
-    from dwarfgpu.targets.target import Target, TargetRegister
-
-    class Threads(Protocol):
-        """What a machine says of its threads, besides the accesses of a `Backend`."""
-
-        target: Target
-        ids: list[str]
-
-        @property
-        def wave_count(self) -> int: ...
-        def register(self, number: int) -> TargetRegister | None: ...
-        def wave_named(self, name: str) -> int | None: ...
-        def program_counter(self, wave: int) -> int | None: ...
-
-    class ThreadedBackend(Backend, Threads, Protocol):  # type: ignore[misc]
-        """A machine with threads (waves)."""
 
 
 @frozen
@@ -60,7 +44,7 @@ class Stopped:
     """A machine, and the code that is loaded in it. ``problems`` is what could not be read of either."""
 
     def __init__(
-        self, machine: ThreadedBackend, loaded: Loaded, problems: tuple[DwarfGpuError, ...] = (), *, name: str = ""
+        self, machine: WaveBackend, loaded: Loaded, problems: tuple[DwarfGpuError, ...] = (), *, name: str = ""
     ) -> None:
         self.machine = machine
         self.loaded = loaded

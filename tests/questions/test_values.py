@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.access import Accessor, Reading
-from dwarfgpu.program.frames.history import _copied, number
-from dwarfgpu.program.frames.remembered import Remembered
+from dwarfgpu.program.frames.history import Remembered, _copied, number
 from dwarfgpu.program.types.model import Base
 from tests.questions.harness import CALLS, IN_CALLS, KERNEL, STATE, Run
 

@@ -10,6 +10,7 @@ import pytest
 import dwarfgpu as dg
 from dwarfgpu.machines.gdb.backend import GdbBackend, LoadedFile
 from dwarfgpu.objfile.opening import open_image
+from dwarfgpu.program.frames.names import Names
 from tests.machines.test_conformance import ProcessOfMachine
 
 FILE = "fixtures/asm/lane-pc.gfx90a.w64.co"
@@ -112,7 +113,7 @@ def test_files_are_kept_as_long_as_they_stay_the_same(tmp_path):
     assert [code.is_open for code in loaded.all_codes] == [True, False]
     second = attach(process, program)
     assert second.state.loaded is loaded
-    assert (second.state.types, second.state.names) == (first.state.types, first.state.names)
+    assert (second.state.types, second.state.part(Names)) == (first.state.types, first.state.part(Names))
     assert process.listed == 1
     process.file_changes += 1  # something was loaded, but no file of it: code in memory may be other code
     third = attach(process, program)

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve
-
 from dwarfgpu import dialects
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import UsageError
-from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.immutable import frozen
 from dwarfgpu.targets.resolve import resolve
@@ -20,8 +17,6 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.listing import Line
     from dwarfgpu.expr.rules import Rules
     from dwarfgpu.expr.verify import Finding
-    from dwarfgpu.lanes import LaneResults, LaneSet
-    from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.targets.target import Target
 
 
@@ -86,20 +81,6 @@ def lines(expression: Expression, where: EncodingContext) -> list[Line]:
     from dwarfgpu.expr import listing
 
     return listing.lines(expression, where.target)
-
-
-def of_frame(frame: Frame) -> EncodingContext:
-    """Return the context of the code of a frame."""
-    code = frame.code or frame.state.loaded.codes[0]
-    target = frame.target
-    form = Format(target.address_size, 4, target.byte_order, 5)
-    return EncodingContext(target, code.dialect, form, frame.state.rules)
-
-
-def evaluated(expression: Expression, frame: Frame, lanes: LaneSet) -> LaneResults[Any]:
-    """Evaluate an expression in a frame, in some lanes."""
-    context = evolve(frame.context(lanes), result_kind=None)
-    return evaluate(expression, context, frame.trace)
 
 
 def findings(expression: Expression, where: EncodingContext, *, in_cfi: bool, depth: int, want: Any) -> list[Finding]:

@@ -19,9 +19,9 @@ from dwarfgpu.objfile.elf.header import PT_DYNAMIC
 
 if TYPE_CHECKING:
     from dwarfgpu.expr.locations import Location
+    from dwarfgpu.machines.protocol import WaveBackend
     from dwarfgpu.objfile.elf.header import Segment
     from dwarfgpu.program.code.loaded import Loaded, LoadedCode
-    from dwarfgpu.states.stopped import ThreadedBackend
 
 PT_TLS = 7
 DT_NULL, DT_DEBUG = 0, 21
@@ -38,7 +38,7 @@ _SPEC = "A.2.5.4.4.3 (4)"
 class ThreadStorage:
     """The thread-local storage of one thread of a process."""
 
-    machine: ThreadedBackend
+    machine: WaveBackend
     loaded: Loaded
     wave: int
 

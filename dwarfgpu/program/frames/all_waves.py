@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dwarfgpu.bits import Array
+    from dwarfgpu.program.frames.answers import Quantity
     from dwarfgpu.program.frames.frame import Frame
-    from dwarfgpu.program.frames.quantity import Quantity
     from dwarfgpu.states.program import Attached
 
 

@@ -4,28 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu import bits as b
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.cfi.activation import TailCallSite
 from dwarfgpu.dialects.dwarf5 import DWARF5, GNU
 from dwarfgpu.encoding.operands import Format
-from dwarfgpu.errors import DwarfGpuError, MissingContext
-from dwarfgpu.expr.context import DieReference
+from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.instruction import decode
 from dwarfgpu.objfile.dwarf import index_of
-from dwarfgpu.program.frames import reasons
-from dwarfgpu.program.language.operands import ScalarOperand
-from dwarfgpu.program.types.sizes import byte_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.expr.values import Value
-    from dwarfgpu.lanes import LaneSet
     from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.program.code.loaded import Loaded, LoadedCode
-    from dwarfgpu.program.frames.frame import Frame
-    from dwarfgpu.program.frames.variable import Variable
 
 
 DEREF = DWARF5.by_name["DW_OP_deref"].opcode
@@ -291,34 +282,3 @@ def _entry(loaded: Loaded, code: LoadedCode, die: Die) -> int | None:
             address = each.in_program(symbol.value)
             return None if each.function_at(address) is None else address
     return None
-
-
-# --- Parameters at the call of their function ---------------------------------------------------------------------
-
-
-def at_entry(frame: Frame, variable: Variable, lanes: LaneSet) -> ScalarOperand:
-    """Return the value that the call site gives a parameter of a frame; raise `Unavailable` where it says nothing."""
-    if frame.activation is None:
-        raise reasons.unavailable(
-            reasons.MISSING, "what was passed is known to the caller alone, and there is no caller"
-        )
-    if frame.is_inlined:
-        raise reasons.unavailable(reasons.OPTIMIZED_OUT, "the function is inlined: nothing was passed")
-    try:
-        value = _passed(frame, variable, lanes)
-    except MissingContext as error:
-        raise reasons.unavailable(reasons.NOT_PASSED, error.message, error=error) from error
-    except DwarfGpuError as error:
-        raise reasons.Unavailable(reasons.reason_of(error)) from error
-    return ScalarOperand(variable.type, b.resized(value.bits, 8 * byte_size(variable.type)))
-
-
-def _passed(frame: Frame, variable: Variable, lanes: LaneSet) -> Value:
-    """Find what was passed by where the parameter is when the function begins, else by the entry at the call site."""
-    function = frame.function
-    ranges = [] if function is None else function.ranges()
-    for expression in variable.expressions_at(ranges[0][0]) if ranges else ():
-        value = frame.entry_value(expression, lanes)
-        if value is not None:
-            return value
-    return frame.entry_parameter(DieReference("unit", variable.die.offset), lanes)

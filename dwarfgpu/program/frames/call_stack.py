@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
     from dwarfgpu.bits import Bits
     from dwarfgpu.cfi.activation import Activation, End
+    from dwarfgpu.machines.protocol import WaveBackend
     from dwarfgpu.program.frames.lane_state import LanePc
     from dwarfgpu.program.frames.wave import Wave
-    from dwarfgpu.states.stopped import Stopped, ThreadedBackend
+    from dwarfgpu.states.stopped import Stopped
 
 
 class Stack:
@@ -202,7 +203,7 @@ def negative_frame(number: int) -> UsageError:
     return UsageError(f"there is no frame {number}", kind="no_frame", hint="frames count from 0, the innermost")
 
 
-def _place_of(machine: ThreadedBackend, wave: Any) -> int:
+def _place_of(machine: WaveBackend, wave: Any) -> int:
     """Return the program location of a wave, or of several at one place."""
     first = wave if isinstance(wave, int) else int(wave[0])
     pc = machine.program_counter(first)

@@ -20,8 +20,8 @@ from dwarfgpu.expr.storages import Implicit
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import uniform, uniform_flag
 from dwarfgpu.program.code.scopes import scope_of_name
-from dwarfgpu.program.frames import history, registers
-from dwarfgpu.program.frames.names import NamedEnumerator, NamedFunction
+from dwarfgpu.program.frames import registers
+from dwarfgpu.program.frames.names import NamedEnumerator, NamedFunction, Names
 from dwarfgpu.program.frames.variable import PARAMETER, STATIC, Variable
 from dwarfgpu.program.language import syntax as s
 from dwarfgpu.program.language.arithmetic import Arithmetic
@@ -108,7 +108,7 @@ class Evaluator:
         )
         self.compute = Arithmetic(model)
         self.builder = TypeBuilder(
-            model, lambda name, keyword: frame.state.names.type(frame, name, keyword), self._space_number
+            model, lambda name, keyword: frame.state.part(Names).type(frame, name, keyword), self._space_number
         )
         self.writes: list[Write] = []
         self.notes: list[tuple[str, Object]] = []
@@ -260,7 +260,7 @@ class Evaluator:
 
     def meaning(self, node: s.Name) -> Meaning | OfThis | None:
         """Return what a name means: first in the blocks, then as a member of ``*this``, then further out."""
-        names = self.frame.state.names
+        names = self.frame.state.part(Names)
         if node.file is None and len(node.parts) == 1:
             local = names.local(self.frame, node.parts[0])
             if local is not None:
@@ -305,7 +305,7 @@ class Evaluator:
             self._symbol(tree)
 
     def _register_name(self, node: s.RegisterName) -> Any:
-        return history.value(self, node)
+        return registers.value(self, node)
 
     # --- Parts ----------------------------------------------------------------------------------------------------
 
@@ -326,7 +326,7 @@ class Evaluator:
             message = f"cannot resolve overloaded method `{methods[0].name}': no arguments supplied"
             hint = f"name it with its class and the types of its parameters: 'CLASS::{methods[0].name}(int)'"
             raise self.error(node, message, hint=hint, kind="overloaded")
-        meaning = self.frame.state.names.method(methods[0])
+        meaning = self.frame.state.part(Names).method(methods[0])
         if meaning is None:
             raise self.error(node, f"the member function {methods[0].name} has no code", kind="no_code")
         return self._function(meaning)
@@ -513,7 +513,7 @@ class Evaluator:
             parameter = next((variable for variable in same if variable.kind == PARAMETER), None)
         if parameter is None:
             raise self.error(node, "only a parameter has a value at entry", kind="no_name")
-        return self._placed(parameter.frame.at_entry(parameter, self.lanes))
+        return self._placed(parameter.at_entry(self.lanes))
 
     def _at(self, node: s.At) -> Object:
         kind = self.built(node.type)
@@ -539,8 +539,8 @@ class Evaluator:
     # --- Assignment -----------------------------------------------------------------------------------------------
 
     def _assignment(self, node: s.Assignment) -> Any:
-        if isinstance(node.target, s.RegisterName) and history.may_set(self, node.target.name):
-            return history.note(self, node, node.target.name)
+        if isinstance(node.target, s.RegisterName) and registers.may_set(self, node.target.name):
+            return registers.note(self, node, node.target.name)
         target = None
         if isinstance(node.target, s.RegisterName):
             target = registers.counter_place(self, node.target.name)
@@ -661,7 +661,7 @@ def address_of(evaluator: Evaluator, name: s.Name) -> ScalarOperand | None:
     if name.file is not None or not scopes:
         return None
     frame, size = evaluator.frame, evaluator.compute.model.pointer_size
-    named = frame.state.names.type(frame, "::".join(scopes))
+    named = frame.state.part(Names).type(frame, "::".join(scopes))
     owner = None if named is None else stripped(named)
     if not isinstance(owner, t.Struct):
         return None
@@ -743,7 +743,7 @@ def nearly(frame: Frame, name: str, kinds: Collection[str] = ()) -> str | None:
 
 def _elsewhere(frame: Frame, node: Name) -> list[str]:
     """Return the names by which variables of other scopes or files are reached."""
-    names = frame.state.names
+    names = frame.state.part(Names)
     if node.file is None:
         return names.candidates(node.parts[-1])
     return [f"{file}::{node.parts[-1]}" for file in names.files_of(node.parts[-1])]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dwarfgpu.budget import MAX_FRAMES
 from dwarfgpu.errors import EvaluationError
@@ -12,16 +12,19 @@ from dwarfgpu.machines.protocol import Backend, Capabilities, memory_unavailable
 from dwarfgpu.objfile.elf.header import SHT_NOBITS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dwarfgpu.cfi.activation import TailCallSite
     from dwarfgpu.expr.rules import Rules
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.loaded import Loaded, LoadedCode
     from dwarfgpu.program.code.source_files import SourceFiles
+    from dwarfgpu.program.frames.history import Remembered
     from dwarfgpu.program.frames.macros import Macros
-    from dwarfgpu.program.frames.names import Names
-    from dwarfgpu.program.frames.remembered import Remembered
     from dwarfgpu.program.types.reader import Types
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
+
+T = TypeVar("T")
 
 
 class Execution:
@@ -43,6 +46,8 @@ class Execution:
         """How many frames of a wave are computed."""
         self.remembered: Remembered | None = None
         """The values of ``$1`` and ``$foo``; None where values are not kept."""
+        self._parts: dict[Any, Any] = {}
+        """What classes know of the code, which other machines with the same code share."""
         self._tail_calls: dict[tuple[int, int], tuple[TailCallSite, ...]] = {}
 
     @cached_property
@@ -59,12 +64,11 @@ class Execution:
 
         return Macros()
 
-    @cached_property
-    def names(self) -> Names:
-        """The names of the code."""
-        from dwarfgpu.program.frames.names import Names
-
-        return Names(self)
+    def part(self, kind: Callable[[Execution], T]) -> T:
+        """Return what a class such as `Names` knows of the code, made when it is needed first."""
+        if kind not in self._parts:
+            self._parts[kind] = kind(self)
+        return self._parts[kind]  # type: ignore[no-any-return]
 
     @cached_property
     def sources(self) -> SourceFiles:
@@ -76,7 +80,7 @@ class Execution:
     def with_machine(self, backend: Backend) -> Execution:
         """Return the same code with another machine, or the same machine later; what is known of the code is kept."""
         execution = Execution(self.loaded, self.target, backend, self.rules)
-        execution.types, execution.names = self.types, self.names
+        execution.types, execution._parts = self.types, self._parts
         execution.trusts_lists = self.trusts_lists
         execution.max_frames = self.max_frames
         return execution

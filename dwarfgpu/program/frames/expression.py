@@ -11,10 +11,11 @@ from attrs import evolve
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.lanes import each_part
 from dwarfgpu.program.frames import registers
+from dwarfgpu.program.frames.answers import Quantity, store
 from dwarfgpu.program.frames.evaluator import Evaluator
-from dwarfgpu.program.frames.quantity import Quantity, store
+from dwarfgpu.program.frames.names import Names, variable_called
 from dwarfgpu.program.frames.reasons import Unavailable
-from dwarfgpu.program.frames.variable import Variable, variable_called
+from dwarfgpu.program.frames.variable import Variable
 from dwarfgpu.program.language.parser import parse, parse_type
 from dwarfgpu.program.language.syntax import Assignment, Cast, MemberAccess, Name, RegisterName, Subscript, Unary
 from dwarfgpu.program.language.tokens import ExpressionError
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.frames.evaluator import Write
     from dwarfgpu.program.frames.frame import Frame
-    from dwarfgpu.program.frames.remembered import Remembered
+    from dwarfgpu.program.frames.history import Remembered
     from dwarfgpu.program.language.syntax import Node
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.values.objects import Object
@@ -43,7 +44,7 @@ class SourceExpression(Quantity):
         self.text = text
         self.written = text if written is None else written
         """How it was written, with its macros."""
-        self.tree: Node = parse(text, lambda name: frame.state.names.type(frame, name) is not None)
+        self.tree: Node = parse(text, lambda name: frame.state.part(Names).type(frame, name) is not None)
 
     def __repr__(self) -> str:
         return f"SourceExpression({self.text!r})"
@@ -199,7 +200,7 @@ def _assignments(
     frame: Frame, target: Quantity, text: str, numbers: tuple[int | None, ...]
 ) -> Iterator[tuple[Write, LaneSet]]:
     """Yield what an assignment writes in some lanes of a frame."""
-    tree = parse(text, lambda name: frame.state.names.type(frame, name) is not None)
+    tree = parse(text, lambda name: frame.state.part(Names).type(frame, name) is not None)
 
     def find(part: LaneSet) -> Any:
         evaluator = Evaluator(frame, part, text)
@@ -228,7 +229,7 @@ def _result(group: Group[Any], lanes: LaneSet, numbers: Sequence[int | None] | N
 
 def type_named(frame: Frame, name: str) -> Type:
     """Return the type that a text such as ``struct S *`` means in a frame."""
-    tree = parse_type(name, lambda word: frame.state.names.type(frame, word) is not None)
+    tree = parse_type(name, lambda word: frame.state.part(Names).type(frame, word) is not None)
     return Evaluator(frame, frame.lane(None), name).built(tree)
 
 

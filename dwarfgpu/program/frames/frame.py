@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from contextlib import contextmanager
 from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from attrs import evolve
 
@@ -41,27 +41,56 @@ from dwarfgpu.program.values.storage import ObjectSurroundings
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dwarfgpu.cfi.activation import Activation
+    from dwarfgpu.cfi.activation import Activation, CallStack, End
     from dwarfgpu.expr.context import DieReference, UnitInfo
     from dwarfgpu.expr.evaluation import Trace
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.expr.values import Value
-    from dwarfgpu.machines.protocol import Backend
+    from dwarfgpu.machines.protocol import Backend, WaveBackend
     from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.objfile.info.unit import Unit
+    from dwarfgpu.program.code.encoding_context import EncodingContext
     from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.program.code.repairs import Repair
     from dwarfgpu.program.code.scopes import FunctionScope, SourceCall
-    from dwarfgpu.program.frames.answers import Values
-    from dwarfgpu.program.frames.call_stack import Stack
+    from dwarfgpu.program.frames.answers import Quantity, Values
     from dwarfgpu.program.frames.execution import Execution
     from dwarfgpu.program.frames.expression import SourceExpression
     from dwarfgpu.program.frames.lane_state import LanePc
-    from dwarfgpu.program.frames.quantity import Quantity
-    from dwarfgpu.program.frames.wave import Wave
-    from dwarfgpu.program.language.operands import ScalarOperand
+    from dwarfgpu.program.frames.macros import Definitions
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.targets.target import Target
+
+    class Thread(Protocol):
+        """A wave or a thread as its frames know it."""
+
+        index: int
+
+        @property
+        def id(self) -> str: ...
+        def __iter__(self) -> Iterator[Frame]: ...
+
+    class Calls(Protocol):
+        """The stack of a thread as its frames know it; `Stack` has the meanings."""
+
+        @property
+        def lane(self) -> int | None: ...
+
+        wave: Any
+        machine: WaveBackend
+
+        @property
+        def owner(self) -> Thread | None: ...
+        @property
+        def wave_stack(self) -> Calls: ...
+        @property
+        def activations(self) -> CallStack: ...
+        @property
+        def end(self) -> End: ...
+        def call(self, level: int) -> tuple[Frame, ...]: ...
+        def at(self, level: int) -> Frame | None: ...
+        def of_lane(self, lane: int) -> Calls: ...
+        def lane_pcs(self, level: int) -> tuple[LanePc, ...] | None: ...
 
     Places = list[tuple["Frame | DwarfGpuError", Sequence[int]]]
 
@@ -103,7 +132,7 @@ class Frame(Handle):
         scope: FunctionScope | None = None,
         depth: int = 0,
         inlined_into: Frame | None = None,
-        stack: Stack | None = None,
+        stack: Calls | None = None,
         activation: Activation | None = None,
     ) -> None:
         self.state = state
@@ -170,7 +199,7 @@ class Frame(Handle):
         return self.state.backend
 
     @property
-    def wave(self) -> Wave | None:
+    def wave(self) -> Thread | None:
         """The wave whose frame it is; None without a state."""
         return None if self.stack is None else self.stack.owner
 
@@ -512,6 +541,16 @@ class Frame(Handle):
                 self._contexts[key] = context
         return context
 
+    @property
+    def encoding(self) -> EncodingContext:
+        """How its code encodes expressions."""
+        from dwarfgpu.encoding.operands import Format
+        from dwarfgpu.program.code.encoding_context import EncodingContext
+
+        target = self.target
+        form = Format(target.address_size, 4, target.byte_order, 5)
+        return EncodingContext(target, (self.code or self.state.loaded.codes[0]).dialect, form, self.state.rules)
+
     @cached_property
     def _base(self) -> Context:
         function = self.function
@@ -723,12 +762,6 @@ class Frame(Handle):
             raise IllFormed("bad_operand", "DW_AT_call_value is a location list", spec="A.3.4.2 (2)")
         return result_for(evaluate(expression, context, self._activation.thread.trace))  # type: ignore[no-any-return]
 
-    def at_entry(self, variable: Variable, lanes: LaneSet) -> ScalarOperand:
-        """Return what the call site gives a parameter; raise `Unavailable` where it says nothing."""
-        from dwarfgpu.program.frames import call_sites
-
-        return call_sites.at_entry(self, variable, lanes)
-
     def thread_local(self, offset: int, lanes: LaneSet, unit: UnitInfo | None) -> Location:
         """Return the location of an offset in the thread-local storage of the file of a unit (A.2.5.4.4.3 (4))."""
         from dwarfgpu.program.code.thread_storage import ThreadStorage
@@ -772,7 +805,9 @@ class Frame(Handle):
 
     def statics(self) -> Iterator[Variable]:
         """Return the variables of the unit that belong to no function."""
-        return iter(()) if self.unit is None else self.state.names.statics(self, self.unit)
+        from dwarfgpu.program.frames.names import Names
+
+        return iter(()) if self.unit is None else self.state.part(Names).statics(self, self.unit)
 
     __iter__ = None
     """`variables` lists them."""
@@ -822,6 +857,11 @@ class Frame(Handle):
 
         return SourceExpression(self, text, written)
 
+    @property
+    def macros(self) -> Definitions:
+        """The macros that are defined at its place."""
+        return self.state.macros.at(self.code, self.unit, None if self.place is None else self.call.source)
+
     def _without_macros(self, text: str) -> str:
         """Return an expression with its macros expanded; where their information is broken, nothing is a macro."""
         if self.unit is None or self.unit.root_value(dw.DW_AT_macros, dw.DW_AT_GNU_macros) is None:
@@ -829,7 +869,7 @@ class Frame(Handle):
         from dwarfgpu.program.frames.macros import expanded
 
         try:
-            macros = self.state.macros.at(self)
+            macros = self.macros
         except DwarfGpuError as error:
             self.unit.dwarf.note(error)
             return text
@@ -857,7 +897,7 @@ def frames_at(
     code: LoadedCode | None,
     place: int,
     number: int = 0,
-    stack: Stack | None = None,
+    stack: Calls | None = None,
     activation: Activation | None = None,
 ) -> tuple[Frame, ...]:
     """Return the frames of the functions at an address, innermost first, numbered from ``number``; at least one."""

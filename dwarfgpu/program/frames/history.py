@@ -16,22 +16,16 @@ from dwarfgpu.expr import locations
 from dwarfgpu.expr.storages import Implicit, Part
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import uniform
-from dwarfgpu.program.frames import registers
-from dwarfgpu.program.language import syntax as s
-from dwarfgpu.program.language.operands import ScalarOperand
-from dwarfgpu.program.language.syntax import StringLiteral
 from dwarfgpu.program.types.model import VOID, Array, Dimension, Function, Lazy, Void
 from dwarfgpu.program.types.sizes import byte_size, hidden, known_size, resolved
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import Located, ObjectSurroundings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.lanes import LaneSet
-    from dwarfgpu.program.frames.answers import Values
-    from dwarfgpu.program.frames.evaluator import Evaluator
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.values.storage import Reading
 
@@ -67,12 +61,12 @@ class Kept:
     lanes: dict[int | None, Frozen | DwarfGpuError]
     """In lanes without a value, or where it cannot be kept, the error that says why."""
 
-    def of(self, evaluator: Evaluator) -> Object:
+    def of(self, around: ObjectSurroundings) -> Object:
         """Return the value in the lanes of an evaluation; raise `lanes.Diverge` where they have different ones."""
-        kept = self._in(evaluator.lanes)
+        kept = self._in(around.context.lanes)
         if isinstance(kept, DwarfGpuError):
             raise kept.with_traceback(None)
-        return Object(kept.type, evaluator.around.located(kept.location), kept.bit_size)
+        return Object(kept.type, around.located(kept.location), kept.bit_size)
 
     def _in(self, lanes: LaneSet) -> Frozen | DwarfGpuError:
         if None in self.lanes:
@@ -90,6 +84,10 @@ class Kept:
                 known.append(value)
             keys.append(known.index(value))
         return known[uniform(b.array(keys, 64))]
+
+
+NOTHING = Kept({None: Frozen(VOID, locations.at(Implicit(0, 8)))})
+"""What a convenience variable is before it is set."""
 
 
 def _not_kept(lane: int) -> DwarfGpuError:
@@ -126,32 +124,14 @@ def _slot(value: Object, position: int) -> Object:
     return Object(value.type, around.located(location), value.bit_size)
 
 
-def computed(evaluator: Evaluator, value: str | int) -> Object | ScalarOperand:
-    """Return a variable that says what is selected as a value."""
-    if isinstance(value, str):
-        return evaluator.object(StringLiteral(value, "", 0))
-    return ScalarOperand(evaluator.compute.model.base("int"), value)
-
-
-def nothing(evaluator: Evaluator) -> Object:
-    """Return the value that a variable has before it is set."""
-    return Object(VOID, evaluator.around.located(locations.at(Implicit(0, 8))))
-
-
 # --- Keeping ------------------------------------------------------------------------------------------------------
 
 
-def kept(values: Values, *, in_each_lane: bool) -> Kept:
-    """Return an answer as a value to keep."""
-    lanes: dict[int | None, Frozen | DwarfGpuError] = {}
-    for answer in values.by_lane:
-        if answer.value is not None:
-            value: Frozen | DwarfGpuError = tried(answer.value)
-        else:
-            message = "there was no value" if answer.reason is None else answer.reason.message
-            value = EvaluationError("not_kept", message)
-        lanes[answer.lane if in_each_lane else None] = value
-    return Kept(lanes)
+def kept(answers: Iterable[tuple[int | None, Object | None, str]]) -> Kept:
+    """Return an answer as a value to keep: for each lane its value, or why it has none."""
+    return Kept(
+        {lane: EvaluationError("not_kept", why) if value is None else tried(value) for lane, value, why in answers}
+    )
 
 
 def tried(value: Object) -> Frozen | DwarfGpuError:
@@ -212,35 +192,66 @@ def _bit(mask: int, position: int, size: int, byte_order: str) -> bool:
     return bool(mask >> (position if byte_order == "little" else size - 1 - position) & 1)
 
 
-# --- Expressions with a dollar ------------------------------------------------------------------------------------
+# --- The history, and convenience variables -----------------------------------------------------------------------
+
+READ_ONLY = frozenset(
+    (
+        *("_thread", "_wave_id", "_lane_count"),
+        "_shell_exitcode",
+        *("_dispatch_pos", "_thread_workgroup_pos", "_lane_workgroup_pos"),
+    )
+)
+"""What ROCgdb says of the selected wave and lane, and `_wave_id` and `_lane_count`."""
 
 
-def value(evaluator: Evaluator, node: s.RegisterName) -> Any:
-    """Return what a name means: in this order a value of the history, a register, a convenience variable."""
-    remembered = evaluator.frame.state.remembered
-    operand: Any = None if remembered is None else remembered.of_history(evaluator, node.name)
-    if operand is None:
-        operand = registers.named(evaluator, node.name)
-    if operand is None and remembered is not None:
-        operand = remembered.variable(evaluator, node.name)
-    if operand is None:
-        hint = "registers are named as the target names them, such as $pc, $exec or $v4"
-        message = f"there is no register ${node.name[:80]}"
-        raise evaluator.error(node, message, hint=hint, kind="no_register")
-    return operand
+class Remembered:
+    """The history of values, and the convenience variables."""
 
+    def __init__(self) -> None:
+        self.history: list[Kept] = []
+        self.variables: dict[str, Kept] = {}
+        self.computed: Callable[[], Mapping[str, str | int]] = dict
+        """Returns the variables that say what is selected, which cannot be set."""
 
-def may_set(evaluator: Evaluator, name: str) -> bool:
-    """Return whether a convenience variable has or can get this name."""
-    remembered = evaluator.frame.state.remembered
-    return remembered is not None and remembered.may_set(name) and not registers.knows(evaluator, name)
+    def add(self, value: Kept) -> int:
+        """Put a value into the history; return its number."""
+        self.history.append(value)
+        return len(self.history)
 
+    def last(self, back: int = 0) -> Kept:
+        """Return a value of the history, counted from the last one back."""
+        if not self.history and not back:
+            raise UsageError("The history is empty", kind="no_value")
+        if back >= len(self.history):
+            raise UsageError(f"History does not go back to $${back}", kind="no_value")
+        return self.history[-1 - back]
 
-def note(evaluator: Evaluator, node: s.Assignment, name: str) -> Object:
-    """Note that a convenience variable is to be set, to a value of any type."""
-    if node.operator:
-        result = evaluator.object(s.Binary(node.operator, node.target, node.value, node.position))
-    else:
-        result = evaluator.object(node.value).target()
-    evaluator.notes.append((name, result))
-    return evaluator.object(node.target) if node.is_postfix else result
+    def numbered(self, number: int) -> Kept:
+        """Return the value with a number, counted from 1."""
+        if not 1 <= number <= len(self.history):
+            raise UsageError(f"History has not yet reached ${number}", kind="no_value")
+        return self.history[number - 1]
+
+    def of_history(self, name: str, _evaluator: Any) -> Kept | None:
+        """Return what ``$``, ``$$``, ``$3`` and ``$$3`` are, without the first dollar; None for any other name.
+
+        The evaluator has the types of the program, by which a debugger may convert its own values.
+        """
+        number = name.removeprefix("$")
+        if number and not (number.isdecimal() and number.isascii() and len(number) < 10):
+            return None
+        if name.startswith("$"):
+            return self.last(int(number or 1))
+        return self.numbered(int(number)) if number else self.last()
+
+    def variable(self, name: str, _evaluator: Any) -> Kept | None:
+        """Return what ``$foo`` is, without the dollar; None for a variable that has not been set."""
+        return self.variables.get(name)
+
+    def may_set(self, name: str) -> bool:
+        """Return whether a variable of this name can be set."""
+        return name[:1].isalpha() or (name[:1] == "_" and name not in READ_ONLY)
+
+    def set(self, name: str, pieces: Iterable[tuple[LaneSet, Object]]) -> None:
+        """Set a variable to what it is in some lanes; what one lane alone sets is the same for all."""
+        self.variables[name] = kept_pieces(pieces)

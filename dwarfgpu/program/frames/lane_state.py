@@ -8,7 +8,7 @@ are ignored.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from attrs import evolve
 
@@ -27,9 +27,33 @@ from dwarfgpu.program.code.unit_expressions import FileUnit
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Array, Bits
+    from dwarfgpu.cfi.activation import Activation
     from dwarfgpu.expr.access import Reading
+    from dwarfgpu.expr.context import Context
+    from dwarfgpu.machines.protocol import Backend
     from dwarfgpu.objfile.info.dies import Attribute, Die
-    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.code.loaded import LoadedCode
+    from dwarfgpu.targets.target import Target
+
+    class Executing(Protocol):
+        """What the attributes of a function about lanes need of its frame."""
+
+        activation: Activation | None
+        code: LoadedCode | None
+        place: int | None
+
+        @property
+        def pc(self) -> int | None: ...
+        @property
+        def target(self) -> Target: ...
+        @property
+        def backend(self) -> Backend: ...
+        @property
+        def function(self) -> Die | None: ...
+        @property
+        def inlined_into(self) -> Executing | None: ...
+        def context(self, lanes: LaneSet, unit: FileUnit | None = None) -> Context: ...
+
 
 MAX_LANES = 1024
 """The limit of lanes. No GPU has more than 64 in a wave, and a work-group has no more than this."""
@@ -51,7 +75,7 @@ class Simt:
     Each question is answered from the attribute where there is one, and else by the default of the text.
     """
 
-    def __init__(self, frame: Frame) -> None:
+    def __init__(self, frame: Executing) -> None:
         if frame.activation is None or frame.pc is None:
             raise AssertionError(frame)  # only what executes has lanes
         self.frame = frame
@@ -59,7 +83,7 @@ class Simt:
         self.activation = frame.activation
         self.target = frame.target
         functions: list[Die] = []
-        around: Frame | None = frame
+        around: Executing | None = frame
         while around is not None and around.function is not None:
             functions.append(around.function)
             around = around.inlined_into

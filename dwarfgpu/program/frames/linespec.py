@@ -14,6 +14,7 @@ from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.code.code_lookup import name_and_offset
 from dwarfgpu.program.frames.columns import python_value
 from dwarfgpu.program.frames.frame import frames_at
+from dwarfgpu.program.frames.names import Names
 from dwarfgpu.program.types.model import Array, Function
 from dwarfgpu.program.types.sizes import resolved
 
@@ -152,7 +153,7 @@ class LinespecReader:
         """Yield the functions with a name that have code; else where they are inlined; else those of symbols."""
         name = name.strip().strip("'\"")
         seen = set()
-        entries = list(self.frame.state.names.find(name, ("function",)))
+        entries = list(self.frame.state.part(Names).find(name, ("function",)))
         for spans in (
             (spans_of(code, die)[:1] for code, die in entries),
             (_inlined(code, die) for code, die in entries),

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.macros import MacroEvent
-    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.code.loaded import LoadedCode
+    from dwarfgpu.program.code.scopes import SourceLine
 
 _HEAD = re.compile(r"([^\W\d]\w*)(\(([^()]*)\))?\s?(.*)", re.DOTALL)
 _TOKEN = re.compile(
@@ -88,9 +89,8 @@ class Macros:
         self._events: dict[Unit, list[MacroEvent] | DwarfGpuError] = {}
         self._defined: dict[tuple[Unit, str, int], Definitions] = {}
 
-    def at(self, frame: Frame) -> Definitions:
-        """Return the macros that are defined at the place of a frame, by name."""
-        unit, source = frame.unit, frame.call.source if frame.place is not None else None
+    def at(self, code: LoadedCode | None, unit: Unit | None, source: SourceLine | None) -> Definitions:
+        """Return the macros that are defined at a place of a unit, by name."""
         if unit is None or source is None or source.file is None:
             return Definitions({})
         key = unit, tidy(source.file), source.line
@@ -98,10 +98,10 @@ class Macros:
         if found is None:
             if len(self._defined) > 256:
                 self._defined.clear()
-            found = self._defined[key] = self._read(frame, unit, key[1], key[2])
+            found = self._defined[key] = self._read(code, unit, key[1], key[2])
         return found
 
-    def _read(self, frame: Frame, unit: Unit, path: str, line: int) -> Definitions:
+    def _read(self, code: LoadedCode | None, unit: Unit, path: str, line: int) -> Definitions:
         events = self._events.get(unit)
         if events is None:
             try:
@@ -111,7 +111,6 @@ class Macros:
             self._events[unit] = events
         if isinstance(events, DwarfGpuError):
             raise events
-        code = frame.code
         table = None if code is None or not events else line_table(code.file, unit, of_entries=True)
         directory = unit.directory or ""
         names: dict[int, str] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -13,7 +14,7 @@ from dwarfgpu.objfile.indexes.name_index import KIND_OF, is_static
 from dwarfgpu.objfile.info.scopes import NAMED_SCOPES, is_local, qualified_name, scopes_of, split_name
 from dwarfgpu.program.code import scopes
 from dwarfgpu.program.frames.reasons import MISSING, unavailable
-from dwarfgpu.program.frames.variable import STATIC, Variable
+from dwarfgpu.program.frames.variable import STATIC, Variable, variables_of
 from dwarfgpu.program.language.syntax import MAX_PARTS
 from dwarfgpu.program.types.aggregates import object_qualifiers
 from dwarfgpu.program.types.declaration import type_text
@@ -389,6 +390,53 @@ def _is_static(die: Die) -> bool:
     if location is None:
         return die.find_number(dw.DW_AT_const_value) is not None
     return location.value_class in ("exprloc", "block") and is_static(location.block().data)
+
+
+# --- Variables by name --------------------------------------------------------------------------------------------
+
+
+def variables_named(frame: Frame, name: str) -> list[Variable]:
+    """Return the variable with a name in a frame; if there is none, all variables of the program with that name.
+
+    ``fn::x`` means those of a function.
+    """
+    known = next((variable for variable in frame.variables() if variable.name == name), None)
+    if known is not None:
+        return [known]
+    parts = tuple(split_name(name))
+    static = None
+    with suppress(DwarfGpuError):  # of a function that no frame is of
+        static = variable_called(frame, parts)
+    return [static] if static is not None else list(_everywhere(frame, parts))
+
+
+def variable_called(frame: Frame, parts: tuple[str, ...], file: str | None = None) -> Variable | None:
+    """Return the variable with a name and its scopes in a frame; None if there is none."""
+    names = frame.state.part(Names)
+    local = names.local(frame, parts[0]) if file is None and len(parts) == 1 else None
+    named = names.outer(frame, parts, file) if local is None else local
+    return named if isinstance(named, Variable) else None
+
+
+def _everywhere(frame: Frame, parts: tuple[str, ...]) -> Iterator[Variable]:
+    *owners, last = parts
+    for code in frame.state.loaded.codes:
+        if not code.file.has_dwarf:
+            continue
+        for unit in code.file.dwarf.index.units_with(last.encode()):
+            for variable in variables_of(frame, code, unit):
+                if variable.name == last and (not owners or _is_in(variable.die, owners)):
+                    yield variable
+
+
+def _is_in(die: Die, owners: list[str]) -> bool:
+    wanted = "::".join(owners)
+    for owner in die.ancestors():
+        if owner.tag in (dw.DW_TAG_subprogram, dw.DW_TAG_inlined_subroutine):
+            name = qualified_name(owner) or ""
+            if name == wanted or split_name(name)[-1] == wanted:
+                return True
+    return False
 
 
 # --- Imported names -----------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Registers in source expressions: ``$pc``, ``$v4``, ``$exec``; and ``$lane`` and ``$wave``."""
+"""Names with a dollar in source expressions: registers, ``$lane`` and ``$wave``, and what a debugger remembers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from dwarfgpu.dwarf_constants import DW_ATE_float, DW_ATE_signed, DW_ATE_unsigne
 from dwarfgpu.errors import UsageError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.storages import Register
+from dwarfgpu.program.frames.history import NOTHING, READ_ONLY
 from dwarfgpu.program.frames.reasons import UNDEFINED_RULE, lost_register, unavailable
+from dwarfgpu.program.language import syntax as s
 from dwarfgpu.program.language.operands import ScalarOperand
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.values.objects import Object
@@ -17,6 +19,7 @@ from dwarfgpu.program.values.objects import Object
 if TYPE_CHECKING:
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.program.frames.evaluator import Evaluator
+    from dwarfgpu.program.frames.history import Remembered
     from dwarfgpu.program.frames.reasons import Unavailable
     from dwarfgpu.targets.target import Target, TargetRegister
 
@@ -135,6 +138,52 @@ def _type(evaluator: Evaluator, register: TargetRegister) -> t.Type | None:
         return element
     count = register.bit_size // register.lane_bits
     return t.Array(t.Lazy.known(element), (t.Dimension(0, count=count),))
+
+
+# --- Expressions with a dollar ------------------------------------------------------------------------------------
+
+
+def value(evaluator: Evaluator, node: s.RegisterName) -> Any:
+    """Return what a name means: in this order a value of the history, a register, a convenience variable."""
+    remembered = evaluator.frame.state.remembered
+    kept = None if remembered is None else remembered.of_history(node.name, evaluator)
+    operand = named(evaluator, node.name) if kept is None else kept.of(evaluator.around)
+    if operand is None and remembered is not None:
+        operand = _variable(evaluator, remembered, node.name)
+    if operand is None:
+        hint = "registers are named as the target names them, such as $pc, $exec or $v4"
+        message = f"there is no register ${node.name[:80]}"
+        raise evaluator.error(node, message, hint=hint, kind="no_register")
+    return operand
+
+
+def may_set(evaluator: Evaluator, name: str) -> bool:
+    """Return whether a convenience variable has or can get this name."""
+    remembered = evaluator.frame.state.remembered
+    return remembered is not None and remembered.may_set(name) and not knows(evaluator, name)
+
+
+def note(evaluator: Evaluator, node: s.Assignment, name: str) -> Object:
+    """Note that a convenience variable is to be set, to a value of any type."""
+    if node.operator:
+        result = evaluator.object(s.Binary(node.operator, node.target, node.value, node.position))
+    else:
+        result = evaluator.object(node.value).target()
+    evaluator.notes.append((name, result))
+    return evaluator.object(node.target) if node.is_postfix else result
+
+
+def _variable(evaluator: Evaluator, remembered: Remembered, name: str) -> Object | ScalarOperand:
+    """Return what ``$foo`` is, without the dollar; a variable that has not been set is void."""
+    kept = remembered.variable(name, evaluator)
+    if kept is not None:
+        return kept.of(evaluator.around)
+    selected = remembered.computed().get(name) if name in READ_ONLY else None
+    if isinstance(selected, str):
+        return evaluator.object(s.StringLiteral(selected, "", 0))
+    if selected is not None:
+        return ScalarOperand(evaluator.compute.model.base("int"), selected)
+    return NOTHING.of(evaluator.around)
 
 
 # --- Types of x86-64 registers ------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from dwarfgpu.lanes import lane_number
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.states.stopped import Threads
+    from dwarfgpu.machines.protocol import WaveBackend
     from dwarfgpu.targets.target import Target
 
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
@@ -25,12 +25,12 @@ LIST_HINT = "a list is like 0,3,8-11"
 # --- Waves --------------------------------------------------------------------------------------------------------
 
 
-def noun(machine: Threads) -> str:
+def noun(machine: WaveBackend) -> str:
     """Return what a user calls the threads of a machine: ``wave`` or ``thread``."""
     return "thread" if machine.target.execution_mask is None else "wave"
 
 
-def wave_named(machine: Threads, name: str) -> int:
+def wave_named(machine: WaveBackend, name: str) -> int:
     """Return the index of the wave or thread that a number from 1, or else an id, names."""
     if name.isdecimal() and name.isascii() and len(name) < 10 and 1 <= int(name) <= machine.wave_count:
         return int(name) - 1
@@ -40,7 +40,7 @@ def wave_named(machine: Threads, name: str) -> int:
     return index
 
 
-def no_wave(machine: Threads, name: str) -> UsageError:
+def no_wave(machine: WaveBackend, name: str) -> UsageError:
     """Return the error of a name that no wave has."""
     count = machine.wave_count
     names = ", ".join(f"{number} ({name})" for number, name in enumerate(machine.ids[:3], 1))
@@ -48,7 +48,7 @@ def no_wave(machine: Threads, name: str) -> UsageError:
     return UsageError(f"Unknown {noun(machine)} {name[:60]}.", kind="no_wave", hint=hint)
 
 
-def wave_of(machine: Threads, name: str | None) -> int:
+def wave_of(machine: WaveBackend, name: str | None) -> int:
     """Return the index of the wave that a name means; without a name that of the only wave."""
     if name is not None:
         return wave_named(machine, name)
@@ -57,13 +57,13 @@ def wave_of(machine: Threads, name: str | None) -> int:
     raise unchosen_wave(machine)
 
 
-def unchosen_wave(machine: Threads) -> UsageError:
+def unchosen_wave(machine: WaveBackend) -> UsageError:
     """Return the error of a question about one wave where there are several, and none is chosen."""
     message = f"the snapshot has {machine.wave_count} waves, and none is chosen"
     return UsageError(message, hint="choose one with --wave, by its number from 1 or by its id")
 
 
-def waves_of(machine: Threads, names: str | None) -> list[int]:
+def waves_of(machine: WaveBackend, names: str | None) -> list[int]:
     """Return the indices of the waves that a list, an id or ``all`` means; None is ``all``."""
     if names is None or names == "all":
         return list(range(machine.wave_count))

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
+from dwarfgpu import bits as b
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.errors import DwarfGpuError, MissingContext
 from dwarfgpu.expr import locations
+from dwarfgpu.expr.context import DieReference
 from dwarfgpu.expr.convert import with_undefined_rest
 from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Composite
 from dwarfgpu.immutable import frozen
-from dwarfgpu.objfile.info.scopes import is_local, qualified_name, split_name
+from dwarfgpu.objfile.info.scopes import is_local, qualified_name
 from dwarfgpu.program.code import scopes
 from dwarfgpu.program.code.repairs import as_written, possible_repairs, repairs_of, uses_frame_base
 from dwarfgpu.program.code.unit_expressions import location_list
 from dwarfgpu.program.frames import reasons
-from dwarfgpu.program.frames.quantity import Quantity
+from dwarfgpu.program.frames.answers import Quantity
 from dwarfgpu.program.frames.reasons import Unavailable
-from dwarfgpu.program.types.sizes import known_size
+from dwarfgpu.program.types.sizes import byte_size, known_size
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import MAX_OBJECT, Located, ObjectPlace, constant_place, definition_of
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.context import Context
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.expr.locations import Location
+    from dwarfgpu.expr.values import Value
     from dwarfgpu.expr.verify import Finding
     from dwarfgpu.lanes import LaneSet
     from dwarfgpu.objfile.info.dies import Attribute, Die
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.repairs import Repair
     from dwarfgpu.program.code.unit_expressions import FileUnit
     from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.language.operands import ScalarOperand
     from dwarfgpu.program.types.model import Type
 
 
@@ -253,6 +256,32 @@ class Variable(Quantity):
             raise reasons.not_listed(frame.place, [(bias(entry.start), bias(entry.end)) for entry in entries])
         return _Plan(unit, expressions, after_call=location if frame.holds_after_call(location, self.code) else None)
 
+    def at_entry(self, lanes: LaneSet) -> ScalarOperand:
+        """Return the value that the call site gives a parameter; raise `Unavailable` where it says nothing."""
+        from dwarfgpu.program.language.operands import ScalarOperand
+
+        if self.frame.activation is None:
+            what = "what was passed is known to the caller alone, and there is no caller"
+            raise reasons.unavailable(reasons.MISSING, what)
+        if self.frame.is_inlined:
+            raise reasons.unavailable(reasons.OPTIMIZED_OUT, "the function is inlined: nothing was passed")
+        try:
+            value = self._passed(lanes)
+        except MissingContext as error:
+            raise reasons.unavailable(reasons.NOT_PASSED, error.message, error=error) from error
+        except DwarfGpuError as error:
+            raise Unavailable(reasons.reason_of(error)) from error
+        return ScalarOperand(self.type, b.resized(value.bits, 8 * byte_size(self.type)))
+
+    def _passed(self, lanes: LaneSet) -> Value:
+        """Find what was passed by where the parameter is when the function begins, else by its entry at the call."""
+        ranges = [] if self.frame.function is None else self.frame.function.ranges()
+        for expression in self.expressions_at(ranges[0][0]) if ranges else ():
+            value = self.frame.entry_value(expression, lanes)
+            if value is not None:
+                return value
+        return self.frame.entry_parameter(DieReference("unit", self.die.offset), lanes)
+
     @property
     def definition(self) -> Die:
         """The entry that defines what an entry may only declare: ``extern int x;``, or a static member."""
@@ -405,65 +434,22 @@ class Checked:
     findings: tuple[Finding, ...]
 
 
-def variables_named(frame: Frame, name: str) -> list[Variable]:
-    """Return the variable with a name in a frame; if there is none, all variables of the program with that name.
-
-    ``fn::x`` means those of a function.
-    """
-    known = next((variable for variable in frame.variables() if variable.name == name), None)
-    if known is not None:
-        return [known]
-    parts = tuple(split_name(name))
-    static = None
-    with suppress(DwarfGpuError):  # of a function that no frame is of
-        static = variable_called(frame, parts)
-    return [static] if static is not None else list(_everywhere(frame, parts))
-
-
-def variable_called(frame: Frame, parts: tuple[str, ...], file: str | None = None) -> Variable | None:
-    """Return the variable with a name and its scopes in a frame; None if there is none."""
-    names = frame.state.names
-    local = names.local(frame, parts[0]) if file is None and len(parts) == 1 else None
-    named = names.outer(frame, parts, file) if local is None else local
-    return named if isinstance(named, Variable) else None
-
-
-def _everywhere(frame: Frame, parts: tuple[str, ...]) -> Iterator[Variable]:
-    *owners, last = parts
-    for code in frame.state.loaded.codes:
-        if not code.file.has_dwarf:
-            continue
-        for unit in code.file.dwarf.index.units_with(last.encode()):
-            for variable in _of_unit(frame, code, unit):
-                if variable.name == last and (not owners or _is_in(variable.die, owners)):
-                    yield variable
-
-
 def all_variables(frame: Frame) -> Iterator[Variable]:
     """Yield every variable, parameter and constant of the program."""
     for code in frame.state.loaded.codes:
         if code.file.has_dwarf:
             for unit in code.file.dwarf.compile_units():
-                yield from _of_unit(frame, code, unit)
+                yield from variables_of(frame, code, unit)
 
 
-def _of_unit(frame: Frame, code: LoadedCode, unit: Unit) -> Iterator[Variable]:
+def variables_of(frame: Frame, code: LoadedCode, unit: Unit) -> Iterator[Variable]:
+    """Yield the variables of a unit, those of functions too."""
     try:
         for die, _depth in unit.root.walk():
             if die.tag in scopes.DECLARED and die.name:
                 yield Variable(frame, die, code, kind_of(die) if is_local(die) else STATIC)
     except DwarfGpuError as error:
         unit.dwarf.note(error)
-
-
-def _is_in(die: Die, owners: list[str]) -> bool:
-    wanted = "::".join(owners)
-    for owner in die.ancestors():
-        if owner.tag in (dw.DW_TAG_subprogram, dw.DW_TAG_inlined_subroutine):
-            name = qualified_name(owner) or ""
-            if name == wanted or split_name(name)[-1] == wanted:
-                return True
-    return False
 
 
 def owner_of(variable: Variable) -> str | None:
@@ -477,9 +463,8 @@ def owner_of(variable: Variable) -> str | None:
 def checked(variable: Variable) -> list[Checked]:
     """Return what is wrong with the locations of a variable, without evaluating them."""
     from dwarfgpu.program.code.encoding_context import findings as found_in
-    from dwarfgpu.program.code.encoding_context import of_frame
 
-    setting = of_frame(variable.frame)
+    setting = variable.frame.encoding
     return [
         Checked(variable, location, tuple(found_in(location.written, setting, in_cfi=False, depth=0, want="location")))
         for location in variable.locations()
