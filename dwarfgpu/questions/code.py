@@ -165,7 +165,6 @@ def _function(debugger: Debugger, text: str) -> list[CodeSpan]:
 
 
 def _told(problem: DwarfGpuError, output: Output) -> Iterator[str]:
-    """Say why there are no instructions."""
     hint = f" ({problem.hint})" if problem.hint else ""
     return (output.style("hint", line) for line in wrapped(f"{problem.message}{hint}", output.width))
 

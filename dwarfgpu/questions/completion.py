@@ -96,7 +96,6 @@ def _command(debugger: Debugger, line: str, at: int, prefix: str) -> Found:
 
 
 def _found(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
-    """Candidates as far as they can be told."""
     with suppress(DwarfGpuError):
         yield from candidates
 
@@ -111,7 +110,6 @@ def _commands(debugger: Debugger, letters: str, prefix: str = "") -> Iterator[Ca
 
 
 def _operands(debugger: Debugger, command: Command, line: str, at: int) -> Found:
-    """Options, and what the operands of a command are."""
     if line[at : at + 1] == "/":
         at = line.find(" ", at)
         if at < 0:
@@ -304,7 +302,6 @@ def _names(*kinds: str, files: bool = False) -> Complete:
 
 
 def _stop(debugger: Debugger, line: str, at: int) -> Found:
-    """Return a place, and behind `if` an expression."""
     match = _IF.search(line, at)
     if match is not None:
         return _expression(debugger, line, match.end())
@@ -407,7 +404,6 @@ def complete_expression(debugger: Debugger, line: str, at: int) -> Found:
 
 
 def _variables(debugger: Debugger, letters: str) -> Iterator[Candidate]:
-    """Convenience variables and registers."""
     from dwarfgpu.questions.debugger import names
 
     for name in names(debugger):

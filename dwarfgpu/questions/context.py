@@ -255,7 +255,6 @@ def _stack(debugger: Debugger, size: int) -> tuple[str, list[str]]:
 
 
 def _expressions(debugger: Debugger, size: int) -> tuple[str, list[str]]:
-    """Return what `display` shows."""
     with debugger.output.collected() as texts:
         show_displays(debugger)
     lines = "".join(texts).split("\n")[:-1]

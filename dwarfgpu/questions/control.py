@@ -284,7 +284,6 @@ def tui(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def _switch_screen(debugger: Debugger) -> None:
-    """Show the full screen, or leave it."""
     if debugger.full_screen is None:
         raise UsageError("there is no terminal for a full screen", kind="no_terminal")
     debugger.full_screen()

@@ -121,7 +121,6 @@ def _missing(record: VariableAvailability) -> int:
 
 
 def _worst_functions(records: list[VariableAvailability], worst: int) -> list[VariableAvailability]:
-    """Return the variables of the functions that lack most."""
     lacking: dict[Any, int] = {}
     for record in records:
         if record.scope is not None:

@@ -185,7 +185,6 @@ class Debugger(Selection):
             self.aside.hint(text)
 
     def _limit_frames(self) -> None:
-        """Have as many frames computed as the settings say."""
         limit = self.settings["backtrace limit"]
         if self.attached is not None and self.attached.state.max_frames != limit:
             self.attached.state.max_frames = limit
@@ -256,7 +255,6 @@ class Debugger(Selection):
         state.trusts_lists = self.settings["caller-registers"] == "listed"
 
     def _trust_lists(self, name: str) -> None:
-        """Let frames know which registers of callers count as kept."""
         if name == "caller-registers" and self.attached is not None:
             self.attached.state.trusts_lists = self.settings[name] == "listed"
 

@@ -192,7 +192,6 @@ class _JsonWriter:
 
 
 def _is_lazy(value: object) -> bool:
-    """Whether a part of a document is an iterator, or an object that has one."""
     if isinstance(value, dict):
         return any(isinstance(field, Iterator) for field in value.values())
     return isinstance(value, Iterator)

@@ -228,7 +228,6 @@ def _units(items: Iterable[Item]) -> Iterator[dict[str, Any]]:
 
 
 def _dump(file: CodeObject, items: Iterable[Item], names: list[str], dialect: str | None, pc: int | None) -> Document:
-    """Return entries and sections of a file, each part when it has been read."""
     from dwarfgpu.audits.dump.entries import ShownUnit
     from dwarfgpu.render import dump as render
 
@@ -374,6 +373,5 @@ def _call_frame_information(file: CodeObject, addresses: list[str | int], functi
 
 
 def _dialect(selection: Selection) -> str | None:
-    """Return the dialect that the settings name for expressions; None is that of the target."""
     name: str = selection.settings["dialect"]
     return None if name == "auto" else name

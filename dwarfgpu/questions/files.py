@@ -89,7 +89,6 @@ def attach_state(debugger: Debugger, state: str | Sequence[str], *, force: bool 
 
 
 def _weakness(debugger: Debugger) -> dict[str, Any]:
-    """Return how weak the memory of a kernel that is launched is."""
     seed = debugger.settings["weak-memory"]
     return {} if seed == "off" else {"weak_memory": int(seed), "agents": debugger.settings["agents"]}
 
@@ -161,7 +160,6 @@ def show_problems(debugger: Debugger, problems: tuple[Exception, ...]) -> None:
 
 
 def _path(arguments: Arguments) -> str:
-    """Return the one name of a file that is given."""
     arguments.needed()
     words = arguments.words
     if len(words) != 1:
@@ -342,7 +340,6 @@ def info_file(selection: Selection, arguments: Arguments) -> Document:
 
 
 def _look_up(file: CodeObject, arguments: Arguments) -> Document:
-    """Return what is at addresses, and what names mean."""
     from dwarfgpu.program.code import code_lookup
     from dwarfgpu.render import files as render
 
@@ -441,7 +438,6 @@ def snapshot(selection: Selection, arguments: Arguments) -> Document:
 
 
 def _template(files: list[str], arguments: Arguments) -> Document:
-    """Write a state that is to be filled in."""
     from dwarfgpu.states.state_template import template
     from dwarfgpu.states.state_template import text as text_of
 
@@ -460,7 +456,6 @@ def _template(files: list[str], arguments: Arguments) -> Document:
 
 
 def _convert_core(sources: list[str], destination: str, selection: Selection, arguments: Arguments) -> Document:
-    """Make GPU core files small, and say what was left out."""
     from dwarfgpu.render.cores import conversion_json, conversion_text
     from dwarfgpu.states.core_conversion import convert_core
     from dwarfgpu.states.gpu_cores import choose, open_core_waves, part_of

@@ -93,7 +93,6 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
 
 
 def _is_wrong(report: FileReport) -> bool:
-    """Return whether something is wrong; notes are not."""
     left_out = (RULES[name].severity for name in report.left_out or ())
     return any(severity != NOTE for severity in (*left_out, *(finding.severity for finding in report.findings)))
 

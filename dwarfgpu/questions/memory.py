@@ -230,7 +230,6 @@ class _Shower:
         return formatted(pattern, bits, letter, is_signed=True, layout=None)
 
     def _read(self, where: Address, size: int) -> int:
-        """Return some bytes as a number of the target."""
         try:
             reading = self.around.memory(where).read(8 * size)
         except EvaluationError as error:
@@ -344,7 +343,6 @@ class _Shower:
 
 
 def _moved(where: Address, count: int) -> Address:
-    """Return the address so many bytes further on."""
     value: Any = where.value
     return Address(where.space, value + count & (1 << 64) - 1)
 
@@ -402,7 +400,6 @@ def find(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 def _bytes_of(debugger: Debugger, text: str, letter: str | None) -> bytes:
-    """Return the bytes of a value as they are in memory."""
     frame = debugger.frame
     value = frame.expression(text).find(frame.lane(debugger.lane)).target()
     order = value.place.storage.byte_order
@@ -415,7 +412,6 @@ def _bytes_of(debugger: Debugger, text: str, letter: str | None) -> bytes:
 
 
 def _matches(shower: _Shower, start: Address, length: int, pattern: bytes) -> Iterator[Address]:
-    """Yield where bytes are in memory."""
     kept, at = b"", 0
     while at < length:
         size = min(BLOCK, length - at)

@@ -117,7 +117,6 @@ def _unknown(word: str, known: set[str]) -> UsageError:
 
 
 def _file(selection: Selection, words: list[str]) -> CodeObject:
-    """Return the one file that a question names, or the one that is open."""
     if not words:
         return selection.opened.file
     if len(words) > 1:

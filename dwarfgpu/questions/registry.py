@@ -488,7 +488,6 @@ def _option(command: Command, flag: str, after: str) -> Argument | None:
 
 
 def _value(command: Command, option: Argument, after: str) -> tuple[str, str]:
-    """Return the argument of an option, and the text behind it."""
     match = _WORD.match(after)
     if option.metavar is None:
         return "", after

@@ -150,7 +150,6 @@ def _check_not_read(output: str, file: CodeObject, attached: Attached | None) ->
 
 
 def _problems(errors: Iterable[DwarfGpuError]) -> html.PageSection:
-    """Return what could not be read of the file, or of the state."""
     words = list(dict.fromkeys(str(error) for error in errors))
     section = html.PageSection("problems", "Problems", "problem", PROBLEM_ROOM, len(words))
     section.add(html.note("Not all of the file, or of the state, could be read. What follows is about the rest."))
@@ -241,7 +240,6 @@ def _function_tiles(functions: list[_ReportedFunction], total: Any, *, has_dwarf
 
 
 def _variables(file: CodeObject, name: str, reading: dict[str, Any]) -> dict[CodeScope, list[VariableAvailability]]:
-    """Return the variables of functions."""
     by_function: dict[CodeScope, list[VariableAvailability]] = {}
     if file.has_dwarf:
         is_wanted = selector(name or None, None)
@@ -516,7 +514,6 @@ class _Marks:
 
 
 def _waves_text(indices: Sequence[int]) -> str:
-    """Return waves by their numbers, which count from 1."""
     numbers = [index + 1 for index in indices]
     return f"wave{'s' if len(numbers) > 1 else ''} {ranges_text(numbers)}"
 

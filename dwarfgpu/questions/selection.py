@@ -330,7 +330,6 @@ def one_state(state: str | Sequence[str]) -> str:
 
 
 def _focus(selection: Selection, options: Mapping[str, Any]) -> None:
-    """Select the wave, the frame and the lane that options name."""
     from dwarfgpu.program.frames.selectors import wave_named
 
     attached = selection.machine

@@ -60,7 +60,6 @@ def sources_of(debugger: Selection) -> Sources:
 
 
 def _focus(debugger: Debugger) -> Any:
-    """Return what is equal as long as the same frame is selected."""
     return debugger.program, debugger.attached, debugger.wave_number, debugger.frame_number
 
 

@@ -95,7 +95,6 @@ def frame(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def _frame_of(debugger: Debugger, name: str) -> int:
-    """Return the number of the nearest frame of a function, whose name may be without its scopes."""
     for frame in debugger.seen_wave:
         known = frame.name
         if known is not None and name in (known, known.rpartition("::")[2]):
@@ -208,7 +207,6 @@ def backtrace(selection: Selection, arguments: Arguments) -> Document:
 
 
 def _stop_lines(selection: Selection, waves: list[int]) -> Iterator[str]:
-    """Yield why some waves have stopped, each reason once."""
     from dwarfgpu.render.lanes import stop_text
 
     machine = selection.machine.stopped.machine
@@ -233,7 +231,6 @@ FREE_FRAMES = 16
 
 
 def _cost(frame: Frame, arguments: Arguments, *, is_full: bool) -> int:
-    """Return what it costs to show a frame with its variables and registers."""
     count = sum(is_full or variable.kind == PARAMETER for variable in frame.variables())
     return 32 + 64 * count + (256 if arguments.has("registers") else 0)
 
@@ -319,7 +316,6 @@ def _end_lines(selection: Selection, following: int) -> Iterator[str]:
 
 
 def _lane_asked(selection: Selection, arguments: Arguments) -> int | None:
-    """Return the lane of `-lane N`."""
     lane: int | None = arguments.get("lane")
     if lane is None:
         return None
@@ -352,7 +348,6 @@ def _without_inner(selection: Selection, frames: Iterable[Frame]) -> tuple[str, 
 
 
 def _was_active(frame: Frame, lane: int) -> bool:
-    """Whether a lane was active when the function was called, or that is not known."""
     mask = None if frame.activation is None else frame.active_lanes()
     return mask is None or bool(mask >> lane & 1)
 
@@ -376,7 +371,6 @@ def _locals(frame: Frame) -> list[Variable]:
 def _add_locals(
     selection: Selection, arguments: Arguments, index: int | None, lane: int | None, frames: list[dict[str, Any]]
 ) -> None:
-    """Add the local variables to the frames of a wave."""
     from dwarfgpu.questions.variables import variable_document
 
     with selection.staying():
@@ -576,7 +570,6 @@ def _attributes_json(here: Frame) -> dict[str, Any]:
 
 
 def _cfa_text(frame: Frame) -> str:
-    """Return the canonical frame address of the call frame that a frame belongs to."""
     from dwarfgpu.expr.location_text import TextRenderer
 
     activation = frame.activation

@@ -87,7 +87,6 @@ def _variable(debugger: Debugger, name: str) -> Variable | None:
 
 
 def _variable_json(variable: Variable) -> dict[str, Any]:
-    """Return the variable as it is declared, with what text says of its size, its frame base and its address."""
     base, address = frame_base_of(variable), _address(variable)
     document = variable_json(variable)
     document["byte_size"] = variable.byte_size()
@@ -314,7 +313,6 @@ def _template(frame: Frame, text: str) -> Type | None:
 
 
 def _asked(debugger: Debugger, arguments: Arguments) -> tuple[Type, bool]:
-    """Return the type that is meant, and whether it was named itself."""
     text = arguments.text or "$"
     frame = debugger.frame
     try:

@@ -130,7 +130,6 @@ def address_aliases(selection: Selection, arguments: Arguments) -> Document:
 
 
 def _aliased(selection: Selection, text: str) -> tuple[Any, int, Any, Any]:
-    """Return the space and the address that an expression means, with the machine and its target."""
     from dwarfgpu.questions.memory import address_of
 
     target = selection.frame.target

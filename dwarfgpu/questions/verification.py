@@ -279,7 +279,6 @@ _STATES = {
 
 
 def _frames(selection: Selection, problems: list[DwarfGpuError]) -> Iterator[tuple[str, Frame]]:
-    """Yield the frames of the waves that are selected, with the names of the waves."""
     machine = selection.machine
     chosen = range(len(machine)) if selection.wave_number is None else (selection.wave_number,)
     for index in chosen:

@@ -351,6 +351,5 @@ def _rule_json(rule: Any, frames: Frames, entry: Cie | Fde) -> dict[str, Any]:
 
 
 def _code_json(block: ExpressionBytes, entry: Cie | Fde, frames: Frames) -> dict[str, Any]:
-    """Return an expression: its bytes as in the case format, and its text."""
     document = code_json(frames.code(block, entry))
     return {"expr": document.pop("bytes"), **document}

@@ -152,7 +152,6 @@ def code_text(code: DumpedExpression, width: int) -> list[str]:
 
 
 def _filled(words: Iterable[str], width: int) -> list[str]:
-    """Return words in lines, without breaking a word."""
     lines: list[str] = []
     for word in map(shown, words):
         if lines and len(lines[-1]) + 1 + len(word) <= width:

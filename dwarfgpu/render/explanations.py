@@ -167,7 +167,6 @@ def range_text(place: Described) -> str:
 
 
 def _extent(source: ValueSource) -> str:
-    """Return which bytes or bits of the value a part is."""
     first, size = source.bit_offset, source.bit_size
     if first % 8 or size % 8:
         return f"bit {first}" if size == 1 else f"bits {first}-{first + size - 1}"

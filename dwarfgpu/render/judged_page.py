@@ -252,7 +252,6 @@ def _source_blocks(steps: Sequence[LaneStep], lines_of: Callable[[str], Sequence
 
 
 def _functions(judgement: Judgement) -> html.PageSection:
-    """Return how many instructions of each function were judged, and what came of it."""
     section = html.PageSection("functions", "Functions", "function", FINDING_ROOM, len(judgement.functions))
     rows = [
         (each.name, str(each.judged), str(each.right), str(each.wrong), str(each.missing))

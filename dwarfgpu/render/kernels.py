@@ -145,7 +145,6 @@ def _segments(kernel: Kernel) -> str:
 
 
 def _used_registers(kernel: Kernel, name: str) -> int | None:
-    """Return how many registers of a kind the code uses, if that is known."""
     used: int | None = None if kernel.metadata is None else getattr(kernel.metadata, f"{name}_count")
     if used is None and kernel.code is not None and name != "agpr":
         return kernel.code.wavefront_sgpr_count if name == "sgpr" else kernel.code.workitem_vgpr_count

@@ -74,7 +74,6 @@ def general(number: Number, digits: int) -> str:
 
 
 def _magnitude(exact: Fraction) -> int:
-    """Return the power of ten of the first digit."""
     from fractions import Fraction
 
     bits = exact.numerator.bit_length() - exact.denominator.bit_length()

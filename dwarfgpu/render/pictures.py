@@ -201,7 +201,6 @@ def _swatch_rect(kind: str, x: int, y: int) -> str:
 
 
 def _track(x: int, y: int, width: int) -> str:
-    """Draw the outline of a strip."""
     return f'<rect class="track" x="{x}" y="{y}" width="{width}" height="{BAR}"/>'
 
 
@@ -224,7 +223,6 @@ def _strip(strip: Strip, y: int) -> Iterator[str]:
 
 
 def _rects(strip: Strip, left: int, y: int, room: int) -> Iterator[str]:
-    """Draw the parts of a strip."""
     for name, start, end, words in _drawn(strip, room):
         yield (
             f'<rect class="{name}" x="{left + start:.1f}" y="{y}" width="{end - start:.1f}" height="{BAR}">'

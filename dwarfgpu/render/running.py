@@ -71,7 +71,6 @@ def _items_text(wave: StoppedWave) -> str:
 
 
 def _is_end(report: RunReport) -> bool:
-    """Return whether the run was asked to stop there."""
     return report.halt.breakpoint is not None and report.halt.breakpoint.number == 0
 
 

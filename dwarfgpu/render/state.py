@@ -65,7 +65,6 @@ def _summary(dispatch: PlannedDispatch, place: GridPosition) -> list[tuple[str, 
 
 
 def _register(register: RegisterState, style: Style) -> list[str]:
-    """Return a row of the state: registers, name and value, then what sets them and why."""
     row, rule = register.row, register.row.rule
     value = f"  {style('number', _number(register))}" if row.is_set and row.kind != "v" else ""
     label = style("name", row.registers) + " " * max(1, COLUMN - 4 - len(row.registers))

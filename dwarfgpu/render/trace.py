@@ -213,7 +213,6 @@ class Tracer:
         return "<" + " | ".join(texts[:MAX_DIFFERENT] + rest) + ">"
 
     def _short(self, entry: Entry) -> str:
-        """Return an entry; a plain number is a value of the generic type."""
         if isinstance(entry, Value):
             number = self.renderer.number(entry)
             return number if entry.type.is_generic else f"{number} ({entry.type})"

@@ -19,6 +19,11 @@ IN_CALLS = "docs/examples/calls.json"
 """Three waves of it in calls of calls."""
 
 
+def commands(text: str) -> list[str]:
+    """Return the commands that lines and semicolons separate."""
+    return [command for part in text.replace("\n", ";").split(";") if (command := part.strip())]
+
+
 class Run:
     """A debugger that looks at a file, and at a state of it; calling it runs lines and returns what they write."""
 

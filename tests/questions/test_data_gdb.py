@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from dwarfgpu.errors import DwarfGpuError
-from tests.questions.harness import Run
+from tests.questions.harness import Run, commands
 
 pytestmark = pytest.mark.slow
 
@@ -72,264 +72,53 @@ int counter = 3;
 int main() { ns::Box<int> box; return box.crash(&box); }
 """
 
-IN_CPLUS = """
-print b
-print h
-set print pretty on
-print b
-print e
-print h
-print bb
-print empty
-print/x b
-print b.pair
-print &b
-print *h.p
-info args
-info locals
-set print static-members off
-print b
-set print pretty off
-print b
-set print symbol off
-print &b
-set print symbol on
-set print elements 1
-print b.deep
-print b.pair
-set print elements 200
-set print max-depth 1
-print h
-set print max-depth 20
-whatis r
-whatis alias
-whatis h.r
-ptype h
-ptype Box<A>
-ptype/o Holder
-ptype/o B
-print sizeof(B)
-print alias
-print &alias
-print $ref = alias
-show values 1
-output h.i
-output/x i
-printf "%d %s|%5.2f|%-4d|%04x %% %c\\n", i, text, b.d, b.x, b.y, 65
-printf "%lu %p\\n", sizeof(B), &b
-printf "%d"
-printf "%d" i
-""".strip().splitlines()
+IN_CPLUS = commands("""
+    print b; print h; set print pretty on; print b; print e; print h; print bb; print empty; print/x b; print b.pair
+    print &b; print *h.p; info args; info locals; set print static-members off
+    print b; set print pretty off; print b; set print symbol off; print &b
+    set print symbol on; set print elements 1; print b.deep; print b.pair
+    set print elements 200; set print max-depth 1; print h; set print max-depth 20
+    whatis r; whatis alias; whatis h.r; ptype h; ptype Box<A>; ptype/o Holder; ptype/o B
+    print sizeof(B); print alias; print &alias; print $ref = alias
+    show values 1; output h.i; output/x i; printf "%d %s|%5.2f|%-4d|%04x %% %c\\n", i, text, b.d, b.x, b.y, 65
+    printf "%lu %p\\n", sizeof(B), &b; printf "%d"; printf "%d" i
+""")
 
-COMMANDS = """
-print
-print $
-print $$
-print $1
-print local
-print
-print $
-print $1 + $$
-print $$2
-print $$99
-print $99
-print/x local
-print/t local
-print/o local
-print/c local
-print/a local
-print/z local
-print/d tall
-print/u numbers[1]
-print/x *n
-print/d *n
-print *n
-print n
-print *n->next
-print n->at
-print &n->at
-print numbers
-print many
-print/x numbers
-print numbers[1]@3
-print *numbers@3
-print bytes
-print/x bytes
-print/s bytes
-print text
-print *text
-print texts
-print reals
-print first.call
-print twice
-print &numbers
-print &numbers[2]
-print/c bytes
-print RED
-print (enum color) 5
-print/x 255
-print -5 % 3
-print 5 / 2.0
-print sizeof(struct node)
-print "text"
-print 'a'
-print $foo
-print $foo = local + 1
-print $foo * 2
-print $foo++
-print ++$foo
-print $foo-- - 1
-print --$foo
-print $foo += 2
-print $foo <<= 1
-set $foo++
-print $foo
-print $ptr = n
-print *$ptr++
-print $ptr
-print $point = n->at
-print $point.y
-print $ptr = n
-print $ptr->at.x
-print *$ptr->next
-print/2x local
-print/xb local
-print/i local
-print $pc
-print $sp
-print/x $sp
-print $rip
-show values
-show values 5
-info locals
-info locals ^inn
-info locals zork
-info args
-info args n
-whatis n
-whatis *n
-whatis struct node
-whatis point_t
-whatis word
-whatis point_t *
-whatis local + 1.0
-whatis (word) 3
-whatis twice
-whatis &numbers
-whatis numbers[0]@3
-whatis first.u
-whatis first.call
-whatis RED
-whatis enum color
-whatis $foo
-whatis $nosuch
-whatis $pc
-whatis texts
-whatis int
-whatis struct zork
-ptype n
-ptype point_t
-ptype word
-ptype struct node
-ptype twice
-ptype numbers
-ptype enum color
-ptype union zork
-ptype int (*)[3]
-ptype unsigned long
-ptype n->at
-ptype first.u
-ptype/o struct node
-ptype/o struct inner
-ptype/o point_t
-ptype/o n
-ptype/o n->u
-ptype/o int
-ptype/o struct point
-x/4xw numbers
-x
-x/3dw &numbers[1]
-print $_
-print $__
-whatis $_
-x/2xg numbers
-x/5xb bytes
-x/s bytes
-x
-x/3s texts
-x/10c bytes
-x/2fg &real
-x/4fw reals
-x/2xh halves
-x/2dh halves
-x/3uh halves
-x/2oh halves
-x/2th halves
-x/2ob bytes
-x/2ow numbers
-x/2zw numbers
-x/2a &first
-x/-3xw &numbers[3]
-x
-x/-1s texts[1]
-x
-x/-3s &texts[2][2]
-x/-2i crash
-x/-1i main
-info line crash
-x/i
-x/dw numbers
-list p.c:10
-x/x first
-print -elements 2 -- numbers
-print -elem 3 -repeats 2 -- many
-print -pretty -- n->at
-print -pretty on -elements 4 -- first
-print -max-depth 1 -- /x first
-print -symbol off -- &first
-with print pretty on -- print first.at
-x/2ch bytes
-x/2fh halves
-x/fb bytes
-x/0x numbers
-x/xw &local
-x/xww numbers
-x/dg numbers
-x/c numbers
-x/tw numbers
-x/12xb bytes
-x/6tw numbers
-x/2wx n
-x/3xw n->tags
-x/a &first.call
-x/dw &numbers[7]
-x/2g &sized
-x/xb twice
-print sizeof(sized)
-info registers rip
-info registers rbx
-info registers rsp rbp
-info registers pc sp fp
-info registers $pc
-info registers zork
-undisplay
-info display
-display/x tall
-display/2xw numbers
-display local
-info display
-display
-undisplay 2
-info display
-undisplay 2
-up
-info locals
-info args
-print count
-print argc
-info registers rip rbx
-down
-""".strip().splitlines()
+COMMANDS = commands("""
+    print; print $; print $$; print $1; print local; print; print $; print $1 + $$; print $$2; print $$99; print $99
+    print/x local; print/t local; print/o local; print/c local; print/a local; print/z local; print/d tall
+    print/u numbers[1]; print/x *n; print/d *n; print *n; print n; print *n->next; print n->at; print &n->at
+    print numbers; print many; print/x numbers; print numbers[1]@3; print *numbers@3; print bytes; print/x bytes
+    print/s bytes; print text; print *text; print texts; print reals; print first.call; print twice; print &numbers
+    print &numbers[2]; print/c bytes; print RED; print (enum color) 5; print/x 255; print -5 % 3; print 5 / 2.0
+    print sizeof(struct node); print "text"; print 'a'; print $foo; print $foo = local + 1; print $foo * 2
+    print $foo++; print ++$foo; print $foo-- - 1; print --$foo; print $foo += 2; print $foo <<= 1
+    set $foo++; print $foo; print $ptr = n; print *$ptr++; print $ptr; print $point = n->at; print $point.y
+    print $ptr = n; print $ptr->at.x; print *$ptr->next; print/2x local; print/xb local; print/i local; print $pc
+    print $sp; print/x $sp; print $rip; show values; show values 5
+    info locals; info locals ^inn; info locals zork; info args; info args n
+    whatis n; whatis *n; whatis struct node; whatis point_t; whatis word; whatis point_t *; whatis local + 1.0
+    whatis (word) 3; whatis twice; whatis &numbers; whatis numbers[0]@3; whatis first.u; whatis first.call
+    whatis RED; whatis enum color; whatis $foo; whatis $nosuch; whatis $pc; whatis texts; whatis int
+    whatis struct zork; ptype n; ptype point_t; ptype word; ptype struct node; ptype twice; ptype numbers
+    ptype enum color; ptype union zork; ptype int (*)[3]; ptype unsigned long; ptype n->at; ptype first.u
+    ptype/o struct node; ptype/o struct inner; ptype/o point_t; ptype/o n; ptype/o n->u; ptype/o int
+    ptype/o struct point; x/4xw numbers; x; x/3dw &numbers[1]; print $_; print $__
+    whatis $_; x/2xg numbers; x/5xb bytes; x/s bytes; x; x/3s texts; x/10c bytes; x/2fg &real; x/4fw reals
+    x/2xh halves; x/2dh halves; x/3uh halves; x/2oh halves; x/2th halves; x/2ob bytes; x/2ow numbers; x/2zw numbers
+    x/2a &first; x/-3xw &numbers[3]; x; x/-1s texts[1]; x; x/-3s &texts[2][2]; x/-2i crash; x/-1i main
+    info line crash; x/i; x/dw numbers; list p.c:10; x/x first; print -elements 2 -- numbers
+    print -elem 3 -repeats 2 -- many; print -pretty -- n->at; print -pretty on -elements 4 -- first
+    print -max-depth 1 -- /x first; print -symbol off -- &first; with print pretty on -- print first.at
+    x/2ch bytes; x/2fh halves; x/fb bytes; x/0x numbers; x/xw &local; x/xww numbers; x/dg numbers; x/c numbers
+    x/tw numbers; x/12xb bytes; x/6tw numbers; x/2wx n; x/3xw n->tags; x/a &first.call; x/dw &numbers[7]
+    x/2g &sized; x/xb twice; print sizeof(sized); info registers rip; info registers rbx; info registers rsp rbp
+    info registers pc sp fp; info registers $pc; info registers zork
+    undisplay; info display; display/x tall; display/2xw numbers; display local
+    info display; display; undisplay 2; info display; undisplay 2
+    up; info locals; info args; print count; print argc; info registers rip rbx
+    down
+""")
 
 
 @pytest.fixture(scope="module")
@@ -422,39 +211,14 @@ def test_symbols_without_debugging_information_are_as_gdb_writes_them(tmp_path, 
         assert re.sub(" of /.*", "", ours) == re.sub(" of /.*", "", theirs), line
 
 
-REGISTERS = """
-print $eflags
-print/x $eflags
-print $eflags + 1
-print sizeof($eflags)
-print $mxcsr
-ptype $mxcsr
-ptype $eflags
-whatis $eflags
-print $xmm0
-print/x $xmm1
-print $xmm0.v4_float
-print $xmm0.v4_float[0] + 1
-print -elements 3 -- $xmm1
-ptype $xmm0
-whatis $xmm0
-whatis $xmm0.v2_int64
-whatis $xmm0.uint128
-info registers eflags mxcsr
-info registers xmm0
-print $eax
-print $ax
-print $al
-print $ah
-print $r8d
-print $r9w
-print $sil
-whatis $eax
-whatis $ax
-whatis $dh
-print $st0
-print $r16d
-""".strip().splitlines()
+REGISTERS = commands("""
+    print $eflags; print/x $eflags; print $eflags + 1; print sizeof($eflags); print $mxcsr
+    ptype $mxcsr; ptype $eflags; whatis $eflags; print $xmm0; print/x $xmm1; print $xmm0.v4_float
+    print $xmm0.v4_float[0] + 1; print -elements 3 -- $xmm1; ptype $xmm0
+    whatis $xmm0; whatis $xmm0.v2_int64; whatis $xmm0.uint128; info registers eflags mxcsr; info registers xmm0
+    print $eax; print $ax; print $al; print $ah; print $r8d; print $r9w; print $sil
+    whatis $eax; whatis $ax; whatis $dh; print $st0; print $r16d
+""")
 
 
 def test_flags_vectors_and_parts_of_registers_are_as_gdb_writes_them(crashed, require_tool):

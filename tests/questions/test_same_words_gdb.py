@@ -7,51 +7,20 @@ import subprocess
 import pytest
 
 from tests.builders.commands import run
+from tests.questions.harness import commands
 
 pytestmark = pytest.mark.slow
 
 FILE = "fixtures/host/classes.gcc.O0.v5.x86_64"
-COMMANDS = """
-info line main
-info symbol main
-info address main
-info scope main
-info source
-list main
-info functions main
-info types A
-ptype int
-whatis main
-print main
-print &main
-print *main
-print {int} main
-print/x 255
-print/t 10
-print/c 65
-print/d 0x10
-print/o 8
-print 5/2.0
-print sizeof(long)
-print 'a'
-print "abc"
-print 07
-print 1.5e3
-print 1 == 1
-print $_
-print $nonexistent
-x/2i main
-x/4xb main
-disassemble /r main
-disassemble /s main
-info locals
-bt
-info frame
-info registers
-up
-printf "%d %x\\n", 3, 255
-echo done\\n
-""".strip().splitlines()
+COMMANDS = commands("""
+    info line main; info symbol main; info address main; info scope main; info source
+    list main; info functions main; info types A; ptype int; whatis main
+    print main; print &main; print *main; print {int} main; print/x 255; print/t 10; print/c 65; print/d 0x10
+    print/o 8; print 5/2.0; print sizeof(long); print 'a'; print "abc"; print 07; print 1.5e3; print 1 == 1
+    print $_; print $nonexistent; x/2i main; x/4xb main; disassemble /r main; disassemble /s main
+    info locals; bt; info frame; info registers; up; printf "%d %x\\n", 3, 255
+    echo done\\n
+""")
 
 
 def answers(text):
