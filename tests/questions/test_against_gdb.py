@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dwarfgpu.errors import DwarfGpuError
-from tests.questions.harness import Run
+from tests.questions.harness import Run, commands
 
 SOURCE = """\
 #include <string.h>
@@ -54,75 +54,24 @@ BUILDS = {"gcc -O0": "gcc -O0", "gcc -O2": "gcc -O2", "clang -O0": "clang-22 -O0
 LINES = [f"info line prog.c:{number}" for number in range(1, 38)]
 ALONE = [
     *LINES,
-    "list add",
-    "list",
-    "list -",
-    "list 10,12",
-    "list 3,",
-    "list ,9",
-    "list 33,50",
-    "list prog.c:12",
-    "list prog.c:add",
-    "list twice,add",
-    "list add,",
-    "info line add",
-    "info line *add",
-    "info line main",
-    "info line *main+4",
-    "info symbol add",
-    "info symbol main+3",
-    "info symbol &table[1]",
-    "info symbol &counter",
-    "info symbol _start",
-    "info symbol 0",
-    "info address add",
-    "info address table",
-    "info address counter",
-    "info address _start",
-    "info scope add",
-    "info scope main",
-    "info scope prog.c:22",
-    "info scope *0",
-    "info functions -n",
-    "info functions -n ad",
-    "info functions -n zzz",
-    "info variables -n",
-    "info variables -n t",
-    "info types",
-    "info types nod",
-    "disassemble add",
-    "disassemble main",
-    "disassemble /r main",
-    "disassemble /s add",
-    "disassemble add,+12",
-    "find &table, +sizeof(table), 3",
-    "find /b &table, +sizeof(table), 0",
-    "find /2b &table, +sizeof(table), 0",
-    "find &table, &counter, 7",
-    "find &table, +4, 1, 2",
-    "find table, +16, 2, 3",
-    'find title, +6, "lo"',
-    "find /h &table, +16, 4",
-    "print $numfound",
+    *commands("""
+        list add; list; list -; list 10,12; list 3,; list ,9; list 33,50; list prog.c:12; list prog.c:add
+        list twice,add; list add,; info line add; info line *add; info line main; info line *main+4; info symbol add
+        info symbol main+3; info symbol &table[1]; info symbol &counter; info symbol _start; info symbol 0
+        info address add; info address table; info address counter; info address _start; info scope add; info scope main
+        info scope prog.c:22; info scope *0; info functions -n; info functions -n ad; info functions -n zzz
+        info variables -n; info variables -n t; info types; info types nod
+        disassemble add; disassemble main; disassemble /r main; disassemble /s add; disassemble add,+12
+        find &table, +sizeof(table), 3; find /b &table, +sizeof(table), 0; find /2b &table, +sizeof(table), 0
+        find &table, &counter, 7; find &table, +4, 1, 2; find table, +16, 2, 3; find title, +6, "lo"
+        find /h &table, +16, 4; print $numfound
+    """),
 ]
-STOPPED = [
-    "info source",
-    "list",
-    "list",
-    "list -",
-    "list -",
-    "info line",
-    "info symbol $pc",
-    "info address b",
-    "info address sum",
-    "info scope add",
-    "disassemble",
-    "disassemble /s",
-    "up",
-    "list",
-    "info line",
-    "disassemble",
-]
+STOPPED = commands("""
+    info source; list; list; list -; list -; info line; info symbol $pc; info address b; info address sum
+    info scope add; disassemble; disassemble /s; up; list; info line
+    disassemble
+""")
 MARK = "=====\n"
 
 
