@@ -16,16 +16,17 @@ ASKED = {
         for line in commands(f"""
             info sharedlibrary; info agents; info targets: gfx1100; info dispatches; info queues; info packets
             info kernels; info file; info images: {KERNEL}; maint snapshot: info {STATE}; info waves; info lanes
-            info work-groups; map: even; backtrace; info frame; print: even; eval: even; locals; info locals; info args
-            ptype: even; whatis: even; x: slots; info registers: v2 exec; info all-registers; list; info line
-            info source; info sources; info program; info inferiors; info signals; find: slots, +16, 1; disassemble
-            info symbol: $pc; info address: even; info scope: X; info functions; info variables; info types; explain: even; locate: even
-            coverage; report; verify; maint disasm: 31 23 04; maint asm: DW_OP_lit1; maint operations: offset
-            maint print die: even; maint print dwarf-expr: even; maint print cfi; info address-spaces; info outstanding
-            maint print registers: v2; maint info sections; maint info address-aliases: local#0x10
-            maint core: info docs/examples/crash.core; maint launch-state: -grid 64 -work-group 64 X
-            memmodel: -target gfx1200 table store release agent; maint judge: -grid 64 -work-group 64 X zeros(64) 40
-            maint print structure; info vtbl: even; info macro: ITEM; macro expand: even + 1
+            info work-groups; map: even; backtrace; info frame; print: even; eval: even; locals; info locals
+            info args; ptype: even; whatis: even; x: slots; info registers: v2 exec; info all-registers; list
+            info line; info source; info sources; info program; info inferiors; info signals; find: slots, +16, 1
+            disassemble; info symbol: $pc; info address: even; info scope: X; info functions; info variables
+            info types; explain: even; locate: even; coverage; report; verify; maint disasm: 31 23 04
+            maint asm: DW_OP_lit1; maint operations: offset; maint print die: even; maint print dwarf-expr: even
+            maint print cfi; info address-spaces; info outstanding; maint print registers: v2; maint info sections
+            maint info address-aliases: local#0x10; maint core: info docs/examples/crash.core
+            maint launch-state: -grid 64 -work-group 64 X; memmodel: -target gfx1200 table store release agent
+            maint judge: -grid 64 -work-group 64 X zeros(64) 40; maint print structure; info vtbl: even
+            info macro: ITEM; macro expand: even + 1
         """)
     )
 }
