@@ -1,4 +1,7 @@
-"""Macro information: each ``#define``, ``#undef`` and ``#include`` of a unit, from `.debug_macro` (DWARF 5, 6.3)."""
+"""Macro information: each ``#define``, ``#undef`` and ``#include`` of a unit.
+
+It is in `.debug_macro` (DWARF 5, 6.3), or in `.debug_macinfo` (DWARF 2 to 4, 6.3).
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
 DEFINE, UNDEF, START_FILE, END_FILE = 1, 2, 3, 4
 _DEFINE_STRP, _UNDEF_STRP, _IMPORT, _DEFINE_SUP, _UNDEF_SUP, _IMPORT_SUP, _DEFINE_STRX, _UNDEF_STRX = range(5, 13)
 _DEFINITIONS = frozenset((DEFINE, _DEFINE_STRP, _DEFINE_SUP, _DEFINE_STRX))
+_VENDOR_EXTENSION = 0xFF
+"""DW_MACINFO_vendor_ext: a number and a text, which mean nothing here."""
 _OFFSET_8, _HAS_LINES, _HAS_OPERANDS = 1, 2, 4
 VERSIONS = frozenset((4, 5))
 """Version 4 is the form of GCC before DWARF 5, with the same entries."""
@@ -46,22 +51,52 @@ class MacroEvent:
 
 def macro_events(unit: Unit) -> list[MacroEvent]:
     """Return the macro information of a unit, in the order of the source; none if it has none."""
-    offset = unit.root_number(dw.DW_AT_macros, dw.DW_AT_GNU_macros)
+    offset, name = unit.root_number(dw.DW_AT_macros, dw.DW_AT_GNU_macros), ".debug_macro"
     if offset is None:
-        if unit.root_value(dw.DW_AT_macro_info) is not None:
-            message = "the macro information of the unit is in .debug_macinfo, which is not read"
-            raise Unsupported("macinfo", message, spec="DWARF 4, 6.3", hint="compile with -gdwarf-5")
+        offset, name = unit.root_number(dw.DW_AT_macro_info), ".debug_macinfo"
+    if offset is None:
         return []
-    part, section = unit.part(".debug_macro")
+    part, section = unit.part(name)
+    start = part + offset
+    if name == ".debug_macro":
+        entries = _entries(unit, unit.source, section, start, count())
+    else:
+        entries = _old_entries(_cursor(unit, unit.source, section, start, "DWARF 4, 6.3"))
     events: list[MacroEvent] = []
     depth = 0
-    for event in _entries(unit, unit.source, section, part + offset, count()):
+    for event in entries:
         depth += (event.kind == START_FILE) - (event.kind == END_FILE)
         if len(events) == MAX_ENTRIES or depth > MAX_FILES:
             message = f"the macros of a unit have more than {MAX_ENTRIES} entries, or {MAX_FILES} files in each other"
             raise MalformedFile("limit_exceeded", message, spec="DWARF 5, 6.3").at(section=section, offset=offset)
         events.append(event)
     return events
+
+
+def _cursor(unit: Unit, source: SectionSource, section: str, start: int, clause: str) -> Cursor:
+    order = unit.format.byte_order
+    cursor = Cursor(source.data(section), start, byte_order=order, error=MalformedFile, section=section)
+    if not 0 <= start < cursor.end:
+        message = f"there is no table of macros at {start:#x}: the section has {cursor.end} bytes"
+        raise cursor.fail("bad_offset", message, clause)
+    return cursor
+
+
+def _old_entries(cursor: Cursor) -> Iterator[MacroEvent]:
+    """Yield the entries of `.debug_macinfo`, which has no header."""
+    while kind := cursor.unsigned(1):
+        if kind in (DEFINE, UNDEF):
+            yield MacroEvent(kind, cursor.uleb(), decode(cursor.string("the text of a macro", "DWARF 4, 6.3.1.1")))
+        elif kind == START_FILE:
+            yield MacroEvent(START_FILE, cursor.uleb(), file=cursor.uleb())
+        elif kind == END_FILE:
+            yield MacroEvent(END_FILE)
+        elif kind == _VENDOR_EXTENSION:
+            cursor.uleb()
+            cursor.string("the text of a vendor", "DWARF 4, 6.3.1.4")
+        else:
+            message = f"an entry of kind {kind:#x} in .debug_macinfo"
+            raise cursor.fail("bad_macro", message, "DWARF 4, 7.22", cursor.position - 1)
 
 
 def _entries(
@@ -76,15 +111,10 @@ def _entries(
 
     ``tables`` counts them, and ``around`` are the tables that import it.
     """
-    cursor = Cursor(
-        source.data(section), start, byte_order=unit.format.byte_order, error=MalformedFile, section=section
-    )
+    cursor = _cursor(unit, source, section, start, "DWARF 5, 6.3.1")
     here = source, start
     if here in around or len(around) >= MAX_IMPORTS or next(tables) >= MAX_TABLES:
         raise cursor.fail("bad_import", "a table of macros imports itself, or imports too many", "DWARF 5, 6.3.3")
-    if not 0 <= start < cursor.end:
-        message = f"there is no table of macros at {start:#x}: the section has {cursor.end} bytes"
-        raise cursor.fail("bad_offset", message, "DWARF 5, 6.3.1")
     version, flags = cursor.unsigned(2), cursor.unsigned(1)
     if version not in VERSIONS:
         raise cursor.fail("bad_version", f"version {version} of a table of macros", "DWARF 5, 6.3.1", start)

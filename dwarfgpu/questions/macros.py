@@ -1,10 +1,12 @@
-"""Commands about macros of the C preprocessor: ``info macro`` and ``macro expand``."""
+"""Commands about macros of the C preprocessor."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import UsageError
+from dwarfgpu.program.frames.macros import macro_of
+from dwarfgpu.questions.debugger import remembered
 from dwarfgpu.questions.document import Document
 from dwarfgpu.render.layout import shown
 
@@ -18,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def _macros(debugger: Debugger) -> Definitions:
-    """Return the macros at the place of the frame, which must have one."""
-    frame = debugger.frame
-    if frame.place is None:
+    """Return the macros at the place of the frame, which must have one, after those of the user."""
+    frame, written = debugger.frame, remembered(debugger).macros
+    if frame.place is None and not written:
         message = "No frame selected: which macros are defined depends on the place in the source."
         raise UsageError(message, kind="no_frame", hint="attach a state, or launch a kernel")
     return frame.macros
@@ -56,5 +58,33 @@ def expand(debugger: Debugger, arguments: Arguments) -> Document:
     """With the macros that are defined at the line of the frame, as `print` reads an expression there."""
     from dwarfgpu.program.frames.macros import expanded
 
-    text = expanded(arguments.needed(), _macros(debugger))
+    text = expanded(arguments.needed(), _macros(debugger), once=arguments.command.name.endswith("once"))
     return Document({"expanded": text}, [f"expands to: {shown(text)}"])
+
+
+def define(debugger: Debugger, arguments: Arguments) -> None:
+    """Expressions and `macro expand` use it before a macro of the source with its name."""
+    macro = macro_of(arguments.needed())
+    names = () if macro is None else macro.parameters or ()
+    is_open = macro is not None and macro.parameters is None and arguments.text[len(macro.name) :].startswith("(")
+    if macro is None or is_open or not all(name.isidentifier() for name in names):
+        raise arguments.wrong(f"takes a macro as `SQ(x) ((x) * (x))`, not {arguments.text[:80]!r}")
+    if len({*names}) < len(names):
+        raise UsageError("Two macro arguments with identical names.", kind="bad_macro")
+    remembered(debugger).macros[macro.name] = arguments.text
+
+
+def undef(debugger: Debugger, arguments: Arguments) -> None:
+    """Macros of the source stay."""
+    remembered(debugger).macros.pop(arguments.needed(), None)
+
+
+def list_(debugger: Debugger, arguments: Arguments) -> Document:
+    """Those of `macro define`, by name, as they can be typed again."""
+    arguments.none()
+    written = sorted(remembered(debugger).macros.items())
+    macros = [macro for _name, text in written if (macro := macro_of(text)) is not None]
+    rows = [{"name": each.name, "parameters": each.parameters, "definition": each.body} for each in macros]
+    return Document(
+        {"macros": rows}, [shown(f"macro define {each.head} {each.body}") for each in macros], rows="macros"
+    )

@@ -26,7 +26,7 @@ ASKED = {
             maint info address-aliases: local#0x10; maint core: info docs/examples/crash.core
             maint launch-state: -grid 64 -work-group 64 X; memmodel: -target gfx1200 table store release agent
             maint judge: -grid 64 -work-group 64 X zeros(64) 40; maint print structure; info vtbl: even
-            info macro: ITEM; macro expand: even + 1
+            info macro: ITEM; macro expand: even + 1; macro expand-once: even + 1; macro list
         """)
     )
 }
@@ -47,7 +47,7 @@ NO_JSON = {
     **dict.fromkeys(("kill", "break", "tbreak", "watch", "rwatch", "awatch", "catch", "delete"), ACTION),
     **dict.fromkeys(("enable", "disable", "condition", "ignore", "commands", "dprintf"), ACTION),
     **dict.fromkeys(("file", "core-file", "target snapshot", "target launch", "save snapshot", "set var"), ACTION),
-    "generate-core-file": ACTION,
+    **dict.fromkeys(("generate-core-file", "macro define", "macro undef"), ACTION),
     **dict.fromkeys(("wave", "wave find", "lane", "frame", "up", "down"), SELECTS),
     **dict.fromkeys(("wave apply", "lane apply", "frame apply", "with", "pipe", "source", "shell"), RUNS),
     **dict.fromkeys(("context", "display", "undisplay", "info display", "tui", "layout", "focus", "refresh"), VIEW),

@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.macros import DEFINE, END_FILE, START_FILE, UNDEF, MacroEvent, macro_events
 from dwarfgpu.program.frames.macros import Definitions, defined_at, expanded
@@ -24,6 +25,7 @@ TEXTS = [
     r'STR( "a\n" ) STR() CAT(,y) CAT(x,)', "-NEG", "VAR(f) VAR(f, 1, 2)", "TWICE(1)", "EMPTY INC EMPTY", "NOARGS",
     "GNU(f) GNU(f, 1, 2)", "CAT(IN,C) CAT(NE,G)", "'INC' \"INC\" INC2",
 ]  # fmt: skip
+BROKEN = {"Q": "Q(...) __VA_OPT__ x", "U": "U(...) __VA_OPT__(x", "N": "N(x) __VA_OPT__(x)"}
 SOURCE = [
     *("#define EARLY 1", '#include "inc.h"', *(f"#define {text}" for name, text in MACROS.items() if name != "SQ")),
     *("int main(int argc, char **argv){", "int xy = 3, arr[2] = {4, 5};", "#define LATE 9", "int r = SQ(xy) + EARLY;"),
@@ -31,29 +33,53 @@ SOURCE = [
 ]
 NAMES = ["SQ", "EARLY", "LATE", "TOO_LATE", "STR", "VAR", "GNU", "NOARGS", "xy"]
 PRINTED = ["SQ(xy) + INC", "CAT(x,y)", "NEST", "arr[NOARGS() - 4]", "sizeof(CAT(i,nt)) + LATE"]
+WRITTEN = [
+    *(
+        "macro list",
+        "macro define INC 8",
+        "macro define A(x, y)   x + y*INC",
+        "macro define B",
+        "macro define V(a, ...) a",
+    ),
+    *("macro define E() 5", "macro define C  3 + A(1,2)", "macro define G(a, r...) a r", "macro list"),
+    *("macro expand C INC SQ(INC) V(1,2,3) E() B|", "output C", "macro undef A"),
+    *(
+        "macro undef A",
+        "macro undef SQ",
+        "macro expand SQ(1) A(1,2)",
+        "macro define B 2",
+        "output C",
+        "macro undef INC",
+    ),
+    *("output INC", "macro define D(x,x) x", "macro define Q(...) __VA_OPT__ x", "macro expand Q(1)"),
+    *("macro define U(...) __VA_OPT__(x", "macro expand U(1)", "macro define N(x) __VA_OPT__(x)", "macro expand N(1)"),
+    "macro list",
+]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("compiler", ["gcc -g3", "clang-22 -g -fdebug-macro"])
+@pytest.mark.parametrize(
+    "compiler", ["gcc -g3 -gdwarf-5", "gcc -g3 -gdwarf-4 -gstrict-dwarf", "clang-22 -g -gdwarf-5 -fdebug-macro"]
+)
 def test_macros_are_those_of_gdb(compiler, require_tool, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "inc.h").write_text(f"#define {MACROS['SQ']}\n")
     (tmp_path / "m.c").write_text("\n".join(SOURCE) + "\n")
     tool, *options = compiler.split()
-    subprocess.run([require_tool(tool), *options, "-gdwarf-5", "-O0", "-DCMD=4", "-o", "m", "m.c"], check=True)
+    subprocess.run([require_tool(tool), *options, "-O0", "-DCMD=4", "-o", "m", "m.c"], check=True)
     gdb = require_tool("gdb")
     subprocess.run(
         [gdb, "-nx", "-batch", "-ex", "run", "-ex", "generate-core-file core", "m"], check=True, capture_output=True
     )
     names = [*NAMES, *(["CMD"] if tool == "gcc" else [])]  # GDB drops what clang writes behind the files
     lines = [f"info macro {name}" for name in names] + [f"macro expand {text}" for text in TEXTS]
-    lines += [f"output {text}" for text in PRINTED]
+    lines += [f"output {text}" for text in PRINTED] + WRITTEN
     run = Run("m", "core")
     for line, theirs in zip(lines, asked(gdb, ["m", "core"], lines, tmp_path), strict=True):
         try:
             ours = run(line)
         except DwarfGpuError as error:
-            ours = error.message if "macro" in line else ""
+            ours = error.message if line.startswith("info macro") else ""
         assert " ".join(ours.split()) == " ".join(theirs.replace("/./", "/").split()), line
     assert "-DCMD=4" in run("info macro CMD")
     assert json.loads(run("info macro --json SQ"))["macro"]["defined_at"][1]["line"] == 2
@@ -61,11 +87,63 @@ def test_macros_are_those_of_gdb(compiler, require_tool, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     "text, problem",
-    [("SQ(1,2)", "expected 1, got 2"), ("SQ(1", "Malformed"), ("OPT(1)", "__VA_OPT__"), ("F(SQ) 1", "Malformed")],
+    [
+        ("SQ(1,2)", "expected 1, got 2"),
+        ("SQ(1", "Malformed"),
+        ("F(SQ) 1", "Malformed"),
+        ("Q(1)", "__VA_OPT__ must be followed by an open parenthesis"),
+        ("U(1)", "Unterminated __VA_OPT__"),
+        ("N(1)", "__VA_OPT__ is only valid in a variadic macro"),
+    ],
 )
 def test_what_cannot_be_expanded(text, problem):
     with pytest.raises(DwarfGpuError, match=problem):
-        expanded(text, Definitions({name: (definition, ()) for name, definition in MACROS.items()}))
+        expanded(text, Definitions({name: (definition, ()) for name, definition in (MACROS | BROKEN).items()}))
+
+
+OPTIONAL = {
+    "A": "A(f,...) f(1 __VA_OPT__(,) __VA_ARGS__)", "B": "B(...) g(__VA_OPT__((a,b) x) end)", "EMPTY": "EMPTY",
+    "C": "C(a,...) a ## __VA_OPT__( b ) z", "D": "D(x,...) h(__VA_OPT__(x ## x __VA_ARGS__ A(2)))",
+    "E": "E(a, r...) __VA_OPT__(r |) a __VA_OPT__() ;",
+}  # fmt: skip
+WITH_OPTIONAL = [
+    "A(f)",
+    "A(f,)",
+    "A(f, 2)",
+    "A(f, EMPTY)",
+    "B()",
+    "B(1)",
+    "C(q)",
+    "C(q, 1)",
+    "D(y, 2, 3)",
+    "D(y)",
+    "E(1,2)",
+]
+
+
+def test_optional_arguments_are_those_of_the_preprocessor(require_tool, tmp_path):
+    macros = Definitions({name: (definition, ()) for name, definition in OPTIONAL.items()})
+    source = "\n".join([*(f"#define {text}" for text in OPTIONAL.values()), *WITH_OPTIONAL, ""])
+    command = [require_tool("gcc"), "-E", "-P", "-std=gnu2x", "-"]
+    theirs = subprocess.run(command, input=source, capture_output=True, text=True, check=True).stdout.splitlines()
+    ours = [expanded(text, macros) for text in WITH_OPTIONAL]
+    assert ["".join(text.split()) for text in ours] == ["".join(text.split()) for text in theirs]
+
+
+def test_macros_are_expanded_once():
+    macros = Definitions({name: (definition, ()) for name, definition in MACROS.items()})
+    texts = {"NEST + INC": "SQ(INC) + 7", "SQ(INC)": "((7)*(7))", "SQ(NEST)": "((SQ(INC))*(SQ(INC)))"}
+    assert {text: expanded(text, macros, once=True) for text in texts} == texts
+
+
+def test_macros_of_the_user_need_no_place():
+    run = Run("fixtures/features/macro.v5.co")
+    run("macro define TWICE(x) ((x) * 2)")
+    assert run("macro expand TWICE(3)") == "expands to: ((3) * 2)\n"
+    assert run("output TWICE(4)") == "8"
+    assert run("info macro TWICE") == "Defined at <user-defined>:-1\n#define TWICE(x) ((x) * 2)\n"
+    for text in ("A(x 2", "A(1) 2", "1x", "A(x,) 2"):
+        assert "takes a macro" in str(run.fails(f"macro define {text}"))
 
 
 def test_an_expansion_has_an_end():
@@ -123,3 +201,30 @@ def test_a_broken_table_is_one_error(data, kind, monkeypatch):
     with pytest.raises(DwarfGpuError) as raised:
         macro_events(unit)
     assert raised.value.kind == kind
+
+
+OLD = b"\xff\1vendor\0\3\0\1\1\2A 1\0\2\4A\0\4\0"
+"""Of `.debug_macinfo`: what a vendor says, a file that is entered, A defined at line 2 and undefined at line 4."""
+
+
+@pytest.mark.parametrize(
+    "data, found",
+    [
+        (OLD, [(START_FILE, 0, "", 1), (DEFINE, 2, "A 1", 0), (UNDEF, 4, "A", 0), (END_FILE, 0, "", 0)]),
+        (b"", "bad_offset"),
+        (b"\1\2A", "truncated"),
+        (b"\3\0\1", "truncated"),
+        (b"\7\0", "bad_macro"),
+        (b"\3\0\1" * 201, "limit_exceeded"),
+    ],
+)
+def test_macros_of_dwarf_4_have_no_header(data, found, monkeypatch):
+    (unit, *_) = Run("fixtures/features/macro.v5.co").debugger.opened.file.dwarf.index.units
+    monkeypatch.setattr(unit, "root_number", lambda *numbers: 0 if numbers == (dw.DW_AT_macro_info,) else None)
+    monkeypatch.setattr(unit.source, "data", {".debug_macinfo": data}.__getitem__)
+    if isinstance(found, list):
+        assert [(event.kind, event.line, event.text, event.file) for event in macro_events(unit)] == found
+        return
+    with pytest.raises(DwarfGpuError) as raised:
+        macro_events(unit)
+    assert raised.value.kind == found

@@ -173,7 +173,7 @@ class Frame(Handle):
         self._mask_of = -1
         """How many writes there had been when the mask was found."""
         self._variables: tuple[Variable, ...] | None = None
-        self._named: dict[str, Quantity] = {}
+        self._named: dict[tuple[str, str], Quantity] = {}
         self.repaired: dict[str, Variable] = {}
         """The variables that have been asked for and are read as their producer means, by name."""
         self.possible_repairs: dict[str, Repair] = {}
@@ -829,11 +829,11 @@ class Frame(Handle):
 
     def quantity(self, name: str) -> Quantity:
         """Return what a name or another expression means here. Whether the name is known is seen when it is asked."""
-        answer = self._named.get(name)
+        text = self._without_macros(name)
+        answer = self._named.get((name, text))
         if answer is None:
-            text = self._without_macros(name)
             variable = next((candidate for candidate in self.variables() if candidate.name == text), None)
-            answer = self._named[name] = self._parsed(text, name) if variable is None else variable
+            answer = self._named[name, text] = self._parsed(text, name) if variable is None else variable
         return answer
 
     def variable(self, name: str) -> Quantity:
@@ -859,19 +859,24 @@ class Frame(Handle):
 
     @property
     def macros(self) -> Definitions:
-        """The macros that are defined at its place."""
-        return self.state.macros.at(self.code, self.unit, None if self.place is None else self.call.source)
+        """The macros that are defined at its place, after those of the user."""
+        found = self.state.macros.at(self.code, self.unit, None if self.place is None else self.call.source)
+        return found if self.state.remembered is None else found.with_written(self.state.remembered.macros)
 
     def _without_macros(self, text: str) -> str:
         """Return an expression with its macros expanded; where their information is broken, nothing is a macro."""
-        if self.unit is None or self.unit.root_value(dw.DW_AT_macros, dw.DW_AT_GNU_macros) is None:
+        unit, remembered = self.unit, self.state.remembered
+        numbers = dw.DW_AT_macros, dw.DW_AT_GNU_macros, dw.DW_AT_macro_info
+        has_written = remembered is not None and bool(remembered.macros)
+        if not has_written and (unit is None or unit.root_value(*numbers) is None):
             return text
         from dwarfgpu.program.frames.macros import expanded
 
         try:
             macros = self.macros
         except DwarfGpuError as error:
-            self.unit.dwarf.note(error)
+            if unit is not None:
+                unit.dwarf.note(error)
             return text
         return expanded(text, macros)
 

@@ -210,6 +210,8 @@ class Remembered:
     def __init__(self) -> None:
         self.history: list[Kept] = []
         self.variables: dict[str, Kept] = {}
+        self.macros: dict[str, str] = {}
+        """The definitions of macros that the user has given, by name."""
         self.computed: Callable[[], Mapping[str, str | int]] = dict
         """Returns the variables that say what is selected, which cannot be set."""
 

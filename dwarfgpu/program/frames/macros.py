@@ -12,7 +12,7 @@ from dwarfgpu.objfile.macros import DEFINE, END_FILE, START_FILE, macro_events
 from dwarfgpu.program.code.code_lookup import line_table, tidy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.macros import MacroEvent
@@ -28,7 +28,7 @@ _TOKEN = re.compile(
 _NAME = re.compile(r"(?<!\w)[^\W\d]\w{0,255}(?!\w)")
 MAX_TOKENS = 1 << 14
 """How many tokens an expansion looks at."""
-VARIABLE = "__VA_ARGS__"
+VARIABLE, OPTIONAL = "__VA_ARGS__", "__VA_OPT__"
 Files: TypeAlias = "tuple[tuple[str, int], ...]"
 
 
@@ -63,18 +63,29 @@ def macro_of(text: str, files: Files = ()) -> Macro | None:
     return Macro(name, tuple(words), body, is_variadic, files, f"{name}({', '.join(shown)})")
 
 
-class Definitions:
-    """The macros that are defined at a place. Each is read when it is asked for."""
+BY_USER: Files = (("<user-defined>", -1),)
+"""Where GDB says that a macro of ``macro define`` is."""
 
-    def __init__(self, texts: dict[str, tuple[str, Files]]) -> None:
+
+class Definitions:
+    """The macros that are defined at a place, after those of the user. Each is read when it is asked for."""
+
+    def __init__(self, texts: dict[str, tuple[str, Files]], written: Mapping[str, str] | None = None) -> None:
         self._texts = texts
+        self._written = written or {}
         self._macros: dict[str, Macro | None] = {}
 
     def __contains__(self, name: str) -> bool:
-        return name in self._texts
+        return name in self._texts or name in self._written
+
+    def with_written(self, written: Mapping[str, str]) -> Definitions:
+        """Return these macros after those of the user."""
+        return Definitions(self._texts, written) if written else self
 
     def get(self, name: str) -> Macro | None:
         """Return the macro with a name, if there is one."""
+        if name in self._written:
+            return macro_of(self._written[name], BY_USER)
         if name not in self._texts:
             return None
         if name not in self._macros:
@@ -175,16 +186,17 @@ Word: TypeAlias = "tuple[str, frozenset[str]]"
 _NONE: frozenset[str] = frozenset()
 
 
-def expanded(text: str, macros: Definitions) -> str:
-    """Return a text with its macros expanded (C11, 6.10.3)."""
+def expanded(text: str, macros: Definitions, *, once: bool = False) -> str:
+    """Return a text with its macros expanded (C11, 6.10.3); ``once`` leaves the macros that come out of a body."""
     if not any(name in macros for name in _NAME.findall(text)):
         return text
-    return _Expansion(macros).text(text)
+    return _Expansion(macros, once=once).text(text)
 
 
 class _Expansion:
-    def __init__(self, macros: Definitions) -> None:
+    def __init__(self, macros: Definitions, *, once: bool = False) -> None:
         self.macros = macros
+        self.once = once
         self.work = 0
 
     def text(self, text: str) -> str:
@@ -218,7 +230,11 @@ class _Expansion:
                     continue
                 arguments, closing = self._arguments(macro, waiting)
                 hidden &= closing
-            waiting.extendleft(reversed(self._body(macro, arguments, hidden | {word})))
+            body = self._body(macro, arguments, hidden | {word})
+            if self.once:
+                done += [(each, names) for each, names in body if each]
+            else:
+                waiting.extendleft(reversed(body))
         return done
 
     def _count(self, number: int) -> None:
@@ -259,8 +275,8 @@ class _Expansion:
     def _body(self, macro: Macro, arguments: dict[str, list[Word]], hidden: frozenset[str]) -> list[Word]:
         """Return the body of a macro with its arguments in it."""
         words = _TOKEN.findall(macro.body.strip())
-        if "__VA_OPT__" in words:
-            raise UsageError(f"macro `{macro.name}' has __VA_OPT__, which is not expanded", kind="bad_macro")
+        if OPTIONAL in words:
+            words = self._without_optional(macro, arguments, words)
         done: list[Word] = []
         index = 0
         is_pasting = False
@@ -292,6 +308,32 @@ class _Expansion:
             is_pasting = False
             done += piece
         return [(word, names | hidden) for word, names in done]
+
+    def _without_optional(self, macro: Macro, arguments: dict[str, list[Word]], words: list[str]) -> list[str]:
+        """Return a body with each ``__VA_OPT__(...)`` as its contents, or empty without variable arguments (C23)."""
+        if not macro.is_variadic:
+            raise UsageError(f"{OPTIONAL} is only valid in a variadic macro", kind="bad_macro")
+        is_kept = any(word.strip() for word, _ in self.expand(arguments[(macro.parameters or ("",))[-1]]))
+        done: list[str] = []
+        waiting = deque(words)
+        while waiting:
+            word = waiting.popleft()
+            if word != OPTIONAL:
+                done.append(word)
+                continue
+            while waiting and waiting[0].isspace():
+                waiting.popleft()
+            if not waiting or waiting.popleft() != "(":
+                raise UsageError(f"{OPTIONAL} must be followed by an open parenthesis", kind="bad_macro")
+            contents, depth = [], 1
+            while depth and waiting:
+                contents.append(waiting.popleft())
+                depth += (contents[-1] == "(") - (contents[-1] == ")")
+            if depth:
+                raise UsageError(f"Unterminated {OPTIONAL}", kind="bad_macro")
+            kept = _stripped([(word, _NONE) for word in contents[:-1]]) if is_kept else []
+            done += [word for word, _ in kept] or [""]
+        return done
 
 
 def _stripped(tokens: list[Word]) -> list[Word]:
