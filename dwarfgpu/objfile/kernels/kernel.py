@@ -21,11 +21,11 @@ from dwarfgpu.objfile.kernels import descriptor_fields as bits
 from dwarfgpu.objfile.kernels.metadata import LazyRecords, read_metadata, target_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from dwarfgpu.objfile.elf.image import Image
     from dwarfgpu.objfile.elf.symbols import Symbol
-    from dwarfgpu.objfile.kernels.metadata import KernelMetadata, KernelRecords, Metadata
+    from dwarfgpu.objfile.kernels.metadata import KernelMetadata, Metadata
 
 DESCRIPTOR = struct.Struct("<IIII q 20s III HH I")
 DESCRIPTOR_SIZE = 64
@@ -268,20 +268,18 @@ class KernelList(LazyRecords[Kernel]):
     def __init__(
         self,
         image: Image,
-        generation: int | None,
-        sources: list[tuple[str, Symbol | None, int | None]],
-        records: KernelRecords | None,
+        generation: int | None = None,
+        sources: Sequence[tuple[str, Symbol | None, int | None]] = (),
+        metadata: Metadata | None = None,
     ) -> None:
-        super().__init__(len(sources))
-        self._image = image
-        self._generation = generation
-        self._sources = sources
-        self._records = records
+        def make(index: int) -> Kernel:
+            name, symbol, number = sources[index]
+            described = None if number is None or metadata is None else metadata.kernels[number]
+            return _kernel(image, name, symbol, described, generation)
 
-    def _make(self, index: int) -> Kernel:
-        name, symbol, number = self._sources[index]
-        described = None if number is None or self._records is None else self._records[number]
-        return _kernel(self._image, name, symbol, described, self._generation)
+        super().__init__(len(sources), make)
+        self._sources = sources
+        self._described = () if metadata is None else metadata.names
 
     @property
     def names(self) -> list[str]:
@@ -290,13 +288,12 @@ class KernelList(LazyRecords[Kernel]):
 
     def named(self, name: str) -> list[Kernel]:
         """Return the kernels with a name: their own, that of a symbol, or one of those in the metadata."""
-        names_of = None if self._records is None else self._records.names
         return [
             self[index]
             for index, (own, symbol, number) in enumerate(self._sources)
             if name == own
             or (symbol is not None and name == symbol.name)
-            or (number is not None and names_of is not None and name in names_of(number))
+            or (number is not None and name in self._described[number])
         ]
 
 
@@ -312,7 +309,7 @@ class Kernels:
 
 def no_kernels(image: Image, *problems: DwarfGpuError) -> Kernels:
     """Return the kernels of a file that has none, or whose kernels cannot be read."""
-    return Kernels(KernelList(image, None, [], None), None, None, problems)
+    return Kernels(KernelList(image), None, None, problems)
 
 
 def read_kernels(image: Image, processor: str | None = None) -> Kernels:
@@ -331,9 +328,8 @@ def read_kernels(image: Image, processor: str | None = None) -> Kernels:
         name = metadata.target if metadata is not None and metadata.target else target_name(image)
         processor = parse_target(name).processor or None if name else None
     generation = bits.generation_of(processor) if processor else None
-    records = None if metadata is None else metadata.kernels
-    known = [] if records is None else [records.names(number)[1] for number in range(len(records))]
-    by_symbol = {symbol: number for number, symbol in enumerate(known) if symbol}
+    known = () if metadata is None else metadata.names
+    by_symbol = {symbol: number for number, (_, symbol) in enumerate(known) if symbol}
     symbols = _kernel_symbols(image, set(by_symbol))
     sources: list[tuple[str, Symbol | None, int | None]] = []
     for name, symbol in symbols.items():
@@ -348,7 +344,7 @@ def read_kernels(image: Image, processor: str | None = None) -> Kernels:
             message = f"the kernel {name} has metadata, but there is no symbol {symbol_name}"
             problems.append(malformed(image.name, "no_descriptor", message, spec='AMDGPU usage, "Symbols"'))
             sources.append((name, None, number))
-    return Kernels(KernelList(image, generation, sources, records), metadata, processor, tuple(problems))
+    return Kernels(KernelList(image, generation, sources, metadata), metadata, processor, tuple(problems))
 
 
 def _bytes_of(image: Image, symbol: Symbol) -> bytes:

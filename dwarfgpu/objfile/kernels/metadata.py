@@ -6,7 +6,6 @@ the same records, with the words of V3; what a document says in its own words is
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from itertools import chain
 from operator import itemgetter
@@ -107,12 +106,9 @@ class KernelMetadata:
 class LazyRecords(Sequence[T]):
     """Records in their order, each of which is made when it is asked for first."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, make: Callable[[int], T]) -> None:
         self._made: list[T | None] = [None] * count
-
-    @abstractmethod
-    def _make(self, index: int) -> T:
-        """Make a record."""
+        self._make = make
 
     def __len__(self) -> int:
         return len(self._made)
@@ -141,28 +137,6 @@ class LazyRecords(Sequence[T]):
         return repr(tuple(self))
 
 
-class KernelRecords(LazyRecords[KernelMetadata]):
-    """The metadata of all kernels, in the order of the documents. What waits is a map that has no mistakes."""
-
-    def __init__(
-        self, kernels: list[KernelMetadata | dict[Any, Any]], read: Callable[[dict[Any, Any]], KernelMetadata]
-    ) -> None:
-        super().__init__(len(kernels))
-        self._kernels = kernels
-        self._read = read
-
-    def _make(self, index: int) -> KernelMetadata:
-        kernel = self._kernels[index]
-        return self._read(kernel) if isinstance(kernel, dict) else kernel
-
-    def names(self, index: int) -> tuple[str | None, str | None]:
-        """Return the name and the symbol of a kernel."""
-        kernel = self._kernels[index]
-        if isinstance(kernel, dict):
-            return kernel.get(".name"), kernel.get(".symbol")
-        return kernel.name, kernel.symbol
-
-
 @frozen
 class PrintfFormat:
     """One ``printf`` of the program: ``ID:N:S[0]:...:S[N-1]:FormatString``."""
@@ -182,7 +156,10 @@ class Metadata:
     """The version of the metadata, not of the code object: 1.0 is V3, 1.1 V4, 1.2 V5 and V6; in V2 it is 1.0 too."""
     target: str | None
     """The target triple and target ID, since V4."""
-    kernels: KernelRecords
+    kernels: LazyRecords[KernelMetadata]
+    """The metadata of all kernels, in the order of the documents."""
+    names: tuple[tuple[str | None, str | None], ...]
+    """The name and the symbol of each kernel."""
     printf: tuple[PrintfFormat, ...]
     documents: tuple[dict[Any, Any], ...]
     """The documents as they are, one for each note."""
@@ -293,7 +270,7 @@ class _Documents:
         self._where = ("", 0)
         self._version: tuple[int, ...] | None = None
         self._target: str | None = None
-        self._kernels: list[KernelMetadata | dict[Any, Any]] = []
+        self._kernels: list[KernelMetadata | dict[Any, Any]] = []  # what waits is a map that has no mistakes
         self._printf: list[PrintfFormat] = []
         self._documents: list[dict[Any, Any]] = []
         self._problems: list[DwarfGpuError] = []
@@ -304,11 +281,22 @@ class _Documents:
             encoding,
             self._version,
             self._target,
-            KernelRecords(self._kernels, self._kernel),
+            LazyRecords(len(self._kernels), self._made),
+            tuple(self._names(kernel) for kernel in self._kernels),
             tuple(self._printf),
             tuple(self._documents),
             tuple(self._problems),
         )
+
+    def _made(self, index: int) -> KernelMetadata:
+        kernel = self._kernels[index]
+        return self._kernel(kernel) if isinstance(kernel, dict) else kernel
+
+    @staticmethod
+    def _names(kernel: KernelMetadata | dict[Any, Any]) -> tuple[str | None, str | None]:
+        if isinstance(kernel, dict):
+            return kernel.get(".name"), kernel.get(".symbol")
+        return kernel.name, kernel.symbol
 
     def read(self, note: Note) -> None:
         """Read one note."""

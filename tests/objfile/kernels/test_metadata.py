@@ -252,7 +252,7 @@ def test_kernels_that_are_read_later_are_those_that_are_read_at_once(changes):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(metadata_module, "_are_sound", lambda _kernels: False)
         at_once = read()
-    assert [later.kernels.names(index) for index in range(4)] == [(each.name, each.symbol) for each in at_once.kernels]
+    assert [*later.names] == [(each.name, each.symbol) for each in at_once.kernels]
     assert later.kernels[2:] == at_once.kernels[2:]
     assert later.kernels == at_once.kernels
     assert repr(later.kernels) == repr(at_once.kernels)
