@@ -880,6 +880,11 @@ def names(kind: str) -> dict[int, str]:
     return result
 
 
+def numbers(kind: str, words: str) -> frozenset[int]:
+    """Return the numbers of a kind with these names: ``numbers("DW_TAG", "namespace module")``."""
+    return frozenset(globals()[f"{kind}_{word}"] for word in words.split())
+
+
 def name_of(kind: str, number: int) -> str:
     """Return the name of a number of a kind, and for an unknown number a name that shows it."""
     return names(kind).get(number) or f"{kind}_unknown_{number:#x}"

@@ -207,26 +207,10 @@ def _elements(array: Die) -> int | None:
     return total
 
 
-FROM_ONE = frozenset(
-    (
-        dw.DW_LANG_Ada83,
-        dw.DW_LANG_Cobol74,
-        dw.DW_LANG_Cobol85,
-        dw.DW_LANG_Fortran77,
-        dw.DW_LANG_Fortran90,
-        dw.DW_LANG_Pascal83,
-        dw.DW_LANG_Modula2,
-        dw.DW_LANG_Ada95,
-        dw.DW_LANG_Fortran95,
-        dw.DW_LANG_PLI,
-        dw.DW_LANG_Modula3,
-        dw.DW_LANG_Julia,
-        dw.DW_LANG_Fortran03,
-        dw.DW_LANG_Fortran08,
-        dw.DW_LANG_Fortran18,
-        dw.DW_LANG_Ada2005,
-        dw.DW_LANG_Ada2012,
-    )
+FROM_ONE = dw.numbers(
+    "DW_LANG",
+    "Ada83 Cobol74 Cobol85 Fortran77 Fortran90 Pascal83 Modula2 Ada95 Fortran95 PLI Modula3 Julia "
+    "Fortran03 Fortran08 Fortran18 Ada2005 Ada2012",
 )
 """The languages whose arrays begin with element 1, if they do not say otherwise (DWARF 5, table 7.17)."""
 

@@ -25,16 +25,11 @@ if TYPE_CHECKING:
     """The numbers of the attributes that are wanted of such entries; None when the entries are not."""
 
 # Entries in which nothing is that has a name or code of its own, so that a sibling attribute saves looking.
-_CLOSED = frozenset((
-    dw.DW_TAG_array_type,
-    dw.DW_TAG_enumeration_type,
-    dw.DW_TAG_subroutine_type,
-    dw.DW_TAG_inlined_subroutine,  # inlined_subroutine: what it declares is in its abstract instance
-    dw.DW_TAG_call_site,
-    dw.DW_TAG_GNU_template_parameter_pack,  # GNU_template_parameter_pack
-    dw.DW_TAG_GNU_formal_parameter_pack,  # GNU_formal_parameter_pack
-    dw.DW_TAG_GNU_call_site,  # GNU_call_site
-))  # fmt: skip
+_CLOSED = dw.numbers(
+    "DW_TAG",
+    "array_type enumeration_type subroutine_type inlined_subroutine call_site GNU_template_parameter_pack "
+    "GNU_formal_parameter_pack GNU_call_site",
+)
 
 
 class Plan:

@@ -10,29 +10,12 @@ from dwarfgpu.errors import MalformedFile
 if TYPE_CHECKING:
     from dwarfgpu.objfile.info.dies import Die
 
-NAMED_SCOPES = frozenset(
-    (
-        dw.DW_TAG_namespace,
-        dw.DW_TAG_module,
-        dw.DW_TAG_class_type,
-        dw.DW_TAG_structure_type,
-        dw.DW_TAG_union_type,
-        dw.DW_TAG_interface_type,
-        dw.DW_TAG_enumeration_type,
-    )
+NAMED_SCOPES = dw.numbers(
+    "DW_TAG", "namespace module class_type structure_type union_type interface_type enumeration_type"
 )
 """Namespaces, modules, classes, structures, unions, interfaces and enumerations: scopes that are part of a name."""
-CODE_SCOPES = frozenset(
-    (
-        dw.DW_TAG_subprogram,
-        dw.DW_TAG_inlined_subroutine,
-        dw.DW_TAG_lexical_block,
-        dw.DW_TAG_entry_point,
-        dw.DW_TAG_with_stmt,
-        dw.DW_TAG_catch_block,
-        dw.DW_TAG_try_block,
-        dw.DW_TAG_subroutine_type,
-    )
+CODE_SCOPES = dw.numbers(
+    "DW_TAG", "subprogram inlined_subroutine lexical_block entry_point with_stmt catch_block try_block subroutine_type"
 )
 """Functions, blocks and function types: what is declared in them is local."""
 ANONYMOUS = "(anonymous namespace)"
