@@ -103,6 +103,18 @@ class ElfLayout:
     compression: struct.Struct
     word: struct.Struct
 
+    def symbol_row(self, data: bytes, offset: int) -> tuple[int, int, int, int, int, int]:
+        """Return a row of a symbol table: name, type and binding, visibility, section, value and size."""
+        row = self.symbol.unpack_from(data, offset)
+        if self.address_size == 8:
+            return row  # type: ignore[return-value]
+        name, value, size, info, other, place = row
+        return name, info, other, place, value, size
+
+    def symbol_and_type(self, info: int) -> tuple[int, int]:
+        """Return the number of the symbol and the type that ``r_info`` of a relocation holds."""
+        return divmod(info, 1 << 32 if self.address_size == 8 else 1 << 8)
+
 
 @frozen
 class Header:

@@ -31,12 +31,9 @@ _OF_SLOTS = {7: REL32, 8: REL32_LO, 9: REL32_HI}
 """The relocations of operands that hold the distance of a slot of the table, and what they are once it has a place."""
 _LOADED = {ABS64: RELATIVE64}
 """Those of words that hold addresses, and what they are for a loader; others stay as they are."""
-_HEADER, _SEGMENT, _SECTION = (
-    struct.Struct("<16sHHIQQQIHHHHHH"),
-    struct.Struct("<IIQQQQQQ"),
-    struct.Struct("<IIQQQQIIQQ"),
-)
-_SYMBOL, _ROW, _PAIR = struct.Struct("<IBBHQQ"), struct.Struct("<QQq"), struct.Struct("<QQ")
+_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+_LAYOUT = elf.layout_of(8, "little")
+_SEGMENT, _SECTION, _SYMBOL, _ROW, _PAIR = _LAYOUT.segment, _LAYOUT.section, _LAYOUT.symbol, _LAYOUT.rela, _LAYOUT.rel
 _DT_RELA, _DT_RELASZ, _DT_RELAENT = 7, 8, 9
 
 

@@ -7,7 +7,6 @@ read, as a loader does: section headers may be missing.
 from __future__ import annotations
 
 import itertools
-import struct
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import UsageError
@@ -63,7 +62,6 @@ def load(image: Image, bias: int) -> tuple[LoadedSegment, ...]:
 def words_of_loader(image: Image, bias: int) -> dict[int, tuple[bytes, str]]:
     """Return the words that a loader sets, by their addresses in the file, and why one is not known from the file."""
     rules, row = RULES.get(image.machine, {}), image.layout.rela
-    shift, mask = (32, 0xFFFFFFFF) if image.layout.address_size == 8 else (8, 0xFF)
     words = {}
     for section in image.sections:
         if not section.is_allocated or section.header.type != SHT_RELA or section.size > MAX_RELOCATIONS * row.size:
@@ -72,7 +70,8 @@ def words_of_loader(image: Image, bias: int) -> dict[int, tuple[bytes, str]]:
         values = table.values() if table is not None else []
         data = bytes(section.data)
         for offset, info, addend in row.iter_unpack(data[: len(data) // row.size * row.size]):
-            rule, number = rules.get(info & mask), info >> shift
+            number, kind = image.layout.symbol_and_type(info)
+            rule = rules.get(kind)
             if rule is None or rule.formula not in (BASE, ABSOLUTE, NEEDS_LOAD):
                 continue
             symbol = table.symbol(number) if table is not None and 0 < number < table.count else None
@@ -139,13 +138,12 @@ class _Loader:
                 raise self._malformed("too_large", f"more than {MAX_RELOCATIONS} relocations are not applied", 0)
             table = self._bytes(dynamic[start], count * row.size, "the relocation table")
             for offset, info, addend in row.iter_unpack(bytes(table)):
-                shift, mask = (32, 0xFFFFFFFF) if self._image.layout.address_size == 8 else (8, 0xFF)
-                self._apply(offset, info & mask, info >> shift, addend, dynamic.get(DT_SYMTAB, 0))
+                symbol, number = self._image.layout.symbol_and_type(info)
+                self._apply(offset, number, symbol, addend, dynamic.get(DT_SYMTAB, 0))
 
     def _dynamic(self) -> dict[int, int]:
         values: dict[int, int] = {}
-        order = "<" if self._image.layout.byte_order == "little" else ">"
-        entry = struct.Struct(order + ("QQ" if self._image.layout.address_size == 8 else "II"))
+        entry = self._image.layout.rel  # two words as well
         for segment in self._image.segments:
             if segment.type != PT_DYNAMIC:
                 continue
@@ -178,12 +176,10 @@ class _Loader:
             return self._bias
         row = self._image.layout.symbol
         data = bytes(self._bytes(table + index * row.size, row.size, "the symbol table"))
-        fields = row.unpack(data)
-        wide = self._image.layout.address_size == 8
-        section, value = (fields[3], fields[4]) if wide else (fields[5], fields[1])
+        _, _, _, section, value, _ = self._image.layout.symbol_row(data, 0)
         if section == SHN_UNDEF:
             raise self._malformed("undefined_symbol", f"{rule.name} needs symbol {index}, which no file defines", table)
-        return int(value) + self._bias
+        return value + self._bias
 
     def _bytes(self, address: int, size: int, name: str) -> memoryview:
         for segment, data in self._segments:

@@ -268,12 +268,7 @@ class SymbolTable:
         return [*chain.from_iterable(word.iter_unpack(memoryview(self._data)[: self.count * word.size]))]
 
     def _row(self, index: int) -> tuple[int, int, int, int, int, int]:
-        row = self._layout.symbol.unpack_from(self._data, index * self._layout.symbol.size)
-        if self._layout.address_size == 8:
-            name, info, other, place, value, size = row
-        else:
-            name, value, size, info, other, place = row
-        return name, info, other, place, value, size
+        return self._layout.symbol_row(self._data, index * self._layout.symbol.size)
 
     def _place(self, index: int, place: int) -> tuple[int, Section | None]:
         if place == SHN_XINDEX:

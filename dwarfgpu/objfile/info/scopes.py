@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 NAMED_SCOPES = dw.numbers(
     "DW_TAG", "namespace module class_type structure_type union_type interface_type enumeration_type"
 )
-    "DW_TAG", "namespace module class_type structure_type union_type interface_type enumeration_type"
-)
 """Namespaces, modules, classes, structures, unions, interfaces and enumerations: scopes that are part of a name."""
 CODE_SCOPES = dw.numbers(
     "DW_TAG", "subprogram inlined_subroutine lexical_block entry_point with_stmt catch_block try_block subroutine_type"

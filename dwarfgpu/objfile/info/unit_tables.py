@@ -172,7 +172,7 @@ class UnitTables:
         if self.unit.version >= 5:
             part, section = self.unit.part(new)
             if form in (dw.DW_FORM_loclistx, dw.DW_FORM_rnglistx):
-                return section, self._indexed_list(section, part, int(value), kind)
+                return section, self._indexed_lists(section, part, kind)[int(value)]
             return section, part + int(value)
         if kind == "rnglist":  # ranges stay in the program's file even for split units
             skeleton = self.unit.skeleton
@@ -193,9 +193,6 @@ class UnitTables:
         except DwarfGpuError:
             return section, []
         return section, table.places() if len(table) <= unit.header.end - unit.offset else []
-
-    def _indexed_list(self, section: str, part: int, index: int, kind: str) -> int:
-        return self._indexed_lists(section, part, kind)[index]
 
     def _indexed_lists(self, section: str, part: int, kind: str) -> ListTable:
         table = self._lists.get(section)
