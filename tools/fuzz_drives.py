@@ -20,9 +20,9 @@ from dwarfgpu.audits.dump.entries import EntryDump, EntrySelection, ShownUnit, t
 from dwarfgpu.audits.verify.reports import check_file
 from dwarfgpu.audits.verify.rule_table import RULES
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.frames.frame_section import Fde
+from dwarfgpu.objfile.call_frames import Fde
 from dwarfgpu.objfile.indexes.debug_names import read_tables
-from dwarfgpu.objfile.lines.line_table import LineTable, line_tables
+from dwarfgpu.objfile.line_table import LineTable, line_tables
 from dwarfgpu.objfile.lists.list_encoding import ListContext, ListTable, list_tables, raw_list, read_list
 from dwarfgpu.program.code import code_lookup, code_object, encoding_context
 from dwarfgpu.program.code import file_summary as filesummary

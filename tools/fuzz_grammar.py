@@ -18,7 +18,7 @@ from dwarfgpu.cases import section_cases
 from dwarfgpu.cases.case import run_case
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.table import names
-from dwarfgpu.objfile.lines.line_table import LineTable, line_tables
+from dwarfgpu.objfile.line_table import LineTable, line_tables
 from dwarfgpu.objfile.lists.list_encoding import ListContext, read_list
 from dwarfgpu.program.code import encoding_context
 from dwarfgpu.questions.table import AT_SHELL, COMMANDS

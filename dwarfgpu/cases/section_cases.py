@@ -14,9 +14,8 @@ from dwarfgpu.encoding.pointers import Bases
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.expr.location_json import error_json
 from dwarfgpu.immutable import frozen
+from dwarfgpu.objfile.call_frames import Cie, Fde, FdeIndex, FrameSection
 from dwarfgpu.objfile.contributions import ADDRESS_SIZES
-from dwarfgpu.objfile.frames.fde_index import FdeIndex
-from dwarfgpu.objfile.frames.frame_section import Cie, Fde, FrameSection
 from dwarfgpu.objfile.lists.list_encoding import ListContext, ListEntry, read_list
 from dwarfgpu.program.code.frame_rows import known_target
 from dwarfgpu.strict_json import Node, NotACase, parse_integer, unsigned_or_none

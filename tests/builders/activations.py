@@ -13,7 +13,7 @@ from dwarfgpu.expr import asm
 from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.machines.described import DescribedMachine, Region
-from dwarfgpu.objfile.frames.frame_section import Fde, FrameSection
+from dwarfgpu.objfile.call_frames import Fde, FrameSection
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.frames import FrameBuilder
 

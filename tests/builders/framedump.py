@@ -13,7 +13,7 @@ import attrs
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.listing import statements
-from dwarfgpu.objfile.frames.frame_section import Cie, Fde
+from dwarfgpu.objfile.call_frames import Cie, Fde
 from dwarfgpu.targets.resolve import resolve
 
 

@@ -11,8 +11,7 @@ from dwarfgpu.cfi.rows import Tables
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.encoding.pointers import Bases, FrameFormat
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.frames.fde_index import FdeIndex, read_frame_header
-from dwarfgpu.objfile.frames.frame_section import Cie, Fde, FrameSection
+from dwarfgpu.objfile.call_frames import Cie, Fde, FdeIndex, FrameSection, read_frame_header
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.frames import FrameBuilder, z
 

@@ -19,7 +19,7 @@ from dwarfgpu.cfi.rules import (
     ValOffset,
 )
 from dwarfgpu.errors import IllFormed
-from dwarfgpu.objfile.frames.frame_section import Fde, FrameSection
+from dwarfgpu.objfile.call_frames import Fde, FrameSection
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.frames import FrameBuilder
 

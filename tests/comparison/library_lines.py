@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.lines.line_header import FileEntry, LineHeader
-from dwarfgpu.objfile.lines.line_table import line_tables
+from dwarfgpu.objfile.line_table import FileEntry, LineHeader, line_tables
 from tests.comparison.library_opened import Opened, format_name, length
 from tests.comparison.rows import Row, escaped, header
 

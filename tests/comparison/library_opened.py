@@ -10,7 +10,7 @@ from dwarfgpu.errors import DwarfGpuError, MissingContext
 from dwarfgpu.expr.instruction import decode
 from dwarfgpu.objfile.dwarf import Dwarf
 from dwarfgpu.objfile.info.unit import Unit
-from dwarfgpu.objfile.lines.line_table import LineTable, line_table
+from dwarfgpu.objfile.line_table import LineTable, line_table
 from dwarfgpu.program.code.code_object import CodeObject
 from tests.comparison.library_operations import operations_of
 

@@ -8,7 +8,7 @@ from dwarfgpu.cfi import rules
 from dwarfgpu.cfi.rows import Tables
 from dwarfgpu.errors import DwarfGpuError, IllFormed
 from dwarfgpu.expr.location_text import TextRenderer
-from dwarfgpu.objfile.frames.frame_section import Cie, Fde, FrameSection
+from dwarfgpu.objfile.call_frames import Cie, Fde, FrameSection
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.activations import stack
 

@@ -12,7 +12,7 @@ from dwarfgpu.audits.dump.lists import ListSection
 from dwarfgpu.audits.dump.parts import Columns, SectionPart, Table
 from dwarfgpu.dwarf_constants import DW_AT_stmt_list, name_of
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
-from dwarfgpu.objfile.lines.line_table import line_tables
+from dwarfgpu.objfile.line_table import line_tables
 from dwarfgpu.objfile.section_source import decode
 from dwarfgpu.program.code.code_lookup import free_bytes, line_table
 from dwarfgpu.program.code.dumped_expressions import ExpressionDecoder
@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.dwarf import Dwarf
     from dwarfgpu.objfile.indexes.debug_names import NameTable
     from dwarfgpu.objfile.info.unit import Unit
-    from dwarfgpu.objfile.lines.line_header import LineHeader
-    from dwarfgpu.objfile.lines.line_program import LineRow
-    from dwarfgpu.objfile.lines.line_table import LineTable
+    from dwarfgpu.objfile.line_table import LineHeader, LineRow, LineTable
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.frame_rows import DecodedFrameEntry, Entry
 
@@ -88,7 +86,7 @@ def address_ranges(file: CodeObject, section: str, pc: int | None = None) -> Ite
 
 def frame_header(file: CodeObject, section: str) -> Iterator[SectionPart]:
     """Yield the sorted table of call frame information in ``.eh_frame_hdr``."""
-    from dwarfgpu.objfile.frames.fde_index import read_frame_header
+    from dwarfgpu.objfile.call_frames import read_frame_header
 
     image = file.image
     table = image.section(section)

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.execution.halts import Halt
-    from dwarfgpu.objfile.lines.line_program import LineRow
-    from dwarfgpu.objfile.lines.line_table import LineTable
+    from dwarfgpu.objfile.line_table import LineRow, LineTable
     from dwarfgpu.program.code.loaded import Loaded, LoadedCode
     from dwarfgpu.program.code.scopes import SourceCall
     from dwarfgpu.program.frames.variable import Variable

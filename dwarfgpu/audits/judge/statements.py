@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.judge.source_statements import SourceStatements
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.objfile.info.unit import Unit
-    from dwarfgpu.objfile.lines.line_table import LineTable
+    from dwarfgpu.objfile.line_table import LineTable
     from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.program.frames.variable import Variable
 

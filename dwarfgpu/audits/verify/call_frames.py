@@ -18,9 +18,18 @@ from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.expr.known_entries import COMPOSITE, IMPLICIT, REGISTER, UNDEFINED
 from dwarfgpu.expr.verify import result_kinds
+from dwarfgpu.objfile.call_frames import (
+    DEBUG_FRAME,
+    EH_FRAME,
+    EH_FRAME_HDR,
+    SPEC,
+    VERSIONS,
+    Cie,
+    Fde,
+    gnu_letters,
+    read_frame_header,
+)
 from dwarfgpu.objfile.contributions import initial_length
-from dwarfgpu.objfile.frames.fde_index import EH_FRAME_HDR, SPEC, read_frame_header
-from dwarfgpu.objfile.frames.frame_section import DEBUG_FRAME, EH_FRAME, VERSIONS, Cie, Fde, gnu_letters
 from dwarfgpu.objfile.info.pc_ranges import code_spans, is_dead
 
 if TYPE_CHECKING:
@@ -31,9 +40,8 @@ if TYPE_CHECKING:
     from dwarfgpu.cfi.instructions import DecodedInstruction
     from dwarfgpu.cfi.rules import ExpressionBytes, Rule
     from dwarfgpu.encoding.operands import Format
+    from dwarfgpu.objfile.call_frames import FrameSection, SearchTable
     from dwarfgpu.objfile.elf.image import Image
-    from dwarfgpu.objfile.frames.fde_index import SearchTable
-    from dwarfgpu.objfile.frames.frame_section import FrameSection
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.frame_rows import UnwindRules
 

@@ -16,8 +16,7 @@ from dwarfgpu.audits.verify.indexes import IndexChecks
 from dwarfgpu.audits.verify.line_tables import LineChecks
 from dwarfgpu.audits.verify.unit_tables import UnitTableChecks
 from dwarfgpu.errors import DwarfGpuError, MissingContext
-from dwarfgpu.objfile.frames.fde_index import EH_FRAME_HDR
-from dwarfgpu.objfile.frames.frame_section import DEBUG_FRAME, EH_FRAME
+from dwarfgpu.objfile.call_frames import DEBUG_FRAME, EH_FRAME, EH_FRAME_HDR
 from dwarfgpu.program.code.code_lookup import declared_at
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.contributions import following, initial_length
 from dwarfgpu.objfile.info.forms import BLOCKS, STRING_INDEX, UNSIGNED, form_name
 from dwarfgpu.objfile.info.pc_ranges import AddressSpans, code_spans, is_dead
-from dwarfgpu.objfile.lines.line_table import line_table as read_table
+from dwarfgpu.objfile.line_table import line_table as read_table
 from dwarfgpu.program.code.code_lookup import free_bytes, line_table
 
 if TYPE_CHECKING:
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.audits.verify.findings import Problem
     from dwarfgpu.objfile.info.unit import Unit
-    from dwarfgpu.objfile.lines.line_header import LineHeader
-    from dwarfgpu.objfile.lines.line_program import LineMatrix, Sequence
-    from dwarfgpu.objfile.lines.line_table import LineTable
+    from dwarfgpu.objfile.line_table import LineHeader, LineMatrix, LineTable, Sequence
     from dwarfgpu.program.code.code_object import CodeObject
 
 _LENGTHS = bytes((0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1))

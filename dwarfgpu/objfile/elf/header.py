@@ -107,7 +107,7 @@ class ElfLayout:
         """Return a row of a symbol table: name, type and binding, visibility, section, value and size."""
         row = self.symbol.unpack_from(data, offset)
         if self.address_size == 8:
-            return row  # type: ignore[return-value]
+            return row
         name, value, size, info, other, place = row
         return name, info, other, place, value, size
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.elf.symbols import Symbol
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.info.unit import Unit
-    from dwarfgpu.objfile.lines.line_table import LineTable
+    from dwarfgpu.objfile.line_table import LineTable
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.scopes import FunctionScope
 
@@ -503,7 +503,7 @@ def line_table(file: CodeObject, unit: Unit, *, of_entries: bool = False) -> Lin
     ``of_entries`` asks for the table whose files the entries name: a split unit has its own, without
     rows.
     """
-    from dwarfgpu.objfile.lines.line_table import line_table as read
+    from dwarfgpu.objfile.line_table import line_table as read
 
     if unit.skeleton is not None and not (of_entries and unit.source.data(".debug_line.dwo")):
         unit = unit.skeleton

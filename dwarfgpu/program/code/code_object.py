@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.kernels.kernel import Kernel as Kernel  # noqa: PLC0414
     from dwarfgpu.objfile.kernels.kernel import Kernels
-    from dwarfgpu.objfile.lines.line_table import LineTable
+    from dwarfgpu.objfile.line_table import LineTable
     from dwarfgpu.program.code.frame_rows import Frames
     from dwarfgpu.targets.target import Target
 

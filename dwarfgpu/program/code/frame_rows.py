@@ -19,8 +19,17 @@ from dwarfgpu.encoding.pointers import Bases, encoding_text
 from dwarfgpu.errors import DwarfGpuError, NotFound
 from dwarfgpu.expr.instruction import decode as decode_expression
 from dwarfgpu.immutable import frozen
-from dwarfgpu.objfile.frames.fde_index import EH_FRAME_HDR, FdeIndex, read_frame_header
-from dwarfgpu.objfile.frames.frame_section import DEBUG_FRAME, EH_FRAME, Cie, Fde, FrameSection, Terminator
+from dwarfgpu.objfile.call_frames import (
+    DEBUG_FRAME,
+    EH_FRAME,
+    EH_FRAME_HDR,
+    Cie,
+    Fde,
+    FdeIndex,
+    FrameSection,
+    Terminator,
+    read_frame_header,
+)
 from dwarfgpu.program.code.code_lookup import named
 from dwarfgpu.program.code.dumped_expressions import ExpressionDecoder
 
@@ -29,9 +38,9 @@ if TYPE_CHECKING:
 
     from dwarfgpu.expr.dialect import Dialect
     from dwarfgpu.expr.instruction import Expression
+    from dwarfgpu.objfile.call_frames import SearchTable
     from dwarfgpu.objfile.elf.image import Image
     from dwarfgpu.objfile.elf.sections import Section
-    from dwarfgpu.objfile.frames.fde_index import SearchTable
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.dumped_expressions import DumpedExpression
     from dwarfgpu.targets.target import Target

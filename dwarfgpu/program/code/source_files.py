@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen, immutable
-from dwarfgpu.objfile.lines.line_program import DISCRIMINATOR, IS_STMT
+from dwarfgpu.objfile.line_table import DISCRIMINATOR, IS_STMT
 from dwarfgpu.objfile.section_source import decode
 from dwarfgpu.program.code.code_lookup import line_table, tidy
 from dwarfgpu.regular_files import places_of
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from dwarfgpu.objfile.info.unit import Unit
-    from dwarfgpu.objfile.lines.line_program import LineMatrix
-    from dwarfgpu.objfile.lines.line_table import LineTable
+    from dwarfgpu.objfile.line_table import LineMatrix, LineTable
     from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.program.frames.execution import Execution
 

@@ -23,7 +23,7 @@ from dwarfgpu.expr.storages import Memory
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.core import CoreMachine
 from dwarfgpu.machines.machine import Dispatch, Machine
-from dwarfgpu.objfile.frames.frame_section import Fde
+from dwarfgpu.objfile.call_frames import Fde
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.program.code.repairs import as_written
 from dwarfgpu.states.program import Program

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dwarfgpu.objfile.info.pc_ranges import Position, covers, scopes_at
-from dwarfgpu.objfile.lines.line_table import line_table
+from dwarfgpu.objfile.line_table import line_table
 from tests.builders import compiled
 
 UNIT, FUNCTION, BLOCK, CALL, NAMESPACE, STRUCT, VARIABLE = 0x11, 0x2E, 0x0B, 0x1D, 0x39, 0x13, 0x34

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dwarfgpu.objfile.frames.frame_section import Fde
+from dwarfgpu.objfile.call_frames import Fde
 from dwarfgpu.program.code import code_object
 from tests.builders import compiled, framedump
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import pytest
 
-from dwarfgpu.objfile.lines.line_table import line_table
+from dwarfgpu.objfile.line_table import line_table
 from dwarfgpu.program.code.source_files import Lines
 from tests.builders.lines import program, table
 

@@ -10,8 +10,8 @@ import pytest
 import dwarfgpu as dg
 from dwarfgpu.audits.verify.reports import check_file
 from dwarfgpu.errors import NotFound, UsageError
+from dwarfgpu.objfile.call_frames import Fde
 from dwarfgpu.objfile.elf.header import EM_INTELGT, EM_X86_64, ET_EXEC, ET_REL, SHT_RELA
-from dwarfgpu.objfile.frames.frame_section import Fde
 from dwarfgpu.program.code.code_lookup import at_address, at_named_addresses, parse_address
 from dwarfgpu.program.code.frame_rows import code_name
 

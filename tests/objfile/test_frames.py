@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import struct
+
 import pytest
 
 from dwarfgpu.dwarf_constants import DW_EH_PE_omit
 from dwarfgpu.encoding.pointers import Bases, EncodedPointer
 from dwarfgpu.errors import DwarfGpuError, IllFormed, MalformedFile, Unsupported
-from dwarfgpu.objfile.frames.frame_section import Cie, Fde, FrameSection, Terminator
+from dwarfgpu.objfile.call_frames import Cie, Fde, FrameSection, Terminator
 from tests.builders.frames import FrameBuilder, cfa, z
 
 ORDERS = ["little", "big"]
@@ -626,3 +628,13 @@ def test_only_an_entry_can_be_a_cie(kind, wide):
     assert [getattr(entry, "kind", getattr(entry, "low", None)) for entry in found] == [
         None, 0x1000, "bad_cie", None, None, 0x3000,
     ]  # fmt: skip
+
+
+def test_a_cie_before_the_section_is_no_negative_offset():
+    """The pointer of an FDE in .eh_frame is a distance backwards, which may lead before the start."""
+    data = struct.pack("<IIQQ", 20, 0xFFFFFFFB, 0, 0)
+    section = FrameSection(data, ".eh_frame")
+    with pytest.raises(IllFormed, match="its CIE would begin 0xfffffff7 bytes before the section") as error:
+        section.entry_at(0)
+    assert str(error.value.where) == ".eh_frame+0x0"
+    assert "-0x" not in str(error.value)

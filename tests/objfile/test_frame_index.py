@@ -6,9 +6,8 @@ import pytest
 
 from dwarfgpu.encoding.pointers import Bases
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
-from dwarfgpu.objfile.frames import frame_section as frames
-from dwarfgpu.objfile.frames.fde_index import FdeIndex, read_frame_header
-from dwarfgpu.objfile.frames.frame_section import FrameSection
+from dwarfgpu.objfile import call_frames as frames
+from dwarfgpu.objfile.call_frames import FdeIndex, FrameSection, read_frame_header
 from tests.builders.frames import FrameBuilder, z
 
 ADDRESS, HEADER = 0x4000, 0x3000

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
-from dwarfgpu.objfile.lines import line_header
-from dwarfgpu.objfile.lines.line_header import FileEntry, join
-from dwarfgpu.objfile.lines.line_table import LineTable, line_table, line_tables
+from dwarfgpu.objfile import line_table as line_header
+from dwarfgpu.objfile.line_table import FileEntry, LineTable, join, line_table, line_tables
 from tests.builders import compiled
 from tests.builders.lines import named, program, table, table_5, tables_before_5
 from tests.builders.lists import number
