@@ -12,7 +12,7 @@ from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.machines.gdb.process import selected_frame, watch
 from dwarfgpu.program.frames.reasons import Unavailable
 from dwarfgpu.program.frames.variable import Variable
-from dwarfgpu.program.language.pointers import generic_address
+from dwarfgpu.program.language.arithmetic import generic_address
 from dwarfgpu.program.types import model
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.sizes import known_size, resolved

@@ -24,7 +24,7 @@ from dwarfgpu.program.frames import registers
 from dwarfgpu.program.frames.names import NamedEnumerator, NamedFunction, Names
 from dwarfgpu.program.frames.variable import PARAMETER, STATIC, Variable
 from dwarfgpu.program.language import syntax as s
-from dwarfgpu.program.language.arithmetic import Arithmetic
+from dwarfgpu.program.language.arithmetic import Arithmetic, kept_in_space
 from dwarfgpu.program.language.operands import (
     DataModel,
     ScalarOperand,
@@ -34,7 +34,6 @@ from dwarfgpu.program.language.operands import (
     is_true,
     loaded,
 )
-from dwarfgpu.program.language.pointers import kept_in_space
 from dwarfgpu.program.language.tokens import ExpressionError, UnknownName, string_bytes
 from dwarfgpu.program.language.type_names import TypeBuilder
 from dwarfgpu.program.types import model as t
@@ -529,7 +528,7 @@ class Evaluator:
             known = ", ".join(name for name in names if not name[-1].isdigit())
             message = f"Address space {node.space[:80]} not recognised by the architecture"
             raise self.error(node, message, hint=f"it has {known}", kind="no_address_space")
-        return self.compute.pointers.address_in(self.operand(node.address), number)
+        return self.compute.address_in(self.operand(node.address), number)
 
     def _call(self, node: s.Call) -> Any:
         if isinstance(node.function, s.TYPE_NODES) and len(node.arguments) == 1:

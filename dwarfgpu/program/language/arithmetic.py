@@ -5,7 +5,10 @@ The operators work on patterns that are the same in every slot and on patterns w
 * Integers narrower than int become int (6.3.1.1); then both operands get the type of the higher rank, unsigned where
   the unsigned one is not of lower rank or the signed one cannot hold all its numbers (6.3.1.8).
 * Of floating-point operands both get the wider type; an integer becomes that type.
-* ``p + n`` moves by objects, ``p - q`` counts them; of address spaces `pointers` knows.
+* ``p + n`` moves by objects, ``p - q`` counts them. An address space has pointers of its own width and its own null
+  (A.5.3). The number 0 that is written in an expression is the null of the pointer that it is compared with or assigned
+  to; a cast makes it the address 0, as in GDB. Pointers of different address spaces meet in the generic one, which
+  contains global, local and private memory.
 * OPEN in C: a shift count that is negative or not below the width shifts everything out; signed overflow wraps; a
   division by zero is an error for integers, and infinity or not-a-number for floating point.
 * OPEN: a character has the type char in C too, as in GDB, so that it is shown as one.
@@ -16,9 +19,12 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from dwarfgpu import bits as b
 from dwarfgpu.dwarf_constants import DW_ATE_complex_float
-from dwarfgpu.errors import UsageError
+from dwarfgpu.errors import EvaluationError, UsageError
+from dwarfgpu.lanes import refuse
 from dwarfgpu.program.language.operands import (
     RANKS,
     DataModel,
@@ -31,16 +37,18 @@ from dwarfgpu.program.language.operands import (
     is_true,
     of_flags,
     scalar_or_error,
+    size_of_target,
 )
-from dwarfgpu.program.language.pointers import EQUALITIES, Pointers, null_pointer
 from dwarfgpu.program.language.syntax import Boolean, Character, Float, Integer, Null
 from dwarfgpu.program.language.tokens import STRINGS
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.sizes import byte_size, resolved
+from dwarfgpu.targets.amdgpu import numbers
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Flags
+    from dwarfgpu.targets.target import Target
 
 
 COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
@@ -53,9 +61,8 @@ class Arithmetic:
 
     def __init__(self, model: DataModel | None = None) -> None:
         self.model = DataModel() if model is None else model
-        self.pointers = Pointers(self.model)
 
-    # --- Literals (C23, 6.4.4) ------------------------------------------------------------------------------------
+    # --- Literals (C23, 6.4.4) ----------------------------------------------------------------------------------------
 
     def literal(self, node: Integer | Float | Character | Boolean | Null) -> ScalarOperand:
         """Return the value of a literal."""
@@ -96,7 +103,7 @@ class Arithmetic:
         """Return the value of ``sizeof``."""
         return ScalarOperand(self.model.base("unsigned long"), byte_size(type))
 
-    # --- Types of results -----------------------------------------------------------------------------------------
+    # --- Types of results ---------------------------------------------------------------------------------------------
 
     def promoted(self, type: t.Type) -> t.Type:
         """Return the type that an operand of integer type is computed in (6.3.1.1)."""
@@ -152,7 +159,7 @@ class Arithmetic:
                 return self.model.base(name if is_signed else f"unsigned {name}")
         return self.model.base("unsigned __int128")
 
-    # --- Operators ------------------------------------------------------------------------------------------------
+    # --- Operators ----------------------------------------------------------------------------------------------------
 
     def unary(self, operator: str, operand: ScalarOperand) -> ScalarOperand:
         """Apply ``+``, ``-``, ``~`` or ``!``."""
@@ -208,7 +215,7 @@ class Arithmetic:
         if vector_result is not None:
             return vector_result
         if is_pointer(operand.type) and is_pointer(type):
-            return self.pointers.in_space(operand, type)
+            return self.in_space(operand, type)
         return converted(operand, type)
 
     def assigned(self, operand: ScalarOperand, type: t.Type) -> ScalarOperand:
@@ -218,7 +225,7 @@ class Arithmetic:
         """
         operand = null_pointer(operand, type)
         if is_pointer(operand.type) and is_pointer(type):
-            return self.pointers.assigned(operand, type)
+            return self._assigned_pointer(operand, type)
         return self.cast(operand, type)
 
     def _shift(self, operator: str, left: ScalarOperand, right: ScalarOperand) -> ScalarOperand:
@@ -233,22 +240,148 @@ class Arithmetic:
         shifted = b.sar if scalar.is_signed else b.shr
         return ScalarOperand(kind, shifted(left.bits, count, scalar.bits))
 
-    # --- Pointers -------------------------------------------------------------------------------------------------
+    # --- Pointers and address spaces ----------------------------------------------------------------------------------
+
+    def in_space(self, operand: ScalarOperand, type: t.Type) -> ScalarOperand:
+        """Convert a pointer to a pointer type, which may be one into another address space.
+
+        An address that has none in the other space is an error.
+        """
+        source, target = _pointer(operand.type), _pointer(type)
+        first, second = source.address_space or 0, target.address_space or 0
+        if first == second or not (self._knows(first) and self._knows(second)):
+            return converted(operand, type)
+        from dwarfgpu.targets.amdgpu.address_spaces import convert
+
+        # a pointer may be narrower or wider than the addresses of its space, and its null with it
+        own = b.resized(operand.bits, 64)
+        is_null = b.negated(is_true(operand))
+        if b.all_of(is_null):
+            return ScalarOperand(type, b.choose(is_null, target.null, own))
+        bits, lost = convert(first, second, own, self.model.apertures)
+        refuse(b.both(lost, b.negated(is_null)), lambda slot: self._not_there(operand, slot, first, second))
+        return ScalarOperand(type, b.resized(b.choose(is_null, target.null, bits), 8 * target.byte_size))
+
+    def _assigned_pointer(self, operand: ScalarOperand, type: t.Type) -> ScalarOperand:
+        """Convert a pointer as an assignment does: it stays in its address space, or becomes generic."""
+        source, target = _pointer(operand.type), _pointer(type)
+        first, second = source.address_space or 0, target.address_space or 0
+        if second not in (first, numbers.GENERIC) and not b.all_of(b.negated(is_true(operand))):
+            names = f"a pointer into {self._space_name(first)} to a pointer into {self._space_name(second)}"
+            hint = "a cast converts it, where it is an address of both"
+            raise UsageError(f"cannot convert {names}", kind="address_space_mismatch", hint=hint)
+        return self.in_space(operand, type)
+
+    def address_in(self, operand: ScalarOperand, space: int) -> ScalarOperand:
+        """Return an integer as an address of a space: ``local#0x10``. A pointer counts as the number it holds."""
+        scalar = operand.scalar
+        if scalar.layout is not None:
+            raise UsageError("an address must be an integer", kind="bad_operand")
+        kind = self.model.pointer_to(t.VOID, space)
+        address = converted(operand, kind)
+        if scalar.bits > 8 * kind.byte_size:
+            is_same = b.equal(b.resized(address.bits, scalar.bits), operand.bits)
+            if scalar.is_signed:
+                extended = b.of_signed(b.signed(address.bits, 8 * kind.byte_size), scalar.bits)
+                is_same = b.either(is_same, b.equal(extended, operand.bits))
+            refuse(b.negated(is_same), lambda slot: self._too_large(operand, slot, kind))
+        return address
+
+    def _knows(self, space: int) -> bool:
+        """Return whether an address of a space is known in others; those declared for `generic` have no such rule."""
+        target = self.model.target
+        return target is not None and target.name != "generic" and target.space(space) is not None
+
+    def _space_name(self, space: int) -> str:
+        """Return the name of an address space."""
+        known = None if self.model.target is None else self.model.target.space(space)
+        return f"address space {space}" if known is None else known.name
+
+    def _too_large(self, operand: ScalarOperand, slot: int, kind: t.Pointer) -> UsageError:
+        name = self._space_name(kind.address_space or 0)
+        message = (
+            f"{b.select(operand.bits, slot):#x} is no address of {name}, whose addresses have {kind.byte_size} bytes"
+        )
+        return UsageError(message, kind="bad_address")
+
+    def _not_there(self, operand: ScalarOperand, slot: int, first: int, second: int) -> EvaluationError:
+        address = f"{self._space_name(first)}#{b.select(operand.bits, slot):#x}"
+        message = f"{address} is not an address of {self._space_name(second)}"
+        hint = "to keep the number, cast it to an integer first"
+        return EvaluationError("address_space_mismatch", message, spec="A.2.13", hint=hint)
+
+    def _in_one_space(self, left: ScalarOperand, right: ScalarOperand) -> tuple[ScalarOperand, ScalarOperand]:
+        """Return two pointers as pointers into one address space: their own, or the generic one."""
+        first, second = (_pointer(operand.type).address_space or 0 for operand in (left, right))
+        if first == second:
+            return left, right
+        if numbers.GENERIC not in (first, second):
+            names = f"{self._space_name(first)} and {self._space_name(second)}"
+            message, hint = (
+                f"pointers into {names} cannot be compared or subtracted",
+                "cast both to the generic address space",
+            )
+            raise UsageError(message, kind="address_space_mismatch", hint=hint)
+        left, right = (
+            self.in_space(each, self.model.pointer_to(_pointer(each.type).target, numbers.GENERIC))
+            for each in (left, right)
+        )
+        return left, right
+
+    def _equality(self, left: ScalarOperand, right: ScalarOperand) -> Flags | None:
+        """Return where two operands are equal if one of them is null everywhere; None where neither is."""
+        for operand, other in ((left, right), (right, left)):
+            if is_pointer(operand.type) and _is_null(other):
+                return b.negated(is_true(operand))
+        return None
+
+    def _comparable(self, left: ScalarOperand, right: ScalarOperand) -> tuple[t.Type, ScalarOperand, ScalarOperand]:
+        """Return two operands, of which one is a pointer or both are, as numbers of one type; and the type."""
+        if is_pointer(left.type) and is_pointer(right.type):
+            left, right = self._in_one_space(left, right)
+            widest = max(left.type, right.type, key=byte_size)
+            return widest, converted(left, widest), converted(right, widest)
+        kind = left.type if is_pointer(left.type) else right.type
+        wide = self.model.base("unsigned long")
+        if byte_size(kind) == 8 or max(left.scalar.bits, right.scalar.bits) <= 8 * byte_size(kind):
+            return kind, converted(left, kind), converted(right, kind)
+        return wide, converted(left, wide), converted(right, wide)
+
+    def _moved(self, operator: str, pointer: ScalarOperand, count: ScalarOperand) -> ScalarOperand:
+        """Return a pointer moved by a number of objects."""
+        width = pointer.scalar.bits
+        mask = (1 << width) - 1
+        steps = b.mul(_extended(count, width), size_of_target(pointer.type) & mask, mask)
+        compute = b.add if operator == "+" else b.sub
+        return ScalarOperand(pointer.type, compute(pointer.bits, steps, mask))
+
+    def _difference(self, left: ScalarOperand, right: ScalarOperand) -> ScalarOperand:
+        """Return the number of objects between two pointers."""
+        left, right = self._in_one_space(left, right)
+        size = size_of_target(left.type)
+        if size != size_of_target(right.type):
+            message = f"{safe_text(left.type)} and {safe_text(right.type)} point to objects of different sizes"
+            raise UsageError(message, kind="type_mismatch")
+        width = max(left.scalar.bits, right.scalar.bits)
+        kind = self.model.base("long")
+        between = b.sub(b.resized(left.bits, width), b.resized(right.bits, width), (1 << width) - 1)
+        bits = b.of_signed(b.signed(between, width), 8 * byte_size(kind))
+        return ScalarOperand(kind, computing(kind).div(bits, size))
 
     def _with_pointers(self, operator: str, left: ScalarOperand, right: ScalarOperand) -> ScalarOperand:
         first, second = is_pointer(left.type), is_pointer(right.type)
         if operator in COMPARISONS and ((first and second) or is_integral((right if first else left).type)):
-            flags = self.pointers.equality(left, right) if operator in EQUALITIES else None
+            flags = self._equality(left, right) if operator in ("==", "!=") else None
             if flags is not None:
                 return of_flags(flags if operator == "==" else b.negated(flags), self.model.truth)
-            kind, left, right = self.pointers.comparable(left, right)
+            kind, left, right = self._comparable(left, right)
             return of_flags(_compared(operator, kind, left, right), self.model.truth)
         if operator == "-" and first and second:
-            return self.pointers.difference(left, right)
+            return self._difference(left, right)
         if operator == "+" and second and not first:
             left, right, first, second = right, left, True, False
         if operator in ("+", "-") and first and not second and is_integral(right.type):
-            return self.pointers.moved(operator, left, right)
+            return self._moved(operator, left, right)
         raise _no_operators(operator, left, right)
 
     def decayed(self, type: t.Type, space: int | None = None) -> t.Type:
@@ -270,7 +403,54 @@ class Arithmetic:
         return t.Array(t.Lazy.known(type), (t.Dimension(0, count=count),))
 
 
-# --- Comparisons, bits and checks ---------------------------------------------------------------------------------
+# --- Pointers ---------------------------------------------------------------------------------------------------------
+
+
+def generic_address(target: Target, space: int, address: int, *, null: int) -> int:
+    """Return an address of an address space as the generic one."""
+    model = DataModel(target=target)
+    pointer = evolve(model.pointer_to(t.VOID, space), null=null)
+    generic = model.pointer_to(t.VOID, numbers.GENERIC)
+    try:
+        return int(Arithmetic(model).in_space(ScalarOperand(pointer, address), generic).bits)
+    except EvaluationError as error:
+        raise UsageError(error.message, kind=error.kind, hint=error.hint) from error
+
+
+def kept_in_space(type: t.Pointer, source: t.Pointer) -> t.Pointer:
+    """Return a pointer type without an address space as one into the address space of another."""
+    return evolve(type, address_space=source.address_space, byte_size=source.byte_size, null=source.null)
+
+
+def _pointer(type: t.Type) -> t.Pointer:
+    inner = resolved(type)
+    assert isinstance(inner, t.Pointer)  # noqa: S101 (asked of pointers alone)
+    return inner
+
+
+def _is_null(operand: ScalarOperand) -> bool:
+    """Return whether an operand is a null pointer in every slot, or the number 0 as it is written."""
+    if is_pointer(operand.type):
+        return b.all_of(b.negated(is_true(operand)))
+    return operand.is_written_zero
+
+
+def _extended(count: ScalarOperand, width: int) -> Any:
+    scalar = count.scalar
+    if scalar.is_signed:
+        return b.of_signed(b.signed(count.bits, scalar.bits), width)
+    return b.resized(count.bits, width)
+
+
+def null_pointer(operand: ScalarOperand, type: t.Type) -> ScalarOperand:
+    """Return the number 0, as it is written, as the null of a pointer type; any other operand as it is."""
+    inner = resolved(type)
+    if isinstance(inner, t.Pointer) and operand.is_written_zero:
+        return ScalarOperand(type, inner.null)
+    return operand
+
+
+# --- Comparisons, bits and checks -------------------------------------------------------------------------------------
 
 
 def _compared(operator: str, type: t.Type, left: ScalarOperand, right: ScalarOperand) -> Flags:
@@ -308,7 +488,7 @@ def _no_operators(operator: str, left: ScalarOperand, right: ScalarOperand) -> U
     return UsageError(f"{operator} is not defined for the types {types}", kind="bad_operand")
 
 
-# --- Complex numbers and vectors ----------------------------------------------------------------------------------
+# --- Complex numbers and vectors --------------------------------------------------------------------------------------
 
 _PARTS = {8: "float", 16: "double", 32: "long double", 4: "_Float16"}
 MAX_ELEMENTS = 1024
@@ -364,7 +544,7 @@ def cast(computer: Arithmetic, operand: ScalarOperand, type: t.Type) -> ScalarOp
     return None
 
 
-# --- Complex numbers ----------------------------------------------------------------------------------------------
+# --- Complex numbers --------------------------------------------------------------------------------------------------
 
 
 def _is_complex(type: t.Type) -> bool:
@@ -418,7 +598,7 @@ def _on_complex(computer: Arithmetic, operator: str, left: ScalarOperand, right:
     raise _no_operator(operator, kind)
 
 
-# --- Vectors ------------------------------------------------------------------------------------------------------
+# --- Vectors ----------------------------------------------------------------------------------------------------------
 
 
 def _vector(type: t.Type) -> tuple[t.Type, int] | None:

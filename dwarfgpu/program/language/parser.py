@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu.program.language import syntax as s
-from dwarfgpu.program.language.tokens import ASSIGNMENTS, STEPS, ExpressionError, Token, tokens
+from dwarfgpu.program.language.tokens import ASSIGNMENTS, STEPS, ExpressionError, Token
 from dwarfgpu.program.language.tokens import character as character_literal
 from dwarfgpu.program.language.tokens import floating as floating_literal
 from dwarfgpu.program.language.tokens import integer as integer_literal
@@ -58,65 +58,17 @@ def _step(target: s.Node, token: Token, *, is_postfix: bool = False) -> s.Node:
 def parse_type(text: str, is_type: Callable[[str], bool] | None = None) -> s.TypeNode:
     """Parse a type."""
     parser = Parser(text, is_type)
-    if not parser.types.starts():
-        raise parser.error("a type is missing")
-    tree = parser.types.type()
+    tree = parser.needed_type()
     if parser.token.kind != "end":
         raise parser.error(f"{parser.shown()} does not belong here")
     return tree
 
 
-class Parser:
+class Parser(TypeParser):
     """The parser of one expression, token by token."""
 
-    def __init__(self, text: str, is_type: Callable[[str], bool] | None = None) -> None:
-        self.text = text
-        self.tokens = tokens(text)
-        self.index = 0
-        self.is_type: Callable[[str], bool] = is_type or (lambda _name: False)
-        self.types = TypeParser(self)
-        self.depth = 0
-        self.operators = 0
-
-    # --- Words ----------------------------------------------------------------------------------------------------
-
-    @property
-    def token(self) -> Token:
-        return self.tokens[self.index]
-
-    def peek(self, count: int) -> Token:
-        """Return a later token; after the last one, the end."""
-        return self.tokens[min(self.index + count, len(self.tokens) - 1)]
-
-    def advance(self, count: int = 1) -> Token:
-        """Move on; return the token that was the current one."""
-        token = self.token
-        self.index = min(self.index + count, len(self.tokens) - 1)
-        return token
-
-    def accept(self, sign: str) -> bool:
-        """Return whether the current token is a sign, which is consumed then."""
-        token = self.token
-        if token.kind == "sign" and token.text == sign:
-            self.index += 1
-            return True
-        return False
-
-    def expect(self, sign: str) -> None:
-        if not self.accept(sign):
-            place = "" if self.token.kind == "end" else f" before {self.shown()}"
-            raise self.error(f"a {sign} is missing{place}")
-
-    def shown(self) -> str:
-        """Return the current token, for a message."""
-        text = self.token.text
-        return "the end" if self.token.kind == "end" else text if len(text) <= 40 else f"{text[:37]}..."
-
-    def error(self, message: str, *, hint: str | None = None) -> ExpressionError:
-        return self.error_at(self.token.position, message, hint=hint)
-
-    def error_at(self, position: int, message: str, *, hint: str | None = None) -> ExpressionError:
-        return ExpressionError(self.text, position, message, hint=hint)
+    depth = 0
+    operators = 0
 
     def _count(self, position: int) -> None:
         self.operators += 1
@@ -194,7 +146,7 @@ class Parser:
                 return self._cast()
             if token.text == "{":
                 self.advance()
-                kind = self._type()
+                kind = self.needed_type()
                 self.expect("}")
                 return s.At(kind, self._unary(), token.position)
         if token.kind == "name":
@@ -208,7 +160,7 @@ class Parser:
     def _is_cast(self) -> bool:
         """Return whether a parenthesis holds a type."""
         self.index += 1
-        is_cast = self.types.starts() and not self._is_conversion()
+        is_cast = self.starts_type() and not self._is_conversion()
         self.index -= 1
         return is_cast
 
@@ -216,7 +168,7 @@ class Parser:
         """Return whether a type in parentheses is the beginning of ``(int(x))`` or of ``(T::x)``."""
         start = self.index
         try:
-            self.types.type()
+            self.type()
             return self.token.text != ")"
         except ExpressionError:
             # reading it as a type gives the better error; a name that goes on with :: is an expression
@@ -226,7 +178,7 @@ class Parser:
 
     def _cast(self) -> s.Node:
         position = self.advance().position
-        kind = self.types.type()
+        kind = self.type()
         self.expect(")")
         self._count(position)
         return s.Cast(kind, self._unary(), position)
@@ -235,17 +187,12 @@ class Parser:
         position = self.advance().position
         if self.token.text == "(":
             self.index += 1
-            if self.types.starts() and not self._is_conversion():
-                kind = self.types.type()
+            if self.starts_type() and not self._is_conversion():
+                kind = self.type()
                 self.expect(")")
                 return s.SizeOf(kind, position)
             self.index -= 1
         return s.SizeOf(self._unary(), position)
-
-    def _type(self) -> s.TypeNode:
-        if not self.types.starts():
-            raise self.error("a type is missing")
-        return self.types.type()
 
     # --- Postfixes ------------------------------------------------------------------------------------------------
 
@@ -343,7 +290,7 @@ class Parser:
             if token.text == "nullptr":
                 self.advance()
                 return s.Null(token.position)
-            if self.types.starts():
+            if self.starts_type():
                 converted = self._converted()
                 if converted is not None:
                     return converted
@@ -357,11 +304,11 @@ class Parser:
         start, position = self.index, self.token.position
         count = 1
         if self.token.text not in ("const", "volatile", "struct", "class", "union", "enum"):
-            named = self.types._named_type()  # noqa: SLF001 (the two read one text)
+            named = self.named_type()
             count = 1 if named is None else named[1]
             following = self.tokens[start + count]
             if following.text == "(":
-                name = self.types._specifiers()  # noqa: SLF001
+                name = self.specifiers()
                 arguments = self._arguments()
                 if len(arguments) != 1:
                     raise self.error_at(position, "a conversion takes one value")
@@ -421,49 +368,3 @@ class Parser:
             self.expect(closing)
             return token.text + closing
         return token.text
-
-    # --- Template arguments ---------------------------------------------------------------------------------------
-
-    def closing_angle(self, index: int) -> int | None:
-        """Return the index of the ``>`` that closes a ``<``, if template arguments can be between them."""
-        depth = 0
-        words = self.tokens
-        for position in range(index, min(index + 200, len(words))):
-            token = words[position]
-            if token.kind == "sign":
-                if token.text == "<":
-                    depth += 1
-                elif token.text == ">":
-                    depth -= 1
-                    if not depth:
-                        return position
-                elif token.text == ">>":
-                    self._split(position)
-                    return self.closing_angle(index)
-                elif token.text not in ("::", ",", "*", "&", "&&", "(", ")", "[", "]", "-", "..."):
-                    return None
-            elif token.kind not in ("name", "integer", "character"):
-                return None
-        return None
-
-    def _split(self, position: int) -> None:
-        """Split a ``>>`` into two closing brackets."""
-        token = self.tokens[position]
-        pair = [Token("sign", ">", token.position), Token("sign", ">", token.position + 1)]
-        self.tokens[position : position + 1] = pair
-
-    def template_text(self, first: int, last: int) -> str:
-        """Return template arguments as type names have them: ``<int, 4>``, with a space between closing brackets."""
-        text = ""
-        before = ""
-        for token in self.tokens[first : last + 1]:
-            if token.text == "," and token.kind == "sign":
-                text += ", "
-            elif token.text == ">" and before == ">":
-                text += " >"
-            elif text and text[-1].isalnum() and (token.kind == "name" or token.text in ("*", "&", "&&")):
-                text += f" {token.text}"
-            else:
-                text += token.text
-            before = token.text
-        return text

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.language import syntax as s
+from dwarfgpu.program.language.tokens import ExpressionError, Token, integer, tokens
 from dwarfgpu.program.types.model import Array, Dimension, Function, Lazy, MemberPointer, Qualified
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dwarfgpu.program.language.operands import DataModel
-    from dwarfgpu.program.language.parser import Parser
     from dwarfgpu.program.types.model import Type
 
     Lookup = Callable[[str, str], "Type | None"]
@@ -30,50 +30,100 @@ ARITHMETIC = frozenset(
 MAX_DECLARATORS = 64
 
 
-@frozen
 class TypeParser:
-    """The parser of the type that begins at the current token of a parser."""
+    """The parser of the type that begins at the current token."""
 
-    parser: Parser
+    def __init__(self, text: str, is_type: Callable[[str], bool] | None = None) -> None:
+        self.text = text
+        self.tokens = tokens(text)
+        self.index = 0
+        self.is_type: Callable[[str], bool] = is_type or (lambda _name: False)
 
-    def starts(self) -> bool:
+    # --- Words ----------------------------------------------------------------------------------------------------
+
+    @property
+    def token(self) -> Token:
+        return self.tokens[self.index]
+
+    def peek(self, count: int) -> Token:
+        """Return a later token; after the last one, the end."""
+        return self.tokens[min(self.index + count, len(self.tokens) - 1)]
+
+    def advance(self, count: int = 1) -> Token:
+        """Move on; return the token that was the current one."""
+        token = self.token
+        self.index = min(self.index + count, len(self.tokens) - 1)
+        return token
+
+    def accept(self, sign: str) -> bool:
+        """Return whether the current token is a sign, which is consumed then."""
+        token = self.token
+        if token.kind == "sign" and token.text == sign:
+            self.index += 1
+            return True
+        return False
+
+    def expect(self, sign: str) -> None:
+        if not self.accept(sign):
+            place = "" if self.token.kind == "end" else f" before {self.shown()}"
+            raise self.error(f"a {sign} is missing{place}")
+
+    def shown(self) -> str:
+        """Return the current token, for a message."""
+        text = self.token.text
+        return "the end" if self.token.kind == "end" else text if len(text) <= 40 else f"{text[:37]}..."
+
+    def error(self, message: str, *, hint: str | None = None) -> ExpressionError:
+        return self.error_at(self.token.position, message, hint=hint)
+
+    def error_at(self, position: int, message: str, *, hint: str | None = None) -> ExpressionError:
+        return ExpressionError(self.text, position, message, hint=hint)
+
+    # --- Types ----------------------------------------------------------------------------------------------------
+
+    def starts_type(self) -> bool:
         """Return whether a type begins here."""
-        token = self.parser.token
+        token = self.token
         if token.kind != "name":
-            return token.kind == "sign" and token.text == "::" and self._named_type() is not None
+            return token.kind == "sign" and token.text == "::" and self.named_type() is not None
         if token.text in ARITHMETIC or token.text in QUALIFIERS or token.text in KEYWORDS:
             return True
-        return self._named_type() is not None
+        return self.named_type() is not None
+
+    def needed_type(self) -> s.TypeNode:
+        """Parse a type where nothing else can be."""
+        if not self.starts_type():
+            raise self.error("a type is missing")
+        return self.type()
 
     def type(self) -> s.TypeNode:
         """Parse a whole type: its name and its declarator."""
-        return self._declarator(self._specifiers(), 0)
+        return self._declarator(self.specifiers(), 0)
 
     # --- Specifiers -----------------------------------------------------------------------------------------------
 
-    def _specifiers(self) -> s.TypeNode:
-        parser = self.parser
-        position = parser.token.position
+    def specifiers(self) -> s.TypeNode:
+        position = self.token.position
         qualifiers: list[str] = []
         words: list[str] = []
         named: s.NamedType | None = None
-        while parser.token.kind == "name" or (parser.token.text == "::" and not words and named is None):
-            word = parser.token.text
+        while self.token.kind == "name" or (self.token.text == "::" and not words and named is None):
+            word = self.token.text
             if word in QUALIFIERS:
                 qualifiers.append("restrict" if word.startswith("__") else word)
-                parser.advance()
+                self.advance()
             elif named is None and word in ARITHMETIC:
                 words.append(word)
-                parser.advance()
+                self.advance()
             elif named is None and not words and word in KEYWORDS:
-                parser.advance()
+                self.advance()
                 named = s.NamedType(self._any_name(word), word, position)
             elif named is None and not words:
-                named_type = self._named_type()
+                named_type = self.named_type()
                 if named_type is None:
                     break
                 name, count = named_type
-                parser.advance(count)
+                self.advance(count)
                 named = s.NamedType(name, "", position)
             else:
                 break
@@ -85,25 +135,23 @@ class TypeParser:
 
     def _any_name(self, keyword: str) -> str:
         """Parse the name after a keyword, which may be unknown."""
-        parser = self.parser
-        longest = self._longest(lambda _name: True) if parser.token.kind == "name" else None
+        longest = self._longest(lambda _name: True) if self.token.kind == "name" else None
         if longest is None:
-            raise parser.error(f"the name of a {keyword} is missing")
+            raise self.error(f"the name of a {keyword} is missing")
         name, count = longest
-        parser.advance(count)
+        self.advance(count)
         return name
 
-    def _named_type(self) -> tuple[str, int] | None:
+    def named_type(self) -> tuple[str, int] | None:
         """Return the longest name here that is that of a type, and the number of its tokens."""
-        return self._longest(self.parser.is_type)
+        return self._longest(self.is_type)
 
     def _longest(self, accepts: Callable[[str], bool]) -> tuple[str, int] | None:
         """Return the longest accepted qualified name, with its template arguments, and the number of its tokens."""
-        parser = self.parser
         best: tuple[str, int] | None = None
-        index = parser.index
+        index = self.index
         parts: list[str] = []
-        words = parser.tokens
+        words = self.tokens
         if words[index].text == "::":
             index += 1
         while words[index].kind == "name" and len(parts) < s.MAX_PARTS:
@@ -111,14 +159,14 @@ class TypeParser:
             index += 1
             plain = "::".join(parts)
             if accepts(plain):
-                best = plain, index - parser.index
+                best = plain, index - self.index
             if words[index].text == "<":
-                closed = parser.closing_angle(index)
+                closed = self.closing_angle(index)
                 if closed is not None:
-                    text = parser.template_text(index, closed)
+                    text = self.template_text(index, closed)
                     whole = "::".join([*parts[:-1], parts[-1] + text])
                     if accepts(whole):
-                        best = whole, closed + 1 - parser.index
+                        best = whole, closed + 1 - self.index
                         parts[-1] += text
                         index = closed + 1
             if words[index].text != "::":
@@ -128,9 +176,8 @@ class TypeParser:
 
     def _arithmetic(self, words: list[str], position: int) -> str:
         """Return the usual name of a type that is made of words."""
-        parser = self.parser
         if not words:
-            raise parser.error("a type is missing")
+            raise self.error("a type is missing")
         rest = [word for word in words if word not in ("signed", "unsigned", "long", "short", "int")]
         longs, shorts = words.count("long"), words.count("short")
         signs = [word for word in words if word in ("signed", "unsigned")]
@@ -147,7 +194,7 @@ class TypeParser:
             or (base and signs and base not in ("char", "__int128"))
             or (is_complex and base not in ("float", "double"))
         ):
-            raise parser.error_at(position, f"there is no type {' '.join(words)}")
+            raise self.error_at(position, f"there is no type {' '.join(words)}")
         sign = "unsigned " if "unsigned" in signs else ""
         if base == "char":
             return f"{signs[0]} char" if signs else "char"
@@ -161,42 +208,40 @@ class TypeParser:
 
     def _declarator(self, base: s.TypeNode, depth: int) -> s.TypeNode:
         """Parse a declarator without a name: ``*``, ``&``, ``(*)[3]``."""
-        parser = self.parser
         if depth > MAX_DECLARATORS:
-            raise parser.error("a type is nested too deep")
+            raise self.error("a type is nested too deep")
         base = self._pointers(base, depth)
-        if parser.token.text == "(" and self._is_group():
+        if self.token.text == "(" and self._is_group():
             # What is behind the group applies before what is in it: int (*)[3] is a pointer to an array.
-            parser.advance()
-            start = parser.index
+            self.advance()
+            start = self.index
             self._skip_group()
             base = self._suffixes(base, depth)
-            after = parser.index
-            parser.index = start
+            after = self.index
+            self.index = start
             kind = self._declarator(base, depth + 1)
-            parser.expect(")")
-            parser.index = after
+            self.expect(")")
+            self.index = after
             return kind
         return self._suffixes(base, depth)
 
     def _pointers(self, base: s.TypeNode, depth: int) -> s.TypeNode:
-        parser = self.parser
         space: str | None = None
         count = 0
         while True:
-            token = parser.token
+            token = self.token
             count += 1
             if count > MAX_DECLARATORS:
-                raise parser.error("a type is nested too deep")
-            if token.text == "@" and parser.peek(1).kind == "name":
-                space = parser.peek(1).text
-                parser.advance(2)
+                raise self.error("a type is nested too deep")
+            if token.text == "@" and self.peek(1).kind == "name":
+                space = self.peek(1).text
+                self.advance(2)
             elif token.text in ("*", "&", "&&") and token.kind == "sign":
-                parser.advance()
+                self.advance()
                 base = s.PointerType(token.text, base, token.position, space)
                 space = None
             elif token.kind == "name" and token.text in QUALIFIERS:
-                parser.advance()
+                self.advance()
                 word = "restrict" if token.text.startswith("__") else token.text
                 base = s.QualifiedType((word,), base, token.position)
             elif token.kind == "name" and self._owner_words():
@@ -204,115 +249,153 @@ class TypeParser:
             else:
                 break
         if space is not None:
-            raise parser.error("a pointer into the address space is missing", hint=f"write @{space} *")
+            raise self.error("a pointer into the address space is missing", hint=f"write @{space} *")
         return base
 
     def _owner_words(self) -> int:
         """Return the number of tokens of the ``C::*`` that begins here; 0 where there is none."""
-        parser = self.parser
-        index = parser.index
-        while parser.tokens[index].kind == "name":
+        index = self.index
+        while self.tokens[index].kind == "name":
             index += 1
-            if parser.tokens[index].text == "<":
-                closed = parser.closing_angle(index)
+            if self.tokens[index].text == "<":
+                closed = self.closing_angle(index)
                 index = index if closed is None else closed + 1
-            if parser.tokens[index].text != "::":
+            if self.tokens[index].text != "::":
                 return 0
             index += 1
-            if parser.tokens[index].text == "*":
-                return index + 1 - parser.index
+            if self.tokens[index].text == "*":
+                return index + 1 - self.index
         return 0
 
     def _member_pointer(self, base: s.TypeNode) -> s.TypeNode:
-        parser = self.parser
         count = self._owner_words()
-        first, last = parser.token, parser.tokens[parser.index + count - 3]
-        owner = parser.text[first.position : last.end]
-        parser.advance(count)
+        first, last = self.token, self.tokens[self.index + count - 3]
+        owner = self.text[first.position : last.end]
+        self.advance(count)
         return s.MemberPointerType(owner, base, first.position)
 
     def _is_group(self) -> bool:
         """Return whether a parenthesis groups a declarator, and does not begin parameters."""
-        following = self.parser.peek(1)
+        following = self.peek(1)
         if following.text in ("*", "&", "&&", "(", "[", "@") and following.kind == "sign":
             return True
         if following.kind != "name":
             return False
-        self.parser.index += 1
+        self.index += 1
         is_owner = bool(self._owner_words())
-        self.parser.index -= 1
+        self.index -= 1
         return is_owner
 
     def _skip_group(self) -> None:
         """Move past the parenthesis that closes the current group."""
-        parser = self.parser
         depth = 1
         while depth:
-            token = parser.token
+            token = self.token
             if token.kind == "end":
-                raise parser.error("a ) is missing")
+                raise self.error("a ) is missing")
             if token.kind == "sign":
                 depth += (token.text == "(") - (token.text == ")")
-            parser.advance()
+            self.advance()
 
     def _suffixes(self, base: s.TypeNode, depth: int) -> s.TypeNode:
         """Parse ``[4]`` and ``(int)`` after a declarator; the last one applies first."""
-        parser = self.parser
-        token = parser.token
+        token = self.token
         if token.text == "[" and token.kind == "sign":
-            parser.advance()
-            count = self._count()
-            parser.expect("]")
+            self.advance()
+            count = self._dimension()
+            self.expect("]")
             if depth > MAX_DECLARATORS:
-                raise parser.error("a type is nested too deep")
+                raise self.error("a type is nested too deep")
             return s.ArrayType(self._suffixes(base, depth + 1), count, token.position)
         if token.text == "(" and token.kind == "sign" and self._has_parameters():
-            parser.advance()
+            self.advance()
             parameters, is_variadic = self._parameters(depth)
             return s.FunctionType(self._suffixes(base, depth + 1), parameters, is_variadic, token.position)
         return base
 
-    def _count(self) -> int | None:
-        parser = self.parser
-        token = parser.token
+    def _dimension(self) -> int | None:
+        token = self.token
         if token.text == "]":
             return None
         if token.kind != "integer":
-            raise parser.error("the number of elements must be a number")
-        from dwarfgpu.program.language.tokens import integer
-
-        parser.advance()
-        count = integer(token, parser.text).value
+            raise self.error("the number of elements must be a number")
+        self.advance()
+        count = integer(token, self.text).value
         if count >> 62:
-            raise parser.error_at(token.position, f"no array has {token.text} elements")
+            raise self.error_at(token.position, f"no array has {token.text} elements")
         return count
 
     def _has_parameters(self) -> bool:
-        self.parser.index += 1
-        starts = self.parser.token.text == ")" or self.starts()
-        self.parser.index -= 1
+        self.index += 1
+        starts = self.token.text == ")" or self.starts_type()
+        self.index -= 1
         return starts
 
     def _parameters(self, depth: int) -> tuple[tuple[s.TypeNode, ...], bool]:
-        parser = self.parser
         parameters: list[s.TypeNode] = []
         is_variadic = False
         if depth > MAX_DECLARATORS:
-            raise parser.error("a type is nested too deep")
-        while parser.token.text != ")":
-            if parser.token.text == "...":
+            raise self.error("a type is nested too deep")
+        while self.token.text != ")":
+            if self.token.text == "...":
                 is_variadic = True
-                parser.advance()
+                self.advance()
                 break
-            parameters.append(self._declarator(self._specifiers(), depth + 1))
-            if parser.token.text != ",":
+            parameters.append(self._declarator(self.specifiers(), depth + 1))
+            if self.token.text != ",":
                 break
-            parser.advance()
-        parser.expect(")")
+            self.advance()
+        self.expect(")")
         only = parameters[0] if len(parameters) == 1 else None
         if isinstance(only, s.NamedType) and only.name == "void":
             return (), is_variadic
         return tuple(parameters), is_variadic
+
+    # --- Template arguments ---------------------------------------------------------------------------------------
+
+    def closing_angle(self, index: int) -> int | None:
+        """Return the index of the ``>`` that closes a ``<``, if template arguments can be between them."""
+        depth = 0
+        words = self.tokens
+        for position in range(index, min(index + 200, len(words))):
+            token = words[position]
+            if token.kind == "sign":
+                if token.text == "<":
+                    depth += 1
+                elif token.text == ">":
+                    depth -= 1
+                    if not depth:
+                        return position
+                elif token.text == ">>":
+                    self._split(position)
+                    return self.closing_angle(index)
+                elif token.text not in ("::", ",", "*", "&", "&&", "(", ")", "[", "]", "-", "..."):
+                    return None
+            elif token.kind not in ("name", "integer", "character"):
+                return None
+        return None
+
+    def _split(self, position: int) -> None:
+        """Split a ``>>`` into two closing brackets."""
+        token = self.tokens[position]
+        pair = [Token("sign", ">", token.position), Token("sign", ">", token.position + 1)]
+        self.tokens[position : position + 1] = pair
+
+    def template_text(self, first: int, last: int) -> str:
+        """Return template arguments as type names have them: ``<int, 4>``, with a space between closing brackets."""
+        text = ""
+        before = ""
+        for token in self.tokens[first : last + 1]:
+            if token.text == "," and token.kind == "sign":
+                text += ", "
+            elif token.text == ">" and before == ">":
+                text += " >"
+            elif text and text[-1].isalnum() and (token.kind == "name" or token.text in ("*", "&", "&&")):
+                text += f" {token.text}"
+            else:
+                text += token.text
+            before = token.text
+        return text
 
 
 # --- Building types -----------------------------------------------------------------------------------------------

@@ -221,13 +221,13 @@ def test_where_nothing_is_known_of_address_spaces_numbers_stay():
 
 @pytest.mark.parametrize("text, expected", [("0x10", 0x10), ("0", 0), ("0xffffffff", NULL), ("0xfffffffful", NULL)])
 def test_a_number_is_an_address_where_it_fits(text, expected):
-    assert C.pointers.address_in(literal(text), LOCAL).bits == expected
+    assert C.address_in(literal(text), LOCAL).bits == expected
     minus = C.unary("-", literal("1"))
-    assert C.pointers.address_in(minus, LOCAL).bits == NULL
-    assert C.pointers.address_in(C.cast(minus, C.model.base("long")), LOCAL).bits == NULL
+    assert C.address_in(minus, LOCAL).bits == NULL
+    assert C.address_in(C.cast(minus, C.model.base("long")), LOCAL).bits == NULL
 
 
 @pytest.mark.parametrize("text", ["0x100000000", "0x100000010ul", "1.0"])
 def test_a_number_that_does_not_fit_is_no_address(text):
     with pytest.raises(UsageError, match=r"is no address of local, whose addresses have 4 bytes|must be an integer"):
-        C.pointers.address_in(literal(text), LOCAL)
+        C.address_in(literal(text), LOCAL)
