@@ -73,8 +73,8 @@ def attach(debugger: Debugger, arguments: Arguments) -> None:
 
 def attach_state(debugger: Debugger, state: str | Sequence[str], *, force: bool = False) -> None:
     """Attach the machine that files have, and look at its first wave. Without a program it is the one they name."""
-    from dwarfgpu.states.gpu_cores import is_about_host
     from dwarfgpu.states.opening import names_its_code
+    from dwarfgpu.states.stopped import is_about_host
 
     # The threads of the host are not those of the code object whose waves were selected.
     is_other = debugger.program is not None and debugger.opened.file.is_amdgpu and is_about_host(paths_of(state))
@@ -458,8 +458,8 @@ def _template(files: list[str], arguments: Arguments) -> Document:
 def _convert_core(sources: list[str], destination: str, selection: Selection, arguments: Arguments) -> Document:
     from dwarfgpu.render.cores import conversion_json, conversion_text
     from dwarfgpu.states.core_conversion import convert_core
-    from dwarfgpu.states.gpu_cores import choose, open_core_waves, part_of
-    from dwarfgpu.states.stopped import OpenOptions
+    from dwarfgpu.states.gpu_cores import choose, open_core_waves
+    from dwarfgpu.states.stopped import OpenOptions, part_of
 
     opened = open_core_waves(sources, options=OpenOptions(moved=selection.moved_files() or {}))
     machine = choose(opened.core, None, part_of(sources))

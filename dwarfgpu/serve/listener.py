@@ -21,10 +21,10 @@ from dwarfgpu.serve.description import ServedLibrary
 from dwarfgpu.serve.packets import MAX_PACKET, converse
 from dwarfgpu.serve.remote import SIGTRAP, RemoteStub, ServedState
 from dwarfgpu.serve.served_files import as_host_code
-from dwarfgpu.states.gpu_cores import is_about_waves, open_gpu_stopped, without_part
+from dwarfgpu.states.gpu_cores import is_about_waves, open_gpu_stopped
 from dwarfgpu.states.host_cores import open_core
 from dwarfgpu.states.opening import is_elf, load_code, open_snapshot
-from dwarfgpu.states.stopped import OpenOptions
+from dwarfgpu.states.stopped import OpenOptions, without_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -26,7 +26,7 @@ from dwarfgpu.program.code.code_object import CodeObject, opened
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode, own_traps
 from dwarfgpu.regular_files import open_input, places_of
 from dwarfgpu.states.memory_image import empty_image, identifies, image_in_memory
-from dwarfgpu.states.stopped import USUAL, OpenOptions, Stopped
+from dwarfgpu.states.stopped import HOST, USUAL, OpenOptions, Stopped, part_of, without_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -66,27 +66,6 @@ class CoreFiles:
 
 
 # --- The files ----------------------------------------------------------------------------------------------------
-
-
-HOST = "host"
-"""``core@host`` is about the threads of the host, and ``core@gfx90a`` about the waves of one processor."""
-
-
-def without_part(path: str) -> str:
-    """Return the name of a core file without ``@gfx90a`` behind it."""
-    name, at, _part = path.rpartition("@")
-    return name if at and not os.path.exists(path) else path  # noqa: PTH110
-
-
-def part_of(paths: Sequence[str]) -> str | None:
-    """Return what follows the ``@`` in the name of a core file: the processor whose waves are meant, or ``host``."""
-    parts = [path[len(name) + 1 :] for path in paths if (name := without_part(path)) != path]
-    return parts[0] if parts else None
-
-
-def is_about_host(paths: Sequence[str]) -> bool:
-    """Return whether core files are asked about the threads of the host."""
-    return part_of(paths) == HOST
 
 
 def _type_and_machine(path: str) -> tuple[int, int] | None:

@@ -61,8 +61,8 @@ def _opened(kind: str | None, states: Sequence[str], file: CodeObject | None, op
 
         return open_gpu_stopped(states, file, options)
     if kind == HOST:
-        from dwarfgpu.states.gpu_cores import without_part
         from dwarfgpu.states.host_cores import open_core
+        from dwarfgpu.states.stopped import without_part
 
         return open_core(file, without_part(states[0]), options)
     from dwarfgpu.states.agent_text import open_agent_text
@@ -118,8 +118,8 @@ def names_its_code(states: Sequence[str], moved: Mapping[str, str] | None = None
         return bool(_code_of_snapshot(states[0]))
     if kind != HOST:
         return kind is not None
-    from dwarfgpu.states.gpu_cores import is_about_host, without_part
     from dwarfgpu.states.host_cores import program_of_core
+    from dwarfgpu.states.stopped import is_about_host, without_part
 
     return is_about_host(states) or (len(states) == 1 and program_of_core(without_part(states[0]), moved) is not None)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from attrs import field
@@ -13,7 +14,7 @@ from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 from dwarfgpu.program.frames.execution import Execution
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from dwarfgpu.machines.protocol import WaveBackend
     from dwarfgpu.program.code.code_object import CodeObject, Policy
@@ -91,3 +92,26 @@ class Stopped:
     def stack(self, wave: int) -> Stack:
         """Return the frames of a thread."""
         return self.wave(wave).stack
+
+
+# --- Names of core files ------------------------------------------------------------------------------------------
+
+HOST = "host"
+"""``core@host`` is about the threads of the host, and ``core@gfx90a`` about the waves of one processor."""
+
+
+def without_part(path: str) -> str:
+    """Return the name of a core file without ``@gfx90a`` behind it."""
+    name, at, _part = path.rpartition("@")
+    return name if at and not os.path.exists(path) else path  # noqa: PTH110 (`pathlib` costs start-up time)
+
+
+def part_of(paths: Sequence[str]) -> str | None:
+    """Return what follows the ``@`` in the name of a core file: the processor whose waves are meant, or ``host``."""
+    parts = [path[len(name) + 1 :] for path in paths if (name := without_part(path)) != path]
+    return parts[0] if parts else None
+
+
+def is_about_host(paths: Sequence[str]) -> bool:
+    """Return whether core files are asked about the threads of the host."""
+    return part_of(paths) == HOST
