@@ -20,9 +20,10 @@ from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.loaded import HAS_TYPES, LoadedCode
 from dwarfgpu.program.code.repairs import AUTO, Site, may_be_idiom, read_as_meant, repairs_of
+from dwarfgpu.program.code.unit_expressions import Surroundings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Hashable
 
     from dwarfgpu.audits.coverage.code_scope import CodeScope
     from dwarfgpu.encoding.operands import Format
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.repairs import Policy
-    from dwarfgpu.program.code.unit_expressions import Surroundings
 
 REGISTER, MEMORY, IMPLICIT, CONSTANT = "register", "memory", "implicit", "constant"
 COMPOSITE, PARTIAL = "composite", "partial composite"
@@ -331,20 +331,15 @@ class _Answers:
         except DwarfGpuError:
             return None
         if self._around is None:
-            self._around = self.reader.code.surroundings(self.expression, self._site.die)
-        return getattr(self._around, name)(*arguments)
+            self._around = Surroundings(self.reader.code, self._site.die, self.expression)
+        return self._around.answer(name, *arguments)
 
-    def _recorded(self, name: str) -> Callable[..., Any]:
-        def ask(*arguments: int) -> Any:
-            answer = self.answer(name, *arguments)
-            if all(question != (name, *arguments) for question, _answer in self.trail):
-                self.trail.append((FIRST if name == FIRST[0] else (name, *arguments), answer))
-            return answer
-
-        return ask
+    def _recorded(self, *question: Any) -> Any:
+        answer = self.answer(*question)
+        if all(earlier != question for earlier, _answer in self.trail):
+            self.trail.append((FIRST if question == FIRST else question, answer))
+        return answer
 
     def site(self) -> Site:
         """Return the place as repairs see it."""
-        names = ("frame_base", "is_baseless_kernel", "size", "is_private_pointer", "is_shared", "base_type")
-        questions: dict[str, Any] = {name: self._recorded(name) for name in (*names, "is_sole_local", "type_name")}
-        return Site("DW_AT_location", self._site.producer, self.reader.target, self._recorded("address"), **questions)
+        return Site("DW_AT_location", self._site.producer, self.reader.target, self._recorded)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from attrs import Factory, define, evolve
@@ -116,11 +116,6 @@ _POINTERS = frozenset((
     "DW_OP_GNU_variable_value",
 ))  # fmt: skip
 _INDICES = frozenset(("DW_OP_addrx", "DW_OP_constx", "DW_OP_GNU_addr_index", "DW_OP_GNU_const_index"))
-_QUESTIONS = (
-    *("address", "frame_base", "is_baseless_kernel", "size", "is_private_pointer", "is_shared", "base_type"),
-    *("is_sole_local", "type_name"),
-)
-"""What repairs may ask of the place of an expression."""
 _IN_CONTEXT = _OF_TYPE | _CALLS | _POINTERS | _INDICES | {"DW_OP_fbreg", "DW_OP_LLVM_push_lane"}
 WITH_FRAMES = frozenset((dw.DW_TAG_subprogram, dw.DW_TAG_entry_point))
 MAX_CALLS = 32
@@ -424,8 +419,7 @@ class _AskedSite:
 
     def site(self) -> Site:
         """Return the place for repairs."""
-        questions: dict[str, Any] = {name: partial(self._noted, name) for name in _QUESTIONS}
-        return evolve(self._real, **questions)
+        return evolve(self._real, ask=self._noted)
 
     def _noted(self, *question: Any) -> Any:
         if question not in self.asked:
@@ -435,18 +429,18 @@ class _AskedSite:
     def answer(self, name: str, *operands: int) -> Any:
         """Return the answer to a question."""
         if name != "size":
-            return getattr(self._real, name)(*operands)
+            return self._real.ask(name, *operands)
         try:
             attribute = self._die.find_number(dw.DW_AT_type)
             target = None if attribute is None else attribute.reference()
         except DwarfGpuError:
             target = None
         if target is None:
-            return self._real.size()
+            return self._real.ask("size")
         if target not in self._sizes:
             if len(self._sizes) >= MAX_KNOWN:
                 self._sizes.clear()
-            self._sizes[target] = self._real.size()
+            self._sizes[target] = self._real.ask("size")
         return self._sizes[target]
 
 

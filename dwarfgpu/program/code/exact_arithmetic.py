@@ -33,18 +33,14 @@ def with_exact_widths(instructions: Sequence[Instruction], site: Site) -> list[I
     for instruction in instructions:
         result.append(instruction)
         operand = instruction.operands[0] if instruction.operation.name == "DW_OP_convert" else 0
-        kind = site.base_type(operand) if operand else None
-        named = _NAMED_WIDTH.match(site.type_name(operand) or "") if kind is not None else None
+        kind = site.ask("base_type", operand) if operand else None
+        named = _NAMED_WIDTH.match(site.ask("type_name", operand) or "") if kind is not None else None
         if kind is None or named is None or not kind.is_integral or not 0 < int(named[2]) < min(kind.bit_size, 64):
             continue
         is_changed = True
-        sign = 1 << (int(named[2]) - 1)
-        added: list[tuple[str, int | None]] = [("convert", 0), ("constu", 2 * sign - 1), ("and", None)]
-        if not named[1]:
-            added += [("constu", sign), ("xor", None), ("constu", sign), ("minus", None)]
-        for name, value in (*added, ("convert", operand)):
-            operands = () if value is None else (value,)
-            result.append(instruction_of(f"DW_OP_{name}", operands, instruction.offset, instruction.end))
+        bits = int(named[2])
+        result += [_step("convert", 0, instruction), *_cut(bits, instruction, is_signed=not named[1])]
+        result.append(_step("convert", operand, instruction))
     return result if is_changed else None
 
 
@@ -135,7 +131,7 @@ def _common(left: _Entry, right: _Entry, converted: dict[int, int], site: Site) 
     """Return the type that two operands get, after a conversion of one of them."""
     if left.type == right.type:
         return left.type
-    types = [None if entry.type == 0 else site.base_type(entry.type) for entry in (left, right)]
+    types = [None if entry.type == 0 else site.ask("base_type", entry.type) for entry in (left, right)]
     for entry, kind in zip((left, right), types, strict=True):
         if entry.type and (kind is None or not kind.is_integral):
             raise _Unclear
@@ -171,7 +167,7 @@ def with_sign_extension(instructions: Sequence[Instruction], _site: Site) -> lis
             i += 1
             continue
         is_changed = True
-        result += _sign_extension(bits, instructions[i])
+        result += _cut(bits, instructions[i])
         i += len(_EXTENSION)
     return result if is_changed else None
 
@@ -198,17 +194,12 @@ def _number(instruction: Instruction) -> int | None:
     return None if match is None else int(match[1])
 
 
-def _sign_extension(bits: int, at: Instruction) -> list[Instruction]:
-    """Return the operations that extend the sign of some low bits, whatever is above them."""
+def _cut(bits: int, at: Instruction, *, is_signed: bool = True) -> list[Instruction]:
+    """Return the operations that cut a number to its low bits, and extend their sign."""
     sign = 1 << (bits - 1)
-    steps = (
-        ("constu", 2 * sign - 1),
-        ("and", None),
-        ("constu", sign),
-        ("xor", None),
-        ("constu", sign),
-        ("minus", None),
-    )
+    steps: list[tuple[str, int | None]] = [("constu", 2 * sign - 1), ("and", None)]
+    if is_signed:
+        steps += [("constu", sign), ("xor", None), ("constu", sign), ("minus", None)]
     return [_step(name, number, at) for name, number in steps]
 
 
@@ -230,7 +221,7 @@ _WIDE = CONVERSIONS | {"DW_OP_dup", "DW_OP_LLVM_extend"}
 
 def with_lane_arithmetic(instructions: Sequence[Instruction], site: Site) -> list[Instruction] | None:
     """Cut operands to the bits of a lane where their higher bits would show in the result; None if none are."""
-    size = site.size()
+    size = site.ask("size")
     names = {instruction.name for instruction in instructions}
     if size is None or 8 * size > LANE_BITS or names & (_WIDE | PIECES) or not names & (_SIGNED | _UNSIGNED):
         return None
@@ -246,10 +237,7 @@ def with_lane_arithmetic(instructions: Sequence[Instruction], site: Site) -> lis
         if is_written and (instruction.name in _SIGNED or (has_carry and instruction.name in _UNSIGNED)):
             is_changed = True
             for _operand in range(2):
-                if instruction.name in _SIGNED:
-                    result += _sign_extension(LANE_BITS, instruction)
-                else:
-                    result += [_step("constu", (1 << LANE_BITS) - 1, instruction), _step("and", None, instruction)]
+                result += _cut(LANE_BITS, instruction, is_signed=instruction.name in _SIGNED)
                 result.append(_step("swap", None, instruction))
         result.append(instruction)
     return result if is_changed else None

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.code_object import CodeObject, Policy
     from dwarfgpu.program.code.repairs import Site
     from dwarfgpu.program.code.scopes import FunctionScope, SourceCall
-    from dwarfgpu.program.code.unit_expressions import Surroundings
 
 
 T = TypeVar("T")
@@ -295,28 +294,10 @@ class LoadedCode:
     def site(self, expression: Expression, attribute: Attribute) -> Site:
         """Return what repairs ask of the place of an expression."""
         from dwarfgpu.program.code.repairs import Site
-
-        around = self.surroundings(expression, attribute.die)
-        return Site(
-            attribute.name,
-            around.unit.producer,
-            around.target,
-            around.address,
-            around.frame_base,
-            around.is_baseless_kernel,
-            around.size,
-            around.is_private_pointer,
-            around.is_shared,
-            around.base_type,
-            around.is_sole_local,
-            around.type_name,
-        )
-
-    def surroundings(self, expression: Expression, die: Die) -> Surroundings:
-        """Return what is around an expression of an entry."""
         from dwarfgpu.program.code.unit_expressions import Surroundings
 
-        return Surroundings(self, die, expression)
+        around = Surroundings(self, attribute.die, expression)
+        return Site(attribute.name, attribute.die.unit.producer, self.file.target.target, around.answer)
 
 
 def _local_size(kernel: Kernel) -> int | None:

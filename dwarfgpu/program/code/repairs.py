@@ -30,7 +30,6 @@ from dwarfgpu.program.code.code_object import Policy as Policy  # noqa: PLC0414
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from dwarfgpu.expr.types import BaseType
     from dwarfgpu.targets.target import Target
 
 
@@ -385,25 +384,8 @@ class Site:
     attribute: str
     producer: str | None
     target: Target
-    address: Callable[[int], int | None]
-    """Returns an entry of ``.debug_addr`` as it is in the file; None if there is none."""
-    frame_base: Callable[[], int | None] = lambda: None
-    """Returns the register that is the frame base of the function; None where that is no register, or there is none."""
-    is_baseless_kernel: Callable[[], bool] = lambda: False
-    """Returns whether the function is a kernel without a frame base."""
-    size: Callable[[], int | None] = lambda: None
-    """Returns the bytes of the object that the expression is about; None where that is not known."""
-    is_private_pointer: Callable[[], bool] = lambda: False
-    """Returns whether that object is a pointer into private memory."""
-    is_shared: Callable[[], bool] = lambda: False
-    """Returns whether another variable of the function, which is no such pointer, has the same expression."""
-    base_type: Callable[[int], BaseType | None] = lambda _offset: None
-    """Returns the base type at an offset of the unit; None where there is none."""
-
-    is_sole_local: Callable[[], bool] = lambda: False
-    """Returns whether that object is all local memory that kernels of the file have, so that it begins at 0."""
-    type_name: Callable[[int], str | None] = lambda _offset: None
-    """Returns the name of the base type at an offset of the unit."""
+    ask: Callable[..., Any]
+    """Answers a question about what is around it: the name of a method of `Surroundings`, and its operand."""
 
     def is_vector(self, register: int) -> bool:
         """Whether a register has an element for each lane."""
@@ -453,13 +435,13 @@ def _is_stack(site: Site, operands: Mapping[str, Any]) -> bool:
 
 
 def _has_base_register(site: Site, _operands: Mapping[str, Any]) -> bool:
-    base = site.frame_base()
+    base = site.ask("frame_base")
     return base is not None and _is_stack(site, {"R": base})
 
 
 def _fits_lane(site: Site, operands: Mapping[str, Any]) -> bool:
     """Whether an object, or the piece of one, has at most the 32 bits of a lane; so one of unknown size."""
-    size = operands["SIZE"] if operands["IS_PIECE"] else site.size()
+    size = operands["SIZE"] if operands["IS_PIECE"] else site.ask("size")
     return size is None or size <= 4
 
 
@@ -488,16 +470,16 @@ CONDITIONS: dict[str, tuple[str, Callable[[Site, Mapping[str, Any]], bool]]] = {
     "of a lane": ("the object, or its piece, has at most 4 bytes", _fits_lane),
     "larger": (
         "the object has more than 4 bytes, and no pieces",
-        lambda site, operands: not operands["IS_PIECE"] and (site.size() or 0) > 4,
+        lambda site, operands: not operands["IS_PIECE"] and (site.ask("size") or 0) > 4,
     ),
     "low half": ("M is 0xffff", lambda _site, operands: bool(operands["M"] == 0xFFFF)),
     "no private pointer": (
         "the variable is no pointer into private memory",
-        lambda site, _operands: not site.is_private_pointer(),
+        lambda site, _operands: not site.ask("is_private_pointer"),
     ),
     "pointer to another": (
         "the variable is a pointer into private memory, and another variable that is not has the same expression",
-        lambda site, _operands: site.is_private_pointer() and site.is_shared(),
+        lambda site, _operands: bool(site.ask("is_private_pointer") and site.ask("is_shared")),
     ),
     "vector value": ("a vector register is in VALUE", _reads_vector),
     "known registers": ("registers in VALUE are vector registers, s32 or s33", _reads_known),
@@ -505,16 +487,16 @@ CONDITIONS: dict[str, tuple[str, Callable[[Site, Mapping[str, Any]], bool]]] = {
     "base register": ("the frame base of the function is written as the register s32 or s33", _has_base_register),
     "kernel without frame base": (
         "the function is a kernel, and has no DW_AT_frame_base",
-        lambda site, _operands: site.is_baseless_kernel(),
+        lambda site, _operands: bool(site.ask("is_baseless_kernel")),
     ),
-    "entry 0": ("entry K of .debug_addr is 0", lambda site, operands: site.address(operands["K"]) == 0),
+    "entry 0": ("entry K of .debug_addr is 0", lambda site, operands: bool(site.ask("address", operands["K"]) == 0)),
     "entry not 0": (
         "entry K of .debug_addr is not 0",
-        lambda site, operands: site.address(operands["K"]) not in (0, None),
+        lambda site, operands: site.ask("address", operands["K"]) not in (0, None),
     ),
     "sole": (
         "the file has one undefined symbol, and its kernels with local memory have as many bytes of it as the object",
-        lambda site, _operands: site.is_sole_local(),
+        lambda site, _operands: bool(site.ask("is_sole_local")),
     ),
     "address 0": ("A is 0", lambda _site, operands: bool(operands["A"] == 0)),
     "address not 0": ("A is not 0", lambda _site, operands: bool(operands["A"] != 0)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dwarfgpu import budget
 from dwarfgpu.dwarf_constants import (
@@ -226,30 +226,30 @@ def byte_size_of(die: Die) -> int | None:
 
 
 class Surroundings:
-    """What is around an expression of an entry, as repairs ask for it. What is broken is not there."""
+    """What is around an expression of an entry, as repairs ask for it."""
 
     def __init__(self, code: LoadedCode, die: Die, expression: Expression) -> None:
         self.code = code
         self.die = die
         self.unit = die.unit
-        self.target = code.file.target.target
         self.expression = expression
 
-    def address(self, index: int) -> int | None:
-        return _unbroken(lambda: self.unit.tables.address(index))
+    def answer(self, question: str, *operands: int) -> Any:
+        """Return what a method says; None where the file is broken there."""
+        return _unbroken(lambda: getattr(self, question)(*operands))
+
+    def address(self, index: int) -> int:
+        """Return an entry of ``.debug_addr`` as it is in the file."""
+        return self.unit.tables.address(index)
 
     def frame_base(self) -> int | None:
-        return _unbroken(self._frame_base)
-
-    def _frame_base(self) -> int | None:
+        """Return the register that is the frame base of the function."""
         bases = (entry.find_number(DW_AT_frame_base) for entry in (self.die, *self.die.ancestors()))
         base = next(filter(None, bases), None)
         return None if base is None else self.code.base_register(base)
 
     def is_baseless_kernel(self) -> bool:
-        return bool(_unbroken(self._is_baseless_kernel))
-
-    def _is_baseless_kernel(self) -> bool:
+        """Return whether the function is a kernel without a frame base."""
         function = self._function()
         return function is not None and self.code.is_baseless_kernel(function)
 
@@ -257,16 +257,18 @@ class Surroundings:
         return next((entry for entry in self.die.ancestors() if entry.tag == DW_TAG_subprogram), None)
 
     def size(self) -> int | None:
-        space = _unbroken(lambda: space_of_pointer(self.die))
-        known = None if space is None else self.target.space(space)
-        return _unbroken(lambda: byte_size_of(self.die)) if known is None else known.address_bits // 8
+        """Return the bytes of the object that the expression is about."""
+        number = _unbroken(lambda: space_of_pointer(self.die))
+        space = None if number is None else self.code.file.target.target.space(number)
+        return byte_size_of(self.die) if space is None else space.address_bits // 8
 
     def is_private_pointer(self) -> bool:
-        return _unbroken(lambda: space_of_pointer(self.die)) == PRIVATE_LANE
+        """Return whether that object is a pointer into private memory."""
+        return space_of_pointer(self.die) == PRIVATE_LANE
 
     def is_shared(self) -> bool:
         """Return whether another variable of the function has the expression and is no pointer into private memory."""
-        function = _unbroken(self._function)
+        function = self._function()
         waiting = [] if function is None else [function]
         for _ in range(MAX_SIBLINGS):
             if not waiting:
@@ -291,14 +293,15 @@ class Surroundings:
     def is_sole_local(self) -> bool:
         """Return whether all kernels with local memory have as much of it as the object is large."""
         size = self.size()
-        sizes = _unbroken(self.code.local_sizes)
-        return size is not None and sizes == {size}
+        return size is not None and self.code.local_sizes() == {size}
 
-    def base_type(self, offset: int) -> BaseType | None:
-        return _unbroken(lambda: base_type_of(self.unit.die_at(offset)))
+    def base_type(self, offset: int) -> BaseType:
+        """Return the base type at an offset of the unit."""
+        return base_type_of(self.unit.die_at(offset))
 
     def type_name(self, offset: int) -> str | None:
-        return _unbroken(lambda: self.unit.die_at(offset).name)
+        """Return the name of the base type at an offset of the unit."""
+        return self.unit.die_at(offset).name
 
 
 def _unbroken(ask: Callable[[], T]) -> T | None:

@@ -86,20 +86,17 @@ def site(  # noqa: PLR0917
     shared=False,
     sole=False,
 ):
-    return Site(
-        attribute,
-        producer,
-        resolve(target),
-        lambda index: None if index == 9 else address,
-        lambda: base,
-        lambda: kernel,
-        lambda: size,
-        lambda: private_pointer,
-        lambda: shared,
-        TYPES.get,
-        lambda: sole,
-        {7: "DW_ATE_unsigned_1", 8: "DW_ATE_signed_3", 1: "DW_ATE_unsigned_32", 9: "bool"}.get,
-    )
+    names = {7: "DW_ATE_unsigned_1", 8: "DW_ATE_signed_3", 1: "DW_ATE_unsigned_32", 9: "bool"}
+    answers = {
+        "frame_base": base, "is_baseless_kernel": kernel, "size": size, "is_private_pointer": private_pointer,
+        "is_shared": shared, "is_sole_local": sole, ("address", 9): None, **{("base_type", k): TYPES[k] for k in TYPES},
+        **{("type_name", k): name for k, name in names.items()},
+    }  # fmt: skip
+
+    def ask(name, *operands):
+        return answers.get((name, *operands) if operands else name, address if name == "address" else None)
+
+    return Site(attribute, producer, resolve(target), ask)
 
 
 def rewritten(text, where=None, policy=AUTO):
