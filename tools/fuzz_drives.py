@@ -310,8 +310,8 @@ def _expression(unit: Unit, data: bytes) -> None:
         offset_size=form.offset_size, dwarf_version=form.version,
     )  # fmt: skip
     expression = where.decoded(data)
-    encoding_context.lines(expression, where)
-    encoding_context.findings(expression, where, in_cfi=False, depth=0, want=None)
+    where.lines(expression)
+    where.findings(expression, in_cfi=False, depth=0, want=None)
 
 
 def lines(code: CodeObject) -> None:

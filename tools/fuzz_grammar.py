@@ -586,8 +586,8 @@ class Maker:
             def listed() -> str:
                 where = encoding_context.setting(target, dialect, rules)
                 expression = where.decoded(data)
-                shown = encoding_context.lines(expression, where)
-                wrong = encoding_context.findings(expression, where, in_cfi=in_cfi, depth=depth, want=want)
+                shown = where.lines(expression)
+                wrong = where.findings(expression, in_cfi=in_cfi, depth=depth, want=want)
                 return f"{shown} {wrong}"
 
             return Input(["list", target, dialect, rules, data.hex()], call=listed)

@@ -60,7 +60,7 @@ def disassemble(selection: Selection, arguments: Arguments) -> Document:
     """
     context = encoding_of(selection, arguments)
     expression = context.decoded(bytes_of(_needed(arguments, "some bytes in hex")))
-    lines = encoding_context.lines(expression, context)
+    lines = context.lines(expression)
     fault = expression.fault
     status = {"status": "ok"} if fault is None else {"status": "error", "kind": fault.kind}
     document = Document(
@@ -76,9 +76,13 @@ def disassemble(selection: Selection, arguments: Arguments) -> Document:
 
 def assemble(selection: Selection, arguments: Arguments) -> Document:
     """TEXT is operations, separated by semicolons or lines; at the shell - reads it from standard input."""
+    from dwarfgpu.expr import asm
+
     context = encoding_of(selection, arguments)
     try:
-        data = encoding_context.assemble(_needed(arguments, "an expression as text"), context)
+        data = asm.assemble(
+            _needed(arguments, "an expression as text"), context.dialect, context.form, target=context.target
+        )
     except Unsupported as error:
         names = encoding_in(error.where.operation or "") if error.kind == "no_encoding" else ()
         if names:

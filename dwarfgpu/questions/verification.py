@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu import __version__, progress
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.code import encoding_context
 from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, Document
 from dwarfgpu.questions.expressions import bytes_of, encoding_of, variables_called
 from dwarfgpu.questions.table import ENCODING
@@ -317,8 +316,8 @@ def _verify_expression(selection: Selection, arguments: Arguments) -> Document:
         expression = context.parsed(arguments.get("ops"))
     else:
         expression = context.decoded(bytes_of(arguments.get("hex")))
-    findings = encoding_context.findings(
-        expression, context, in_cfi=arguments.has("cfi"), depth=arguments.get("depth") or 0, want=arguments.get("want")
+    findings = context.findings(
+        expression, in_cfi=arguments.has("cfi"), depth=arguments.get("depth") or 0, want=arguments.get("want")
     )
     data = {"dialect": context.dialect.name, "rules": context.rules.name, "findings": map(plain, findings)}
     return Document(

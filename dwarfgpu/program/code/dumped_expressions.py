@@ -13,7 +13,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.types.declaration import Declarer
 from dwarfgpu.program.types.model import Opaque
-from dwarfgpu.program.types.reader import Types
+from dwarfgpu.program.types.reader import KINDS, SIGNS, WORDS, Types
 from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:
@@ -150,42 +150,16 @@ def entry_name(die: Die) -> str:
 
 # --- Names of types -----------------------------------------------------------------------------------------------
 
-_DECLARATORS = frozenset(
-    (
-        dw.DW_TAG_array_type,
-        dw.DW_TAG_atomic_type,
-        dw.DW_TAG_const_type,
-        dw.DW_TAG_immutable_type,
-        dw.DW_TAG_LLVM_ptrauth_type,
-        dw.DW_TAG_packed_type,
-        dw.DW_TAG_pointer_type,
-        dw.DW_TAG_ptr_to_member_type,
-        dw.DW_TAG_reference_type,
-        dw.DW_TAG_restrict_type,
-        dw.DW_TAG_rvalue_reference_type,
-        dw.DW_TAG_shared_type,
-        dw.DW_TAG_subroutine_type,
-        dw.DW_TAG_volatile_type,
-    )
-)
-TYPES = _DECLARATORS | frozenset(
-    (
-        dw.DW_TAG_base_type,
-        dw.DW_TAG_class_type,
-        dw.DW_TAG_enumeration_type,
-        dw.DW_TAG_interface_type,
-        dw.DW_TAG_set_type,
-        dw.DW_TAG_string_type,
-        dw.DW_TAG_structure_type,
-        dw.DW_TAG_template_alias,
-        dw.DW_TAG_typedef,
-        dw.DW_TAG_union_type,
-        dw.DW_TAG_unspecified_type,
-        dw.DW_TAG_coarray_type,
-        dw.DW_TAG_dynamic_type,
-        dw.DW_TAG_file_type,
-    )
-)
+
+def _tags(*names: str) -> frozenset[int]:
+    return frozenset(getattr(dw, f"DW_TAG_{name}") for name in names)
+
+
+_DECLARATORS = _tags(*SIGNS, *WORDS, "array_type", "ptr_to_member_type", "subroutine_type")
+TYPES = _DECLARATORS | _tags(
+    *KINDS, "base_type", "coarray_type", "dynamic_type", "enumeration_type", "file_type", "set_type", "string_type",
+    "template_alias", "typedef", "unspecified_type",
+)  # fmt: skip
 """The tags of types."""
 
 

@@ -42,6 +42,20 @@ class EncodingContext:
 
         return parse(text, self.dialect, self.form, target=self.target)
 
+    def lines(self, expression: Expression) -> list[Line]:
+        """Return the listing of an expression."""
+        from dwarfgpu.expr import listing
+
+        return listing.lines(expression, self.target)
+
+    def findings(self, expression: Expression, *, in_cfi: bool, depth: int, want: Any) -> list[Finding]:
+        """Return what is wrong with an expression."""
+        from dwarfgpu.expr.verify import verify
+
+        return verify(
+            expression, rules=self.rules, in_cfi=in_cfi, initial_depth=depth, result_kind=want, target=self.target
+        )
+
 
 # --- Expressions by themselves ------------------------------------------------------------------------------------
 
@@ -67,26 +81,3 @@ def setting(
         raise UsageError(message, hint=f"the rules are {', '.join(PRESETS)}")
     form = Format(known.address_size, offset_size, known.byte_order, dwarf_version)
     return EncodingContext(known, dialects.get(dialect or known.default_dialect), form, PRESETS[name])
-
-
-def assemble(text: str, where: EncodingContext) -> bytes:
-    """Assemble the text of an expression into bytes."""
-    from dwarfgpu.expr import asm
-
-    return asm.assemble(text, where.dialect, where.form, target=where.target)
-
-
-def lines(expression: Expression, where: EncodingContext) -> list[Line]:
-    """Return the listing of an expression."""
-    from dwarfgpu.expr import listing
-
-    return listing.lines(expression, where.target)
-
-
-def findings(expression: Expression, where: EncodingContext, *, in_cfi: bool, depth: int, want: Any) -> list[Finding]:
-    """Return what is wrong with an expression."""
-    from dwarfgpu.expr import verify
-
-    return verify.verify(
-        expression, rules=where.rules, in_cfi=in_cfi, initial_depth=depth, result_kind=want, target=where.target
-    )

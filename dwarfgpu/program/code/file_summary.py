@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from collections import Counter
+from typing import TYPE_CHECKING
 
 from attrs import evolve
 
@@ -17,8 +18,6 @@ from dwarfgpu.objfile.section_source import decode
 from dwarfgpu.program.code.code_object import ABI_V2, ABI_V3, TargetOf, has_xnack_v2
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from dwarfgpu.objfile.dwarf import Dwarf
     from dwarfgpu.objfile.elf.image import Image
     from dwarfgpu.objfile.info.unit import Unit
@@ -164,25 +163,15 @@ def _dwarf(dwarf: Dwarf) -> DwarfSummary:
     infos = tuple(_unit(unit, missing) for unit in units)
     return DwarfSummary(
         infos,
-        _counts(info.kind for info in infos),
-        _counts(unit.version for unit in units),
-        _counts("DWARF64" if unit.offset_size == 8 else "DWARF32" for unit in units),
-        _counts(unit.address_size for unit in units),
-        _counts(info.producer for info in infos if info.producer),
-        _counts((info.dialect, info.dialect_reason) for info in infos if info.dialect and info.dialect_reason),
-        _counts(info.augmentation for info in infos if info.augmentation),
+        Counter(info.kind for info in infos),
+        Counter(unit.version for unit in units),
+        Counter("DWARF64" if unit.offset_size == 8 else "DWARF32" for unit in units),
+        Counter(unit.address_size for unit in units),
+        Counter(info.producer for info in infos if info.producer),
+        Counter((info.dialect, info.dialect_reason) for info in infos if info.dialect and info.dialect_reason),
+        Counter(info.augmentation for info in infos if info.augmentation),
         tuple(missing.values()),
     )
-
-
-_Key = TypeVar("_Key")
-
-
-def _counts(values: Iterable[_Key]) -> dict[_Key, int]:
-    counts: dict[_Key, int] = {}
-    for value in values:
-        counts[value] = counts.get(value, 0) + 1
-    return counts
 
 
 def _unit(unit: Unit, missing: dict[str, Missing]) -> UnitSummary:

@@ -322,6 +322,11 @@ class Loaded:
         """Return the file whose code contains an address."""
         return next((code for code in self.codes if code.holds(pc)), None)
 
+    def code_of(self, unit: Unit, likely: LoadedCode | None = None) -> LoadedCode:
+        """Return the file that a unit belongs to; for a split unit, the file with its skeleton."""
+        codes = [*self.codes] if likely is None else [likely, *self.codes]
+        return next((code for code in codes if code.file.has_dwarf and code.file.dwarf is unit.dwarf), codes[0])
+
     def calls_at(self, pc: int) -> tuple[SourceCall, ...]:
         """Return the calls at an address, the innermost first; a call of nothing in code that is not known."""
         code = self.at(pc)

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.line_table import LineMatrix, LineTable
-    from dwarfgpu.program.code.loaded import LoadedCode
-    from dwarfgpu.program.frames.execution import Execution
+    from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 
 
 class SourceFile:
@@ -105,15 +104,15 @@ class LineAt:
 class SourceFiles:
     """The source files of a program. What is asked for is found, and nothing else is read."""
 
-    def __init__(self, state: Execution) -> None:
-        self.state = state
+    def __init__(self, loaded: Loaded) -> None:
+        self.loaded = loaded
         self._files: dict[tuple[str, str | None], SourceFile] = {}
         self._of_unit: dict[Unit, list[SourceFile]] = {}
         self._lines: dict[LineTable, Lines] = {}
 
     def at(self, address: int) -> LineAt | None:
         """Return the line of an address of the running program."""
-        code = self.state.loaded.at(address)
+        code = self.loaded.at(address)
         if code is None or not code.file.has_dwarf:
             return None
         place = code.in_file(address)
@@ -141,7 +140,7 @@ class SourceFiles:
     def with_path(self, path: str, unit: Unit | None = None) -> SourceFile | None:
         """Return the file with a full path, preferably that of a unit."""
         if unit is not None:
-            code = self.state.code_of(unit)
+            code = self.loaded.code_of(unit)
             file = next((candidate for candidate in self.of_unit(code, unit) if candidate.path == path), None)
             if file is not None:
                 return file
@@ -165,7 +164,7 @@ class SourceFiles:
 
     def units(self) -> Iterator[tuple[LoadedCode, Unit]]:
         """Yield all units of code."""
-        for code in self.state.loaded.codes:
+        for code in self.loaded.codes:
             if code.file.has_dwarf:
                 for unit in code.file.dwarf.index.units:
                     yield code, unit

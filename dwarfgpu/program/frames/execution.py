@@ -75,7 +75,7 @@ class Execution:
         """The source files of the code."""
         from dwarfgpu.program.code.source_files import SourceFiles
 
-        return SourceFiles(self)
+        return SourceFiles(self.loaded)
 
     def with_machine(self, backend: Backend) -> Execution:
         """Return the same code with another machine, or the same machine later; what is known of the code is kept."""
@@ -111,13 +111,7 @@ class Execution:
 
     def code_of(self, unit: Unit, likely: LoadedCode | None = None) -> LoadedCode:
         """Return the loaded file that a unit belongs to; for a split unit, the file with its skeleton."""
-        if likely is not None and likely.file.has_dwarf and likely.file.dwarf is unit.dwarf:
-            return likely
-        codes = self.loaded.codes
-        for code in codes:
-            if code.file.has_dwarf and code.file.dwarf is unit.dwarf:
-                return code
-        return likely or codes[0]
+        return self.loaded.code_of(unit, likely)
 
 
 # --- A file without a state ---------------------------------------------------------------------------------------

@@ -164,7 +164,7 @@ class LinespecReader:
                     yield span
             if seen:
                 return
-        for code in self.files.state.loaded.codes:
+        for code in self.files.loaded.codes:
             image = code.file.symbol_image
             for symbol in image.symbols_named(name) or image.symbols_called(name):
                 address = code.in_program(symbol.value)
@@ -178,7 +178,7 @@ class LinespecReader:
 
     def _names(self) -> set[str]:
         """Return the names of functions that symbols have, for what else a name may mean."""
-        symbols = chain.from_iterable(code.file.symbol_image.symbols() for code in self.files.state.loaded.codes)
+        symbols = chain.from_iterable(code.file.symbol_image.symbols() for code in self.files.loaded.codes)
         return {symbol.demangled for symbol in islice(symbols, MAX_NAMES) if symbol.is_defined}
 
     def function_at(self, address: int) -> CodeSpan | None:
@@ -187,7 +187,7 @@ class LinespecReader:
 
     def stretches_at(self, address: int) -> list[CodeSpan]:
         """Return all stretches of the function with code at an address; the symbol where there is no such function."""
-        code = self.files.state.loaded.at(address)
+        code = self.files.loaded.at(address)
         if code is None:
             return []
         die = code.function_at(address)

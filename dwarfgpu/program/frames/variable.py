@@ -462,11 +462,9 @@ def owner_of(variable: Variable) -> str | None:
 
 def checked(variable: Variable) -> list[Checked]:
     """Return what is wrong with the locations of a variable, without evaluating them."""
-    from dwarfgpu.program.code.encoding_context import findings as found_in
-
-    setting = variable.frame.encoding
+    context = variable.frame.encoding
     return [
-        Checked(variable, location, tuple(found_in(location.written, setting, in_cfi=False, depth=0, want="location")))
+        Checked(variable, location, tuple(context.findings(location.written, in_cfi=False, depth=0, want="location")))
         for location in variable.locations()
         if location.written is not None
     ]

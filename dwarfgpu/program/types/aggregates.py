@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -25,54 +26,36 @@ MAX_MEMBERS = 1 << 16
 
 def body(types: Types, die: Die) -> t.Body:
     """Read everything that the entry of a structure, class or union owns."""
-    bases: list[t.BaseClass] = []
-    members: list[t.Member] = []
-    statics: list[t.StaticMember] = []
-    order: list[str | int] = []
-    parts: list[t.VariantPart] = []
-    methods: list[t.Method] = []
-    typedefs: list[t.Typedef] = []
-    arguments: list[t.TemplateArgument] = []
-    pack: list[t.TemplateArgument] = []
+    parts: defaultdict[str, list[Any]] = defaultdict(list)
     for index, child in enumerate(die.children()):
         if index > MAX_MEMBERS:
             message = f"a type has more than {MAX_MEMBERS} parts"
             raise die.unit.error(MalformedFile("limit_exceeded", message, spec="DWARF 5, 5.7"), die.offset)
         tag = child.tag
         if tag == dw.DW_TAG_inheritance:
-            bases.append(_base(types, child))
+            parts["bases"].append(_base(types, child))
         elif tag == dw.DW_TAG_variable or (tag == dw.DW_TAG_member and _is_static(child)):
             name = child.name or "(unnamed)"
-            order.append(name)
-            statics.append(t.StaticMember(name, types.lazy(child), child, _access(child)))
+            parts["order"].append(name)
+            parts["statics"].append(t.StaticMember(name, types.lazy(child), child, _access(child)))
         elif tag == dw.DW_TAG_member:
-            order.append(len(members))
-            members.append(member(types, child))
+            parts["order"].append(len(parts["members"]))
+            parts["members"].append(member(types, child))
         elif tag == dw.DW_TAG_variant_part:
-            parts.append(_variant_part(types, child))
+            parts["variant_parts"].append(_variant_part(types, child))
         elif tag == dw.DW_TAG_subprogram:
-            methods.append(_method(types, child))
+            parts["methods"].append(_method(types, child))
         elif tag == dw.DW_TAG_typedef:
-            typedefs.append(types.of(child))  # type: ignore[arg-type]
+            parts["typedefs"].append(types.of(child))
         elif tag == dw.DW_TAG_template_type_parameter:
-            arguments.append(t.TemplateArgument(child.name or "", types.lazy(child)))
+            parts["arguments"].append(t.TemplateArgument(child.name or "", types.lazy(child)))
         elif tag == dw.DW_TAG_GNU_template_parameter_pack:
-            pack += [
+            parts["pack"] += [
                 t.TemplateArgument(argument.name or "", types.lazy(argument))
                 for argument in islice(child.children(), MAX_MEMBERS)
                 if argument.tag == dw.DW_TAG_template_type_parameter
             ]
-    return t.Body(
-        tuple(bases),
-        tuple(members),
-        tuple(statics),
-        tuple(order),
-        tuple(parts),
-        tuple(methods),
-        tuple(typedefs),
-        tuple(arguments),
-        tuple(pack),
-    )
+    return t.Body(**{name: tuple(found) for name, found in parts.items()})
 
 
 def member(types: Types, die: Die) -> t.Member:

@@ -14,7 +14,9 @@ from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.dwarf import index_of
 from dwarfgpu.objfile.info.attributes import LLVM_21, LLVM_OLD
 from dwarfgpu.objfile.info.scopes import qualified_name, scopes_of
+from dwarfgpu.program.types import aggregates
 from dwarfgpu.program.types import model as t
+from dwarfgpu.program.types.aggregates import base_type_of, bound, bound_of, dimension, strides
 from dwarfgpu.program.types.sizes import MAX_DEPTH, MAX_NUMBER, address_space, contradiction
 
 if TYPE_CHECKING:
@@ -25,20 +27,11 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.unit import Unit
 
 
-_FORTRAN = frozenset(
-    (
-        dw.DW_LANG_Fortran77,
-        dw.DW_LANG_Fortran90,
-        dw.DW_LANG_Fortran95,
-        dw.DW_LANG_Fortran03,
-        dw.DW_LANG_Fortran08,
-        dw.DW_LANG_Fortran18,
-    )
-)
+_FORTRAN = frozenset(getattr(dw, f"DW_LANG_Fortran{year}") for year in ("77", "90", "95", "03", "08", "18"))
 """The languages whose arrays have their first dimension contiguous, if they do not say otherwise (DWARF 5, 5.5)."""
 
-_SIGNS = {"pointer_type": "*", "reference_type": "&", "rvalue_reference_type": "&&"}
-_WORDS = {
+SIGNS = {"pointer_type": "*", "reference_type": "&", "rvalue_reference_type": "&&"}
+WORDS = {
     "const_type": "const",
     "volatile_type": "volatile",
     "restrict_type": "restrict",
@@ -48,7 +41,7 @@ _WORDS = {
     "immutable_type": "",
     "LLVM_ptrauth_type": "",
 }
-_KINDS = {"structure_type": "struct", "class_type": "class", "union_type": "union", "interface_type": "interface"}
+KINDS = {"structure_type": "struct", "class_type": "class", "union_type": "union", "interface_type": "interface"}
 
 
 GENERIC = 1
@@ -86,8 +79,6 @@ class Types:
         kind = self.of(die)
         if die is None or isinstance(kind, (t.Array, t.String, t.Function)) or not any(map(die.number, _HIDDEN)):
             return kind
-        from dwarfgpu.program.types.aggregates import bound
-
         key = (die.unit, die.offset)
         wrapper = self._hidden.get(key)
         if wrapper is None:
@@ -109,12 +100,12 @@ class Types:
 
     def _make(self, die: Die) -> t.Type:
         tag = names("DW_TAG").get(die.tag, "")[7:]
-        if tag in _SIGNS:
-            return self._pointer(die, _SIGNS[tag])
-        if tag in _WORDS:
-            return t.Qualified(_WORDS[tag], self.lazy(die), die)
-        if tag in _KINDS:
-            return self._struct(die, _KINDS[tag])
+        if tag in SIGNS:
+            return self._pointer(die, SIGNS[tag])
+        if tag in WORDS:
+            return t.Qualified(WORDS[tag], self.lazy(die), die)
+        if tag in KINDS:
+            return self._struct(die, KINDS[tag])
         if tag in _MAKERS:
             return _MAKERS[tag](self, die)
         if not tag.endswith("_type"):
@@ -153,8 +144,6 @@ class Types:
         return pointer
 
     def _member_pointer(self, die: Die) -> t.Type:
-        from dwarfgpu.program.types.aggregates import bound
-
         owner = die.number(dw.DW_AT_containing_type)
         target = die.type()
         size = _number(die, dw.DW_AT_byte_size)
@@ -173,9 +162,6 @@ class Types:
         return t.Typedef(qualified_name(die) or "(unnamed typedef)", self.lazy(die), die)
 
     def _struct(self, die: Die, kind: str) -> t.Type:
-        from dwarfgpu.program.types import aggregates
-        from dwarfgpu.program.types.aggregates import bound_of
-
         die = definition(die)
         die_size = die.number(dw.DW_AT_byte_size)
         size = None if die_size is None else bound_of(die_size)
@@ -226,8 +212,6 @@ class Types:
     # --- Arrays and strings ---------------------------------------------------------------------------------------
 
     def _array(self, die: Die) -> t.Type:
-        from dwarfgpu.program.types.aggregates import bound, bound_of, dimension, strides
-
         dimensions = []
         generic = None
         for child in die.children():
@@ -261,8 +245,6 @@ class Types:
         )
 
     def _string(self, die: Die) -> t.Type:
-        from dwarfgpu.program.types.aggregates import bound, bound_of
-
         size = die.number(dw.DW_AT_byte_size)
         length = bound(die, dw.DW_AT_string_length)
         bits = _number(die, dw.DW_AT_string_length_bit_size)
@@ -278,8 +260,6 @@ class Types:
         )
 
     def _subrange(self, die: Die) -> t.Type:
-        from dwarfgpu.program.types.aggregates import dimension
-
         return t.Subrange(qualified_name(die), self.lazy(die), dimension(die), _number(die, dw.DW_AT_byte_size), die)
 
     def _unspecified(self, die: Die) -> t.Type:
@@ -396,8 +376,6 @@ def _enumerators(die: Die) -> tuple[t.Enumerator, ...]:
 
 
 def _is_unsigned(die: Die) -> bool:
-    from dwarfgpu.program.types.aggregates import base_type_of
-
     base = base_type_of(die)
     encoding = None if base is None else _number(base, dw.DW_AT_encoding)
     return encoding in (dw.DW_ATE_boolean, dw.DW_ATE_unsigned, dw.DW_ATE_unsigned_char, dw.DW_ATE_UTF)
@@ -483,38 +461,11 @@ def _is_meant(type: t.Type, keyword: str) -> bool:
 _RUN = re.compile(r"(?<![\w:])[A-Za-z_]\w*(?: [A-Za-z_]\w*)*(?![\w:])")
 _ARITHMETIC = frozenset(("unsigned", "signed", "long", "short", "int", "char", "double"))
 _QUALIFIERS = ("const", "volatile")
-_CPLUS = frozenset(
-    (
-        dw.DW_LANG_C_plus_plus,
-        dw.DW_LANG_ObjC_plus_plus,
-        dw.DW_LANG_C_plus_plus_03,
-        dw.DW_LANG_C_plus_plus_11,
-        dw.DW_LANG_C_plus_plus_14,
-        dw.DW_LANG_C_plus_plus_17,
-        dw.DW_LANG_C_plus_plus_20,
-        dw.DW_LANG_HIP,
-        dw.DW_LANG_OpenCL_CPP,
-        dw.DW_LANG_CPP_for_OpenCL,
-        dw.DW_LANG_SYCL,
-        dw.DW_LANG_LLVM_HIP,
-        dw.DW_LANG_Rust,
-        dw.DW_LANG_D,
-    )
-)
-"""C++ in its versions, Objective-C++, HIP, C++ for OpenCL, SYCL; and D and Rust, whose names have scopes as well."""
-_CPLUS_NAMES = frozenset(
-    (
-        dw.DW_LNAME_C_plus_plus,
-        dw.DW_LNAME_ObjC_plus_plus,
-        dw.DW_LNAME_OpenCL_CPP,
-        dw.DW_LNAME_CPP_for_OpenCL,
-        dw.DW_LNAME_SYCL,
-        dw.DW_LNAME_HIP,
-        dw.DW_LNAME_D,
-        dw.DW_LNAME_Rust,
-    )
-)
-"""The same as DW_LNAME of DWARF 6."""
+_CPLUS_NAMES = ("C_plus_plus", "ObjC_plus_plus", "OpenCL_CPP", "CPP_for_OpenCL", "SYCL", "HIP", "Rust", "D")
+"""C++, Objective-C++, C++ for OpenCL, SYCL, HIP; and Rust and D, whose names have scopes as well."""
+_CPLUS_VERSIONS = ("C_plus_plus_03", "C_plus_plus_11", "C_plus_plus_14", "C_plus_plus_17", "C_plus_plus_20", "LLVM_HIP")
+_CPLUS = frozenset(getattr(dw, f"DW_LANG_{name}") for name in (*_CPLUS_NAMES, *_CPLUS_VERSIONS))
+_CPLUS_DWARF6 = frozenset(getattr(dw, f"DW_LNAME_{name}") for name in _CPLUS_NAMES)
 
 
 def canonical(name: str) -> str:
@@ -539,7 +490,7 @@ def is_cplus(unit: Unit) -> bool:
     """Return whether types are named without a keyword, and functions have scopes."""
     language = unit.root_number(dw.DW_AT_language)
     if language is None:
-        return unit.root_number(dw.DW_AT_language_name) in _CPLUS_NAMES
+        return unit.root_number(dw.DW_AT_language_name) in _CPLUS_DWARF6
     return language in _CPLUS
 
 

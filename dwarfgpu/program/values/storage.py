@@ -9,7 +9,7 @@ the evaluator: it evaluates what a type computes in the context that the text pr
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, field
 
@@ -90,26 +90,35 @@ class ObjectPlace:
         return None if self.bit_offset % 8 else self.storage.address_of(self.bit_offset)
 
 
-class Storage(Protocol):
-    """A stream of bits that values are read from. Errors are `DwarfGpuError`."""
+class Storage:
+    """A stream of bits that values are read from. Errors are `DwarfGpuError`.
 
-    @property
-    def byte_order(self) -> ByteOrder: ...
+    Without a context pointers lead nowhere, and nothing is computed.
+    """
+
+    __slots__ = ()
+    byte_order: Any
+    """A `ByteOrder`."""
 
     def read(self, bit_offset: int, bit_size: int) -> Reading:
         """Read bits, and a mask of those that have no value."""
+        raise NotImplementedError
 
     def at(self, address: Address) -> ObjectPlace:
         """Return the place at an address: the target of a pointer with this value."""
+        raise cannot_access(address)
 
     def implied(self, bit_offset: int, bit_size: int) -> ObjectPlace | None:
         """Return the target of the implicit pointer at a position (A.2.5.4.4.5 (3)); None where there is none."""
+        return None
 
     def address_of(self, bit_offset: int) -> Address | None:
         """Return the address of a position; None where the storage is not memory."""
+        return None
 
     def alike_bits(self, bit_offset: int, bit_size: int, step: int) -> int:
         """Return how many of some bits are alike every ``step`` bits, as far as that is known without reading them."""
+        return 0
 
     def place(self, dynamic: Dynamic, place: ObjectPlace, value: Bits | None = None) -> ObjectPlace:
         """Evaluate an expression that gives the place of an object's data, member or base.
@@ -117,19 +126,19 @@ class Storage(Protocol):
         The object of a member or a base is on the initial stack (A.5.7.3), above the value of a pointer to a member
         where there is one (A.5.14). That of a descriptor is the object of the context (A.5.18.1).
         """
+        raise _nothing_computes(dynamic)
 
     def number(self, dynamic: Dynamic, place: ObjectPlace, *stack: int) -> int:
         """Evaluate an expression that gives a number about an object: a bound, a stride, a rank."""
+        raise _nothing_computes(dynamic)
 
     def variable(self, die: Die) -> ObjectPlace | None:
         """Return the place of a variable that a type or a static member names; None if it has none."""
+        return None
 
 
-class Bytes:
-    """Bytes that are an object, without a context: a constant, a register's content.
-
-    Pointers in them lead nowhere, and nothing is computed.
-    """
+class Bytes(Storage):
+    """Bytes that are an object, without a context: a constant, a register's content."""
 
     __slots__ = ("_bits", "_size", "_undefined", "byte_order")
 
@@ -147,27 +156,6 @@ class Bytes:
         mask = (1 << bit_size) - 1
         undefined = self._undefined >> shift & mask
         return Reading(self._bits >> shift & mask & ~undefined, undefined)
-
-    def at(self, address: Address) -> ObjectPlace:
-        raise cannot_access(address)
-
-    def implied(self, bit_offset: int, bit_size: int) -> ObjectPlace | None:
-        return None
-
-    def address_of(self, bit_offset: int) -> Address | None:
-        return None
-
-    def alike_bits(self, bit_offset: int, bit_size: int, step: int) -> int:
-        return 0
-
-    def place(self, dynamic: Dynamic, place: ObjectPlace, value: Bits | None = None) -> ObjectPlace:
-        raise _nothing_computes(dynamic)
-
-    def number(self, dynamic: Dynamic, place: ObjectPlace, *stack: int) -> int:
-        raise _nothing_computes(dynamic)
-
-    def variable(self, die: Die) -> ObjectPlace | None:
-        return None
 
 
 def cannot_access(address: Address, space_name: str | None = None) -> EvaluationError:
@@ -241,22 +229,19 @@ _INACCESSIBLE = frozenset(("memory_unavailable", "read_past_storage", "offset_ou
 """What goes wrong at an address with no memory; an address space ends behind its last address, which is a null."""
 
 
-class Located:
+class Located(Storage):
     """The storage of one location; bit 0 is where the location is."""
 
-    __slots__ = ("_accessor", "_windows", "around", "location")
+    __slots__ = ("_accessor", "_windows", "around", "byte_order", "location")
 
     def __init__(self, around: ObjectSurroundings, location: Location) -> None:
         self.around = around
         self.location = location
         context = around.context
         self._accessor = Accessor(context.backend, context.target.byte_order, context.lanes.count)
+        self.byte_order = context.target.byte_order
         self._windows: dict[tuple[int, int], Window | None] = {}
         """Where in a register all slots have the bits that were asked for."""
-
-    @property
-    def byte_order(self) -> ByteOrder:
-        return self.around.context.target.byte_order
 
     def moved(self, bit_offset: int) -> Location:
         """Return the location moved by a number of bits."""
