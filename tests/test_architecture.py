@@ -146,8 +146,15 @@ LATE_FOR_START_UP = {
 
 ONE_VARIABLE = ("eval", "fixtures/asm/lane-pc.gfx90a.w64.co", "even", "--state", "docs/examples/variables.json")
 """The command that shows one variable of a snapshot, in all lanes of its wave."""
-MOST_ENTERED = 111
-MOST_LOADED = 142
+FEW_MODULES = [
+    (ONE_VARIABLE, 111),
+    ((*ONE_VARIABLE, "--lane", "2"), 110),
+    (("cfi", ONE_VARIABLE[1], "--pc", "0x1548"), 70),
+    (("verify", ONE_VARIABLE[1]), 100),
+]
+"""Small questions, and so many modules have a function that one of them calls."""
+MORE_LOADED = 60
+"""So many modules more are loaded, for constants and for types."""
 NOT_FOR_ONE_VARIABLE = {
     *("numpy", "elftools", "prompt_toolkit", "pygments", "msgpack", "yaml", "zstandard", "decimal"),
     *("dwarfgpu.cases", "dwarfgpu.repl", "dwarfgpu.expr.asm", "dwarfgpu.expr.verify"),
@@ -156,6 +163,13 @@ NOT_FOR_ONE_VARIABLE = {
     *("dwarfgpu.program.frames.call_sites", "dwarfgpu.program.code.thread_storage", "dwarfgpu.cfi.rules"),
 }
 """What that command must not load."""
+NOT_FOR_A_FILE = {
+    "numpy",
+    "dwarfgpu.states.opening",
+    "dwarfgpu.program.frames.frame",
+    "dwarfgpu.program.values.objects",
+}
+"""What questions about a file without a state must not load."""
 
 IMPORTERS = {"import_module", "__import__"}
 MAY_PRINT = {"cli", "repl"}
@@ -495,21 +509,25 @@ print("loaded", *sorted(sys.modules))
 """
 
 
-@pytest.mark.parametrize("lanes", [(), ("--lane", "2")], ids=["all-lanes", "one-lane"])
-def test_one_variable_needs_few_modules(lanes):
-    words = [sys.executable, "-c", ENTERED, *ONE_VARIABLE, *lanes]
-    done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=PACKAGE.parent)
-    lines = {line.partition(" ")[0]: set(line.split()[1:]) for line in done.stdout.splitlines()}
-    heavy = lines["loaded"] & NOT_FOR_ONE_VARIABLE
-    assert not heavy, f"showing one variable loads {', '.join(sorted(heavy))}"
-    assert len(lines["entered"]) <= MOST_ENTERED
-    assert len([name for name in lines["loaded"] if name.startswith(PROJECT)]) <= MOST_LOADED
+@cache
+def _needed(*words: str) -> dict[str, set[str]]:
+    """The modules whose functions a command enters, and all that it loads."""
+    command = [sys.executable, "-c", ENTERED, *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=PACKAGE.parent)
+    return {line.partition(" ")[0]: set(line.split()[1:]) for line in done.stdout.splitlines()}
+
+
+@pytest.mark.parametrize("words, most", FEW_MODULES, ids=["all-lanes", "one-lane", "row", "verify"])
+def test_a_small_question_needs_few_modules(words, most):
+    needed = _needed(*words)
+    heavy = needed["loaded"] & (NOT_FOR_ONE_VARIABLE if words[0] == "eval" else NOT_FOR_A_FILE)
+    assert not heavy, f"{words[0]} loads {', '.join(sorted(heavy))}"
+    assert len(needed["entered"]) <= most
+    assert len([name for name in needed["loaded"] if name.startswith(PROJECT)]) <= most + MORE_LOADED
 
 
 def test_an_expression_alone_needs_nothing_of_programs():
-    words = [sys.executable, "-c", ENTERED, "eval", "--ops", "DW_OP_lit1; DW_OP_plus_uconst 4"]
-    done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=PACKAGE.parent)
-    loaded = set(next(line for line in done.stdout.splitlines() if line.startswith("loaded")).split())
+    loaded = _needed("eval", "--ops", "DW_OP_lit1; DW_OP_plus_uconst 4")["loaded"]
     heavy = {f"{PROJECT}.{part}" for part in ("states", "program.types", "program.values")}
     heavy |= {f"{PROJECT}.{part}" for part in ("program.frames.frame", "cfi.activation", "expr.verify", "isa")}
     assert not loaded & heavy, f"evaluating an expression loads {', '.join(sorted(loaded & heavy))}"

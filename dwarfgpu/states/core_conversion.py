@@ -104,8 +104,6 @@ def convert_core(
 
 
 class _Converter:
-    """Takes what debugging needs out of a core file."""
-
     def __init__(self, opened: OpenedCore, machine: GpuCoreMachine, waves: list[int], choice: MemoryChoice) -> None:
         self.opened = opened
         self.source = machine
@@ -162,7 +160,6 @@ class _Converter:
         return owners
 
     def _registers(self, small: Machine) -> None:
-        """Copy the registers of the waves that are taken."""
         source, count = self.source, len(self.waves)
         size = sum(len(file.registers) * file.byte_size for file in source.files) * count
         if size > MAX_REGISTERS:
@@ -194,12 +191,10 @@ class _Converter:
             self.left_out.append(f"local memory of {lost} work-groups whose positions are not known")
 
     def _keep(self, address: int, size: int) -> None:
-        """Take a range of global memory, as far as the files have it."""
         for part in self.opened.core.memory.stretches(address, size):
             self.kept[part.address] = max(self.kept.get(part.address, 0), part.size)
 
     def _arguments(self, small: Machine) -> None:
-        """Take the packets, the queue objects and the arguments of the dispatches."""
         core = self.opened.core
         for dispatch, index in zip(small.dispatches, self.origins, strict=True):
             packet = core.packets[index]
@@ -244,7 +239,6 @@ class _Converter:
                     words |= _words(core.memory.read(part.address, part.size) or b"")
 
     def _global(self, small: Machine) -> None:
-        """Map the global memory that was taken, joined where ranges meet."""
         memory, space = self.opened.core.memory, small.target.default_space
         for start, end in AddressSpans((address, address + size) for address, size in self.kept.items()):
             small.memory.map(space, start, bytearray(memory.read(start, end - start) or b""))

@@ -86,7 +86,6 @@ def _entry(code: LoadedCode) -> LoadedCodeObject:
 
 
 def _copy_registers(machine: Any, copy: Machine) -> None:
-    """Copy all registers that are known in some wave."""
     known: dict[int, list[bytes | None]] = {}
     for register in machine.target.registers():
         contents = [_register(machine, register, wave) for wave in range(len(machine.ids))]

@@ -155,7 +155,6 @@ def _notes(image: Image) -> list[bytes]:
 
 
 def _truncated(image: Image) -> Iterable[DwarfGpuError]:
-    """Yield what is said of a file that ends before its memory does."""
     size = len(image.data)
     cut = [
         segment for segment in image.segments if segment.type == PT_LOAD and segment.offset + segment.file_size > size
@@ -228,7 +227,6 @@ def _candidates(folder: str, base: str, pids: set[int]) -> list[str]:
 
 
 def _mismatches(names: list[str], images: list[Image]) -> list[DwarfGpuError]:
-    """Return what says that the files of host and GPU are not of one crash."""
     problems: list[DwarfGpuError] = []
     for host_name, host in zip(names, images, strict=True):
         for name, image in zip(names, images, strict=True):
@@ -365,7 +363,6 @@ class CoreCode:
         self._shorten()
 
     def _shorten(self) -> None:
-        """Name only some of very many code objects that were not found."""
         lost = [problem for problem in self.problems if problem.kind == "code_object"]
         if len(lost) > MAX_NAMED:
             dropped = {id(problem) for problem in lost[MAX_NAMED:]}
@@ -450,7 +447,6 @@ class CoreCode:
                     yield "by its build ID, beside the core file", path
 
     def _open(self, entry: LoadedObject, name: str) -> CodeObject | None:
-        """Return a file if it is the code object of an entry."""
         try:
             file = opened(name)
         except DwarfGpuError:
@@ -587,7 +583,6 @@ def open_gpu_stopped(paths: Sequence[str], file: CodeObject | None = None, optio
 
 
 def _notes_of(opened_core: OpenedCore, machine: GpuCoreMachine, host: str | None) -> Iterator[str]:
-    """Yield what else is in the files of a crash."""
     files = opened_core.files
     if files.companion is not None:
         yield f"{files.companion} belongs to it, and is used as well"

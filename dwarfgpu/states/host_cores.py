@@ -131,7 +131,6 @@ def _differs(image: Image, mapping: MappedFile, core: CoreFile) -> bool:
 
 
 def _identity(image: Image) -> Iterator[tuple[int, int]]:
-    """Yield the stretches of a file that identify it."""
     header = image.header
     yield 0, 24 + image.address_size  # up to the entry point (gABI, "ELF Header")
     yield header.segment_offset, header.segment_offset + header.segment_stride * header.segment_count
@@ -141,7 +140,6 @@ def _identity(image: Image) -> Iterator[tuple[int, int]]:
 
 
 def _by_file(core: CoreFile, moved: Mapping[str, str]) -> dict[str, list[MappedFile]]:
-    """Return what is mapped of each of the files that are here, by where they are."""
     places = {path: _found(path, moved) for path in dict.fromkeys(mapping.path for mapping in core.mappings)}
     by_path: dict[str, list[MappedFile]] = {}
     for mapping in core.mappings:

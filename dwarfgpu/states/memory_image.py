@@ -98,7 +98,6 @@ def _add_symbols(data: bytearray, segments: list[tuple[int, ...]]) -> None:
 
 
 def _offset(segments: list[tuple[int, ...]], address: int | None) -> int | None:
-    """Return the place in the file of an address."""
     if address is None:
         return None
     for kind, _flags, offset, virtual, _physical, size, *_rest in segments:

@@ -227,7 +227,6 @@ def set_named_pcs(machine: Machine, codes: Sequence[LoadedCode]) -> None:
 
 
 def _address_named(name: str, codes: Sequence[LoadedCode]) -> int:
-    """Return the one address in the running program that a name means."""
     from dwarfgpu.program.code.code_lookup import parse_address
 
     addresses: dict[int, str] = {}

@@ -106,7 +106,6 @@ class RecordingMachine(WaveBackend):
         return bytes(crc32(f"{seed}{position}".encode()) & 0xFF for position in range(address, address + size))
 
     def _stored(self, space: AddressSpace, address: int, size: int, lane: int | None) -> tuple[AddressSpace, int]:
-        """Return the memory behind a generic address."""
         if space.alias is None or space.scope == Scope.LANE:
             return space, address
         with suppress(DwarfGpuError):
@@ -287,7 +286,6 @@ class StateTemplate:
         return list(joined)
 
     def _value(self, needing: list[Needed], size: int) -> Json:
-        """Return an empty value of a register or a lane of one."""
         kind = next((form_of(entry.type, size) for entry in needing if entry.type is not None), None)
         form = kind if kind not in (None, "bytes") else f"unsigned{8 * size}" if size in (1, 2, 4, 8) else "bytes"
         return {"comment": _labels(needing), form: None}
@@ -325,7 +323,6 @@ class StateTemplate:
 
 
 def _saved(stopped: Stopped, number: int, bit_size: int) -> Callable[[int | None], None]:
-    """Return what reads a register of the caller."""
 
     def read(lane: int | None) -> None:
         from dwarfgpu.cfi.activation import Activation
@@ -353,7 +350,6 @@ def form_of(type: Type | None, size: int) -> str:
 
 
 def _labels(needing: list[Needed]) -> str:
-    """Return who needs something, variables with their types."""
     texts = [entry.label if entry.type is None else f"{entry.label}: {safe_text(entry.type)}" for entry in needing]
     return "; ".join(dict.fromkeys(texts))
 

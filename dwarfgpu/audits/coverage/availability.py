@@ -162,7 +162,7 @@ class VariableAvailability:
     @property
     def type_name(self) -> str:
         """The name of its type."""
-        from dwarfgpu.program.code.dumped_expressions import type_name
+        from dwarfgpu.program.types.declaration import type_name
 
         try:
             return type_name(self.die.type())

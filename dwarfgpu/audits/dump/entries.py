@@ -15,8 +15,9 @@ from dwarfgpu.objfile.info.pc_ranges import SCOPES, covers
 from dwarfgpu.objfile.info.scopes import in_scopes, scopes_of, split_name
 from dwarfgpu.program.code.code_lookup import line_table, tidy
 from dwarfgpu.program.code.completion_index import did_you_mean
-from dwarfgpu.program.code.dumped_expressions import DumpedExpression, ExpressionDecoder, entry_name
+from dwarfgpu.program.code.dumped_expressions import DumpedExpression, ExpressionDecoder
 from dwarfgpu.program.code.file_summary import kind_of_unit
+from dwarfgpu.program.types.declaration import entry_name
 from dwarfgpu.progress import counted
 
 if TYPE_CHECKING:

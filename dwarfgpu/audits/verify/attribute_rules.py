@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.program.code.dumped_expressions import TYPES
+from dwarfgpu.program.types.reader import TYPES
 
 # --- Classes (DWARF 5, table 7.5) -------------------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ from dwarfgpu.objfile.info.forms import class_of, form_name
 from dwarfgpu.objfile.info.pc_ranges import AddressSpans, code_spans, is_dead
 from dwarfgpu.objfile.info.readers import CODES
 from dwarfgpu.objfile.info.scopes import ANONYMOUS
-from dwarfgpu.program.code.dumped_expressions import TYPES
+from dwarfgpu.program.types.reader import TYPES
 from dwarfgpu.progress import counted
 
 if TYPE_CHECKING:

@@ -143,7 +143,6 @@ def parse_addresses(file: CodeObject, text: str) -> dict[int, str]:
 
 
 def _only(text: str, addresses: dict[int, str]) -> int:
-    """Return the one address that a text names."""
     if len(addresses) > 1:
         listed = [f"{address:#x} ({name})" for address, name in list(addresses.items())[:MAX_LISTED]]
         more = f" and {len(addresses) - len(listed)} more" if len(addresses) > len(listed) else ""
@@ -459,7 +458,6 @@ def _named(file: CodeObject, kind: str, die: Die) -> Named:
 
 
 def _noted(file: CodeObject, ask: Callable[[], T]) -> T | None:
-    """Return the answer to a question. An error is noted and does not prevent other answers."""
     try:
         return ask()
     except DwarfGpuError as error:

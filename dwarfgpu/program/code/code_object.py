@@ -383,7 +383,6 @@ class CodeObject:
     # --- Files beside it ------------------------------------------------------------------------------------------
 
     def _separate(self, path: str) -> CodeObject | None:
-        """Return the debug file that belongs to a stripped file, if it can be found."""
         from dwarfgpu.objfile.elf.notes import debug_link
 
         link = debug_link(self.image)

@@ -72,7 +72,6 @@ class KnownNames:
         return True
 
     def _reading(self) -> Iterator[None]:
-        """Read some of the names at each step."""
         known = self._kinds
         for file in self._files:
             if file.has_dwarf:
@@ -131,7 +130,6 @@ def _sources(file: CodeObject) -> Iterator[str]:
 
 
 def _symbols(file: CodeObject) -> Iterator[tuple[str, str]]:
-    """Yield the symbols of a file without debugging information."""
     try:
         for symbol in file.symbol_image.symbols():
             if symbol.type in _SYMBOLS and symbol.name and symbol.is_defined:

@@ -90,7 +90,6 @@ def _of_unit(
 
 
 def _place(code: LoadedCode, die: Die) -> tuple[str | None, int | None]:
-    """Return the file and the line of a declaration."""
     number, line = die.find_number(dw.DW_AT_decl_file), die.find_number(dw.DW_AT_decl_line)
     if number is None or line is None:
         return die.unit.name, None
@@ -104,7 +103,6 @@ def _place(code: LoadedCode, die: Die) -> tuple[str | None, int | None]:
 
 
 def _text(state: Execution, die: Die, kind: Kind, name: str) -> str | None:
-    """Return the declaration on one line; None for a type that is only a part of others."""
     cplus = is_cplus(die.unit)
     if kind != "type":
         external = die.find_number(dw.DW_AT_external)

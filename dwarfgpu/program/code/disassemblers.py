@@ -114,7 +114,6 @@ def candidates(machine: DisassemblyTarget, chosen: str) -> Iterator[str]:
 
 
 def _version(path: str) -> tuple[int, ...]:
-    """Return the version of a tool of LLVM, as the tool says it; empty where it does not."""
     import subprocess
 
     try:

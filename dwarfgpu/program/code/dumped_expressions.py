@@ -5,15 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu import dialects
-from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.instruction import decode, operands_of, registers_of
 from dwarfgpu.expr.listing import statements
 from dwarfgpu.immutable import frozen
-from dwarfgpu.objfile.info.scopes import qualified_name
-from dwarfgpu.program.types.declaration import Declarer
-from dwarfgpu.program.types.model import Opaque
-from dwarfgpu.program.types.reader import KINDS, SIGNS, WORDS, Types
 from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:
@@ -22,10 +17,8 @@ if TYPE_CHECKING:
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.expr.dialect import Dialect
     from dwarfgpu.expr.instruction import Instruction
-    from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject
-    from dwarfgpu.program.types.model import Type
     from dwarfgpu.targets.target import AddressSpace
 
 
@@ -127,6 +120,8 @@ def _referred(unit: Unit, offset: int, instruction: Instruction, kind: str) -> s
     """Return the target of an operand that is the offset of an entry. 0 for a base type is the generic type."""
     if kind == "uleb" and not offset:
         return "the generic type"
+    from dwarfgpu.program.types.declaration import entry_name
+
     try:
         return entry_name(unit.dwarf.die_at(offset) if kind == "ref" else unit.die_at(offset))
     except DwarfGpuError as error:
@@ -139,42 +134,3 @@ def _address(unit: Unit, index: int) -> str:
     except DwarfGpuError as error:
         unit.dwarf.note(error)
         return "unknown"
-
-
-def entry_name(die: Die) -> str:
-    """Return the name of an entry in references to it."""
-    if die.tag in TYPES:
-        return type_name(die)
-    return die.name or die.tag_name
-
-
-# --- Names of types -----------------------------------------------------------------------------------------------
-
-
-def _tags(*names: str) -> frozenset[int]:
-    return frozenset(getattr(dw, f"DW_TAG_{name}") for name in names)
-
-
-_DECLARATORS = _tags(*SIGNS, *WORDS, "array_type", "ptr_to_member_type", "subroutine_type")
-TYPES = _DECLARATORS | _tags(
-    *KINDS, "base_type", "coarray_type", "dynamic_type", "enumeration_type", "file_type", "set_type", "string_type",
-    "template_alias", "typedef", "unspecified_type",
-)  # fmt: skip
-"""The tags of types."""
-
-
-class _EntryTypes(Types):
-    """The types of entries, read only as far as their names need it, with names from the entries."""
-
-    def _make(self, die: Die) -> Type:
-        if die.tag in _DECLARATORS:
-            return super()._make(die)
-        signature = die.number(dw.DW_AT_signature)
-        if signature is not None:  # the declaration of what a type unit defines (DWARF 5, 5.7.1)
-            die = signature.reference()
-        return Opaque(die.tag_name, qualified_name(die), None, die)
-
-
-def type_name(die: Die | None) -> str:
-    """Return the name of a type. None is void."""
-    return Declarer(is_cplus=False, is_tight=True).text(_EntryTypes().of(die), "", -1, 0)

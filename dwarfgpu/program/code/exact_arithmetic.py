@@ -96,7 +96,6 @@ class _Unclear(Exception):
 
 
 def _type_step(instruction: Instruction, i: int, stack: list[_Entry], converted: dict[int, int], site: Site) -> None:
-    """Take the step of one operation, as far as it is about types."""
     name = instruction.operation.name
     if name in _TYPED:
         if name not in ("DW_OP_regval_type", "DW_OP_const_type"):
@@ -128,7 +127,6 @@ def _type_step(instruction: Instruction, i: int, stack: list[_Entry], converted:
 
 
 def _common(left: _Entry, right: _Entry, converted: dict[int, int], site: Site) -> int:
-    """Return the type that two operands get, after a conversion of one of them."""
     if left.type == right.type:
         return left.type
     types = [None if entry.type == 0 else site.ask("base_type", entry.type) for entry in (left, right)]

@@ -205,7 +205,6 @@ def kind_of_unit(unit: Unit) -> str:
 
 
 def _full_unit(skeleton: Unit, file: str, missing: dict[str, Missing]) -> Unit:
-    """Return the full unit of a skeleton; the skeleton itself where that is missing."""
     try:
         return skeleton.dwarf.split_unit(skeleton)
     except MissingContext as error:
@@ -218,7 +217,6 @@ def _full_unit(skeleton: Unit, file: str, missing: dict[str, Missing]) -> Unit:
 
 
 def _is_elsewhere(missing: Missing, file: CodeObject) -> bool:
-    """Return whether the separate debug file has what is missing here."""
     image = file.debug.image
     return image is not file.image and (
         image.section(missing.what) is not None or (missing.what == ".debug_info" and file.has_dwarf)

@@ -154,7 +154,6 @@ def _found_encodings(name: str) -> Iterator[EncodingReference]:
 
 
 def _example(major: int, key: str, opcode: int, name: str, processors: tuple[str, ...]) -> GpuInstruction | None:
-    """Return an instruction with an opcode of a format; None if none of some words is one."""
     layout = formats(major).get(key)
     if layout is None:
         return None

@@ -121,7 +121,6 @@ class Disassembler:
 
 
 def _decoded(machine: DisassemblyTarget, code: bytes, address: int) -> Iterator[MachineInstruction]:
-    """Yield the instructions of an AMD GPU."""
     from dwarfgpu.isa.decoder import decoder, text
 
     decode = decoder(machine.processor, machine.wave_size).decode
@@ -136,7 +135,6 @@ def _decoded(machine: DisassemblyTarget, code: bytes, address: int) -> Iterator[
 
 
 def _instructions(written: str, machine: DisassemblyTarget, code: bytes, address: int) -> Iterator[MachineInstruction]:
-    """Read what a disassembler has written. An instruction reaches to the next one."""
     rows: list[tuple[int, str]] = []
     end = address + len(code)
     for line in written.split("\n"):
@@ -159,7 +157,6 @@ def _instructions(written: str, machine: DisassemblyTarget, code: bytes, address
 
 
 def _target(text: str, address: int, machine: DisassemblyTarget) -> int | None:
-    """Return the address that an instruction names."""
     if not machine.processor:
         match = _TARGET.search(text)
         return None if match is None or "$" in text[match.start() - 1 : match.start()] else int(match[1], 16)

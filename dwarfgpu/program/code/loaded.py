@@ -177,7 +177,6 @@ class LoadedCode:
         raise broken or NoInformation(NO_INFORMATION, message)
 
     def _kernel_at(self, address: int) -> str | None:
-        """Return the kernel whose own code is at an address of the file."""
         if not self.file.is_amdgpu:
             return None
         symbol = self.file.symbol_image.symbol_at(address)
@@ -301,7 +300,6 @@ class LoadedCode:
 
 
 def _local_size(kernel: Kernel) -> int | None:
-    """Return how many bytes of local memory a kernel has; None if the file does not say."""
     if kernel.descriptor is not None:
         return kernel.descriptor.group_segment_fixed_size
     if kernel.code is not None:

@@ -172,7 +172,6 @@ def _has_idiom(names: tuple[str, ...], attribute: str) -> bool:
 
 @cache
 def _allowed(attribute: str, producer: str | None, policy: Policy) -> tuple[Repair, ...]:
-    """Return the repairs that a policy allows in an attribute of what a producer has written."""
     return tuple(
         repair
         for repair in REPAIRS
@@ -183,7 +182,6 @@ def _allowed(attribute: str, producer: str | None, policy: Policy) -> tuple[Repa
 
 @lru_cache(maxsize=4096)
 def _shaped(allowed: tuple[Repair, ...], names: tuple[str, ...]) -> tuple[Repair, ...]:
-    """Return the repairs whose pattern operations with these names may match."""
     return tuple(
         repair for repair in allowed if not repair.is_arithmetic and _has_shape(names, _statements(repair.pattern))
     )
@@ -250,7 +248,6 @@ def register_of_base(expression: Expression) -> int | None:
 
 
 def _parts(instructions: Sequence[Instruction]) -> Iterator[tuple[Sequence[Instruction], Sequence[Instruction]]]:
-    """Yield the parts of a composite, each with the operation that ends it."""
     first = 0
     for i, instruction in enumerate(instructions):
         if instruction.name in PIECES:
@@ -323,7 +320,6 @@ def _matches(part: Sequence[Instruction], pattern: tuple[tuple[str, ...], ...], 
 
 
 def _computes(instruction: Instruction) -> bool:
-    """Whether an operation computes with numbers and registers alone."""
     name = instruction.operation.name
     return name in _COMPUTING or (
         name.startswith(_CONSTANTS) and not name.startswith(("DW_OP_const_type", "DW_OP_constx"))
@@ -356,13 +352,11 @@ def _of_register(instruction: Instruction, site: Site, shift: int) -> list[Instr
 
 @cache
 def _statements(text: str) -> tuple[tuple[str, ...], ...]:
-    """Return the operations of a pattern, each as the names it may have and its operands."""
     return tuple(tuple(statement.split()) for statement in text.split(";"))
 
 
 @cache
 def _alternatives(names: str) -> frozenset[str]:
-    """Return the names that an operation of a pattern may have."""
     return frozenset(names.split("|"))
 
 

@@ -186,7 +186,6 @@ class SourceFiles:
         return files
 
     def _numbered(self, code: LoadedCode, unit: Unit, table: LineTable, number: int) -> SourceFile | None:
-        """Return the file with a number in the table of a unit."""
         directory = unit.directory
         path = table.path(number, directory or "")
         if path is None:

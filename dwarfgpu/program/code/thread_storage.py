@@ -83,7 +83,6 @@ class ThreadStorage:
         return start
 
     def _number_of(self, code: LoadedCode) -> int:
-        """Return the number that the dynamic linker has given to a file."""
         dynamic = _dynamic_of(code)
         entry = self._first_file()
         for _ in range(MAX_FILES):
@@ -113,12 +112,10 @@ class ThreadStorage:
         raise _missing("the dynamic linker does not know the number that it has given to the file")
 
     def _field(self, name: str) -> tuple[int, int]:
-        """Return the size of a field in a structure of the C library, in bytes, and its offset."""
         bits, _count, offset = struct.unpack("<3I", self._read(self._symbol(f"_thread_db_{name}"), 12))
         return bits // 8, offset
 
     def _symbol(self, name: str) -> int:
-        """Return where a symbol of the C library or of the dynamic linker is in the process."""
         for code in self.loaded.codes:
             symbol = code.file.symbol_image.symbol_named(name)
             if symbol is not None and symbol.is_defined:
@@ -159,7 +156,6 @@ def below(pointer: int, block: Segment) -> int:
 
 
 def _dynamic_of(code: LoadedCode) -> int | None:
-    """Return where a file has its dynamic section in the process."""
     segments = code.file.image.segments
     return next((code.bias + segment.address for segment in segments if segment.type == PT_DYNAMIC), None)
 

@@ -6,20 +6,18 @@ name, and -1 shows nothing but ``{...}`` of what has none.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dwarfgpu import budget
-from dwarfgpu.dwarf_constants import (
-    DW_AT_address_class,
-    DW_AT_artificial,
-    DW_AT_language,
-    DW_LANG_CPP_for_OpenCL,
-    DW_LANG_OpenCL,
-    DW_LANG_OpenCL_CPP,
-    DW_TAG_formal_parameter,
-)
+from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.types import model as t
-from dwarfgpu.program.types.reader import speaks_cplus
+from dwarfgpu.program.types.reader import DECLARATORS, TYPES, Types, speaks_cplus
 from dwarfgpu.program.types.sizes import MAX_DEPTH, address_space, cycle, known_size
+
+if TYPE_CHECKING:
+    from dwarfgpu.objfile.info.dies import Die
 
 _SPACES = {
     "global": "global",
@@ -30,7 +28,7 @@ _SPACES = {
 }
 """What OpenCL calls the address spaces."""
 ORDER = (*_SPACES.values(), "const", "volatile", "restrict", "_Atomic")
-_OPENCL = frozenset((DW_LANG_OpenCL, DW_LANG_OpenCL_CPP, DW_LANG_CPP_for_OpenCL))
+_OPENCL = frozenset((dw.DW_LANG_OpenCL, dw.DW_LANG_OpenCL_CPP, dw.DW_LANG_CPP_for_OpenCL))
 MAX_TYPES = 5000
 """How many types one declaration names: a function may have its own type as that of each parameter."""
 FREE_TYPES = 100
@@ -135,9 +133,9 @@ class Declarer:
     def _space(self, pointer: t.Pointer) -> str:
         """Return what OpenCL calls the address space that the entry of a pointer states; empty if it states none."""
         die = pointer.die
-        if not self.has_spaces or die is None or die.unit.root_number(DW_AT_language) not in _OPENCL:
+        if not self.has_spaces or die is None or die.unit.root_number(dw.DW_AT_language) not in _OPENCL:
             return ""
-        if die.number(DW_AT_address_class) is None and die.find("DW_AT_LLVM_address_space") is None:
+        if die.number(dw.DW_AT_address_class) is None and die.find("DW_AT_LLVM_address_space") is None:
             return ""
         space = address_space(die, pointer.address_space)
         return "" if space is None else _SPACES.get(space.name, "")
@@ -195,7 +193,6 @@ class Declarer:
         return ""
 
     def _behind(self, words: set[str], *, spaced: bool, after_sign: bool) -> str:
-        """Return the qualifiers of a pointer, which follow its sign."""
         text = " ".join(word for word in ORDER if word in words)
         if self.is_cplus:
             text = text.replace("restrict", "__restrict__")
@@ -452,7 +449,6 @@ class _MemberWriter:
     # --- Methods --------------------------------------------------------------------------------------------------
 
     def _grouped(self) -> list[t.Method]:
-        """Return the methods, with methods of the same name together."""
         groups: dict[str, list[t.Method]] = {}
         for method in self.body.methods:
             groups.setdefault(method.name, []).append(method)
@@ -483,9 +479,9 @@ def _hidden(method: t.Method) -> int:
         return 1
     count = 0
     for child in method.die.children():
-        if child.tag != DW_TAG_formal_parameter:
+        if child.tag != dw.DW_TAG_formal_parameter:
             continue
-        artificial = child.number(DW_AT_artificial)
+        artificial = child.number(dw.DW_AT_artificial)
         if artificial is None or not artificial.value:
             break
         count += 1
@@ -550,3 +546,30 @@ class StructLayout:
 
 def _number(size: int | None) -> str:
     return f"{'?' if size is None else size:>6}"
+
+
+# --- Names of entries ---------------------------------------------------------------------------------------------
+
+
+class _EntryTypes(Types):
+    """The types of entries, read only as far as their names need it, with names from the entries."""
+
+    def _make(self, die: Die) -> t.Type:
+        if die.tag in DECLARATORS:
+            return super()._make(die)
+        signature = die.number(dw.DW_AT_signature)
+        if signature is not None:  # the declaration of what a type unit defines (DWARF 5, 5.7.1)
+            die = signature.reference()
+        return t.Opaque(die.tag_name, qualified_name(die), None, die)
+
+
+def type_name(die: Die | None) -> str:
+    """Return the name of a type. None is void."""
+    return Declarer(is_cplus=False, is_tight=True).text(_EntryTypes().of(die), "", -1, 0)
+
+
+def entry_name(die: Die) -> str:
+    """Return the name of an entry in references to it."""
+    if die.tag in TYPES:
+        return type_name(die)
+    return die.name or die.tag_name

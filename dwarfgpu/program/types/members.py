@@ -23,7 +23,6 @@ def is_new(type: t.Struct, seen: set[object]) -> bool:
 
 
 def _member_named(type: t.Type, name: str, depth: int, seen: set[object]) -> t.Member | t.StaticMember | None:
-    """Return a member, which is searched once in each type."""
     inner = stripped(type)
     if not isinstance(inner, t.Struct) or depth > MAX_DEPTH or not is_new(inner, seen):
         return None

@@ -44,6 +44,17 @@ WORDS = {
 KINDS = {"structure_type": "struct", "class_type": "class", "union_type": "union", "interface_type": "interface"}
 
 
+def _tags(*names: str) -> frozenset[int]:
+    return frozenset(getattr(dw, f"DW_TAG_{name}") for name in names)
+
+
+DECLARATORS = _tags(*SIGNS, *WORDS, "array_type", "ptr_to_member_type", "subroutine_type")
+TYPES = DECLARATORS | _tags(
+    *KINDS, "base_type", "coarray_type", "dynamic_type", "enumeration_type", "file_type", "set_type", "string_type",
+    "template_alias", "typedef", "unspecified_type",
+)  # fmt: skip
+"""The tags of types."""
+
 GENERIC = 1
 """DW_ASPACE_AMDGPU_generic (A.5.3 and AMDGPU usage, DWARF address space mapping)."""
 
@@ -287,7 +298,6 @@ _MAKERS: dict[str, Callable[[Types, Die], t.Type]] = {
 
 
 def _number(die: Die, number: int) -> int | None:
-    """Return a constant that cannot be negative; None if the entry has none."""
     attribute = die.number(number)
     return None if attribute is None or attribute.value_class != "constant" else attribute.unsigned()
 

@@ -130,7 +130,6 @@ def _dimensions(owner: Object, array: Array) -> list[tuple[Dimension, tuple[int,
 
 
 def _fixed(computed: tuple[Dimension, tuple[int, ...]], owner: Object) -> Dimension:
-    """Return a dimension all of whose properties are numbers."""
     dimension, stack = computed
     lower = number(dimension.lower, owner, *stack)
     length: int | None = None

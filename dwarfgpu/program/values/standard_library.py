@@ -145,7 +145,6 @@ def _short_name(type: t.Type, *, is_inside: bool = False) -> str:
 
 
 def _plain_name(type: t.Struct) -> str:
-    """Return the name of a class without its arguments and the inline namespaces of the library."""
     return re.sub(r"__\w+::", "", (type.name or "").partition("<")[0])
 
 
@@ -161,7 +160,6 @@ def _counted(noun: str, count: int) -> str:
 
 
 def _alignment(type: t.Type, depth: int = 0) -> int:
-    """Return the alignment of a type as the ABIs of C++ have it."""
     inner = stripped(type)
     if depth > DEEPEST:
         return 1
@@ -175,7 +173,6 @@ def _alignment(type: t.Type, depth: int = 0) -> int:
 
 
 def _at(near: Object, address: Address, type: t.Type, offset: int = 0) -> Object:
-    """Return an object at an address, in the memory that another object is in."""
     return Object(type, near.place.storage.at(Address(address.space, address.value + offset)))
 
 
@@ -211,7 +208,6 @@ def _elements(first: Object, last: Object, end: Object) -> Contents:
 
 
 def _check(begin: int, finish: int, limit: int, size: int) -> None:
-    """Raise an error where three pointers are no beginning, end and end of the storage of elements."""
     if not begin <= finish <= limit:
         raise _broken(f"its pointers are not in order: {begin:#x}, {finish:#x}, {limit:#x}")
     if limit - begin > LARGEST or (not begin and limit):

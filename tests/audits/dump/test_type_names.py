@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from dwarfgpu.program.code.code_object import opened
-from dwarfgpu.program.code.dumped_expressions import TYPES, type_name
+from dwarfgpu.program.types.declaration import type_name
+from dwarfgpu.program.types.reader import TYPES
 from tests.builders.dwarf import die, dwarf, unit
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"

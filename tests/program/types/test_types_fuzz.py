@@ -10,8 +10,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.lanes import LaneSet
-from dwarfgpu.program.code.dumped_expressions import type_name
-from dwarfgpu.program.types.declaration import declaration
+from dwarfgpu.program.types.declaration import declaration, type_name
 from dwarfgpu.program.types.reader import Types
 from dwarfgpu.program.types.sizes import known_size
 from dwarfgpu.program.values.objects import Object

@@ -1,0 +1,125 @@
+"""Commands that say where a value comes from: ``explain``, ``locate``, ``maint print expression``."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.program.frames.answers import answer
+from dwarfgpu.program.frames.expression import variables_in
+from dwarfgpu.program.frames.variable import Variable
+from dwarfgpu.questions import asking
+from dwarfgpu.questions.document import Document
+from dwarfgpu.questions.expressions import variables_called
+from dwarfgpu.render.explanations import Explainer, variable_json
+from dwarfgpu.render.trace import Tracer
+from dwarfgpu.render.variables import RepairNotes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dwarfgpu.program.frames.answers import Values
+    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.questions.debugger import Debugger
+    from dwarfgpu.questions.output import Output
+    from dwarfgpu.questions.registry import Arguments
+
+
+# --- explain --------------------------------------------------------------------------------------------------------
+
+
+def explain(debugger: Debugger, arguments: Arguments) -> Document:
+    """It shows the entry that declares the variable, its location list with the entry that holds here, each operation
+    with the stack before and after it (those of frame bases, call frame information and call sites too), where the
+    value is, and the value; or why there is none. Of an expression every variable in it is explained. Without a
+    state it shows what the file says.
+    """
+    text = arguments.needed()
+    if debugger.attached is None:
+        variables = variables_called(debugger, text)
+        data: dict[str, Any] = {"variables": map(variable_json, variables)}
+        return Document(data, lambda output: _declared(variables, output), rows="variables")
+    lanes = asking.lanes_of(debugger, arguments)
+    frame = asking.frame_repaired(debugger, arguments.get("repair") or debugger.settings["repair"])
+    quantity: Any = frame[text]
+    variables = [quantity] if isinstance(quantity, Variable) else variables_in(frame, quantity.tree)
+    is_whole = variables[:1] != [quantity]
+    writer = asking.renderer(debugger, frame=frame, locations=True)
+
+    def lines(output: Output) -> Iterator[str]:
+        notes = RepairNotes()
+        for number, variable in enumerate(variables):
+            yield from ("",) if number else ()
+            yield from _declared([variable], output)
+            tracer, values = _evaluated(frame, variable, variable.name, lanes)
+            yield from (f"  {line}" for line in tracer.lines(output.width - 2))
+            yield from writer.text(notes.noted(values))
+        if is_whole:
+            yield from ("",) if variables else ()
+            values = notes.noted(answer(quantity, text, lanes))
+            yield from asking.renderer(debugger, frame=frame).text(values)
+        yield from notes.lines(output.style)
+
+    def explained() -> Iterator[dict[str, Any]]:
+        for variable in variables:
+            tracer, values = _evaluated(frame, variable, variable.name, lanes)
+            yield {**variable_json(variable), "trace": tracer.documents(), "answer": writer.document(values)}
+
+    whole = (writer.document(answer(quantity, text, lanes)) for _ in range(is_whole))
+    data = {"variables": explained() if variables else [], "answers": whole}
+    return Document(data, lines, rows=lambda: chain.from_iterable(data.values()))
+
+
+def _declared(variables: Iterable[Variable], output: Output) -> Iterator[str]:
+    explainer = Explainer(output.width, output.style)
+    for variable in variables:
+        yield from explainer.declared(variable)
+        yield from explainer.places(variable)
+
+
+def _evaluated(frame: Frame, variable: Variable, text: str, lanes: Any) -> tuple[Tracer, Values]:
+    """Return what is done to find a value, and the value in lanes."""
+    tracer = Tracer(frame.target, sections=True)
+    frame.follow(tracer.record)
+    try:
+        return tracer, answer(variable, text, lanes)
+    finally:
+        frame.follow(None)
+
+
+# --- locate ---------------------------------------------------------------------------------------------------------
+
+
+def locate(debugger: Debugger, arguments: Arguments) -> Document:
+    """For each part of the value, in the lane that is selected if nothing else is said; lanes that have it in the same
+    places are shown together. A part in the lane's own part of a register or of memory is said to be its own.
+    """
+    text = arguments.needed()
+    writer = asking.renderer(debugger, locations=True)
+    if debugger.attached is None:
+        variables = variables_called(debugger, text)
+        described = chain.from_iterable(map(writer.described, variables))
+        return Document({"answers": map(writer.described_json, variables)}, described, rows="answers")
+    found = asking.asked(debugger, text, asking.lanes_of(debugger, arguments))
+
+    def lines(output: Output) -> Iterator[str]:
+        notes = RepairNotes()
+        yield from Explainer(output.width, output.style).parts(notes.noted(found))
+        yield from notes.lines(output.style)
+
+    return asking.answered(debugger, writer, found, lines)
+
+
+# --- maint print expression ----------------------------------------------------------------------------------------
+
+
+def print_expression(debugger: Debugger, arguments: Arguments) -> Document:
+    """Every location that the file gives it, operation by operation: offset, bytes, operation, what registers are
+    called. `explain` says what comes of it.
+    """
+    variables = variables_called(debugger, arguments.needed())
+
+    def lines(output: Output) -> Iterator[str]:
+        return chain.from_iterable(map(Explainer(output.width, output.style).operations, variables))
+
+    return Document({"variables": map(variable_json, variables)}, lines, rows="variables")
