@@ -66,6 +66,34 @@ def die(
     return DieTree(number, tuple(attributes), tuple(inner) if inner or children else None, label)
 
 
+def entry(
+    tag: str | int,
+    name: str | None = None,
+    *parts: Any,
+    label: str | None = None,
+    dialect: Any = LLVM_CURRENT,
+    **values: Any,
+) -> DieTree:
+    """An entry with attributes as keywords, in the forms that fit: a number, a text or label, an expression, a flag.
+
+    Of another form the value is a pair: ``count=("udata", 1 << 60)``. A text is a label, but for names.
+    """
+    attributes = [] if name is None else [("name", "string", name)]
+    for attribute, value in values.items():
+        form = _form_of(value)
+        attributes.append((attribute, *value) if isinstance(value, tuple) else (attribute, form, value))
+    return die(tag, *attributes, *parts, label=label, dialect=dialect)
+
+
+def _form_of(value: Any) -> str:
+    if value is True:
+        return "flag_present"
+    if not isinstance(value, int):
+        return "exprloc" if isinstance(value, bytes) else "ref4"
+    sizes = (size for size in (1, 2, 4, 8) if value < 1 << 8 * size)
+    return "sdata" if value < 0 else f"data{next(sizes)}"
+
+
 class UnitTree(NamedTuple):
     root: DieTree | None
     kind: str = "compile"

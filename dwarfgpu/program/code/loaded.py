@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
 from dwarfgpu import dialects
@@ -322,8 +323,10 @@ class Loaded:
 
     def code_of(self, unit: Unit, likely: LoadedCode | None = None) -> LoadedCode:
         """Return the file that a unit belongs to; for a split unit, the file with its skeleton."""
-        codes = [*self.codes] if likely is None else [likely, *self.codes]
-        return next((code for code in codes if code.file.has_dwarf and code.file.dwarf is unit.dwarf), codes[0])
+        for code in chain(() if likely is None else (likely,), self.codes):
+            if code.file.has_dwarf and code.file.dwarf is unit.dwarf:
+                return code
+        return likely or self.codes[0]
 
     def calls_at(self, pc: int) -> tuple[SourceCall, ...]:
         """Return the calls at an address, the innermost first; a call of nothing in code that is not known."""

@@ -10,23 +10,17 @@ from dwarfgpu.program.types import model
 from dwarfgpu.program.types.declaration import declaration, type_text
 from dwarfgpu.program.types.reader import Types, canonical, find_type, spellings
 from dwarfgpu.program.types.sizes import byte_size, known_size, stripped
-from tests.builders.dwarf import die, dwarf, unit
+from tests.builders.dwarf import dwarf, entry, unit
 
-INT = die("base_type", ("name", "string", "int"), ("encoding", "data1", 5), ("byte_size", "data1", 4), label="int")
-CHAR = die("base_type", ("name", "string", "char"), ("encoding", "data1", 6), ("byte_size", "data1", 1), label="char")
-SIZE = die(
-    "base_type",
-    ("name", "string", "long unsigned int"),
-    ("encoding", "data1", 7),
-    ("byte_size", "data1", 8),
-    label="size",
-)
+INT = entry("base_type", "int", encoding=5, byte_size=4, label="int")
+CHAR = entry("base_type", "char", encoding=6, byte_size=1, label="char")
+SIZE = entry("base_type", "long unsigned int", encoding=7, byte_size=8, label="size")
 C, CPLUS, FORTRAN = 0x1D, 0x1A, 0x0E
 
 
 def types_of(*entries, language=C, byte_order="little", version=5, **options):
     """The types of the labelled entries of one unit."""
-    root = die("compile_unit", ("language", "data2", language), INT, CHAR, SIZE, *entries)
+    root = entry("compile_unit", None, INT, CHAR, SIZE, *entries, language=("data2", language))
     found = dwarf(unit(root, version=version), byte_order=byte_order, **options)
     known = Types()
     dies = {each.tag_name + ":" + (each.name or ""): each for each in found.units[0].dies()}
@@ -41,59 +35,25 @@ def types_of(*entries, language=C, byte_order="little", version=5, **options):
     return get
 
 
-def named(name):
-    return ("name", "string", name)
-
-
-def typed(label):
-    return ("type", "ref4", label)
-
-
 # --- Base types ---------------------------------------------------------------------------------------------------
 
 
 def test_a_base_type_has_its_attributes():
-    get = types_of(
-        die(
-            "base_type",
-            named("odd"),
-            ("encoding", "data1", 7),
-            ("byte_size", "data1", 4),
-            ("bit_size", "data1", 12),
-            ("data_bit_offset", "data1", 3),
-            ("endianity", "data1", 1),
-        )
-    )
+    get = types_of(entry("base_type", "odd", encoding=7, byte_size=4, bit_size=12, data_bit_offset=3, endianity=1))
     odd = get("odd")
     assert (odd.byte_size, odd.bit_size, odd.data_bit_offset, odd.byte_order) == (4, 12, 3, "big")
 
 
 def test_a_vector_is_so_many_elements():
     """A.5.1 (1): N contiguous elements, each of the type without the attribute."""
-    get = types_of(
-        die(
-            "base_type",
-            named("float4"),
-            ("encoding", "data1", 4),
-            ("byte_size", "data1", 4),
-            ("LLVM_vector_size", "data1", 4),
-        )
-    )
+    get = types_of(entry("base_type", "float4", encoding=4, byte_size=4, LLVM_vector_size=4))
     assert byte_size(get("float4")) == 16
     assert byte_size(get("float4").element) == 4
 
 
 def test_a_vector_of_nothing_is_refused():
     """A.5.1 (1): a size that is not greater than 0 is ill-formed."""
-    get = types_of(
-        die(
-            "base_type",
-            named("none"),
-            ("encoding", "data1", 4),
-            ("byte_size", "data1", 4),
-            ("LLVM_vector_size", "data1", 0),
-        )
-    )
+    get = types_of(entry("base_type", "none", encoding=4, byte_size=4, LLVM_vector_size=0))
     with pytest.raises(MalformedFile, match="greater than 0"):
         get("none")
 
@@ -125,15 +85,9 @@ def test_names_have_their_usual_words(name, expected):
 def test_pointers_know_their_spaces():
     """A.5.3 and A.2.14: the address space and the memory space of a pointer; none if omitted."""
     get = types_of(
-        die(
-            "pointer_type",
-            named("new"),
-            typed("int"),
-            ("LLVM_address_space", "data1", 3),
-            ("LLVM_memory_space", "data1", 3),
-        ),
-        die("pointer_type", named("old"), typed("int"), ("address_class", "data4", 5), ("byte_size", "data1", 4)),
-        die("reference_type", named("plain"), typed("int")),
+        entry("pointer_type", "new", type="int", LLVM_address_space=3, LLVM_memory_space=3),
+        entry("pointer_type", "old", type="int", address_class=("data4", 5), byte_size=4),
+        entry("reference_type", "plain", type="int"),
     )
     assert (get("new").address_space, get("new").memory_space, get("new").byte_size) == (3, 3, 8)
     assert (get("old").address_space, get("old").memory_space, get("old").byte_size) == (5, None, 4)
@@ -141,7 +95,7 @@ def test_pointers_know_their_spaces():
 
 
 def test_a_pointer_reads_nothing_of_its_target():
-    get = types_of(die("pointer_type", named("broken"), ("type", "ref4", 0xFFFFFF)))
+    get = types_of(entry("pointer_type", "broken", type=("ref4", 0xFFFFFF)))
     found = get("broken")
     assert byte_size(found) == 8
     with pytest.raises(DwarfGpuError):
@@ -150,14 +104,14 @@ def test_a_pointer_reads_nothing_of_its_target():
 
 def test_what_points_to_itself_is_no_cycle():
     get = types_of(
-        die(
+        entry(
             "structure_type",
-            named("node"),
-            ("byte_size", "data1", 8),
-            die("member", named("next"), typed("pointer"), ("data_member_location", "data1", 0)),
+            "node",
+            entry("member", "next", type="pointer", data_member_location=0),
+            byte_size=8,
             label="node",
         ),
-        die("pointer_type", typed("node"), label="pointer"),
+        entry("pointer_type", type="node", label="pointer"),
     )
     node = get("node")
     assert node.body.members[0].type.target is node
@@ -167,16 +121,14 @@ def test_what_points_to_itself_is_no_cycle():
 
 @pytest.mark.parametrize("tag", ["typedef", "const_type"])
 def test_a_type_that_is_itself_is_an_error(tag):
-    get = types_of(die(tag, named("loop"), typed("loop"), label="loop"))
+    get = types_of(entry(tag, "loop", type="loop", label="loop"))
     for ask in (stripped, byte_size, declaration):
         with pytest.raises(MalformedFile, match="back to itself"):
             ask(get("loop"))
 
 
 def test_an_array_of_itself_is_an_error():
-    get = types_of(
-        die("array_type", named("loop"), typed("loop"), die("subrange_type", ("count", "data1", 2)), label="loop")
-    )
+    get = types_of(entry("array_type", "loop", entry("subrange_type", count=2), type="loop", label="loop"))
     with pytest.raises(MalformedFile):
         byte_size(get("loop"))
     assert "..." in declaration(get("loop"))
@@ -185,46 +137,46 @@ def test_an_array_of_itself_is_an_error():
 # --- Arrays -------------------------------------------------------------------------------------------------------
 
 
-def array(name, *subranges, extra=()):
-    return die("array_type", named(name), typed("int"), *extra, *subranges)
+def array(name, *subranges, **attributes):
+    return entry("array_type", name, *subranges, type="int", **attributes)
 
 
 @pytest.mark.parametrize(
     "attributes, index, length",
     [
-        ([("upper_bound", "data1", 255)], "size", 256),  # GCC: an unsigned number in a form without a sign
-        ([("upper_bound", "data1", 255)], "int", 256),  # gfortran: the index is signed, the number is not
-        ([("upper_bound", "data4", 0xFFFFFFFF)], "int", 0),  # negative in the index type
-        ([("upper_bound", "data4", 0xFFFFFFFF)], "size", 1 << 32),
-        ([("upper_bound", "data8", (1 << 64) - 1)], "size", 0),
-        ([("upper_bound", "sdata", -1)], "size", 0),
-        ([("count", "data1", 200)], "size", 200),
-        ([("count", "data8", (1 << 64) - 1)], "size", None),  # LLVM's older way to say that it is not known
-        ([], "size", None),
-        ([("lower_bound", "sdata", -2), ("upper_bound", "sdata", 2)], "int", 5),
+        ({"upper_bound": 255}, "size", 256),  # GCC: an unsigned number in a form without a sign
+        ({"upper_bound": 255}, "int", 256),  # gfortran: the index is signed, the number is not
+        ({"upper_bound": 0xFFFFFFFF}, "int", 0),  # negative in the index type
+        ({"upper_bound": 0xFFFFFFFF}, "size", 1 << 32),
+        ({"upper_bound": (1 << 64) - 1}, "size", 0),
+        ({"upper_bound": -1}, "size", 0),
+        ({"count": 200}, "size", 200),
+        ({"count": (1 << 64) - 1}, "size", None),  # LLVM's older way to say that it is not known
+        ({}, "size", None),
+        ({"lower_bound": -2, "upper_bound": ("sdata", 2)}, "int", 5),
     ],
 )
 def test_the_number_of_elements(attributes, index, length):
-    get = types_of(array("a", die("subrange_type", typed(index), *attributes)))
+    get = types_of(array("a", entry("subrange_type", type=index, **attributes)))
     assert get("a").dimensions[0].length == length
 
 
 def test_arrays_of_fortran_begin_with_one_and_are_column_major():
-    upper = ("upper_bound", "data1", 3)
-    get = types_of(array("a", die("subrange_type", upper)), language=FORTRAN)
+    bounds = entry("subrange_type", upper_bound=3)
+    get = types_of(array("a", bounds), language=FORTRAN)
     assert get("a").dimensions[0].lower == 1
     assert get("a").column_major
-    get = types_of(array("a", die("subrange_type", upper), extra=[("ordering", "data1", 0)]), language=FORTRAN)
+    get = types_of(array("a", bounds, ordering=0), language=FORTRAN)
     assert not get("a").column_major
 
 
 def test_sizes_of_arrays():
     get = types_of(
-        array("a", die("subrange_type", ("count", "data1", 3)), die("subrange_type", ("count", "data1", 4))),
-        array("b", die("subrange_type", ("count", "data1", 3), ("byte_stride", "data1", 10))),
-        array("c", die("subrange_type", ("count", "data1", 9)), extra=[("bit_stride", "data1", 3)]),
-        array("d", die("subrange_type", ("count", "exprloc", b"\x33"))),
-        array("e", die("subrange_type")),
+        array("a", entry("subrange_type", count=3), entry("subrange_type", count=4)),
+        array("b", entry("subrange_type", count=3, byte_stride=10)),
+        array("c", entry("subrange_type", count=9), bit_stride=3),
+        array("d", entry("subrange_type", count=b"\x33")),
+        array("e", entry("subrange_type")),
     )
     assert [known_size(get(name)) for name in "abcde"] == [48, 30, 4, None, 0]
     assert get("d").is_dynamic
@@ -232,19 +184,20 @@ def test_sizes_of_arrays():
 
 
 def test_absurd_sizes_are_said_to_be_that():
-    huge = ("count", "udata", 1 << 60)
-    get = types_of(array("a", die("subrange_type", huge), die("subrange_type", huge)))
+    huge = entry("subrange_type", count=("udata", 1 << 60))
+    get = types_of(array("a", huge, huge))
     with pytest.raises(MalformedFile, match="has an impossible size"):
         byte_size(get("a"))
 
 
 def test_bounds_may_be_expressions_and_entries():
     get = types_of(
-        die("variable", named("n"), typed("int"), label="n"),
+        entry("variable", "n", type="int", label="n"),
         array(
             "a",
-            die("subrange_type", ("upper_bound", "ref4", "n"), ("lower_bound", "exprloc", b"\x31")),
-            extra=[("data_location", "exprloc", b"\x97"), ("allocated", "exprloc", b"\x31")],
+            entry("subrange_type", upper_bound=("ref4", "n"), lower_bound=b"\x31"),
+            data_location=b"\x97",
+            allocated=b"\x31",
         ),
     )
     found = get("a")
@@ -257,16 +210,17 @@ def test_bounds_may_be_expressions_and_entries():
 
 def test_a_dimension_may_be_an_enumeration():
     get = types_of(
-        die(
+        entry(
             "array_type",
-            named("a"),
-            typed("int"),
-            die(
+            "a",
+            entry(
                 "enumeration_type",
-                ("byte_size", "data1", 4),
-                die("enumerator", named("X"), ("const_value", "data1", 3)),
-                die("enumerator", named("Y"), ("const_value", "data1", 6)),
+                None,
+                entry("enumerator", "X", const_value=3),
+                entry("enumerator", "Y", const_value=6),
+                byte_size=4,
             ),
+            type="int",
         )
     )
     assert (get("a").dimensions[0].lower, get("a").dimensions[0].length) == (3, 4)
@@ -280,26 +234,24 @@ def test_old_bit_fields_count_from_the_other_end(byte_order, expected):
     """Three fields of a word: DW_AT_bit_offset counts from the most significant bit (DWARF 3, 5.6.6)."""
     fields = [("a", 29, 3), ("b", 24, 5), ("c", 0, 24)]
     members = [
-        die(
+        entry(
             "member",
-            named(name),
-            typed("int"),
-            ("data_member_location", "data1", 0),
-            ("byte_size", "data1", 4),
-            ("bit_offset", "data1", offset),
-            ("bit_size", "data1", size),
+            name,
+            type="int",
+            data_member_location=0,
+            byte_size=4,
+            bit_offset=("data1", offset),
+            bit_size=("data1", size),
         )
         for name, offset, size in fields
     ]
-    get = types_of(
-        die("structure_type", named("s"), ("byte_size", "data1", 4), *members), byte_order=byte_order, version=3
-    )
+    get = types_of(entry("structure_type", "s", *members, byte_size=4), byte_order=byte_order, version=3)
     assert [each.bit_offset for each in get("s").body.members] == expected
 
 
 def test_new_bit_fields_count_from_the_beginning():
-    member = die("member", named("b"), typed("int"), ("data_bit_offset", "data1", 35), ("bit_size", "data1", 5))
-    get = types_of(die("structure_type", named("s"), ("byte_size", "data1", 8), member))
+    member = entry("member", "b", type="int", data_bit_offset=35, bit_size=5)
+    get = types_of(entry("structure_type", "s", member, byte_size=8))
     assert (get("s").body.members[0].bit_offset, get("s").body.members[0].bit_size) == (35, 5)
 
 
@@ -314,18 +266,18 @@ def test_new_bit_fields_count_from_the_beginning():
     ],
 )
 def test_where_members_are(form, value, offset, is_computed):
-    member = die("member", named("m"), typed("int"), ("data_member_location", form, value))
+    member = entry("member", "m", type="int", data_member_location=(form, value))
     version = 3 if form == "block1" else 5
-    get = types_of(die("structure_type", named("s"), ("byte_size", "data1", 99), member), version=version)
+    get = types_of(entry("structure_type", "s", member, byte_size=99), version=version)
     found = get("s").body.members[0]
     assert (found.bit_offset, found.location is not None) == (offset, is_computed)
 
 
 def test_static_members_before_and_since_version_5():
-    old = die("member", named("old"), typed("int"), ("external", "flag_present"), ("declaration", "flag_present"))
-    new = die("variable", named("new"), typed("int"), ("declaration", "flag_present"))
-    plain = die("member", named("plain"), typed("int"), ("data_member_location", "data1", 0))
-    get = types_of(die("class_type", named("s"), ("byte_size", "data1", 4), old, plain, new), language=CPLUS)
+    old = entry("member", "old", type="int", external=True, declaration=True)
+    new = entry("variable", "new", type="int", declaration=True)
+    plain = entry("member", "plain", type="int", data_member_location=0)
+    get = types_of(entry("class_type", "s", old, plain, new, byte_size=4), language=CPLUS)
     body = get("s").body
     assert [each.name for each in body.statics] == ["old", "new"]
     assert body.order == ("old", 0, "new")
@@ -334,26 +286,24 @@ def test_static_members_before_and_since_version_5():
 
 def test_variants_have_their_values():
     get = types_of(
-        die(
+        entry(
             "structure_type",
-            named("s"),
-            ("byte_size", "data1", 8),
-            die(
+            "s",
+            entry(
                 "variant_part",
-                ("discr", "ref4", "tag"),
-                die("member", named("tag"), typed("int"), ("data_member_location", "data1", 0), label="tag"),
-                die(
+                None,
+                entry("member", "tag", type="int", data_member_location=0, label="tag"),
+                entry("variant", None, entry("member", "a", type="int", data_member_location=4), discr_value=-1),
+                entry(
                     "variant",
-                    ("discr_value", "sdata", -1),
-                    die("member", named("a"), typed("int"), ("data_member_location", "data1", 4)),
+                    None,
+                    entry("member", "b", type="char", data_member_location=4),
+                    discr_list=("block1", b"\x00\x02\x01\x05\x07"),
                 ),
-                die(
-                    "variant",
-                    ("discr_list", "block1", b"\x00\x02\x01\x05\x07"),
-                    die("member", named("b"), typed("char"), ("data_member_location", "data1", 4)),
-                ),
-                die("variant", die("member", named("c"), typed("char"), ("data_member_location", "data1", 5))),
+                entry("variant", None, entry("member", "c", type="char", data_member_location=5)),
+                discr="tag",
             ),
+            byte_size=8,
         )
     )
     part = get("s").body.variant_parts[0]
@@ -363,11 +313,9 @@ def test_variants_have_their_values():
 
 
 def test_a_declaration_is_completed_by_a_definition_elsewhere():
-    declared = die("structure_type", named("s"), ("declaration", "flag_present"), label="declared")
-    first = unit(die("compile_unit", ("language", "data2", C), declared, die("typedef", named("t"), typed("declared"))))
-    second = unit(
-        die("compile_unit", ("language", "data2", C), die("structure_type", named("s"), ("byte_size", "data1", 24)))
-    )
+    declared = entry("structure_type", "s", declaration=True, label="declared")
+    first = unit(entry("compile_unit", None, declared, entry("typedef", "t", type="declared"), language=("data2", C)))
+    second = unit(entry("compile_unit", None, entry("structure_type", "s", byte_size=24), language=("data2", C)))
     found = dwarf(first, second)
     known = Types()
     types = {each.name: known.of(each) for each in found.units[0].dies() if each.name}
@@ -380,12 +328,12 @@ def test_a_declaration_is_completed_by_a_definition_elsewhere():
 
 
 def test_a_declaration_is_completed_by_a_type_unit():
-    defined = die("structure_type", named("s"), ("byte_size", "data1", 40), label="defined")
+    defined = entry("structure_type", "s", byte_size=40, label="defined")
     type_unit = unit(
-        die("type_unit", ("language", "data2", CPLUS), defined), "type", signature=0x1234, type_label="defined"
+        entry("type_unit", None, defined, language=("data2", CPLUS)), "type", signature=0x1234, type_label="defined"
     )
-    declared = die("structure_type", ("declaration", "flag_present"), ("signature", "ref_sig8", 0x1234))
-    found = dwarf(unit(die("compile_unit", ("language", "data2", CPLUS), declared)), type_unit)
+    declared = entry("structure_type", declaration=True, signature=("ref_sig8", 0x1234))
+    found = dwarf(unit(entry("compile_unit", None, declared, language=("data2", CPLUS))), type_unit)
     die_found = next(each for each in found.units[0].dies() if each.tag_name == "DW_TAG_structure_type")
     assert byte_size(Types().of(die_found)) == 40
 
@@ -399,7 +347,7 @@ SPACES = {0: (8, 0), 1: (8, 0), 2: (4, 0xFFFFFFFF), 3: (4, 0xFFFFFFFF), 5: (4, 0
 
 def pointer_into(*attributes, machine=AMDGPU, tag="pointer_type", dialect=None):
     """A pointer with some attributes, and what was found wrong in reading it."""
-    root = die("compile_unit", ("language", "data2", C), INT, die(tag, typed("int"), *attributes))
+    root = entry("compile_unit", None, INT, entry(tag, None, *attributes, type="int"), language=("data2", C))
     found = dwarf(unit(root), machine=machine, **({} if dialect is None else {"attributes": dialect}))
     pointer = next(Types().of(each) for each in found.units[0].dies() if each.tag_name == f"DW_TAG_{tag}")
     return pointer, [str(problem) for problem in found.problems]
@@ -446,10 +394,10 @@ def test_the_size_of_the_pointer_itself_is_stronger_and_a_contradiction_is_told(
 
 
 def test_structures_and_arrays_count_in_the_size_of_the_space():
-    local = die("pointer_type", typed("int"), ("address_class", "data1", 3), label="local")
-    bound = die("subrange_type", typed("size"), ("count", "data1", 3))
+    local = entry("pointer_type", type="int", address_class=3, label="local")
+    bound = entry("subrange_type", type="size", count=3)
     get = types_of(
-        local, die("array_type", typed("local"), bound), die("typedef", named("l"), typed("local")), machine=AMDGPU
+        local, entry("array_type", None, bound, type="local"), entry("typedef", "l", type="local"), machine=AMDGPU
     )
     array = next(get.types.of(each) for each in get.dies.values() if each.tag_name == "DW_TAG_array_type")
     assert (byte_size(array), byte_size(get("l"))) == (12, 4)
@@ -460,9 +408,9 @@ def test_structures_and_arrays_count_in_the_size_of_the_space():
 
 def test_enumerators_have_the_sign_of_the_underlying_type():
     def enumeration(name, under, value, form="data1"):
-        inner = die("enumerator", named("E"), ("const_value", form, value))
-        extra = [typed(under)] if under else []
-        return die("enumeration_type", named(name), ("byte_size", "data1", 8), *extra, inner)
+        inner = entry("enumerator", "E", const_value=(form, value))
+        extra = {"type": under} if under else {}
+        return entry("enumeration_type", name, inner, byte_size=8, **extra)
 
     get = types_of(
         enumeration("u", "size", 200),
@@ -477,64 +425,57 @@ def test_enumerators_have_the_sign_of_the_underlying_type():
 @pytest.mark.parametrize(
     "owner, language, prefix",
     [
-        (("structure_type", named("A")), CPLUS, "A::"),
-        (("union_type", named("A")), CPLUS, "A::"),
-        (("namespace", named("N")), CPLUS, "N::"),
+        (("structure_type", "A"), CPLUS, "A::"),
+        (("union_type", "A"), CPLUS, "A::"),
+        (("namespace", "N"), CPLUS, "N::"),
         (("namespace",), CPLUS, "(anonymous namespace)::"),
         (("structure_type",), CPLUS, ""),
-        (("subprogram", named("f")), CPLUS, ""),
-        (("structure_type", named("A")), C, ""),
+        (("subprogram", "f"), CPLUS, ""),
+        (("structure_type", "A"), C, ""),
     ],
 )
 def test_enumerators_without_an_enumeration_by_name_have_its_scope(owner, language, prefix):
     """As GDB 13 prints them: the scope of the enumeration, but none for a class that has no name itself."""
-    x = die("enumerator", named("X"), ("const_value", "data1", 0))
-    enumeration = die("enumeration_type", ("byte_size", "data1", 4), x)
-    get = types_of(die(*owner, enumeration), language=language)
+    x = entry("enumerator", "X", const_value=0)
+    enumeration = entry("enumeration_type", None, x, byte_size=4)
+    get = types_of(entry(*owner, *[None] * (2 - len(owner)), enumeration), language=language)
     assert get.types.of(get.dies["DW_TAG_enumeration_type:"]).prefix == prefix
 
 
 def test_functions():
-    pointer = die("pointer_type", typed("char"), label="text")
+    pointer = entry("pointer_type", type="char", label="text")
     get = types_of(
         pointer,
-        die(
+        entry(
             "subroutine_type",
-            named("f"),
-            ("prototyped", "flag_present"),
-            typed("int"),
-            die("formal_parameter", typed("text")),
-            die("unspecified_parameters"),
+            "f",
+            entry("formal_parameter", type="text"),
+            entry("unspecified_parameters"),
+            prototyped=True,
+            type="int",
         ),
-        die("subroutine_type", named("g"), ("prototyped", "flag_present")),
-        die("subroutine_type", named("h"), typed("int"), die("unspecified_parameters")),
+        entry("subroutine_type", "g", prototyped=True),
+        entry("subroutine_type", "h", entry("unspecified_parameters"), type="int"),
     )
     assert [type_text(get(name)) for name in "fgh"] == ["int (char *, ...)", "void (void)", "int ()"]
 
 
 def test_what_is_not_understood_has_its_name_and_size():
-    get = types_of(die("set_type", named("days"), typed("int"), ("byte_size", "data1", 1)))
+    get = types_of(entry("set_type", "days", type="int", byte_size=1))
     assert isinstance(get("days"), model.Opaque)
     assert byte_size(get("days")) == 1
 
 
 def test_what_is_no_type_is_refused():
-    get = types_of(die("variable", named("v"), typed("int")))
+    get = types_of(entry("variable", "v", type="int"))
     with pytest.raises(MalformedFile, match="DW_TAG_variable is not a type"):
         get("v")
 
 
 def test_the_old_numbers_of_llvm():
-    pointer = die("pointer_type", named("p"), ("address_class", "data1", 3))
-    vector = die(
-        "base_type",
-        named("v"),
-        ("encoding", "data1", 4),
-        ("byte_size", "data1", 4),
-        ("LLVM_vector_size", "data1", 2),
-        dialect=LLVM_OLD,
-    )
-    root = die("compile_unit", ("language", "data2", C), pointer, vector)
+    pointer = entry("pointer_type", "p", address_class=3)
+    vector = entry("base_type", "v", encoding=4, byte_size=4, LLVM_vector_size=2, dialect=LLVM_OLD)
+    root = entry("compile_unit", None, pointer, vector, language=("data2", C))
     found = dwarf(unit(root), attributes="llvm-old")
     types = {each.name: Types().of(each) for each in found.units[0].dies() if each.name}
     assert types["p"].address_space == 3
@@ -546,9 +487,9 @@ def test_the_old_numbers_of_llvm():
 
 def test_types_are_found_by_the_names_users_write():
     get = types_of(
-        die("structure_type", named("s"), ("byte_size", "data1", 4)),
-        die("typedef", named("t"), typed("int")),
-        die("enumeration_type", named("e"), ("byte_size", "data1", 4)),
+        entry("structure_type", "s", byte_size=4),
+        entry("typedef", "t", type="int"),
+        entry("enumeration_type", "e", byte_size=4),
     )
     find = lambda name, keyword="": find_type(get.dwarf, get.types, name, keyword)  # noqa: E731
     assert find("unsigned long").name == "unsigned long"
@@ -566,14 +507,10 @@ def test_types_are_found_by_the_names_users_write():
 
 def test_a_function_of_itself_is_cut():
     get = types_of(
-        die(
-            "subroutine_type",
-            named("f"),
-            ("prototyped", "flag_present"),
-            *[die("formal_parameter", typed("p")) for _ in range(6)],
-            label="f",
+        entry(
+            "subroutine_type", "f", *[entry("formal_parameter", type="p") for _ in range(6)], prototyped=True, label="f"
         ),
-        die("pointer_type", typed("f"), label="p"),
+        entry("pointer_type", type="f", label="p"),
     )
     text = declaration(get("f"))
     assert "..." in text
@@ -582,13 +519,7 @@ def test_a_function_of_itself_is_cut():
 
 def test_a_class_that_is_its_own_base_is_cut():
     get = types_of(
-        die(
-            "structure_type",
-            named("s"),
-            ("byte_size", "data1", 4),
-            die("inheritance", typed("s"), ("data_member_location", "data1", 0)),
-            label="s",
-        ),
+        entry("structure_type", "s", entry("inheritance", type="s", data_member_location=0), byte_size=4, label="s"),
         language=CPLUS,
     )
     assert declaration(get("s")) == "struct s : public s {\n}"
