@@ -147,8 +147,8 @@ LATE_FOR_START_UP = {
 ONE_VARIABLE = ("eval", "fixtures/asm/lane-pc.gfx90a.w64.co", "even", "--state", "docs/examples/variables.json")
 """The command that shows one variable of a snapshot, in all lanes of its wave."""
 FEW_MODULES = [
-    (ONE_VARIABLE, 111),
-    ((*ONE_VARIABLE, "--lane", "2"), 110),
+    (ONE_VARIABLE, 110),
+    ((*ONE_VARIABLE, "--lane", "2"), 109),
     (("cfi", ONE_VARIABLE[1], "--pc", "0x1548"), 70),
     (("verify", ONE_VARIABLE[1]), 100),
 ]
