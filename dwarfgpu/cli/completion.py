@@ -187,7 +187,7 @@ def _names(*kinds: str) -> Words:
 
 
 def _targets(_given: Mapping[str, str], _word: str) -> Mapping[str, str]:
-    from dwarfgpu.questions.processors import target_names
+    from dwarfgpu.questions.target import target_names
 
     return dict.fromkeys(target_names(), "")
 

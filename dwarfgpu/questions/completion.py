@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.types.model import Pointer, Qualified, Struct, Typedef
+from dwarfgpu.questions.control import LAYOUTS
+from dwarfgpu.questions.debugger import names
 from dwarfgpu.questions.registry import WORD
 from dwarfgpu.questions.settings import SECTIONS
 from dwarfgpu.render.layout import shown
@@ -130,7 +132,7 @@ def _operands(debugger: Debugger, command: Command, line: str, at: int) -> Found
             value = line[at:].split(" ", 1)[0]
             if at + len(value) == len(line):
                 words = {"LIST": _LANES, "R": _REPAIRS}.get(option.metavar, ())
-                return at, [Candidate(each) for each in words if each.startswith(value)]
+                return at, _starting(words, value)
             at += len(value)
     if command.completes == "command" and command.operands.startswith("LIST"):
         match = _LIST.match(line, at)
@@ -155,8 +157,18 @@ def _alias(debugger: Debugger, line: str, at: int) -> Found:
     return _command(debugger, line, _past_blanks(line, equals + 1), "")
 
 
-def _macro(debugger: Debugger, line: str, at: int) -> Found:
-    return at, [Candidate(name) for name in debugger.macros if name.startswith(line[at:])]
+def _starting(words: Iterable[str], letters: str, meta: str = "") -> list[Candidate]:
+    return [Candidate(word, meta) for word in words if word.startswith(letters)]
+
+
+def _among(words: Callable[[Debugger], Iterable[str]], *, is_alone: bool = False) -> Complete:
+    """Return what completes one of some words; one that is alone begins behind the command."""
+
+    def found(debugger: Debugger, line: str, at: int) -> Found:
+        start = at if is_alone else _last_word(line, at)
+        return start, _starting(words(debugger), line[start:])
+
+    return found
 
 
 def _setting(debugger: Debugger, line: str, at: int) -> Found:
@@ -170,7 +182,7 @@ def _setting(debugger: Debugger, line: str, at: int) -> Found:
                 values = (*values, "unlimited")
             if setting.automatic:
                 values = (*values, "auto")
-            return start, [Candidate(value) for value in values if value.startswith(line[start:])]
+            return start, _starting(values, line[start:])
     start, names = _shown(debugger, line, at)
     found = list(names)
     return (start, found) if found else _expression(debugger, line, at)
@@ -197,18 +209,6 @@ def _path(_debugger: Debugger, line: str, at: int) -> Found:
     return len(line) - len(letters), sorted(found, key=lambda each: each.text)
 
 
-def _section(_debugger: Debugger, line: str, at: int) -> Found:
-    start = _last_word(line, at)
-    return start, [Candidate(each) for each in SECTIONS if each.startswith(line[start:])]
-
-
-def _layout(_debugger: Debugger, line: str, at: int) -> Found:
-    from dwarfgpu.questions.control import LAYOUTS
-
-    start = _last_word(line, at)
-    return start, [Candidate(each) for each in (*LAYOUTS, "next", "prev") if each.startswith(line[start:])]
-
-
 def _register(debugger: Debugger, line: str, at: int) -> Found:
     start = _last_word(line, at)
     return start, registers(debugger, line[start:].removeprefix("$"), "$" if line[start:].startswith("$") else "")
@@ -227,10 +227,9 @@ def registers(debugger: Debugger, letters: str, sign: str) -> Iterator[Candidate
 
 def _kernel(debugger: Debugger, line: str, at: int) -> Found:
     start = _last_word(line, at)
-    names = debugger.opened.file.kernel_names()
-    symbols = [kernel.name for kernel in debugger.opened.file.kernels.kernels]
-    listed = dict.fromkeys((*names, *symbols))
-    return start, [Candidate(name, "kernel") for name in listed if name.startswith(line[start:])]
+    file = debugger.opened.file
+    listed = dict.fromkeys((*file.kernel_names(), *(kernel.name for kernel in file.kernels.kernels)))
+    return start, _starting(listed, line[start:], "kernel")
 
 
 def _launch(sizes: int) -> Complete:
@@ -327,10 +326,6 @@ def _breakpoint(debugger: Debugger, line: str, at: int) -> Found:
     ]
 
 
-def _caught(_debugger: Debugger, line: str, at: int) -> Found:
-    return at, [Candidate(word) for word in CAUGHT if word.startswith(line[at:])]
-
-
 def _past_blanks(line: str, at: int) -> int:
     return len(line) - len(line[at:].lstrip())
 
@@ -339,37 +334,6 @@ def _last_word(line: str, at: int) -> int:
     match = _LAST_WORD.search(line, at)
     assert match is not None  # noqa: S101 (it matches the empty text)
     return match.start()
-
-
-def _expression(debugger: Debugger, line: str, at: int) -> Found:
-
-    return complete_expression(debugger, line, at)
-
-
-KINDS: dict[str, Complete] = {
-    "alias": _alias,
-    "breakpoint": _breakpoint,
-    "caught": _caught,
-    "command": _of_command,
-    "expression": _expression,
-    "function": _names("function"),
-    "kernel": _kernel,
-    "lane": _lane,
-    "launch": _launch(2),
-    "launch without sizes": _launch(0),
-    "macro": _macro,
-    "path": _path,
-    "place": _names("function", files=True),
-    "register": _register,
-    "layout": _layout,
-    "section": _section,
-    "setting": _setting,
-    "shown": _shown,
-    "stop": _stop,
-    "symbol": _names("function", "variable", "type"),
-    "wave": _wave,
-}
-"""What the operands of a command may be (`Command.completes`)."""
 
 
 # --- What an expression that is typed can go on with --------------------------------------------------
@@ -385,7 +349,7 @@ MAX_DEPTH = 20
 """Classes that inherit from each other, and pointers to pointers, deeper than this show no more members."""
 
 
-def complete_expression(debugger: Debugger, line: str, at: int) -> Found:
+def _expression(debugger: Debugger, line: str, at: int) -> Found:
     """Return what the end of an expression can become."""
     text = line[at:]
     match = _VARIABLE.search(text)
@@ -404,11 +368,8 @@ def complete_expression(debugger: Debugger, line: str, at: int) -> Found:
 
 
 def _variables(debugger: Debugger, letters: str) -> Iterator[Candidate]:
-    from dwarfgpu.questions.debugger import names
-
-    for name in names(debugger):
-        if name.startswith(letters):
-            yield Candidate(f"${name}", "convenience variable")
+    known = (f"${name}" for name in names(debugger))
+    yield from _starting(known, f"${letters}", "convenience variable")
     yield from registers(debugger, letters, "$")
 
 
@@ -425,9 +386,8 @@ def _symbol_names(debugger: Debugger, letters: str) -> Iterator[Candidate]:
     most = debugger.settings["max-completions"]
     for name, kind in debugger.known_names.starting(last, _KINDS, most):
         yield Candidate(f"{scope}{colons}{name}", kind)
-    for name in _OPERATORS:
-        if letters and name.startswith(letters):
-            yield Candidate(name, "operator")
+    if letters:
+        yield from _starting(_OPERATORS, letters, "operator")
 
 
 def operand_before(text: str, end: int) -> str:
@@ -465,9 +425,7 @@ def _opening(text: str, place: int) -> int:
 
 def _members_of(debugger: Debugger, base: str, letters: str) -> Iterator[Candidate]:
     kind: Type = debugger.frame.expression(base).type
-    for name in dict.fromkeys(_members(kind, 0, set())):
-        if name.startswith(letters):
-            yield Candidate(name, "member")
+    yield from _starting(dict.fromkeys(_members(kind, 0, set())), letters, "member")
 
 
 def _members(kind: Type, depth: int, seen: set[object]) -> Iterator[str]:
@@ -495,3 +453,29 @@ def _members(kind: Type, depth: int, seen: set[object]) -> Iterator[str]:
             yield from _members(base.type, depth + 1, seen)
     except DwarfGpuError:  # what can be read of it is offered
         return
+
+
+KINDS: dict[str, Complete] = {
+    "alias": _alias,
+    "breakpoint": _breakpoint,
+    "caught": _among(lambda _debugger: CAUGHT, is_alone=True),
+    "command": _of_command,
+    "expression": _expression,
+    "function": _names("function"),
+    "kernel": _kernel,
+    "lane": _lane,
+    "launch": _launch(2),
+    "launch without sizes": _launch(0),
+    "macro": _among(lambda debugger: debugger.macros, is_alone=True),
+    "path": _path,
+    "place": _names("function", files=True),
+    "register": _register,
+    "layout": _among(lambda _debugger: (*LAYOUTS, "next", "prev")),
+    "section": _among(lambda _debugger: SECTIONS),
+    "setting": _setting,
+    "shown": _shown,
+    "stop": _stop,
+    "symbol": _names("function", "variable", "type"),
+    "wave": _wave,
+}
+"""What the operands of a command may be (`Command.completes`)."""

@@ -120,7 +120,7 @@ def show(debugger: Debugger, form: MemoryFormat, where: Address) -> None:
 
 
 @frozen
-class MemoryRow:
+class MemoryUnits:
     """Units of memory that follow each other, as numbers and as text; or the characters of a string."""
 
     address: Address
@@ -156,7 +156,7 @@ class _Shower:
             rows="rows",
         )
 
-    def _rows(self, where: Address) -> Iterator[MemoryRow]:
+    def _rows(self, where: Address) -> Iterator[MemoryUnits]:
         form = self.form
         count = abs(form.count)
         before = start = where
@@ -171,7 +171,7 @@ class _Shower:
         if form.count < 0:
             self.known.next = before
 
-    def _json(self, row: MemoryRow) -> dict[str, Any]:
+    def _json(self, row: MemoryUnits) -> dict[str, Any]:
         target = self.debugger.frame.target
         space = target.default_space if row.address.space is None else target.space(row.address.space)
         return {
@@ -181,21 +181,21 @@ class _Shower:
             "texts": list(row.texts),
         }
 
-    def _lines(self, row: MemoryRow, output: Output) -> Iterator[str]:
+    def _lines(self, row: MemoryUnits, output: Output) -> Iterator[str]:
         """Yield a row, in two halves where it is wider than the screen."""
         label = self._label(row.address)
         count = len(row.texts)
         if count > 1 and len("\t".join([label, *row.texts]).expandtabs()) > output.width:
             half = (count + 1) // 2
             behind = _moved(row.address, half * self.bytes)
-            yield from self._lines(MemoryRow(row.address, row.values[:half], row.texts[:half]), output)
-            yield from self._lines(MemoryRow(behind, row.values[half:], row.texts[half:]), output)
+            yield from self._lines(MemoryUnits(row.address, row.values[:half], row.texts[:half]), output)
+            yield from self._lines(MemoryUnits(behind, row.values[half:], row.texts[half:]), output)
             return
         yield "\t".join([output.style("name", label), *row.texts])
 
     # --- Numbers --------------------------------------------------------------------------------------------------
 
-    def _units(self, where: Address, count: int) -> Iterator[MemoryRow]:
+    def _units(self, where: Address, count: int) -> Iterator[MemoryUnits]:
         """Yield as many in a row as GDB has; what could be read is shown before an error."""
         per_line = PER_LINE[self.form.size or "b"]
         for first in range(0, count, per_line):
@@ -208,7 +208,7 @@ class _Shower:
             except DwarfGpuError as problem:
                 error = problem
             if values:
-                yield MemoryRow(line, tuple(values), tuple(map(self._unit, values)))
+                yield MemoryUnits(line, tuple(values), tuple(map(self._unit, values)))
                 self.known.next = _moved(line, len(values) * self.bytes)
                 self._remember(_moved(line, (len(values) - 1) * self.bytes))
             if error is not None:
@@ -264,7 +264,7 @@ class _Shower:
 
     # --- Strings --------------------------------------------------------------------------------------------------
 
-    def _strings(self, where: Address, count: int) -> Iterator[MemoryRow]:
+    def _strings(self, where: Address, count: int) -> Iterator[MemoryUnits]:
         for _ in range(count):
             codes, is_cut = self._characters(where)
             text = numbers.string(
@@ -275,7 +275,7 @@ class _Shower:
                 threshold=self.look.repeats,
                 is_cut=is_cut,
             )
-            yield MemoryRow(where, tuple(codes), (text,))
+            yield MemoryUnits(where, tuple(codes), (text,))
             self._remember(where)
             where = self.known.next = _moved(where, self.bytes * (len(codes) + (not is_cut)))
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments
 
-    RegisterRow: TypeAlias = tuple[RegisterContents, str]
+    NamedRegister: TypeAlias = tuple[RegisterContents, str]
     """What a register holds, and what it is called."""
 
 NAME_WIDTH, RAW_WIDTH = 15, 20
@@ -65,7 +65,7 @@ def _info(debugger: Debugger, arguments: Arguments, group: str) -> Document:
     if debugger.attached is None:
         hint = "`target snapshot S` attaches a snapshot, `core S` a core file"
         raise UsageError("The program has no registers now.", kind="no_machine", hint=hint)
-    writer = _Rows(debugger, asking.print_format(arguments))
+    writer = _RegisterText(debugger, asking.print_format(arguments))
     words = arguments.text.replace("$", "").replace(",", " ").split() or [group]
     return Document(
         {
@@ -78,7 +78,7 @@ def _info(debugger: Debugger, arguments: Arguments, group: str) -> Document:
     )
 
 
-class _Rows:
+class _RegisterText:
     """Finds registers and writes them: name, raw, natural."""
 
     def __init__(self, debugger: Debugger, letter: str | None) -> None:
@@ -89,7 +89,7 @@ class _Rows:
         self.look = asking.renderer(debugger).look
         self.writer = ValueWriter(self.look, is_cplus=False)
 
-    def rows(self, words: Iterable[str]) -> Iterator[RegisterRow]:
+    def rows(self, words: Iterable[str]) -> Iterator[NamedRegister]:
         """Yield the registers that words mean, with what they hold; of groups those of which something is known."""
         for word in words:
             lower = word.lower()
@@ -159,7 +159,7 @@ class _Rows:
 
     # --- How they look --------------------------------------------------------------------------------------------
 
-    def json(self, row: RegisterRow) -> dict[str, Any]:
+    def json(self, row: NamedRegister) -> dict[str, Any]:
         """Return a register with its bits in hex: of a vector those of each lane, null where they are not known."""
         found, name = row
         register = found.register
@@ -176,7 +176,7 @@ class _Rows:
         text = self._parts(found, kind) if isinstance(kind, Struct) else self._natural(found, name)
         return document | ({"text": text} if text else {})
 
-    def row(self, row: RegisterRow) -> Iterator[str]:
+    def row(self, row: NamedRegister) -> Iterator[str]:
         """Yield a register on a line; a vector that does not fit goes on below itself."""
         found, name = row
         register = found.register

@@ -698,9 +698,9 @@ def _values_at(attached: Attached, group: Cohort) -> Iterator[str]:
             yield html.note(f"{name}: {error.what}")
             continue
         yield f"<h3><code>{html.text(name)}</code></h3>"
-        numbers = [cell.number for row in rows for cell in row.cells if cell.number is not None]
+        numbers = [cell.number for _name, of_wave in rows for cell in of_wave if cell.number is not None]
         if len(set(numbers)) <= 1:
-            executing = [cell.text for row in rows for cell in row.cells if not cell.is_idle]
+            executing = [cell.text for _name, of_wave in rows for cell in of_wave if not cell.is_idle]
             yield html.note(_summed_up(executing) if executing else "No lane executes this code.")
             continue
         yield html.picture(heat_map_svg(f"{name} in lanes and waves", rows, is_alone=False), f"values of {name}")

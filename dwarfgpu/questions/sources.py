@@ -1,4 +1,4 @@
-"""Commands about the source: ``list``, ``info line``, ``info source``, and where source files are looked for."""
+"""Commands about the source: its lines, its files, and where those are looked for."""
 
 from __future__ import annotations
 

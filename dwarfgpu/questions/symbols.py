@@ -21,7 +21,8 @@ from dwarfgpu.program.types.reader import find_type
 from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.sources import places_of
 from dwarfgpu.render.explanations import variable_json
-from dwarfgpu.render.layout import plain, problem_json, shown
+from dwarfgpu.render.layout import error_json, plain, problem_json, shown
+from dwarfgpu.render.records import Record
 from dwarfgpu.render.source import LocationWords, declarations, symbol_lines, type_json
 
 if TYPE_CHECKING:
@@ -211,17 +212,13 @@ def info_vtbl(debugger: Debugger, arguments: Arguments) -> Document:
             yield f"{place}: {what}"
 
     rows = (
-        {
-            "class": function.owner,
-            "name": function.name,
-            "slot": function.slot,
-            "address": function.address,
-            "symbol": name_of(function.address),
-            **({} if function.error is None else {"error": problem_json(function.error)}),
-        }
+        {**VIRTUAL.json(function), "symbol": name_of(function.address), **error_json(function.error)}
         for function in functions
     )
     return Document({"functions": rows}, lines, rows="functions")
+
+
+VIRTUAL = Record("class=owner name slot address")
 
 
 # --- What there is --------------------------------------------------------------------------------------------------

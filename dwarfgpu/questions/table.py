@@ -555,7 +555,7 @@ COMMANDS = (
                                    "dwarfgpu cfi k.co --function f --json"))),
     question("info address-spaces", "the address spaces of the target", "target.print_address_spaces",
              group=DEBUG, aliases="maint_print_address-spaces"),
-    question("info targets", "the processors and other targets, and what is known about each", "processors.targets",
+    question("info targets", "the processors and other targets, and what is known about each", "target.targets",
              group=DEBUG, operands="[NAME...]",
              shell=shell(LOOK, "targets", operand("[NAME...]", "a processor, a target or a target ID (all processors)"),
                          examples=("dwarfgpu targets", "dwarfgpu targets gfx90a gfx1100-wave32",

@@ -14,6 +14,7 @@ from dwarfgpu.questions.expressions import bytes_of, encoding_of, variables_call
 from dwarfgpu.questions.table import ENCODING
 from dwarfgpu.render import operations as render
 from dwarfgpu.render.layout import counted, fitted, plain, problem_json, shown
+from dwarfgpu.render.records import Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -226,6 +227,9 @@ class _Failure:
     message: str
 
 
+FAILURE = Record("function variable kind message")
+
+
 def _verify_machine(selection: Selection) -> Document:
     """Evaluate each variable of each frame of each wave, or of those that are selected."""
     failures: Counter[_Failure] = Counter()
@@ -253,15 +257,7 @@ def _verify_machine(selection: Selection) -> Document:
     data = {
         "values": {word: states[state] for state, word in _STATES.items()},
         "findings": [
-            {
-                "function": failure.function,
-                "variable": failure.variable,
-                "kind": failure.kind,
-                "message": failure.message,
-                "lanes": lanes,
-                f"{noun}s": waves[failure],
-            }
-            for failure, lanes in failures.items()
+            {**FAILURE.json(failure), "lanes": lanes, f"{noun}s": waves[failure]} for failure, lanes in failures.items()
         ],
     }
     return Document(data, text, rows="findings", problems=problems, has_failed=bool(failures))

@@ -19,7 +19,6 @@ from dwarfgpu.render.layout import (
     cut,
     error_json,
     fitted,
-    plain,
     plain_style,
     problem_json,
     range_text,
@@ -27,6 +26,7 @@ from dwarfgpu.render.layout import (
     shown,
     wrapped,
 )
+from dwarfgpu.render.records import Record
 from dwarfgpu.render.values import OPTIMIZED_OUT, ValueWriter
 
 if TYPE_CHECKING:
@@ -50,6 +50,11 @@ SIGNAL_HANDLER = "<signal handler called>"
 INDENT = 6
 CALL_INDENT = 4
 ERROR = "<error>"
+
+
+FRAME = Record(
+    "number pc function=call.function linkage_name=call.linkage_name source=call.source inlined=call.inlined file"
+)
 
 
 class BacktraceRenderer:
@@ -132,19 +137,10 @@ class BacktraceRenderer:
 
     def frame_json(self, frame: ShownFrame) -> Json:
         """Return a frame, with the CFA and the registers unless it is inlined."""
-        call = frame.call
-        document: Json = {
-            "number": frame.number,
-            "pc": frame.pc,
-            "function": call.function,
-            "linkage_name": call.linkage_name,
-            "source": None if call.source is None else plain(call.source),
-            "inlined": call.inlined,
-            "file": frame.file,
-        }
+        document = FRAME.json(frame)
         if frame.lanes is not None and self.target.lane_count > 1:
             document["lanes"] = f"{frame.lanes:#x}"
-        if call.inlined:
+        if frame.call.inlined:
             return document
         document["signal_handler"] = frame.is_signal_handler
         if frame.is_tail_call:

@@ -10,6 +10,7 @@ from dwarfgpu.dwarf_constants import DW_EH_PE_omit
 from dwarfgpu.program.code.frame_rows import Cie, Fde, encoding_text, rule_json
 from dwarfgpu.render.dump import code_json, code_text
 from dwarfgpu.render.layout import beside, error_json, labels, plain_style, room, shown, wrapped
+from dwarfgpu.render.records import Record, fact, nested
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -270,43 +271,30 @@ def at_json(frame_at: FrameAt, frames: Frames, *, name: str = "") -> dict[str, A
     return document | error_json(frame_at.error)
 
 
+FDE = Record("cie=cie.offset start=low stop=high")
+POINTERS = Record("segment", nested("lsda", Record("address indirect")))
+CIE = Record("version", fact("format", value=lambda cie: f"DWARF{cie.offset_size * 8}"), "augmentation")
+CIE_FORMAT = Record(
+    "address_size=format.form.address_size segment_selector_size=format.segment_size "
+    "code_alignment_factor=format.code_alignment data_alignment_factor=format.data_alignment "
+    "return_address_register=return_address"
+)
+CIE_POINTERS = Record(
+    "pointer_encoding=format.pointers lsda_encoding",
+    nested("personality", Record("address indirect")),
+    "signal_frame=is_signal_frame augmentation_data",
+)
+
+
 def _fde_json(fde: Fde, name: str) -> dict[str, Any]:
-    return {
-        "cie": fde.cie.offset,
-        "start": fde.low,
-        "stop": fde.high,
-        "symbol": name.strip("<>") or None,
-        "segment": fde.segment,
-        "lsda": _pointer_json(fde.lsda),
-    }
+    return {**FDE.json(fde), "symbol": name.strip("<>") or None, **POINTERS.json(fde)}
 
 
 def _cie_json(cie: Cie, frames: Frames) -> dict[str, Any]:
-    document: dict[str, Any] = {
-        "version": cie.version,
-        "format": f"DWARF{cie.offset_size * 8}",
-        "augmentation": cie.augmentation,
-    }
-    how = cie.format
-    if how is not None:
-        document |= {
-            "address_size": how.form.address_size,
-            "segment_selector_size": how.segment_size,
-            "code_alignment_factor": how.code_alignment,
-            "data_alignment_factor": how.data_alignment,
-            "return_address_register": cie.return_address,
-            "return_address_register_name": frames.register_name(cie.return_address or 0),
-            "pointer_encoding": how.pointers,
-            "lsda_encoding": cie.lsda_encoding,
-            "personality": _pointer_json(cie.personality),
-            "signal_frame": cie.is_signal_frame,
-            "augmentation_data": None if cie.augmentation_data is None else cie.augmentation_data.hex(),
-        }
-    return document
-
-
-def _pointer_json(pointer: Any) -> dict[str, Any] | None:
-    return None if pointer is None else {"address": pointer.address, "indirect": pointer.indirect}
+    if cie.format is None:
+        return CIE.json(cie)
+    register = {"return_address_register_name": frames.register_name(cie.return_address or 0)}
+    return {**CIE.json(cie), **CIE_FORMAT.json(cie), **register, **CIE_POINTERS.json(cie)}
 
 
 def _instruction_json(instruction: DecodedInstruction, entry: Cie | Fde, frames: Frames) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.render import pictures
 from dwarfgpu.render import report as html
-from dwarfgpu.render.compared_builds import share_text, sum_rows
+from dwarfgpu.render.judging import share_text, sum_rows
 from dwarfgpu.render.layout import counted
 from dwarfgpu.render.pictures import OUTSIDE, Strip, StripPart
 from dwarfgpu.render.values import Look, value_text

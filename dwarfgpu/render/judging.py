@@ -1,21 +1,27 @@
-"""What the execution of a kernel shows of its debugging information, as text and as JSON."""
+"""What the execution of a kernel shows of its debugging information, and what comparing two builds shows."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.render.compared_builds import COMPARISON, comparison_text, cut_name
-from dwarfgpu.render.layout import counted, plain_style
-from dwarfgpu.render.records import Record
+from attrs import evolve
+
+from dwarfgpu.render.layout import counted, plain_style, shown, table
+from dwarfgpu.render.records import Record, fact, nested
 from dwarfgpu.render.verification import FINDING, report_json, report_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dwarfgpu.audits.judge.comparison import BuildJudgement
     from dwarfgpu.audits.judge.judgement import JudgedFunction, Judgement
     from dwarfgpu.audits.verify.reports import FileReport
     from dwarfgpu.render.layout import Style
+
+MOST_VARIABLES = 12
+"""The variables that are shown if nothing else is said, the worst first."""
+LONGEST_NAME = 34
 
 
 def judgement_text(
@@ -69,3 +75,59 @@ def judgement_json(judgement: Judgement, report: FileReport) -> dict[str, Any]:
         "functions": [*map(FUNCTION.json, judgement.functions)],
         "findings": [*map(FINDING.json, report.findings)],
     }
+
+
+# --- Two builds -------------------------------------------------------------------------------------------------------
+
+
+def comparison_text(
+    comparison: BuildJudgement, style: Style = plain_style, width: int = 80, *, shows_all: bool = False
+) -> Iterator[str]:
+    """Yield the variables that are not right everywhere, and the sums of functions and files in percent."""
+    lacking = [variable for variable in comparison.variables if variable.wrong or variable.missing]
+    lacking.sort(key=lambda variable: (-variable.wrong, -variable.missing, variable.function, variable.line))
+    shown_ones = lacking if shows_all else lacking[:MOST_VARIABLES]
+    if shown_ones:
+        head = ("variable", "line", "right", "wrong", "missing")
+        rows = [
+            (cut_name(f"{variable.function}: {variable.name}"), str(variable.line), f"{variable.right:,}",
+             f"{variable.wrong:,}", f"{variable.missing:,}")
+            for variable in shown_ones
+        ]  # fmt: skip
+        yield from table([head, *rows], "lrrrr", width=width, style=style)
+        if len(shown_ones) < len(lacking):
+            yield f"  {counted(len(lacking) - len(shown_ones), 'more variable')}: see --all"
+        yield ""
+    yield from table([("against " + comparison.other, "values", "available", "correct"), *sum_rows(comparison)], "lrrr",
+                     longest=LONGEST_NAME + 8, width=width, style=style)  # fmt: skip
+    yield f"  {comparison.aligned:,} of {comparison.stops:,} statements of lanes are aligned"
+
+
+def sum_rows(comparison: BuildJudgement) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the sums of functions, of files, and of all: the name, the values, and both shares."""
+    parts = [*comparison.functions(), *comparison.files(), evolve(comparison.total(), name="all")]
+    for part in parts:
+        count = part.right + part.wrong + part.missing
+        yield cut_name(part.name), f"{count:,}", share_text(part.availability), share_text(part.correctness)
+
+
+def cut_name(name: str) -> str:
+    """Return a name that is short enough for a table on a screen of 80 columns."""
+    text = shown(name)
+    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 3] + "..."
+
+
+def share_text(share: float | None) -> str:
+    """Return a share in percent, rounded down."""
+    return "-" if share is None else f"{int(share * 1000) / 10:.1f}%"
+
+
+PART = Record("name right wrong missing availability correctness")
+VARIABLE = Record("name function file line right wrong missing first_wrong first_missing")
+COMPARISON = Record(
+    "other stops aligned is_cut",
+    fact("total", value=lambda comparison: PART.json(comparison.total())),
+    fact("functions", value=lambda comparison: [*map(PART.json, comparison.functions())]),
+    fact("files", value=lambda comparison: [*map(PART.json, comparison.files())]),
+    nested("variables", VARIABLE),
+)

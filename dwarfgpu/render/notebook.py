@@ -64,7 +64,7 @@ def values_html(values: Values) -> str:
 def _picture(values: Values) -> str:
     """Return the numbers in the lanes of waves as a map; nothing where they do not differ."""
     rows = list(islice(heat_rows(values), MAX_ROWS))
-    numbers = {cell.number for row in rows for cell in row.cells if cell.number is not None}
+    numbers = {cell.number for _name, of_wave in rows for cell in of_wave if cell.number is not None}
     if len(numbers) <= 1:
         return ""
     more = f", the first {MAX_ROWS} waves" if len(values.names) > MAX_ROWS else ""

@@ -276,21 +276,13 @@ class HeatCell:
     """Whether the lane is inactive."""
 
 
-@frozen
-class HeatRow:
-    """The values of a wave, lane by lane."""
-
-    label: str
-    cells: tuple[HeatCell, ...]
-
-
-def heat_rows(values: Values) -> Iterator[HeatRow]:
-    """Yield the rows of what an expression is in the lanes of waves."""
+def heat_rows(values: Values) -> Iterator[tuple[str, tuple[HeatCell, ...]]]:
+    """Yield the name of each wave, and what an expression is in its lanes."""
     from dwarfgpu.render.values import Look
 
     look = Look()
     for wave, name in enumerate(values.names):
-        yield HeatRow(name, tuple(_heat_cell(values.at(wave, lane), look) for lane in range(len(values.lanes))))
+        yield name, tuple(_heat_cell(values.at(wave, lane), look) for lane in range(len(values.lanes)))
 
 
 def _heat_cell(answer: LaneAnswer, look: Look) -> HeatCell:
@@ -310,25 +302,27 @@ def _heat_cell(answer: LaneAnswer, look: Look) -> HeatCell:
     return HeatCell(words[:LONGEST_VALUE] + idle, number if is_number else None, is_idle=bool(idle))
 
 
-def heat_map_svg(title: str, rows: Sequence[HeatRow], *, is_alone: bool = True) -> Iterator[str]:
+def heat_map_svg(
+    title: str, rows: Sequence[tuple[str, tuple[HeatCell, ...]]], *, is_alone: bool = True
+) -> Iterator[str]:
     """Draw a row for each wave and a cell for each lane: a shade for a value, an outline for none, grey if inactive."""
-    cells = [cell for row in rows for cell in row.cells if not cell.is_idle]
+    cells = [cell for _name, of_wave in rows for cell in of_wave if not cell.is_idle]
     numbers = [number for cell in cells if (number := _finite(cell.number)) is not None]
     low, high = (min(numbers), max(numbers)) if numbers else (0, 0)
-    lanes = max((len(row.cells) for row in rows), default=0)
+    lanes = max((len(of_wave) for _name, of_wave in rows), default=0)
     left = MARGIN + MAP_LABELS
     width = max(left + MARGIN + lanes * MAP_CELL, NARROWEST_PICTURE)
     top = MARGIN + (HEAD if is_alone else 0)
     height = top + len(rows) * (MAP_CELL + 2) + HEAD + (MARGIN if is_alone else 0)
     yield from _opening("heat", title, width, height, heat_style() if is_alone else "")
-    for index, row in enumerate(rows):
+    for index, (label, of_wave) in enumerate(rows):
         y = top + index * (MAP_CELL + 2)
-        yield f'<text class="quiet" x="{MARGIN}" y="{y + 9}">{_text(_short(row.label, MAP_LABELS // CHARACTER))}</text>'
-        for first, last, cell in _runs(row.cells):
+        yield f'<text class="quiet" x="{MARGIN}" y="{y + 9}">{_text(_short(label, MAP_LABELS // CHARACTER))}</text>'
+        for first, last, cell in _runs(of_wave):
             where = f"lane {first}" if last == first + 1 else f"lanes {first}-{last - 1}"
             kind = "idle" if cell.is_idle else _shade(cell.number, low, high)
             height = MAP_CELL // 4 if cell.is_idle else MAP_CELL
-            pointed = _text(f"{row.label}, {where}: {cell.text}")
+            pointed = _text(f"{label}, {where}: {cell.text}")
             yield (
                 f'<rect class="{kind}" x="{left + first * MAP_CELL}" y="{y + (MAP_CELL - height) // 2}" '
                 f'width="{(last - first) * MAP_CELL - 1}" height="{height}"><title>{pointed}</title></rect>'
@@ -343,7 +337,7 @@ def heat_map_svg(title: str, rows: Sequence[HeatRow], *, is_alone: bool = True) 
         left += len(SHADES) * BAR + 6
     if len(numbers) < len(cells):
         words.append("outline: no number")
-    if any(cell.is_idle for row in rows for cell in row.cells):
+    if any(cell.is_idle for _name, of_wave in rows for cell in of_wave):
         words.append("small and grey: inactive")
     yield f'<text class="quiet" x="{left}" y="{y + 11}">{_text("; ".join(words))}</text>'
     yield "</svg>"

@@ -38,7 +38,7 @@ MOST = 1 << 14
 
 
 @frozen
-class _Place:
+class _Origin:
     """The place of an expression in a file."""
 
     section: str
@@ -73,7 +73,7 @@ class _Step:
     lanes: tuple[int, ...]
     before: _Stack
     after: _Stack
-    where: _Place | None = None
+    where: _Origin | None = None
 
 
 class Tracer:
@@ -102,7 +102,7 @@ class Tracer:
         text = self._text(expression, step)
         where = None
         if self.sections and expression.section:
-            where = _Place(expression.section, expression.offset, repairs_of(expression))
+            where = _Origin(expression.section, expression.offset, repairs_of(expression))
         is_made = isinstance(expression, Repaired) and not any(
             step.instruction is instruction for instruction in expression.original.instructions
         )
@@ -162,7 +162,7 @@ class Tracer:
         shown: list[str] = []
         width = max((len(step.text) for step in self._steps), default=0)
         slots: tuple[int, ...] | None = None
-        where: _Place | None = None
+        where: _Origin | None = None
         for each in self._shown(self._stacks):
             if isinstance(each, int):
                 shown += wrapped(left_out(each), longest or len(left_out(each)))
@@ -261,14 +261,14 @@ def left_out(count: int) -> str:
     return f"... {count} operations are left out: the trace costs more than half of the budget ({budget.HINT})"
 
 
-def _head(where: _Place | None) -> str:
+def _head(where: _Origin | None) -> str:
     if where is None:
         return "in an expression without a place:"
     names = ", ".join(repair.name for repair in where.repairs)
     return f"in {where}, repaired ({names}):" if names else f"in {where}:"
 
 
-def _where_json(where: _Place | None) -> dict[str, Any]:
+def _where_json(where: _Origin | None) -> dict[str, Any]:
     if where is None:
         return {}
     repairs = {"repairs": [repair.name for repair in where.repairs]} if where.repairs else {}

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from dwarfgpu.questions.processors import MEANINGS, runs_of
+from dwarfgpu.questions.target import MEANINGS, runs_of
 from dwarfgpu.targets.amdgpu.processors import processors
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.commands import run as run_command

@@ -103,9 +103,7 @@ def parts() -> dict[str, str]:
         "strips": html.strip_rows([strip], (HOSTILE, HOSTILE), HOSTILE),
         "grid": html.grid([HOSTILE], [[HOSTILE]], numbers_from=0),
         "source": html.source_table([html.SourceBlock(HOSTILE, 1, HOSTILE, (html.text(HOSTILE),))], HOSTILE),
-        "heat": "".join(
-            pictures.heat_map_svg(HOSTILE, [pictures.HeatRow(HOSTILE, (pictures.HeatCell(HOSTILE, 1.0),))])
-        ),
+        "heat": "".join(pictures.heat_map_svg(HOSTILE, [(HOSTILE, (pictures.HeatCell(HOSTILE, 1.0),))])),
         "histogram": "".join(pictures.histogram_svg(HOSTILE, [1, 2, 3])),
     }
 
@@ -168,20 +166,20 @@ def test_histograms_of_many_floats_have_equal_parts():
 def test_numbers_at_the_ends_of_their_range(numbers):
     lines = list(pictures.histogram_svg("x", numbers))
     cells = tuple(pictures.HeatCell(str(number), number) for number in numbers)
-    lines += pictures.heat_map_svg("x", [pictures.HeatRow("wave", cells)])
+    lines += pictures.heat_map_svg("x", [("wave", cells)])
     assert "nan" not in "".join(lines)
     assert "inf" not in re.sub(r"<title>.*?</title>", "", "".join(lines))
 
 
 def test_neighbours_with_equal_values_are_one_cell():
     cells = (pictures.HeatCell("1", 1), pictures.HeatCell("1", 1), pictures.HeatCell("2", 2))
-    content = "".join(pictures.heat_map_svg("x", [pictures.HeatRow("wave", cells)]))
+    content = "".join(pictures.heat_map_svg("x", [("wave", cells)]))
     assert "<title>wave, lanes 0-1: 1</title>" in content
     assert "<title>wave, lane 2: 2</title>" in content
 
 
 def test_inactive_lanes_have_no_shade_and_the_legend_says_so():
-    row = pictures.HeatRow("wave", (pictures.HeatCell("1", 1), pictures.HeatCell("2 (inactive)", 2, is_idle=True)))
+    row = ("wave", (pictures.HeatCell("1", 1), pictures.HeatCell("2 (inactive)", 2, is_idle=True)))
     content = "".join(pictures.heat_map_svg("x", [row]))
     assert 'class="idle"' in content
     assert "small and grey: inactive</text>" in content
