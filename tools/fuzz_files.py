@@ -16,7 +16,7 @@ import zlib
 from typing import Any, NamedTuple
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.containers import offload
+from dwarfgpu.objfile.containers import bundle
 from dwarfgpu.objfile.containers.bundle import BUNDLE_SECTION, Container
 from dwarfgpu.objfile.elf.header import MAGIC, SHT_NOBITS
 from dwarfgpu.objfile.elf.image import Image
@@ -95,7 +95,7 @@ class Original:
         self.byte_order: Any = "little"
         if data[:4] == MAGIC:
             self._add_image(0, data)
-        elif data[:4] == offload.COMPRESSED_MAGIC:
+        elif data[:4] == bundle.COMPRESSED_MAGIC:
             self._add_bundle(memoryview(data), -1)
         else:
             self._add("header", "", 0, 512)
@@ -133,7 +133,7 @@ class Original:
                 self._add_headers(section.name, content)
             if section.name == ".debug_names":
                 self._add_name_abbreviations(section.name, content)
-            if section.name == BUNDLE_SECTION and raw[:4] == offload.COMPRESSED_MAGIC:
+            if section.name == BUNDLE_SECTION and raw[:4] == bundle.COMPRESSED_MAGIC:
                 self._add_bundle(memoryview(raw), row)
 
     def _add_headers(self, layer: str, content: bytes) -> None:
@@ -159,9 +159,9 @@ class Original:
             self._add(f"abbreviations in {layer}", layer, place, place + table)
 
     def _add_bundle(self, raw: memoryview, row: int) -> None:
-        header = offload.compressed_header(raw, "", 0)
-        content = bytes(offload.decompressed(header, "", 0))
-        size = offload.COMPRESSED_HEADERS[header.version].size
+        header = bundle.compressed_header(raw, "", 0)
+        content = bytes(bundle.decompressed(header, "", 0))
+        size = bundle.COMPRESSED_HEADERS[header.version].size
         self.layers[BUNDLE] = Content(content, header.method, bytes(raw[:size]), row)
         self._add("bundle", BUNDLE, 0, len(content))
         self._add("bundle header", BUNDLE, 0, 512)
@@ -217,12 +217,12 @@ def _packed(old: Content, new: bytes, byte_order: Any) -> bytes:
     else:
         stream = zlib.compress(new, 1)
     header = bytearray(old.header)
-    if header[:4] == offload.COMPRESSED_MAGIC:
+    if header[:4] == bundle.COMPRESSED_MAGIC:
         version, method = struct.unpack_from("<HH", header, 4)
         sizes = [len(new)] if version == 1 else [len(header) + len(stream), len(new)]
         checksum = int.from_bytes(hashlib.md5(new, usedforsecurity=False).digest()[:8], "little")
-        fields = (offload.COMPRESSED_MAGIC, version, method, *sizes, checksum)
-        return offload.COMPRESSED_HEADERS[version].pack(*fields) + stream
+        fields = (bundle.COMPRESSED_MAGIC, version, method, *sizes, checksum)
+        return bundle.COMPRESSED_HEADERS[version].pack(*fields) + stream
     if header[:4] == b"ZLIB":
         header[4:12] = len(new).to_bytes(8, "big")
     else:  # ch_size of Elf64_Chdr or Elf32_Chdr

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 from dwarfgpu.dwarf_constants import names
 from dwarfgpu.encoding.cursor import encode_signed, encode_unsigned
-from dwarfgpu.objfile.info.attributes import LLVM_CURRENT, LLVM_OLD
-from dwarfgpu.objfile.info.forms import FORMS
+from dwarfgpu.objfile.info.forms import FORMS, LLVM_CURRENT, LLVM_OLD
 
 TAGS = {name.removeprefix("DW_TAG_"): number for number, name in names("DW_TAG").items()}
 FORM_CODES = {form.name.removeprefix("DW_FORM_"): code for code, form in FORMS.items()}

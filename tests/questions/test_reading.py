@@ -9,7 +9,7 @@ import pytest
 from dwarfgpu import dialects
 from dwarfgpu.errors import UsageError
 from dwarfgpu.machines.machine import Machine
-from dwarfgpu.objfile.info.attributes import DIALECTS
+from dwarfgpu.objfile.info.forms import DIALECTS
 from dwarfgpu.questions.settings import READING, SETTINGS
 from tests.questions.harness import Run
 

@@ -11,7 +11,7 @@ import textwrap
 
 import pytest
 
-from dwarfgpu.objfile.containers.offload import COMPRESSED_MAGIC
+from dwarfgpu.objfile.containers.bundle import COMPRESSED_MAGIC
 from dwarfgpu.objfile.elf.image import Image
 from tools import fuzz
 from tools.fixtures import FOLDER, ROOT

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from dwarfgpu.encoding.operands import Format
-    from dwarfgpu.objfile.info.attributes import AttributeDialect
+    from dwarfgpu.objfile.info.forms import AttributeDialect
 
     T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
 from dwarfgpu.objfile.info.abbrevs import AbbreviationTable
-from dwarfgpu.objfile.info.attributes import AttributeDialect, dialect
+from dwarfgpu.objfile.info.forms import AttributeDialect, dialect
 from dwarfgpu.objfile.info.unit import Unit, read_headers
 from dwarfgpu.objfile.section_source import SectionSource
 

@@ -14,7 +14,6 @@ from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.contributions import check_address_size, following, initial_length
-from dwarfgpu.objfile.info import attributes as at
 from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.readers import FAILURES, truncated
 from dwarfgpu.objfile.info.tree import UnitTree
@@ -27,10 +26,9 @@ if TYPE_CHECKING:
 
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.objfile.info.abbrevs import Abbreviation, AbbreviationTable
-    from dwarfgpu.objfile.info.attributes import AttributeDialect
     from dwarfgpu.objfile.info.debug_file import DebugFile
     from dwarfgpu.objfile.info.dies import Die
-    from dwarfgpu.objfile.info.forms import Indirect
+    from dwarfgpu.objfile.info.forms import AttributeDialect, Indirect
     from dwarfgpu.objfile.lists.list_encoding import ListContext
 
 
@@ -343,20 +341,20 @@ class Unit:
                 self._dialect = self.dwarf.dialect, "it was asked for"
             else:
                 try:
-                    self._dialect = at.dialect_for(self.producer, self._old_augmentation())
+                    self._dialect = forms.dialect_for(self.producer, self._old_augmentation())
                 except DwarfGpuError as error:
                     self.dwarf.note(error)
-                    self._dialect = at.LLVM_CURRENT, "the strings of the unit cannot be read"
+                    self._dialect = forms.LLVM_CURRENT, "the strings of the unit cannot be read"
         return self._dialect
 
     @property
     def augmentation(self) -> str | None:
         """The augmentation string of the unit (A.3.1.1). The current numbering has no such attribute."""
-        return self._old_augmentation() if self.dialect in (at.LLVM_OLD, at.AMDGPU_2020) else None
+        return self._old_augmentation() if self.dialect in (forms.LLVM_OLD, forms.AMDGPU_2020) else None
 
     def _old_augmentation(self) -> str | None:
-        value = self.root_value(at.AUGMENTATION_CODE)
-        if value is None or forms.class_of(value[0], at.AUGMENTATION_CODE, self.version) != "string":
+        value = self.root_value(forms.AUGMENTATION_CODE)
+        if value is None or forms.class_of(value[0], forms.AUGMENTATION_CODE, self.version) != "string":
             return None
         return self.text(*value)
 

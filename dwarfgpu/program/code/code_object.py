@@ -466,7 +466,7 @@ def runnable(file: CodeObject) -> CodeObject:
 
 def check_attributes(name: str) -> None:
     """Refuse a dialect of attributes that does not exist."""
-    from dwarfgpu.objfile.info.attributes import dialect
+    from dwarfgpu.objfile.info.forms import dialect
 
     dialect(name)
 

@@ -12,7 +12,7 @@ from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.dwarf_constants import names
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.dwarf import index_of
-from dwarfgpu.objfile.info.attributes import LLVM_21, LLVM_OLD
+from dwarfgpu.objfile.info.forms import LLVM_21, LLVM_OLD
 from dwarfgpu.objfile.info.scopes import qualified_name, scopes_of
 from dwarfgpu.program.types import aggregates
 from dwarfgpu.program.types import model as t

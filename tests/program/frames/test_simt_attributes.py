@@ -158,7 +158,7 @@ def test_more_lanes_than_the_execution_mask_has():
 
 
 def with_iterations(form, value):
-    from dwarfgpu.objfile.info.attributes import LLVM_OLD
+    from dwarfgpu.objfile.info.forms import LLVM_OLD
 
     tree = die(
         "compile_unit",

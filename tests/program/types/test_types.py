@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
-from dwarfgpu.objfile.info.attributes import LLVM_OLD
+from dwarfgpu.objfile.info.forms import LLVM_OLD
 from dwarfgpu.program.types import model
 from dwarfgpu.program.types.declaration import declaration, type_text
 from dwarfgpu.program.types.reader import Types, canonical, find_type, spellings
