@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceReader, facts_of
-from dwarfgpu.program.frames.linespec import LinespecReader
+from dwarfgpu.program.frames.linespec import Linespecs
 from dwarfgpu.questions import asking
 from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.output import SOURCE
@@ -181,7 +181,7 @@ def _range(debugger: Debugger, text: str, count: int) -> tuple[SourceFile, int, 
     file = _file_of(place)
     if not last:
         return file, place.line, place.line + count - 1
-    end = LinespecReader(debugger.frame, lambda: (file, place.line)).read(last)[0]
+    end = Linespecs(debugger.frame, lambda: (file, place.line)).read(last)[0]
     if _file_of(end).path != file.path:
         raise UsageError("Specified first and last lines are in different files.", kind="no_line")
     if end.line < place.line:
@@ -203,7 +203,7 @@ def _around(line: int, count: int) -> tuple[int, int]:
     return first, first + count - 1
 
 
-def places_of(debugger: Debugger) -> LinespecReader:
+def places_of(debugger: Debugger) -> Linespecs:
     """Return what reads places: numbers are lines of the file that was listed last, or of the frame."""
 
     def here() -> tuple[SourceFile, int] | None:
@@ -215,7 +215,7 @@ def places_of(debugger: Debugger) -> LinespecReader:
         except DwarfGpuError:
             return None
 
-    return LinespecReader(debugger.frame, here)
+    return Linespecs(debugger.frame, here)
 
 
 def start_of(debugger: Debugger) -> tuple[SourceFile, int]:
@@ -227,7 +227,7 @@ def start_of(debugger: Debugger) -> tuple[SourceFile, int]:
             message = f"the source of {shown(frame.name or 'the code here')} is not known"
             raise UsageError(message, kind="no_source", hint="it has no line table: compile with -g")
         return place
-    places = LinespecReader(frame)
+    places = Linespecs(frame)
     names = ["main", *(kernel.name for kernel in debugger.opened.file.kernels.kernels)]
     for name in names:
         for span in places.functions(name):
@@ -335,7 +335,7 @@ def _code_of_line(debugger: Debugger, file: SourceFile, line: int) -> Iterator[J
         return
     functions = set()
     for start in file.starts(next_line):
-        function = LinespecReader(debugger.frame).function_at(start)
+        function = Linespecs(debugger.frame).function_at(start)
         entry = None if function is None else function.entry
         if entry in functions:
             continue  # the line is entered there again
@@ -385,7 +385,7 @@ def named_address(debugger: Debugger, address: int) -> str:
 
 def function_offset(debugger: Debugger, address: int) -> str | None:
     """Return the function that an address is in, and how far: ``<add+24>``."""
-    function = LinespecReader(debugger.frame).function_at(address)
+    function = Linespecs(debugger.frame).function_at(address)
     if function is None:  # data, or code without debugging information
         name = debugger.frame.state.symbol_at(address)
         return None if name is None else f"<{shown(name)}>"
@@ -395,7 +395,7 @@ def function_offset(debugger: Debugger, address: int) -> str | None:
 
 def function_json(debugger: Debugger, address: int) -> Json:
     """Return the function, or the symbol of data, that an address is in, and how far from its entry it is."""
-    function = LinespecReader(debugger.frame).function_at(address)
+    function = Linespecs(debugger.frame).function_at(address)
     if function is None:
         return {"function": None, "symbol": debugger.frame.state.symbol_at(address)}
     return {"function": function.name, "offset": address - function.entry}

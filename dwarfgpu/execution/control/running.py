@@ -18,7 +18,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_lookup import name_and_offset
 from dwarfgpu.program.code.code_object import runnable
 from dwarfgpu.program.frames.all_waves import all_waves
-from dwarfgpu.program.frames.linespec import LinespecReader
+from dwarfgpu.program.frames.linespec import Linespecs
 from dwarfgpu.regular_files import whole_output
 from dwarfgpu.states.program import Program
 
@@ -126,7 +126,7 @@ class Running:
         if offset is not None:
             return [self._checked(address + offset) for address in self.addresses(name.removeprefix("*"))]
         try:
-            specs = LinespecReader(self.program.outside, self._here).read(text)
+            specs = Linespecs(self.program.outside, self._here).read(text)
         except UsageError:
             raise
         except DwarfGpuError as error:

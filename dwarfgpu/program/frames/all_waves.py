@@ -78,31 +78,24 @@ def by_place(
 
 
 def _of_group(attached: Attached, group: Cohort, text: str, lanes: tuple[int, ...], number: int) -> Iterator[Values]:
-    machine = attached.stopped.machine
-    numbers = b.array(group.numbers, 64)
-    names = [machine.ids[wave] for wave in group.numbers]
+    names = [attached.stopped.machine.ids[wave] for wave in group.numbers]
     if group.pc is None:
-        values = Values(lanes, None, text=text, waves=numbers, names=names)
+        values = Values(lanes, None, text=text, waves=b.array(group.numbers, 64), names=names)
         values.refuse(unknown_place(names[0]))
         yield values
         return
     try:
-        yield _together(attached, group, text, lanes, number, names, numbers)
+        yield _together(attached, group, text, lanes, number, names)
     except (Parted, Diverge, LaneFault):
         for wave in group.numbers:  # each has its own caller
             yield from _of_group(attached, Cohort([wave], group.pc), text, lanes, number)
 
 
-def _check_no_assignment(quantity: Quantity, text: str) -> None:
-    if not isinstance(quantity, Variable) and is_assignment(text):  # a variable may be called `a=b`
-        raise UsageError("an assignment is made in one wave at a time", hint="assign in each wave by itself")
-
-
 def _together(
-    attached: Attached, group: Cohort, text: str, lanes: tuple[int, ...], number: int, names: list[str], numbers: Array
+    attached: Attached, group: Cohort, text: str, lanes: tuple[int, ...], number: int, names: list[str]
 ) -> Values:
     """Evaluate for all waves of a group at once; raise `Parted` where that is not possible."""
-    frame = _frame(attached, group, number)
+    frame, numbers = _frame(attached, group, number), b.array(group.numbers, 64)
     problems: list[DwarfGpuError] = []
     masks: Any = None
     if frame.activation is not None:
@@ -110,24 +103,25 @@ def _together(
             masks = Simt(frame).active_mask()
         except DwarfGpuError as error:
             problems.append(unknown_mask(names[0], error))
-    quantity = None
-    refusal: DwarfGpuError | None = None
+    quantity: Quantity | DwarfGpuError
     try:
         quantity = frame.quantity(text)
-        _check_no_assignment(quantity, text)
     except UsageError:
         raise
     except DwarfGpuError as error:
-        refusal = error
-    values = Values(lanes, frame, quantity, text, active=masks, waves=numbers, names=names)
+        quantity = error
+    if not isinstance(quantity, (Variable, DwarfGpuError)) and is_assignment(text):  # a variable may be called `a=b`
+        raise UsageError("an assignment is made in one wave at a time", hint="assign in each wave by itself")
+    known = None if isinstance(quantity, DwarfGpuError) else quantity
+    values = Values(lanes, frame, known, text, active=masks, waves=numbers, names=names)
     values.problems = problems
     values.pc = group.pc if frame.pc is None else frame.pc
     frame.repaired.clear()
     frame.possible_repairs.clear()
-    if refusal is not None:
-        values.refuse(refusal)
+    if isinstance(quantity, DwarfGpuError):
+        values.refuse(quantity)
         return values
-    places = _places(frame, quantity, lanes, len(numbers)) if quantity is not None else None
+    places = _places(frame, quantity, lanes, len(numbers))
     if places is None:
         step = max(1, CHUNK // len(lanes)) if lanes else 1
         for first in range(0, len(numbers) if lanes else 0, step):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from dwarfgpu.cfi import rules
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.locations import is_undefined
@@ -92,21 +94,16 @@ def backtraces(
         raise no_lanes(stopped.machine.target)
     if lane is not None:
         lane = lane_in(stopped.machine.target, lane)
-    writer = _FrameWriter(stopped, lane, registers)
-    groups: dict[Any, list[int]] = {}
-    by_key: dict[Any, Backtrace] = {}
+    groups: dict[Any, tuple[Backtrace, list[str]]] = {}
     for wave in counted(waves, "waves"):
         try:
-            backtrace = writer.backtrace(wave)
+            backtrace = _backtrace(stopped, wave, lane, registers=registers)
         except DwarfGpuError as error:
             backtrace = Backtrace((), (), 0, None, error)
-        key = _key(backtrace)
-        groups.setdefault(key, []).append(wave)
-        by_key.setdefault(key, backtrace)
-    for key, members in groups.items():
-        first = by_key[key]
-        names = tuple(stopped.machine.ids[wave] for wave in members)
-        yield Backtrace(names, first.frames, first.skipped, first.end, first.error)
+        _first, names = groups.setdefault(_key(backtrace), (backtrace, []))
+        names.append(stopped.machine.ids[wave])
+    for backtrace, names in groups.values():
+        yield evolve(backtrace, waves=tuple(names))
 
 
 def _key(backtrace: Backtrace) -> Any:
@@ -151,42 +148,24 @@ def _kind_of(storage: Storage) -> Any:
     return type(storage), storage.data if isinstance(storage, Implicit) else None
 
 
-@frozen
-class _FrameWriter:
-    """Turns the activations of threads into the frames that are shown."""
-
-    stopped: Stopped
-    lane: int | None
-    registers: bool
-
-    def backtrace(self, wave: int) -> Backtrace:
-        stack = self.stopped.wave(wave).seen_by(self.lane).stack
-        shown: list[ShownFrame] = []
-        skipped = 0
-        explicit: set[int] = set()
-        """The registers that the rules of inner activations are about."""
-        for activation in stack.activations:
-            frames = stack.call(activation.level)
-            mask = frames[-1].active_lanes()
-            if self.lane is not None and mask is not None and not mask >> self.lane & 1:
-                skipped += 1
-            else:
-                shown += self._shown(activation, frames, mask, explicit)
-            explicit.update(_with_rules(activation))
-        end = stack.end
-        self.stopped.wave(wave).forget()
-        return Backtrace((), tuple(shown), skipped, end)
-
-    def _shown(
-        self, activation: Activation, frames: tuple[Frame, ...], mask: int | None, explicit: set[int]
-    ) -> Iterator[ShownFrame]:
-        """Yield the frames that are inlined, and the function itself with what belongs to it."""
-        code, pc = frames[-1].code, _pc_of(frames[-1], activation)
-        file = None if code is None else code.file.name
-        for frame in frames[:-1]:
-            yield ShownFrame(frame.number, pc, file, frame.call, lanes=mask)
-        saved = tuple(saved_registers(activation, explicit)) if self.registers else None
-        yield shown_frame(frames[-1], activation, mask, saved)
+def _backtrace(stopped: Stopped, wave: int, lane: int | None, *, registers: bool) -> Backtrace:
+    """Return the frames of a thread: those that are inlined, then the function itself with what belongs to it."""
+    stack, rules_of_callees = stopped.wave(wave).seen_by(lane).stack, InnerRules()
+    shown: list[ShownFrame] = []
+    skipped = 0
+    for activation in stack.activations:
+        *inlined, function = stack.call(activation.level)
+        mask, callees = function.active_lanes(), rules_of_callees.of(activation)
+        if lane is not None and mask is not None and not mask >> lane & 1:
+            skipped += 1
+            continue
+        file, pc = None if function.code is None else function.code.file.name, _pc_of(function, activation)
+        shown += (ShownFrame(frame.number, pc, file, frame.call, lanes=mask) for frame in inlined)
+        saved = tuple(saved_registers(activation, callees)) if registers else None
+        shown.append(shown_frame(function, activation, mask, saved))
+    end = stack.end
+    stopped.wave(wave).forget()
+    return Backtrace((), tuple(shown), skipped, end)
 
 
 def shown_frame(

@@ -171,18 +171,13 @@ def finish(evaluators: Iterable[Evaluator]) -> None:
     remembered: Remembered | None = None
     for evaluator in evaluators:
         for write in evaluator.writes:
-            make(write, evaluator.frame, evaluator.lanes)
+            store(write.target, write.pattern, write.bit_size, evaluator.frame, evaluator.lanes)
         for name, value in evaluator.notes:
             notes.setdefault(name, []).append((evaluator.lanes, value))
         remembered = evaluator.frame.state.remembered
     for name, pieces in notes.items():
         assert remembered is not None  # noqa: S101 (nothing is noted without)
         remembered.set(name, pieces)
-
-
-def make(write: Write, frame: Frame, lanes: LaneSet) -> None:
-    """Make an assignment."""
-    store(write.target, write.pattern, write.bit_size, frame, lanes)
 
 
 def assign(frame: Frame, target: Quantity, text: str, lanes: Iterable[int] | int | str | None) -> None:
@@ -193,7 +188,7 @@ def assign(frame: Frame, target: Quantity, text: str, lanes: Iterable[int] | int
         there = target if place is frame else target.in_frame(place)
         writes += _assignments(place, there, text, lanes_there)
     for write, part in writes:
-        make(write, frame, part)
+        store(write.target, write.pattern, write.bit_size, frame, part)
 
 
 def _assignments(

@@ -28,7 +28,7 @@ from dwarfgpu.expr.table import find as find_operation
 from dwarfgpu.lanes import LaneSet, lane_number
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.code import scopes
-from dwarfgpu.program.code.repairs import as_written, possible_repairs, repairs_of
+from dwarfgpu.program.code.repairs import as_written
 from dwarfgpu.program.code.scopes import NOWHERE
 from dwarfgpu.program.code.unit_expressions import FileUnit, location_list
 from dwarfgpu.program.frames import reasons
@@ -39,7 +39,7 @@ from dwarfgpu.program.frames.variable import Variable, kind_of
 from dwarfgpu.program.values.storage import ObjectSurroundings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from dwarfgpu.cfi.activation import Activation, CallStack, End
     from dwarfgpu.expr.context import DieReference, UnitInfo
@@ -665,19 +665,10 @@ class Frame(Handle):
         frame._is_repaired = False
         return frame
 
-    @property
-    def base_repairs(self) -> tuple[Repair, ...]:
-        """What the frame base went through to be what the producer means."""
+    def base_repairs(self, read: Callable[[Expression], tuple[Repair, ...]]) -> tuple[Repair, ...]:
+        """Return the repairs of the frame base: with `repairs_of` those it went through, or `possible_repairs`."""
         try:
-            return tuple(repair for base in self._bases()[1] for repair in repairs_of(base))
-        except DwarfGpuError:
-            return ()
-
-    @property
-    def possible_base_repairs(self) -> tuple[Repair, ...]:
-        """What the frame base has the shape of, and was not repaired."""
-        try:
-            return tuple(repair for base in self._bases()[1] for repair in possible_repairs(base))
+            return tuple(repair for base in self._bases()[1] for repair in read(base))
         except DwarfGpuError:
             return ()
 

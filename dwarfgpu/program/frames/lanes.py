@@ -14,8 +14,6 @@ from dwarfgpu.program.frames.lane_state import Simt
 from dwarfgpu.program.frames.wave_positions import place_of, waves_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.machines.protocol import WaveStop
     from dwarfgpu.program.code.scopes import SourceCall
     from dwarfgpu.program.frames.call_stack import Stack
@@ -94,7 +92,7 @@ def lanes_of_wave(stopped: Stopped, wave: int, frame: int = 0) -> Lanes:
         iterations = simt.iterations()
     except DwarfGpuError as error:
         problems.append(error)
-    places = _LanePlacer(stack, seen_from, count).places(simt, mask, problems)
+    places = _places(stack, seen_from, simt, mask, problems)
     lanes = []
     for lane in range(count):
         state = UNKNOWN if mask is None else ACTIVE if mask >> lane & 1 else INACTIVE
@@ -129,51 +127,37 @@ def _frame_numbered(stack: Stack, number: int, wave: str) -> Frame:
     raise UsageError(message, hint=f"{stack.end.message}; `dwarfgpu bt` shows all")
 
 
-@frozen
-class _LanePlacer:
-    """Finds where the lanes of one wave are, in a frame or in its callers."""
+def _places(
+    stack: Stack, seen_from: Frame, simt: Simt, mask: int | None, problems: list[DwarfGpuError]
+) -> list[LaneStatus]:
+    """Return the place of each lane, whose state is not looked at; no place for one that was never active.
 
-    stack: Stack
-    frame: Frame
-    count: int
-
-    def places(self, simt: Simt, mask: int | None, problems: list[DwarfGpuError]) -> list[LaneStatus]:
-        """Return the place of each lane, whose state is not looked at; no place for one that was never active."""
-        places = [LaneStatus(lane, UNKNOWN) for lane in range(self.count)]
-        left = set(range(self.count))
-        for frames in self._outwards():
-            is_first = frames[-1] is self.frame.outer
-            pcs, error = (simt if is_first else Simt(frames[0])).known_places(mask if is_first else None)
-            if error is not None:
-                problems.append(error)
-                if not is_first or mask is None:
-                    break
-            for lane in sorted(left):
-                if lane >= len(pcs):
-                    continue
-                at = pcs[lane]
-                if at.pc is not None:
-                    number, call = self._seen(frames, lane)
-                    places[lane] = evolve(places[lane], pc=at.pc, frame=number, call=call)
-                elif at.error is not None:
-                    places[lane] = evolve(places[lane], error=at.error)
-                else:
-                    continue
-                left.discard(lane)
-            if not left:
+    It is in the frame, or in a caller where the lane was not active when the frame was called.
+    """
+    count = simt.lane_count
+    places = [LaneStatus(lane, UNKNOWN) for lane in range(count)]
+    left = set(range(count))
+    level = seen_from.level
+    while left and (frames := stack.call(level)):
+        is_first = frames[-1] is seen_from.outer
+        pcs, error = (simt if is_first else Simt(frames[0])).known_places(mask if is_first else None)
+        if error is not None:
+            problems.append(error)
+            if not is_first or mask is None:
                 break
-        return places
-
-    def _outwards(self) -> Iterator[tuple[Frame, ...]]:
-        """Yield the call of the frame and its callers: those of lanes that were not active when it was called."""
-        level = self.frame.level
-        while frames := self.stack.call(level):
-            yield frames
-            level += 1
-
-    def _seen(self, frames: tuple[Frame, ...], lane: int) -> tuple[int, SourceCall]:
-        """Return the frame that a lane is in, by its number for that lane, and the function with its line."""
-        frame = frames[0] if frames[-1] is not self.frame.outer else self.frame
-        with suppress(DwarfGpuError):  # else only the functions around say more of the lane
-            frame = frame.in_lane(lane)
-        return frame.number, frame.call
+        for lane in sorted(left):
+            if lane >= len(pcs):
+                continue
+            at = pcs[lane]
+            if at.pc is not None:
+                frame = seen_from if is_first else frames[0]
+                with suppress(DwarfGpuError):  # else only the functions around say more of the lane
+                    frame = frame.in_lane(lane)
+                places[lane] = evolve(places[lane], pc=at.pc, frame=frame.number, call=frame.call)
+            elif at.error is not None:
+                places[lane] = evolve(places[lane], error=at.error)
+            else:
+                continue
+            left.discard(lane)
+        level += 1
+    return places

@@ -63,8 +63,8 @@ class CodeSpan:
     """Whether debugging information knows nothing of it."""
 
 
-class LinespecReader:
-    """Reads what names places.
+class Linespecs:
+    """What names places of a program.
 
     ``here`` returns the line that numbers count from, and the file that they are lines of. It is called only for a
     number: to find the default takes a search of the whole program.

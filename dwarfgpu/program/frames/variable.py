@@ -28,7 +28,7 @@ from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import MAX_OBJECT, Located, ObjectPlace, constant_place, definition_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from dwarfgpu.expr.context import Context
     from dwarfgpu.expr.instruction import Expression
@@ -292,23 +292,20 @@ class Variable(Quantity):
     @cached_property
     def repairs(self) -> tuple[Repair, ...]:
         """What its location went through to be what the producer means, with what the frame base did."""
-        plan = self._plan_here()
-        if isinstance(plan, Unavailable):
-            return ()
-        repairs = [repair for expression in plan.expressions for repair in repairs_of(expression)]
-        if self.frame.activation is not None and any(map(uses_frame_base, plan.expressions)):
-            repairs += self.frame.outer.base_repairs
-        return tuple(dict.fromkeys(repairs))
+        return self._repairs(repairs_of)
 
     @cached_property
     def possible_repairs(self) -> tuple[Repair, ...]:
         """What its location, or the frame base that it counts from, has the shape of, and was not repaired."""
+        return self._repairs(possible_repairs)
+
+    def _repairs(self, read: Callable[[Expression], tuple[Repair, ...]]) -> tuple[Repair, ...]:
         plan = self._plan_here()
         if isinstance(plan, Unavailable):
             return ()
-        repairs = [repair for expression in plan.expressions for repair in possible_repairs(expression)]
+        repairs = [repair for expression in plan.expressions for repair in read(expression)]
         if self.frame.activation is not None and any(map(uses_frame_base, plan.expressions)):
-            repairs += self.frame.outer.possible_base_repairs
+            repairs += self.frame.outer.base_repairs(read)
         return tuple(dict.fromkeys(repairs))
 
     def as_written(self) -> Variable:

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.program.frames.linespec import LinespecReader, symbol_at
+from dwarfgpu.program.frames.linespec import Linespecs, symbol_at
 from dwarfgpu.states.program import open_program
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 
 
-def places(name: str) -> LinespecReader:
-    return LinespecReader(open_program(FIXTURES / name).outside)
+def places(name: str) -> Linespecs:
+    return Linespecs(open_program(FIXTURES / name).outside)
 
 
 @pytest.mark.parametrize(
