@@ -10,7 +10,7 @@ the innermost activation of a thread to the outermost one, and says why it ends 
 from __future__ import annotations
 
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dwarfgpu import bits as b
 from dwarfgpu import budget, dialects
@@ -193,7 +193,8 @@ class Activation(LoneFrame):
     def _find(self, key: int, lanes: LaneSet) -> Location:
         thread = self.thread
         if key in self._busy:
-            self._circular(key)
+            needed = "the CFA" if key == CFA else f"the value of {self._name(key)} on entry"
+            raise IllFormed("cycle", f"the rule for {needed} needs its own result", spec="A.6.4.2")
         if thread.nesting >= MAX_NESTING:
             message = f"more than {MAX_NESTING} registers depend on each other"
             raise EvaluationError("limit_exceeded", message, spec="A.6.4.2")
@@ -204,10 +205,6 @@ class Activation(LoneFrame):
         finally:
             thread.nesting -= 1
             self._busy.discard(key)
-
-    def _circular(self, key: int) -> NoReturn:
-        needed = "the CFA" if key == CFA else f"the value of {self._name(key)} on entry"
-        raise IllFormed("cycle", f"the rule for {needed} needs its own result", spec="A.6.4.2")
 
     def _name(self, number: int) -> str:
         register = self.thread.register(number)
@@ -233,7 +230,7 @@ class Activation(LoneFrame):
     def _memory_address(self, location: Location, spec: str) -> tuple[Memory, Any]:
         """Return the storage and the byte address of a CFA, which must be a memory byte address."""
         place = location.single
-        if place is None or type(place.storage) is not Memory or not _is_byte(place.bit_offset):
+        if place is None or type(place.storage) is not Memory or b.set_in_any(place.bit_offset) & 7:
             raise IllFormed("wrong_kind", "the CFA is not a memory byte address", spec=spec)
         return place.storage, b.settled(place.bit_offset >> 3)
 
@@ -243,7 +240,8 @@ class Activation(LoneFrame):
         rule = self.register_rules.get(number)
         if rule is None:
             return self._unspecified(number, lanes)
-        return _RULES[rule.word](self, number, rule, lanes)
+        location: Location = getattr(self, f"_{rule.word}")(number, rule, lanes)
+        return location
 
     def _unspecified_rule(self, number: int) -> str:
         """Return the default of a register without a rule, one of `Unspecified`.
@@ -382,18 +380,6 @@ class TailCall(Activation):
 
     def _unspecified_rule(self, number: int) -> str:
         return UnspecifiedRegister.SAME_VALUE
-
-
-_RULES: dict[str, Callable[[Activation, int, Any, LaneSet], Location]] = {
-    "undefined": Activation._undefined,  # noqa: SLF001
-    "same_value": Activation._same_value,  # noqa: SLF001
-    "offset": Activation._offset,  # noqa: SLF001
-    "val_offset": Activation._val_offset,  # noqa: SLF001
-    "register": Activation._register,  # noqa: SLF001
-    "expression": Activation._expression,  # noqa: SLF001
-    "val_expression": Activation._val_expression,  # noqa: SLF001
-    "architectural": Activation._architectural,  # noqa: SLF001
-}
 
 
 def _is_byte(bit_offset: Any) -> bool:

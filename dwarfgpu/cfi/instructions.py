@@ -285,50 +285,33 @@ def _def_cfa_expression(state: RuleState, block: rules.ExpressionBytes) -> None:
 # --- Register rules (A.6.4.2.3) -----------------------------------------------------------------------------------
 
 
-@instruction(dw.DW_CFA_undefined, "A.6.4.2.3 (1)", operands="R:register")
-def _undefined(state: RuleState, register: int) -> None:
-    """Declare that R has no recoverable value."""
-    state.set_rule(register, rules.UndefinedRule())
+def _declare(rule: Callable[..., rules.Rule], *declared: tuple[int, str, str]) -> None:
+    """Declare instructions that give a register a rule, whose fields are the operands after the register."""
+
+    def run(state: RuleState, register: int, *fields: Any) -> None:
+        state.set_rule(register, rule(*fields))
+
+    for code, spec, letters in declared:
+        instruction(code, spec, operands=letters)(run)
 
 
-@instruction(dw.DW_CFA_same_value, "A.6.4.2.3 (2)", operands="R:register")
-def _same_value(state: RuleState, register: int) -> None:
-    """Declare that R has not been modified."""
-    state.set_rule(register, rules.SameValue())
-
-
-@instruction(dw.DW_CFA_offset, "A.6.4.2.3 (3)", operands="R:register6 B:factored")
-@instruction(dw.DW_CFA_offset_extended, "A.6.4.2.3 (4)", operands="R:register B:factored")
-@instruction(dw.DW_CFA_offset_extended_sf, "A.6.4.2.3 (5)", operands="R:register B:sfactored")
-@instruction(dw.DW_CFA_GNU_negative_offset_extended, "LSB 5.0, 10.5.2", operands="R:register B:negated")
-def _offset(state: RuleState, register: int, offset: int) -> None:
-    """Declare that R is saved B bytes from the CFA."""
-    state.set_rule(register, rules.Offset(offset))
-
-
-@instruction(dw.DW_CFA_val_offset, "A.6.4.2.3 (6)", operands="R:register B:factored")
-@instruction(dw.DW_CFA_val_offset_sf, "A.6.4.2.3 (7)", operands="R:register B:sfactored")
-def _val_offset(state: RuleState, register: int, offset: int) -> None:
-    """Declare that the value of R is the address B bytes from the CFA."""
-    state.set_rule(register, rules.ValOffset(offset))
-
-
-@instruction(dw.DW_CFA_register, "A.6.4.2.3 (8)", operands="R1:register R2:register")
-def _register(state: RuleState, register: int, other: int) -> None:
-    """Declare that R1 is stored in R2."""
-    state.set_rule(register, rules.RegisterRule(other))
-
-
-@instruction(dw.DW_CFA_expression, "A.6.4.2.3 (9)", operands="R:register E:expression")
-def _expression(state: RuleState, register: int, block: rules.ExpressionBytes) -> None:
-    """Declare that R is saved at the location that E gives."""
-    state.set_rule(register, rules.ExpressionRule(block))
-
-
-@instruction(dw.DW_CFA_val_expression, "A.6.4.2.3 (10)", operands="R:register E:expression")
-def _val_expression(state: RuleState, register: int, block: rules.ExpressionBytes) -> None:
-    """Declare that the value of R is that of E."""
-    state.set_rule(register, rules.ValExpression(block))
+_declare(rules.UndefinedRule, (dw.DW_CFA_undefined, "A.6.4.2.3 (1)", "R:register"))
+_declare(rules.SameValue, (dw.DW_CFA_same_value, "A.6.4.2.3 (2)", "R:register"))
+_declare(
+    rules.Offset,
+    (dw.DW_CFA_offset, "A.6.4.2.3 (3)", "R:register6 B:factored"),
+    (dw.DW_CFA_offset_extended, "A.6.4.2.3 (4)", "R:register B:factored"),
+    (dw.DW_CFA_offset_extended_sf, "A.6.4.2.3 (5)", "R:register B:sfactored"),
+    (dw.DW_CFA_GNU_negative_offset_extended, "LSB 5.0, 10.5.2", "R:register B:negated"),
+)
+_declare(
+    rules.ValOffset,
+    (dw.DW_CFA_val_offset, "A.6.4.2.3 (6)", "R:register B:factored"),
+    (dw.DW_CFA_val_offset_sf, "A.6.4.2.3 (7)", "R:register B:sfactored"),
+)
+_declare(rules.RegisterRule, (dw.DW_CFA_register, "A.6.4.2.3 (8)", "R1:register R2:register"))
+_declare(rules.ExpressionRule, (dw.DW_CFA_expression, "A.6.4.2.3 (9)", "R:register E:expression"))
+_declare(rules.ValExpression, (dw.DW_CFA_val_expression, "A.6.4.2.3 (10)", "R:register E:expression"))
 
 
 @instruction(dw.DW_CFA_restore, "A.6.4.2.3 (11)", operands="R:register6")
@@ -357,25 +340,9 @@ def _restore_state(state: RuleState) -> None:
 
 
 @instruction(dw.DW_CFA_nop, "DWARF 5, 6.4.2.5")
-def _nop(state: RuleState) -> None:
-    """Do nothing."""
-
-
-@instruction(dw.DW_CFA_GNU_args_size, "LSB 5.0, 10.5.2", operands="N:size")
-def _args_size(state: RuleState, size: int) -> None:
-    """Declare that N bytes of arguments are on the stack, which only the handling of exceptions needs."""
-
-
-@instruction(dw.DW_CFA_GNU_window_save, "SPARC; AArch64")
-def _window_save(state: RuleState) -> None:
-    """Declare a saved register window (SPARC), or toggle whether the return address is signed (AArch64)."""
-
-
-@instruction(dw.DW_CFA_AARCH64_negate_ra_state_with_pc, "AArch64")
-def _negate_ra_state_with_pc(state: RuleState) -> None:
-    """Toggle whether the return address is signed with the address of this place (AArch64)."""
-
-
+@instruction(dw.DW_CFA_GNU_args_size, "LSB 5.0, 10.5.2", operands="N:size")  # of arguments on the stack, for exceptions
+@instruction(dw.DW_CFA_GNU_window_save, "SPARC; AArch64")  # a register window, or whether the return address is signed
+@instruction(dw.DW_CFA_AARCH64_negate_ra_state_with_pc, "AArch64")  # whether it is signed, with this place
 @instruction(dw.DW_CFA_AARCH64_set_ra_state, "AArch64", operands="S:number D:sdelta")
-def _set_ra_state(state: RuleState, ra_state: int, delta: int) -> None:
-    """Set the state of the return address to S, signed D bytes from this place (AArch64)."""
+def _keep(state: RuleState, *operands: int) -> None:
+    """Change no rule."""

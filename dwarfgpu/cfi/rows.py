@@ -203,19 +203,6 @@ class Initial:
 class RuleState:
     """The row under construction."""
 
-    __slots__ = (
-        "_changes",
-        "_initial",
-        "_limit",
-        "_marks",
-        "_registers",
-        "_snapshot",
-        "_spec",
-        "_target",
-        "cfa",
-        "location",
-    )
-
     def __init__(
         self,
         target: Target | None = None,
@@ -291,17 +278,14 @@ class RuleState:
             self._snapshot = dict(self._registers)
         return self._snapshot
 
-    def set_rule(self, register: int, rule: Rule) -> None:
-        self._change(register, rule)
-
     def restore_rule(self, register: int) -> None:
         """Give a register its initial rule, or take away the one it has if there was none."""
         if self.location is None:
             message = "the initial instructions cannot restore what they are about to define"
             raise IllFormed("bad_cie", message, spec=self._spec)
-        self._change(register, self._initial.get(register))
+        self.set_rule(register, self._initial.get(register))
 
-    def _change(self, register: int, rule: Rule | None) -> None:
+    def set_rule(self, register: int, rule: Rule | None) -> None:
         if self._marks:
             self._changes.append((register, self._registers.get(register)))
         self._put(register, rule)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dwarfgpu.expr.dialect import Dialect, Encoding
+from dwarfgpu.expr.dialect import Dialect, encodings_in
 
-_NAMED = """
+_NUMBERS = """
     03 addr         06 deref        08 const1u      09 const1s      0a const2u      0b const2s      0c const4u
     0d const4s      0e const8u      0f const8s      10 constu       11 consts       12 dup          13 drop
     14 over         15 pick         16 swap         17 rot          18 xderef       19 abs          1a and
@@ -19,37 +19,21 @@ _NAMED = """
 """
 
 
-def _encodings() -> list[Encoding]:
-    words = _NAMED.split()
-    encodings = [Encoding((int(words[i], 16),), f"DW_OP_{words[i + 1]}") for i in range(0, len(words), 2)]
-    for start, family in ((0x30, "lit"), (0x50, "reg"), (0x70, "breg")):
-        encodings += [Encoding((start + number,), f"DW_OP_{family}{number}") for number in range(32)]
-    return encodings
+_FAMILIES = [
+    f"{start + number:x} {family}{number}"
+    for start, family in ((0x30, "lit"), (0x50, "reg"), (0x70, "breg"))
+    for number in range(32)
+]
 
-
-DWARF5 = Dialect("dwarf5", _encodings(), "DWARF 5, table 7.9")
+DWARF5 = Dialect("dwarf5", encodings_in(" ".join([_NUMBERS, *_FAMILIES])), "DWARF 5, table 7.9")
 
 
 # --- The extensions of GNU (binutils, include/dwarf2.def; GCC wiki, DwarfExtensions) ------------------------------
 
-GNU = Dialect(
-    "gnu",
-    [
-        Encoding((0xE0,), "DW_OP_GNU_push_tls_address"),
-        Encoding((0xF0,), "DW_OP_GNU_uninit"),
-        Encoding((0xF1,), "DW_OP_GNU_encoded_addr"),
-        Encoding((0xF2,), "DW_OP_GNU_implicit_pointer"),
-        Encoding((0xF3,), "DW_OP_GNU_entry_value"),
-        Encoding((0xF4,), "DW_OP_GNU_const_type"),
-        Encoding((0xF5,), "DW_OP_GNU_regval_type"),
-        Encoding((0xF6,), "DW_OP_GNU_deref_type"),
-        Encoding((0xF7,), "DW_OP_GNU_convert"),
-        Encoding((0xF9,), "DW_OP_GNU_reinterpret"),
-        Encoding((0xFA,), "DW_OP_GNU_parameter_ref"),
-        Encoding((0xFB,), "DW_OP_GNU_addr_index"),
-        Encoding((0xFC,), "DW_OP_GNU_const_index"),
-        Encoding((0xFD,), "DW_OP_GNU_variable_value"),
-    ],
-    "binutils, include/dwarf2.def",
-    extends=DWARF5,
-)
+_GNU_NUMBERS = """
+    e0 GNU_push_tls_address f0 GNU_uninit           f1 GNU_encoded_addr     f2 GNU_implicit_pointer
+    f3 GNU_entry_value      f4 GNU_const_type       f5 GNU_regval_type      f6 GNU_deref_type
+    f7 GNU_convert          f9 GNU_reinterpret      fa GNU_parameter_ref    fb GNU_addr_index
+    fc GNU_const_index      fd GNU_variable_value
+"""
+GNU = Dialect("gnu", encodings_in(_GNU_NUMBERS), "binutils, include/dwarf2.def", extends=DWARF5)

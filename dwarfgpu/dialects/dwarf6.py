@@ -7,12 +7,10 @@ compiler: ``DWARF6.bind({"DW_OP_offset": 0xAB})``.
 from __future__ import annotations
 
 from dwarfgpu.dialects.dwarf5 import DWARF5
-from dwarfgpu.expr.dialect import Dialect, Encoding
+from dwarfgpu.expr.dialect import Dialect, encodings_in
 
-_RENAMED = [
-    Encoding((0x97,), "DW_OP_push_object_location"),  # 230524.1; was DW_OP_push_object_address
-    Encoding((0x9B,), "DW_OP_form_tls_location"),  # 230524.1; was DW_OP_form_tls_address
-]
+_RENAMED = encodings_in("97 push_object_location 9b form_tls_location")
+"""230524.1; they were DW_OP_push_object_address and DW_OP_form_tls_address."""
 
 UNNUMBERED = (
     "DW_OP_offset",  # 230524.1

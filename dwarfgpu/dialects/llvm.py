@@ -10,60 +10,27 @@
 from __future__ import annotations
 
 from dwarfgpu.dialects.dwarf5 import GNU
-from dwarfgpu.expr.dialect import Dialect, Encoding
+from dwarfgpu.expr.dialect import Dialect, encodings_in
 
-USER_PREFIX = 0xE9
-"""DW_OP_LLVM_user."""
+_USER = """
+    e9.01 LLVM_nop          e9.02 LLVM_form_aspace_address          e9.03 LLVM_push_lane    e9.04 LLVM_offset
+    e9.05 LLVM_offset_uconst                                        e9.06 LLVM_bit_offset
+    e9.07 LLVM_call_frame_entry_reg                                 e9.08 LLVM_undefined
+    e9.09 LLVM_aspace_bregx e9.0a LLVM_piece_end                    e9.0b LLVM_extend
+    e9.0c LLVM_select_bit_piece                                     e9.0d LLVM_NVIDIA_mux
+"""
+LLVM_USER = Dialect("llvm-user", encodings_in(_USER), "AMDGPU DWARF extensions, A.7.7.1", extends=GNU)
 
-LLVM_USER = Dialect(
-    "llvm-user",
-    [
-        Encoding((USER_PREFIX, 0x01), "DW_OP_LLVM_nop"),
-        Encoding((USER_PREFIX, 0x02), "DW_OP_LLVM_form_aspace_address"),
-        Encoding((USER_PREFIX, 0x03), "DW_OP_LLVM_push_lane"),
-        Encoding((USER_PREFIX, 0x04), "DW_OP_LLVM_offset"),
-        Encoding((USER_PREFIX, 0x05), "DW_OP_LLVM_offset_uconst"),
-        Encoding((USER_PREFIX, 0x06), "DW_OP_LLVM_bit_offset"),
-        Encoding((USER_PREFIX, 0x07), "DW_OP_LLVM_call_frame_entry_reg"),
-        Encoding((USER_PREFIX, 0x08), "DW_OP_LLVM_undefined"),
-        Encoding((USER_PREFIX, 0x09), "DW_OP_LLVM_aspace_bregx"),
-        Encoding((USER_PREFIX, 0x0A), "DW_OP_LLVM_piece_end"),
-        Encoding((USER_PREFIX, 0x0B), "DW_OP_LLVM_extend"),
-        Encoding((USER_PREFIX, 0x0C), "DW_OP_LLVM_select_bit_piece"),
-        Encoding((USER_PREFIX, 0x0D), "DW_OP_LLVM_NVIDIA_mux"),
-    ],
-    "AMDGPU DWARF extensions, A.7.7.1",
-    extends=GNU,
-)
+# Older tables and a snapshot of LLVM's decoder have the displacement of e8 unsigned; ROCgdb reads it signed.
+_LEGACY = """
+    e1 LLVM_form_aspace_address             e2 LLVM_push_lane       e3 LLVM_offset          e4 LLVM_offset_uconst
+    e5 LLVM_bit_offset                      e6 LLVM_call_frame_entry_reg                    e7 LLVM_undefined
+    e8 LLVM_aspace_bregx                    e9 LLVM_aspace_implicit_pointer                 ea LLVM_piece_end
+    eb LLVM_extend                          ec LLVM_select_bit_piece
+"""
+LLVM_LEGACY = Dialect("llvm-legacy", encodings_in(_LEGACY), "ROCgdb, include/dwarf2.def", extends=GNU)
 
-LLVM_LEGACY = Dialect(
-    "llvm-legacy",
-    [
-        Encoding((0xE1,), "DW_OP_LLVM_form_aspace_address"),
-        Encoding((0xE2,), "DW_OP_LLVM_push_lane"),
-        Encoding((0xE3,), "DW_OP_LLVM_offset"),
-        Encoding((0xE4,), "DW_OP_LLVM_offset_uconst"),
-        Encoding((0xE5,), "DW_OP_LLVM_bit_offset"),
-        Encoding((0xE6,), "DW_OP_LLVM_call_frame_entry_reg"),
-        Encoding((0xE7,), "DW_OP_LLVM_undefined"),
-        # Older tables and a snapshot of LLVM's decoder have the displacement unsigned; ROCgdb reads it signed.
-        Encoding((0xE8,), "DW_OP_LLVM_aspace_bregx"),
-        Encoding((0xE9,), "DW_OP_LLVM_aspace_implicit_pointer"),
-        Encoding((0xEA,), "DW_OP_LLVM_piece_end"),
-        Encoding((0xEB,), "DW_OP_LLVM_extend"),
-        Encoding((0xEC,), "DW_OP_LLVM_select_bit_piece"),
-    ],
-    "ROCgdb, include/dwarf2.def",
-    extends=GNU,
-)
-
+_FIRST = "e7 LLVM_form_aspace_address e9 LLVM_offset ea LLVM_push_lane"
 AMDGPU_2020 = Dialect(
-    "amdgpu-2020",
-    [
-        Encoding((0xE7,), "DW_OP_LLVM_form_aspace_address"),
-        Encoding((0xE9,), "DW_OP_LLVM_offset"),
-        Encoding((0xEA,), "DW_OP_LLVM_push_lane"),
-    ],
-    "AMDGPU usage (2020), DWARF Operation Encodings",
-    extends=GNU,
+    "amdgpu-2020", encodings_in(_FIRST), "AMDGPU usage (2020), DWARF Operation Encodings", extends=GNU
 )

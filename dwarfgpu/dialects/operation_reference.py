@@ -44,32 +44,21 @@ def is_repeated(name: str) -> bool:
 
 def find(name: str) -> list[OperationReference]:
     """Return the operations with a name: exact, without its prefix, or containing it."""
-    everything = references()
-    exact = [reference for reference in everything if name in (reference.name, *reference.aliases)]
-    if exact:
-        return exact
+    everything = {(one.name, *one.aliases): one for one in references()}
     wanted = name.lower().removeprefix("dw_op_")
-    short = [
-        reference
-        for reference in everything
-        if any(wanted == alias.lower().removeprefix("dw_op_") for alias in (reference.name, *reference.aliases))
-    ]
-    if short:
-        return short
-    parts = [
-        reference for reference in everything if wanted in reference.name.lower() and not is_repeated(reference.name)
-    ]
-    if not parts:
-        raise UsageError(f"there is no operation {name!r}", hint=_closest(name, everything))
-    return parts
+    found = (
+        [one for names, one in everything.items() if name in names]
+        or [one for names, one in everything.items() if f"dw_op_{wanted}" in map(str.lower, names)]
+        or [one for one in everything.values() if wanted in one.name.lower() and not is_repeated(one.name)]
+    )
+    if not found:
+        from difflib import get_close_matches
 
-
-def _closest(name: str, everything: list[OperationReference]) -> str:
-    from difflib import get_close_matches
-
-    names = [alias for reference in everything for alias in (reference.name, *reference.aliases)]
-    close = get_close_matches(name if name.startswith("DW_OP_") else f"DW_OP_{name}", names, n=3)
-    return f"did you mean {' or '.join(close)}?" if close else "list all with `dwarfgpu ops`"
+        known = [each for names in everything for each in names]
+        close = get_close_matches(name if name.startswith("DW_OP_") else f"DW_OP_{name}", known, n=3)
+        hint = f"did you mean {' or '.join(close)}?" if close else "list all with `dwarfgpu ops`"
+        raise UsageError(f"there is no operation {name!r}", hint=hint)
+    return found
 
 
 def _encodings() -> dict[str, list[tuple[str, str]]]:

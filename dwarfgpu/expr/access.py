@@ -81,7 +81,10 @@ class Accessor:
             return Reading(0, (1 << bit_size) - 1)
         self._check_extent(place, bit_size)
         if type(storage) is Composite:
-            return self._read_composite(storage, place.bit_offset, bit_size)
+            start = uniform_offset(place.bit_offset)
+            if start is not None:
+                return self._concatenate(storage, start, bit_size)
+            return self._read_by_run(storage, place.bit_offset, bit_size)  # type: ignore[arg-type]
         raise pointer_misuse("its bits cannot be read")
 
     def read_plain(self, location: Location, bit_size: int) -> Bits | None:
@@ -294,12 +297,6 @@ class Accessor:
         padded[:, 8 - length :] = rows
         return padded.view(">u8").reshape(-1).astype("u8")
 
-    def _read_composite(self, storage: Composite, offset: Bits, size: int) -> Reading:
-        start = uniform_offset(offset)
-        if start is not None:
-            return self._concatenate(storage, start, size)
-        return self._read_by_run(storage, offset, size)  # type: ignore[arg-type]
-
     def _concatenate(self, storage: Composite, offset: int, size: int) -> Reading:
         """Read part after part from one offset."""
         if size > FREE_PARTS:
@@ -336,7 +333,7 @@ class Accessor:
             end += part.total
             ends.append(end)
         run = b.ranks(ends, offset)
-        result = _Scattered(self.count, size)
+        result = Reading(b.array([0] * self.count, size), b.array([0] * self.count, size))
         for positions in b.groups(run):
             index = int(run[positions[0]])
             part = storage.parts[index]
@@ -350,9 +347,10 @@ class Accessor:
                 chosen = positions[same]
                 narrow = SingleLocation(storage.select(chosen), int(own[same[0]]))
                 self._read_slots(result, chosen, Location((narrow,)), size)
-        return result.reading()
+        undefined: Any = result.undefined
+        return result if undefined.any() else Reading(result.bits)
 
-    def _read_slots(self, result: _Scattered, positions: Array, location: Location, size: int) -> None:
+    def _read_slots(self, result: Reading, positions: Array, location: Location, size: int) -> None:
         """Read for some of the slots only; the errors of some of these are raised for the whole set."""
 
         def read(part: tuple[Array, Location]) -> Reading:
@@ -366,7 +364,7 @@ class Accessor:
             if group.result is None:
                 index = {int(position): number for number, position in enumerate(chosen)}
                 raise LaneFault(chosen, lambda i, group=group, index=index: group.outcome(index[i]))  # type: ignore[misc]
-            result.put(chosen, group.result)
+            result.bits[chosen], result.undefined[chosen] = group.result.bits, group.result.undefined  # type: ignore[index]
 
     # --- Implicit pointers ----------------------------------------------------------------------------------------
 
@@ -458,23 +456,6 @@ class Accessor:
         return stream.to_bytes(len(old), self.byte_order)
 
 
-class _Scattered:
-    """A reading that is put together slot by slot."""
-
-    __slots__ = ("bits", "undefined")
-
-    def __init__(self, count: int, size: int) -> None:
-        self.bits: Array = b.array([0] * count, size)
-        self.undefined: Array = b.array([0] * count, size)
-
-    def put(self, positions: Array, reading: Reading) -> None:
-        self.bits[positions] = reading.bits
-        self.undefined[positions] = reading.undefined
-
-    def reading(self) -> Reading:
-        return Reading(self.bits, self.undefined if self.undefined.any() else 0)
-
-
 def window_of(storage: Register, offset: Array, size: int, byte_order: ByteOrder) -> Window:
     """Return the window of some bits from offsets on that are inside a register."""
     import numpy as np
@@ -505,12 +486,9 @@ def _merged(left: Reading, right: Reading, bit_size: int) -> Reading:
     """Merge two readings of an object, which must agree on the bits that both have."""
     mask = (1 << bit_size) - 1
     both = (left.undefined | right.undefined) ^ mask
-    refuse(((left.bits ^ right.bits) & both) != 0, lambda _i: _places_differ())
+    message = "the places of a location hold different values"
+    refuse(((left.bits ^ right.bits) & both) != 0, lambda _i: IllFormed("bad_operand", message, spec="A.2.5.3"))
     return Reading(left.bits | right.bits, left.undefined & right.undefined)
-
-
-def _places_differ() -> IllFormed:
-    return IllFormed("bad_operand", "the places of a location hold different values", spec="A.2.5.3")
 
 
 def _past_storage(storage: Storage, offset: int, bit_size: int, use: str) -> EvaluationError:

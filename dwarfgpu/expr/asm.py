@@ -49,7 +49,7 @@ def assemble(text: str, dialect: Dialect, form: Format, *, strict: bool = True, 
     Without ``strict``, names are understood in any case and without ``DW_OP_``, as a person at a prompt types them.
     An operation that has no number in the dialect is an error of the class `Unsupported`, of the kind ``no_encoding``.
     """
-    code = _Assembler(text, dialect, form, strict=strict, target=target).whole()
+    code = _Assembler(text, dialect, form, strict=strict, target=target).assembled()
     if code.missing is not None:
         raise code.missing
     return code.data
@@ -63,7 +63,7 @@ def parse(
     Such an operation is laid out as if it had a number of one byte, so that every operation has an offset and every
     branch a displacement; the expression has no data then.
     """
-    code = _Assembler(text, dialect, form, strict=strict, target=target).whole()
+    code = _Assembler(text, dialect, form, strict=strict, target=target).assembled()
     if code.is_opaque:
         if code.missing is not None:
             raise code.missing
@@ -92,17 +92,13 @@ class _Known:
     opcode: bytes
     """Empty where the dialect has no number for it."""
     kinds: tuple[str, ...]
-    is_plain: bool
-    """Whether it has a number, and all its operands are numbers: almost all are."""
 
 
 def _known(row: Operation, name: str, dialect: Dialect) -> _Known:
     encoding = dialect.by_name.get(name) or dialect.encoding_of(row)
     if encoding is None:
-        return _Known(row, name, b"", tuple(operand.kind for operand in row.operands), is_plain=False)
-    kinds = encoding.operand_kinds
-    is_plain = not any(kind in operands.BLOCKS or kind == "encoded" for kind in kinds)
-    return _Known(row, name, encoding.opcode, kinds, is_plain)
+        return _Known(row, name, b"", tuple(operand.kind for operand in row.operands))
+    return _Known(row, name, encoding.opcode, encoding.operand_kinds)
 
 
 def _no_encoding(name: str, dialect: Dialect, place: str = "") -> Unsupported:
@@ -195,23 +191,10 @@ class _Assembler:
         self.target = target
         self.known: dict[str, _Known] = {}
 
-    def whole(self) -> _Code:
-        return self.assembled(0, len(self.text.clean))
-
-    def assembled(self, start: int, end: int) -> _Code:
+    def assembled(self, start: int = 0, end: int | None = None) -> _Code:
         """Assemble the whole text, or the part between two parentheses."""
         builder = _Builder(self.form)
-        for chunk, position in self.text.statements(start, end):
-            words = chunk.split()
-            if not words:
-                continue
-            known = self.known.get(words[0])
-            if known is not None and known.is_plain and not builder.is_opaque:
-                try:
-                    builder.add(known, [int(word, 0) for word in words[1:]])
-                    continue
-                except (ValueError, DwarfGpuError):
-                    pass  # written in another way, or wrong: both are found out below
+        for chunk, position in self.text.statements(start, len(self.text.clean) if end is None else end):
             self.read(builder, list(self.text.words(chunk, position)))
         for index, known, label in builder.pending:
             instruction = builder.instructions[index]
@@ -512,8 +495,5 @@ def _without_commas(text: str) -> str:
     if "," not in text:
         return text
     first, *rest = text.split(",")
-    return first + "".join([(";" if _begins_operation(part) else " ") + part for part in rest])
-
-
-def _begins_operation(part: str) -> bool:
-    return part.lstrip()[: len(PREFIX)].upper() == PREFIX
+    marks = [";" if part.lstrip()[: len(PREFIX)].upper() == PREFIX else " " for part in rest]
+    return first + "".join(map("".join, zip(marks, rest, strict=True)))

@@ -100,6 +100,13 @@ def compose(name: str, *dialects: Dialect, override: Iterable[Path] = ()) -> Dia
     return Dialect(name, kept, "; ".join(dialect.source for dialect in dialects))
 
 
+def encodings_in(text: str) -> list[Encoding]:
+    """Return the encodings in a table: paths in hexadecimal, such as ``06`` or ``e9.02``, each with a name."""
+    words = text.split()
+    paths = [tuple(int(part, 16) for part in word.split(".")) for word in words[::2]]
+    return [Encoding(path, f"DW_OP_{name}") for path, name in zip(paths, words[1::2], strict=True)]
+
+
 def format_path(path: Path) -> str:
     """Return a path as text for messages."""
     return " ".join(f"{number:#04x}" for number in path)

@@ -102,16 +102,12 @@ class JsonWriter:
     def entry(self, entry: Entry) -> Json:
         """Return a result or a stack entry as JSON."""
         if isinstance(entry, Value):
-            return {"kind": "value", "type": type_json(entry.type), "value": self.number(entry)}
+            return {"kind": "value", "type": type_json(entry.type), "value": number_json(entry, self.byte_order)}
         if isinstance(entry, Location):
             return self.location(entry)
         if isinstance(entry, IncompleteComposite):
             return {"kind": "composite", "bit_offset": 0, "parts": self._parts(entry.parts)}
         return _pointer(entry.pointer)
-
-    def number(self, value: Value) -> Any:
-        """Return the number of a value: an int, a float, ``nan``, ``inf``, or a list of the numbers of a vector."""
-        return number_json(value, self.byte_order)
 
     # --- Locations ------------------------------------------------------------------------------------------------
 
@@ -178,7 +174,7 @@ class JsonWriter:
             result["undefined"] = reading.undefined_mask().hex()
         if reading.type is not None:
             value = reading.value
-            result["value"] = None if value is None else self.number(value)
+            result["value"] = None if value is None else number_json(value, self.byte_order)
         return result
 
 
@@ -230,7 +226,7 @@ def type_json(kind: BaseType) -> str | Json:
 
 
 def number_json(value: Value, byte_order: str) -> Any:
-    """Return the number of a value in its JSON form."""
+    """Return the number of a value: an int, a float, ``nan``, ``inf``, or a list of the numbers of a vector."""
     kind = value.type
     if kind.vector_size is not None:
         return [number_json(element, byte_order) for element in elements_of(value, byte_order)]

@@ -65,7 +65,7 @@ def _finished(current: Evaluation) -> Any:
         fault.error_at = lambda position: _locate(error_at(position), expression, index, callers)
         raise
     except DwarfGpuError as error:
-        located(current, error)
+        _locate(error, current.expression, current.index, current.callers)
         raise
 
 
@@ -74,12 +74,8 @@ def result_for(results: LaneResults[Any]) -> Any:
     return shared_result(results.groups, results.count)
 
 
-def located(current: Evaluation, error: DwarfGpuError) -> DwarfGpuError:
-    """Add the current operation to an error, unless the error already has one."""
-    return _locate(error, current.expression, current.index, current.callers)
-
-
 def _locate(error: DwarfGpuError, expression: Expression, index: int, callers: Return | None) -> DwarfGpuError:
+    """Add an operation to an error, unless the error already has one."""
     if error.where.operation is not None or error.where.offset is not None:
         return error
     instruction = expression.code[index].instruction

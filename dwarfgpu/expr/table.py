@@ -7,6 +7,7 @@ frame information forbids, static checking, assembly, listings and the reference
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -124,6 +125,7 @@ def operation(
 ) -> Callable[[F], F]:
     """Declare a row. With ``family``, one row for each number N: ``{N}`` in the name, and N as first operand.
 
+    The name says whose operation it is; one of LLVM is known without ``LLVM_`` too.
     ``columns`` are further ones of `Operation`.
     """
 
@@ -170,6 +172,11 @@ def _add(
     **columns: Any,
 ) -> None:
     letters = tuple(Operand(*item.split(":")) for item in operands.split())
+    vendor = re.match(r"DW_OP_(LLVM|GNU)_", name)
+    if vendor:
+        columns.setdefault("since", vendor[1])
+    if columns.get("since") == "LLVM":  # the drafts of DWARF 6 have the same names without the prefix
+        columns["aliases"] = (*columns.get("aliases", ()), name.replace("_LLVM_", "_"))
     added = Operation(name, run, effect, spec, operands=letters, needs=frozenset(needs), **columns)
     for known_name in (name, *added.aliases):
         if known_name in _ROWS:

@@ -193,7 +193,7 @@ def bit_piece(ev: Evaluation, bit_size: int, bit_offset: int) -> None:
     _add_piece(ev, bit_size, bit_offset)
 
 
-@operation("DW_OP_LLVM_piece_end", "*", "A.2.5.4.4.6 (3)", since="LLVM", aliases=("DW_OP_piece_end",))
+@operation("DW_OP_LLVM_piece_end", "*", "A.2.5.4.4.6 (3)")
 def piece_end(ev: Evaluation) -> None:
     """Complete the composite under construction."""
     top = ev.stack[-1] if ev.stack else None
@@ -221,14 +221,7 @@ def _check_vector(size: int, count: int, spec: str) -> None:
         raise IllFormed("bad_operand", message, spec=spec)
 
 
-@operation(
-    "DW_OP_LLVM_extend",
-    "L:location -- L:location",
-    "A.2.5.4.4.6 (4)",
-    operands="S:uleb C:uleb",
-    since="LLVM",
-    aliases=("DW_OP_extend",),
-)
+@operation("DW_OP_LLVM_extend", "L:location -- L:location", "A.2.5.4.4.6 (4)", operands="S:uleb C:uleb")
 def extend(ev: Evaluation, location: Location, size: int, count: int) -> Location:
     """Push a composite of C parts of S bits that are all at L."""
     _check_vector(size, count, "A.2.5.4.4.6 (4)")
@@ -241,8 +234,6 @@ def extend(ev: Evaluation, location: Location, size: int, count: int) -> Locatio
     "L0:location L1:location M:integral -- L:location",
     "A.2.5.4.4.6 (5)",
     operands="S:uleb C:uleb",
-    since="LLVM",
-    aliases=("DW_OP_select_bit_piece",),
 )
 def select_bit_piece(ev: Evaluation, zero: Location, one: Location, mask: Value, size: int, count: int) -> Location:
     """Push a composite of C parts of S bits: part N is the Nth of L1 where bit N of the mask is 1, else that of L0."""
@@ -265,25 +256,13 @@ def select_bit_piece(ev: Evaluation, zero: Location, one: Location, mask: Value,
 # --- Overlays -----------------------------------------------------------------------------------------------------
 
 
-@operation(
-    "DW_OP_LLVM_overlay",
-    "BL:location OL:location O:integral S:integral -- L:location",
-    "A.2.5.4.4.6 (6)",
-    since="LLVM",
-    aliases=("DW_OP_overlay",),
-)
+@operation("DW_OP_LLVM_overlay", "BL:location OL:location O:integral S:integral -- L:location", "A.2.5.4.4.6 (6)")
 def overlay(ev: Evaluation, base: Location, top: Location, offset: Value, size: Value) -> Location:
     """Push BL with S bytes, beginning O bytes into it, replaced by those at OL."""
     return _overlay(ev, base, top, offset, size, 8)
 
 
-@operation(
-    "DW_OP_LLVM_bit_overlay",
-    "BL:location OL:location BO:integral BS:integral -- L:location",
-    "A.2.5.4.4.6 (7)",
-    since="LLVM",
-    aliases=("DW_OP_bit_overlay",),
-)
+@operation("DW_OP_LLVM_bit_overlay", "BL:location OL:location BO:integral BS:integral -- L:location", "A.2.5.4.4.6 (7)")
 def bit_overlay(ev: Evaluation, base: Location, top: Location, offset: Value, size: Value) -> Location:
     """Push BL with BS bits, beginning BO bits into it, replaced by those at OL."""
     return _overlay(ev, base, top, offset, size, 1)

@@ -35,13 +35,7 @@ if TYPE_CHECKING:
 section("General location description operations (A.2.5.4.4.1).")
 
 
-@operation(
-    "DW_OP_LLVM_offset",
-    "L:location B:integral -- L:location",
-    "A.2.5.4.4.1 (1)",
-    since="LLVM",
-    aliases=("DW_OP_offset",),
-)
+@operation("DW_OP_LLVM_offset", "L:location B:integral -- L:location", "A.2.5.4.4.1 (1)")
 def offset(ev: Evaluation, location: Location, displacement: Value) -> Location:
     """Move every place of L by B bytes."""
     number = displacement.displacement()
@@ -54,18 +48,11 @@ equivalent(
     "L:location -- L:location",
     "A.2.5.4.4.1 (2)",
     operands="B:uleb",
-    since="LLVM",
-    aliases=("DW_OP_LLVM_offset_constu", "DW_OP_offset_uconst"),
+    aliases=("DW_OP_LLVM_offset_constu",),
 )
 
 
-@operation(
-    "DW_OP_LLVM_bit_offset",
-    "L:location B:integral -- L:location",
-    "A.2.5.4.4.1 (3)",
-    since="LLVM",
-    aliases=("DW_OP_bit_offset",),
-)
+@operation("DW_OP_LLVM_bit_offset", "L:location B:integral -- L:location", "A.2.5.4.4.1 (3)")
 def bit_offset(ev: Evaluation, location: Location, displacement: Value) -> Location:
     """Move every place of L by B bits."""
     return moved(ev, location, b.scaled(displacement.displacement(), 1), "A.2.5.4.4.1 (3)")
@@ -85,15 +72,7 @@ def push_object_address(ev: Evaluation) -> Location:
     return location
 
 
-@operation(
-    "DW_OP_LLVM_call_frame_entry_reg",
-    "-- L:location",
-    "A.2.5.4.4.1 (5)",
-    operands="R:uleb",
-    since="LLVM",
-    needs=("frame",),
-    aliases=("DW_OP_call_frame_entry_reg",),
-)
+@operation("DW_OP_LLVM_call_frame_entry_reg", "-- L:location", "A.2.5.4.4.1 (5)", operands="R:uleb", needs=("frame",))
 def call_frame_entry_reg(ev: Evaluation, number: int) -> Location:
     """Push the location that holds the value register R had on entry to the subprogram."""
     return ev.frame.entry_register(number, ev.lanes)
@@ -112,7 +91,7 @@ def multiloc(ev: Evaluation, first: Location, second: Location) -> Location:
 section("Undefined location description operations (A.2.5.4.4.2).")
 
 
-@operation("DW_OP_LLVM_undefined", "-- L:location", "A.2.5.4.4.2 (1)", since="LLVM", aliases=("DW_OP_undefined",))
+@operation("DW_OP_LLVM_undefined", "-- L:location", "A.2.5.4.4.2 (1)")
 def undefined(_ev: Evaluation) -> Location:
     """Push the undefined location."""
     return UNDEFINED
@@ -176,13 +155,7 @@ def at_address(ev: Evaluation, space: AddressSpace, address: Bits) -> Location:
     return locations.at(storage_of(ev, space), b.settled(b.scaled(address, 8)))
 
 
-@operation(
-    "DW_OP_LLVM_form_aspace_address",
-    "A:any AS:integral -- L:location",
-    "A.2.5.4.4.3 (3)",
-    since="LLVM",
-    aliases=("DW_OP_form_aspace_address",),
-)
+@operation("DW_OP_LLVM_form_aspace_address", "A:any AS:integral -- L:location", "A.2.5.4.4.3 (3)")
 def form_aspace_address(ev: Evaluation, entry: Entry, identifier: Value) -> Location:
     """Push the memory at address A of the address space AS."""
     space = space_of(ev, identifier, "A.2.5.4.4.3 (3)")
@@ -283,9 +256,7 @@ operation("DW_OP_bregx", "-- L:location", "A.2.5.4.4.3 (8)", operands="R:uleb B:
     "AS:integral -- L:location",
     "A.2.5.4.4.3 (9)",
     operands="R:uleb B:sleb",
-    since="LLVM",
     needs=("thread", "frame"),
-    aliases=("DW_OP_aspace_bregx",),
 )
 def aspace_bregx(ev: Evaluation, identifier: Value, number: int, displacement: int) -> Location:
     """Push the memory at the contents of register R plus B, in the address space AS."""
@@ -300,7 +271,7 @@ _APPLICATIONS = {
 }
 
 
-@operation("DW_OP_GNU_encoded_addr", "-- L:location", "GCC, DW_OP_GNU_encoded_addr", operands="P:encoded", since="GNU")
+@operation("DW_OP_GNU_encoded_addr", "-- L:location", "GCC, DW_OP_GNU_encoded_addr", operands="P:encoded")
 def encoded_addr(ev: Evaluation, pointer: tuple[int, int]) -> Location:
     """Push the memory at a pointer in the encoding of exception tables."""
     encoding, number = pointer
@@ -343,7 +314,7 @@ equivalent(
 )
 
 
-@operation("DW_OP_GNU_uninit", "--", "GCC, DW_OP_GNU_uninit", since="GNU", follows_location=True)
+@operation("DW_OP_GNU_uninit", "--", "GCC, DW_OP_GNU_uninit", follows_location=True)
 def uninit(_ev: Evaluation) -> None:
     """Mark the variable as not initialised yet; where it lives does not change."""
 
@@ -410,9 +381,7 @@ def implicit_pointer(ev: Evaluation, offset: int, displacement: int) -> Location
     "AS:integral -- L:location",
     "A.2.5.4.4.5 (4)",
     operands="DR:ref B:sleb",
-    since="LLVM",
     needs=("unit",),
-    aliases=("DW_OP_aspace_implicit_pointer",),
 )
 def aspace_implicit_pointer(ev: Evaluation, identifier: Value, offset: int, displacement: int) -> Location:
     """Push a pointer into the address space AS that was optimised away, as DW_OP_implicit_pointer does."""

@@ -93,9 +93,7 @@ def _bounded(number: Bits, count: int, what: str, attribute: str, spec: str) -> 
         refuse(number >= count, error_at)
 
 
-@operation(
-    "DW_OP_LLVM_push_lane", "-- V:value", "A.2.5.4.3.1 (8)", since="LLVM", needs=("lane",), aliases=("DW_OP_push_lane",)
-)
+@operation("DW_OP_LLVM_push_lane", "-- V:value", "A.2.5.4.3.1 (8)", needs=("lane",))
 def push_lane(ev: Evaluation) -> Value:
     """Push the current lane with the generic type."""
     value = ev.lane
@@ -107,14 +105,7 @@ def push_lane(ev: Evaluation) -> Value:
     return value
 
 
-@operation(
-    "DW_OP_LLVM_push_iteration",
-    "-- V:value",
-    "A.2.5.4.3.1 (9)",
-    since="LLVM",
-    needs=("iteration",),
-    aliases=("DW_OP_push_iteration",),
-)
+@operation("DW_OP_LLVM_push_iteration", "-- V:value", "A.2.5.4.3.1 (9)", needs=("iteration",))
 def push_iteration(ev: Evaluation) -> Value:
     """Push the current iteration with the generic type."""
     iteration: Bits = ev.need("iteration")
@@ -455,7 +446,6 @@ def _register_of(ev: Evaluation, number: int) -> BaseType:
     "-- V:value",
     "GCC, DW_OP_GNU_parameter_ref",
     operands="DR:u4",
-    since="GNU",
     needs=("frame", "unit"),
     circular=True,
 )
@@ -465,12 +455,7 @@ def parameter_ref(ev: Evaluation, offset: int) -> Value:
 
 
 @operation(
-    "DW_OP_GNU_variable_value",
-    "-- V:value",
-    "GCC, DW_OP_GNU_variable_value",
-    operands="DR:ref",
-    since="GNU",
-    needs=("unit",),
+    "DW_OP_GNU_variable_value", "-- V:value", "GCC, DW_OP_GNU_variable_value", operands="DR:ref", needs=("unit",)
 )
 def variable_value(ev: Evaluation, offset: int) -> Value | ImplicitPointerValue:
     """Push the value of the variable at DR in .debug_info, with the generic type."""
