@@ -144,19 +144,12 @@ class JsonLocations:
         if kind is None:
             node.fields(("kind",), (*node.value,) if node.is_object else ())
         kind = Node(kind, f"{node.path}.kind").choice(LOCATION_KINDS)
-        if kind == "undefined":
-            node.fields(("kind",))
-            return UNDEFINED
-        if kind == "multiple":
-            return self._multiple(node)
-        read = {
-            "memory": self._memory,
-            "register": self._register,
-            "implicit": self._implicit,
-            "implicit_pointer": self._implicit_pointer,
-            "composite": self._composite,
-        }[kind]
-        return read(node)
+        location: Location = getattr(self, f"_{kind}")(node)
+        return location
+
+    def _undefined(self, node: Node) -> Location:
+        node.fields(("kind",))
+        return UNDEFINED
 
     def _multiple(self, node: Node) -> Location:
         fields = node.fields(("kind", "places"))

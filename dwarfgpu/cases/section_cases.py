@@ -13,10 +13,9 @@ from dwarfgpu.cfi.rules import rule_json
 from dwarfgpu.encoding.pointers import Bases
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.expr.location_json import error_json
-from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.call_frames import Cie, Fde, FdeIndex, FrameSection
 from dwarfgpu.objfile.contributions import ADDRESS_SIZES
-from dwarfgpu.objfile.lists.list_encoding import ListContext, ListEntry, read_list
+from dwarfgpu.objfile.lists.list_encoding import ListContext, read_list
 from dwarfgpu.program.code.frame_rows import known_target
 from dwarfgpu.strict_json import Node, NotACase, parse_integer, unsigned_or_none
 from dwarfgpu.targets.resolve import resolve
@@ -34,14 +33,6 @@ FRAME_OPTIONAL = ("id", "address_size", "byte_order", "section_address", "target
 FRAME_SECTIONS = ("debug_frame", "eh_frame")
 
 
-@frozen
-class _Question:
-    section: FrameSection
-    target: Target | None
-    pc: int | None
-    fde: int | None
-
-
 def run_frame_case(obj: object, line: int) -> dict[str, Any]:
     """Return the answer to a case, as JSON. ``line`` is its number, which it has as ``id`` if it names none.
 
@@ -55,13 +46,14 @@ def run_frame_case(obj: object, line: int) -> dict[str, Any]:
     except NotACase as error:
         raise error.in_line(line) from None
     try:
-        rows = [_row(row) for row in _rows(question)]
+        rows = [_row(row) for row in _rows(*question)]
     except DwarfGpuError as error:
         return {"id": id_, "status": "error", "error": error_json(error)}
     return {"id": id_, "status": "ok", "rows": rows}
 
 
-def _question(fields: dict[str, Node]) -> _Question:
+def _question(fields: dict[str, Node]) -> tuple[FrameSection, Tables, int | None, int | None]:
+    """Return the section of a case, a maker of rows for its target, the program location, and the index of an entry."""
     address_size, order = _layout(fields)
     bits = 8 * address_size
     address = fields["section_address"].unsigned(bits) if "section_address" in fields else 0
@@ -74,7 +66,7 @@ def _question(fields: dict[str, Node]) -> _Question:
     )
     target = fields.get("target")
     pc, fde = (unsigned_or_none(fields.get(key), size) for key, size in (("pc", bits), ("fde", 64)))
-    return _Question(section, None if target is None else _target(target), pc, fde)
+    return section, Tables(None if target is None else _target(target)), pc, fde
 
 
 def _layout(fields: dict[str, Node]) -> tuple[int, ByteOrder]:
@@ -92,23 +84,15 @@ def _target(node: Node) -> Target | None:
         raise node.fail(error.message, hint=error.hint) from None
 
 
-def _rows(question: _Question) -> Iterator[UnwindRules]:
-    pc, tables = question.pc, Tables(question.target)
-    if question.fde is None and pc is None:
-        yield from _all_rows(question.section, tables)
-        return
-    fde = _numbered(question.section, question.fde) if question.fde is not None else None
-    if pc is None:
-        if fde is not None:
+def _rows(section: FrameSection, tables: Tables, pc: int | None, number: int | None) -> Iterator[UnwindRules]:
+    if number is not None or pc is not None:
+        fde = _covering(section, pc or 0) if number is None else _numbered(section, number)
+        if pc is not None:
+            row = None if fde is None else tables.row_at(fde, pc)
+            yield from [] if row is None else [row]
+        elif fde is not None:
             yield from tables.rows(fde)
         return
-    fde = _covering(question.section, pc) if fde is None else fde
-    row = None if fde is None else tables.row_at(fde, pc)
-    if row is not None:
-        yield row
-
-
-def _all_rows(section: FrameSection, tables: Tables) -> Iterator[UnwindRules]:
     for entry in section.entries():
         if isinstance(entry, DwarfGpuError):
             raise entry
@@ -173,8 +157,12 @@ def _run(node: Node, line: int) -> dict[str, Any]:
     section = fields["section"].bytes()
     kind = fields["section_kind"].choice(LIST_SECTIONS)
     offset = fields["offset"].unsigned() if "offset" in fields else 0
-    _check_version(fields.get("version"))
-    context = _context(fields)
+    if "version" in fields and not 2 <= fields["version"].integer() <= 6:  # the kind of the section tells all else
+        raise fields["version"].fail("2 to 6 are the versions that are read")
+    address_size, order = _layout(fields)
+    bits = 8 * address_size
+    base = unsigned_or_none(fields.get("unit_base"), bits)
+    context = ListContext(address_size, order, base, _address_at(fields.get("debug_addr"), bits))
     pc = unsigned_or_none(fields.get("pc"), 64)
     try:
         location_list = read_list(section, offset, section=f".{kind}", context=context)
@@ -183,23 +171,11 @@ def _run(node: Node, line: int) -> dict[str, Any]:
     except DwarfGpuError as error:
         return {"id": id_, "status": "error", "error": error_json(error)}
     entries = location_list.entries if pc is None else location_list.matching(pc)
-    return {"id": id_, "status": "ok", "entries": [_entry(entry) for entry in entries]}
-
-
-def _check_version(node: Node | None) -> None:
-    """Check the version, which must exist; the kind of the section tells all else."""
-    if node is not None and not 2 <= node.integer() <= 6:
-        raise node.fail("2 to 6 are the versions that are read")
-
-
-def _context(fields: dict[str, Node]) -> ListContext:
-    address_size, order = _layout(fields)
-    return ListContext(
-        address_size,
-        order,
-        unsigned_or_none(fields.get("unit_base"), 8 * address_size),
-        _address_at(fields.get("debug_addr"), 8 * address_size),
-    )
+    found = []
+    for entry in entries:
+        start, end = (None, None) if entry.default else (entry.start, entry.end)
+        found.append({"start": start, "end": end, "default": entry.default, "expr": entry.expression.hex()})
+    return {"id": id_, "status": "ok", "entries": found}
 
 
 def _address_at(node: Node | None, bits: int) -> Callable[[int], int]:
@@ -220,8 +196,3 @@ def _address_at(node: Node | None, bits: int) -> Callable[[int], int]:
         return addresses[index]
 
     return address_at
-
-
-def _entry(entry: ListEntry) -> dict[str, Any]:
-    start, end = (None, None) if entry.default else (entry.start, entry.end)
-    return {"start": start, "end": end, "default": entry.default, "expr": entry.expression.hex()}
