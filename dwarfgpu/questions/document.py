@@ -126,11 +126,9 @@ class _JsonWriter:
 
     def __init__(self) -> None:
         from json import dumps
-        from json.encoder import encode_basestring_ascii
 
         self.error: DwarfGpuError | None = None
         self._dumps = dumps
-        self._quoted = encode_basestring_ascii
 
     def pieces(self, value: object, newline: str) -> Iterator[str]:
         """Yield the text of a value, of which lines after the first begin with ``newline``."""
@@ -139,24 +137,7 @@ class _JsonWriter:
         elif _is_lazy(value):
             yield from self._fields(value, newline)  # type: ignore[arg-type]
         else:
-            yield self._whole(value, newline)
-
-    def _whole(self, value: object, newline: str) -> str:
-        """Return the text of a value without iterators, as `json.dumps` writes it over several lines, but quicker."""
-        if isinstance(value, str):
-            return self._quoted(value)
-        if type(value) is int:
-            return str(value)
-        inner = newline + STEP
-        if isinstance(value, dict) and value:
-            fields = [
-                f"{self._quoted(str(key))}: {field if type(field) is int else self._whole(field, inner)}"
-                for key, field in value.items()
-            ]
-            return f"{{{inner}{f',{inner}'.join(fields)}{newline}}}"
-        if isinstance(value, (list, tuple)) and value:
-            return f"[{inner}{f',{inner}'.join(self._whole(item, inner) for item in value)}{newline}]"
-        return self._dumps(value)
+            yield self._dumps(value, indent=STEP).replace("\n", newline)
 
     def _fields(self, value: Json, newline: str) -> Iterator[str]:
         """Yield the text of an object; nothing of it before the first item of its first list is known."""

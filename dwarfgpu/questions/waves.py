@@ -188,17 +188,17 @@ def _beside(selection: Selection, document: Document) -> Attached | None:
 
 def _threads_beside(selection: Selection, threads: Attached, output: Output, *, is_each: bool) -> Iterator[str]:
     """Yield the lines about the threads of the host beside waves."""
-    from dwarfgpu.render.layout import TableRow, columns
+    from dwarfgpu.render.layout import TableLine, columns
 
     listed = list(islice(threads, None if is_each else MANY_THREADS))
-    rows = [TableRow((f"LWP {thread.id}", _place_of(selection, thread))) for thread in listed]
+    rows = [TableLine((f"LWP {thread.id}", _place_of(selection, thread))) for thread in listed]
     yield from columns(("Thread of the host", "Frame"), rows, output.width, output.style)
     if len(listed) < len(threads):
         yield f"  and {len(threads) - len(listed)} more (-each lists them)"
 
 
 def _info_threads(selection: Selection, numbers: list[int] | range) -> Document:
-    from dwarfgpu.render.layout import TableRow, columns
+    from dwarfgpu.render.layout import TableLine, columns
 
     machine = selection.machine
     rows = [(number + 1, machine[number].id, _place_of(selection, machine[number])) for number in numbers]
@@ -206,7 +206,7 @@ def _info_threads(selection: Selection, numbers: list[int] | range) -> Document:
 
     def table(output: Output) -> Iterator[str]:
         cells = [
-            TableRow((str(number), f"LWP {name}", place), number - 1 == selection.wave_number)
+            TableLine((str(number), f"LWP {name}", place), number - 1 == selection.wave_number)
             for number, name, place in rows
         ]
         yield from columns(("Id", "Target Id", "Frame"), cells, output.width, output.style)

@@ -10,7 +10,7 @@ from dwarfgpu.dwarf_constants import DW_EH_PE_omit
 from dwarfgpu.program.code.frame_rows import Cie, Fde, encoding_text, rule_json
 from dwarfgpu.render.dump import code_json, code_text
 from dwarfgpu.render.layout import beside, error_json, labels, plain_style, room, shown, wrapped
-from dwarfgpu.render.records import Record, fact, nested
+from dwarfgpu.render.records import Record, fact, hexadecimal, nested
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -76,36 +76,35 @@ def _fde_head(fde: Fde, style: Style, name: str) -> str:
 
 
 def _cie_header(cie: Cie, frames: Frames, style: Style) -> list[str]:
-    pairs = [("version", f"{cie.version}{', DWARF64' if cie.offset_size == 8 else ''}")]
-    if cie.augmentation:
-        pairs.append(("augmentation", f'"{cie.augmentation}"'))
+    pairs: list[tuple[str, str | None]] = [
+        ("version", f"{cie.version}{', DWARF64' if cie.offset_size == 8 else ''}"),
+        ("augmentation", f'"{cie.augmentation}"' if cie.augmentation else None),
+    ]
     how = cie.format
     if how is not None:
         segment = f", segment selectors of {how.segment_size}" if how.segment_size else ""
-        pairs.append(("addresses", f"{how.form.address_size} bytes{segment}"))
-        pairs.append(("alignment", f"code {how.code_alignment}, data {how.data_alignment}"))
-        pairs.append(("returns to", frames.register_name(cie.return_address or 0)))
-        if how.pointers:
-            pairs.append(("locations", encoding_text(how.pointers)))
-    if cie.lsda_encoding != DW_EH_PE_omit:
-        pairs.append(("LSDA", encoding_text(cie.lsda_encoding)))
-    if cie.personality is not None:
-        pairs.append(("personality", _pointer(cie.personality)))
-    if cie.is_signal_frame:
-        pairs.append(("frames", "of signals"))
+        pairs += [
+            ("addresses", f"{how.form.address_size} bytes{segment}"),
+            ("alignment", f"code {how.code_alignment}, data {how.data_alignment}"),
+            ("returns to", frames.register_name(cie.return_address or 0)),
+            ("locations", encoding_text(how.pointers) if how.pointers else None),
+        ]
+    pairs += [
+        ("LSDA", encoding_text(cie.lsda_encoding) if cie.lsda_encoding != DW_EH_PE_omit else None),
+        ("personality", _pointer(cie.personality)),
+        ("frames", "of signals" if cie.is_signal_frame else None),
+    ]
     return labels(pairs, style, indent=2)
 
 
 def _fde_header(fde: Fde, style: Style) -> list[str]:
-    pairs = [("CIE", f"{fde.cie.offset:#x}")]
-    if fde.segment is not None:
-        pairs.append(("segment", f"{fde.segment:#x}"))
-    if fde.lsda is not None:
-        pairs.append(("LSDA", _pointer(fde.lsda)))
+    pairs = [("CIE", f"{fde.cie.offset:#x}"), ("segment", hexadecimal(fde.segment)), ("LSDA", _pointer(fde.lsda))]
     return labels(pairs, style, indent=2)
 
 
-def _pointer(pointer: Any) -> str:
+def _pointer(pointer: Any) -> str | None:
+    if pointer is None:
+        return None
     return f"the address at {pointer.address:#x}" if pointer.indirect else f"{pointer.address:#x}"
 
 

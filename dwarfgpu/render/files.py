@@ -84,24 +84,22 @@ def summary_text(summary: FileSummary, style: Style = plain_style, *, units: boo
         ("machine", f"{image.machine_name}, ELF {bits}, OS ABI {image.osabi_name}"),
         ("type", f"{kind} ({TYPES[kind]})" if kind in TYPES else kind),
     ]
-    if summary.code_object_version is not None:
-        pairs.append(("code object", f"version {summary.code_object_version}"))
-    if summary.flags is not None:
-        generic = summary.flags.generic_version
-        text = f"{image.flags:#x}: xnack {summary.flags.xnack}, sramecc {summary.flags.sramecc}"
-        pairs.append(("flags", text + (f", generic version {generic}" if generic else "")))
-    if summary.hsa is not None and summary.hsa.producer is not None:
-        made = summary.hsa.producer
-        pairs.append(("made by", f"{made.name} {made.major}.{made.minor}"))
-    pairs.append(("build ID", image.build_id or "none"))
-    if summary.kernels:
-        names = (shown(without_parameters(demangled(name))) for name in summary.kernels)
-        pairs.append(("kernels", f"{len(summary.kernels)}: {', '.join(names)}"))
-    pairs.append(("debug file", summary.debug_file))
-    if summary.has_embedded:
-        pairs.append(("holds", "code objects: `dwarfgpu ls` lists them"))
-    if summary.dwarf is not None:
-        pairs += _dwarf(summary.dwarf)
+    flags, made = summary.flags, None if summary.hsa is None else summary.hsa.producer
+    generic = f", generic version {flags.generic_version}" if flags is not None and flags.generic_version else ""
+    names = ", ".join(shown(without_parameters(demangled(name))) for name in summary.kernels)
+    pairs += [
+        ("code object", None if summary.code_object_version is None else f"version {summary.code_object_version}"),
+        (
+            "flags",
+            None if flags is None else f"{image.flags:#x}: xnack {flags.xnack}, sramecc {flags.sramecc}{generic}",
+        ),
+        ("made by", None if made is None else f"{made.name} {made.major}.{made.minor}"),
+        ("build ID", image.build_id or "none"),
+        ("kernels", f"{len(summary.kernels)}: {names}" if names else None),
+        ("debug file", summary.debug_file),
+        ("holds", "code objects: `dwarfgpu ls` lists them" if summary.has_embedded else None),
+        *(() if summary.dwarf is None else _dwarf(summary.dwarf)),
+    ]
     lines = [style("kind", shown(image.name)), *labels(pairs, style)]
     if units and summary.dwarf is not None:
         lines += [style("name", "units"), *(line for unit in summary.dwarf.units for line in _unit(unit))]
@@ -300,23 +298,19 @@ def _named(group: list[Named], style: Style) -> list[str]:
     named = group[0]
     kind = named.kind if named.tag is None else f"{named.kind} ({named.tag})"
     lines = [f"{style('name', shown(named.name))}  {kind}"]
-    pairs = []
-    if named.linkage_name and named.linkage_name != named.name:
-        pairs.append(("linkage", named.linkage_name))
-    if named.declared is not None:
-        pairs.append(("declared", source_text(named.declared)))
-    if named.ranges:
-        pairs.append(("code", ", ".join(f"{low:#x} to {high:#x}" for low, high in named.ranges)))
-    elif named.kind == "function" and named.symbol is None:
-        pairs.append(("code", "none in this file"))
-    if named.symbol is not None:
-        pairs.append(("symbol", _symbol(named.symbol)))
-    if named.byte_size is not None and named.symbol is None:
-        pairs.append(("size", f"{named.byte_size} bytes"))
-    if named.offset is not None:
-        unit = f" in unit {named.unit}" if named.unit else ""
-        more = f" and {len(group) - 1} more" if len(group) > 1 else ""
-        pairs.append(("entry", f"{named.section}+{named.offset:#x}{unit}{more}"))
+    declared, symbol = named.declared, named.symbol
+    code = ", ".join(f"{low:#x} to {high:#x}" for low, high in named.ranges)
+    is_elsewhere = named.kind == "function" and symbol is None
+    unit = f" in unit {named.unit}" if named.unit else ""
+    more = f" and {len(group) - 1} more" if len(group) > 1 else ""
+    pairs = [
+        ("linkage", named.linkage_name if named.linkage_name and named.linkage_name != named.name else None),
+        ("declared", None if declared is None else source_text(declared)),
+        ("code", code or ("none in this file" if is_elsewhere else None)),
+        ("symbol", None if symbol is None else _symbol(symbol)),
+        ("size", f"{named.byte_size} bytes" if named.byte_size is not None and symbol is None else None),
+        ("entry", None if named.offset is None else f"{named.section}+{named.offset:#x}{unit}{more}"),
+    ]
     return lines + labels(pairs, style, indent=2)
 
 

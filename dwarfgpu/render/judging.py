@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from dwarfgpu.render.layout import counted, plain_style, shown, table
-from dwarfgpu.render.records import Record, fact, nested
+from dwarfgpu.render.records import Fact, Record, fact, nested
 from dwarfgpu.render.verification import FINDING, report_json, report_text
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def judgement_text(
     yield from report_text(report, style, width, shows_all=shows_all)
     if report.findings:
         yield ""
-    yield from _table(judgement.functions)
+    yield from FUNCTION.lines(judgement.functions)
     yield ""
     if judgement.comparison is not None:
         yield from comparison_text(judgement.comparison, style, width, shows_all=shows_all)
@@ -45,22 +45,27 @@ def judgement_text(
     yield f"{judgement.instructions:,} instructions executed: {what if report.findings else 'no findings'}{known}{how}"
 
 
-def _table(functions: tuple[JudgedFunction, ...]) -> Iterator[str]:
-    names = [cut_name(function.name) for function in functions]
-    wide = max([len("frames in"), *map(len, names)])
-    yield f"  {'frames in':{wide}}  instructions  right  wrong  not described"
-    for name, function in zip(names, functions, strict=True):
-        yield (
-            f"  {name:{wide}}  {function.judged:12,}  {_share(function.right, function)}  "
-            f"{_share(function.wrong, function)}  {_share(function.missing, function):>13}"
-        )
+def cut_name(name: str) -> str:
+    """Return a name that is short enough for a table on a screen of 80 columns."""
+    text = shown(name)
+    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 3] + "..."
 
 
-def _share(count: int, function: JudgedFunction) -> str:
-    return f"{count / function.judged:5.0%}" if function.judged else "    -"
+def _share(name: str) -> Fact:
+    """Return the column of a part of the instructions."""
+
+    def value(function: JudgedFunction) -> str:
+        return f"{getattr(function, name) / function.judged:.0%}" if function.judged else "-"
+
+    return fact("", "not described" if name == "missing" else name, value, side="r")
 
 
-FUNCTION = Record("function=name instructions=judged right wrong missing")
+FUNCTION = Record(
+    fact("function=name", "frames in", text=cut_name),
+    fact("instructions=judged", "instructions", text="{:,}".format, side="r"),
+    "right wrong missing",
+    *map(_share, ("right", "wrong", "missing")),
+)
 
 
 def judgement_json(judgement: Judgement, report: FileReport) -> dict[str, Any]:
@@ -109,12 +114,6 @@ def sum_rows(comparison: BuildJudgement) -> Iterator[tuple[str, str, str, str]]:
     for part in parts:
         count = part.right + part.wrong + part.missing
         yield cut_name(part.name), f"{count:,}", share_text(part.availability), share_text(part.correctness)
-
-
-def cut_name(name: str) -> str:
-    """Return a name that is short enough for a table on a screen of 80 columns."""
-    text = shown(name)
-    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 3] + "..."
 
 
 def share_text(share: float | None) -> str:

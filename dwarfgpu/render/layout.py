@@ -273,8 +273,8 @@ def table(
 
 
 @frozen
-class TableRow:
-    """A row of a table, with its mark and style."""
+class TableLine:
+    """A line of a table, with its mark and style."""
 
     cells: tuple[str, ...]
     is_marked: bool = False
@@ -283,7 +283,7 @@ class TableRow:
 
 
 def columns(
-    head: tuple[str, ...], rows: Sequence[TableRow], width: int = WIDTH, style: Style = plain_style
+    head: tuple[str, ...], rows: Sequence[TableLine], width: int = WIDTH, style: Style = plain_style
 ) -> Iterator[str]:
     """Yield a head and rows that are no wider than the screen.
 

@@ -50,16 +50,12 @@ def paragraph(operation: OperationReference, style: Style = plain_style) -> list
     if operation.needs:
         lines.append(f"  needs    {', '.join(operation.needs)}")
     lines.append(f"  in CFI   {'no: ' + operation.cfi_obstacle if operation.cfi_obstacle else 'yes'}")
-    encodings = ", ".join(f"{path} ({', '.join(names)})" for path, names in _by_path(operation).items())
+    by_path: dict[str, list[str]] = {}
+    for name, path in operation.encodings:
+        by_path.setdefault(path, []).append(name)
+    encodings = ", ".join(f"{path} ({', '.join(names)})" for path, names in by_path.items())
     lines.append(f"  encoded  {encodings or 'no dialect has a number for it'}")
     return lines
-
-
-def _by_path(operation: OperationReference) -> dict[str, list[str]]:
-    paths: dict[str, list[str]] = {}
-    for name, path in operation.encodings:
-        paths.setdefault(path, []).append(name)
-    return paths
 
 
 def document(operation: OperationReference) -> dict[str, Any]:

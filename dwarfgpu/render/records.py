@@ -12,7 +12,7 @@ import attrs
 from attrs import evolve
 
 from dwarfgpu.immutable import frozen
-from dwarfgpu.render.layout import TableRow, columns, plain, table
+from dwarfgpu.render.layout import TableLine, columns, plain, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -111,7 +111,7 @@ class Record:
 
     def screen(self, rows: Sequence[Any], is_marked: Callable[[Any], bool], width: int, style: Style) -> Iterator[str]:
         """Yield the lines of a table as GDB lays it out, with marks (`layout.columns`)."""
-        return columns(self.head, [TableRow(self.cells(row), is_marked(row)) for row in rows], width, style)
+        return columns(self.head, [TableLine(self.cells(row), is_marked(row)) for row in rows], width, style)
 
     def lines(self, rows: Iterable[Any], **options: Any) -> list[str]:
         """Return the lines of a table with its head (`layout.table`)."""

@@ -37,11 +37,12 @@ def report_text(report: RunReport, width: int = WIDTH, style: Style = plain_styl
     """Yield what a run has come to."""
     halt = report.halt
     name = style("name", demangled(report.kernel))
+    is_asked = halt.breakpoint is not None and halt.breakpoint.number == 0  # the run was asked to stop there
     if halt.has_ended:
         waves = "the wave has" if report.waves_ended == 1 else f"all {report.waves_ended:,} waves have"
         yield f"{name}: {waves} ended after {report.instructions:,} instructions"
     else:
-        where = "" if report.position is None else f" {'to' if _is_end(report) else 'at'} {report.position}"
+        where = "" if report.position is None else f" {'to' if is_asked else 'at'} {report.position}"
         reason = halt.reason if not report.has_failed else style("error", halt.reason)
         yield f"{name}: {reason}{where}"
         for wave in report.waves[:MAX_WAVES]:
@@ -70,10 +71,6 @@ def _items_text(wave: StoppedWave) -> str:
     return f", work-item {first}" if first == last else f", work-items {first} to {last}"
 
 
-def _is_end(report: RunReport) -> bool:
-    return report.halt.breakpoint is not None and report.halt.breakpoint.number == 0
-
-
 def _buffer_text(buffer: BufferPreview, style: Style) -> Iterator[str]:
     count = 1
     for size in buffer.shape:
@@ -81,12 +78,8 @@ def _buffer_text(buffer: BufferPreview, style: Style) -> Iterator[str]:
     shape = " x ".join(map(str, buffer.shape))
     more = ", ..." if count > len(buffer.first) else ""
     path = f" -> {buffer.path}" if buffer.path else ""
-    first = ", ".join(map(_element_text, buffer.first))
+    first = ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in buffer.first)
     yield f"{style('name', buffer.name)} = {{{first}{more}}} ({shape} {buffer.type}){path}"
-
-
-def _element_text(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def report_json(report: RunReport, printed: list[str]) -> dict[str, Any]:

@@ -170,7 +170,11 @@ def object_text(structure: ObjectInMemory, style: Style = plain_style) -> list[s
     head, *fields = table([("offset", "size", "name", "value"), *rows], "rrll")
     lines.append(head)
     for line, part in zip(fields, parts, strict=True):
-        inner = [(bits.name, _bits_value(bits)) for bits in part.bits if bits.value or bits.name != "reserved"]
+        inner = [
+            (bits.name, f"{bits.value} ({bits.meaning})" if bits.meaning else str(bits.value))
+            for bits in part.bits
+            if bits.value or bits.name != "reserved"
+        ]
         lines += [line, *table(inner or _words(part), "ll", indent=BITS_COLUMN)]
     for violation in structure.violations:
         lines += [style("error", f"  {line}") for line in wrapped(violation, 78)]
@@ -194,10 +198,6 @@ def _words(part: ShownField) -> list[tuple[str, str]]:
     data = part.value.to_bytes(part.size, "little")
     starts = range(0, part.size, WORD_BITS // 8)
     return [(f"+{at}", f"{int.from_bytes(data[at : at + WORD_BITS // 8], 'little'):#010x}") for at in starts]
-
-
-def _bits_value(bits: Any) -> str:
-    return f"{bits.value} ({bits.meaning})" if bits.meaning else str(bits.value)
 
 
 def _value(part: ShownField) -> Any:

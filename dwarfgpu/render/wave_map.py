@@ -11,7 +11,7 @@ from dwarfgpu.program.frames.columns import python_value
 from dwarfgpu.program.frames.lanes import ACTIVE, UNKNOWN, UNUSED
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.render.lanes import states_text
-from dwarfgpu.render.layout import WIDTH, TableRow, columns, counted, cut, fitted, plain_style, ranges_text, shown
+from dwarfgpu.render.layout import WIDTH, TableLine, columns, counted, cut, fitted, plain_style, ranges_text, shown
 from dwarfgpu.render.values import value_text
 from dwarfgpu.render.wave_tables import lane_place, same_places, wave_title
 
@@ -61,7 +61,7 @@ def places_map(
         where = lane_place(wave_lanes, first)
         state = f"{len(lanes)} {first.state}"
         numbers = [lane.number for lane in lanes]
-        rows.append(TableRow((letters[place], state, where, _list(numbers)), current in numbers))
+        rows.append(TableLine((letters[place], state, where, _list(numbers)), current in numbers))
     yield from columns(("", "State", "Frame", "Lanes"), rows, width, style)
 
 
@@ -117,9 +117,9 @@ def values_map(
     yield from _titles(values, width, style)
     yield from _grid(signs, wave_lanes.lane_count, per_row, width, style)
     yield ""
-    rows = [TableRow((kind.sign, str(len(kind.lanes)), kind.text, _list(kind.lanes))) for kind in kinds]
+    rows = [TableLine((kind.sign, str(len(kind.lanes)), kind.text, _list(kind.lanes))) for kind in kinds]
     if unused:
-        rows.append(TableRow((NOTHING[UNUSED], str(len(unused)), "(unused)", _list(unused))))
+        rows.append(TableLine((NOTHING[UNUSED], str(len(unused)), "(unused)", _list(unused))))
     yield from columns(("", "Count", "Value", "Lanes"), rows, width, style)
     if any(not lane_answer.is_active for lane_answer in lanes.values()):
         yield style("dim", INACTIVE_NOTE)

@@ -10,7 +10,7 @@ from dwarfgpu.program.frames.lanes import ACTIVE, UNKNOWN, UNUSED
 from dwarfgpu.program.frames.wave_positions import group_text, place_of, waves_of
 from dwarfgpu.render.backtrace import line_text, standing_text
 from dwarfgpu.render.lanes import LETTERS
-from dwarfgpu.render.layout import WIDTH, TableRow, columns, counted, plain_style, range_text, ranges_text, shown
+from dwarfgpu.render.layout import WIDTH, TableLine, columns, counted, plain_style, range_text, ranges_text, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -85,7 +85,7 @@ def waves_table(
         why = "" if run.stop is None or run.stop.name == "stopped" else run.stop.name
         reasons.append(why)
         active = "?" if run.mask is None else f"{run.mask.bit_count()}/{run.lane_count}"
-        rows.append(TableRow((range_text(first + 1, last + 1), active, why, title, places[run.pc]), first == current))
+        rows.append(TableLine((range_text(first + 1, last + 1), active, why, title, places[run.pc]), first == current))
     titles: tuple[str, ...] = "Id", "Active", "Stopped by", "Target Id", "Frame"
     if not any(reasons):
         titles = titles[:2] + titles[3:]
@@ -127,7 +127,7 @@ def work_groups_table(
         lanes = sum(cohort.lane_count for cohort in first.cohorts) if first.used is None else first.used
         active = "?" if first.active is None else f"{first.active}/{lanes}"
         cells = "" if owner is None else str(owner.id), name, waves, active, where
-        rows.append(TableRow(cells, current in first.waves))
+        rows.append(TableLine(cells, current in first.waves))
     yield from columns(("Dispatch", "Work-group", "Waves", "Active", "Frame"), rows, width, style)
 
 
@@ -189,7 +189,7 @@ def lanes_table(
             lane_title(wave_lanes.wave, wave_lanes.where, numbers),
             lane_place(wave_lanes, lane),
         )
-        rows.append(TableRow(cells, current in numbers, "plain" if lane.state == ACTIVE else "dim"))
+        rows.append(TableLine(cells, current in numbers, "plain" if lane.state == ACTIVE else "dim"))
     yield from columns(("Id", "State", "Target Id", "Frame"), rows, width, style)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dwarfgpu.render.layout import NARROWEST, TableRow, columns, fitted
+from dwarfgpu.render.layout import NARROWEST, TableLine, columns, fitted
 
 CELLS = st.text(st.characters(codec="utf-8"), max_size=120)
 
@@ -14,7 +14,7 @@ CELLS = st.text(st.characters(codec="utf-8"), max_size=120)
 @example([("", "0", "", False), ("x" * 18, "", "", False)], 1)
 def test_no_line_is_wider_than_the_screen(rows, width):
     head = ("Id", "Target Id", "Frame")
-    lines = list(columns(head, [TableRow((a, b, c), mark) for a, b, c, mark in rows], width))
+    lines = list(columns(head, [TableLine((a, b, c), mark) for a, b, c, mark in rows], width))
     assert all(len(line) <= max(width, NARROWEST) for line in lines if len(line.split()) > 1)
     assert all(line.isprintable() for line in lines)
     found = "".join("".join(lines).split())
@@ -24,7 +24,11 @@ def test_no_line_is_wider_than_the_screen(rows, width):
 
 
 def test_a_row_that_is_too_long_goes_on_below():
-    rows = [TableRow(("1", "short", "x")), TableRow(("2", "m" * 30, "last"), True), TableRow(("3", "short", "y" * 40))]
+    rows = [
+        TableLine(("1", "short", "x")),
+        TableLine(("2", "m" * 30, "last"), True),
+        TableLine(("3", "short", "y" * 40)),
+    ]
     assert list(columns(("Id", "Name", "What"), rows, 30)) == [
         "  Id Name What",
         "  1  short x",
@@ -38,6 +42,6 @@ def test_a_row_that_is_too_long_goes_on_below():
 
 def test_styles_do_not_count():
     lines = list(
-        columns(("Id", "What"), [TableRow(("1", "x"), style="dim")], 40, lambda style, text: f"<{style}>{text}")
+        columns(("Id", "What"), [TableLine(("1", "x"), style="dim")], 40, lambda style, text: f"<{style}>{text}")
     )
     assert lines == ["<dim>  Id What", "<dim>  1  x"]
