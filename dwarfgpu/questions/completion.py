@@ -146,10 +146,6 @@ def _operands(debugger: Debugger, command: Command, line: str, at: int) -> Found
 # --- What operands are ----------------------------------------------------------------------------------------------
 
 
-def _of_command(debugger: Debugger, line: str, at: int) -> Found:
-    return _command(debugger, line, at, "")
-
-
 def _alias(debugger: Debugger, line: str, at: int) -> Found:
     equals = line.find("=", at)
     if equals < 0:
@@ -459,7 +455,7 @@ KINDS: dict[str, Complete] = {
     "alias": _alias,
     "breakpoint": _breakpoint,
     "caught": _among(lambda _debugger: CAUGHT, is_alone=True),
-    "command": _of_command,
+    "command": lambda debugger, line, at: _command(debugger, line, at, ""),
     "expression": _expression,
     "function": _names("function"),
     "kernel": _kernel,

@@ -388,7 +388,11 @@ class _FunctionWriter:
         ends = (f"{spans[0][0]:#x}", f"{spans[-1][1]:#x}") if spans else ("", "")
         parts = []
         if len(spans) > 1:
-            parts.append(html.note(f"The code is in {len(spans)} parts: " + ", ".join(map(_span_text, spans[:8]))))
+            parts.append(
+                html.note(
+                    f"The code is in {len(spans)} parts: " + ", ".join(f"{low:#x}-{high:#x}" for low, high in spans[:8])
+                )
+            )
         parts.append(html.strip_rows(strips, ends, f"variables of {function.name} by address"))
         if len(records) > self.most_strips:
             more = counted(len(records) - self.most_strips, "more variable")
@@ -451,10 +455,6 @@ class _FunctionWriter:
             parts.append(html.note(f"Only the first {counted(count, 'instruction')}: {more}"))
         marked = any(self.marks.between(low, high) for low, high in spans)
         return html.fold("Source and instructions", parts, is_open=marked and len(rows) < FEWEST_INSTRUCTIONS)
-
-
-def _span_text(span: tuple[int, int]) -> str:
-    return f"{span[0]:#x}-{span[1]:#x}"
 
 
 class _SourceLines:

@@ -127,7 +127,8 @@ def define(debugger: Debugger, arguments: Arguments) -> None:
     known = debugger.registry.names().get(name)
     if name in FIXED or debugger.registry.is_prefix(name):
         raise UsageError(f"{name} cannot be defined anew", hint="`alias` gives it another name")
-    if known is not None and not debugger.confirmed(_doubt(debugger, name)):
+    what = "Redefine" if name in debugger.macros else "Really redefine built-in"
+    if known is not None and not debugger.confirmed(f'{what} command "{name}"?'):
         raise UsageError(f"{name} stays as it was", kind="not_confirmed")
     lines = tuple(body(debugger, f"the definition of {name}"))
     is_new = known is None or known.name not in debugger.macros
@@ -136,12 +137,6 @@ def define(debugger: Debugger, arguments: Arguments) -> None:
     aliases = known.aliases if known is not None and known.name == name else ()
     debugger.macros[name] = lines
     debugger.registry.add(Command(name, summary, "scripts.run_macro", SUPPORT, aliases, operands="[WORD...]"))
-
-
-def _doubt(debugger: Debugger, name: str) -> str:
-    """Return what is asked before a name gets another meaning."""
-    what = "Redefine" if name in debugger.macros else "Really redefine built-in"
-    return f'{what} command "{name}"?'
 
 
 def run_macro(debugger: Debugger, arguments: Arguments) -> None:

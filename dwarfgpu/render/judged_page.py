@@ -53,13 +53,19 @@ def judged_page(
     judged = sum(function.judged for function in judgement.functions)
     right = sum(function.right for function in judgement.functions)
     missing = sum(function.missing for function in judgement.functions)
-    wrong, shown = _wrong_count(history)
+    shown = [value.kind for values in history.variables.values() for value in values.values()]
     compared = judgement.comparison
     tiles = [
         html.Tile("Instructions", f"{judgement.instructions:,}", "executed" if judgement.halt.has_ended else "so far"),
         html.Tile("Findings", figure, known),
-        html.Tile("Frames right", _percent(right, judged), f"of {counted(judged, 'instruction')}, {missing} without"),
-        html.Tile("Values wrong", str(wrong), f"of {shown} in lane {history.lane} of wave {history.wave}"),
+        html.Tile(
+            "Frames right",
+            f"{right / judged:.1%}" if judged else "-",
+            f"of {counted(judged, 'instruction')}, {missing} without",
+        ),
+        html.Tile(
+            "Values wrong", str(shown.count("wrong")), f"of {len(shown)} in lane {history.lane} of wave {history.wave}"
+        ),
     ]
     other = "" if compared is None else compared.other
     sections = [_lane_section(history, lines_of, other)]
@@ -70,15 +76,6 @@ def judged_page(
         tiles.append(html.Tile("Values correct", share_text(total.correctness), "of those that are available"))
         sections.append(_against_section(compared, history))
     yield from html.page(title, tiles, [*sections, findings, _functions(judgement)])
-
-
-def _percent(part: int, whole: int) -> str:
-    return f"{part / whole:.1%}" if whole else "-"
-
-
-def _wrong_count(history: LaneHistory) -> tuple[int, int]:
-    shown = [value for values in history.variables.values() for value in values.values()]
-    return sum(value.kind == "wrong" for value in shown), len(shown)
 
 
 # --- The lane ---------------------------------------------------------------------------------------------------------

@@ -63,9 +63,10 @@ def summary_text(summary: SnapshotSummary, style: Style = plain_style) -> list[s
     memory = [
         (space, f"{counted(size, 'byte')} in {counted(count, 'extent')}") for space, count, size in summary.memory
     ]
+    names = ", ".join(summary.wave_ids) + (", ..." if 0 < len(summary.wave_ids) < summary.wave_count else "")
     pairs = [
         ("target", f"{summary.target}, waves of {summary.lane_count} lanes"),
-        ("waves", _waves(summary)),
+        ("waves", f"{summary.wave_count}: {names}" if names else str(summary.wave_count)),
         ("registers", summary.registers or "none"),
         ("dispatches", "; ".join(summary.dispatches) or "none"),
         ("code objects", "; ".join(summary.code_objects) or "none"),
@@ -73,12 +74,6 @@ def summary_text(summary: SnapshotSummary, style: Style = plain_style) -> list[s
     ]
     problems = [style("error", problem) for problem in summary.problems]
     return [style("kind", shown(summary.name)), *labels(pairs, style), *problems]
-
-
-def _waves(summary: SnapshotSummary) -> str:
-    names = ", ".join(summary.wave_ids)
-    more = ", ..." if summary.wave_count > len(summary.wave_ids) else ""
-    return f"{summary.wave_count}: {names}{more}" if names else str(summary.wave_count)
 
 
 def summary_json(summary: SnapshotSummary) -> Json:

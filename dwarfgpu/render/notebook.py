@@ -148,11 +148,7 @@ def _cell(answer: LaneAnswer, look: Look) -> str:
         content = f'<span title="{_plain(message)}">{text}</span>'
     else:
         content = _plain(_text(answer.value, look))
-    return _styled(content if answer.is_active else f"({content})", is_idle=not answer.is_active)
-
-
-def _styled(html: str, *, is_idle: bool) -> str:
-    return f'<span style="{IDLE}">{html}</span>' if is_idle else html
+    return content if answer.is_active else f'<span style="{IDLE}">({content})</span>'
 
 
 def _text(value: Object, look: Look) -> str:

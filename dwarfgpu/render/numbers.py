@@ -190,7 +190,8 @@ def string(codes: Sequence[int], size: int, prefix: str, *, limit: int, threshol
     after_hex = False
     while index < len(units) and written < limit:
         unit = units[index]
-        first = _behind_hex(unit.text) if after_hex else unit.text
+        # C would read a digit behind a hexadecimal escape as part of it
+        first = escapes((ord(unit.text),)) if after_hex and unit.text in _DIGITS else unit.text
         after_hex = unit.text.startswith("\\x")
         end = index
         while end < len(units) and units[end] == unit:
@@ -214,11 +215,6 @@ def string(codes: Sequence[int], size: int, prefix: str, *, limit: int, threshol
     if open_text or not pieces:
         pieces.append(f'{prefix}"{open_text}"')
     return ", ".join(pieces) + ("..." if is_cut or index < len(units) else "")
-
-
-def _behind_hex(text: str) -> str:
-    """Return a character after a hexadecimal escape, with a digit escaped: C would read it as part."""
-    return escapes((ord(text),)) if text in _DIGITS else text
 
 
 def _decoded(codes: Sequence[int], size: int, limit: int) -> list[_Unit]:

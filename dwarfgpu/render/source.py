@@ -177,13 +177,9 @@ def declarations(listed: Iterable[Declared]) -> Iterator[str]:
             yield ""
             if file:  # declarations of type units have no file
                 yield f"File {shown(file)}:"
-        for declared in sorted(chosen, key=_order):
+        # what other files can use comes first, as in GDB
+        for declared in sorted(chosen, key=lambda each: (each.text.startswith("static "), each.name, each.line or 0)):
             yield f"{'' if declared.line is None else f'{declared.line}:'}\t{shown(declared.text)}"
-
-
-def _order(declared: Declared) -> tuple[bool, str, int]:
-    """Return the sort key that puts what other files can use first, as GDB does."""
-    return declared.text.startswith("static "), declared.name, declared.line or 0
 
 
 def symbol_lines(symbols: Iterable[tuple[int, str]], address_size: int) -> Iterator[str]:
