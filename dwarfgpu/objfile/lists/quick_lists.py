@@ -8,8 +8,6 @@ answer, and says what is wrong.
 from __future__ import annotations
 
 import struct
-from functools import lru_cache
-from operator import eq, gt
 from typing import TYPE_CHECKING, TypeVar
 
 from dwarfgpu.dwarf_constants import (
@@ -40,14 +38,8 @@ _SECOND, _THIRD = [byte << 7 for byte in range(256)], [byte << 14 for byte in ra
 """What the second and the third byte of such a number stand for."""
 _MORE = 128 + (128 << 7)
 """What the bits add to it that say that another byte follows."""
-_RUN = 128
-"""So many pairs of a range list are decoded at once."""
 MOST = 1 << 21
 """What offsets of three bytes are less than."""
-_HIGHEST = 1 << 32
-"""What addresses are below that are decoded many at once."""
-_TOGETHER = range(3, 1, -1)
-"""The sizes of the numbers of pairs that are decoded at once."""
 
 
 class UnusualList(Exception):
@@ -66,26 +58,24 @@ def quick_ranges(
     try:
         while True:
             kind = data[position]
-            if kind == DW_RLE_offset_pair and 0 <= base < last - MOST:
-                run_lows, run_highs, position = _run(data, position, base)
-                if run_highs[-1] > last or any(map(gt, run_lows, run_highs)):
-                    return None
-                lows += run_lows
-                highs += run_highs
-                continue
-            if kind == DW_RLE_end_of_list:
-                if position >= stop:
-                    return None
-                if any(map(eq, lows, highs)):
-                    spans = [(low, high) for low, high in zip(lows, highs, strict=True) if low != high]
-                    lows, highs = [low for low, _high in spans], [high for _low, high in spans]
-                return lows, highs
-            if kind >= DW_LLE_default_location:
-                kind += 1  # range lists have no default entry
-            low, high, position = _bounds(data, position + 1, kind, context, addresses)
-            if high < 0:
-                base = low
-                continue
+            position += 1
+            if kind == DW_RLE_offset_pair and 0 <= base < last:
+                first, second = data[position], data[position + 1]
+                if first < 128 and second < 128:
+                    position += 2
+                else:
+                    first, position = _uleb(data, position)
+                    second, position = _uleb(data, position)
+                low, high = base + first, base + second
+            elif kind == DW_RLE_end_of_list:
+                return (lows, highs) if position <= stop else None
+            else:
+                if kind >= DW_LLE_default_location:
+                    kind += 1  # range lists have no default entry
+                low, high, position = _bounds(data, position, kind, context, addresses)
+                if high < 0:
+                    base = low
+                    continue
             if low < high <= last:
                 lows.append(low)
                 highs.append(high)
@@ -93,59 +83,6 @@ def quick_ranges(
                 return None
     except (IndexError, UnusualList):
         return None
-
-
-def _run(data: bytes, position: int, base: int) -> tuple[Sequence[int], Sequence[int], int]:
-    """Return where offset pairs begin and end, one or many, and the position behind them."""
-    if base + MOST < _HIGHEST:
-        for width in _TOGETHER:
-            step = 1 + 2 * width
-            most = position + _RUN * step
-            end = data.find(0, position, most)  # no byte of such numbers is 0
-            if end < 0:
-                end = min(most, len(data))
-            count = (end - position) // step
-            if position + count * step == end:
-                run = _decoded(data[position:end], width, count, base)
-                if run is not None:
-                    return *run, end
-    first, position = _uleb(data, position + 1)
-    second, position = _uleb(data, position)
-    return (base + first,), (base + second,), position
-
-
-def _decoded(run: bytes, width: int, count: int, base: int) -> tuple[Sequence[int], Sequence[int]] | None:
-    """Return where offset pairs begin and end if each of their numbers has ``width`` bytes.
-
-    The run is one large number, so that what is done to it is done to all pairs at once.
-    """
-    number = int.from_bytes(run, "little")
-    every, fixed, expected, groups, unpack = _lanes(width, count)
-    if number & fixed != expected:
-        return None
-    lows = highs = base * every
-    number >>= 8
-    for group in groups:  # the seven bits of one byte
-        lows += number & group
-        highs += (number >> 8 * width) & group
-        number >>= 1
-    return unpack(lows.to_bytes(len(run), "little")), unpack(highs.to_bytes(len(run), "little"))
-
-
-@lru_cache(None)
-def _lanes(width: int, count: int) -> tuple[int, int, int, tuple[int, ...], Callable[[bytes], tuple[int, ...]]]:
-    """Return what a run is decoded with.
-
-    This is a one for each pair, the bits that do not depend on the numbers and what they are, the bits of each byte of
-    a number once all of the bits are next to each other, and the way to take the result apart.
-    """
-    step = 1 + 2 * width
-    every = sum(1 << 8 * step * i for i in range(count))
-    continued = int.from_bytes((b"\x80" * (width - 1) + b"\0") * 2, "little") << 8
-    bit = int.from_bytes(b"\x80" * 2 * width, "little") << 8
-    groups = tuple((every * 127) << 7 * i for i in range(width))
-    layout = struct.Struct("<" + f"I{step - 4}x" * count)
-    return every, every * (0xFF | bit), every * (DW_RLE_offset_pair | continued), groups, layout.unpack
 
 
 def quick_locations(  # noqa: C901, PLR0912 (one loop over all entries)

@@ -131,21 +131,3 @@ def test_lists_of_compilers(name):
                 data = unit.tables.list_data(section)
                 count += agree(data, unit.list_context, addresses, offset) is not None
     assert count
-
-
-@st.composite
-def pairs_of_one_length(draw):
-    """The pairs of a range list: numbers of two or of three bytes, mostly in order and apart."""
-    first, last = draw(st.sampled_from([(0x80, 0x3FFF), (0x4000, 0x1FFFFF)]))
-    numbers = draw(st.lists(st.integers(first, last), min_size=2, max_size=24))
-    if draw(st.integers(0, 3)):
-        numbers = sorted(set(numbers))
-    return list(zip(numbers[::2], numbers[1::2], strict=False))
-
-
-@given(pairs_of_one_length(), st.sampled_from([0, 0x400, 0xFFFF0000]), st.sampled_from([1, 7]))
-def test_ranges_that_are_decoded_many_at_once(pairs, base, times):
-    """Also more than are decoded at once: 128."""
-    data = rnglist(*(("offset_pair", low, high) for low, high in pairs * times), ("end_of_list",))
-    quick = agree_on_ranges(data, context(base=base), ())
-    assert (quick is None) == any(low > high for low, high in pairs)
