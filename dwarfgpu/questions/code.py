@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from dwarfgpu.errors import DwarfGpuError
-    from dwarfgpu.program.code.instructions import MachineInstruction
+    from dwarfgpu.program.code.instructions import ListedInstruction
     from dwarfgpu.program.code.source_files import LineAt, SourceFile
     from dwarfgpu.program.frames.linespec import CodeSpan
     from dwarfgpu.questions.debugger import Debugger
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.registry import Arguments
 
 MODIFIERS = "mrs"
-Row: TypeAlias = "tuple[MachineInstruction, str, str]"
+Row: TypeAlias = "tuple[ListedInstruction, str, str]"
 """An instruction, its text and its bytes as text."""
 
 
@@ -57,7 +57,7 @@ def instructions_before(debugger: Debugger, address: int, count: int) -> Listing
     """Return the instructions before an address, from the beginning of the function on: where else one begins is not
     known.
     """
-    instructions: tuple[MachineInstruction, ...] = ()
+    instructions: tuple[ListedInstruction, ...] = ()
     problem = None
     places = places_of(debugger)
     while len(instructions) < count:
@@ -129,7 +129,7 @@ def disassemble(debugger: Debugger, arguments: Arguments) -> Document:
     return Document(data, lines, rows=lambda: chain.from_iterable(part["instructions"] for part in documents()))
 
 
-def instructions_json(debugger: Debugger, rows: Iterable[MachineInstruction]) -> Iterator[dict[str, Any]]:
+def instructions_json(debugger: Debugger, rows: Iterable[ListedInstruction]) -> Iterator[dict[str, Any]]:
     """Yield instructions, each with its source line and the lanes that are there."""
     names = names_for(debugger)
     lanes, sources = standing_at(debugger), debugger.frame.state.sources
@@ -228,7 +228,7 @@ def _by_line(debugger: Debugger, table: list[Row]) -> tuple[list[Row], dict[int,
     return [row for line in sorted(by_line) for row in by_line[line]], shown_lines
 
 
-def _source_lines(debugger: Debugger, rows: Sequence[MachineInstruction]) -> dict[int, list[str]]:
+def _source_lines(debugger: Debugger, rows: Sequence[ListedInstruction]) -> dict[int, list[str]]:
     """Return the source lines that are shown before instructions, by the address of the instruction."""
     sources = debugger.frame.state.sources
     places: list[tuple[int, LineAt]] = []

@@ -14,7 +14,7 @@ from dwarfgpu.audits.verify.reports import check_file
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.program.code.instructions import Disassembler, ProgramCode
 from dwarfgpu.program.code.kernel_parameters import parameters_of, with_parameters
-from dwarfgpu.program.code.source_files import SourceReader
+from dwarfgpu.program.code.source_files import SourceTexts
 from dwarfgpu.program.frames.all_waves import all_waves
 from dwarfgpu.program.frames.lanes import UNUSED, lanes_of_wave
 from dwarfgpu.program.frames.wave_groups import wave_groups, wave_runs
@@ -125,11 +125,11 @@ def _stopped_tiles(machine: Any) -> Iterator[html.Tile]:
             yield html.Tile("Stopped", counted(count, "wave"), stop.name + (f" ({stop.signal})" if stop.signal else ""))
 
 
-def _reader(selection: Selection, directories: str | None) -> SourceReader:
+def _reader(selection: Selection, directories: str | None) -> SourceTexts:
     """Return what reads source files: from some directories, or from those of the settings."""
     if directories is None:
         return sources_of(selection).reader
-    reader = SourceReader()
+    reader = SourceTexts()
     reader.directories = tuple(folder for folder in directories.split(":") if folder)
     return reader
 
@@ -191,7 +191,7 @@ def _kernels(file: CodeObject) -> html.PageSection:
 
 
 def _functions(
-    selection: Selection, name: str, room: int, marks: _Marks, reader: SourceReader
+    selection: Selection, name: str, room: int, marks: _Marks, reader: SourceTexts
 ) -> tuple[html.PageSection, list[html.Tile]]:
     """Return the section of functions, those that lack most first, and figures about them all."""
     file = selection.opened.file
@@ -460,7 +460,7 @@ class _FunctionWriter:
 class _SourceLines:
     """Finds the line of the source for addresses."""
 
-    def __init__(self, state: Execution, reader: SourceReader) -> None:
+    def __init__(self, state: Execution, reader: SourceTexts) -> None:
         self.state = state
         self.reader = reader
         self.missing: dict[str, str] = {}
@@ -538,7 +538,7 @@ def _findings(file: CodeObject, dialect: str | None) -> tuple[html.PageSection, 
 # --- Waves ------------------------------------------------------------------------------------------------------------
 
 
-def _state_sections(attached: Attached | None, reader: SourceReader) -> list[html.PageSection]:
+def _state_sections(attached: Attached | None, reader: SourceTexts) -> list[html.PageSection]:
     if attached is None:
         return []
     sections = [_stacks(attached)]
@@ -547,7 +547,7 @@ def _state_sections(attached: Attached | None, reader: SourceReader) -> list[htm
     return sections
 
 
-def _lanes(attached: Attached, reader: SourceReader) -> html.PageSection:
+def _lanes(attached: Attached, reader: SourceTexts) -> html.PageSection:
     """Return where lanes are: on the source, and as a map for each run of waves that are alike."""
     section = html.PageSection("lanes", "Lanes", "map", STATE_ROOM)
     section.how_to_see = "`dwarfgpu lanes FILE --state S --wave N --svg` draws the lanes of a wave."
@@ -577,7 +577,7 @@ def _lanes(attached: Attached, reader: SourceReader) -> html.PageSection:
 class _LanesOnSource:
     """Collects which lanes are at which line."""
 
-    def __init__(self, state: Execution, reader: SourceReader) -> None:
+    def __init__(self, state: Execution, reader: SourceTexts) -> None:
         self.lines = _SourceLines(state, reader)
         self.files: dict[str, LineAt] = {}
         self.at_line: dict[str, dict[int, list[str]]] = {}

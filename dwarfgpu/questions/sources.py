@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceReader, facts_of
+from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceTexts, facts_of
 from dwarfgpu.program.frames.linespec import Linespecs
 from dwarfgpu.questions import asking
 from dwarfgpu.questions.document import Document
@@ -35,7 +35,7 @@ class Sources:
     """What commands about the source keep: the texts that were read, and what was listed last."""
 
     def __init__(self) -> None:
-        self.reader = SourceReader()
+        self.reader = SourceTexts()
         self.directories = ""
         self.file: SourceFile | None = None
         """The file that was listed last."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.expr.instruction import Expression, Instruction
     from dwarfgpu.program.code.declarations import Declared
-    from dwarfgpu.program.code.instructions import MachineInstruction
+    from dwarfgpu.program.code.instructions import ListedInstruction
     from dwarfgpu.program.frames.linespec import CodeSpan, Linespec
     from dwarfgpu.program.frames.variable import Described
     from dwarfgpu.program.types.model import BaseClass, Member, Type
@@ -230,7 +230,7 @@ class InstructionLines:
             name = f"{name[:-1]}+0>"
         return f"{address:#0{self.digits}x}{'' if name is None else f' {name}'}:"
 
-    def text(self, instruction: MachineInstruction) -> str:
+    def text(self, instruction: ListedInstruction) -> str:
         """Return the instruction, with the name of the function that it refers to."""
         text = shown(instruction.text)
         target = instruction.target
@@ -241,7 +241,7 @@ class InstructionLines:
         return f"{text}{behind}" if f"{target:#x}" in text else f"{text}  # {target:#x}{behind}"
 
 
-def padded_bytes(instructions: Sequence[MachineInstruction]) -> list[str]:
+def padded_bytes(instructions: Sequence[ListedInstruction]) -> list[str]:
     """Return the bytes of instructions, padded to the same width."""
     texts = [instruction.data.hex(" ") for instruction in instructions]
     width = max(map(len, texts), default=0)

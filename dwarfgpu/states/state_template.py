@@ -52,7 +52,7 @@ FLOAT, SIGNED = 4, (5, 6)
 """Encodings of base types (DWARF 5, table 7.11)."""
 
 
-class RecordingMachine(WaveBackend):
+class MadeUpBackend(WaveBackend):
     """One wave of which little is known: what is read beside that is made up, and noted."""
 
     capabilities = Capabilities(
@@ -152,7 +152,7 @@ class StateTemplate:
         return [self._needed(index) for index in range(count)]
 
     def _stopped(self, seed: int, varied: str = "") -> Stopped:
-        machine: Any = RecordingMachine(self.known, 0, seed, varied)
+        machine: Any = MadeUpBackend(self.known, 0, seed, varied)
         return Stopped(machine, self._loaded)
 
     def _questions(self, stopped: Stopped) -> Iterator[Question]:

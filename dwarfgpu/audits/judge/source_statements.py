@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceReader
+from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceTexts
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.control.running import Running
@@ -71,7 +71,7 @@ class SourceStatements:
         self.running = running
         self.without_text: set[str] = set()
         """The source files whose text was not found."""
-        self._reader = SourceReader()
+        self._reader = SourceTexts()
         folder = os.path.dirname(running.launched.plan.file.image.path or "")  # noqa: PTH120
         self._reader.directories = (COMPILED, HERE, folder, os.path.join(folder, os.pardir))  # noqa: PTH118
         self._known: dict[tuple[str, int], SourceStatement | None] = {}

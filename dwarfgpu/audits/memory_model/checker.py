@@ -26,7 +26,7 @@ from dwarfgpu.isa.memory_actions import GENERIC, covers, has_bits
 from dwarfgpu.program.code.code_lookup import line_table, tidy
 from dwarfgpu.program.code.disassemblers import machine_of
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode
-from dwarfgpu.program.code.source_files import SourceReader
+from dwarfgpu.program.code.source_files import SourceTexts
 from dwarfgpu.program.frames.execution import Execution
 
 if TYPE_CHECKING:
@@ -383,7 +383,7 @@ class SourceLines:
 
     def __init__(self, file: CodeObject, search: Sequence[str] = ()) -> None:
         self.file = file.debug
-        self.reader = SourceReader()
+        self.reader = SourceTexts()
         self.reader.directories = (*self.reader.directories, *search)
         loaded = Loaded([LoadedCode(file, is_linked=True)])  # of files that are not, addresses are offsets
         self._sources = Execution(loaded, file.target.target).sources

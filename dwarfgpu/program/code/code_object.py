@@ -165,11 +165,7 @@ class CodeObject:
         """The line tables by their offsets."""
         self.attributes = attributes
         """How the numbers of attributes are read: a dialect; None is by producer."""
-        self._kernels: Kernels | None = None
-        self._dwarf: Dwarf | None = None
-        self._frames: Frames | None = None
         self._split: list[CodeObject] = []
-        self._debug: CodeObject | None = None
         self.debug_path: str | None = None
         """The path of the separate file with its debugging information; None when it must be searched for."""
         self._problems: list[DwarfGpuError] = []
@@ -199,24 +195,19 @@ class CodeObject:
         is_hsa = processor is not None and self.image.osabi == ELFOSABI_AMDGPU_HSA
         return traps_of(self.image.abi_version + 2 if is_hsa else None, 0 if processor is None else processor.major)
 
-    @property
+    @cached_property
     def kernels(self) -> Kernels:
         """The kernels, with what their descriptors and the metadata say."""
-        if self._kernels is None:
-            from dwarfgpu.objfile.kernels.kernel import no_kernels, read_kernels
+        from dwarfgpu.objfile.kernels.kernel import no_kernels, read_kernels
 
-            try:
-                processor = None
-                if self.is_amdgpu:
-                    known = find_target(self.image)
-                    processor = target_id(known.target).partition(":")[0] if known.is_known else None
-                found_kernels = read_kernels(self.image, processor)
-                if self.is_debug_only:  # that descriptors are not here is no defect of the file
-                    found_kernels = evolve(found_kernels, problems=())
-                self._kernels = found_kernels
-            except DwarfGpuError as error:
-                self._kernels = no_kernels(self.image, error)
-        return self._kernels
+        try:
+            known = find_target(self.image)
+            is_known = self.is_amdgpu and known.is_known
+            kernels = read_kernels(self.image, target_id(known.target).partition(":")[0] if is_known else None)
+        except DwarfGpuError as error:
+            return no_kernels(self.image, error)
+        # that descriptors are not in a file of debugging information is no defect of it
+        return evolve(kernels, problems=()) if self.is_debug_only else kernels
 
     def kernels_named(self, names: list[str]) -> tuple[Kernel, ...]:
         """Return the kernels with the given names, each a symbol or a name in the source."""
@@ -299,17 +290,14 @@ class CodeObject:
                 return find_target(self.image, sizes[0])
         return target
 
-    @property
+    @cached_property
     def debug(self) -> CodeObject:
         """The file with its debugging information: itself, or the separate one that belongs to it."""
-        if self._debug is None:
-            self._debug = self
-            known = None if self.debug_path is None else self._opened(self.debug_path)
-            if known is not None and _has_units(known.image):
-                self._debug = known
-            elif not _has_units(self.image) and self.image.path is not None:
-                self._debug = self._separate(self.image.path) or self
-        return self._debug
+        known = None if self.debug_path is None else self._opened(self.debug_path)
+        if known is not None and _has_units(known.image):
+            return known
+        has_none = not _has_units(self.image) and self.image.path is not None
+        return (self._separate(self.image.path or "") if has_none else None) or self
 
     @property
     def symbol_image(self) -> Image:
@@ -317,29 +305,25 @@ class CodeObject:
         has_own = any(section.type == SHT_SYMTAB for section in self.image.sections)
         return self.image if has_own else self.debug.image
 
-    @property
+    @cached_property
     def dwarf(self) -> Dwarf:
         """The debugging information, with the package and the split files that lie beside the file."""
-        if self._dwarf is None:
-            from dwarfgpu.objfile.dwarf import Dwarf
+        from dwarfgpu.objfile.dwarf import Dwarf
 
-            self._dwarf = Dwarf(
-                self.debug.sections,
-                attributes=self.attributes,
-                open_split=self._open_split,
-                package=self._package(),
-                machine=self.image.machine,
-            )
-        return self._dwarf
+        return Dwarf(
+            self.debug.sections,
+            attributes=self.attributes,
+            open_split=self._open_split,
+            package=self._package(),
+            machine=self.image.machine,
+        )
 
-    @property
+    @cached_property
     def frames(self) -> Frames:
         """The call frame information."""
-        if self._frames is None:
-            from dwarfgpu.program.code.frame_rows import Frames
+        from dwarfgpu.program.code.frame_rows import Frames
 
-            self._frames = Frames(self)
-        return self._frames
+        return Frames(self)
 
     @property
     def has_dwarf(self) -> bool:
@@ -362,13 +346,9 @@ class CodeObject:
     def problems(self) -> tuple[DwarfGpuError, ...]:
         """What has been found broken so far."""
         errors = [*self.image.problems, *self.sections.problems, *self._problems]
-        errors += self._kernels.problems if self._kernels is not None else ()
-        errors += self._dwarf.problems if self._dwarf is not None else ()
-        errors += self._frames.problems if self._frames is not None else ()
-        for other in self._split:
-            errors += other.problems
-        if self._debug not in (None, self):
-            errors += self.debug.problems
+        read = self.__dict__  # what was asked for: the rest is not read for that
+        for part in (*map(read.get, ("kernels", "dwarf", "frames")), *self._split, read.get("debug")):
+            errors += () if part in (None, self) else part.problems
         unique: dict[str, DwarfGpuError] = {}
         for error in errors:
             unique.setdefault(str(error), error)

@@ -45,7 +45,7 @@ _TARGET = re.compile(r"\b0x([0-9a-f]+)(?: <[^>]*>)?$")
 
 
 @frozen
-class MachineInstruction:
+class ListedInstruction:
     """One instruction."""
 
     address: int
@@ -63,7 +63,7 @@ class MachineInstruction:
 class Listing:
     """Some code as instructions; as plain numbers where there is no disassembler for it, with the reason."""
 
-    instructions: tuple[MachineInstruction, ...]
+    instructions: tuple[ListedInstruction, ...]
     problem: DwarfGpuError | None = None
 
 
@@ -120,7 +120,7 @@ class Disassembler:
         raise NoDisassembler(machine, tried)
 
 
-def _decoded(machine: DisassemblyTarget, code: bytes, address: int) -> Iterator[MachineInstruction]:
+def _decoded(machine: DisassemblyTarget, code: bytes, address: int) -> Iterator[ListedInstruction]:
     from dwarfgpu.isa.decoder import decoder, text
 
     decode = decoder(machine.processor, machine.wave_size).decode
@@ -128,13 +128,13 @@ def _decoded(machine: DisassemblyTarget, code: bytes, address: int) -> Iterator[
     while at + 4 <= len(code):
         instruction = decode(code, at)
         target = None if instruction.branch is None else address + at + instruction.branch
-        yield MachineInstruction(address + at, instruction.data, text(instruction), target)
+        yield ListedInstruction(address + at, instruction.data, text(instruction), target)
         at += instruction.size
     for start in range(at, len(code)):
-        yield MachineInstruction(address + start, code[start : start + 1], f".byte {code[start]:#04x}")
+        yield ListedInstruction(address + start, code[start : start + 1], f".byte {code[start]:#04x}")
 
 
-def _instructions(written: str, machine: DisassemblyTarget, code: bytes, address: int) -> Iterator[MachineInstruction]:
+def _instructions(written: str, machine: DisassemblyTarget, code: bytes, address: int) -> Iterator[ListedInstruction]:
     rows: list[tuple[int, str]] = []
     end = address + len(code)
     for line in written.split("\n"):
@@ -153,7 +153,7 @@ def _instructions(written: str, machine: DisassemblyTarget, code: bytes, address
         where = _target(text, start, machine)
         if where is not None and not machine.processor:  # the name of the section says nothing there
             text = _TARGET.sub(f"{where:#x}", text)
-        yield MachineInstruction(start, code[start - address : stop - address], text, where)
+        yield ListedInstruction(start, code[start - address : stop - address], text, where)
 
 
 def _target(text: str, address: int, machine: DisassemblyTarget) -> int | None:
@@ -167,14 +167,14 @@ def _target(text: str, address: int, machine: DisassemblyTarget) -> int | None:
     return address + 4 + 4 * (count - (count & 0x8000) * 2)
 
 
-def _numbers(machine: DisassemblyTarget, code: bytes, address: int) -> Iterator[MachineInstruction]:
+def _numbers(machine: DisassemblyTarget, code: bytes, address: int) -> Iterator[ListedInstruction]:
     """Yield code as what an assembler takes for it, word by word or byte by byte."""
     unit = 4 if machine.processor and not (len(code) | address) % 4 else 1
     for start in range(0, len(code), unit):
         data = code[start : start + unit]
         number = int.from_bytes(data, machine.image.byte_order)
         text = f".long {number:#010x}" if unit == 4 else f".byte {number:#04x}"
-        yield MachineInstruction(address + start, data, text)
+        yield ListedInstruction(address + start, data, text)
 
 
 # --- The code of a program ----------------------------------------------------------------------------------------

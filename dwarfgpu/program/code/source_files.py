@@ -236,7 +236,7 @@ class SourceText:
         return self.lines[number - 1] if 0 < number <= len(self.lines) else None
 
 
-class SourceReader:
+class SourceTexts:
     """Reads each source file once, until the directories to search change."""
 
     def __init__(self) -> None:

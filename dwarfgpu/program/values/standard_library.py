@@ -59,17 +59,15 @@ def contents_of(value: Object, type: t.Struct, depth: int = 0) -> Contents | Non
 
     Raises `EvaluationError` where the members contradict each other.
     """
-    match = _NAME.match(type.name or "")
-    if match is None:
-        return None
-    hold = _HOLDERS.get(match[1])
+    noun = _noun(type)
+    hold = _HOLDERS.get(noun)
     if hold is None:
-        read = _READERS.get(match[1])
+        read = _READERS.get(noun)
         return None if read is None else read(value, type)
     name, content = hold(value, type)
     if content is None:
         return Contents(f"{name} [no contained value]")
-    return _held(name, content, depth, is_adapter=match[1] in _ADAPTERS)
+    return _held(name, content, depth, is_adapter=noun in _ADAPTERS)
 
 
 def _held(name: str, content: Object, depth: int, *, is_adapter: bool) -> Contents:
@@ -86,6 +84,11 @@ def _held(name: str, content: Object, depth: int, *, is_adapter: bool) -> Conten
             name = f"{name} containing {_short_name(content.type)}"
         return Contents(name, hint, 1, lambda: [Child("[contained value]", content)])
     return evolve(within, summary=f"{name} {'wrapping:' if is_adapter else 'containing'} {within.summary}")
+
+
+def _noun(type: t.Struct) -> str:
+    match = _NAME.match(type.name or "")
+    return "" if match is None else match[1]
 
 
 # --- Members ------------------------------------------------------------------------------------------------------
@@ -390,27 +393,27 @@ def _chain(first: Object, name: str, node_type: t.Type, end: int | None) -> Iter
 # --- Trees and hash tables ----------------------------------------------------------------------------------------
 
 
-def _tree(noun: str, *, is_map: bool) -> Callable[[Object, t.Struct], Contents]:
-    def read(value: Object, _type: t.Struct) -> Contents:
-        tree = value.member("_M_t")
-        kind = _argument(_struct(tree), 1)
-        data = tree.member("_M_impl")
-        count = _count(_number(data, "_M_node_count"))
-        header = data.member("_M_header")
-        return Contents(
-            _counted(noun, count),
-            "map" if is_map else "",
-            count,
-            lambda: _entries(_nodes(header, count), header, kind, is_map=is_map),
-        )
-
-    return read
-
-
-def _count(count: int) -> int:
+def _keyed(value: Object, type: t.Struct) -> Contents:
+    """Return the contents of a set or a map: a red-black tree or, where it is unordered, a hash table."""
+    noun = _noun(type)
+    is_map, is_table = noun.endswith("map"), noun.startswith("unordered")
+    owner = value.member("_M_h" if is_table else "_M_t")
+    kind = _argument(_struct(owner), 1)
+    data = owner if is_table else owner.member("_M_impl")
+    count = _number(data, "_M_element_count" if is_table else "_M_node_count")
     if not 0 <= count <= LARGEST:
         raise _broken(f"the number of its elements is {count}")
-    return count
+    start = data.member("_M_before_begin" if is_table else "_M_header")
+    nodes = _table_nodes if is_table else _nodes
+    hint = "map" if is_map else ""
+    return Contents(
+        _counted(noun, count), hint, count, lambda: _entries(nodes(start, count), start, kind, is_map=is_map)
+    )
+
+
+def _table_nodes(before: Object, _count: int) -> Iterator[tuple[Address, int]]:
+    for address in _chain(before, "_M_nxt", _target(before.member("_M_nxt")), None):
+        yield address, byte_size(before.type)
 
 
 def _nodes(header: Object, count: int) -> Iterator[tuple[Address, int]]:
@@ -434,27 +437,6 @@ def _nodes(header: Object, count: int) -> Iterator[tuple[Address, int]]:
         address = _at(header, address, node_type).member("_M_right").pointer()
     if done < count:
         raise _broken(f"it has {done} of its {count} elements")
-
-
-def _table(noun: str, *, is_map: bool) -> Callable[[Object, t.Struct], Contents]:
-    def read(value: Object, _type: t.Struct) -> Contents:
-        table = value.member("_M_h")
-        kind = _argument(_struct(table), 1)
-        count = _count(_number(table, "_M_element_count"))
-        before = table.member("_M_before_begin")
-
-        def nodes() -> Iterator[tuple[Address, int]]:
-            for address in _chain(before, "_M_nxt", _target(before.member("_M_nxt")), None):
-                yield address, byte_size(before.type)
-
-        return Contents(
-            _counted(noun, count),
-            "map" if is_map else "",
-            count,
-            lambda: _entries(nodes(), before, kind, is_map=is_map),
-        )
-
-    return read
 
 
 def _entries(nodes: Iterator[tuple[Address, int]], near: Object, kind: t.Type, *, is_map: bool) -> Iterator[Child]:
@@ -546,13 +528,10 @@ def _unique(value: Object, type: t.Struct) -> Contents:
     return Contents(name, "", 1, lambda: [Child("get()", heads[0])])
 
 
-def _shared(noun: str) -> Callable[[Object, t.Struct], Contents]:
-    def read(value: Object, type: t.Struct) -> Contents:
-        name = f"std::{noun}<{type_text(_argument(type, 0), is_cplus=True)}>"
-        control = value.member("_M_refcount").member("_M_pi")
-        return _counted_pointer(name, value.member("_M_ptr"), control.pointer(), _target(control))
-
-    return read
+def _shared(value: Object, type: t.Struct) -> Contents:
+    name = f"std::{_noun(type)}<{type_text(_argument(type, 0), is_cplus=True)}>"
+    control = value.member("_M_refcount").member("_M_pi")
+    return _counted_pointer(name, value.member("_M_ptr"), control.pointer(), _target(control))
 
 
 def _counted_pointer(name: str, pointer: Object, control: Address, kind: t.Type) -> Contents:
@@ -625,18 +604,12 @@ _READERS: dict[str, Any] = {
     "span": _span,
     "initializer_list": _span,
     "bitset": _bitset,
-    "map": _tree("map", is_map=True),
-    "multimap": _tree("multimap", is_map=True),
-    "set": _tree("set", is_map=False),
-    "multiset": _tree("multiset", is_map=False),
-    "unordered_map": _table("unordered_map", is_map=True),
-    "unordered_multimap": _table("unordered_multimap", is_map=True),
-    "unordered_set": _table("unordered_set", is_map=False),
-    "unordered_multiset": _table("unordered_multiset", is_map=False),
+    **dict.fromkeys(("map", "multimap", "set", "multiset"), _keyed),
+    **dict.fromkeys(("unordered_map", "unordered_multimap", "unordered_set", "unordered_multiset"), _keyed),
     "atomic": _atomic,
     "unique_ptr": _unique,
-    "shared_ptr": _shared("shared_ptr"),
-    "weak_ptr": _shared("weak_ptr"),
+    "shared_ptr": _shared,
+    "weak_ptr": _shared,
     "pair": _pair,
     "tuple": _tuple,
 }

@@ -12,7 +12,7 @@ from dwarfgpu.errors import DwarfGpuError, Unsupported
 from dwarfgpu.program.code import disassemblers, instructions
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.program.code.disassemblers import code_image, machine_of
-from dwarfgpu.program.code.instructions import Disassembler, MachineInstruction, ProgramCode
+from dwarfgpu.program.code.instructions import Disassembler, ListedInstruction, ProgramCode
 from dwarfgpu.states.program import open_program
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -27,7 +27,7 @@ def text_of(path: str) -> tuple[bytes, int]:
     return bytes(section.view), section.address
 
 
-def listed(path: str) -> tuple[MachineInstruction, ...]:
+def listed(path: str) -> tuple[ListedInstruction, ...]:
     file = opened(path)
     code, address = text_of(path)
     found = Disassembler().listing(machine_of(file.image, file.target.target), code, address)

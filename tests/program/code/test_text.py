@@ -7,7 +7,7 @@ import os
 import pytest
 
 from dwarfgpu.program.code import source_files
-from dwarfgpu.program.code.source_files import SourceReader
+from dwarfgpu.program.code.source_files import SourceTexts
 
 
 class File:
@@ -21,9 +21,9 @@ class File:
 
 
 @pytest.fixture
-def reader(tmp_path, monkeypatch) -> SourceReader:
+def reader(tmp_path, monkeypatch) -> SourceTexts:
     monkeypatch.chdir(tmp_path)
-    return SourceReader()
+    return SourceTexts()
 
 
 def test_text_of_the_program_counts_first(reader, tmp_path):
