@@ -125,6 +125,8 @@ ONLY_IN: dict[str, set[str]] = {
 
 RECURSIVE = [["expr.evaluation", "expr.machine"]]
 """Modules that need each other: an operation may evaluate an expression."""
+MOST_IN_A_CIRCLE = 7
+"""How many modules may name each other in types."""
 FREE_FOR_TYPES = {"numpy"}
 """Foreign packages that any module may import under ``if TYPE_CHECKING:``."""
 
@@ -392,11 +394,12 @@ def layer_breaches(modules: list[Module]) -> list[str]:
     return breaches
 
 
-def circles(modules: list[Module]) -> list[list[str]]:
-    """The modules that need each other when they run, late imports included: each circle with its members."""
+def circles(modules: list[Module], *, for_types: bool = False) -> list[list[str]]:
+    """The modules that need each other when they run, or for types too, late imports included, with all members."""
     known = frozenset(module.name for module in modules)
     needed = {
-        module.name: {item.target for item in imports_of(module, known) if not item.for_types} & known - {module.name}
+        module.name: {item.target for item in imports_of(module, known) if for_types or not item.for_types}
+        & known - {module.name}
         for module in modules
     }
     while True:  # what needs nothing of the rest, or what nothing of the rest needs, is in no circle
@@ -447,6 +450,12 @@ def test_imports_of_programs_follow_their_layers():
 
 def test_no_modules_need_each_other():
     assert [[within(name) for name in circle] for circle in circles(MODULES)] == RECURSIVE
+
+
+def test_no_circle_of_types_is_large():
+    """Values, locations, storages and types are one recursive thing of seven modules: no circle is larger."""
+    large = [circle for circle in circles(MODULES, for_types=True) if len(circle) > MOST_IN_A_CIRCLE]
+    assert [circle for circle in large if f"{PROJECT}.execution.device" not in circle] == []
 
 
 def test_only_the_faces_print():
