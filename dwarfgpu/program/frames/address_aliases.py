@@ -146,7 +146,6 @@ def _scratch_base(target: Target, machine: Machine, wave: int) -> tuple[int, str
 
 
 def _content(machine: Machine, name: str, wave: int) -> int | None:
-    """Return the content of a register, or None if it is not known."""
     target = machine.target
     register = target.register_named(name) or target.unnumbered_register(name)
     try:
@@ -205,7 +204,6 @@ class _AliasFinder:
     # --- Null -----------------------------------------------------------------------------------------------------
 
     def _nulls(self) -> list[View]:
-        """Return the null addresses of the space and of those it can be converted to."""
         self.note = f"{self.space.name}#{self.address:#x} is the null address: there is no memory at it"
         views = [self._own(0)]
         if self.generic is None or self.apertures is None:
@@ -269,7 +267,6 @@ class _AliasFinder:
     # --- Private memory -------------------------------------------------------------------------------------------
 
     def _of_lane(self, lane: int, address: int, formula: str = "the same address of the lane") -> list[View]:
-        """Return the views of a byte of a lane, the original address first."""
         length = ap.SIZE - address
         views = [self._own(length, lane)]
         others = (number for number in (PRIVATE_LANE, PRIVATE_LANE_0 + lane) if number != self.space.number)
@@ -286,7 +283,6 @@ class _AliasFinder:
         return views
 
     def _of_wave(self) -> list[View]:
-        """Return the views of a byte in the memory of the wave, which belongs to one lane."""
         size = self.target.lane_count
         row = size * DWORD
         at, lane = wave_to_lane(self.address, size)

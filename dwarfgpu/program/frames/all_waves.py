@@ -174,7 +174,6 @@ def _places(
 
 
 def _ask_at(values: Values, place: Frame | DwarfGpuError, positions: Array) -> None:
-    """Ask for slots that are at one place, given by their numbers."""
     if isinstance(place, DwarfGpuError):
         values.refuse(place, positions)
         return
@@ -210,7 +209,6 @@ def _as_written(variable: Variable, values: Values) -> Values:
 
 
 def _frame(attached: Attached, group: Cohort, number: int) -> Frame:
-    """Return the frame with a number, for all waves of a group."""
     if isinstance(group.waves, int):
         return attached[group.waves].frame(number)
     frames = Stack(attached.stopped, group.waves).call(0)

@@ -622,7 +622,6 @@ class Values(ShownInNotebooks):
             self._keep(chunk, positions, inner.result)
 
     def _read_alone(self, slot: int, value: Object) -> None:
-        """Read the value of one lane, without numpy."""
         if self._array is None:
             self._array = [None] * self.slot_count
         try:
@@ -713,12 +712,7 @@ class Quantity(Handle, ABC):
 
     def object(self, lane: int | None = None) -> Object:
         """Return the value as an object, with members and elements; raise `Unavailable` where there is none."""
-        try:
-            return self.in_lane(lane).find(self.frame.lane(lane))
-        except (Unavailable, UsageError, MalformedFile):
-            raise
-        except DwarfGpuError as error:
-            raise self._unavailable(error) from error
+        return self._read(lane, lambda found: found)
 
     def value(self, lane: int | None = None) -> Any:
         """Return the value as Python has it: the number of a scalar, the object itself of anything else.
@@ -726,8 +720,11 @@ class Quantity(Handle, ABC):
         ``lane`` may be left out where there is one, or where the value does not depend on it. An absent value raises
         `Unavailable`, whose `reason` says why.
         """
+        return self._read(lane, python_value)
+
+    def _read(self, lane: int | None, read: Callable[[Object], T]) -> T:
         try:
-            return python_value(self.in_lane(lane).find(self.frame.lane(lane)))
+            return read(self.in_lane(lane).find(self.frame.lane(lane)))
         except (Unavailable, UsageError, MalformedFile):
             raise
         except DwarfGpuError as error:
@@ -791,7 +788,7 @@ class Quantity(Handle, ABC):
 
     # --- Parts ----------------------------------------------------------------------------------------------------
 
-    def _unavailable(self, error: DwarfGpuError, lane: int | None = None) -> Unavailable:
+    def _unavailable(self, error: DwarfGpuError, lane: int | None) -> Unavailable:
         return Unavailable(self._explained(reason_of(error), lane))
 
     def _explained(self, reason: Reason, lane: int | None) -> Reason:

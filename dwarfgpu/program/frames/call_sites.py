@@ -33,7 +33,6 @@ def call_site_at(function: Die, pc: int) -> Die | None:
 
 
 def _sites(function: Die) -> Iterator[Die]:
-    """Yield the calls in the code of a function."""
     return (die for die, _depth in function.walk() if die.tag in (dw.DW_TAG_call_site, dw.DW_TAG_GNU_call_site))
 
 
@@ -167,7 +166,6 @@ def _tail_calls(function: Die) -> Iterator[Die | None]:
 
 
 def _with_code(die: Die) -> Die:
-    """Return the entry of a function that has its code and its calls."""
     if die.ranges() or die.name is None:
         return die
     wanted = {*die.origins()}
@@ -265,7 +263,6 @@ def _tail_calls_at(loaded: Loaded, address: int) -> Iterator[tuple[LoadedCode, D
 
 
 def _target(loaded: Loaded, code: LoadedCode, site: Die) -> int | None:
-    """Return the address of the function that a call names; None where it is not known."""
     target = _called(site)
     return None if target is None else _entry(loaded, code, target)
 

@@ -251,7 +251,6 @@ class Evaluator:
         return Object(self.frame.state.types.of(meaning.die), self.around.memory(Address(None, address)))
 
     def _of_this(self, member: OfThis, node: s.Name) -> Object:
-        """Return the member of ``*this`` that a name means: ``x``, or ``Base::x``."""
         whole = member.this.find(self.lanes).dereferenced()
         for name in node.parts[:-1]:
             whole = base_named(whole, name)
@@ -320,7 +319,6 @@ class Evaluator:
         return self._method(methods, node) if methods else owner.member(name)
 
     def _method(self, methods: list[t.Method], node: s.MemberAccess) -> Object:
-        """Return the member function that a name after a dot means."""
         if len(methods) > 1:
             message = f"cannot resolve overloaded method `{methods[0].name}': no arguments supplied"
             hint = f"name it with its class and the types of its parameters: 'CLASS::{methods[0].name}(int)'"
@@ -351,7 +349,6 @@ class Evaluator:
         return self._pointed(self.compute.binary("+", self._loaded(operand), index))
 
     def _whole(self, node: Any, operand: ScalarOperand, noun: str) -> int:
-        """Return the number of an operand that must be an integer."""
         number = evolve(operand, bits=uniform(operand.bits)).number()
         if not isinstance(number, float):
             return int(number)

@@ -194,7 +194,6 @@ def assign(frame: Frame, target: Quantity, text: str, lanes: Iterable[int] | int
 def _assignments(
     frame: Frame, target: Quantity, text: str, numbers: tuple[int | None, ...]
 ) -> Iterator[tuple[Write, LaneSet]]:
-    """Yield what an assignment writes in some lanes of a frame."""
     tree = parse(text, lambda name: frame.state.part(Names).type(frame, name) is not None)
 
     def find(part: LaneSet) -> Any:
@@ -247,7 +246,6 @@ def is_constant(tree: Any) -> bool:
 
 
 def _names_in(tree: Any) -> Iterator[Name]:
-    """Yield the names in an expression, in the order of the text."""
     yield from (node for node in _nodes_in(tree) if isinstance(node, Name))
 
 

@@ -117,7 +117,6 @@ def lanes_of_wave(stopped: Stopped, wave: int, frame: int = 0) -> Lanes:
 
 
 def _frame_numbered(stack: Stack, number: int, wave: str) -> Frame:
-    """Return the frame with a number."""
     if number < 0:
         raise negative_frame(number)
     frame = stack.frame(number)

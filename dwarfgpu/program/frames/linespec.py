@@ -177,7 +177,6 @@ class Linespecs:
                     yield known
 
     def _names(self) -> set[str]:
-        """Return the names of functions that symbols have, for what else a name may mean."""
         symbols = chain.from_iterable(code.file.symbol_image.symbols() for code in self.files.loaded.codes)
         return {symbol.demangled for symbol in islice(symbols, MAX_NAMES) if symbol.is_defined}
 

@@ -244,7 +244,6 @@ class _Expansion:
             raise UsageError(message, kind="too_long", hint="expand a part of the text")
 
     def _arguments(self, macro: Macro, waiting: deque[Word]) -> tuple[dict[str, list[Word]], frozenset[str]]:
-        """Read the arguments of a macro, up to the closing parenthesis."""
         parameters = macro.parameters or ()
         waiting.popleft()
         found: list[list[Word]] = [[]]
@@ -273,7 +272,6 @@ class _Expansion:
         return dict(zip(parameters, found, strict=True)), hidden
 
     def _body(self, macro: Macro, arguments: dict[str, list[Word]], hidden: frozenset[str]) -> list[Word]:
-        """Return the body of a macro with its arguments in it."""
         words = _TOKEN.findall(macro.body.strip())
         if OPTIONAL in words:
             words = self._without_optional(macro, arguments, words)
@@ -346,7 +344,6 @@ def _stripped(tokens: list[Word]) -> list[Word]:
 
 
 def _quoted(tokens: list[Word]) -> str:
-    """Return the string that `#` makes of an argument."""
     found = []
     for word, _ in tokens:
         is_literal = word[-1:] in ("'", '"')

@@ -112,7 +112,6 @@ class Names:
         return sorted({path.rpartition("/")[2] for path in paths} - {""})
 
     def _chosen(self, frame: Frame, entries: Iterable[tuple[LoadedCode, Die]]) -> Meaning | None:
-        """Return the first usable entry: a variable, or a function with code."""
         for code, die in entries:
             if KIND_OF.get(die.tag) == "variable":
                 return Variable(frame, die, code, STATIC)
@@ -161,7 +160,6 @@ class Names:
                     yield code, entry.die
 
     def _signature(self, die: Die) -> tuple[tuple[str, ...], str]:
-        """Return the types of the parameters of a function, and the qualifiers of its object."""
         parameters = [child for child in die.children() if child.tag == dw.DW_TAG_formal_parameter]
         artificial = [child for child in parameters if (flag := child.find_number(dw.DW_AT_artificial)) and flag.flag()]
         types = [self.state.types.type_of(child) for child in parameters if child not in artificial]
@@ -276,7 +274,6 @@ class Names:
     # --- Enumerators ----------------------------------------------------------------------------------------------
 
     def _enumerators_of(self, unit: Unit) -> dict[str, NamedEnumerator]:
-        """Return the enumerators of a unit by their qualified names."""
         enumerators = self._enumerators.get(unit)
         if enumerators is None:
             enumerators = self._enumerators[unit] = {}
@@ -287,7 +284,6 @@ class Names:
         return enumerators
 
     def _enumerators_in(self, block: Die) -> dict[str, NamedEnumerator]:
-        """Return the enumerators that a block declares."""
         enumerators = self._local_enumerators.get(block)
         if enumerators is None:
             enumerators = self._local_enumerators[block] = {}
@@ -356,7 +352,6 @@ def _fits(type: Type, keyword: str, cplus: bool) -> bool:  # noqa: FBT001
 
 
 def _collect(owner: Die, prefix: str, enumerators: dict[str, NamedEnumerator], depth: int) -> None:
-    """Collect the enumerators of a scope by their qualified names."""
     for die in owner.children():
         if die.tag == dw.DW_TAG_enumeration_type:
             name = die.name
@@ -544,7 +539,6 @@ def _may_import(unit: Unit) -> bool:
 
 
 def _shared(path: Path, other_path: Path) -> int:
-    """Return the number of leading scopes that two names have in common."""
     count = 0
     for ours, theirs in zip(path, other_path, strict=False):
         if ours != theirs:
@@ -563,7 +557,6 @@ def _collect_imports(owner: Die, scope: Path, imports: dict[Path, Imported]) -> 
 
 
 def _of_block(block: Die) -> Imported:
-    """Return the imports of a block or function and of its abstract instance."""
     imported = Imported({}, [])
     for owner in block.origins():
         try:

@@ -121,7 +121,6 @@ def _register(evaluator: Evaluator, name: str) -> TargetRegister | None:
 
 
 def _type(evaluator: Evaluator, register: TargetRegister) -> t.Type | None:
-    """Return the type of a register: a signed number of its size; for a vector register, an array of such numbers."""
     model = evaluator.compute.model
     known = type_of(evaluator.frame.target, register.name)
     if known is not None:

@@ -238,10 +238,9 @@ class Variable(Quantity):
         return self._plan
 
     def _read_plan(self) -> _Plan:
-        frame, die = self.frame, self.definition
-        location = die.find_number(dw.DW_AT_location)
+        frame, location = self.frame, self._location
         if location is None:
-            constant = die.find_number(dw.DW_AT_const_value)
+            constant = self.definition.find_number(dw.DW_AT_const_value)
             if constant is None:
                 what = "it has neither a location nor a constant value"
                 raise reasons.unavailable(reasons.OPTIMIZED_OUT, what)
@@ -287,6 +286,10 @@ class Variable(Quantity):
         """The entry that defines what an entry may only declare: ``extern int x;``, or a static member."""
         return definition_of(self.die)
 
+    @property
+    def _location(self) -> Attribute | None:
+        return self.definition.find_number(dw.DW_AT_location)
+
     # --- Repairs --------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -319,7 +322,7 @@ class Variable(Quantity):
 
     def locations(self) -> tuple[Described, ...]:
         """Return every location that the file gives it, with the addresses where each is valid. Needs no state."""
-        location = self.definition.find_number(dw.DW_AT_location)
+        location = self._location
         if location is None:
             return ()
         unit = self.frame.unit_info(location.die.unit, self.code)
@@ -347,7 +350,7 @@ class Variable(Quantity):
 
     def expressions_at(self, address: int) -> tuple[bytes, ...]:
         """Return the expressions, as bytes, that say where it is at an address of the file."""
-        location = self.definition.find_number(dw.DW_AT_location)
+        location = self._location
         if location is None:
             return ()
         if location.value_class != "loclist":
@@ -356,8 +359,7 @@ class Variable(Quantity):
 
     def is_constant(self) -> bool:
         """Return whether the file gives it a value instead of a location."""
-        die = self.definition
-        return die.find_number(dw.DW_AT_location) is None and die.find_number(dw.DW_AT_const_value) is not None
+        return self._location is None and self.definition.find_number(dw.DW_AT_const_value) is not None
 
     def byte_size(self) -> int | None:
         """Return how many bytes it has; None where its type does not tell."""
@@ -366,8 +368,7 @@ class Variable(Quantity):
     @property
     def is_listed(self) -> bool:
         """Whether the file has a list of locations for it, which need not have one for every address."""
-        location = self.definition.find_number(dw.DW_AT_location)
-        return location is not None and location.value_class == "loclist"
+        return self._location is not None and self._location.value_class == "loclist"
 
     def locations_here(self) -> tuple[Described, ...]:
         """Return those of its locations that are valid at the place of the frame; all of them where there is none."""

@@ -172,7 +172,6 @@ def _trap_inputs(trap: TrapMeaning, frame: Frame) -> str:
 
 
 def _register(frame: Frame, name: str) -> int | None:
-    """Return the content of a register of the wave, or None if it is not known."""
     register, wave = frame.target.register_named(name), frame.wave
     try:
         if register is None or wave is None:

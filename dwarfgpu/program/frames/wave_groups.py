@@ -82,7 +82,6 @@ def wave_groups(stopped: Stopped, waves: Sequence[int] | None = None) -> list[Co
 
 
 def _contents(stopped: Stopped, register: TargetRegister, waves: Array) -> Any:
-    """Return the content of a register in some waves."""
     machine = stopped.machine
     accessor = Accessor(machine, machine.target.byte_order, len(waves))
     return accessor.read(locations.at(Register(register, waves)), register.bit_size).bits

@@ -70,7 +70,6 @@ def place_of(machine: Machine, wave: int) -> InDispatch:
 
 
 def _check(grid: Geometry, group: Triple, wave: int) -> None:
-    """Return whether there is such a wave in the grid."""
     if any(at >= count for at, count in zip(group, grid.groups, strict=True)):
         counts = "x".join(map(str, grid.groups))
         message = f"the work-group {group_text(group)} is outside the grid of {counts} work-groups"

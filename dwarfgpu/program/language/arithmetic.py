@@ -293,7 +293,6 @@ class Arithmetic:
         return target is not None and target.name != "generic" and target.space(space) is not None
 
     def _space_name(self, space: int) -> str:
-        """Return the name of an address space."""
         known = None if self.model.target is None else self.model.target.space(space)
         return f"address space {space}" if known is None else known.name
 
@@ -348,7 +347,6 @@ class Arithmetic:
         return wide, converted(left, wide), converted(right, wide)
 
     def _moved(self, operator: str, pointer: ScalarOperand, count: ScalarOperand) -> ScalarOperand:
-        """Return a pointer moved by a number of objects."""
         width = pointer.scalar.bits
         mask = (1 << width) - 1
         steps = b.mul(_extended(count, width), size_of_target(pointer.type) & mask, mask)
@@ -356,7 +354,6 @@ class Arithmetic:
         return ScalarOperand(pointer.type, compute(pointer.bits, steps, mask))
 
     def _difference(self, left: ScalarOperand, right: ScalarOperand) -> ScalarOperand:
-        """Return the number of objects between two pointers."""
         left, right = self._in_one_space(left, right)
         size = size_of_target(left.type)
         if size != size_of_target(right.type):
@@ -631,7 +628,6 @@ def _elements(computer: Arithmetic, operand: ScalarOperand) -> list[ScalarOperan
 
 
 def _packed(computer: Arithmetic, element: t.Type, count: int, values: list[ScalarOperand]) -> ScalarOperand:
-    """Return a vector of some values, each converted to the type of the elements."""
     values = [computer.cast(value, element) for value in values]
     width = 8 * byte_size(element)
     total = width * count

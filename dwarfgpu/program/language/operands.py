@@ -161,7 +161,6 @@ def _reencoded(bits: Bits, source: FloatFormat, target: FloatFormat) -> Bits:
 
 
 def _each(numbers: Any, function: Any, width: int) -> Bits:
-    """Apply a function of one number to every slot."""
     if isinstance(numbers, int):
         result: int = function(numbers)
         return result

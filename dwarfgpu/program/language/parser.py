@@ -158,7 +158,6 @@ class Parser(TypeParser):
         return self._postfixed()
 
     def _is_cast(self) -> bool:
-        """Return whether a parenthesis holds a type."""
         self.index += 1
         is_cast = self.starts_type() and not self._is_conversion()
         self.index -= 1
@@ -261,7 +260,6 @@ class Parser(TypeParser):
         raise self.error(f"an operand is missing before {self.shown()}")
 
     def _string(self) -> s.Node:
-        """Parse adjacent strings as one."""
         first = self.advance()
         value = first.value
         while self.token.kind == "string" and self.token.prefix in ("", first.prefix):
@@ -333,7 +331,6 @@ class Parser(TypeParser):
         return None
 
     def _scoped(self, position: int, file: str | None) -> s.Node:
-        """Parse a name with its scopes."""
         names = [""] if self.accept("::") else []
         while True:
             token = self.token
@@ -358,7 +355,6 @@ class Parser(TypeParser):
                 return s.Name(tuple(names), position, file)
 
     def _operator(self) -> str:
-        """Parse the sign or the two brackets after ``operator``."""
         token = self.token
         if token.kind != "sign":
             raise self.error("the sign of an operator is missing")

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
+from dwarfgpu.program.language.syntax import Character, Float, Integer
 
 if TYPE_CHECKING:
     from typing import NoReturn
 
     from dwarfgpu.program.language.operands import DataModel
-    from dwarfgpu.program.language.syntax import Character, Float, Integer, StringLiteral
+    from dwarfgpu.program.language.syntax import StringLiteral
 
 
 MAX_LENGTH = 1 << 16
@@ -201,8 +202,6 @@ MAX_EXPONENT = 20_000
 
 def integer(token: Token, text: str) -> Integer:
     """Parse an integer literal."""
-    from dwarfgpu.program.language.syntax import Integer
-
     match = _INTEGER_LITERAL.fullmatch(token.text.replace("'", ""))
     suffix = "" if match is None else match[2].lower()
     if match is None or suffix not in _SUFFIXES or len(match[1]) > MAX_DIGITS:
@@ -224,8 +223,6 @@ def integer(token: Token, text: str) -> Integer:
 def floating(token: Token, text: str) -> Float:
     """Parse a floating-point literal, exactly."""
     from fractions import Fraction
-
-    from dwarfgpu.program.language.syntax import Float
 
     word = token.text.replace("'", "")
     error = ExpressionError(text, token.position, f"{_cut(token.text)} is not a number")
@@ -252,8 +249,6 @@ def floating(token: Token, text: str) -> Float:
 
 def character(token: Token, text: str) -> Character:
     """Parse a character literal, which has one character."""
-    from dwarfgpu.program.language.syntax import Character
-
     if len(token.value) != 1:
         raise ExpressionError(text, token.position, f"{_cut(token.text)} is not one character")
     code = ord(token.value)

@@ -134,7 +134,6 @@ class TypeParser:
         return named
 
     def _any_name(self, keyword: str) -> str:
-        """Parse the name after a keyword, which may be unknown."""
         longest = self._longest(lambda _name: True) if self.token.kind == "name" else None
         if longest is None:
             raise self.error(f"the name of a {keyword} is missing")
@@ -275,7 +274,6 @@ class TypeParser:
         return s.MemberPointerType(owner, base, first.position)
 
     def _is_group(self) -> bool:
-        """Return whether a parenthesis groups a declarator, and does not begin parameters."""
         following = self.peek(1)
         if following.text in ("*", "&", "&&", "(", "[", "@") and following.kind == "sign":
             return True
@@ -287,7 +285,6 @@ class TypeParser:
         return is_owner
 
     def _skip_group(self) -> None:
-        """Move past the parenthesis that closes the current group."""
         depth = 1
         while depth:
             token = self.token
@@ -376,7 +373,6 @@ class TypeParser:
         return None
 
     def _split(self, position: int) -> None:
-        """Split a ``>>`` into two closing brackets."""
         token = self.tokens[position]
         pair = [Token("sign", ">", token.position), Token("sign", ">", token.position + 1)]
         self.tokens[position : position + 1] = pair
