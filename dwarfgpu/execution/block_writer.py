@@ -134,6 +134,20 @@ HELPERS = {
 }  # fmt: skip
 
 
+def cell(operand: GpuOperand, number: int = 0) -> str:
+    """Return the text of a register of an operand, such as ``v[5]``."""
+    return f"{'a' if operand.kind is OperandKind.AGPR else 'v'}[{operand.index + number}]"
+
+
+def needed(instruction: GpuInstruction, *names: str) -> GpuOperand:
+    """Return the first operand with one of some names."""
+    for name in names:
+        operand = instruction.operand(name)
+        if operand is not None:
+            return operand
+    raise UnknownInstruction(f"{instruction.mnemonic} without {' or '.join(names)}")
+
+
 class Clock:
     """Time for programs that ask for it: it goes on by the same amount with each question."""
 
@@ -337,14 +351,13 @@ class BlockWriter:
             return f"uniform({text}, '{kind}')"
         if operand.kind not in (OperandKind.VGPR, OperandKind.AGPR):
             raise UnknownInstruction(f"{operand.text} as a vector operand")
-        file = "v" if operand.kind is OperandKind.VGPR else "a"
-        word = f"{file}[{operand.index}]"
-        if self._is_indexed(position) and file == "v":
+        word = cell(operand)
+        if self._is_indexed(position) and word[0] == "v":
             if size == 8:
                 raise UnknownInstruction(f"{instruction.mnemonic} of 64 bits with a register by number")
             word = f"{self.name(lane_moves.read_relative)}(v, {operand.index}, s[{M0}] & 0xff)"
         elif size == 8:
-            return _viewed(f"joined(b.wide_{file}, {file}, {operand.index})", kind, "u8")
+            return _viewed(f"joined(b.wide_{word[0]}, {word[0]}, {operand.index})", kind, "u8")
         word = self.rearranged(word, operand, instruction, position)
         if size == 4:
             if operand.half is not None:
@@ -366,10 +379,9 @@ class BlockWriter:
             number = _bits_of_constant(operand, size) if numpy_kind == "f2" else operand.value
             return self.constant(number >> (8 * size if is_high else 0), numpy_kind)
         if operand.kind in (OperandKind.VGPR, OperandKind.AGPR):
-            file = "v" if operand.kind is OperandKind.VGPR else "a"
             if size == 4:
-                return _viewed(f"{file}[{operand.index + is_high}]", numpy_kind, "u4")
-            word = f"({file}[{operand.index}] >> 16)" if is_high else f"{file}[{operand.index}]"
+                return _viewed(cell(operand, is_high), numpy_kind, "u4")
+            word = f"({cell(operand)} >> 16)" if is_high else cell(operand)
             return _viewed(f"{word}.astype('u2')", numpy_kind, "u2")
         text = self.scalar(operand, operand.bits or 32)
         shift = 8 * size if is_high else 0
@@ -426,23 +438,19 @@ class BlockWriter:
             text = self.float_result(text, kind, instruction)
         elif clamps and instruction.modifiers.get("clamp") and kind not in ("b32", "b64", "b16"):
             raise UnknownInstruction(f"{instruction.mnemonic} with clamp")
-        file = "v" if operand.kind is OperandKind.VGPR else "a"
-        index = operand.index
-        size = int(numpy_kind[1])
+        register, size = cell(operand), int(numpy_kind[1])
         if size == 8:
-            self.write(f"put_long(b.wide_{file}, {file}, {index}, {text}, {self.write_mask})")
+            file = register[0]
+            self.write(f"put_long(b.wide_{file}, {file}, {operand.index}, {text}, {self.write_mask})")
             return
-        if size == 2:
-            text = self._half_result(_viewed(f"({text})", "u2", numpy_kind), f"{file}[{index}]", operand, instruction)
-        else:
-            text = _viewed(f"({text})", "u4", numpy_kind)
-            if operand.half is not None:
-                text = self._half_result(text, f"{file}[{index}]", operand, instruction)
+        text = _viewed(f"({text})", f"u{size}", numpy_kind)
+        if size == 2 or operand.half is not None:
+            text = self._half_result(text, register, operand, instruction)
         if instruction.variant == "sdwa" and instruction.modifiers.get("dst_sel", lane_moves.DWORD) != lane_moves.DWORD:
             selection, unused = instruction.modifiers["dst_sel"], instruction.modifiers.get("dst_unused", 0)
             lane_moves.check_part(selection)
-            text = f"{self.name(lane_moves.merged_part)}({file}[{index}], {text}, {selection}, {unused})"
-        self.write_register(f"{file}[{index}]", text)
+            text = f"{self.name(lane_moves.merged_part)}({register}, {text}, {selection}, {unused})"
+        self.write_register(register, text)
 
     def write_register(self, register: str, text: str) -> None:
         """Write a register of 32 bits in the lanes that the instruction writes."""
@@ -453,6 +461,11 @@ class BlockWriter:
             return
         self.write(f"x = {text}")
         self.write(f"{register} = x if {mask} is None else merged({mask}, x, {register})")
+
+    def keep(self, register: str, text: str) -> None:
+        """Write a register of 32 bits in the executing lanes."""
+        self.write(f"y = {text}")
+        self.write(f"{register} = y if m is None else merged(m, y, {register})")
 
     processor = ""
     generation = 9

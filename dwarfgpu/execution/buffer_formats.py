@@ -19,14 +19,14 @@ import numpy as np
 
 from dwarfgpu.execution.access_shapes import BUFFER
 from dwarfgpu.execution.batch import WaveBatch, number_of
+from dwarfgpu.execution.block_writer import BlockWriter, cell, needed
 from dwarfgpu.execution.device_memory import WORDS
 from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.immutable import frozen
-from dwarfgpu.isa.instruction import GpuInstruction, OperandKind
+from dwarfgpu.isa.instruction import GpuInstruction
 from dwarfgpu.isa.tables import table
 
 if TYPE_CHECKING:
-    from dwarfgpu.execution.block_writer import BlockWriter
     from dwarfgpu.execution.memory_access import MemoryAccess
 
 Lanes = Any
@@ -263,15 +263,13 @@ def write_formatted(memory: MemoryAccess, writer: BlockWriter, instruction: GpuI
     match = NAMES.match(instruction.name)
     if match is None:
         return False
-    data = instruction.operand("vdata")
-    assert data is not None  # noqa: S101 (each has it)
+    data = needed(instruction, "vdata")
     is_half, is_high = any(match.group(2, 4, 5, 7)), any(match.group(3, 6))
     count = len(match[8])
     number = instruction.modifiers.get("format", 1) if instruction.name[0] == "t" else None
     access = ElementAccess(memory, writer.processor, number, is_half)
     place = memory.buffer_place(writer, instruction)
-    file = "a" if data.kind is OperandKind.AGPR else "v"
-    registers = [f"{file}[{data.index + (number // 2 if is_half else number)}]" for number in range(count)]
+    registers = [cell(data, number // 2 if is_half else number) for number in range(count)]
     highs = [is_half and bool(is_high or number % 2) for number in range(count)]
     if match[1] == "load":
         writer.write(f"x = {writer.name(access.load)}(b, {count}, {place})")
@@ -279,8 +277,7 @@ def write_formatted(memory: MemoryAccess, writer: BlockWriter, instruction: GpuI
             text = f"x[{component}]"
             if is_half:
                 text = f"{text} << 16 | {register} & 0xffff" if high else f"{text} | {register} & 0xffff0000"
-            writer.write(f"y = {text}")
-            writer.write(f"{register} = y if m is None else merged(m, y, {register})")
+            writer.keep(register, text)
         return True
     shifts = [f" >> {16 * high} & 0xffff" if is_half else "" for high in highs]
     texts = ", ".join(f"{register}{shift}" for register, shift in zip(registers, shifts, strict=True))

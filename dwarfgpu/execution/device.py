@@ -42,6 +42,11 @@ if TYPE_CHECKING:
     from dwarfgpu.machines.machine import Machine
     from dwarfgpu.machines.protocol import TrapMeaning
 
+SCALAR_PLACES = {
+    **{f"s{number}": number for number in range(VCC)}, **{f"ttmp{number}": 108 + number for number in range(16)},
+    "vcc": VCC, "m0": M0, "vcc_hi": VCC_HI,
+}  # fmt: skip
+"""Where a batch has the scalar registers that are one number of it."""
 LONGEST = 256
 """The instructions of a block."""
 MOST_BLOCKS = 4096
@@ -766,13 +771,7 @@ class Device:
     def _scalars(self, batch: WaveBatch) -> Iterator[tuple[str, Any]]:
         """Yield the scalar registers that are known, by the names that the target has."""
         scalar, named = batch.scalar, self.machine.register_named
-        for number in range(VCC):
-            if scalar[number] is not UNSET and named(f"s{number}") is not None:
-                yield f"s{number}", scalar[number]
-        for number in range(16):
-            if scalar[108 + number] is not UNSET:
-                yield f"ttmp{number}", scalar[108 + number]
-        for name, number in (("vcc", VCC), ("m0", M0), ("vcc_hi", VCC_HI)):
+        for name, number in SCALAR_PLACES.items():
             if scalar[number] is not UNSET and named(name) is not None:
                 yield name, scalar[number]
         if scalar[FLAT_SCRATCH] is not UNSET and named("flat_scratch") is not None:
@@ -902,20 +901,12 @@ def _batch_of(machine: Machine, rows: Any, lanes: int) -> WaveBatch:
 
 
 def _set(batch: WaveBatch, name: str, number: Any) -> None:
-    if name[0] == "s" and name[1:].isdigit():
-        batch.scalar[int(name[1:])] = number
-    elif name.startswith("ttmp"):
-        batch.scalar[108 + int(name[4:])] = number
-    elif name == "pc":
-        batch.pc = int(number)
+    if name in SCALAR_PLACES:
+        batch.scalar[SCALAR_PLACES[name]] = number
     elif name == "exec":
         batch.set_exec(number)
-    elif name == "vcc":
-        batch.scalar[VCC] = number
-    elif name == "mode":
-        batch.mode = int(number)
-    elif name == "m0":
-        batch.scalar[M0] = number
+    elif name in ("pc", "mode"):
+        setattr(batch, name, int(number))
     elif name == "flat_scratch":
         batch.scalar[FLAT_SCRATCH], batch.scalar[FLAT_SCRATCH + 1] = number & 0xFFFFFFFF, number >> 32
     elif name == "status":

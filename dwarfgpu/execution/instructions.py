@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from dwarfgpu.execution import lane_moves, lane_patterns
 from dwarfgpu.execution.barriers import GROUP, WITHOUT_EFFECT
 from dwarfgpu.execution.batch import FLAT_SCRATCH, M0, VCC, lane_flags, number_of
-from dwarfgpu.execution.block_writer import BITS, INDEX_ENABLE, INDEX_SHIFT, KINDS, BlockWriter, put_lower
+from dwarfgpu.execution.block_writer import BITS, INDEX_ENABLE, INDEX_SHIFT, KINDS, BlockWriter, cell, needed, put_lower
 from dwarfgpu.execution.faults import MachineFault, Pause, UnknownInstruction
 from dwarfgpu.execution.matrix_operations import write_matrix
 from dwarfgpu.execution.narrow_operations import write_narrow
@@ -265,14 +266,14 @@ def _read_first_lane(writer: BlockWriter, instruction: GpuInstruction) -> None:
 
 
 def _register(operand: GpuOperand) -> str:
-    return f"{'a' if operand.kind is OperandKind.AGPR else 'v'}[{_vector_index(operand)}]"
+    """Return the text of a vector register; raise an error where a bad encoding names something else."""
+    if operand.kind not in (OperandKind.VGPR, OperandKind.AGPR):
+        raise UnknownInstruction(f"{operand.text.partition('/')[0]} in the place of a vector register")
+    return cell(operand)
 
 
 def _vector_index(operand: GpuOperand) -> int:
-    """Return the number of a vector register; raise an error where a bad encoding names something else."""
-    if operand.kind not in (OperandKind.VGPR, OperandKind.AGPR):
-        raise UnknownInstruction(f"{operand.text.partition('/')[0]} in the place of a vector register")
-    return operand.index
+    return int(_register(operand)[2:-1])
 
 
 def mask_count(mask: Any, other: Any, lanes: int, first: int) -> Any:
@@ -355,56 +356,38 @@ def _masked_differences(writer: BlockWriter, instruction: GpuInstruction) -> Non
         writer.write_register(f"v[{target.index + place}]", f"d{place}")
 
 
-def _permute_by_lane(*, crosses: bool) -> Callable[[BlockWriter, GpuInstruction], None]:
-    def write(writer: BlockWriter, instruction: GpuInstruction) -> None:
-        target = instruction.destinations[0]
-        source, chosen = (instruction.operand(name) for name in ("src0", "src1"))
-        assert source and chosen  # noqa: S101, PT018 (each has both)
-        selection = instruction.modifiers.get("op_sel", 0)
-        call = (
-            f"{writer.name(lane_moves.permuted_by_lane)}(b, {_register(source)}, {_register(chosen)},"
-            f" crosses={crosses}, fetches_inactive={bool(selection & 1)}, is_bounded={bool(selection & 2)},"
-            f" old={_register(target)})"
-        )
-        writer.write_register(_register(target), call)
-
-    return write
-
-
 def _local_permutation(function: Any) -> Callable[[BlockWriter, GpuInstruction], None]:
     def write(writer: BlockWriter, instruction: GpuInstruction) -> None:
-        address, data, target = (instruction.operand(name) for name in ("addr", "data0", "vdst"))
-        assert address and data and target  # noqa: S101, PT018 (each has them)
+        address, data, target = (_register(needed(instruction, name)) for name in ("addr", "data0", "vdst"))
         offset = instruction.modifiers.get("offset", 0)
-        call = (
-            f"{writer.name(function)}(b, {_register(address)} + {offset}, {_register(data)}, {writer.permuted_lanes})"
-        )
-        writer.write_register(_register(target), call)
+        call = f"{writer.name(function)}(b, {address} + {offset}, {data}, {writer.permuted_lanes})"
+        writer.write_register(target, call)
 
     return write
 
 
 def _swizzle(writer: BlockWriter, instruction: GpuInstruction) -> None:
-    source, target = instruction.operand("addr"), instruction.operand("vdst")
-    assert source and target  # noqa: S101, PT018 (each has them)
+    source, target = (_register(needed(instruction, name)) for name in ("addr", "vdst"))
     lanes = lane_moves.swizzle_sources(instruction.modifiers.get("offset", 0), writer.lanes)
-    writer.write_register(
-        _register(target), f"{writer.name(lane_moves.swizzled)}(b, {_register(source)}, {writer.name(lanes)})"
-    )
+    writer.write_register(target, f"{writer.name(lane_moves.swizzled)}(b, {source}, {writer.name(lanes)})")
 
 
-def _permute_row(*, crosses: bool) -> Callable[[BlockWriter, GpuInstruction], None]:
+def _permute(*, crosses: bool, by_lane: bool = False) -> Callable[[BlockWriter, GpuInstruction], None]:
+    """Return the writer of a permutation within rows of 16 lanes, by two scalar numbers or by one of each lane."""
+
     def write(writer: BlockWriter, instruction: GpuInstruction) -> None:
         target = instruction.destinations[0]
-        source, low, high = [operand for operand in instruction.operands if operand is not target][:3]
+        source, *chosen = [operand for operand in instruction.operands if operand is not target][:3]
         selection = instruction.modifiers.get("op_sel", 0)
-        call = (
-            f"{writer.name(lane_moves.permuted_row)}(b, {_register(source)},"
-            f" {writer.scalar(low)}, {writer.scalar(high)},"
-            f" crosses={crosses}, fetches_inactive={bool(selection & 1)}, is_bounded={bool(selection & 2)},"
-            f" old={_register(target)})"
+        permute = partial(
+            lane_moves.permuted, crosses=crosses, fetches_inactive=bool(selection & 1), is_bounded=bool(selection & 2)
         )
-        writer.write_register(_register(target), call)
+        if by_lane:
+            numbers = _register(chosen[0])
+        else:
+            numbers = f"{writer.name(lane_moves.numbers_of_row)}(b, {', '.join(map(writer.scalar, chosen))})"
+        register = _register(target)
+        writer.write_register(register, f"{writer.name(permute)}(b, {_register(source)}, {numbers}, {register})")
 
     return write
 
@@ -611,9 +594,7 @@ def _get_register(writer: BlockWriter, instruction: GpuInstruction) -> None:
 
 
 def _immediate(instruction: GpuInstruction) -> GpuOperand:
-    operand = instruction.operand("simm16")
-    assert operand is not None  # noqa: S101 (each has one)
-    return operand
+    return needed(instruction, "simm16")
 
 
 def one_mode(mode: Any) -> int:
@@ -690,12 +671,12 @@ SPECIAL_FORMS: dict[str, Callable[[BlockWriter, GpuInstruction], None]] = {
     "ds_bpermute_b32": _local_permutation(lane_moves.pulled),
     "ds_permute_b32": _local_permutation(lane_moves.pushed),
     "ds_swizzle_b32": _swizzle,
-    "v_permlane16_b32": _permute_row(crosses=False),
-    "v_permlanex16_b32": _permute_row(crosses=True),
+    "v_permlane16_b32": _permute(crosses=False),
+    "v_permlanex16_b32": _permute(crosses=True),
     "v_permlane64_b32": _exchange_halves,
     "ds_bpermute_fi_b32": _local_permutation(lane_moves.pulled_from_all),
-    "v_permlane16_var_b32": _permute_by_lane(crosses=False),
-    "v_permlanex16_var_b32": _permute_by_lane(crosses=True),
+    "v_permlane16_var_b32": _permute(crosses=False, by_lane=True),
+    "v_permlanex16_var_b32": _permute(crosses=True, by_lane=True),
     "v_swap_b16": _swap_halves,
     "v_mqsad_u32_u8": _masked_differences,
     "s_getpc_b64": _get_pc,

@@ -252,39 +252,17 @@ def swizzled(batch: WaveBatch, register: Lanes, source: Any) -> Lanes:
     return _visible(batch, register)[:, source]
 
 
-def permuted_row(
-    batch: WaveBatch,
-    register: Lanes,
-    low: Any,
-    high: Any,
-    *,
-    crosses: bool,
-    fetches_inactive: bool,
-    is_bounded: bool,
-    old: Lanes,
-) -> Lanes:
-    """Return for each lane what the lane of its row of 16 has that 4 bits of a number name (v_permlane16_b32)."""
-    lane = np.arange(batch.lanes)
-    number = low | high << 32
-    shift = (4 * (lane & 15)).astype(np.uint64)
-    chosen = np.asarray(number, np.uint64) >> shift & np.uint64(15)
-    chosen = np.atleast_2d(chosen).astype(np.int64)
-    return permuted_by_lane(
-        batch, register, chosen, crosses=crosses, fetches_inactive=fetches_inactive, is_bounded=is_bounded, old=old
-    )
+def numbers_of_row(batch: WaveBatch, low: Any, high: Any) -> Lanes:
+    """Return for each lane the 4 bits of two scalar numbers that are for its place in the row of 16."""
+    shift = (4 * (np.arange(batch.lanes) & 15)).astype(np.uint64)
+    return np.atleast_2d(np.asarray(low | high << 32, np.uint64) >> shift & np.uint64(15))
 
 
-def permuted_by_lane(
-    batch: WaveBatch,
-    register: Lanes,
-    chosen: Lanes,
-    *,
-    crosses: bool,
-    fetches_inactive: bool,
+def permuted(
+    batch: WaveBatch, register: Lanes, chosen: Lanes, old: Lanes, *, crosses: bool, fetches_inactive: bool,
     is_bounded: bool,
-    old: Lanes,
-) -> Lanes:
-    """Return for each lane what the lane of its row of 16 has that its own number names (v_permlane16_var_b32)."""
+) -> Lanes:  # fmt: skip
+    """Return for each lane what the lane of its row of 16 has, or of the row beside it, that a number names."""
     lane = np.arange(batch.lanes)
     chosen = (_wide(chosen, batch) & chosen.dtype.type(15)).astype(np.int64)
     row = (lane ^ 16 if crosses else lane) & ~15

@@ -21,7 +21,7 @@ from dwarfgpu.execution.access_shapes import (
     shape_of,
 )
 from dwarfgpu.execution.batch import M0, WaveBatch, number_of
-from dwarfgpu.execution.block_writer import BlockWriter
+from dwarfgpu.execution.block_writer import BlockWriter, cell, needed
 from dwarfgpu.execution.buffer_addresses import OUTSIDE, BufferAddresses
 from dwarfgpu.execution.device_memory import WORDS, GlobalMemory, MemorySegment, gather, scatter
 from dwarfgpu.execution.faults import ADDRESS_ERROR, MEMORY_VIOLATION, MachineFault, UnknownInstruction
@@ -132,7 +132,7 @@ class MemoryAccess(BufferAddresses):
         elif shape.action == "load":
             self._write_load(writer, instruction, shape, address)
         elif shape.action == "store":
-            data = self._data(instruction, "vdata", "data0", "data")
+            data = needed(instruction, "vdata", "data0", "data")
             texts = ", ".join(self._word(data, number, shape) for number in range(shape.count))
             place = instruction.operand("addr")
             if shape.space == LOCAL and shape.size == 4 and place is not None:
@@ -149,12 +149,9 @@ class MemoryAccess(BufferAddresses):
 
     def _write_load(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape, address: str) -> None:
         """Write a load into registers."""
-        destination = instruction.operand("vdst") or instruction.operand("vdata")
-        assert destination is not None  # noqa: S101 (a load has one)
+        destination = needed(instruction, "vdst", "vdata")
         if shape.space == LOCAL and shape.size == 4:
-            first = instruction.operand("addr")
-            assert first is not None  # noqa: S101 (each has one)
-            offset = _offset_of(instruction)
+            first, offset = needed(instruction, "addr"), _offset_of(instruction)
             load = writer.name(self.load_local)
             writer.write(f"x, = {load}(b, v[{first.index}], ({offset},), {shape.count})")
         else:
@@ -166,21 +163,9 @@ class MemoryAccess(BufferAddresses):
         for number in range(shape.count):
             self._keep(writer, destination, number, f"x[{number}]", shape)
 
-    @staticmethod
-    def _data(instruction: GpuInstruction, *names: str) -> GpuOperand:
-        for name in names:
-            operand = instruction.operand(name)
-            if operand is not None:
-                return operand
-        raise UnknownInstruction(f"{instruction.mnemonic} without data")
-
-    @staticmethod
-    def _file(operand: GpuOperand) -> str:
-        return "a" if operand.kind is OperandKind.AGPR else "v"
-
     def _word(self, data: GpuOperand, number: int, shape: AccessShape) -> str:
         """Return the text of what is stored."""
-        word = f"{self._file(data)}[{data.index + number}]"
+        word = cell(data, number)
         if shape.size == 4:
             return word
         shift = " >> 16" if shape.half == 1 or data.half == 1 else ""
@@ -188,7 +173,7 @@ class MemoryAccess(BufferAddresses):
 
     def _keep(self, writer: BlockWriter, destination: GpuOperand, number: int, text: str, shape: AccessShape) -> None:
         """Write what was loaded into a register."""
-        register = f"{self._file(destination)}[{destination.index + number}]"
+        register = cell(destination, number)
         if shape.size < 4:
             bits = 8 * shape.size
             if shape.is_signed:
@@ -199,36 +184,27 @@ class MemoryAccess(BufferAddresses):
             if half is not None:
                 text = f"({text} & 0xffff)" if bits < 32 else text
                 text = f"{text} << 16 | {register} & 0xffff" if half else f"{text} | {register} & 0xffff0000"
-        writer.write(f"y = {text}")
-        writer.write(f"{register} = y if m is None else merged(m, y, {register})")
+        writer.keep(register, text)
 
     def _write_pair(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape, address: str) -> None:
         offsets = [instruction.modifiers.get(f"offset{number}", 0) * shape.pair for number in (0, 1)]
+        place = needed(instruction, "addr")
         if shape.action == "load":
-            destination = instruction.operand("vdst")
-            assert destination is not None  # noqa: S101 (a load has one)
-            first = instruction.operand("addr")
-            assert first is not None  # noqa: S101 (each has one)
+            destination = needed(instruction, "vdst")
             load = writer.name(self.load_local)
-            writer.write(f"xx, yx = {load}(b, v[{first.index}], {tuple(offsets)}, {shape.count})")
+            writer.write(f"xx, yx = {load}(b, v[{place.index}], {tuple(offsets)}, {shape.count})")
             for number in range(2 * shape.count):
                 name = "xy"[number // shape.count]
-                text = f"{name}x[{number % shape.count}]"
-                writer.write(f"z = {text}")
-                register = f"{self._file(destination)}[{destination.index + number}]"
-                writer.write(f"{register} = z if m is None else merged(m, z, {register})")
+                writer.keep(cell(destination, number), f"{name}x[{number % shape.count}]")
             return
-        place = instruction.operand("addr")
-        assert place is not None  # noqa: S101 (each has one)
         for number, offset in enumerate(offsets):
-            data = instruction.operand(f"data{number}")
-            assert data is not None  # noqa: S101 (a store of two has both)
+            data = needed(instruction, f"data{number}")
             texts = ", ".join(self._word(data, word, shape) for word in range(shape.count))
             writer.write(f"{writer.name(self.store_local)}(b, v[{place.index}], {offset}, [{texts}])")
 
     def _write_atomic(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape, address: str) -> None:
         destination = instruction.operand("vdst")
-        data = self._data(instruction, "vdata", "data0", "data")
+        data = needed(instruction, "vdata", "data0", "data")
         returns = destination is not None and shape.returns
         if shape.space == BUFFER:
             destination = data
@@ -253,21 +229,17 @@ class MemoryAccess(BufferAddresses):
             return
         writer.write(f"x = {call}")
         for number in range(shape.size // 4):
-            register = f"{self._file(destination)}[{destination.index + number}]"
             part = f"(x >> {32 * number}).astype('u4')" if shape.size == 8 else "x"
-            writer.write(f"y = {part}")
-            writer.write(f"{register} = y if m is None else merged(m, y, {register})")
+            writer.keep(cell(destination, number), part)
 
-    def _wide(self, data: GpuOperand, first: int, size: int) -> str:
-        file = self._file(data)
-        if size == 4:
-            return f"{file}[{data.index + first}]"
-        return f"joined(b.wide_{file}, {file}, {data.index + first})"
+    @staticmethod
+    def _wide(data: GpuOperand, first: int, size: int) -> str:
+        register = cell(data, first)
+        return register if size == 4 else f"joined(b.wide_{register[0]}, {register[0]}, {data.index + first})"
 
     def _write_counter(self, writer: BlockWriter, instruction: GpuInstruction) -> None:
         """Write ds_append and ds_consume: the number of executing lanes is added or subtracted once."""
-        target = instruction.operand("vdst")
-        assert target is not None  # noqa: S101 (both have one)
+        target = needed(instruction, "vdst")
         sign = 1 if instruction.name == "ds_append" else -1
         address = f"(s[{M0}] & 0xffff) + {instruction.modifiers.get('offset', 0)}"
         writer.write_register(f"v[{target.index}]", f"{writer.name(self.count_lanes)}(b, {address}, {sign})")
@@ -293,21 +265,19 @@ class MemoryAccess(BufferAddresses):
         """Write an exchange of two numbers at two offsets."""
         size = 4 if match[2] == "b32" else 8
         unit = size * (64 if match[1] else 1)
-        target, address = instruction.operand("vdst"), instruction.operand("addr")
-        assert target and address  # noqa: S101, PT018 (each has both)
+        target, address = needed(instruction, "vdst"), needed(instruction, "addr")
         shape = AccessShape("swap", LOCAL, size, returns=True)
         for number in (0, 1):
-            data = instruction.operand(f"data{number}")
-            assert data is not None  # noqa: S101 (each has two)
+            data = needed(instruction, f"data{number}")
             offset = instruction.modifiers.get(f"offset{number}", 0) * unit
-            place = f"{self._file(address)}[{address.index}].astype('i8') + {offset}"
+            place = f"{cell(address)}.astype('i8') + {offset}"
             arguments = f"b, {writer.name(LOCAL)}, {place}, {writer.name(shape)}, {self._wide(data, 0, size)}"
             writer.write(f"d{number} = {writer.name(self.atomic)}({arguments})")
         for number in range(size // 2):
             half = number % (size // 4)
             text = f"d{number * 4 // size}"
             text = f"({text} >> {32 * half}).astype('u4')" if size == 8 else text
-            writer.write_register(f"{self._file(target)}[{target.index + number}]", text)
+            writer.write_register(cell(target, number), text)
 
     def _write_by_lane(self, writer: BlockWriter, instruction: GpuInstruction, match: re.Match[str]) -> None:
         """Write a load or a store whose address is that of the wave and four times the number of the lane."""
@@ -324,12 +294,10 @@ class MemoryAccess(BufferAddresses):
         plus = writer.constant(offset, "u8" if space == GLOBAL else "i8")
         address = f"({base} + {lane} + {plus})"
         if match[2] in ("read", "load"):
-            target = instruction.destinations[0]
             text = f"{writer.name(self.load)}(b, {writer.name(space)}, {address}, 4, 1)[0]"
-            writer.write_register(f"{self._file(target)}[{target.index}]", text)
+            writer.write_register(cell(instruction.destinations[0]), text)
             return
-        data = self._data(instruction, "vdata", "data0", "data", "vdst")
-        word = f"{self._file(data)}[{data.index}]"
+        word = cell(needed(instruction, "vdata", "data0", "data", "vdst"))
         writer.write(f"{writer.name(self.store)}(b, {writer.name(space)}, {address}, 4, [{word}])")
 
     def _write_to_local(self, writer: BlockWriter, instruction: GpuInstruction, name: str) -> None:
@@ -354,12 +322,11 @@ class MemoryAccess(BufferAddresses):
         modifiers = instruction.modifiers
         offset = _offset_of(instruction)
         if shape.space == LOCAL:
-            address = instruction.operand("addr")
-            assert address is not None  # noqa: S101 (each has one)
             plus = "" if shape.pair or not offset else f" + {offset}"
-            return f"(v[{address.index}].astype('i8'){plus})"
+            return f"(v[{needed(instruction, 'addr').index}].astype('i8'){plus})"
         if shape.space == BUFFER:
-            return self._buffer_address(writer, instruction, shape.size * shape.count)
+            place = self.buffer_place(writer, instruction)
+            return f"{writer.name(self.buffer_address)}(b, {place}, {shape.size * shape.count})"
         vaddr, saddr = instruction.operand("vaddr"), instruction.operand("saddr")
         has_base = _has_base(saddr)
         has_lane = vaddr is not None and vaddr.kind is OperandKind.VGPR and not modifiers.get("sve_off")
@@ -391,15 +358,11 @@ class MemoryAccess(BufferAddresses):
         writer.write(f"r = {writer.name(question)}({', '.join(map(str, parts))})")
         return True
 
-    def _buffer_address(self, writer: BlockWriter, instruction: GpuInstruction, size: int) -> str:
-        return f"{writer.name(self.buffer_address)}(b, {self.buffer_place(writer, instruction)}, {size})"
-
     @staticmethod
     def buffer_place(writer: BlockWriter, instruction: GpuInstruction) -> str:
         """Return the text of what an address in a buffer is made of: the resource, index, offset, and scalar offset."""
         modifiers = instruction.modifiers
-        resource = instruction.operand("srsrc") or instruction.operand("rsrc")
-        assert resource is not None  # noqa: S101 (each has one)
+        resource = needed(instruction, "srsrc", "rsrc")
         words = ", ".join(f"s[{resource.index + number}]" for number in range(4))
         vaddr, soffset = instruction.operand("vaddr"), instruction.operand("soffset")
         index, offset = "0", str(_offset_of(instruction))
@@ -739,9 +702,7 @@ class MemoryAccess(BufferAddresses):
         match = re.match(r"s_(buffer_)?(load|store|atomic)_(\w+)$", instruction.name)
         if not match or (match[2] != "atomic" and match[3] not in SIZES):
             return False
-        base, destination = instruction.operand("sbase"), instruction.operand("sdata")
-        assert base is not None  # noqa: S101 (each has one)
-        assert destination is not None  # noqa: S101 (each has one)
+        base, destination = needed(instruction, "sbase"), needed(instruction, "sdata")
         parts = [writer.sgpr(base.index, 64) if base.kind is OperandKind.SGPR else writer.scalar(base, 64)]
         if match[1]:
             parts = [f"(s[{base.index}] | (s[{base.index + 1}] & 0xffff) << 32)"]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from attrs import evolve
 
-from dwarfgpu.execution.block_writer import BITS, KINDS, BlockWriter, constant_bits
+from dwarfgpu.execution.block_writer import BITS, KINDS, BlockWriter, cell, constant_bits, needed
 from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics import floats, narrow_floats
@@ -85,12 +85,9 @@ def _write_packed(writer: BlockWriter, instruction: GpuInstruction) -> bool:
         writer.write(f"d{half} = {writer.operation(single, function, kind)}({', '.join(texts)})")
     destination = instruction.destinations[0]
     if BITS[kind] == 32:
-        file = "a" if destination.kind is OperandKind.AGPR else "v"
         for half in (0, 1):
-            register = f"{file}[{destination.index + half}]"
             text = writer.float_result(f"d{half}", kind, instruction)
-            writer.write(f"x = ({text}).view('u4')")
-            writer.write(f"{register} = x if m is None else merged(m, x, {register})")
+            writer.keep(cell(destination, half), f"({text}).view('u4')")
         return True
     halves = [f"({writer.float_result(f'd{half}', kind, instruction)}).view('u2').astype('u4')" for half in (0, 1)]
     writer.set_vector(destination, f"{halves[0]} | {halves[1]} << 16", "b32", instruction, clamps=False)
@@ -137,7 +134,7 @@ def _write_mixed(writer: BlockWriter, instruction: GpuInstruction) -> None:
         return
     half = writer.float_result(f"({call}).astype('f2')", "f16", instruction)
     half = f"({half}).view('u2').astype('u4')"
-    register = f"{'a' if destination.kind is OperandKind.AGPR else 'v'}[{destination.index}]"
+    register = cell(destination)
     if "mixhi" in instruction.name:
         writer.write_register(register, f"{half} << 16 | {register} & 0xffff")
     else:
@@ -219,8 +216,7 @@ def _write_conversion(writer: BlockWriter, instruction: GpuInstruction, match: r
     form = narrow_floats.narrow_format(match[2] or match[4], writer.processor)
     modifiers = instruction.modifiers
     selection = modifiers.get("op_sel", 0)
-    source = instruction.operand("src0")
-    assert source is not None  # noqa: S101 (each has one)
+    source = needed(instruction, "src0")
     if match[2]:
         word = _word(writer, source, instruction, 0)
         shift = 16 * (source.half or selection & 1) if match[1] else 8 * modifiers.get("byte_sel", 0)
@@ -230,11 +226,10 @@ def _write_conversion(writer: BlockWriter, instruction: GpuInstruction, match: r
             text = f"{writer.name(narrow_floats.widened)}(y >> {8 * number} & 0xff, {writer.name(form)})"
             writer.set_vector(evolve(target, index=target.index + number), text, "f32", instruction)
         return
-    first, second = (instruction.operand(name) for name in ("src0", "src1"))
-    assert first and second  # noqa: S101, PT018 (each has both)
+    second = needed(instruction, "src1")
     narrowed = f"saturates={bool(writer.mode & OVERFLOW)}"
     call, format_name = writer.name(narrow_floats.narrowed), writer.name(form)
-    left = writer.vector(first, "f32", instruction, 0)
+    left = writer.vector(source, "f32", instruction, 0)
     target = instruction.destinations[0]
     if match[3] == "pk":
         right = writer.vector(second, "f32", instruction, 1)

@@ -53,12 +53,6 @@ class CoreMachine(WaveBackend):
         self._written: dict[int, int] = {}
         """Bytes that were written, by address."""
 
-    def program_counter(self, wave: int) -> int | None:
-        """Return the program counter of a thread, or None if it is not known."""
-        number = self.target.program_counter
-        data = None if number is None else self._registers[wave].get(number)
-        return None if data is None else int.from_bytes(data, self.target.byte_order)
-
     # --- Access ---------------------------------------------------------------------------------------------------
 
     def read_memory(self, space: AddressSpace, address: int, size: int, wave: int, lane: int | None) -> bytes:

@@ -87,18 +87,13 @@ class DescribedMachine(Machine):
         else:
             rows = [register_bytes(value or 0, register, order) for value in contents]
             lane_owned = True
-        self._replace_file(RegisterFile.of_rows(register, rows, order))
-        (self._lane_owned.add if lane_owned else self._lane_owned.discard)(number)
-
-    def _replace_file(self, file: RegisterFile) -> None:
-        """Add a register of the wave, in place of what was described before."""
-        number = file.registers[0].number
         before = self._file_of.get(number)
         if before is not None:
             self.files.remove(before)
-        self.files.append(file)
-        self._file_of[number] = file
+        self._file_of[number] = RegisterFile.of_rows(register, rows, order)
+        self.files.append(self._file_of[number])
         self.changes += 1
+        (self._lane_owned.add if lane_owned else self._lane_owned.discard)(number)
 
     def describe_memory(self, region: Region) -> None:
         """Set the contents of some memory. Regions may overlap where they agree."""

@@ -21,6 +21,8 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.machines.columns import Cells
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dwarfgpu.bits import Array
 
 INSTANCE_SHIFT = 32
@@ -114,24 +116,26 @@ class Extents:
 
     def _describe_gaps(self, key: int, data: bytes) -> int | None:
         """Add those bytes of a range that are not known yet, if the others agree; see `describe`."""
+        gaps = list(self.gaps(key, len(data)))
         position = 0
-        gaps = []
-        while position < len(data):
-            missing = self.missing(key + position, len(data) - position)
-            end = len(data) if missing is None else missing - key
-            known = self.read(key + position, end - position)
-            if known != data[position:end]:
-                return next(key + i for i in range(position, end) if self.read(key + i, 1) != data[i : i + 1])
-            if missing is None:
-                break
-            following = bisect_right(self.starts, missing)
-            position = min(len(data), self.starts[following] - key) if following < len(self.starts) else len(data)
-            gaps.append((end, position))
+        for start, end in (*gaps, (key + len(data), 0)):
+            if self.read(key + position, start - key - position) != data[position : start - key]:
+                known = range(position, start - key)
+                return next(key + i for i in known if self.read(key + i, 1) != data[i : i + 1])
+            position = end - key
         for start, end in gaps:
-            self._insert(key + start, key + end - 1)
-            self.blocks.append(Cells.of_bytes(data[start:end]))
+            self._insert(start, end - 1)
+            self.blocks.append(Cells.of_bytes(data[start - key : end - key]))
             self._columns = None
         return None
+
+    def gaps(self, key: int, size: int) -> Iterator[tuple[int, int]]:
+        """Yield the parts of a range that are not known: the first key, and the one behind."""
+        end = key + size
+        while key < end and (missing := self.missing(key, end - key)) is not None:
+            following = bisect_right(self.starts, missing)
+            key = min(end, self.starts[following]) if following < len(self.starts) else end
+            yield missing, key
 
     def _insert(self, start: int, last: int) -> None:
         """Add one extent, at the beginning of the next block."""

@@ -356,14 +356,6 @@ class Machine(WaveBackend):
         """The scalar registers: ``sgpr[wave, register]``."""
         return self.block("s0")
 
-    def program_counter(self, wave: int) -> int | None:
-        """Return the program counter of a wave, or None if it is not known."""
-        register = None if self.target.program_counter is None else self.register(self.target.program_counter)
-        if register is None or not self.knows(register, wave):
-            return None
-        data = self.read_register(register, wave, None)
-        return int.from_bytes(data, "little" if self.target.byte_order == "little" else "big")
-
     def knows(self, register: TargetRegister, wave: int) -> bool:
         """Return whether the contents of a register of a wave are known."""
         file = self._file_of.get(register.number)

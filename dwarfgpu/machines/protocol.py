@@ -298,6 +298,16 @@ class WaveBackend(Backend):
         """Return the global address of the scratch memory of a wave, where the machine itself knows it."""
         return None
 
+    def program_counter(self, wave: int) -> int | None:
+        """Return the program counter of a wave, or None if it is not known."""
+        number = self.target.program_counter
+        register = None if number is None else self.register(number)
+        try:
+            data = None if register is None else self.read_register(register, wave, None)
+        except EvaluationError:
+            return None
+        return None if data is None else int.from_bytes(data, self.target.byte_order)
+
     def wave_named(self, name: str) -> int | None:
         """Return the index of the wave with a name."""
         return self.ids.index(name) if name in self.ids else None

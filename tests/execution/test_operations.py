@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
 import struct
-import subprocess
 from fractions import Fraction
 
 import numpy as np
@@ -39,47 +37,6 @@ def differences(left, right, other, *, is_masked=False):
 
 
 # --- Integers -----------------------------------------------------------------------------------------------------
-
-BYTES = {
-    "v_sad_u8": differences,
-    "v_sad_hi_u8": lambda a, b, c: (differences(a, b, 0) << 16) + c,
-    "v_sad_u16": lambda a, b, c: abs((a & 0xFFFF) - (b & 0xFFFF)) + abs((a >> 16) - (b >> 16)) + c,
-    "v_msad_u8": lambda a, b, c: differences(a, b, c, is_masked=True),
-    "v_lerp_u8": lambda a, b, c: sum(
-        (x + y + (z & 1) >> 1) << 8 * place
-        for place, (x, y, z) in enumerate(zip(each_byte(a), each_byte(b), each_byte(c), strict=True))
-    ),
-}
-
-
-@pytest.mark.parametrize("name", BYTES)
-def test_operations_on_bytes(bench, name):
-    it = bench("gfx906")
-    columns = [words(), words(), words()]
-    columns[1][5:9] &= 0xFF00FF00
-    for number, column in enumerate(columns):
-        it.vector(number, column)
-    it.run(f"{name} v9, v0, v1, v2")
-    wanted = [BYTES[name](*map(int, row)) & 0xFFFFFFFF for row in zip(*columns, strict=True)]
-    assert it.read(9)[0].tolist() == wanted
-
-
-@pytest.mark.parametrize("is_masked", [False, True])
-def test_differences_of_four_runs_of_bytes(bench, is_masked):
-    it = bench("gfx906")
-    left, other = NUMBERS.integers(0, 1 << 63, (2, 64)).astype(np.uint64)
-    right = words() & 0xFFFF00FF
-    for number, column in ((0, left), (2, right), (4, other)):
-        it.vector(number, column)
-    it.run(f"v_{'m' * is_masked}qsad_pk_u16_u8 v[6:7], v[0:1], v2, v[4:5]")
-    found = it.read(6, "u8")[0].tolist()
-    for lane in range(64):
-        a, b, c = int(left[lane]), int(right[lane]), int(other[lane])
-        sums = [
-            differences(a >> 8 * k & 0xFFFFFFFF, b, c >> 16 * k & 0xFFFF, is_masked=is_masked) & 0xFFFF
-            for k in range(4)
-        ]
-        assert found[lane] == sum(part << 16 * k for k, part in enumerate(sums))
 
 
 def test_masked_differences_with_sums_of_32_bits(bench):
@@ -366,131 +323,6 @@ def test_random_numbers_decide_how_singles_are_rounded(bench):
 
 # --- What LLVM folds ----------------------------------------------------------------------------------------------
 
-FOLDED = {
-    "v_cubeid_f32": ("float", "llvm.amdgcn.cubeid", 3),
-    "v_cubesc_f32": ("float", "llvm.amdgcn.cubesc", 3),
-    "v_cubetc_f32": ("float", "llvm.amdgcn.cubetc", 3),
-    "v_cubema_f32": ("float", "llvm.amdgcn.cubema", 3),
-    "v_fma_legacy_f32": ("float", "llvm.amdgcn.fma.legacy", 3),
-}
-
-
-def hexadecimal(number):
-    """A single as LLVM writes it."""
-    return f"0x{struct.unpack('<Q', struct.pack('<d', float(number)))[0]:016X}"
-
-
-def folded(require_tool, returned, intrinsic, kinds, rows):
-    """What LLVM makes of an intrinsic with constant arguments: a number for each row."""
-    types = ", ".join(kinds)
-    text = f"declare {returned} @{intrinsic}({types})\n"
-    for number, row in enumerate(rows):
-        arguments = ", ".join(
-            f"{kind} {hexadecimal(value) if kind in ('float', 'double') else int(value)}"
-            for kind, value in zip(kinds, row, strict=True)
-        )
-        text += f"define {returned} @f{number}() {{\n %r = call {returned} @{intrinsic}({arguments})\n"
-        text += f" ret {returned} %r\n}}\n"
-    done = subprocess.run(
-        [require_tool("opt-22"), "-S", "-mtriple=amdgcn", "-mcpu=gfx1030", "-passes=instcombine"],
-        input=text, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    results = re.findall(rf"ret {returned} (\S+)", done.stdout)
-    assert len(results) == len(rows)
-    assert not any(result.startswith("%") for result in results), f"{intrinsic} is not folded"
-    return [
-        struct.unpack("<d", struct.pack("<Q", int(result, 16)))[0] if result.startswith("0x") else float(result)
-        for result in results
-    ]
-
-
-@pytest.mark.parametrize("name", FOLDED)
-def test_singles_as_llvm_folds_them(require_tool, bench, name):
-    returned, intrinsic, count = FOLDED[name]
-    columns = NUMBERS.integers(-3, 4, (count, 32)).astype(np.float32) / np.float32(2)
-    columns[:, 16:] = NUMBERS.normal(size=(count, 16)).astype(np.float32)
-    wanted = folded(require_tool, returned, intrinsic, [returned] * count, columns.T.tolist())
-    it = bench("gfx1030", 32)
-    for number, column in enumerate(columns):
-        it.vector(number, column)
-    it.run(f"{name} v9, v0, v1, v2")
-    assert it.read(9, "f4")[0].tolist() == wanted
-
-
-def test_parts_of_two_by_pi_as_llvm_folds_them(require_tool, bench):
-    numbers = [1.0, 3e5, 2.0**60, 1e300, 2.0**1000, 1.5e308, 2.0**54, 2.0**53]
-    rows = [(number, segment) for number in numbers for segment in (0, 1, 2, 7)]
-    wanted = folded(require_tool, "double", "llvm.amdgcn.trig.preop.f64", ["double", "i32"], rows)
-    it = bench("gfx1030", 32)
-    it.vector(0, np.array([row[0] for row in rows]))
-    it.vector(2, np.array([row[1] for row in rows], np.uint32))
-    it.run("v_trig_preop_f64 v[4:5], v[0:1], v2")
-    assert it.read(4, "f8")[0].tolist() == wanted
-
-
-@pytest.mark.parametrize("kind", ["f32", "f16"])
-def test_minimum_and_maximum_of_gfx12(bench, kind):
-    """IEEE 754-2019: minimum and maximum give a NaN if one is, -0 is below +0; the others choose the number."""
-    edges = [math.nan, -0.0, 0.0, 1.0, -2.0, math.inf, -math.inf]
-    rows = [(a, b, c) for a in edges for b in edges for c in (0.5, -0.0, math.nan)]
-
-    def key(number):
-        return number, math.copysign(1, number)
-
-    def least(a, b):
-        return math.nan if math.isnan(a) or math.isnan(b) else min(a, b, key=key)
-
-    def most(a, b):
-        return math.nan if math.isnan(a) or math.isnan(b) else max(a, b, key=key)
-
-    def least_number(a, b):
-        return b if math.isnan(a) else a if math.isnan(b) else min(a, b, key=key)
-
-    def most_number(a, b):
-        return b if math.isnan(a) else a if math.isnan(b) else max(a, b, key=key)
-
-    models = {
-        "v_minimum3": lambda a, b, c: least(least(a, b), c),
-        "v_maximum3": lambda a, b, c: most(most(a, b), c),
-        "v_minimummaximum": lambda a, b, c: most(least(a, b), c),
-        "v_maximumminimum": lambda a, b, c: least(most(a, b), c),
-        "v_minmax_num": lambda a, b, c: most_number(least_number(a, b), c),
-        "v_maxmin_num": lambda a, b, c: least_number(most_number(a, b), c),
-    }
-    dtype = np.float32 if kind == "f32" else np.float16
-    for first in range(0, len(rows), 32):
-        chosen = rows[first : first + 32]
-        chosen = chosen + [(0.0, 0.0, 0.0)] * (32 - len(chosen))
-        it = bench("gfx1200", 32)
-        for number in range(3):
-            it.vector(number, np.array([row[number] for row in chosen], dtype))
-        for name, model in models.items():
-            it.run(f"{name}_{kind} v9, v0, v1, v2")
-            found = it.read(9, "f4" if kind == "f32" else "f2")[0]
-            assert [str(float(x)) for x in found] == [str(model(*row)) for row in chosen], name
-
-
-def test_quotients_of_halfs_are_repaired(bench):
-    it = bench("gfx1030", 32)
-    cases = [
-        (0.5, 2.0, 1.0, 0.5),
-        (-0.5, 2.0, 1.0, 0.5),
-        (0.5, -2.0, 1.0, -0.5),
-        (1.0, 0.0, 1.0, math.inf),
-        (1.0, 0.0, -1.0, -math.inf),
-        (1.0, 0.0, 0.0, math.nan),
-        (1.0, math.inf, 1.0, 0.0),
-        (1.0, math.inf, -math.inf, math.nan),
-        (1.0, 3.0, math.nan, math.nan),
-        (1.0, math.nan, 3.0, math.nan),
-    ]
-    for number in range(3):
-        column = [case[number] for case in cases] + [0.0] * (32 - len(cases))
-        it.vector(number, np.array(column, np.float16))
-    it.run("v_div_fixup_f16 v9, v0, v1, v2")
-    assert [str(float(x)) for x in it.read(9, "f2")[0, : len(cases)]] == [str(case[3]) for case in cases]
-
-
 # --- Registers by number, messages, MODE --------------------------------------------------------------------------
 
 
@@ -548,38 +380,6 @@ def test_lanes_of_rows_by_their_own_numbers(bench):
 # --- Memory -------------------------------------------------------------------------------------------------------
 
 
-def test_local_atomics_with_two_numbers(bench):
-    it = bench("gfx906")
-    local = it.local.view(np.uint32)[0]
-    before = words()
-    local[:64] = before
-    data, other = words(), words()
-    for number, column in ((0, 4 * np.arange(64, dtype=np.uint32)), (1, data), (2, other)):
-        it.vector(number, column)
-    it.run("s_mov_b32 m0, -1\nds_mskor_rtn_b32 v3, v0, v1, v2")
-    assert (it.read(3)[0] == before).all()
-    assert (local[:64] == (before & ~data | other)).all()
-    local[:64] = before
-    it.run("ds_wrap_rtn_b32 v3, v0, v1, v2")
-    rows = zip(before.tolist(), data.tolist(), other.tolist(), strict=True)
-    wanted = [(m - d if m >= d else m + o) & 0xFFFFFFFF for m, d, o in rows]
-    assert local[:64].tolist() == wanted
-
-
-def test_two_numbers_are_exchanged(bench):
-    it = bench("gfx1100", 32)
-    local = it.local.view(np.uint32)[0]
-    local[:] = np.arange(LOCAL_SIZE // 4)
-    it.vector(0, 8 * np.arange(32, dtype=np.uint32))
-    it.vector(1, np.full(32, 7, np.uint32))
-    it.vector(2, np.full(32, 9, np.uint32))
-    it.run("ds_storexchg_2addr_rtn_b32 v[4:5], v0, v1, v2 offset0:0 offset1:100")
-    assert (it.read(4)[0] == 2 * np.arange(32)).all()
-    assert (it.read(5)[0] == 2 * np.arange(32) + 100).all()
-    assert (local[:64:2] == 7).all()
-    assert (local[100:164:2] == 9).all()
-
-
 def test_lanes_are_counted_in_local_memory(bench):
     it = bench("gfx906", waves=2)
     it.local.view(np.uint32)[:, 3] = 10, 20
@@ -602,45 +402,6 @@ def test_addresses_that_count_lanes(bench):
     it.run("global_store_addtid_b32 v1, s[2:3] offset:64\nglobal_load_addtid_b32 v3, s[2:3] offset:64")
     assert (it.bytes.view(np.uint32)[16:48] == values).all()
     assert (it.read(3)[0] == values).all()
-
-
-def test_pairs_of_halfs_are_added_in_memory(bench):
-    it = bench("gfx942")
-    memory = it.bytes.view(np.uint32)
-    halfs, singles = some_halfs(), NUMBERS.normal(size=128).astype(np.float32).view(np.uint32) >> 16
-    for kind, data in (("f16", halfs), ("bf16", singles[:64] | singles[64:] << 16)):
-        memory[:64] = data[::-1]
-        it.vector(0, MEMORY + 4 * np.arange(64, dtype=np.uint64))
-        it.vector(2, data)
-        before = memory[:64].copy()
-        it.run(f"global_atomic_pk_add_{kind} v3, v[0:1], v2, off sc0")
-        assert (it.read(3)[0] == before).all()
-        for lane in range(64):
-            for place in (0, 1):
-                read = half if kind == "f16" else bf16
-                exact = read(before[lane], place) + read(data[lane], place)
-                found = read(memory[lane], place)
-                assert found == pytest.approx(exact, rel=2.0 ** (-11 if kind == "f16" else -8), abs=1e-6)
-                if kind == "f16":
-                    assert found == np.float16(exact)
-
-
-@pytest.mark.parametrize("name, model", [
-    ("global_atomic_sub_clamp_u32", lambda m, d: max(m - d, 0)),
-    ("global_atomic_cond_sub_u32", lambda m, d: m - d if m >= d else m),
-    ("global_atomic_inc_u32", lambda m, d: 0 if m >= d else m + 1),
-    ("global_atomic_dec_u32", lambda m, d: d if m == 0 or m > d else m - 1),
-])  # fmt: skip
-def test_atomic_operations_of_gfx12(bench, name, model):
-    it = bench("gfx1200", 32)
-    memory = it.bytes.view(np.uint32)
-    memory[:32] = before = words(32)
-    data = words(32)
-    it.vector(0, MEMORY + 4 * np.arange(32, dtype=np.uint64))
-    it.vector(2, data)
-    it.run(f"{name} v3, v[0:1], v2, off th:TH_ATOMIC_RETURN")
-    assert (it.read(3)[0] == before).all()
-    assert memory[:32].tolist() == [model(m, d) for m, d in zip(before.tolist(), data.tolist(), strict=True)]
 
 
 def test_floats_are_compared_as_floats(bench):

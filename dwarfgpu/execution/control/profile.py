@@ -9,8 +9,6 @@ import numpy as np
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.execution.device import Device
@@ -98,39 +96,32 @@ class Profile:
             numbers = (numbers >> 2) * (4 * addresses.shape[1]) + np.arange(addresses.shape[1]) * 4
             size = 4
         touched = np.concatenate([numbers, numbers + (size - 1)], axis=1) // self.line_bytes
-        counts.transactions += _distinct(touched, np.concatenate([executing, executing], axis=1))
+        _lines, different = _ordered(touched, np.concatenate([executing, executing], axis=1))
+        counts.transactions += int(different.sum())
 
     def rows(self, running: Running) -> list[ProfileRow]:
         """Return what was counted by line of the source, the line with most instructions first."""
-        return by_line(self.counts.items(), running, self.lane_count)
+        lines: dict[tuple[str | None, int, str | None], Counts] = {}
+        for address, counts in self.counts.items():
+            position = running.position(address)
+            key = (position.file, position.line, None if position.file else position.function)
+            lines.setdefault(key, Counts()).add(counts)
+        rows = [ProfileRow(*place, counts, self.lane_count) for place, counts in lines.items()]
+        return sorted(rows, key=lambda row: (-row.counts.instructions, row.file or "", row.line))
 
 
-def _distinct(numbers: Any, flags: Any) -> int:
-    """Count the different numbers of each row that have a flag, in all rows together."""
+def _ordered(numbers: Any, flags: Any) -> tuple[Any, Any]:
+    """Return each row in order, and flags of the first of equal numbers among those that have a flag."""
     lowest = np.iinfo(np.int64).min
     ordered = np.sort(np.where(flags, numbers, lowest), axis=1)
-    new = np.ones(ordered.shape, bool)
-    new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    return int((new & (ordered != lowest)).sum())
+    new = ordered != lowest
+    new[:, 1:] &= ordered[:, 1:] != ordered[:, :-1]
+    return ordered, new
 
 
 def _bank_turns(words: Any, flags: Any) -> int:
     """Return the turns that banks need for the different words of each row, in all rows together."""
-    lowest = np.iinfo(np.int64).min
-    ordered = np.sort(np.where(flags, words, lowest), axis=1)
-    new = ordered != lowest
-    new[:, 1:] &= ordered[:, 1:] != ordered[:, :-1]
+    ordered, new = _ordered(words, flags)
     rows = np.nonzero(new)[0]
     counted = np.bincount(rows * LOCAL_BANKS + ordered[new] % LOCAL_BANKS, minlength=len(words) * LOCAL_BANKS)
     return int(counted.reshape(len(words), LOCAL_BANKS).max(axis=1).sum()) if len(words) else 0
-
-
-def by_line(counted: Iterable[tuple[int, Counts]], running: Running, lane_count: int) -> list[ProfileRow]:
-    """Add what was counted of instructions up by line."""
-    lines: dict[tuple[str | None, int, str | None], Counts] = {}
-    for address, counts in counted:
-        position = running.position(address)
-        key = (position.file, position.line, None if position.file else position.function)
-        lines.setdefault(key, Counts()).add(counts)
-    rows = [ProfileRow(file, line, function, counts, lane_count) for (file, line, function), counts in lines.items()]
-    return sorted(rows, key=lambda row: (-row.counts.instructions, row.file or "", row.line))

@@ -360,23 +360,19 @@ def _told(value: object) -> str:
 # --- Hidden arguments ---------------------------------------------------------------------------------------------
 
 
-def _full_groups(axis: int) -> Callable[[LaunchFacts], int]:
-    """Count the work-groups without the partial one; at least 1 where the grid has fewer dimensions."""
-    return lambda told: told.geometry.grid[axis] // told.geometry.work_group[axis]
+def _of_axes(name: str, rule: Callable[[Geometry, int], int]) -> dict[str, Callable[[LaunchFacts], int]]:
+    """Return an argument for each axis of the grid."""
 
+    def of(axis: int) -> Callable[[LaunchFacts], int]:
+        return lambda told: rule(told.geometry, axis)
 
-def _group_size(axis: int) -> Callable[[LaunchFacts], int]:
-    return lambda told: told.geometry.work_group[axis]
-
-
-def _remainder(axis: int) -> Callable[[LaunchFacts], int]:
-    return lambda told: told.geometry.remainders[axis]
+    return {f"hidden_{name}_{letter}": of(axis) for axis, letter in enumerate("xyz")}
 
 
 HIDDEN: dict[str, Callable[[LaunchFacts], int]] = {
-    **{f"hidden_block_count_{name}": _full_groups(axis) for axis, name in enumerate("xyz")},
-    **{f"hidden_group_size_{name}": _group_size(axis) for axis, name in enumerate("xyz")},
-    **{f"hidden_remainder_{name}": _remainder(axis) for axis, name in enumerate("xyz")},
+    **_of_axes("block_count", lambda shape, axis: shape.grid[axis] // shape.work_group[axis]),  # without a partial one
+    **_of_axes("group_size", lambda shape, axis: shape.work_group[axis]),
+    **_of_axes("remainder", lambda shape, axis: shape.remainders[axis]),
     "hidden_grid_dims": lambda told: told.geometry.dimensions,
     "hidden_dynamic_lds_size": lambda told: told.dynamic_local,
     "hidden_private_base": lambda told: told.private_aperture_hi,

@@ -188,17 +188,6 @@ class GdbBackend(WaveBackend):
     def stop_of(self, wave: int) -> WaveStop | None:
         return self.process.stop_of(self.ids[wave])
 
-    def program_counter(self, wave: int) -> int | None:
-        """Return the program counter of a thread, or None if it is not known."""
-        number = self.target.program_counter
-        register = None if number is None else self.target.register(number)
-        if register is None:
-            return None
-        try:
-            return int.from_bytes(self.read_register(register, wave, None), self.target.byte_order)
-        except EvaluationError:
-            return None
-
     # --- Registers ------------------------------------------------------------------------------------------------
 
     def read_register(self, register: TargetRegister, wave: int, lane: int | None) -> bytes:
@@ -262,23 +251,16 @@ class GdbBackend(WaveBackend):
 
     def read_memory(self, space: AddressSpace, address: int, size: int, wave: int, lane: int | None) -> bytes:
         self._check(space, address, size, wave)
-        if space.alias is None:
-            return self._bytes(space, address, size, wave) if size else b""
-        data = b""
-        for number, start, length in space.alias.pieces(address, size, lane, self.target.lane_count):
-            data += self._bytes(self._space(number), start, length, wave)
-        return data
+        pieces = self._pieces(space, address, size, lane) if size or space.alias is not None else []
+        return b"".join([self._bytes(base, start, length, wave) for base, start, length in pieces])
 
     def write_memory(self, space: AddressSpace, address: int, data: bytes, wave: int, lane: int | None) -> None:
         self.read_memory(space, address, len(data), wave, lane)  # all of it is there, or nothing is written
-        pieces = [(space.number, address, len(data))]
-        if space.alias is not None:
-            pieces = space.alias.pieces(address, len(data), lane, self.target.lane_count)
         position = 0
-        for number, start, length in pieces:
+        for base, start, length in self._pieces(space, address, len(data), lane):
             part = data[position : position + length]
             try:
-                self.process.write_memory(wave, self._name_of(self._space(number)), start, part)
+                self.process.write_memory(wave, self._name_of(base), start, part)
             except Refused as refused:
                 raise _not_written(f"memory at {space.name}#{address:#x}", refused) from None
             position += length
@@ -295,11 +277,15 @@ class GdbBackend(WaveBackend):
         if why:
             raise memory_unavailable(space, address, size, why)
 
-    def _space(self, number: int) -> AddressSpace:
-        space = self.target.space(number)
-        if space is None:  # views lead to spaces of the same target
-            raise AssertionError(number)
-        return space
+    def _pieces(
+        self, space: AddressSpace, address: int, size: int, lane: int | None
+    ) -> list[tuple[AddressSpace, int, int]]:
+        """Return the space, the address and the size of the storage of a range."""
+        if space.alias is None:
+            return [(space, address, size)]
+        pieces = space.alias.pieces(address, size, lane, self.target.lane_count)
+        spaces: list[Any] = [self.target.space(number) for number, _start, _length in pieces]
+        return [(base, start, length) for base, (_number, start, length) in zip(spaces, pieces, strict=True)]
 
     def _name_of(self, space: AddressSpace) -> str | None:
         """Return the name of a space for GDB, or None for its default space."""

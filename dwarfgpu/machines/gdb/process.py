@@ -97,6 +97,7 @@ class GdbProcess:
 
     def write_register(self, thread: int, name: str, content: int) -> None:
         with self._selected(thread, innermost=True):
+            self.frame().select()
             try:
                 assign(name, content)
             except ValueError:
@@ -213,14 +214,6 @@ class CallerProcess(GdbProcess):
 
     def frame(self) -> Any:
         return self._frame
-
-    def write_register(self, thread: int, name: str, content: int) -> None:
-        with self._selected(thread, innermost=True):
-            self._frame.select()
-            try:
-                assign(name, content)
-            except ValueError:
-                raise Refused(f"GDB has no register {name}") from None
 
 
 def innermost_frame() -> Any:

@@ -70,14 +70,15 @@ class QueueSummary:
 
 
 @define
-class WaveColumns:
+class SavedColumns:
     """The waves of one processor and one size, in columns."""
 
     processor: str
     lanes: int
     family: CoreFamily
     agent: AgentEntry
-    shapes: list[WaveShape] = field(factory=list)
+    shapes: dict[WaveShape, int] = field(factory=dict)
+    """The shapes of waves, with their numbers."""
     ids: list[str] = field(factory=list)
     shape: Any = field(factory=lambda: array("I"))
     records: Any = field(factory=lambda: array("Q"))
@@ -134,7 +135,7 @@ class GpuCoreMachine(Machine):
         instances=True,
     )
 
-    def __init__(self, target: Target, core: GpuCore | None = None, columns: WaveColumns | None = None) -> None:
+    def __init__(self, target: Target, core: GpuCore | None = None, columns: SavedColumns | None = None) -> None:
         Machine.__init__(self, target)
         self.core = core
         self.columns = columns
@@ -150,9 +151,8 @@ class GpuCoreMachine(Machine):
         return first_waves
 
     def scratch_address(self, wave: int) -> int | None:
-        region = (
-            None if self.columns is None or not 0 <= wave < len(self.columns.scratch) else self.columns.scratch[wave]
-        )
+        columns = self.columns
+        region = columns.scratch[wave] if columns is not None and 0 <= wave < len(columns.scratch) else None
         return None if region is None else region[0]
 
     def stop_of(self, wave: int) -> WaveStop | None:
@@ -207,12 +207,20 @@ def read_gpu_core(state: CoreState, memory: FileMemory) -> GpuCore:
     if state.runtime_state != ENABLED:
         message = f"the runtime was not enabled (state {state.runtime_state}): its waves may be in no state to be read"
         core.problems.append(MalformedFile("runtime_state", message))
-    reader = _WaveReader(core)
+    reader = _Collector(core)
     reader.read()
     code = [LoadedCodeObject(entry.uri, entry.address) for entry in objects.objects]
     for columns in reader.columns.values():
         core.machines.append(_machine(core, columns, code))
     return core
+
+
+_OF_WAVES = {
+    "truncated": "have registers that are in none of the files, which may be truncated",
+    "scratch_differs": "have scratch memory that is not where their slots say; the address in their register is used",
+    "pc_of_trap": "have a program counter after their s_trap in the file; it is shown at the s_trap",
+}
+"""Problems of waves that are counted, by their kinds."""
 
 
 class _Area:
@@ -239,12 +247,12 @@ class _Area:
         self.scratch_bytes = scratch_size(family, about)
 
 
-class _WaveReader:
+class _Collector:
     """Fills the columns, queue after queue in the order of the note."""
 
     def __init__(self, core: GpuCore) -> None:
         self.core = core
-        self.columns: dict[tuple[str, int], WaveColumns] = {}
+        self.columns: dict[tuple[str, int], SavedColumns] = {}
         self.dispatch_of: dict[tuple[int, int], int] = {}
         """The index of a dispatch by its queue and packet."""
         self.count = 0
@@ -330,7 +338,7 @@ class _WaveReader:
         first_bit, last_bit = 1 << family.first, 1 << family.last
         leader: dict[int, int] = {}
         is_open = False
-        counts = [0, 0, 0]
+        counts = dict.fromkeys(_OF_WAVES, 0)
         find_scratch = scratch_regions(family, area.agent, area.about, waves.xcc)
         before: WaveShape | None = None
         columns: Any = None
@@ -338,8 +346,9 @@ class _WaveReader:
         for word, record, index in zip(waves.words, waves.records, waves.shape, strict=True):
             shape = waves.shapes[index]
             if shape is not before:
-                columns = self.columns_of(area.agent, family, shape.lanes)
-                number, before = self.shape_index(columns, shape), shape
+                key = area.agent.processor, shape.lanes
+                columns = self.columns.setdefault(key, SavedColumns(*key, family, area.agent))
+                number, before = columns.shapes.setdefault(shape, len(columns.shapes)), shape
             wave = len(columns.records)
             self.count += 1
             if word & first_bit or not is_open:
@@ -349,69 +358,54 @@ class _WaveReader:
             columns.shape.append(number)
             columns.records.append(record)
             columns.words.append(word)
-            columns.scratch.append(None if find_scratch is None else find_scratch(word))
+            region = None if find_scratch is None else find_scratch(word)
             data = read(record, shape)
-            columns.pc_known.append(data is not None)
-            if data is None:
-                counts[0] += 1
-                self.unknown(area, columns)
-            else:
-                self.known(area, columns, data, counts)
-                if family.has_architected_scratch:
-                    own = self.scratch_register(family, shape, record, data[0])
-                    region, differs = _own_region(family, word, own, columns.scratch[-1], area.scratch_bytes)
-                    columns.scratch[-1] = region
-                    counts[1] += differs
+            counts["truncated"] += data is None
+            self.wave(area, columns, data, counts)
+            if data is not None and family.has_architected_scratch:
+                own = self.scratch_register(family, shape, record, data[0])
+                region, differs = _own_region(family, word, own, region, area.scratch_bytes)
+                counts["scratch_differs"] += differs
+            columns.scratch.append(region)
         place = f"queue {area.number}" if not waves.xcc else f"XCC {waves.xcc} of queue {area.number}"
-        for count, kind, what in zip(
-            counts,
-            ("truncated", "scratch_differs", "pc_of_trap"),
-            (
-                "have registers that are in none of the files, which may be truncated",
-                "have scratch memory that is not where their slots say; the address in their register is used",
-                "have a program counter after their s_trap in the file; it is shown at the s_trap",
-            ),
-            strict=True,
-        ):
+        for kind, count in counts.items():
             if count:
-                self.problem(f"{count} waves of {place} {what}", kind)
+                self.problem(f"{count} waves of {place} {_OF_WAVES[kind]}", kind)
 
-    def unknown(self, area: _Area, columns: WaveColumns) -> None:
-        """Add a wave of whose registers nothing is known."""
-        columns.pcs.append(0)
-        columns.flags.append(0)
-        columns.traps.append(0)
-        columns.dispatches.append(NONE)
-        columns.groups.append((NONE, NONE, NONE))
-        columns.numbers.append(NONE)
-        columns.ids.append(f"{area.owner}:{area.number}:0:{self.count}")
-
-    def known(
-        self, area: _Area, columns: WaveColumns, data: tuple[tuple[int, ...], tuple[int, ...]], counts: list[int]
+    def wave(
+        self,
+        area: _Area,
+        columns: SavedColumns,
+        data: tuple[tuple[int, ...], tuple[int, ...]] | None,
+        counts: dict[str, int],
     ) -> None:
-        """Add what a wave's registers say of it."""
-        family, (hardware, ttmps) = area.family, data
-        flags = trap = 0
+        """Add what a wave's registers say of it; without them nothing is known."""
+        family = area.family
+        pc = flags = trap = 0
         dispatch, group, number = NONE, (NONE, NONE, NONE), NONE
-        pc = (hardware[1] | hardware[2] << 32) & area.pc_mask
-        if area.has_ttmps and not area.decoder.not_set_up(ttmps):
-            flags |= VALID
-            group, number, packet = area.decoder.place(ttmps)
-            dispatch = self.dispatch(area.number, area.queue, area.about, packet)
-            if ttmps[6] >> 30 & 1 and area.decoder.debugger_valid(ttmps):
-                flags |= STOPPED | (HALTED if ttmps[6] >> 29 & 1 else 0)
-                trap = area.decoder.trap(ttmps)
-                if area.parks and family.identity.parked is not None:
-                    pc = ttmps[family.identity.parked] | (ttmps[11] >> 7 & 0xFFFF) << 32
-        elif area.has_ttmps and hardware[area.halt_at] >> area.halt_bit & 1:
-            flags |= NEVER_RAN
-        if area.vgprs_at is not None and hardware[area.vgprs_at] & layout.NO_VGPRS:
-            columns.no_vgprs.add(len(columns.records) - 1)
+        hardware, ttmps = data or ((), ())
+        if data is not None:
+            pc = (hardware[1] | hardware[2] << 32) & area.pc_mask
+            if area.vgprs_at is not None and hardware[area.vgprs_at] & layout.NO_VGPRS:
+                columns.no_vgprs.add(len(columns.records) - 1)
+        if data is not None and area.has_ttmps:
+            if not area.decoder.not_set_up(ttmps):
+                flags |= VALID
+                group, number, packet = area.decoder.place(ttmps)
+                dispatch = self.dispatch(area.number, area.queue, area.about, packet)
+                if ttmps[6] >> 30 & 1 and area.decoder.debugger_valid(ttmps):
+                    flags |= STOPPED | (HALTED if ttmps[6] >> 29 & 1 else 0)
+                    trap = area.decoder.trap(ttmps)
+                    if area.parks and family.identity.parked is not None:
+                        pc = ttmps[family.identity.parked] | (ttmps[11] >> 7 & 0xFFFF) << 32
+            elif hardware[area.halt_at] >> area.halt_bit & 1:
+                flags |= NEVER_RAN
         r_version = self.core.r_version
         if trap and (r_version is None or r_version < TRAPS_KEEP_PC) and self.is_trap(pc - 4, family):
             pc -= 4
             flags |= MOVED
-            counts[2] += 1
+            counts["pc_of_trap"] += 1
+        columns.pc_known.append(data is not None)
         columns.pcs.append(pc)
         columns.flags.append(flags)
         columns.traps.append(trap)
@@ -421,32 +415,12 @@ class _WaveReader:
         known = self.core.dispatches[dispatch].id if dispatch >= 0 else 0
         columns.ids.append(f"{area.owner}:{area.number}:{known}:{self.count}")
 
-    @staticmethod
-    def shape_index(columns: WaveColumns, shape: WaveShape) -> int:
-        """Return the index of a shape in the columns."""
-        if columns.shapes and columns.shapes[-1] is shape:
-            return len(columns.shapes) - 1
-        for index, known in enumerate(columns.shapes):
-            if known is shape:
-                return index
-        columns.shapes.append(shape)
-        return len(columns.shapes) - 1
-
-    def columns_of(self, agent: AgentEntry, family: CoreFamily, lanes: int) -> WaveColumns:
-        """Return the columns of a processor and a size of waves."""
-        key = agent.processor, lanes
-        columns = self.columns.get(key)
-        if columns is None:
-            columns = self.columns[key] = WaveColumns(agent.processor, lanes, family, agent)
-        return columns
-
     def dispatch(self, number: int, queue: QueueEntry, about: QueueMemory, index: int) -> int:
         """Return the index of the dispatch of a packet; it is read once."""
-        key = number, index
-        known = self.dispatch_of.get(key)
-        if known is not None:
-            return known
         core = self.core
+        known = self.dispatch_of.setdefault((number, index), len(core.dispatches))
+        if known < len(core.dispatches):
+            return known
         packet = read_packet(core.memory, queue, about, index)
         if packet.is_outside:
             message = f"packet {index} of queue {number} is not among those that it executes"
@@ -457,19 +431,11 @@ class _WaveReader:
                 "kernels and grids are not known"
             )
             self.problem(message, "no_packets", "they are memory of the host: add its core file")
-        dispatch = Dispatch(
-            len(core.dispatches) + 1,
-            None,
-            packet.grid,
-            packet.work_group,
-            packet.kernarg or None,
-            about.address or None,
-            packet.address,
-        )
-        core.dispatches.append(dispatch)
+        kernarg, queue_at = packet.kernarg or None, about.address or None
+        sizes = packet.grid, packet.work_group
+        core.dispatches.append(Dispatch(known + 1, None, *sizes, kernarg, queue_at, packet.address))
         core.packets.append(packet)
-        self.dispatch_of[key] = len(core.dispatches) - 1
-        return self.dispatch_of[key]
+        return known
 
     def is_trap(self, address: int, family: CoreFamily) -> bool:
         """Return whether there is an ``s_trap`` at an address."""
@@ -539,7 +505,7 @@ def _below(memory: FileMemory, address: int) -> int:
 # --- Machines -----------------------------------------------------------------------------------------------------
 
 
-def _machine(core: GpuCore, columns: WaveColumns, code: list[LoadedCodeObject]) -> GpuCoreMachine:
+def _machine(core: GpuCore, columns: SavedColumns, code: list[LoadedCodeObject]) -> GpuCoreMachine:
     """Return the machine of some waves."""
     processor = processor_named(columns.processor)
     suffix = f"-wave{columns.lanes}" if processor is not None and len(processor.wave_sizes) > 1 else ""
@@ -547,9 +513,7 @@ def _machine(core: GpuCore, columns: WaveColumns, code: list[LoadedCodeObject]) 
     machine.code_objects = code
     machine.dispatches = core.dispatches
     machine.ids = columns.ids
-    flat = array("q")
-    for group in columns.groups:
-        flat.extend(_signed(number) for number in group)
+    flat = array("q", [number if number < 1 << 31 else NONE for group in columns.groups for number in group])
     machine.places = {
         "dispatch": _cells(columns.dispatches, 1), "work_group": _cells(flat, 3),
         "wave_in_group": _cells(columns.numbers, 1),
@@ -568,88 +532,70 @@ def _machine(core: GpuCore, columns: WaveColumns, code: list[LoadedCodeObject]) 
     return machine
 
 
-def _signed(number: int) -> int:
-    """Return a position in a grid, or that it is not known."""
-    return number if number < 1 << 31 else NONE
+def _cells(column: Any, width: int, kind: str = "<i8") -> Cells:
+    return Cells(kind, (len(column) // width, width), memoryview(bytearray(column)))
 
 
-def _cells(column: array[int], width: int) -> Cells:
-    view = memoryview(bytearray(column.tobytes()))
-    return Cells("<i8", (len(column) // width, width), view)
-
-
-def _register_files(memory: FileMemory, columns: WaveColumns, target: Target) -> Iterator[RegisterFile]:
+def _register_files(memory: FileMemory, columns: SavedColumns, target: Target) -> Iterator[RegisterFile]:
     """Yield the registers of some waves."""
-    shapes, family = columns.shapes, columns.family
-    yield _program_counters(columns, target)
+    shapes, family = list(columns.shapes), columns.family
+    pc: Any = target.register_named("pc")
+    known = _cells(columns.pc_known, 1, "|b1") if 0 in columns.pc_known else None
+    yield RegisterFile((pc,), _cells(columns.pcs, 1, "<u8").shaped(len(columns.pcs), 1, 1), known)
 
     def mapped(
         names: list[str], offsets: list[int], counts: list[int], stored: int | None = None, *, shared: bool = False
     ) -> Iterator[RegisterFile]:
         """Yield registers whose first is at an offset of the record that depends on the shape."""
         registers = [register for name in names if (register := _register(target, name)) is not None]
-        if not registers or not any(counts):
-            return
-        has_shared = shared and any(shape.shared for shape in shapes)
-        lacking = frozenset(columns.no_vgprs) if names[0][0] in "va" and names[0] != "vcc" else frozenset()
-        rows = RecordRows(columns.records, columns.shape, offsets, counts, [shape.shared for shape in shapes])
-        yield MappedRegisters(registers, memory, rows, stored=stored, has_shared=has_shared, lacking=lacking)
+        if registers and any(counts):
+            has_shared = shared and any(shape.shared for shape in shapes)
+            lacking = frozenset(columns.no_vgprs) if names[0][0] in "va" and names[0] != "vcc" else frozenset()
+            rows = RecordRows(columns.records, columns.shape, offsets, counts, [shape.shared for shape in shapes])
+            yield MappedRegisters(registers, memory, rows, stored=stored, has_shared=has_shared, lacking=lacking)
 
+    everywhere = [1] * len(shapes)
     most = max((shape.vgprs + shape.shared for shape in shapes), default=0)
     for low, high in ((0, min(most, 512)), (512, most)):  # v512 and above are registers of a second block
-        if high > low:
-            names = [f"v{index}" for index in range(low, high)]
-            row = 4 * columns.lanes
-            counts = [max(0, shape.vgprs - low) for shape in shapes]
-            yield from mapped(names, [low * row for _ in shapes], counts, shared=True)
-    if any(shape.agprs for shape in shapes):
-        names = [f"a{index}" for index in range(max(shape.agprs for shape in shapes))]
-        yield from mapped(names, [shape.agpr_at for shape in shapes], [shape.agprs for shape in shapes])
-    slots = [layout.named_slots(family, shape.slots) for shape in shapes]
-    scalar = max((named[0] for named in slots), default=0)
-    yield from mapped(
-        [f"s{index}" for index in range(scalar)], [shape.sgpr_at for shape in shapes], [named[0] for named in slots]
-    )
-    yield from mapped(
-        ["vcc"], [shape.sgpr_at + 4 * named[1] for shape, named in zip(shapes, slots, strict=True)],
-        [int(named[1] >= 0) for named in slots],
-    )  # fmt: skip
-    if family.hardware_register("flat_scratch") is None:
-        yield from mapped(
-            ["flat_scratch"], [shape.sgpr_at + 4 * (named[2] or 0) for shape, named in zip(shapes, slots, strict=True)],
-            [int((named[2] or -1) >= 0) for named in slots],
-        )  # fmt: skip
+        names = [f"v{index}" for index in range(low, high)]
+        counts = [max(0, shape.vgprs - low) for shape in shapes]
+        yield from mapped(names, [low * 4 * columns.lanes for _ in shapes], counts, shared=True)
+    counts = [shape.agprs for shape in shapes]
+    names = [f"a{index}" for index in range(max(counts, default=0))]
+    yield from mapped(names, [shape.agpr_at for shape in shapes], counts)
+    slots = [(shape.sgpr_at, *layout.named_slots(family, shape.slots)) for shape in shapes]
+    counts = [count for _at, count, *_named in slots]
+    names = [f"s{index}" for index in range(max(counts, default=0))]
+    yield from mapped(names, [at for at, *_named in slots], counts)
+    for name, place in (("vcc", 2), ("flat_scratch", 3)):
+        if family.hardware_register(name) is None:
+            yield from mapped(
+                [name], [named[0] + 4 * (named[place] or 0) for named in slots],
+                [int((named[place] or -1) >= 0) for named in slots],
+            )  # fmt: skip
     for hardware in family.hardware:
         if hardware.name != "pc":
             register = _register(target, hardware.name)
             size = 0 if register is None else -(-register.bit_size // 8)
             offsets = [shape.hardware_at + 4 * hardware.index for shape in shapes]
-            yield from mapped([hardware.name], offsets, [1] * len(shapes), min(4 * hardware.dwords, size))
-    for first, last in ((4, 11), (13, 13)):
-        names = [f"ttmp{index}" for index in range(first, last + 1)]
-        yield from mapped(names, [shape.ttmp_at + 4 * first for shape in shapes], [len(names)] * len(shapes))
-
-
-def _program_counters(columns: WaveColumns, target: Target) -> RegisterFile:
-    register: Any = target.register_named("pc")
-    cells = Cells("<u8", (len(columns.pcs), 1, 1), memoryview(bytearray(columns.pcs.tobytes())))
-    known = None
-    if 0 in columns.pc_known:
-        known = Cells("|b1", (len(columns.pcs), 1), memoryview(bytearray(columns.pc_known)))
-    return RegisterFile((register,), cells, known)
+            yield from mapped([hardware.name], offsets, everywhere, min(4 * hardware.dwords, size))
+    for low, high in ((4, 11), (13, 13)):
+        names = [f"ttmp{index}" for index in range(low, high + 1)]
+        offsets = [shape.ttmp_at + 4 * low for shape in shapes]
+        yield from mapped(names, offsets, [len(names) for _ in shapes])
 
 
 def _register(target: Target, name: str) -> TargetRegister | None:
     return target.register_named(name) or target.unnumbered_register(name)
 
 
-def _add_memory(core: GpuCore, columns: WaveColumns, machine: GpuCoreMachine) -> None:
+def _add_memory(core: GpuCore, columns: SavedColumns, machine: GpuCoreMachine) -> None:
     """Give the machine its memory: global is that of the files, local and private memory are windows on it."""
-    memory = core.memory
+    memory, shapes = core.memory, list(columns.shapes)
     machine.memory.stores[machine.target.default_space.number] = memory.store
     local = []
     for wave, first in enumerate(columns.first_waves):
-        shape = columns.shapes[columns.shape[wave]]
+        shape = shapes[columns.shape[wave]]
         if wave == first and shape.lds:
             local.append((wave << 32, columns.records[wave] + shape.lds_at, shape.lds))
     if local:
@@ -687,9 +633,7 @@ def group_problems(machine: GpuCoreMachine) -> Iterator[DwarfGpuError]:
 
 def no_waves(core: GpuCore) -> MissingContext:
     """Return the error of a core file none of whose waves can be read."""
-    reasons = [
-        problem for problem in core.problems if problem.kind in ("save_area", "bad_save_area", "unknown_processor")
-    ]
-    why = reasons[0].message if reasons else "no queue has a wave"
-    hint = reasons[0].hint if reasons else None
+    kinds = ("save_area", "bad_save_area", "unknown_processor")
+    problem = next((problem for problem in core.problems if problem.kind in kinds), None)
+    why, hint = ("no queue has a wave", None) if problem is None else (problem.message, problem.hint)
     return MissingContext("waves", f"the core file has no waves that can be read: {why}", spec="", hint=hint)

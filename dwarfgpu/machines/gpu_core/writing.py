@@ -36,7 +36,7 @@ from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE
 from dwarfgpu.targets.amdgpu.queue import KERNEL_DISPATCH_HEADER, PACKET_SIZE, QUEUE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import BinaryIO
 
     from dwarfgpu.machines.gpu_core.layout import CoreFamily, WaveShape
@@ -118,12 +118,11 @@ def core_contents(
     ``stops`` gives the state of a wave, by the index of its machine and its own; by default what its machine knows, or
     that a debugger has stopped it. ``kernel_objects`` are the addresses of kernel descriptors by the names of kernels.
     """
-    form = form or CoreForm()
     given: list[Machine] = [machines] if isinstance(machines, Machine) else list(machines)
     images = list(images)
     stops = stops or (lambda machine, wave: given[machine].stop_of(wave) or WaveStop())
-    writer = _CoreWriter(given, form, stops, kernel_objects or {})
-    writer.add_memory(images)
+    writer = _CoreWriter(form or CoreForm(), stops, kernel_objects or {})
+    writer.add_memory(given[0], images)
     for index, machine in enumerate(given):
         writer.add_machine(index, machine)
     return writer.finish(images)
@@ -133,13 +132,8 @@ class _CoreWriter:
     """Collects what a core file has."""
 
     def __init__(
-        self,
-        machines: list[Machine],
-        form: CoreForm,
-        stops: Callable[[int, int], WaveStop],
-        kernel_objects: Mapping[str, int],
+        self, form: CoreForm, stops: Callable[[int, int], WaveStop], kernel_objects: Mapping[str, int]
     ) -> None:
-        self.machines = machines
         self.form = form
         self.stops = stops
         self.kernel_objects = kernel_objects
@@ -152,17 +146,17 @@ class _CoreWriter:
         self.unknown = 0
         self.lost: set[str] = set()
 
-    def add_memory(self, images: list[LoadedImage]) -> None:
+    def add_memory(self, machine: Machine, images: list[LoadedImage]) -> None:
         """Add the global memory of the machines, and of code objects what is not in it."""
-        store = self.machines[0].memory.store(self.machines[0].target.default_space)
+        store = machine.memory.store(machine.target.default_space)
         for start, last, owner, offset in zip(store.starts, store.lasts, store.owners, store.offsets, strict=True):
             self.device.append((start, store.blocks[owner].buffer[offset : offset + last - start + 1]))
             self.taken.append((start, last - start + 1))
         for image in images:
             for address, data in image.segments:
-                for first, part in _missing(store, address, data):
-                    self.device.append((first, part))
-                    self.taken.append((first, len(part)))
+                for first, end in store.gaps(address, len(data)):
+                    self.device.append((first, data[first - address : end - address]))
+                    self.taken.append((first, end - first))
             if image.host is not None:
                 self.host.append(image.host)
                 self.taken.append((image.host[0], len(image.host[1])))
@@ -235,22 +229,6 @@ class _CoreWriter:
         return CoreContents(state, form, self.host, self.device, self.unknown, tuple(sorted(self.lost)))
 
 
-def _missing(store: Any, address: int, data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the parts of some bytes at addresses of which a store knows nothing."""
-    position = 0
-    while position < len(data):
-        gap = store.missing(address + position, len(data) - position)
-        if gap is None:
-            return
-        start = gap - address
-        from bisect import bisect_right
-
-        index = bisect_right(store.starts, gap)
-        end = min(len(data), store.starts[index] - address) if index < len(store.starts) else len(data)
-        yield gap, data[start:end]
-        position = end
-
-
 class _QueueWriter:
     """Writes the waves of one queue of one machine."""
 
@@ -268,10 +246,16 @@ class _QueueWriter:
         self.dispatches = sorted({machine.place_of(wave)[0] for wave in waves} - {NONE})
         self.scratch = machine.memory.extents_of_owners(PRIVATE_WAVE)
         self.lds = machine.memory.extents_of_owners(LOCAL)
+        self.scratch_at = self.per_wave = 0
+        """The address of the scratch memory of the queue, and the bytes of a wave."""
+        self.pool = bytearray()
+        """The scratch memory."""
+        self.words: list[int] = []
+        self.records: list[bytes] = []
+        """Of the area that is being written, from the highest address to the lowest."""
         self.registers = {
             register.name: (file, register.number) for file in machine.files for register in file.registers
         }
-
         self.indices = {
             prefix: sorted(
                 (int(name[1:]) for name in self.registers if name[0] == prefix and name[1:].isdecimal()), reverse=True
@@ -290,13 +274,10 @@ class _QueueWriter:
         packets = b"".join(map(self._packet, self.dispatches)).ljust(count * PACKET_SIZE, b"\0")
         writer.host.append((ring, packets))
         areas = self._by_xcc()
-        tmpring, per_wave, part = self._scratch_plan(areas)
-        scratch = 0
-        if per_wave:
-            scratch = writer.allocate(part * form.xccs)
-            pool = bytearray(part * form.xccs)
-        else:
-            pool = bytearray()
+        tmpring, self.per_wave, part = self._scratch_plan(areas)
+        if self.per_wave:
+            self.scratch_at = writer.allocate(part * form.xccs)
+            self.pool = bytearray(part * form.xccs)
         queue = writer.allocate(QUEUE.size)
         apertures = self.machine.apertures
         has_unplaced = any(self.machine.place_of(wave)[0] == NONE for wave in self.waves)
@@ -304,20 +285,20 @@ class _QueueWriter:
             "features": 1, "base_address": ring, "size": count, "id": len(writer.queues),
             "write_dispatch_id": len(self.dispatches) + has_unplaced, "read_dispatch_id": 0,
             "read_dispatch_id_field_base_byte_offset": 128, "compute_tmpring_size": tmpring,
-            "scratch_backing_memory_location": scratch, "scratch_backing_memory_byte_size": part,
+            "scratch_backing_memory_location": self.scratch_at, "scratch_backing_memory_byte_size": part,
             "group_segment_aperture_base_hi": (apertures.shared if apertures else 1 << 48) >> 32,
             "private_segment_aperture_base_hi": (apertures.private if apertures else 2 << 48) >> 32,
         }  # fmt: skip
         writer.host.append((queue, QUEUE.encode(values)))
-        built = [_AreaWriter(self, xcc, groups, scratch, per_wave, pool).write() for xcc, groups in enumerate(areas)]
+        built = [self._area(xcc, groups) for xcc, groups in enumerate(areas)]
         stride = -(-max(len(area) for area in built) // PAGE) * PAGE
         save_area = writer.allocate(stride * form.xccs)
         for xcc, area in enumerate(built):
             if form.xccs > 1:  # the debugger's memory is behind all of them
                 struct.pack_into("<I", area, DEBUG_OFFSET_AT, (form.xccs - xcc) * stride)
             writer.host.append((save_area + xcc * stride, bytes(area)))
-        if per_wave:
-            writer.device.append((scratch, pool))
+        if self.per_wave:
+            writer.device.append((self.scratch_at, self.pool))
         return QueueEntry(
             ring_base=ring,
             write_pointer=queue + 56,
@@ -369,51 +350,29 @@ class _QueueWriter:
         size = units * rules.unit
         return waves | units << rules.size[0], size, waves * size * (engines if rules.per_engine else 1)
 
-    def slot(self, position: int) -> tuple[int, int]:
-        """Return the shader engine and the slot in it of a wave, by its position in the XCC."""
-        return position % self.agent.engines, position // self.agent.engines
-
-    def register(self, name: str, wave: int) -> bytes | None:
+    def _register(self, name: str, wave: int) -> bytes | None:
         """Return the bytes of a register of a wave, or None if it is not known."""
         place = self.registers.get(name)
         return None if place is None else place[0].read(wave, place[1])
 
-    def number(self, name: str, wave: int, default: int = 0) -> int:
+    def _number(self, name: str, wave: int, default: int = 0) -> int:
         """Return the content of a register of a wave."""
-        data = self.register(name, wave)
+        data = self._register(name, wave)
         return default if data is None else int.from_bytes(data, "little")
 
-    def count(self, prefix: str, wave: int) -> int:
+    def _count(self, prefix: str, wave: int) -> int:
         """Return how many registers of a kind a wave needs: up to the last that is known."""
         for index in self.indices[prefix]:
-            if self.register(f"{prefix}{index}", wave) is not None:
+            if self._register(f"{prefix}{index}", wave) is not None:
                 return index + 1
         return 0
 
-
-class _AreaWriter:
-    """Writes the save area of one XCC."""
-
-    def __init__(
-        self, queue: _QueueWriter, xcc: int, groups: list[list[int]], scratch: int, per_wave: int, pool: bytearray
-    ) -> None:
-        self.queue = queue
-        self.family = queue.family
-        self.machine = queue.machine
-        self.xcc = xcc
-        self.groups = groups
-        self.scratch = scratch
-        self.per_wave = per_wave
-        self.pool = pool
-        self.words: list[int] = [0, 0]
-        self.records: list[bytes] = []
-        """From the highest address to the lowest."""
-
-    def write(self) -> bytearray:
-        """Return the bytes of the area."""
+    def _area(self, xcc: int, groups: list[list[int]]) -> bytearray:
+        """Return the save area of one XCC."""
+        self.words, self.records = [0, 0], []
         before = None
         position = 0
-        for group in counted(self.groups, "work-groups", len(self.groups)):
+        for group in counted(groups, "work-groups", len(groups)):
             lds = self._lds(group)
             word = self._state_word(group, len(lds))
             if word != before:
@@ -423,11 +382,14 @@ class _AreaWriter:
             if len(lds) < shape.lds:
                 lds = lds.ljust(shape.lds, b"\0")
             for number, wave in enumerate(group):
-                self._add(wave, shape, position, number == 0, number == len(group) - 1, lds if number == 0 else b"")
+                word = self._slot_word(wave, position, is_first=not number, is_last=number == len(group) - 1)
+                record = self._record(wave, shape, xcc, position)
+                self.words.append(word)
+                self.records.append(bytes(record) + (b"" if number else lds) + bytes(self.family.gap))
                 position += 1
-            if self.queue.form.has_events:
+            if self.form.has_events:
                 self.words.append(layout.EVENT | 0x123)
-        if not self.groups:
+        if not groups:
             return bytearray(HEADER.pack(CONTROL_AT, 0, CONTROL_AT, 0, 0, 0, 0, 0, 0).ljust(CONTROL_AT, b"\0"))
         stack = struct.pack(f"<{len(self.words)}I", *self.words)
         waves = b"".join(reversed(self.records))
@@ -438,7 +400,7 @@ class _AreaWriter:
     def _lds(self, group: list[int]) -> bytes:
         """Return the local memory of a work-group."""
         first = self.machine.group_numbers[group[0]]
-        extents = self.queue.lds.get(first, []) if first >= 0 else []
+        extents = self.lds.get(first, []) if first >= 0 else []
         space: Any = self.machine.target.space(LOCAL)
         data = bytearray(max((at + size for at, size in extents), default=0))
         for at, size in extents:
@@ -447,10 +409,10 @@ class _AreaWriter:
 
     def _state_word(self, group: list[int], lds: int) -> int:
         """Return the word that says how much each wave of a group has."""
-        family, queue = self.family, self.queue
+        family = self.family
         lanes = self.machine.target.lane_count
-        vgprs = max(1, *(queue.count("v", wave) for wave in group)) if group else 1
-        agprs = max(queue.count("a", wave) for wave in group)
+        vgprs = max(1, *(self._count("v", wave) for wave in group)) if group else 1
+        agprs = max(self._count("a", wave) for wave in group)
         word = layout.STATE
         if family.accumulation_offset is not None:
             offset = -(-vgprs // 4)
@@ -476,74 +438,67 @@ class _AreaWriter:
             word |= 1 << 24
         return word
 
-    def _add(self, wave: int, shape: WaveShape, position: int, is_first: bool, is_last: bool, lds: bytes) -> None:  # noqa: FBT001 (the record of a wave)
-        """Add the record and the word of a wave."""
-        family, queue = self.family, self.queue
+    def _record(self, wave: int, shape: WaveShape, xcc: int, position: int) -> bytearray:
+        """Return the record of a wave."""
+        family = self.family
         record = bytearray(shape.size)
         row = 4 * shape.lanes
         for prefix, start, count in (("v", 0, shape.vgprs), ("a", shape.agpr_at, shape.agprs)):
             for index in range(count):
-                data = queue.register(f"{prefix}{index}", wave)
-                queue.writer.unknown += data is None
+                data = self._register(f"{prefix}{index}", wave)
+                self.writer.unknown += data is None
                 if data is not None:
                     record[start + index * row : start + index * row + row] = data
         named = layout.named_slots(family, shape.slots)
-        _put(record, shape.sgpr_at + 4 * named[1], queue.register("vcc", wave), 8)
+        _put(record, shape.sgpr_at + 4 * named[1], self._register("vcc", wave), 8)
         if named[2] is not None:
-            _put(record, shape.sgpr_at + 4 * named[2], queue.register("flat_scratch", wave), 8)
+            _put(record, shape.sgpr_at + 4 * named[2], self._register("flat_scratch", wave), 8)
         for index in range(named[0]):
-            data = queue.register(f"s{index}", wave)
-            queue.writer.unknown += data is None and index < (named[2] or named[0])
+            data = self._register(f"s{index}", wave)
+            self.writer.unknown += data is None and index < (named[2] or named[0])
             if data is not None:
                 record[shape.sgpr_at + 4 * index : shape.sgpr_at + 4 * index + 4] = data
         for hardware in family.hardware:
             _put(
-                record, shape.hardware_at + 4 * hardware.index, queue.register(hardware.name, wave), 4 * hardware.dwords
+                record, shape.hardware_at + 4 * hardware.index, self._register(hardware.name, wave), 4 * hardware.dwords
             )
-        word = self._slot_word(wave, position, is_first, is_last)
-        self._add_scratch(wave, shape, position, named, record)
+        self._add_scratch(wave, shape, xcc, position, record)
         self._add_identity(wave, shape, record)
-        self.words.append(word)
-        self.records.append(bytes(record) + lds + bytes(family.gap))
+        return record
 
-    def _slot_word(self, wave: int, position: int, is_first: bool, is_last: bool) -> int:  # noqa: FBT001
+    def _slot_word(self, wave: int, position: int, *, is_first: bool, is_last: bool) -> int:
         """Return the word of a wave in the control stack."""
         family = self.family
-        engine, slot = self.queue.slot(position)
-        limit = 1 << family.wave_id[1]
-        word = slot % limit << family.wave_id[0] | engine << family.engine[0]
-        if self.per_wave and wave in self.queue.scratch:
-            word |= 1 << family.has_scratch
-        return word | is_first << family.first | is_last << family.last
+        slot, engine = divmod(position, self.agent.engines)
+        word = slot % (1 << family.wave_id[1]) << family.wave_id[0] | engine << family.engine[0]
+        has_scratch = bool(self.per_wave and wave in self.scratch)
+        return word | has_scratch << family.has_scratch | is_first << family.first | is_last << family.last
 
-    def _add_scratch(
-        self, wave: int, shape: WaveShape, position: int, named: tuple[int, int, int | None], record: bytearray
-    ) -> None:
+    def _add_scratch(self, wave: int, shape: WaveShape, xcc: int, position: int, record: bytearray) -> None:
         """Write the scratch memory of a wave, and its address where a register has it."""
-        queue, family = self.queue, self.family
-        if not self.per_wave or wave not in queue.scratch:
+        family = self.family
+        if not self.per_wave or wave not in self.scratch:
             return
-        engine, slot = queue.slot(position)
-        part = len(self.pool) // queue.form.xccs
-        total = part // self.per_wave
-        number = total // queue.agent.engines * engine + slot
-        at = self.xcc * part + number * self.per_wave
+        slot, engine = divmod(position, self.agent.engines)
+        part = len(self.pool) // self.form.xccs
+        number = part // self.per_wave // self.agent.engines * engine + slot
+        at = xcc * part + number * self.per_wave
         space: Any = self.machine.target.space(PRIVATE_WAVE)
-        for address, size in queue.scratch[wave]:
+        for address, size in self.scratch[wave]:
             data = self.machine.memory.read(space, address, size, wave, None)
             self.pool[at + address : at + address + size] = data
         if family.has_architected_scratch:
-            base = struct.pack("<Q", self.scratch + at)
             hardware = family.hardware_register("flat_scratch")
-            place = shape.sgpr_at + 4 * (named[2] or 0) if hardware is None else shape.hardware_at + 4 * hardware.index
-            record[place : place + 8] = base
+            slot = layout.named_slots(family, shape.slots)[2] or 0
+            place = shape.sgpr_at + 4 * slot if hardware is None else shape.hardware_at + 4 * hardware.index
+            struct.pack_into("<Q", record, place, self.scratch_at + at)
 
     def _pc_in_file(self, wave: int, trap: int) -> int:
         """Return the program counter of a wave as the runtime leaves it, which may be behind a trap."""
-        pc = self.queue.number("pc", wave)
+        pc = self._number("pc", wave)
         if trap and self._is_trap(pc - 4) and not self._is_trap(pc):  # at a debugger's trap waves are behind it
             pc -= 4
-        return pc + 4 if trap and self.queue.form.r_version < TRAPS_KEEP_PC else pc
+        return pc + 4 if trap and self.form.r_version < TRAPS_KEEP_PC else pc
 
     def _is_trap(self, address: int) -> bool:
         """Return whether there is an ``s_trap`` at an address."""
@@ -552,9 +507,9 @@ class _AreaWriter:
 
     def _add_identity(self, wave: int, shape: WaveShape, record: bytearray) -> None:
         """Write the program counter and the trap temporaries of a wave."""
-        family, queue, identity = self.family, self.queue, self.family.identity
-        stop = queue.stops[wave]
-        ttmps = [queue.number(f"ttmp{index}", wave) if index in layout.SAVED_TTMPS else 0 for index in range(16)]
+        family, identity = self.family, self.family.identity
+        stop = self.stops[wave]
+        ttmps = [self._number(f"ttmp{index}", wave) if index in layout.SAVED_TTMPS else 0 for index in range(16)]
         dispatch, group, number = self.machine.place_of(wave)
 
         def put(place: tuple[int, int, int], value: int) -> None:
@@ -567,7 +522,7 @@ class _AreaWriter:
             for place, value in zip(identity.group, group, strict=True):
                 put(place, value)
             put(identity.wave, max(number, 0))
-            put(identity.packet, queue.dispatches.index(dispatch))
+            put(identity.packet, self.dispatches.index(dispatch))
             if identity.yz_valid is not None:
                 put((*identity.yz_valid, 1), 1)
         if identity.debugger_valid is not None:
@@ -576,18 +531,18 @@ class _AreaWriter:
             for register, bit in identity.not_set_up:
                 put((register, bit, 1), 1)
             if not identity.not_set_up:
-                put(identity.packet, len(queue.dispatches))
+                put(identity.packet, len(self.dispatches))
         elif family.identity.not_set_up == ((6, 31),):
             put((6, 31, 1), 0)
         put((6, 30, 1), int(is_placed and stop.is_stopped))
         put((6, 29, 1), int(stop.was_halted))
         trap = stop.trap
         if trap is None:
-            trap = trap_number(stop.reasons, self.machine.traps_at(queue.number("pc", wave)))
+            trap = trap_number(stop.reasons, self.machine.traps_at(self._number("pc", wave)))
         put(identity.trap, trap)
         pc = self._pc_in_file(wave, trap if is_placed else 0)
         hardware_pc = pc
-        if is_placed and stop.is_stopped and identity.parked is not None and family.parks_at(queue.form.r_version):
+        if is_placed and stop.is_stopped and identity.parked is not None and family.parks_at(self.form.r_version):
             ttmps[identity.parked] = pc & 0xFFFFFFFF
             put((11, 7, 16), pc >> 32)
             hardware_pc = PARKED_AT
@@ -600,7 +555,7 @@ class _AreaWriter:
         """Write why a wave has stopped into its hardware registers, beside what they have."""
         family = self.family
         flags, lost = flags_of(family, stop.reasons)
-        self.queue.writer.lost.update(lost)
+        self.writer.lost.update(lost)
         if stop.never_ran:
             name, bit = HALT[family.stops]
             flags[name] = flags.get(name, 0) | 1 << bit
@@ -622,35 +577,22 @@ def _put(record: bytearray, start: int, data: bytes | None, size: int) -> None:
 
 def write_merged(file: BinaryIO, contents: CoreContents) -> None:
     """Write one core file with everything."""
-    notes = _host_notes(contents) + elf_note(_descriptor(contents))
-    loads = [(address, len(data), data) for address, data in sorted(_both(contents), key=_address)]
-    _write(file, 62, 0, notes, loads)
+    _write(file, _host_notes(contents) + _gpu_note(contents), [*contents.host, *contents.device])
 
 
 def write_host(file: BinaryIO, contents: CoreContents) -> None:
     """Write the core file of the host, with an empty segment for each range of the device."""
-    loads: list[tuple[int, int, Any]] = [(address, len(data), data) for address, data in contents.host]
-    loads += [(address, len(data), b"") for address, data in contents.device]
-    _write(file, 62, 0, _host_notes(contents), sorted(loads, key=_address))
+    _write(file, _host_notes(contents), contents.host, contents.device)
 
 
 def write_gpu(file: BinaryIO, contents: CoreContents) -> None:
     """Write the core file of the GPU, as the HSA runtime does."""
-    loads = [(address, len(data), data) for address, data in sorted(contents.device, key=_address)]
-    _write(file, 224, 64, elf_note(_descriptor(contents)), loads)
+    _write(file, _gpu_note(contents), contents.device, is_gpu=True)
 
 
-def _address(row: tuple[int, Any] | tuple[int, int, Any]) -> int:
-    return row[0]
-
-
-def _both(contents: CoreContents) -> list[tuple[int, Any]]:
-    return [*contents.host, *contents.device]
-
-
-def _descriptor(contents: CoreContents) -> bytes:
+def _gpu_note(contents: CoreContents) -> bytes:
     form = contents.form
-    return write_note(contents.state, agent_size=form.agent_size, queue_size=form.queue_size)
+    return elf_note(write_note(contents.state, agent_size=form.agent_size, queue_size=form.queue_size))
 
 
 def _host_notes(contents: CoreContents) -> bytes:
@@ -662,12 +604,22 @@ def _host_notes(contents: CoreContents) -> bytes:
     return struct.pack("<III", 5, PRSTATUS_SIZE, NT_PRSTATUS) + b"CORE\0\0\0\0"[:8] + bytes(status)
 
 
-def _write(file: BinaryIO, machine: int, osabi: int, notes: bytes, loads: list[tuple[int, int, Any]]) -> None:
-    """Write an ELF core file: its header, its segments, the notes, and memory as (address, size, bytes)."""
+def _write(
+    file: BinaryIO,
+    notes: bytes,
+    memory: Iterable[tuple[int, Any]],
+    without_bytes: Iterable[tuple[int, Any]] = (),
+    *,
+    is_gpu: bool = False,
+) -> None:
+    """Write an ELF core file: its header, its segments, the notes, and memory; some of it is only named."""
+    loads = [(address, len(data), data) for address, data in memory]
+    loads += [(address, len(data), b"") for address, data in without_bytes]
+    loads.sort(key=lambda load: load[0])
+    machine, osabi = (224, 64) if is_gpu else (62, 0)
     count = 1 + len(loads)
     if count > MAX_SEGMENTS:
         raise UsageError(f"{len(loads)} ranges of memory are too many for a core file")
-    is_gpu = machine == 224
     ident = b"\x7fELF" + bytes([2, 1, 1, osabi]) + bytes(8)
     position = 64 + 56 * count
     headers = [
