@@ -164,7 +164,6 @@ class Caches:
         return values[back.reshape(-1)]
 
     def _read(self, depth: int, unit: Words, word: Words, reach: int, *, keeps: float = KEEPS) -> Words:
-        """Return words from a level on."""
         if depth == self.depth_of_memory:
             return self._memory(word)
         level = self.levels[depth]
@@ -278,7 +277,6 @@ class Caches:
                     self._clean(depth, cache, reach)
 
     def _clean(self, depth: int, cache: int, reach: int, share: float = 1) -> None:
-        """Write back the dirty words of a cache, or a share of them."""
         level = self.levels[depth]
         if not level.written[cache]:
             return

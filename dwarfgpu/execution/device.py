@@ -75,34 +75,12 @@ class CompiledBlock:
     instructions: tuple[int, ...]
     """The addresses of all instructions; those that do nothing have no line."""
     count: int
-    """Its instructions."""
     following: int
     is_whole: bool
     """Whether it ends where waves may go different ways, and not only because it is long or a breakpoint follows.
 
     Only there another batch gets its turn, so the order does not depend on breakpoints and on who watches.
     """
-
-
-@frozen(eq=False)
-class SavedDevice:
-    """Where all waves of a device were at one time."""
-
-    rounds: int
-    batches: tuple[WaveBatch, ...]
-    waiting: tuple[WaveBatch, ...]
-    ended: tuple[WaveBatch, ...]
-    held: tuple[WaveBatch, ...]
-    alone: int | None
-    stopped: tuple[tuple[WaveBatch, str], ...]
-    going: WaveBatch | None
-    counts: tuple[int, int, int, int]
-    """The instructions executed, the waves that have ended, the clock, and what is left of a turn."""
-    order: Any
-    alive: Any
-    barriers: tuple[Any, Any]
-    memory: Any
-    """What memory knows beside its bytes."""
 
 
 class Device:
@@ -132,7 +110,6 @@ class Device:
         self.barriers.on_complete = self._release
         self.blocks: dict[tuple[int, int], CompiledBlock] = {}
         self._single: dict[tuple[int, int], CompiledBlock] = {}
-        """Blocks of one instruction."""
         self.breakpoints: dict[int, list[Breakpoint]] = {}
         """By their address."""
         self.observer: Callable[[WaveBatch], Any] | None = None
@@ -142,7 +119,6 @@ class Device:
         self.halt: Halt | None = None
         """Why not all waves have ended, once `run` is done."""
         self.executed = 0
-        """The instructions, each counted once for each wave."""
         self.waves_ended = 0
         self.rounds = 0
         """How often waves have been taken over from the machine, as work-groups start when others have ended."""
@@ -152,7 +128,6 @@ class Device:
         self._adopt()
 
     def _memory(self, memory: GlobalMemory, **options: Any) -> tuple[MemoryAccess, Callable[..., bool]]:
-        """Return the memory of the waves, and what writes instructions for it."""
         settings = self.machine.weak_memory
         if settings is None:
             return MemoryAccess(memory, **options), instructions.write_instruction
@@ -173,7 +148,6 @@ class Device:
         self._adopt()
 
     def _adopt(self) -> None:
-        """Take over the waves that the machine has."""
         machine = self.machine
         self.memory.memory.buffers = machine.buffers
         self.memory.use(_instances(machine, LOCAL), _rows_of_groups(machine), _instances(machine, PRIVATE_WAVE))
@@ -186,7 +160,6 @@ class Device:
             for batch in _batches_of(machine, rows[first : first + WIDEST], self.lanes)
         ]
         self.waiting: list[WaveBatch] = []
-        """Waves at a barrier."""
         self.ended: list[WaveBatch] = []
         self.stopped: list[tuple[WaveBatch, str]] = []
         self.stops: dict[int, WaveStop] = {}
@@ -265,7 +238,6 @@ class Device:
         return True
 
     def _start_more(self) -> bool:
-        """Start work-groups that were waiting for room, if there are some."""
         ahead = self.machine.work_ahead
         if not self.held:
             self.memory.finish()
@@ -391,7 +363,6 @@ class Device:
         return True
 
     def _breaks(self, batch: WaveBatch) -> bool:
-        """Ask the breakpoints at the address of a batch whether it stops."""
         arrival = Arrival(self, batch)
         batch.passed = batch.pc  # a condition that fails is not asked again
         hits = {}
@@ -496,7 +467,6 @@ class Device:
             self.halt = Halt(kind, fault.reason, batch.pc, masks)
 
     def _by_group(self, batch: WaveBatch) -> Any:
-        """Return how many waves of a batch each work-group has."""
         return np.bincount(self._groups[batch.waves], minlength=len(self._alive))
 
     def _release(self) -> None:
@@ -562,7 +532,6 @@ class Device:
                 self.breakpoints[address] = others
 
     def _found_block(self, pc: int, mode: int, *, single: bool = False) -> CompiledBlock:
-        """Return the code from an address, compiled."""
         blocks = self._single if single else self.blocks
         block = blocks.get((pc, mode))
         if block is None:
@@ -607,7 +576,6 @@ class Device:
         )
 
     def _instruction(self, address: int) -> GpuInstruction:
-        """Return the instruction at an address; raise a fault if none is there."""
         instruction = executed(self.code_at(address), 0, self.processor, self.lanes)
         if instruction.name == ".long":
             raise MachineFault(f"no instruction: {instruction.data.hex(' ', 4)}", kind=ILLEGAL_INSTRUCTION)
@@ -621,7 +589,6 @@ class Device:
         return instruction
 
     def _unable(self, problem: Exception, address: int) -> MachineFault:
-        """Return the fault of an instruction that cannot be compiled."""
         code = self.code_at(address)
         instruction = executed(code, 0, self.processor, self.lanes)
         what = str(problem) if isinstance(problem, UnknownInstruction) else f"{instruction.mnemonic} with such operands"
@@ -651,38 +618,20 @@ class Device:
         self._refresh()
         return changes != self._written
 
-    def saved(self) -> SavedDevice:
+    def saved(self) -> dict[str, Any]:
         """Return what `restore` needs to bring the waves back to where they are now; memory is not among it."""
-        copies: dict[int, WaveBatch] = {}
-
-        def copied(batches: list[WaveBatch]) -> tuple[WaveBatch, ...]:
-            return tuple(copies.setdefault(id(batch), _whole_copy(batch)) for batch in batches)
-
-        lists = copied(self.batches), copied(self.waiting), copied(self.ended), copied(self.held)
-        stopped = tuple((_whole_copy(batch), reason) for batch, reason in self.stopped)
-        going = None if self._going is None else copies.get(id(self._going))
         order = None if self._random is None else self._random.getstate()
-        counts = self.executed, self.waves_ended, self.clock.now, self._left
-        alive, barriers, memory = self._alive.copy(), self.barriers.saved(), self.memory.saved()
-        return SavedDevice(self.rounds, *lists, self.alone, stopped, going, counts, order, alive, barriers, memory)
+        parts = {"barriers": self.barriers.saved(), "memory": self.memory.saved(), "order": order}
+        return _copied(self.__dict__) | parts | {"now": self.clock.now}
 
-    def restore(self, saved: SavedDevice) -> None:
+    def restore(self, saved: dict[str, Any]) -> None:
         """Bring the waves back to where they were."""
-        copies: dict[int, WaveBatch] = {}
-
-        def copied(batches: tuple[WaveBatch, ...]) -> list[WaveBatch]:
-            return [copies.setdefault(id(batch), _whole_copy(batch)) for batch in batches]
-
-        self.batches, self.waiting, self.ended = map(copied, (saved.batches, saved.waiting, saved.ended))
-        self.held, self.alone = copied(saved.held), saved.alone
-        self.stopped = [(_whole_copy(batch), reason) for batch, reason in saved.stopped]
-        self._going = None if saved.going is None else copies[id(saved.going)]
-        self.executed, self.waves_ended, self.clock.now, self._left = saved.counts
+        self.__dict__.update(_copied(saved))
+        self.clock.now = saved["now"]
         if self._random is not None:
-            self._random.setstate(saved.order)
-        self._alive = saved.alive.copy()
-        self.barriers.restore(saved.barriers, self._alive)
-        self.memory.restore(saved.memory)
+            self._random.setstate(saved["order"])
+        self.barriers.restore(saved["barriers"], self._alive)
+        self.memory.restore(saved["memory"])
         self.halt = None
         self._written = self.machine.changes
 
@@ -813,10 +762,21 @@ def keep_freed_memory() -> None:
         set_option(option, size)
 
 
-def _whole_copy(batch: WaveBatch) -> WaveBatch:
-    other = batch.copy()
-    other.passed = batch.passed
-    return other
+def _copied(device: dict[str, Any]) -> dict[str, Any]:
+    """Return where the waves of a device are, as copies that change on their own."""
+    copies: dict[int, WaveBatch] = {}
+
+    def copied(batch: WaveBatch) -> WaveBatch:
+        if id(batch) not in copies:
+            copies[id(batch)] = batch.copy()
+            copies[id(batch)].passed = batch.passed
+        return copies[id(batch)]
+
+    state = {name: device[name] for name in ("rounds", "alone", "executed", "waves_ended", "_left")}
+    state |= {name: [*map(copied, device[name])] for name in ("batches", "waiting", "ended", "held")}
+    state["stopped"] = [(copied(batch), reason) for batch, reason in device["stopped"]]
+    state["_going"] = copies.get(id(device["_going"]))
+    return state | {"_alive": device["_alive"].copy()}
 
 
 def _raising(fault: MachineFault) -> Any:
@@ -827,7 +787,6 @@ def _raising(fault: MachineFault) -> Any:
 
 
 def _trap_inputs(trap: TrapMeaning, batch: WaveBatch) -> str:
-    """Return what the handler of a trap is given by some waves; "" for nothing."""
     if not (trap.has_argument or trap.has_queue):
         return ""
     flags = executing(batch)

@@ -16,8 +16,6 @@ from dwarfgpu.immutable import frozen
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dwarfgpu.execution.gpu import NamedBuffer
-
 Lanes = Any
 NEAR = 1 << 16
 """How near a buffer is, in bytes, that a fault names."""
@@ -42,6 +40,19 @@ class MemorySegment:
                 whole = len(data) // size * size
                 views[size] = data[:whole].view(WORDS[size])
         return cls(start, start + len(data), data, views)
+
+
+@frozen
+class NamedBuffer:
+    """The memory of an argument."""
+
+    name: str
+    address: int
+    size: int
+
+    def distance(self, address: int) -> int:
+        """Return how far an address is behind the end, or, as a negative number, before the start."""
+        return address - self.address if address < self.address else address - (self.address + self.size)
 
 
 class GlobalMemory:
@@ -148,7 +159,6 @@ def first_of_row(places: Lanes, size: int) -> int | None:
 
 
 def _is_aligned(offsets: Lanes, size: int) -> bool:
-    """Return whether all offsets are multiples of a size."""
     return size == 1 or not int(np.bitwise_or.reduce(offsets, axis=None)) & (size - 1)
 
 

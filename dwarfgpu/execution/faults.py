@@ -33,7 +33,6 @@ class MachineFault(Exception):
         self.kind = kind
         """The stop reason in the words of ROCgdb's library; empty where the machine has a reason of its own."""
         self.detail = detail
-        """What is wrong."""
         super().__init__(self.reason)
         self.lanes = lanes
         """Flags of the waves in the batch that it concerns, or of their lanes, ``[wave, lane]``; None for all."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.immutable import frozen
 from dwarfgpu.machines.machine import Machine
 
 if TYPE_CHECKING:
@@ -13,24 +12,12 @@ if TYPE_CHECKING:
 
     from dwarfgpu.execution.breakpoints import Arrival, Breakpoint, Condition
     from dwarfgpu.execution.device import Device
+    from dwarfgpu.execution.device_memory import NamedBuffer
     from dwarfgpu.execution.halts import Halt
     from dwarfgpu.execution.starting import StartingWaves
     from dwarfgpu.execution.weak_memory import WeakSettings
     from dwarfgpu.targets.amdgpu.address_spaces import Apertures
     from dwarfgpu.targets.target import Target
-
-
-@frozen
-class NamedBuffer:
-    """The memory of an argument."""
-
-    name: str
-    address: int
-    size: int
-
-    def distance(self, address: int) -> int:
-        """Return how far an address is behind the end, or, as a negative number, before the start."""
-        return address - self.address if address < self.address else address - (self.address + self.size)
 
 
 class Gpu(Machine):

@@ -115,7 +115,6 @@ def _scalar(writer: BlockWriter, instruction: GpuInstruction, meaning: Instructi
 
 
 def _source_texts(writer: BlockWriter, instruction: GpuInstruction, meaning: InstructionMeaning) -> list[str]:
-    """Return the texts of the sources of a vector operation."""
     texts = []
     operands = [operand for operand in instruction.sources if operand.name != "simm"]
     is_accumulating = bool(operands) and operands[0] in instruction.destinations
@@ -165,7 +164,6 @@ def _vector(writer: BlockWriter, instruction: GpuInstruction, meaning: Instructi
 
 
 def _dual(writer: BlockWriter, instruction: GpuInstruction) -> None:
-    """Write both operations of a dual instruction, which read before either writes."""
     pending = []
     for number, part in enumerate(instruction.components):
         meaning = MEANINGS.get(part.name) or MEANINGS.get(part.name.replace("v_dual_", "v_"))
@@ -535,7 +533,6 @@ _ZERO = re.compile(
 
 
 def _hardware_text(writer: BlockWriter, number: int) -> str:
-    """Return the text of a hardware register."""
     name = hardware_register(writer.processor, writer.lanes, number)
     if name in _MODES:
         return f"b.mode & {INDEX_ENABLE * 2 - 1}"

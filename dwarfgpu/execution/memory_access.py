@@ -148,7 +148,6 @@ class MemoryAccess(BufferAddresses):
         return True
 
     def _write_load(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape, address: str) -> None:
-        """Write a load into registers."""
         destination = needed(instruction, "vdst", "vdata")
         if shape.space == LOCAL and shape.size == 4:
             first, offset = needed(instruction, "addr"), _offset_of(instruction)
@@ -164,7 +163,6 @@ class MemoryAccess(BufferAddresses):
             self._keep(writer, destination, number, f"x[{number}]", shape)
 
     def _word(self, data: GpuOperand, number: int, shape: AccessShape) -> str:
-        """Return the text of what is stored."""
         word = cell(data, number)
         if shape.size == 4:
             return word
@@ -172,7 +170,6 @@ class MemoryAccess(BufferAddresses):
         return f"({word}{shift}).astype('u{shape.size}')"
 
     def _keep(self, writer: BlockWriter, destination: GpuOperand, number: int, text: str, shape: AccessShape) -> None:
-        """Write what was loaded into a register."""
         register = cell(destination, number)
         if shape.size < 4:
             bits = 8 * shape.size
@@ -262,7 +259,6 @@ class MemoryAccess(BufferAddresses):
         return old
 
     def _write_exchange(self, writer: BlockWriter, instruction: GpuInstruction, match: re.Match[str]) -> None:
-        """Write an exchange of two numbers at two offsets."""
         size = 4 if match[2] == "b32" else 8
         unit = size * (64 if match[1] else 1)
         target, address = needed(instruction, "vdst"), needed(instruction, "addr")
@@ -318,7 +314,6 @@ class MemoryAccess(BufferAddresses):
     # --- Addresses ------------------------------------------------------------------------------------------------
 
     def _address(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape) -> str:
-        """Return the text of the address of each lane."""
         modifiers = instruction.modifiers
         offset = _offset_of(instruction)
         if shape.space == LOCAL:

@@ -142,7 +142,6 @@ def _write_mixed(writer: BlockWriter, instruction: GpuInstruction) -> None:
 
 
 def _single(writer: BlockWriter, operand: GpuOperand, instruction: GpuInstruction, position: int) -> str:
-    """Return the text of a single that a source has."""
     if operand.kind is OperandKind.CONSTANT:
         return writer.constant(constant_bits(operand, "f4"), "f4")
     return f"{_word(writer, operand, instruction, position)}.view('f4')"
@@ -151,7 +150,6 @@ def _single(writer: BlockWriter, operand: GpuOperand, instruction: GpuInstructio
 def _half(
     writer: BlockWriter, operand: GpuOperand, instruction: GpuInstruction, position: int, *, is_high: bool
 ) -> str:
-    """Return the text of a half that a source has."""
     if operand.kind is OperandKind.CONSTANT:
         return writer.constant(constant_bits(operand, "f2"), "f2")
     shift = " >> 16" if is_high else ""

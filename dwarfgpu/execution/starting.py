@@ -55,7 +55,6 @@ class Waves:
     rows: tuple[InitialRegisters, ...]
     counts: RegisterCounts
     local_bytes: int
-    """Local memory of a work-group."""
 
 
 def bytes_of(waves: Waves, wave_count: int, group_count: int) -> int:
@@ -175,7 +174,6 @@ def places(geometry: Geometry, groups: Any = None) -> GridPosition:
 
 
 def _registers(target: Target, counts: RegisterCounts) -> Iterator[TargetRegister]:
-    """Yield the registers of a wave that have a name on the target."""
     for prefix, count in (("s", counts.scalar), ("v", counts.vector), ("a", counts.accumulation)):
         for index in range(count):
             register = target.register_named(f"{prefix}{index}")
@@ -197,7 +195,6 @@ def _set_row(machine: Machine, row: InitialRegisters, start: Start, place: GridP
 
 
 def _joined(words: tuple[Any, ...], count: int) -> Array:
-    """Join the words of a register into one number a wave."""
     import numpy as np
 
     value = np.zeros(count, dtype=np.uint64)

@@ -102,7 +102,6 @@ class OutstandingNow:
     counters: tuple[tuple[str, int], ...]
     """The counters that it counts in, with how many operations have begun after it."""
     is_performed: bool
-    """Whether memory or a cache has it already."""
     registers: tuple[int | str, ...]
 
 
@@ -311,7 +310,6 @@ class WeakMemory(MemoryAccess):
         self.rests[resting] = self.now + self.random.integers(1, LATEST, len(resting))
 
     def _due(self, waves: Rows) -> Rows:
-        """Return when waves perform an operation: at once, soon, or late."""
         count = len(waves)
         pick = self.random.random(count) < self.haste[waves]
         soon, late = self.random.integers(1, 8, count), self.random.integers(1, LATEST, count)
@@ -401,7 +399,6 @@ class WeakMemory(MemoryAccess):
             self._perform(other, needed)
 
     def _forget(self) -> None:
-        """Forget operations that are complete."""
         self.operations = [
             operation
             for operation in self.operations
@@ -541,7 +538,6 @@ class WeakMemory(MemoryAccess):
         return places
 
     def _reach_of(self, segment: MemorySegment) -> int:
-        """Return how far an access to a segment reaches."""
         for first, last in self.settings.fine_grained:
             if segment.start <= first and last < segment.end:
                 return SYSTEM
@@ -568,7 +564,6 @@ class WeakMemory(MemoryAccess):
         return results
 
     def _numbers(self, segment: MemorySegment, unit: Rows, offset: Rows, size: int) -> Rows:
-        """Return numbers of global memory, as compute units see them."""
         first, reach = self.caches.first_of[id(segment)], self._reach_of(segment)
         if not (offset & (size - 1)).any():
             words = self.caches.read(unit, first + (offset >> 2), reach)
@@ -597,7 +592,6 @@ class WeakMemory(MemoryAccess):
                 scatter(segment, offsets + step * number, mask, size, [value])
 
     def _put(self, segment: MemorySegment, unit: Rows, offset: Rows, size: int, value: Rows) -> None:
-        """Write numbers to global memory, as compute units do."""
         first, reach = self.caches.first_of[id(segment)], self._reach_of(segment)
         if not (offset & (size - 1)).any():
             shift = ((offset & 3) * 8).astype(np.uint32)
@@ -683,12 +677,10 @@ class WeakMemory(MemoryAccess):
 
 
 def _waves_of(mask: Lanes, offsets: Lanes) -> Rows:
-    """Return flags of the waves of which some lane counts."""
     return np.ones(len(offsets), bool) if mask is None else mask.any(axis=1)
 
 
 def _shadow(batch: WaveBatch, instruction: WeakInstruction) -> WaveBatch:
-    """Return a copy of waves with the registers that an instruction needs."""
     shadow = batch.copy()
     vector, accumulation = set(instruction.vectors), set(instruction.accumulations)
     shadow.vector = [column if number in vector else NOTHING for number, column in enumerate(batch.vector)]

@@ -235,7 +235,6 @@ class Resolver:
 
 
 def _array(bits: Any, count: int) -> Array:
-    """Return addresses as an array with one a slot."""
     if isinstance(bits, int):
         import numpy as np
 

@@ -38,7 +38,6 @@ class RegisterFile:
         self.registers = tuple(registers)
         self.positions = {register.number: i for i, register in enumerate(registers)}
         self.byte_size = unit_count(registers[0]) * unit_bits(registers[0]) // 8
-        """Bytes of one register."""
         self._cells = cells
         self._known = known
 
@@ -216,7 +215,6 @@ class Cells:
 
     def __init__(self, kind: str, shape: tuple[int, ...], buffer: memoryview | None = None) -> None:
         self.kind = kind
-        """Their type, as numpy writes it."""
         self.shape = shape
         self.buffer: memoryview = memoryview(_zeros(byte_size(kind, shape))) if buffer is None else buffer
         """Their bytes, which can be written."""

@@ -51,7 +51,6 @@ class CoreMachine(WaveBackend):
             self._registers.append(known)
         self._layers = (_Layer(memory), _Layer(files))
         self._written: dict[int, int] = {}
-        """Bytes that were written, by address."""
 
     # --- Access ---------------------------------------------------------------------------------------------------
 
@@ -94,7 +93,6 @@ class CoreMachine(WaveBackend):
             raise register_unavailable(register, f"there is no thread {wave}")
 
     def _there(self, address: int, size: int) -> bytes | None:
-        """Return the bytes of a range, part by part from the first layer that has them."""
         data = bytearray()
         while len(data) < size:
             position = address + len(data)

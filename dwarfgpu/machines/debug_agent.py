@@ -44,10 +44,8 @@ class PrintedWave:
     registers: dict[str, int] = field(factory=dict)
     vectors: dict[str, list[int]] = field(factory=dict)
     local: dict[int, bytes] = field(factory=dict)
-    """Local memory: bytes by address."""
     uri: str | None = None
     loaded: tuple[int, int] | None = None
-    """The addresses of the code object."""
     function: str | None = None
 
     @property

@@ -138,7 +138,6 @@ class Extents:
             yield missing, key
 
     def _insert(self, start: int, last: int) -> None:
-        """Add one extent, at the beginning of the next block."""
         index = bisect_right(self.starts, start)
         if index and self.lasts[index - 1] >= start:
             raise Overlap(start)
@@ -149,7 +148,6 @@ class Extents:
             column.insert(index, value)
 
     def _merge(self, starts: list[int], lasts: list[int], offsets: list[int]) -> None:
-        """Add extents of the next block."""
         owners = repeat(len(self.blocks), len(starts))
         merged = [
             [*old, *new]
@@ -319,7 +317,6 @@ class Extents:
         return rest[keys[rest] <= np.uint64(LAST_KEY - size + 1)]  # type: ignore[no-any-return]
 
     def _bytewise(self, keys: Array, size: int) -> tuple[Array, Array]:
-        """Gather ranges byte by byte."""
         import numpy as np
 
         single = (keys[:, None] + np.arange(size, dtype=np.uint64)).reshape(-1)

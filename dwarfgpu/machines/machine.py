@@ -374,13 +374,11 @@ class Machine(WaveBackend):
         self.has_gaps = bool(self._unknown_lanes)
 
     def _row(self, register: TargetRegister, wave: int, lane: int | None) -> int:
-        """Return the row of its file that holds a register of a wave."""
         if not 0 <= wave < len(self.ids):
             raise register_unavailable(register, f"there is no wave {wave}")
         return wave
 
     def _rows(self, register: TargetRegister, waves: Bits, lanes: Bits | None) -> Bits:
-        """Return the rows of its file that hold a register of some slots, which may be outside the file."""
         return waves
 
     def read_register(self, register: TargetRegister, wave: int, lane: int | None) -> bytes:
@@ -454,7 +452,6 @@ class Machine(WaveBackend):
 
 
 def _column(given: Any, count: int, width: int = 1) -> list[int]:
-    """Return the numbers of some waves, row after row; ``given`` are those of all of them, or of each."""
     given = given.tolist() if hasattr(given, "tolist") else given
     if isinstance(given, int):
         return [given] * (count * width)
@@ -487,7 +484,6 @@ def _both(left: Any, right: Any) -> Any:
 
 
 def _index(numbers: Any) -> Any:
-    """Return numbers as indices of an array."""
     import numpy as np
 
     if isinstance(numbers, int) or numbers.dtype == np.int64:

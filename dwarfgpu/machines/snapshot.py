@@ -203,7 +203,6 @@ def save(machine: Machine, path: str | os.PathLike[str]) -> None:
 
 
 def _path_from(machine: Machine, code: LoadedCodeObject, folder: Path) -> str:
-    """Return the path of a code object, relative to the new snapshot if it was relative before."""
     if os.path.isabs(code.path):  # noqa: PTH117
         return code.path
     return os.path.relpath(code_path(machine, code), folder)

@@ -116,7 +116,6 @@ RECORDS: dict[type, tuple[Readers, Readers]] = {
 
 
 def _record(made: type, node: Node, warnings: list[DwarfGpuError] | None = None) -> Any:
-    """Return the object that a node describes."""
     needed, others = RECORDS[made]
     fields = node.fields(needed, others if warnings is None else (*others, COMMENT), warnings)
     readers = needed | others
@@ -124,7 +123,6 @@ def _record(made: type, node: Node, warnings: list[DwarfGpuError] | None = None)
 
 
 def _written(record: Any) -> Json:
-    """Return an object as JSON, without what is not known."""
     needed, others = RECORDS[type(record)]
     values = {name: (getattr(record, name), read) for name, read in (needed | others).items()}
     return {
@@ -136,7 +134,6 @@ def _written(record: Any) -> Json:
 
 
 def _read_target(fields: dict[str, Node]) -> Target:
-    """Check the schema, and return the target."""
     schema = fields["schema"].integer()
     if schema != SCHEMA:
         raise fields["schema"].fail(f"schema {schema} is not known", hint=f"only schema {SCHEMA} is")
@@ -424,7 +421,6 @@ def _space(node: Node, target: Target) -> AddressSpace:
 
 
 def _wave_of_group(node: Node, fields: dict[str, Node], groups: Groups) -> int:
-    """Return a wave of the work-group that an item names."""
     place = three(fields["work_group"])
     waves = groups.get(place, {})
     if "dispatch" in fields:
@@ -460,7 +456,6 @@ def _list(key: str, items: Iterable[Json]) -> Iterator[str]:
 
 
 def _place_json(machine: Machine, wave: int) -> Json:
-    """Return the keys that say where a wave belongs, as far as they are known."""
     dispatch, group, number = machine.place_of(wave)
     known = dispatch != NONE, min(group) != NONE, number != NONE
     values = dispatch != NONE and machine.dispatches[dispatch].id, group, number

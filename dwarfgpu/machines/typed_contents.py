@@ -82,7 +82,6 @@ def form_of(node: Node, fields: dict[str, Node] | None = None) -> tuple[str, Nod
 
 
 def _pattern(node: Node, name: str) -> int:
-    """Return the pattern of a value of a type."""
     kind, bits = TYPES[name]
     if kind == "float":
         return float_pattern(node, bits)
@@ -157,7 +156,6 @@ def register_bytes(contents: Contents, register: TargetRegister, byte_order: str
 
 
 def _fitted(number: int, bit_size: int, size: int, byte_order: str, name: str) -> bytes:
-    """Convert a number to the bytes of a register; raise an error if it does not fit."""
     if not -(1 << (bit_size - 1)) <= number < 1 << bit_size:
         raise UsageError(f"{number:#x} does not fit {bit_size} bits, the size of {name}")
     return _bytes_of(number & ((1 << bit_size) - 1), size, byte_order)

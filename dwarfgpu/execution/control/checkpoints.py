@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.breakpoints import Breakpoint
-    from dwarfgpu.execution.device import SavedDevice
     from dwarfgpu.execution.gpu import Gpu
 
 INTERVAL = 10_000
@@ -41,7 +40,8 @@ class Checkpoint:
     """A machine at one time."""
 
     time: int
-    device: SavedDevice
+    device: dict[str, Any]
+    """What `Device.saved` returned."""
     memory: tuple[tuple[bytes, ...], ...]
     """The chunks of each writable block. Checkpoints share those that are equal."""
     known: tuple[Any, ...]
@@ -69,7 +69,7 @@ class History:
 
     def keep(self, *, is_fixed: bool = False) -> None:
         """Make a checkpoint."""
-        if self.checkpoints and self.checkpoints[-1].device.rounds != self.device.rounds:
+        if self.checkpoints and self.checkpoints[-1].device["rounds"] != self.device.rounds:
             self.checkpoints.clear()  # waves have ended and others have taken their places
             is_fixed = True
         last = self.checkpoints[-1] if self.checkpoints else None
@@ -185,7 +185,7 @@ class History:
         """Bring the machine to an earlier time, and forget what came later; return whether that is kept."""
         while self.checkpoints and self.checkpoints[-1].time > time:
             self.checkpoints.pop()
-        if not self.checkpoints or self.checkpoints[-1].device.rounds != self.device.rounds:
+        if not self.checkpoints or self.checkpoints[-1].device["rounds"] != self.device.rounds:
             return False
         self._restore(self.checkpoints[-1])
         self._arrive(time)
@@ -202,7 +202,7 @@ class History:
         """
         end = self.device.executed
         for point in list(reversed(self.checkpoints)):
-            if point.time >= end or point.device.rounds != self.device.rounds:
+            if point.time >= end or point.device["rounds"] != self.device.rounds:
                 continue
             self._restore(point)
             self._replay(end, observer, points or [])

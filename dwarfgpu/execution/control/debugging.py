@@ -148,7 +148,6 @@ class Debugging:
         return False
 
     def _print(self, texts: Callable[[Frame, list[int]], Iterable[str]], arrival: Arrival, lanes: Any) -> None:
-        """Print the texts of a dprintf for the lanes of each wave."""
         write = self.write or self.dprinted.append
         assert arrival.machine is self.machine  # noqa: S101 (it has the registers of these waves from now on)
         for wave, mask in halts.lane_masks(arrival.waves, lanes).items():
@@ -256,7 +255,6 @@ class Debugging:
         return running.position(address).function
 
     def _function_of(self, frame: Frame) -> tuple[tuple[int, int], ...]:
-        """Return the addresses of the function that a frame executes."""
         pc = frame.pc
         code = None if pc is None else self.attached.state.loaded.at(pc)
         die = None if code is None or pc is None or not code.file.has_dwarf else code.function_at(pc)
@@ -265,7 +263,6 @@ class Debugging:
         return tuple((code.in_program(low), code.in_program(high)) for low, high in die.ranges())
 
     def _stack_of(self, frame: Frame, wave: int) -> int:
-        """Return the stack pointer in a frame."""
         if not frame.level:
             return stack_pointer(self.machine, wave)
         try:
@@ -556,7 +553,6 @@ class Debugging:
 
 
 def _both(first: Observer | None, second: Observer | None) -> Observer | None:
-    """Return an observer that asks both."""
     if first is None or second is None:
         return first or second
     return lambda batch: first(batch) or second(batch)

@@ -105,7 +105,6 @@ def report(
 
 
 def _work_items(machine: Machine, wave: int, mask: int) -> tuple[Triple, Triple] | None:
-    """Return the work-items of the first and the last of some lanes."""
     where = place_of(machine, wave)
     first, last = (where.item(lane) for lane in ((mask & -mask).bit_length() - 1, mask.bit_length() - 1))
     return None if not mask or first is None or last is None else (first, last)

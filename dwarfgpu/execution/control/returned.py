@@ -89,7 +89,6 @@ def return_type(frame: Frame) -> ReturnType | None:
 
 
 def _convention(die: Die) -> int | None:
-    """Return DW_AT_calling_convention of a function or a class."""
     attribute = die.find_number(dw.DW_AT_calling_convention)
     return None if attribute is None else attribute.number
 
@@ -179,7 +178,6 @@ def _only_element(struct: t.Struct) -> t.Type | None:
 
 
 def _elements(type_: t.Type, bit: int) -> Iterator[_Element]:
-    """Yield the numbers that a value consists of."""
     type_ = resolved(type_)
     size = 8 * (known_size(type_) or 0)
     if isinstance(type_, t.Struct):

@@ -114,7 +114,6 @@ class Watcher:
     # --- Accesses -------------------------------------------------------------------------------------------------
 
     def _access(self, space: str, address: Any, mask: Any, size: int) -> None:
-        """Take note of an access of lanes."""
         if self._before is None:
             return
         batch = self._before[0]

@@ -69,7 +69,6 @@ class ArgumentType:
     """As the source writes it, as far as that is known."""
     is_pointer: bool
     type: Any = None
-    """The type in the debugging information."""
 
     @property
     def object_type(self) -> Any:
@@ -186,7 +185,6 @@ def _json(text: str, what: str) -> Any:
 
 
 def _of_file(path: str, argument: ArgumentType, what: str, read: Callable[[str], bytes]) -> Any:
-    """Return the array in a file of numpy, or the bytes of any other file."""
     import io
 
     import numpy as np
@@ -205,7 +203,6 @@ def _of_file(path: str, argument: ArgumentType, what: str, read: Callable[[str],
 
 
 def _made(function: str, text: str, argument: ArgumentType, what: str) -> Any:
-    """Return the array that a function makes."""
     import numpy as np
 
     words = [word.strip() for word in text.split(",")] if text.strip() else []
@@ -400,7 +397,6 @@ def _array(value: Any, kind: Any, vector: int | None, size: int, what: str, dept
 
 
 def _scalar(value: Any, kind: t.Type, scalar: Scalar, what: str) -> int:
-    """Return the bits of a scalar."""
     if isinstance(value, str):
         known = {each.name: each.value for each in kind.enumerators} if isinstance(kind, t.Enumeration) else {}
         if value in known:

@@ -68,7 +68,6 @@ class PacketRow:
 
     queue: str
     index: int
-    """The number of the packet in the queue, from 0."""
     address: int
     state: str
     """``taken`` if the packet processor has read it, else ``waits``."""
@@ -203,6 +202,5 @@ def _fence(stopped: Stopped, dispatch: Dispatch) -> str | None:
 
 
 def _read(stopped: Stopped, kind: str, address: int) -> dict[str, Any]:
-    """Return the fields of a structure in memory by their names."""
     machine = stopped.machine
     return {part.name: part for part in read_object(machine, machine.target, kind, address).parts}

@@ -67,7 +67,6 @@ class PlannedBuffer:
 
     name: str
     position: int
-    """Of the argument."""
     address: int
     size: int
     form: tuple[str, tuple[int, ...]]

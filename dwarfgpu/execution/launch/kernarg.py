@@ -256,7 +256,6 @@ def _listed(kernel: Kernel, explicit: list[KernelArgument]) -> str:
 
 
 def _declared(index: int, argument: KernelArgument) -> str:
-    """Return an argument with its type, as far as they are known."""
     if argument.name is None:
         return argument.type_name or f"argument {index}"
     return f"{argument.type_name} {argument.name}" if argument.type_name else argument.name
@@ -361,8 +360,6 @@ def _told(value: object) -> str:
 
 
 def _of_axes(name: str, rule: Callable[[Geometry, int], int]) -> dict[str, Callable[[LaunchFacts], int]]:
-    """Return an argument for each axis of the grid."""
-
     def of(axis: int) -> Callable[[LaunchFacts], int]:
         return lambda told: rule(told.geometry, axis)
 

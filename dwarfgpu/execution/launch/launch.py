@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from attrs import field
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.execution.gpu import Gpu, NamedBuffer
+from dwarfgpu.execution.device_memory import NamedBuffer
+from dwarfgpu.execution.gpu import Gpu
 from dwarfgpu.execution.launch.dispatch import FIRST_ADDRESS, GAP, Addresses
 from dwarfgpu.execution.launch.planning import plan
 from dwarfgpu.execution.starting import RegisterCounts, StartingWaves, Waves, check_room, groups_at_once, start_waves
@@ -53,9 +54,7 @@ class Launched:
 
     plan: PlannedDispatch
     id: int
-    """Of the machine's dispatches."""
     waves: range
-    """The indices of its waves in the machine."""
 
     machine: Gpu | None = field(default=None, repr=False, eq=False)
 
@@ -180,7 +179,6 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
 
 
 def _weak(planned: PlannedDispatch, seed: int, agents: int, fine_grained: Sequence[str]) -> WeakSettings:
-    """Return how weak the memory of a dispatch is."""
     from dwarfgpu.execution.weak_memory import WeakSettings
 
     ranges = []
@@ -224,7 +222,6 @@ def _code(file: CodeObject, load_address: int) -> machines.LoadedCodeObject:
 
 
 def _counts(kernel: Kernel) -> RegisterCounts:
-    """Return the register counts that a wave of a kernel gets."""
     descriptor = kernel.descriptor
     described = descriptor or kernel.code
     scalar = min(described.sgprs or 0, MAX_SCALAR) if described is not None else 0

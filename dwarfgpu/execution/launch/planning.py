@@ -165,7 +165,6 @@ def _facts(file: CodeObject, name: str) -> Facts:
 
 
 def _target(file: CodeObject, facts: Facts) -> tuple[Target, Processor]:
-    """Return the target with the wave size of the kernel, and its processor."""
     choice = find_target(file.image, facts.wave_size)
     name = target_id(choice.target).partition(":")[0]
     processor = processor_named(name) if choice.is_known else None
@@ -185,7 +184,6 @@ def _check_readable(file: CodeObject) -> None:
 
 
 def _check_kernel(kernel: Kernel, shape: Geometry) -> None:
-    """Check a grid against the metadata of a kernel."""
     metadata = kernel.metadata
     if metadata is None:
         return
@@ -212,7 +210,6 @@ def _check_kernel(kernel: Kernel, shape: Geometry) -> None:
 
 
 def _notes(kernel: Kernel, shape: Geometry, laid_out: Kernarg, triton: TritonLaunch | None) -> Iterator[str]:
-    """Yield what a launch assumes that the user should know."""
     left = [part.name for part in laid_out.parts if not part.is_given]
     if laid_out.left_out:
         verb = "is" if len(left) == 1 else "are"
@@ -226,7 +223,6 @@ def _notes(kernel: Kernel, shape: Geometry, laid_out: Kernarg, triton: TritonLau
 
 
 def _work_group(kernel: Kernel, triton: TritonLaunch | None) -> tuple[int, ...]:
-    """Return the only work-group that a kernel is launched with."""
     required = kernel.metadata.reqd_workgroup_size if kernel.metadata is not None else None
     if required and all(required):
         return tuple(required)
@@ -237,7 +233,6 @@ def _work_group(kernel: Kernel, triton: TritonLaunch | None) -> tuple[int, ...]:
 
 
 def _check_processor(processor: Processor, shape: Geometry) -> None:
-    """Check that the registers of a processor can hold the numbers of a grid."""
     for axis in (1, 2):
         if processor.has("ttmp-ids") and shape.groups[axis] > 1 << 16:
             message = f"{shape.groups[axis]} work-groups in {AXES[axis]} do not fit"
@@ -245,7 +240,6 @@ def _check_processor(processor: Processor, shape: Geometry) -> None:
 
 
 def _private_size(facts: Facts, asked: int | None) -> int:
-    """Return the bytes of private memory of a work-item."""
     if asked is None:
         metadata = facts.kernel.metadata
         return facts.private_size + (DYNAMIC_STACK if metadata is not None and metadata.uses_dynamic_stack else 0)

@@ -52,7 +52,6 @@ class ShownField:
     meaning: str | None
     """What the value means, if the document has a word for it."""
     text: str | None
-    """What the field is."""
     clause: str
     bits: tuple[Bits, ...]
 
@@ -103,7 +102,6 @@ def read_object(backend: Backend, target: Target, kind: str, address: int) -> Ob
 
 
 def _processor(target: Target) -> Processor:
-    """Return the processor of a target."""
     from dwarfgpu.targets.amdgpu.processors import processor_named
 
     processor = processor_named("-".join(target.name.split("-")[1:]).partition("-wave")[0])
@@ -182,7 +180,6 @@ def _plain_parts(
 
 
 def _sizes(layout: str) -> list[tuple[int, bool]]:
-    """Return the size of each field of a layout, and whether it is signed."""
     sizes = []
     for count, letter in re.findall(r"(\d*)([a-zA-Z])", layout):
         size = struct.calcsize(f"<{letter}")

@@ -65,5 +65,4 @@ def kernel_and_arguments(file: CodeObject, words: Sequence[str]) -> tuple[str, l
 
 
 def _size(number: object) -> int:
-    """Return a number that can be a size; 0 for all else."""
     return number if isinstance(number, int) and number is not True and 0 <= number < MOST else 0

@@ -66,9 +66,7 @@ class LoadedFile:
     code: tuple[tuple[int, int], ...]
     """The addresses of its sections with code: the first, and the first past them."""
     section: str
-    """The first section with code."""
     start: int
-    """The address of this section in the process."""
 
 
 WavePlace: TypeAlias = "tuple[tuple[int, int, int], int]"
@@ -87,7 +85,6 @@ class Process(Protocol):
     """A process in GDB. Threads are counted from 0; every method may raise `Refused`."""
 
     ids: list[str]
-    """The name of each thread."""
     places: list[WavePlace | None]
     """The place of each wave, where it is known."""
 
@@ -280,7 +277,6 @@ class GdbBackend(WaveBackend):
     def _pieces(
         self, space: AddressSpace, address: int, size: int, lane: int | None
     ) -> list[tuple[AddressSpace, int, int]]:
-        """Return the space, the address and the size of the storage of a range."""
         if space.alias is None:
             return [(space, address, size)]
         pieces = space.alias.pieces(address, size, lane, self.target.lane_count)
@@ -288,7 +284,6 @@ class GdbBackend(WaveBackend):
         return [(base, start, length) for base, (_number, start, length) in zip(spaces, pieces, strict=True)]
 
     def _name_of(self, space: AddressSpace) -> str | None:
-        """Return the name of a space for GDB, or None for its default space."""
         return None if space == self.target.default_space else space.name
 
     def _bytes(self, space: AddressSpace, address: int, size: int, wave: int) -> bytes:
@@ -303,7 +298,6 @@ class GdbBackend(WaveBackend):
             raise memory_unavailable(space, address, size, detail) from None
 
     def _first_missing(self, name: str | None, address: int, size: int, wave: int) -> int:
-        """Return the first address of a range that cannot be read."""
         low, high = 0, size - 1
         while low < high:
             middle = (low + high) // 2

@@ -37,7 +37,6 @@ class GdbProcess:
         self.inferior = inferior
         self.threads = threads
         self.numbers = {thread: number for number, thread in enumerate(threads)}
-        """The index of each thread."""
         titles = [self.title(thread) for thread in threads]
         self.ids = [name_of(*named) for named in zip(threads, titles, strict=True)]
         self.places = [place_of(title) for title in titles]
@@ -135,7 +134,6 @@ class GdbProcess:
             return _served[key]
 
     def _is_served(self) -> bool:
-        """Return whether `dwarfgpu serve` serves the selected thread."""
         try:
             self.frame().read_register(SERVED)
         except ValueError:
@@ -276,7 +274,6 @@ def place_of(title: re.Match[str] | None) -> WavePlace | None:
 
 
 def _one_line(error: Exception) -> str:
-    """Return GDB's message without the full stop at its end."""
     return " ".join(str(error).split()).removesuffix(".")
 
 
@@ -318,7 +315,6 @@ def number_of(value: Any) -> int:
 
 
 def _elements(kind: Any) -> tuple[int, int]:
-    """Return the total number of elements of a type, and the size of one."""
     inner = kind
     while inner.code == gdb.TYPE_CODE_ARRAY:
         inner = inner.target().strip_typedefs()

@@ -107,7 +107,6 @@ class GpuCore:
     queues: list[QueueSummary] = field(factory=list)
     dispatches: list[Dispatch] = field(factory=list)
     packets: list[DispatchPacket] = field(factory=list)
-    """The packet of each dispatch."""
     machines: list[GpuCoreMachine] = field(factory=list)
     problems: list[DwarfGpuError] = field(factory=list)
 
@@ -179,7 +178,6 @@ class GpuCoreMachine(Machine):
 
     @cached_property
     def _stop_registers(self) -> list[tuple[str, RegisterFile, int]]:
-        """The registers that say why waves have stopped, with the files that hold them."""
         named = (
             (name, self.register_named(name))
             for name in ("trapsts", "mode", "trap_ctrl", "excp_flag_priv", "excp_flag_user")
@@ -220,7 +218,6 @@ _OF_WAVES = {
     "scratch_differs": "have scratch memory that is not where their slots say; the address in their register is used",
     "pc_of_trap": "have a program counter after their s_trap in the file; it is shown at the s_trap",
 }
-"""Problems of waves that are counted, by their kinds."""
 
 
 class _Area:
@@ -506,7 +503,6 @@ def _below(memory: FileMemory, address: int) -> int:
 
 
 def _machine(core: GpuCore, columns: SavedColumns, code: list[LoadedCodeObject]) -> GpuCoreMachine:
-    """Return the machine of some waves."""
     processor = processor_named(columns.processor)
     suffix = f"-wave{columns.lanes}" if processor is not None and len(processor.wave_sizes) > 1 else ""
     machine = GpuCoreMachine(resolve(f"amdgcn-{columns.processor}{suffix}"), core, columns)
@@ -537,7 +533,6 @@ def _cells(column: Any, width: int, kind: str = "<i8") -> Cells:
 
 
 def _register_files(memory: FileMemory, columns: SavedColumns, target: Target) -> Iterator[RegisterFile]:
-    """Yield the registers of some waves."""
     shapes, family = list(columns.shapes), columns.family
     pc: Any = target.register_named("pc")
     known = _cells(columns.pc_known, 1, "|b1") if 0 in columns.pc_known else None

@@ -52,6 +52,5 @@ class IdentityDecoder:
 
 
 def _masked(place: tuple[int, int, int]) -> tuple[int, int, int]:
-    """Return a place with a mask for its width."""
     register, low, width = place
     return register, low, (1 << width) - 1

@@ -45,7 +45,6 @@ class HardwareRegister:
 
     name: str
     index: int
-    """Its first dword."""
     dwords: int = 1
 
 
@@ -151,7 +150,6 @@ class WaveShape:
     agprs: int
     shared: int
     slots: int
-    """Scalar slots."""
     lds: int
     agpr_at: int
     shared_at: int
@@ -304,7 +302,6 @@ FAMILIES = (
         is_documented_only=True,
     ),
 )  # fmt: skip
-"""One row for each layout."""
 
 _FAMILY_OF = (
     ("gfx908", "gfx908"), ("gfx90a", "gfx90a"), ("gfx940", "gfx94"), ("gfx941", "gfx94"), ("gfx942", "gfx94"),

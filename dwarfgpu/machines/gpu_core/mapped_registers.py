@@ -31,9 +31,7 @@ class RecordRows:
     """Where registers are in the records of waves; what depends on the shape of a wave is a list by shape."""
 
     records: array[int]
-    """The address of the record of each wave."""
     shape: array[int]
-    """The shape of each wave."""
     offsets: list[int]
     """Of the first register in a record."""
     counts: list[int]

@@ -123,7 +123,6 @@ class DispatchPacket:
     """One dispatch packet."""
 
     index: int
-    """In the ring."""
     address: int
     number: int | None = None
     """Counted from the first packet of the queue, where the queue object is known."""

@@ -47,7 +47,6 @@ class SavedWaves:
 
     xcc: int
     base: int
-    """The address of the save area."""
     header: SaveAreaHeader
     shapes: list[WaveShape] = field(factory=list)
     shape: array[int] = field(factory=lambda: array("H"))

@@ -73,7 +73,6 @@ class CoreForm:
     """The version of the runtime. ROCgdb's library of 2024 reads 8 to 10, that of 2026 reads 12 only."""
     xccs: int = 1
     engines: int = 1
-    """Shader engines of an XCC."""
     pid: int = 4711
     ttmp_setup: bool = True
     has_always_ttmps: bool = False
@@ -323,7 +322,6 @@ class _QueueWriter:
         return PACKET.pack(KERNEL_DISPATCH_HEADER, 3, *group, *grid, 0, 0, kernel, dispatch.kernarg or 0, 0)
 
     def _by_xcc(self) -> list[list[list[int]]]:
-        """Return the work-groups of each XCC, each as its waves in their order."""
         groups: dict[tuple[int, int], list[int]] = {}
         numbers = self.machine.group_numbers
         for wave in self.waves:
@@ -398,7 +396,6 @@ class _QueueWriter:
         return bytearray(header.ljust(CONTROL_AT, b"\0") + stack + waves)
 
     def _lds(self, group: list[int]) -> bytes:
-        """Return the local memory of a work-group."""
         first = self.machine.group_numbers[group[0]]
         extents = self.lds.get(first, []) if first >= 0 else []
         space: Any = self.machine.target.space(LOCAL)
@@ -439,7 +436,6 @@ class _QueueWriter:
         return word
 
     def _record(self, wave: int, shape: WaveShape, xcc: int, position: int) -> bytearray:
-        """Return the record of a wave."""
         family = self.family
         record = bytearray(shape.size)
         row = 4 * shape.lanes
@@ -467,7 +463,6 @@ class _QueueWriter:
         return record
 
     def _slot_word(self, wave: int, position: int, *, is_first: bool, is_last: bool) -> int:
-        """Return the word of a wave in the control stack."""
         family = self.family
         slot, engine = divmod(position, self.agent.engines)
         word = slot % (1 << family.wave_id[1]) << family.wave_id[0] | engine << family.engine[0]
@@ -501,7 +496,6 @@ class _QueueWriter:
         return pc + 4 if trap and self.form.r_version < TRAPS_KEEP_PC else pc
 
     def _is_trap(self, address: int) -> bool:
-        """Return whether there is an ``s_trap`` at an address."""
         data = self.machine.memory.store(self.machine.target.default_space).read(address, 4) if address >= 0 else None
         return data is not None and bytes(data[2:]) == self.family.trap_bytes
 
