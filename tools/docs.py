@@ -33,10 +33,10 @@ from dwarfgpu.cli.run import parsers  # noqa: E402
 from dwarfgpu.dialects import operation_reference  # noqa: E402
 from dwarfgpu.expr import table  # noqa: E402
 from dwarfgpu.expr.rules import PRESETS, Rules  # noqa: E402
-from dwarfgpu.machines.core import CoreMachine  # noqa: E402
+from dwarfgpu.machines.core import CoreProcess  # noqa: E402
 from dwarfgpu.machines.described import DescribedMachine  # noqa: E402
 from dwarfgpu.machines.gdb.backend import GdbBackend  # noqa: E402
-from dwarfgpu.machines.gpu_core.core_waves import GpuCoreMachine  # noqa: E402
+from dwarfgpu.machines.gpu_core.core_waves import SavedGpu  # noqa: E402
 from dwarfgpu.machines.machine import Machine  # noqa: E402
 from dwarfgpu.machines.protocol import Backend  # noqa: E402
 from dwarfgpu.machines.snapshot import Snapshot  # noqa: E402
@@ -134,7 +134,7 @@ def rules_page() -> str:
     return "\n".join(lines)
 
 
-BACKENDS: tuple[type[Backend], ...] = (Machine, Snapshot, DescribedMachine, GdbBackend, GpuCoreMachine, CoreMachine)
+BACKENDS: tuple[type[Backend], ...] = (Machine, Snapshot, DescribedMachine, GdbBackend, SavedGpu, CoreProcess)
 
 
 def backends_page() -> str:

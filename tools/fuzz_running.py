@@ -36,7 +36,7 @@ from dwarfgpu.errors import DwarfGpuError  # noqa: E402
 from dwarfgpu.execution.control.profile import Profile  # noqa: E402
 from dwarfgpu.execution.control.report import report  # noqa: E402
 from dwarfgpu.execution.control.running import Running  # noqa: E402
-from dwarfgpu.execution.control.tracing import WaveTrace  # noqa: E402
+from dwarfgpu.execution.control.tracing import StepTrace  # noqa: E402
 from dwarfgpu.execution.launch.launch import launch, machine_for  # noqa: E402
 from dwarfgpu.isa.decoder import decode, text  # noqa: E402
 from dwarfgpu.isa.formats import bits_of, formats, insert  # noqa: E402
@@ -233,7 +233,7 @@ def watched(launched: Launched, watch: str) -> Halt:
     if watch in ("trace", "lines"):
         writer = TraceWriter()
         show = value_text if watch == "lines" else None
-        trace = WaveTrace(running, lambda step: (list(writer.lines(step)), STEP.json(step)), show=show)
+        trace = StepTrace(running, lambda step: (list(writer.lines(step)), STEP.json(step)), show=show)
     elif watch == "profile":
         profile = Profile(running.machine.device)
     halt = running.run(limit=LIMIT)

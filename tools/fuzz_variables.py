@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.machines.core import CoreMachine
+from dwarfgpu.machines.core import CoreProcess
 from dwarfgpu.machines.machine import Machine
 from dwarfgpu.program.frames import backtrace
 from dwarfgpu.program.frames import lanes as wave_lanes
@@ -87,7 +87,7 @@ def machine_of(code: CodeObject, chance: random.Random) -> Any:
                     value = place if number == target.program_counter else 0x7000 + 8 * chance.randrange(400)
                     known[register.name] = _bytes(value, register.bit_size // 8, target.byte_order)
             registers[str(thread)] = known
-        return CoreMachine(target, registers, [(0x7000, chance.randbytes(0x2000))])
+        return CoreProcess(target, registers, [(0x7000, chance.randbytes(0x2000))])
     machine = Machine(target)
     machine.add_waves(len(places))
     machine.set_register("pc", places)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dwarfgpu.cli.session import Session
     from dwarfgpu.execution.control.report import RunReport
     from dwarfgpu.execution.control.running import Running
-    from dwarfgpu.execution.control.tracing import WaveTrace
+    from dwarfgpu.execution.control.tracing import StepTrace
 
 
 def run_kernel(session: Session, options: Any) -> int:
@@ -130,11 +130,11 @@ def _profile(running: Running, options: Any) -> Any:
     return Profile(running.machine.device)
 
 
-def _trace(session: Session, running: Running, options: Any) -> WaveTrace | None:
+def _trace(session: Session, running: Running, options: Any) -> StepTrace | None:
     """Begin to write what a wave does."""
     if options.trace is None:
         return None
-    from dwarfgpu.execution.control.tracing import WaveTrace
+    from dwarfgpu.execution.control.tracing import StepTrace
     from dwarfgpu.render.running import STEP, TraceWriter, value_text
 
     if session.as_json:
@@ -148,7 +148,7 @@ def _trace(session: Session, running: Running, options: Any) -> WaveTrace | None
         for line in writer.lines(step):
             session.print(line)
 
-    return WaveTrace(
+    return StepTrace(
         running,
         tell,
         wave=0 if options.wave is None else options.wave - 1,

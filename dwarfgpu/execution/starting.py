@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import define
+
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.targets.amdgpu.geometry import GridPosition
@@ -48,7 +50,7 @@ class RegisterCounts:
 
 
 @frozen
-class Waves:
+class Demand:
     """The waves of a dispatch before they are added to a machine."""
 
     start: Start
@@ -57,14 +59,14 @@ class Waves:
     local_bytes: int
 
 
-def bytes_of(waves: Waves, wave_count: int, group_count: int) -> int:
+def bytes_of(waves: Demand, wave_count: int, group_count: int) -> int:
     """Return what the registers, scratch and local memory of some waves take."""
     counts = waves.counts
     registers = 4 * (counts.scalar + (counts.vector + counts.accumulation) * waves.start.geometry.wave_size)
     return wave_count * (registers + waves.start.scratch.wave_bytes) + group_count * waves.local_bytes
 
 
-def groups_at_once(waves: Waves, wave_limit: int | None = None) -> int:
+def groups_at_once(waves: Demand, wave_limit: int | None = None) -> int:
     """Return how many work-groups of a dispatch a machine has at once: at least one."""
     geometry = waves.start.geometry
     x, y, z = geometry.work_group
@@ -74,7 +76,7 @@ def groups_at_once(waves: Waves, wave_limit: int | None = None) -> int:
     return max(1, min(most // in_group, BYTES_AT_ONCE // max(1, each)))
 
 
-def check_room(waves: Waves) -> None:
+def check_room(waves: Demand) -> None:
     """Refuse a dispatch with more waves than a machine can hold."""
     geometry = waves.start.geometry
     count = geometry.wave_count
@@ -87,7 +89,7 @@ def check_room(waves: Waves) -> None:
         raise UsageError(message, hint="launch a smaller grid")
 
 
-def start_waves(machine: Machine, waves: Waves, dispatch: int, ids: list[str], groups: Any = None) -> range:
+def start_waves(machine: Machine, waves: Demand, dispatch: int, ids: list[str], groups: Any = None) -> range:
     """Add the waves of a dispatch, the index of one of the machine's; returns their indices.
 
     ``groups`` are the numbers of some work-groups, in the order x, y, z; without them all waves start.
@@ -109,22 +111,25 @@ def start_waves(machine: Machine, waves: Waves, dispatch: int, ids: list[str], g
     return indices
 
 
+@define(eq=False)
 class StartingWaves:
     """The work-groups of a dispatch that start when earlier ones have ended, some at a time.
 
     Their order is x, y, z; with a seed, each `_WINDOW` of them have another one.
     """
 
-    def __init__(self, waves: Waves, dispatch: int, at_once: int, prefix: str, seed: int | None = None) -> None:
-        self.waves = waves
-        self.dispatch = dispatch
-        self.at_once = at_once
-        self.prefix = prefix
-        """Of the names of waves, which are numbered as they start."""
-        self.seed = seed
-        self.group_count = waves.start.geometry.group_count
-        self.groups_started = 0
-        self.waves_started = 0
+    waves: Demand
+    dispatch: int
+    at_once: int
+    prefix: str
+    """Of the names of waves, which are numbered as they start."""
+    seed: int | None = None
+    groups_started: int = 0
+    waves_started: int = 0
+
+    @property
+    def group_count(self) -> int:
+        return self.waves.start.geometry.group_count
 
     def start(self, machine: Gpu) -> range:
         """Replace the waves of a machine by the next ones; return their indices, of which there may be none."""
@@ -217,7 +222,7 @@ def _set_vector(machine: Machine, row: InitialRegisters, start: Start, place: Gr
         machine.set_register(row.registers, values, slice(indices.start + first, indices.start + end))
 
 
-def _map_memory(machine: Machine, waves: Waves, place: GridPosition, indices: range) -> None:
+def _map_memory(machine: Machine, waves: Demand, place: GridPosition, indices: range) -> None:
     """Map local memory for each work-group and scratch memory for each wave, all zeros."""
     import numpy as np
 

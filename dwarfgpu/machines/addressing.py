@@ -50,7 +50,7 @@ class Owner(Protocol):
 
 
 @immutable
-class StoredPlace:
+class StoredBytes:
     """The storage of some bytes of some slots."""
 
     space: int
@@ -113,7 +113,7 @@ class Resolver:
 
     def places(
         self, space: AddressSpace, addresses: Any, size: int, waves: Any, lanes: Any, count: int
-    ) -> list[StoredPlace]:
+    ) -> list[StoredBytes]:
         """Return the places of the bytes of all slots. Bytes without a place are not available."""
         if isinstance(space.alias, ap.LaneView):
             if space.alias.fixed_lane is not None:
@@ -123,7 +123,7 @@ class Resolver:
             space = self.own(space)
             return self._generic_places(space, addresses, size, waves, lanes, count)
         keys, inside = self._keys(space, addresses, size, waves, count)
-        return [StoredPlace(space.number, keys, inside, size=size)]
+        return [StoredBytes(space.number, keys, inside, size=size)]
 
     def _keys(
         self, space: AddressSpace, addresses: Any, size: int, waves: Any, count: int
@@ -152,7 +152,7 @@ class Resolver:
         instances += keys
         return instances, inside
 
-    def _lane_places(self, addresses: Any, size: int, waves: Any, lanes: Any, count: int) -> list[StoredPlace]:
+    def _lane_places(self, addresses: Any, size: int, waves: Any, lanes: Any, count: int) -> list[StoredBytes]:
         """Return the dwords of the wave's memory that hold bytes of a lane, dword by dword."""
         import numpy as np
 
@@ -183,13 +183,13 @@ class Resolver:
             keys, inside = self._keys(private_wave, at, length, waves, count)  # type: ignore[arg-type]
             if exists is not None:
                 inside = exists if inside is None else inside & exists
-            places.append(StoredPlace(PRIVATE_WAVE, keys, inside, first=position, size=length))
+            places.append(StoredBytes(PRIVATE_WAVE, keys, inside, first=position, size=length))
             position += length
         return places
 
     def _by_alignment(
         self, skips: Array, addresses: Array, size: int, waves: Any, lanes: Any, count: int
-    ) -> list[StoredPlace]:
+    ) -> list[StoredBytes]:
         """Return the places of lane ranges that begin at different bytes of their dwords, one alignment at a time."""
         places = []
         for skip in range(ap.DWORD):
@@ -201,7 +201,7 @@ class Resolver:
 
     def _generic_places(
         self, space: AddressSpace, addresses: Any, size: int, waves: Any, lanes: Any, count: int
-    ) -> list[StoredPlace]:
+    ) -> list[StoredBytes]:
         """Return the places of generic addresses by their meaning; ranges are cut where they leave an aperture."""
         import numpy as np
 
@@ -247,7 +247,7 @@ def _some(bits: Any, slots: Array) -> Any:
     return bits if bits is None or isinstance(bits, int) else bits[slots]
 
 
-def _at(place: StoredPlace, slots: Array, first: int = 0) -> StoredPlace:
+def _at(place: StoredBytes, slots: Array, first: int = 0) -> StoredBytes:
     """Return a place of some slots as one of all slots, with its bytes from a later byte on."""
     own = slots if isinstance(place.slots, slice) else slots[place.slots]
-    return StoredPlace(place.space, place.keys, place.inside, own, place.first + first, place.size)
+    return StoredBytes(place.space, place.keys, place.inside, own, place.first + first, place.size)

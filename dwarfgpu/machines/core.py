@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
 
 
-class CoreMachine(WaveBackend):
+class CoreProcess(WaveBackend):
     """The threads of a process; each is a wave of one lane."""
 
     capabilities = Capabilities(

@@ -292,11 +292,6 @@ class Extents:
         same = len(self.blocks) == 1
         return 0 if same else None, offsets, is_whole
 
-    def _owners_of(self, keys: Array) -> Array:
-        """Return the number of the array of bytes in which each of some known keys is."""
-        columns = self.columns
-        return columns.owners[columns.starts.searchsorted(keys, side="right") - 1]
-
     def _by_block(self, block: int | None, keys: Array, located: Array) -> list[tuple[int, Array]]:
         """Return the located ranges by the array they are in, in their order."""
         slots = located.nonzero()[0]
@@ -304,7 +299,7 @@ class Extents:
             return []
         if block is not None:
             return [(block, slots)]
-        owners = self._owners_of(keys[slots])
+        owners = self.columns.owners[self.columns.starts.searchsorted(keys[slots], side="right") - 1]
         return [(int(owners[members[0]]), slots[members]) for members in groups(owners)]
 
     def _across(self, keys: Array, located: Array, size: int) -> Array:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.machines.columns import Cells, RegisterFile, split_name, unit_bits, unit_count
-from dwarfgpu.machines.memory import MachineMemory
+from dwarfgpu.machines.memory import Memories
 from dwarfgpu.machines.protocol import (
     TRAPS,
     Capabilities,
@@ -117,7 +117,7 @@ class Machine(WaveBackend):
         """Why waves have stopped, where it is known."""
         self.warnings: list[DwarfGpuError] = []
         """What its file has that was not read."""
-        self.memory = MachineMemory(self)
+        self.memory = Memories(self)
         self.traps: list[tuple[int, int, TrapTable]] = []
         """The addresses of code objects whose numbers of ``s_trap`` are not those of the last version, with theirs."""
         if apertures is not None:
@@ -465,7 +465,10 @@ def _inside(file: RegisterFile | None, offsets: Any, size: int, rows: Any) -> An
     """Return whether bytes are inside a register and its row exists: one answer, or one a slot."""
     if file is None:
         return False
-    return _both(_below(offsets, file.byte_size - size + 1), _below(rows, file.row_count))
+    left, right = _below(offsets, file.byte_size - size + 1), _below(rows, file.row_count)
+    if left is True or right is False:
+        return right
+    return left if left is False or right is True else left & right
 
 
 def _below(numbers: Any, limit: int) -> Any:
@@ -475,12 +478,6 @@ def _below(numbers: Any, limit: int) -> Any:
     if not len(numbers) or 0 <= int(numbers.min()) <= int(numbers.max()) < limit:
         return True
     return (numbers >= 0) & (numbers < max(limit, 0))
-
-
-def _both(left: Any, right: Any) -> Any:
-    if left is True or right is False:
-        return right
-    return left if left is False or right is True else left & right
 
 
 def _index(numbers: Any) -> Any:

@@ -39,7 +39,7 @@ class Region:
     """The wave whose memory it is, or any wave of the work-group."""
 
 
-class MachineMemory:
+class Memories:
     """All memory of a machine."""
 
     def __init__(self, owner: Owner) -> None:

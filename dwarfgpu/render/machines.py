@@ -10,7 +10,7 @@ from dwarfgpu.render.records import Record, fact, hexadecimal, nested
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from dwarfgpu.execution.launch.devices import PacketRow
+    from dwarfgpu.execution.launch.devices import QueuedPacket
     from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.program.frames.address_aliases import View, Views
     from dwarfgpu.render.layout import Style
@@ -136,7 +136,7 @@ DISPATCHES = Record(
 )
 
 
-def packet_problems(packets: Iterable[PacketRow], width: int, style: Style) -> Iterator[str]:
+def packet_problems(packets: Iterable[QueuedPacket], width: int, style: Style) -> Iterator[str]:
     """Yield what the texts forbid of packets."""
     for row in packets:
         for problem in row.problems:

@@ -13,7 +13,7 @@ from dwarfgpu.render.wave_tables import item_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.execution.control.profile import ProfileRow
+    from dwarfgpu.execution.control.profile import ProfiledLine
     from dwarfgpu.execution.control.report import BufferPreview, RunReport, StoppedWave
     from dwarfgpu.execution.control.tracing import TracedStep
     from dwarfgpu.program.values.objects import Object
@@ -156,7 +156,7 @@ STEP = Record(
 # --- What was counted ---------------------------------------------------------------------------------------------
 
 
-def profile_text(rows: tuple[ProfileRow, ...], width: int = WIDTH, style: Style = plain_style) -> Iterator[str]:
+def profile_text(rows: tuple[ProfiledLine, ...], width: int = WIDTH, style: Style = plain_style) -> Iterator[str]:
     """Yield a profile: the lines with most instructions."""
     total = sum(row.counts.instructions for row in rows) or 1
     body = [("line", "instructions", "share", "active", "accesses", "transactions", "banks")]

@@ -19,7 +19,7 @@ from dwarfgpu.states.snapshot_files import dispatch_text
 from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE
 
 if TYPE_CHECKING:
-    from dwarfgpu.machines.gpu_core.core_waves import GpuCoreMachine
+    from dwarfgpu.machines.gpu_core.core_waves import SavedGpu
     from dwarfgpu.states.gpu_cores import OpenedCore
 
 PAGE = 4096
@@ -77,7 +77,7 @@ def memory_choice(text: str | None) -> MemoryChoice:
 
 
 def convert_core(
-    opened: OpenedCore, machine: GpuCoreMachine, destination: str, waves: str | None = None, memory: str | None = None
+    opened: OpenedCore, machine: SavedGpu, destination: str, waves: str | None = None, memory: str | None = None
 ) -> ConversionSummary:
     """Write some waves of a GPU core file as a snapshot, with the memory that debugging needs."""
     choice = memory_choice(memory)
@@ -104,7 +104,7 @@ def convert_core(
 
 
 class _Converter:
-    def __init__(self, opened: OpenedCore, machine: GpuCoreMachine, waves: list[int], choice: MemoryChoice) -> None:
+    def __init__(self, opened: OpenedCore, machine: SavedGpu, waves: list[int], choice: MemoryChoice) -> None:
         self.opened = opened
         self.source = machine
         self.waves = waves

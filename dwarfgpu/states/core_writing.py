@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.machines.gpu_core.core_waves import GpuCoreMachine
+from dwarfgpu.machines.gpu_core.core_waves import SavedGpu
 from dwarfgpu.machines.gpu_core.writing import CoreForm, LoadedImage, core_contents, write_gpu, write_host, write_merged
 from dwarfgpu.machines.machine import Machine
 from dwarfgpu.objfile.containers.place import file_uri
@@ -56,7 +56,7 @@ def write_core(
         raise UsageError(message, hint="core files are written of waves; in GDB its own generate-core-file does it")
     images, kernels = list(images_of(stopped)), kernel_objects(stopped)
     if form is None:
-        origin = machine.core.r_version if isinstance(machine, GpuCoreMachine) and machine.core is not None else None
+        origin = machine.core.r_version if isinstance(machine, SavedGpu) and machine.core is not None else None
         known = version or origin
         form = CoreForm() if known is None else CoreForm(r_version=known)
     contents = core_contents(machine, images, None, form, kernels)

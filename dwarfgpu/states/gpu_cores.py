@@ -31,7 +31,7 @@ from dwarfgpu.states.stopped import HOST, USUAL, OpenOptions, Stopped, part_of, 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from dwarfgpu.machines.gpu_core.core_waves import GpuCore, GpuCoreMachine
+    from dwarfgpu.machines.gpu_core.core_waves import GpuCore, SavedGpu
     from dwarfgpu.machines.gpu_core.note import CoreState
     from dwarfgpu.objfile.elf.core import CoreThread
 
@@ -298,7 +298,7 @@ def open_core_waves(paths: Sequence[str], file: CodeObject | None = None, option
     return OpenedCore(files, core, code, tuple(problems))
 
 
-def choose(core: GpuCore, file: CodeObject | None, part: str | None) -> GpuCoreMachine:
+def choose(core: GpuCore, file: CodeObject | None, part: str | None) -> SavedGpu:
     """Return the machine that a question is about: the named one, the one of a file, or the only one."""
     machines = core.machines
     if not machines:
@@ -582,7 +582,7 @@ def open_gpu_stopped(paths: Sequence[str], file: CodeObject | None = None, optio
     return stopped
 
 
-def _notes_of(opened_core: OpenedCore, machine: GpuCoreMachine, host: str | None) -> Iterator[str]:
+def _notes_of(opened_core: OpenedCore, machine: SavedGpu, host: str | None) -> Iterator[str]:
     files = opened_core.files
     if files.companion is not None:
         yield f"{files.companion} belongs to it, and is used as well"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
-from dwarfgpu.machines.core import CoreMachine
+from dwarfgpu.machines.core import CoreProcess
 from dwarfgpu.objfile.elf.core import AT_SYSINFO_EHDR, read_core
 from dwarfgpu.objfile.elf.header import PT_LOAD, PT_NOTE
 from dwarfgpu.objfile.elf.image import Image
@@ -65,7 +65,7 @@ def open_core(program: CodeObject | None, path: str, options: OpenOptions = USUA
     if not any(code.file is program for code in codes):  # the core file does not name it: by its entry point
         codes.insert(0, options.code(program, 0 if entry is None else entry - program.image.entry))
     codes += _vdso(core, options.dialect)
-    machine = CoreMachine(find_target(image).target, threads, core.memory, files)
+    machine = CoreProcess(find_target(image).target, threads, core.memory, files)
     executable = next((code for code in codes if code.in_program(code.file.image.entry) == entry), None)
     stopped = Stopped(machine, Loaded(codes, executable), (*image.problems, *core.problems), name=path)
     if has_gpu_state([path]):

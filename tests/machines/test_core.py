@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MalformedFile, Unsupported, UsageError
-from dwarfgpu.machines.core import CoreMachine
+from dwarfgpu.machines.core import CoreProcess
 from dwarfgpu.objfile.elf.core import read_core
 from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.program.code.code_object import opened
@@ -22,9 +22,9 @@ X86_64 = resolve("x86_64")
 SPACE = X86_64.default_space
 
 
-def machine(**memory: Any) -> CoreMachine:
+def machine(**memory: Any) -> CoreProcess:
     threads = {"1": {"rax": (5).to_bytes(8, "little"), "rip": (0x1000).to_bytes(8, "little")}, "2": {}}
-    return CoreMachine(X86_64, threads, [(0x1000, bytes(range(16))), (0x1010, b"abcd")], [(0x1008, b"z" * 32)])
+    return CoreProcess(X86_64, threads, [(0x1000, bytes(range(16))), (0x1010, b"abcd")], [(0x1008, b"z" * 32)])
 
 
 def register(name: str) -> Any:
@@ -48,7 +48,7 @@ def test_threads_and_registers():
     with pytest.raises(UsageError):
         found.write_register(register("rbx"), bytes(4), 1, None)
     with pytest.raises(UsageError):
-        CoreMachine(X86_64, {"1": {"rax": b"1"}})
+        CoreProcess(X86_64, {"1": {"rax": b"1"}})
 
 
 def test_memory_comes_from_the_core_first():
@@ -227,4 +227,4 @@ def test_any_bytes_are_a_core_file_or_an_error(data):
         core = read_core(open_image(bytes(whole)))
     except DwarfGpuError:
         return
-    CoreMachine(X86_64, {str(i): each.registers for i, each in enumerate(core.threads)}, core.memory)
+    CoreProcess(X86_64, {str(i): each.registers for i, each in enumerate(core.threads)}, core.memory)

@@ -15,7 +15,7 @@ from dwarfgpu.audits.judge.variable_values import is_read_reference, outer_lanes
 from dwarfgpu.audits.verify.findings import NOTE, WARNING, CheckRule, rules
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.batch import NOWHERE
-from dwarfgpu.execution.control.stepping import CodeReader
+from dwarfgpu.execution.control.stepping import CodeMap
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import first_lane
 from dwarfgpu.program.code.code_lookup import line_table, tidy
@@ -123,7 +123,7 @@ class StatementJudge:
         self.texts = texts
         self._followed = followed
         """The waves whose steps are followed."""
-        self._reader = CodeReader(run.running.attached, run.running.machine.device)
+        self._reader = CodeMap(run.running.attached, run.running.machine.device)
         self.lines = CodeLines(run.running, sightings)
         self._executed: dict[int, Sighting] = {}
         """The instructions that lanes have executed, each with the first of them."""

@@ -41,7 +41,7 @@ class Counts:
 
 
 @frozen(eq=False)
-class ProfileRow:
+class ProfiledLine:
     """What was counted of a line of the source, or of code without one."""
 
     file: str | None
@@ -99,14 +99,14 @@ class Profile:
         _lines, different = _ordered(touched, np.concatenate([executing, executing], axis=1))
         counts.transactions += int(different.sum())
 
-    def rows(self, running: Running) -> list[ProfileRow]:
+    def rows(self, running: Running) -> list[ProfiledLine]:
         """Return what was counted by line of the source, the line with most instructions first."""
         lines: dict[tuple[str | None, int, str | None], Counts] = {}
         for address, counts in self.counts.items():
             position = running.position(address)
             key = (position.file, position.line, None if position.file else position.function)
             lines.setdefault(key, Counts()).add(counts)
-        rows = [ProfileRow(*place, counts, self.lane_count) for place, counts in lines.items()]
+        rows = [ProfiledLine(*place, counts, self.lane_count) for place, counts in lines.items()]
         return sorted(rows, key=lambda row: (-row.counts.instructions, row.file or "", row.line))
 
 

@@ -8,7 +8,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.program.frames.wave_positions import place_of
 
 if TYPE_CHECKING:
-    from dwarfgpu.execution.control.profile import ProfileRow
+    from dwarfgpu.execution.control.profile import ProfiledLine
     from dwarfgpu.execution.control.running import CodePosition, Running
     from dwarfgpu.execution.halts import Halt
     from dwarfgpu.machines.machine import Machine
@@ -58,7 +58,7 @@ class RunReport:
     waves_ended: int
     instructions: int
     buffers: tuple[BufferPreview, ...] = ()
-    profile: tuple[ProfileRow, ...] | None = None
+    profile: tuple[ProfiledLine, ...] | None = None
     notices: tuple[str, ...] = ()
     snapshot: str | None = None
 
@@ -73,7 +73,7 @@ def report(
     halt: Halt,
     *,
     buffers: tuple[BufferPreview, ...] = (),
-    profile: tuple[ProfileRow, ...] | None = None,
+    profile: tuple[ProfiledLine, ...] | None = None,
     snapshot: str | None = None,
 ) -> RunReport:
     """Return what a run has come to at a halt."""

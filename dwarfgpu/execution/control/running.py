@@ -13,7 +13,7 @@ import numpy as np
 from dwarfgpu import progress
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError, nearest
 from dwarfgpu.execution.control.printf import printed
-from dwarfgpu.execution.control.stepping import CodeReader
+from dwarfgpu.execution.control.stepping import CodeMap
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_lookup import name_and_offset
 from dwarfgpu.program.code.code_object import runnable
@@ -149,9 +149,9 @@ class Running:
         return sorted(dict.fromkeys(found))
 
     @cached_property
-    def reader(self) -> CodeReader:
+    def reader(self) -> CodeMap:
         """The facts of the instructions."""
-        return CodeReader(self.attached, self.machine.device)
+        return CodeMap(self.attached, self.machine.device)
 
     def stops(self, place: str) -> list[int]:
         """Return the addresses at which a breakpoint at a place stops: that of a function is behind its prologue."""

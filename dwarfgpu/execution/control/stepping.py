@@ -40,7 +40,7 @@ class CodeFacts:
     """Whether it comes before that."""
 
 
-class CodeReader:
+class CodeMap:
     """The facts of the instructions of a machine."""
 
     def __init__(self, attached: Attached, device: Device) -> None:
@@ -100,7 +100,7 @@ class CodeReader:
 class CallDepth:
     """How deep a wave is in calls, counted from where it was first seen."""
 
-    def __init__(self, reader: CodeReader) -> None:
+    def __init__(self, reader: CodeMap) -> None:
         self._reader = reader
         self._before: CodeFacts | None = None
         self._place = 0
@@ -114,7 +114,7 @@ class CallDepth:
         return self.depth
 
 
-def change_of_depth(reader: CodeReader, pc: int, following: int) -> int:
+def change_of_depth(reader: CodeMap, pc: int, following: int) -> int:
     """Return 1 if an instruction has called the function at the following one, -1 if it has returned there, else 0."""
     facts = reader.at(pc)
     if facts.is_call:
@@ -131,7 +131,7 @@ class StepGoal:
     The question gets the address and the depth of calls, for each instruction after the first.
     """
 
-    def __init__(self, device: Device, reader: CodeReader, wave: int, is_there: Callable[[int, int], bool]) -> None:
+    def __init__(self, device: Device, reader: CodeMap, wave: int, is_there: Callable[[int, int], bool]) -> None:
         self._device = device
         self._wave = wave
         self._is_there = is_there
@@ -174,7 +174,7 @@ class PastStep:
     """Of calls; 0 is where the wave is now."""
 
 
-def backwards(reader: CodeReader, now: int, stretches: Iterable[list[tuple[int, int]]]) -> Iterator[PastStep]:
+def backwards(reader: CodeMap, now: int, stretches: Iterable[list[tuple[int, int]]]) -> Iterator[PastStep]:
     """Yield what a wave has executed, the latest first. A stretch is times and addresses in the order of time."""
     following, depth = now, 0
     for stretch in stretches:
@@ -184,7 +184,7 @@ def backwards(reader: CodeReader, now: int, stretches: Iterable[list[tuple[int, 
             yield PastStep(time, pc, depth)
 
 
-def line_before(reader: CodeReader, now: int, steps: Iterable[PastStep], *, over: bool) -> int | None:
+def line_before(reader: CodeMap, now: int, steps: Iterable[PastStep], *, over: bool) -> int | None:
     """Return the time when a wave was at the beginning of its line; if it is there, of the line executed before it."""
     inlined = reader.at(now).functions
     found: PastStep | None = None

@@ -37,7 +37,7 @@ class TracedStep:
     """What it wrote, in the lane that is traced, or the variables that have changed before the line."""
 
 
-class WaveTrace:
+class StepTrace:
     """Tells a function what one wave does."""
 
     def __init__(

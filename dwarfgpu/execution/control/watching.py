@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.breakpoints import Breakpoint
-    from dwarfgpu.execution.control.stepping import CodeReader
+    from dwarfgpu.execution.control.stepping import CodeMap
     from dwarfgpu.execution.device import Device
     from dwarfgpu.execution.gpu import Gpu
     from dwarfgpu.machines.machine import Machine
@@ -89,7 +89,7 @@ class Watcher:
     """Looks at watchpoints while a machine runs, and tells of what they see."""
 
     def __init__(
-        self, device: Device, points: list[Breakpoint], reader: CodeReader, tell: Callable[[WatchHit], bool]
+        self, device: Device, points: list[Breakpoint], reader: CodeMap, tell: Callable[[WatchHit], bool]
     ) -> None:
         self._device = device
         self._points = points

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dwarfgpu.execution.launch.dispatch import PlannedBuffer
-    from dwarfgpu.machines.memory import MachineMemory
+    from dwarfgpu.machines.memory import Memories
     from dwarfgpu.program.values.scalars import Scalar
 
 AT_ONCE = 1 << 20
@@ -264,7 +264,7 @@ def _number(text: str, code: str, what: str) -> Any:
     return number
 
 
-def array_at(memory: MachineMemory, buffer: PlannedBuffer) -> Any:
+def array_at(memory: Memories, buffer: PlannedBuffer) -> Any:
     """Return the memory of an argument as an array, which is the memory itself."""
     import numpy as np
 

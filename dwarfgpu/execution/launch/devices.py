@@ -51,7 +51,7 @@ class Queue:
 
 
 @frozen
-class DispatchRow:
+class QueuedDispatch:
     """A dispatch of a queue."""
 
     agent: str
@@ -63,7 +63,7 @@ class DispatchRow:
 
 
 @frozen
-class PacketRow:
+class QueuedPacket:
     """A packet in the ring of a queue."""
 
     queue: str
@@ -98,7 +98,7 @@ def agents(stopped: Stopped) -> list[Agent]:
     ]
 
 
-def dispatches(stopped: Stopped) -> list[DispatchRow]:
+def dispatches(stopped: Stopped) -> list[QueuedDispatch]:
     """Return the dispatches, in the order of the machine."""
     machine = waves_of(stopped)
     members: dict[int, list[int]] = {}
@@ -108,7 +108,7 @@ def dispatches(stopped: Stopped) -> list[DispatchRow]:
     for index, dispatch in enumerate(machine.dispatches):
         waves = members.get(index, [])
         agent, queue = _owners(machine.ids[waves[0]]) if waves else ("1", "1")
-        rows.append(DispatchRow(agent, queue, dispatch, tuple(waves), _fence(stopped, dispatch)))
+        rows.append(QueuedDispatch(agent, queue, dispatch, tuple(waves), _fence(stopped, dispatch)))
     return rows
 
 
@@ -121,7 +121,7 @@ def queues(stopped: Stopped) -> list[Queue]:
     return [evolve(queue, index=index) for index, queue in enumerate(found, 1)]
 
 
-def packets(stopped: Stopped) -> Iterator[PacketRow]:
+def packets(stopped: Stopped) -> Iterator[QueuedPacket]:
     """Yield the packets that are still in the ring of each queue, in their order; free places are left out."""
     members = {row.dispatch.packet: row.waves for row in dispatches(stopped)}
     for queue in queues(stopped):
@@ -139,7 +139,7 @@ def packets(stopped: Stopped) -> Iterator[PacketRow]:
             if kind.value == INVALID and index < queue.read:
                 continue
             is_dispatch = "kernel_object" in parts
-            yield PacketRow(
+            yield QueuedPacket(
                 f"{queue.agent}:{queue.number}",
                 index,
                 address,

@@ -15,7 +15,7 @@ from dwarfgpu.execution.device_memory import NamedBuffer
 from dwarfgpu.execution.gpu import Gpu
 from dwarfgpu.execution.launch.dispatch import FIRST_ADDRESS, GAP, Addresses
 from dwarfgpu.execution.launch.planning import plan
-from dwarfgpu.execution.starting import RegisterCounts, StartingWaves, Waves, check_room, groups_at_once, start_waves
+from dwarfgpu.execution.starting import Demand, RegisterCounts, StartingWaves, check_room, groups_at_once, start_waves
 from dwarfgpu.immutable import frozen
 from dwarfgpu.machines import machine as machines
 from dwarfgpu.program.code.code_object import CodeObject, find_target, opened, runnable
@@ -144,7 +144,7 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     if planned.target.name != machine.target.name:
         message = f"{planned.kernel.source_name} is for {planned.target.name}, and the machine is {machine.target.name}"
         raise UsageError(message, hint="make the machine with `machine_for`")
-    waves = Waves(planned.start, planned.rows, _counts(planned.kernel), planned.start.group_segment_size)
+    waves = Demand(planned.start, planned.rows, _counts(planned.kernel), planned.start.group_segment_size)
     if machine.wave_count and not machine.has_run:
         check_room(waves)
     if machine.has_run:  # what has ended makes room
@@ -181,18 +181,13 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
 def _weak(planned: PlannedDispatch, seed: int, agents: int, fine_grained: Sequence[str]) -> WeakSettings:
     from dwarfgpu.execution.weak_memory import WeakSettings
 
-    ranges = []
-    names = [buffer.name for buffer in planned.buffers]
+    buffers = {buffer.name: (buffer.address, buffer.address + max(buffer.size, 1) - 1) for buffer in planned.buffers}
     for name in fine_grained:
-        if name not in names:
-            hint = f"the buffers are {', '.join(names) or 'none'}"
+        if name not in buffers:
+            hint = f"the buffers are {', '.join(buffers) or 'none'}"
             raise UsageError(f"{planned.kernel.source_name} has no buffer {name[:40]!r}", hint=hint)
-        ranges += [
-            (buffer.address, buffer.address + max(buffer.size, 1) - 1)
-            for buffer in planned.buffers
-            if buffer.name == name
-        ]
-    return WeakSettings(seed, agents, planned.kernel.execution_mode or "cu", tuple(ranges))
+    ranges = tuple(buffers[name] for name in fine_grained)
+    return WeakSettings(seed, agents, planned.kernel.execution_mode or "cu", ranges)
 
 
 def _free(machine: Gpu) -> int:

@@ -38,7 +38,7 @@ from dwarfgpu.targets.amdgpu.processors import processor_named
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dwarfgpu.execution.launch.kernarg import Kernarg, Written
+    from dwarfgpu.execution.launch.kernarg import Kernarg
     from dwarfgpu.execution.launch.triton import TritonLaunch
     from dwarfgpu.objfile.kernels.kernel import Kernel
     from dwarfgpu.program.code.code_object import CodeObject
@@ -112,11 +112,19 @@ def plan(
     scratch = _scratch(processor, shape, private, addresses)
     places = _places(laid_out, addresses)
     printf_buffer = _printf_buffer(file, facts.kernel, addresses)
-    parts, buffers = _arguments(facts, processor, shape, laid_out, places, dynamic_local, addresses, printf_buffer)
-    offsets = [part.offset for part in laid_out.parts]
+    printf_address = 0 if printf_buffer is None else printf_buffer.address
+    positions = {part.offset: position for position, part in enumerate(laid_out.parts)}
+    buffers = {buffer.offset: addresses.take(len(buffer.data), 256, GAP) for buffer in laid_out.buffers}
     described = tuple(
-        PlannedBuffer(buffer.name, offsets.index(buffer.offset), block.address, len(buffer.data), buffer.form)
-        for buffer, block in zip(laid_out.buffers, buffers, strict=True)
+        PlannedBuffer(buffer.name, positions[buffer.offset], buffers[buffer.offset], len(buffer.data), buffer.form)
+        for buffer in laid_out.buffers
+    )
+    bases = apertures_of(processor)
+    upper = (0, 0) if bases is None else (bases.shared >> 32, bases.private >> 32)
+    told = kernarg.LaunchFacts(shape, places.queue, *upper, dynamic_local, printf_address)
+    parts = (
+        *(kernarg.pointing(part, buffers[part.offset]) if part.offset in buffers else part for part in laid_out.parts),
+        *kernarg.hidden_parts(facts.kernel, laid_out.size, told),
     )
     segment = kernarg.segment_bytes(laid_out.size, parts)
     start = Start(
@@ -126,14 +134,16 @@ def plan(
     blocks = (
         *code,
         *structures(start, places, facts.object_address + bias),
-        *buffers,
+        *(
+            GlobalBlock(f"argument at {buffer.offset:#x}", buffers[buffer.offset], buffer.data)
+            for buffer in laid_out.buffers
+        ),
         GlobalBlock("kernarg segment", places.kernarg, segment.ljust(align(len(segment), GAP), b"\0")),
         *([] if printf_buffer is None else [printf_buffer]),
     )
-    address = 0 if printf_buffer is None else printf_buffer.address
     present = tuple(block for block in blocks if block.data)
     return PlannedDispatch(
-        file, facts.kernel, target, start, rows(start), bias, places, parts, present, described, address,
+        file, facts.kernel, target, start, rows(start), bias, places, parts, present, described, printf_address,
         tuple(_notes(facts.kernel, shape, laid_out, triton)),
     )  # fmt: skip
 
@@ -300,37 +310,6 @@ def _printf_buffer(file: CodeObject, kernel: Kernel, addresses: Addresses) -> Gl
         return None
     head = (0).to_bytes(4, "little") + PRINTF_BYTES.to_bytes(4, "little")
     return GlobalBlock("printf buffer", addresses.take(PRINTF_BYTES, PAGE), head.ljust(PRINTF_BYTES, b"\0"))
-
-
-def _arguments(
-    facts: Facts,
-    processor: Processor,
-    shape: Geometry,
-    laid_out: Kernarg,
-    places: DispatchAddresses,
-    dynamic_local: int,
-    addresses: Addresses,
-    printf_buffer: GlobalBlock | None,
-) -> tuple[tuple[Written, ...], list[GlobalBlock]]:
-    """Return all parts of the kernarg segment, and the memory of the arrays that were given."""
-    buffers = {buffer.offset: addresses.take(len(buffer.data), 256, GAP) for buffer in laid_out.buffers}
-    blocks = [
-        GlobalBlock(f"argument at {buffer.offset:#x}", buffers[buffer.offset], buffer.data)
-        for buffer in laid_out.buffers
-    ]
-    explicit = [
-        kernarg.pointing(part, buffers[part.offset]) if part.offset in buffers else part for part in laid_out.parts
-    ]
-    bases = apertures_of(processor)
-    told = kernarg.LaunchFacts(
-        shape,
-        places.queue,
-        bases.shared >> 32 if bases is not None else 0,
-        bases.private >> 32 if bases is not None else 0,
-        dynamic_local,
-        0 if printf_buffer is None else printf_buffer.address,
-    )
-    return (*explicit, *kernarg.hidden_parts(facts.kernel, laid_out.size, told)), blocks
 
 
 # --- Launch options as text ---------------------------------------------------------------------------------------

@@ -163,7 +163,7 @@ class GdbProcess:
         """Return what GDB knows of dispatches, by its names for them."""
         if "dispatches" in self.served:
             return {
-                name: Dispatch(row["id"], row["kernel"], _sizes(row["grid"]), _sizes(row["work_group"]))
+                name: Dispatch(row["id"], row["kernel"], _triple(row["grid"]), _triple(row["work_group"]))
                 for name, row in self.served["dispatches"].items()
             }
         with self._selected(None):
@@ -366,13 +366,8 @@ def listed_dispatches(text: str) -> dict[str, Dispatch]:
     return dispatches
 
 
-def _triple(numbers: list[int]) -> tuple[int, int, int]:
-    x, y, z = numbers
-    return x, y, z
-
-
-def _sizes(numbers: list[int] | None) -> tuple[int, int, int] | None:
-    return None if numbers is None else _triple(numbers)
+def _triple(numbers: list[int] | None) -> Any:
+    return None if numbers is None else tuple(numbers)
 
 
 # --- What `dwarfgpu serve` says -----------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.machines.gpu_core.file_memory import FileMemory
-    from dwarfgpu.machines.gpu_core.layout import CoreFamily, WaveShape
+    from dwarfgpu.machines.gpu_core.layout import CoreFamily, RecordShape
     from dwarfgpu.machines.gpu_core.note import AgentEntry, CoreState, QueueEntry
     from dwarfgpu.machines.gpu_core.runtime import DispatchPacket, QueueMemory
     from dwarfgpu.machines.gpu_core.save_area import SavedWaves
@@ -77,7 +77,7 @@ class SavedColumns:
     lanes: int
     family: CoreFamily
     agent: AgentEntry
-    shapes: dict[WaveShape, int] = field(factory=dict)
+    shapes: dict[RecordShape, int] = field(factory=dict)
     """The shapes of waves, with their numbers."""
     ids: list[str] = field(factory=list)
     shape: Any = field(factory=lambda: array("I"))
@@ -107,7 +107,7 @@ class GpuCore:
     queues: list[QueueSummary] = field(factory=list)
     dispatches: list[Dispatch] = field(factory=list)
     packets: list[DispatchPacket] = field(factory=list)
-    machines: list[GpuCoreMachine] = field(factory=list)
+    machines: list[SavedGpu] = field(factory=list)
     problems: list[DwarfGpuError] = field(factory=list)
 
     @property
@@ -121,7 +121,7 @@ class GpuCore:
         return sum(machine.wave_count for machine in self.machines)
 
 
-class GpuCoreMachine(Machine):
+class SavedGpu(Machine):
     """The waves of a GPU core file that one processor executes, of one size."""
 
     capabilities = Capabilities(
@@ -337,7 +337,7 @@ class _Collector:
         is_open = False
         counts = dict.fromkeys(_OF_WAVES, 0)
         find_scratch = scratch_regions(family, area.agent, area.about, waves.xcc)
-        before: WaveShape | None = None
+        before: RecordShape | None = None
         columns: Any = None
         number = 0
         for word, record, index in zip(waves.words, waves.records, waves.shape, strict=True):
@@ -440,7 +440,7 @@ class _Collector:
         return code is not None and code[2:] == family.trap_bytes
 
     def scratch_register(
-        self, family: CoreFamily, shape: WaveShape, record: int, hardware: tuple[int, ...]
+        self, family: CoreFamily, shape: RecordShape, record: int, hardware: tuple[int, ...]
     ) -> int | None:
         """Return the address in the register of a wave that the hardware has set."""
         register = family.hardware_register("flat_scratch")
@@ -471,7 +471,7 @@ def _record_reader(memory: FileMemory, family: CoreFamily) -> Any:
     first = last = offset = -1
     buffer: Any = b""
 
-    def read(record: int, shape: WaveShape) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    def read(record: int, shape: RecordShape) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
         nonlocal first, last, offset, buffer
         start = record + shape.hardware_at
         low = min(start, record + shape.ttmp_at)
@@ -502,10 +502,10 @@ def _below(memory: FileMemory, address: int) -> int:
 # --- Machines -----------------------------------------------------------------------------------------------------
 
 
-def _machine(core: GpuCore, columns: SavedColumns, code: list[LoadedCodeObject]) -> GpuCoreMachine:
+def _machine(core: GpuCore, columns: SavedColumns, code: list[LoadedCodeObject]) -> SavedGpu:
     processor = processor_named(columns.processor)
     suffix = f"-wave{columns.lanes}" if processor is not None and len(processor.wave_sizes) > 1 else ""
-    machine = GpuCoreMachine(resolve(f"amdgcn-{columns.processor}{suffix}"), core, columns)
+    machine = SavedGpu(resolve(f"amdgcn-{columns.processor}{suffix}"), core, columns)
     machine.code_objects = code
     machine.dispatches = core.dispatches
     machine.ids = columns.ids
@@ -584,7 +584,7 @@ def _register(target: Target, name: str) -> TargetRegister | None:
     return target.register_named(name) or target.unnumbered_register(name)
 
 
-def _add_memory(core: GpuCore, columns: SavedColumns, machine: GpuCoreMachine) -> None:
+def _add_memory(core: GpuCore, columns: SavedColumns, machine: SavedGpu) -> None:
     """Give the machine its memory: global is that of the files, local and private memory are windows on it."""
     memory, shapes = core.memory, list(columns.shapes)
     machine.memory.stores[machine.target.default_space.number] = memory.store
@@ -603,7 +603,7 @@ def _add_memory(core: GpuCore, columns: SavedColumns, machine: GpuCoreMachine) -
 # --- Consistency --------------------------------------------------------------------------------------------------
 
 
-def group_problems(machine: GpuCoreMachine) -> Iterator[DwarfGpuError]:
+def group_problems(machine: SavedGpu) -> Iterator[DwarfGpuError]:
     """Yield what is inconsistent in the work-groups of a machine: the sign of a layout that is not the one in use."""
     columns = machine.columns
     if columns is None:

@@ -142,7 +142,7 @@ class CoreFamily:
 
 
 @frozen
-class WaveShape:
+class RecordShape:
     """What each wave behind one state word has, and where in its record (byte offsets from v0)."""
 
     lanes: int
@@ -166,7 +166,7 @@ def bits(word: int, place: Bits) -> int:
     return word >> place[0] & (1 << place[1]) - 1
 
 
-def shape_of(family: CoreFamily, word: int) -> WaveShape:
+def shape_of(family: CoreFamily, word: int) -> RecordShape:
     """Return what a state word says."""
     lanes = 64
     if family.has_wave32_bit and word >> 24 & 1:
@@ -196,7 +196,7 @@ def shape_of(family: CoreFamily, word: int) -> WaveShape:
     end = hardware_at + family.hardware_bytes
     ttmp_at = end if not family.ttmps_in_sgprs else hardware_at - TTMP_COUNT * DWORD
     size = end if family.ttmps_in_sgprs else end + TTMP_COUNT * DWORD
-    return WaveShape(
+    return RecordShape(
         lanes, vgprs, agprs, shared, slots, lds, agpr_at, shared_at, sgpr_at, hardware_at, ttmp_at, size, size
     )  # fmt: skip
 

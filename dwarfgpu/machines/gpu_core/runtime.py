@@ -13,7 +13,7 @@ from attrs import frozen
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
 from dwarfgpu.machines.gpu_core.layout import bits
-from dwarfgpu.targets.amdgpu.queue import PACKET_SIZE, READ_DISPATCH_ID_OFFSET
+from dwarfgpu.targets.amdgpu.queue import PACKET_SIZE, QUEUE, READ_DISPATCH_ID_OFFSET
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,13 +109,13 @@ class QueueMemory:
 def read_queue(memory: FileMemory, queue: QueueEntry) -> QueueMemory:
     """Read the queue object that the read pointer of a queue is in."""
     address = queue.read_pointer - READ_DISPATCH_ID_OFFSET
-    data = memory.read(address, 256) if address > 0 else None
+    data = memory.read(address, QUEUE.size) if address > 0 else None
     if data is None:
         read, write = memory.number(queue.read_pointer, 8), memory.number(queue.write_pointer, 8)
         return QueueMemory(max(address, 0), read, write)
-    packets, write = struct.unpack_from("<I", data, 24)[0], struct.unpack_from("<Q", data, 56)[0]
-    read, tmpring = struct.unpack_from("<Q", data, 128)[0], struct.unpack_from("<I", data, 140)[0]
-    return QueueMemory(address, read, write, packets, tmpring, struct.unpack_from("<Q", data, 160)[0])
+    names = "read_dispatch_id", "write_dispatch_id", "size", "compute_tmpring_size", "scratch_backing_memory_location"
+    fields = {each.field.name: each.value for each in QUEUE.decode(data)}
+    return QueueMemory(address, *(fields[name] for name in names))
 
 
 @frozen

@@ -13,7 +13,7 @@ from dwarfgpu.machines.gpu_core.layout import EVENT, PM4_WORDS, STATE, shape_of
 
 if TYPE_CHECKING:
     from dwarfgpu.machines.gpu_core.file_memory import FileMemory
-    from dwarfgpu.machines.gpu_core.layout import CoreFamily, WaveShape
+    from dwarfgpu.machines.gpu_core.layout import CoreFamily, RecordShape
     from dwarfgpu.machines.gpu_core.note import QueueEntry
 
 HEADER = struct.Struct("<6IQ2I")
@@ -48,7 +48,7 @@ class SavedWaves:
     xcc: int
     base: int
     header: SaveAreaHeader
-    shapes: list[WaveShape] = field(factory=list)
+    shapes: list[RecordShape] = field(factory=list)
     shape: array[int] = field(factory=lambda: array("H"))
     """Of each wave the index of its shape."""
     words: array[int] = field(factory=lambda: array("I"))

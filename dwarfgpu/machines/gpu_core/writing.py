@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import BinaryIO
 
-    from dwarfgpu.machines.gpu_core.layout import CoreFamily, WaveShape
+    from dwarfgpu.machines.gpu_core.layout import CoreFamily, RecordShape
 
 PAGE = 4096
 CONTROL_AT = 64
@@ -435,7 +435,7 @@ class _QueueWriter:
             word |= 1 << 24
         return word
 
-    def _record(self, wave: int, shape: WaveShape, xcc: int, position: int) -> bytearray:
+    def _record(self, wave: int, shape: RecordShape, xcc: int, position: int) -> bytearray:
         family = self.family
         record = bytearray(shape.size)
         row = 4 * shape.lanes
@@ -469,7 +469,7 @@ class _QueueWriter:
         has_scratch = bool(self.per_wave and wave in self.scratch)
         return word | has_scratch << family.has_scratch | is_first << family.first | is_last << family.last
 
-    def _add_scratch(self, wave: int, shape: WaveShape, xcc: int, position: int, record: bytearray) -> None:
+    def _add_scratch(self, wave: int, shape: RecordShape, xcc: int, position: int, record: bytearray) -> None:
         """Write the scratch memory of a wave, and its address where a register has it."""
         family = self.family
         if not self.per_wave or wave not in self.scratch:
@@ -499,7 +499,7 @@ class _QueueWriter:
         data = self.machine.memory.store(self.machine.target.default_space).read(address, 4) if address >= 0 else None
         return data is not None and bytes(data[2:]) == self.family.trap_bytes
 
-    def _add_identity(self, wave: int, shape: WaveShape, record: bytearray) -> None:
+    def _add_identity(self, wave: int, shape: RecordShape, record: bytearray) -> None:
         """Write the program counter and the trap temporaries of a wave."""
         family, identity = self.family, self.family.identity
         stop = self.stops[wave]
@@ -545,7 +545,7 @@ class _QueueWriter:
         for index in layout.SAVED_TTMPS:
             _put(record, shape.ttmp_at + 4 * index, struct.pack("<I", ttmps[index]), 4)
 
-    def _add_flags(self, stop: WaveStop, shape: WaveShape, record: bytearray) -> None:
+    def _add_flags(self, stop: WaveStop, shape: RecordShape, record: bytearray) -> None:
         """Write why a wave has stopped into its hardware registers, beside what they have."""
         family = self.family
         flags, lost = flags_of(family, stop.reasons)

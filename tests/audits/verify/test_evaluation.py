@@ -21,7 +21,7 @@ from dwarfgpu.expr.locations import at
 from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.storages import Memory
 from dwarfgpu.lanes import LaneSet
-from dwarfgpu.machines.core import CoreMachine
+from dwarfgpu.machines.core import CoreProcess
 from dwarfgpu.machines.machine import Dispatch, Machine
 from dwarfgpu.objfile.call_frames import Fde
 from dwarfgpu.program.code.code_object import opened
@@ -77,7 +77,7 @@ def machine_at(file: CodeObject, places: list[int], chance: random.Random) -> An
     return machine
 
 
-def _threads(target: Any, places: list[int], chance: random.Random) -> CoreMachine:
+def _threads(target: Any, places: list[int], chance: random.Random) -> CoreProcess:
     threads: dict[str, dict[str, bytes]] = {}
     for thread, place in enumerate(places):
         known = {}
@@ -88,7 +88,7 @@ def _threads(target: Any, places: list[int], chance: random.Random) -> CoreMachi
                 size = register.bit_size // 8
                 known[register.name] = (value & (1 << 8 * size) - 1).to_bytes(size, target.byte_order)
         threads[str(thread)] = known
-    return CoreMachine(target, threads, [(0, chance.randbytes(ADDRESSES))])
+    return CoreProcess(target, threads, [(0, chance.randbytes(ADDRESSES))])
 
 
 # --- What is evaluated ----------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.control.profile import Profile
 from dwarfgpu.execution.control.running import Running
-from dwarfgpu.execution.control.tracing import WaveTrace
+from dwarfgpu.execution.control.tracing import StepTrace
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.render.running import TraceWriter, value_text
 
@@ -22,7 +22,7 @@ def running(path, kernel, args, *, count=128, group=64, **options):
 def test_instructions_of_a_wave_with_their_results(built, key):
     run = running(built(*key), "saxpy", {"y": "ones(128)", "x": "arange(128)", "a": 2, "n": 100})
     steps = []
-    trace = WaveTrace(run, steps.append, wave=1, lane=5)
+    trace = StepTrace(run, steps.append, wave=1, lane=5)
     assert run.run().has_ended
     trace.end()
     lanes = run.launched.geometry.wave_size
@@ -44,7 +44,7 @@ def test_instructions_of_a_wave_with_their_results(built, key):
 def test_lines_with_variables_that_changed(built):
     run = running(built("gfx90a", "O0"), "steps_", {"out": "zeros(64)", "in": "full(64, 3)", "n": 64}, count=64)
     steps = []
-    WaveTrace(run, steps.append, show=value_text)
+    StepTrace(run, steps.append, show=value_text)
     assert run.run().has_ended
     assert {step.position.file.rpartition("/")[2] for step in steps} == {"kernels.cl"}
     changes = [(step.position.line, dict(step.results)) for step in steps]
@@ -57,7 +57,7 @@ def test_waves_and_lanes_that_there_are_not(built):
     run = running(built(), "saxpy", None)
     for wave, lane in ((4, None), (-1, None), (0, 32)):
         with pytest.raises(UsageError, match=r"there is no (wave|lane)"):
-            WaveTrace(run, print, wave=wave, lane=lane)
+            StepTrace(run, print, wave=wave, lane=lane)
 
 
 @pytest.mark.parametrize("key, line", [(("gfx90a", "O2"), 64), (("gfx1100", "O2"), 128)])

@@ -10,7 +10,7 @@ import pytest
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.execution.control.running import Running
-from dwarfgpu.execution.control.tracing import WaveTrace
+from dwarfgpu.execution.control.tracing import StepTrace
 from dwarfgpu.execution.gpu import Gpu
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.machines import snapshot
@@ -464,7 +464,7 @@ def test_a_trace_of_a_wave_that_jumps_where_no_code_is(built):
     machine.step(0)
     machine.set_register("pc", np.array([16], np.uint64), slice(0, 1))
     steps = []
-    trace = WaveTrace(Running(launched), steps.append)
+    trace = StepTrace(Running(launched), steps.append)
     halt = machine.run()
     trace.end()
     assert halt.reason == "MEMORY_VIOLATION: no code at 0x10"

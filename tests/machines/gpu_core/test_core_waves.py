@@ -10,7 +10,7 @@ import pytest
 from attrs import evolve
 
 from dwarfgpu.errors import EvaluationError, MalformedFile
-from dwarfgpu.machines.gpu_core.core_waves import GpuCoreMachine, read_gpu_core
+from dwarfgpu.machines.gpu_core.core_waves import SavedGpu, read_gpu_core
 from dwarfgpu.machines.gpu_core.layout import FAMILIES, family_of, shape_of
 from dwarfgpu.machines.gpu_core.note import AQL, SDMA, QueueEntry
 from dwarfgpu.machines.gpu_core.stop_reasons import reasons_of
@@ -36,7 +36,7 @@ def core_of(folder, machines, kind="merged", **more):
     return read_gpu_core(files.state, files.memory)
 
 
-def only(core) -> GpuCoreMachine:
+def only(core) -> SavedGpu:
     (machine,) = core.machines
     return machine
 
@@ -496,7 +496,7 @@ def test_scratch_memory_is_where_the_register_says_it_is(tmp_path):
 class TestGpuCore(BackendConformance):
     """The waves of a core file that was written from a described state."""
 
-    backend = GpuCoreMachine
+    backend = SavedGpu
 
     def make(self, state):
         path = FOLDER[0] / f"core.{id(state)}"

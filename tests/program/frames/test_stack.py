@@ -19,7 +19,7 @@ from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Register
-from dwarfgpu.machines.core import CoreMachine
+from dwarfgpu.machines.core import CoreProcess
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 from dwarfgpu.program.code.unit_expressions import FileUnit, base_type_of, byte_size_of, constant_bytes
@@ -44,7 +44,7 @@ def host_stack(bias: int = 0, pc: int = ALIGNED, **registers: int) -> Any:
     words = {0x7000: INDIRECT, 0x7008: 8, 0x7010: PROGRAM, 0x7018: 0x18, 0x7020: STARTER, 0x7028: 0x28}
     memory = [(at, (word + (bias if word > 0x400000 else 0)).to_bytes(8, "little")) for at, word in words.items()]
     known = {"rip": pc + bias, "rsp": 0x7000, "rdi": 3, **registers}
-    machine = CoreMachine(X86_64, {"1": {name: value.to_bytes(8, "little") for name, value in known.items()}}, memory)
+    machine = CoreProcess(X86_64, {"1": {name: value.to_bytes(8, "little") for name, value in known.items()}}, memory)
     file = opened(str(FIXTURES / "host/frames.gcc.O2.v5.x86_64"))
     return Stopped(machine, Loaded([LoadedCode(file, bias)])).stack(0)  # type: ignore[arg-type]
 
@@ -134,7 +134,7 @@ def test_what_a_frame_does_not_know():
     with pytest.raises(MissingContext, match="the function is not known"):
         unknown.top.frame_base(unknown.top.activation.thread.lanes)
     with pytest.raises(MissingContext, match="has no program counter"):
-        Stopped(CoreMachine(X86_64, {"5": {}}), Loaded([])).stack(0)  # type: ignore[arg-type]
+        Stopped(CoreProcess(X86_64, {"5": {}}), Loaded([])).stack(0)  # type: ignore[arg-type]
 
 
 def test_a_register_as_frame_base_is_the_address_in_it():
@@ -148,7 +148,7 @@ def test_a_register_as_frame_base_is_the_address_in_it():
     )
     memory = [(0x7000, (0x7100).to_bytes(8, "little") + (row + 1).to_bytes(8, "little")), (0x7100, bytes(16))]
     registers = {"rip": row, "rbp": 0x7000, "rsp": 0x6F00}
-    machine = CoreMachine(
+    machine = CoreProcess(
         X86_64, {"1": {name: number.to_bytes(8, "little") for name, number in registers.items()}}, memory
     )
     stack = Stopped(machine, Loaded([code])).stack(0)  # type: ignore[arg-type]

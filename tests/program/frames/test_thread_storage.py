@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import dwarfgpu as dg
-from dwarfgpu.machines.core import CoreMachine
+from dwarfgpu.machines.core import CoreProcess
 from dwarfgpu.objfile.elf.header import Segment
 from dwarfgpu.program.code.thread_storage import PT_TLS, below
 from dwarfgpu.targets.x86_64 import X86_64
@@ -128,7 +128,7 @@ def test_why_it_is_not_known(tmp_path, segments, why):
     mine = die("variable", named("mine"), typed("int"), location)
     made = program(tmp_path, locals=(mine,), segments=segments)
     registers = {"rip": CODE.to_bytes(8, "little"), "fs.base": bytes(8)}
-    attached = made.attach(CoreMachine(X86_64, {"1": registers}))
+    attached = made.attach(CoreProcess(X86_64, {"1": registers}))
     reason = attached[0].frame(0)["mine"].why()
     assert reason.kind == "missing_context"
     assert why in reason.message
