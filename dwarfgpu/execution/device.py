@@ -86,7 +86,7 @@ class CompiledBlock:
 class Device:
     """The waves of a machine, running."""
 
-    def __init__(self, machine: Gpu, *, scratch_base: int | None = None) -> None:
+    def __init__(self, machine: Gpu) -> None:
         keep_freed_memory()
         self.machine = machine
         target = machine.target
@@ -99,7 +99,7 @@ class Device:
         self.memory, self._write_instruction = self._memory(
             GlobalMemory(_segments(machine)),
             lanes=self.lanes,
-            scratch_base=machine.scratch_base if scratch_base is None else scratch_base,
+            scratch_base=machine.scratch_base,
             apertures=(apertures.shared, apertures.private),
         )
         self.memory.swizzles_dwords = self.generation >= 9

@@ -125,9 +125,9 @@ def test_what_is_no_access_of_memory():
 def test_the_machine_has_the_registers_afterwards():
     machine = machine_for(LAUNCH, "group_x")
     args = [np.zeros(1, np.int32)]
-    launched = launch(machine, LAUNCH, "group_x", grid=(300,), work_group=(256,), args=args)
+    launch(machine, LAUNCH, "group_x", grid=(300,), work_group=(256,), args=args)
     changes = machine.changes
-    device = Device(machine, scratch_base=launched.plan.start.scratch.base)
+    device = Device(machine)
     device.run()
     assert device.executed == 6 * 10
     device.write_back()
@@ -141,7 +141,7 @@ def test_the_machine_has_the_registers_afterwards():
 def test_memory_that_is_not_mapped_stops_the_waves_with_the_instruction():
     machine = machine_for(LAUNCH, "group_x")
     launched = launch(machine, LAUNCH, "group_x", grid=(64,), work_group=(64,), args=[0x1234])
-    device = Device(machine, scratch_base=launched.plan.start.scratch.base)
+    device = Device(machine)
     device.run()
     ((batch, reason),) = device.stopped
     assert reason == "MEMORY_VIOLATION: no memory at 0x1234"
@@ -154,8 +154,8 @@ def test_memory_that_is_not_mapped_stops_the_waves_with_the_instruction():
 def test_a_limit_of_instructions_leaves_waves_that_go_on():
     machine = machine_for(LAUNCH, "group_x")
     args = [np.zeros(1, np.int32)]
-    launched = launch(machine, LAUNCH, "group_x", grid=(300,), work_group=(256,), args=args)
-    device = Device(machine, scratch_base=launched.plan.start.scratch.base)
+    launch(machine, LAUNCH, "group_x", grid=(300,), work_group=(256,), args=args)
+    device = Device(machine)
     device.run(0)
     assert device.executed == 0
     device.run()

@@ -65,29 +65,13 @@ def run(path, kernel, args, *, local=0, private=None, count=COUNT):
     launched = launch(
         machine, path, kernel, grid=(count,), work_group=(GROUP,), args=args, dynamic_local=local, private_size=private
     )
-    device = Device(machine, scratch_base=launched.plan.start.scratch.base)
+    device = Device(machine)
     device.run(50_000_000)
     assert not device.batches
     assert [reason for _batch, reason in device.stopped] == []
     assert not device.waiting
     assert sum(batch.count for batch in device.ended) == machine.wave_count
-    space = machine.target.default_space
-    return [
-        np.frombuffer(machine.memory.read(space, address, value.nbytes, None, None), value.dtype)
-        for address, value in addresses(launched, args)
-    ]
-
-
-def addresses(launched, args):
-    kernarg = launched.plan.start.kernarg_bytes
-    at = 0
-    for value in args:
-        if isinstance(value, np.ndarray):
-            at = -(-at // 8) * 8
-            yield int.from_bytes(kernarg[at : at + 8], "little"), value
-            at += 8
-        else:
-            at += 4
+    return list(launched.buffers.values())
 
 
 def everywhere(*levels):
@@ -136,13 +120,7 @@ def test_waves_of_a_group_meet_at_barriers(compiled, processor, level):
 def test_division_of_doubles_and_long_integers(compiled, processor, level):
     numbers = RANDOM.random(COUNT) * 10.0 ** RANDOM.integers(-300, 300, COUNT)
     left, right = 12345678901234567890, 987654321
-    machine_args = [np.zeros(COUNT), numbers]
-    path = compiled(processor, level)
-    machine = machine_for(path, "dbl")
-    launched = launch(machine, path, "dbl", grid=(COUNT,), work_group=(GROUP,), args=[*machine_args, left, right])
-    Device(machine, scratch_base=launched.plan.start.scratch.base).run()
-    address = int.from_bytes(launched.plan.start.kernarg_bytes[:8], "little")
-    found = np.frombuffer(machine.memory.read(machine.target.default_space, address, 8 * COUNT, None, None))
+    found, _numbers = run(compiled(processor, level), "dbl", [np.zeros(COUNT), numbers, left, right])
     assert (found == numbers / 3.0 + float(left // right)).all()
 
 
@@ -324,10 +302,10 @@ def left_behind(path, kernel, args, local):
     """Run a kernel; return how many instructions it had, all memory, and all registers."""
     machine = machine_for(path, kernel)
     private = 4096 if kernel == "recursive" else None
-    launched = launch(
+    launch(
         machine, path, kernel, grid=(COUNT,), work_group=(GROUP,), args=args, dynamic_local=local, private_size=private
     )
-    device = Device(machine, scratch_base=launched.plan.start.scratch.base)
+    device = Device(machine)
     device.run(50_000_000)
     assert len(device.ended) > 0
     device.write_back()

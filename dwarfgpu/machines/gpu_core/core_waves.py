@@ -344,7 +344,9 @@ class _Collector:
             shape = waves.shapes[index]
             if shape is not before:
                 key = area.agent.processor, shape.lanes
-                columns = self.columns.setdefault(key, SavedColumns(*key, family, area.agent))
+                columns = self.columns.get(key)
+                if columns is None:
+                    columns = self.columns[key] = SavedColumns(*key, family, area.agent)
                 number, before = columns.shapes.setdefault(shape, len(columns.shapes)), shape
             wave = len(columns.records)
             self.count += 1

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.machines.columns import Cells, RegisterFile, unit_bits, unit_count, unit_type
+from dwarfgpu.machines.columns import Cells, RegisterFile, unit_count, unit_type
 from dwarfgpu.machines.extents import gathered_rows
 
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 MAX_COPIED = 1 << 32
 """The bytes of registers that are copied into one array at most."""
+
+
+NO_CELLS = Cells("|u1", (0,))
 
 
 @frozen(eq=False, repr=False)
@@ -43,7 +46,7 @@ class RecordRows:
 class MappedRegisters(RegisterFile):
     """Consecutive registers of one kind, of every wave."""
 
-    __slots__ = ("_byte_order", "_lacking", "_memory", "_places", "_rows", "_shared", "_stored", "_written")
+    __slots__ = ("_lacking", "_memory", "_places", "_rows", "_shared", "_stored", "_written")
 
     def __init__(
         self,
@@ -54,7 +57,6 @@ class MappedRegisters(RegisterFile):
         stored: int | None = None,
         has_shared: bool = False,
         lacking: frozenset[int] = frozenset(),
-        byte_order: str = "little",
     ) -> None:
         """Use the places of the first register in the records of waves.
 
@@ -62,15 +64,12 @@ class MappedRegisters(RegisterFile):
         vector registers follow, of which both halves of a wave of 64 lanes see the same 32 dwords. ``lacking`` are
         waves that have none of the registers.
         """
-        self.registers = tuple(registers)
-        self.positions = {register.number: i for i, register in enumerate(registers)}
-        self.byte_size = unit_count(registers[0]) * unit_bits(registers[0]) // 8
+        RegisterFile.__init__(self, registers, NO_CELLS)
         self._stored = self.byte_size if stored is None else stored
         self._memory = memory
         self._rows = rows
         self._shared = has_shared
         self._lacking = lacking
-        self._byte_order = byte_order
         self._places: Any = None
         self._written: dict[tuple[int, int], bytes] = {}
         """The registers that were written and that the files do not have, by wave and position."""
@@ -211,7 +210,7 @@ class MappedRegisters(RegisterFile):
 
         chosen = np.arange(self.row_count)[waves]
         rows = np.broadcast_to(np.asarray(values), (len(chosen), unit_count(self.registers[0])))
-        units = rows.astype(unit_type(self.registers[0], self._byte_order))
+        units = rows.astype(unit_type(self.registers[0], "little"))
         for wave, row in zip(chosen.tolist(), units, strict=True):
             self.write(wave, number, row.tobytes())
 
@@ -240,7 +239,7 @@ class MappedRegisters(RegisterFile):
             raise UsageError(message, hint="`dwarfgpu snapshot convert CORE NEW --waves LIST` takes some of the waves")
         waves = np.arange(self.row_count)
         columns = [self.gather(waves, register.number, 0, self.byte_size, len(waves)) for register in self.registers]
-        kind = unit_type(self.registers[0], self._byte_order)
+        kind = unit_type(self.registers[0], "little")
         return np.stack(columns, axis=1).view(kind)
 
     def more_waves(self, count: int) -> None:

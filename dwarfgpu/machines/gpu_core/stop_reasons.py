@@ -64,15 +64,11 @@ def _rows(where: str, begins: tuple[int, ...], single_step: int | None) -> tuple
 
 
 def reasons_of(
-    family: CoreFamily, trap: int, registers: Mapping[str, int], *, traps: TrapTable = TRAPS, all_enabled: bool = False
+    family: CoreFamily, trap: int, registers: Mapping[str, int], *, traps: TrapTable = TRAPS
 ) -> tuple[str, ...]:
-    """Return the reasons that a trap ID and registers give.
-
-    ``traps`` is the table of the code that the wave executes. With ``all_enabled`` exceptions count that the wave has
-    not enabled.
-    """
+    """Return the reasons that a trap ID and registers give; ``traps`` are those of the code that the wave executes."""
     register, first = _ENABLES[family.stops]
-    enabled = ~0 if all_enabled else registers.get(register, 0) >> first
+    enabled = registers.get(register, 0) >> first
     names = {traps.get(trap, UNKNOWN_TRAP).reason} if trap else set()
     for row in _reason_bits(family):
         if registers.get(row.register, 0) & row.bits and (row.enable is None or enabled >> row.enable & 1):
