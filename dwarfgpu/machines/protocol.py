@@ -290,10 +290,6 @@ class WaveBackend(Backend):
         """Return the register of the target with a DWARF number."""
         return self.target.register(number)
 
-    def program_counter(self, wave: int) -> int | None:
-        """Return where a wave is; None where that is not known."""
-        return None
-
     def scratch_address(self, wave: int) -> int | None:
         """Return the global address of the scratch memory of a wave, where the machine itself knows it."""
         return None
