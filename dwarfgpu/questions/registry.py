@@ -24,14 +24,11 @@ LETTERS = "xduotacfszr"
 """The letters of the formats of values: /FMT at the prompt, --format at the shell."""
 WORD = re.compile(r"[!|?]|[A-Za-z_][\w-]*")
 """A word that names a command."""
-RUNNING = frozenset(
-    "attach advance awatch b br break c call catch checkpoint commands condition cont continue detach "  # noqa: SIM905
-    "disable enable fg fin finish handle hbreak ignore interrupt j jump kill n next nexti ni r rb rbreak "
-    "rc record reverse-continue reverse-finish reverse-next reverse-nexti reverse-step reverse-stepi rn "
-    "rni rs rsi run rwatch signal si start starti step stepi stop strace tb tbreak thbreak trace u until "
-    "wa watch".split()
+NOT_HERE = frozenset(
+    "attach call checkpoint detach handle hbreak interrupt rb rbreak record signal starti stop strace thbreak "  # noqa: SIM905
+    "trace".split()
 )
-"""Commands of GDB for programs that run."""
+"""Commands of GDB for programs that run, which there are not here."""
 PYTHON_DOES = frozenset(("document", "if", "else", "while", "loop_break", "loop_continue"))
 """Commands of GDB's scripts that there are not, because a Python script does the same."""
 
@@ -232,7 +229,7 @@ class Registry:
         command = names.get(word)
         if command is None and not prefix:
             command = self._shell.get(word)
-        if command is None and not prefix and word in RUNNING:
+        if command is None and not prefix and word in NOT_HERE:
             message = f"`{word}` is for a program that runs: a snapshot or a core file is one that has stopped"
             raise UsageError(
                 message, kind="no_command", hint="`wave`, `lane`, `frame`, `print` and `x` show where it stopped"
