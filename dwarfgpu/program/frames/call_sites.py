@@ -67,11 +67,13 @@ def is_call_of(site: Die, callee: Die | None) -> bool:
     target = _called(site)
     if target is None or callee is None:
         return True
-    return bool({*target.origins()} & {*callee.origins()}) or _names(target) == _names(callee)
+    return bool({*target.origins()} & {*callee.origins()}) or _is_named_as(target, callee)
 
 
-def _names(die: Die) -> tuple[str | None, str | None]:
-    return die.name, die.linkage_name
+def _is_named_as(die: Die, other: Die) -> bool:
+    """Return whether entries of two units name the same function: a declaration may lack the name for the linker."""
+    linkage = {die.linkage_name, other.linkage_name} - {None}
+    return die.name == other.name and len(linkage) < 2
 
 
 def parameters(site: Die) -> Iterator[Die]:
