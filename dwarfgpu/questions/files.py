@@ -496,7 +496,7 @@ def core(selection: Selection, arguments: Arguments) -> Document:
 
 def info_program(debugger: Debugger, arguments: Arguments) -> Document:
     """Where the wave or thread is and why it has stopped; which machine that is, says `info inferiors`."""
-    from dwarfgpu.render.lanes import signal_text
+    from dwarfgpu.questions.focus import signal_of_wave
 
     arguments.none()
     if debugger.attached is None:
@@ -505,10 +505,15 @@ def info_program(debugger: Debugger, arguments: Arguments) -> Document:
     stop, pc = debugger.wave.stop, debugger.wave.frame(0).pc
     reasons = () if stop is None else stop.reasons
     lines = [f"{debugger.noun.capitalize()} {shown(debugger.wave.id)} stopped at {pc or 0:#x}."]
-    if stop is not None and stop.signal is not None:
-        lines.append(f"It stopped with signal {signal_text(reasons)}.")
+    text = signal_of_wave(debugger)
+    if text is not None:
+        lines.append(f"It stopped with signal {text}.")
     elif reasons:
         lines.append(f"It stopped: {', '.join(map(str, reasons))}.")
+    core = debugger.machine.stopped.core
+    fault = next((each.fault for each in core.threads if str(each.pid) == debugger.wave.id), None) if core else None
+    if fault is not None:
+        lines.append(f"The signal is about the address {fault:#x}.")
     program = {debugger.noun: debugger.wave.id, "pc": pc, "reasons": [*map(str, reasons)]}
     return Document({"program": program}, lines)
 
@@ -549,7 +554,9 @@ def info_inferiors(debugger: Debugger, arguments: Arguments) -> Document:
     kind = "no state" if attached is None else attached.stopped.machine.capabilities.name
     name = None if opened is None else opened.file.name
     row = {"number": 1, "connection": kind, "executable": name}
-    text = f"* 1    {'<null>' if attached is None else 'machine':<18}{kind:<21}{shown(name or '')}".rstrip()
+    core = None if attached is None else attached.stopped.core
+    what = "<null>" if attached is None else "machine" if core is None else f"process {core.threads[0].pid}"
+    text = f"* 1    {what:<18}{kind:<21}{shown(name or '')}".rstrip()
     return Document(
         {"inferiors": [row]}, ["  Num  Description       Connection           Executable", text], rows="inferiors"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -59,11 +60,26 @@ def _named(debugger: Debugger, name: str) -> tuple[Attached, int]:
 
 def show_signal(debugger: Debugger) -> None:
     """Say which signal the wave has ended with, as GDB does of a core file; nothing of a wave that was only halted."""
-    stop = debugger.wave.stop
-    if stop is not None and stop.signal is not None:
-        from dwarfgpu.render.lanes import signal_text
+    text = signal_of_wave(debugger)
+    if text is not None:
+        debugger.output.line(f"Program terminated with signal {text}.")
 
-        debugger.output.line(f"Program terminated with signal {signal_text(stop.reasons)}.")
+
+def signal_of_wave(debugger: Debugger) -> str | None:
+    """Return the signal that stopped the wave or thread, as GDB shows it: ``SIGSEGV, Segmentation fault``."""
+    from dwarfgpu.render.lanes import SIGNAL_MEANINGS, signal_text
+
+    stop, core = debugger.wave.stop, debugger.machine.stopped.core
+    if stop is not None and stop.signal is not None:
+        return signal_text(stop.reasons)
+    number = next((each.signal for each in core.threads if str(each.pid) == debugger.wave.id), 0) if core else 0
+    if not number:
+        return None
+    try:
+        name = signal.Signals(number).name
+    except ValueError:
+        return f"{number}, of the system"
+    return f"{name}, {SIGNAL_MEANINGS.get(name) or signal.strsignal(number)}"
 
 
 def show_stop(debugger: Debugger) -> None:

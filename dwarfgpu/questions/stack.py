@@ -104,19 +104,20 @@ def _frame_of(debugger: Debugger, name: str) -> int:
 
 def up(debugger: Debugger, arguments: Arguments) -> None:
     """With N, go so many frames outwards."""
-    _move(debugger, arguments.integer(), 1)
+    _move(debugger, arguments, 1)
 
 
 def down(debugger: Debugger, arguments: Arguments) -> None:
     """With N, go so many frames inwards."""
-    _move(debugger, arguments.integer(), -1)
+    _move(debugger, arguments, -1)
 
 
 MAX_STEPS = 1 << 31
 """More frames than any stack has."""
 
 
-def _move(debugger: Debugger, count: int | None, direction: int) -> None:
+def _move(debugger: Debugger, arguments: Arguments, direction: int) -> None:
+    count = arguments.integer()
     steps = 1 if count is None else max(-MAX_STEPS, min(count, MAX_STEPS))
     wanted = debugger.frame_number + direction * steps
     number = max(0, wanted)
@@ -129,7 +130,8 @@ def _move(debugger: Debugger, count: int | None, direction: int) -> None:
         message = f"{which} frame selected; you cannot go {'up' if is_up else 'down'}."
         raise UsageError(message, kind="no_frame")
     debugger.select_frame(number)
-    show_frame(debugger)
+    if not arguments.command.name.endswith("silently"):
+        show_frame(debugger)
 
 
 # --- All of them ----------------------------------------------------------------------------------------------------

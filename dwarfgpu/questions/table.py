@@ -198,9 +198,11 @@ COMMANDS = (
                      option("-version N", "the version of the runtime, 8 to 12: ROCgdb of 2024 reads 8 to 10, "
                             "of 2026 only 12", choices=("8", "9", "10", "11", "12")))),
     question("info sharedlibrary", "the files of code that are loaded, and where", "files.info_sharedlibrary",
-             group=FILES, aliases="dll files", operands="[REGEXP]",
+             group=FILES, aliases="dll files target", operands="[REGEXP]",
              shell=shell(LOOK, "files", FILE, MAYBE_STATE, SYSROOT, FORCE,
                          operand("[REGEXP]", "searched in their names"))),
+    question("info proc", "the process of a core file", "core_files.info_proc", group=FILES, operands="[mappings]"),
+    question("info auxv", "the auxiliary vector of a core file", "core_files.info_auxv", group=FILES),
     question("info program", "where and why the wave or thread has stopped", "files.info_program", group=FILES),
     question("info inferiors", "the machine and the file being debugged", "files.info_inferiors", group=FILES),
     question("info signals", "the signals that stop waves", "files.info_signals", group=FILES, aliases="handle",
@@ -312,6 +314,8 @@ COMMANDS = (
             operands="all|N|-N|level LIST [-q] [-c|-s] COMMAND", completes="command", repeats="nothing"),
     command("up", "select the caller", "stack.up", group=FOCUS, operands="[N]"),
     command("down", "select the callee", "stack.down", group=FOCUS, aliases="dow", operands="[N]"),
+    command("up-silently", "select the caller without showing it", "stack.up", group=FOCUS, operands="[N]"),
+    command("down-silently", "select the callee without showing it", "stack.down", group=FOCUS, operands="[N]"),
     question("info frame", "all about the frame: CFA, saved registers, caller", "stack.info_frame",
             group=FOCUS, aliases="f"),
     # --- Data ---------------------------------------------------------------------------------------------------

@@ -68,6 +68,7 @@ def open_core(program: CodeObject | None, path: str, options: OpenOptions = USUA
     machine = CoreProcess(find_target(image).target, threads, core.memory, files)
     executable = next((code for code in codes if code.in_program(code.file.image.entry) == entry), None)
     stopped = Stopped(machine, Loaded(codes, executable), (*image.problems, *core.problems), name=path)
+    stopped.core = core
     if has_gpu_state([path]):
         stopped.beside = path, OpenOptions(repair=options.repair, moved=options.moved)
     return stopped

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from dwarfgpu.machines.protocol import WaveBackend
+    from dwarfgpu.objfile.elf.core import CoreFile
     from dwarfgpu.program.code.code_object import CodeObject, Policy
     from dwarfgpu.program.frames.call_stack import Stack
     from dwarfgpu.program.frames.wave import Wave
@@ -56,6 +57,8 @@ class Stopped:
         """What all frames share."""
         self.is_in_call = False
         """Whether the innermost call that is known has made a call itself, which something else has unwound."""
+        self.core: CoreFile | None = None
+        """The core file of a host program that it is from."""
         self.notes: tuple[str, ...] = ()
         """What else there is in the files of the state."""
         self.beside: tuple[str, OpenOptions] | None = None

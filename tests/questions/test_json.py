@@ -19,7 +19,7 @@ ASKED = {
             info work-groups; map: even; backtrace; info frame; print: even; eval: even; locals; info locals
             info args; ptype: even; whatis: even; x: slots; info registers: v2 exec; info all-registers; list
             info line; info source; info sources; info program; info inferiors; info signals; find: slots, +16, 1
-            disassemble; info symbol: $pc; info address: even; info scope: X; info functions; info variables
+            info proc; info auxv; disassemble; info symbol: $pc; info address: even; info scope: X; info functions; info variables
             info types; explain: even; locate: even; coverage; report; verify; maint disasm: 31 23 04
             maint asm: DW_OP_lit1; maint operations: offset; maint print die: even; maint print dwarf-expr: even
             maint print cfi; info address-spaces; info outstanding; maint print registers: v2; maint info sections
@@ -48,7 +48,7 @@ NO_JSON = {
     **dict.fromkeys(("enable", "disable", "condition", "ignore", "commands", "dprintf"), ACTION),
     **dict.fromkeys(("file", "core-file", "target snapshot", "target launch", "save snapshot", "set var"), ACTION),
     **dict.fromkeys(("generate-core-file", "macro define", "macro undef"), ACTION),
-    **dict.fromkeys(("wave", "wave find", "lane", "frame", "up", "down"), SELECTS),
+    **dict.fromkeys(("wave", "wave find", "lane", "frame", "up", "down", "up-silently", "down-silently"), SELECTS),
     **dict.fromkeys(("wave apply", "lane apply", "frame apply", "with", "pipe", "source", "shell"), RUNS),
     **dict.fromkeys(("context", "display", "undisplay", "info display", "tui", "layout", "focus", "refresh"), VIEW),
     **dict.fromkeys(("output", "printf", "echo"), ALONE),
@@ -75,6 +75,9 @@ def test_a_question_answers_as_one_document_or_as_lines(run, name):
         return
     if name == "info macro":
         assert run.fails("info macro --json ITEM").kind == "no_name"  # the file has no macros
+        return
+    if name in ("info proc", "info auxv"):
+        assert run.fails(f"{name} --json").kind == "no_process"  # the state is no core file
         return
     document = json.loads(run(f"{name} --json {ASKED[name]}"))
     assert next(iter(document.items())) == ("schema", 1)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
+from attrs import evolve
+
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.header import EM_X86_64, ET_CORE, PT_LOAD, malformed
@@ -18,13 +20,19 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.elf.image import Image
     from dwarfgpu.objfile.elf.notes import Note
 
-NT_PRSTATUS, NT_FPREGSET, NT_AUXV = 1, 2, 6
-NT_FILE = 0x46494C45
+NT_PRSTATUS, NT_FPREGSET, NT_PRPSINFO, NT_AUXV = 1, 2, 3, 6
+NT_FILE, NT_SIGINFO = 0x46494C45, 0x53494749
 AT_SYSINFO_EHDR = 33
 """Where the kernel has put the vDSO, which no file holds."""
 
 PRSTATUS_PID, PRSTATUS_SIGNAL, PRSTATUS_REGISTERS = 32, 12, 112
 """The offsets of ``pr_pid``, ``pr_cursig`` and ``pr_reg`` in ``struct elf_prstatus`` of a 64-bit process."""
+PRPSINFO_COMMAND = 56
+"""The offset of ``pr_psargs`` in ``struct elf_prpsinfo`` of a 64-bit process: the command, 80 bytes of it."""
+SIGINFO_CODE, SIGINFO_ADDRESS = 8, 16
+"""The offsets of ``si_code`` and ``si_addr`` in ``siginfo_t``."""
+FAULTS = frozenset((4, 5, 7, 8, 11))
+"""SIGILL, SIGTRAP, SIGBUS, SIGFPE and SIGSEGV: their ``siginfo_t`` has the address, unless a process sent them."""
 GENERAL = (
     *("r15", "r14", "r13", "r12", "rbp", "rbx", "r11", "r10", "r9", "r8", "rax", "rcx", "rdx", "rsi"),
     *("rdi", "orig_rax", "rip", "cs", "rflags", "rsp", "ss", "fs.base", "gs.base", "ds", "es", "fs", "gs"),
@@ -43,6 +51,8 @@ class CoreThread:
     signal: int
     """The signal that stopped it, or 0."""
     registers: dict[str, bytes]
+    fault: int | None = None
+    """The address that the signal is about; None of a signal that a process sent."""
 
 
 @frozen
@@ -68,6 +78,8 @@ class CoreFile:
     mappings: tuple[Mapping, ...]
     auxiliary: dict[int, int]
     """The auxiliary vector: values by type."""
+    command: str = ""
+    """The command line, as far as the core file has it."""
     problems: tuple[DwarfGpuError, ...] = ()
 
 
@@ -82,9 +94,9 @@ def read_core(image: Image) -> CoreFile:
     threads: list[CoreThread] = []
     mappings: tuple[Mapping, ...] = ()
     auxiliary: dict[int, int] = {}
-    for note in image.notes():
-        if note.owner != "CORE":
-            continue
+    notes = [note for note in image.notes() if note.owner == "CORE"]
+    commands = [note.data[PRPSINFO_COMMAND:].partition(b"\0")[0] for note in notes if note.type == NT_PRPSINFO]
+    for note in notes:
         try:
             if note.type == NT_PRSTATUS:
                 threads.append(_thread(note, image))
@@ -94,6 +106,8 @@ def read_core(image: Image) -> CoreFile:
                 mappings = _mappings(note, image)
             elif note.type == NT_AUXV:
                 auxiliary = _auxiliary(note)
+            elif note.type == NT_SIGINFO and threads:
+                threads[-1] = evolve(threads[-1], fault=_fault(note, image))
         except MalformedFile as error:
             problems.append(error)
     memory = []
@@ -105,7 +119,8 @@ def read_core(image: Image) -> CoreFile:
                 problems.append(malformed(image.name, "truncated", message, offset=segment.offset))
             memory.append((segment.address, data))
     memory.sort(key=lambda part: part[0])
-    return CoreFile(image.name, tuple(threads), tuple(memory), mappings, auxiliary, tuple(problems))
+    command = commands[0].decode("utf-8", "backslashreplace") if commands else ""
+    return CoreFile(image.name, tuple(threads), tuple(memory), mappings, auxiliary, command, tuple(problems))
 
 
 def _thread(note: Note, image: Image) -> CoreThread:
@@ -121,6 +136,14 @@ def _thread(note: Note, image: Image) -> CoreThread:
     pid = struct.unpack_from("<i", data, PRSTATUS_PID)[0]
     signal = struct.unpack_from("<h", data, PRSTATUS_SIGNAL)[0]
     return CoreThread(pid, signal, registers)
+
+
+def _fault(note: Note, image: Image) -> int | None:
+    if len(note.data) < SIGINFO_ADDRESS + 8:
+        raise _short(note, image, "NT_SIGINFO", SIGINFO_ADDRESS + 8)
+    (number,), (code,) = (struct.unpack_from("<i", note.data, offset) for offset in (0, SIGINFO_CODE))
+    (address,) = struct.unpack_from("<Q", note.data, SIGINFO_ADDRESS)
+    return address if number in FAULTS and code > 0 else None
 
 
 def _vector_registers(note: Note, image: Image) -> dict[str, bytes]:

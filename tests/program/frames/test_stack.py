@@ -10,6 +10,7 @@ import pytest
 from attrs import evolve
 
 from dwarfgpu import dialects
+from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.cfi.activation import NoInformation
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, IllFormed, MissingContext, UsageError
@@ -23,14 +24,16 @@ from dwarfgpu.machines.core import CoreProcess
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 from dwarfgpu.program.code.unit_expressions import FileUnit, base_type_of, byte_size_of, constant_bytes
+from dwarfgpu.program.frames import call_sites
 from dwarfgpu.program.frames.backtrace import backtraces
 from dwarfgpu.program.frames.selectors import waves_of
 from dwarfgpu.states.opening import open_stopped
 from dwarfgpu.states.stopped import Stopped
 from dwarfgpu.targets.resolve import resolve
-from tests.builders import nested
+from tests.builders import dwarf, nested
 from tests.builders.elf import ElfBuilder
 from tests.builders.frames import FrameBuilder
+from tests.builders.hostile import gpu
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 X86_64 = resolve("x86_64")
@@ -108,6 +111,24 @@ def test_a_call_site_that_names_another_function_says_nothing():
     assert stack.top.call_site is None
     with pytest.raises(DwarfGpuError, match="without a value"):
         value(stack.top, "DW_OP_entry_value (DW_OP_reg5)")
+
+
+@pytest.mark.parametrize(
+    "called, callee, may_be",
+    [({}, {}, True), ({}, {"linkage_name": "hidden_f"}, True), ({"linkage_name": "f1"}, {"linkage_name": "f2"}, False),
+     ({}, {"name": "g"}, False)],
+)  # fmt: skip
+def test_a_declaration_may_lack_the_name_for_the_linker(called, callee, may_be):
+    names = ({"name": "f", **each} for each in (called, callee))
+    functions = [
+        dwarf.die("subprogram", *((key, "string", text) for key, text in each.items()), label=label)
+        for each, label in zip(names, ("called", "callee"), strict=True)
+    ]
+    site = dwarf.die("call_site", ("call_origin", "ref4", "called"))
+    entries = [*opened(gpu(site, types=functions)).dwarf.units[0].dies()]
+    (site,) = (entry for entry in entries if entry.tag == dw.DW_TAG_call_site)
+    _called, callee = (entry for entry in entries if entry.tag == dw.DW_TAG_subprogram and entry.name != "k")
+    assert call_sites.is_call_of(site, callee) is may_be
 
 
 def test_what_a_formal_parameter_was():

@@ -1,0 +1,107 @@
+"""Commands about the process of a core file: ``info proc`` and ``info auxv``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.questions.document import Document
+from dwarfgpu.render.layout import shown
+
+if TYPE_CHECKING:
+    from dwarfgpu.objfile.elf.core import CoreFile
+    from dwarfgpu.questions.debugger import Debugger
+    from dwarfgpu.questions.registry import Arguments
+    from dwarfgpu.states.stopped import Stopped
+
+
+class AuxiliaryEntry(NamedTuple):
+    """A type of the auxiliary vector (<elf.h>)."""
+
+    name: str
+    meaning: str
+    form: str = "x"
+    """How its value is shown: a number as `format` has it, or ``s`` for the address of a text."""
+
+
+AUXILIARY = {
+    0: AuxiliaryEntry("AT_NULL", "End of vector"),
+    1: AuxiliaryEntry("AT_IGNORE", "Entry should be ignored"),
+    2: AuxiliaryEntry("AT_EXECFD", "File descriptor of program", "d"),
+    3: AuxiliaryEntry("AT_PHDR", "Program headers for program"),
+    4: AuxiliaryEntry("AT_PHENT", "Size of program header entry", "d"),
+    5: AuxiliaryEntry("AT_PHNUM", "Number of program headers", "d"),
+    6: AuxiliaryEntry("AT_PAGESZ", "System page size", "d"),
+    7: AuxiliaryEntry("AT_BASE", "Base address of interpreter"),
+    8: AuxiliaryEntry("AT_FLAGS", "Flags"),
+    9: AuxiliaryEntry("AT_ENTRY", "Entry point of program"),
+    10: AuxiliaryEntry("AT_NOTELF", "Program is not ELF", "d"),
+    11: AuxiliaryEntry("AT_UID", "Real user ID", "d"),
+    12: AuxiliaryEntry("AT_EUID", "Effective user ID", "d"),
+    13: AuxiliaryEntry("AT_GID", "Real group ID", "d"),
+    14: AuxiliaryEntry("AT_EGID", "Effective group ID", "d"),
+    15: AuxiliaryEntry("AT_PLATFORM", "String identifying platform", "s"),
+    16: AuxiliaryEntry("AT_HWCAP", "Machine-dependent CPU capability hints"),
+    17: AuxiliaryEntry("AT_CLKTCK", "Frequency of times()", "d"),
+    23: AuxiliaryEntry("AT_SECURE", "Boolean, was exec setuid-like?", "d"),
+    24: AuxiliaryEntry("AT_BASE_PLATFORM", "String identifying base platform", "s"),
+    25: AuxiliaryEntry("AT_RANDOM", "Address of 16 random bytes"),
+    26: AuxiliaryEntry("AT_HWCAP2", "Extension of AT_HWCAP"),
+    31: AuxiliaryEntry("AT_EXECFN", "File name of executable", "s"),
+    33: AuxiliaryEntry("AT_SYSINFO_EHDR", "System-supplied DSO's ELF header"),
+    51: AuxiliaryEntry("AT_MINSIGSTKSZ", "Minimum stack size for signal delivery"),
+}
+"""The types that GDB names."""
+LONGEST = 4096
+
+
+def info_proc(debugger: Debugger, arguments: Arguments) -> Document:
+    """The executable; with `mappings`, the files that the process had mapped, and where."""
+    if arguments.text not in ("", "mappings"):
+        raise arguments.wrong("shows `mappings`; a core file has nothing else of a process")
+    _stopped, core = _of_process(debugger, arguments)
+    if not arguments.text:
+        command = core.command.partition(" ")[0]
+        return Document(
+            {"process": {"pid": core.threads[0].pid, "command": core.command}}, [f"exe = '{shown(command)}'"]
+        )
+    rows = [{"start": each.start, "end": each.end, "offset": each.offset, "file": each.path} for each in core.mappings]
+    lines = ["Mapped address spaces:", "", f"  {'Start Addr':>18} {'End Addr':>18} {'Size':>10} {'Offset':>10} objfile"]
+    for each in core.mappings:
+        numbers = f"{each.start:#18x} {each.end:#18x} {each.end - each.start:#10x} {each.offset:#10x}"
+        lines.append(f"  {numbers} {shown(each.path)}")
+    return Document({"mappings": rows}, lines, rows="mappings")
+
+
+def info_auxv(debugger: Debugger, arguments: Arguments) -> Document:
+    """What the kernel told the program when it began: types with values."""
+    arguments.none()
+    stopped, core = _of_process(debugger, arguments)
+    rows, lines = [], []
+    for number, value in core.auxiliary.items():
+        entry = AUXILIARY.get(number, AuxiliaryEntry("???", ""))
+        text = (
+            format(value, f"#{entry.form}") if entry.form != "s" else f'{value:#x} "{shown(_text_at(stopped, value))}"'
+        )
+        rows.append({"type": number, "name": entry.name, "value": value})
+        lines.append(f"{number:<4} {entry.name:<20} {entry.meaning:<30} {text}")
+    return Document({"auxiliary_vector": rows}, lines, rows="auxiliary_vector")
+
+
+def _text_at(stopped: Stopped, address: int) -> str:
+    """Return the text at an address; empty where its memory is not in the core file."""
+    machine, data = stopped.machine, bytearray()
+    try:
+        while len(data) < LONGEST and not data.endswith(b"\0"):
+            data += machine.read_memory(machine.target.default_space, address + len(data), 1, 0, None)
+    except DwarfGpuError:
+        return ""
+    return data.rstrip(b"\0").decode(errors="backslashreplace")
+
+
+def _of_process(debugger: Debugger, arguments: Arguments) -> tuple[Stopped, CoreFile]:
+    stopped = None if debugger.attached is None else debugger.attached.stopped
+    if stopped is None or stopped.core is None:
+        message = f"`{arguments.command.name}` needs the core file of a host program"
+        raise UsageError(message, kind="no_process", hint="`core-file FILE` attaches one")
+    return stopped, stopped.core
