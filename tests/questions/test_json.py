@@ -19,7 +19,8 @@ ASKED = {
             info work-groups; map: even; backtrace; info frame; print: even; eval: even; locals; info locals
             info args; ptype: even; whatis: even; x: slots; info registers: v2 exec; info all-registers; list
             info line; info source; info sources; info program; info inferiors; info signals; find: slots, +16, 1
-            info proc; info auxv; disassemble; info symbol: $pc; info address: even; info scope: X; info functions; info variables
+            info proc; info auxv
+            disassemble; info symbol: $pc; info address: even; info scope: X; info functions; info variables
             info types; explain: even; locate: even; coverage; report; verify; maint disasm: 31 23 04
             maint asm: DW_OP_lit1; maint operations: offset; maint print die: even; maint print dwarf-expr: even
             maint print cfi; info address-spaces; info outstanding; maint print registers: v2; maint info sections
