@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.questions.document import Document
 from dwarfgpu.render.layout import shown
 
 if TYPE_CHECKING:
-    from dwarfgpu.objfile.elf.core import CoreFile
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.states.stopped import Stopped
@@ -59,7 +58,7 @@ def info_proc(debugger: Debugger, arguments: Arguments) -> Document:
     """The executable; with `mappings`, the files that the process had mapped, and where."""
     if arguments.text not in ("", "mappings"):
         raise arguments.wrong("shows `mappings`; a core file has nothing else of a process")
-    _stopped, core = _of_process(debugger, arguments)
+    core = debugger.machine.stopped.process
     if not arguments.text:
         command = core.command.partition(" ")[0]
         return Document(
@@ -76,9 +75,9 @@ def info_proc(debugger: Debugger, arguments: Arguments) -> Document:
 def info_auxv(debugger: Debugger, arguments: Arguments) -> Document:
     """What the kernel told the program when it began: types with values."""
     arguments.none()
-    stopped, core = _of_process(debugger, arguments)
+    stopped = debugger.machine.stopped
     rows, lines = [], []
-    for number, value in core.auxiliary.items():
+    for number, value in stopped.process.auxiliary.items():
         entry = AUXILIARY.get(number, AuxiliaryEntry("???", ""))
         text = (
             format(value, f"#{entry.form}") if entry.form != "s" else f'{value:#x} "{shown(_text_at(stopped, value))}"'
@@ -97,11 +96,3 @@ def _text_at(stopped: Stopped, address: int) -> str:
     except DwarfGpuError:
         return ""
     return data.rstrip(b"\0").decode(errors="backslashreplace")
-
-
-def _of_process(debugger: Debugger, arguments: Arguments) -> tuple[Stopped, CoreFile]:
-    stopped = None if debugger.attached is None else debugger.attached.stopped
-    if stopped is None or stopped.core is None:
-        message = f"`{arguments.command.name}` needs the core file of a host program"
-        raise UsageError(message, kind="no_process", hint="`core-file FILE` attaches one")
-    return stopped, stopped.core

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from attrs import field
 
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_object import OFF
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode
@@ -64,6 +64,14 @@ class Stopped:
         self.beside: tuple[str, OpenOptions] | None = None
         """What names the threads of the host beside these waves, or the waves beside these threads."""
         self._waves: dict[int, Wave] = {}
+
+    @property
+    def process(self) -> CoreFile:
+        """The core file of a host program, which it must be from."""
+        if self.core is None:
+            message = "the state is not the core file of a host program"
+            raise UsageError(message, kind="no_process", hint="`core-file FILE` attaches one")
+        return self.core
 
     @property
     def crashed(self) -> int | None:

@@ -111,5 +111,3 @@ def test_a_core_file_is_answered_in_the_words_of_gdb(require_tool, tmp_path, mon
     words = ("-ex", "echo @@", "-ex", "info auxv --json")
     asked = run("debug", "-batch", program, "--state", str(tmp_path / "core"), *words).stdout.split("@@")[1]
     assert {"type": 6, "name": "AT_PAGESZ", "value": 4096} in json.loads(asked)["auxiliary_vector"]
-    refused = run("debug", "-batch", program, "-ex", "info proc").stderr
-    assert "needs the core file of a host program" in refused
