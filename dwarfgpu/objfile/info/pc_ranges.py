@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import MalformedFile
@@ -187,20 +187,6 @@ _HIDING = _GROUPS | {dw.DW_TAG_subprogram, dw.DW_TAG_class_type, dw.DW_TAG_struc
 """Entries that in some languages own functions whose code lies elsewhere: methods, and functions inside functions."""
 
 
-class ScopeDie(Protocol):
-    """What this module needs of a debugging information entry."""
-
-    @property
-    def tag(self) -> int:
-        """DW_TAG_*, by number."""
-
-    def ranges(self) -> Sequence[tuple[int, int]]:
-        """Return the address ranges of DW_AT_low_pc and DW_AT_high_pc or DW_AT_ranges; empty without these."""
-
-    def children(self) -> Iterable[ScopeDie]:
-        """Return the entries it owns."""
-
-
 @frozen
 class Position:
     """A place in the source. The file is a number of the unit's line table; 0 for line or column is unknown."""
@@ -210,7 +196,7 @@ class Position:
     column: int | None = None
 
 
-def scopes_at(root: ScopeDie, address: int) -> list[ScopeDie]:
+def scopes_at(root: Die, address: int) -> list[Die]:
     """Return the scopes that cover an address, outermost first, found below a unit or any other entry.
 
     Where siblings overlap, the first one is taken. A scope without ranges is passed through: it may own some that have.
@@ -219,9 +205,9 @@ def scopes_at(root: ScopeDie, address: int) -> list[ScopeDie]:
     return _search(root, address, _GROUPS) or _search(root, address, _HIDING)
 
 
-def _search(root: ScopeDie, address: int, passed_through: frozenset[int]) -> list[ScopeDie]:
-    scopes: list[ScopeDie] = []
-    waiting: list[Iterator[ScopeDie]] = [iter(root.children())]
+def _search(root: Die, address: int, passed_through: frozenset[int]) -> list[Die]:
+    scopes: list[Die] = []
+    waiting: list[Iterator[Die]] = [iter(root.children())]
     while waiting:
         for die in waiting[-1]:
             tag = die.tag

@@ -295,11 +295,6 @@ class GeneratedFunction:
     def _fixed(self, size: int, name: str) -> None:
         if size in CODES:
             self.fields.append((self.k, CODES[size], name))
-        elif size == 3:
-            wide, narrow = ("H", "B") if self.order == "little" else ("B", "H")
-            self.fields += [(self.k, wide, f"{name}_0"), (self.k + (2 if wide == "H" else 1), narrow, f"{name}_1")]
-            parts = f"{name}_0 | {name}_1 << 16" if self.order == "little" else f"{name}_0 << 16 | {name}_1"
-            self.after.append(f"{name} = {parts}")
         else:
             self.fields.append((self.k, f"{size}s", name))
             self.after.append(f"{name} = from_bytes({name}, {self.order!r})")

@@ -79,7 +79,7 @@ def _nested(function: Die, address: int) -> tuple[FunctionScope, ...]:
     """Return the functions at an address, innermost first; ``function`` is the one whose code it is."""
     scopes: list[FunctionScope] = []
     blocks: list[Die] = []
-    inner: list[Die] = list(scopes_at(function, address))  # type: ignore[arg-type]
+    inner: list[Die] = list(scopes_at(function, address))
     for die in reversed([function, *inner]):
         blocks.append(die)
         if die.tag in (dw.DW_TAG_inlined_subroutine, dw.DW_TAG_subprogram):

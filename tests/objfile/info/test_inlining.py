@@ -20,7 +20,7 @@ UNIT, FUNCTION, BLOCK, CALL, NAMESPACE, STRUCT, VARIABLE = 0x11, 0x2E, 0x0B, 0x1
 
 
 class Die:
-    """A `ScopeDie` made by hand: what it is, its ranges, where it is called, and what it owns."""
+    """An entry made by hand: what it is, its ranges, where it is called, and what it owns."""
 
     def __init__(self, tag, name, ranges=(), call=(None, None, None), children=()):
         self.tag, self.name = tag, name
@@ -168,7 +168,7 @@ def test_any_tree_has_a_chain(children, address):
 
 
 class ElfDie:
-    """A `ScopeDie` on an entry that pyelftools read."""
+    """An entry that pyelftools read, as `scopes_at` asks it."""
 
     def __init__(self, die, dwarf, base):
         self.die, self.dwarf, self.base = die, dwarf, base
