@@ -8,31 +8,10 @@ from attrs import evolve
 
 from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError, shown
+from dwarfgpu.expr import known_entries as kinds
 from dwarfgpu.expr import types
 from dwarfgpu.expr.instruction import registers_of
-from dwarfgpu.expr.known_entries import (
-    ANY,
-    COMPOSITE,
-    CONTEXT,
-    GENERIC,
-    IMPLICIT,
-    INCOMPLETE,
-    LOCATION,
-    MAY_BE_COMPOSITE,
-    MEMORY,
-    NO_VALUES,
-    POINTER,
-    REGISTER,
-    TYPED,
-    UNDEFINED,
-    UNKNOWN,
-    VALUE,
-    VALUES,
-    KnownEntry,
-    KnownLocation,
-    StackInterner,
-    shape_of,
-)
+from dwarfgpu.expr.known_entries import UNKNOWN, KnownEntry, KnownLocation, StackInterner, shape_of
 from dwarfgpu.expr.pieces import runs
 from dwarfgpu.expr.values import Value
 
@@ -59,7 +38,7 @@ INTEGER_IS_LOCATION = ", which is one only if its type is integral"
 _MAX_PLACES = 8  # so many places of a location are known
 _READ = "A.2.5.4.3.4 (4)"
 _PARTS = "A.2.5.4.4.6"
-_NO_PARTS: tuple[KnownLocation, ...] = (KnownLocation(COMPOSITE, "a composite", 0),)
+_NO_PARTS: tuple[KnownLocation, ...] = (KnownLocation(kinds.COMPOSITE, "a composite", 0),)
 _LEAST_SIGNIFICANT = "DWARF 5, 2.6.1.2 (2)"
 
 
@@ -123,10 +102,10 @@ class KnownEffects:
 
     def _taken(self, at: Instruction, entry: KnownEntry, wanted: str) -> KnownEntry:
         """Convert an entry to what an operation needs (A.2.5.4.4.3)."""
-        if entry.kind == INCOMPLETE:
+        if entry.kind == kinds.INCOMPLETE:
             message = f"{at.name} cannot use a composite before it is complete"
             self.report("path", "incomplete_composite", message, at, "A.2.5.4.4.6")
-            return KnownEntry(ANY)
+            return KnownEntry(kinds.ANY)
         if wanted == "any":
             return entry
         return self._as_location(at, entry) if wanted == "location" else self._as_value(at, entry)
@@ -134,39 +113,39 @@ class KnownEffects:
     def may_be_value(self, kind: str) -> bool:
         """Return whether only an evaluation tells if a location of a kind is a value, too."""
         has_spaces = self.target is not None and len(self.target.address_spaces) > 1
-        return kind == LOCATION or (kind == CONTEXT and has_spaces)
+        return kind == kinds.LOCATION or (kind == kinds.CONTEXT and has_spaces)
 
     def _as_value(self, at: Instruction, entry: KnownEntry) -> KnownEntry:
         kind = entry.kind
-        if kind in VALUES:
+        if kind in kinds.VALUES:
             return entry
         message = f"{at.name} needs a value, found {kind}"
-        if kind in NO_VALUES:
+        if kind in kinds.NO_VALUES:
             self.report("path", "wrong_kind", message, at, "A.2.5.4.4.3")
         elif self.may_be_value(kind):
             message += ADDRESS_IS_VALUE
             self.report("warning", "wrong_kind", message, at, "A.2.5.4.4.3")
-        if kind in (ANY, *NO_VALUES):
-            return KnownEntry(VALUE)
-        offset = entry.places[0].bit_offset if kind == MEMORY and entry.places else None
+        if kind in (kinds.ANY, *kinds.NO_VALUES):
+            return KnownEntry(kinds.VALUE)
+        offset = entry.places[0].bit_offset if kind == kinds.MEMORY and entry.places else None
         return self._generic(None if offset is None else offset >> 3)
 
     def _generic(self, number: int | None = None) -> KnownEntry:
         """Return a value of the generic type."""
-        return KnownEntry(GENERIC, None if number is None else number & self.generic.mask, self.generic.bit_size)
+        return KnownEntry(kinds.GENERIC, None if number is None else number & self.generic.mask, self.generic.bit_size)
 
     def _as_location(self, at: Instruction, entry: KnownEntry) -> KnownEntry:
         kind = entry.kind
         message = f"{at.name} needs a location, found {kind}"
-        if kind == TYPED and self.rules.value_as_location == "generic":
+        if kind == kinds.TYPED and self.rules.value_as_location == "generic":
             self.report("path", "wrong_kind", message, at, "A.2.5.4.4.3")
-        elif kind == TYPED:
+        elif kind == kinds.TYPED:
             message += INTEGER_IS_LOCATION
             self.report("warning", "wrong_kind", message, at, "DWARF 6 (230524.1)")
         if entry.number is not None:
-            return KnownEntry(MEMORY, places=(self._memory(entry.number),))
+            return KnownEntry(kinds.MEMORY, places=(self._memory(entry.number),))
         # a value may be a pointer that was optimised away, which becomes what it points to
-        return KnownEntry(LOCATION) if kind in (ANY, *VALUES) else entry
+        return KnownEntry(kinds.LOCATION) if kind in (kinds.ANY, *kinds.VALUES) else entry
 
     def check_entries(self, at: Instruction, shape: Shape, entries: Entries) -> None:
         """Check what an operation requires of entries besides their kind."""
@@ -174,13 +153,13 @@ class KnownEffects:
         if space is not None and self.target is not None and self.target.space(space) is None:
             message = f"{space} is not an address space of {self.target.name}"
             self.report("path", "bad_address_space", message, at, None)
-        kinds = {entry.kind for entry in entries.values()}
+        present = {entry.kind for entry in entries.values()}
         is_strict = self.rules.mixed_operands == "ill_formed"
-        if is_strict and kinds == {TYPED, GENERIC} and shape.outputs and shape.outputs[0][0] == "R":
-            message = f"both operands must have the same type, found {TYPED} and {GENERIC}"
+        if is_strict and present == {kinds.TYPED, kinds.GENERIC} and shape.outputs and shape.outputs[0][0] == "R":
+            message = f"both operands must have the same type, found {kinds.TYPED} and {kinds.GENERIC}"
             self.report("path", "type_mismatch", message, at, None)
         bits = self.generic.bit_size
-        if "M" in entries and entries["M"].kind == GENERIC and bits < shape.operand(at.operands, "C"):
+        if "M" in entries and entries["M"].kind == kinds.GENERIC and bits < shape.operand(at.operands, "C"):
             self.report("path", "bad_size", f"the mask has {bits} bits, less than the count", at, None)
 
     # --- Values ---------------------------------------------------------------------------------------------------
@@ -201,7 +180,7 @@ class KnownEffects:
                 self._check_read(at, entries["L"].places, size, size - 7)
         kind = shape.value(at.operands, entries)
         # bytes that are read may be a pointer that was optimised away, smaller than the generic type
-        return self._generic() if kind == GENERIC and not reads_bytes else KnownEntry(kind)
+        return self._generic() if kind == kinds.GENERIC and not reads_bytes else KnownEntry(kind)
 
     def _computed(self, at: Instruction, row: Operation, entries: Entries) -> int | None:
         """Perform an operation on constants; return the number it gives, or report that it always fails.
@@ -230,7 +209,7 @@ class KnownEffects:
         function = _PLACES.get(spec)
         if function is not None:
             places = function(self, at, shape, entries)
-        elif "AS" in entries or kind == MEMORY:
+        elif "AS" in entries or kind == kinds.MEMORY:
             places = self._formed(at, shape, entries)
         return KnownEntry(kind, places=places)
 
@@ -240,7 +219,7 @@ class KnownEffects:
         if space is not None:
             bits, name = space.address_bits, f"the address space {space.name}"
         offset = None if address is None else (address & (1 << bits) - 1) * 8
-        return KnownLocation(MEMORY, name, 8 << bits, offset)
+        return KnownLocation(kinds.MEMORY, name, 8 << bits, offset)
 
     def _formed(self, at: Instruction, shape: Shape, entries: Entries) -> tuple[KnownLocation, ...]:
         """Return the place of an address that an operation forms, in the address space that it names."""
@@ -258,22 +237,22 @@ class KnownEffects:
     def register(self, at: Instruction, _shape: Shape, _entries: Entries) -> tuple[KnownLocation, ...]:
         """Return the register that an operation names (A.2.5.4.4.4)."""
         register = None if self.target is None else self.target.register(registers_of(at)[0])
-        return () if register is None else (KnownLocation(REGISTER, register.name, register.bit_size),)
+        return () if register is None else (KnownLocation(kinds.REGISTER, register.name, register.bit_size),)
 
     def undefined(self, _at: Instruction, _shape: Shape, _entries: Entries) -> tuple[KnownLocation, ...]:
         """Return the start of the undefined storage, where the rules give it a size (A.2.5.4.4.2)."""
         size = self.largest_storage
-        return (KnownLocation(UNDEFINED, "the undefined storage", size),) if self.rules.undefined_has_size else ()
+        return (KnownLocation(kinds.UNDEFINED, "the undefined storage", size),) if self.rules.undefined_has_size else ()
 
     def implicit_value(self, at: Instruction, _shape: Shape, _entries: Entries) -> tuple[KnownLocation, ...]:
-        return (KnownLocation(IMPLICIT, "an implicit value", 8 * len(at.operands[0])),)
+        return (KnownLocation(kinds.IMPLICIT, "an implicit value", 8 * len(at.operands[0])),)
 
     def implicit_pointer(self, _at: Instruction, _shape: Shape, entries: Entries) -> tuple[KnownLocation, ...]:
         space = None if self.target is None else self.target.default_space
         if "AS" in entries:
             number = entries["AS"].number
             space = None if number is None or self.target is None else self.target.space(number)
-        return () if space is None else (KnownLocation(POINTER, "an implicit pointer", space.address_bits),)
+        return () if space is None else (KnownLocation(kinds.POINTER, "an implicit pointer", space.address_bits),)
 
     def moved(self, at: Instruction, shape: Shape, entries: Entries) -> tuple[KnownLocation, ...]:
         """Return the places that an operation moves (A.2.5.4.4.1 (1) to (3))."""
@@ -300,7 +279,7 @@ class KnownEffects:
         if size > self.largest_storage:
             message = f"a composite of {shown(size)} bits is larger than the largest address space"
             self.report("path", "bad_piece", message, at, _PARTS)
-        return (KnownLocation(COMPOSITE, "a composite", size),)
+        return (KnownLocation(kinds.COMPOSITE, "a composite", size),)
 
     def empty(self, at: Instruction, _shape: Shape, _entries: Entries) -> tuple[KnownLocation, ...]:
         return self._composite(at, 0)
@@ -344,25 +323,29 @@ class KnownEffects:
         if (offset or 0) < 0 or (size or 0) < 0:
             message = f"{at.name} puts {shown(size or 0)} bits at bit {shown(offset or 0)}: neither must be negative"
             self.report("path", "bad_operand", message, at, spec)
-            return KnownEntry(LOCATION)
+            return KnownEntry(kinds.LOCATION)
         end = (offset or 0) + (size or 0)
         left = [place.left for place in base.places]
-        if base.kind == UNDEFINED:
+        if base.kind == kinds.UNDEFINED:
             left = [self.largest_storage]
         if end > min(left, default=end):
             message = f"{at.name} needs {shown(end)} bits of the base, which has {shown(min(left))} left"
             self.report("path", "bad_piece", message, at, spec)
-            return KnownEntry(LOCATION)
+            return KnownEntry(kinds.LOCATION)
         if size == 0:
             return base
         place = base.place
         rest = None if place is None or place.bit_offset is None else place.left
         if offset is None or size is None or (rest is None and not offset):
-            return KnownEntry(LOCATION)
+            return KnownEntry(kinds.LOCATION)
         if (offset, size) == (0, rest):
             return top
         self._check_part(at, top.places, size)
-        return KnownEntry(LOCATION) if rest is None else KnownEntry(COMPOSITE, places=self._composite(at, rest))
+        return (
+            KnownEntry(kinds.LOCATION)
+            if rest is None
+            else KnownEntry(kinds.COMPOSITE, places=self._composite(at, rest))
+        )
 
     def _overlay_dwarf6(self, at: Instruction, entries: Entries, offset: int | None, size: int | None) -> KnownEntry:
         """Return an overlay of DWARF 6 (251120.1), which keeps the base and may go on after it."""
@@ -371,23 +354,23 @@ class KnownEffects:
             self._check_part(at, top.places, size, spec="DWARF 6 (251120.1)")
         place = base.place
         if place is None or place.bit_offset is None or offset is None or size is None:
-            return KnownEntry(LOCATION)
+            return KnownEntry(kinds.LOCATION)
         start = place.bit_offset + offset
         if start < 0:
             message = f"{at.name} begins {shown(-start)} bits before {place.name}"
             self.report("path", "bad_operand", message, at, "DWARF 6 (251120.1)")
-            return KnownEntry(LOCATION)
+            return KnownEntry(kinds.LOCATION)
         if size == 0 and start <= place.bit_size:
             return base
         places = self._composite(at, max(place.bit_size, start + size))
-        return KnownEntry(COMPOSITE, places=tuple([part.moved(place.bit_offset) for part in places]))
+        return KnownEntry(kinds.COMPOSITE, places=tuple([part.moved(place.bit_offset) for part in places]))
 
     # --- What is wrong with a place -------------------------------------------------------------------------------
 
     def _refuse(self, at: Instruction, place: KnownLocation, kind: str, message: str, spec: str) -> None:
         """Report what the size of a storage makes wrong."""
         severity: ReportedSeverity = "path"
-        if self.in_caller and place.storage == REGISTER:
+        if self.in_caller and place.storage == kinds.REGISTER:
             severity = "warning"
             message += " (a caller's register may be elsewhere)"
         self.report(severity, kind, message, at, spec)
@@ -448,20 +431,20 @@ class KnownEffects:
         if not stack.depth:
             return self._underflow(at, 1, stack)
         size = self._taken(at, stack.entry, "value").bit_size
-        places = () if size is None else (KnownLocation(IMPLICIT, "an implicit value", size),)
-        return self.stacks.push(stack.below, KnownEntry(IMPLICIT, places=places))
+        places = () if size is None else (KnownLocation(kinds.IMPLICIT, "an implicit value", size),)
+        return self.stacks.push(stack.below, KnownEntry(kinds.IMPLICIT, places=places))
 
     def piece(self, at: Instruction, stack: EntryStack) -> EntryStack:
         """Add a part to a composite, or start one (A.2.5.4.4.6 (1) and (2))."""
         size, offset = at.operands if len(at.operands) == 2 else (8 * at.operands[0], 0)
         if not self.rules.incomplete_composites:
             return self._piece_dwarf6(at, stack, size, offset)
-        if stack.depth and stack.kind != INCOMPLETE:  # else a part without a location
+        if stack.depth and stack.kind != kinds.INCOMPLETE:  # else a part without a location
             self._check_piece(at, self._taken(at, stack.entry, "location").places, size, offset)
             stack = stack.below
-        if stack.kind != INCOMPLETE:
-            return self.stacks.push(stack, self._grown(at, INCOMPLETE, _NO_PARTS, size))
-        return self.stacks.push(stack.below, self._grown(at, INCOMPLETE, stack.entry.places, size))
+        if stack.kind != kinds.INCOMPLETE:
+            return self.stacks.push(stack, self._grown(at, kinds.INCOMPLETE, _NO_PARTS, size))
+        return self.stacks.push(stack.below, self._grown(at, kinds.INCOMPLETE, stack.entry.places, size))
 
     def _piece_dwarf6(self, at: Instruction, stack: EntryStack, size: int, offset: int) -> EntryStack:
         """Add a part to a composite, or start one (DWARF 6, 230524.1)."""
@@ -473,12 +456,12 @@ class KnownEffects:
         base = _NO_PARTS
         if stack.depth == 1 and _may_be_base(stack.entry):  # what may be a base is not a part
             self._taken(at, stack.entry, "location")
-            base = stack.entry.places if stack.kind == COMPOSITE else ()
+            base = stack.entry.places if stack.kind == kinds.COMPOSITE else ()
         elif stack.depth:
             self._check_piece(at, self._taken(at, stack.entry, "location").places, size, offset)
         if stack.depth > 1:
-            base = below.entry.places if below.kind == COMPOSITE else ()
-        return self.stacks.push(below.below, self._grown(at, COMPOSITE, base, size))
+            base = below.entry.places if below.kind == kinds.COMPOSITE else ()
+        return self.stacks.push(below.below, self._grown(at, kinds.COMPOSITE, base, size))
 
     def _grown(self, at: Instruction, kind: str, base: tuple[KnownLocation, ...], size: int) -> KnownEntry:
         """Return a composite with a part more than a base has, at the same offset in it."""
@@ -491,7 +474,7 @@ class KnownEffects:
             return
         from_end = self.is_big and self.rules.piece_of_value_bits == "least_significant"
         for place in places:
-            if from_end and place.storage in (REGISTER, IMPLICIT):
+            if from_end and place.storage in (kinds.REGISTER, kinds.IMPLICIT):
                 if offset >= place.bit_size:
                     self._refuse_move(at, place, offset, _LEAST_SIGNIFICANT)
                 elif not place.may_hold(size + offset):
@@ -504,18 +487,18 @@ class KnownEffects:
     def piece_end(self, at: Instruction, stack: EntryStack) -> EntryStack:
         if not stack.depth:
             return self._underflow(at, 1, stack)
-        if stack.kind != INCOMPLETE:  # in DWARF 6 every composite is complete, and accepted
+        if stack.kind != kinds.INCOMPLETE:  # in DWARF 6 every composite is complete, and accepted
             may_be = not self.rules.incomplete_composites and _may_be_base(stack.entry)
             message = f"a composite under construction is needed, found {stack.kind}"
             self.report("warning" if may_be else "path", "wrong_kind", message, at, None)
-            if stack.kind != COMPOSITE:
-                return self.stacks.push(stack.below, KnownEntry(COMPOSITE))
-        return self.stacks.push(stack.below, KnownEntry(COMPOSITE, places=stack.entry.places))
+            if stack.kind != kinds.COMPOSITE:
+                return self.stacks.push(stack.below, KnownEntry(kinds.COMPOSITE))
+        return self.stacks.push(stack.below, KnownEntry(kinds.COMPOSITE, places=stack.entry.places))
 
 
 def _may_be_base(entry: KnownEntry) -> bool:
     """Return whether an entry may be a composite, to which a piece can be added."""
-    return entry.kind in MAY_BE_COMPOSITE and all(place.storage == COMPOSITE for place in entry.places)
+    return entry.kind in kinds.MAY_BE_COMPOSITE and all(place.storage == kinds.COMPOSITE for place in entry.places)
 
 
 _RAW = {  # the effect of any other raw operation is not known

@@ -18,26 +18,10 @@ from typing import TYPE_CHECKING, TypeAlias
 from attrs import evolve
 
 from dwarfgpu.errors import Unsupported
+from dwarfgpu.expr import known_entries as kinds
 from dwarfgpu.expr.instruction import decode, operands_of, registers_of
 from dwarfgpu.expr.known_effects import ADDRESS_IS_VALUE, INTEGER_IS_LOCATION, KnownEffects
-from dwarfgpu.expr.known_entries import (
-    ANY,
-    COMPOSITE,
-    CONTEXT,
-    EMPTY,
-    INCOMPLETE,
-    LOCATION,
-    MEMORY,
-    NO_VALUES,
-    NOTHING,
-    REGISTER,
-    REGISTER_OPERATIONS,
-    TYPED,
-    UNDEFINED,
-    UNKNOWN,
-    KnownEntry,
-    shape_of,
-)
+from dwarfgpu.expr.known_entries import EMPTY, REGISTER_OPERATIONS, UNKNOWN, KnownEntry, shape_of
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
@@ -125,7 +109,7 @@ class _ExpressionWalk:
     def findings(self, initial_depth: int, wanted: str | None, *, in_cfi: bool = False) -> list[Finding]:
         stack = EMPTY
         for _ in range(initial_depth):
-            stack = self.effects.stacks.push(stack, KnownEntry(ANY))
+            stack = self.effects.stacks.push(stack, KnownEntry(kinds.ANY))
         for end in self.walk(stack, wanted):
             self.finish(end, wanted)
         self.check_whole(in_cfi=in_cfi)
@@ -210,7 +194,7 @@ class _ExpressionWalk:
 
         ``last`` is the operation with which a path comes to the end.
         """
-        if wanted != _ENTRY_VALUE or stack.kind != REGISTER or self.expression.fault is not None:
+        if wanted != _ENTRY_VALUE or stack.kind != kinds.REGISTER or self.expression.fault is not None:
             return
         if last is not None and last.operation.spec not in REGISTER_OPERATIONS:
             message = f"an entry value may be a register only where DW_OP_reg* is the last operation, not {last.name}"
@@ -221,19 +205,19 @@ class _ExpressionWalk:
         if stack is UNKNOWN or self.expression.fault is not None:
             return
         below = stack
-        while below.depth and below.kind != INCOMPLETE:
+        while below.depth and below.kind != kinds.INCOMPLETE:
             below = below.below
         if 0 < below.depth < stack.depth and self.rules.location_after_pieces == "ill_formed":
             message = "a location after pieces has no piece of its own"
             self.report("path", "bad_piece", message, None, "DWARF 5, 2.6.1.2")
-        kind = COMPOSITE if stack.kind == INCOMPLETE else stack.kind
+        kind = kinds.COMPOSITE if stack.kind == kinds.INCOMPLETE else stack.kind
         spec, doubt = "A.2.5.4", None
-        fits = kind not in NO_VALUES
+        fits = kind not in kinds.NO_VALUES
         if wanted == "location":
-            fits = kind != TYPED
+            fits = kind != kinds.TYPED
             doubt = INTEGER_IS_LOCATION if self.rules.value_as_location == "integral" else None
         elif wanted == _ENTRY_VALUE:
-            fits = kind == REGISTER or (fits and kind not in (MEMORY, CONTEXT, LOCATION))
+            fits = kind == kinds.REGISTER or (fits and kind not in (kinds.MEMORY, kinds.CONTEXT, kinds.LOCATION))
             spec = "A.2.5.4.3.4 (8)"
         elif self.effects.may_be_value(kind):
             fits, doubt = False, ADDRESS_IS_VALUE
@@ -351,7 +335,7 @@ class _ResultEffects(KnownEffects):
 
     def apply(self, at: Instruction, shape: Shape, stack: EntryStack) -> EntryStack:
         if stack is not UNKNOWN and shape.row.name in ("DW_OP_piece", "DW_OP_bit_piece"):
-            self.parts.add(stack.kind not in (NOTHING, INCOMPLETE, UNDEFINED))
+            self.parts.add(stack.kind not in (kinds.NOTHING, kinds.INCOMPLETE, kinds.UNDEFINED))
         return super().apply(at, shape, stack)
 
     def check_entries(self, at: Instruction, shape: Shape, entries: Entries) -> None:
@@ -376,10 +360,12 @@ class _ResultWalk(_ExpressionWalk):
         """Check nothing: what operands say is no matter of kinds."""
 
     def results(self) -> ResultKinds:
-        kinds: set[str] = set()
+        reached: set[str] = set()
         for last in self.walk(EMPTY, "location"):
             self.finish(last, "location")
-            kinds.add(ANY if last is UNKNOWN else COMPOSITE if last.kind == INCOMPLETE else last.kind)
-        is_ill_formed = any(finding.severity == "error" for finding in self.found.values()) or not kinds
+            reached.add(
+                kinds.ANY if last is UNKNOWN else kinds.COMPOSITE if last.kind == kinds.INCOMPLETE else last.kind
+            )
+        is_ill_formed = any(finding.severity == "error" for finding in self.found.values()) or not reached
         spaces, parts = frozenset(self.effects.spaces), frozenset(self.effects.parts)
-        return ResultKinds(frozenset(kinds), spaces, parts, is_ill_formed)
+        return ResultKinds(frozenset(reached), spaces, parts, is_ill_formed)

@@ -236,24 +236,6 @@ def test_bytes_that_are_no_expression_are_an_error_only_when_they_are_used():
 # --- Limits -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "text, limits, context, expected",
-    [
-        ("DW_OP_lit1; DW_OP_lit2; DW_OP_plus", {"steps": 3}, {}, 3),
-        ("DW_OP_lit1; DW_OP_lit2; DW_OP_plus", {"steps": 2}, {}, "limit_exceeded"),
-        ("DW_OP_skip -3", {}, {}, "limit_exceeded"),
-        ("DW_OP_lit1; DW_OP_lit2", {"stack": 2}, {}, 2),
-        ("DW_OP_lit1; DW_OP_lit2", {"stack": 1}, {}, "limit_exceeded"),
-        ("DW_OP_dup; DW_OP_skip -4", {}, {"initial_stack": [1]}, "limit_exceeded"),
-        ("DW_OP_call4 16", {"nesting": 0}, {"dies": {"unit:16": {"location": "35"}}}, "limit_exceeded"),
-        ("DW_OP_call4 16", {"nesting": 1}, {"dies": {"unit:16": {"location": "35"}}}, 5),
-        ("DW_OP_call4 16", {}, {"dies": {"unit:16": {"location": {"ops": "DW_OP_call4 16"}}}}, "limit_exceeded"),
-    ],
-)
-def test_limits(text, limits, context, expected):
-    assert short(ask(text, context, limits=limits)) == expected
-
-
 def test_a_nesting_that_the_machine_cannot_follow_is_an_error_too():
     dies = {f"unit:{i}": {"location": [{"ops": f"DW_OP_call4 {i + 1}"}]} for i in range(2000)}
     dies["unit:2000"] = {"location": ["50"]}

@@ -58,33 +58,23 @@ def gnu(ops, expected, data, **case):
 PREFIX = [
     # "It has at least one operand: a ULEB128 constant identifying a vendor extension operation. The remaining operands
     # are defined by the vendor extension."
-    user("DW_OP_lit5; DW_OP_LLVM_nop", "5", "35 e901"),
-    user("DW_OP_lit16; DW_OP_lit0; DW_OP_LLVM_form_aspace_address", "mem 0x10", "40 30 e902"),
-    user("DW_OP_LLVM_push_lane", "3", "e903"),
-    user("DW_OP_addr 0x100; DW_OP_lit4; DW_OP_LLVM_offset", "mem 0x104", "03 0001000000000000 34 e904"),
-    user("DW_OP_reg5; DW_OP_LLVM_offset_uconst 4", "r5+32", "55 e905 04"),
-    user("DW_OP_addr 0x100; DW_OP_LLVM_offset_uconst 300", "mem 0x22c", "03 0001000000000000 e905 ac02"),
-    user("DW_OP_reg5; DW_OP_lit3; DW_OP_LLVM_bit_offset", "r5+3", "55 33 e906"),
-    user(
-        "DW_OP_LLVM_call_frame_entry_reg 6", "r6", "e907 06", entry_registers={"6": {"kind": "register", "register": 6}}
-    ),
-    user("DW_OP_LLVM_undefined", "undefined", "e908"),
-    user("DW_OP_lit0; DW_OP_LLVM_aspace_bregx 5 -5", "mem 0x100", "30 e909 05 7b"),
-    user(
-        "DW_OP_reg5; DW_OP_piece 4; DW_OP_LLVM_piece_end; DW_OP_lit2; DW_OP_LLVM_offset",
-        "{32:r5}+16",
-        "55 9304 e90a 32 e904",
-    ),
-    user("DW_OP_reg5; DW_OP_LLVM_extend 16 3", "{16:r5 16:r5 16:r5}", "55 e90b 10 03"),
-    user(
-        "DW_OP_reg5; DW_OP_reg6; DW_OP_lit2; DW_OP_LLVM_select_bit_piece 16 3",
-        "{16:r5 16:r6+16 16:r5+32}",
-        "55 56 32 e90c 10 03",
-    ),
+    user("lit5; LLVM_nop", "5", "35 e901"),
+    user("lit16; lit0; LLVM_form_aspace_address", "mem 0x10", "40 30 e902"),
+    user("LLVM_push_lane", "3", "e903"),
+    user("addr 0x100; lit4; LLVM_offset", "mem 0x104", "03 0001000000000000 34 e904"),
+    user("reg5; LLVM_offset_uconst 4", "r5+32", "55 e905 04"),
+    user("addr 0x100; LLVM_offset_uconst 300", "mem 0x22c", "03 0001000000000000 e905 ac02"),
+    user("reg5; lit3; LLVM_bit_offset", "r5+3", "55 33 e906"),
+    user("LLVM_call_frame_entry_reg 6", "r6", "e907 06", entry_registers={"6": {"kind": "register", "register": 6}}),
+    user("LLVM_undefined", "undefined", "e908"),
+    user("lit0; LLVM_aspace_bregx 5 -5", "mem 0x100", "30 e909 05 7b"),
+    user("reg5; piece 4; LLVM_piece_end; lit2; LLVM_offset", "{32:r5}+16", "55 9304 e90a 32 e904"),
+    user("reg5; LLVM_extend 16 3", "{16:r5 16:r5 16:r5}", "55 e90b 10 03"),
+    user("reg5; reg6; lit2; LLVM_select_bit_piece 16 3", "{16:r5 16:r6+16 16:r5+32}", "55 56 32 e90c 10 03"),
     # The ULEB128 may be padded, as any other.
-    user("DW_OP_LLVM_push_lane", "3", "e9 8300"),
-    user("DW_OP_LLVM_push_lane", "3", "e9 838000"),
-    user("DW_OP_reg5; DW_OP_LLVM_offset_uconst 4", "r5+32", "55 e9 8500 8400"),
+    user("LLVM_push_lane", "3", "e9 8300"),
+    user("LLVM_push_lane", "3", "e9 838000"),
+    user("reg5; LLVM_offset_uconst 4", "r5+32", "55 e9 8500 8400"),
     # "The vendor extension opcode 0 is reserved and cannot be used by any vendor extension."
     user("", "unknown_operation", "e900"),
     user("", "unknown_operation", "e9 8000"),
@@ -101,31 +91,25 @@ PREFIX = [
     user("", "truncated", "35 e9"),
     user("", "leb128_overflow", "e9 ffffffffffffffffff02"),
     # The operands of DW_OP_LLVM_NVIDIA_mux are known to nobody, so what follows cannot be decoded.
-    row("LLVM Dwarf.def", "DW_OP_LLVM_NVIDIA_mux 0x", "DW_OP_LLVM_NVIDIA_mux", "e90d", dialect="llvm-user"),
-    row("LLVM Dwarf.def", "DW_OP_LLVM_NVIDIA_mux 01", "DW_OP_LLVM_NVIDIA_mux", "e90d 01", dialect="llvm-user"),
-    row(
-        "LLVM Dwarf.def",
-        "DW_OP_lit1; DW_OP_LLVM_NVIDIA_mux 0102",
-        "DW_OP_LLVM_NVIDIA_mux",
-        "31 e90d 01 02",
-        dialect="llvm-user",
-    ),
+    row("LLVM Dwarf.def", "LLVM_NVIDIA_mux 0x", "DW_OP_LLVM_NVIDIA_mux", "e90d", dialect="llvm-user"),
+    row("LLVM Dwarf.def", "LLVM_NVIDIA_mux 01", "DW_OP_LLVM_NVIDIA_mux", "e90d 01", dialect="llvm-user"),
+    row("LLVM Dwarf.def", "lit1; LLVM_NVIDIA_mux 0102", "DW_OP_LLVM_NVIDIA_mux", "31 e90d 01 02", dialect="llvm-user"),
     # ... also where a branch goes into it, but what stands before it runs.
     row(
         "LLVM Dwarf.def",
-        "DW_OP_skip 4; DW_OP_LLVM_NVIDIA_mux 012f30",
+        "skip 4; LLVM_NVIDIA_mux 012f30",
         "DW_OP_LLVM_NVIDIA_mux",
         "2f 0400 e90d 01 2f 30",
         dialect="llvm-user",
     ),
     row(
         "LLVM Dwarf.def",
-        "DW_OP_lit1; DW_OP_lit0; DW_OP_div; DW_OP_LLVM_NVIDIA_mux 0x",
+        "lit1; lit0; div; LLVM_NVIDIA_mux 0x",
         "division_by_zero",
         "31 30 1b e90d",
         dialect="llvm-user",
     ),
-    row("LLVM Dwarf.def", "DW_OP_drop; DW_OP_LLVM_NVIDIA_mux 0x", "stack_underflow", "13 e90d", dialect="llvm-user"),
+    row("LLVM Dwarf.def", "drop; LLVM_NVIDIA_mux 0x", "stack_underflow", "13 e90d", dialect="llvm-user"),
     # 0xe9 is a prefix in this dialect alone.
     row("A.2.5.4.0 (1)", "", "unknown_operation", "e903", dialect="dwarf5"),
     row("A.2.5.4.0 (1)", "", "unknown_operation", "e903", dialect="gnu"),
@@ -135,45 +119,35 @@ PREFIX = [
 # --- The single bytes of older producers ---------------------------------------------------------------------------
 
 LEGACY = [
-    legacy("DW_OP_lit16; DW_OP_lit0; DW_OP_LLVM_form_aspace_address", "mem 0x10", "40 30 e1"),
-    legacy("DW_OP_LLVM_push_lane", "3", "e2"),
-    legacy("DW_OP_reg5; DW_OP_lit4; DW_OP_LLVM_offset", "r5+32", "55 34 e3"),
-    legacy("DW_OP_reg5; DW_OP_LLVM_offset_uconst 4", "r5+32", "55 e4 04"),
-    legacy("DW_OP_reg5; DW_OP_lit3; DW_OP_LLVM_bit_offset", "r5+3", "55 33 e5"),
+    legacy("lit16; lit0; LLVM_form_aspace_address", "mem 0x10", "40 30 e1"),
+    legacy("LLVM_push_lane", "3", "e2"),
+    legacy("reg5; lit4; LLVM_offset", "r5+32", "55 34 e3"),
+    legacy("reg5; LLVM_offset_uconst 4", "r5+32", "55 e4 04"),
+    legacy("reg5; lit3; LLVM_bit_offset", "r5+3", "55 33 e5"),
+    legacy("LLVM_call_frame_entry_reg 6", "r6", "e6 06", entry_registers={"6": {"kind": "register", "register": 6}}),
+    legacy("LLVM_undefined", "undefined", "e7"),
+    legacy("lit0; LLVM_aspace_bregx 5 -5", "mem 0x100", "30 e8 05 7b"),
+    legacy("lit0; LLVM_aspace_implicit_pointer 0x102 -3", "ptr info:0x102-3", "30 e9 02010000 7d"),
     legacy(
-        "DW_OP_LLVM_call_frame_entry_reg 6", "r6", "e6 06", entry_registers={"6": {"kind": "register", "register": 6}}
-    ),
-    legacy("DW_OP_LLVM_undefined", "undefined", "e7"),
-    legacy("DW_OP_lit0; DW_OP_LLVM_aspace_bregx 5 -5", "mem 0x100", "30 e8 05 7b"),
-    legacy("DW_OP_lit0; DW_OP_LLVM_aspace_implicit_pointer 0x102 -3", "ptr info:0x102-3", "30 e9 02010000 7d"),
-    legacy(
-        "DW_OP_lit0; DW_OP_LLVM_aspace_implicit_pointer 0x102 1",
+        "lit0; LLVM_aspace_implicit_pointer 0x102 1",
         "ptr info:0x102+1",
         "30 e9 0000000000000102 01",
         offset_size=8,
         byte_order="big",
     ),
-    legacy(
-        "DW_OP_reg5; DW_OP_piece 4; DW_OP_LLVM_piece_end; DW_OP_lit2; DW_OP_LLVM_offset",
-        "{32:r5}+16",
-        "55 9304 ea 32 e3",
-    ),
-    legacy("DW_OP_reg5; DW_OP_LLVM_extend 16 3", "{16:r5 16:r5 16:r5}", "55 eb 10 03"),
-    legacy(
-        "DW_OP_reg5; DW_OP_reg6; DW_OP_lit2; DW_OP_LLVM_select_bit_piece 16 3",
-        "{16:r5 16:r6+16 16:r5+32}",
-        "55 56 32 ec 10 03",
-    ),
+    legacy("reg5; piece 4; LLVM_piece_end; lit2; LLVM_offset", "{32:r5}+16", "55 9304 ea 32 e3"),
+    legacy("reg5; LLVM_extend 16 3", "{16:r5 16:r5 16:r5}", "55 eb 10 03"),
+    legacy("reg5; reg6; lit2; LLVM_select_bit_piece 16 3", "{16:r5 16:r6+16 16:r5+32}", "55 56 32 ec 10 03"),
     legacy("", "unknown_operation", "ed"),
-    legacy("DW_OP_GNU_push_tls_address", "mem 0x9005", "35 e0"),
-    legacy("DW_OP_GNU_const_index 300", "163", "fc ac02"),
+    legacy("GNU_push_tls_address", "mem 0x9005", "35 e0"),
+    legacy("GNU_const_index 300", "163", "fc ac02"),
 ]
 
 OLDEST = [
-    oldest("DW_OP_lit16; DW_OP_lit0; DW_OP_LLVM_form_aspace_address", "mem 0x10", "40 30 e7"),
-    oldest("DW_OP_reg5; DW_OP_lit4; DW_OP_LLVM_offset", "r5+32", "55 34 e9"),
-    oldest("DW_OP_LLVM_push_lane", "3", "ea"),
-    oldest("DW_OP_GNU_const_index 300", "163", "fc ac02"),
+    oldest("lit16; lit0; LLVM_form_aspace_address", "mem 0x10", "40 30 e7"),
+    oldest("reg5; lit4; LLVM_offset", "r5+32", "55 34 e9"),
+    oldest("LLVM_push_lane", "3", "ea"),
+    oldest("GNU_const_index 300", "163", "fc ac02"),
     *(
         oldest("", "unknown_operation", f"{code:02x}")
         for code in (0xE1, 0xE2, 0xE3, 0xE4, 0xE5, 0xE6, 0xE8, 0xEB, 0xEC)
@@ -182,54 +156,48 @@ OLDEST = [
 
 # 0xe9 means three things: which one is said by whoever names the dialect, and never guessed.
 THREE_MEANINGS = [
-    user("DW_OP_reg5; DW_OP_lit4; DW_OP_LLVM_offset", "r5+32", "55 34 e904"),
-    oldest("DW_OP_reg5; DW_OP_lit4; DW_OP_LLVM_offset", "r5+32", "55 34 e9"),
-    legacy("DW_OP_lit4; DW_OP_LLVM_aspace_implicit_pointer", "bad_address_space", "34 e9 02010000 00"),
+    user("reg5; lit4; LLVM_offset", "r5+32", "55 34 e904"),
+    oldest("reg5; lit4; LLVM_offset", "r5+32", "55 34 e9"),
+    legacy("lit4; LLVM_aspace_implicit_pointer", "bad_address_space", "34 e9 02010000 00"),
 ]
 
 # --- GNU -----------------------------------------------------------------------------------------------------------
 
 GNU = [
-    gnu("DW_OP_lit5; DW_OP_GNU_push_tls_address", "mem 0x9005", "35 e0"),
-    gnu("DW_OP_reg5; DW_OP_GNU_uninit", "r5", "55 f0"),
-    gnu("DW_OP_GNU_encoded_addr 0x00 0x100", "mem 0x100", "f1 00 0001000000000000"),
-    gnu("DW_OP_GNU_encoded_addr 0x01 0x12c", "mem 0x12c", "f1 01 ac02"),
-    gnu("DW_OP_GNU_encoded_addr 0x02 0x102", "mem 0x102", "f1 02 0201"),
-    gnu("DW_OP_GNU_encoded_addr 0x02 0x102", "mem 0x102", "f1 02 0102", byte_order="big"),
-    gnu("DW_OP_GNU_encoded_addr 0x03 0x102", "mem 0x102", "f1 03 02010000"),
-    gnu("DW_OP_GNU_encoded_addr 0x04 0x102", "mem 0x102", "f1 04 0201000000000000"),
-    gnu("DW_OP_GNU_encoded_addr 0x09 -1", "mem 0xffffffffffffffff", "f1 09 7f"),
-    gnu("DW_OP_GNU_encoded_addr 0x0a -2", "mem 0xfffffffffffffffe", "f1 0a feff"),
-    gnu("DW_OP_GNU_encoded_addr 0x0b -2", "mem 0xfffffffe", "f1 0b feffffff", address_size=4),
-    gnu("DW_OP_GNU_encoded_addr 0x0c -2", "mem 0xfffffffffffffffe", "f1 0c feffffffffffffff"),
+    gnu("lit5; GNU_push_tls_address", "mem 0x9005", "35 e0"),
+    gnu("reg5; GNU_uninit", "r5", "55 f0"),
+    gnu("GNU_encoded_addr 0x00 0x100", "mem 0x100", "f1 00 0001000000000000"),
+    gnu("GNU_encoded_addr 0x01 0x12c", "mem 0x12c", "f1 01 ac02"),
+    gnu("GNU_encoded_addr 0x02 0x102", "mem 0x102", "f1 02 0201"),
+    gnu("GNU_encoded_addr 0x02 0x102", "mem 0x102", "f1 02 0102", byte_order="big"),
+    gnu("GNU_encoded_addr 0x03 0x102", "mem 0x102", "f1 03 02010000"),
+    gnu("GNU_encoded_addr 0x04 0x102", "mem 0x102", "f1 04 0201000000000000"),
+    gnu("GNU_encoded_addr 0x09 -1", "mem 0xffffffffffffffff", "f1 09 7f"),
+    gnu("GNU_encoded_addr 0x0a -2", "mem 0xfffffffffffffffe", "f1 0a feff"),
+    gnu("GNU_encoded_addr 0x0b -2", "mem 0xfffffffe", "f1 0b feffffff", address_size=4),
+    gnu("GNU_encoded_addr 0x0c -2", "mem 0xfffffffffffffffe", "f1 0c feffffffffffffff"),
     # DW_EH_PE_indirect: the address stands in memory
-    gnu("DW_OP_GNU_encoded_addr 0x82 0x100", "mem 0x706050403020100", "f1 82 0001"),
+    gnu("GNU_encoded_addr 0x82 0x100", "mem 0x706050403020100", "f1 82 0001"),
     # DW_EH_PE_omit and unknown formats; what is relative to something
     gnu("", "pointer_encoding", "f1 ff"),
     gnu("", "pointer_encoding", "f1 05 00"),
-    gnu("DW_OP_GNU_encoded_addr 0x12 4", "pointer_encoding", "f1 12 0400"),
-    gnu("DW_OP_GNU_encoded_addr 0x50 4", "pointer_encoding", "f1 50 0400000000000000"),
-    gnu("DW_OP_GNU_implicit_pointer 0x102 -3", "ptr info:0x102-3", "f2 02010000 7d"),
-    gnu(
-        "DW_OP_GNU_implicit_pointer 0x102 0",
-        "ptr info:0x102",
-        "f2 0000000000000102 00",
-        offset_size=8,
-        byte_order="big",
-    ),
-    gnu("DW_OP_GNU_entry_value (DW_OP_reg5)", "119", "f3 01 55"),
-    gnu("DW_OP_GNU_const_type 8 0201", "258:unsigned16", "f4 08 02 0201"),
-    gnu("DW_OP_GNU_regval_type 5 8", "261:unsigned16", "f5 05 08"),
-    gnu("DW_OP_addr 0x100; DW_OP_GNU_deref_type 2 8", "256:unsigned16", "03 0001000000000000 f6 02 08"),
-    gnu("DW_OP_const1s -2; DW_OP_GNU_convert 8", "65534:unsigned16", "09 fe f7 08"),
-    gnu("DW_OP_const1s -2; DW_OP_GNU_reinterpret 9", "-2:signed64", "09 fe f9 09"),
-    gnu("DW_OP_GNU_parameter_ref 4", "frame", "fa 04000000"),
-    gnu("DW_OP_GNU_addr_index 300", "mem 0xa3", "fb ac02"),
-    gnu("DW_OP_GNU_const_index 300", "163", "fc ac02"),
-    gnu("DW_OP_GNU_variable_value 0x102", "263", "fd 02010000"),
-    gnu("DW_OP_GNU_variable_value 0x102", "263", "fd 0000000000000102", offset_size=8, byte_order="big"),
+    gnu("GNU_encoded_addr 0x12 4", "pointer_encoding", "f1 12 0400"),
+    gnu("GNU_encoded_addr 0x50 4", "pointer_encoding", "f1 50 0400000000000000"),
+    gnu("GNU_implicit_pointer 0x102 -3", "ptr info:0x102-3", "f2 02010000 7d"),
+    gnu("GNU_implicit_pointer 0x102 0", "ptr info:0x102", "f2 0000000000000102 00", offset_size=8, byte_order="big"),
+    gnu("GNU_entry_value (reg5)", "119", "f3 01 55"),
+    gnu("GNU_const_type 8 0201", "258:unsigned16", "f4 08 02 0201"),
+    gnu("GNU_regval_type 5 8", "261:unsigned16", "f5 05 08"),
+    gnu("addr 0x100; GNU_deref_type 2 8", "256:unsigned16", "03 0001000000000000 f6 02 08"),
+    gnu("const1s -2; GNU_convert 8", "65534:unsigned16", "09 fe f7 08"),
+    gnu("const1s -2; GNU_reinterpret 9", "-2:signed64", "09 fe f9 09"),
+    gnu("GNU_parameter_ref 4", "frame", "fa 04000000"),
+    gnu("GNU_addr_index 300", "mem 0xa3", "fb ac02"),
+    gnu("GNU_const_index 300", "163", "fc ac02"),
+    gnu("GNU_variable_value 0x102", "263", "fd 02010000"),
+    gnu("GNU_variable_value 0x102", "263", "fd 0000000000000102", offset_size=8, byte_order="big"),
     # A reference has the size of an address in DWARF 2.
-    gnu("DW_OP_GNU_variable_value 0x102", "263", "fd 0201000000000000", dwarf_version=2),
+    gnu("GNU_variable_value 0x102", "263", "fd 0201000000000000", dwarf_version=2),
     # 0xf8 is an operation of another compiler, which has no description.
     gnu("", "unknown_operation", "f8"),
     *(gnu("", "unknown_operation", f"{code:02x}") for code in (*range(0xE1, 0xF0), 0xFE, 0xFF)),
@@ -237,19 +205,19 @@ GNU = [
 
 # The single bytes of 0xe9 and its neighbours are free in DWARF 5 and in its drafts.
 STANDARD = [
-    row("DWARF 5, 7.7.1", "DW_OP_form_tls_address", "mem 0x9005", "35 9b", dialect="dwarf5"),
-    row("DWARF 6 (230524.1)", "DW_OP_form_tls_location", "mem 0x9005", "35 9b", dialect="dwarf6"),
-    row("DWARF 5, 7.7.1", "DW_OP_push_object_address", "mem 0x6000", "97", dialect="dwarf5"),
-    row("DWARF 6 (230524.1)", "DW_OP_push_object_location", "mem 0x6000", "97", dialect="dwarf6"),
+    row("DWARF 5, 7.7.1", "form_tls_address", "mem 0x9005", "35 9b", dialect="dwarf5"),
+    row("DWARF 6 (230524.1)", "form_tls_location", "mem 0x9005", "35 9b", dialect="dwarf6"),
+    row("DWARF 5, 7.7.1", "push_object_address", "mem 0x6000", "97", dialect="dwarf5"),
+    row("DWARF 6 (230524.1)", "push_object_location", "mem 0x6000", "97", dialect="dwarf6"),
     # "TBA": an operation without a number can be written in text, and evaluated.
-    Case("DWARF 6 (230524.1)", "DW_OP_push_lane", "3", **CONTEXT, dialect="dwarf6"),
-    Case("DWARF 6 (230524.1)", "DW_OP_undefined", "undefined", **CONTEXT, dialect="dwarf6"),
-    Case("A.7.7.1", "DW_OP_LLVM_push_iteration", "1", **CONTEXT, dialect="llvm-user"),
-    Case("A.7.7.1", "DW_OP_LLVM_push_iteration", "1", **CONTEXT, dialect="dwarf5"),
+    Case("DWARF 6 (230524.1)", "push_lane", "3", **CONTEXT, dialect="dwarf6"),
+    Case("DWARF 6 (230524.1)", "undefined", "undefined", **CONTEXT, dialect="dwarf6"),
+    Case("A.7.7.1", "LLVM_push_iteration", "1", **CONTEXT, dialect="llvm-user"),
+    Case("A.7.7.1", "LLVM_push_iteration", "1", **CONTEXT, dialect="dwarf5"),
     # The prefix is implied by the name, and may be written.
-    Case("A.2.5.4.0 (1)", "DW_OP_LLVM_user DW_OP_LLVM_push_lane", "3", **CONTEXT, dialect="llvm-user"),
-    Case("A.2.5.4.0 (1)", "DW_OP_LLVM_user", "unknown_operation", **CONTEXT, dialect="llvm-user"),
-    Case("A.2.5.4.0 (1)", "DW_OP_LLVM_user 3", "unknown_operation", **CONTEXT, dialect="llvm-user"),
+    Case("A.2.5.4.0 (1)", "LLVM_user LLVM_push_lane", "3", **CONTEXT, dialect="llvm-user"),
+    Case("A.2.5.4.0 (1)", "LLVM_user", "unknown_operation", **CONTEXT, dialect="llvm-user"),
+    Case("A.2.5.4.0 (1)", "LLVM_user 3", "unknown_operation", **CONTEXT, dialect="llvm-user"),
 ]
 
 test_the_prefix = table(PREFIX)
