@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.targets.target import Target
 
-_BARE = re.compile(r"((?:^|[;(\n])\s*(?:[\w.]+:\s*)*)(?!DW_OP_)([A-Za-z]\w*)(?![\w:])")
+_BARE = re.compile(r"((?:^|[;(\n])\s*(?:(?!undecoded)[\w.]+:\s*)*)(?!DW_OP_)([A-Za-z]\w*)(?![\w:])")
 
 
 def full(ops: str) -> str:

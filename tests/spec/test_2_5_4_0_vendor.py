@@ -215,7 +215,7 @@ STANDARD = [
     Case("A.7.7.1", "LLVM_push_iteration", "1", **CONTEXT, dialect="llvm-user"),
     Case("A.7.7.1", "LLVM_push_iteration", "1", **CONTEXT, dialect="dwarf5"),
     # The prefix is implied by the name, and may be written.
-    Case("A.2.5.4.0 (1)", "LLVM_user LLVM_push_lane", "3", **CONTEXT, dialect="llvm-user"),
+    Case("A.2.5.4.0 (1)", "DW_OP_LLVM_user DW_OP_LLVM_push_lane", "3", **CONTEXT, dialect="llvm-user"),
     Case("A.2.5.4.0 (1)", "LLVM_user", "unknown_operation", **CONTEXT, dialect="llvm-user"),
     Case("A.2.5.4.0 (1)", "LLVM_user 3", "unknown_operation", **CONTEXT, dialect="llvm-user"),
 ]
