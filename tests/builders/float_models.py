@@ -619,16 +619,16 @@ def half(code):
     return number(code, "f16")
 
 
-def eight_bits(name):
-    """The numbers of GFX12: OCP FP8 E4M3 and E5M2."""
-    fraction_bits, bias = (3, 7) if name == "fp8" else (2, 15)
+def eight_bits(name, *, is_fnuz=False):
+    """The numbers of GFX12, OCP FP8 E4M3 and E5M2; those of GFX940 have no infinities, and one NaN in place of -0."""
+    fraction_bits, bias = (3, 7 + is_fnuz) if name == "fp8" else (2, 15 + is_fnuz)
 
     def run(code):
         sign = -1.0 if code >> 7 else 1.0
         exponent, low = (code & 0x7F) >> fraction_bits, code & (1 << fraction_bits) - 1
-        if name == "fp8" and code & 0x7F == 0x7F:
+        if code == 0x80 if is_fnuz else name == "fp8" and code & 0x7F == 0x7F:
             return NAN
-        if name == "bf8" and exponent == 31:
+        if name == "bf8" and exponent == 31 and not is_fnuz:
             return NAN if low else sign * INF
         if not exponent:
             return sign * low * 2.0 ** (1 - bias - fraction_bits)

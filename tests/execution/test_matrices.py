@@ -12,6 +12,7 @@ import pytest
 from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.isa.decoder import decode
 from dwarfgpu.isa.decoder import text as decoded_text
+from tests.builders.float_models import eight_bits
 from tests.builders.instruction_bench import InstructionBench, assembled
 
 RANDOM = np.random.default_rng(11)
@@ -22,20 +23,6 @@ BITS = {"f64": 64, "f32": 32, "xf32": 32, "i32": 32, "f16": 16, "bf16": 16, "i8"
         "iu4": 4}  # fmt: skip
 
 
-def f8(code, exponent_bits, bias, *, has_negative_zero):
-    """The number of a code of 8 bits, by its definition."""
-    fraction_bits = 7 - exponent_bits
-    sign, exponent, fraction = code >> 7, code >> fraction_bits & (1 << exponent_bits) - 1, code % (1 << fraction_bits)
-    if not has_negative_zero and code == 0x80:
-        return float("nan")
-    if has_negative_zero and exponent_bits == 4 and code & 0x7F == 0x7F:
-        return float("nan")
-    if has_negative_zero and exponent_bits == 5 and exponent == 31:
-        return float("nan") if fraction else float("-inf" if sign else "inf")
-    value = fraction / 2.0**fraction_bits + (exponent > 0)
-    return (-1) ** sign * value * 2.0 ** (max(exponent, 1) - bias)
-
-
 def some(kind, shape, processor):
     """Random small numbers of a type and the bits that stand for them; the products and sums of all are exact."""
     if kind in ("i8", "iu8", "iu4"):
@@ -43,10 +30,7 @@ def some(kind, shape, processor):
         codes = RANDOM.integers(0, 1 << bits, shape)
         return codes, codes
     if kind in ("fp8", "bf8"):
-        is_new = processor == "gfx942"
-        exponent_bits = 4 if kind == "fp8" else 5
-        bias = {("fp8", True): 8, ("bf8", True): 16, ("fp8", False): 7, ("bf8", False): 15}[kind, is_new]
-        table = np.array([f8(code, exponent_bits, bias, has_negative_zero=not is_new) for code in range(256)])
+        table = np.array([*map(eight_bits(kind, is_fnuz=processor == "gfx942"), range(256))])
         usable = [code for code in range(256) if 0.25 <= abs(table[code]) <= 4]
         codes = RANDOM.choice(usable, shape)
         return table[codes], codes

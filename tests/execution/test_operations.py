@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dwarfgpu.execution.faults import MachineFault, UnknownInstruction
+from tests.builders.float_models import eight_bits
 from tests.builders.instruction_bench import LOCAL_SIZE, MEMORY, InstructionBench
 
 NUMBERS = np.random.default_rng(23)
@@ -224,22 +225,6 @@ def test_halves_of_registers_are_exchanged(bench):
 # --- Floats of 8 bits ---------------------------------------------------------------------------------------------
 
 
-def number_of(code, name, *, is_fnuz):
-    """The number of a code, by the definition of its format."""
-    exponent_bits = 4 if name == "fp8" else 5
-    bias = (1 << exponent_bits - 1) - (not is_fnuz)
-    fraction_bits = 7 - exponent_bits
-    exponent, fraction = (code & 0x7F) >> fraction_bits, code & (1 << fraction_bits) - 1
-    if is_fnuz and code == 0x80:
-        return math.nan
-    if not is_fnuz and name == "fp8" and code & 0x7F == 0x7F:
-        return math.nan
-    if not is_fnuz and name == "bf8" and exponent == 31:
-        return math.nan if fraction else math.copysign(math.inf, -(code >> 7) or 1)
-    value = (fraction / (1 << fraction_bits) + bool(exponent)) * 2.0 ** (max(exponent, 1) - bias)
-    return -value if code & 0x80 else value
-
-
 @pytest.mark.parametrize("processor", ["gfx942", "gfx1200"])
 @pytest.mark.parametrize("name", ["fp8", "bf8"])
 def test_floats_of_8_bits_are_read_and_written(bench, processor, name):
@@ -250,7 +235,7 @@ def test_floats_of_8_bits_are_read_and_written(bench, processor, name):
         it.vector(0, np.arange(first, first + lanes).astype(np.uint32))
         it.run(f"v_cvt_f32_{name} v1, v0\nv_cvt_pk_{name}_f32 v2, v1, v1")
         found = it.read(1, "f4")[0].tolist()
-        wanted = [number_of(code, name, is_fnuz=is_fnuz) for code in range(first, first + lanes)]
+        wanted = [*map(eight_bits(name, is_fnuz=is_fnuz), range(first, first + lanes))]
         assert [str(number) for number in found] == [str(number) for number in wanted]
         back = [int(word) & 0xFF for word in it.read(2)[0]]
         for code, again, number in zip(range(first, first + lanes), back, wanted, strict=True):
@@ -262,8 +247,8 @@ def test_floats_of_8_bits_are_read_and_written(bench, processor, name):
 def test_singles_become_the_nearest_float_of_8_bits(bench, processor, name):
     lanes = 64 if processor == "gfx942" else 32
     is_fnuz = processor == "gfx942"
-    table = {code: number_of(code, name, is_fnuz=is_fnuz) for code in range(128)}
-    table = {code: number for code, number in table.items() if math.isfinite(number)}
+    number_of = eight_bits(name, is_fnuz=is_fnuz)
+    table = {code: number_of(code) for code in range(128) if math.isfinite(number_of(code))}
     highest = max(table.values())
     for mode in (0xF0, 0xF0 | 1 << 23):
         it = bench(processor, lanes, mode=mode)
@@ -277,7 +262,7 @@ def test_singles_become_the_nearest_float_of_8_bits(bench, processor, name):
             assert word & 0xFFFF == 0xBBBB
             code = word >> 16 & 0xFF
             assert word >> 24 == code
-            found = number_of(code, name, is_fnuz=is_fnuz)
+            found = number_of(code)
             best = (
                 min(table, key=lambda each: (abs(table[each] - abs(number)), each & 1))
                 if not math.isnan(number)
@@ -299,19 +284,19 @@ def test_bytes_and_halves_of_registers_are_converted(bench):
     it = bench("gfx942")
     it.vector(0, np.full(64, 0x48444038, np.uint32))
     it.run("v_cvt_f32_fp8_sdwa v1, v0 src0_sel:BYTE_1\nv_cvt_pk_f32_fp8_sdwa v[2:3], v0 src0_sel:WORD_1")
-    wanted = [number_of(code, "fp8", is_fnuz=True) for code in (0x40, 0x44, 0x48)]
+    wanted = [*map(eight_bits("fp8", is_fnuz=True), (0x40, 0x44, 0x48))]
     assert [it.read(number, "f4")[0, 0] for number in (1, 2, 3)] == wanted
     new = bench("gfx1200", 32)
     new.vector(0, np.full(32, 0x48444038, np.uint32))
     new.run("v_cvt_f32_fp8_e64 v1, v0 byte_sel:2\nv_cvt_f32_fp8_e64 v2, v0 byte_sel:1")
-    wanted = [number_of(code, "fp8", is_fnuz=False) for code in (0x44, 0x40)]
+    wanted = [*map(eight_bits("fp8"), (0x44, 0x40))]
     assert [new.read(number, "f4")[0, 0] for number in (1, 2)] == wanted
 
 
 def test_random_numbers_decide_how_singles_are_rounded(bench):
     """Between two codes, the share of lanes that get the higher one is the distance from the lower one."""
     it = bench("gfx942", waves=16)
-    low, high = (number_of(code, "fp8", is_fnuz=True) for code in (0x40, 0x41))
+    low, high = map(eight_bits("fp8", is_fnuz=True), (0x40, 0x41))
     it.vector(0, np.full((16, 64), low + (high - low) / 4, np.float32))
     it.vector(1, NUMBERS.integers(0, 1 << 32, (16, 64)).astype(np.uint32))
     for number, selection in enumerate(("", " op_sel:[0,0,1,0]", " op_sel:[0,0,0,1]", " op_sel:[0,0,1,1]")):
