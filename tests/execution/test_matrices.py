@@ -290,56 +290,6 @@ def test_sums_of_singles_are_rounded_after_each_product(require_tool):
     assert bench.read(D + 3, "f4")[0, 7] == total
 
 
-# --- SMFMAC -------------------------------------------------------------------------------------------------------
-
-SMFMAC = {
-    "v_smfmac_f32_16x16x32_f16": ("f32", "f16", 16, 32, middle, 4),
-    "v_smfmac_f32_32x32x16_f16": ("f32", "f16", 32, 16, large, 4),
-    "v_smfmac_f32_16x16x32_bf16": ("f32", "bf16", 16, 32, middle, 4),
-    "v_smfmac_i32_16x16x64_i8": ("i32", "i8", 16, 64, middle, 2),
-    "v_smfmac_i32_32x32x32_i8": ("i32", "i8", 32, 32, large, 2),
-    "v_smfmac_f32_16x16x64_fp8_bf8": ("f32", "fp8 bf8", 16, 64, middle, 2),
-    "v_smfmac_f32_32x32x32_bf8_fp8": ("f32", "bf8 fp8", 32, 32, large, 2),
-}
-PAIRS = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
-"""The two of each four K of A that are not 0."""
-
-
-@pytest.mark.parametrize("name", [pytest.param(name, marks=() if "16x16x32_f16" in name else pytest.mark.slow)
-                                  for name in SMFMAC])  # fmt: skip
-def test_sparse_products_of_gfx942(require_tool, name):
-    result, kinds, size, depth, place, parts = SMFMAC[name]
-    left_kind, right_kind = (kinds.split() * 2)[:2]
-    for part in range(parts):
-        bench = InstructionBench(require_tool("llvm-mc-22"), "gfx942", 64)
-        left, left_codes = some(left_kind, (1, size, depth // 2), "gfx942")
-        right, right_codes = some(right_kind, (1, size, depth), "gfx942")
-        other, other_codes = some("f32" if result == "f32" else "i8", (size, size), "")
-        put_dense(bench, A, left_kind, size, depth // 2, 1, left_codes)
-        put_dense(bench, B, right_kind, size, depth, 1, right_codes)
-        spots = {(i, j): place(i, j, 0) for i in range(size) for j in range(size)}
-        put(bench, D, result, {(lane, item): other_codes[spot] for spot, (item, lane) in spots.items()})
-        pairs = RANDOM.integers(0, 6, (size, depth // 4))
-        each = size * depth // 2 // 64 // 2  # groups of four K in a lane
-        words = RANDOM.integers(0, 1 << 32, 64)
-        for row in range(size):
-            for group in range(depth // 4):
-                lane, at = row + size * (group // each), (group % each) * 4 + 32 // parts * part
-                first, second = PAIRS[pairs[row, group]]
-                words[lane] = words[lane] & ~(15 << at) | (first | second << 2) << at
-        bench.vector(INDEX, words.astype(np.uint32))
-        text = f"{name} {registers(D, 32, size * size // 64)}, v[0:1], v[{B}:{B + 3}], v{INDEX}"
-        bench.run(f"{text} abid:{part}")
-        for (i, j), (item, lane) in spots.items():
-            wanted = other[i, j]
-            for group in range(depth // 4):
-                for number, position in enumerate(PAIRS[pairs[i, group]]):
-                    wanted += meaning(left_kind, left[0, i, 2 * group + number]) * meaning(
-                        right_kind, right[0, j, 4 * group + position]
-                    )
-            assert get(bench, D, result, lane, item) == wanted, (i, j)
-
-
 # --- WMMA ---------------------------------------------------------------------------------------------------------
 
 
@@ -463,53 +413,77 @@ def test_sums_of_integers_are_clamped(require_tool):
     assert (bench.read(128, "i4") == 0x7FFFFFFF).all()
 
 
+# --- Sparse matrices ----------------------------------------------------------------------------------------------
+
+SMFMAC = (
+    "v_smfmac_f32_16x16x32_f16", "v_smfmac_f32_32x32x16_f16", "v_smfmac_f32_16x16x32_bf16",
+    "v_smfmac_i32_16x16x64_i8", "v_smfmac_i32_32x32x32_i8", "v_smfmac_f32_16x16x64_fp8_bf8",
+    "v_smfmac_f32_32x32x32_bf8_fp8",
+)  # fmt: skip
 SWMMAC = (
     "v_swmmac_f32_16x16x32_f16", "v_swmmac_f32_16x16x32_bf16", "v_swmmac_f16_16x16x32_f16",
     "v_swmmac_bf16_16x16x32_bf16", "v_swmmac_i32_16x16x32_iu8", "v_swmmac_i32_16x16x32_iu4",
     "v_swmmac_i32_16x16x64_iu4", "v_swmmac_f32_16x16x32_fp8_fp8", "v_swmmac_f32_16x16x32_bf8_fp8",
 )  # fmt: skip
+PAIRS = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
+"""The two of each four K of A that are not 0."""
 
 
 @pytest.mark.parametrize(
-    "name, lanes",
-    [(name, lanes) for name in SWMMAC for lanes in (32, 64) if (name, lanes) != ("v_swmmac_i32_16x16x32_iu4", 64)],
+    "processor, name, lanes",
+    [
+        *(
+            pytest.param("gfx942", name, 64, marks=() if "16x16x32_f16" in name else pytest.mark.slow)
+            for name in SMFMAC
+        ),
+        *(
+            ("gfx1200", name, lanes)
+            for name in SWMMAC
+            for lanes in (32, 64)
+            if (name, lanes) != ("v_swmmac_i32_16x16x32_iu4", 64)
+        ),
+    ],
 )
-def test_sparse_products_of_gfx12(require_tool, name, lanes):
-    _v, _swmmac, result, dimensions, *kinds = name.split("_")
-    depth = int(dimensions.split("x")[2])
+def test_sparse_products(require_tool, processor, name, lanes):
+    _v, _operation, result, dimensions, *kinds = name.split("_")
+    size, _size, depth = map(int, dimensions.split("x"))
     left_kind, right_kind = (kinds * 2)[:2]
-    each = 16 * depth // lanes
-    parts = 32 // each
-    for part in range(parts):
-        bench = InstructionBench(require_tool("llvm-mc-22"), "gfx1200", lanes)
-        left, left_codes = some(left_kind, (1, 16, depth // 2), "gfx1200")
-        right, right_codes = some(right_kind, (1, 16, depth), "gfx1200")
-        other, other_codes = some({"i32": "i8"}.get(result, result), (16, 16), "gfx1200")
-        put_dense(bench, A, left_kind, 16, depth // 2, 1, left_codes)
-        put_dense(bench, B, right_kind, 16, depth, 1, right_codes)
-        spots = {(i, j): place_in_gfx12(i, j, lanes) for i in range(16) for j in range(16)}
+    groups = size * depth // 4 // lanes  # of four K in a lane
+    for part in range(8 // groups):
+        bench = InstructionBench(require_tool("llvm-mc-22"), processor, lanes)
+        left, left_codes = some(left_kind, (1, size, depth // 2), processor)
+        right, right_codes = some(right_kind, (1, size, depth), processor)
+        other, other_codes = some({"i32": "i8"}.get(result, result), (size, size), processor)
+        put_dense(bench, A, left_kind, size, depth // 2, 1, left_codes)
+        put_dense(bench, B, right_kind, size, depth, 1, right_codes)
+        if processor == "gfx942":
+            place, option = large if size == 32 else middle, f" abid:{part}"
+        else:
+            place, option = place_in_gfx12, f" index_key:{part}" if part else ""
+        block = 0 if processor == "gfx942" else lanes
+        spots = {(i, j): place(i, j, block) for i in range(size) for j in range(size)}
         put(bench, D, result, {(lane, item): other_codes[spot] for spot, (item, lane) in spots.items()})
-        pairs = RANDOM.integers(0, 6, (16, depth // 4))
+        pairs = RANDOM.integers(0, 6, (size, depth // 4))
         words = RANDOM.integers(0, 1 << 32, lanes)
-        groups = each // 4
-        for row in range(16):
+        for row in range(size):
             for group in range(depth // 4):
-                lane, at = row + 16 * (group // groups), (group % groups) * 4 + each * part
+                lane, at = row + size * (group // groups), 4 * (group % groups + groups * part)
                 first, second = PAIRS[pairs[row, group]]
                 words[lane] = words[lane] & ~(15 << at) | (first | second << 2) << at
         bench.vector(INDEX, words.astype(np.uint32))
         operands = (
-            registers(D, BITS[result], 256 // lanes),
-            registers(A, BITS[left_kind], each // 2),
-            registers(B, BITS[right_kind], each),
+            registers(D, BITS[result], size * size // lanes),
+            registers(A, BITS[left_kind], 2 * groups),
+            registers(B, BITS[right_kind], 4 * groups),
         )
-        text = f"{name} {', '.join(operands)}, v{INDEX}"
-        bench.run(text + (f" index_key:{part}" if part else ""))
+        bench.run(f"{name} {', '.join(operands)}, v{INDEX}{option}")
         for (i, j), (item, lane) in spots.items():
             wanted = other[i, j]
             for group in range(depth // 4):
                 for number, position in enumerate(PAIRS[pairs[i, group]]):
-                    wanted += left[0, i, 2 * group + number] * right[0, j, 4 * group + position]
+                    wanted += meaning(left_kind, left[0, i, 2 * group + number]) * meaning(
+                        right_kind, right[0, j, 4 * group + position]
+                    )
             assert get(bench, D, result, lane, item) == as_result(result, wanted), (i, j)
 
 
