@@ -315,7 +315,7 @@ def _variables(file: CodeObject, address: int) -> tuple[Named, ...]:
 
 
 @frozen
-class _Row:
+class _LineAt:
     source: SourceLine
     file: int
     is_statement: bool
@@ -325,7 +325,7 @@ class _Row:
 
 def _in_dwarf(
     file: CodeObject, address: int, functions: tuple[FunctionScope, ...]
-) -> tuple[Unit | None, tuple[SourceCall, ...], _Row | None]:
+) -> tuple[Unit | None, tuple[SourceCall, ...], _LineAt | None]:
     dwarf = file.dwarf
     unit = functions[-1].die.unit if functions else dwarf.index.unit_at(address)
     if unit is None:
@@ -351,7 +351,7 @@ def _in_dwarf(
     return unit, tuple(calls), row
 
 
-def _row(table: LineTable, unit: Unit, address: int) -> _Row | None:
+def _row(table: LineTable, unit: Unit, address: int) -> _LineAt | None:
     spans = table.at(address, prefers_statements=True)
     if table.error is not None:
         unit.dwarf.note(table.error)
@@ -365,7 +365,7 @@ def _row(table: LineTable, unit: Unit, address: int) -> _Row | None:
         lines = entry.source.split("\n", row.line)
         text = lines[row.line - 1].rstrip("\r") if row.line <= len(lines) else None
     source = _source(table, unit, row.file, row.line, row.column)
-    return _Row(source, row.file, row.is_stmt, (span.start, span.end), text)
+    return _LineAt(source, row.file, row.is_stmt, (span.start, span.end), text)
 
 
 def _call(function: FunctionScope, position: Position, unit: Unit, table: LineTable | None) -> SourceCall:

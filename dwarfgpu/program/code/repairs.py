@@ -458,22 +458,22 @@ def _is_number(site: Site, operands: Mapping[str, Any]) -> bool:
     )
 
 
-CONDITIONS: dict[str, tuple[str, Callable[[Site, Mapping[str, Any]], bool]]] = {
+CONDITIONS: dict[str, tuple[str, Callable[[Site, Mapping[str, Any]], object]]] = {
     "vector": ("R is a vector register", _is_vector),
-    "plain": ("B is 0", lambda _site, operands: bool(operands["B"] == 0)),
+    "plain": ("B is 0", lambda _site, operands: operands["B"] == 0),
     "of a lane": ("the object, or its piece, has at most 4 bytes", _fits_lane),
     "larger": (
         "the object has more than 4 bytes, and no pieces",
         lambda site, operands: not operands["IS_PIECE"] and (site.ask("size") or 0) > 4,
     ),
-    "low half": ("M is 0xffff", lambda _site, operands: bool(operands["M"] == 0xFFFF)),
+    "low half": ("M is 0xffff", lambda _site, operands: operands["M"] == 0xFFFF),
     "no private pointer": (
         "the variable is no pointer into private memory",
         lambda site, _operands: not site.ask("is_private_pointer"),
     ),
     "pointer to another": (
         "the variable is a pointer into private memory, and another variable that is not has the same expression",
-        lambda site, _operands: bool(site.ask("is_private_pointer") and site.ask("is_shared")),
+        lambda site, _operands: site.ask("is_private_pointer") and site.ask("is_shared"),
     ),
     "vector value": ("a vector register is in VALUE", _reads_vector),
     "known registers": ("registers in VALUE are vector registers, s32 or s33", _reads_known),
@@ -481,19 +481,19 @@ CONDITIONS: dict[str, tuple[str, Callable[[Site, Mapping[str, Any]], bool]]] = {
     "base register": ("the frame base of the function is written as the register s32 or s33", _has_base_register),
     "kernel without frame base": (
         "the function is a kernel, and has no DW_AT_frame_base",
-        lambda site, _operands: bool(site.ask("is_baseless_kernel")),
+        lambda site, _operands: site.ask("is_baseless_kernel"),
     ),
-    "entry 0": ("entry K of .debug_addr is 0", lambda site, operands: bool(site.ask("address", operands["K"]) == 0)),
+    "entry 0": ("entry K of .debug_addr is 0", lambda site, operands: site.ask("address", operands["K"]) == 0),
     "entry not 0": (
         "entry K of .debug_addr is not 0",
         lambda site, operands: site.ask("address", operands["K"]) not in (0, None),
     ),
     "sole": (
         "the file has one undefined symbol, and its kernels with local memory have as many bytes of it as the object",
-        lambda site, _operands: bool(site.ask("is_sole_local")),
+        lambda site, _operands: site.ask("is_sole_local"),
     ),
-    "address 0": ("A is 0", lambda _site, operands: bool(operands["A"] == 0)),
-    "address not 0": ("A is not 0", lambda _site, operands: bool(operands["A"] != 0)),
+    "address 0": ("A is 0", lambda _site, operands: operands["A"] == 0),
+    "address not 0": ("A is not 0", lambda _site, operands: operands["A"] != 0),
     "buffer scratch": (  # a stack pointer holds addresses of the wave's memory, which interleaves those of lanes
         "the target uses buffer scratch, and R is s32 or s33",
         lambda site, operands: site.target.stack_scale == 1 and _is_stack(site, operands),

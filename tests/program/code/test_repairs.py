@@ -111,79 +111,52 @@ def rewritten(text, where=None, policy=AUTO):
 # --- The table ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "text, becomes, names",
-    [
-        (
-            "DW_OP_fbreg -8; DW_OP_lit1; DW_OP_swap; DW_OP_xderef",
-            "DW_OP_fbreg -8; DW_OP_lit5; DW_OP_LLVM_form_aspace_address",
-            ["private-variable"],
-        ),
-        (
-            "DW_OP_fbreg 16; DW_OP_lit5; DW_OP_swap; DW_OP_xderef",
-            "DW_OP_fbreg 16; DW_OP_lit5; DW_OP_LLVM_form_aspace_address",
-            ["private-variable"],
-        ),
-        ("DW_OP_bregx v3 0; DW_OP_lit1; DW_OP_swap; DW_OP_xderef", IN_LANE, ["vector-register"]),
-        (
-            "DW_OP_bregx v3 0; DW_OP_constu 0xffff; DW_OP_and; DW_OP_lit5; DW_OP_swap; DW_OP_xderef",
-            IN_LANE,
-            ["half-vector-register"],
-        ),
-        (
-            "DW_OP_consts -3; DW_OP_lit1; DW_OP_swap; DW_OP_xderef; DW_OP_stack_value",
-            "DW_OP_consts -3; DW_OP_stack_value",
-            ["computed-value"],
-        ),
-        (
-            "DW_OP_lit20; DW_OP_lit5; DW_OP_swap; DW_OP_xderef; DW_OP_stack_value",
-            "DW_OP_lit20; DW_OP_stack_value",
-            ["computed-value"],
-        ),
-        (
-            "DW_OP_bregx v3 4; DW_OP_lit1; DW_OP_swap; DW_OP_xderef; DW_OP_stack_value",
-            f"{IN_LANE}; DW_OP_deref_size 4; DW_OP_consts 4; DW_OP_plus; DW_OP_stack_value",
-            ["computed-value"],
-        ),
-        *(
-            (
-                f"{value}; DW_OP_lit{space}; DW_OP_swap; DW_OP_xderef; {deref}{conversions}; DW_OP_stack_value{piece}",
-                f"{becomes}; {conversions}; DW_OP_stack_value{piece}",
-                ["extended-value"],
-            )
-            for value, becomes in (
-                ("DW_OP_bregx v3 0", f"{IN_LANE}; DW_OP_deref_size 4"),
-                ("DW_OP_consts -3", "DW_OP_consts -3"),
-                ("DW_OP_bregx v3 0; DW_OP_lit5; DW_OP_mul", f"{IN_LANE}; DW_OP_deref_size 4; DW_OP_lit5; DW_OP_mul"),
-            )
-            for space in (1, 5)
-            for deref in ("DW_OP_deref; ", "")
-            for conversions in ("DW_OP_convert 2; DW_OP_convert 3", "DW_OP_convert 2; DW_OP_convert 1; DW_OP_convert 3")
-            for piece in ("", "; DW_OP_piece 4")
-        ),
-        (
-            "DW_OP_addrx 2; DW_OP_lit1; DW_OP_swap; DW_OP_xderef",
-            "DW_OP_addrx 2; DW_OP_lit1; DW_OP_LLVM_form_aspace_address",
-            ["global-variable"],
-        ),
-        (
-            "DW_OP_addr 0x40; DW_OP_lit1; DW_OP_swap; DW_OP_xderef",
-            "DW_OP_addr 0x40; DW_OP_lit1; DW_OP_LLVM_form_aspace_address",
-            ["global-variable-v4"],
-        ),
-        ("DW_OP_addr 0; DW_OP_lit3; DW_OP_swap; DW_OP_xderef", "DW_OP_LLVM_undefined", ["no-local-address-v4"]),
-        (
-            "DW_OP_piece 4; DW_OP_bregx v3 0; DW_OP_lit5; DW_OP_swap; DW_OP_xderef; DW_OP_piece 4",
-            f"DW_OP_piece 4; {IN_LANE}; DW_OP_piece 4",
-            ["vector-register"],
-        ),
-        (
-            f"DW_OP_bregx v3 0; {PRIVATE}; DW_OP_piece 4; DW_OP_lit1; {PRIVATE}; DW_OP_stack_value; DW_OP_piece 4",
-            f"{IN_LANE}; DW_OP_piece 4; DW_OP_lit1; DW_OP_stack_value; DW_OP_piece 4",
-            ["vector-register", "computed-value"],
-        ),
-    ],
-)
+def operations(text):
+    """Operations written without their prefix; the names of constants in braces stand for what they are."""
+    spelled = "; ".join(part if part.startswith("{") else f"DW_OP_{part}" for part in text.split("; "))
+    return spelled.format_map(globals())
+
+
+def rows(text):
+    """Rows such as ``written -> becomes: the names of its repairs``; an indented line continues the one before."""
+    for line in re.sub(r"\n {5,}", " ", text).split("\n"):
+        if line.strip():
+            written, _arrow, rest = line.strip().partition(" -> ")
+            becomes, _colon, names = rest.partition(" : ")
+            yield operations(written), operations(becomes), names.split()
+
+
+REWRITTEN = """
+    fbreg -8; lit1; swap; xderef -> fbreg -8; lit5; LLVM_form_aspace_address : private-variable
+    fbreg 16; lit5; swap; xderef -> fbreg 16; lit5; LLVM_form_aspace_address : private-variable
+    bregx v3 0; lit1; swap; xderef -> {IN_LANE} : vector-register
+    bregx v3 0; constu 0xffff; and; lit5; swap; xderef -> {IN_LANE} : half-vector-register
+    consts -3; lit1; swap; xderef; stack_value -> consts -3; stack_value : computed-value
+    lit20; lit5; swap; xderef; stack_value -> lit20; stack_value : computed-value
+    bregx v3 4; lit1; swap; xderef; stack_value
+        -> {IN_LANE}; deref_size 4; consts 4; plus; stack_value : computed-value
+    addrx 2; lit1; swap; xderef -> addrx 2; lit1; LLVM_form_aspace_address : global-variable
+    addr 0x40; lit1; swap; xderef -> addr 0x40; lit1; LLVM_form_aspace_address : global-variable-v4
+    addr 0; lit3; swap; xderef -> LLVM_undefined : no-local-address-v4
+    piece 4; bregx v3 0; lit5; swap; xderef; piece 4 -> piece 4; {IN_LANE}; piece 4 : vector-register
+    bregx v3 0; {PRIVATE}; piece 4; lit1; {PRIVATE}; stack_value; piece 4
+        -> {IN_LANE}; piece 4; lit1; stack_value; piece 4 : vector-register computed-value
+"""
+EXTENSIONS = [
+    (f"{value}; lit{space}; swap; xderef; {deref}{conversions}; stack_value{piece} -> "
+     f"{becomes}; {conversions}; stack_value{piece} : extended-value")
+    for value, becomes in (
+        ("bregx v3 0", "{IN_LANE}; deref_size 4"), ("consts -3", "consts -3"),
+        ("bregx v3 0; lit5; mul", "{IN_LANE}; deref_size 4; lit5; mul"),
+    )
+    for space in (1, 5)
+    for deref in ("deref; ", "")
+    for conversions in ("convert 2; convert 3", "convert 2; convert 1; convert 3")
+    for piece in ("", "; piece 4")
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text, becomes, names", [*rows(REWRITTEN), *rows("\n".join(EXTENSIONS))])
 def test_what_is_written_and_what_it_becomes(text, becomes, names):
     assert rewritten(text) == (becomes, names)
 
@@ -356,47 +329,21 @@ WIDENED = "DW_OP_convert 1; DW_OP_convert 3"
 LANE_OF_V5 = LANE_OF_V4.replace("v4", "v5")
 
 
-@pytest.mark.parametrize(
-    "value, becomes, names",
-    [
-        ("DW_OP_bregx v4 0; DW_OP_convert 1; DW_OP_convert 6", f"{LANE_OF_V4}; DW_OP_convert 1; DW_OP_convert 6", []),
-        (
-            "DW_OP_bregx v4 0; DW_OP_lit0; DW_OP_ne; DW_OP_convert 1; DW_OP_convert 6",
-            f"{LANE_OF_V4}; DW_OP_lit0; DW_OP_ne; DW_OP_convert 1; DW_OP_convert 6",
-            [],
-        ),
-        (
-            "DW_OP_bregx v4 0; DW_OP_lit16; DW_OP_shr; DW_OP_convert 1; DW_OP_convert 2",
-            f"{LANE_OF_V4}; DW_OP_lit16; DW_OP_shr; DW_OP_convert 1; DW_OP_convert 2",
-            [],
-        ),
-        (
-            "DW_OP_bregx v4 0; DW_OP_convert 1; DW_OP_convert 2; DW_OP_lit3; DW_OP_mul",
-            f"{LANE_OF_V4}; DW_OP_convert 1; DW_OP_convert 2; DW_OP_lit3; DW_OP_convert 2; DW_OP_mul",
-            ["mixed-operands"],
-        ),
-        (
-            "DW_OP_bregx v4 0; DW_OP_bregx v5 0; DW_OP_convert 1; DW_OP_plus",
-            f"{LANE_OF_V4}; DW_OP_convert 1; {LANE_OF_V5}; DW_OP_convert 1; DW_OP_plus",
-            ["mixed-operands"],
-        ),
-        (
-            f"DW_OP_bregx v4 0; {WIDENED}; DW_OP_bregx v5 0; {WIDENED}; DW_OP_mul",
-            f"{LANE_OF_V4}; {WIDENED}; {LANE_OF_V5}; {WIDENED}; DW_OP_mul",
-            [],
-        ),
-        (
-            "DW_OP_bregx v4 0; DW_OP_convert 3; DW_OP_bregx v5 0; DW_OP_convert 4; DW_OP_mul",
-            f"{LANE_OF_V4}; DW_OP_convert 3; {LANE_OF_V5}; DW_OP_convert 4; DW_OP_convert 3; DW_OP_mul",
-            ["mixed-operands"],
-        ),
-        (
-            "DW_OP_bregx s33 16",
-            "DW_OP_regx s33; DW_OP_deref_size 4; DW_OP_lit6; DW_OP_shr; DW_OP_consts 16; DW_OP_plus",
-            [],
-        ),
-    ],
-)
+COMPUTED = """
+    bregx v4 0; convert 1; convert 6 -> {LANE_OF_V4}; convert 1; convert 6
+    bregx v4 0; lit0; ne; convert 1; convert 6 -> {LANE_OF_V4}; lit0; ne; convert 1; convert 6
+    bregx v4 0; lit16; shr; convert 1; convert 2 -> {LANE_OF_V4}; lit16; shr; convert 1; convert 2
+    bregx v4 0; convert 1; convert 2; lit3; mul -> {LANE_OF_V4}; convert 1; convert 2; lit3; convert 2; mul
+        : mixed-operands
+    bregx v4 0; bregx v5 0; convert 1; plus -> {LANE_OF_V4}; convert 1; {LANE_OF_V5}; convert 1; plus : mixed-operands
+    bregx v4 0; {WIDENED}; bregx v5 0; {WIDENED}; mul -> {LANE_OF_V4}; {WIDENED}; {LANE_OF_V5}; {WIDENED}; mul
+    bregx v4 0; convert 3; bregx v5 0; convert 4; mul
+        -> {LANE_OF_V4}; convert 3; {LANE_OF_V5}; convert 4; convert 3; mul : mixed-operands
+    bregx s33 16 -> regx s33; deref_size 4; lit6; shr; consts 16; plus
+"""
+
+
+@pytest.mark.parametrize("value, becomes, names", [*rows(COMPUTED)])
 def test_computed_values_are_read_through_conversions(value, becomes, names):
     found = rewritten(f"{value}; {PRIVATE}; DW_OP_stack_value")
     assert found == (f"{becomes}; DW_OP_stack_value", ["computed-value", *names])
