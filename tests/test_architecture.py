@@ -173,6 +173,19 @@ NOT_FOR_A_FILE = {
 }
 """What questions about a file without a state must not load."""
 
+BUDGETS: dict[str, float] = {
+    "": 3.4, "expr": 7.6, "dialects": 0.3, "cfi": 1.5, "objfile": 12.5, "isa": 4.6, "machines": 7.7,
+    "execution": 11.4, "states": 3.7, "program.types": 2.3, "program.code": 5.6, "program.values": 2.0,
+    "program.language": 2.3, "program.frames": 8.6, "audits.verify": 4.4, "audits.coverage": 2.6,
+    "audits.judge": 4.4, "audits.memory_model": 2.4, "audits.dump": 1.4, "render": 8.9, "questions": 12.8,
+    "cli": 2.0, "repl": 1.6, "gdbplugin": 2.2, "serve": 1.2, "cases": 1.5, "fleet": 2.2, "encoding": 0.6,
+    "targets": 2.8,
+}  # fmt: skip
+"""How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself).
+
+Whoever raises a number gives the reason here."""
+MOST_LINES_OF_TESTS = 93.7
+
 IMPORTERS = {"import_module", "__import__"}
 MAY_PRINT = {"cli", "repl"}
 NO_INPUT_OUTPUT = {"render"}
@@ -456,6 +469,26 @@ def test_no_circle_of_types_is_large():
     """Values, locations, storages and types are one recursive thing of seven modules: no circle is larger."""
     large = [circle for circle in circles(MODULES, for_types=True) if len(circle) > MOST_IN_A_CIRCLE]
     assert [circle for circle in large if f"{PROJECT}.execution.device" not in circle] == []
+
+
+def lines_of(folder: Path, pattern: str = "**/*.py") -> float:
+    """Return how many thousand lines the modules of a folder have."""
+    return sum(path.read_bytes().count(b"\n") for path in folder.glob(pattern)) / 1000
+
+
+@pytest.mark.parametrize("unit", BUDGETS)
+def test_a_package_stays_within_its_budget(unit):
+    folder = PACKAGE.joinpath(*unit.split(".")) if unit else PACKAGE
+    assert lines_of(folder, "**/*.py" if unit else "*.py") <= BUDGETS[unit]
+
+
+def test_each_module_has_a_budget():
+    inner = [within(module.name) for module in MODULES if not module.is_package and module.name.count(".") > 1]
+    assert [name for name in inner if not is_in(name, {unit for unit in BUDGETS if unit})] == []
+
+
+def test_the_tests_stay_within_their_budget():
+    assert lines_of(PACKAGE.parent / "tests") <= MOST_LINES_OF_TESTS
 
 
 def test_only_the_faces_print():
