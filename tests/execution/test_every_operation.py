@@ -34,9 +34,9 @@ def operations(processor, lanes):
     known = table(processor, lanes)
     names = set()
     for form, rows in known.rows.items():
-        for opcode, lines in rows.items():
+        for lines in rows.values():
             for line in lines:
-                mnemonic = known.row(form, opcode, line).mnemonic
+                mnemonic, _tokens = known.row(form, line)
                 names.add(re.sub(r"(_e64_dpp8?|_e32|_e64|_sdwa|_dpp8?|-)$", "", mnemonic))
     return sorted(names)
 
