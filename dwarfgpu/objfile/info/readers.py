@@ -65,23 +65,6 @@ class EntryLayout:
     Abbreviations with the same forms share a layout, in whatever table they are.
     """
 
-    __slots__ = (
-        "_picks",
-        "_reads",
-        "_skips",
-        "_slots",
-        "family",
-        "format",
-        "forms",
-        "has_constants",
-        "lead",
-        "looked_up",
-        "read",
-        "size",
-        "skip",
-        "unpack",
-    )
-
     def __init__(self, lead: int, forms: tuple[int, ...], family: Family) -> None:
         self.lead = lead
         self.forms = forms
