@@ -96,25 +96,27 @@ def _part(count: int, size: int) -> str:
 def _parts(noun: str, parts: Sequence[UnitCoverage | CodeScope], worst: int, style: Style) -> Iterator[str]:
     if not parts:
         return
-    rows = [(f"{noun}, worst first", "variables", "nowhere", "located", "repaired", "bytes")]
+    rows: list[tuple[str, ...]] = [(f"{noun}, worst first", "variables", "nowhere", "located", "repaired", "bytes")]
     names = distinct_names([part for part in parts[:worst] if isinstance(part, CodeScope)])
     for part in parts[:worst]:
-        total = part.sum
-        is_same = total.written == total.repaired
-        rows.append(
-            (
-                names[part] if isinstance(part, CodeScope) else part.name,
-                str(total.variables),
-                str(total.nowhere),
-                percent(total.share),
-                "" if is_same else percent(total.share_repaired),
-                str(total.size),
-            )
-        )
+        name, total = names[part] if isinstance(part, CodeScope) else part.name, part.sum
+        has_repairs = total.written != total.repaired
+        rows.append((name, *_cells(total, total.variables, total.nowhere, has_repairs=has_repairs)))
+    yield from _ranked(rows, "lrrrrr", NAME, len(parts), worst, style)
+
+
+def _cells(total: CoverageSum, *counts: int, has_repairs: bool = True) -> tuple[str, ...]:
+    repaired = percent(total.share_repaired) if has_repairs else ""
+    return *map(str, counts), percent(total.share), repaired, str(total.size)
+
+
+def _ranked(
+    rows: list[tuple[str, ...]], sides: str, longest: int, count: int, worst: int, style: Style
+) -> Iterator[str]:
     yield ""
-    yield from table(rows, "lrrrrr", longest=NAME, style=style)
-    if len(parts) > worst:
-        yield f"  and {len(parts) - worst} more: --worst {len(parts)} shows all"
+    yield from table(rows, sides, longest=longest, style=style)
+    if count > worst:
+        yield f"  and {count - worst} more: --worst {count} shows all"
 
 
 def file_json(coverage: FileCoverage, worst: int | None) -> dict[str, Any]:
@@ -211,15 +213,7 @@ def comparison_text(comparison: BuildComparison, worst: int, style: Style = plai
     """Yield the text about two builds."""
     rows: list[tuple[str, ...]] = [("", "variables", "everywhere", "nowhere", "located", "repaired", "bytes")]
     for name, total in zip(comparison.names, comparison.sums, strict=True):
-        rows.append(
-            (
-                name,
-                *(str(count) for count in (total.variables, total.whole, total.nowhere)),
-                percent(total.share),
-                percent(total.share_repaired),
-                str(total.size),
-            )
-        )
+        rows.append((name, *_cells(total, total.variables, total.whole, total.nowhere)))
     yield from table(rows, "lrrrrrr", longest=NAME - 12, style=style)
     counts = f"{len(comparison.worse)} worse, {len(comparison.better)} better, {comparison.same} the same"
     yield f"{counts}, {len(comparison.gone)} gone, {len(comparison.new)} new"
@@ -235,18 +229,9 @@ def _changes(title: str, changes: Sequence[VariableChange], worst: int, style: S
     rows: list[tuple[str, ...]] = [(title, "before", "after", "change")]
     for change in changes[:worst]:
         shares = [None if total is None else share_of(total) for total in (change.before, change.after)]
-        difference = change.change
-        rows.append(
-            (
-                change_name(change),
-                *(percent(share) for share in shares),
-                "" if difference is None else f"{100 * difference:+.1f}",
-            )
-        )
-    yield ""
-    yield from table(rows, "lrrr", longest=48, style=style)
-    if len(changes) > worst:
-        yield f"  and {len(changes) - worst} more: --worst {len(changes)} shows all"
+        difference = "" if change.change is None else f"{100 * change.change:+.1f}"
+        rows.append((change_name(change), *map(percent, shares), difference))
+    yield from _ranked(rows, "lrrr", 48, len(changes), worst, style)
 
 
 def change_name(change: VariableChange) -> str:

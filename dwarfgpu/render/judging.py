@@ -9,7 +9,7 @@ from attrs import evolve
 
 from dwarfgpu.render.layout import counted, plain_style, shown, table
 from dwarfgpu.render.records import Fact, Record, fact, nested
-from dwarfgpu.render.verification import FINDING, report_json, report_text
+from dwarfgpu.render.verification import FINDING, report_json, report_text, severities_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,10 +36,7 @@ def judgement_text(
     if judgement.comparison is not None:
         yield from comparison_text(judgement.comparison, style, width, shows_all=shows_all)
         yield ""
-    severities = Counter(finding.severity for finding in report.findings)
-    what = f"{counted(severities['error'], 'error')}, {counted(severities['warning'], 'warning')}"
-    if severities["note"]:
-        what += f", {counted(severities['note'], 'note')}"
+    what = severities_text(Counter(finding.severity for finding in report.findings))
     known = f" ({report.known} of the baseline)" if report.known else ""
     how = "" if judgement.halt.has_ended else f"; {judgement.halt}"
     yield f"{judgement.instructions:,} instructions executed: {what if report.findings else 'no findings'}{known}{how}"

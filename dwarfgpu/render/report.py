@@ -20,6 +20,7 @@ from attrs import Factory, define
 from dwarfgpu.immutable import frozen
 from dwarfgpu.render import lane_svg, pictures
 from dwarfgpu.render.layout import counted, shown
+from dwarfgpu.render.verification import severities_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -346,10 +347,7 @@ def findings_section(
             fold(name, parts, facts=[f'<span class="{severity}">{counted(count, severity)}</span>'], is_name=True)
         )
     section.count = sum(severities.values())
-    figure = f"{counted(severities['error'], 'error')}, {counted(severities['warning'], 'warning')}"
-    if severities["note"]:
-        figure += f", {counted(severities['note'], 'note')}"
-    return section, figure if by_rule else "none"
+    return section, severities_text(severities) if by_rule else "none"
 
 
 _SEVERITIES = "error", "warning", "note"

@@ -9,7 +9,7 @@ from dwarfgpu.render.layout import counted, fitted, plain_style, problem_json, s
 from dwarfgpu.render.records import Record, fact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from dwarfgpu.audits.verify.findings import CheckRule, FileFinding
     from dwarfgpu.audits.verify.reports import FileReport
@@ -117,6 +117,12 @@ def summary_text(reports: Sequence[FileReport], width: int = 80) -> Iterator[str
     broken = sum(report.error is not None for report in reports)
     notes += [f"{counted(broken, 'file')} could not be read"] * bool(broken)
     yield from fitted(what + (f" ({', '.join(notes)})" if notes else ""), width, 4)
+
+
+def severities_text(counts: Mapping[str, int]) -> str:
+    """Return how many findings there are of each severity; notes only if there are some."""
+    notes = f", {counted(counts['note'], 'note')}" if counts["note"] else ""
+    return f"{counted(counts['error'], 'error')}, {counted(counts['warning'], 'warning')}{notes}"
 
 
 def rules_text(rules: Iterable[CheckRule], width: int) -> Iterator[str]:
