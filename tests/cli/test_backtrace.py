@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from dwarfgpu.cli import main
 from tests.builders import cores
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -18,28 +16,13 @@ STATE = ROOT / "docs/examples/calls.json"
 HOST = ROOT / "fixtures/host/frames.gcc.O2.v5.x86_64"
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Any:
-    """Run a command: its exit status, standard output and standard error."""
-
-    def run(*words: str) -> tuple[int, str, str]:
-        try:
-            status = main(["bt", *map(str, words)])
-        except SystemExit as stop:
-            status = int(stop.code or 0)
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
-    return run
-
-
 def names_in(text: str) -> list[str]:
     """The functions of the frames in a text."""
     return re.findall(r"^#\d+ +(?:0x\w+ in )?(\S+) \(", text, re.MULTILINE)
 
 
 def test_waves_with_equal_stacks_are_one_group(run):
-    status, out, err = run(CALLS, "--state", STATE)
+    status, out, err = run("bt", CALLS, "--state", STATE)
     assert (status, err) == (0, "")
     groups = [block.splitlines()[0] for block in out.split("\n\n")]
     assert groups == ["Waves 1-2 (1:1:1:1, 1:1:1:2):", "Wave 3 (1:1:1:3):"]
@@ -49,19 +32,19 @@ def test_waves_with_equal_stacks_are_one_group(run):
 
 @pytest.mark.parametrize("wave", ["1:1:1:3", "3"])
 def test_one_wave(run, wave):
-    status, out, _ = run(CALLS, "--state", STATE, "--wave", wave)
+    status, out, _ = run("bt", CALLS, "--state", STATE, "--wave", wave)
     assert status == 0
     assert out.startswith("#0  inner (x=")
 
 
 def test_the_frames_of_a_lane(run):
-    assert len(names_in(run(CALLS, "--state", STATE, "--wave", "1", "--lane", "5")[1])) == 5
-    out = run(CALLS, "--state", STATE, "--wave", "1", "--lane", "20")[1]
+    assert len(names_in(run("bt", CALLS, "--state", STATE, "--wave", "1", "--lane", "5")[1])) == 5
+    out = run("bt", CALLS, "--state", STATE, "--wave", "1", "--lane", "20")[1]
     assert out == "warning: lane 20 is divergent, 5 frames are left out\n"
 
 
 def test_json_has_what_the_text_has(run):
-    status, out, _ = run(CALLS, "--state", STATE, "--json", "--registers", "--lane", "1")
+    status, out, _ = run("bt", CALLS, "--state", STATE, "--json", "--registers", "--lane", "1")
     document = json.loads(out)
     assert (status, document["schema"], document["target"]) == (0, 1, "amdgcn-gfx1100-wave32")
     first = document["stacks"][0]
@@ -84,7 +67,7 @@ def test_json_has_what_the_text_has(run):
 
 
 def test_lines_of_json(run):
-    status, out, _ = run(CALLS, "--state", STATE, "--jsonl")
+    status, out, _ = run("bt", CALLS, "--state", STATE, "--jsonl")
     documents = [json.loads(line) for line in out.splitlines()]
     assert status == 0
     assert [each["waves"] for each in documents] == [["1:1:1:1", "1:1:1:2"], ["1:1:1:3"]]
@@ -93,19 +76,19 @@ def test_lines_of_json(run):
 
 def test_a_file_that_is_not_the_one_of_the_snapshot_is_refused(run, tmp_path):
     other = CALLS.parent / "hip-calls.gfx90a.w64.O0.co"
-    status, out, err = run(other, "--state", STATE)
+    status, out, err = run("bt", other, "--state", STATE)
 
     assert (status, out) == (3, "")
     assert "is not the code object that the snapshot was made with" in err
     assert "--force" in err.splitlines()[1]
-    assert "leaf" in run(other, "--state", STATE, "--force")[1]
+    assert "leaf" in run("bt", other, "--state", STATE, "--force")[1]
     copy = tmp_path / "copy.co"
     copy.write_bytes(CALLS.read_bytes())
-    assert run(copy, "--state", STATE)[0] == 0
+    assert run("bt", copy, "--state", STATE)[0] == 0
 
 
 def test_where_registers_are(run):
-    out = run(CALLS, "--state", STATE, "--wave", "1", "--registers")[1]
+    out = run("bt", CALLS, "--state", STATE, "--wave", "1", "--registers")[1]
     assert "        v41: lanes 0-15 private_wave#0x1a00, lanes 16-31 v41\n" in out
     assert "        pc: v8[2-3]\n" in out
     assert "        pc: bits 0-31 s30, bits 32-63 s31\n" in out
@@ -120,7 +103,7 @@ def test_a_stack_that_cannot_be_unwound_has_what_there_is(run, tmp_path):
     document["memory"] = [each for each in document["memory"] if each["wave"] == "1:1:1:1"]
     state = tmp_path / "state.json"
     state.write_text(json.dumps(document))
-    status, out, err = run(CALLS, "--state", state)
+    status, out, err = run("bt", CALLS, "--state", state)
     lines = out.splitlines()
     assert (status, err) == (1, "")
     assert names_in(out) == ["leaf", "inner"]
@@ -138,7 +121,7 @@ def test_a_wave_outside_all_code(run, tmp_path):
     del document["waves"][1]["pc"]
     state = tmp_path / "state.json"
     state.write_text(json.dumps(document))
-    status, out, _ = run(CALLS, "--state", state)
+    status, out, _ = run("bt", CALLS, "--state", state)
     blocks = out.split("\n\n")
     assert status == 1
     assert blocks[0].splitlines() == [
@@ -148,7 +131,7 @@ def test_a_wave_outside_all_code(run, tmp_path):
     ]
     assert blocks[1].splitlines()[0] == "Wave 2 (1:1:1:2):"
     assert "has no program counter" in blocks[1]
-    document = json.loads(run(CALLS, "--state", state, "--json")[1])
+    document = json.loads(run("bt", CALLS, "--state", state, "--json")[1])
     assert document["stacks"][0]["frames"][0]["cfa_error"]["kind"] == "outside_code"
     assert document["stacks"][1]["error"]["kind"] == "pc"
 
@@ -168,7 +151,7 @@ def test_a_wave_outside_all_code(run, tmp_path):
     ],
 )
 def test_what_cannot_be_asked(run, words, status, message):
-    found, out, err = run(*words)
+    found, out, err = run("bt", *words)
     assert (found, out) == (status, "")
     assert message in err
     assert "Traceback" not in err
@@ -188,7 +171,7 @@ def test_threads_of_a_core_file(run, tmp_path):
     )
     path = tmp_path / "core"
     path.write_bytes(core)
-    status, out, _ = run(HOST, "--state", path, "--registers")
+    status, out, _ = run("bt", HOST, "--state", path, "--registers")
     first, second = out.split("\n\n")
     lines = first.splitlines()
     assert status == 1  # the memory ends before the stack does
@@ -196,6 +179,6 @@ def test_threads_of_a_core_file(run, tmp_path):
     assert names_in(first) == ["aligned", "indirect", "program"]
     assert "        rip: default#0x7000" in lines
     assert second.splitlines()[-1] == "Backtrace stopped: the return address 0x5 is not in any loaded code"
-    document = json.loads(run(HOST, "--state", path, "--wave", "8", "--json")[1])
+    document = json.loads(run("bt", HOST, "--state", path, "--wave", "8", "--json")[1])
     assert document["stacks"][0]["threads"] == ["8"]
     assert "lanes" not in document["stacks"][0]["frames"][0]

@@ -39,67 +39,6 @@ def run_apart(*words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
 # --- Exit statuses ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "status,words",
-    [
-        (0, LIT),
-        (0, ("--version",)),
-        (0, ("--help",)),
-        (2, ()),
-        (0, ("eval", "--help")),
-        (0, ("ops", "DW_OP_lit0")),
-        (0, ("disasm", "31")),
-        (0, ("asm", "DW_OP_lit1")),
-        (0, ("verify", "--ops", "DW_OP_lit1")),
-        (1, ("eval", "--ops", "DW_OP_lit1; DW_OP_lit0; DW_OP_div")),
-        (1, ("eval", "--ops", "DW_OP_plus")),
-        (1, ("eval", "--ops", "DW_OP_call_frame_cfa")),
-        (1, ("eval", "--ops", "DW_OP_nonsense")),
-        (1, ("eval", "--hex", "ff")),
-        (1, ("disasm", "ff")),
-        (1, ("verify", "--ops", "DW_OP_plus")),
-        (1, ("asm", "--target", "generic", "DW_OP_LLVM_undefined")),
-        (2, ("eval",)),
-        (2, ("eval", "--ops", "DW_OP_lit1", "--hex", "31")),
-        (2, ("eval", "--hex", "3")),
-        (2, ("eval", "--hex", "zz")),
-        (2, (*LIT, "--target", "amdgcn-gfx9999")),
-        (2, (*LIT, "--dialect", "klingon")),
-        (2, (*LIT, "--rules", "none")),
-        (2, (*LIT, "--lane", "x")),
-        (2, (*LIT, "--lane", "9-3")),
-        (2, (*LIT, "--read", "quux")),
-        (2, (*LIT, "--json", "--jsonl")),
-        (2, (*LIT, "--address-size", "9")),
-        (2, (*LIT, "--nonsense")),
-        (2, ("--nonsense",)),
-        (2, ("nonsense",)),
-        (2, ("ops", "no_such_operation")),
-        (2, ("verify",)),
-        (2, ("disasm",)),
-        (2, ("asm",)),
-        (3, (*LIT, "--state", "/nonexistent/state.json")),
-        (3, (*LIT, "--state", "pyproject.toml")),
-        (3, ("eval", "--cases", "/nonexistent/cases.jsonl")),
-        (3, ("eval", "--cases", "README.md")),
-    ],
-    ids=str,
-)
-def test_status(status: int, words: tuple[str, ...]) -> None:
-    done = run(*words)
-
-    assert done.returncode == status, done.stderr
-    assert "Traceback" not in done.stderr
-    if status in (2, 3):
-        assert done.stdout == ""
-    if status == 0:
-        assert done.stderr == ""
-    elif status == 2 or words[0] != "verify":
-        lines = done.stderr.splitlines()
-        assert lines[0].startswith("dwarfgpu: error: ")
-        assert all(line.startswith(("hint: ", "dwarfgpu: error: ")) for line in lines)
-
-
 def test_error_names_where_rule_and_clause() -> None:
     done = run_apart("eval", "--ops", "DW_OP_lit1; DW_OP_plus")
 

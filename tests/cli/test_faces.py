@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from dwarfgpu.cli import main
 from dwarfgpu.questions.table import AT_SHELL
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -17,19 +16,6 @@ CORE = str(ROOT / "docs/examples/crash.core")
 STOPPED = ("--state", STATE)
 LAUNCHED = ("-grid 64 -work-group 64 X", "X --grid 64 --work-group 64")
 OPS = "DW_OP_lit3; DW_OP_LLVM_push_lane; DW_OP_plus; DW_OP_stack_value"
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Run a command: its exit status, standard output and standard error."""
-    monkeypatch.delenv("COLUMNS", raising=False)
-
-    def run(*words: str) -> tuple[int, str, str]:
-        status = main(list(words))
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture

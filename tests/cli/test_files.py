@@ -37,58 +37,6 @@ def test_an_image_in_standard_input():
 # --- Exit statuses and errors -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "status, words",
-    [
-        (0, ("ls", FATBIN)),
-        (0, ("info", FATBIN)),
-        (0, ("info", f"{FATBIN}@gfx90a")),
-        (0, ("info", f"{FATBIN}@2", "--pc", "tiny")),
-        (0, ("info", f"file://{FATBIN}#offset=8192&size=5936", "--name", "tiny")),
-        (0, ("kernels", TINY)),
-        (0, ("kernels", "fixtures/features/stripped.v5.debug")),
-        (1, ("info", TINY, "--pc", "1")),
-        (1, ("info", TINY, "--pc", "absent")),
-        (1, ("info", TINY, "--name", "absent")),
-        (1, ("kernels", TINY, "absent")),
-        (1, ("kernels", FATBIN)),
-        (1, ("info", "fixtures/containers/hip-rdc.x86_64.o@1")),
-        (2, ("ls",)),
-        (2, ("info",)),
-        (2, ("lists",)),
-        (2, ("info", TINY, "--pc", "0xzz")),
-        (2, ("info", f"{FATBIN}@gfx1")),
-        (2, ("info", f"{FATBIN}@9")),
-        (2, ("info", f"{FATBIN}@")),
-        (2, ("info", "fixtures/containers/plain.hipfb")),
-        (2, ("info", TINY, "--attributes", "klingon")),
-        (2, ("info", "memory://1#offset=0&size=1")),
-        (3, ("ls", "README.md")),
-        (3, ("info", "README.md")),
-        (3, ("kernels", "README.md")),
-        (3, ("info", "fixtures")),
-        (3, ("info", "/nonexistent/file")),
-        (3, ("ls", "/dev/null")),
-        (3, ("lists", "--cases", "README.md")),
-        (3, ("lists", "--cases", "/nonexistent/file")),
-    ],
-    ids=str,
-)
-def test_status(status: int, words: tuple[str, ...]) -> None:
-    done = run(*words)
-
-    assert done.returncode == status, done.stderr
-    assert "Traceback" not in done.stderr
-    if status == 0:
-        assert done.stderr == ""
-        assert done.stdout
-    else:
-        assert done.stdout == ""
-        lines = done.stderr.splitlines()
-        assert lines[0].startswith("dwarfgpu: error: ")
-        assert all(line.startswith(("hint: ", "dwarfgpu: error: ")) for line in lines[1:])
-
-
 def test_a_wrong_selection_names_the_candidates() -> None:
     for words in (("info", f"{FATBIN}@gfx1"), ("info", "fixtures/containers/plain.hipfb")):
         hint = run(*words).stderr.splitlines()[1]

@@ -36,33 +36,6 @@ def file_with(frames: bytes) -> bytes:
     return builder.build()
 
 
-@pytest.mark.parametrize(
-    "status, words",
-    [
-        (0, (CFI,)),
-        (0, (HOST, "--function", "leaf", "--pc", "leaf")),
-        (0, (NOTHING,)),
-        (0, (CFI, "--pc", "nothing")),
-        (1, (CFI, "--pc", "0x99999")),
-        (1, (CFI, "--pc", "absent")),
-        (1, (CFI, "--function", "absent")),
-        (1, (NOTHING, "--pc", "0x100")),
-        (2, ()),
-        (2, (CFI, "--cases", "docs/examples/cfi.jsonl")),
-        (2, (CFI, "--pc", "+")),
-        (2, (CFI, "--dialect", "absent")),
-        (3, ("absent",)),
-        (3, ("--cases", "absent")),
-    ],
-)
-def test_exit_statuses(status, words):
-    done = run(*words)
-
-    assert done.returncode == status, done.stderr
-    assert bool(done.stderr) == bool(status)
-    assert "Traceback" not in done.stderr
-
-
 def test_what_is_asked_for_is_shown_although_something_else_is_not_there():
     done = run(CFI, "--pc", "0x99999", "--pc", "spaces", "--function", "absent", "--function", "wide")
 

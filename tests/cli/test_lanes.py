@@ -48,36 +48,6 @@ def other(tmp_path_factory) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize(
-    "status, words",
-    [
-        (0, ("lanes", KERNEL, "--state", STATE, "--wave", "1")),
-        (0, ("lanes", KERNEL, "--state", STATE, "--wave", "1:1:3:1", "-active")),
-        (0, ("waves", KERNEL, "--state", STATE)),
-        (0, ("eval", KERNEL, "lane", "--state", STATE, "--wave", "all")),
-        (2, ("lanes", KERNEL)),
-        (2, ("lanes", KERNEL, "--state", STATE)),
-        (2, ("lanes", KERNEL, "--state", STATE, "--wave", "4")),
-        (2, ("lanes", KERNEL, "--state", STATE, "--wave", "1", "--frame", "1")),
-        (2, ("lanes", KERNEL, "--state", STATE, "--wave", "1", "--lane", "64")),
-        (2, ("lanes", KERNEL, "--state", STATE, "--wave", "1", "--lane", "x")),
-        (2, ("lanes", KERNEL, "--state", STATE, "--wave", "1", "--dialect", "absent")),
-        (2, ("eval", KERNEL, "lane", "--state", STATE, "--wave", "all", "--lane", "64")),
-        (2, ("eval", KERNEL, "lane +", "--state", STATE, "--wave", "all")),
-        (2, ("eval", KERNEL, "lane", "--state", STATE, "--wave", "all", "--repair", "absent")),
-        (2, ("eval", "--ops", "DW_OP_lit1", "--repair", "auto")),
-        (3, ("lanes", "absent", "--state", STATE)),
-        (3, ("waves", KERNEL, "--state", "absent")),
-    ],
-)
-def test_exit_statuses(status, words):
-    done = run(*words)
-
-    assert done.returncode == status, done.stderr
-    assert bool(done.stderr) == bool(status)
-    assert "Traceback" not in done.stderr
-
-
 # --- lanes ------------------------------------------------------------------------------------------------------------
 
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dwarfgpu.cli import main
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.machines import snapshot
 from dwarfgpu.program.code.code_object import opened
@@ -27,18 +26,12 @@ def _in_the_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
 
 
-def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    status = main(list(words))
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
-
-
 def fixture(name: str) -> str:
     return f"fixtures/amdgpu/launch.{name}.co"
 
 
-def state(capsys: pytest.CaptureFixture[str], file: str, kernel: str, *words: str) -> Any:
-    status, out, err = run(capsys, "state", file, kernel, *words, "--json")
+def state(run: Any, file: str, kernel: str, *words: str) -> Any:
+    status, out, err = run("state", file, kernel, *words, "--json")
     assert (status, err) == (0, "")
     return json.loads(out)
 
@@ -46,9 +39,9 @@ def state(capsys: pytest.CaptureFixture[str], file: str, kernel: str, *words: st
 # --- state --------------------------------------------------------------------------------------------------------
 
 
-def test_state_as_json(capsys):
+def test_state_as_json(run):
     found = state(
-        capsys, fixture("gfx90a.w64.O0"), "everything", "--grid", "100,6,2", "--work-group", "16,4,2", "--wave", "3",
+        run, fixture("gfx90a.w64.O0"), "everything", "--grid", "100,6,2", "--work-group", "16,4,2", "--wave", "3",
         "--arg", "0x1000", "--arg", "-1",
     )  # fmt: skip
     assert (found["schema"], found["target"], found["waves"]) == (1, "amdgcn-gfx90a", 20)
@@ -75,39 +68,39 @@ def test_state_as_json(capsys):
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("fixtures/amdgpu/launch*.co")), ids=lambda path: path.name)
-def test_text_is_at_most_80_columns_and_has_every_register(capsys, path):
+def test_text_is_at_most_80_columns_and_has_every_register(run, path):
     words = ("state", str(path), "everything", "--grid", "100,6,2", "--work-group", "16,4,2", "--wave", "4")
-    status, out, _err = run(capsys, *words)
+    status, out, _err = run(*words)
     assert status == 0
     assert max(map(len, out.splitlines())) <= 80
-    found = state(capsys, str(path), "everything", *words[3:])
+    found = state(run, str(path), "everything", *words[3:])
     for each in found["registers"]:
         assert f"\n    {each['registers']} " in out
         assert each["name"] in out
 
 
-def test_lanes_are_told_in_runs(capsys):
+def test_lanes_are_told_in_runs(run):
     words = ("--grid", "20,20", "--work-group", "10,10", "--wave", "2")
-    _status, out, _err = run(capsys, "state", fixture("gfx1030.w32.O2"), "item_xyz", *words)
+    _status, out, _err = run("state", fixture("gfx1030.w32.O2"), "item_xyz", *words)
     assert "lanes 0-7: 0x2 to 0x9\n" in out
     assert "lanes 28-31: 0x0 to 0x3\n" in out
-    _status, out, _err = run(capsys, "state", fixture("gfx1030.w32.O2"), "item_xyz", "--grid", "1", "--work-group", "1")
+    _status, out, _err = run("state", fixture("gfx1030.w32.O2"), "item_xyz", "--grid", "1", "--work-group", "1")
     assert "lane 0: 0x0\n" in out
     assert "EXEC  0x1\n" in out
 
 
-def test_values_of_every_kind(capsys):
+def test_values_of_every_kind(run):
     arguments = ("7", "-2", "0x3", "4", "0.5", "1e3", "-.25", f"bytes:{'00' * 16}", f"bytes:{'11' * 32}",
                  f"bytes:{'22' * 16}", "0x1000", "0x2000", "64", "0x3000")  # fmt: skip
     words = [word for value in arguments for word in ("--arg", value)]
-    found = state(capsys, fixture("gfx90a.w64.O2"), "arguments", "--grid", "64", "--work-group", "64", *words)
+    found = state(run, fixture("gfx90a.w64.O2"), "arguments", "--grid", "64", "--work-group", "64", *words)
     given = [each["bytes"] for each in found["kernarg"]["arguments"] if each["given"]]
     assert given[:2] == ["07", "feff"]
     assert given[4:7] == ["0038", "00007a44", "000000000000d0bf"]
     assert given[8] == "11" * 32
 
 
-def test_arguments_by_name(capsys, monkeypatch):
+def test_arguments_by_name(run, monkeypatch):
     from attrs import evolve
 
     from dwarfgpu.execution.launch import planning
@@ -122,14 +115,14 @@ def test_arguments_by_name(capsys, monkeypatch):
 
     monkeypatch.setattr(planning, "_facts", named)
     words = (fixture("gfx90a.w64.O2"), "group_x", "--grid", "64", "--work-group", "64")
-    found = state(capsys, *words, "--arg", "out=0x77")
+    found = state(run, *words, "--arg", "out=0x77")
     assert found["kernarg"]["arguments"][0]["bytes"] == "77" + "00" * 7
     for more, message in (
         (("--arg", "out=1", "--arg", "2"), "--arg '2' has no name, but others have"),
         (("--arg", "out=1", "--arg", "out=2"), "--arg out is given twice"),
         (("--arg", "in=1"), "group_x has no argument 'in'"),
     ):
-        status, out, err = run(capsys, "state", *words, *more)
+        status, out, err = run("state", *words, *more)
         assert (status, out) == (2, "")
         assert message in err
 
@@ -159,20 +152,20 @@ def test_arguments_by_name(capsys, monkeypatch):
         (("nobody", "--grid", "64", "--work-group", "64"), 1, "has no kernel 'nobody'"),
     ],
 )
-def test_state_refuses(capsys, words, status, message):
-    found, out, err = run(capsys, "state", fixture("gfx90a.w64.O2"), *words)
+def test_state_refuses(run, words, status, message):
+    found, out, err = run("state", fixture("gfx90a.w64.O2"), *words)
     assert (found, out) == (status, "")
     assert message in err
     assert err.splitlines()[0].startswith("dwarfgpu: error: ")
     assert len(err.splitlines()) <= 2
 
 
-def test_state_of_what_has_no_kernels(capsys):
+def test_state_of_what_has_no_kernels(run):
     words = ("--grid", "1", "--work-group", "1")
-    assert run(capsys, "state", "fixtures/asm/forms.powerpc64", "k", *words)[0] == 1
-    status, _out, err = run(capsys, "state", "README.md", "k", *words)
+    assert run("state", "fixtures/asm/forms.powerpc64", "k", *words)[0] == 1
+    status, _out, err = run("state", "README.md", "k", *words)
     assert (status, "not" in err) == (3, True)
-    status, _out, err = run(capsys, "state", "fixtures/amdgpu/cl-kernels.gfx90a.w64.O0.v5.o", "records", *words)
+    status, _out, err = run("state", "fixtures/amdgpu/cl-kernels.gfx90a.w64.O0.v5.o", "records", *words)
     assert (status, "a file that is not linked cannot be loaded" in err) == (2, True)
 
 
@@ -186,12 +179,12 @@ def test_state_of_what_has_no_kernels(capsys):
         ("signal", SIGNAL, "amd_signal_t"), ("kernel-descriptor", DESCRIPTOR, "kernel descriptor"),
     ],
 )  # fmt: skip
-def test_hsa_shows_each_structure(capsys, kind, address, name):
-    status, out, err = run(capsys, "hsa", kind, address, "--state", EXAMPLE)
+def test_hsa_shows_each_structure(run, kind, address, name):
+    status, out, err = run("hsa", kind, address, "--state", EXAMPLE)
     assert (status, err) == (0, "")
     assert out.startswith(f"{name} at {address}, ")
     assert max(map(len, out.splitlines())) <= 80
-    status, out, _err = run(capsys, "hsa", kind, f"global#{address}", "--state", EXAMPLE, "--json")
+    status, out, _err = run("hsa", kind, f"global#{address}", "--state", EXAMPLE, "--json")
     found = json.loads(out)
     assert (found["name"], found["address"], found["problems"]) == (name, address, [])
     end = 0
@@ -201,8 +194,8 @@ def test_hsa_shows_each_structure(capsys, kind, address, name):
     assert end == found["size"]
 
 
-def test_hsa_follows_a_packet(capsys):
-    _status, out, _err = run(capsys, "hsa", "packet", PACKET, "--state", EXAMPLE, "--jsonl")
+def test_hsa_follows_a_packet(run):
+    _status, out, _err = run("hsa", "packet", PACKET, "--state", EXAMPLE, "--jsonl")
     fields = {field["name"]: field for field in json.loads(out)["fields"]}
     assert fields["kernel_object"]["value"] == DESCRIPTOR
     assert fields["completion_signal"]["value"] == SIGNAL
@@ -211,13 +204,13 @@ def test_hsa_follows_a_packet(capsys):
     }  # fmt: skip
 
 
-def test_hsa_shows_amd_kernel_code_t(capsys, tmp_path):
+def test_hsa_shows_amd_kernel_code_t(run, tmp_path):
     file = "fixtures/asm/clrx.gfx801.co"
     machine = machine_for(file, "test1")
     done = launch(machine, file, "test1", grid=(64,), work_group=(64,))
     snapshot.save(machine, tmp_path / "clrx.dgs")
     address = done.plan.load_address + done.plan.kernel.symbol.value
-    status, out, _err = run(capsys, "hsa", "kernel-code", hex(address), "--state", str(tmp_path / "clrx.dgs"))
+    status, out, _err = run("hsa", "kernel-code", hex(address), "--state", str(tmp_path / "clrx.dgs"))
     assert status == 0
     assert max(map(len, out.splitlines())) <= 80
     rows = {tuple(line.split()) for line in out.splitlines()}
@@ -227,17 +220,17 @@ def test_hsa_shows_amd_kernel_code_t(capsys, tmp_path):
     assert ("PRIVATE_ELEMENT_SIZE", "1", "(4", "bytes)") in rows
 
 
-def test_hsa_tells_what_must_not_be(capsys):
-    status, out, err = run(capsys, "hsa", "packet", hex(int(PACKET, 16) + 1), "--state", EXAMPLE)
+def test_hsa_tells_what_must_not_be(run):
+    status, out, err = run("hsa", "packet", hex(int(PACKET, 16) + 1), "--state", EXAMPLE)
     assert (status, err) == (1, "")
     assert "must be aligned to 64 bytes" in out
     assert out.startswith("AQL packet at ")  # no type begins so
-    status, out, err = run(capsys, "hsa", "kernel-code", PACKET, "--state", EXAMPLE)
+    status, out, err = run("hsa", "kernel-code", PACKET, "--state", EXAMPLE)
     assert status == 1
     assert "this is not an amd_kernel_code_t" in out
-    status, out, err = run(capsys, "hsa", "kernel-descriptor", QUEUE, "--state", EXAMPLE)
+    status, out, err = run("hsa", "kernel-descriptor", QUEUE, "--state", EXAMPLE)
     assert status == 1
-    status, out, err = run(capsys, "hsa", "kernel-descriptor", hex(int(DESCRIPTOR, 16) - 4), "--state", EXAMPLE)
+    status, out, err = run("hsa", "kernel-descriptor", hex(int(DESCRIPTOR, 16) - 4), "--state", EXAMPLE)
     assert "a kernel descriptor must be aligned to 64 bytes" in out
 
 
@@ -255,29 +248,29 @@ def test_hsa_tells_what_must_not_be(capsys):
         (("queue", "0x10", "--state", "nowhere.json"), 3, "nowhere.json"),
     ],
 )
-def test_hsa_refuses(capsys, words, status, message):
-    found, out, err = run(capsys, "hsa", *words)
+def test_hsa_refuses(run, words, status, message):
+    found, out, err = run("hsa", *words)
     assert (found, out) == (status, "")
     assert message in err
     assert len(err.splitlines()) <= 2
 
 
 @pytest.mark.parametrize("what, size, bits", [("image", 48, "stride"), ("sampler", 32, "clamp_x")])
-def test_hsa_decodes_images_and_samplers(capsys, what, size, bits):
-    _status, out, err = run(capsys, "hsa", what, "0x7f0000011000", "--state", EXAMPLE)
+def test_hsa_decodes_images_and_samplers(run, what, size, bits):
+    _status, out, err = run("hsa", what, "0x7f0000011000", "--state", EXAMPLE)
     assert err == ""
     assert f"at 0x7f0000011000, {size} bytes" in out
     assert f" {bits} " in out
-    _status, out, err = run(capsys, "hsa", what, "0x7f0000011000", "--state", EXAMPLE, "--json")
+    _status, out, err = run("hsa", what, "0x7f0000011000", "--state", EXAMPLE, "--json")
     fields = json.loads(out)["fields"]
     assert sum(field["size"] for field in fields) == size
     assert bits in [part["name"] for field in fields for part in field.get("bits", ())]
 
 
-def test_hsa_needs_a_target_with_such_queues(capsys, tmp_path):
+def test_hsa_needs_a_target_with_such_queues(run, tmp_path):
     path = tmp_path / "host.json"
     path.write_text('{"schema": 1, "target": "x86_64", "waves": []}')
-    status, _out, err = run(capsys, "hsa", "queue", "0x10", "--state", str(path))
+    status, _out, err = run("hsa", "queue", "0x10", "--state", str(path))
     assert (status, "x86_64 is not an AMD GPU, which has such structures" in err) == (2, True)
 
 

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-
-from dwarfgpu.cli import main
 
 HIP_19 = "fixtures/compilers/hip.clang19.gfx900.w64.O0.v5.co"
 CL_19 = "fixtures/compilers/cl.clang19.gfx900.w64.O0.v5.co"
@@ -16,19 +13,6 @@ LEGACY = "fixtures/asm/lane-pc-legacy.gfx90a.w64.co"
 KERNEL = "fixtures/asm/lane-pc.gfx90a.w64.co"
 STATE = ("--state", "docs/examples/variables.json")
 MIX = ("--pc", "_Z3mixcsbh+0x40")
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Any:
-    def run(*words: str) -> tuple[int, str, str]:
-        try:
-            status = main(list(words))
-        except SystemExit as stop:
-            status = int(stop.code or 0)
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
-    return run
 
 
 WRONG = (

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dwarfgpu.cli import main
 from dwarfgpu.machines import snapshot
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,15 +23,9 @@ def _in_the_checkout(monkeypatch):
     monkeypatch.chdir(ROOT)
 
 
-def run(capsys, *words):
-    status = main(list(words))
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
-
-
-def test_a_kernel_runs_and_its_buffer_is_saved(capsys, tmp_path):
+def test_a_kernel_runs_and_its_buffer_is_saved(run, tmp_path):
     path = tmp_path / "out.npy"
-    status, out, err = run(capsys, *LAUNCH, "out=zeros(4)", "--save", f"out={path}")
+    status, out, err = run(*LAUNCH, "out=zeros(4)", "--save", f"out={path}")
     assert (status, err) == (0, "")
     assert out == (
         f"group_x: all 10 waves have ended after 60 instructions\nout = {{1, 0, 0, 0}} (4 int32) -> {path}\n"
@@ -41,19 +34,19 @@ def test_a_kernel_runs_and_its_buffer_is_saved(capsys, tmp_path):
     assert [each.name for each in tmp_path.iterdir()] == ["out.npy"]
 
 
-def test_a_kernel_of_cplus_has_the_name_of_its_source(capsys):
+def test_a_kernel_of_cplus_has_the_name_of_its_source(run):
     words = ("run", "fixtures/amdgpu/hip-kernels.gfx1100.w32.O2.v5.co", "divergent(int*, int)")
     launch = ("--grid", "32", "--work-group", "32", "zeros(32, i4)", "32")
-    status, out, err = run(capsys, *words, *launch)
+    status, out, err = run(*words, *launch)
     assert (status, err, out.partition(": ")[0]) == (0, "", "divergent(int*, int)")
     for name in ("divergent", "_Z9divergentPii"):
-        _status, out, _err = run(capsys, *words[:2], name, *launch, "--json")
+        _status, out, _err = run(*words[:2], name, *launch, "--json")
         assert json.loads(out)["kernel"] == "_Z9divergentPii"
 
 
-def test_the_answer_as_json(capsys, tmp_path):
+def test_the_answer_as_json(run, tmp_path):
     np.save(tmp_path / "in.npy", np.full(3, 9, np.int32))
-    status, out, err = run(capsys, *LAUNCH, f"@{tmp_path}/in.npy", "--print", "out", "--json", "--profile")
+    status, out, err = run(*LAUNCH, f"@{tmp_path}/in.npy", "--print", "out", "--json", "--profile")
     assert (status, err) == (0, "")
     answer = json.loads(out)
     assert (answer["schema"], answer["kernel"], answer["waves"], answer["waves_ended"]) == (1, "group_x", 10, 10)
@@ -62,56 +55,56 @@ def test_the_answer_as_json(capsys, tmp_path):
     assert sum(row["instructions"] for row in answer["profile"]) == answer["instructions"] == 60
 
 
-def test_a_fault_is_an_answer_with_status_1(capsys, tmp_path):
-    status, out, _err = run(capsys, *LAUNCH, "out=0x1234", "--json")
+def test_a_fault_is_an_answer_with_status_1(run, tmp_path):
+    status, out, _err = run(*LAUNCH, "out=0x1234", "--json")
     assert status == 1
     stop = json.loads(out)["stop"]
     assert (stop["kind"], stop["reason"]) == ("fault", "MEMORY_VIOLATION: no memory at 0x1234")
     assert {"id": "1:1:1:1", "work_group": [0, 0, 0], "lanes": [0]}.items() <= stop["waves"][0].items() or stop["waves"]
-    status, out, _err = run(capsys, *LAUNCH, "out=0x1234", "--state", str(tmp_path / "s.json"))
+    status, out, _err = run(*LAUNCH, "out=0x1234", "--state", str(tmp_path / "s.json"))
     assert status == 1
     assert out.startswith("group_x: MEMORY_VIOLATION: no memory at 0x1234 at 0x7f")
     assert snapshot.load(tmp_path / "s.json").wave_count == 10
 
 
-def test_what_has_not_ended_is_not_saved(capsys, tmp_path):
+def test_what_has_not_ended_is_not_saved(run, tmp_path):
     path = tmp_path / "out.npy"
     path.write_bytes(b"old")
-    status, out, err = run(capsys, *LAUNCH, "out=zeros(4)", "--save", f"out={path}", "--until", "group_x")
+    status, out, err = run(*LAUNCH, "out=zeros(4)", "--save", f"out={path}", "--until", "group_x")
     assert status == 0
     assert out.startswith("group_x: the run has come to 0x7f")
     assert err == f"hint: {path} not written: the kernel has not ended\n"
     assert path.read_bytes() == b"old"
 
 
-def test_a_breakpoint_and_a_snapshot_of_it(capsys, tmp_path):
+def test_a_breakpoint_and_a_snapshot_of_it(run, tmp_path):
     path = tmp_path / "s.dgs"
-    status, out, _err = run(capsys, *LAUNCH, "out=zeros(4)", "--break", "group_x", "--state", str(path))
+    status, out, _err = run(*LAUNCH, "out=zeros(4)", "--break", "group_x", "--state", str(path))
     assert status == 0
     assert "group_x: breakpoint 1 at 0x7f" in out
     assert "  wave 1:1:1:8, work-group (0,0,0), lanes 0-31, work-items [224,0,0] to [255,0,0]\n" in out
     assert "  ... and 2 more waves (--json has all)\n" in out
-    status, out, _err = run(capsys, "waves", FILE, "--state", str(path), "--json")
+    status, out, _err = run("waves", FILE, "--state", str(path), "--json")
     assert status == 0
 
 
-def test_a_trace_of_instructions(capsys):
-    status, out, _err = run(capsys, *LAUNCH, "out=zeros(4)", "--trace", "--wave", "9")
+def test_a_trace_of_instructions(run):
+    status, out, _err = run(*LAUNCH, "out=zeros(4)", "--trace", "--wave", "9")
     assert status == 0
     texts = [line.split("  ")[2] for line in out.splitlines() if line.startswith("  0x")]
     assert texts[0].startswith("s_") or texts[0].startswith("v_")
     assert texts[-1] == "s_endpgm"
-    status, out, _err = run(capsys, *LAUNCH, "out=zeros(4)", "--trace", "--jsonl")
+    status, out, _err = run(*LAUNCH, "out=zeros(4)", "--trace", "--jsonl")
     rows = [json.loads(line) for line in out.splitlines()]
     assert [row["instruction"] for row in rows[:-1]][-1] == "s_endpgm"
     assert rows[-1]["kernel"] == "group_x"
 
 
-def test_the_order_of_a_seed_and_few_waves_at_once(capsys):
-    status, out, _err = run(capsys, *LAUNCH, "out=zeros(4)", "--seed", "3", "--at-once", "8", "--print", "out")
+def test_the_order_of_a_seed_and_few_waves_at_once(run):
+    status, out, _err = run(*LAUNCH, "out=zeros(4)", "--seed", "3", "--at-once", "8", "--print", "out")
     assert status == 0
     assert out.startswith("group_x: all 10 waves have ended after 60 instructions\n")
-    assert run(capsys, *LAUNCH, "out=zeros(4)", "--seed", "3", "--at-once", "8", "--print", "out")[1] == out
+    assert run(*LAUNCH, "out=zeros(4)", "--seed", "3", "--at-once", "8", "--print", "out")[1] == out
 
 
 @pytest.mark.parametrize(
@@ -137,14 +130,14 @@ def test_the_order_of_a_seed_and_few_waves_at_once(capsys):
         (("out=zeros(4)", "--save", "out=/nowhere/out.npy"), "/nowhere/out.npy cannot be written", 2),
     ],
 )
-def test_what_is_refused(capsys, words, message, status):
-    found, _out, err = run(capsys, *LAUNCH, *words)
+def test_what_is_refused(run, words, message, status):
+    found, _out, err = run(*LAUNCH, *words)
     assert found == status
     assert message in err
 
 
-def test_a_kernel_that_is_not_there(capsys):
-    status, _out, err = run(capsys, "run", FILE, "nothing", "--grid", "1", "--work-group", "1")
+def test_a_kernel_that_is_not_there(run):
+    status, _out, err = run("run", FILE, "nothing", "--grid", "1", "--work-group", "1")
     assert status in (1, 2)
     assert "has no kernel 'nothing'" in err
 
