@@ -22,6 +22,7 @@ from dwarfgpu.audits.coverage.tally import (
     together,
 )
 from dwarfgpu.audits.coverage.unit_walk import FileWalk, UnitWalk
+from dwarfgpu.audits.noting import noted
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.objfile.info.scopes import qualified_name
@@ -135,12 +136,11 @@ class VariableAvailability:
     @property
     def name(self) -> str:
         """The name; with its scopes outside of functions."""
-        try:
-            name = qualified_name(self.die) if self.scope is None else self.die.name
-        except DwarfGpuError as error:
-            self.unit.dwarf.note(error)
-            return "(unreadable)"
-        return name or "(unnamed)"
+
+        def read() -> str:
+            return (qualified_name(self.die) if self.scope is None else self.die.name) or "(unnamed)"
+
+        return noted(self.unit, read, "(unreadable)")
 
     @property
     def calls(self) -> tuple[str, ...]:
@@ -152,23 +152,19 @@ class VariableAvailability:
     @property
     def line(self) -> int | None:
         """The line of its declaration."""
-        try:
+
+        def read() -> int | None:
             line = self.die.find_number(dw.DW_AT_decl_line)
             return None if line is None else line.unsigned()
-        except DwarfGpuError as error:
-            self.unit.dwarf.note(error)
-            return None
+
+        return noted(self.unit, read, None)
 
     @property
     def type_name(self) -> str:
         """The name of its type."""
         from dwarfgpu.program.types.declaration import type_name
 
-        try:
-            return type_name(self.die.type())
-        except DwarfGpuError as error:
-            self.unit.dwarf.note(error)
-            return "(unreadable)"
+        return noted(self.unit, lambda: type_name(self.die.type()), "(unreadable)")
 
     # --- Where it is ----------------------------------------------------------------------------------------------
 

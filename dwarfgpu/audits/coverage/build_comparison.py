@@ -88,25 +88,21 @@ def compare_builds(
     )
     changes = _changes(first.variables, second.variables)
     functions = _changes(first.functions, second.functions)
+
+    def growth(change: VariableChange) -> float:
+        return change.change or 0.0
+
     changed = [change for change in changes if change.change]
     return BuildComparison(
         (before.name, after.name),
         (first.whole.sum(), second.whole.sum()),
-        tuple(sorted((each for each in functions if each.change), key=_growth)),
-        tuple(sorted((each for each in changed if (each.change or 0) < 0), key=_growth)),
-        tuple(sorted((each for each in changed if (each.change or 0) > 0), key=_loss)),
+        tuple(sorted((each for each in functions if each.change), key=growth)),
+        tuple(each for each in sorted(changed, key=growth) if growth(each) < 0),
+        tuple(each for each in sorted(changed, key=growth, reverse=True) if growth(each) > 0),
         tuple(each for each in changes if each.after is None),
         tuple(each for each in changes if each.before is None),
         sum(1 for each in changes if each.before is not None and each.after is not None and not each.change),
     )
-
-
-def _growth(change: VariableChange) -> float:
-    return change.change or 0.0
-
-
-def _loss(change: VariableChange) -> float:
-    return -(change.change or 0.0)
 
 
 class _Tallies:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.coverage.tally import Tally
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.audits.noting import noted
 from dwarfgpu.objfile.info.dies import Die
 from dwarfgpu.objfile.info.pc_ranges import AddressSpans
 from dwarfgpu.objfile.info.scopes import qualified_name
@@ -112,22 +112,14 @@ class CodeScope:
         key = self.unit, self.offset
         name = self.function.facts.get(key)
         if name is None:
-            try:
-                name = qualified_name(self.die) or "(unnamed)"
-            except DwarfGpuError as error:
-                self.unit.dwarf.note(error)
-                name = "(unreadable)"
+            name = noted(self.unit, lambda: qualified_name(self.die) or "(unnamed)", "(unreadable)")
             self.function.facts[key] = name
         return str(name)
 
     @property
     def linkage_name(self) -> str | None:
         """The name that the linker knows a function by, if it has one."""
-        try:
-            return self.die.linkage_name
-        except DwarfGpuError as error:
-            self.unit.dwarf.note(error)
-            return None
+        return noted(self.unit, lambda: self.die.linkage_name, None)
 
     def calls(self) -> Iterator[CodeScope]:
         """Yield the functions that it is in, from the innermost call to the function that has the code."""

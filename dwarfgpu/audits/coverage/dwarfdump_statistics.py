@@ -9,7 +9,10 @@ with offsets in the section, and so finds the variables that copies lack in the 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+
+from attrs import Factory, define
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.coverage.code_scope import FUNCTIONS
@@ -39,9 +42,6 @@ _NAMES = {"variables": "variables", "params": "params", "local_vars": "local var
 class _CountedFunction:
     """What is counted of the functions with one name, file and line; or of what is outside of functions."""
 
-    __slots__ = ("artificial", "constants", "copies", "has_source", "inlined", "is_function", "located", "origins",
-                 "out_of_line", "params", "variables", "vars")  # fmt: skip
-
     def __init__(self) -> None:
         self.inlined = self.out_of_line = self.origins = self.located = self.constants = self.artificial = 0
         self.variables: set[str] = set()
@@ -51,16 +51,13 @@ class _CountedFunction:
         self.vars = [0, 0, 0, 0]
 
 
+@define(eq=False)
 class _Copy:
     """An inlined call or a function that completes an abstract instance."""
 
-    __slots__ = ("depth", "lacking", "origin")
-
-    def __init__(self, origin: tuple[str, int] | None, depth: int) -> None:
-        self.origin = origin
-        self.depth = depth
-        self.lacking: set[tuple[str, int]] = set()
-        """The variables that were found to have a location."""
+    origin: tuple[str, int] | None
+    lacking: set[tuple[str, int]] = Factory(set)
+    """The variables that were found to have a location."""
 
 
 @frozen
@@ -165,7 +162,7 @@ class _UnitCount:
                     abstract_depth = depth
                     abstract = self.counts.abstract[self.unit.section, die.section_offset] = []
                     continue
-                inner = self._scope(die, level, prefix, depth)
+                inner = self._scope(die, level, prefix)
                 if inner is None:
                     skipped = depth
                     continue
@@ -180,14 +177,14 @@ class _UnitCount:
         if die.number(dw.DW_AT_call_file) is not None and die.number(dw.DW_AT_call_line) is not None:
             self.counts.calls += 1
 
-    def _scope(self, die: Die, level: _Level, prefix: str, depth: int) -> _Level | None:
+    def _scope(self, die: Die, level: _Level, prefix: str) -> _Level | None:
         """Count a function, an inlined call or a block; None if nothing in it counts."""
         counts, copy, function = self.counts, level.copy, level.function
         is_block = die.tag == dw.DW_TAG_lexical_block
         is_inlined = die.tag == dw.DW_TAG_inlined_subroutine
         origin = die.number(dw.DW_AT_abstract_origin)
         if not is_block and origin is not None:
-            copy = _Copy(_place(die, dw.DW_AT_abstract_origin), depth)
+            copy = _Copy(_place(die, dw.DW_AT_abstract_origin))
             counts.copies.append(copy)
         if die.is_declaration:
             return None
@@ -231,12 +228,11 @@ class _UnitCount:
         number = _number(die, dw.DW_AT_decl_file)
         if number is None:
             return None
-        try:
+        with suppress(DwarfGpuError):
             table = line_table(self.file, die.unit, of_entries=True)
             path = None if table is None else table.path(number, die.unit.directory or "")
-        except DwarfGpuError:
-            return None
-        return None if path is None else path.rpartition("/")[2]
+            return None if path is None else path.rpartition("/")[2]
+        return None
 
     # --- Variables ------------------------------------------------------------------------------------------------
 
@@ -275,10 +271,8 @@ class _UnitCount:
                 counts.buckets_without[group][_bucket(covered - at_entry, level.scope)] += 1
         original = die
         if has_origin:
-            try:
+            with suppress(DwarfGpuError):
                 original = die.origin() or die
-            except DwarfGpuError:
-                original = die
         known.variables.add(self._identity(original, prefix))
         counts.any_scope += in_any
         if level.scope:
@@ -345,10 +339,9 @@ def _has(die: Die, attribute: int) -> bool:
 
 
 def _finds(die: Die, attribute: int) -> bool:
-    try:
+    with suppress(DwarfGpuError):
         return die.find_number(attribute) is not None
-    except DwarfGpuError:
-        return False
+    return False
 
 
 def _has_source(die: Die) -> bool:
@@ -356,21 +349,19 @@ def _has_source(die: Die) -> bool:
 
 
 def _number(die: Die, attribute: int) -> int | None:
-    try:
+    with suppress(DwarfGpuError):
         value = die.find_number(attribute)
         return None if value is None else value.unsigned()
-    except DwarfGpuError:
-        return None
+    return None
 
 
 def _place(die: Die, attribute: int) -> tuple[str, int] | None:
     """Return the section and the offset that a reference leads to."""
-    try:
+    with suppress(DwarfGpuError):
         value = die.number(attribute)
         target = None if value is None else value.reference()
-    except DwarfGpuError:
-        return None
-    return None if target is None else (target.unit.section, target.section_offset)
+        return None if target is None else (target.unit.section, target.section_offset)
+    return None
 
 
 def _numbers(counts: _Counts) -> dict[str, int]:

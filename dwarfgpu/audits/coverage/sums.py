@@ -10,7 +10,7 @@ from dwarfgpu.audits.coverage.availability import FileAvailability, VariableAvai
 from dwarfgpu.audits.coverage.code_scope import CodeScope
 from dwarfgpu.audits.coverage.tally import Tally, bytes_of, repairs_of
 from dwarfgpu.audits.coverage.unit_walk import STATIC
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.audits.noting import noted
 from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.program.code.repairs import AUTO
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dwarfgpu.audits.coverage.tally import CoverageSum
+    from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.repairs import Policy
@@ -37,11 +38,7 @@ class UnitCoverage:
 
     @property
     def name(self) -> str:
-        try:
-            return self.unit.name or "(unnamed)"
-        except DwarfGpuError as error:
-            self.unit.dwarf.note(error)
-            return "(unreadable)"
+        return noted(self.unit, lambda: self.unit.name or "(unnamed)", "(unreadable)")
 
 
 @frozen

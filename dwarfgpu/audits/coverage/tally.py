@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from functools import lru_cache
 from itertools import pairwise
+from operator import attrgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 from dwarfgpu.audits.coverage.kinds import (
@@ -155,19 +156,10 @@ class Tally(dict["Meaning | str", int]):
         """Return the sum as it is now."""
         written, repaired, missing = by_kind(self.items())
         located = sum([count for _kind, count in written])
-        return CoverageSum(
-            self.variables,
-            self.whole,
-            self.nowhere,
-            located + sum([count for _reason, count in missing]),
-            located,
-            sum([count for _kind, count in repaired]),
-            _ordered(written, KINDS),
-            _ordered(repaired, KINDS),
-            _ordered(missing, tuple(REASONS)),
-            self.statics,
-            self.statics_located,
-        )
+        size, located_repaired = located + sum([count for _, count in missing]), sum([count for _, count in repaired])
+        counts = _ordered(written, KINDS), _ordered(repaired, KINDS), _ordered(missing, tuple(REASONS))
+        variables, statics = (self.variables, self.whole, self.nowhere), (self.statics, self.statics_located)
+        return CoverageSum(*variables, size, located, located_repaired, *counts, *statics)
 
 
 def _ordered(counts: Counts, names: tuple[str, ...]) -> Counts:
@@ -184,7 +176,7 @@ def stretches(
     scope: CodeScope, entries: Sequence[LocationEntry], reason: str | None, start: int | None
 ) -> Iterator[tuple[int, int, Meaning | str]]:
     """Yield the parts of a scope, where each begins and ends, with what is location there or why nothing is."""
-    bounded = sorted((entry for entry in entries if entry.high >= 0), key=_beginning)
+    bounded = sorted((entry for entry in entries if entry.high >= 0), key=attrgetter("low"))
     others = [entry for entry in entries if entry.high < 0]
     first = min((entry.low for entry in bounded), default=0)
     last = max((entry.high for entry in bounded), default=0)
@@ -207,10 +199,6 @@ def stretches(
                 yield begin, end, together(tuple([entry.meaning for entry in active or others]))
             else:
                 yield begin, end, reason or (BEFORE if begin < first else AFTER if begin >= last else BETWEEN)
-
-
-def _beginning(entry: LocationEntry) -> int:
-    return entry.low
 
 
 @lru_cache(maxsize=4096)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.dump.lists import DumpedListEntry, ListDecoder
+from dwarfgpu.audits.noting import noted
 from dwarfgpu.dwarf_constants import name_of, names, number_of
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.immutable import frozen
@@ -22,16 +23,12 @@ from dwarfgpu.progress import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import TypeVar
 
-    from dwarfgpu.objfile.info.dies import Die
+    from dwarfgpu.objfile.info.abbrevs import Abbreviation
+    from dwarfgpu.objfile.info.dies import Attribute, Die
+    from dwarfgpu.objfile.info.forms import Class
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject
-
-    T = TypeVar("T")
-    from dwarfgpu.objfile.info.abbrevs import Abbreviation
-    from dwarfgpu.objfile.info.dies import Attribute
-    from dwarfgpu.objfile.info.forms import Class
 
 
 MAX_DEPTH = 1 << 30
@@ -160,14 +157,7 @@ class EntryDump:
         elif wanted.names:
             yield from self._named()
         else:
-            for unit in self.units():
-                yield from self._root(unit)
-
-    def _root(self, unit: Unit) -> Iterator[Die]:
-        try:
-            yield unit.root
-        except DwarfGpuError as error:
-            unit.dwarf.note(error)
+            yield from filter(None, map(_root, self.units()))
 
     def _named(self) -> Iterator[Die]:
         """Yield the outermost entries with the names of the selection, or the root of a unit that has to be read."""
@@ -177,7 +167,7 @@ class EntryDump:
             if wanted.sections and unit.section not in wanted.sections:
                 continue
             if dies is None or wanted.depth is not None:  # what is within another one is shown by itself, too
-                yield from self._root(unit)
+                yield from filter(None, [_root(unit)])
                 continue
             end = 0
             for die in sorted(set(dies), key=lambda die: die.offset):
@@ -255,7 +245,7 @@ class EntryDump:
             if wanted.is_filter:
                 while tops and depth <= tops[-1]:
                     tops.pop()
-                if self._said(unit, partial(self._matches, die)):
+                if noted(unit, partial(self._matches, die), False):
                     tops.append(depth)
             top = next((shown_depth for shown_depth in tops if depth - shown_depth <= limit), None)
             if top is None:
@@ -293,33 +283,17 @@ class EntryDump:
 
     def _head(self, unit: Unit) -> ShownUnit:
         header = unit.header
+        kind = "skeleton" if unit.is_skeleton else kind_of_unit(unit)
         return ShownUnit(
-            unit.dwarf.name,
-            unit.section,
-            unit.offset,
-            header.end - unit.offset,
-            unit.version,
-            "skeleton" if unit.is_skeleton else kind_of_unit(unit),
-            unit.offset_size,
-            unit.address_size,
-            header.abbreviations,
-            self._said(unit, lambda: unit.name),
+            *(unit.dwarf.name, unit.section, unit.offset, header.end - unit.offset, unit.version, kind),
+            *(unit.offset_size, unit.address_size, header.abbreviations),
+            noted(unit, lambda: unit.name, None),
             header.signature,
-            self._said(unit, lambda: unit.dwo_id),
-            unit.dialect.name,
-            unit.dialect_reason,
-            self._said(unit, lambda: unit.augmentation),
-            self.code.dialect.name,
-            self.code.target.name,
+            noted(unit, lambda: unit.dwo_id, None),
+            *(unit.dialect.name, unit.dialect_reason),
+            noted(unit, lambda: unit.augmentation, None),
+            *(self.code.dialect.name, self.code.target.name),
         )
-
-    def _said(self, unit: Unit, read: Callable[[], T]) -> T | None:
-        """Read a property of a unit; return None and note the problem if it cannot be read."""
-        try:
-            return read()
-        except DwarfGpuError as error:
-            unit.dwarf.note(error)
-            return None
 
     def _check_something_was_meant(self) -> None:
         """Raise an error for a selection that nothing matches, unless broken entries have been reported already."""
@@ -335,12 +309,13 @@ class EntryDump:
             raise NotFound("no_entry", f"{name} has no entry that {' and '.join(asked)}", hint=hint)
 
 
+def _root(unit: Unit) -> Die | None:
+    return noted(unit, lambda: unit.root, None)
+
+
 _NAMED = (
-    dw.DW_AT_name,
-    dw.DW_AT_linkage_name,
-    dw.DW_AT_MIPS_linkage_name,
-    dw.DW_AT_abstract_origin,
-    dw.DW_AT_specification,
+    *(dw.DW_AT_name, dw.DW_AT_linkage_name, dw.DW_AT_MIPS_linkage_name),
+    *(dw.DW_AT_abstract_origin, dw.DW_AT_specification),
 )
 
 
@@ -452,8 +427,8 @@ class UnitValues:
             "flag": lambda attribute: (bool(attribute.value), None, None),
             "reference": self._reference,
             "exprloc": self._code,
-            "loclist": self._locations,
-            "rnglist": self._ranges,
+            "loclist": partial(self._list, "loclist"),
+            "rnglist": partial(self._list, "rnglist"),
         }
 
     def shown(self, attribute: Attribute) -> ShownAttribute:
@@ -461,8 +436,7 @@ class UnitValues:
         name, form, kind = self._look(attribute)
         value, note, detail, problem = attribute.value, None, None, None
         try:
-            show = self._show.get(kind, self._other)
-            value, note, detail = show(attribute)
+            value, note, detail = self._show.get(kind, self._other)(attribute)
         except DwarfGpuError as error:
             problem = error
         return ShownAttribute(name, form, kind, value, note, detail, problem)
@@ -495,26 +469,20 @@ class UnitValues:
         return value, note, None
 
     def _path(self, number: int) -> str | None:
+        def read() -> str | None:
+            table = line_table(self.file, self.unit, of_entries=True)
+            path = None if table is None else table.path(number, self.unit.directory or "")
+            return None if path is None else tidy(path)
+
         if number not in self._paths:
-            try:
-                table = line_table(self.file, self.unit, of_entries=True)
-                path = None if table is None else table.path(number, self.unit.directory or "")
-            except DwarfGpuError as error:
-                self.unit.dwarf.note(error)
-                path = None
-            self._paths[number] = None if path is None else tidy(path)
+            self._paths[number] = noted(self.unit, read, None)
         return self._paths[number]
 
     def _reference(self, attribute: Attribute) -> tuple[Any, str | None, Detail | None]:
         key = attribute.form, attribute.value
         if key not in self._referred:
             die = attribute.reference()
-            try:
-                name = entry_name(die)
-            except DwarfGpuError as error:
-                die.unit.dwarf.note(error)
-                name = die.tag_name
-            self._referred[key] = die.section_offset, name
+            self._referred[key] = die.section_offset, noted(die.unit, lambda: entry_name(die), die.tag_name)
         return (*self._referred[key], None)
 
     def _code(self, attribute: Attribute) -> tuple[Any, str | None, Detail | None]:
@@ -522,28 +490,21 @@ class UnitValues:
         code = self.code.read(block.data, self.unit.format, block.section, block.offset, self.unit)
         return block.data, None, code
 
-    def _locations(self, attribute: Attribute) -> tuple[Any, str | None, Detail | None]:
+    def _list(self, kind: str, attribute: Attribute) -> tuple[Any, str | None, Detail | None]:
         section, offset = attribute.list_place()
         if attribute.name == _NO_LIST:
             return attribute.value, None, Reference(section, offset)
         lists = self._long.get((section, offset))
         if lists is None:
-            listed = self.lists.read(section, offset, "loclist", self.unit)
-            entries = tuple(entry for entry in listed.entries if entry.code is not None)
-            if self.pc is not None:
+            listed = self.lists.read(section, offset, kind, self.unit)
+            entries, pc = listed.entries, None
+            if kind == "loclist":
+                entries, pc = tuple(entry for entry in entries if entry.code is not None), self.pc
+            if pc is not None:
                 if listed.error is not None:
                     raise listed.error
-                entries = _applying(entries, self.pc)
-            lists = Lists(section, offset, entries, self.pc)
-            self._keep_long(lists, len(listed.entries), attribute)
-        return attribute.value, None, lists
-
-    def _ranges(self, attribute: Attribute) -> tuple[Any, str | None, Detail | None]:
-        section, offset = attribute.list_place()
-        lists = self._long.get((section, offset))
-        if lists is None:
-            listed = self.lists.read(section, offset, "rnglist", self.unit)
-            lists = Lists(section, offset, listed.entries)
+                entries = _applying(entries, pc)
+            lists = Lists(section, offset, entries, pc)
             self._keep_long(lists, len(listed.entries), attribute)
         return attribute.value, None, lists
 

@@ -149,11 +149,15 @@ def _line_tables(file: CodeObject, section: str) -> Iterator[LineTable]:
         except DwarfGpuError as error:
             dwarf.note(error)
     source = dwarf.source
+
+    def string_at(form: str, value: int) -> bytes:  # of a table without a unit, which has no strings by index
+        return source.string(".debug_line_str" if form == "line_strp" else ".debug_str", value)
+
     for table in line_tables(
         source.data(section),
         byte_order=source.byte_order,
         address_size=file.image.address_size,
-        string_at=_line_strings(file),
+        string_at=string_at,
         section=section,
         zero_is_code=not file.image.is_linked,
         free=free_bytes(file, section),
@@ -164,16 +168,6 @@ def _line_tables(file: CodeObject, section: str) -> Iterator[LineTable]:
         owner = named.get(table.header.offset)
         known = None if owner is None else line_table(file, owner, of_entries=True)
         yield table if known is None else known
-
-
-def _line_strings(file: CodeObject) -> Callable[[str, int], bytes]:
-    """Return the string lookup for a table without a unit, which cannot resolve strings by index."""
-
-    def string_at(form: str, value: int) -> bytes:
-        section = ".debug_line_str" if form == "line_strp" else ".debug_str"
-        return file.dwarf.source.string(section, value)
-
-    return string_at
 
 
 def _line_part(table: LineTable, rows: Iterable[LineRow]) -> SectionPart:
@@ -263,16 +257,12 @@ def find_sections(file: CodeObject, names: Iterable[str]) -> list[str]:
         types = elf_tables.WORDS.get(name.removeprefix("."), ())
         matches += [each.name for _, each in elf_tables.sections(file) if each.type in types or each.name in meant]
         if not matches:
-            raise _no_section(file, name, shown)
+            tables = [section.name for _, section in elf_tables.sections(file)]
+            there = ", ".join(dict.fromkeys(shown + tables))
+            hint = f"{f'there are {there}' if there else 'it has no sections'}; {_REST}"
+            raise NotFound("no_section", f"{file.name} has no section {name!r} that can be shown", hint=hint)
         chosen.update(dict.fromkeys(matches))
     return list(chosen)
-
-
-def _no_section(file: CodeObject, name: str, shown: list[str]) -> NotFound:
-    tables = [section.name for _, section in elf_tables.sections(file)]
-    there = f"there are {', '.join(dict.fromkeys(shown + tables))}" if shown or tables else "it has no sections"
-    message = f"{file.name} has no section {name!r} that can be shown"
-    return NotFound("no_section", message, hint=f"{there}; {_REST}")
 
 
 class SectionDump:

@@ -55,6 +55,8 @@ def test_entries_by_name_are_those_of_a_walk(monkeypatch: pytest.MonkeyPatch, na
 
 
 def test_only_the_entry_with_the_name_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(EntryDump, "_root", lambda *_: pytest.fail("all entries of a unit are walked"))
+    monkeypatch.setattr(
+        "dwarfgpu.audits.dump.entries._root", lambda _unit: pytest.fail("all entries of a unit are walked")
+    )
     entries = selected(FIXTURES / "asm/lane-pc.gfx90a.w64.co", names=("X",))
     assert entries[0]["tag"] == "DW_TAG_subprogram"
