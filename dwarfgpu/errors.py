@@ -191,6 +191,12 @@ def nearest(word: str, names: Iterable[str]) -> str | None:
     return close[0] if close else None
 
 
+def nearest_hint(word: str, names: Iterable[str], otherwise: str | None = None) -> str | None:
+    """Return the hint for a word that is unknown: the name that was probably meant, else what can be done."""
+    near = nearest(word, names)
+    return f"did you mean {near}?" if near else otherwise
+
+
 def exhausted(error: RecursionError | MemoryError) -> UsageError:
     """Return the error that Python lacks the stack or the memory for an answer."""
     is_deep = isinstance(error, RecursionError)

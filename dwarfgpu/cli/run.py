@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from dwarfgpu import budget
 from dwarfgpu.cli import debug
 from dwarfgpu.cli.session import Session, is_alone, read_input
-from dwarfgpu.errors import DwarfGpuError, UsageError, exhausted, nearest
+from dwarfgpu.errors import DwarfGpuError, UsageError, exhausted, nearest_hint
 from dwarfgpu.questions.document import NO_ANSWER, OK, USAGE
 from dwarfgpu.questions.registry import CONVERT, SHELL_GROUPS, Arguments
 from dwarfgpu.questions.selection import STDIN_PART
@@ -47,8 +47,9 @@ class _ArgumentParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         unknown = message.partition("unrecognized arguments: ")[2].partition(" ")[0]
         flags = [flag for action in self._actions for flag in action.option_strings]
-        near = nearest(unknown, flags) if unknown.startswith("-") else None
-        hint = f"did you mean {near}?" if near else f"`{self.prog} --help` shows the options"
+        hint = nearest_hint(
+            unknown, flags if unknown.startswith("-") else (), f"`{self.prog} --help` shows the options"
+        )
         state = next((word for word in self.words if word.endswith(STATE_SUFFIXES)), None)
         if state is not None and "required: --state" in message:
             hint = f"{state} is a state: `{self.prog} --state {state}`"
@@ -544,6 +545,5 @@ def _unknown(name: str) -> UsageError:
         hint = f"`dwarfgpu debug {name}` opens it in the debugger, `dwarfgpu info {name}` says what it is"
         return UsageError(f"{name} is a file, and the first word must be a command", hint=hint)
     names = (*AT_SHELL, *debug.COMMANDS)
-    near = nearest(name, names)
-    hint = f"did you mean {near}?" if near else f"the commands are {', '.join(names)}"
-    return UsageError(f"there is no command {name!r}", hint=hint)
+    nearest = nearest_hint(name, names, f"the commands are {', '.join(names)}")
+    return UsageError(f"there is no command {name!r}", hint=nearest)

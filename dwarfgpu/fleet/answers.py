@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import budget
-from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError, nearest_hint
 from dwarfgpu.fleet.ranges import check_fetched, with_urls
 from dwarfgpu.immutable import frozen
 from dwarfgpu.questions.output import Output
@@ -79,10 +79,7 @@ def question_named(name: str) -> Command:
     """Return the row of the table that a name means."""
     known = questions()
     if name not in known:
-        from dwarfgpu.errors import nearest
-
-        near = nearest(name, known)
-        hint = f"did you mean {near}?" if near else f"the questions are {', '.join(known)}"
+        hint = nearest_hint(name, known, f"the questions are {', '.join(known)}")
         raise UsageError(f"{name!r} is no question about a file", hint=hint)
     return known[name]
 
@@ -163,10 +160,8 @@ def make_question(name: str, *words: str, **options: Any) -> Question:
         option = given.replace("_", "-")
         argument = selecting.get(option) or others.get(option)
         if argument is None:
-            from dwarfgpu.errors import nearest
-
-            near = nearest(option, (*selecting, *others))
-            raise UsageError(f"`{name}` has no option {option}", hint=f"did you mean {near}?" if near else None)
+            hint = nearest_hint(option, (*selecting, *others))
+            raise UsageError(f"`{name}` has no option {option}", hint=hint)
         if value is None or value is False:
             continue
         checked = _checked(argument, value)

@@ -396,14 +396,12 @@ class StatementComparison:
     def run(self) -> BuildJudgement:
         """Compare everything, and report what differs."""
         aligned = 0
-        for stops, others, items in self._sequences(self.history.by_item):
-            reference = ReferenceStops(others, self.uses, stops[0].file)
-            for stop, truths, is_first in self._aligned(stops, reference):
-                aligned += len(items)
-                self.sightings.note(RULES["wrong"], stop.pc)
-                self.sightings.note(RULES["missing"], stop.pc)
-                for item, key, compared in self._compared(items, stop, reference, truths, is_first=is_first):
-                    self._count(item, stop, key, compared)
+        for stop, items, found in self._each(self.history.by_item):
+            aligned += len(items)
+            self.sightings.note(RULES["wrong"], stop.pc)
+            self.sightings.note(RULES["missing"], stop.pc)
+            for item, key, compared in found:
+                self._count(item, stop, key, compared)
         self._report()
         return BuildJudgement(
             self.name,
@@ -422,13 +420,18 @@ class StatementComparison:
             numbers[id(stop)] = stop.pc, number
             counts[stop.pc] = number + 1
         results: dict[StopNumber, dict[DeclarationKey, ComparedValue]] = {}
-        for stops, others, items in self._sequences([item]):
+        for stop, _items, found in self._each([item]):
+            results.setdefault(numbers[id(stop)], {}).update((key, compared) for _item, key, compared in found)
+        return results
+
+    def _each(
+        self, items: Iterable[WorkItem]
+    ) -> Iterator[tuple[StatementStop, list[WorkItem], Iterator[tuple[WorkItem, DeclarationKey, ComparedValue]]]]:
+        """Yield the stops of work-items that are compared, with those that come to them, and what that gives."""
+        for stops, others, alike in self._sequences(items):
             reference = ReferenceStops(others, self.uses, stops[0].file)
             for stop, truths, is_first in self._aligned(stops, reference):
-                of_stop = results.setdefault(numbers[id(stop)], {})
-                for _item, key, compared in self._compared(items, stop, reference, truths, is_first=is_first):
-                    of_stop[key] = compared
-        return results
+                yield stop, alike, self._compared(alike, stop, reference, truths, is_first=is_first)
 
     def _sequences(
         self, items: Iterable[WorkItem]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING
+
+from attrs import Factory, define
 
 from dwarfgpu.audits.verify.findings import FileFinding
 from dwarfgpu.immutable import frozen
@@ -40,17 +43,15 @@ class Subject:
     """What the file says that is wrong: a rule, an expression; None where it says nothing."""
 
 
+@define(eq=False)
 class FunctionCounts:
     """What was found of the instructions of a function that were executed."""
 
-    __slots__ = ("missing", "seen", "wrong")
-
-    def __init__(self) -> None:
-        self.seen: set[int] = set()
-        """The addresses that were judged."""
-        self.wrong: set[int] = set()
-        self.missing: set[int] = set()
-        """Those of which the file says nothing."""
+    seen: set[int] = Factory(set)
+    """The addresses that were judged."""
+    wrong: set[int] = Factory(set)
+    missing: set[int] = Factory(set)
+    """Those of which the file says nothing."""
 
 
 class Sightings:
@@ -58,7 +59,7 @@ class Sightings:
 
     def __init__(self, running: Running) -> None:
         self.running = running
-        self.functions: dict[str, FunctionCounts] = {}
+        self.functions: defaultdict[str, FunctionCounts] = defaultdict(FunctionCounts)
         self.left_out: dict[str, int] = {}
         self._subjects: dict[tuple[str, Subject], dict[int, Sighting]] = {}
         self._noted: dict[tuple[str, str], set[int]] = {}
@@ -74,11 +75,7 @@ class Sightings:
 
     def counts(self, pc: int) -> FunctionCounts:
         """Return what is known of the function at an address."""
-        name = self.function(pc)[0]
-        counts = self.functions.get(name)
-        if counts is None:
-            counts = self.functions[name] = FunctionCounts()
-        return counts
+        return self.functions[self.function(pc)[0]]
 
     def note(self, rule: CheckRule, pc: int) -> None:
         """Note that a rule was judged at an address, of those that are not judged at every one."""
@@ -145,7 +142,8 @@ class Sightings:
         running = self.running
         file = running.launched.plan.file
         inside = first - running.launched.plan.load_address
-        section = next((each for each in file.image.sections if _holds(each, inside)), None)
+        allocated = (each for each in file.image.sections if each.is_allocated)
+        section = next((each for each in allocated if 0 <= inside - each.address < each.size), None)
         function, offset = self.function(first)
         end = self.function(last)[1]
         where = f"{function}+{offset:#x}" if first == last else f"{function}+{offset:#x} to +{end:#x}"
@@ -153,21 +151,8 @@ class Sightings:
         seen = f"{'' if sighting.lane is None else f'lane {sighting.lane} of '}wave {sighting.wave}"
         place = f"{function}+{offset:#x}" if function.isidentifier() else f"{first:#x}"
         seen += f" at --until {place}" + (f", visit {sighting.visit}" if sighting.visit > 1 else "")
-        return FileFinding(
-            subject.rule,
-            subject.rule.severity,
-            f"{where}: {sighting.message}",
-            subject.rule.clause,
-            file.name,
-            None if section is None else section.name,
-            inside if section is None else inside - section.address,
-            (function,),
-            None if line is None or not line.line else (line.file.name, line.line),
-            None,
-            seen,
-        )
-
-
-def _holds(section: object, address: int) -> bool:
-    start: int = section.address  # type: ignore[attr-defined]
-    return bool(section.is_allocated and start <= address < start + section.size)  # type: ignore[attr-defined]
+        rule, message = subject.rule, f"{where}: {sighting.message}"
+        name, inside = (None, inside) if section is None else (section.name, inside - section.address)
+        source = None if line is None or not line.line else (line.file.name, line.line)
+        where_in_file = (file.name, name, inside, (function,), source)
+        return FileFinding(rule, rule.severity, message, rule.clause, *where_in_file, None, seen)

@@ -23,7 +23,7 @@ from dwarfgpu.program.frames.wave_positions import place_of
 from dwarfgpu.targets.amdgpu.numbers import PRIVATE_WAVE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from dwarfgpu.audits.judge.call_record import InstructionVisit
     from dwarfgpu.audits.judge.recorded_values import Recorded
@@ -124,6 +124,14 @@ class StatementHistory:
         return None
 
 
+def live_rows(table: LineTable) -> Iterator[LineRow]:
+    """Yield the rows of a line table whose code a linker has kept."""
+    rows, live = table.rows, {low for low, _high in table.ranges()}
+    for sequence in rows.sequences:
+        if rows[sequence.first].address in live:
+            yield from (rows[index] for index in range(sequence.first, sequence.stop))
+
+
 class StatementRows:
     """The rows of line tables where statements begin, by their address in the running program."""
 
@@ -177,17 +185,12 @@ class StatementRows:
         if known is None:
             rows: dict[int, LineRow] = {}
             addresses, ends = set(), []
-            live = table.ranges()
-            for sequence in table.rows.sequences:
-                of_sequence = [table.rows[index] for index in range(sequence.first, sequence.stop)]
-                if not any(of_sequence[0].address == low for low, _high in live):
-                    continue
-                for row in of_sequence:
-                    addresses.add(row.address)
-                    if row.prologue_end:
-                        ends.append(row.address)
-                    if row.is_stmt and row.line and not row.end_sequence:
-                        rows[row.address] = row  # the last one of an address counts, as for GDB
+            for row in live_rows(table):
+                addresses.add(row.address)
+                if row.prologue_end:
+                    ends.append(row.address)
+                if row.is_stmt and row.line and not row.end_sequence:
+                    rows[row.address] = row  # the last one of an address counts, as for GDB
             known = self._tables[id(table)] = rows, sorted(addresses), sorted(ends)
         return known
 

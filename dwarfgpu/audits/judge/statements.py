@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from dwarfgpu.audits.judge.sightings import Sighting, Subject
+from dwarfgpu.audits.judge.statement_record import live_rows
 from dwarfgpu.audits.judge.variable_values import is_read_reference, outer_lanes
 from dwarfgpu.audits.verify.findings import NOTE, WARNING, CheckRule, rules
 from dwarfgpu.errors import DwarfGpuError
@@ -47,6 +48,7 @@ RULES: dict[str, CheckRule] = rules(
      "describe where the parameter is from the first statement on, or end the prologue later"),
 )  # fmt: skip
 
+_NO_STATEMENT = "no statement of it begins in the function"
 MAX_STEPS = 20_000
 """The different steps that are kept of a function."""
 
@@ -295,32 +297,21 @@ class StatementJudge:
             if any(pc in self._executed for pc in first.values()):
                 continue
             places = ", ".join(f"+{self.sightings.function(pc)[1]:#x}" for pc in list(first.values())[:3])
-            message = (
-                f"line {number} is executed, and breakpoints on it stop at {places}, which is not"
-                if first
-                else f"line {number} is executed, and no statement of it begins in the function"
-            )
+            message = f"line {number} is executed, and "
+            message += f"breakpoints on it stop at {places}, which is not" if first else _NO_STATEMENT
+            subject = Subject(rule, f"{owner[1]} {file}:{number}")
             for pc in addresses:
-                seen = self._executed[pc]
-                self.sightings.add(
-                    Subject(rule, f"{owner[1]} {file}:{number}"), pc, Sighting(message, seen.wave, seen.lane)
-                )
+                self.sightings.add(subject, pc, evolve(self._executed[pc], message=message))
 
     def _statements(self) -> dict[tuple[str, int], list[int]]:
         """Return where statements begin, by file and line, in ascending order."""
         statements: dict[tuple[str, int], list[int]] = {}
         for table, (code, unit) in list(self.lines.tables.items()):
             try:
-                live = table.ranges()
-                rows = table.rows
-                for sequence in rows.sequences:
-                    if not any(low == rows[sequence.first].address for low, _high in live):
-                        continue
-                    for index in range(sequence.first, sequence.stop):
-                        row = rows[index]
-                        if row.is_stmt and row.line and not row.end_sequence:
-                            path = tidy(table.path(row.file, unit.directory or "") or "")
-                            statements.setdefault((path, row.line), []).append(code.in_program(row.address))
+                for row in live_rows(table):
+                    if row.is_stmt and row.line and not row.end_sequence:
+                        path = tidy(table.path(row.file, unit.directory or "") or "")
+                        statements.setdefault((path, row.line), []).append(code.in_program(row.address))
             except DwarfGpuError as error:
                 code.file.dwarf.note(error)
         return {key: sorted(set(addresses)) for key, addresses in statements.items()}
@@ -342,9 +333,8 @@ class StatementJudge:
             if circles[before] != circles[after] and self._is_next_round(start, end):
                 continue
             message = f"a step goes back from line {start.line} to line {end.line}, and no loop of the source does"
-            self.sightings.add(
-                Subject(RULES["back"], f"{owner[1]} {end.line}"), after, Sighting(message, sighting.wave, sighting.lane)
-            )
+            subject = Subject(RULES["back"], f"{owner[1]} {end.line}")
+            self.sightings.add(subject, after, evolve(sighting, message=message))
 
     def _is_next_round(self, start: CodeLine, end: CodeLine) -> bool:
         """Return whether a step goes to the next round of a loop of the source that has none in the code any more."""

@@ -408,11 +408,9 @@ class SourceLines:
         if unit is None or table is None:
             return None
         spans = table.at(address)
-        if not spans or not spans[-1].row.line:
-            return None
-        row = spans[-1].row
-        path = table.path(row.file, unit.directory or "")
-        if path is None:
+        row = spans[-1].row if spans else None
+        path = table.path(row.file, unit.directory or "") if row is not None and row.line else None
+        if row is None or path is None:
             return None
         path = tidy(path)
         self._units.setdefault(path, unit)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, fields
 
-from dwarfgpu.errors import Unsupported, UsageError, nearest
+from dwarfgpu.errors import Unsupported, UsageError, nearest_hint
 from dwarfgpu.immutable import frozen
 from dwarfgpu.targets.amdgpu.processors import processor_named
 
@@ -327,8 +327,8 @@ def family_of(processor: str) -> str:
     if row is None:
         from dwarfgpu.targets.amdgpu.processors import processors
 
-        near = nearest(processor, [known.name for known in processors()])
-        hint = f"did you mean {near}?" if near else "name one such as gfx90a, gfx1100 or gfx1200"
+        names = [known.name for known in processors()]
+        hint = nearest_hint(processor, names, "name one such as gfx90a, gfx1100 or gfx1200")
         raise UsageError(f"there is no processor {processor[:40]!r}", hint=hint)
     name, major = row.name, row.major
     if name == "gfx90a":

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from dwarfgpu.audits.memory_model.families import ONE_SPACE, SCOPE_NAMES
 from dwarfgpu.audits.memory_model.sequences import ORDERINGS
-from dwarfgpu.errors import UsageError, nearest
+from dwarfgpu.errors import UsageError, nearest_hint
 from dwarfgpu.immutable import frozen
 
 FENCE, BARRIER = "fence", "barrier"
@@ -249,11 +249,9 @@ def stated(text: str) -> StatedIntent:
     path, line, ordering, scope, kind = match.groups()
     ordering = _ORDERINGS.get(ordering, ordering)
     if ordering not in ORDERINGS:
-        near = nearest(ordering, ORDERINGS)
-        raise UsageError(f"{ordering[:40]!r} is no ordering", hint=f"did you mean {near}?" if near else hint)
+        raise UsageError(f"{ordering[:40]!r} is no ordering", hint=nearest_hint(ordering, ORDERINGS, hint))
     if scope not in SCOPE_NAMES:
-        near = nearest(scope, SCOPE_NAMES)
-        raise UsageError(f"{scope[:40]!r} is no scope", hint=f"did you mean {near}?" if near else hint)
+        raise UsageError(f"{scope[:40]!r} is no scope", hint=nearest_hint(scope, SCOPE_NAMES, hint))
     if kind not in {None, "load", "store", "rmw", FENCE}:
         raise UsageError(f"{kind[:40]!r} is not load, store, rmw or fence", hint=hint)
     return StatedIntent(path, int(line), MemoryIntent(kind or "", ordering, scope, "all", text.strip()))

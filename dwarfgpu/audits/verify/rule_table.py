@@ -14,7 +14,7 @@ from dwarfgpu.audits.verify import (
     unit_tables,
 )
 from dwarfgpu.audits.verify.findings import CheckRule
-from dwarfgpu.errors import UsageError, nearest
+from dwarfgpu.errors import UsageError, nearest_hint
 
 RULES: dict[str, CheckRule] = {
     rule.name: rule
@@ -43,6 +43,5 @@ def check_ignored(names: list[str]) -> None:
 
 
 def _unknown(name: str, known: list[str]) -> UsageError:
-    near = nearest(name, known)
-    hint = f"did you mean {near}?" if near else "`dwarfgpu verify --rules` lists them"
+    hint = nearest_hint(name, known, "`dwarfgpu verify --rules` lists them")
     return UsageError(f"there is no rule {name!r}", hint=hint)
