@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import io
+import json
 import os
 import pty
 import struct
@@ -15,7 +16,7 @@ import subprocess
 import termios
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 from dwarfgpu import progress
@@ -36,6 +37,20 @@ def run(*words: str, stdin: bytes = b"", env: dict[str, str] | None = None) -> s
         except SystemExit as stop:
             status = int(stop.code or 0)
     return subprocess.CompletedProcess(words, status, out.getvalue().decode(), err.getvalue().decode())
+
+
+def document(*words: str, status: int = 0) -> Any:
+    """What the same says in JSON."""
+    done = run(*words, "--json")
+    assert done.returncode == status, done.stderr
+    return json.loads(done.stdout)
+
+
+def documents(*words: str, status: int = 0) -> list[Any]:
+    """The same, a document a line."""
+    done = run(*words, "--jsonl")
+    assert done.returncode == status, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def run_at_terminal(*words: str, columns: int, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:

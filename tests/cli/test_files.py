@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.builders.commands import run
+from tests.builders.commands import document, run
 
 ROOT = Path(__file__).resolve().parents[2]
 FATBIN = "fixtures/containers/fatbin.x86_64"
 TINY = "fixtures/containers/tiny.gfx90a.co"
 SPLIT = "fixtures/features/split.v5.co"
-
-
-def document(*words: str) -> Any:
-    done = run(*words, "--json")
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 def test_an_image_in_standard_input():
@@ -167,25 +158,6 @@ def test_kernels_as_json() -> None:
 
 
 @pytest.mark.parametrize(
-    "words",
-    [
-        ("ls", FATBIN),
-        ("info", TINY),
-        ("info", FATBIN),
-        ("info", TINY, "--pc", "tiny", "--name", "tiny"),
-        ("kernels", SPLIT),
-    ],
-    ids=str,
-)
-def test_json_and_jsonl(words: tuple[str, ...]) -> None:
-    many = [json.loads(line) for line in run(*words, "--jsonl").stdout.splitlines()]
-
-    assert document(*words)["schema"] == 1
-    assert many
-    assert all(each["schema"] == 1 and each["file"] for each in many)
-
-
-@pytest.mark.parametrize(
     "name",
     [
         TINY,
@@ -216,26 +188,6 @@ def test_a_name_cannot_write_to_the_terminal(tmp_path: Path) -> None:
         assert "\x1b" not in run(*words, "--color", "never").stdout
 
 
-# --- Pipes --------------------------------------------------------------------------------------------------------
-
-
-def test_closed_pipe_ends_quietly() -> None:
-    done = subprocess.run(
-        f"{sys.executable} -m dwarfgpu kernels fixtures/amdgpu/launch.gfx90a.w64.O2.co --fields | head -n 1; "
-        "echo ${PIPESTATUS[0]}",
-        shell=True,
-        executable="/bin/bash",
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-
-    assert done.stderr == ""
-    assert done.stdout.splitlines() == ["group_x", "0"]
-
-
 # --- Lists --------------------------------------------------------------------------------------------------------
 
 
@@ -262,30 +214,9 @@ def test_what_is_no_list_case_names_the_line() -> None:
     assert "line 3" in done.stderr
 
 
-# --- Start-up -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("words", [("ls", TINY), ("info", TINY, "--pc", "tiny"), ("kernels", TINY)], ids=str)
-def test_they_import_little(words: tuple[str, ...]) -> None:
-    code = (
-        "import sys; from dwarfgpu.cli import main; main(sys.argv[1:]); "
-        "print(*sorted({'numpy', 'elftools', 'prompt_toolkit', 'pygments', 'json'} & set(sys.modules)))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, *words], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
-    )
-
-    assert done.stdout.splitlines()[-1] == ""
-
-
-def test_printf_formats_and_notes_are_shown():
-    """What the metadata and the notes of a code object say is in the text, not in JSON alone."""
-    from tests.builders.commands import run as run_command
-
+def test_printf_formats_and_notes_are_shown() -> None:
     file = "fixtures/asm/code-object-v2.gfx803.co"
-    text = run_command("kernels", file).stdout
-    assert text.endswith('\nprintf\n  1: "value %d\\n", arguments of 4 bytes\n')
-    document = json.loads(run_command("kernels", file, "--json").stdout)
-    assert document["printf"] == [{"id": 1, "sizes": [4], "format": "value %d\\n"}]
-    text = run_command("info", file).stdout
-    assert "\nnotes\n  AMD  NT_AMD_HSA_CODE_OBJECT_VERSION " in text
+
+    assert run("kernels", file).stdout.endswith('\nprintf\n  1: "value %d\\n", arguments of 4 bytes\n')
+    assert document("kernels", file)["printf"] == [{"id": 1, "sizes": [4], "format": "value %d\\n"}]
+    assert "\nnotes\n  AMD  NT_AMD_HSA_CODE_OBJECT_VERSION " in run("info", file).stdout

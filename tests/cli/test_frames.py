@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders.commands import run as run_command
+from tests.builders import commands
 from tests.builders.elf import ElfBuilder
 from tests.builders.frames import FrameBuilder
 
@@ -20,13 +20,11 @@ NOTHING = "fixtures/features/split.v5.dwo"
 
 
 def run(*words: str, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
-    return run_command("cfi", *words, stdin=stdin)
+    return commands.run("cfi", *words, stdin=stdin)
 
 
 def document(*words: str) -> Any:
-    done = run(*words, "--json")
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return commands.document("cfi", *words)
 
 
 def file_with(frames: bytes) -> bytes:

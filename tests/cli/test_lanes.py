@@ -8,28 +8,15 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.builders.commands import run
+from tests.builders.commands import document, documents, run
 
 ROOT = Path(__file__).resolve().parents[2]
 KERNEL = "fixtures/asm/lane-pc.gfx90a.w64.co"
 STATE = "docs/examples/lanes.json"
 HOST = "fixtures/host/frames.gcc.O2.v5.x86_64"
-
-
-def document(*words: str) -> Any:
-    done = run(*words, "--json")
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-def lines(*words: str, status: int = 0) -> list[Any]:
-    done = run(*words, "--jsonl")
-    assert done.returncode == status, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 @pytest.fixture(scope="module")
@@ -68,11 +55,11 @@ def test_the_lanes_of_a_wave():
 def test_lanes_can_be_chosen():
     words = ("lanes", KERNEL, "--state", STATE, "--wave", "1")
 
-    assert [row["lanes"] for row in lines(*words, "--lane", "40,3,1-2")] == [[1], [2], [3]]
-    assert [row["lanes"] for row in lines(*words, "--lane", "40,3,1-2", "--all")] == [[1], [2], [3], [40]]
-    assert [row["lanes"] for row in lines(*words, "--active", "--lane", "0-4")] == [[1], [3]]
-    assert [row["lanes"] for row in lines(*words, "-inactive", "--lane", "0-4")] == [[0], [2], [4]]
-    assert [row["lanes"] for row in lines(*words, "--unused", "--active", "--lane", "39-41,1")] == [[1], [40, 41]]
+    assert [row["lanes"] for row in documents(*words, "--lane", "40,3,1-2")] == [[1], [2], [3]]
+    assert [row["lanes"] for row in documents(*words, "--lane", "40,3,1-2", "--all")] == [[1], [2], [3], [40]]
+    assert [row["lanes"] for row in documents(*words, "--active", "--lane", "0-4")] == [[1], [3]]
+    assert [row["lanes"] for row in documents(*words, "-inactive", "--lane", "0-4")] == [[0], [2], [4]]
+    assert [row["lanes"] for row in documents(*words, "--unused", "--active", "--lane", "39-41,1")] == [[1], [40, 41]]
 
 
 @pytest.mark.parametrize(
@@ -129,7 +116,7 @@ def test_the_list_of_waves():
     assert (found[1]["work_group"], found[1]["wave_in_group"]) == ([2, 0, 0], 0)
     assert [each["active"] for each in found] == ["0xaaaaaa", "0xffff000000"]
     assert [each["source"]["line"] for each in found] == [16, 21]
-    assert [each["waves"] for each in lines("waves", KERNEL, "--state", STATE, "--each")] == [
+    assert [each["waves"] for each in documents("waves", KERNEL, "--state", STATE, "--each")] == [
         ["1:1:1:1"],
         ["1:1:2:1"],
         ["1:1:3:1"],
@@ -258,7 +245,7 @@ def test_assignments_are_made_in_the_lanes_that_execute():
 
 
 def test_reasons_of_all_waves():
-    found = lines("eval", KERNEL, "slots[0]", "--state", STATE, "--wave", "all", status=1)
+    found = documents("eval", KERNEL, "slots[0]", "--state", STATE, "--wave", "all", status=1)
     text = run("eval", KERNEL, "slots[0]", "--state", STATE, "--wave", "all")
 
     assert text.returncode == 1
@@ -341,7 +328,7 @@ def test_an_answer_tells_its_repairs_and_what_the_text_says(hip):
 
 def test_repairs_of_all_waves(hip):
     done = run("eval", HIP, "lane + 1", "--state", hip, "--wave", "all", "-v")
-    found = lines("eval", HIP, "lane + 1", "--state", hip, "--wave", "all")
+    found = documents("eval", HIP, "lane + 1", "--state", hip, "--wave", "all")
 
     assert "lane: repaired (vector-register); as written, in lane 0 of wave 0: <error>" in " ".join(done.stdout.split())
     assert found[0]["repairs"][0]["variable"] == "lane"

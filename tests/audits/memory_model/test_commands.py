@@ -7,9 +7,11 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.builders import commands
 from tests.builders.commands import run
 from tests.objfile.containers.test_bundle import bundle_of
 
@@ -21,10 +23,8 @@ SOURCES = ("--directory", "fixtures")
 HOST = "fixtures/host/optimized.gcc.O2.v5.x86_64"
 
 
-def document(*words: str, status: int = 0):
-    done = run("memmodel", *words, "--json")
-    assert done.returncode == status, done.stderr
-    return json.loads(done.stdout)
+def document(*words: str, status: int = 0) -> Any:
+    return commands.document("memmodel", *words, status=status)
 
 
 def test_the_table_as_data():
