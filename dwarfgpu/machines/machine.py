@@ -48,6 +48,12 @@ GROUP_APERTURE = 64
 """The byte of ``group_segment_aperture_base_hi`` in it; ``private_segment_aperture_base_hi`` follows."""
 
 
+def queue_of(name: str) -> tuple[str, str]:
+    """Return the agent and the queue in the name of a wave, agent:queue:dispatch:wave; 1 for other names."""
+    parts = name.split(":")
+    return (parts[0], parts[1]) if len(parts) == 4 and all(map(str.isdecimal, parts)) else ("1", "1")
+
+
 @frozen
 class LoadedCodeObject:
     """A file of code that the machine has loaded."""

@@ -73,6 +73,11 @@ class InstructionBench:
             np.broadcast_to(np.atleast_2d(values.view(np.uint32)), (self.waves, self.lanes))
         )
 
+    def vectors(self, *columns):
+        """Fill the vector registers from v0 on."""
+        for number, column in enumerate(columns):
+            self.vector(number, column)
+
     def read(self, index, kind="u4", *, file="vector"):
         """Return a vector register as ``[wave, lane]`` of a type."""
         registers = getattr(self.batch, file)

@@ -19,6 +19,7 @@ from dwarfgpu.execution.instructions import IDLE
 from dwarfgpu.isa.tables import table
 from tests.builders import float_models, integer_models
 from tests.builders.instruction_bench import MEMORY, InstructionBench, assembled
+from tests.builders.integer_models import signed
 from tools.isa_meanings import without_meaning
 
 PROCESSORS = [("gfx906", 64), ("gfx90a", 64), ("gfx942", 64), ("gfx1030", 32), ("gfx1100", 32), ("gfx1200", 32)]
@@ -63,11 +64,6 @@ def assemble(it, lines):
 # --- Atomic operations --------------------------------------------------------------------------------------------
 
 EDGES = (0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x3F800000, 0xBF800000, 0x40490FDB)
-UNITS = {"f": "f"}
-
-
-def signed(number, bits):
-    return integer_models.signed(number, bits)
 
 
 def floating(function):
@@ -360,8 +356,6 @@ def test_every_packed_operation(it):
     assert names
     for name, code in zip(names, assemble(it, list(map(packed_line, names))), strict=True):
         single = {"v_pk_mov_b32": "v_mov_b32"}.get(name, name.replace("v_pk_", "v_"))
-        if single not in MODELS and single.endswith("_u16"):
-            single = single.replace("_u16", "_u16")
         model, wide = MODELS[single], name.endswith("32")
         kind = re.search(r"_([uibf]\d+)$", name)[1]
         count, accumulates = packed_sources(name)

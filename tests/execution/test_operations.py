@@ -84,8 +84,7 @@ def signed(number, bits):
 def test_integers_are_clamped_to_their_type(bench, text, kind, exact):
     it = bench("gfx906")
     columns = [words(), words(), words()]
-    for number, column in enumerate(columns):
-        it.vector(number, column)
+    it.vectors(*columns)
     it.run(text)
     bits = int(kind[1:])
     limits = (0, (1 << bits) - 1) if kind[0] == "u" else (-(1 << bits - 1), (1 << bits - 1) - 1)
@@ -101,8 +100,7 @@ def test_dot_products_of_integers(bench):
     """neg_lo says which sources of iu operations are signed; op_sel chooses halves."""
     it = bench("gfx1100", 32)
     a, b, c = words(32), words(32), words(32)
-    for number, column in enumerate((a, b, c)):
-        it.vector(number, column)
+    it.vectors(a, b, c)
 
     def parts(word, bits, is_signed):
         found = [int(word) >> at & (1 << bits) - 1 for at in range(0, 32, bits)]
@@ -130,8 +128,7 @@ def test_bits_of_lanes_below(bench):
     for lanes in (32, 64):
         it = bench("gfx1100", lanes)
         masks, other = words(lanes), words(lanes)
-        it.vector(0, masks)
-        it.vector(1, other)
+        it.vectors(masks, other)
         it.run("v_mbcnt_lo_u32_b32 v8, v0, v1")
         it.run("v_mbcnt_hi_u32_b32 v9, v0, v1")
         for lane in range(lanes):
@@ -162,8 +159,7 @@ def test_mixed_precision(bench, processor, word):
     it = bench(processor, lanes)
     a, b = some_halfs(lanes), some_halfs(lanes)
     c = NUMBERS.normal(size=lanes).astype(np.float32)
-    for number, column in enumerate((a, b, c)):
-        it.vector(number, column)
+    it.vectors(a, b, c)
     it.run(f"v_{word}_mix_f32 v9, v0, -v1, |v2| op_sel:[1,0,0] op_sel_hi:[1,1,0]")
     for name in ("lo", "hi"):
         it.vector(10 + (name == "hi"), np.full(lanes, 0x12345678, np.uint32))
@@ -192,8 +188,7 @@ def test_dot_products_of_floats(bench):
     it = bench("gfx1100", 32)
     a, b = some_halfs(32), some_halfs(32)
     c = NUMBERS.normal(size=32).astype(np.float32)
-    for number, column in enumerate((a, b, c)):
-        it.vector(number, column)
+    it.vectors(a, b, c)
     it.run("v_dot2_f32_f16 v9, v0, v1, v2")
     it.run("v_dot2_f32_f16 v10, v0, v1, v2 op_sel:[1,0,0] op_sel_hi:[1,0,1] neg_lo:[1,0,0] neg_hi:[0,0,1]")
     it.run("v_dot2_f32_bf16 v11, v0, v1, v2")
@@ -213,8 +208,7 @@ def test_dot_products_of_floats(bench):
 
 def test_halves_of_registers_are_exchanged(bench):
     it = bench("gfx1100", 32)
-    it.vector(0, np.full(32, 0x11112222, np.uint32))
-    it.vector(1, np.full(32, 0x33334444, np.uint32))
+    it.vectors(np.full(32, 0x11112222, np.uint32), np.full(32, 0x33334444, np.uint32))
     it.batch.set_exec(1)
     it.run("v_swap_b16 v0.l, v1.h")
     assert [hex(word) for word in (*it.read(0)[0, :2], *it.read(1)[0, :2])] == [
@@ -255,8 +249,7 @@ def test_singles_become_the_nearest_float_of_8_bits(bench, processor, name):
         numbers = (NUMBERS.normal(size=lanes) * 2.0 ** NUMBERS.integers(-20, 20, lanes)).astype(np.float32)
         numbers[:5] = highest * 4, -highest, np.inf, 2.0**-30, np.nan
         numbers[5:9] = [(table[10] + table[11]) / 2, (table[11] + table[12]) / 2, table[1] / 2, table[1] * 1.5]
-        it.vector(0, numbers)
-        it.vector(1, np.full(lanes, 0xAAAABBBB, np.uint32))
+        it.vectors(numbers, np.full(lanes, 0xAAAABBBB, np.uint32))
         it.run(f"v_cvt_pk_{name}_f32 v1, v0, v0 op_sel:[0,0,1]")
         for number, word in zip(numbers.tolist(), it.read(1)[0].tolist(), strict=True):
             assert word & 0xFFFF == 0xBBBB
@@ -297,8 +290,9 @@ def test_random_numbers_decide_how_singles_are_rounded(bench):
     """Between two codes, the share of lanes that get the higher one is the distance from the lower one."""
     it = bench("gfx942", waves=16)
     low, high = map(eight_bits("fp8", is_fnuz=True), (0x40, 0x41))
-    it.vector(0, np.full((16, 64), low + (high - low) / 4, np.float32))
-    it.vector(1, NUMBERS.integers(0, 1 << 32, (16, 64)).astype(np.uint32))
+    it.vectors(
+        np.full((16, 64), low + (high - low) / 4, np.float32), NUMBERS.integers(0, 1 << 32, (16, 64)).astype(np.uint32)
+    )
     for number, selection in enumerate(("", " op_sel:[0,0,1,0]", " op_sel:[0,0,0,1]", " op_sel:[0,0,1,1]")):
         it.run(f"v_cvt_sr_fp8_f32 v2, v0, v1{selection}")
         codes = it.read(2) >> 8 * number & 0xFF
@@ -354,8 +348,7 @@ def test_mode_is_changed_by_parts(bench):
 def test_lanes_of_rows_by_their_own_numbers(bench):
     it = bench("gfx1200", 32)
     values, numbers = words(32), words(32)
-    it.vector(0, values)
-    it.vector(1, numbers)
+    it.vectors(values, numbers)
     it.run("v_permlane16_var_b32 v2, v0, v1\nv_permlanex16_var_b32 v3, v0, v1")
     for lane in range(32):
         assert it.read(2)[0, lane] == values[lane // 16 * 16 + int(numbers[lane]) % 16]
@@ -590,9 +583,7 @@ def test_output_modifiers_count_without_denormal_results_and_ieee(bench, process
     """They are ignored else, and make +0 of -0 (ISA documents, "Output Modifiers")."""
     it = bench(processor, 64 if processor == "gfx90a" else 32, mode=mode)
     lanes = it.lanes
-    it.vector(0, np.full(lanes, 1.5, np.float32))
-    it.vector(1, np.full(lanes, 1.5, np.float16))
-    it.vector(2, np.full(lanes, 1.5, np.float64))
+    it.vectors(np.full(lanes, 1.5, np.float32), np.full(lanes, 1.5, np.float16), np.full(lanes, 1.5, np.float64))
     it.vector(4, np.full(lanes, -0.0, np.float32))
     it.run(
         "v_add_f32 v8, v0, v0 mul:2\nv_add_f16 v9, v1, v1 mul:2\nv_add_f64 v[10:11], v[2:3], v[2:3] mul:2"
@@ -610,8 +601,7 @@ def test_mode_keeps_denormal_sources_and_results(bench, mode, kept):
     """FP_DENORM: bit 0 is for sources, bit 1 for results."""
     it = bench("gfx1100", 32, mode=mode)
     smallest = np.finfo(np.float32).tiny
-    it.vector(0, np.full(32, smallest / 2, np.float32))
-    it.vector(1, np.full(32, smallest, np.float32))
+    it.vectors(np.full(32, smallest / 2, np.float32), np.full(32, smallest, np.float32))
     it.run("v_mul_f32 v2, 1.0, v0\nv_mul_f32 v3, 4.0, v0\nv_mul_f32 v4, 0.5, v1")
     assert it.read(2, "f4")[0, 0] == smallest / 2 * kept[0]
     assert it.read(3, "f4")[0, 0] == smallest * 2 * kept[1]
@@ -622,9 +612,7 @@ def test_mode_keeps_denormal_sources_and_results(bench, mode, kept):
 def test_interpolation_takes_parameters_from_lanes_of_the_quad(bench, processor):
     it = bench(processor, 32)
     parameters, places, halfs = (NUMBERS.normal(size=32).astype(kind) for kind in ("f4", "f4", "f2"))
-    it.vector(0, parameters)
-    it.vector(1, places)
-    it.vector(2, halfs.view(np.uint16).astype(np.uint32) << 16)
+    it.vectors(parameters, places, halfs.view(np.uint16).astype(np.uint32) << 16)
     it.run("v_interp_p10_f32 v4, v0, v1, v0\nv_interp_p2_f32 v5, v0, v1, v4 wait_exp:7")
     it.run("v_interp_p10_f16_f32 v6, v2.h, v1, v2.h op_sel:[1,0,1,0]")
     it.run("v_interp_p2_f16_f32 v7.h, v2.h, v1, -v6 op_sel:[1,0,0,1]")
@@ -643,8 +631,10 @@ def test_interpolation_takes_parameters_from_lanes_of_the_quad(bench, processor)
 def test_clamped_sums_with_a_carry_end_at_the_greatest_number(bench, processor):
     is_wide = processor in ("gfx803", "gfx900")
     it = bench(processor, 64 if is_wide else 32)
-    it.vector(0, np.resize(np.array([5, 0xFFFFFFFF, 0x80000000, 1], np.uint32), it.lanes))
-    it.vector(1, np.resize(np.array([3, 1, 0x80000000, 2], np.uint32), it.lanes))
+    it.vectors(
+        np.resize(np.array([5, 0xFFFFFFFF, 0x80000000, 1], np.uint32), it.lanes),
+        np.resize(np.array([3, 1, 0x80000000, 2], np.uint32), it.lanes),
+    )
     add, sub, addc = {
         "gfx803": ("v_add_u32_e64", "v_sub_u32_e64", "v_addc_u32_e64"),
         "gfx900": ("v_add_co_u32_e64", "v_sub_co_u32_e64", "v_addc_co_u32_e64"),

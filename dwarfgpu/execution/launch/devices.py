@@ -9,6 +9,7 @@ from attrs import evolve
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.launch.structures import read_object
 from dwarfgpu.immutable import frozen
+from dwarfgpu.machines.machine import queue_of
 from dwarfgpu.program.code.code_object import target_id
 from dwarfgpu.program.frames.wave_positions import waves_of
 from dwarfgpu.targets.amdgpu.queue import INVALID, PACKET_SIZE
@@ -90,7 +91,7 @@ def agents(stopped: Stopped) -> list[Agent]:
     machine = waves_of(stopped)
     members: dict[str, list[int]] = {}
     for wave, name in enumerate(machine.ids):
-        members.setdefault(_owners(name)[0], []).append(wave)
+        members.setdefault(queue_of(name)[0], []).append(wave)
     target = machine.target
     return [
         Agent(number, target_id(target), target.lane_count, tuple(waves))
@@ -107,7 +108,7 @@ def dispatches(stopped: Stopped) -> list[QueuedDispatch]:
     rows = []
     for index, dispatch in enumerate(machine.dispatches):
         waves = members.get(index, [])
-        agent, queue = _owners(machine.ids[waves[0]]) if waves else ("1", "1")
+        agent, queue = queue_of(machine.ids[waves[0]]) if waves else ("1", "1")
         rows.append(QueuedDispatch(agent, queue, dispatch, tuple(waves), _fence(stopped, dispatch)))
     return rows
 
@@ -165,12 +166,6 @@ def _kernel_at(stopped: Stopped, kernel_object: int) -> str | None:
         if symbol is not None:
             return symbol.demangled.removesuffix(".kd")
     return None
-
-
-def _owners(name: str) -> tuple[str, str]:
-    """Return the agent and the queue in the name of a wave, agent:queue:dispatch:wave; 1 for other names."""
-    parts = name.split(":")
-    return (parts[0], parts[1]) if len(parts) == 4 and all(map(str.isdecimal, parts)) else ("1", "1")
 
 
 def _queue(stopped: Stopped, agent: str, number: str, address: int | None, waves: tuple[int, ...]) -> Queue:

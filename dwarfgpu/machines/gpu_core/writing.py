@@ -29,7 +29,7 @@ from dwarfgpu.machines.gpu_core.note import (
 from dwarfgpu.machines.gpu_core.runtime import LINK_MAP, PACKET, R_DEBUG, TRAPS_KEEP_PC
 from dwarfgpu.machines.gpu_core.save_area import DEBUG_OFFSET_AT, HEADER
 from dwarfgpu.machines.gpu_core.stop_reasons import HALT, flags_of
-from dwarfgpu.machines.machine import NONE, Machine
+from dwarfgpu.machines.machine import NONE, Machine, queue_of
 from dwarfgpu.machines.protocol import WaveStop, trap_number
 from dwarfgpu.progress import counted
 from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE
@@ -197,11 +197,9 @@ class _CoreWriter:
         if apertures is not None:
             agent = evolve(agent, lds_base=apertures.shared, scratch_base=apertures.private)
         self.agents.append(agent)
-        members: dict[tuple[str, ...], list[int]] = {}
+        members: dict[tuple[str, str], list[int]] = {}
         for wave, name in enumerate(machine.ids):
-            parts = name.split(":")
-            key = tuple(parts[:2]) if len(parts) == 4 and all(map(str.isdecimal, parts)) else ("1", "1")
-            members.setdefault(key, []).append(wave)
+            members.setdefault(queue_of(name), []).append(wave)
         for waves in members.values():
             self.queues.append(_QueueWriter(self, machine, index, agent, family, waves).write())
 
