@@ -11,7 +11,7 @@ from dwarfgpu.expr.location_json import PRICE, JsonWriter
 from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.expr.values import Value
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.code.repairs import Repaired, repairs_of
+from dwarfgpu.program.code.repairs import as_written, repairs_of
 from dwarfgpu.render.layout import ranges_text, wrapped
 
 if TYPE_CHECKING:
@@ -103,9 +103,8 @@ class Tracer:
         where = None
         if self.sections and expression.section:
             where = _Origin(expression.section, expression.offset, repairs_of(expression))
-        is_made = isinstance(expression, Repaired) and not any(
-            step.instruction is instruction for instruction in expression.original.instructions
-        )
+        original = as_written(expression)
+        is_made = original is not expression and all(step.instruction is not each for each in original.instructions)
         offset = None if is_made else step.instruction.offset
         stacks = _top(before), _top(after)
         recorded = _Step(offset, step.instruction.name, text, slots, *stacks, where)

@@ -58,42 +58,25 @@ def policy_of(text: str) -> Policy:
 
 
 class Repaired(Expression):
-    """An expression that was repaired."""
+    """An expression that was repaired, or that has the shape of an idiom which the policy does not allow to repair."""
 
-    __slots__ = ("original", "repairs")
+    __slots__ = ("original", "possible", "repairs")
 
     def __init__(
-        self, original: Expression, instructions: tuple[Instruction, ...], repairs: tuple[Repair, ...]
+        self,
+        original: Expression,
+        instructions: tuple[Instruction, ...],
+        repairs: tuple[Repair, ...] = (),
+        possible: tuple[Repair, ...] = (),
     ) -> None:
-        _copy(self, original, instructions)
+        Expression.__init__(
+            self, original.data, instructions, original.form, original.dialect,
+            fault=original.fault, tail=original.tail, section=original.section, offset=original.offset,
+        )  # fmt: skip
         self.original = original
         """What the text alone says."""
         self.repairs = repairs
-
-
-class Repairable(Expression):
-    """An expression with the shape of an idiom that was not repaired: the policy does not allow it."""
-
-    __slots__ = ("original", "possible")
-
-    def __init__(self, original: Expression, possible: tuple[Repair, ...]) -> None:
-        _copy(self, original, original.instructions)
-        self.original = original
         self.possible = possible
-
-
-def _copy(expression: Expression, original: Expression, instructions: tuple[Instruction, ...]) -> None:
-    Expression.__init__(
-        expression,
-        original.data,
-        instructions,
-        original.form,
-        original.dialect,
-        fault=original.fault,
-        tail=original.tail,
-        section=original.section,
-        offset=original.offset,
-    )
 
 
 def repaired(expression: Expression, site: Site, policy: Policy = AUTO) -> tuple[Expression, tuple[Repair, ...]]:
@@ -203,7 +186,7 @@ def read_as_meant(expression: Expression, site: Site, policy: Policy) -> Express
     if policy != ALL and not used:
         possible = repaired(expression, site, ALL)[1]
         if possible:
-            return Repairable(expression, possible)
+            return Repaired(expression, expression.instructions, possible=possible)
     return result
 
 
@@ -214,12 +197,12 @@ def repairs_of(expression: Expression) -> tuple[Repair, ...]:
 
 def possible_repairs(expression: Expression) -> tuple[Repair, ...]:
     """Return the repairs whose shape an expression has and that were not applied."""
-    return expression.possible if isinstance(expression, Repairable) else ()
+    return expression.possible if isinstance(expression, Repaired) else ()
 
 
 def as_written(expression: Expression) -> Expression:
     """Return the expression without its repairs."""
-    return expression.original if isinstance(expression, (Repaired, Repairable)) else expression
+    return expression.original if isinstance(expression, Repaired) else expression
 
 
 def hint_of(repairs: Sequence[Repair]) -> str:

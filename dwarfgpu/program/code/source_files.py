@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from dwarfgpu.objfile.info.unit import Unit
-    from dwarfgpu.objfile.line_table import LineMatrix, LineTable
+    from dwarfgpu.objfile.line_table import FileEntry, LineMatrix, LineTable
     from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 
 
@@ -50,20 +50,18 @@ class SourceFile:
                 return unit
         return self.parts[0][1] if self.parts else None
 
+    def _entries(self) -> Iterator[FileEntry]:
+        entries = (table.file(number) for _, _, table, numbers in self.parts for number in numbers)
+        return (entry for entry in entries if entry is not None)
+
     @property
     def digest(self) -> bytes | None:
         """The MD5 of the file when it was compiled, where a line table has it."""
-        entries = (table.file(number) for _, _, table, numbers in self.parts for number in numbers)
-        return next((entry.md5 for entry in entries if entry is not None and entry.md5 is not None), None)
+        return next((entry.md5 for entry in self._entries() if entry.md5 is not None), None)
 
     def embedded(self) -> str | None:
         """Return its text, where a line table has it (DW_LNCT_LLVM_source)."""
-        for _, _, table, numbers in self.parts:
-            for number in numbers:
-                entry = table.file(number)
-                if entry is not None and entry.source is not None:
-                    return entry.source
-        return None
+        return next((entry.source for entry in self._entries() if entry.source is not None), None)
 
     # --- Lines ----------------------------------------------------------------------------------------------------
 
