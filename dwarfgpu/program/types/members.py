@@ -9,11 +9,6 @@ MAX_DEPTH = 16
 """How deep a member is searched in bases and unnamed members."""
 
 
-def member_named(type: t.Type, name: str) -> t.Member | t.StaticMember | None:
-    """Return the member of a class with a name, its own or that of a base."""
-    return _member_named(type, name, 0, set())
-
-
 def is_new(type: t.Struct, seen: set[object]) -> bool:
     """Return whether a class was not searched before, and remember it: inheritance leads to some again and again."""
     key = id(type) if type.die is None else type.die
@@ -22,8 +17,11 @@ def is_new(type: t.Struct, seen: set[object]) -> bool:
     return is_new
 
 
-def _member_named(type: t.Type, name: str, depth: int, seen: set[object]) -> t.Member | t.StaticMember | None:
-    inner = stripped(type)
+def member_named(
+    type: t.Type, name: str, depth: int = 0, seen: set[object] | None = None
+) -> t.Member | t.StaticMember | None:
+    """Return the member of a class with a name, its own or that of a base."""
+    inner, seen = stripped(type), set[object]() if seen is None else seen
     if not isinstance(inner, t.Struct) or depth > MAX_DEPTH or not is_new(inner, seen):
         return None
     body = inner.body
@@ -33,7 +31,7 @@ def _member_named(type: t.Type, name: str, depth: int, seen: set[object]) -> t.M
         return own
     inside = [member.type for member in body.members if member.name is None]
     inside += [base.type for base in body.bases]
-    members = (_member_named(kind, name, depth + 1, seen) for kind in inside)
+    members = (member_named(kind, name, depth + 1, seen) for kind in inside)
     return next((member for member in members if member is not None), None)
 
 

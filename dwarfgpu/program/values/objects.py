@@ -15,6 +15,7 @@ from dwarfgpu.immutable import immutable
 from dwarfgpu.notebooks import ShownInNotebooks
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import safe_text
+from dwarfgpu.program.types.members import is_new
 from dwarfgpu.program.types.sizes import byte_size, hidden, known_size, resolved, stripped
 from dwarfgpu.program.values import arrays
 from dwarfgpu.program.values.scalars import Scalar, complex_parts, scalar_of
@@ -178,19 +179,11 @@ class Object(ShownInNotebooks, Handle):
             raise UsageError(message, kind="no_member", hint=_members_hint(self))
         return member
 
-    def found(self, name: str) -> Object | None:
+    def found(self, name: str, depth: int = 0, seen: set[object] | None = None) -> Object | None:
         """Find the member with a name, also in bases and unnamed members; return None if there is none."""
-        return self.found_in(name, 0, set())
-
-    def found_in(self, name: str, depth: int, seen: set[object]) -> Object | None:
-        """Find a member, but not in types where it was not found before."""
-        inner = self.inner
-        if depth > MAX_NESTING or not isinstance(inner, t.Struct):
+        inner, seen = self.inner, set[object]() if seen is None else seen
+        if depth > MAX_NESTING or not isinstance(inner, t.Struct) or not is_new(inner, seen):
             return None
-        key = id(inner) if inner.die is None else inner.die
-        if key in seen:
-            return None
-        seen.add(key)
         for member in self.members():
             if member.name == name:
                 return self.field(member)
@@ -202,7 +195,7 @@ class Object(ShownInNotebooks, Handle):
                 return shared
         unnamed = (self.field(member) for member in self.members() if member.name is None)
         owners = chain(unnamed, map(self.base, inner.body.bases))
-        return next(filter(None, (owner.found_in(name, depth + 1, seen) for owner in owners)), None)
+        return next(filter(None, (owner.found(name, depth + 1, seen) for owner in owners)), None)
 
     # --- Arrays and complex numbers -------------------------------------------------------------------------------
 
