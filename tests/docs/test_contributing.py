@@ -27,7 +27,7 @@ TESTED = {
 
 def applied(section: str, folder: Path, *options: str) -> None:
     """Apply the diff of a section to the files of a folder."""
-    command = ["git", "apply", "-C1", *options, "-"]
+    command = ["git", "-c", "safe.directory=*", "apply", "-C1", *options, "-"]
     environment = {**os.environ, "GIT_CEILING_DIRECTORIES": str(folder.parent)}
     subprocess.run(command, cwd=folder, env=environment, input=DIFF.search(section)[1], text=True, check=True)
 
