@@ -165,13 +165,13 @@ class DialectConflict(UsageError):
 
 
 class Handle:
-    """What is about a program that is open in this process: it cannot be pickled or copied."""
+    """What belongs to a program that is open in this process, and so cannot be pickled or copied."""
 
     __slots__ = ()
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         name = self.__class__.__name__
-        message = f"a {name} is about a program that is open here, and cannot be pickled or copied: take its values()"
+        message = f"{name}: what belongs to an open program cannot be pickled or copied: take its values()"
         raise TypeError(message)
 
 
