@@ -124,11 +124,12 @@ def _one(session: Session, options: Any) -> int:
     answer = answer_case(case, tracer.record if tracer is not None else None)
     outcomes: dict[Any, Outcome | None] = {**answer.by_lane} if answer.by_lane else {None: answer.outcome}
     if session.wants_json:
-        return _show_json(session, answer, tracer)
-    if tracer is not None:
-        for line in tracer.lines():
-            session.print(line)
-    _show_text(session, case, outcomes)
+        _show_json(session, answer, tracer)
+    else:
+        if tracer is not None:
+            for line in tracer.lines():
+                session.print(line)
+        _show_text(session, case, outcomes)
     return NO_ANSWER if any(one is None or one.error is not None for one in outcomes.values()) else OK
 
 
@@ -176,14 +177,11 @@ def _read(text: str) -> dict[str, Any]:
     return {"type": described or text}
 
 
-def _show_json(session: Session, answer: Any, tracer: Any) -> int:
-    """Show an answer; one that is too long to write down is an error of its lane."""
+def _show_json(session: Session, answer: Any, tracer: Any) -> None:
     from dwarfgpu.cases.case import answer_json
 
     document = answer_json(answer)
     del document["id"]
-    answers = document["lanes"].values() if "lanes" in document else [document]
-    status = OK if answers and all(each["status"] == "ok" for each in answers) else NO_ANSWER
     if tracer is not None:
         document["trace"] = tracer.documents()
     if session.as_lines and "lanes" in document:
@@ -191,7 +189,6 @@ def _show_json(session: Session, answer: Any, tracer: Any) -> int:
             session.print_json({"lane": int(lane), **document, **one})
     else:
         session.print_json(document)
-    return status
 
 
 def _show_text(session: Session, case: Case, outcomes: dict[Any, Outcome | None]) -> None:

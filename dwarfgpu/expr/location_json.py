@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 MAX_LOCATIONS = 1 << 20
 """How many locations one answer may hold: parts of parts of parts could make it endless."""
 
-PRICE = 10
-"""What a location costs, each time that it is written: as text it has about 200 bytes."""
+PRICE, PRICE_AGAIN = 8, 2
+"""What a location costs, and what one costs that has been written before: it is only repeated in the output."""
 
 MAX_NUMBER_BITS = 14_000
 """Wider numbers are not written as one: Python and many readers of JSON refuse more than 4300 digits."""
@@ -89,13 +89,13 @@ class JsonWriter:
         """How many locations have been written so far."""
         return MAX_LOCATIONS - self._left
 
-    def _pay(self, count: int) -> None:
+    def _pay(self, count: int, price: int) -> None:
         """Pay for locations."""
         self._left -= count
         if self._left < 0:
             message = f"the result has more than {MAX_LOCATIONS} locations, too many to write down"
             raise EvaluationError("limit_exceeded", message)
-        budget.spend(PRICE * count)
+        budget.spend(price * count)
 
     # --- Entries --------------------------------------------------------------------------------------------------
 
@@ -119,7 +119,7 @@ class JsonWriter:
 
     def _place(self, place: SingleLocation, displacement: int) -> Json:
         """Return a place, moved by some bits within its storage, as JSON."""
-        self._pay(1)
+        self._pay(1, PRICE)
         storage = place.storage
         offset = int(place.bit_offset) + displacement
         if isinstance(storage, Memory):
@@ -140,7 +140,7 @@ class JsonWriter:
         """Return the parts of a composite; a run of parts is taken apart."""
         known = self._written.get(id(parts))
         if known is not None:
-            self._pay(known[2])
+            self._pay(known[2], PRICE_AGAIN)
             return known[1]
         before = self.count
         written: list[Json] = []
@@ -152,7 +152,7 @@ class JsonWriter:
                 for index in range(different)
             ]
             if different < part.count:
-                self._pay((self.count - start) * (part.count - 1))
+                self._pay((self.count - start) * (part.count - 1), PRICE_AGAIN)
                 written += written[-1:] * (part.count - 1)
         self._written[id(parts)] = parts, written, self.count - before
         return written

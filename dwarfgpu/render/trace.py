@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import budget
 from dwarfgpu.expr import listing
-from dwarfgpu.expr.location_json import PRICE, JsonWriter
+from dwarfgpu.expr.location_json import PRICE_AGAIN, JsonWriter
 from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.expr.values import Value
 from dwarfgpu.immutable import frozen
@@ -243,7 +243,7 @@ class Tracer:
         if key not in self._documents:
             before = self._writer.count
             document = self._json_of_lanes(entry, count)
-            self._documents[key] = document, PRICE * max(self._writer.count - before - 1, 0)
+            self._documents[key] = document, PRICE_AGAIN * max(self._writer.count - before - 1, 0)
         return self._documents[key]
 
     def _json_of_lanes(self, entry: Entry, count: int) -> Any:

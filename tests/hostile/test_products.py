@@ -127,15 +127,6 @@ def test_pointers_to_variables_that_point_to_each_other(tmp_path: Path) -> None:
     checked(case.debug("print *v0", "print **(int ***)v0", "explain v0", "print v0 == v1", "x v0", "print $"))
 
 
-def test_a_long_location_is_written_once_for_the_budget(tmp_path: Path) -> None:
-    ops = "DW_OP_regx v0; DW_OP_lit4; DW_OP_LLVM_extend 1 65536"
-    for more in (("--stack",), ("--stack", "--lane", "all")):
-        outcome = checked(bounded("eval", "--target", "amdgcn-gfx90a", "--ops", ops, "--json", *more))
-        budget_is_named(outcome)
-        assert outcome.status == 1
-        assert len(outcome.out) < 20_000
-
-
 # --- Sizes and names ----------------------------------------------------------------------------------------------
 
 
