@@ -11,8 +11,8 @@ and products, location lists and rows that many share, snapshots, states, cases,
 An input is a call of the library or a command line with its files (`tools/fuzz_grammar.py`), made from a kind, a seed
 and a number. Many run in one process, one after the other. Each must end with an answer or a `DwarfGpuError`, a command
 line with a status of the program: without a traceback, without a control character, with valid JSON where JSON was
-asked for, within 5 seconds of processor time, 1 GiB of memory and 32 MiB of output, and leave no file behind. What does
-not is tried again in a process of its own, and printed once with what repeats it; the exit status is then 1.
+asked for, within 5 seconds of processor time, 1 GiB of memory and 128 MiB of output, and leave no file behind. What
+does not is tried again in a process of its own, and printed once with what repeats it; the exit status is then 1.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from fuzz_limits import TooLong, limit_memory, limited_time  # noqa: E402
 from dwarfgpu import budget  # noqa: E402
 from dwarfgpu.errors import DwarfGpuError  # noqa: E402
 
-SECONDS, MEMORY, BYTES = 5.0, 1 << 30, 1 << 25
+SECONDS, MEMORY, BYTES = 5.0, 1 << 30, 1 << 27
 PATIENCE = 600
 """Seconds without progress after which a process is taken for one that hangs where no signal reaches it."""
 ROUND = 10_000

@@ -125,10 +125,13 @@ class _JsonWriter:
     """Makes the text of a document piece by piece."""
 
     def __init__(self) -> None:
-        from json import dumps
+        from json import JSONEncoder
 
         self.error: DwarfGpuError | None = None
-        self._dumps = dumps
+        self._encoder = JSONEncoder
+        self._dumps = JSONEncoder().encode
+        self._flat: dict[str, Callable[[object], str]] = {}
+        """How a value without objects and lists inside is written, by what its lines begin with."""
 
     def pieces(self, value: object, newline: str) -> Iterator[str]:
         """Yield the text of a value, of which lines after the first begin with ``newline``."""
@@ -137,7 +140,29 @@ class _JsonWriter:
         elif _is_lazy(value):
             yield from self._fields(value, newline)  # type: ignore[arg-type]
         else:
-            yield self._dumps(value, indent=STEP).replace("\n", newline)
+            yield self._text(value, newline)
+
+    def _text(self, value: object, newline: str) -> str:
+        """Return what `json.dumps` writes with an indent, which is slow there; equal parts in a row are made once."""
+        inner = newline + STEP
+        items = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+        if not items:
+            return self._dumps(value)
+        texts: list[str] = []
+        if not any(isinstance(item, (dict, list, tuple)) for item in items):
+            if inner not in self._flat:
+                self._flat[inner] = self._encoder(separators=("," + inner, ": ")).encode
+            texts.append(self._flat[inner](value)[1:-1])
+        elif isinstance(value, dict):
+            keys = (self._dumps({key: 0})[1:-2] for key in value)
+            texts += map(str.__add__, keys, (self._text(item, inner) for item in items))
+        else:
+            before: object = self
+            for item in items:
+                texts.append(texts[-1] if item is before else self._text(item, inner))
+                before = item
+        begin, end = "{}" if isinstance(value, dict) else "[]"
+        return f"{begin}{inner}{f',{inner}'.join(texts)}{newline}{end}"
 
     def _fields(self, value: Json, newline: str) -> Iterator[str]:
         """Yield the text of an object; nothing of it before the first item of its first list is known."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import random
 
 import pytest
 
@@ -48,6 +49,25 @@ def test_iterators_are_written_as_the_lists_they_stand_for(whole):
 
     assert written(whole) == (text, None)
     assert written(lazy(whole)) == (text, None)
+
+
+def a_value(of: random.Random, depth: int):
+    """A random value of JSON; where the same one is in a list several times, it is one object."""
+    kind = of.randrange(9 if depth else 6)
+    if kind < 6:
+        return of.choice([None, True, -7, 10**20, 0.1, "", 'a"b{[,\n', "é\u2028"])
+    if kind == 6:
+        return [a_value(of, depth - 1) for _ in range(of.randrange(4))]
+    if kind == 7:
+        return [a_value(of, depth - 1)] * of.randrange(4)
+    return {of.choice(["a", 'c"', 1, None, True, 2.5]): a_value(of, depth - 1) for _ in range(of.randrange(4))}
+
+
+def test_any_value_is_written_as_python_writes_it():
+    of = random.Random(7)
+    for _ in range(3000):
+        value = a_value(of, 5)
+        assert written(value) == (f"{json.dumps(value, indent=2)}\n", None)
 
 
 def test_an_item_is_written_before_the_next_one_is_made():
