@@ -199,7 +199,7 @@ repaired, a hint names the option. The table is `dwarfgpu/program/code/repairs.p
 In a pattern a word in capitals is an operand of any value, `VALUE` one or more operations that compute a value, and
 `EXTENSION` one or more `DW_OP_convert`, with or without a `DW_OP_deref` before them, which is dropped. In what it
 becomes, `WAVE_SHIFT` is the binary logarithm of the lanes of a wave. Each part of a composite is a pattern of its own.
-An expression with a branch, or one that cannot be decoded to its end, is never repaired.
+Expressions that have a branch, or that cannot be decoded to the end, are never repaired.
 """
 
 
