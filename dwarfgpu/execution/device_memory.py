@@ -133,7 +133,8 @@ class GlobalMemory:
             index = np.searchsorted(np.array(self.starts, np.uint64), addresses, side="right") - 1
             ends = np.array([segment.end for segment in self.segments], np.uint64)
             reaching |= lanes & ((index < 0) | (ends[index] - addresses < size) | (ends[index] < addresses))
-        raise MachineFault(self.missing(address), reaching, kind=MEMORY_VIOLATION, addresses=addresses)
+        detail = self.missing(address)
+        raise MachineFault(detail, reaching, kind=MEMORY_VIOLATION, addresses=addresses, describe=self.missing)
 
 
 def gather(segment: MemorySegment, offsets: Lanes, mask: Lanes, size: int, count: int) -> list[Lanes]:

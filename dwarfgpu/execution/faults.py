@@ -10,7 +10,7 @@ import numpy as np
 from dwarfgpu.machines.protocol import WaveStop
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 MEMORY_VIOLATION = "MEMORY_VIOLATION"
 ADDRESS_ERROR = "ADDRESS_ERROR"
@@ -29,7 +29,15 @@ class Pause(IntEnum):
 class MachineFault(Exception):
     """An instruction that some waves cannot execute. Nothing has been changed."""
 
-    def __init__(self, detail: str, lanes: Any = None, *, kind: str = "", addresses: Any = None) -> None:
+    def __init__(
+        self,
+        detail: str,
+        lanes: Any = None,
+        *,
+        kind: str = "",
+        addresses: Any = None,
+        describe: Callable[[int], str] | None = None,
+    ) -> None:
         self.kind = kind
         """The stop reason in the words of ROCgdb's library; empty where the machine has a reason of its own."""
         self.detail = detail
@@ -38,6 +46,8 @@ class MachineFault(Exception):
         """Flags of the waves in the batch that it concerns, or of their lanes, ``[wave, lane]``; None for all."""
         self.addresses = addresses
         """The global addresses that were accessed, one for all or ``[wave, lane]``; None without global memory."""
+        self.describe = describe
+        """Returns the detail for the address of a wave, where waves have different ones."""
 
     @classmethod
     def of_private(cls, address: int, size: int, lanes: Any) -> MachineFault:
@@ -71,7 +81,8 @@ class MachineFault(Exception):
             if address is not None and not isinstance(address, int):
                 address = int(np.broadcast_to(address, self.lanes.shape)[wave, flags.argmax()])
             mask = int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")
-            yield WaveStop(reasons, mask or None, address, self.detail, trap=trap)
+            detail = self.detail if self.describe is None or address is None else self.describe(address)
+            yield WaveStop(reasons, mask or None, address, detail, trap=trap)
 
 
 class UnknownInstruction(Exception):

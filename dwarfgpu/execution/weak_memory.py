@@ -294,7 +294,7 @@ class WeakMemory(MemoryAccess):
             instruction.function(batch.copy())
             return self._touched
         except MachineFault as fault:
-            raise MachineFault(fault.detail, fault.lanes, kind=fault.kind, addresses=fault.addresses) from None
+            raise fault.with_traceback(None) from None
         except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as problem:
             raise MachineFault(f"the instruction cannot be executed ({problem})") from None
         finally:

@@ -439,6 +439,17 @@ def test_a_fault_names_the_buffer(built, key, size, count, where):
     assert f"({where})" in halt.reason
 
 
+def test_each_wave_of_a_fault_names_its_own_address(built):
+    args = {"y": "zeros(64)", "x": "ones(10)", "a": 1.0, "n": 64}
+    machine = started(built("gfx1100", "O0"), "saxpy", count=64, args=args).machine
+    machine.run()
+    first, second = (machine.stop_of(wave) for wave in range(2))
+    assert (first.lanes, second.lanes) == (0xFFFFFC00, 0xFFFFFFFF)
+    assert first.detail == f"no memory at {first.address:#x} (just past the end of `x`, which has 40 bytes)"
+    assert second.detail == f"no memory at {second.address:#x} (88 bytes past the end of `x`, which has 40 bytes)"
+    assert second.address - first.address == 88
+
+
 def test_a_dynamic_stack_has_a_kibibyte_more():
     path = "fixtures/amdgpu/hip-kernels.gfx90a.w64.O0.v5.co"
     machine = machine_for(path, "divergent")
