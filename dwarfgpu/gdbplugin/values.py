@@ -10,7 +10,8 @@ import gdb
 from dwarfgpu.dwarf_constants import DW_AT_decl_line, DW_ATE_float
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.machines.gdb.process import selected_frame, watch
-from dwarfgpu.program.frames.reasons import Unavailable
+from dwarfgpu.program.frames.answers import location_of
+from dwarfgpu.program.frames.reasons import Unavailable, sources
 from dwarfgpu.program.frames.variable import Variable
 from dwarfgpu.program.language.arithmetic import generic_address
 from dwarfgpu.program.types import model
@@ -224,7 +225,7 @@ def value_of(quantity: Quantity, frame: Frame, chosen: Any, lane: int | None = N
     lvalue = _in_space(address, kind, frame, lane)
     if lvalue is not None:
         return lvalue
-    register = _register(quantity, content, chosen, kind, lane)
+    register = _register(content, chosen, kind)
     if register is not None:
         return register
     bits = _defined_bits(content)
@@ -362,9 +363,9 @@ def _function(content: Object) -> Any:
     return block.function.value()
 
 
-def _register(quantity: Quantity, content: Object, chosen: Any, kind: Any, lane: int | None) -> Any:
+def _register(content: Object, chosen: Any, kind: Any) -> Any:
     """Return the register, or lane of it, that the value is; None if it is elsewhere or of another type."""
-    parts = quantity.provenance(lane)
+    parts = sources(location_of(content), content.bits())
     part = parts[0] if len(parts) == 1 else None
     if part is None or part.register is None or part.bit or part.bit_size != content.bits():
         return None

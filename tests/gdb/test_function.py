@@ -181,6 +181,8 @@ def test_what_gdb_cannot_read(require_tool, runnable_host):
         "break stop_here",
         "run",
         'print $dwarfgpu("counter")',
+        'print $dwarfgpu("counter++")',
+        'print $dwarfgpu("counter--")',
         'print $dwarfgpu("selected")[2]',
         'print &$dwarfgpu("pushed") == $rsp',
         'set var $dwarfgpu("pushed") = 5',
@@ -192,7 +194,7 @@ def test_what_gdb_cannot_read(require_tool, runnable_host):
         'print $dwarfgpu("local")',
     )
     assert [line.partition(" = ")[2] for line in found if line.startswith("$")] == [
-        *("5", "-3", "1", "5", "84281096", "42")
+        *("5", "5", "6", "-3", "1", "5", "84281096", "42")
     ]
     assert (
         "GDB cannot have this value of the type struct pair: it reads memory to know where the members are "

@@ -704,6 +704,9 @@ class Quantity(Handle, ABC):
         A name means what it means at that place.
         """
 
+    def check_name(self) -> None:
+        """Raise `UnknownName` for a name alone that means nothing in the frame."""
+
     # --- One lane -------------------------------------------------------------------------------------------------
 
     def in_lane(self, lane: int | None) -> Quantity:

@@ -257,7 +257,15 @@ class Evaluator:
         return whole.target().member(node.parts[-1])
 
     def meaning(self, node: s.Name) -> Meaning | OfThis | None:
-        """Return what a name means: first in the blocks, then as a member of ``*this``, then further out."""
+        """Return what a name means in the frame, which looks it up once."""
+        key = node.parts, node.file
+        known = self.frame.meanings.get(key) or self._meaning(node)
+        if known is not None:
+            self.frame.meanings[key] = known
+        return known
+
+    def _meaning(self, node: s.Name) -> Meaning | OfThis | None:
+        """Look a name up: first in the blocks, then as a member of ``*this``, then further out."""
         names = self.frame.state.part(Names)
         if node.file is None and len(node.parts) == 1:
             local = names.local(self.frame, node.parts[0])

@@ -70,6 +70,9 @@ class SourceExpression(Quantity):
     def in_frame(self, frame: Frame) -> Quantity:
         return frame.quantity(self.written)
 
+    def check_name(self) -> None:
+        Evaluator(self.frame, self.frame.lane(None), self.text).check_name(self.tree)
+
     def evaluate(self, lanes: LaneSet) -> tuple[Object, Evaluator]:
         """Return the value in some lanes, and the evaluator that has what is to be assigned."""
         evaluator = Evaluator(self.frame, lanes, self.text)
@@ -118,11 +121,6 @@ class SourceExpression(Quantity):
             return registers.explain(evaluator, tree.name)
         variable = evaluator.named(tree)
         return variable.explain(lanes) if isinstance(variable, Variable) else None
-
-
-def check_name(frame: Frame, text: str) -> None:
-    """Raise `UnknownName` for an expression that is a name alone, and means nothing in a frame."""
-    Evaluator(frame, frame.lane(None), text).check_name(SourceExpression(frame, text).tree)
 
 
 def static_type(evaluator: Evaluator, tree: Any) -> Type | None:

@@ -809,14 +809,14 @@ class Frame(Handle):
         Names are looked up from the inside out: blocks, function, class, namespaces, unit, program. ``fn::x``,
         ``ns::x``, ``::x`` and ``file.c::x`` say where. One that means nothing is a `KeyError` and a `UsageError`.
         """
-        from dwarfgpu.program.frames.variable import Variable
-
         found = self.quantity(name)
-        if not isinstance(found, Variable):
-            from dwarfgpu.program.frames.expression import check_name
-
-            check_name(self, self._without_macros(name))
+        found.check_name()
         return found
+
+    @cached_property
+    def meanings(self) -> dict[tuple[tuple[str, ...], str | None], Any]:
+        """What names in expressions mean here, by their parts and the file that they are of."""
+        return {}
 
     def quantity(self, name: str) -> Quantity:
         """Return what a name or another expression means here. Whether the name is known is seen when it is asked."""
