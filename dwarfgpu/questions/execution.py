@@ -49,11 +49,9 @@ def session(debugger: Debugger, command: Command) -> Debugging:
     run, attached = debugger.state_of(KernelRun), debugger.attached
     if run.launched is None or attached is None or attached.stopped.machine is not run.launched.machine:
         if attached is not None:
-            raise UsageError(
-                f"`{command.name}` is for a program that runs: a snapshot or a core file is one that has stopped",
-                kind="cannot_run",
-                hint="`target launch` starts a kernel that runs",
-            )
+            what = "core file" if attached.stopped.machine.capabilities.name.endswith("core") else "snapshot"
+            message = f"A {what} cannot run. `{command.name}` works after `target launch`."
+            raise UsageError(message, kind="cannot_run")
         raise UsageError(NOT_RUN, kind="cannot_run", hint="`target launch KERNEL GRID WORK-GROUP` starts a kernel")
     if run.debugging is None:
         from dwarfgpu.execution.control.debugging import Debugging

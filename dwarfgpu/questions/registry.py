@@ -28,7 +28,7 @@ NOT_HERE = frozenset(
     "attach call checkpoint detach handle hbreak interrupt rb rbreak record signal starti stop strace thbreak "  # noqa: SIM905
     "trace".split()
 )
-"""Commands of GDB for programs that run, which there are not here."""
+"""Commands of GDB for processes, which dwarfgpu does not have: no similar name is suggested for them."""
 PYTHON_DOES = frozenset(("document", "if", "else", "while", "loop_break", "loop_continue"))
 """Commands of GDB's scripts that there are not, because a Python script does the same."""
 
@@ -230,10 +230,8 @@ class Registry:
         if command is None and not prefix:
             command = self._shell.get(word)
         if command is None and not prefix and word in NOT_HERE:
-            message = f"`{word}` is for a program that runs: a snapshot or a core file is one that has stopped"
-            raise UsageError(
-                message, kind="no_command", hint="`wave`, `lane`, `frame`, `print` and `x` show where it stopped"
-            )
+            hint = "`help running` lists the commands that run kernels"
+            raise UsageError(f"dwarfgpu does not have GDB's command `{word}`", kind="no_command", hint=hint)
         if command is None:
             command = self._abbreviated(prefix, word, names, ask)
         return command, text[match.end() :]

@@ -51,12 +51,6 @@ def test_run_starts_the_kernel_again(launched):
     assert "already hit 2 times" in launched("info breakpoints")
 
 
-@pytest.mark.parametrize("command", ["step", "next", "continue", "run", "break 3", "reverse-step", "watch x", "kill"])
-def test_a_snapshot_cannot_run(command):
-    run = Run(KERNEL, STATE)
-    assert "is for a program that runs" in str(run.fails(command))
-
-
 def test_without_a_launch_nothing_is_run():
     assert "not being run" in str(Run(FILE).fails("step"))
 
@@ -557,13 +551,18 @@ def test_each_command_says_in_one_line_that_a_snapshot_does_not_run(line):
     run = Run(KERNEL, STATE)
     error = run.fails(line)
     assert error.kind == "cannot_run"
-    word = line.split()[0]
-    assert str(error) == f"`{word}` is for a program that runs: a snapshot or a core file is one that has stopped"
+    assert str(error) == f"A snapshot cannot run. `{line.split()[0]}` works after `target launch`."
 
 
 def test_a_core_file_does_not_run_either():
     run = Run(None, "docs/examples/crash.core")
-    assert "a snapshot or a core file" in str(run.fails("step"))
+    assert str(run.fails("step")) == "A core file cannot run. `step` works after `target launch`."
+
+
+@pytest.mark.parametrize("word", ["attach", "rbreak", "signal"])
+def test_commands_for_processes_are_not_those_with_similar_names(word):
+    error = Run(KERNEL, STATE).fails(word)
+    assert (str(error), error.kind) == (f"dwarfgpu does not have GDB's command `{word}`", "no_command")
 
 
 def test_a_context_view_follows_each_stop(launched):
