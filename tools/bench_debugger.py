@@ -143,7 +143,7 @@ def focus() -> None:
 def opened(file: str, state: str | None = None) -> Debugger:
     """Return a debugger whose output goes nowhere."""
     from dwarfgpu.questions.debugger import Debugger
-    from dwarfgpu.questions.output import Output
+    from dwarfgpu.questions.document import Output
 
     found = Debugger(Output(len))
     found.execute(f"file {file}")

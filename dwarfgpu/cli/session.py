@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from dwarfgpu import progress, regular_files
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unread, UsageError
-from dwarfgpu.questions.document import OK, exit_status
+from dwarfgpu.questions.document import OK, Output, exit_status
 from dwarfgpu.regular_files import check_mappings, open_input, read_stream, unreadable, whole_output
 from dwarfgpu.render.layout import WIDTH, folded
 from dwarfgpu.render.written_text import STYLES, SafeStream, styled
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dwarfgpu.questions.document import Document
-    from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.selection import Selection
     from dwarfgpu.render.written_text import StyleName
 
@@ -152,8 +151,6 @@ class Session:
 
     def output(self) -> Output:
         """Return where a question writes its answer."""
-        from dwarfgpu.questions.output import Output
-
         return Output(self.out.write, self.style, width=self.out.width or WIDTH, fold=self.out.fold)
 
 

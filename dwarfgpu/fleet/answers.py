@@ -12,7 +12,7 @@ from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError, nearest_hint
 from dwarfgpu.fleet.ranges import check_fetched, with_urls
 from dwarfgpu.immutable import frozen
-from dwarfgpu.questions.output import Output
+from dwarfgpu.questions.document import Output
 from dwarfgpu.questions.registry import Arguments
 from dwarfgpu.questions.selection import Selection, open_file, select
 from dwarfgpu.questions.table import AT_SHELL

@@ -14,7 +14,7 @@ from dwarfgpu.gdbplugin.convenience import gdb_remembered
 from dwarfgpu.gdbplugin.host import gdb_host, no_process, select_lane
 from dwarfgpu.program.frames.history import Remembered
 from dwarfgpu.questions.debugger import Debugger
-from dwarfgpu.questions.output import Output
+from dwarfgpu.questions.document import Output
 from dwarfgpu.questions.settings import SETTINGS
 from dwarfgpu.render import written_text
 from dwarfgpu.render.layout import plain_style

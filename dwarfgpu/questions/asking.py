@@ -13,7 +13,7 @@ from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.types.model import VOID
 from dwarfgpu.program.types.reader import speaks_cplus
 from dwarfgpu.program.values.storage import Address
-from dwarfgpu.questions.document import Document
+from dwarfgpu.questions.document import Document, Output
 from dwarfgpu.questions.registry import LETTERS
 from dwarfgpu.render.values import ValueWriter, problem
 from dwarfgpu.render.variables import VariablesRenderer
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.reasons import Reason
     from dwarfgpu.program.values.objects import Object
-    from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
     from dwarfgpu.render.backtrace import CallWriter

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.breakpoints import ACCESS_WATCH, DPRINTF, FAULTS, READ_WATCH, TRAPS, WATCH
-from dwarfgpu.questions.document import Document
+from dwarfgpu.questions.document import Document, Output
 from dwarfgpu.questions.execution import KernelRun, session
 from dwarfgpu.questions.stopping import WATCHPOINTS, ignoring, show_set
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.questions.debugger import Debugger
-    from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
 
 _IF = re.compile(r"(?:^|\s)if\b\s*(?=\S)")

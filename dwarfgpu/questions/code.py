@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.program.code.instructions import Disassembler, Listing, ProgramCode
-from dwarfgpu.questions.document import Document
-from dwarfgpu.questions.output import ASSEMBLY, SOURCE
+from dwarfgpu.questions.document import ASSEMBLY, SOURCE, Document, Output
 from dwarfgpu.questions.sources import function_json, function_offset, places_of, shown_line, text_of
 from dwarfgpu.questions.waves import masks_by
 from dwarfgpu.render.layout import problem_json, shown, wrapped
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.source_files import LineAt, SourceFile
     from dwarfgpu.program.frames.linespec import CodeSpan
     from dwarfgpu.questions.debugger import Debugger
-    from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
 
 MODIFIERS = "mrs"

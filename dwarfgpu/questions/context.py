@@ -11,7 +11,7 @@ from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.lanes import ACTIVE, UNKNOWN, UNUSED
 from dwarfgpu.program.frames.selectors import numbers_of
 from dwarfgpu.questions import asking, memory
-from dwarfgpu.questions.output import SOURCE
+from dwarfgpu.questions.document import SOURCE
 from dwarfgpu.questions.settings import SECTIONS
 from dwarfgpu.questions.sources import shown_line, sources_of, standing_lanes, start_of, text_of
 from dwarfgpu.questions.variables import why_none, without_value

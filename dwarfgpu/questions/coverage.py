@@ -11,7 +11,7 @@ from dwarfgpu.audits.coverage.sums import file_coverage, selector
 from dwarfgpu.audits.coverage.tally import Tally
 from dwarfgpu.errors import NotFound, UsageError
 from dwarfgpu.program.code.code_object import opened
-from dwarfgpu.questions.document import Document
+from dwarfgpu.questions.document import Document, Output
 from dwarfgpu.questions.selection import source_of
 from dwarfgpu.render import coverage as render
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from dwarfgpu.audits.coverage.availability import VariableAvailability
     from dwarfgpu.program.code.code_object import CodeObject
-    from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
 

@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING
 from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.frames.history import READ_ONLY, Remembered
-from dwarfgpu.questions.document import NO_ANSWER, exit_status
+from dwarfgpu.questions.document import NO_ANSWER, Output, exit_status
 from dwarfgpu.questions.registry import Registry, read_arguments
 from dwarfgpu.questions.selection import Selection
 from dwarfgpu.regular_files import check_mappings, check_output, forget_changed_mappings, open_anew
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from dwarfgpu.program.code.completion_index import KnownNames
     from dwarfgpu.questions.document import Document
-    from dwarfgpu.questions.output import Output
     from dwarfgpu.states.program import Attached, Program
 
     class Aside(Protocol):

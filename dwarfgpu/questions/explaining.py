@@ -9,7 +9,7 @@ from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.expression import variables_in
 from dwarfgpu.program.frames.variable import Variable
 from dwarfgpu.questions import asking
-from dwarfgpu.questions.document import Document
+from dwarfgpu.questions.document import Document, Output
 from dwarfgpu.questions.expressions import variables_called
 from dwarfgpu.render.explanations import Explainer, variable_json
 from dwarfgpu.render.trace import Tracer
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.frames.answers import Values
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.questions.debugger import Debugger
-    from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
 
 

@@ -12,7 +12,7 @@ from dwarfgpu.expr.location_json import JsonWriter
 from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.program.code import encoding_context
-from dwarfgpu.questions.document import NO_ANSWER, Document
+from dwarfgpu.questions.document import NO_ANSWER, Document, Output
 from dwarfgpu.render import operations as render
 from dwarfgpu.render.layout import lanes_text, paragraphs, problem_json, wrapped
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.encoding_context import EncodingContext
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.variable import Variable
-    from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
 

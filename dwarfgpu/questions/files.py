@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.program.code.code_object import check_has_kernels, list_contents, opened, runnable
-from dwarfgpu.questions.document import BAD_FILE, Document
+from dwarfgpu.questions.document import BAD_FILE, Document, Output
 from dwarfgpu.questions.selection import source_of
 from dwarfgpu.regular_files import whole_output
 from dwarfgpu.render.layout import WIDTH, counted, fitted, plain, shown, table
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.questions.debugger import Debugger
-    from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
 

@@ -240,7 +240,7 @@ def apply(
     debugger: Debugger, numbers: Iterable[int], visit: Callable[[int], Iterable[str]], command: str, flags: set[str]
 ) -> None:
     """Run a command at several places, each with the title that going there gives. The focus stays as it was."""
-    from dwarfgpu.questions.output import Output
+    from dwarfgpu.questions.document import Output
 
     output = debugger.output
     with debugger.staying():

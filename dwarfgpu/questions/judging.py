@@ -11,7 +11,7 @@ from dwarfgpu.audits.verify.findings import NOTE
 from dwarfgpu.audits.verify.reports import read_baseline, without_known
 from dwarfgpu.execution.control.running import launched_with
 from dwarfgpu.execution.launch.triton import kernel_and_arguments
-from dwarfgpu.questions.document import NO_ANSWER, OK, Document
+from dwarfgpu.questions.document import NO_ANSWER, OK, Document, Output
 from dwarfgpu.questions.verification import sarif_document
 from dwarfgpu.render import judging as text_of
 from dwarfgpu.render.judged_page import judged_page, value_words
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from dwarfgpu.audits.judge.judgement import Judgement
     from dwarfgpu.audits.verify.reports import FileReport
-    from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
 

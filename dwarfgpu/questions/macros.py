@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import UsageError
 from dwarfgpu.program.frames.macros import macro_of
 from dwarfgpu.questions.debugger import remembered
-from dwarfgpu.questions.document import Document
+from dwarfgpu.questions.document import Document, Output
 from dwarfgpu.render.layout import shown
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from dwarfgpu.program.frames.macros import Definitions
     from dwarfgpu.questions.debugger import Debugger
-    from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
 
 

@@ -20,7 +20,7 @@ from dwarfgpu.program.types.sizes import resolved
 from dwarfgpu.program.values.storage import Address, cannot_access
 from dwarfgpu.questions import asking
 from dwarfgpu.questions.asking import SIZES, Examined, MemoryFormat
-from dwarfgpu.questions.document import Document
+from dwarfgpu.questions.document import Document, Output
 from dwarfgpu.questions.registry import LETTERS
 from dwarfgpu.render import numbers
 from dwarfgpu.render.layout import problem_json
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.questions.debugger import Debugger
-    from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
 

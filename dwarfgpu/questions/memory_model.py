@@ -13,7 +13,7 @@ from dwarfgpu.audits.memory_model.survey import accesses, outstanding_at, outsta
 from dwarfgpu.errors import NotFound, UsageError, nearest
 from dwarfgpu.program.code.code_lookup import parse_address
 from dwarfgpu.program.code.code_object import opened
-from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, Document
+from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, Document, Output
 from dwarfgpu.questions.sources import places_of
 from dwarfgpu.questions.verification import checked_document, jobs_of, sarif_document
 from dwarfgpu.render import memory_model as render
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.memory_model.sequences import SequenceCell
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.questions.debugger import Debugger
-    from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
 

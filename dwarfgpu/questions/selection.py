@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.wave import Wave
     from dwarfgpu.program.values.objects import Object
-    from dwarfgpu.questions.output import Output
+    from dwarfgpu.questions.document import Output
     from dwarfgpu.render.values import Look
     from dwarfgpu.states.program import Attached, Program
 

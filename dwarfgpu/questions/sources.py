@@ -10,8 +10,7 @@ from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceTexts, facts_of
 from dwarfgpu.program.frames.linespec import Linespecs
 from dwarfgpu.questions import asking
-from dwarfgpu.questions.document import Document
-from dwarfgpu.questions.output import SOURCE
+from dwarfgpu.questions.document import SOURCE, Document, Output
 from dwarfgpu.render.layout import counted, fitted, shown
 from dwarfgpu.render.source import numbered_line, place_words
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.frames.lanes import LaneStatus
     from dwarfgpu.program.frames.linespec import Linespec
     from dwarfgpu.questions.debugger import Debugger
-    from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
 

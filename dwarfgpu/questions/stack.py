@@ -13,7 +13,7 @@ from dwarfgpu.program.frames.selectors import waves_of
 from dwarfgpu.program.frames.variable import PARAMETER
 from dwarfgpu.program.frames.wave import trap_at
 from dwarfgpu.questions import asking
-from dwarfgpu.questions.document import NO_ANSWER, Document
+from dwarfgpu.questions.document import NO_ANSWER, Document, Output
 from dwarfgpu.render.layout import fitted, lanes_text, paragraphs, plain, problem_json, ranges_text, shown, wrapped
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.frames.variable import Variable
     from dwarfgpu.program.frames.wave import Wave
     from dwarfgpu.questions.debugger import Debugger
-    from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
 

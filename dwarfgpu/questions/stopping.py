@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.breakpoints import ACCESS_WATCH, DPRINTF, READ_WATCH, WATCH
-from dwarfgpu.questions.document import Document
+from dwarfgpu.questions.document import Document, Output
 from dwarfgpu.render.lanes import lanes_of, signal_text
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.control.returned import ReturnType
     from dwarfgpu.execution.halts import Halt
     from dwarfgpu.questions.debugger import Debugger
-    from dwarfgpu.questions.output import Output
 
 WATCHPOINTS = {
     WATCH: "Hardware watchpoint", READ_WATCH: "Hardware read watchpoint",

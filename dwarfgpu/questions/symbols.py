@@ -18,7 +18,7 @@ from dwarfgpu.program.frames.variable import Variable
 from dwarfgpu.program.types.declaration import HEAD, declaration, declaration_with_offsets, type_text
 from dwarfgpu.program.types.model import Hidden, Struct, Typedef
 from dwarfgpu.program.types.reader import find_type
-from dwarfgpu.questions.document import Document
+from dwarfgpu.questions.document import Document, Output
 from dwarfgpu.questions.sources import places_of
 from dwarfgpu.render.explanations import variable_json
 from dwarfgpu.render.layout import error_json, plain, problem_json, shown
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.frames.linespec import Linespec
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.questions.debugger import Debugger
-    from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
 
 

@@ -9,7 +9,7 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.frames.register_contents import registers_of
 from dwarfgpu.program.frames.selectors import wave_of
-from dwarfgpu.questions.document import Document
+from dwarfgpu.questions.document import Document, Output
 from dwarfgpu.questions.selection import needs_state
 from dwarfgpu.render.layout import beside, folded, paragraphs, range_text, shown, table, wrapped
 from dwarfgpu.render.records import Record, fact, hexadecimal
@@ -21,7 +21,6 @@ from dwarfgpu.targets.resolve import resolve
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
     from dwarfgpu.render.layout import Style

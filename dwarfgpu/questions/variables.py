@@ -13,7 +13,7 @@ from dwarfgpu.program.frames.reasons import Unavailable
 from dwarfgpu.program.frames.variable import PARAMETER, Variable
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.questions import asking
-from dwarfgpu.questions.document import NO_ANSWER, Document
+from dwarfgpu.questions.document import NO_ANSWER, Document, Output
 from dwarfgpu.questions.selection import needs_state
 from dwarfgpu.render.layout import counted, fitted, shown
 from dwarfgpu.render.values import OPTIMIZED_OUT
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.history import Kept
     from dwarfgpu.program.frames.variable import Described
-    from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
     from dwarfgpu.render.trace import Tracer

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu import __version__, progress
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, Document
+from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, Document, Output
 from dwarfgpu.questions.expressions import bytes_of, encoding_of, variables_called
 from dwarfgpu.questions.table import ENCODING
 from dwarfgpu.render import operations as render
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.verify.reports import FileReport
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.variable import Variable
-    from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
 

@@ -10,7 +10,7 @@ from attrs import evolve
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.frames.selectors import numbers_in, waves_of
 from dwarfgpu.questions import asking
-from dwarfgpu.questions.document import Document
+from dwarfgpu.questions.document import Document, Output
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.frames.wave import Wave
     from dwarfgpu.program.frames.wave_groups import Cohort, WorkGroup
     from dwarfgpu.program.frames.wave_positions import InDispatch
-    from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
     from dwarfgpu.states.program import Attached

@@ -15,7 +15,7 @@ from pygments.lexer import Lexer, RegexLexer, bygroups, inherit, words
 from pygments.lexers.c_cpp import CppLexer
 from pygments.token import Comment, Generic, Keyword, Name, Number, Operator, Punctuation, String, Text
 
-from dwarfgpu.questions.output import ASSEMBLY, OPERATIONS
+from dwarfgpu.questions.document import ASSEMBLY, OPERATIONS
 from dwarfgpu.render.written_text import styled
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from dwarfgpu.errors import DwarfGpuError, exhausted
 from dwarfgpu.questions.debugger import Quit
-from dwarfgpu.questions.output import Output
+from dwarfgpu.questions.document import Output
 from dwarfgpu.questions.settings import AUTOMATIC, MAX_NUMBER
 from dwarfgpu.render.layout import WIDTH, shown
 from dwarfgpu.render.written_text import without_styles, written

@@ -26,7 +26,7 @@ from prompt_toolkit.layout.processors import AppendAutoSuggestion, BeforeInput
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.questions.debugger import Quit
-from dwarfgpu.questions.output import SOURCE
+from dwarfgpu.questions.document import SOURCE
 from dwarfgpu.questions.registry import read_arguments
 from dwarfgpu.questions.scripts import is_open, word_of
 from dwarfgpu.questions.sources import file_of, shown_line, standing_lanes, text_of

@@ -8,8 +8,8 @@ import pytest
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.questions.debugger import Debugger
+from dwarfgpu.questions.document import Output
 from dwarfgpu.questions.files import attach_state, open_file
-from dwarfgpu.questions.output import Output
 
 KERNEL = "fixtures/asm/lane-pc.gfx90a.w64.co"
 STATE = "docs/examples/variables.json"

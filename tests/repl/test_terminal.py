@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dwarfgpu.questions.debugger import Debugger
-from dwarfgpu.questions.output import ASSEMBLY, OPERATIONS, SOURCE
+from dwarfgpu.questions.document import ASSEMBLY, OPERATIONS, SOURCE
 from dwarfgpu.render.written_text import styled, written
 from dwarfgpu.repl import highlight
 from dwarfgpu.repl.terminal import MORE, Terminal
