@@ -354,6 +354,9 @@ ROCM = r"AMD clang|RadeonOpenCompute|ROCm|roc-\d"
 """The compilers of ROCm, which describe variables with the operations of the heterogeneous extensions."""
 
 
+LOCATION, FRAME_BASE, ANY = "DW_AT_location", "DW_AT_frame_base", ""
+
+
 @frozen
 class Site:
     """Where an expression is, as far as repairs depend on it."""
@@ -380,11 +383,11 @@ class Repair:
     """One idiom: how it is written, and what it means."""
 
     name: str
-    attribute: str
     pattern: str
     becomes: str
     meaning: str
     conditions: tuple[str, ...] = ()
+    attribute: str = LOCATION
     seen: str = "clang 22"
     """In whose output it was seen."""
     source: str = ""
@@ -487,10 +490,16 @@ CONDITIONS: dict[str, tuple[str, Callable[[Site, Mapping[str, Any]], object]]] =
     ),
 }
 
-LOCATION, FRAME_BASE, ANY = "DW_AT_location", "DW_AT_frame_base", ""
 IN_LANE = "DW_OP_regx {R}; DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_shl; DW_OP_LLVM_offset"
 SPACE = "DW_OP_lit1|DW_OP_lit5; DW_OP_swap; DW_OP_xderef"
 CLANG_CODE = "what the compiled code does with it; every variable of the fixtures that has it"
+STORED = f"{CLANG_CODE}: it is stored there by scratch instructions"
+COMPUTED = f"{CLANG_CODE}: it is computed in that register"
+WITHOUT_REGISTER = "the compiled code, which stores it at that offset without a register"
+DBG_VALUES = (
+    "LLVM's DBG_VALUE of the pointer has the register, that of the variable the register and DW_OP_deref; "
+    "both are written the same way"
+)
 OF_LANE = "DW_OP_regx {R}; DW_OP_deref_size 4"
 OF_WAVE = f"{OF_LANE}; DW_OP_lit{{WAVE_SHIFT}}; DW_OP_shr"
 ON_STACK = "DW_OP_consts {N}; DW_OP_plus; DW_OP_lit5; DW_OP_LLVM_form_aspace_address"
@@ -503,302 +512,125 @@ SOLE = "the kernel descriptors, which say how much local memory there is, and th
 SYMBOL = "the ELF symbol of the variable has that address"
 
 REPAIRS: tuple[Repair, ...] = (
-    Repair(
-        "kernel-private-variable",
-        LOCATION,
-        f"DW_OP_fbreg N; {SPACE}",
-        "DW_OP_consts {N}; DW_OP_lit5; DW_OP_LLVM_form_aspace_address",
-        "the variable is in private memory of the lane, which begins at 0 in a kernel",
-        ("kernel without frame base",),
-        seen="clang 22, LLVM 24",
-        source="the compiled code, which stores it at that offset without a register",
-    ),
-    Repair(
-        "plain-kernel-private-variable",
-        LOCATION,
-        "DW_OP_fbreg N",
-        "DW_OP_consts {N}; DW_OP_lit5; DW_OP_LLVM_form_aspace_address",
-        "the same where no address space is written",
-        ("kernel without frame base",),
-        seen="clang 16 to 19",
-        source="the compiled code, which stores it at that offset without a register",
-    ),
-    Repair(
-        "private-variable",
-        LOCATION,
-        f"DW_OP_fbreg N; {SPACE}",
-        "DW_OP_fbreg {N}; DW_OP_lit5; DW_OP_LLVM_form_aspace_address",
-        "the variable is in private memory of the lane, at frame base + N; HIP writes the generic address space, and "
-        "clang before 22 calls private memory 1",
-        seen="clang 13 to 22, LLVM 24",
-        source=f"{CLANG_CODE}: it is stored there by scratch instructions",
-    ),
-    Repair(
-        "plain-private-variable",
-        LOCATION,
-        "DW_OP_fbreg N",
-        "DW_OP_fbreg {N}; DW_OP_lit5; DW_OP_LLVM_form_aspace_address",
-        "the same where no address space is written",
-        ("base register",),
-        seen="clang 13 to 19",
-        source=f"{CLANG_CODE}: it is stored there by scratch instructions",
-    ),
-    Repair(
-        "wave-stack-variable",
-        LOCATION,
-        f"DW_OP_bregx R N; {SPACE}",
-        f"{OF_WAVE}; {ON_STACK}",
-        "the variable is in private memory of the lane, at N from the address that the register has for the wave",
-        ("buffer scratch", "base register", "no private pointer"),
-        source=f"{CLANG_CODE}: it is stored there by scratch instructions",
-    ),
-    Repair(
-        "stack-variable",
-        LOCATION,
-        f"DW_OP_bregx R N; {SPACE}",
-        f"{OF_LANE}; {ON_STACK}",
-        "the variable is in private memory of the lane, at N from the address in the register",
-        ("flat scratch", "base register", "no private pointer"),
-        source=f"{CLANG_CODE}: it is stored there by scratch instructions",
-    ),
-    Repair(
-        "plain-wave-stack-variable",
-        LOCATION,
-        "DW_OP_bregx R N",
-        f"{OF_WAVE}; {ON_STACK}",
-        "wave-stack-variable where no address space is written",
-        ("buffer scratch", "base register", "no private pointer"),
-        seen="clang 19",
-        source=f"{CLANG_CODE}: it is stored there by scratch instructions",
-    ),
-    Repair(
-        "plain-stack-variable",
-        LOCATION,
-        "DW_OP_bregx R N",
-        f"{OF_LANE}; {ON_STACK}",
-        "stack-variable where no address space is written",
-        ("flat scratch", "base register", "no private pointer"),
-        seen="clang 19",
-        source=f"{CLANG_CODE}: it is stored there by scratch instructions",
-    ),
-    Repair(
-        "wave-stack-pointer",
-        LOCATION,
-        f"DW_OP_bregx R N; {SPACE}",
-        f"{OF_WAVE}; DW_OP_consts {{N}}; DW_OP_plus; DW_OP_stack_value",
-        "the variable is a pointer to the variable of wave-stack-variable that has the same expression",
-        ("buffer scratch", "base register", "pointer to another"),
-        source="LLVM's DBG_VALUE of the pointer has the register, that of the variable the register and DW_OP_deref; "
-        "both are written the same way",
-    ),
-    Repair(
-        "stack-pointer",
-        LOCATION,
-        f"DW_OP_bregx R N; {SPACE}",
-        f"{OF_LANE}; DW_OP_consts {{N}}; DW_OP_plus; DW_OP_stack_value",
-        "the variable is a pointer to the variable of stack-variable that has the same expression",
-        ("flat scratch", "base register", "pointer to another"),
-        source="LLVM's DBG_VALUE of the pointer has the register, that of the variable the register and DW_OP_deref; "
-        "both are written the same way",
-    ),
-    Repair(
-        "vector-register",
-        LOCATION,
-        f"DW_OP_bregx R B; {SPACE}",
-        IN_LANE,
-        "the variable is in vector register R, in the element of its lane",
-        ("vector", "plain", "of a lane"),
-        seen="clang 13 to 22, LLVM 24",
-        source=f"{CLANG_CODE}: it is computed in that register",
-    ),
-    Repair(
-        "whole-vector-register",
-        LOCATION,
-        "DW_OP_regx R",
-        IN_LANE,
-        "the same where the register is written as a whole, which begins with the element of lane 0",
-        ("vector", "of a lane"),
-        seen="clang 14 to 19, Triton (LLVM 24)",
-        source=f"{CLANG_CODE}: it is computed in that register",
-    ),
-    Repair(
-        "pointed-variable",
-        LOCATION,
-        f"DW_OP_bregx R N; {SPACE}",
-        "DW_OP_LLVM_undefined",
-        "the object is larger than an element of vector register R, which has its address; whether in private memory "
-        "or in local memory, the file does not say",
-        ("vector", "larger"),
-        source="the compiled code: LLVM moves arrays from private to local memory, and keeps the address space 1 or 5",
-    ),
-    Repair(
-        "half-vector-register",
-        LOCATION,
-        f"DW_OP_bregx R B; DW_OP_constu M; DW_OP_and; {SPACE}",
-        IN_LANE,
-        "the variable is in the low half of the element of its lane of vector register R",
-        ("vector", "plain", "low half"),
-        source=f"{CLANG_CODE}: a variable of 16 bits, computed in that register",
-    ),
-    Repair(
-        "computed-value",
-        LOCATION,
-        f"VALUE; {SPACE}; DW_OP_stack_value",
-        "{VALUE}; DW_OP_stack_value",
-        "the variable has no place, and its value is what is computed; a vector register in it means its own lane, and "
-        "s32 and s33 an address in private memory of the lane",
-        ("known registers",),
-        seen="clang 13 to 22, LLVM 24",
-        source="DW_OP_stack_value at its end, which leaves nothing to dereference",
-    ),
-    Repair(
-        "extended-value",
-        LOCATION,
-        f"VALUE; {SPACE}; EXTENSION; DW_OP_stack_value",
-        "{VALUE}; {EXTENSION}; DW_OP_stack_value",
-        "the code keeps fewer bits than the integer has: what is computed is its value, not its address, and the "
-        "conversions extend it",
-        ("no address",),
-        source="LLVM, replaceAllDbgUsesWith: where a narrower integer takes the place of an integer, "
-        "DIExpression::appendExt adds the conversions, and DW_OP_deref before them",
-    ),
-    Repair(
-        "vector-value",
-        LOCATION,
-        "VALUE; DW_OP_stack_value",
-        "{VALUE}; DW_OP_stack_value",
-        "a vector register in a computed value means its own lane",
-        ("vector value", "known registers"),
-        seen="clang 14 to 19",
-        source="a vector register is wider than an address, so that no operation can read the whole (A.2.5.4.4.3 (4))",
-    ),
-    Repair(
-        "sole-local-variable",
-        LOCATION,
-        "DW_OP_addrx K; DW_OP_lit2|DW_OP_lit3; DW_OP_swap; DW_OP_xderef",
-        AT_LOCAL_0,
-        "the variable is in local memory from its beginning on: it is all local memory that kernels of the file have",
-        ("entry 0", "sole"),
-        seen="clang 16 to 22, LLVM 24",
-        source=SOLE,
-    ),
-    Repair(
-        "sole-local-variable-v4",
-        LOCATION,
-        "DW_OP_addr A; DW_OP_lit2|DW_OP_lit3; DW_OP_swap; DW_OP_xderef",
-        AT_LOCAL_0,
-        "sole-local-variable in DWARF 4, where the address is in the expression",
-        ("address 0", "sole"),
-        seen="clang 16 to 22, LLVM 24",
-        source=SOLE,
-    ),
-    Repair(
-        "no-local-address",
-        LOCATION,
-        "DW_OP_addrx K; DW_OP_lit2|DW_OP_lit3; DW_OP_swap; DW_OP_xderef",
-        "DW_OP_LLVM_undefined",
-        "the variable is in local memory, at an address that the file does not say: every one has the address 0",
-        ("entry 0",),
-        seen="clang 16 to 22, LLVM 24",
-        source=LDS,
-    ),
-    Repair(
-        "no-local-address-v4",
-        LOCATION,
-        "DW_OP_addr A; DW_OP_lit2|DW_OP_lit3; DW_OP_swap; DW_OP_xderef",
-        "DW_OP_LLVM_undefined",
-        "the variable is in local memory, at an address that the file does not say: every one has the address 0",
-        ("address 0",),
-        seen="clang 16 to 22, LLVM 24",
-        source=LDS,
-    ),
-    Repair(
-        "global-variable",
-        LOCATION,
-        "DW_OP_addrx K; DW_OP_lit1; DW_OP_swap; DW_OP_xderef",
-        "DW_OP_addrx {K}; DW_OP_lit1; DW_OP_LLVM_form_aspace_address",
-        "the variable is at that generic address, and does not hold its own address",
-        ("entry not 0",),
-        seen="clang 22, LLVM 24",
-        source=SYMBOL,
-    ),
-    Repair(
-        "global-variable-v4",
-        LOCATION,
-        "DW_OP_addr A; DW_OP_lit1; DW_OP_swap; DW_OP_xderef",
-        "DW_OP_addr {A}; DW_OP_lit1; DW_OP_LLVM_form_aspace_address",
-        "the same in DWARF 4, where the address is in the expression",
-        ("address not 0",),
-        seen="clang 22, LLVM 24",
-        source=SYMBOL,
-    ),
-    Repair(
-        "scaled-frame-base",
-        FRAME_BASE,
-        "DW_OP_regx R",
-        OF_WAVE,
-        "the register counts the bytes of the whole wave; an address in private memory of a lane is that by the lanes",
-        ("buffer scratch",),
-        seen="clang 13 to 22, LLVM 24",
-        source="the compiled code shifts it right by as much before it makes an address of a variable of it",
-    ),
-    Repair(
-        "narrow-frame-base",
-        FRAME_BASE,
-        "DW_OP_regx R",
-        OF_LANE,
-        "the register holds an address in private memory of a lane, of 32 bits and not of the generic type's 64",
-        ("flat scratch",),
-        seen="clang 13 to 22, LLVM 24",
-        source="the compiled code uses it as the address of scratch instructions",
-    ),
-    Repair(
-        "sign-extension",
-        LOCATION,
-        "X; DW_OP_dup; DW_OP_constu B-1; DW_OP_shr; DW_OP_lit0; DW_OP_not; DW_OP_mul; DW_OP_constu B; DW_OP_shl; "
-        "DW_OP_or",
-        "X; DW_OP_constu MASK; DW_OP_and; DW_OP_constu SIGN; DW_OP_xor; DW_OP_constu SIGN; DW_OP_minus",
-        "the sign of the low B bits of X is extended; what else is in the register is not of the variable",
-        seen="clang 13 to 16",
-        source="LLVM, DwarfExpression::emitLegacySExt: that is how it extends a sign without base types",
-        is_arithmetic=True,
-    ),
-    Repair(
-        "lane-arithmetic",
-        LOCATION,
-        "X; Y; DW_OP_shra, DW_OP_div, DW_OP_shr, DW_OP_eq or DW_OP_ne, in a value computed of vector registers",
-        "X and Y with the low 32 bits, and the sign for DW_OP_shra and DW_OP_div, before the operation",
-        "what is computed of lanes has their 32 bits, and not the 64 of the generic type",
-        seen="clang 14 to 16",
-        source="LLVM, salvageDebugInfo: the operations are those of integers as wide as the register",
-        is_arithmetic=True,
-    ),
-    Repair(
-        "narrow-type",
-        ANY,
-        "DW_OP_convert T, where LLVM's name of T says fewer bits than T has: DW_ATE_unsigned_1 of a byte",
-        "DW_OP_convert T; DW_OP_convert 0; DW_OP_constu MASK; DW_OP_and; DW_OP_convert T, and the sign of a signed one",
-        "the result has as many bits as the name says; what else is in the register is not of the variable",
-        seen="clang 14 to 22, LLVM 24, on every target",
-        source="LLVM, DwarfExpression: the name is made of the bits of the conversion, the size is that in whole bytes",
-        not_by="",
-        is_of_lanes=False,
-        is_arithmetic=True,
-    ),
-    Repair(
-        "mixed-operands",
-        ANY,
-        "an operation with two operands, one of the generic type and one of an integral base type T",
-        "DW_OP_convert T after what pushes the operand of the generic type",
-        "the operand of the generic type is a number of the other operand's type",
-        seen="clang 13 to 22, on every target",
-        source="LLVM's integers have a width at each operation, and it writes constants without one; LLDB and GDB 13 "
-        "compute such values where the type is as wide as the generic one",
-        not_by="",
-        is_of_lanes=False,
-        is_arithmetic=True,
-    ),
-)
+    Repair("kernel-private-variable", f"DW_OP_fbreg N; {SPACE}",
+           "DW_OP_consts {N}; DW_OP_lit5; DW_OP_LLVM_form_aspace_address",
+           "the variable is in private memory of the lane, which begins at 0 in a kernel",
+           ("kernel without frame base",), seen="clang 22, LLVM 24", source=WITHOUT_REGISTER),
+    Repair("plain-kernel-private-variable", "DW_OP_fbreg N",
+           "DW_OP_consts {N}; DW_OP_lit5; DW_OP_LLVM_form_aspace_address",
+           "the same where no address space is written", ("kernel without frame base",), seen="clang 16 to 19",
+           source=WITHOUT_REGISTER),
+    Repair("private-variable", f"DW_OP_fbreg N; {SPACE}",
+           "DW_OP_fbreg {N}; DW_OP_lit5; DW_OP_LLVM_form_aspace_address", "the variable is in private memory of the "
+           "lane, at frame base + N; HIP writes the generic address space, and clang before 22 calls private memory 1",
+           seen="clang 13 to 22, LLVM 24", source=STORED),
+    Repair("plain-private-variable", "DW_OP_fbreg N", "DW_OP_fbreg {N}; DW_OP_lit5; DW_OP_LLVM_form_aspace_address",
+           "the same where no address space is written", ("base register",), seen="clang 13 to 19", source=STORED),
+    Repair("wave-stack-variable", f"DW_OP_bregx R N; {SPACE}", f"{OF_WAVE}; {ON_STACK}",
+           "the variable is in private memory of the lane, at N from the address that the register has for the wave",
+           ("buffer scratch", "base register", "no private pointer"), source=STORED),
+    Repair("stack-variable", f"DW_OP_bregx R N; {SPACE}", f"{OF_LANE}; {ON_STACK}",
+           "the variable is in private memory of the lane, at N from the address in the register",
+           ("flat scratch", "base register", "no private pointer"), source=STORED),
+    Repair("plain-wave-stack-variable", "DW_OP_bregx R N", f"{OF_WAVE}; {ON_STACK}",
+           "wave-stack-variable where no address space is written",
+           ("buffer scratch", "base register", "no private pointer"), seen="clang 19", source=STORED),
+    Repair("plain-stack-variable", "DW_OP_bregx R N", f"{OF_LANE}; {ON_STACK}",
+           "stack-variable where no address space is written",
+           ("flat scratch", "base register", "no private pointer"), seen="clang 19", source=STORED),
+    Repair("wave-stack-pointer", f"DW_OP_bregx R N; {SPACE}",
+           f"{OF_WAVE}; DW_OP_consts {{N}}; DW_OP_plus; DW_OP_stack_value",
+           "the variable is a pointer to the variable of wave-stack-variable that has the same expression",
+           ("buffer scratch", "base register", "pointer to another"), source=DBG_VALUES),
+    Repair("stack-pointer", f"DW_OP_bregx R N; {SPACE}",
+           f"{OF_LANE}; DW_OP_consts {{N}}; DW_OP_plus; DW_OP_stack_value",
+           "the variable is a pointer to the variable of stack-variable that has the same expression",
+           ("flat scratch", "base register", "pointer to another"), source=DBG_VALUES),
+    Repair("vector-register", f"DW_OP_bregx R B; {SPACE}", IN_LANE,
+           "the variable is in vector register R, in the element of its lane", ("vector", "plain", "of a lane"),
+           seen="clang 13 to 22, LLVM 24", source=COMPUTED),
+    Repair("whole-vector-register", "DW_OP_regx R", IN_LANE,
+           "the same where the register is written as a whole, which begins with the element of lane 0",
+           ("vector", "of a lane"), seen="clang 14 to 19, Triton (LLVM 24)", source=COMPUTED),
+    Repair("pointed-variable", f"DW_OP_bregx R N; {SPACE}", "DW_OP_LLVM_undefined", "the object is larger than an "
+           "element of vector register R, which has its address; whether in private memory or in local memory, the "
+           "file does not say", ("vector", "larger"), source="the compiled code: LLVM moves arrays from private to "
+           "local memory, and keeps the address space 1 or 5"),
+    Repair("half-vector-register", f"DW_OP_bregx R B; DW_OP_constu M; DW_OP_and; {SPACE}", IN_LANE,
+           "the variable is in the low half of the element of its lane of vector register R",
+           ("vector", "plain", "low half"), source=f"{CLANG_CODE}: a variable of 16 bits, computed in that register"),
+    Repair("computed-value", f"VALUE; {SPACE}; DW_OP_stack_value", "{VALUE}; DW_OP_stack_value",
+           "the variable has no place, and its value is what is computed; a vector register in it means its own "
+           "lane, and s32 and s33 an address in private memory of the lane", ("known registers",),
+           seen="clang 13 to 22, LLVM 24", source="DW_OP_stack_value at its end, which leaves nothing to dereference"),
+    Repair("extended-value", f"VALUE; {SPACE}; EXTENSION; DW_OP_stack_value",
+           "{VALUE}; {EXTENSION}; DW_OP_stack_value", "the code keeps fewer bits than the integer has: what is "
+           "computed is its value, not its address, and the conversions extend it", ("no address",),
+           source="LLVM, replaceAllDbgUsesWith: where a narrower integer takes the place of an integer, "
+           "DIExpression::appendExt adds the conversions, and DW_OP_deref before them"),
+    Repair("vector-value", "VALUE; DW_OP_stack_value", "{VALUE}; DW_OP_stack_value",
+           "a vector register in a computed value means its own lane", ("vector value", "known registers"),
+           seen="clang 14 to 19", source="a vector register is wider than an address, so that no operation can read "
+           "the whole (A.2.5.4.4.3 (4))"),
+    Repair("sole-local-variable", "DW_OP_addrx K; DW_OP_lit2|DW_OP_lit3; DW_OP_swap; DW_OP_xderef", AT_LOCAL_0,
+           "the variable is in local memory from its beginning on: it is all local memory that kernels of the file "
+           "have", ("entry 0", "sole"), seen="clang 16 to 22, LLVM 24", source=SOLE),
+    Repair("sole-local-variable-v4", "DW_OP_addr A; DW_OP_lit2|DW_OP_lit3; DW_OP_swap; DW_OP_xderef", AT_LOCAL_0,
+           "sole-local-variable in DWARF 4, where the address is in the expression", ("address 0", "sole"),
+           seen="clang 16 to 22, LLVM 24", source=SOLE),
+    Repair("no-local-address", "DW_OP_addrx K; DW_OP_lit2|DW_OP_lit3; DW_OP_swap; DW_OP_xderef",
+           "DW_OP_LLVM_undefined",
+           "the variable is in local memory, at an address that the file does not say: every one has the address 0",
+           ("entry 0",), seen="clang 16 to 22, LLVM 24", source=LDS),
+    Repair("no-local-address-v4", "DW_OP_addr A; DW_OP_lit2|DW_OP_lit3; DW_OP_swap; DW_OP_xderef",
+           "DW_OP_LLVM_undefined",
+           "the variable is in local memory, at an address that the file does not say: every one has the address 0",
+           ("address 0",), seen="clang 16 to 22, LLVM 24", source=LDS),
+    Repair("global-variable", "DW_OP_addrx K; DW_OP_lit1; DW_OP_swap; DW_OP_xderef",
+           "DW_OP_addrx {K}; DW_OP_lit1; DW_OP_LLVM_form_aspace_address",
+           "the variable is at that generic address, and does not hold its own address", ("entry not 0",),
+           seen="clang 22, LLVM 24", source=SYMBOL),
+    Repair("global-variable-v4", "DW_OP_addr A; DW_OP_lit1; DW_OP_swap; DW_OP_xderef",
+           "DW_OP_addr {A}; DW_OP_lit1; DW_OP_LLVM_form_aspace_address",
+           "the same in DWARF 4, where the address is in the expression", ("address not 0",),
+           seen="clang 22, LLVM 24", source=SYMBOL),
+    Repair("scaled-frame-base", "DW_OP_regx R", OF_WAVE, "the register counts the bytes of the whole wave; an "
+           "address in private memory of a lane is that by the lanes", ("buffer scratch",), attribute=FRAME_BASE,
+           seen="clang 13 to 22, LLVM 24",
+           source="the compiled code shifts it right by as much before it makes an address of a variable of it"),
+    Repair("narrow-frame-base", "DW_OP_regx R", OF_LANE,
+           "the register holds an address in private memory of a lane, of 32 bits and not of the generic type's 64",
+           ("flat scratch",), attribute=FRAME_BASE, seen="clang 13 to 22, LLVM 24",
+           source="the compiled code uses it as the address of scratch instructions"),
+    Repair("sign-extension", "X; DW_OP_dup; DW_OP_constu B-1; DW_OP_shr; DW_OP_lit0; DW_OP_not; DW_OP_mul; "
+           "DW_OP_constu B; DW_OP_shl; DW_OP_or",
+           "X; DW_OP_constu MASK; DW_OP_and; DW_OP_constu SIGN; DW_OP_xor; DW_OP_constu SIGN; DW_OP_minus",
+           "the sign of the low B bits of X is extended; what else is in the register is not of the variable",
+           seen="clang 13 to 16",
+           source="LLVM, DwarfExpression::emitLegacySExt: that is how it extends a sign without base types",
+           is_arithmetic=True),
+    Repair("lane-arithmetic",
+           "X; Y; DW_OP_shra, DW_OP_div, DW_OP_shr, DW_OP_eq or DW_OP_ne, in a value computed of vector registers",
+           "X and Y with the low 32 bits, and the sign for DW_OP_shra and DW_OP_div, before the operation",
+           "what is computed of lanes has their 32 bits, and not the 64 of the generic type", seen="clang 14 to 16",
+           source="LLVM, salvageDebugInfo: the operations are those of integers as wide as the register",
+           is_arithmetic=True),
+    Repair("narrow-type",
+           "DW_OP_convert T, where LLVM's name of T says fewer bits than T has: DW_ATE_unsigned_1 of a byte",
+           "DW_OP_convert T; DW_OP_convert 0; DW_OP_constu MASK; DW_OP_and; DW_OP_convert T, and the sign of a "
+           "signed one",
+           "the result has as many bits as the name says; what else is in the register is not of the variable",
+           attribute=ANY, seen="clang 14 to 22, LLVM 24, on every target", source="LLVM, DwarfExpression: the name "
+           "is made of the bits of the conversion, the size is that in whole bytes", not_by="", is_of_lanes=False,
+           is_arithmetic=True),
+    Repair("mixed-operands",
+           "an operation with two operands, one of the generic type and one of an integral base type T",
+           "DW_OP_convert T after what pushes the operand of the generic type",
+           "the operand of the generic type is a number of the other operand's type", attribute=ANY,
+           seen="clang 13 to 22, on every target", source="LLVM's integers have a width at each operation, and it "
+           "writes constants without one; LLDB and GDB 13 compute such values where the type is as wide as the "
+           "generic one", not_by="", is_of_lanes=False, is_arithmetic=True),
+)  # fmt: skip
 """In the order in which they are tried."""
 
 BY_NAME = {repair.name: repair for repair in REPAIRS}
