@@ -48,6 +48,18 @@ def test_the_numbers_are_those_of_llvm():
     assert {name: OURS[name] for name in shared} == {name: theirs[name] for name in shared}
 
 
+def test_the_table_has_every_name_that_is_used():
+    """A type checker takes any name, as the names are those of the table."""
+    used = {
+        name
+        for path in Path(dwarf_constants.__file__).parent.glob("**/*.py")
+        for name in re.findall(r"\bdw\.(DW_\w+)", path.read_text("utf-8"))
+    }
+
+    assert len(used) > 200
+    assert used <= OURS.keys()
+
+
 @pytest.mark.parametrize("prefix", ["DW_OP_", "DW_ASPACE_"])
 def test_what_belongs_to_dialects_and_targets_is_not_here(prefix):
     assert not [name for name in OURS if name.startswith(prefix)]
