@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.states import selection as hosts
+from dwarfgpu.states import hosts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.reasons import ValueSource
     from dwarfgpu.program.frames.wave import Wave
+    from dwarfgpu.states.hosts import Host
     from dwarfgpu.states.program import Attached
-    from dwarfgpu.states.selection import Host
 
 __all__ = ["DwarfGpuError", "attached", "eval", "host", "locate", "selected", "use", "wave", "waves"]
 

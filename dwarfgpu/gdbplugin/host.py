@@ -22,8 +22,8 @@ from dwarfgpu.machines.gdb.process import (
 )
 from dwarfgpu.program.code.code_object import AUTO, opened
 from dwarfgpu.states.gdb_process import HOST_DIALECT, open_place, stamp_of_file
+from dwarfgpu.states.hosts import in_lane
 from dwarfgpu.states.program import Attached, Program
-from dwarfgpu.states.selection import in_lane
 from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ _INNER = (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME)
 
 
 class GdbHost:
-    """GDB as a host of scripts; see `states.selection.Host`."""
+    """GDB as a host of scripts; see `states.hosts.Host`."""
 
     def __init__(self) -> None:
         self.processes = Processes()

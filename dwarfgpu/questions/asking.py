@@ -1,4 +1,4 @@
-"""How commands ask for values: in which lanes, by which format, with which look."""
+"""How commands ask for values: by which format, with which look."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.code.repairs import policy_of
 from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.types.model import VOID
 from dwarfgpu.program.types.reader import speaks_cplus
@@ -28,73 +27,9 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
     from dwarfgpu.render.backtrace import CallWriter
-    from dwarfgpu.states.program import Attached, Program
 
 SIZES = {"b": 1, "h": 2, "w": 4, "g": 8}
 """The bytes of a unit by the letters of sizes, which ``x`` knows and ``print`` does not."""
-
-
-# --- Lanes ----------------------------------------------------------------------------------------------------------
-
-
-def names_lanes(arguments: Arguments) -> bool:
-    """Whether the lanes are said."""
-    return any(arguments.has(name) for name in ("lane", "all", "active"))
-
-
-def lanes_of(selection: Selection, arguments: Arguments, default: str | None = None) -> list[int] | str | None:
-    """Return the lanes that are asked about: those that are named, else the selected one, or ``default`` in its place.
-
-    Where nothing is kept selected from one question to the next, they are those that execute the code.
-    """
-    if names_lanes(arguments):
-        text = arguments.get("lane")
-        selection.needs_lanes()
-        if arguments.has("all") or text == "all":
-            return "all"
-        if text is None or text == "active":
-            return "active"
-        from dwarfgpu.program.frames import selectors
-
-        return selectors.lanes_of(text, selection.opened.target.lane_count)
-    if selection.attached is None:
-        return None
-    if not selection.has_focus:
-        return "active"
-    return focus(selection) if default is None or selection.lane is None else default
-
-
-def focus(selection: Selection) -> list[int] | None:
-    """Return the selected lane."""
-    return None if selection.lane is None else [selection.lane]
-
-
-# --- Repairs --------------------------------------------------------------------------------------------------------
-
-
-def repaired(selection: Selection, repair: str | None) -> tuple[Program, Attached | None]:
-    """Return the program and the machine, with other repairs applied."""
-    program, attached = selection.opened, selection.attached
-    if repair is None:
-        return program, attached
-    from dwarfgpu.program.frames.history import Remembered
-
-    policy = policy_of(repair)
-    if policy == program.repair:
-        return program, attached
-    program = program.read_as(dialect=program.dialect, attributes=program.file.attributes, repair=policy)
-    if attached is not None:
-        attached = attached.read_as(program)
-    (program if attached is None else attached).state.remembered = selection.state_of(Remembered)
-    return program, attached
-
-
-def frame_repaired(selection: Selection, repair: str | None) -> Frame:
-    """Return the selected frame, with other repairs applied."""
-    program, attached = repaired(selection, repair)
-    if attached is None:
-        return program.outside
-    return attached[selection.wave.index].seen_by(selection.lane).frame(selection.frame_number)
 
 
 # --- Formats --------------------------------------------------------------------------------------------------------

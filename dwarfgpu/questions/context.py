@@ -431,7 +431,7 @@ def display(debugger: Debugger, arguments: Arguments) -> None:
     added = Display(known.last + 1, arguments.text, letter, of_memory)
     debugger.frame.expression(added.text)  # what cannot be read is no display
     if debugger.has_moved:  # then it is shown with the others
-        asking.asked(debugger, added.text, asking.focus(debugger))
+        asking.asked(debugger, added.text, debugger.selected_lanes)
     else:
         _show(debugger, added)
     known.last += 1
@@ -497,7 +497,7 @@ def _show(debugger: Debugger, displayed: Display) -> None:
         except DwarfGpuError as error:
             debugger.output.line(debugger.output.style("error", f"<error: {error.message}>"))
         return
-    lane_answer = asking.asked(debugger, displayed.text, asking.focus(debugger)).by_lane[0]
+    lane_answer = asking.asked(debugger, displayed.text, debugger.selected_lanes).by_lane[0]
     if lane_answer.value is not None:
         debugger.output.line(f"{displayed.head}{asking.renderer(debugger, displayed.letter).cell(lane_answer)}")
         return

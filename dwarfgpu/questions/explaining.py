@@ -38,8 +38,10 @@ def explain(debugger: Debugger, arguments: Arguments) -> Document:
         variables = variables_called(debugger, text)
         data: dict[str, Any] = {"variables": map(variable_json, variables)}
         return Document(data, lambda output: _declared(variables, output), rows="variables")
-    lanes = asking.lanes_of(debugger, arguments)
-    frame = asking.frame_repaired(debugger, arguments.get("repair") or debugger.settings["repair"])
+    lanes = debugger.lanes_of(arguments)
+    _program, attached = debugger.repaired(arguments.get("repair") or debugger.settings["repair"])
+    assert attached is not None  # noqa: S101 (there is a machine)
+    frame = attached[debugger.wave.index].seen_by(debugger.lane).frame(debugger.frame_number)
     quantity: Any = frame[text]
     variables = [quantity] if isinstance(quantity, Variable) else variables_in(frame, quantity.tree)
     is_whole = variables[:1] != [quantity]
@@ -99,7 +101,7 @@ def locate(debugger: Debugger, arguments: Arguments) -> Document:
         variables = variables_called(debugger, text)
         described = chain.from_iterable(map(writer.described, variables))
         return Document({"answers": map(writer.described_json, variables)}, described, rows="answers")
-    found = asking.asked(debugger, text, asking.lanes_of(debugger, arguments))
+    found = asking.asked(debugger, text, debugger.lanes_of(arguments))
 
     def lines(output: Output) -> Iterator[str]:
         notes = RepairNotes()

@@ -1,9 +1,10 @@
-"""Commands that choose what is selected, ``wave`` and ``lane``, and those that run a command in several of them."""
+"""Commands that select a wave, a lane or a frame, and those that run a command in several of them."""
 
 from __future__ import annotations
 
 import re
 import signal
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -174,6 +175,66 @@ def lane_apply(debugger: Debugger, arguments: Arguments) -> None:
 
 
 # --- Frames -----------------------------------------------------------------------------------------------------------
+
+
+def frame(debugger: Debugger, arguments: Arguments) -> None:
+    """Frames are numbered from 0, the innermost one; functions that were inlined have frames of their own.
+    `frame function NAME` looks at the nearest frame of that function.
+    """
+    words = arguments.words
+    if words and words[0] == "function":
+        name = arguments.text.partition("function")[2].strip()
+        if not name:
+            raise arguments.wrong("needs the name of a function")
+        debugger.select_frame(_frame_of(debugger, name))
+    elif words:
+        text = words[1] if words[0] == "level" and len(words) == 2 else arguments.text
+        if not text.isdecimal() or not text.isascii() or len(text) > 9:
+            raise arguments.wrong(f"takes a number, not {text[:40]!r}")
+        if next(islice(debugger.seen_wave, int(text), None), None) is None:
+            raise UsageError(f"No frame at level {text}.", kind="no_frame", hint="`bt` shows all frames")
+        debugger.select_frame(int(text))
+    show_frame(debugger)
+
+
+def _frame_of(debugger: Debugger, name: str) -> int:
+    for frame in debugger.seen_wave:
+        known = frame.name
+        if known is not None and name in (known, known.rpartition("::")[2]):
+            return frame.number
+    raise UsageError(f"No frame for function '{name[:60]}'.", kind="no_frame", hint="`bt` shows all frames")
+
+
+def up(debugger: Debugger, arguments: Arguments) -> None:
+    """With N, go so many frames outwards."""
+    _move(debugger, arguments, 1)
+
+
+def down(debugger: Debugger, arguments: Arguments) -> None:
+    """With N, go so many frames inwards."""
+    _move(debugger, arguments, -1)
+
+
+MAX_STEPS = 1 << 31
+"""More frames than any stack has."""
+
+
+def _move(debugger: Debugger, arguments: Arguments, direction: int) -> None:
+    count = arguments.integer()
+    steps = 1 if count is None else max(-MAX_STEPS, min(count, MAX_STEPS))
+    wanted = debugger.frame_number + direction * steps
+    number = max(0, wanted)
+    if number > debugger.frame_number:
+        seen = sum(1 for _frame in islice(debugger.seen_wave, number + 1))
+        number = min(number, seen - 1)
+    if number == debugger.frame_number and wanted != number:
+        is_up = wanted > number
+        which = "Initial" if is_up else "Bottom (innermost)"
+        message = f"{which} frame selected; you cannot go {'up' if is_up else 'down'}."
+        raise UsageError(message, kind="no_frame")
+    debugger.select_frame(number)
+    if not arguments.command.name.endswith("silently"):
+        show_frame(debugger)
 
 
 def frame_apply(debugger: Debugger, arguments: Arguments) -> None:

@@ -269,7 +269,7 @@ def _text_of(path: str) -> str:
 
 
 class DebuggerHost:
-    """The debugger as the host of scripts: what it looks at is what is selected (`program.host.Host`)."""
+    """The debugger as the host of scripts: what it looks at is what is selected (`states.hosts.Host`)."""
 
     def __init__(self, debugger: Debugger) -> None:
         self._debugger = debugger
@@ -284,7 +284,7 @@ class DebuggerHost:
         return self._debugger.wave
 
     def frame(self) -> Frame:
-        from dwarfgpu.states.selection import in_lane
+        from dwarfgpu.states.hosts import in_lane
 
         return in_lane(self._debugger.frame, self._debugger.lane)
 
@@ -305,7 +305,7 @@ def run_python(debugger: Debugger, path: str) -> None:
     """Run a Python script about what the debugger looks at. What is wrong with it is one error, with its line."""
     from runpy import run_path
 
-    from dwarfgpu.states.selection import using
+    from dwarfgpu.states.hosts import using
 
     try:
         with using(DebuggerHost(debugger)), redirect_stdout(_Written(debugger)):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.frames.wave import Wave
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.questions.document import Output
+    from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.render.values import Look
     from dwarfgpu.states.program import Attached, Program
 
@@ -198,6 +199,49 @@ class Selection:
 
         return noun(self.machine.stopped.machine)
 
+    def lanes_of(self, arguments: Arguments, default: str | None = None) -> list[int] | str | None:
+        """Return the lanes that options name, else the selected one, or ``default`` in its place.
+
+        Where nothing is kept selected from one question to the next, they are those that execute the code.
+        """
+        if names_lanes(arguments):
+            text = arguments.get("lane")
+            self.needs_lanes()
+            if arguments.has("all") or text == "all":
+                return "all"
+            if text is None or text == "active":
+                return "active"
+            from dwarfgpu.program.frames import selectors
+
+            return selectors.lanes_of(text, self.opened.target.lane_count)
+        if self.attached is None:
+            return None
+        if not self.has_focus:
+            return "active"
+        return self.selected_lanes if default is None or self.lane is None else default
+
+    @property
+    def selected_lanes(self) -> list[int] | None:
+        """The selected lane alone; None where there are no lanes."""
+        return None if self.lane is None else [self.lane]
+
+    def repaired(self, repair: str | None) -> tuple[Program, Attached | None]:
+        """Return the program and the machine, with other repairs applied."""
+        program, attached = self.opened, self.attached
+        if repair is None:
+            return program, attached
+        from dwarfgpu.program.code.repairs import policy_of
+        from dwarfgpu.program.frames.history import Remembered
+
+        policy = policy_of(repair)
+        if policy == program.repair:
+            return program, attached
+        program = program.read_as(dialect=program.dialect, attributes=program.file.attributes, repair=policy)
+        if attached is not None:
+            attached = attached.read_as(program)
+        (program if attached is None else attached).state.remembered = self.state_of(Remembered)
+        return program, attached
+
     def needs_lanes(self) -> None:
         """Raise an error on a machine whose threads have no lanes."""
         if not self.machine.has_waves:
@@ -259,6 +303,11 @@ class Selection:
 
     def moved(self) -> None:
         """Take note that something else is selected."""
+
+
+def names_lanes(arguments: Arguments) -> bool:
+    """Return whether options name lanes."""
+    return any(map(arguments.has, ("lane", "all", "active")))
 
 
 # --- A selection as a command line says it ----------------------------------------------------------------------------

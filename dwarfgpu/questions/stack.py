@@ -1,4 +1,4 @@
-"""Commands about call frames: ``backtrace``, ``frame``, ``up``, ``down``, ``info frame``."""
+"""Questions about call frames: ``backtrace`` and ``info frame``."""
 
 from __future__ import annotations
 
@@ -70,69 +70,6 @@ def _where_lane_is(selection: Selection, frame: Frame) -> str | None:
     return f"lane {lane} is inactive; it is in {lane_place(here, lane_status, short=False)}"
 
 
-# --- Choosing one ---------------------------------------------------------------------------------------------------
-
-
-def frame(debugger: Debugger, arguments: Arguments) -> None:
-    """Frames are numbered from 0, the innermost one; functions that were inlined have frames of their own.
-    `frame function NAME` looks at the nearest frame of that function.
-    """
-    words = arguments.words
-    if words and words[0] == "function":
-        name = arguments.text.partition("function")[2].strip()
-        if not name:
-            raise arguments.wrong("needs the name of a function")
-        debugger.select_frame(_frame_of(debugger, name))
-    elif words:
-        text = words[1] if words[0] == "level" and len(words) == 2 else arguments.text
-        if not text.isdecimal() or not text.isascii() or len(text) > 9:
-            raise arguments.wrong(f"takes a number, not {text[:40]!r}")
-        if next(islice(debugger.seen_wave, int(text), None), None) is None:
-            raise UsageError(f"No frame at level {text}.", kind="no_frame", hint="`bt` shows all frames")
-        debugger.select_frame(int(text))
-    show_frame(debugger)
-
-
-def _frame_of(debugger: Debugger, name: str) -> int:
-    for frame in debugger.seen_wave:
-        known = frame.name
-        if known is not None and name in (known, known.rpartition("::")[2]):
-            return frame.number
-    raise UsageError(f"No frame for function '{name[:60]}'.", kind="no_frame", hint="`bt` shows all frames")
-
-
-def up(debugger: Debugger, arguments: Arguments) -> None:
-    """With N, go so many frames outwards."""
-    _move(debugger, arguments, 1)
-
-
-def down(debugger: Debugger, arguments: Arguments) -> None:
-    """With N, go so many frames inwards."""
-    _move(debugger, arguments, -1)
-
-
-MAX_STEPS = 1 << 31
-"""More frames than any stack has."""
-
-
-def _move(debugger: Debugger, arguments: Arguments, direction: int) -> None:
-    count = arguments.integer()
-    steps = 1 if count is None else max(-MAX_STEPS, min(count, MAX_STEPS))
-    wanted = debugger.frame_number + direction * steps
-    number = max(0, wanted)
-    if number > debugger.frame_number:
-        seen = sum(1 for _frame in islice(debugger.seen_wave, number + 1))
-        number = min(number, seen - 1)
-    if number == debugger.frame_number and wanted != number:
-        is_up = wanted > number
-        which = "Initial" if is_up else "Bottom (innermost)"
-        message = f"{which} frame selected; you cannot go {'up' if is_up else 'down'}."
-        raise UsageError(message, kind="no_frame")
-    debugger.select_frame(number)
-    if not arguments.command.name.endswith("silently"):
-        show_frame(debugger)
-
-
 # --- All of them ----------------------------------------------------------------------------------------------------
 
 
@@ -154,7 +91,10 @@ def backtrace(selection: Selection, arguments: Arguments) -> Document:
         waves = waves_of(machine, arguments.get("wave"))
     else:
         waves = [selection.wave_number]
-    lane = _lane_asked(selection, arguments)
+    lane: int | None = arguments.get("lane")
+    if lane is not None:
+        selection.needs_lanes()
+        selection.needs_lane(lane)
     renderer = BacktraceRenderer(machine.target)
 
     def groups() -> Iterator[Backtrace]:
@@ -316,15 +256,6 @@ def _end_lines(selection: Selection, following: int) -> Iterator[str]:
         yield from (selection.output.style("error", line) for line in lines)
 
 
-def _lane_asked(selection: Selection, arguments: Arguments) -> int | None:
-    lane: int | None = arguments.get("lane")
-    if lane is None:
-        return None
-    selection.needs_lanes()
-    selection.needs_lane(lane)
-    return lane
-
-
 def _frames_of(frames: list[Frame], lane: int) -> tuple[str, Iterable[Frame]]:
     """Return the frames of functions that were called while a lane was active, and a warning if there are others."""
     inside = [frame for frame in frames if _was_active(frame, lane)]
@@ -377,7 +308,7 @@ def _add_locals(
     with selection.staying():
         if selection.wave_number != index:
             selection.wave_number, selection.frame_number = index, 0
-        lanes = asking.lanes_of(selection, arguments) if lane is None else [lane]
+        lanes = selection.lanes_of(arguments) if lane is None else [lane]
         for number, data in enumerate(frames):
             try:
                 frame = selection.wave.frame(data["number"])

@@ -41,7 +41,7 @@ def set_var(debugger: Debugger, arguments: Arguments) -> None:
     """
     text = arguments.needed()
     frame = debugger.frame
-    frame.expression(text).perform(frame.lane_numbers(asking.lanes_of(debugger, arguments)))
+    frame.expression(text).perform(frame.lane_numbers(debugger.lanes_of(arguments)))
 
 
 # --- What is remembered ---------------------------------------------------------------------------------------------
@@ -208,7 +208,7 @@ def _argument(match: re.Match[str], text: str, given: LaneAnswer) -> str:
 
 def _value(debugger: Debugger, text: str) -> Any:
     """Return what an expression is in the lane that is selected."""
-    lane_answer = asking.asked(debugger, text, asking.focus(debugger)).by_lane[0]
+    lane_answer = asking.asked(debugger, text, debugger.selected_lanes).by_lane[0]
     if lane_answer.value is None:
         assert lane_answer.reason is not None  # noqa: S101 (it has no value)
         raise Unavailable(lane_answer.reason)

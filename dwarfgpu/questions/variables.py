@@ -14,7 +14,7 @@ from dwarfgpu.program.frames.variable import PARAMETER, Variable
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.questions import asking
 from dwarfgpu.questions.document import NO_ANSWER, Document, Output
-from dwarfgpu.questions.selection import needs_state
+from dwarfgpu.questions.selection import names_lanes, needs_state
 from dwarfgpu.render.layout import counted, fitted, shown
 from dwarfgpu.render.values import OPTIMIZED_OUT
 from dwarfgpu.render.variables import RepairNotes, frame_json, frame_text, kept_text, value_in_lanes
@@ -90,7 +90,7 @@ class Asked:
         """Return the lanes that are asked about. Without a state ``-all`` is about locations, and not about lanes."""
         if self.attached is None and self.arguments.has("all") and not self.arguments.has("lane"):
             return None
-        return asking.lanes_of(self.selection, self.arguments, default)
+        return self.selection.lanes_of(self.arguments, default)
 
     def _without_machine(self) -> Frame:
         """Return the frame at an address, or the program as a whole."""
@@ -111,7 +111,7 @@ class Asked:
 
 def asked(selection: Selection, arguments: Arguments) -> Asked:
     """Return where a question is asked, with idioms of compilers read as ``-repair`` says."""
-    return Asked(selection, arguments, *asking.repaired(selection, arguments.get("repair")))
+    return Asked(selection, arguments, *selection.repaired(arguments.get("repair")))
 
 
 def mask_problems(frame: Frame) -> list[DwarfGpuError]:
@@ -154,7 +154,7 @@ def evaluate(selection: Selection, arguments: Arguments) -> Document:
         from dwarfgpu.questions.expressions import evaluate_operations
 
         ((wave, frame),) = place.frames()
-        return evaluate_operations(selection, arguments, frame, wave, asking.lanes_of(selection, arguments, "active"))
+        return evaluate_operations(selection, arguments, frame, wave, selection.lanes_of(arguments, "active"))
     return Answers(place)
 
 
@@ -450,8 +450,8 @@ def print_value(selection: Selection, arguments: Arguments) -> Document:
 
     letter = asking.print_format(arguments)
     history = selection.state_of(Remembered)
-    lanes = asking.lanes_of(selection, arguments)
-    in_each = asking.names_lanes(arguments)
+    lanes = selection.lanes_of(arguments)
+    in_each = names_lanes(arguments)
     text = arguments.text or "$"
     if text == "$" and not in_each and None not in (last := history.last().lanes):
         lanes, in_each = [lane for lane in last if lane is not None], True
@@ -610,7 +610,7 @@ class _Variables(_VariablesDocument):
             self._others += len(variable.locations()) - len(places)
             return writer.described(self.described(variable), indent, places)
         has_focus = self._selection.has_focus and not self._selection.settings["verbose"]
-        if has_focus and not asking.names_lanes(self._arguments):
+        if has_focus and not names_lanes(self._arguments):
             self._notes.add(variable.name, variable.repairs)
             lines = variable_lines(self._selection, writer, variable, self._lanes, indent)
             self._possible.update((repair.name, repair) for repair in variable.possible_repairs)

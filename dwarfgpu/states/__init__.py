@@ -1,7 +1,7 @@
 """Programs with their states: snapshots, core files, processes in GDB, and templates.
 
 - `program`: a file that is opened and a state that is attached to it: the start for users of the library
-- `selection`: the program, wave, frame and lane that scripts find selected
+- `hosts` tell scripts which program, wave, frame and lane are selected
 - `stopped` is a machine with its code; `opening` tells what a name means and opens it: a snapshot, or by `host_cores`,
   `gpu_cores` and `agent_text` a core file of a host or of GPUs, or what the debug agent of ROCm prints
 - `snapshot_files` describes and converts snapshots; `core_conversion`, `core_writing` and `core_summary` work on the

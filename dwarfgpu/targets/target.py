@@ -6,9 +6,10 @@ first use, so a target with a thousand registers costs a dozen rows.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from dwarfgpu.immutable import frozen
+from dwarfgpu.lanes import lane_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -258,6 +259,10 @@ class Target:
     def spaces(self) -> Iterator[AddressSpace]:
         """Return all address spaces, by number."""
         return iter(self.address_spaces)
+
+    def lane(self, number: Any) -> int:
+        """Return a lane of a thread as an int; raise `UsageError` for what is not one of its lanes."""
+        return lane_number(number, self.lane_count, self.name)
 
     def max_storage_bits(self) -> int:
         """Return the bits of the largest address space: the limit for a composite location storage (A.2.5.4.4.6)."""

@@ -12,7 +12,6 @@ from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, MissingContext, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.frames.selectors import lane_in
 from dwarfgpu.strict_json import parse_integer
 from dwarfgpu.targets.amdgpu import address_spaces as ap
 from dwarfgpu.targets.amdgpu.address_spaces import DWORD, GenericView, LaneView, lane_to_wave, wave_to_lane
@@ -88,7 +87,7 @@ def views_of(
 ) -> Views:
     """Return every address of a byte, for a lane where it belongs to one, and how much the state has at each."""
     if lane is not None:
-        lane = lane_in(target, lane)
+        lane = target.lane(lane)
     finder = _AliasFinder(target, space, address, lane)
     views = finder.views()
     name = None

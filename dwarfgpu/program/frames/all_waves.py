@@ -17,7 +17,6 @@ from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
 from dwarfgpu.program.frames.answers import AsWritten, Values
 from dwarfgpu.program.frames.call_stack import Stack, unknown_place
 from dwarfgpu.program.frames.lane_state import Simt
-from dwarfgpu.program.frames.selectors import lane_in
 from dwarfgpu.program.frames.variable import Variable
 from dwarfgpu.program.frames.wave_groups import Cohort, wave_groups
 from dwarfgpu.program.frames.wave_positions import unknown_mask, waves_of
@@ -69,7 +68,7 @@ def by_place(
     if isinstance(lanes, str) and lanes != "all":
         raise UsageError(f"{lanes!r} names no lanes of waves", hint="give numbers, or all")
     is_every = lanes is None or isinstance(lanes, str)
-    chosen = tuple(range(count)) if is_every else tuple(lane_in(machine.target, lane) for lane in lanes or ())
+    chosen = tuple(range(count)) if is_every else tuple(machine.target.lane(lane) for lane in lanes or ())
     for group in wave_groups(stopped, waves):
         for index, text in enumerate(texts):
             for values in _of_group(attached, group, text, chosen, frame):

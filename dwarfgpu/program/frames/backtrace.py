@@ -12,7 +12,7 @@ from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.expr.pieces import stretches_of
 from dwarfgpu.expr.storages import Implicit, Memory, Register
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.frames.selectors import lane_in, no_lanes
+from dwarfgpu.program.frames.selectors import no_lanes
 from dwarfgpu.progress import counted
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def backtraces(
     if lane and count == 1:
         raise no_lanes(stopped.machine.target)
     if lane is not None:
-        lane = lane_in(stopped.machine.target, lane)
+        lane = stopped.machine.target.lane(lane)
     groups: dict[Any, tuple[Backtrace, list[str]]] = {}
     for wave in counted(waves, "waves"):
         try:

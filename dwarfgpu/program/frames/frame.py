@@ -34,7 +34,7 @@ from dwarfgpu.program.code.unit_expressions import FileUnit, location_list
 from dwarfgpu.program.frames import reasons
 from dwarfgpu.program.frames.execution import HINT, NO_STATE
 from dwarfgpu.program.frames.lane_state import Simt
-from dwarfgpu.program.frames.selectors import lane_in, no_lanes
+from dwarfgpu.program.frames.selectors import no_lanes
 from dwarfgpu.program.frames.variable import Variable, kind_of
 from dwarfgpu.program.values.storage import ObjectSurroundings
 
@@ -291,11 +291,11 @@ class Frame(Handle):
         if number is None:
             number = self.selected_lane
         if number is not None and type(number) is not int:
-            number = lane_in(self.target, number)
+            number = self.target.lane(number)
         lane_set = self._lanes.get(number)
         if lane_set is None:
             if number is not None:
-                number = lane_in(self.target, number)
+                number = self.target.lane(number)
             wave = 0 if self.stack is None else self.stack.wave
             lane = number if self.has_lanes else None
             lane_set = self._lanes[number] = LaneSet(1, wave, lane)
@@ -325,7 +325,7 @@ class Frame(Handle):
             if self._active[0] != mask:
                 self._active = mask, tuple(lane for lane in every if mask >> lane & 1)
             return self._active[1]
-        return tuple(None if lane is None else lane_in(self.target, lane) for lane in numbers)
+        return tuple(None if lane is None else self.target.lane(lane) for lane in numbers)
 
     def in_lane(self, lane: int | None) -> Frame:
         """Return the frame as a lane sees it: at the place of the lane, where a function says that (A.2.5.1).
@@ -334,7 +334,7 @@ class Frame(Handle):
         was not active when the function was called.
         """
         if lane is not None:
-            lane = lane_in(self.target, lane)
+            lane = self.target.lane(lane)
         stack = self.stack
         if lane is None or stack is None or not self._is_one:
             return self

@@ -7,10 +7,9 @@ also named by its id, such as 1:2:1:1, where that is not one of the numbers.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.lanes import lane_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,11 +81,6 @@ def waves_of(machine: WaveBackend, names: str | None) -> list[int]:
 def no_lanes(target: Target) -> UsageError:
     """Return the error of a lane of a thread that has none."""
     return UsageError(f"threads of {target.name} have no lanes", hint="leave out the lane")
-
-
-def lane_in(target: Target, lane: Any) -> int:
-    """Return a lane of a thread of a target as an int; raise `UsageError` for what is not one of its lanes."""
-    return lane_number(lane, target.lane_count, target.name)
 
 
 def lanes_of(text: str, count: int = 1 << 16) -> list[int] | str:

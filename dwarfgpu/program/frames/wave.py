@@ -9,7 +9,6 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.machines.protocol import UNKNOWN_TRAP, trap_inputs
 from dwarfgpu.notebooks import ShownInNotebooks
 from dwarfgpu.program.frames.call_stack import Stack, negative_frame
-from dwarfgpu.program.frames.selectors import lane_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,7 +77,7 @@ class Wave(ShownInNotebooks, Handle):
         if lane is None:
             return self
         view = Wave(self.state, self.stopped, self.index)
-        view._stack = self.stack.of_lane(lane_in(self.state.target, lane))
+        view._stack = self.stack.of_lane(self.state.target.lane(lane))
         return view
 
     @property

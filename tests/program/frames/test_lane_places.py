@@ -16,7 +16,7 @@ from dwarfgpu.machines.machine import Machine
 from dwarfgpu.program.frames.all_waves import all_waves
 from dwarfgpu.program.frames.backtrace import backtraces
 from dwarfgpu.program.frames.reasons import Unavailable
-from dwarfgpu.states.selection import in_lane
+from dwarfgpu.states.hosts import in_lane
 from tests.builders.divergence import FIXTURES, NAMES, VARIANTS, Example, Masks
 
 MASKS = Masks(0x0FFF_FFF0, 0x00FF_FF0F, 0x5555_5555)

@@ -10,7 +10,7 @@ import dwarfgpu.gdb as dg
 from dwarfgpu.program.frames.address_aliases import views_of
 from dwarfgpu.program.frames.all_waves import all_waves
 from dwarfgpu.program.frames.backtrace import backtraces
-from dwarfgpu.states import selection as hosts
+from dwarfgpu.states import hosts
 
 FILE = "fixtures/asm/lane-pc.gfx90a.w64.co"
 

@@ -1,6 +1,6 @@
-"""The selection that scripts ask for: the program, wave, frame and lane of a host.
+"""The hosts of scripts, which tell them what is selected: a program, a wave, a frame and a lane.
 
-The host is a debugger, or a program with an attached machine, so that a script runs unchanged in GDB, in another
+A host is a debugger, or a program with an attached machine, so that a script runs unchanged in GDB, in another
 debugger and on a snapshot.
 """
 
