@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from attrs import define, evolve, field
 
-from dwarfgpu.cases.json_types import JsonLocations, die_reference, lane_of, register_of, space_of, type_of
+from dwarfgpu.cases.json_types import JsonLocations, die_reference, lane_of, register_of, space_of, table, type_of
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MalformedFile, MissingContext
 from dwarfgpu.expr import locations, types
 from dwarfgpu.expr.context import Context, DieInfo, LoneFrame, known_register
@@ -17,25 +16,24 @@ from dwarfgpu.expr.storages import Implicit, Memory, Register
 from dwarfgpu.expr.values import Value
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import LaneSet
-from dwarfgpu.machines.protocol import Backend
+from dwarfgpu.machines.described import DescribedMachine, Region
+from dwarfgpu.machines.typed_contents import FORMS, form_of, noting, read_contents, typed_bytes
 from dwarfgpu.strict_json import Node, NotACase, parse_hex
 from dwarfgpu.targets.target import UnspecifiedRegister
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from typing import TypeAlias
+    from typing import TypeVar
 
-    from dwarfgpu.bits import Array, Positions
+    from dwarfgpu.bits import Positions
     from dwarfgpu.expr.context import DieReference, FrameInfo, UnitInfo
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.expr.locations import Entry
     from dwarfgpu.expr.types import BaseType
-    from dwarfgpu.machines.described import DescribedMachine, Region
     from dwarfgpu.program.code.encoding_context import EncodingContext
-    from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
+    from dwarfgpu.targets.target import Target, TargetRegister
 
-    CaseMachine: TypeAlias = DescribedMachine | "Undescribed"
-    """The machine of a case."""
+    V = TypeVar("V")
 
 
 KEYS = (
@@ -143,56 +141,12 @@ def _lanes(node: Node, lane_count: int) -> tuple[int, ...]:
 # --- The machine --------------------------------------------------------------------------------------------------
 
 
-class Undescribed(Backend):
-    """A machine of which nothing is described. It is made when it is read or written, which few cases do."""
-
-    def __init__(self, target: Target) -> None:
-        self.target = target
-
-    @cached_property
-    def _made(self) -> DescribedMachine:
-        from dwarfgpu.machines.described import DescribedMachine
-
-        return DescribedMachine(self.target)
-
-    def register(self, number: int) -> TargetRegister | None:
-        """Return the register with a DWARF number."""
-        return self.target.register(number)
-
-    def read_memory(self, space: AddressSpace, address: int, size: int, wave: int, lane: int | None) -> bytes:
-        return self._made.read_memory(space, address, size, wave, lane)
-
-    def write_memory(self, space: AddressSpace, address: int, data: bytes, wave: int, lane: int | None) -> None:
-        self._made.write_memory(space, address, data, wave, lane)
-        self.changes += 1
-
-    def read_register(self, register: TargetRegister, wave: int, lane: int | None) -> bytes:
-        return self._made.read_register(register, wave, lane)
-
-    def write_register(self, register: TargetRegister, data: bytes, wave: int, lane: int | None) -> None:
-        self._made.write_register(register, data, wave, lane)
-        self.changes += 1
-
-    def gather_memory(self, *arguments: Any) -> tuple[Array, Array]:
-        return self._made.gather_memory(*arguments)
-
-    def gather_register(self, *arguments: Any) -> tuple[Array, Array]:
-        return self._made.gather_register(*arguments)
-
-
-def _machine(fields: dict[str, Node], target: Target, lane: int | None) -> CaseMachine:
-    if "registers" not in fields and "memory" not in fields:
-        return Undescribed(target)
-    from dwarfgpu.machines.described import DescribedMachine
-    from dwarfgpu.machines.typed_contents import noting, read_contents
-
+def _machine(fields: dict[str, Node], target: Target, lane: int | None) -> DescribedMachine:
     machine = DescribedMachine(target)
-    seen: set[int] = set()
-    for key, node in fields["registers"].entries() if "registers" in fields else ():
-        register = register_of(key, machine)
-        if register.number in seen:
-            raise key.fail(f"register {register.number}, {register.name}, is given twice")
-        seen.add(register.number)
+    registers = table(
+        fields.get("registers"), lambda key: register_of(key, machine), lambda it: f"register {it.number}, {it.name},"
+    )
+    for register, node in registers:
         lanes = register.bit_size // register.lane_bits if register.lane_bits else 0
         contents = read_contents(node, register.lane_bits or register.bit_size, lanes)
         with noting(node):
@@ -205,9 +159,6 @@ def _machine(fields: dict[str, Node], target: Target, lane: int | None) -> CaseM
 
 
 def _region(node: Node, target: Target, lane: int | None) -> Region:
-    from dwarfgpu.machines.described import Region
-    from dwarfgpu.machines.typed_contents import FORMS, form_of, typed_bytes
-
     fields = node.fields(("space", "address"), ("lane", *FORMS))
     space = space_of(fields["space"], target)
     if "lane" in fields:
@@ -219,41 +170,21 @@ def _region(node: Node, target: Target, lane: int | None) -> Region:
 # --- The unit -----------------------------------------------------------------------------------------------------
 
 
-def _table(node: Node | None, bits: int = 64) -> dict[int, Node] | None:
+def _numbered(node: Node | None, read: Callable[[Node], V]) -> dict[int, V] | None:
     """Read an object whose keys are unsigned integers; None where there is none."""
-    if node is None:
-        return None
-    table: dict[int, Node] = {}
-    for key, value in node.entries():
-        number = key.unsigned(bits)
-        if number in table:
-            raise key.fail(f"{number:#x} is given twice")
-        table[number] = value
-    return table
+    return None if node is None else {key: read(value) for key, value in table(node, Node.unsigned, hex)}
 
 
 def _unit(fields: dict[str, Node], expressions: CaseExpressions) -> DescribedUnit:
     setting = expressions.setting
     target = setting.target
-    base_types: dict[int, Callable[[], BaseType]] | None = None
-    types_by_offset = _table(fields.get("base_types"))
-    if types_by_offset is not None:
-        base_types = {offset: type_of(node, target).make for offset, node in types_by_offset.items()}
-    debug_addr: dict[int, int] | None = None
-    addresses = _table(fields.get("debug_addr"))
-    if addresses is not None:
-        bits = target.default_space.address_bits
-        debug_addr = {index: node.unsigned(bits) for index, node in addresses.items()}
-    dies: dict[DieReference, DescribedDie] | None = None
-    if "dies" in fields:
-        dies = {}
-        for key, node in fields["dies"].entries():
-            reference = die_reference(key)
-            if reference in dies:
-                raise key.fail(f"the entry {reference} is given twice")
-            dies[reference] = _die(node, str(reference), expressions)
-    size = setting.form.reference_size
-    return DescribedUnit(size, base_types=base_types, debug_addr=debug_addr, dies=dies)
+    entries = table(fields.get("dies"), die_reference, lambda reference: f"the entry {reference}")
+    return DescribedUnit(
+        setting.form.reference_size,
+        base_types=_numbered(fields.get("base_types"), lambda node: type_of(node, target).make),
+        debug_addr=_numbered(fields.get("debug_addr"), lambda node: node.unsigned(target.default_space.address_bits)),
+        dies={key: _die(node, str(key), expressions) for key, node in entries} if "dies" in fields else None,
+    )
 
 
 def _die(node: Node, name: str, expressions: CaseExpressions) -> DescribedDie:
@@ -274,30 +205,25 @@ def _die(node: Node, name: str, expressions: CaseExpressions) -> DescribedDie:
 
 def _frame(fields: dict[str, Node], reader: JsonLocations, expressions: CaseExpressions) -> DescribedFrame:
     target = reader.target
-    bits = target.default_space.address_bits
-    tls = _table(fields.get("tls"))
-    entry_registers: dict[int, Location] = {}
-    if "entry_registers" in fields:
-        for key, node in fields["entry_registers"].entries():
-            number = register_of(key, reader.machine).number
-            if number in entry_registers:
-                raise key.fail(f"register {number} is given twice")
-            entry_registers[number] = reader.location(node)
-    entry_values: dict[bytes, Value] = {}
-    if "entry_values" in fields:
-        generic = types.generic(target.address_size)
-        for key, node in fields["entry_values"].entries():
-            block = _block(key, expressions)
-            if block in entry_values:
-                raise key.fail("the value of this expression is given twice")
-            entry_values[block] = Value(generic, node.pattern(generic.bit_size))
+    tls = _numbered(fields.get("tls"), lambda node: node.unsigned(target.default_space.address_bits))
+    registers = table(
+        fields.get("entry_registers"),
+        lambda key: register_of(key, reader.machine).number,
+        lambda number: f"register {number}",
+    )
+    entry_registers = {number: reader.location(node) for number, node in registers}
+    generic = types.generic(target.address_size)
+    values = table(
+        fields.get("entry_values"), lambda key: _block(key, expressions), lambda _block: "the value of this expression"
+    )
+    entry_values = {block: Value(generic, node.pattern(generic.bit_size)) for block, node in values}
     return DescribedFrame(
         reader.machine,
         cfa=reader.location_or_address(fields["cfa"]) if "cfa" in fields else None,
         frame_base=reader.location_or_address(fields["frame_base"]) if "frame_base" in fields else None,
         entry_registers=entry_registers if "entry_registers" in fields else None,
         entry_values=entry_values,
-        tls=None if tls is None else {offset: node.unsigned(bits) for offset, node in tls.items()},
+        tls=tls,
     )
 
 
@@ -355,7 +281,7 @@ class DescribedUnit:
 
     def base_type(self, offset: int) -> BaseType:
         if self.base_types is None:
-            _no_table("base types", "base_types")
+            _notable("base types", "base_types")
         make = self.base_types.get(offset)
         if make is None:
             message = f"there is no DW_TAG_base_type at offset {offset:#x} of the unit"
@@ -364,7 +290,7 @@ class DescribedUnit:
 
     def address(self, index: int) -> int:
         if self.debug_addr is None:
-            _no_table("entries of .debug_addr", "debug_addr")
+            _notable("entries of .debug_addr", "debug_addr")
         address = self.debug_addr.get(index)
         if address is None:
             raise IllFormed("bad_operand", f".debug_addr has no entry {index}", spec="A.2.5.4.4.3 (2)")
@@ -375,7 +301,7 @@ class DescribedUnit:
 
     def die(self, reference: DieReference) -> DieInfo:
         if self.dies is None:
-            _no_table("debugging information entries", "dies")
+            _notable("debugging information entries", "dies")
         entry = self.dies.get(reference)
         if entry is None:
             message = f"there is no debugging information entry at {reference}"
@@ -384,7 +310,7 @@ class DescribedUnit:
         return DieInfo(self, entry.location, entry.const_value)
 
 
-def _no_table(what: str, name: str) -> NoReturn:
+def _notable(what: str, name: str) -> NoReturn:
     message = f"the compilation unit of the context has no {what}"
     raise MissingContext("unit", message, hint=f"describe them as `{name}`")
 
@@ -396,7 +322,7 @@ class DescribedFrame:
     A location may leave open whose memory or register it is (``lane`` None): then it is that of the lane that asks.
     """
 
-    machine: CaseMachine
+    machine: DescribedMachine
     _cfa: Location | None = None
     _frame_base: Location | None = None
     _entry_registers: Mapping[int, Location] | None = None

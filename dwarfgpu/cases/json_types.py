@@ -18,11 +18,16 @@ from dwarfgpu.strict_json import MAX_INTEGER_BITS, Node, parse_integer
 from dwarfgpu.targets.target import Scope
 
 if TYPE_CHECKING:
-    from dwarfgpu.cases.context import CaseMachine
+    from collections.abc import Callable, Iterator
+    from typing import TypeVar
+
     from dwarfgpu.expr.context import UnitInfo
     from dwarfgpu.expr.locations import Entry
     from dwarfgpu.expr.storages import Storage
+    from dwarfgpu.machines.described import DescribedMachine
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
+
+    K = TypeVar("K")
 
 # --- Types --------------------------------------------------------------------------------------------------------
 
@@ -113,7 +118,7 @@ LOCATION_KINDS = ("memory", "register", "implicit", "implicit_pointer", "undefin
 class JsonLocations:
     """Reads locations of a machine. Whose storage one means stays open where it does not say (`binding.bound`)."""
 
-    def __init__(self, machine: CaseMachine, unit: UnitInfo) -> None:
+    def __init__(self, machine: DescribedMachine, unit: UnitInfo) -> None:
         self.machine = machine
         self.target = machine.target
         self.unit = unit
@@ -238,7 +243,21 @@ class JsonLocations:
         return self._placed(storage, fields.get("bit_offset"))
 
 
-# --- Names and numbers --------------------------------------------------------------------------------------------
+# --- Tables, names and numbers ------------------------------------------------------------------------------------
+
+
+def table(node: Node | None, read: Callable[[Node], K], name: Callable[[K], str]) -> Iterator[tuple[K, Node]]:
+    """Yield the values of an object, each with what its key means; two keys may not mean the same.
+
+    ``name`` returns what the message calls it.
+    """
+    seen: set[K] = set()
+    for key, value in () if node is None else node.entries():
+        meant = read(key)
+        if meant in seen:
+            raise key.fail(f"{name(meant)} is given twice")
+        seen.add(meant)
+        yield meant, value
 
 
 def space_of(node: Node, target: Target) -> AddressSpace:
@@ -253,7 +272,7 @@ def space_of(node: Node, target: Target) -> AddressSpace:
     return address_space
 
 
-def register_of(node: Node, machine: CaseMachine) -> TargetRegister:
+def register_of(node: Node, machine: DescribedMachine) -> TargetRegister:
     """Return a register by number or name."""
     target = machine.target
     if type(node.value) is str and parse_integer(node.value) is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.cases.json_types import table
 from dwarfgpu.cfi.rows import Tables
 from dwarfgpu.cfi.rules import rule_json
 from dwarfgpu.encoding.pointers import Bases
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import Target
 
 
-FRAME_REQUIRED = ("section", "section_kind")
+REQUIRED = ("section", "section_kind")
 FRAME_OPTIONAL = ("id", "address_size", "byte_order", "section_address", "target", "pc", "fde")
 FRAME_SECTIONS = ("debug_frame", "eh_frame")
 
@@ -38,22 +39,26 @@ def run_frame_case(obj: object, line: int) -> dict[str, Any]:
 
     With ``fde`` only the entry with this index is asked, counted from 0 among frame description entries.
     """
+    return _run(obj, line, FRAME_OPTIONAL, _frame_question)
+
+
+def _run(
+    obj: object, line: int, keys: tuple[str, ...], question: Callable[[dict[str, Node]], Callable[[], dict[str, Any]]]
+) -> dict[str, Any]:
+    """Return the answer to a case; ``question`` reads it and returns what answers it."""
     try:
-        node = Node(obj)
-        fields = node.fields(FRAME_REQUIRED, FRAME_OPTIONAL)
-        id_ = fields["id"].value if "id" in fields else line
-        question = _question(fields)
+        fields = Node(obj).fields(REQUIRED, keys)
+        answer = question(fields)
     except NotACase as error:
         raise error.in_line(line) from None
+    id_ = fields["id"].value if "id" in fields else line
     try:
-        rows = [_row(row) for row in _rows(*question)]
+        return {"id": id_, "status": "ok", **answer()}
     except DwarfGpuError as error:
         return {"id": id_, "status": "error", "error": error_json(error)}
-    return {"id": id_, "status": "ok", "rows": rows}
 
 
-def _question(fields: dict[str, Node]) -> tuple[FrameSection, Tables, int | None, int | None]:
-    """Return the section of a case, a maker of rows for its target, the program location, and the index of an entry."""
+def _frame_question(fields: dict[str, Node]) -> Callable[[], dict[str, Any]]:
     address_size, order = _layout(fields)
     bits = 8 * address_size
     address = fields["section_address"].unsigned(bits) if "section_address" in fields else 0
@@ -66,7 +71,8 @@ def _question(fields: dict[str, Node]) -> tuple[FrameSection, Tables, int | None
     )
     target = fields.get("target")
     pc, fde = (unsigned_or_none(fields.get(key), size) for key, size in (("pc", bits), ("fde", 64)))
-    return section, Tables(None if target is None else _target(target)), pc, fde
+    tables = Tables(None if target is None else _target(target))
+    return lambda: {"rows": [_row(row) for row in _rows(section, tables, pc, fde)]}
 
 
 def _layout(fields: dict[str, Node]) -> tuple[int, ByteOrder]:
@@ -133,7 +139,6 @@ def _row(row: UnwindRules) -> dict[str, Any]:
 
 # --- Location list cases ------------------------------------------------------------------------------------------
 
-LIST_REQUIRED = ("section", "section_kind")
 LIST_OPTIONAL = ("id", "offset", "address_size", "byte_order", "version", "unit_base", "pc", "debug_addr")
 
 LIST_SECTIONS = ("debug_loclists", "debug_loc", "debug_loc.dwo")
@@ -145,15 +150,10 @@ def run_list_case(obj: object, line: int) -> dict[str, Any]:
 
     Without ``pc`` the answer has all entries. A default entry has neither start nor end.
     """
-    try:
-        return _run(Node(obj), line)
-    except NotACase as error:
-        raise error.in_line(line) from None
+    return _run(obj, line, LIST_OPTIONAL, _list_question)
 
 
-def _run(node: Node, line: int) -> dict[str, Any]:
-    fields = node.fields(LIST_REQUIRED, LIST_OPTIONAL)
-    id_ = fields["id"].value if "id" in fields else line
+def _list_question(fields: dict[str, Node]) -> Callable[[], dict[str, Any]]:
     section = fields["section"].bytes()
     kind = fields["section_kind"].choice(LIST_SECTIONS)
     offset = fields["offset"].unsigned() if "offset" in fields else 0
@@ -164,30 +164,33 @@ def _run(node: Node, line: int) -> dict[str, Any]:
     base = unsigned_or_none(fields.get("unit_base"), bits)
     context = ListContext(address_size, order, base, _address_at(fields.get("debug_addr"), bits))
     pc = unsigned_or_none(fields.get("pc"), 64)
-    try:
+
+    def answer() -> dict[str, Any]:
         location_list = read_list(section, offset, section=f".{kind}", context=context)
         if location_list.error is not None:
             raise location_list.error
-    except DwarfGpuError as error:
-        return {"id": id_, "status": "error", "error": error_json(error)}
-    entries = location_list.entries if pc is None else location_list.matching(pc)
-    found = []
-    for entry in entries:
-        start, end = (None, None) if entry.default else (entry.start, entry.end)
-        found.append({"start": start, "end": end, "default": entry.default, "expr": entry.expression.hex()})
-    return {"id": id_, "status": "ok", "entries": found}
+        found = []
+        for entry in location_list.entries if pc is None else location_list.matching(pc):
+            start, end = (None, None) if entry.default else (entry.start, entry.end)
+            found.append({"start": start, "end": end, "default": entry.default, "expr": entry.expression.hex()})
+        return {"entries": found}
+
+    return answer
+
+
+def _address_index(key: Node) -> int:
+    index = parse_integer(key.value)
+    if index is None or index < 0:
+        raise key.fail("an index of .debug_addr is needed, such as 3 or 0x3")
+    return index
 
 
 def _address_at(node: Node | None, bits: int) -> Callable[[int], int]:
     """Return the addresses of a case by index; a case without any has an empty table."""
-    addresses: dict[int, int] = {}
-    for key, value in node.entries() if node is not None and node.value is not None else ():
-        index = parse_integer(key.value)
-        if index is None or index < 0:
-            raise key.fail("an index of .debug_addr is needed, such as 3 or 0x3")
-        if index in addresses:
-            raise key.fail(f"index {index} is given twice")
-        addresses[index] = value.unsigned(bits)
+    entries = table(
+        None if node is None or node.value is None else node, _address_index, lambda index: f"index {index}"
+    )
+    addresses = {index: value.unsigned(bits) for index, value in entries}
 
     def address_at(index: int) -> int:
         if index not in addresses:
