@@ -25,8 +25,7 @@ from dwarfgpu.render import lanes as render_lanes
 from dwarfgpu.render import wave_tables
 from dwarfgpu.render.backtrace import BacktraceRenderer
 from dwarfgpu.render.trace import Tracer
-from dwarfgpu.render.variables import VariablesRenderer
-from dwarfgpu.render.wave_values import lines_of_waves
+from dwarfgpu.render.variables import VariablesRenderer, lines_of_waves
 from dwarfgpu.states.program import Program
 
 if TYPE_CHECKING:

@@ -365,7 +365,7 @@ class Answers(_VariablesDocument):
                     yield from tracer.lines(output.width)
                 yield from self._renderer(answered.frame).text(values, 2 if is_headed else 0)
             else:
-                from dwarfgpu.render.wave_values import heading, lines_of_waves
+                from dwarfgpu.render.variables import heading, lines_of_waves
 
                 place = values.names, values.pc, None if values.frame is None else values.frame.number
                 if place != last:

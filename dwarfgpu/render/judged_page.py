@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.render import pictures
 from dwarfgpu.render import report as html
 from dwarfgpu.render.judging import share_text, sum_rows
 from dwarfgpu.render.layout import counted
 from dwarfgpu.render.pictures import OUTSIDE, Strip, StripPart
-from dwarfgpu.render.values import Look, value_text
+from dwarfgpu.render.values import value_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -31,10 +31,7 @@ FRAME_WORDS = {"right": "callers are right", "wrong": "callers are wrong", "miss
 
 def value_words(answer: LaneAnswer) -> str:
     """Return a value in one line."""
-    try:
-        return "" if answer.value is None else " ".join(value_text(answer.value, Look()).split())
-    except DwarfGpuError as error:
-        return f"<{error.what}>"
+    return "" if answer.value is None else value_line(answer.value, sys.maxsize)
 
 
 def judged_page(

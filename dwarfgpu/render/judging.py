@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from dwarfgpu.render.layout import counted, plain_style, shown, table
+from dwarfgpu.render.layout import counted, plain_style, shortened, shown, table
 from dwarfgpu.render.records import Fact, Record, fact, nested
 from dwarfgpu.render.verification import FINDING, report_json, report_text, severities_text
 
@@ -44,8 +44,7 @@ def judgement_text(
 
 def cut_name(name: str) -> str:
     """Return a name that is short enough for a table on a screen of 80 columns."""
-    text = shown(name)
-    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 3] + "..."
+    return shortened(shown(name), LONGEST_NAME)
 
 
 def _share(name: str) -> Fact:

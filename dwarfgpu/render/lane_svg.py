@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape
 
 from dwarfgpu.program.frames.lanes import ACTIVE, UNUSED
 from dwarfgpu.render.lanes import lane_counts, lanes_heading
-from dwarfgpu.render.layout import shown
+from dwarfgpu.render.layout import shortened, shown
 from dwarfgpu.render.wave_map import place_letters
 from dwarfgpu.render.wave_tables import item_text, lane_place, wave_title
 
@@ -66,8 +66,8 @@ def lanes_svg(lanes: Lanes, chosen: Sequence[LaneStatus], per_row: int = 16, *, 
     columns = min(per_row, lanes.lane_count)
     widths = [
         LABELS + columns * (CELL + GAP),
-        *(len(_short(text)) * CHARACTER for text in (title, heading, counts)),
-        *(CELL + 2 * GAP + len(_short(text)) * CHARACTER for text in legend),
+        *(min(len(text), LONGEST_TEXT) * CHARACTER for text in (title, heading, counts)),
+        *(CELL + 2 * GAP + min(len(text), LONGEST_TEXT) * CHARACTER for text in legend),
     ]
     width, height = max(widths) + 2 * MARGIN, legend_top + len(legend) * (CELL + GAP) + MARGIN
     yield (
@@ -102,7 +102,7 @@ def _cell(x: int, y: int, lane: LaneStatus, letter: str, tip: str = "") -> Itera
     colour = f' fill="{COLOURS[(ord(letter.upper()) - ord("A")) % len(COLOURS)]}"' if known else ""
     yield f'<g class="{kind}">' + (f"<title>{_text(tip)}</title>" if tip else "")
     yield f'<rect x="{x}" y="{y}" width="{CELL}" height="{CELL}" rx="4"{colour}/>'
-    yield f'<text x="{x + CELL // 2}" y="{y + 21}" text-anchor="middle">{escape(letter)}</text></g>'
+    yield f'<text x="{x + CELL // 2}" y="{y + 21}" text-anchor="middle">{letter}</text></g>'
 
 
 def _lane_text(lanes: Lanes, lane: LaneStatus) -> str:
@@ -120,13 +120,8 @@ def _legend_text(lanes: Lanes, group: list[LaneStatus]) -> str:
 
 def _line(x: int, y: int, text: str, kind: str = "") -> str:
     named = f' class="{kind}"' if kind else ""
-    return f'<text x="{x}" y="{y}" xml:space="preserve"{named}>{_text(_short(text))}</text>'
-
-
-def _short(text: str) -> str:
-    """Return a text that fits on a line of the picture."""
-    return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"
+    return f'<text x="{x}" y="{y}" xml:space="preserve"{named}>{_text(shortened(text, LONGEST_TEXT, "…"))}</text>'
 
 
 def _text(text: str) -> str:
-    return escape(shown(text))
+    return escape(shown(text), quote=False)

@@ -12,7 +12,7 @@ from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.lanes import ACTIVE, INACTIVE, UNKNOWN, UNUSED
 from dwarfgpu.program.frames.wave_positions import place_of, unknown_mask, waves_of
 from dwarfgpu.render.files import source_text
-from dwarfgpu.render.layout import aligned, error_json, lanes_text, plain, problem_json, shown
+from dwarfgpu.render.layout import aligned, error_json, lanes_text, plain, problem_json, shortened, shown
 from dwarfgpu.render.variables import NO_VALUE, VariablesRenderer
 
 if TYPE_CHECKING:
@@ -255,7 +255,7 @@ def lane_table(frame: Frame) -> LaneTable:
     columns = [_column(frame, variable) for variable in variables]
     absent = {*NO_VALUE.values(), ELSEWHERE}
     order = sorted(range(len(columns)), key=lambda index: len(set(columns[index]) - absent) <= 1)
-    names = [_cut(shown(variables[index].name), LONGEST_NAME) for index in order]
+    names = [shortened(shown(variables[index].name), LONGEST_NAME) for index in order]
     numbers = frame.lane_numbers(None)
     mask = frame.active_mask
     rows = tuple(
@@ -286,8 +286,4 @@ def _column(frame: Frame, variable: Variable) -> list[str]:
         _missing(lane_answer) if lane_answer.value is None else renderer.cell(lane_answer)
         for lane_answer in values.by_lane
     )
-    return [_cut(" ".join(text.split()), WIDEST) for text in texts]
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else f"{text[: width - 3]}..."
+    return [shortened(" ".join(text.split()), WIDEST) for text in texts]

@@ -80,6 +80,11 @@ def cut(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({len(text)} characters)"
 
 
+def shortened(text: str, longest: int, end: str = "...") -> str:
+    """Return a text, or its beginning with an ``end`` if it is too long."""
+    return text if len(text) <= longest else text[: longest - len(end)] + end
+
+
 def beside(head: str, lines: Iterable[str], start: int) -> list[str]:
     """Return lines with a head before the first one, and the others indented to where that one starts."""
     first, *rest = lines

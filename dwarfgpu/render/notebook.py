@@ -15,20 +15,20 @@ from dwarfgpu.program.values.objects import Object
 from dwarfgpu.render.lane_svg import lanes_svg
 from dwarfgpu.render.layout import cut, shown
 from dwarfgpu.render.pictures import heat_map_svg, heat_rows
-from dwarfgpu.render.values import Look, value_text
-from dwarfgpu.render.variables import VariablesRenderer
+from dwarfgpu.render.values import value_line
+from dwarfgpu.render.variables import NO_VALUE, VariablesRenderer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dwarfgpu.program.frames.answers import LaneAnswer
+    from dwarfgpu.render.values import Look
     from dwarfgpu.states.program import Attached
 
 MAX_ROWS = 64
 """How many rows a table has; the last one says how many more there are."""
 PER_ROW = 16
 LONGEST_CELL = 60
-NO_VALUE = {"absent": "absent", "undefined": "undefined", "error": "error"}
 IDLE = "opacity:.55"
 """The style of what is inactive: readable on light and dark pages."""
 
@@ -81,7 +81,7 @@ def _rows_of_waves(values: Values, look: Look) -> Iterator[tuple[str, ...]]:
 
 def object_html(value: Object) -> str:
     """Return a value with its type."""
-    return f"{_heading('', safe_text(value.type))}<code>{_plain(_text(value, Look()))}</code>"
+    return f"{_heading('', safe_text(value.type))}<code>{_plain(value_line(value, LONGEST_CELL))}</code>"
 
 
 def wave_html(wave: Wave) -> str:
@@ -144,19 +144,10 @@ def _cell(answer: LaneAnswer, look: Look) -> str:
     """Return the value of a lane, or the kind of the reason why it has none, which a pointer on it shows whole."""
     if answer.value is None:
         message = "" if answer.reason is None else answer.reason.message
-        text = f"&lt;{NO_VALUE[answer.state]}&gt;"
-        content = f'<span title="{_plain(message)}">{text}</span>'
+        content = f'<span title="{_plain(message)}">{escape(NO_VALUE[answer.state])}</span>'
     else:
-        content = _plain(_text(answer.value, look))
+        content = _plain(value_line(answer.value, LONGEST_CELL, look))
     return content if answer.is_active else f'<span style="{IDLE}">({content})</span>'
-
-
-def _text(value: Object, look: Look) -> str:
-    try:
-        text = " ".join(value_text(value, look).split())
-    except DwarfGpuError as error:
-        return f"<{error.what}>"
-    return text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 3]}..."
 
 
 def _plain(value: Any) -> str:

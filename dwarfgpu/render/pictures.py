@@ -6,13 +6,14 @@ what it shows: a title for each part, and a legend.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from html import escape
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.render.layout import shown
+from dwarfgpu.render.layout import shortened, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -107,7 +108,7 @@ def strip_svg(title: str, groups: Sequence[StripGroup]) -> Iterator[str]:
     yield from _opening("strips", title, WIDTH, height, style())
     y = top
     for group in groups:
-        yield f'<text class="group" x="{MARGIN}" y="{y + 18}">{_text(_short(group.title, 120))}</text>'
+        yield f'<text class="group" x="{MARGIN}" y="{y + 18}">{caption(group.title, 120)}</text>'
         y += HEAD
         for strip in group.strips:
             yield from _strip(strip, y)
@@ -125,12 +126,12 @@ def _opening(kind: str, title: str, width: int, height: int, sheet: str, *, has_
     """Begin a picture: with its own style sheet and a head, or for a page that has the sheet."""
     size = f' style="max-width:{width}px;width:100%;height:auto"' if sheet else f' width="{width}" height="{height}"'
     yield (f'<svg xmlns="http://www.w3.org/2000/svg" class="{kind}" role="img" viewBox="0 0 {width} {height}"{size}>')
-    yield f"<title>{_text(title)}</title>"
+    yield f"<title>{caption(title)}</title>"
     if sheet:
         yield f"<style>\n{sheet}\n</style>"
     yield f'<rect class="paper" width="{width}" height="{height}" rx="8"/>'
     if sheet or has_head:
-        yield f'<text class="head" x="{MARGIN}" y="{MARGIN + 14}">{_text(_short(title, width // CHARACTER - 4))}</text>'
+        yield f'<text class="head" x="{MARGIN}" y="{MARGIN + 14}">{caption(title, width // CHARACTER - 4)}</text>'
 
 
 def colour_of(kind: str) -> str:
@@ -180,7 +181,7 @@ def page_style(sheet: str) -> str:
 def strip_bar(strip: Strip) -> str:
     """Draw a strip for a page, which has its label and its note beside it, as wide as there is room."""
     rects = "".join(
-        f'<rect class="{name}" x="{start:.4g}" width="{end - start:.4g}"><title>{_text(words)}</title></rect>'
+        f'<rect class="{name}" x="{start:.4g}" width="{end - start:.4g}"><title>{caption(words)}</title></rect>'
         for name, start, end, words in _drawn(strip, BAR_ROOM)
         if name != OUTSIDE
     )
@@ -216,17 +217,17 @@ def kinds_of(strips: Iterable[Strip]) -> list[str]:
 
 
 def _strip(strip: Strip, y: int) -> Iterator[str]:
-    yield f'<text x="{MARGIN}" y="{y + 12}" xml:space="preserve">{_text(_short(strip.label, LONGEST_LABEL))}</text>'
+    yield f'<text x="{MARGIN}" y="{y + 12}" xml:space="preserve">{caption(strip.label, LONGEST_LABEL)}</text>'
     yield from _rects(strip, MARGIN + LABELS, y, WIDTH - 2 * MARGIN - LABELS - NOTES)
     if strip.note:
-        yield f'<text class="quiet" x="{WIDTH - MARGIN}" y="{y + 12}" text-anchor="end">{_text(strip.note)}</text>'
+        yield f'<text class="quiet" x="{WIDTH - MARGIN}" y="{y + 12}" text-anchor="end">{caption(strip.note)}</text>'
 
 
 def _rects(strip: Strip, left: int, y: int, room: int) -> Iterator[str]:
     for name, start, end, words in _drawn(strip, room):
         yield (
             f'<rect class="{name}" x="{left + start:.1f}" y="{y}" width="{end - start:.1f}" height="{BAR}">'
-            f"<title>{_text(words)}</title></rect>"
+            f"<title>{caption(words)}</title></rect>"
         )
     yield _track(left, y, room)
 
@@ -243,12 +244,9 @@ def _drawn(strip: Strip, room: int) -> Iterator[tuple[str, float, float, str]]:
             drawn = end
 
 
-def _short(text: str, longest: int) -> str:
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
-
-
-def _text(text: str) -> str:
-    return escape(shown(text))
+def caption(text: str, longest: int = sys.maxsize) -> str:
+    """Return words for a picture: nothing in them is markup, and they are cut where they are too long."""
+    return escape(shown(shortened(text, longest, "…")))
 
 
 # --- Values in lanes --------------------------------------------------------------------------------------------------
@@ -317,12 +315,12 @@ def heat_map_svg(
     yield from _opening("heat", title, width, height, heat_style() if is_alone else "")
     for index, (label, of_wave) in enumerate(rows):
         y = top + index * (MAP_CELL + 2)
-        yield f'<text class="quiet" x="{MARGIN}" y="{y + 9}">{_text(_short(label, MAP_LABELS // CHARACTER))}</text>'
+        yield f'<text class="quiet" x="{MARGIN}" y="{y + 9}">{caption(label, MAP_LABELS // CHARACTER)}</text>'
         for first, last, cell in _runs(of_wave):
             where = f"lane {first}" if last == first + 1 else f"lanes {first}-{last - 1}"
             kind = "idle" if cell.is_idle else _shade(cell.number, low, high)
             height = MAP_CELL // 4 if cell.is_idle else MAP_CELL
-            pointed = _text(f"{label}, {where}: {cell.text}")
+            pointed = caption(f"{label}, {where}: {cell.text}")
             yield (
                 f'<rect class="{kind}" x="{left + first * MAP_CELL}" y="{y + (MAP_CELL - height) // 2}" '
                 f'width="{(last - first) * MAP_CELL - 1}" height="{height}"><title>{pointed}</title></rect>'
@@ -330,7 +328,7 @@ def heat_map_svg(
     y = top + len(rows) * (MAP_CELL + 2) + 10
     words = []
     if numbers:
-        yield f'<text class="quiet" x="{left - 6}" y="{y + 11}" text-anchor="end">{_text(f"{low:.6g}")}</text>'
+        yield f'<text class="quiet" x="{left - 6}" y="{y + 11}" text-anchor="end">{caption(f"{low:.6g}")}</text>'
         for number in range(len(SHADES)):
             yield f'<rect class="s{number}" x="{left + number * BAR}" y="{y}" width="{BAR}" height="{BAR}"/>'
         words.append(f"{high:.6g}")
@@ -339,7 +337,7 @@ def heat_map_svg(
         words.append("outline: no number")
     if any(cell.is_idle for _name, of_wave in rows for cell in of_wave):
         words.append("small and grey: inactive")
-    yield f'<text class="quiet" x="{left}" y="{y + 11}">{_text("; ".join(words))}</text>'
+    yield f'<text class="quiet" x="{left}" y="{y + 11}">{caption("; ".join(words))}</text>'
     yield "</svg>"
 
 
@@ -365,13 +363,13 @@ def histogram_svg(title: str, numbers: Sequence[float], *, is_alone: bool = True
         y = top + BARS_HEIGHT - size
         yield (
             f'<rect class="bar" x="{x:.1f}" y="{y:.1f}" width="{step - 3:.1f}" height="{size:.1f}">'
-            f"<title>{_text(f'{words}: {count}')}</title></rect>"
+            f"<title>{caption(f'{words}: {count}')}</title></rect>"
         )
         yield f'<text class="quiet" x="{x + (step - 3) / 2:.1f}" y="{y - 3:.1f}" text-anchor="middle">{count}</text>'
     shown_bars = {0: "start", len(bars) // 2: "middle", len(bars) - 1: "end"} if len(bars) > 2 else {0: "start"}
     for index, anchor in shown_bars.items() if bars else ():
         x = MARGIN + index * step + {"start": 0, "middle": (step - 3) / 2, "end": step - 3}[anchor]
-        words = _text(_short(bars[index][0], 24))
+        words = caption(bars[index][0], 24)
         yield f'<text class="quiet" x="{x:.1f}" y="{top + BARS_HEIGHT + 16}" text-anchor="{anchor}">{words}</text>'
     yield "</svg>"
 

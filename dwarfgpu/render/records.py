@@ -61,14 +61,14 @@ def fact(
 ) -> Fact:
     """Return the fact that a word declares: ``name``, an attribute, or ``rule=rule.name``, one under another key.
 
-    ``line?`` is null where it is empty or 0, ``pc#`` is a number in hex, and JSON lacks ``seen*`` where it is None.
-    ``number:Id`` has a title.
+    ``line?`` is null where it is empty or 0, ``pc#`` is a number in hex, and JSON lacks ``seen*`` where it is None,
+    ``parts?*`` where it is empty. ``number:Id`` has a title.
     """
     word, _, head = word.partition(":")
     key, _, path = word.rstrip("?#*").partition("=")
     found = value or attrgetter(path or key)
     reader = found
-    if word.endswith("?"):
+    if word.rstrip("*").endswith("?"):
         reader = lambda row: found(row) or None  # noqa: E731
     elif word.endswith("#"):
         reader = lambda row: hexadecimal(found(row))  # noqa: E731

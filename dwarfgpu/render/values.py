@@ -16,6 +16,7 @@ from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.scalars import character_prefix
 from dwarfgpu.program.values.storage import Address, Reading
 from dwarfgpu.render import numbers
+from dwarfgpu.render.layout import shortened
 from dwarfgpu.render.numbers import check_format, float_text, formatted, signed, whole
 
 if TYPE_CHECKING:
@@ -71,6 +72,14 @@ PLAIN = Look()
 def value_text(value: Object, look: Look = PLAIN) -> str:
     """Return a value by itself: a pointer with its type, a reference with the value it refers to."""
     return ValueWriter(look, is_cplus=speaks_cplus(value.type)).top(value)
+
+
+def value_line(value: Object, longest: int, look: Look = PLAIN) -> str:
+    """Return a value on one line, cut where it is too long; or the error of a value that has no text."""
+    try:
+        return shortened(" ".join(value_text(value, look).split()), longest)
+    except DwarfGpuError as error:
+        return f"<{error.what}>"
 
 
 def flags_text(pattern: int, type: model.Base) -> str:

@@ -18,24 +18,15 @@ from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import Array, Base, Enumeration, MemberPointer, Pointer, Struct
 from dwarfgpu.program.types.sizes import resolved
 from dwarfgpu.program.values.scalars import character_prefix, scalar_of
-from dwarfgpu.render.layout import (
-    beside,
-    counted,
-    error_json,
-    lanes_text,
-    packed,
-    plain,
-    plain_style,
-    room,
-    shown,
-    wrapped,
-)
+from dwarfgpu.render.files import source_text
+from dwarfgpu.render.layout import beside, counted, error_json, lanes_text, packed, plain_style, room, shown, wrapped
+from dwarfgpu.render.records import Record, fact
 from dwarfgpu.render.values import Look, value_text
 from dwarfgpu.render.written_text import without_styles
 from dwarfgpu.targets.target import Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from dwarfgpu.expr.location_text import TextRenderer
     from dwarfgpu.expr.locations import Location
@@ -159,7 +150,7 @@ class VariablesRenderer:
         first, *others = told or ("nothing",)
         more = f", and {counted(len(others), 'other value')} in other lanes" if others else ""
         who = "" if unrepaired.name == text else f"{unrepaired.name}: "
-        names = ", ".join(repair.name for repair in unrepaired.repairs)
+        names = ", ".join(repair_names(unrepaired.repairs))
         words = f"{who}repaired ({names}); as written: {first}{more}"
         return [" " * indent + self.style("dim", line) for line in wrapped(words, room(indent))]
 
@@ -298,17 +289,13 @@ class VariablesRenderer:
 
     # --- JSON -----------------------------------------------------------------------------------------------------
 
-    def cells(self, values: Values) -> LaneTexts:
-        """Return what writes the lanes of an answer."""
-        return CachedLaneTexts(self, values) if values.by_wave else LaneTexts(self, values)
-
     def document(self, values: Values) -> Json:
         """Return an answer about a frame."""
         return next(self.documents(values))
 
     def documents(self, values: Values) -> Iterator[Json]:
         """Yield an answer wave by wave: the lanes under ``lanes``, or what a machine without lanes has."""
-        cells, head = self.cells(values), self.head(values)
+        cells, head = LaneTexts(self, values), self.head(values)
         for wave in range(len(values.waves)):
             place = cells.place(wave)
             if values.by_wave:
@@ -322,7 +309,7 @@ class VariablesRenderer:
 
     def lane_documents(self, values: Values) -> Iterator[Json]:
         """Yield what each lane of each wave has by itself; what is said once is in the first."""
-        cells, head = self.cells(values), self.head(values)
+        cells, head = LaneTexts(self, values), self.head(values)
         for wave, position in cells.slots():
             lane = values.lanes[position]
             number = {} if lane is None else {"lane": lane}
@@ -331,7 +318,7 @@ class VariablesRenderer:
 
     def rows(self, values: Values) -> Iterator[tuple[Any, ...]]:
         """Yield for each lane of each wave: of several waves the wave and the frame, then expression, lane, value."""
-        cells = self.cells(values)
+        cells = LaneTexts(self, values)
         for wave, position in cells.slots():
             lane = values.lanes[position]
             yield (*cells.place(wave).values(), values.text, "" if lane is None else lane, *cells.row(wave, position))
@@ -350,12 +337,12 @@ class VariablesRenderer:
         """Return what was asked, the type, and which variables were read as their producer means."""
         head: Json = {"expression": values.text, "type": None if values.type is None else safe_text(values.type)}
         if values.possible_repairs:
-            head["possible_repairs"] = [repair.name for repair in values.possible_repairs]
+            head["possible_repairs"] = repair_names(values.possible_repairs)
         if values.repaired:
             head["repairs"] = [
                 {
                     "variable": variable.name,
-                    "names": [repair.name for repair in variable.repairs],
+                    "names": repair_names(variable.repairs),
                     "as_written": self._unrepaired_json(variable),
                 }
                 for variable in values.repaired
@@ -390,59 +377,24 @@ class VariablesRenderer:
 
     def described_json(self, variable: Variable, places: Sequence[Described] | None = None) -> Json:
         """Return where the file says a variable is; ``places`` are the locations to show (all)."""
-        return {
-            "name": variable.name,
-            "kind": variable.kind,
-            "type": safe_text(variable.type),
-            "locations": [
-                {
-                    "operations": location.operations,
-                    **({} if location.range is None else {"range": list(location.range)}),
-                    **({"default": True} if location.is_default else {}),
-                    **({"repairs": [repair.name for repair in location.repairs]} if location.repairs else {}),
-                    **({"repaired": location.repaired} if location.repaired is not None else {}),
-                    **(
-                        {"possible_repairs": [repair.name for repair in location.possible_repairs]}
-                        if location.possible_repairs
-                        else {}
-                    ),
-                }
-                for location in (variable.locations() if places is None else places)
-            ],
-        }
+        locations = variable.locations() if places is None else places
+        head = {"name": variable.name, "kind": variable.kind, "type": safe_text(variable.type)}
+        return {**head, "locations": [*map(LOCATION.json, locations)]}
 
 
-class LaneTexts:
-    """The lanes of an answer, as text and as JSON."""
+REASON = Record("kind message before* after*")
+LOCATION = Record(
+    "operations range* default=is_default?*",
+    fact("repairs?*", value=lambda location: repair_names(location.repairs)),
+    "repaired*",
+    fact("possible_repairs?*", value=lambda location: repair_names(location.possible_repairs)),
+)
+FRAME = Record("number function=name pc inlined=is_inlined source=call.source")
 
-    def __init__(self, renderer: VariablesRenderer, values: Values) -> None:
-        self.renderer = renderer
-        self.values = values
 
-    def place(self, wave: int) -> Json:
-        """Return the wave and the frame, where an answer is about several waves."""
-        return {}
-
-    def shown(self, _wave: int) -> Sequence[int]:
-        """Return the lanes of a wave that are shown, by their positions."""
-        return range(len(self.values.lanes))
-
-    def slots(self) -> Iterator[tuple[int, int]]:
-        """Yield the waves with their lanes, by their positions."""
-        return ((wave, position) for wave in range(len(self.values.waves)) for position in self.shown(wave))
-
-    def answer(self, _wave: int, position: int) -> LaneAnswer:
-        """Return what a lane has."""
-        return self.values.by_lane[position]
-
-    def document(self, wave: int, position: int) -> Json:
-        """Return what a lane has as JSON: its state, and a value or a reason."""
-        return self.renderer.lane_document(self.answer(wave, position))
-
-    def row(self, wave: int, position: int) -> tuple[str, str]:
-        """Return the state and the value of a lane; no text where there is no value."""
-        answered = self.answer(wave, position)
-        return answered.state, "" if answered.value is None else self.renderer.cell(answered)
+def repair_names(repairs: Iterable[Repair]) -> list[str]:
+    """Return what repairs are called."""
+    return [repair.name for repair in repairs]
 
 
 MAX_DEPTH = 8
@@ -450,35 +402,53 @@ MAX_DEPTH = 8
 _WORD = 64
 
 
-class CachedLaneTexts(LaneTexts):
-    """What lanes of waves have, as texts and as JSON. Where the bits of a value say all, it is written once."""
+class LaneTexts:
+    """What lanes have, as texts and as JSON. Where the bits of a value of several waves say all, it is written once."""
 
     def __init__(self, renderer: VariablesRenderer, values: Values) -> None:
-        look = evolve(renderer.look, is_pretty=False, printer=None)
-        LaneTexts.__init__(self, renderer.with_look(look), values)
-        self.states = values.codes
-        self.executing = values.executing
+        self.values = values
+        self.renderer = renderer
+        if values.by_wave:
+            self.renderer = renderer.with_look(evolve(renderer.look, is_pretty=False, printer=None))
         scalar = None if values.type is None else scalar_of(values.type)
-        self._is_plain = look.letter is None and scalar is not None and _is_plain(scalar, values.type)
+        self._is_plain = renderer.look.letter is None and scalar is not None and _is_plain(scalar, values.type)
         """Whether the numbers of the array are the texts."""
         self._has_parts = scalar is None
         is_narrow = scalar is None or scalar.storage_bits <= _WORD  # a wider number is not exact in the array
-        self._are_known = values.type is not None and is_narrow and bits_tell(values.type)
+        self._are_known = values.by_wave and values.type is not None and is_narrow and bits_tell(values.type)
         self._texts: dict[bytes, str] = {}
         self._documents: dict[bytes, Json] = {}
         self._bits: Any = without_padding(values.elements) if self._are_known else None
 
+    @cached_property
+    def states(self) -> Any:
+        """The codes of the states of the lanes, as an array."""
+        return self.values.codes
+
+    @cached_property
+    def executing(self) -> Any:
+        """Which lanes execute the code, as an array."""
+        return self.values.executing
+
     def place(self, wave: int) -> Json:
-        return {"wave": self.values.names[wave], "frame": 0 if self.values.frame is None else self.values.frame.number}
+        """Return the wave and the frame, where an answer is about several waves."""
+        values = self.values
+        frame = 0 if values.frame is None else values.frame.number
+        return {"wave": values.names[wave], "frame": frame} if values.by_wave else {}
 
     def shown(self, wave: int) -> Sequence[int]:
         """Return the lanes of a wave that are shown: all, or those that execute the code where no others count."""
-        if not self.values.only_executing:
+        if not (self.values.by_wave and self.values.only_executing):
             return range(len(self.values.lanes))
         return self.executing[wave].nonzero()[0].tolist()  # type: ignore[no-any-return]
 
+    def slots(self) -> Iterator[tuple[int, int]]:
+        """Yield the waves with their lanes, by their positions."""
+        return ((wave, position) for wave in range(len(self.values.waves)) for position in self.shown(wave))
+
     def answer(self, wave: int, position: int) -> LaneAnswer:
-        return self.values.at(wave, position)
+        """Return what a lane has."""
+        return self.values.at(wave, position) if self.values.by_wave else self.values.by_lane[position]
 
     def key(self, wave: int, positions: Sequence[int]) -> Any:
         """Return what is the same for lanes of which the texts are the same: bits and states, or the texts."""
@@ -496,40 +466,41 @@ class CachedLaneTexts(LaneTexts):
 
     def text(self, wave: int, position: int) -> str:
         """Return the value of one lane, or a word if there is none."""
-        values = self.values
         state = int(self.states[wave, position])
         if state not in WITH_VALUE and not (self._has_parts and state == CODES["undefined"]):
             return NO_VALUE[STATES[state]]
         if self._is_plain:
-            return str(values.elements[wave, position])
+            return str(self.values.elements[wave, position])
         key = self._known_bits(wave, position)
         text = None if key is None else self._texts.get(key)
         if text is None:
-            answered = values.at(wave, position)
+            answered = self.answer(wave, position)
             text = NO_VALUE[answered.state] if answered.value is None else self.renderer.cell(answered)
             if key is not None:
                 self._texts[key] = text
         return text
 
     def row(self, wave: int, position: int) -> tuple[str, str]:
-        state = int(self.states[wave, position])
-        if state in WITH_VALUE:
+        """Return the state and the value of a lane; no text where there is no value."""
+        if self.values.by_wave and (state := int(self.states[wave, position])) in WITH_VALUE:
             return STATES[state], self.text(wave, position)
-        return LaneTexts.row(self, wave, position)
+        answered = self.answer(wave, position)
+        return answered.state, "" if answered.value is None else self.renderer.cell(answered)
 
     def document(self, wave: int, position: int) -> Json:
+        """Return what a lane has as JSON: its state, and a value or a reason."""
         key = None if self.renderer.locations else self._known_bits(wave, position)
         if key is None:
-            return LaneTexts.document(self, wave, position)
+            return self.renderer.lane_document(self.answer(wave, position))
         content = self._documents.get(key)
         if content is None:
-            content = self._documents[key] = LaneTexts.document(self, wave, position)
+            content = self._documents[key] = self.renderer.lane_document(self.answer(wave, position))
         return {**content, "state": STATES[int(self.states[wave, position])]}
 
     def places(self, wave: int) -> tuple[str, ...]:
         """Return where the values of a wave are, if that is wanted."""
         positions = self.shown(wave) if self.renderer.locations and self.values.frame is not None else ()
-        answers = tuple(self.values.at(wave, position) for position in positions)
+        answers = tuple(self.answer(wave, position) for position in positions)
         return tuple(self.renderer.places(answers, 0)) if answers else ()
 
 
@@ -558,7 +529,7 @@ def bits_tell(type: Type, depth: int = 0) -> bool:
 
 def repaired_head(location: Described) -> str:
     """Return what precedes the operations that a repair has made."""
-    return f"repaired ({', '.join(repair.name for repair in location.repairs)}): "
+    return f"repaired ({', '.join(repair_names(location.repairs))}): "
 
 
 def _operations(before: str, operations: str, indent: int) -> list[str]:
@@ -596,12 +567,7 @@ class RepairNotes:
 
 def reason_json(reason: Reason) -> Json:
     """Return why there is no value."""
-    result: Json = {"kind": reason.kind, "message": reason.message}
-    if reason.before is not None:
-        result["before"] = list(reason.before)
-    if reason.after is not None:
-        result["after"] = list(reason.after)
-    return result | error_json(reason.error)
+    return REASON.json(reason) | error_json(reason.error)
 
 
 def frame_text(frame: Frame, style: Style = plain_style) -> str:
@@ -616,13 +582,7 @@ def frame_text(frame: Frame, style: Style = plain_style) -> str:
 
 def frame_json(frame: Frame) -> Json:
     """Return a frame as JSON."""
-    return {
-        "number": frame.number,
-        "function": frame.name,
-        "pc": frame.pc,
-        "inlined": frame.is_inlined,
-        "source": plain(frame.call.source),
-    }
+    return FRAME.json(frame)
 
 
 def _short(answer: LaneAnswer, text: str) -> str:
@@ -630,6 +590,77 @@ def _short(answer: LaneAnswer, text: str) -> str:
     if answer.value is None:
         return NOTHING
     return text if answer.is_active else f"({text})"
+
+
+# --- The values of many waves -------------------------------------------------------------------------------------
+
+
+def heading(values: Values, style: Style = plain_style) -> Iterator[str]:
+    """Yield how many waves there are, and where they are."""
+    call = None if values.frame is None else values.frame.call
+    where = "at no known place" if values.pc is None else f"at pc {values.pc:#x}"
+    if call is not None and call.function is not None:
+        source = "" if call.source is None else f" at {source_text(call.source)}"
+        where = f"in {shown(call.function)}{source}, pc {values.pc:#x}"
+    yield from (style("kind", line) for line in wrapped(f"{counted(len(values.waves), 'wave')} {where}"))
+
+
+def lines_of_waves(renderer: VariablesRenderer, values: Values) -> Iterator[str]:
+    """Yield what something is in waves, those with the same in every lane together; below it why values are missing."""
+    style = renderer.style
+    kind = "" if values.type is None else style("dim", f"  {safe_text(values.type)}")
+    yield f"  {style('name', shown(values.text))}{kind}"
+    for waves, line, places in grouped(LaneTexts(renderer, values)):
+        label = shown(waves[0]) + (f" (+{len(waves) - 1})" if len(waves) > 1 else "")
+        yield from beside("    ", wrapped(f"{label}: {line}", room(4)), 6)
+        yield from (f"      {place}" for place in places)
+    for count, reason in values.missing(inactive=not values.only_executing):
+        what = f"{missing_word(reason)} in {counted(count, 'lane')}: {reason.message}"
+        yield from (f"    {style('error', text)}" for text in wrapped(what, room(4)))
+    for variable in values.repaired if renderer.verbose else ():
+        names = ", ".join(repair_names(variable.repairs))
+        who = "" if variable.name == values.text else f"{variable.name}: "
+        told = renderer.cell(variable.answer.at(0, 0))
+        where = f"in lane {values.lanes[0]} of wave {values.names[0]}"
+        note = f"{who}repaired ({names}); as written, {where}: {told}"
+        yield from (f"    {style('dim', text)}" for text in wrapped(note, room(4)))
+
+
+def grouped(cells: LaneTexts) -> Iterator[tuple[list[str], str, tuple[str, ...]]]:
+    """Yield the waves, those with the same in every lane together: their names, the values, and where these are."""
+    names = cells.values.names
+    alike: dict[Any, list[int]] = {}
+    for wave in range(len(names)):
+        positions = cells.shown(wave)
+        alike.setdefault((*positions, cells.key(wave, positions)), []).append(wave)
+    for waves in alike.values():
+        line = _lanes(cells, waves[0])
+        rows: dict[tuple[str, ...], list[str]] = {}
+        for wave in waves:
+            rows.setdefault(cells.places(wave), []).append(names[wave])
+        for places, chosen in rows.items():
+            yield chosen, line, places
+
+
+def _lanes(cells: LaneTexts, wave: int) -> str:
+    """Return the lanes of a wave: ``lanes 0-15: 7, lanes 16,20: 8``; a value that all of them have is alone."""
+    groups: dict[Any, list[int]] = {}
+    for position in cells.shown(wave):
+        key = bool(cells.executing[wave, position]), cells.key(wave, [position])
+        groups.setdefault(key, []).append(position)
+    if not groups:
+        return "no lane is active"
+    masks: dict[str, int] = {}
+    lanes = cells.values.lanes
+    for (is_active, _), positions in groups.items():
+        text = cells.text(wave, positions[0])
+        text = text if is_active else f"({text})"
+        masks[text] = masks.get(text, 0) | sum(1 << (lanes[position] or 0) for position in positions)
+    if len(masks) == 1:
+        return next(iter(masks))
+    if len(masks) > MAX_GROUPS and all(mask.bit_count() == 1 for mask in masks.values()):
+        return ", ".join(f"[{mask.bit_length() - 1}]={text}" for text, mask in masks.items())
+    return ", ".join(f"{lanes_text(mask)}: {text}" for text, mask in masks.items())
 
 
 # --- The values of lanes in braces --------------------------------------------------------------------------------

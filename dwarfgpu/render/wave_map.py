@@ -12,7 +12,7 @@ from dwarfgpu.program.frames.lanes import ACTIVE, UNKNOWN, UNUSED
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.render.lanes import states_text
 from dwarfgpu.render.layout import WIDTH, TableLine, columns, counted, cut, fitted, plain_style, ranges_text, shown
-from dwarfgpu.render.values import value_text
+from dwarfgpu.render.values import value_line, value_text
 from dwarfgpu.render.wave_tables import lane_place, same_places, wave_title
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def places_map(
     for place, lanes in groups.items():
         for lane in lanes:
             sign = letters[place]
-            text = f"[{sign}]" if lane.number == current else f" {sign} "
+            text = f"[{sign}]" if lane.number == current else sign
             signs[lane.number] = text, "name" if lane.state == ACTIVE else "dim"
     yield from _head(wave_lanes, width, style)
     yield from _grid(signs, wave_lanes.lane_count, per_row, width, style)
@@ -103,21 +103,15 @@ def values_map(
     wave_lanes: Lanes, values: Values, look: Look, per_row: int, width: int = WIDTH, style: Style = plain_style
 ) -> Iterator[str]:
     """Yield a value in each lane: a shade for each value, or for each range of many values."""
-    unused = {lane.number for lane in wave_lanes.lanes if lane.state == UNUSED}
-    lanes = {lane_answer.lane or 0: lane_answer for lane_answer in values.by_lane if lane_answer.lane not in unused}
+    lanes = _used(wave_lanes, values)
     kinds = [*_shades(lanes, look), *_missing(lanes)]
-    signs: dict[int, tuple[str, StyleName]] = dict.fromkeys(unused, (f" {NOTHING[UNUSED]} ", "dim"))
-    for kind in kinds:
-        for number in kind.lanes:
-            answer = lanes[number]
-            text = f" {kind.sign} " if answer.is_active else f"({kind.sign})"
-            look_of_value: StyleName = "number" if answer.value is not None else "error"
-            signs[number] = text, look_of_value if answer.is_active else "dim"
+    signs = {lane: kind.sign for kind in kinds for lane in kind.lanes}
     yield from _head(wave_lanes, width, style)
     yield from _titles(values, width, style)
-    yield from _grid(signs, wave_lanes.lane_count, per_row, width, style)
+    yield from _grid(_styled(wave_lanes, lanes, signs), wave_lanes.lane_count, per_row, width, style)
     yield ""
     rows = [TableLine((kind.sign, str(len(kind.lanes)), kind.text, _list(kind.lanes))) for kind in kinds]
+    unused = [lane.number for lane in wave_lanes.lanes if lane.state == UNUSED]
     if unused:
         rows.append(TableLine((NOTHING[UNUSED], str(len(unused)), "(unused)", _list(unused))))
     yield from columns(("", "Count", "Value", "Lanes"), rows, width, style)
@@ -132,33 +126,45 @@ def values_grid(
     wave_lanes: Lanes, values: Values, look: Look, per_row: int, width: int = WIDTH, style: Style = plain_style
 ) -> Iterator[str]:
     """Yield the value in each lane, in rows of lanes under the numbers of their columns."""
-    unused = {lane.number for lane in wave_lanes.lanes if lane.state == UNUSED}
-    lanes = {answer.lane or 0: answer for answer in values.by_lane if answer.lane not in unused}
-    cells: dict[int, tuple[str, StyleName]] = dict.fromkeys(unused, (NOTHING[UNUSED], "dim"))
+    lanes = _used(wave_lanes, values)
     missing = list(_missing(lanes))
     signs = {lane: kind.sign for kind in missing for lane in kind.lanes}
     for lane, answer in lanes.items():
-        text = signs.get(lane) or _cell(answer, look)
-        style_of: StyleName = "number" if answer.value is not None else "error"
-        cells[lane] = (text if answer.is_active else f"({text})", style_of if answer.is_active else "dim")
+        if answer.value is not None:
+            signs[lane] = value_line(answer.value, LONGEST_CELL, look)
+    cells = _styled(wave_lanes, lanes, signs)
+    size = max((len(text) for text, _style in cells.values()), default=1)
     yield from _head(wave_lanes, width, style)
     yield from _titles(values, width, style)
-    size = max((len(text) for text, _style in cells.values()), default=1)
-    places = {lane: (f"{text:>{size + 1}}", kind) for lane, (text, kind) in cells.items()}
-    yield from _grid(places, wave_lanes.lane_count, per_row, width, style, cell=size + 1)
-    if missing or any(not answer.is_active for answer in lanes.values()):
+    yield from _grid(cells, wave_lanes.lane_count, per_row, width, style, cell=size + 1, side=">")
+    has_idle = any(not answer.is_active for answer in lanes.values())
+    if missing or has_idle:
         yield ""
-    if any(not answer.is_active for answer in lanes.values()):
+    if has_idle:
         yield style("dim", INACTIVE_NOTE)
     for kind in missing:
         text = f"  {kind.sign} {kind.text}{kind.reason and f' ({kind.reason})'}: lanes {_list(kind.lanes)}"
         yield from (style("error", line) for line in fitted(text, width, 4))
 
 
-def _cell(answer: LaneAnswer, look: Look) -> str:
-    """Return a value as it fits a cell."""
-    text = " ".join(value_text(answer.value, look).split())  # type: ignore[arg-type]
-    return text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 3]}..."
+def _used(wave_lanes: Lanes, values: Values) -> dict[int, LaneAnswer]:
+    """Return what the lanes have that have a work-item."""
+    unused = {lane.number for lane in wave_lanes.lanes if lane.state == UNUSED}
+    return {answer.lane or 0: answer for answer in values.by_lane if answer.lane not in unused}
+
+
+def _styled(wave_lanes: Lanes, lanes: dict[int, LaneAnswer], signs: dict[int, str]) -> dict[int, tuple[str, StyleName]]:
+    """Return the sign of each lane with its style; parentheses are around those of inactive lanes."""
+    cells: dict[int, tuple[str, StyleName]] = {
+        lane.number: (NOTHING[UNUSED], "dim") for lane in wave_lanes.lanes if lane.state == UNUSED
+    }
+    for number, answer in lanes.items():
+        text = signs[number]
+        if answer.is_active:
+            cells[number] = text, "error" if answer.value is None else "number"
+        else:
+            cells[number] = f"({text})", "dim"
+    return cells
 
 
 def _titles(values: Values, width: int, style: Style) -> Iterator[str]:
@@ -255,15 +261,20 @@ def _head(wave_lanes: Lanes, width: int, style: Style) -> Iterator[str]:
 
 
 def _grid(
-    signs: dict[int, tuple[str, StyleName]], count: int, per_row: int, width: int, style: Style, cell: int = CELL
+    signs: dict[int, tuple[str, StyleName]],
+    count: int,
+    per_row: int,
+    width: int,
+    style: Style,
+    cell: int = CELL,
+    side: str = "^",
 ) -> Iterator[str]:
     fewest = 8 if cell == CELL else 1
     while per_row > fewest and LABEL + 2 + cell * per_row > width:
         per_row //= 2
-    side = "^" if cell == CELL else ">"
     numbers = "".join(f"{column:{side}{cell}}" for column in range(min(per_row, count)))
     yield style("dim", f"{' ' * (LABEL + 2)}{numbers}".rstrip())
     for first in range(0, count, per_row):
-        cells = [signs.get(lane, (" " * cell, "plain")) for lane in range(first, min(first + per_row, count))]
-        text = "".join(style(kind, sign) for sign, kind in cells)
+        cells = [signs.get(lane, ("", "plain")) for lane in range(first, min(first + per_row, count))]
+        text = "".join(style(kind, f"{sign:{side}{cell}}") for sign, kind in cells)
         yield f"{style('dim', f'{first:{LABEL}}')}  {text}".rstrip()

@@ -13,8 +13,7 @@ from dwarfgpu.machines.machine import Machine
 from dwarfgpu.program.frames.all_waves import all_waves
 from dwarfgpu.program.frames.answers import CODES, Values
 from dwarfgpu.program.frames.columns import python_value, without_padding
-from dwarfgpu.render.variables import CachedLaneTexts, VariablesRenderer
-from dwarfgpu.render.wave_values import grouped, lines_of_waves
+from dwarfgpu.render.variables import LaneTexts, VariablesRenderer, grouped, lines_of_waves
 from tests.builders.divergence import FIXTURES, Example, Masks
 from tests.builders.spread import code_object
 
@@ -265,7 +264,7 @@ def test_values_beyond_the_limit_are_counted_and_not_written(monkeypatch):
     asked = []
     original = Values.at
     monkeypatch.setattr(Values, "at", lambda self, *place: asked.append(place) or original(self, *place))
-    rows = grouped(CachedLaneTexts(VariablesRenderer(found.frame), found))
+    rows = grouped(LaneTexts(VariablesRenderer(found.frame), found))
 
     names, line, _ = next(rows)
     assert names == ["0"]
