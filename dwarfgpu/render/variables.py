@@ -18,7 +18,6 @@ from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import Array, Base, Enumeration, MemberPointer, Pointer, Struct
 from dwarfgpu.program.types.sizes import resolved
 from dwarfgpu.program.values.scalars import character_prefix, scalar_of
-from dwarfgpu.render.files import source_text
 from dwarfgpu.render.layout import beside, counted, error_json, lanes_text, packed, plain_style, room, shown, wrapped
 from dwarfgpu.render.records import Record, fact
 from dwarfgpu.render.values import Look, value_text
@@ -597,6 +596,8 @@ def _short(answer: LaneAnswer, text: str) -> str:
 
 def heading(values: Values, style: Style = plain_style) -> Iterator[str]:
     """Yield how many waves there are, and where they are."""
+    from dwarfgpu.render.files import source_text
+
     call = None if values.frame is None else values.frame.call
     where = "at no known place" if values.pc is None else f"at pc {values.pc:#x}"
     if call is not None and call.function is not None:
