@@ -6,9 +6,9 @@ file: a write changes this copy of the process.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from typing import TYPE_CHECKING
 
+from dwarfgpu.machines.gpu_core.file_memory import FileMemory, Stretch
 from dwarfgpu.machines.protocol import Capabilities, WaveBackend, check_size, memory_unavailable, register_unavailable
 
 if TYPE_CHECKING:
@@ -49,14 +49,16 @@ class CoreProcess(WaveBackend):
                     check_size(register, data)
                     known[register.number] = bytes(data)
             self._registers.append(known)
-        self._layers = (_Layer(memory), _Layer(files))
+        extents = [each for layer in (memory, files) for each in sorted(layer, key=lambda extent: extent[0])]
+        stretches = (Stretch(address, len(data), file, 0) for file, (address, data) in enumerate(extents))
+        self._memory = FileMemory((memoryview(data) for _address, data in extents), stretches)
         self._written: dict[int, int] = {}
 
     # --- Access ---------------------------------------------------------------------------------------------------
 
     def read_memory(self, space: AddressSpace, address: int, size: int, wave: int, lane: int | None) -> bytes:
         self._check(space, address, size, wave)
-        data = self._there(address, size)
+        data = self._memory.read(address, size)
         if data is None:
             raise memory_unavailable(space, address, size)
         if self._written:
@@ -91,33 +93,3 @@ class CoreProcess(WaveBackend):
     def _check_wave(self, register: TargetRegister, wave: int) -> None:
         if not 0 <= wave < len(self._registers):
             raise register_unavailable(register, f"there is no thread {wave}")
-
-    def _there(self, address: int, size: int) -> bytes | None:
-        data = bytearray()
-        while len(data) < size:
-            position = address + len(data)
-            for layer in self._layers:
-                part = layer.read(position, size - len(data))
-                if part:
-                    data += part
-                    break
-            else:
-                return None
-        return bytes(data)
-
-
-class _Layer:
-    """Extents of memory. Where they overlap, the one that begins last is used."""
-
-    def __init__(self, extents: Iterable[tuple[int, bytes | memoryview]]) -> None:
-        kept = sorted(((address, data) for address, data in extents if len(data)), key=lambda extent: extent[0])
-        self._starts = [address for address, _data in kept]
-        self._data = [data for _address, data in kept]
-
-    def read(self, address: int, size: int) -> bytes:
-        """Return the bytes from an address to the end of its extent, at most ``size``."""
-        index = bisect_right(self._starts, address) - 1
-        if index < 0:
-            return b""
-        start = address - self._starts[index]
-        return bytes(self._data[index][start : start + size])

@@ -102,6 +102,13 @@ class Extents:
         self.blocks.append(data if isinstance(data, Cells) else Cells.of_bytes(data))
         self._columns = None
 
+    def _append(self, start: int, last: int, owner: int, offset: int) -> None:
+        """Add an extent behind all others: its keys, its block and its place there."""
+        self.starts.append(start)
+        self.lasts.append(last)
+        self.owners.append(owner)
+        self.offsets.append(offset)
+
     def describe(self, key: int, data: bytes) -> int | None:
         """Add bytes, some of which may be known already; return the first key whose known byte differs."""
         if not data:

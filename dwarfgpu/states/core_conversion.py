@@ -266,9 +266,7 @@ class _Converter:
         """Return what was taken and what was left out."""
         core = self.opened.core
         sizes = sum(size for space in small.memory.spaces for _owner, _at, size in small.memory.extents(space))
-        everything = sum(
-            last - first + 1 for first, last in zip(core.memory.store.starts, core.memory.store.lasts, strict=True)
-        )
+        everything = core.memory.size
         left_out = [*self.left_out]
         others = core.wave_count - self.source.wave_count
         missing = self.source.wave_count - len(self.waves)

@@ -72,11 +72,9 @@ def core_summary(paths: Sequence[str], moved: Mapping[str, str] | None = None) -
             for thread in files.threads
         ],
     }  # fmt: skip
-    store = core.memory.store
-    size = sum(last - first + 1 for first, last in zip(store.starts, store.lasts, strict=True))
     return CoreSummary(
-        files.names, files.companion, files.has_host, core.r_version, core.state.ioctl, parts, len(store.starts), size,
-        opened.problems, opened.code.loaded(),
+        files.names, files.companion, files.has_host, core.r_version, core.state.ioctl, parts,
+        len(core.memory.starts), core.memory.size, opened.problems, opened.code.loaded(),
     )  # fmt: skip
 
 

@@ -269,11 +269,11 @@ def test_the_list_of_code_objects_may_be_broken(tmp_path):
         (r_debug + 24, 1, "was being changed"),
     ):
         before = files.memory.read(place, 8)
-        files.memory.store.write(place, value.to_bytes(8, "little"))
+        files.memory.write(place, value.to_bytes(8, "little"))
         found = read_objects(files.memory, r_debug)
         assert any(text in str(problem) for problem in found.problems), text
         assert len(found.objects) == 1
-        files.memory.store.write(place, before)
+        files.memory.write(place, before)
     assert read_objects(files.memory, 0).r_version is None
 
 

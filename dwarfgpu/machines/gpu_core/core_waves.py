@@ -498,7 +498,7 @@ def _below(memory: FileMemory, address: int) -> int:
     """Return how many bytes below an address are in the same stretch."""
     from bisect import bisect_right
 
-    return address - memory.store.starts[bisect_right(memory.store.starts, address) - 1]
+    return address - memory.starts[bisect_right(memory.starts, address) - 1]
 
 
 # --- Machines -----------------------------------------------------------------------------------------------------
@@ -589,7 +589,7 @@ def _register(target: Target, name: str) -> TargetRegister | None:
 def _add_memory(core: GpuCore, columns: SavedColumns, machine: SavedGpu) -> None:
     """Give the machine its memory: global is that of the files, local and private memory are windows on it."""
     memory, shapes = core.memory, list(columns.shapes)
-    machine.memory.stores[machine.target.default_space.number] = memory.store
+    machine.memory.stores[machine.target.default_space.number] = memory
     local = []
     for wave, first in enumerate(columns.first_waves):
         shape = shapes[columns.shape[wave]]

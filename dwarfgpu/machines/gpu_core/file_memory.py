@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
-from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -59,30 +58,27 @@ class Stretch:
     offset: int
 
 
-class FileMemory:
+class FileMemory(Extents):
     """Memory by address. Where stretches overlap, the one that was given first is used."""
 
     def __init__(self, files: Iterable[memoryview], stretches: Iterable[Stretch]) -> None:
+        Extents.__init__(self)
         self.blocks = [Cells("|u1", (len(view),), view) for view in files]
-        self.store = Extents()
-        self.store.blocks = self.blocks
         kept: list[tuple[int, int, int, int]] = []
         for stretch in stretches:
             _insert(kept, stretch, len(self.blocks[stretch.file].buffer))
-        starts, lasts, owners, offsets = zip(*kept, strict=True) if kept else ((), (), (), ())
-        self.store.starts, self.store.lasts = array("Q", starts), array("Q", lasts)
-        self.store.owners, self.store.offsets = array("q", owners), array("q", offsets)
+        for columns in kept:
+            self._append(*columns)
 
     @property
     def is_writable(self) -> bool:
         """Whether its bytes can be changed (in memory; never in the files)."""
         return not any(block.buffer.readonly for block in self.blocks)
 
-    def read(self, address: int, size: int) -> bytes | None:
-        """Return the bytes of a range, if the files have all of them."""
-        if address < 0 or size < 0 or address + size > 1 << 64:
-            return None
-        return self.store.read(address, size)
+    @property
+    def size(self) -> int:
+        """How many bytes the files have."""
+        return sum(self.lasts) - sum(self.starts) + len(self.starts)
 
     def number(self, address: int, size: int) -> int | None:
         """Return a number in little-endian byte order."""
@@ -104,31 +100,25 @@ class FileMemory:
 
     def room(self, address: int) -> int:
         """Return how many bytes from an address on are in one stretch of a file."""
-        starts, lasts = self.store.starts, self.store.lasts
-        index = bisect_right(starts, address) - 1 if 0 <= address < 1 << 64 else -1
-        return max(0, lasts[index] - address + 1) if index >= 0 else 0
+        index = bisect_right(self.starts, address) - 1
+        return max(0, self.lasts[index] - address + 1) if index >= 0 else 0
 
     def locate(self, address: int, size: int) -> tuple[int, int] | None:
         """Return the file and the offset of a range that is in one stretch."""
-        if not 0 <= address < 1 << 64:
+        if self.room(address) < size:
             return None
-        index = bisect_right(self.store.starts, address) - 1
-        if index < 0 or address + size - 1 > self.store.lasts[index]:
-            return None
-        return self.store.owners[index], self.store.offsets[index] + address - self.store.starts[index]
+        index = bisect_right(self.starts, address) - 1
+        return (self.owners[index], self.offsets[index] + address - self.starts[index]) if index >= 0 else None
 
     def stretches(self, address: int, size: int) -> list[Stretch]:
         """Return the parts of a range that the files have."""
         parts: list[Stretch] = []
-        end = min(address + size, 1 << 64)
-        starts, lasts = self.store.starts, self.store.lasts
-        index = max(0, bisect_right(starts, address) - 1) if 0 <= address < 1 << 64 else len(starts)
-        while index < len(starts) and starts[index] < end:
-            first, last = max(address, starts[index]), min(end - 1, lasts[index])
+        end, starts = address + size, self.starts
+        for index in range(max(0, bisect_right(starts, address) - 1), bisect_left(starts, end)):
+            first, last = max(address, starts[index]), min(end - 1, self.lasts[index])
             if first <= last:
-                offset = self.store.offsets[index] + first - starts[index]
-                parts.append(Stretch(first, last - first + 1, self.store.owners[index], offset))
-            index += 1
+                offset = self.offsets[index] + first - starts[index]
+                parts.append(Stretch(first, last - first + 1, self.owners[index], offset))
         return parts
 
     def windows(self, windows: Iterable[tuple[int, int, int]]) -> Extents:
@@ -136,7 +126,8 @@ class FileMemory:
 
         The keys ascend and do not overlap. A write through one is seen through the other.
         """
-        starts, lasts, owners, offsets = array("Q"), array("Q"), array("q"), array("q")
+        view = Extents()
+        view.blocks = [*self.blocks]
         low, high, owner, move = 1, 0, 0, 0
         for key, address, size in windows:
             if not low <= address <= high - size + 1:
@@ -145,20 +136,11 @@ class FileMemory:
                     owner, move = place[0], place[1] - address
                     low, high = address, address + self.room(address) - 1
             if low <= address <= high - size + 1 and size > 0:
-                starts.append(key)
-                lasts.append(key + size - 1)
-                owners.append(owner)
-                offsets.append(address + move)
+                view._append(key, key + size - 1, owner, address + move)  # noqa: SLF001 (it is one of these)
                 continue
             for part in self.stretches(address, size):
                 at = key + part.address - address
-                starts.append(at)
-                lasts.append(at + part.size - 1)
-                owners.append(part.file)
-                offsets.append(part.offset)
-        view = Extents()
-        view.blocks = [*self.blocks]
-        view.starts, view.lasts, view.owners, view.offsets = starts, lasts, owners, offsets
+                view._append(at, at + part.size - 1, part.file, part.offset)  # noqa: SLF001
         return view
 
 

@@ -118,7 +118,7 @@ class MappedRegisters(RegisterFile):
             and place[1] == self.byte_size
             and self._memory.read(*place) is not None
         ):
-            self._memory.store.write(place[0], data)
+            self._memory.write(place[0], data)
         else:
             self._written[wave, position] = data
 
@@ -136,7 +136,7 @@ class MappedRegisters(RegisterFile):
             if self._lacking:
                 counts[list(self._lacking)] = 0
             size = np.maximum(counts - 1, 0) * self.byte_size + self._stored
-            columns = self._memory.store.columns
+            columns = self._memory.columns
             file, starts = None, None
             if len(columns.starts) and len(firsts):
                 index = np.maximum(columns.starts.searchsorted(firsts, side="right") - 1, 0)
@@ -163,7 +163,7 @@ class MappedRegisters(RegisterFile):
             return (counts > position)[waves]  # type: ignore[no-any-return]
         if not self._shared and not self._written:
             keys = firsts[waves] + np.uint64(position * self.byte_size)
-            return self._memory.store.known(keys, self._stored) & (counts[waves] > position)  # type: ignore[no-any-return]
+            return self._memory.known(keys, self._stored) & (counts[waves] > position)  # type: ignore[no-any-return]
         unique, inverse = np.unique(waves, return_inverse=True)
         known = np.array([self.knows(wave, number) for wave in unique.tolist()], dtype=bool)
         return known[inverse].reshape(count)
@@ -180,7 +180,7 @@ class MappedRegisters(RegisterFile):
             waves = np.full(count, waves, dtype=np.int64)
         if file is None:
             keys = firsts[waves] + np.uint64(position * self.byte_size) + np.asarray(offsets).astype(np.uint64)
-            return self._memory.store.gather(keys, size)[0]
+            return self._memory.gather(keys, size)[0]
         block = self._memory.blocks[file].array
         begin = starts + position * self.byte_size
         if int(counts.min(initial=position + 1)) <= position:  # what a wave does not have is read anywhere

@@ -444,7 +444,7 @@ def test_a_wrong_width_hides_the_waves_of_its_save_area(tmp_path):
 def test_a_damaged_header_is_a_problem_of_its_queue(field, tmp_path):
     files = open_core_files(written(tmp_path, filled("gfx90a")))
     address = files.state.queues[0].save_area
-    files.memory.store.write(address + field, struct.pack("<I", 0x7FFFFFF0))
+    files.memory.write(address + field, struct.pack("<I", 0x7FFFFFF0))
     core = read_gpu_core(files.state, files.memory)
     assert not core.wave_count
     assert any("queue 1" in text for text in texts(core))
@@ -484,7 +484,7 @@ def test_scratch_memory_is_where_the_register_says_it_is(tmp_path):
     core = read_gpu_core(files.state, files.memory)
     found = only(core)
     queue = core.queues[0].memory
-    files.memory.store.write(queue.address + 160, struct.pack("<Q", queue.scratch + 4096))
+    files.memory.write(queue.address + 160, struct.pack("<Q", queue.scratch + 4096))
     moved = read_gpu_core(files.state, files.memory)
     assert only(moved).columns.scratch == found.columns.scratch
     assert any("not where their slots say" in text for text in texts(moved))

@@ -34,7 +34,7 @@ def test_the_first_stretch_that_has_a_byte_gives_it(stretches, address, size):
     assert [at for part in parts for at in range(part.address, part.address + part.size)] == [
         address + position for position, byte in enumerate(there) if byte is not None
     ]
-    assert list(memory.store.starts) == sorted(memory.store.starts)
+    assert list(memory.starts) == sorted(memory.starts)
     if memory.locate(address, size) is not None and size:
         number, offset = memory.locate(address, size)
         assert files[number][offset : offset + size] == bytes(there)
