@@ -103,7 +103,6 @@ def awatch(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def _watch(debugger: Debugger, arguments: Arguments, kind: str) -> None:
-    from dwarfgpu.questions.asking import renderer
     from dwarfgpu.render.values import value_text
 
     debugging = session(debugger, arguments.command)
@@ -113,7 +112,7 @@ def _watch(debugger: Debugger, arguments: Arguments, kind: str) -> None:
         raise arguments.wrong("needs an expression before `if`")
 
     def shown(value: Object, frame: Frame) -> str:
-        return value_text(value, renderer(debugger, frame=frame).look)
+        return value_text(value, debugger.renderer(frame=frame).look)
 
     point = debugging.watch(
         text,

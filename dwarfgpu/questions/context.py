@@ -10,8 +10,10 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.lanes import ACTIVE, UNKNOWN, UNUSED
 from dwarfgpu.program.frames.selectors import numbers_of
-from dwarfgpu.questions import asking, memory
+from dwarfgpu.questions import memory
 from dwarfgpu.questions.document import SOURCE
+from dwarfgpu.questions.examined import MemoryFormat
+from dwarfgpu.questions.registry import SIZES
 from dwarfgpu.questions.settings import SECTIONS
 from dwarfgpu.questions.sources import shown_line, sources_of, standing_lanes, start_of, text_of
 from dwarfgpu.questions.variables import why_none, without_value
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.lanes import Lanes, LaneStatus
     from dwarfgpu.program.frames.variable import Variable
-    from dwarfgpu.questions.asking import MemoryFormat
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.render.layout import Style
@@ -425,13 +426,13 @@ def display(debugger: Debugger, arguments: Arguments) -> None:
         return
     form = arguments.format
     of_memory = None
-    if any(character in ("i", "s", *asking.SIZES) or character.isdecimal() for character in form):
-        of_memory = memory.read_format(form, asking.MemoryFormat())
-    letter = None if of_memory is not None else asking.print_format(arguments)
+    if any(character in ("i", "s", *SIZES) or character.isdecimal() for character in form):
+        of_memory = memory.read_format(form, MemoryFormat())
+    letter = None if of_memory is not None else arguments.letter
     added = Display(known.last + 1, arguments.text, letter, of_memory)
     debugger.frame.expression(added.text)  # what cannot be read is no display
     if debugger.has_moved:  # then it is shown with the others
-        asking.asked(debugger, added.text, debugger.selected_lanes)
+        debugger.asked(added.text, debugger.selected_lanes)
     else:
         _show(debugger, added)
     known.last += 1
@@ -497,9 +498,9 @@ def _show(debugger: Debugger, displayed: Display) -> None:
         except DwarfGpuError as error:
             debugger.output.line(debugger.output.style("error", f"<error: {error.message}>"))
         return
-    lane_answer = asking.asked(debugger, displayed.text, debugger.selected_lanes).by_lane[0]
+    lane_answer = debugger.asked(displayed.text, debugger.selected_lanes).by_lane[0]
     if lane_answer.value is not None:
-        debugger.output.line(f"{displayed.head}{asking.renderer(debugger, displayed.letter).cell(lane_answer)}")
+        debugger.output.line(f"{displayed.head}{debugger.renderer(displayed.letter).cell(lane_answer)}")
         return
     head = displayed.head.removesuffix(" = ")
     debugger.output.lines(without_value(debugger, head, why_none(lane_answer)))

@@ -198,7 +198,6 @@ def finish(debugger: Debugger, arguments: Arguments) -> Document:
     the calling convention says where it is.
     """
     from dwarfgpu.execution.control.returned import return_type
-    from dwarfgpu.questions import asking
 
     arguments.none()
     debugging = _ready(debugger, arguments)
@@ -209,7 +208,7 @@ def finish(debugger: Debugger, arguments: Arguments) -> Document:
         raise UsageError('"finish" not meaningful in the outermost frame.', kind="no_frame")
     if not arguments.form:
         debugger.output.write("Run till exit from ")
-        writer = asking.call_writer(debugger, frame)
+        writer = debugger.call_writer(frame)
         debugger.output.lines(writer.lines(frame, debugger.output.width, debugger.output.style))
     kind = return_type(frame)
     return stopped(debugger, debugging, debugging.finish(wave, frame.number), returned=kind)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.expression import variables_in
 from dwarfgpu.program.frames.variable import Variable
-from dwarfgpu.questions import asking
 from dwarfgpu.questions.document import Document, Output
 from dwarfgpu.questions.expressions import variables_called
+from dwarfgpu.questions.variables import expression_document
 from dwarfgpu.render.explanations import Explainer, variable_json
 from dwarfgpu.render.trace import Tracer
 from dwarfgpu.render.variables import RepairNotes
@@ -45,7 +45,7 @@ def explain(debugger: Debugger, arguments: Arguments) -> Document:
     quantity: Any = frame[text]
     variables = [quantity] if isinstance(quantity, Variable) else variables_in(frame, quantity.tree)
     is_whole = variables[:1] != [quantity]
-    writer = asking.renderer(debugger, frame=frame, locations=True)
+    writer = debugger.renderer(frame=frame, locations=True)
 
     def lines(output: Output) -> Iterator[str]:
         notes = RepairNotes()
@@ -58,7 +58,7 @@ def explain(debugger: Debugger, arguments: Arguments) -> Document:
         if is_whole:
             yield from ("",) if variables else ()
             values = notes.noted(answer(quantity, text, lanes))
-            yield from asking.renderer(debugger, frame=frame).text(values)
+            yield from debugger.renderer(frame=frame).text(values)
         yield from notes.lines(output.style)
 
     def explained() -> Iterator[dict[str, Any]]:
@@ -96,19 +96,19 @@ def locate(debugger: Debugger, arguments: Arguments) -> Document:
     places are shown together. A part in the lane's own part of a register or of memory is said to be its own.
     """
     text = arguments.needed()
-    writer = asking.renderer(debugger, locations=True)
+    writer = debugger.renderer(locations=True)
     if debugger.attached is None:
         variables = variables_called(debugger, text)
         described = chain.from_iterable(map(writer.described, variables))
         return Document({"answers": map(writer.described_json, variables)}, described, rows="answers")
-    found = asking.asked(debugger, text, debugger.lanes_of(arguments))
+    found = debugger.asked(text, debugger.lanes_of(arguments))
 
     def lines(output: Output) -> Iterator[str]:
         notes = RepairNotes()
         yield from Explainer(output.width, output.style).parts(notes.noted(found))
         yield from notes.lines(output.style)
 
-    return asking.answered(debugger, writer, found, lines)
+    return expression_document(debugger, writer, found, lines)
 
 
 # --- maint print expression ----------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.program.frames.selectors import numbers_in, wave_named, waves_of
-from dwarfgpu.questions import asking
 from dwarfgpu.questions.stack import frame_count, limited, show_frame
 from dwarfgpu.render.layout import fitted
 
@@ -256,7 +255,7 @@ def frame_apply(debugger: Debugger, arguments: Arguments) -> None:
         some = limited(debugger.wave, frame_count(None if which == "all" else minus + which, arguments))
         numbers = [each.number for each in some]
     check_command(debugger, flags, ("-q", "-c", "-s"), command, arguments)
-    writer = asking.call_writer(debugger, debugger.frame)
+    writer = debugger.call_writer(debugger.frame)
 
     def visit(number: int) -> Iterable[str]:
         debugger.select_frame(number)

@@ -18,10 +18,9 @@ from dwarfgpu.program.language.tokens import tokens
 from dwarfgpu.program.types.model import Array, Base, Function, Pointer
 from dwarfgpu.program.types.sizes import resolved
 from dwarfgpu.program.values.storage import Address, cannot_access
-from dwarfgpu.questions import asking
-from dwarfgpu.questions.asking import SIZES, Examined, MemoryFormat
 from dwarfgpu.questions.document import Document, Output
-from dwarfgpu.questions.registry import LETTERS
+from dwarfgpu.questions.examined import Examined, MemoryFormat
+from dwarfgpu.questions.registry import LETTERS, SIZES
 from dwarfgpu.render import numbers
 from dwarfgpu.render.layout import problem_json
 from dwarfgpu.render.numbers import formatted, whole
@@ -138,7 +137,7 @@ class _Shower:
         lanes = frame.lane(debugger.lane)
         self.around = frame.around(lanes)
         self.model = Evaluator(frame, lanes, "").compute.model
-        self.look = asking.renderer(debugger).look
+        self.look = debugger.renderer().look
         self.writer = ValueWriter(self.look, is_cplus=False)
         self.bytes = SIZES[form.size or "b"]
         name = f"int{8 * self.bytes}_t"

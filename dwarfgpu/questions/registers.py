@@ -14,7 +14,6 @@ from dwarfgpu.program.frames.registers import type_of
 from dwarfgpu.program.types.model import Base, Struct
 from dwarfgpu.program.values.objects import constant
 from dwarfgpu.program.values.storage import Address
-from dwarfgpu.questions import asking
 from dwarfgpu.questions.document import Document
 from dwarfgpu.render.layout import fitted
 from dwarfgpu.render.numbers import formatted, signed
@@ -65,7 +64,7 @@ def _info(debugger: Debugger, arguments: Arguments, group: str) -> Document:
     if debugger.attached is None:
         hint = "`target snapshot S` attaches a snapshot, `core S` a core file"
         raise UsageError("The program has no registers now.", kind="no_machine", hint=hint)
-    writer = _RegisterText(debugger, asking.print_format(arguments))
+    writer = _RegisterText(debugger, arguments.letter)
     words = arguments.text.replace("$", "").replace(",", " ").split() or [group]
     return Document(
         {
@@ -86,7 +85,7 @@ class _RegisterText:
         self.letter = letter
         self.frame = debugger.frame
         self.is_host = debugger.lane is None
-        self.look = asking.renderer(debugger).look
+        self.look = debugger.renderer().look
         self.writer = ValueWriter(self.look, is_cplus=False)
 
     def rows(self, words: Iterable[str]) -> Iterator[NamedRegister]:

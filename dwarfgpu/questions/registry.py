@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 LETTERS = "xduotacfszr"
 """The letters of the formats of values: /FMT at the prompt, --format at the shell."""
+SIZES = {"b": 1, "h": 2, "w": 4, "g": 8}
+"""The bytes of a unit by the letters of sizes, which ``x`` knows and ``print`` does not."""
 WORD = re.compile(r"[!|?]|[A-Za-z_][\w-]*")
 """A word that names a command."""
 NOT_HERE = frozenset(
@@ -406,6 +408,25 @@ class Arguments:
                 return re.compile(text)
         except (re.error, RecursionError, OverflowError) as error:
             raise self.wrong(f"takes a regular expression: {error}") from None
+
+    @property
+    def letter(self) -> str | None:
+        """The letter behind the slash of a command that shows values."""
+        text, name = self.format, self.command.name
+        if text[:1].isdecimal() or text[:1] == "-":
+            raise UsageError(f'Item count other than 1 is meaningless in "{name}" command.', kind="bad_format")
+        chosen: str | None = None
+        for letter in text:
+            if letter in SIZES:
+                raise UsageError(f'Size letters are meaningless in "{name}" command.', kind="bad_format")
+            if letter == "i":
+                raise UsageError(f'Format letter "i" is meaningless in "{name}" command.', kind="bad_format")
+            if letter not in LETTERS:
+                hint = f"the formats are {', '.join(LETTERS)}"
+                raise UsageError(f'Undefined output format "{letter[:1]}".', kind="bad_format", hint=hint)
+            if letter != "r" or chosen is None:
+                chosen = letter
+        return chosen
 
     def wrong(self, message: str) -> UsageError:
         """Return an error about the arguments."""

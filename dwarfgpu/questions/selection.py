@@ -15,12 +15,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from dwarfgpu.program.code.code_object import CodeObject
+    from dwarfgpu.program.frames.answers import Values
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.wave import Wave
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.questions.document import Output
     from dwarfgpu.questions.registry import Arguments
+    from dwarfgpu.render.backtrace import CallWriter
     from dwarfgpu.render.values import Look
+    from dwarfgpu.render.variables import VariablesRenderer
     from dwarfgpu.states.program import Attached, Program
 
 T = TypeVar("T")
@@ -115,6 +118,40 @@ class Selection:
     def value_printer(self, _frame: Frame | None) -> Callable[[Object, Look, int], str | None] | None:
         """Return what writes values in the words of the debugger around this one; None without one."""
         return None
+
+    # --- How values look ------------------------------------------------------------------------------------------
+
+    def renderer(
+        self, letter: str | None = None, *, frame: Frame | None = None, locations: bool = False
+    ) -> VariablesRenderer:
+        """Return what writes values as the settings say."""
+        from attrs import evolve
+
+        from dwarfgpu.render.variables import VariablesRenderer
+
+        settings, style = self.settings, self.output.style
+        found = VariablesRenderer(frame or self.frame, letter, style, locations=locations, verbose=settings["verbose"])
+        found.look = evolve(
+            found.look,
+            elements=settings["print elements"],
+            repeats=settings["print repeats"],
+            depth=settings["print max-depth"],
+            static_members=settings["print static-members"],
+            is_raw=settings["print raw-values"],
+            is_pretty=settings["print pretty"],
+            symbol=found.look.symbol if settings["print symbol"] else None,
+            printer=self.value_printer(found.frame) if letter is None else None,
+        )
+        return found
+
+    def call_writer(self, frame: Frame) -> CallWriter:
+        """Return what writes frames with their arguments in the selected lane."""
+        from attrs import evolve
+
+        from dwarfgpu.render.backtrace import CallWriter
+
+        look = evolve(self.renderer(frame=frame).look, is_pretty=False)
+        return CallWriter(self.lane if frame.has_lanes else None, look, self.settings["print frame-arguments"])
 
     # --- What is selected -----------------------------------------------------------------------------------------
 
@@ -224,6 +261,12 @@ class Selection:
     def selected_lanes(self) -> list[int] | None:
         """The selected lane alone; None where there are no lanes."""
         return None if self.lane is None else [self.lane]
+
+    def asked(self, text: str, lanes: list[int] | str | None) -> Values:
+        """Return what an expression is, in some lanes."""
+        from dwarfgpu.program.frames.answers import answer
+
+        return answer(self.frame.quantity(text), text, lanes)
 
     def repaired(self, repair: str | None) -> tuple[Program, Attached | None]:
         """Return the program and the machine, with other repairs applied."""

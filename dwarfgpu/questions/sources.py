@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceTexts, facts_of
 from dwarfgpu.program.frames.linespec import Linespecs
-from dwarfgpu.questions import asking
 from dwarfgpu.questions.document import SOURCE, Document, Output
+from dwarfgpu.questions.examined import begin_at
 from dwarfgpu.render.layout import counted, fitted, shown
 from dwarfgpu.render.source import numbered_line, place_words
 
@@ -295,7 +295,7 @@ def info_line(debugger: Debugger, arguments: Arguments) -> Document:
     rows = list(_code_of_lines(debugger, arguments.text))
     for row in rows:
         if "start" in row:
-            asking.begin_at(debugger, row["start"])
+            begin_at(debugger, row["start"])
     return Document(
         {"lines": rows},
         lambda output: chain.from_iterable(_code_text(debugger, row, output.width) for row in rows),

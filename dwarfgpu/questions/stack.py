@@ -12,7 +12,6 @@ from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.frames.selectors import waves_of
 from dwarfgpu.program.frames.variable import PARAMETER
 from dwarfgpu.program.frames.wave import trap_at
-from dwarfgpu.questions import asking
 from dwarfgpu.questions.document import NO_ANSWER, Document, Output
 from dwarfgpu.render.layout import fitted, lanes_text, paragraphs, plain, problem_json, ranges_text, shown, wrapped
 
@@ -41,7 +40,7 @@ def show_frame(debugger: Debugger) -> None:
 
     frame, output = debugger.frame, debugger.output
     if not debugger.is_source_coming:
-        output.lines(asking.call_writer(debugger, frame).lines(frame, output.width, output.style))
+        output.lines(debugger.call_writer(frame).lines(frame, output.width, output.style))
         line = line_text(debugger, frame)
         if line is not None:
             output.line(line)
@@ -201,7 +200,7 @@ def _stack_lines(
             warning, frames = ("", frames) if count is not None else _without_inner(selection, frames)
         if warning:
             yield warning
-        writer = asking.call_writer(selection, selection.frame)
+        writer = selection.call_writer(selection.frame)
         writer.lane = writer.lane if lane is None else lane
         if is_group and writer.arguments == "scalars":
             writer.arguments = "none"
@@ -289,7 +288,7 @@ def _locals_lines(selection: Any, frame: Frame, lane: int | None) -> Iterator[st
     from dwarfgpu.questions.variables import variable_lines
 
     variables = _locals(frame)
-    writer = asking.renderer(selection, frame=frame)
+    writer = selection.renderer(frame=frame)
     for variable in variables:
         yield from variable_lines(selection, writer, variable, None if lane is None else [lane], 8)
     if not variables:
@@ -318,7 +317,7 @@ def _add_locals(
             if number >= FREE_FRAMES and not budget.take(_cost(frame, arguments, is_full=True)):
                 data["locals"] = []
                 continue
-            writer = asking.renderer(selection, frame=frame)
+            writer = selection.renderer(frame=frame)
             data["locals"] = [variable_document(writer, variable, lanes) for variable in _locals(frame)]
 
 

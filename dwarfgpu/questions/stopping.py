@@ -87,7 +87,6 @@ def _result(debugger: Debugger, debugging: Debugging, returned: ReturnType) -> d
     """Put the value that a function has returned into the history, and return what there is to say about it."""
     from dwarfgpu.program.frames.history import Remembered
     from dwarfgpu.program.types.declaration import type_text
-    from dwarfgpu.questions.asking import renderer
     from dwarfgpu.render.values import value_text
 
     frame, lane = debugger.frame, debugger.lane
@@ -97,7 +96,7 @@ def _result(debugger: Debugger, debugging: Debugging, returned: ReturnType) -> d
         return result
     number = debugger.state_of(Remembered).add(values)
     value = frame.expression(f"${number}").find(frame.lane(lane))
-    return result | {"number": number, "value": value_text(value, renderer(debugger, frame=frame).look)}
+    return result | {"number": number, "value": value_text(value, debugger.renderer(frame=frame).look)}
 
 
 def _select(debugger: Debugger, halt: Halt) -> bool:

@@ -14,7 +14,6 @@ from dwarfgpu.program.frames.reasons import Unavailable
 from dwarfgpu.program.language.tokens import tokens
 from dwarfgpu.program.types.model import Array, Pointer
 from dwarfgpu.program.types.sizes import resolved
-from dwarfgpu.questions import asking
 from dwarfgpu.render.numbers import whole
 from dwarfgpu.render.variables import value_in_lanes
 from dwarfgpu.render.written_text import own
@@ -76,7 +75,7 @@ def _show_kept(debugger: Debugger, name: str, lanes: dict[int | None, Any]) -> N
     numbers = [number for number in lanes if number is not None]
     chosen: Any = numbers or ([debugger.lane] if debugger.lane is not None else None)
     values_here = answer(debugger.frame.expression(name), name, chosen)
-    writer = asking.renderer(debugger)
+    writer = debugger.renderer()
     if numbers:
         debugger.output.lines(value_in_lanes(writer, values_here, f"{name} = ", debugger.output.width))
         return
@@ -97,7 +96,7 @@ _BRACKETS = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 def output(debugger: Debugger, arguments: Arguments) -> None:
     """For scripts: what `print` shows behind the equals sign. It gets no number in the history."""
     value = _value(debugger, arguments.needed())
-    debugger.output.write(asking.renderer(debugger, asking.print_format(arguments)).cell(value))
+    debugger.output.write(debugger.renderer(arguments.letter).cell(value))
 
 
 def printf(debugger: Debugger, arguments: Arguments) -> None:
@@ -208,7 +207,7 @@ def _argument(match: re.Match[str], text: str, given: LaneAnswer) -> str:
 
 def _value(debugger: Debugger, text: str) -> Any:
     """Return what an expression is in the lane that is selected."""
-    lane_answer = asking.asked(debugger, text, debugger.selected_lanes).by_lane[0]
+    lane_answer = debugger.asked(text, debugger.selected_lanes).by_lane[0]
     if lane_answer.value is None:
         assert lane_answer.reason is not None  # noqa: S101 (it has no value)
         raise Unavailable(lane_answer.reason)

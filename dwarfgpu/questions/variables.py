@@ -12,11 +12,11 @@ from dwarfgpu.program.frames.answers import Values, answer
 from dwarfgpu.program.frames.reasons import Unavailable
 from dwarfgpu.program.frames.variable import PARAMETER, Variable
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.questions import asking
+from dwarfgpu.program.types.reader import speaks_cplus
 from dwarfgpu.questions.document import NO_ANSWER, Document, Output
 from dwarfgpu.questions.selection import names_lanes, needs_state
 from dwarfgpu.render.layout import counted, fitted, shown
-from dwarfgpu.render.values import OPTIMIZED_OUT
+from dwarfgpu.render.values import OPTIMIZED_OUT, ValueWriter, problem
 from dwarfgpu.render.variables import RepairNotes, frame_json, frame_text, kept_text, value_in_lanes
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ class _VariablesDocument(Document):
 
     def _renderer(self, frame: Frame | None) -> VariablesRenderer:
         frame, locations = frame or self._place.program.outside, self._arguments.has("location")
-        return asking.renderer(self._selection, self._letter, frame=frame, locations=locations)
+        return self._selection.renderer(self._letter, frame=frame, locations=locations)
 
     def write_answer(self, output: Output, form: str) -> None:
         """Write the answer alone."""
@@ -210,7 +210,7 @@ class Answers(_VariablesDocument):
         self._place = place
         self._selection = place.selection
         self._lanes = place.lanes("active")
-        self._letter = asking.print_format(place.arguments)
+        self._letter = place.arguments.letter
         self._needs_machine = False
         self._check_forms()
         Document.__init__(
@@ -448,7 +448,7 @@ def print_value(selection: Selection, arguments: Arguments) -> Document:
     """
     from dwarfgpu.program.frames.history import Remembered
 
-    letter = asking.print_format(arguments)
+    letter = arguments.letter
     history = selection.state_of(Remembered)
     lanes = selection.lanes_of(arguments)
     in_each = names_lanes(arguments)
@@ -456,7 +456,7 @@ def print_value(selection: Selection, arguments: Arguments) -> Document:
     if text == "$" and not in_each and None not in (last := history.last().lanes):
         lanes, in_each = [lane for lane in last if lane is not None], True
     values = answer(selection.frame[text], text, lanes)
-    writer = asking.renderer(selection, letter)
+    writer = selection.renderer(letter)
     if not values.lanes:
         raise UsageError("no lane is active", kind="no_lane")
     first = values.by_lane[0]
@@ -481,12 +481,31 @@ def print_value(selection: Selection, arguments: Arguments) -> Document:
         number = history.add(_kept(values, in_each_lane=False))
         note = style("dim", _note_text(first)) if _note_text(first) else ""
         lines = [f"${number} = {writer.cell(first)}{note}"]
-    document = asking.answered(selection, writer, values, [*lines, *writer.unrepaired(values)])
+    document = expression_document(selection, writer, values, [*lines, *writer.unrepaired(values)])
     if values.possible_repairs:
         from dwarfgpu.program.code.repairs import hint_of
 
         document.hints.append(hint_of(values.possible_repairs))
     return document
+
+
+def expression_document(
+    selection: Selection,
+    writer: VariablesRenderer,
+    values: Values,
+    text: Callable[[Output], Iterable[str]] | Iterable[str],
+) -> Document:
+    """Return the document of an expression in the selected frame, which has the same data as that of ``eval``."""
+    head: dict[str, Any] = {}
+    if selection.attached is not None and len(selection.attached) > 1:
+        head["wave"] = selection.wave.id
+    if selection.frame.place is not None:
+        head["frame"] = selection.frame.number
+    return Document(
+        {"answers": ({**head, **document} for document in writer.documents(values))},
+        text,
+        rows=lambda: ({**head, **document} for document in writer.lane_documents(values)),
+    )
 
 
 def _kept(values: Values, *, in_each_lane: bool) -> Kept:
@@ -545,7 +564,7 @@ class _Variables(_VariablesDocument):
         self._noun = noun
         self._is_meant = is_meant
         self._pattern, self._types = arguments.pattern(), arguments.pattern("t")
-        self._letter = asking.print_format(arguments)
+        self._letter = arguments.letter
         self._lanes = self._place.lanes()
         self._notes = RepairNotes()
         self._others = 0
@@ -672,15 +691,23 @@ def variable_lines(
     note = _note_text(answered) + kept_text(values)
     if answered.value is None:
         return without_value(selection, name, f"{why_none(answered)}{note}", indent)
-    text = f"{style('name', shown(name))} = {asking.part_text(writer, answered.value)}"
+    value_writer = ValueWriter(writer.look, is_cplus=speaks_cplus(answered.value.type))
+    try:
+        value = value_writer.text(answered.value, 0, is_top=True)  # a pointer does not say its type, which `print` says
+    except DwarfGpuError as error:
+        value = problem(error)
+    text = f"{style('name', shown(name))} = {value}"
     return [f"{' ' * indent}{line}" for line in (text + (style("dim", note) if note else "")).split("\n")]
 
 
 def why_none(answered: LaneAnswer) -> str:
     """Return why a lane has no value: an error, or that it is optimized out or not in scope."""
-    reason = asking.why(answered.reason)
-    placeholder = OPTIMIZED_OUT if answered.reason is None else answered.reason.placeholder
-    return f"<error: {reason}>" if placeholder == "<error>" else f"{placeholder} ({reason})"
+    reason = answered.reason
+    if reason is None:
+        return f"{OPTIMIZED_OUT} ()"
+    error = reason.error
+    why = reason.message if error is None or error.kind != "memory_unavailable" else error.message  # in GDB's words
+    return f"<error: {why}>" if reason.placeholder == "<error>" else f"{reason.placeholder} ({why})"
 
 
 def without_value(selection: Selection, text: str, why: str, indent: int = 0) -> list[str]:

@@ -9,7 +9,6 @@ from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.frames.selectors import numbers_in, waves_of
-from dwarfgpu.questions import asking
 from dwarfgpu.questions.document import Document, Output
 
 if TYPE_CHECKING:
@@ -226,7 +225,7 @@ def _place_of(selection: Selection, thread: Wave) -> str:
         frame = thread.frame(0)
     except DwarfGpuError as error:
         return f"({error.message})"
-    return asking.call_writer(selection, frame).text(frame)
+    return selection.call_writer(frame).text(frame)
 
 
 def info_work_groups(selection: Selection, arguments: Arguments) -> Document:
@@ -337,6 +336,7 @@ def lane_map(selection: Selection, arguments: Arguments) -> Document:
     A row has 8 lanes where the work-groups are 8 work-items wide, and else 16; -row says otherwise.
     """
     from dwarfgpu.program.frames.answers import answer
+    from dwarfgpu.questions.variables import expression_document
     from dwarfgpu.render.lanes import lanes_document
     from dwarfgpu.render.wave_map import places_map, values_grid, values_map
 
@@ -351,10 +351,10 @@ def lane_map(selection: Selection, arguments: Arguments) -> Document:
         )
 
     found = answer(selection.frame[arguments.text], arguments.text)
-    writer = asking.renderer(selection, asking.print_format(arguments))
+    writer = selection.renderer(arguments.letter)
     look = evolve(writer.look, is_pretty=False)
     drawn = values_grid if arguments.has("values") else values_map
-    return asking.answered(
+    return expression_document(
         selection, writer, found, lambda output: drawn(here, found, look, per_row, output.width, output.style)
     )
 
