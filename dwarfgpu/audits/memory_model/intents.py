@@ -36,25 +36,14 @@ NO_MACROS: Mapping[str, str] = {}
 MAX_EXPANSIONS = 8
 """How deep names are looked up that stand for others."""
 _STRING = re.compile(r'"([^"]*)"')
-_SCOPES = {
-    "system": "system",
-    "systm": "system",
-    "all_svm_devices": "system",
-    "all_devices": "system",
-    "agent": "agent",
-    "device": "agent",
-    "dvc": "agent",
-    "workgroup": "workgroup",
-    "work_group": "workgroup",
-    "wrkgrp": "workgroup",
-    "clstr": "agent",
-    "wavefront": "wavefront",
-    "wvfrnt": "wavefront",
-    "sub_group": "wavefront",
-    "singlethread": "singlethread",
-    "single": "singlethread",
-    "work_item": "singlethread",
+_CALLED = {
+    "system": "system systm all_svm_devices all_devices",
+    "agent": "agent device dvc clstr",
+    "workgroup": "workgroup work_group wrkgrp",
+    "wavefront": "wavefront wvfrnt sub_group",
+    "singlethread": "singlethread single work_item",
 }
+_SCOPES = {word: scope for scope, words in _CALLED.items() for word in words.split()}
 _ORDERINGS = {"relaxed": "monotonic", "consume": "acquire"}
 
 

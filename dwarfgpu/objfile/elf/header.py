@@ -7,6 +7,7 @@ truncated file still shows the sections that are there.
 from __future__ import annotations
 
 import struct
+from functools import cache
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import MalformedFile
@@ -44,17 +45,9 @@ MAX_SECTIONS = 1 << 20
 
 FILE_TYPES = {0: "NONE", 1: "REL", 2: "EXEC", 3: "DYN", 4: "CORE"}
 MACHINES = {
-    0: "NONE",
-    3: "386",
-    20: "PPC",
-    21: "PPC64",
-    40: "ARM",
-    62: "X86_64",
-    183: "AARCH64",
-    190: "CUDA",
-    224: "AMDGPU",
+    0: "NONE", 3: "386", 20: "PPC", 21: "PPC64", 40: "ARM", 62: "X86_64", 183: "AARCH64", 190: "CUDA", 224: "AMDGPU",
     243: "RISCV",
-}
+}  # fmt: skip
 OS_ABIS = {0: "SYSV", 3: "GNU", 9: "FREEBSD", 64: "AMDGPU_HSA", 65: "AMDGPU_PAL", 66: "AMDGPU_MESA3D"}
 AMDGPU_OS_ABIS = (64, 65, 66)
 """The same numbers mean something else on another machine."""
@@ -169,22 +162,16 @@ class Segment:
         return SEGMENT_TYPES.get(self.type, f"{self.type:#x}")
 
 
-_layouts: dict[tuple[int, ByteOrder], ElfLayout] = {}
-
-
+@cache
 def layout_of(address_size: int, byte_order: ByteOrder) -> ElfLayout:
     """Return the layout of files with 4 or 8 byte addresses in a byte order."""
-    key = (address_size, byte_order)
-    if key not in _layouts:
-        order = "<" if byte_order == "little" else ">"
-        wide = address_size == 8
-        formats = (
-            ("HHIQQQIHHHHHH", "IIQQQQIIQQ", "IIQQQQQQ", "IBBHQQ", "QQ", "QQq", "IIQQ", "I")
-            if wide
-            else ("HHIIIIIHHHHHH", "IIIIIIIIII", "IIIIIIII", "IIIBBH", "II", "IIi", "III", "I")
-        )
-        _layouts[key] = ElfLayout(address_size, byte_order, *(struct.Struct(order + text) for text in formats))
-    return _layouts[key]
+    order = "<" if byte_order == "little" else ">"
+    formats = (
+        ("HHIQQQIHHHHHH", "IIQQQQIIQQ", "IIQQQQQQ", "IBBHQQ", "QQ", "QQq", "IIQQ", "I")
+        if address_size == 8
+        else ("HHIIIIIHHHHHH", "IIIIIIIIII", "IIIIIIII", "IIIBBH", "II", "IIi", "III", "I")
+    )
+    return ElfLayout(address_size, byte_order, *(struct.Struct(order + text) for text in formats))
 
 
 def read_header(data: memoryview, file: str) -> Header:
@@ -224,7 +211,7 @@ def read_section_headers(
     if stride < row.size:
         message = f"section headers of {stride} bytes are too short, {row.size} are needed"
         return [], 0, [malformed(file, "bad_section_table", message, offset=start)]
-    first = _section_header(data, start, header.layout) if start + row.size <= len(data) else None
+    first = SectionHeader(*row.unpack_from(data, start)) if start + row.size <= len(data) else None
     if first is not None:
         # "Sections": with 0xff00 sections or more, the first header has their number and the index of the names
         count = count or first.size
@@ -237,7 +224,7 @@ def read_section_headers(
     elif there < count:
         message = f"of {count} section headers, {there} are in the file"
         problems.append(malformed(file, "truncated", message, offset=start, spec='gABI, "Sections"'))
-    headers = [_section_header(data, start + index * stride, header.layout) for index in range(there)]
+    headers = [SectionHeader(*row.unpack_from(data, start + index * stride)) for index in range(there)]
     return headers, names, problems
 
 
@@ -267,10 +254,6 @@ def read_segments(
         return tuple(segments), []
     message = f"of {count} program headers, {there} are in the file"
     return tuple(segments), [malformed(file, "truncated", message, offset=start, spec='gABI, "Program Header"')]
-
-
-def _section_header(data: memoryview, offset: int, layout: ElfLayout) -> SectionHeader:
-    return SectionHeader(*layout.section.unpack_from(data, offset))
 
 
 def text_at(table: bytes, offset: int) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.objfile.elf import header as elf
@@ -16,12 +16,13 @@ from dwarfgpu.objfile.elf.sections import Section
 from dwarfgpu.regular_files import MAX_READ
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.objfile.elf.notes import Note
     from dwarfgpu.objfile.elf.symbols import Symbol, SymbolTable
 
+T = TypeVar("T")
 CODE_ALIGNMENT = 1 << 12
 """The largest alignment of sections that are placed one behind the other, and where the first is."""
 BYTES = "<bytes>"
@@ -68,10 +69,7 @@ class Image:
         """Whether several sections of code have the same addresses, and no relocations tell which one is meant."""
         if self.type != elf.ET_REL or places_code:
             self._place_code()
-        self._by_name: dict[str, list[Section]] | None = None
-        self._symbols: SymbolTable | None = None
         self._notes: tuple[Note, ...] | None = None
-        self._relocating: dict[int, list[Section]] | None = None
         self._symbol_values: dict[int, tuple[list[int], list[int]]] = {}
 
     def _place_code(self) -> None:
@@ -133,14 +131,14 @@ class Image:
 
     def sections_named(self, name: str) -> tuple[Section, ...]:
         """Return all sections with a name: a relocatable file has one for each group (COMDAT), as type units are."""
-        if self._by_name is None:
-            self._by_name = {}
-            for section in self.sections[1:]:
-                self._by_name.setdefault(section.name, []).append(section)
         sections = self._by_name.get(name)
         if not sections and name.startswith(".debug_"):
             sections = self._by_name.get(f".z{name[1:]}")
         return tuple(sections or ())
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[Section]]:
+        return _grouped((section.name, section) for section in self.sections[1:])
 
     @cached_property
     def code_sections(self) -> tuple[Section, ...]:
@@ -156,13 +154,13 @@ class Image:
 
         In a linked file the linker has applied them.
         """
-        if self._relocating is None:
-            self._relocating = {}
-            if self.type == elf.ET_REL or self.are_sections_placed:
-                for section in self.sections:
-                    if section.type in elf.RELOCATIONS:
-                        self._relocating.setdefault(section.header.info, []).append(section)
         return self._relocating.get(index, [])
+
+    @cached_property
+    def _relocating(self) -> dict[int, list[Section]]:
+        is_needed = self.type == elf.ET_REL or self.are_sections_placed
+        relocations = (each for each in self.sections if is_needed and each.type in elf.RELOCATIONS)
+        return _grouped((section.header.info, section) for section in relocations)
 
     def symbol_values(self, link: int) -> tuple[list[int], list[int]]:
         """Return what each symbol of a section adds to a relocated field, and the sizes of the symbols."""
@@ -173,15 +171,15 @@ class Image:
 
     def symbols(self) -> Iterator[Symbol]:
         """Yield all symbols, of ``.symtab`` or, without it, of ``.dynsym``."""
-        return iter(self._symbol_table())
+        return iter(self._symbol_table)
 
     def symbol_named(self, name: str) -> Symbol | None:
         """Return the symbol with a name: a defined one before one that is not, a global one before a local one."""
-        return self._symbol_table().named(name)
+        return self._symbol_table.named(name)
 
     def symbols_named(self, name: str) -> list[Symbol]:
         """Return all symbols with a name, in their order, without sections and files."""
-        return self._symbol_table().all_named(name)
+        return self._symbol_table.all_named(name)
 
     def symbols_called(self, name: str) -> list[Symbol]:
         """Return the defined symbols of code with a name, with or without parameters, scopes, template arguments.
@@ -198,7 +196,7 @@ class Image:
         whole = "".join(name.split()) if name.endswith(")") else None
         return [
             symbol
-            for symbol in self._symbol_table().containing(last)
+            for symbol in self._symbol_table.containing(last)
             if symbol.name.startswith("_Z")
             and symbol.is_defined
             and symbol.section in self.code_sections
@@ -207,18 +205,14 @@ class Image:
 
     def symbols_marked(self, suffix: str, symbol_type: int) -> Iterator[Symbol]:
         """Yield the symbols whose names have a suffix, or that have a type."""
-        return self._symbol_table().marked(suffix, symbol_type)
+        return self._symbol_table.marked(suffix, symbol_type)
 
     def symbol_at(self, address: int, section: Section | None = None) -> Symbol | None:
         """Return the symbol whose bytes hold an address. Name the section if the file is not linked."""
-        return self._symbol_table().at(address, None if section is None else section.index)
+        return self._symbol_table.at(address, None if section is None else section.index)
 
+    @cached_property
     def _symbol_table(self) -> SymbolTable:
-        if self._symbols is None:
-            self._symbols = self._find_symbols()
-        return self._symbols
-
-    def _find_symbols(self) -> SymbolTable:
         from dwarfgpu.objfile.elf.symbols import SymbolTable
 
         for wanted in (elf.SHT_SYMTAB, elf.SHT_DYNSYM):
@@ -309,5 +303,12 @@ class Image:
         """Free the memory of everything that can be read again."""
         for section in self.sections:
             section.release()
-        self._symbols = None
+        self.__dict__.pop("_symbol_table", None)
         self._symbol_values.clear()
+
+
+def _grouped(pairs: Iterable[tuple[T, Section]]) -> dict[T, list[Section]]:
+    groups: dict[T, list[Section]] = {}
+    for key, section in pairs:
+        groups.setdefault(key, []).append(section)
+    return groups

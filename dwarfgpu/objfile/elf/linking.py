@@ -11,7 +11,6 @@ import struct
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf import header as elf
 from dwarfgpu.objfile.elf.image import Image
 from dwarfgpu.objfile.elf.relocation import ABSOLUTE, AMDGPU, BASE, BRANCH, NEEDS_GOT, RELATIVE, relocate
@@ -35,18 +34,6 @@ _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _LAYOUT = elf.layout_of(8, "little")
 _SEGMENT, _SECTION, _SYMBOL, _ROW, _PAIR = _LAYOUT.segment, _LAYOUT.section, _LAYOUT.symbol, _LAYOUT.rela, _LAYOUT.rel
 _DT_RELA, _DT_RELASZ, _DT_RELAENT = 7, 8, 9
-
-
-@frozen
-class _Addresses:
-    """Where everything is in memory."""
-
-    sections: tuple[int, ...]
-    """The address of each section; 0 of one that is not allocated."""
-    slots: dict[int, int]
-    """The addresses of the slots of the global offset table, by symbol."""
-    rows: int
-    """Where the dynamic relocations are."""
 
 
 def linked(image: Image) -> bytes:
@@ -75,13 +62,17 @@ class _Linker:
             at = -(-at // align) * align if is_allocated else at
             addresses.append(at if is_allocated else 0)
             at += section.size if is_allocated else 0
+        self.addresses = tuple(addresses)
+        """The address of each section; 0 of one that is not allocated."""
         table = -(-at // 8) * 8
-        slots = {symbol: table + 8 * number for number, symbol in enumerate(wanted)}
-        self.places = _Addresses(tuple(addresses), slots, table + 8 * len(slots))
+        self.slots = {symbol: table + 8 * number for number, symbol in enumerate(wanted)}
+        """The addresses of the slots of the global offset table, by symbol."""
+        self.rows = table + 8 * len(self.slots)
+        """Where the dynamic relocations are."""
 
     def linked(self) -> bytes:
         """Return the file, linked."""
-        rows = [(place, RELATIVE64, self._value(symbol)) for symbol, place in self.places.slots.items()]
+        rows = [(place, RELATIVE64, self._value(symbol)) for symbol, place in self.slots.items()]
         for section in self.image.sections:
             if section.type == elf.SHT_RELA and self._is_allocated(section.header.info):
                 rows += self._fixed(section)
@@ -95,7 +86,7 @@ class _Linker:
         for section in self.image.sections:
             if section.type == elf.SHT_SYMTAB:
                 self.contents[section.index] = self._moved(self.contents[section.index])
-        return self._file(elf.ET_DYN, self._tail(rows), 8 * len(self.places.slots) + len(rows) * _ROW.size)
+        return self._file(elf.ET_DYN, self._tail(rows), 8 * len(self.slots) + len(rows) * _ROW.size)
 
     def _is_allocated(self, index: int) -> bool:
         return 0 < index < len(self.contents) and bool(self.image.sections[index].flags & elf.SHF_ALLOC)
@@ -109,7 +100,7 @@ class _Linker:
             if section.type != elf.SHT_RELA:
                 message = f"the relocations in {section.name} are of type {section.type_name}, and AMDGPU's are RELA"
                 raise self._refused(message)
-            for offset, info, _addend in self._rows(section):
+            for offset, info, _addend in self._rows_of(section):
                 self._check(info >> 32, section)
                 rule = AMDGPU.get(info & 0xFFFFFFFF)
                 is_fixed = self.symbols[info >> 32].section_index == SHN_ABS
@@ -126,7 +117,7 @@ class _Linker:
         message = f"{self.image.name} is not linked, and {reason}"
         return UsageError(message, kind="not_linked", hint="link it, for example with ld.lld -shared")
 
-    def _rows(self, section: Section) -> list[tuple[int, int, int]]:
+    def _rows_of(self, section: Section) -> list[tuple[int, int, int]]:
         data = self.contents[section.index]
         return list(_ROW.iter_unpack(data[: len(data) // _ROW.size * _ROW.size]))
 
@@ -146,15 +137,15 @@ class _Linker:
     def _value(self, number: int) -> int:
         symbol = self.symbols[number]
         index = symbol.section_index
-        return symbol.value + (self.places.sections[index] if index < len(self.places.sections) else 0)
+        return symbol.value + (self.addresses[index] if index < len(self.addresses) else 0)
 
     def _fixed(self, section: Section) -> list[tuple[int, int, int]]:
         """Give operands the places of their slots; return the dynamic relocations of words that hold addresses."""
-        base, rows, dynamic = self.places.sections[section.header.info], [], []
-        for offset, info, addend in self._rows(section):
+        base, rows, dynamic = self.addresses[section.header.info], [], []
+        for offset, info, addend in self._rows_of(section):
             symbol, number = info >> 32, info & 0xFFFFFFFF
             if number in _OF_SLOTS:
-                rows.append((offset, _OF_SLOTS[number], self.places.slots[symbol] + addend))
+                rows.append((offset, _OF_SLOTS[number], self.slots[symbol] + addend))
                 continue
             has_place = self.symbols[symbol].section_index not in (elf.SHN_UNDEF, SHN_ABS)
             if AMDGPU[number].formula == ABSOLUTE and has_place:
@@ -169,15 +160,15 @@ class _Linker:
         for name, info, other, index, value, size in _SYMBOL.iter_unpack(
             table[: len(table) // _SYMBOL.size * _SYMBOL.size]
         ):
-            base = self.places.sections[index] if 0 < index < len(self.places.sections) else 0
+            base = self.addresses[index] if 0 < index < len(self.addresses) else 0
             rows.append(_SYMBOL.pack(name, info, other, index, value + base & (1 << 64) - 1, size))
         return b"".join(rows)
 
     def _tail(self, rows: list[tuple[int, int, int]]) -> bytes:
         """Return the global offset table, the dynamic relocations, and where a loader finds them."""
-        table = b"".join(self._value(symbol).to_bytes(8, "little") for symbol in self.places.slots)
+        table = b"".join(self._value(symbol).to_bytes(8, "little") for symbol in self.slots)
         size = len(rows) * _ROW.size
-        dynamic = (_DT_RELA, self.places.rows), (_DT_RELASZ, size), (_DT_RELAENT, _ROW.size), (0, 0)
+        dynamic = (_DT_RELA, self.rows), (_DT_RELASZ, size), (_DT_RELAENT, _ROW.size), (0, 0)
         return table + b"".join(_ROW.pack(*row) for row in rows) + b"".join(_PAIR.pack(*pair) for pair in dynamic)
 
     def _file(self, kind: int, tail: bytes, dynamic: int) -> bytes:
@@ -185,7 +176,7 @@ class _Linker:
         data, segments = bytearray(FIRST), []
         offsets: dict[int, int] = {}
         for section in sorted(self.image.sections, key=lambda section: not section.flags & elf.SHF_ALLOC):
-            content, address = self.contents[section.index], self.places.sections[section.index]
+            content, address = self.contents[section.index], self.addresses[section.index]
             if section.flags & elf.SHF_ALLOC:  # at the place in the file that its address is
                 data += bytes(address - len(data))
                 if section.size:
@@ -198,11 +189,11 @@ class _Linker:
         for section, content in zip(self.image.sections, self.contents, strict=True):
             header = section.header
             size = section.size if section.type == elf.SHT_NOBITS else len(content)
-            address = self.places.sections[section.index]
+            address = self.addresses[section.index]
             row = header.name, header.type, header.flags & ~elf.SHF_COMPRESSED, address, offsets[section.index], size
             headers.append((*row, header.link, header.info, header.align, header.entry_size))
         if tail:
-            start = min([*self.places.slots.values(), self.places.rows])
+            start = min([*self.slots.values(), self.rows])
             segments.append((elf.PT_LOAD, 7, len(data), start, start, len(tail), len(tail), 1))
             segments.append((elf.PT_DYNAMIC, 7, len(data) + dynamic, start + dynamic, start + dynamic, 64, 64, 8))
             data += tail

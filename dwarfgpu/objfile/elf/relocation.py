@@ -50,23 +50,26 @@ class RelocationType:
     """Whether bits that do not fit are cut off on purpose."""
 
 
-def _rules(prefix: str, *rows: tuple[int, str, int, str]) -> dict[int, RelocationType]:
-    return {number: RelocationType(prefix + name, width, formula) for number, name, width, formula in rows}
+def _rules(prefix: str, *rows: tuple[str, int, str]) -> dict[int, RelocationType]:
+    """Return types by number: each row has a formula, the bytes of the field, and the names with their numbers."""
+    return {
+        int(number): RelocationType(prefix + name, width, formula)
+        for formula, width, names in rows
+        for name, _, number in (word.partition("=") for word in names.split())
+    }
 
 
 AMDGPU: dict[int, RelocationType] = {
     **_rules(
         "R_AMDGPU_",
-        (0, "NONE", 0, NOTHING),
-        (3, "ABS64", 8, ABSOLUTE),
-        (4, "REL32", 4, RELATIVE),
-        (5, "REL64", 8, RELATIVE),
-        (6, "ABS32", 4, ABSOLUTE),
-        (7, "GOTPCREL", 4, NEEDS_GOT),
-        (8, "GOTPCREL32_LO", 4, NEEDS_GOT),
-        (9, "GOTPCREL32_HI", 4, NEEDS_GOT),
-        (13, "RELATIVE64", 8, BASE),
-        (14, "REL16", 2, BRANCH),
+        (NOTHING, 0, "NONE=0"),
+        (ABSOLUTE, 4, "ABS32=6"),
+        (ABSOLUTE, 8, "ABS64=3"),
+        (RELATIVE, 4, "REL32=4"),
+        (RELATIVE, 8, "REL64=5"),
+        (BASE, 8, "RELATIVE64=13"),
+        (BRANCH, 2, "REL16=14"),
+        (NEEDS_GOT, 4, "GOTPCREL=7 GOTPCREL32_LO=8 GOTPCREL32_HI=9"),
     ),
     1: RelocationType("R_AMDGPU_ABS32_LO", 4, ABSOLUTE, wraps=True),
     2: RelocationType("R_AMDGPU_ABS32_HI", 4, ABSOLUTE, shift=32, wraps=True),
@@ -77,81 +80,51 @@ AMDGPU: dict[int, RelocationType] = {
 
 X86_64 = _rules(
     "R_X86_64_",
-    (0, "NONE", 0, NOTHING),
-    (1, "64", 8, ABSOLUTE),
-    (2, "PC32", 4, RELATIVE),
-    (3, "GOT32", 4, NEEDS_GOT),
-    # what it calls is defined somewhere: no linkage table is needed to find it
-    (4, "PLT32", 4, RELATIVE),
-    (5, "COPY", 0, NEEDS_LOAD),
-    (6, "GLOB_DAT", 8, NEEDS_LOAD),
-    (7, "JUMP_SLOT", 8, NEEDS_LOAD),
-    (8, "RELATIVE", 8, BASE),
-    (9, "GOTPCREL", 4, NEEDS_GOT),
-    (10, "32", 4, ABSOLUTE),
-    (11, "32S", 4, ABSOLUTE),
-    (12, "16", 2, ABSOLUTE),
-    (13, "PC16", 2, RELATIVE),
-    (14, "8", 1, ABSOLUTE),
-    (15, "PC8", 1, RELATIVE),
-    (16, "DTPMOD64", 8, NEEDS_TLS),
-    # the offset in the section of thread-local data: what DW_OP_form_tls_address needs
-    (17, "DTPOFF64", 8, ABSOLUTE),
-    (18, "TPOFF64", 8, NEEDS_TLS),
-    (19, "TLSGD", 4, NEEDS_TLS),
-    (20, "TLSLD", 4, NEEDS_TLS),
-    (21, "DTPOFF32", 4, ABSOLUTE),
-    (22, "GOTTPOFF", 4, NEEDS_TLS),
-    (23, "TPOFF32", 4, NEEDS_TLS),
-    (24, "PC64", 8, RELATIVE),
-    (25, "GOTOFF64", 8, NEEDS_GOT),
-    (26, "GOTPC32", 4, NEEDS_GOT),
-    (27, "GOT64", 8, NEEDS_GOT),
-    (28, "GOTPCREL64", 8, NEEDS_GOT),
-    (29, "GOTPC64", 8, NEEDS_GOT),
-    (30, "GOTPLT64", 8, NEEDS_GOT),
-    (31, "PLTOFF64", 8, NEEDS_GOT),
-    (32, "SIZE32", 4, SIZE),
-    (33, "SIZE64", 8, SIZE),
-    (34, "GOTPC32_TLSDESC", 4, NEEDS_TLS),
-    (35, "TLSDESC_CALL", 0, NEEDS_TLS),
-    (36, "TLSDESC", 8, NEEDS_TLS),
-    (37, "IRELATIVE", 8, NEEDS_LOAD),
-    (41, "GOTPCRELX", 4, NEEDS_GOT),
-    (42, "REX_GOTPCRELX", 4, NEEDS_GOT),
+    (NOTHING, 0, "NONE=0"),
+    (ABSOLUTE, 1, "8=14"),
+    (ABSOLUTE, 2, "16=12"),
+    (ABSOLUTE, 4, "32=10 32S=11 DTPOFF32=21"),
+    # the offset in the section of thread-local data is what DW_OP_form_tls_address needs
+    (ABSOLUTE, 8, "64=1 DTPOFF64=17"),
+    (RELATIVE, 1, "PC8=15"),
+    (RELATIVE, 2, "PC16=13"),
+    # what PLT32 calls is defined somewhere: no linkage table is needed to find it
+    (RELATIVE, 4, "PC32=2 PLT32=4"),
+    (RELATIVE, 8, "PC64=24"),
+    (BASE, 8, "RELATIVE=8"),
+    (SIZE, 4, "SIZE32=32"),
+    (SIZE, 8, "SIZE64=33"),
+    (NEEDS_GOT, 4, "GOT32=3 GOTPCREL=9 GOTPC32=26 GOTPCRELX=41 REX_GOTPCRELX=42"),
+    (NEEDS_GOT, 8, "GOTOFF64=25 GOT64=27 GOTPCREL64=28 GOTPC64=29 GOTPLT64=30 PLTOFF64=31"),
+    (NEEDS_TLS, 0, "TLSDESC_CALL=35"),
+    (NEEDS_TLS, 4, "TLSGD=19 TLSLD=20 GOTTPOFF=22 TPOFF32=23 GOTPC32_TLSDESC=34"),
+    (NEEDS_TLS, 8, "DTPMOD64=16 TPOFF64=18 TLSDESC=36"),
+    (NEEDS_LOAD, 0, "COPY=5"),
+    (NEEDS_LOAD, 8, "GLOB_DAT=6 JUMP_SLOT=7 IRELATIVE=37"),
 )
 """The relocation types of x86-64 (System V ABI, AMD64 supplement, table 4.9)."""
 
 I386 = _rules(
     "R_386_",
-    (0, "NONE", 0, NOTHING),
-    (1, "32", 4, ABSOLUTE),
-    (2, "PC32", 4, RELATIVE),
-    (3, "GOT32", 4, NEEDS_GOT),
-    (4, "PLT32", 4, RELATIVE),
-    (8, "RELATIVE", 4, BASE),
-    (9, "GOTOFF", 4, NEEDS_GOT),
-    (10, "GOTPC", 4, NEEDS_GOT),
-    (20, "16", 2, ABSOLUTE),
-    (21, "PC16", 2, RELATIVE),
-    (22, "8", 1, ABSOLUTE),
-    (23, "PC8", 1, RELATIVE),
-    (32, "TLS_LDO_32", 4, ABSOLUTE),  # as R_X86_64_DTPOFF32
-    (38, "SIZE32", 4, SIZE),
-    (43, "GOT32X", 4, NEEDS_GOT),
+    (NOTHING, 0, "NONE=0"),
+    (ABSOLUTE, 1, "8=22"),
+    (ABSOLUTE, 2, "16=20"),
+    (ABSOLUTE, 4, "32=1 TLS_LDO_32=32"),  # the latter as R_X86_64_DTPOFF32
+    (RELATIVE, 1, "PC8=23"),
+    (RELATIVE, 2, "PC16=21"),
+    (RELATIVE, 4, "PC32=2 PLT32=4"),
+    (BASE, 4, "RELATIVE=8"),
+    (SIZE, 4, "SIZE32=38"),
+    (NEEDS_GOT, 4, "GOT32=3 GOTOFF=9 GOTPC=10 GOT32X=43"),
 )
 """The relocation types of i386 in objects and their debug sections (System V ABI, Intel386 supplement, table 4.9).
 
 Addends are in the fields."""
 
-CUDA = _rules(
-    "R_CUDA_",
-    *((0, "NONE", 0, NOTHING), (1, "32", 4, ABSOLUTE), (2, "64", 8, ABSOLUTE)),
-    *((3, "G32", 4, ABSOLUTE), (4, "G64", 8, ABSOLUTE)),  # of generic addresses
-)
+CUDA = _rules("R_CUDA_", (NOTHING, 0, "NONE=0"), (ABSOLUTE, 4, "32=1 G32=3"), (ABSOLUTE, 8, "64=2 G64=4"))
 """Those of debug sections in cubins, as NVIDIA's CUDA-GDB (gdb/cuda-functions.c) applies them to loaded functions."""
 ZEBIN = {
-    **_rules("R_ZE_", (0, "NONE", 0, NOTHING), (1, "SYM_ADDR", 8, ABSOLUTE)),
+    **_rules("R_ZE_", (NOTHING, 0, "NONE=0"), (ABSOLUTE, 8, "SYM_ADDR=1")),
     2: RelocationType("R_ZE_SYM_ADDR_32", 4, ABSOLUTE, wraps=True),
     3: RelocationType("R_ZE_SYM_ADDR_32_HI", 4, ABSOLUTE, shift=32, wraps=True),
 }

@@ -25,19 +25,8 @@ class Section:
     """One section of an image. Its content is read on first use."""
 
     __slots__ = (
-        "_data",
-        "_image",
-        "_stream",
-        "address",
-        "flags",
-        "header",
-        "index",
-        "moved",
-        "name",
-        "offset",
-        "size",
-        "type",
-    )
+        "_data", "_image", "_stream", "address", "flags", "header", "index", "moved", "name", "offset", "size", "type",
+    )  # fmt: skip
 
     def __init__(self, image: Image, index: int, name: str, header: elf.SectionHeader) -> None:
         self._image = image
@@ -168,7 +157,6 @@ class Section:
         stream = self._compressed()
         if stream is None:
             return bytes(raw)
-
         return decompress(raw[stream.start :], stream.method, stream.size, file=self._image.name, section=self.name)
 
     def _read(self) -> bytes:

@@ -15,7 +15,7 @@ from dwarfgpu.dwarf_constants import DW_AT_abstract_origin, DW_AT_inline, DW_TAG
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.indexes.name_index import KIND_OF, KINDS, IndexEntry, NameIndex, is_named, kind_of
 from dwarfgpu.objfile.info.forms import REF_UNIT
-from dwarfgpu.objfile.info.pc_ranges import Budget, Ranges
+from dwarfgpu.objfile.info.pc_ranges import Budget, Ranges, covers
 from dwarfgpu.objfile.info.scopes import ANONYMOUS, in_scopes, scopes_of, split_name
 from dwarfgpu.objfile.section_source import decode
 from dwarfgpu.progress import counted
@@ -52,9 +52,6 @@ class Index:
         self._variables: dict[Unit, VariableIndex] = {}
         self._spans: dict[Unit, list[tuple[int, int]]] = {}
         self._budget: Budget | None = None
-        self._sets: list[AddressSet] | None = None
-        self._ranges: Ranges | None = None
-        self._unit_ranges: Ranges | None = None
         self._asked = self._spanned = 0
 
     @cached_property
@@ -334,37 +331,39 @@ class Index:
 
     def _units_spanning(self, address: int) -> Iterator[Unit]:
         """Yield the units whose own addresses contain one, in their order."""
-        if self._unit_ranges is None:
-            self._spanned += 1
-            if self._spanned <= SEARCHES:
-                for unit in self.units:
-                    if any(low <= address < high for low, high in self.spans_of(unit)):
-                        yield unit
-                return
-            spans = ((low, high, i) for i, unit in enumerate(self.units) for low, high in self.spans_of(unit))
-            self._unit_ranges = Ranges(spans)
-        yield from (self.units[i] for i in sorted(set(self._unit_ranges.at(address))))
+        self._spanned += 1
+        if self._spanned <= SEARCHES:
+            yield from (unit for unit in self.units if covers(self.spans_of(unit), address))
+        else:
+            yield from (self.units[i] for i in sorted(set(self._unit_ranges.at(address))))
+
+    @cached_property
+    def _unit_ranges(self) -> Ranges:
+        return Ranges((low, high, i) for i, unit in enumerate(self.units) for low, high in self.spans_of(unit))
 
     def _sets_at(self, address: int) -> Iterable[int]:
         """Return the offsets of the units that have an address by ``.debug_aranges``, found one by one."""
-        if self._sets is None:
-            from dwarfgpu.objfile.indexes.address_index import SECTION, read_sets
-
-            self._sets = []
-            with self.dwarf.noting:
-                for address_set in read_sets(self.dwarf.source.data(SECTION), self.dwarf.source.byte_order):
-                    if isinstance(address_set, DwarfGpuError):
-                        self.dwarf.note(address_set)
-                    else:
-                        self._sets.append(address_set)
         self._asked += 1
         if self._asked <= SEARCHES:
             return (address_set.unit for address_set in self._sets if address_set.covers(address))
-        if self._ranges is None:
-            self._ranges = Ranges(
-                (low, high, address_set.unit) for address_set in self._sets for low, high in address_set.ranges()
-            )
-        return self._ranges.at(address)
+        return self._set_ranges.at(address)
+
+    @cached_property
+    def _sets(self) -> list[AddressSet]:
+        from dwarfgpu.objfile.indexes.address_index import SECTION, read_sets
+
+        sets: list[AddressSet] = []
+        with self.dwarf.noting:
+            for address_set in read_sets(self.dwarf.source.data(SECTION), self.dwarf.source.byte_order):
+                if isinstance(address_set, DwarfGpuError):
+                    self.dwarf.note(address_set)
+                else:
+                    sets.append(address_set)
+        return sets
+
+    @cached_property
+    def _set_ranges(self) -> Ranges:
+        return Ranges((low, high, each.unit) for each in self._sets for low, high in each.ranges())
 
     def spans_of(self, unit: Unit) -> list[tuple[int, int]]:
         """Return the addresses of a unit: those of its unit entry, or of its skeleton's, or else of its functions."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import OrderedDict
 from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
@@ -82,7 +83,6 @@ class DebugFile:
         self._units: dict[str, tuple[Unit, ...]] = {}
         self._offsets: dict[str, list[int]] = {}
         self._types: dict[str, dict[int, Unit]] = {}
-        self._by_id: dict[int | None, Unit] | None = None
         self._split: dict[Unit, Unit] = {}
         self._files: dict[SplitFile, DebugFile | None] = {}
         self._loaded: OrderedDict[Unit, int] = OrderedDict()
@@ -184,15 +184,16 @@ class DebugFile:
 
     def split_unit_with(self, unit_id: int | None) -> Unit | None:
         """Return the split compilation unit of this file that has an id."""
-        if self._by_id is None:
-            self._by_id = {}
-            for unit in self.split_units:
-                try:
-                    if not unit.header.is_type_unit:
-                        self._by_id.setdefault(unit.dwo_id, unit)
-                except DwarfGpuError as error:
-                    self.note(error)
         return self._by_id.get(unit_id)
+
+    @cached_property
+    def _by_id(self) -> dict[int | None, Unit]:
+        units: dict[int | None, Unit] = {}
+        for unit in self.split_units:
+            with self.noting:
+                if not unit.header.is_type_unit:
+                    units.setdefault(unit.dwo_id, unit)
+        return units
 
     def open_split_file(self, wanted: SplitFile) -> DebugFile | None:
         """Open the file that a skeleton names, once."""

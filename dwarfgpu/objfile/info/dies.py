@@ -241,13 +241,7 @@ class Die:
             yield Die(unit, offset, abbreviation, values), depth
 
 
-_SIGN_BITS = {
-    dw.DW_FORM_data1: 8,
-    dw.DW_FORM_data2: 16,
-    dw.DW_FORM_data4: 32,
-    dw.DW_FORM_data8: 64,
-    dw.DW_FORM_data16: 128,
-}
+_SIGN_BITS = {getattr(dw, f"DW_FORM_data{size}"): 8 * size for size in (1, 2, 4, 8, 16)}
 
 VALUE_KINDS = {
     "DW_AT_accessibility": "DW_ACCESS",

@@ -12,7 +12,7 @@ come from, or by the rule of `dialect_for`, and results name it.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.dwarf_constants import LLVM_OLD_ATTRIBUTES, name_of, names
@@ -21,28 +21,15 @@ from dwarfgpu.errors import Unsupported, UsageError
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any, Literal
 
     from dwarfgpu.encoding.operands import Format
 
     Class: TypeAlias = Literal[
-        "address",
-        "addrptr",
-        "block",
-        "constant",
-        "exprloc",
-        "flag",
-        "lineptr",
-        "loclist",
-        "loclistsptr",
-        "macptr",
-        "reference",
-        "rnglist",
-        "rnglistsptr",
-        "string",
-        "stroffsetsptr",
-        "unknown",
-    ]
+        "address", "addrptr", "block", "constant", "exprloc", "flag", "lineptr", "loclist", "loclistsptr", "macptr",
+        "reference", "rnglist", "rnglistsptr", "string", "stroffsetsptr", "unknown",
+    ]  # fmt: skip
     Encoding: TypeAlias = Literal[
         "u1", "u2", "u3", "u4", "u8", "u16", "address", "offset", "reference", "uleb", "sleb", "string",
         "block1", "block2", "block4", "block", "nothing", "implicit", "indirect", "index_offset",
@@ -67,76 +54,51 @@ class Indirect:
     value: Any
 
 
-_ROWS: tuple[tuple[int, Encoding, Class], ...] = (
-    (dw.DW_FORM_addr, "address", "address"),
-    (dw.DW_FORM_block2, "block2", "block"),
-    (dw.DW_FORM_block4, "block4", "block"),
-    (dw.DW_FORM_data2, "u2", "constant"),
-    (dw.DW_FORM_data4, "u4", "constant"),
-    (dw.DW_FORM_data8, "u8", "constant"),
-    (dw.DW_FORM_string, "string", "string"),
-    (dw.DW_FORM_block, "block", "block"),
-    (dw.DW_FORM_block1, "block1", "block"),
-    (dw.DW_FORM_data1, "u1", "constant"),
-    (dw.DW_FORM_flag, "u1", "flag"),
-    (dw.DW_FORM_sdata, "sleb", "constant"),
-    (dw.DW_FORM_strp, "offset", "string"),
-    (dw.DW_FORM_udata, "uleb", "constant"),
-    (dw.DW_FORM_ref_addr, "reference", "reference"),
-    (dw.DW_FORM_ref1, "u1", "reference"),
-    (dw.DW_FORM_ref2, "u2", "reference"),
-    (dw.DW_FORM_ref4, "u4", "reference"),
-    (dw.DW_FORM_ref8, "u8", "reference"),
-    (dw.DW_FORM_ref_udata, "uleb", "reference"),
-    (dw.DW_FORM_indirect, "indirect", "unknown"),
-    (dw.DW_FORM_sec_offset, "offset", "unknown"),
-    (dw.DW_FORM_exprloc, "block", "exprloc"),
-    (dw.DW_FORM_flag_present, "nothing", "flag"),
-    (dw.DW_FORM_strx, "uleb", "string"),
-    (dw.DW_FORM_addrx, "uleb", "address"),
-    (dw.DW_FORM_ref_sup4, "u4", "reference"),
-    (dw.DW_FORM_strp_sup, "offset", "string"),
-    (dw.DW_FORM_data16, "u16", "constant"),
-    (dw.DW_FORM_line_strp, "offset", "string"),
-    (dw.DW_FORM_ref_sig8, "u8", "reference"),
-    (dw.DW_FORM_implicit_const, "implicit", "constant"),
-    (dw.DW_FORM_loclistx, "uleb", "loclist"),
-    (dw.DW_FORM_rnglistx, "uleb", "rnglist"),
-    (dw.DW_FORM_ref_sup8, "u8", "reference"),
-    (dw.DW_FORM_strx1, "u1", "string"),
-    (dw.DW_FORM_strx2, "u2", "string"),
-    (dw.DW_FORM_strx3, "u3", "string"),
-    (dw.DW_FORM_strx4, "u4", "string"),
-    (dw.DW_FORM_addrx1, "u1", "address"),
-    (dw.DW_FORM_addrx2, "u2", "address"),
-    (dw.DW_FORM_addrx3, "u3", "address"),
-    (dw.DW_FORM_addrx4, "u4", "address"),
-    (dw.DW_FORM_GNU_addr_index, "uleb", "address"),
-    (dw.DW_FORM_GNU_str_index, "uleb", "string"),
-    (dw.DW_FORM_GNU_ref_alt, "offset", "reference"),
-    (dw.DW_FORM_GNU_strp_alt, "offset", "string"),
-    (dw.DW_FORM_LLVM_addrx_offset, "index_offset", "address"),
-)
+_ROWS: dict[Class, str] = {
+    "address": "addr=address addrx=uleb addrx1=u1 addrx2=u2 addrx3=u3 addrx4=u4 GNU_addr_index=uleb "
+    "LLVM_addrx_offset=index_offset",
+    "block": "block1=block1 block2=block2 block4=block4 block=block",
+    "constant": "data1=u1 data2=u2 data4=u4 data8=u8 data16=u16 sdata=sleb udata=uleb implicit_const=implicit",
+    "exprloc": "exprloc=block",
+    "flag": "flag=u1 flag_present=nothing",
+    "loclist": "loclistx=uleb",
+    "reference": "ref_addr=reference ref1=u1 ref2=u2 ref4=u4 ref8=u8 ref_udata=uleb ref_sup4=u4 ref_sup8=u8 "
+    "ref_sig8=u8 GNU_ref_alt=offset",
+    "rnglist": "rnglistx=uleb",
+    "string": "string=string strp=offset line_strp=offset strp_sup=offset GNU_strp_alt=offset strx=uleb strx1=u1 "
+    "strx2=u2 strx3=u3 strx4=u4 GNU_str_index=uleb",
+    "unknown": "indirect=indirect sec_offset=offset",
+}
+"""The forms by class, each with its encoding."""
 
-FORMS = {code: Form(code, name_of("DW_FORM", code), encoding, base) for code, encoding, base in _ROWS}
+
+def _forms() -> Iterator[Form]:
+    for base, rows in _ROWS.items():
+        for row in rows.split():
+            name, _, encoding = row.partition("=")
+            (code,) = dw.numbers("DW_FORM", name)
+            yield Form(code, name_of("DW_FORM", code), cast("Encoding", encoding), base)
+
+
+FORMS = {form.code: form for form in _forms()}
 """Every form of DWARF 2 to 5, of GNU and of LLVM. The drafts of version 6 have not numbered any further one."""
 
 _INDICES = frozenset(("uleb", "u1", "u2", "u3", "u4"))
-STRING_INDEX = frozenset(code for code, encoding, base in _ROWS if base == "string" and encoding in _INDICES)
+STRING_INDEX = frozenset(code for code, form in FORMS.items() if form.base == "string" and form.encoding in _INDICES)
 """Strings through ``.debug_str_offsets``."""
-ADDRESS_INDEX = frozenset(code for code, encoding, base in _ROWS if base == "address" and encoding in _INDICES)
+ADDRESS_INDEX = frozenset(code for code, form in FORMS.items() if form.base == "address" and form.encoding in _INDICES)
 """Addresses through ``.debug_addr``."""
-STRINGS = frozenset(code for code, _, base in _ROWS if base == "string")
+STRINGS = frozenset(code for code, form in FORMS.items() if form.base == "string")
 LOOKED_UP = STRINGS | ADDRESS_INDEX | {dw.DW_FORM_LLVM_addrx_offset, dw.DW_FORM_indirect}
 """The forms whose values stand for a text or an address, or may do so (`Unit.decoded`)."""
-REF_UNIT = frozenset((dw.DW_FORM_ref1, dw.DW_FORM_ref2, dw.DW_FORM_ref4, dw.DW_FORM_ref8, dw.DW_FORM_ref_udata))
+REF_UNIT = dw.numbers("DW_FORM", "ref1 ref2 ref4 ref8 ref_udata")
 """References that count from the beginning of their unit."""
-REF_SUPPLEMENTARY = frozenset((dw.DW_FORM_ref_sup4, dw.DW_FORM_ref_sup8, dw.DW_FORM_GNU_ref_alt))
+REF_SUPPLEMENTARY = dw.numbers("DW_FORM", "ref_sup4 ref_sup8 GNU_ref_alt")
 """References to the supplementary object file."""
-UNSIGNED = frozenset((dw.DW_FORM_data1, dw.DW_FORM_data2, dw.DW_FORM_data4, dw.DW_FORM_data8, dw.DW_FORM_udata))
+UNSIGNED = dw.numbers("DW_FORM", "data1 data2 data4 data8 udata")
 """Numbers without a sign, such as sizes."""
-BLOCKS = frozenset((dw.DW_FORM_block2, dw.DW_FORM_block4, dw.DW_FORM_block, dw.DW_FORM_block1))
-NO_DATA = frozenset((dw.DW_FORM_flag_present, dw.DW_FORM_implicit_const))
+BLOCKS = dw.numbers("DW_FORM", "block block1 block2 block4")
+NO_DATA = dw.numbers("DW_FORM", "flag_present implicit_const")
 """Forms whose value is in the abbreviation."""
 
 FIXED: dict[str, int] = {"u1": 1, "u2": 2, "u3": 3, "u4": 4, "u8": 8, "u16": 16, "nothing": 0, "implicit": 0}
@@ -170,30 +132,18 @@ def fixed_size(encoding: Encoding, format: Format) -> int | None:
 
 
 # What an offset into a section is the beginning of (DWARF 5, table 7.5, and the GNU attributes).
-_POINTERS: dict[int, Class] = {
-    dw.DW_AT_location: "loclist",
-    dw.DW_AT_stmt_list: "lineptr",
-    dw.DW_AT_string_length: "loclist",
-    dw.DW_AT_return_addr: "loclist",
-    dw.DW_AT_start_scope: "rnglist",
-    dw.DW_AT_data_member_location: "loclist",
-    dw.DW_AT_frame_base: "loclist",
-    dw.DW_AT_macro_info: "macptr",
-    dw.DW_AT_segment: "loclist",
-    dw.DW_AT_static_link: "loclist",
-    dw.DW_AT_use_location: "loclist",
-    dw.DW_AT_vtable_elem_location: "loclist",
-    dw.DW_AT_ranges: "rnglist",
-    dw.DW_AT_str_offsets_base: "stroffsetsptr",
-    dw.DW_AT_addr_base: "addrptr",
-    dw.DW_AT_rnglists_base: "rnglistsptr",
-    dw.DW_AT_macros: "macptr",
-    dw.DW_AT_loclists_base: "loclistsptr",
-    dw.DW_AT_GNU_macros: "macptr",
-    dw.DW_AT_GNU_ranges_base: "rnglistsptr",
-    dw.DW_AT_GNU_addr_base: "addrptr",
-    dw.DW_AT_GNU_locviews: "loclist",
+_POINTED: dict[Class, str] = {
+    "addrptr": "addr_base GNU_addr_base",
+    "lineptr": "stmt_list",
+    "loclist": "location string_length return_addr data_member_location frame_base segment static_link use_location "
+    "vtable_elem_location GNU_locviews",
+    "loclistsptr": "loclists_base",
+    "macptr": "macro_info macros GNU_macros",
+    "rnglist": "start_scope ranges",
+    "rnglistsptr": "rnglists_base GNU_ranges_base",
+    "stroffsetsptr": "str_offsets_base",
 }
+_POINTERS = {number: kind for kind, words in _POINTED.items() for number in dw.numbers("DW_AT", words)}
 _POINTER_NAMES: dict[str, Class] = {
     "DW_AT_LLVM_active_lane": "loclist",
     "DW_AT_LLVM_iterations": "loclist",

@@ -12,6 +12,7 @@ length is part of the run before it, because it nearly always is the last one, t
 from __future__ import annotations
 
 import struct
+from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from dwarfgpu.encoding.cursor import Cursor
@@ -44,7 +45,6 @@ Such a function may also return a position behind the end.
 FEW = 6
 """Entries that are read or skipped more often than this get a function of their own."""
 MAX_LAYOUTS = 8192
-_families: dict[Format, Family] = {}
 _skips: dict[tuple[Any, ...], Skip] = {}
 
 
@@ -202,12 +202,10 @@ class Family:
         return lead
 
 
+@cache
 def family(format: Format) -> Family:
     """Return the layouts of a format. Units of all files share them."""
-    layouts = _families.get(format)
-    if layouts is None:
-        layouts = _families[format] = Family(format)
-    return layouts
+    return Family(format)
 
 
 class GeneratedFunction:

@@ -5,7 +5,7 @@ Everything is read on first use, and can be freed.
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, cast
 
 from dwarfgpu import dwarf_constants as dw
@@ -60,15 +60,11 @@ class Unit:
         self.tables = UnitTables(self)
         """The tables that indices in its entries lead into."""
         self._data: bytes | None = None
-        self._table: AbbreviationTable | None = None
-        self._root: tuple[Abbreviation, tuple[Any, ...]] | None = None
-        self._tree: UnitTree | None = None
         self._positions: tuple[int, list[tuple[int, int]]] | None = None
         self.ends: dict[int, int] = {}
         """The ends of what entries own, by the offset of the owner."""
         self.scopes: dict[int, tuple[tuple[str, bool], ...]] = {}
         """The scopes of what entries own, by the offset of the owner (`scopes`)."""
-        self._dialect: tuple[AttributeDialect, str] | None = None
 
     def __repr__(self) -> str:
         return f"Unit({self.section}+{self.offset:#x}, version {self.version})"
@@ -81,19 +77,15 @@ class Unit:
             self.dwarf.recently_used(self)
         return self._data
 
-    @property
+    @cached_property
     def table(self) -> AbbreviationTable:
-        if self._table is None:
-            start, section = self.part(".debug_abbrev")
-            self._table = self.dwarf.abbreviations(section, start + self.header.abbreviations, self.format)
-        return self._table
+        start, section = self.part(".debug_abbrev")
+        return self.dwarf.abbreviations(section, start + self.header.abbreviations, self.format)
 
-    @property
+    @cached_property
     def tree(self) -> UnitTree:
         """Which entry owns which."""
-        if self._tree is None:
-            self._tree = UnitTree(self.data, self.first, self.table, self.offset, self.section)
-        return self._tree
+        return UnitTree(self.data, self.first, self.table, self.offset, self.section)
 
     def part(self, name: str) -> tuple[int, str]:
         """Return where this unit's part of a section begins, and the full name of the section."""
@@ -102,14 +94,16 @@ class Unit:
 
     def release(self) -> None:
         """Free the data and what was made of it; what is needed later is read again."""
-        self._data = self._tree = self._positions = None
+        self._data = self._positions = None
+        self.__dict__.pop("tree", None)
         self.ends.clear()
         self.scopes.clear()
 
     def drop(self) -> None:
         """Free everything but the header."""
         self.release()
-        self._table = self._root = None
+        for part in ("table", "_root_entry"):
+            self.__dict__.pop(part, None)
         self.tables.drop()
 
     def error(self, error: DwarfGpuError, offset: int = 0) -> DwarfGpuError:
@@ -212,7 +206,7 @@ class Unit:
         """The unit entry."""
         from dwarfgpu.objfile.info.dies import Die
 
-        abbreviation, values = self._root_entry()
+        abbreviation, values = self._root_entry
         return Die(self, self.first, abbreviation, values)
 
     def die_at(self, offset: int) -> Die:
@@ -228,12 +222,8 @@ class Unit:
         abbreviation, values, _ = self.entry(offset)
         return Die(self, offset, abbreviation, values)
 
+    @cached_property
     def _root_entry(self) -> tuple[Abbreviation, tuple[Any, ...]]:
-        if self._root is None:
-            self._root = self._read_root()
-        return self._root
-
-    def _read_root(self) -> tuple[Abbreviation, tuple[Any, ...]]:
         size = self.header.end - self.offset
         if self._data is None and size > _PIECE:  # for the unit entry alone the rest need not be read
             start = self.offset
@@ -252,7 +242,7 @@ class Unit:
 
     def root_value(self, *numbers: int) -> tuple[int, Any] | None:
         """Return form and value of the first of these attributes that the unit entry has."""
-        abbreviation, values = self._root_entry()
+        abbreviation, values = self._root_entry
         for number in numbers:
             index = abbreviation.index_of(number)
             if index >= 0:
@@ -328,24 +318,22 @@ class Unit:
     @property
     def dialect(self) -> AttributeDialect:
         """How the numbers of its attributes are to be read."""
-        return self._chosen()[0]
+        return self._chosen[0]
 
     @property
     def dialect_reason(self) -> str:
         """Why they are to be read so."""
-        return self._chosen()[1]
+        return self._chosen[1]
 
+    @cached_property
     def _chosen(self) -> tuple[AttributeDialect, str]:
-        if self._dialect is None:
-            if self.dwarf.dialect is not None:
-                self._dialect = self.dwarf.dialect, "it was asked for"
-            else:
-                try:
-                    self._dialect = forms.dialect_for(self.producer, self._old_augmentation())
-                except DwarfGpuError as error:
-                    self.dwarf.note(error)
-                    self._dialect = forms.LLVM_CURRENT, "the strings of the unit cannot be read"
-        return self._dialect
+        if self.dwarf.dialect is not None:
+            return self.dwarf.dialect, "it was asked for"
+        try:
+            return forms.dialect_for(self.producer, self._old_augmentation())
+        except DwarfGpuError as error:
+            self.dwarf.note(error)
+            return forms.LLVM_CURRENT, "the strings of the unit cannot be read"
 
     @property
     def augmentation(self) -> str | None:

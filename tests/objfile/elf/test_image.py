@@ -175,7 +175,7 @@ def test_searching_for_a_symbol_finds_what_an_index_has(size, order, monkeypatch
             expected = [each for each in plain if each.name == name and each.type_number not in (3, 4)]
             assert searched.symbols_named(name) == expected
             parts = [each for each in plain if name in each.name and each.type_number != 3]
-            found = searched._symbol_table().containing(name)
+            found = searched._symbol_table.containing(name)
             is_escape = name == "x"  # of a byte that is not text: the byte is searched for, not its escape
             assert is_escape or [each for each in found if each.type_number != 3] == parts
         assert list(searched.symbols_marked(".kd", 10)) == [
