@@ -129,7 +129,7 @@ def begin(_folder: Path) -> fuzz_loop.Try:
     def attempt(numbers: random.Random) -> None:
         pieces, whole = pieces_of(numbers)
         talk = Talk(pieces)
-        converse(talk, RemoteStub(served(numbers.choice(STATES))))
+        converse(talk.receive, talk.send, RemoteStub(served(numbers.choice(STATES))).answers)
         found = answers_in(bytes(talk.sent))
         running = sum(data[:1] in b"cCsS" or data.startswith(b"vCont;") for data in whole if data)
         ends = any(data[:1] == b"k" for data in whole)

@@ -49,12 +49,10 @@ def _debug(session: Session, options: Any) -> int:
 def _serve(session: Session, options: Any) -> int:
     if session.wants_json:
         raise UsageError("`serve` does not answer in JSON", hint="leave out --json and --jsonl")
-    from types import SimpleNamespace
+    from dwarfgpu.render.layout import shown
+    from dwarfgpu.serve.listener import serve
 
-    from dwarfgpu.serve.listener import say_to_user, serve
-
-    given = {name.removeprefix("operand "): value for name, value in vars(options).items()}
-    return serve(SimpleNamespace(**given), say_to_user)
+    return serve(options, lambda text: session.err.writelines((shown(text), "\n")))
 
 
 def _run(session: Session, options: Any) -> int:

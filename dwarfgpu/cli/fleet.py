@@ -36,24 +36,23 @@ SUMMARY = "summary.json"
 
 def fleet(session: Session, options: Any, read: Reader) -> int:
     """Ask a question about each of many inputs, and show what the answers say together."""
-    given = {name.removeprefix("operand "): value for name, value in vars(options).items()}
-    question = question_of(given["question"], read, given["budget"])
+    question = question_of(options.question, read, options.budget)
     needs_extra()
-    local = local_workers(given["scheduler"] or "local")
-    if given["out"] is None and local is None:
+    local = local_workers(options.scheduler or "local")
+    if options.out is None and local is None:
         raise UsageError("a scheduler of other machines needs --out", hint="name a folder that all workers share")
-    if given["out"] is None and given["resume"]:
+    if options.out is None and options.resume:
         raise UsageError("--resume needs --out", hint="name the folder of the run that was interrupted")
     if local is not None:
         begin_workers()
-    inputs = find_inputs(given["inputs"], given["code"])
+    inputs = find_inputs(options.inputs, options.code)
     with ExitStack() as stack:  # a folder that nobody named is there for as long as it is needed
-        path = given["out"]
+        path = options.out
         folder = AnswerFolder(
             stack.enter_context(TemporaryDirectory(prefix="dwarfgpu-fleet-")) if path is None else path
         )
-        _run(session, folder, question, inputs, given)
-        return _report(session, folder, question, is_kept=given["out"] is not None)
+        _run(session, folder, question, inputs, options)
+        return _report(session, folder, question, is_kept=options.out is not None)
 
 
 def question_of(text: str, read: Reader, budget: str | None = None) -> Question:
@@ -82,11 +81,9 @@ def question_of(text: str, read: Reader, budget: str | None = None) -> Question:
     return Question(name, tuple(arguments.words), options, tuple(selects.items()), settings, arguments.format, cost)
 
 
-def _run(
-    session: Session, folder: AnswerFolder, question: Question, inputs: list[Input], given: Mapping[str, Any]
-) -> None:
+def _run(session: Session, folder: AnswerFolder, question: Question, inputs: list[Input], options: Any) -> None:
     """Answer all inputs that are not answered yet."""
-    known = {outcome.name for outcome in folder.outcomes()} if given["resume"] else set()
+    known = {outcome.name for outcome in folder.outcomes()} if options.resume else set()
     left = [item for item in inputs if item.name not in known]
     if not left:
         folder.begin(question, "", resume=True)
@@ -94,11 +91,11 @@ def _run(
         return
     shown = _FleetProgress(len(inputs), known=len(known & {item.name for item in inputs}))
     try:
-        with connected(given["scheduler"] or "local") as client:
+        with connected(options.scheduler or "local") as client:
             workers = sum(client.nthreads().values()) or 1
             batches = make_batches(question, left, str(folder.path), workers)
-            folder.begin(question, batches[0].token, resume=bool(given["resume"]))
-            if client.dashboard_link and local_workers(given["scheduler"] or "local") is None:
+            folder.begin(question, batches[0].token, resume=bool(options.resume))
+            if client.dashboard_link and local_workers(options.scheduler or "local") is None:
                 session.err.write(f"dashboard: {client.dashboard_link}\n")
             try:
                 run_batches(client, batches, shown.add)
@@ -106,7 +103,7 @@ def _run(
                 folder.end()
     except KeyboardInterrupt:
         shown.line.end()
-        if given["out"] is not None:
+        if options.out is not None:
             session.hint(f"{shown.line.done:,} of {len(inputs):,} inputs are done; --resume goes on with the others")
         raise
     finally:

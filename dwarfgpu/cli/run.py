@@ -176,7 +176,8 @@ def _other(name: str, words: list[str]) -> Any:
     words = [f"{word}={bare[word]}" if word in bare else word for word in words]
     is_mixed = any(each.is_many and not each.is_option for each in arguments)
     parser = _other_parser(name)
-    options = parser.parse_intermixed_args(words) if is_mixed else parser.parse_args(words)
+    given = vars(parser.parse_intermixed_args(words) if is_mixed else parser.parse_args(words))
+    options = argparse.Namespace(**{name.removeprefix("operand "): value for name, value in given.items()})
     _join_states(options)
     run_it = debug.COMMANDS[name].run or {"completion": _completion, "fleet": _fleet}[name]
     options.run = lambda session: run_it(session, options)

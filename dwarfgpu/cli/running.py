@@ -81,7 +81,7 @@ def _launched(options: Any) -> Running:
     from dwarfgpu.states.program import open_program
 
     program = open_program(options.file)
-    given = [getattr(options, "operand kernel"), *(getattr(options, "operand arg") or [])]
+    given = [options.kernel, *(options.arg or [])]
     kernel, words = kernel_and_arguments(program.file, [word for word in given if word is not None])
     return launched_with(program, kernel, words, lambda name: getattr(options, name.replace("-", "_")))
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 import shlex
 import socket
-import sys
 from contextlib import ExitStack, suppress
+from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from attrs import define
-
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.objfile.elf.header import PT_LOAD
-from dwarfgpu.program.code.code_object import opened
+from dwarfgpu.program.code.code_object import check_has_kernels, opened
 from dwarfgpu.program.code.loaded import LoadedCode
 from dwarfgpu.regular_files import signals_raise, whole_output
 from dwarfgpu.serve.description import ServedLibrary
@@ -145,50 +143,21 @@ def _core(path: str, program: CodeObject | None, *, force: bool) -> tuple[Served
     return served, [str(problem) for problem in stopped.found]
 
 
-def launched(file: str, kernel: str, grid: str, work_group: str, values: tuple[str, ...]) -> tuple[Any, str]:
-    """Launch a kernel of a file; return the machine, and what it is called."""
+def launched(options: Any) -> tuple[ServedState, list[str]]:
+    """Launch a kernel, and serve its waves."""
     from dwarfgpu.execution.launch.launch import launch, machine_for
     from dwarfgpu.execution.launch.planning import arguments, sizes
-    from dwarfgpu.program.code.code_object import check_has_kernels
 
-    code = opened(file)
+    if options.file is not None:
+        raise UsageError("--launch takes one file, the code of the kernel", hint="leave out the second one")
+    if options.grid is None or options.work_group is None:
+        raise UsageError("--launch needs --grid and --work-group")
+    code, kernel = opened(options.state), options.launch
     check_has_kernels(code)
     machine = machine_for(code, kernel)
-    given = sizes(grid, "--grid"), sizes(work_group, "--work-group")
-    launch(machine, code, kernel, grid=given[0], work_group=given[1], args=arguments(values, "--arg"))
-    return machine, f"{kernel} of {file}"
-
-
-# --- Streams ------------------------------------------------------------------------------------------------------
-
-
-@define
-class SocketStream:
-    """A connection to GDB over a socket."""
-
-    connection: socket.socket
-
-    def receive(self) -> bytes:
-        try:
-            return self.connection.recv(MAX_PACKET)
-        except ConnectionError:  # GDB was killed
-            return b""
-
-    def send(self, data: bytes) -> None:
-        with suppress(ConnectionError):  # the next `receive` finds the end
-            self.connection.sendall(data)
-
-
-class StandardStream:
-    """A connection to the GDB that has started this program (``target remote | dwarfgpu serve ...``)."""
-
-    def receive(self) -> bytes:
-        return os.read(0, MAX_PACKET)
-
-    def send(self, data: bytes) -> None:
-        with suppress(BrokenPipeError):
-            while data:
-                data = data[os.write(1, data) :]
+    grid, work_group = sizes(options.grid, "--grid"), sizes(options.work_group, "--work-group")
+    launch(machine, code, kernel, grid=grid, work_group=work_group, args=arguments(options.arg, "--arg"))
+    return served_waves(machine, f"{kernel} of {options.state}")
 
 
 # --- The command --------------------------------------------------------------------------------------------------
@@ -203,23 +172,22 @@ def serve(options: Any, say: Say) -> int:
                 raise UsageError(f"{option} is for a kernel that is launched", hint="--launch KERNEL names it")
         served, problems = open_served(options.state, options.file, force=options.force)
     else:
-        if options.file is not None:
-            raise UsageError("--launch takes one file, the code of the kernel", hint="leave out the second one")
-        if options.grid is None or options.work_group is None:
-            raise UsageError("--launch needs --grid and --work-group")
-        machine, name = launched(
-            options.state, options.launch, options.grid, options.work_group, tuple(options.arg or ())
-        )
-        served, problems = served_waves(machine, name)
+        served, problems = launched(options)
     if not served.machine.wave_count:
         raise UsageError(f"{served.name} has no waves", kind="no_wave")
     for problem in problems:
         say(f"warning: {problem}")
     if options.stdio:
-        converse(StandardStream(), RemoteStub(served))
+        converse(partial(os.read, 0, MAX_PACKET), _write, RemoteStub(served).answers)
         return 0
     listen(served, options, say)
     return 0
+
+
+def _write(data: bytes) -> None:
+    """Write to the GDB that has started this program (``target remote | dwarfgpu serve ...``)."""
+    while data:
+        data = data[os.write(1, data) :]
 
 
 def listen(served: ServedState, options: Any, say: Say) -> None:
@@ -234,7 +202,7 @@ def listen(served: ServedState, options: Any, say: Say) -> None:
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             say("[GDB has connected]")
             with connection:
-                converse(SocketStream(connection), RemoteStub(served))
+                converse(partial(connection.recv, MAX_PACKET), connection.sendall, RemoteStub(served).answers)
             say("[GDB has gone]")
             if options.once:
                 return
@@ -288,10 +256,3 @@ def greeting(served: ServedState, address: str) -> list[str]:
     if not served.has_waves and served.program:
         lines.append(f"  file {shlex.quote(served.program)}")
     return [*lines, f"  target remote {address}"]
-
-
-def say_to_user(text: str) -> None:
-    """Write a line to standard error, on which nothing that a file says can steer a terminal."""
-    plain = "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in text)
-    sys.stderr.write(f"{plain}\n")
-    sys.stderr.flush()

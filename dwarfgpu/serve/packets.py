@@ -6,27 +6,11 @@ GDB manual, "Overview" and "Packet Acknowledgment" of the appendix "GDB Remote S
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Protocol
-
-from attrs import frozen
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    class Stream(Protocol):
-        """What bytes come from and go to."""
-
-        def receive(self) -> bytes:
-            """Return the next bytes, none at the end."""
-
-        def send(self, data: bytes) -> None:
-            """Send all bytes."""
-
-    class Answering(Protocol):
-        """What answers packets."""
-
-        def answers(self, packet: bytes) -> Sequence[bytes] | None:
-            """Return the answers to a packet; None ends the connection."""
+    from collections.abc import Callable, Iterator, Sequence
 
 
 MAX_PACKET = 1 << 16
@@ -37,15 +21,6 @@ _START, _END, _ESCAPE = b"$", b"#", b"}"
 _SPECIAL = re.compile(rb"[#$}*]")
 _ESCAPED = re.compile(rb"}(.)", re.DOTALL)
 NO_ACKNOWLEDGEMENTS = b"QStartNoAckMode"
-
-
-@frozen
-class Packet:
-    """A packet as it came."""
-
-    data: bytes
-    is_whole: bool
-    """Whether the checksum is that of the data."""
 
 
 def escaped(data: bytes) -> bytes:
@@ -71,8 +46,8 @@ class PacketParser:
         self.refusals = 0
         """How often the other side has refused an answer (``-``) since the last packet."""
 
-    def feed(self, data: bytes) -> Iterator[Packet]:
-        """Yield the packets that are whole with some more bytes."""
+    def feed(self, data: bytes) -> Iterator[bytes | None]:
+        """Yield the data of the packets that end with some more bytes; None for one whose checksum is wrong."""
         self._data += data
         while True:
             start = self._data.find(_START)
@@ -90,12 +65,12 @@ class PacketParser:
             if end < 0 or len(self._data) < end + 3:
                 if len(self._data) > _LONGEST:
                     self._data = b""
-                    yield Packet(b"", is_whole=False)
+                    yield None
                 return
             body, checksum = self._data[1:end], self._data[end + 1 : end + 3]
             self._data = self._data[end + 3 :]
             self.refusals = 0
-            yield Packet(body, is_whole=_number(checksum) == sum(body) & 255)
+            yield body if _number(checksum) == sum(body) & 255 else None
 
 
 def _number(checksum: bytes) -> int | None:
@@ -105,29 +80,32 @@ def _number(checksum: bytes) -> int | None:
         return None
 
 
-def converse(stream: Stream, stub: Answering) -> None:
-    """Answer packets until the other side goes away, detaches or kills."""
+def converse(
+    receive: Callable[[], bytes], send: Callable[[bytes], object], answer: Callable[[bytes], Sequence[bytes] | None]
+) -> None:
+    """Answer packets until the other side goes away, detaches or kills.
+
+    ``receive`` returns no bytes at the end of the stream, and ``answer`` returns None to end the connection.
+    """
     reader = PacketParser()
     acknowledges = True
     last = b""
-    while True:
-        data = stream.receive()
-        if not data:
-            return
-        for packet in reader.feed(data):
-            if not packet.is_whole:
-                if acknowledges:
-                    stream.send(b"-")
-                continue
-            answers = stub.answers(packet.data)
-            head = b"+" if acknowledges else b""
-            if answers is None:
-                stream.send(head)
-                return
-            last = b"".join(map(framed, answers))
-            stream.send(head + last)
-            if packet.data == NO_ACKNOWLEDGEMENTS:
-                acknowledges = False
-        if reader.refusals and acknowledges:
-            reader.refusals = 0
-            stream.send(last)
+    with suppress(ConnectionError):  # GDB was killed
+        for data in iter(receive, b""):
+            for packet in reader.feed(data):
+                if packet is None:
+                    if acknowledges:
+                        send(b"-")
+                    continue
+                answers = answer(packet)
+                head = b"+" if acknowledges else b""
+                if answers is None:
+                    send(head)
+                    return
+                last = b"".join(map(framed, answers))
+                send(head + last)
+                if packet == NO_ACKNOWLEDGEMENTS:
+                    acknowledges = False
+            if reader.refusals and acknowledges:
+                reader.refusals = 0
+                send(last)

@@ -12,9 +12,10 @@ import select
 import signal
 import socket
 import sys
+from functools import partial
 
-from dwarfgpu.serve.listener import SocketStream, open_served
-from dwarfgpu.serve.packets import converse
+from dwarfgpu.serve.listener import open_served
+from dwarfgpu.serve.packets import MAX_PACKET, converse
 from dwarfgpu.serve.remote import RemoteStub
 
 HIDDEN = ("exec-file", "libraries")
@@ -50,7 +51,7 @@ def main(words: list[str]) -> None:
         for listener in select.select(list(listeners), [], [], 1)[0]:
             connection, _ = listener.accept()
             if os.fork() == 0:
-                converse(SocketStream(connection), make(listeners[listener]))
+                converse(partial(connection.recv, MAX_PACKET), connection.sendall, make(listeners[listener]).answers)
                 os._exit(0)
             connection.close()
 

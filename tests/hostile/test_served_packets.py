@@ -39,7 +39,7 @@ def test_conversations_end_with_whole_packets(tmp_path):
 )
 def test_the_text_of_an_error_does_not_end_its_packet(packet, message, is_text):
     talk = fuzz_serve.Talk([framed(TEXTS if is_text else b"qSupported:"), framed(NO_ACKNOWLEDGEMENTS), framed(packet)])
-    converse(talk, RemoteStub(fuzz_serve.served(STATE)))
+    converse(talk.receive, talk.send, RemoteStub(fuzz_serve.served(STATE)).answers)
     answer = fuzz_serve.answers_in(bytes(talk.sent))[-1]
     if is_text:
         assert answer.startswith(b"E.")

@@ -56,7 +56,7 @@ def ask(connection: socket.socket, packet: bytes) -> bytes:
     reader = PacketParser()
     while True:
         for answer in reader.feed(connection.recv(1 << 16)):
-            return answer.data
+            return answer
 
 
 def test_connections_come_one_after_the_other_and_share_the_copy():
