@@ -313,8 +313,7 @@ def targets_of(node: ast.AST, module: Module, known: frozenset[str]) -> list[str
     if isinstance(node, ast.ImportFrom):
         base = node.module or ""
         if node.level:
-            package = module.name if module.is_package else module.name.rpartition(".")[0]
-            parents = package.split(".")
+            parents = (module.name if module.is_package else module.name.rpartition(".")[0]).split(".")
             base = ".".join([*parents[: len(parents) - node.level + 1], *filter(None, [node.module])])
         return [imported_from(base, alias.name, known) for alias in node.names]
     if isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] in IMPORTERS:

@@ -661,8 +661,7 @@ for _left in ("fp8", "bf8"):
 @lambda function: MODELS.setdefault("v_dot2_bf16_bf16", function)
 def _(s0, s1, s2):
     """The sum is a single first."""
-    single = floating_dot(16, bf16, bf16, "f32")(s0, s1, s2 << 16)
-    return to_bf16(number(single, "f32"))
+    return to_bf16(number(floating_dot(16, bf16, bf16, "f32")(s0, s1, s2 << 16), "f32"))
 
 
 # --- Faces of cubes, parts of 2 / pi ------------------------------------------------------------------------------

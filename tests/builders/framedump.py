@@ -85,8 +85,7 @@ def _llvm_operands(name: str, text: str, target: str) -> tuple[Any, ...]:
         if name == "DW_CFA_def_cfa_expression":
             return (_llvm_expression(text, target),)
         return (register_number(register, target), _llvm_expression(rest, target))
-    words = text.replace("in addrspace", "").split()
-    return tuple(_llvm_word(word, target) for word in words)
+    return tuple(_llvm_word(word, target) for word in text.replace("in addrspace", "").split())
 
 
 def _llvm_word(word: str, target: str) -> int:
@@ -238,8 +237,7 @@ def _expression(block: Any, entry: Any, frames: Any) -> tuple[Any, ...]:
 
 def run(tool: str, *arguments: Any) -> str:
     """What a tool prints."""
-    done = subprocess.run([tool, *map(str, arguments)], capture_output=True, text=True, check=False)
-    return done.stdout
+    return subprocess.run([tool, *map(str, arguments)], capture_output=True, text=True, check=False).stdout
 
 
 # --- readelf --------------------------------------------------------------------------------------------------------

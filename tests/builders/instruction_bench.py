@@ -54,8 +54,7 @@ class InstructionBench:
             apertures=(1 << 48, 2 << 48),
         )
         self.memory.use(self.local, np.arange(waves), self.scratch)
-        digits = processor.removeprefix("gfx")
-        self.generation = int(digits[:-2])
+        self.generation = int(processor.removeprefix("gfx")[:-2])
         self.memory.swizzles_dwords = self.generation >= 9
         self.memory.generation = self.generation
 

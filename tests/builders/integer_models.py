@@ -375,8 +375,7 @@ def parts(number, size, bits=32):
 
 
 def differences(s0, s1, size, *, masked=False):
-    pairs = zip(parts(s0, size), parts(s1, size), strict=True)
-    return sum(abs(a - b) for a, b in pairs if b or not masked)
+    return sum(abs(a - b) for a, b in zip(parts(s0, size), parts(s1, size), strict=True) if b or not masked)
 
 
 MODELS["v_sad_u32"] = lambda s0, s1, s2: wrap(abs(s0 - s1) + s2, 32)

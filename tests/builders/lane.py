@@ -77,8 +77,7 @@ class Lane:
         names = registers(operand)
         if names:
             return [self._values[name] for name in names]
-        number = 0 if operand == "null" else int(operand, 0)
-        return [number & MASK] * count
+        return [(0 if operand == "null" else int(operand, 0)) & MASK] * count
 
     def _memory(self, unit: str, access: str, form: str, operands: tuple[str, ...]) -> dict[str, int]:
         size = SIZES[form]
@@ -99,8 +98,7 @@ class Lane:
             data = self._read(address, size)
             names = registers(plain[0])
             return {name: int.from_bytes(data[at * 4 : at * 4 + 4], "little") for at, name in enumerate(names)}
-        words = self._words(plain[0 if unit == "buffer" else 1], 1)
-        number = sum(word << 32 * at for at, word in enumerate(words))
+        number = sum(word << 32 * at for at, word in enumerate(self._words(plain[0 if unit == "buffer" else 1], 1)))
         if "d16_hi" in form:
             number >>= 16
         self.stores[address] = (number & ((1 << 8 * size) - 1)).to_bytes(size, "little")

@@ -126,8 +126,7 @@ def follow(name: str, stack: list[str]) -> None:
 def statement(choose: random.Random, name: str, case: dict[str, Any]) -> str:
     row = table.find(name)
     assert row is not None
-    dialect = dialects.get(case.get("dialect", "llvm-user" if case.get("target") else "gnu"))
-    encoding = dialect.encoding_of(row)
+    encoding = dialects.get(case.get("dialect", "llvm-user" if case.get("target") else "gnu")).encoding_of(row)
     kinds = [letter.kind for letter in row.operands] if encoding is None else encoding.operand_kinds
     if "DR" in (letter.name for letter in row.operands) and "uleb" in kinds and choose.random() < 0.9:
         return typed_statement(choose, name, case)

@@ -221,8 +221,7 @@ def test_values(kind, given, expected, order):
     entry = given if kind == "generic" else {"value": given, "type": kind}
     found = result("DW_OP_nop", byte_order=order, initial_stack=[entry])
     assert json.dumps(found) == json.dumps(value(expected, kind))
-    again = result("DW_OP_nop", byte_order=order, initial_stack=[found])
-    assert again == found
+    assert result("DW_OP_nop", byte_order=order, initial_stack=[found]) == found
 
 
 def test_an_answer_with_a_bit_offset_is_a_location_that_a_context_takes():

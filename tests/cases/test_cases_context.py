@@ -239,6 +239,5 @@ def test_bytes_that_are_no_expression_are_an_error_only_when_they_are_used():
 def test_a_nesting_that_the_machine_cannot_follow_is_an_error_too():
     dies = {f"unit:{i}": {"location": [{"ops": f"DW_OP_call4 {i + 1}"}]} for i in range(2000)}
     dies["unit:2000"] = {"location": ["50"]}
-    answer = ask("DW_OP_call4 0", {"dies": dies}, limits={"nesting": 10**9}, **AMD)
-    assert short(answer) == "limit_exceeded"
+    assert short(ask("DW_OP_call4 0", {"dies": dies}, limits={"nesting": 10**9}, **AMD)) == "limit_exceeded"
     assert short(ask("DW_OP_call4 1970", {"dies": dies}, **AMD)) == {"kind": "register"}

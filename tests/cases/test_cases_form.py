@@ -254,8 +254,7 @@ def test_what_is_wrong_with_the_form_comes_before_what_is_wrong_with_the_express
     ],
 )
 def test_integers_are_numbers_or_strings(number, expected):
-    answer = run_case({"expr": "", "context": {"initial_stack": [number]}}, 1)
-    assert answer["result"]["value"] == expected
+    assert run_case({"expr": "", "context": {"initial_stack": [number]}}, 1)["result"]["value"] == expected
 
 
 @pytest.mark.parametrize("text", ["", " 5", "5 ", "+5", "0x", "x10", "1_000", "--3", "5.0", "0b1", "\u0665", "five"])

@@ -63,8 +63,7 @@ COUNTS = [
 @pytest.mark.parametrize("case, context, count", COUNTS)
 def test_all_lanes_are_those_of_the_subprogram_or_of_the_target(case, context, count):
     keys = {**AMD, **case}
-    found = lanes("DW_OP_LLVM_push_lane", context, lanes="all", **keys)
-    assert found == {str(lane): lane for lane in range(count)}
+    assert lanes("DW_OP_LLVM_push_lane", context, lanes="all", **keys) == {str(lane): lane for lane in range(count)}
 
 
 def test_lanes_that_do_not_exist_are_answered_too():
@@ -136,8 +135,7 @@ def test_an_element_of_the_context_may_belong_to_each_lane():
         "entry_registers": {"v0": private},
     }
     for text in ("DW_OP_push_object_address", "DW_OP_nop", "DW_OP_fbreg 0", "DW_OP_LLVM_call_frame_entry_reg v0"):
-        found = lanes(text, context, lanes=[0, 5, 63], read={"type": S32}, **GPU)
-        assert found == {"0": 64, "5": 69, "63": 127}, text
+        assert lanes(text, context, lanes=[0, 5, 63], read={"type": S32}, **GPU) == {"0": 64, "5": 69, "63": 127}, text
 
 
 def test_the_stack_is_that_of_each_lane():
@@ -148,8 +146,7 @@ def test_the_stack_is_that_of_each_lane():
 
 def test_all_lanes_write_before_any_reads():
     context = {"memory": [{"space": 0, "address": 0, "bytes": "00" * 8}]}
-    found = lanes("DW_OP_addr 4", context, lanes=[0, 1], write="07", read={"bytes": 1})
-    assert found == {"0": "07", "1": "07"}
+    assert lanes("DW_OP_addr 4", context, lanes=[0, 1], write="07", read={"bytes": 1}) == {"0": "07", "1": "07"}
     text = "DW_OP_LLVM_push_lane"
     assert lanes(text, context, lanes=[0, 1, 2, 9], write="0708", read={"bytes": 2}, **GPU) == {
         "0": "0707", "1": "0707", "2": "0708", "9": "memory_unavailable",

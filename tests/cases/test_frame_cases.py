@@ -190,8 +190,7 @@ def test_what_is_ill_formed(kind, builder):
 
 @pytest.mark.parametrize("kind, builder", ERRORS)
 def test_a_row_before_the_error_is_an_answer(kind, builder):
-    answer = run(builder, pc=0x1000)
-    assert answer["status"] == ("ok" if kind == "location_goes_backwards" else "error")
+    assert run(builder, pc=0x1000)["status"] == ("ok" if kind == "location_goes_backwards" else "error")
 
 
 def test_the_instruction_is_named():

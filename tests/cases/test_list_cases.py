@@ -102,8 +102,7 @@ def test_addresses_by_index(table):
 
 @pytest.mark.parametrize("table", [..., None, {}, {"1": 16}])
 def test_an_index_that_is_not_there_is_an_error(table):
-    data = loclist(("startx_length", 0, 4, "50"), "end_of_list")
-    found = error(data, debug_addr=table, pc=16)
+    found = error(loclist(("startx_length", 0, 4, "50"), "end_of_list"), debug_addr=table, pc=16)
     assert (found["class"], found["kind"], found["offset"]) == ("malformed", "index_out_of_range", 0)
 
 

@@ -80,8 +80,7 @@ def check_index(section, ranges):
     st.sampled_from(TARGETS),
 )
 def test_random_sections(data, name, size, order, target):
-    section = FrameSection(data, name, byte_order=order, address_size=size, bases=Bases(0x1000))
-    examine(section, target)
+    examine(FrameSection(data, name, byte_order=order, address_size=size, bases=Bases(0x1000)), target)
 
 
 @given(

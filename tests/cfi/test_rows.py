@@ -30,8 +30,7 @@ def fde_of(initial, instructions, *, low=LOW, size=SIZE, **cie):
     builder = FrameBuilder(size=cie.pop("bytes", 8), order=cie.pop("order", "little"))
     start = builder.cie(initial, **cie)
     offset = builder.fde(start, low, size, instructions)
-    section = FrameSection(builder.data, byte_order=builder.order, address_size=builder.size)
-    return section.entry_at(offset)
+    return FrameSection(builder.data, byte_order=builder.order, address_size=builder.size).entry_at(offset)
 
 
 def rows(instructions, initial="def_cfa 7 8", *, target=None, **options):
@@ -206,8 +205,7 @@ def test_an_address_space_that_the_target_does_not_define(text, name):
 
 @pytest.mark.parametrize("space", [0, 1, 2, 3, 5, 6])
 def test_an_address_space_of_the_target(space):
-    text = f"LLVM_def_aspace_cfa 64 0 {space}"
-    assert cfa(text, target=resolve("amdgcn-gfx90a")).space == space
+    assert cfa(f"LLVM_def_aspace_cfa 64 0 {space}", target=resolve("amdgcn-gfx90a")).space == space
 
 
 @pytest.mark.parametrize(
@@ -381,8 +379,7 @@ def test_a_row_with_some_rule_is_not_empty():
 
 def test_the_first_row_may_be_empty_and_others_not():
     """As Triton writes kernels: nothing is known of the prologue."""
-    found = rows("advance_loc 16; def_cfa_expression 30; undefined 16", "")
-    assert [row.is_empty for row in found] == [True, False]
+    assert [row.is_empty for row in rows("advance_loc 16; def_cfa_expression 30; undefined 16", "")] == [True, False]
 
 
 # --- One row --------------------------------------------------------------------------------------------------------
@@ -431,8 +428,7 @@ def test_instructions_cut_short():
 
 
 def test_an_unknown_instruction():
-    error = fault(b"\x41\x3f")
-    assert error.kind == "unknown_instruction"
+    assert fault(b"\x41\x3f").kind == "unknown_instruction"
 
 
 def test_an_error_of_the_cie_is_that_of_its_entries():

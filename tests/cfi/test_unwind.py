@@ -33,8 +33,7 @@ def chain(*returns: int) -> list[tuple[int, int]]:
 
 
 def seen(found: Any) -> tuple[list[int], str]:
-    pcs = [each.pc for each in found]
-    return pcs, found.end.kind
+    return [each.pc for each in found], found.end.kind
 
 
 def test_the_outermost_frame_has_an_undefined_return_address():
@@ -154,8 +153,7 @@ def test_ten_thousand_frames():
     outermost = found.at(count - 1)
     rbx = outermost.register(3, found.thread.lanes).single  # which no frame has saved
     assert rbx.storage.register.name == "rbx"
-    rbp = outermost.register(6, found.thread.lanes).single
-    assert rbp.bit_offset == (0x8000 + 16 * (count - 2)) * 8
+    assert outermost.register(6, found.thread.lanes).single.bit_offset == (0x8000 + 16 * (count - 2)) * 8
 
 
 def test_registers_that_depend_on_each_other_through_all_frames_have_a_limit():

@@ -65,8 +65,7 @@ def test_jsonl_has_a_document_for_each_item():
 
 
 def test_sections_as_json():
-    found = document("dump", HIP, "--section", "line", "--section", "loclists")
-    line, lists = found["sections"]
+    line, lists = document("dump", HIP, "--section", "line", "--section", "loclists")["sections"]
 
     assert (line["section"], lists["section"]) == (".debug_line", ".debug_loclists")
     (part,) = line["parts"]

@@ -43,8 +43,7 @@ def test_what_is_asked_for_is_shown_although_something_else_is_not_there():
 
 
 def test_no_unwind_information_is_an_answer():
-    done = run(CFI, "--pc", "nothing")
-    assert done.stdout.splitlines()[1] == "    0x1540 to 0x1580  no unwind information"
+    assert run(CFI, "--pc", "nothing").stdout.splitlines()[1] == "    0x1540 to 0x1580  no unwind information"
     assert "no unwind information for the address 0x99999" in run(CFI, "--pc", "0x99999").stderr
     assert run(NOTHING).stdout == "no call frame information\n"
 

@@ -50,8 +50,7 @@ def test_what_is_wrong_is_named_with_function_range_row_and_clause():
 @pytest.mark.slow
 def test_the_first_place_of_a_finding_is_one_that_run_stops_at():
     _status, out, _err = run(*WRONG, "--json")
-    seen = json.loads(out)["findings"][0]["seen"]
-    place = seen.partition("--until ")[2].partition(",")[0]
+    place = json.loads(out)["findings"][0]["seen"].partition("--until ")[2].partition(",")[0]
     status, out, _err = run("run", *WRONG[1:], "--until", place)
     assert status == 0
     assert place in out
@@ -135,8 +134,7 @@ def test_steps_that_go_back_alone_are_no_failure(require_tool, tmp_path):
     """Optimized code has them almost everywhere; they are told, and are no reason for an exit status of 1."""
     folder = tmp_path / "back"
     folder.mkdir()
-    tools = require_tool("llvm-mc-22"), require_tool("ld.lld-22")
-    path = assembled_loop(tools, folder, called=2)
+    path = assembled_loop(require_tool("llvm-mc-22"), require_tool("ld.lld-22"), folder, called=2)
     words = ("judge", path, "loop", *SIZES)
     status, out, err = run(*words)
     assert (status, err) == (0, "")

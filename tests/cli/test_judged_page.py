@@ -97,8 +97,7 @@ def test_the_page_loads_nothing_and_allows_its_own_style_and_script_alone(page):
 
 def test_the_same_question_gives_the_same_page(wrong, tmp_path):
     path = wrong.with_name("lanes.co")
-    done = run("judge", str(path), *WORDS, "--html")
-    assert done.stdout == wrong.read_text("utf-8")
+    assert run("judge", str(path), *WORDS, "--html").stdout == wrong.read_text("utf-8")
 
 
 def test_later_statements_are_counted(monkeypatch, tmp_path):
@@ -126,8 +125,7 @@ def compared(require_tool, tmp_path_factory):
     (folder / "right").mkdir()
     right = compared_builds.assembled(compared_builds.GFX942, tools, folder / "right")
     defects = {defect.name: defect.ranges for defect in compared_builds.defects_of(compared_builds.GFX942)}
-    wrong = defects["left-16-shift-0"]
-    ranges = tuple(evolve(place, last=12) if place.name == "limit" else place for place in wrong)
+    ranges = tuple(evolve(place, last=12) if place.name == "limit" else place for place in defects["left-16-shift-0"])
     path = compared_builds.assembled(compared_builds.GFX942, tools, folder, ranges)
     out = folder / "page.html"
     done = run("judge", path, "steps", *SIZES, "--against", right, "--html", "-o", str(out))

@@ -31,8 +31,7 @@ def folder(tmp_path_factory) -> str:
 def test_text_names_wave_and_lane(form, folder):
     state = STOPPED if form == "json" else folder
     words = ("eval", "--state", state, "--wave", "1:1:1:1", "--read", "unsigned32", "--ops", LANE_OF_V1)
-    done = run(*words, "--lane", "2")
-    assert done.stdout == "wave 1:1:1:1, lane 2: v1 bit 64 (v1[2]): 66000000 = 102 (unsigned32)\n"
+    assert run(*words, "--lane", "2").stdout == "wave 1:1:1:1, lane 2: v1 bit 64 (v1[2]): 66000000 = 102 (unsigned32)\n"
     lines = run(*words, "--lane", "all").stdout.splitlines()
     assert len(lines) == 64
     assert lines[7] == "wave 1:1:1:1, lane  7: v1 bit 224 (v1[7]): 6b000000 = 107 (unsigned32)"
@@ -132,8 +131,7 @@ def test_a_big_endian_machine(tmp_path):
         "waves": [{"registers": {"r3": 513}}],
     }
     path.write_text(json.dumps(state))
-    done = run("eval", "--state", str(path), "--read", "4", "--ops", "DW_OP_reg3")
-    assert done.stdout == "wave 0: r3: 00000201\n"
+    assert run("eval", "--state", str(path), "--read", "4", "--ops", "DW_OP_reg3").stdout == "wave 0: r3: 00000201\n"
     assert run("eval", "--state", str(path), "--ops", "DW_OP_breg3 1").stdout == "wave 0: default#0x202\n"
 
 

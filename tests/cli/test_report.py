@@ -288,8 +288,7 @@ def test_nothing_of_a_file_is_markup(tmp_path):
         )
     )
     snapshot = state(tmp_path / "state.json", path, waves=[f"1:1:1:1{SCRIPT}", "1:1:1:2"])
-    done = run("report", str(path), "--state", str(snapshot))
-    page = Page(done.stdout)
+    page = Page(run("report", str(path), "--state", str(snapshot)).stdout)
     assert len(page.tags("script")) == 1
     assert page.comments == []
     assert page.texts["h1"] == path.name
@@ -367,8 +366,7 @@ def test_without_a_file_it_is_written_to_standard_output(of_file):
 
 
 def test_json_has_the_page_or_its_name(tmp_path):
-    data = json.loads(run("report", KERNEL, "--json").stdout)
-    assert data["html"].startswith("<!DOCTYPE html>")
+    assert json.loads(run("report", KERNEL, "--json").stdout)["html"].startswith("<!DOCTYPE html>")
     out = tmp_path / "out.html"
     assert json.loads(run("report", KERNEL, "--json", "-o", str(out)).stdout)["written"] == str(out)
 

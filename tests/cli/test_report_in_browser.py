@@ -126,8 +126,7 @@ def test_the_keyboard_reaches_and_does_everything(browser, with_state):
 def test_it_looks_light_and_dark(browser, page, width, scheme, tmp_path):
     shot = tmp_path / f"{scheme}-{width}.png"
     dark = ["--blink-settings=preferredColorScheme=0"] if scheme == "dark" else []
-    done = browser(page, width, f"--screenshot={shot}", *dark)
-    assert errors_of(done) == []
+    assert errors_of(browser(page, width, f"--screenshot={shot}", *dark)) == []
     assert first_pixel(shot.read_bytes()) == ((13, 17, 23) if scheme == "dark" else (255, 255, 255))
 
 

@@ -115,8 +115,7 @@ def test_locals(run):
     assert lines[0] == "#0  X at src/asm/lane-pc.c:15"
     assert "  even = 14" in lines
     assert "  slots = {20, 21, 22, 23}" in lines
-    document = json.loads(run("locals", FILE, *STATE, "--lane", "2", "--json")[1])
-    (frame,) = document["frames"]
+    (frame,) = json.loads(run("locals", FILE, *STATE, "--lane", "2", "--json")[1])["frames"]
     assert frame["frame"]["function"] == "X"
     assert [each["name"] for each in frame["variables"]][:3] == ["even", "left", "out"]
     assert run("locals", FILE)[0] == 2
@@ -435,8 +434,7 @@ def test_active_lanes_are_those_of_the_attribute(run, tmp_path):
     wave = {"id": "w", "pc": pc, "exec": (1 << 64) - 1, "registers": {"s34": 0b1010, "s35": 0, "v0": [1] * 64}}
     path = tmp_path / "state.json"
     path.write_text(json.dumps({"schema": 1, "target": "amdgcn-amd-amdhsa--gfx90a", "waves": [wave]}))
-    lanes = json.loads(run("lanes", OLD_NUMBERS, "--state", path, "--json")[1])
-    assert lanes["active"] == "0xa"
+    assert json.loads(run("lanes", OLD_NUMBERS, "--state", path, "--json")[1])["active"] == "0xa"
     for words in (("--json",), ("--json", "--wave", "all")):
         (answer,) = json.loads(run("eval", OLD_NUMBERS, "$lane", "--state", path, *words)[1])["answers"]
         states = answer["states"] if "states" in answer else [each["state"] for each in answer["lanes"].values()]

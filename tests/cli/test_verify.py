@@ -127,8 +127,7 @@ def test_json_and_a_baseline(bad, tmp_path):
     done = run("verify", bad, "--baseline", GOOD)
     assert (done.returncode, done.stdout) == (2, "")
     assert f"{GOOD} is not the JSON of `dwarfgpu verify`" in done.stderr
-    lines = [json.loads(line) for line in run("verify", bad, "--jsonl").stdout.splitlines()]
-    assert lines[-1]["errors"] == 2
+    assert [json.loads(line) for line in run("verify", bad, "--jsonl").stdout.splitlines()][-1]["errors"] == 2
 
 
 def test_sarif(bad):
@@ -179,10 +178,8 @@ def test_sarif_has_what_its_standard_requires(tmp_path):
         assert set(location) <= SARIF_KEYS["location"]
         physical = location["physicalLocation"]
         assert re.fullmatch(r"([A-Za-z0-9._~/!$&'()*+,;=@-]|%[0-9A-F]{2})+", physical["artifactLocation"]["uri"])
-        region = physical.get("region", {"startLine": 1})
-        assert region["startLine"] >= 1
-    of_bad = [result for result in of_tool["results"] if result["properties"]["file"] == str(bad)]
-    assert of_bad
+        assert physical.get("region", {"startLine": 1})["startLine"] >= 1
+    assert [result for result in of_tool["results"] if result["properties"]["file"] == str(bad)]
 
 
 def test_a_baseline_is_updated(bad, tmp_path):

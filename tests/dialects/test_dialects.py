@@ -91,8 +91,7 @@ def test_one_byte_means_three_things() -> None:
     """0xE9 in the wild: a prefix, an implicit pointer, an offset."""
     found = {}
     for name in ("llvm-user", "llvm-legacy", "amdgpu-2020"):
-        expression = decode(bytes.fromhex("e90200000000"), dialects.get(name), Format())
-        found[name] = expression.instructions[0].name
+        found[name] = decode(bytes.fromhex("e90200000000"), dialects.get(name), Format()).instructions[0].name
 
     assert found == {
         "llvm-user": "DW_OP_LLVM_form_aspace_address",

@@ -285,8 +285,7 @@ def range_list(bridge, theirs, ours, die, found):
         spans.append((start + entry.begin_offset, start + entry.end_offset))
     section, offset = ours.list_place()
     unit = ours.die.unit
-    data = unit.tables.list_data(section)
-    read = read_list(data, offset, section=section, context=context_of(unit))
+    read = read_list(unit.tables.list_data(section), offset, section=section, context=context_of(unit))
     if [(entry.start, entry.end) for entry in read.entries] != spans:
         found["range list", "other entries"] += 1
 

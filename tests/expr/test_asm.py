@@ -171,8 +171,7 @@ def test_an_alias_has_its_own_number_if_there_is_one(name, dialect, expected):
 
 
 def test_a_parsed_operation_keeps_the_name_it_was_given():
-    expression = parse("DW_OP_GNU_entry_value 55; DW_OP_LLVM_offset_constu 8", LLVM_USER, FORM)
-    first, second = expression.instructions
+    first, second = parse("DW_OP_GNU_entry_value 55; DW_OP_LLVM_offset_constu 8", LLVM_USER, FORM).instructions
     assert (first.name, first.operation.name) == ("DW_OP_GNU_entry_value", "DW_OP_entry_value")
     assert (second.name, second.operation.name) == ("DW_OP_LLVM_offset_constu", "DW_OP_LLVM_offset_uconst")
 
@@ -220,8 +219,7 @@ def test_a_program_without_bytes_has_offsets_all_the_same():
 
 
 def test_a_program_with_bytes_has_them():
-    expression = parse("DW_OP_lit1; DW_OP_LLVM_offset", LLVM_USER, FORM)
-    assert expression.data == b"\x31\xe9\x04"
+    assert parse("DW_OP_lit1; DW_OP_LLVM_offset", LLVM_USER, FORM).data == b"\x31\xe9\x04"
 
 
 @pytest.mark.spec("A.2.5.4.4.6 (6)")

@@ -124,8 +124,7 @@ def test_numbers_longer_than_needed_do_not_move_a_branch():
 
 
 def test_an_expression_whose_bytes_are_not_the_shortest_is_shown_as_bytes():
-    program = bytes.fromhex("a303 108500")
-    assert text(decode(program, DWARF5, FORM)) == "DW_OP_entry_value 108500"
+    assert text(decode(bytes.fromhex("a303 108500"), DWARF5, FORM)) == "DW_OP_entry_value 108500"
 
 
 def test_operations_without_bytes_are_listed():
@@ -138,8 +137,7 @@ def test_operations_without_bytes_are_listed():
 
 
 def test_expressions_are_shown_in_expressions_down_to_a_depth():
-    program = nested(MAX_DEPTH)
-    assert text(decode(program, DWARF5, FORM)).count("(") == MAX_DEPTH
+    assert text(decode(nested(MAX_DEPTH), DWARF5, FORM)).count("(") == MAX_DEPTH
     deeper = nested(MAX_DEPTH + 1)
     assert text(decode(deeper, DWARF5, FORM)).endswith("DW_OP_entry_value 55" + ")" * MAX_DEPTH)
     assert assemble(text(decode(deeper, DWARF5, FORM)), DWARF5, FORM) == deeper

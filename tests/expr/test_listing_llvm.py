@@ -107,8 +107,7 @@ def one_of_each(dialect, unknown):
     for encoding in encodable(dialect):
         if encoding.name in unknown:
             continue
-        row = table.find(encoding.name)
-        pairs = zip(row.operands, encoding.operand_kinds, strict=True)
+        pairs = zip(table.find(encoding.name).operands, encoding.operand_kinds, strict=True)
         choices = [operand_edges(encoding, operand, kind) for operand, kind in pairs]
         for number in range(max((len(choice) for choice in choices), default=1)):
             values = [choice[number % len(choice)] for choice in choices]

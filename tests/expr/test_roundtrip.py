@@ -64,8 +64,7 @@ def test_every_operation_with_every_edge_operand(dialect, form):
 @every_dialect
 def test_every_byte_alone_has_a_listing_that_is_read_back(dialect):
     for byte in range(256):
-        expression = decode(bytes([byte]), dialect, FORM)
-        assert assemble(text(expression), dialect, FORM) == bytes([byte])
+        assert assemble(text(decode(bytes([byte]), dialect, FORM)), dialect, FORM) == bytes([byte])
 
 
 @every_dialect
@@ -74,8 +73,7 @@ def test_every_operation_cut_short_keeps_its_bytes(dialect):
         values = [edges(kind, FORM)[-1] for kind in encoding.operand_kinds]
         data = encode(instruction(encoding, values), dialect, FORM)
         for size in range(1, len(data)):
-            expression = decode(data[:size], dialect, FORM)
-            assert assemble(text(expression), dialect, FORM) == data[:size]
+            assert assemble(text(decode(data[:size], dialect, FORM)), dialect, FORM) == data[:size]
 
 
 @pytest.mark.parametrize("row", STRAIGHT, ids=lambda row: row.name)

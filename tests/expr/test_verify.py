@@ -147,13 +147,11 @@ def test_branches(program, expected):
 
 @pytest.mark.parametrize("count, expected", [(20, ["error stack_underflow 0x8d"]), (60, [])])
 def test_where_too_many_ways_meet_the_stack_is_not_known(count, expected):
-    program = "DW_OP_push_lane; DW_OP_push_lane; DW_OP_bra @x; " * count + "x: drop; drop"
-    assert found(program) == expected
+    assert found("DW_OP_push_lane; DW_OP_push_lane; DW_OP_bra @x; " * count + "x: drop; drop") == expected
 
 
 def test_operations_that_no_path_reaches_are_reported_once_for_each_run_of_them():
-    program = "skip @a; dup; dup; a: skip @b; dup; b:"
-    assert found(program) == ["warning unreachable 0x3", "warning unreachable 0x8"]
+    assert found("skip @a; dup; dup; a: skip @b; dup; b:") == ["warning unreachable 0x3", "warning unreachable 0x8"]
 
 
 # --- Kinds ---------------------------------------------------------------------------------------------------------
@@ -317,8 +315,7 @@ def test_the_size_of_a_value_depends_on_the_address_size_and_the_rules():
 def test_the_mask_is_as_wide_as_an_address():
     program = "lit1; lit1; lit1; LLVM_select_bit_piece 32 64"
     assert found(program, form=Format(address_size=4)) == ["error bad_size 0x3"]
-    typed = program.replace("lit1; LLVM", "const_type 8 01; LLVM")
-    assert found(typed, form=Format(address_size=4)) == []
+    assert found(program.replace("lit1; LLVM", "const_type 8 01; LLVM"), form=Format(address_size=4)) == []
 
 
 @pytest.mark.spec("A.2.5.4.4.3 (3)")
@@ -535,8 +532,7 @@ def test_sizes_on_every_path(program, expected):
 
 
 def test_a_long_loop_keeps_the_kinds_of_entries():
-    program = "regx v0; x: LLVM_offset_uconst 1; push_lane; bra @x; not"
-    assert found(program, target=AMDGCN) == ["error wrong_kind 0xb"]
+    assert found("regx v0; x: LLVM_offset_uconst 1; push_lane; bra @x; not", target=AMDGCN) == ["error wrong_kind 0xb"]
     counting = "const1u 100; x: lit1; minus; dup; bra @x; stack_value; not"
     assert found(counting, target=AMDGCN) == ["warning wrong_kind 0x9"]
 
@@ -642,8 +638,7 @@ def test_sizes_in_dwarf_6(program, expected):
     ],
 )
 def test_entry_values(inner, expected):
-    lines = [line for line in found(f"DW_OP_entry_value ({inner})") if "deprecated" not in line]
-    assert lines == expected
+    assert [line for line in found(f"DW_OP_entry_value ({inner})") if "deprecated" not in line] == expected
 
 
 @pytest.mark.spec("A.2.5.4.3.4 (8)")
@@ -657,8 +652,7 @@ def test_an_entry_value_that_ends_otherwise_fails():
 
 @pytest.mark.spec("A.2.5.4.4.4 (2)")
 def test_the_size_of_a_register_of_the_caller_is_a_warning():
-    program = "entry_value (regx s1; deref)"
-    expression = parse(program, LLVM_USER, FORM, target=AMDGCN)
+    expression = parse("entry_value (regx s1; deref)", LLVM_USER, FORM, target=AMDGCN)
     (finding,) = [one for one in verify(expression, rules=rules.AMD, target=AMDGCN) if one.kind != "deprecated"]
     message = "DW_OP_deref reads 64 bits of s1, which has 32 bits (a caller's register may be elsewhere)"
     assert (finding.severity, finding.kind, finding.message) == ("warning", "read_past_storage", message)
@@ -761,8 +755,7 @@ def test_a_program_with_an_error_fails(program, preset, wanted):
     expression = parse(program, LLVM_USER, FORM)
     findings = verify(expression, rules=preset, result_kind=wanted)
     errors = [finding for finding in findings if finding.severity == "error"]
-    outcome = run(expression, preset, result_kind=wanted)
-    assert failed(outcome) or not errors, errors
+    assert failed(run(expression, preset, result_kind=wanted)) or not errors, errors
 
 
 @given(forward_programs(), st.sampled_from(PRESETS))

@@ -273,8 +273,7 @@ def test_values_have_a_histogram_and_outliers_first():
         summary.add_rows([summary_row(f"r{n}", variable="step", value=str(value), number=float(value), lane_count=64)])
     lines = list(summary_text(summary, 80))
     assert "5000  (r42)" in lines[lines.index("step: 51 values, those of the fewest inputs first") + 2]
-    counts = [count for _, count in summary.variables["step"].histogram()]
-    assert counts == [99 * 64, *[0] * 8, 64]
+    assert [count for _, count in summary.variables["step"].histogram()] == [99 * 64, *[0] * 8, 64]
 
 
 def test_many_values_are_joined_by_their_magnitude():

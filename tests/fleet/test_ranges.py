@@ -99,8 +99,7 @@ def test_code_that_a_snapshot_names_is_found_when_it_is_opened(served, name, sai
 
 
 def test_a_state_and_its_large_code_are_read_by_ranges(served):
-    answer = asked("eval", f"{served.url}/a/states/s.json", "even")
-    assert [row["number"] for row in answer] == [11]
+    assert [row["number"] for row in asked("eval", f"{served.url}/a/states/s.json", "even")] == [11]
     assert served.sent["a/k.co"] <= 4 * BLOCK
     before = served.sent["a/k.co"]
     asked("eval", f"{served.url}/a/states/s.json", "left")
@@ -133,8 +132,7 @@ def test_a_core_file_is_mapped_and_fetched_where_it_is_touched(tmp_path):
 
 
 def test_any_file_system_of_fsspec_has_inputs():
-    fsspec = pytest.importorskip("fsspec")
-    system = fsspec.filesystem("memory")
+    system = pytest.importorskip("fsspec").filesystem("memory")
     text = json.loads(snapshot_text(21, code="../k.co"))
     del text["code_objects"][0]["sha256"]
     system.pipe("/fleet/k.co", CODE.read_bytes())

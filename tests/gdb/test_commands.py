@@ -152,8 +152,7 @@ def test_a_snapshot_of_gdbs_waves_is_the_snapshot(tmp_path, require_tool):
             done = subprocess.run([*words, *asked], cwd=ROOT, capture_output=True, text=True, check=True)
             answers.append(done.stdout)
         assert answers[0] == answers[1]
-        document = json.loads(saved.read_text())
-        assert document["code_objects"][0]["load_address"] == "0x7f0000000000"
+        assert json.loads(saved.read_text())["code_objects"][0]["load_address"] == "0x7f0000000000"
         (sockets / name).unlink()
 
 
@@ -250,8 +249,7 @@ def test_what_goes_wrong_is_one_line(require_tool, runnable_host):
     words = ["-ex", "break stop_here", "-ex", "run"]
     for command in wrong:
         words += ["-ex", f"echo @@{command}\\n", "-ex", command]
-    text = run_gdb(require_tool, *words, program=runnable_host)
-    said = dict(part.split("\n", 1) for part in text.split("@@")[1:])
+    said = dict(part.split("\n", 1) for part in run_gdb(require_tool, *words, program=runnable_host).split("@@")[1:])
     for command, expected in wrong.items():  # each alone
         assert said[command].startswith(expected), said[command]
         assert said[command].count("\n") == 1, said[command]

@@ -125,8 +125,7 @@ def test_a_newer_gdb_reads_the_variables_of_its_own_class(require_tool, runnable
 
 
 def unwound(require_tool, folder, name: str, *more: str) -> str:
-    commands = ["set dwarfgpu unwinder on", "bt", "dwarfgpu bt", *more]
-    words = [word for command in commands for word in ("-ex", command)]
+    words = [word for command in ["set dwarfgpu unwinder on", "bt", "dwarfgpu bt", *more] for word in ("-ex", command)]
     with stub(folder, states([name])) as sockets:
         return run_gdb(require_tool, *connected(sockets, name), *words)
 

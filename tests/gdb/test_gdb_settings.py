@@ -151,8 +151,7 @@ def test_pretty_printers_write_values(require_tool, holders):
 def test_references_are_shown_with_what_they_refer_to_as_gdb_does(require_tool, tmp_path):
     program = tmp_path / "references"
     subprocess.run([require_tool("g++"), "-g", "-O0", PROGRAMS / "references.cc", "-o", program], check=True)
-    names = ("v", "p", "p.r", "t")
-    commands = [command for name in names for command in (f"print {name}", f"dwarfgpu eval {name}")]
+    commands = [command for name in ("v", "p", "p.r", "t") for command in (f"print {name}", f"dwarfgpu eval {name}")]
     shown = answers(require_tool, program, *commands, "info args", "dwarfgpu locals", stop="first")
     theirs, ours = ([text.partition(" = ")[2] for text in shown[start:-2:2]] for start in (0, 1))
     assert ours == theirs

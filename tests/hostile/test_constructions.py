@@ -806,8 +806,7 @@ def test_no_command_of_the_prompt_lets_a_name_steer_the_terminal(
     assert len(names) > 60
     quarter = -(-len(names) // 4)
     for start in range(0, len(names), quarter):
-        chosen = names[start : start + quarter]
-        lines = [f"{name} {operand}".strip() for name in chosen for operand in OPERANDS]
+        lines = [f"{name} {operand}".strip() for name in names[start : start + quarter] for operand in OPERANDS]
         text = "\n".join(("set confirm off", "set logging enabled off", *lines))
         words = ("debug", steering.file, "--state", steering.state, "-nx")
         outcome = bounded(*words, stdin=text.encode(), seconds=60, size=1 << 28)

@@ -22,8 +22,7 @@ WORDS = ROOT / "tests/golden/isa-words.txt"
 
 def instruction(processor: str, words: str, wave_size: int = 0):
     """The instruction of some words, as disassemblers write them: 32 bits each, the most significant digit first."""
-    code = b"".join(int(word, 16).to_bytes(4, "little") for word in words.split())
-    return decode(code, 0, processor, wave_size)
+    return decode(b"".join(int(word, 16).to_bytes(4, "little") for word in words.split()), 0, processor, wave_size)
 
 
 def roles(found) -> list[tuple[str, OperandRole]]:

@@ -86,5 +86,4 @@ def test_writers_know_each_function_that_is_no_formula():
 
 
 def test_formulas_call_each_function():
-    called = {function.name for row in formulas().values() for function in row.functions}
-    assert called == set(functions())
+    assert {function.name for row in formulas().values() for function in row.functions} == set(functions())

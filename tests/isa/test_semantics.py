@@ -31,8 +31,7 @@ def size_of(kind, row):
 def test_a_number_of_each_wave_is_as_one_of_all(name):
     row = MEANINGS[name]
     numbers = random.Random(name)
-    bits = [size_of(kind, row) for kind in row.sources]
-    columns = [[number(size, numbers) for _ in range(ROUNDS)] for size in bits]
+    columns = [[number(size, numbers) for _ in range(ROUNDS)] for size in [size_of(kind, row) for kind in row.sources]]
     alone = [row.function(*values) for values in zip(*columns, strict=True)]
     together = row.function(*(np.array(column, np.uint64)[:, None] for column in columns))
     if not isinstance(together, tuple):
@@ -165,8 +164,7 @@ def rounded(value, kind):
     exponent = max(magnitude.numerator.bit_length() - magnitude.denominator.bit_length() - bits - 1, smallest)
     while magnitude / Fraction(2) ** exponent >= 1 << bits:
         exponent += 1
-    whole = round(magnitude / Fraction(2) ** exponent)
-    result = float(whole) * 2.0**exponent
+    result = float(round(magnitude / Fraction(2) ** exponent)) * 2.0**exponent
     with np.errstate(over="ignore"):
         return kind(-result if value < 0 else result)
 

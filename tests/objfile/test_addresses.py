@@ -40,8 +40,7 @@ def test_a_table_is_named_by_the_offset_past_its_header(order, size, wide):
 
 
 def test_a_table_of_64_bit_dwarf_is_found_for_a_unit_of_32_bit_dwarf():
-    data = contribution(addresses(7), wide=True)
-    assert address_table(data, 16, Format())[0] == 7
+    assert address_table(contribution(addresses(7), wide=True), 16, Format())[0] == 7
 
 
 def test_segment_selectors_are_passed_over():
@@ -50,8 +49,7 @@ def test_segment_selectors_are_passed_over():
 
 
 def test_before_version_5_a_table_has_no_header_and_reaches_to_the_end():
-    table = address_table(addresses(1, 2, 3), 8, Format(version=4))
-    assert list(table) == [2, 3]
+    assert list(address_table(addresses(1, 2, 3), 8, Format(version=4))) == [2, 3]
 
 
 @pytest.mark.parametrize("base", [-1, 0, 4, 9, 1000])
@@ -76,8 +74,7 @@ def test_a_broken_table_does_not_hide_the_next():
 
 
 def test_a_reserved_length_ends_the_section():
-    data = contribution(addresses(1), length=0xFFFFFFF0) + contribution(addresses(5))
-    [error] = tables(data)
+    [error] = tables(contribution(addresses(1), length=0xFFFFFFF0) + contribution(addresses(5)))
     assert (error.kind, str(error.where)) == ("bad_length", ".debug_addr+0x0")
 
 
@@ -104,5 +101,4 @@ def test_any_bytes_give_an_address_or_an_error(data, base, version, size):
 
 
 def test_lists_and_addresses_share_their_header():
-    data = contribution(bytes(8), count=2)
-    assert contribution_with_base(data, 12, 4, "little", ".debug_loclists").count == 2
+    assert contribution_with_base(contribution(bytes(8), count=2), 12, 4, "little", ".debug_loclists").count == 2

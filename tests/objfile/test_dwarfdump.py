@@ -61,8 +61,7 @@ IMPLICIT_POINTER_2 = re.compile(
 
 def check(path, tool):
     for name in with_split_files(path):
-        found = live(tool, name, EXPLAINED)
-        assert [each for each in found if not IMPLICIT_POINTER_2.fullmatch(each)] == []
+        assert [each for each in live(tool, name, EXPLAINED) if not IMPLICIT_POINTER_2.fullmatch(each)] == []
         assert opened(name).problems == []
 
 

@@ -417,8 +417,7 @@ def test_pointers_wrap_around(size):
 @pytest.mark.parametrize("size", [4, 8])
 def test_aligned_pointers(size):
     def location(builder):
-        padding = bytes(-(0x4002 + len(builder.data) + 8) % size)
-        return padding + builder.number(0x1000) + builder.number(0x20)
+        return bytes(-(0x4002 + len(builder.data) + 8) % size) + builder.number(0x1000) + builder.number(0x20)
 
     found, _ = located(0x50, location, size=size, bases=Bases(section=0x4002))
     assert (found[1].low, found[1].high) == (0x1000, 0x1020)
@@ -632,8 +631,7 @@ def test_only_an_entry_can_be_a_cie(kind, wide):
 
 def test_a_cie_before_the_section_is_no_negative_offset():
     """The pointer of an FDE in .eh_frame is a distance backwards, which may lead before the start."""
-    data = struct.pack("<IIQQ", 20, 0xFFFFFFFB, 0, 0)
-    section = FrameSection(data, ".eh_frame")
+    section = FrameSection(struct.pack("<IIQQ", 20, 0xFFFFFFFB, 0, 0), ".eh_frame")
     with pytest.raises(IllFormed, match="its CIE would begin 0xfffffff7 bytes before the section") as error:
         section.entry_at(0)
     assert str(error.value.where) == ".eh_frame+0x0"

@@ -235,8 +235,7 @@ def test_a_number_may_be_padded():
 
 
 def test_a_table_longer_than_its_section_has_the_rows_that_are_there():
-    data = table(program("copy", "end_sequence"), length=1000)
-    found = line_table(data, 0)
+    found = line_table(table(program("copy", "end_sequence"), length=1000), 0)
     assert len(found.rows) == 2
     assert found.error.kind == "truncated"
 
@@ -318,8 +317,7 @@ def test_files_of_version_5():
 
 
 def test_directory_0_is_the_compilation_directory_and_not_relative_to_it():
-    form_of = ((1, 0x1F), (2, 0x0B))
-    files = table_5(form_of, *((number(16, 4), bytes((directory,))) for directory in (0, 1, 2)))
+    files = table_5(((1, 0x1F), (2, 0x0B)), *((number(16, 4), bytes((directory,))) for directory in (0, 1, 2)))
     found = read(tables=named("build", "inc", "/abs") + files, string_at=string_at)
 
     assert [found.path(number, "build") for number in range(3)] == [

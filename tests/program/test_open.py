@@ -82,16 +82,14 @@ def test_a_program_and_a_state_are_closed_by_with():
 
 
 def test_help_begins_with_open_and_an_example():
-    text = pydoc.plain(pydoc.render_doc(dg)).splitlines()
-    assert any("dwarfgpu.open(" in line for line in text[:12])
+    assert any("dwarfgpu.open(" in line for line in pydoc.plain(pydoc.render_doc(dg)).splitlines()[:12])
     assert dg.__all__[0] == "open"
     assert len(set(dg.__all__)) == len(dg.__all__)
     assert all(hasattr(dg, name) for name in dg.__all__)
 
 
 def test_buffers_are_typed():
-    hint = inspect.get_annotations(Launched.buffers.fget)["return"]
-    assert hint == "Mapping[str | int, Array]"
+    assert inspect.get_annotations(Launched.buffers.fget)["return"] == "Mapping[str | int, Array]"
 
 
 def test_each_of_the_frame_entries_has_a_text():

@@ -123,8 +123,7 @@ class Writer:
 def expression(chance: random.Random, target_name: str, length: int | None = None) -> Expression:
     """A random program."""
     dialect = dialects.get("llvm-user")
-    writer = Writer(chance, target_name)
-    text = writer.program(chance.randrange(1, 14) if length is None else length)
+    text = Writer(chance, target_name).program(chance.randrange(1, 14) if length is None else length)
     return asm.parse(text, dialect, Format(), target=resolve(target_name))
 
 

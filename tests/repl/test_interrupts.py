@@ -78,8 +78,7 @@ def test_waiting_for_the_program_can_be_interrupted() -> None:
         if busy.is_set():
             done.set()
             return None
-        thread = threading.Thread(target=asks_the_program, args=(sitting.prompt._busy,))
-        thread.start()
+        threading.Thread(target=asks_the_program, args=(sitting.prompt._busy,)).start()
         busy.wait(60)
         threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
         return "show version"

@@ -95,8 +95,7 @@ class TestSeveralLines:
         assert sitting.debugger.macros == {"say": ("echo x\\n",)}
 
     def test_lines_that_are_pasted_are_run_one_by_one(self, sitting: Sitting) -> None:
-        paste = "\x1b[200~echo a\\n\necho b\\n\x1b[201~"
-        assert sitting(paste, ENTER) == "a\nb\n"
+        assert sitting("\x1b[200~echo a\\n\necho b\\n\x1b[201~", ENTER) == "a\nb\n"
 
 
 class TestEditing:
@@ -187,8 +186,7 @@ class TestToolbar:
         assert toolbar(sitting.debugger, 80) == (" wave 1 of 1 (1:1:1:1) | lane 5 | frame 0 | X at lane-pc.c:12 ")
 
     def test_it_fits(self) -> None:
-        sitting = Sitting(FILE, STATE)
-        assert toolbar(sitting.debugger, 20) == " wave 1 of 1 (1:1..."
+        assert toolbar(Sitting(FILE, STATE).debugger, 20) == " wave 1 of 1 (1:1..."
 
     def test_without_a_machine_and_without_a_file(self) -> None:
         assert toolbar(Sitting(FILE).debugger, 80) == " lane-pc.gfx90a.w64.co | no state "

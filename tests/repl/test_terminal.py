@@ -189,5 +189,4 @@ class TestColors:
 
     def test_a_line_stays_a_line_whatever_is_in_it(self) -> None:
         for lines in (["int x;\rint y;", "z"], ["/* a", "b */ int c;"], ["\x00\x1b[31m"], ['"', "'"], [" "]):
-            found = highlighted(SOURCE, lines, "a.c")
-            assert len(found) == len(lines)
+            assert len(highlighted(SOURCE, lines, "a.c")) == len(lines)

@@ -66,8 +66,7 @@ def test_the_target_description_has_the_registers_of_waves(state, lanes):
     assert wave["exec"].get("bitsize") == str(lanes)
     assert {"s0", "s105", "vcc", "m0", SERVED} <= set(wave)
     assert root.find(".//vector").get("count") == str(lanes)
-    numbers = [int(row.get("regnum")) for row in root.iter("reg")]
-    assert numbers == list(range(len(served.layout.registers)))
+    assert [int(row.get("regnum")) for row in root.iter("reg")] == list(range(len(served.layout.registers)))
 
 
 def test_threads_have_names_and_positions(three):
@@ -182,8 +181,7 @@ def test_binary_memory_is_escaped(stub):
 
 
 def test_code_is_read_from_the_files(stub):
-    image = open_image(str(ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co"))
-    text = image.section(".text")
+    text = open_image(str(ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co")).section(".text")
     address = 0x7F0000000000 + text.address
     assert ask(stub, f"m{address:x},20") == bytes(text.data[:32]).hex().encode()
     assert ask(stub, f"M{address:x},1:cc") == b"OK"
@@ -275,8 +273,7 @@ def test_detaching_and_killing(stub):
 
 @given(st.sampled_from([name for name, _handler in HANDLERS]), st.binary(max_size=40))
 def test_any_packet_has_an_answer(name, rest):
-    stub = SHARED
-    answers = stub.answers(name + rest)
+    answers = SHARED.answers(name + rest)
     assert answers is None or all(isinstance(answer, bytes) for answer in answers)
 
 

@@ -196,8 +196,7 @@ def outcome(ops, **changes):
         "object": locations.at(Memory(TARGET.default_space)),
         "pc": 0,
     }
-    code = parsed(ops, TARGET)
-    return evaluate(code, Context(TARGET, AMD, Zeros(), **{**elements, **changes})).of(0)
+    return evaluate(parsed(ops, TARGET), Context(TARGET, AMD, Zeros(), **{**elements, **changes})).of(0)
 
 
 FRAME = """

@@ -445,8 +445,7 @@ class TwoWaves(DescribedMachine):
 
 def evaluated(ops: str, machine: DescribedMachine, lanes: LaneSet) -> Any:
     target = machine.target
-    expression = parsed(ops, target)
-    return evaluate(expression, Context(target, AMD, machine, lanes, frame=FrameOfWave(machine)))
+    return evaluate(parsed(ops, target), Context(target, AMD, machine, lanes, frame=FrameOfWave(machine)))
 
 
 @pytest.mark.parametrize(

@@ -390,8 +390,7 @@ class Unit:
 
     def die(self, reference):
         location = self.units.locations[reference.base, reference.offset]
-        unit = self if reference.base == "unit" else self.units.other
-        return DieInfo(unit, location)
+        return DieInfo((self if reference.base == "unit" else self.units.other), location)
 
 
 class Units:

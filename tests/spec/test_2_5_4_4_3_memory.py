@@ -598,8 +598,7 @@ def test_memory_of_the_process_or_the_agent_needs_no_thread(space):
 
 def test_thread_local_storage_needs_a_thread_and_a_frame():
     ops = "lit16; form_tls_address"
-    machine = DescribedMachine(resolve("generic"))
-    described = DescribedFrame(machine, tls={16: 0x7000})
+    described = DescribedFrame(DescribedMachine(resolve("generic")), tls={16: 0x7000})
 
     assert evaluated(ops, frame=described).single.bit_offset == 8 * 0x7000
     assert error_of(ops, frame=described, lanes=LaneSet(1, wave=None)).kind == "thread"

@@ -259,8 +259,7 @@ BASES = [
 )
 def test_the_applicable_base_address_is_the_closest_before(order, size, pc, expected):
     """Without one, it is that of the compilation unit."""
-    data = loclist(*BASES, size=size, order=order)
-    found = matching(data, pc, byte_order=order, address_size=size, unit_base=0x1000)
+    found = matching(loclist(*BASES, size=size, order=order), pc, byte_order=order, address_size=size, unit_base=0x1000)
 
     assert found == expected
 

@@ -48,8 +48,7 @@ class Entries:
     """The entries of one unit by name, with the objects that they are."""
 
     def __init__(self, *entries, pc=None):
-        root = die("compile_unit", ("low_pc", "addr", 0), INT, BYTE, *entries)
-        self.dwarf = dwarf(unit(root))
+        self.dwarf = dwarf(unit(die("compile_unit", ("low_pc", "addr", 0), INT, BYTE, *entries)))
         self.dies = {entry.name: entry for entry in self.dwarf.units[0].dies() if entry.name}
         self.types = Types()
         context = Context(target=TARGET, rules=AMD, backend=Machine(), lanes=LaneSet(1, 0, 0), pc=pc)
@@ -214,8 +213,7 @@ MEMBERS = [
 @pytest.mark.parametrize("form, value", MEMBERS[:2])
 def test_a_member_is_so_many_bytes_from_the_beginning(form, value):
     """A.5.7.3 (1): DW_OP_LLVM_offset B with the location of the entity, or E with it on the initial stack."""
-    found = Entries(structure(form, value), variable("x", "s"))
-    member = found.object("x").member("m")
+    member = Entries(structure(form, value), variable("x", "s")).object("x").member("m")
     assert (member.address, member.number()) == (Address(None, 0x44), 0x47464544)
 
 

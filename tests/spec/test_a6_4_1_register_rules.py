@@ -281,8 +281,7 @@ def test_a_cfa_in_memory_of_a_lane_is_found_for_the_lanes_that_ask():
     assert text.location(top.cfa(LaneSet.one(5))) == "private_lane#0x48 (lane 5)"
     number = thread.target.register_named("s40").number
     assert text.location(top.entry_register(number, LaneSet.one(7))) == "private_lane#0x4c (lane 7)"
-    several = top.cfa(LaneSet.of([1, 2])).single.storage
-    assert several.lane.tolist() == [1, 2]
+    assert top.cfa(LaneSet.of([1, 2])).single.storage.lane.tolist() == [1, 2]
 
 
 def test_a_generic_address_leaves_the_lane_open():

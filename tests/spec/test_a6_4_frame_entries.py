@@ -312,8 +312,7 @@ def test_def_cfa_expression_is_the_place_that_the_expression_gives():
     assert found.block.data == b"\x77\x00"
     setting = {"registers": {"s33": 0x400, "s32": 0x800}}
     made = stack(["def_cfa_expression {DW_OP_lit16, DW_OP_lit6, DW_OP_LLVM_form_aspace_address}"], **setting)
-    place = TextRenderer(made.thread.target.byte_order).location(made.top.cfa(made.thread.lanes))
-    assert place == "private_wave#0x10"
+    assert TextRenderer(made.thread.target.byte_order).location(made.top.cfa(made.thread.lanes)) == "private_wave#0x10"
 
 
 @pytest.mark.parametrize("operations", ["DW_OP_regx s33", "DW_OP_lit1, DW_OP_stack_value", "DW_OP_dup"])

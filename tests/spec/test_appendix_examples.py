@@ -458,8 +458,7 @@ test_call_frame_information = table(
 )
 def test_call_frame_information_uses_what_it_may(ops):
     target = resolve(WAVE64)
-    program = parsed(ops, target)
-    findings = verify(program, rules=AMD, in_cfi=True, initial_depth=1, target=target)
+    findings = verify(parsed(ops, target), rules=AMD, in_cfi=True, initial_depth=1, target=target)
 
     assert [finding for finding in findings if finding.severity == "error"] == []
 

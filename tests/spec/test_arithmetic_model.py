@@ -473,8 +473,7 @@ def test_floats_against_numpy(name, operation):
     found = together(f"DW_OP_{operation}", target, len(chosen), *columns(base, base.bit_size, chosen.tolist()))
     results = np.array(found, dtype=f"u{base.bit_size // 8}").view(NATIVE[name])
     np.testing.assert_array_equal(results, expected)
-    signs = np.isnan(expected) | (np.signbit(results) == np.signbit(expected))
-    assert signs.all()
+    assert (np.isnan(expected) | (np.signbit(results) == np.signbit(expected))).all()
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -520,8 +519,7 @@ def converted(source, target_type, values, where=None):
     unit = Unit(target_type)
     ops = f"DW_OP_convert {0 if target_type.is_generic else 1}"
     one = [alone(ops, target, Value(source, value), unit=unit) for value in values]
-    many = together(ops, target, len(values), Value(source, b.array(values, source.bit_size)), unit=unit)
-    assert many == one
+    assert together(ops, target, len(values), Value(source, b.array(values, source.bit_size)), unit=unit) == one
     return one
 
 
@@ -609,8 +607,7 @@ def test_floats_to_floats(source, target):
 def test_every_float16_to_other_floats(target):
     step = 7 if target == "bfloat16" else 1  # its model is slow
     values = list(range(0, 1 << 16, step))
-    base = float_type("float16")
-    lanes = Value(base, b.array(values, 16))
+    lanes = Value(float_type("float16"), b.array(values, 16))
     found = together("DW_OP_convert 1", resolve("generic"), len(values), lanes, unit=Unit(float_type(target)))
     numbers = np.array(values, dtype=np.uint16).view(np.float16)
     if target == "bfloat16":
@@ -626,8 +623,7 @@ def test_every_float16_to_other_floats(target):
 # DW_OP_reinterpret keeps every bit.
 @given(st.data())
 def test_reinterpreted_bits_stay(data):
-    name = data.draw(st.sampled_from(list(FORMATS)))
-    base = float_type(name)
+    base = float_type(data.draw(st.sampled_from(list(FORMATS))))
     pattern = data.draw(st.integers(0, (1 << base.bit_size) - 1))
     target = resolve("generic")
     integer = BaseType("unsigned", base.bit_size)

@@ -261,8 +261,7 @@ def test_c_every_branch_of_a_program_with_operands(opcode):
     end = position
     for target in range(-3, end + 4):
         displacement = (target - 4) & 0xFFFF
-        data = "31" + opcode + displacement.to_bytes(2, "little").hex() + "".join(rest)
-        kind = kind_of(outcome(of_bytes(data)))
+        kind = kind_of(outcome(of_bytes("31" + opcode + displacement.to_bytes(2, "little").hex() + "".join(rest))))
         assert (kind == "bad_branch") == (target not in starts), target
 
 
@@ -509,8 +508,7 @@ def test_i_nested_entry_values_whose_inside_is_cut_off():
 
 def test_i_text_that_is_nested_too_deep_is_an_error():
     for depth in (10, 64, 65, 1000, 20000):
-        text = "DW_OP_entry_value (" * depth + "DW_OP_lit1" + ")" * depth
-        assert answer(text)["status"] == "error"
+        assert answer("DW_OP_entry_value (" * depth + "DW_OP_lit1" + ")" * depth)["status"] == "error"
     assert run("DW_OP_entry_value (" * 1000) == "bad_operand"
 
 

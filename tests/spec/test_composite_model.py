@@ -64,8 +64,7 @@ UNDEFINED = Stream((None,) * LENGTH, ends=False, is_undefined=True)
 
 def stream(atoms: Any, *, ends: bool = True) -> Stream:
     """The stream of bits that are held by one atom each."""
-    bits = tuple((atom,) for atom in atoms[:LENGTH])
-    return Stream(bits, ends and len(atoms) <= LENGTH)
+    return Stream(tuple((atom,) for atom in atoms[:LENGTH]), ends and len(atoms) <= LENGTH)
 
 
 class Node(NamedTuple):
@@ -156,8 +155,7 @@ class World:
 
     def number(self, bits: list[int]) -> int:
         """The number that a stream of bits is: the first bit is the least or the most significant one."""
-        ascending = bits if self.order == "little" else reversed(bits)
-        return sum(bit << position for position, bit in enumerate(ascending))
+        return sum(bit << position for position, bit in enumerate(bits if self.order == "little" else reversed(bits)))
 
 
 def of_bytes(draw: Any, count: int) -> bytes:
@@ -309,8 +307,7 @@ def location(draw: Any, world: World, depth: int) -> Node:
 
 def size_within(draw: Any, limit: int) -> int:
     """A number of bits: often one of whole bytes, never more than a limit."""
-    size = draw(st.one_of(st.integers(1, 5).map(lambda count: 8 * count), st.integers(0, 40)))
-    return min(size, limit)
+    return min(draw(st.one_of(st.integers(1, 5).map(lambda count: 8 * count), st.integers(0, 40))), limit)
 
 
 def room(node: Node) -> int:
@@ -424,8 +421,7 @@ def overlay(base: Stream, top: Stream, offset: int, size: int) -> Stream:
         return base
     if offset == 0 and base.ends and size == len(base.bits):
         return top
-    bits = base.bits[:offset] + top.part(0, size) + base.bits[offset + size :]
-    return Stream(bits, base.ends)
+    return Stream((base.bits[:offset] + top.part(0, size) + base.bits[offset + size :]), base.ends)
 
 
 @st.composite

@@ -82,8 +82,7 @@ def value_of(frame, name):
 
 def test_no_file_is_needed(tmp_path):
     before = open_program(str(LANE_PC)).attach(EXAMPLES / "variables.json")
-    paths = write_core(before.stopped, str(tmp_path / "core"), form=CoreForm(r_version=12)).names
-    stopped = open_gpu_stopped(paths)
+    stopped = open_gpu_stopped(write_core(before.stopped, str(tmp_path / "core"), form=CoreForm(r_version=12)).names)
     assert stopped.wave(0).frame(0).name == before[0].frame(0).name
     assert stopped.loaded.codes[0].file.image.path == str(LANE_PC)
 
@@ -108,8 +107,7 @@ def test_the_host_file_beside_a_gpu_file_is_found(tmp_path):
 
 def test_a_host_file_of_another_crash_is_not_taken(tmp_path):
     _host, gpu = tiny(tmp_path, kind="pair")
-    other = tmp_path / "other"
-    other.mkdir()
+    (tmp_path / "other").mkdir()
     from tests.builders.cores import Thread, core_file
 
     (tmp_path / "core.4711").write_bytes(core_file([Thread(1, {})], {0x1000: bytes(16)}))
@@ -165,8 +163,7 @@ def test_the_file_or_the_name_chooses_among_processors(tmp_path):
         choose(core, None, "gfx1100")
     file = open_program(str(TINY)).file
     assert choose(core, file, None).target.name == "amdgcn-gfx90a"
-    stopped = open_gpu_stopped([f"{paths[0]}@gfx1030-wave32"])
-    assert stopped.machine.target.name == "amdgcn-gfx1030-wave32"
+    assert open_gpu_stopped([f"{paths[0]}@gfx1030-wave32"]).machine.target.name == "amdgcn-gfx1030-wave32"
 
 
 def test_without_waves_the_error_says_what_is_missing(tmp_path):
@@ -183,8 +180,7 @@ def test_without_waves_the_error_says_what_is_missing(tmp_path):
 def test_a_code_object_in_memory_is_read_from_the_core_file(tmp_path):
     data = TINY.read_bytes()
     uri = f"memory://4711#offset=0x5500000000&size={len(data):#x}"
-    opened = open_core_waves(tiny(tmp_path, uri=uri, host=(0x55_0000_0000, data)))
-    (found,) = opened.code.found
+    (found,) = open_core_waves(tiny(tmp_path, uri=uri, host=(0x55_0000_0000, data))).code.found
     assert found.where == "in the core file"
     assert found.file.image.build_id == open_program(str(TINY)).file.image.build_id
     assert found.file.has_dwarf
@@ -284,10 +280,8 @@ def test_waves_outside_of_all_code_are_a_problem(tmp_path):
 
 
 def test_kernels_are_named_by_their_descriptors(tmp_path):
-    before = open_program(str(TINY)).attach(EXAMPLES / "launch.json")
-    paths = write_core(before.stopped, str(tmp_path / "core")).names
-    opened = open_core_waves(paths)
-    assert [dispatch.kernel for dispatch in opened.core.dispatches] == ["tiny"]
+    paths = write_core(open_program(str(TINY)).attach(EXAMPLES / "launch.json").stopped, str(tmp_path / "core")).names
+    assert [dispatch.kernel for dispatch in open_core_waves(paths).core.dispatches] == ["tiny"]
 
 
 # --- The summary --------------------------------------------------------------------------------------------------
@@ -295,8 +289,7 @@ def test_kernels_are_named_by_their_descriptors(tmp_path):
 
 def test_a_summary_is_one_screen(tmp_path):
     before = open_program(str(TINY)).attach(EXAMPLES / "launch.json")
-    paths = write_core(before.stopped, str(tmp_path / "core"), "pair").names
-    summary = core_summary(paths)
+    summary = core_summary(write_core(before.stopped, str(tmp_path / "core"), "pair").names)
     lines = list(core_text(summary, 100))
     assert len(lines) < 40
     text = "\n".join(lines)
@@ -321,8 +314,7 @@ def test_the_summary_of_the_gpu_alone_says_what_to_do(tmp_path):
 @pytest.mark.parametrize("suffix", [".dgs", ".json"])
 def test_a_small_snapshot_has_what_debugging_needs(suffix, tmp_path):
     before = open_program(str(LANE_PC)).attach(EXAMPLES / "lanes.json")
-    paths = write_core(before.stopped, str(tmp_path / "core"), form=CoreForm(r_version=12)).names
-    opened = open_core_waves(paths)
+    opened = open_core_waves(write_core(before.stopped, str(tmp_path / "core"), form=CoreForm(r_version=12)).names)
     machine = choose(opened.core, None, None)
     place = tmp_path / f"small{suffix}"
     summary = convert_core(opened, machine, str(place), waves="1,3")
@@ -331,8 +323,7 @@ def test_a_small_snapshot_has_what_debugging_needs(suffix, tmp_path):
     assert "2 of 3" in text
     assert "1 wave of amdgcn-gfx90a" in text
     assert "1 thread of the host" in text
-    small = snapshot.load(place)
-    assert small.ids == [machine.ids[0], machine.ids[2]]
+    assert snapshot.load(place).ids == [machine.ids[0], machine.ids[2]]
     code = place / "code-0.co" if suffix == ".dgs" else tmp_path / "small-code-0.co"
     assert code.read_bytes() == LANE_PC.read_bytes()
     after = open_program(str(code)).attach(place)
@@ -376,8 +367,7 @@ def test_an_unknown_kind_of_memory_is_an_error():
 def test_what_was_read_can_be_written_again(tmp_path):
     (tmp_path / "a").mkdir()
     stopped = open_gpu_stopped(tiny(tmp_path / "a"))
-    paths = write_core(stopped, str(tmp_path / "again")).names
-    again = open_gpu_stopped(paths)
+    again = open_gpu_stopped(write_core(stopped, str(tmp_path / "again")).names)
     for name in ("v3", "s7", "exec", "pc"):
         register = stopped.machine.register_named(name)
         assert again.machine.read_register(register, 1, None) == stopped.machine.read_register(register, 1, None)
@@ -418,8 +408,7 @@ def test_a_core_file_has_the_latest_version_or_that_of_its_origin(tmp_path):
     write_core(before.stopped, str(tmp_path / "new"))
     write_core(before.stopped, str(tmp_path / "old"), version=9)
     write_core(open_gpu_stopped([str(tmp_path / "old")]), str(tmp_path / "again"))
-    versions = [open_core_waves([str(tmp_path / name)]).core.r_version for name in ("new", "old", "again")]
-    assert versions == [12, 9, 9]
+    assert [open_core_waves([str(tmp_path / name)]).core.r_version for name in ("new", "old", "again")] == [12, 9, 9]
 
 
 def test_the_used_size_of_a_save_area_is_not_taken_for_the_distance(tmp_path):
@@ -435,8 +424,7 @@ def test_the_used_size_of_a_save_area_is_not_taken_for_the_distance(tmp_path):
 
 def test_two_work_groups_at_one_position_are_two_dispatches_of_a_small_snapshot(tmp_path):
     machine = filled("gfx90a", waves=4)
-    paths = tiny(tmp_path, machine=machine)
-    opened = open_core_waves(paths)
+    opened = open_core_waves(tiny(tmp_path, machine=machine))
     (source,) = opened.core.machines
     columns = source.columns
     columns.groups[:] = [columns.groups[0]] * len(columns.groups)  # as if the ring had wrapped around

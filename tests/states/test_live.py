@@ -69,8 +69,7 @@ def test_code_is_read_from_where_it_is(name):
     frame = found[0].frame(0)
     assert (frame.name, frame.pc) == (expected.name, expected.pc)
     for variable in expected.variables():
-        values = frame[variable.name].values()
-        assert values.array.tolist() == variable.values().array.tolist()
+        assert frame[variable.name].values().array.tolist() == variable.values().array.tolist()
     assert found.problems == ()
 
 
@@ -107,8 +106,7 @@ def test_files_are_kept_as_long_as_they_stay_the_same(tmp_path):
         machine(), place(str(copy)), place(f"memory://17#offset={COPY:#x}&size={SIZE}", start=1, code=((1, 2),))
     )
     first = attach(process, program)
-    frame = first[0].frame(0)
-    assert frame["even"].value(4) == 18
+    assert first[0].frame(0)["even"].value(4) == 18
     loaded = first.state.loaded
     assert [code.is_open for code in loaded.all_codes] == [True, False]
     second = attach(process, program)
@@ -128,8 +126,7 @@ def test_files_are_kept_as_long_as_they_stay_the_same(tmp_path):
 
 
 def test_the_files_as_a_sequence():
-    found = attach(Process(machine(), place("/nowhere"), place(), place(code=((1, 2),))))
-    codes = found.state.loaded.codes
+    codes = attach(Process(machine(), place("/nowhere"), place(), place(code=((1, 2),)))).state.loaded.codes
     assert [code.file.name for code in codes] == [FILE, FILE]
     assert (len(codes), codes[-1].file.name, [each.file.name for each in codes[0:1]]) == (2, FILE, [FILE])
     assert repr(codes[0]) == f"LiveCode({FILE})"

@@ -72,8 +72,7 @@ def test_each_register_and_all_memory_is_null_and_says_what_needs_it() -> None:
 
 
 def test_it_opens_as_it_is_and_nothing_is_known(tmp_path: Path) -> None:
-    attached = open_program(LANE_PC).attach(written(tmp_path, made(LANE_PC, "0x1548")))
-    frame = attached[0].frame(0)
+    frame = open_program(LANE_PC).attach(written(tmp_path, made(LANE_PC, "0x1548")))[0].frame(0)
     assert frame.name == "X"
     for variable in frame.variables():
         with pytest.raises(DwarfGpuError):
@@ -147,8 +146,7 @@ def test_the_place_has_all_forms_that_pc_has() -> None:
     program = open_program(CALLS)
     documents = [template(program, place, None) for place in ("0x1a04", "leaf+0x4", "6660")]
     assert len({document["waves"][0]["pc"] for document in documents}) == 1
-    line = template(program, "calls.hip:13", None)
-    assert line["comment"].startswith("leaf at src/hip/calls.hip:13")
+    assert template(program, "calls.hip:13", None)["comment"].startswith("leaf at src/hip/calls.hip:13")
     for place in ("nosuch", "calls.hip:999", None):
         with pytest.raises(DwarfGpuError):
             template(program, place, None)

@@ -28,8 +28,7 @@ def crashed():
     """Waves of saxpy, of which the second reads behind its buffers."""
     words = ["x=arange(32)", "y=ones(32)", "a=2", "n=4000"]
     running = launched_with(open_program(FILE), "saxpy", words, OPTIONS.get)
-    halt = running.run()
-    assert halt.kind == "fault"
+    assert running.run().kind == "fault"
     return running.attached.stopped
 
 
@@ -65,8 +64,7 @@ def test_core_files_keep_it_in_both_directions(crashed, tmp_path):
     write_core(crashed, str(tmp_path / "core.1"))
     opened = open_core(str(tmp_path / "core.1"))
     assert [wave.stop.reasons for wave in opened] == [(), ("MEMORY_VIOLATION",)]
-    status = run("snapshot", "convert", str(tmp_path / "core.1"), str(tmp_path / "s.json")).returncode
-    assert status == 0
+    assert run("snapshot", "convert", str(tmp_path / "core.1"), str(tmp_path / "s.json")).returncode == 0
     assert [stop and stop.reasons for stop in map(snapshot.load(tmp_path / "s.json").stop_of, range(2))] == [
         None, ("MEMORY_VIOLATION",),
     ]  # fmt: skip
@@ -96,8 +94,7 @@ def test_a_core_file_has_the_numbers_of_traps_of_its_code(version, reason, trap,
               "stop": {"reasons": [reason]}}]  # fmt: skip
     document = {"schema": 1, "target": "gfx90a", "waves": waves, "dispatches": [{"id": 1}]}
     (tmp_path / "s.json").write_text(json.dumps(document))
-    stopped = open_program(str(tmp_path / "x.co")).attach(str(tmp_path / "s.json")).stopped
-    write_core(stopped, str(tmp_path / "core.1"))
+    write_core(open_program(str(tmp_path / "x.co")).attach(str(tmp_path / "s.json")).stopped, str(tmp_path / "core.1"))
     stop = open_core(str(tmp_path / "core.1"))[0].stop
     assert (stop.reasons, stop.trap) == ((reason,), trap)
 
@@ -168,6 +165,5 @@ def test_waves_are_the_same_rows_as_text_and_as_data(tmp_path):
     path = tmp_path / "places.json"
     path.write_text(json.dumps({"schema": 1, "target": "gfx90a", "waves": waves}))
     words = ("waves", "fixtures/asm/lane-pc.gfx90a.w64.co", "--state", str(path))
-    rows = json.loads(run(*words, "--json").stdout)["waves"]
-    assert [row["waves"] for row in rows] == [["0"], ["1"], ["2"]]
+    assert [row["waves"] for row in json.loads(run(*words, "--json").stdout)["waves"]] == [["0"], ["1"], ["2"]]
     assert run(*words).stdout.count("AMDGPU Wave") == 3

@@ -145,8 +145,7 @@ def test_scalar_registers_are_dense(asked, processor):
 def test_every_processor_has_a_state(processor):
     found = processor_named(processor)
     for wave in found.wave_sizes:
-        one = start(processor, "kernarg x y z scratch", wave=wave)
-        known = table(one)
+        known = table(start(processor, "kernarg x y z scratch", wave=wave))
         assert known["s[0:1]"][0] == "Kernarg Segment Ptr"
         assert len(known["exec"][1]) == wave // 32
         in_ttmp = found.major >= 12
@@ -164,8 +163,7 @@ def test_work_group_ids_in_ttmp_registers():
 
 def test_a_work_group_id_that_nobody_asked_for_is_0_in_its_half_of_ttmp7():
     one = start("gfx1200", "x y", wave=32, grid=(64, 12, 10), group=(16, 4, 2))
-    known = table(one, one.geometry.wave_count - 1)
-    assert known["ttmp7"][1] == (2,)
+    assert table(one, one.geometry.wave_count - 1)["ttmp7"][1] == (2,)
     assert "ttmp9" not in table(start("gfx1200", "y", wave=32))
 
 
@@ -192,8 +190,7 @@ def test_separate_work_item_ids(ids, count):
     (32, 32, (0xFFFFFFFF,)), (32, 31, (0x7FFFFFFF,)), (32, 1, (1,)),
 ])  # fmt: skip
 def test_exec_has_a_bit_for_each_work_item(wave, items, expected):
-    one = start("gfx1100", wave=wave, grid=(items,), group=(256,))
-    assert table(one)["exec"] == ("EXEC", expected)
+    assert table(start("gfx1100", wave=wave, grid=(items,), group=(256,)))["exec"] == ("EXEC", expected)
 
 
 def test_the_info_names_the_first_wave_and_counts_all():
@@ -202,8 +199,7 @@ def test_the_info_names_the_first_wave_and_counts_all():
 
 
 def test_preloaded_arguments_and_the_code_behind_their_block():
-    one = start("gfx942", "kernarg x", user=6, KERNARG_PRELOAD_SPEC_LENGTH=4, KERNARG_PRELOAD_SPEC_OFFSET=2)
-    known = table(one)
+    known = table(start("gfx942", "kernarg x", user=6, KERNARG_PRELOAD_SPEC_LENGTH=4, KERNARG_PRELOAD_SPEC_OFFSET=2))
     assert known["s[2:5]"] == ("Preloaded Kernargs", (0x0B0A0908, 0x0F0E0D0C, 0x13121110, 0x17161514))
     assert known["s6"][0] == "Work-Group Id X"
     assert known["pc"][1][0] == (ENTRY + 256) & 0xFFFFFFFF
@@ -215,8 +211,7 @@ def test_gfx1250_has_no_such_block():
 
 
 def test_arguments_are_preloaded_as_far_as_there_are_sgprs_and_bytes():
-    one = start("gfx942", "kernarg", user=31, KERNARG_PRELOAD_SPEC_LENGTH=29)
-    assert len(table(one)["s[2:15]"][1]) == 14
+    assert len(table(start("gfx942", "kernarg", user=31, KERNARG_PRELOAD_SPEC_LENGTH=29))["s[2:15]"][1]) == 14
     short = start("gfx942", "kernarg", user=4, KERNARG_PRELOAD_SPEC_LENGTH=2, KERNARG_PRELOAD_SPEC_OFFSET=15)
     assert table(short)["s[2:3]"][1] == (0x3F3E3D3C, 0)
 

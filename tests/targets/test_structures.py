@@ -140,8 +140,7 @@ def test_a_packet_is_what_its_header_says(start: str, name: str) -> None:
     data = bytes.fromhex(start).ljust(64, b"\0")
     structure = packet_structure(data)
     assert structure.name == name
-    values = {value.field.name: value for value in structure.decode(data)}
-    assert values["header"].parts[0][1] == data[0]
+    assert {value.field.name: value for value in structure.decode(data)}["header"].parts[0][1] == data[0]
 
 
 def test_what_a_barrier_waits_for() -> None:

@@ -159,8 +159,7 @@ def test_numbers_of_variables_in_registers(compile_ir, name, options):
     assert regx(target.register_named("v0").number) in elf
     if processor_named(name.partition("-")[0]).has("flat-architected"):  # elsewhere s0 to s3 are a descriptor
         assert regx(target.register_named("s0").number) in elf
-    other = 2560 if target.lane_count == 32 else 1536
-    assert regx(other) not in elf
+    assert regx(2560 if target.lane_count == 32 else 1536) not in elf
 
 
 def test_numbers_of_registers_in_wave_64(assemble):

@@ -186,9 +186,7 @@ def test_a_wrong_name_is_a_usage_error(capsys):
 def test_compressed_bundles_have_the_bundle_as_a_layer():
     for name in ("containers/zlib-v1.ccob", "containers/zstd-v3.ccob"):
         original = Original((FOLDER / name).read_bytes())
-        data = original.apply([Edit(BUNDLE, 0, 1, b"x")])
-        assert data[:4] == COMPRESSED_MAGIC
+        assert original.apply([Edit(BUNDLE, 0, 1, b"x")])[:4] == COMPRESSED_MAGIC
         assert original.layers[BUNDLE].data.startswith(b"__CLANG_OFFLOAD_BUNDLE__")
     host = Original((FOLDER / "containers/hip-program-compressed.x86_64").read_bytes())
-    changed = Image(host.apply([Edit(BUNDLE, 0, 1, b"x")]))
-    assert changed.section(".hip_fatbin").offset == len(host.data)
+    assert Image(host.apply([Edit(BUNDLE, 0, 1, b"x")])).section(".hip_fatbin").offset == len(host.data)

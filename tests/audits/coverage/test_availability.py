@@ -112,8 +112,7 @@ def test_an_expression_may_say_that_there_is_no_location(data, reason):
 )
 def test_what_counts_from_the_frame_base_is_where_that_is(base, kind):
     attributes = [("frame_base", "exprloc", ops(base))]
-    record = records(variable("x", location="DW_OP_fbreg 8"), attributes=attributes)["x"]
-    assert sums(record) == ({kind: SIZE}, {})
+    assert sums(records(variable("x", location="DW_OP_fbreg 8"), attributes=attributes)["x"]) == ({kind: SIZE}, {})
 
 
 def test_written_and_repaired_kinds_are_told_apart():
@@ -165,8 +164,7 @@ def test_entries_that_overlap_are_several_locations():
 
 
 def test_the_same_kind_twice_is_that_kind():
-    record = in_list(("start_end", 0, SIZE, REGISTER), ("start_end", 0, SIZE, LANE))
-    assert sums(record) == ({"register": SIZE}, {})
+    assert sums(in_list(("start_end", 0, SIZE, REGISTER), ("start_end", 0, SIZE, LANE))) == ({"register": SIZE}, {})
 
 
 def test_an_empty_or_undefined_entry_is_no_location():
@@ -190,8 +188,7 @@ def test_a_list_without_entries():
 
 
 def test_a_broken_list():
-    record = records(listed("x"), extra={".debug_loclists": b"\x07\x00"})["x"]
-    assert sums(record) == ({}, {"list is broken": SIZE})
+    assert sums(records(listed("x"), extra={".debug_loclists": b"\x07\x00"})["x"]) == ({}, {"list is broken": SIZE})
 
 
 def test_five_thousand_entries():
@@ -227,8 +224,7 @@ def test_overlapping_ranges_of_a_scope_count_once():
 @pytest.mark.parametrize("low", [CODE, (1 << 64) - 1, (1 << 64) - 2])
 def test_a_call_without_code_has_no_variables(low):
     size = 0 if low == CODE else 0x10
-    call = die("inlined_subroutine", ("low_pc", "addr", low), ("high_pc", "data4", size), variable("x"))
-    file = opened(gpu(call))
+    file = opened(gpu(die("inlined_subroutine", ("low_pc", "addr", low), ("high_pc", "data4", size), variable("x"))))
     available = FileAvailability(file)
     assert list(available) == []
     assert available.scopes_without_code == 1
@@ -314,10 +310,8 @@ def test_a_reference_to_nowhere_hides_nothing_else():
 @pytest.mark.slow
 def test_copies_without_end_are_bounded():
     variables = [die("variable", named(f"x{i}"), typed("int")) for i in range(3000)]
-    data = gpu(*(call() for _ in range(3000)), types=[abstract(*variables)])
-    file = opened(data)
-    found = sum(1 for _ in FileAvailability(file))
-    assert found < 2_000_000
+    file = opened(gpu(*(call() for _ in range(3000)), types=[abstract(*variables)]))
+    assert sum(1 for _ in FileAvailability(file)) < 2_000_000
     assert any(error.kind == "limit_exceeded" for error in file.dwarf.problems)
 
 
@@ -439,8 +433,7 @@ def test_copies_before_an_entry_that_cannot_be_read_are_counted():
 def test_a_repaired_variable_that_begins_later_counts_once():
     late = die("variable", named("x"), typed("int"), ("start_scope", "data1", 0x40),
                ("location", "exprloc", ops("DW_OP_regx v0")))  # fmt: skip
-    data = gpu(late, variable("y", location="DW_OP_regx v0"))
-    assert counted(data)[3] == (("whole-vector-register", 2),)
+    assert counted(gpu(late, variable("y", location="DW_OP_regx v0")))[3] == (("whole-vector-register", 2),)
 
 
 def test_scopes_of_any_size_do_not_touch_the_number_of_variables():

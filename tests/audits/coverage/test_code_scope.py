@@ -36,5 +36,4 @@ def test_bytes_of_code_below_an_address(numbers, address):
 
 
 def test_no_code_is_below_any_address():
-    scope = CodeScope(None, 0, dw.DW_TAG_subprogram, None, (), ())
-    assert scope.before(0x1000) == 0
+    assert CodeScope(None, 0, dw.DW_TAG_subprogram, None, (), ()).before(0x1000) == 0

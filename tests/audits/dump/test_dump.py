@@ -477,19 +477,16 @@ def test_long_texts_are_cut_where_people_read_them():
 
 def test_lists_that_overlap_have_a_limit():
     """A section of a few thousand bytes could ask for millions of entries."""
-    code = file("host/optimized.gcc.O2.v5.x86_64")
-    section = code.image.section(".debug_loclists")
+    section = file("host/optimized.gcc.O2.v5.x86_64").image.section(".debug_loclists")
     data = bytearray((FIXTURES / HOST).read_bytes())
     entry = bytes.fromhex("04000001 00")  # DW_LLE_offset_pair, and one byte that is no operation
     begin = section.offset + 0xE
     stop = section.offset + section.size
     data[begin:stop] = (entry * section.size)[: stop - begin]
-    broken = opened(bytes(data))
-    shown = [each for entry in entries(broken) for each in entry.attributes if each.kind == "loclist"]
+    shown = [each for entry in entries(opened(bytes(data))) for each in entry.attributes if each.kind == "loclist"]
 
     assert any(each.error is not None and each.error.kind == "limit_exceeded" for each in shown)
-    total = sum(len(each.detail.entries) for each in shown if isinstance(each.detail, Lists))
-    assert total <= section.size
+    assert sum(len(each.detail.entries) for each in shown if isinstance(each.detail, Lists)) <= section.size
 
 
 def test_rows_of_numbers_are_written_as_any_others(monkeypatch):

@@ -58,5 +58,4 @@ def test_only_the_entry_with_the_name_is_read(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(
         "dwarfgpu.audits.dump.entries._root", lambda _unit: pytest.fail("all entries of a unit are walked")
     )
-    entries = selected(FIXTURES / "asm/lane-pc.gfx90a.w64.co", names=("X",))
-    assert entries[0]["tag"] == "DW_TAG_subprogram"
+    assert selected(FIXTURES / "asm/lane-pc.gfx90a.w64.co", names=("X",))[0]["tag"] == "DW_TAG_subprogram"

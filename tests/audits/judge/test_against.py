@@ -67,8 +67,7 @@ def check_defects(processor, tools, folder, defects):
     offsets = step_offsets(right if processor is GFX942 else assembled(processor, tools, folder / "right"), processor)
     missed = []
     for defect in defects:
-        path = assembled(processor, tools, folder, defect.ranges)
-        findings = of_variables(compared(path, right, repair="off"))
+        findings = of_variables(compared(assembled(processor, tools, folder, defect.ranges), right, repair="off"))
         if offsets[defect.step] not in {finding.offset for finding in findings}:
             missed.append((defect.name, hex(offsets[defect.step]), [finding.message for finding in findings]))
     assert not missed

@@ -148,8 +148,7 @@ NEXT = "; global_load_b32 v3, v[0:1], off; s_waitcnt vmcnt(0)"
     ],
 )
 def test_the_steps_of_an_acquire(assemble, change, found):
-    text = (LOAD + NEXT).replace(*change, 1)
-    assert rules(assemble(text), **expected("k.cl:12 acquire agent")) == found
+    assert rules(assemble((LOAD + NEXT).replace(*change, 1)), **expected("k.cl:12 acquire agent")) == found
 
 
 def test_an_acquire_on_one_path_alone(assemble):
@@ -158,8 +157,7 @@ def test_an_acquire_on_one_path_alone(assemble):
 
 
 def test_a_work_group_needs_no_wider_invalidate(assemble):
-    text = (LOAD + NEXT).replace("buffer_gl1_inv; ", "")
-    assert rules(assemble(text), **expected("k.cl:12 acquire workgroup")) == []
+    assert rules(assemble((LOAD + NEXT).replace("buffer_gl1_inv; ", "")), **expected("k.cl:12 acquire workgroup")) == []
 
 
 def test_in_cu_mode_a_work_group_shares_its_cache(assemble):

@@ -334,8 +334,7 @@ def test_the_text_of_gfx10_invalidates_the_nearest_cache_first():
 
 
 def test_every_difference_is_explained_and_used():
-    used = {name for family in FAMILIES for name in differences_of(family)}
-    assert used == set(DIFFERENCES)
+    assert {name for family in FAMILIES for name in differences_of(family)} == set(DIFFERENCES)
 
 
 def test_every_processor_has_a_family_or_none():

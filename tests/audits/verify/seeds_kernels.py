@@ -67,8 +67,7 @@ def made(
 
 @cache
 def _place(name: str, symbol: str) -> int:
-    image = open_image((FIXTURES / name).read_bytes(), name=name)
-    place = image.symbol_named(symbol)
+    place = open_image((FIXTURES / name).read_bytes(), name=name).symbol_named(symbol)
     assert place is not None
     assert place.section is not None
     return place.section.offset + place.value - place.section.address

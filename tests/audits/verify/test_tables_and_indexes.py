@@ -117,17 +117,13 @@ def test_indexes_of_a_file_with_groups_lead_to_their_sections(version, compiler,
     units = ".debug_info" if version == 5 else ".debug_types"
     assert len(file.image.sections_named(units)) > 2
     assert [finding.message for finding in FileCheck(file, ignored=("idioms",))] == []
-    names = [unit.root.name for unit in file.dwarf.units if not unit.header.is_type_unit]
-    assert len(names) == 1
+    assert len([unit.root.name for unit in file.dwarf.units if not unit.header.is_type_unit]) == 1
 
 
 def test_a_wrong_offset_to_a_group_is_found(tmp_path: Path, require_tool) -> None:
     """The relocation of a unit of the index leads to the group of another."""
-    tool = require_tool("clang++-22", "clang++")
-    made = compiled(tool, tmp_path, *TYPE_UNITS, "-gdwarf-5")
-    data = bytearray(made.read_bytes())
-    image = open_image(bytes(data), name="types.o")
-    rows = image.section(".rela.debug_names")
+    data = bytearray(compiled(require_tool("clang++-22", "clang++"), tmp_path, *TYPE_UNITS, "-gdwarf-5").read_bytes())
+    rows = open_image(bytes(data), name="types.o").section(".rela.debug_names")
     assert rows is not None
     first, second = rows.offset + 8, rows.offset + 24 + 8  # r_info of the first two
     data[second : second + 8] = data[first : first + 8]

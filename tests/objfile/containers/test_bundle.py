@@ -79,8 +79,7 @@ def offload_binary(*images, version=1):
     size = 32 + len(body)
     size += -size % 8
     last = 40 if version == 1 else len(images)
-    head = b"\x10\xff\x10\xad" + struct.pack("<IQQQ", version, size, 32, last)
-    return (head + body).ljust(size, b"\0")
+    return ((b"\x10\xff\x10\xad" + struct.pack("<IQQQ", version, size, 32, last)) + body).ljust(size, b"\0")
 
 
 A, B = code_object(b"for A"), code_object(b"for B")
@@ -352,8 +351,7 @@ def test_an_entry_outside_the_file_hides_no_other():
     data = bytearray(TWO)
     at = data.index(b"hipv4") - 24
     data[at : at + 8] = (1 << 40).to_bytes(8, "little")
-    container = open_container(bytes(data))
-    assert [problem.kind for problem in container.problems] == ["truncated"]
+    assert [problem.kind for problem in open_container(bytes(data)).problems] == ["truncated"]
     assert info(open_image(bytes(data), "gfx1100")) == b"for B"
     with pytest.raises(MalformedFile) as error:
         open_image(bytes(data), "gfx90a")
@@ -519,8 +517,7 @@ def test_a_host_program(tmp_path, require_tool, options):
     extracted = tmp_path / "extracted"
     extracted.mkdir()
     for index, entry in enumerate(devices):
-        image = container.image(entry)
-        assert image.symbol_named(f"_Z5unit{index // 2}Pi.kd").size == 64
+        assert container.image(entry).symbol_named(f"_Z5unit{index // 2}Pi.kd").size == 64
     if not options:
         run(require_tool("llvm-objdump-22"), "--offloading", path, folder=extracted)
         theirs = sorted(file.read_bytes() for file in extracted.rglob("*") if file.is_file() and "amdgcn" in file.name)

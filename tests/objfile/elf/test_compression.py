@@ -22,8 +22,7 @@ ZDEBUG = b"ZLIB" + len(TEXT).to_bytes(8, "big") + zlib.compress(TEXT)
 
 
 def zstd(data, **options):
-    zstandard = pytest.importorskip("zstandard")
-    return zstandard.ZstdCompressor(**options).compress(data)
+    return pytest.importorskip("zstandard").ZstdCompressor(**options).compress(data)
 
 
 def section_of(build, **options):

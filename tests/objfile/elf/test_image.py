@@ -430,8 +430,7 @@ def test_many_random_changes_of_headers():
 @pytest.mark.parametrize("which", ["linked", "unlinked"])
 def test_a_real_file_truncated_at_every_section_boundary(which, request):
     data = request.getfixturevalue(which).read_bytes()
-    whole = Image(data)
-    ends = {section.offset + delta for section in whole.sections for delta in (-1, 0, 1)}
+    ends = {section.offset + delta for section in Image(data).sections for delta in (-1, 0, 1)}
     for end in sorted(end for end in ends if 64 <= end < len(data)):
         image = Image(data[:end])
         read_everything(image)
@@ -440,8 +439,7 @@ def test_a_real_file_truncated_at_every_section_boundary(which, request):
 
 
 def test_too_many_sections_are_not_read():
-    builder = ElfBuilder()
-    data = bytearray(builder.build())
+    data = bytearray(ElfBuilder().build())
     table = int.from_bytes(data[0x28:0x30], "little")
     data[0x3C:0x3E] = b"\0\0"
     data[table + 0x20 : table + 0x28] = (1 << 60).to_bytes(8, "little")
@@ -454,8 +452,7 @@ def test_too_many_sections_are_not_read():
 def test_names_that_are_not_text_can_be_printed():
     builder = ElfBuilder()
     builder.section(".debug_X")
-    image = Image(builder.build().replace(b".debug_X", b".debug_\xff"))
-    assert image.sections[1].name == ".debug_\\xff"
+    assert Image(builder.build().replace(b".debug_X", b".debug_\xff")).sections[1].name == ".debug_\\xff"
 
 
 def assert_same_as_readobj(path, tools):

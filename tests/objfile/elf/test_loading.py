@@ -72,8 +72,7 @@ def test_relocations_of_fixtures_are_applied(require_tool):
     for offset, addend in rows:
         place = int(offset, 16) + BIAS
         segment = next(each for each in segments if 0 <= place - each.address < len(each.data))
-        value = int.from_bytes(segment.data[place - segment.address :][:8], "little")
-        assert value == int(addend, 16) + BIAS
+        assert int.from_bytes(segment.data[place - segment.address :][:8], "little") == int(addend, 16) + BIAS
 
 
 SYMBOLS = ((1, 0x1234),)
@@ -100,8 +99,7 @@ def test_each_relocation(row, size, expected):
 
 
 def test_the_table_of_calls_is_applied_too():
-    row = (DATA, RELATIVE64, 0, 7)
-    image = built([row], extra=[(23, TEXT + 4), (2, 24)])
+    image = built([(DATA, RELATIVE64, 0, 7)], extra=[(23, TEXT + 4), (2, 24)])
     assert data_of(image)[:8] == (BIAS + 7).to_bytes(8, "little")
 
 

@@ -139,8 +139,7 @@ def test_the_address_of_the_symbols_section_counts():
     ],
 )
 def test_the_relocations_of_i386_have_their_addends_in_the_field(type_, content, width, expected):
-    result = relocated(type_, content=content, addends=False, machine=3, size=4)
-    assert number(result, width) == expected
+    assert number(relocated(type_, content=content, addends=False, machine=3, size=4), width) == expected
 
 
 @pytest.mark.parametrize("machine, rules", [(224, AMDGPU), (62, X86_64), (3, I386)])

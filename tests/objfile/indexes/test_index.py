@@ -407,8 +407,7 @@ def test_the_index_of_clang_is_part_of_ours(tmp_path, require_tool):
     """.debug_names lists what our own index lists; what is only in ours was optimized out or is abstract."""
     compiler = require_tool("clang++-22", "clang++")
     plain_path = compile_source(tmp_path, compiler, ["-g", "-gdwarf-5", "-O1"], "cpp", "plain")
-    path = compile_source(tmp_path, compiler, ["-g", "-gdwarf-5", "-O1", "-gpubnames"], "cpp", "plain")
-    listed = opened(path)
+    listed = opened(compile_source(tmp_path, compiler, ["-g", "-gdwarf-5", "-O1", "-gpubnames"], "cpp", "plain"))
     (table,) = listed.index.tables
     own = opened(plain_path)
     own.index._tables = []

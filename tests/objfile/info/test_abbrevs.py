@@ -125,8 +125,7 @@ def test_tables_that_overlap_are_limited():
 
 
 def test_few_large_codes_make_no_large_table():
-    data = declaration(1, 0x24) + declaration(5000, 0x25) + declaration(16000, 0x26) + b"\0"
-    found = table(data)
+    found = table(declaration(1, 0x24) + declaration(5000, 0x25) + declaration(16000, 0x26) + b"\0")
 
     assert len(found.dense) == 129
     assert [found.get(code).tag for code in (1, 5000, 16000)] == [0x24, 0x25, 0x26]
@@ -225,8 +224,7 @@ def test_a_generated_reader_does_what_the_forms_say(codes, data, format, lead):
         return
     assert found == expected
     after, values = expected
-    skipped = outcome(lambda: generated(codes, format, lead).skip(data, 0))
-    assert skipped == after
+    assert outcome(lambda: generated(codes, format, lead).skip(data, 0)) == after
     present = [i for i, code in enumerate(codes) if code not in NO_DATA]
     for wanted in ((), tuple(present[::2]), tuple(present[1::2]), tuple(present)):
         picked = fast.picker(wanted)(data, 0)
@@ -234,8 +232,7 @@ def test_a_generated_reader_does_what_the_forms_say(codes, data, format, lead):
         if fast.size >= 0:
             unpack = fast.picking_unpack(wanted)
             assert unpack is None or unpack(data, 0) == picked[:-1]
-    places = fast.positions(data, 0)
-    assert [end for _, end in places][-1:] == [after] * bool(codes)
+    assert [end for _, end in fast.positions(data, 0)][-1:] == [after] * bool(codes)
 
 
 @pytest.mark.parametrize("name", ["udata", "sdata", "block", "strx", "exprloc", "LLVM_addrx_offset"])

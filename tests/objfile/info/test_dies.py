@@ -442,8 +442,7 @@ def test_a_reference_to_another_unit():
 @pytest.mark.parametrize("form", ["ref1", "ref4", "ref8", "ref_addr", "ref_udata"])
 @pytest.mark.parametrize("where", [0, 5, 13, 40, 200])
 def test_a_reference_to_no_entry_is_an_error(form, where):
-    found = only(die("variable", ("type", form, where)), ("name", "string", "a" * 20))
-    (variable,) = found.root.children()
+    (variable,) = only(die("variable", ("type", form, where)), ("name", "string", "a" * 20)).root.children()
 
     with pytest.raises(MalformedFile) as caught:
         variable.type()

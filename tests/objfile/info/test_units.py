@@ -90,8 +90,7 @@ def test_a_type_unit_of_version_4_is_in_its_own_section():
 
 
 def test_a_missing_type_unit_is_missing_context():
-    found = dwarf(unit(die("compile_unit", die("variable", ("type", "ref_sig8", 77)))))
-    (variable,) = found.units[0].root.children()
+    (variable,) = dwarf(unit(die("compile_unit", die("variable", ("type", "ref_sig8", 77))))).units[0].root.children()
 
     with pytest.raises(MissingContext, match="0x000000000000004d"):
         variable.type()
@@ -175,8 +174,7 @@ def test_any_bytes_are_headers_or_errors(data, section, order):
 
 
 def test_each_section_is_asked_for_once_and_only_when_needed():
-    built = build(unit(die("compile_unit", ("name", "strp", "a"))))
-    sections = DictSections(built.sections)
+    sections = DictSections(build(unit(die("compile_unit", ("name", "strp", "a")))).sections)
     found = Dwarf(sections)
 
     assert sections.asked == []
@@ -341,8 +339,7 @@ def ranges(*entries, order="little", size=8):
 
 def table(header_size, content, order="little", offset_size=4):
     body = number(5, 2, order) + bytes([8, 0]) + content
-    length = number(len(body), 4, order) if offset_size == 4 else b"\xff" * 4 + number(len(body), 8, order)
-    return length + body
+    return (number(len(body), 4, order) if offset_size == 4 else b"\xff" * 4 + number(len(body), 8, order)) + body
 
 
 @pytest.mark.parametrize("offset_size", [4, 8])

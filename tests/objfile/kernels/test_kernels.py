@@ -332,8 +332,7 @@ def test_any_256_bytes_are_a_kernel_code(data):
 
 def test_a_kernel_joins_its_three_places():
     rows = [("k.kd", 0x1000, 64, 1, 1, 1), ("k", 0x2100, 0x40, 2, 1, 2), ("other", 0x2000, 8, 2, 1, 2)]
-    image = code_object(rows, data=descriptor(offset=0x1100), notes=[metadata_note()])
-    found = read_kernels(image)
+    found = read_kernels(code_object(rows, data=descriptor(offset=0x1100), notes=[metadata_note()]))
     (kernel,) = found.kernels
 
     assert found.problems == ()
@@ -345,8 +344,7 @@ def test_a_kernel_joins_its_three_places():
 
 
 def test_the_processor_may_be_told():
-    rows = [("k.kd", 0x1000, 64, 1, 1, 1)]
-    image = code_object(rows, data=descriptor(properties=1 << 10, offset=0x1100))
+    image = code_object([("k.kd", 0x1000, 64, 1, 1, 1)], data=descriptor(properties=1 << 10, offset=0x1100))
     assert read_kernels(image).kernels[0].descriptor.wavefront_size is None
     assert read_kernels(image, "gfx1100").kernels[0].descriptor.wavefront_size == 32
 
@@ -379,8 +377,7 @@ def test_a_broken_kernel_hides_no_other():
         ("c.kd", 0x4000, 64, 1, 1, 1),
         ("d.kd", 0, 64, 1, 1, 0),
     ]
-    image = code_object(rows, data=descriptor(offset=0x1001), notes=[metadata_note()])
-    found = read_kernels(image)
+    found = read_kernels(code_object(rows, data=descriptor(offset=0x1001), notes=[metadata_note()]))
     assert [(kernel.name, kernel.descriptor is not None) for kernel in found.kernels] == [
         ("a", True),
         ("b", False),

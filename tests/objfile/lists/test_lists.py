@@ -93,8 +93,7 @@ def failed(found):
 @pytest.mark.parametrize("order", ["little", "big"])
 @pytest.mark.parametrize("size", [4, 8])
 def test_every_kind_of_entry(entries, expected, size, order):
-    data = loclist(*entries, "end_of_list", size=size, order=order)
-    assert shown(read(data, size=size, order=order)) == expected
+    assert shown(read(loclist(*entries, "end_of_list", size=size, order=order), size=size, order=order)) == expected
 
 
 def test_a_list_says_where_its_entries_and_expressions_stand():
@@ -134,8 +133,7 @@ def test_pairs_count_from_the_base_address(size, order):
 
 
 def test_a_pair_of_zeros_ends_the_list_whatever_the_base():
-    data = loc((-1, 0x700), (0, 0, "50"), (4, 8, "51"))
-    assert shown(read_loc(data)) == []
+    assert shown(read_loc(loc((-1, 0x700), (0, 0, "50"), (4, 8, "51")))) == []
 
 
 def test_the_gnu_form_of_split_units():
@@ -183,8 +181,7 @@ def test_without_a_default_no_entry_need_match():
 
 
 def test_several_defaults_all_match():
-    data = loclist(("default_location", "50"), ("default_location", "51"), "end_of_list")
-    assert len(read(data).matching(0)) == 2
+    assert len(read(loclist(("default_location", "50"), ("default_location", "51"), "end_of_list")).matching(0)) == 2
 
 
 def test_an_entry_may_end_with_the_last_address():
@@ -323,8 +320,7 @@ def test_an_entry_that_ends_before_it_begins_hides_no_other():
 
 
 def test_a_range_that_ends_before_it_begins_hides_no_other():
-    data = rnglist(("start_end", 1, 2), ("start_end", 9, 8), ("start_end", 3, 4), "end_of_list")
-    found = read_ranges(data)
+    found = read_ranges(rnglist(("start_end", 1, 2), ("start_end", 9, 8), ("start_end", 3, 4), "end_of_list"))
     assert [(entry.start, entry.end) for entry in found.entries] == [(1, 2), (3, 4)]
     assert failed(found) == ("bad_range", ".debug_rnglists+0x11")
 
@@ -404,8 +400,7 @@ def test_a_list_before_its_section():
 
 def test_a_list_ends_with_its_table_where_that_is_known():
     data = loclist(("start_end", 1, 2, "50")) + b"\x00"
-    found = read_list(data, 0, section=".debug_loclists", context=context(), end=len(data) - 1)
-    assert failed(found)[0] == "truncated"
+    assert failed(read_list(data, 0, section=".debug_loclists", context=context(), end=len(data) - 1))[0] == "truncated"
 
 
 def test_a_list_without_end_is_given_up(monkeypatch):

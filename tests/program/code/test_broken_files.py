@@ -239,6 +239,5 @@ def test_a_container_that_is_cut_lists_what_is_before(name):
     whole = list_contents(data).entries
     for entry in whole:
         for size in (entry.offset + entry.size + step for step in (-1, 0, 1)):
-            found = list_contents(data[:size])
-            readable = [each.id for each in found.entries if each.format == "elf"]
+            readable = [each.id for each in list_contents(data[:size]).entries if each.format == "elf"]
             assert readable == [each.id for each in whole if each.format == "elf" and each.offset + each.size <= size]

@@ -52,8 +52,7 @@ def test_an_address_is_a_line_of_a_file():
     file = file_of(HIP)
     address = parse_address(file, "kernels.hip:112")
     assert address == parse_address(file, "hip/kernels.hip:112") == parse_address(file, "src/hip/kernels.hip:112")
-    line = dg.open(HIP).file
-    (named,) = parse_addresses(line, "kernels.hip:112")
+    (named,) = parse_addresses(dg.open(HIP).file, "kernels.hip:112")
     assert named == address
     with pytest.raises(DwarfGpuError, match="has no code") as error:
         parse_address(file, "kernels.hip:1")

@@ -309,8 +309,7 @@ def test_names():
 
     assert (found.kind, found.name, found.byte_size) == ("type", "physics::Vec3", 12)
     assert (found.declared.file, found.declared.line) == ("src/hip/kernels.hip", 12)
-    kinds = {each.kind for each in named(code, "_Z9divergentPii")}
-    assert kinds == {"function"}
+    assert {each.kind for each in named(code, "_Z9divergentPii")} == {"function"}
     with pytest.raises(NotFound, match="nothing that is called"):
         named(code, "absent")
 

@@ -40,8 +40,7 @@ def test_the_target_of_old_code_objects_is_known(name, target_id):
 
 
 def without_notes(name):
-    data = (COMPILERS / name).read_bytes()
-    return data.replace(b"AMD\0", b"XYZ\0")
+    return (COMPILERS / name).read_bytes().replace(b"AMD\0", b"XYZ\0")
 
 
 @pytest.mark.parametrize(
@@ -112,8 +111,7 @@ def test_pointers_of_hip_are_generic_although_clang_before_22_does_not_say_so(pa
     [("llvm-21", 5, 3, None), ("llvm-current", 1, 2, None), ("llvm-old", 1, 2, None), ("amdgpu-2020", 0, 2, 1)],
 )
 def test_address_classes_as_they_are_chosen(attributes, where, scratch, out):
-    program = dwarfgpu.open(str(COMPILERS / "cl.clang19.gfx900.w64.O0.v5.co"), attributes=attributes)
-    spaces = spaces_of(program)
+    spaces = spaces_of(dwarfgpu.open(str(COMPILERS / "cl.clang19.gfx900.w64.O0.v5.co"), attributes=attributes))
     assert (spaces["where"], spaces["scratch"], spaces["out"]) == (where, scratch, out)
 
 
@@ -144,8 +142,7 @@ def function(program, name):
 @pytest.mark.parametrize("version", [13, 14, 16, 19])
 def test_variables_in_private_memory_are_read_at_the_address_of_the_lane(version):
     program = dwarfgpu.open(str(COMPILERS / f"hip.clang{version}.gfx900.w64.O0.v5.co"))
-    frame = wave_of(program, function(program, "_Z3mixcsbh") + 0x40)
-    variable = frame["both"]
+    variable = wave_of(program, function(program, "_Z3mixcsbh") + 0x40)["both"]
     (location,) = variable.locations()
     offset = int(location.operations.split()[1])
     assert location.operations == f"DW_OP_fbreg {offset}"

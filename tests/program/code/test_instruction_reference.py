@@ -23,8 +23,7 @@ ENCODINGS = [  # as llvm-mc writes them, for the first and the last generation t
 
 @pytest.mark.parametrize("name, first, last", ENCODINGS)
 def test_encodings(name, first, last):
-    encodings = reference_of(name).encodings
-    found = [(each.generation, each.format, each.variant, each.opcode) for each in encodings]
+    found = [(each.generation, each.format, each.variant, each.opcode) for each in reference_of(name).encodings]
     assert (found[0], found[-1]) == (first, last)
 
 

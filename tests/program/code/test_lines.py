@@ -71,8 +71,7 @@ def test_lines_are_those_of_files():
 
 def test_sequences_that_are_not_there_are_passed_over():
     gone = (("set_address", 0), row(0, 2), ("advance_pc", 4), "end_sequence")
-    found = lines(row(0, 2), ("advance_pc", 4), "end_sequence", *gone)
-    assert starts(found) == [(0x100, 0x104, 3)]
+    assert starts(lines(row(0, 2), ("advance_pc", 4), "end_sequence", *gone)) == [(0x100, 0x104, 3)]
 
 
 def test_code_of_no_line_is_told_apart():

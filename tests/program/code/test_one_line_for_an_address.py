@@ -19,8 +19,7 @@ FILES = (
 
 @pytest.mark.parametrize("name", FILES)
 def test_frames_and_lines_agree(name):
-    program = dwarfgpu.open(str(FIXTURES / name))
-    state = program.state
+    state = dwarfgpu.open(str(FIXTURES / name)).state
     (code,) = state.loaded.codes
     for unit in code.file.dwarf.compile_units():
         for start, end in line_table(code.file, unit).ranges():

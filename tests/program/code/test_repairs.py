@@ -101,8 +101,7 @@ def site(  # noqa: PLR0917
 
 def rewritten(text, where=None, policy=AUTO):
     where = where or site()
-    expression = asm.parse(text, dialects.get("llvm-user"), Format(), target=where.target)
-    found, used = repaired(expression, where, policy)
+    found, used = repaired(asm.parse(text, dialects.get("llvm-user"), Format(), target=where.target), where, policy)
     listed = listing.text(found, where.target).replace("DW_OP_convert 0x", "DW_OP_convert ")
     texts = [statement.split(";")[0] for statement in listed.split("; ")]
     return "; ".join(texts), [repair.name for repair in used]
@@ -454,16 +453,14 @@ def value_of(text, elements, **around):
     machine.add_waves(1)
     for number, element in elements.items():
         machine.set_register(f"v{number}", [[element if lane == LANE else 0xDEAD for lane in range(64)]])
-    expression = asm.parse(text, dialects.get("llvm-user"), Format(), target=program)
-    meant = repaired(expression, site(**around))[0]
+    meant = repaired(asm.parse(text, dialects.get("llvm-user"), Format(), target=program), site(**around))[0]
     context = Context(target=program, unit=Unit(), backend=machine, lanes=LaneSet.one(LANE), frame=TopFrame(machine))
     return told(evaluate(meant, context).of(0))[1]
 
 
 @pytest.mark.parametrize("number, value", [(0x7F, 127), (0x80, -128), (0xABCD80, -128), (0xFFFFFF05, 5)])
 def test_what_is_extended_has_its_sign_whatever_is_above_it(number, value):
-    found = value_of(f"DW_OP_bregx v4 0; {EXTENDED}; DW_OP_stack_value", {4: number})
-    assert found & 0xFFFFFFFF == value & 0xFFFFFFFF
+    assert value_of(f"DW_OP_bregx v4 0; {EXTENDED}; DW_OP_stack_value", {4: number}) & 0xFFFFFFFF == value & 0xFFFFFFFF
 
 
 @pytest.mark.parametrize(
@@ -750,8 +747,7 @@ def check(variable, text, pc, scaled, program):
     assert variable.repairs
     storage = location.single.storage
     if isinstance(storage, Composite):
-        found = [told(part.location) for part in storage.parts if told(part.location)[0] != "undefined"]
-        assert found == wanted
+        assert [told(part.location) for part in storage.parts if told(part.location)[0] != "undefined"] == wanted
     else:
         assert [told(location)] == wanted
     return len(wanted)

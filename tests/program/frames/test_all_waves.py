@@ -40,8 +40,7 @@ def attached(request):
     for wave in range(count - 1):
         data = chance.integers(0, 256, 64 * lanes, dtype=np.uint8)
         machine.memory.map(space, 0, data, instance=wave)
-    program = dwarfgpu.open(str(FIXTURES / request.param))
-    found = program.attach(machine)
+    found = dwarfgpu.open(str(FIXTURES / request.param)).attach(machine)
     found.stopped.loaded = example.loaded
     found.state.loaded = example.loaded
     return found
@@ -106,8 +105,7 @@ def test_memory_that_some_waves_lack_is_an_error_of_theirs(attached):
     found = next(each for each in all_waves(attached, "slots[1]") if 5 in each.waves.tolist())
 
     assert set(found.states[-1]) == {"absent", "error"}
-    reason = found.reason_at(len(found.waves) - 1, 0)
-    assert reason.kind == "memory_unavailable"
+    assert found.reason_at(len(found.waves) - 1, 0).kind == "memory_unavailable"
     assert next(all_waves(attached, "slots[1]")).reason_at(0, 0) is None
 
 
@@ -124,15 +122,13 @@ def test_what_depends_on_callers_is_asked_of_each_wave(attached):
 
 
 def test_a_name_that_is_not_there_is_an_error_of_its_place(attached):
-    found = list(all_waves(attached, "value"))
-    assert [each.has_failed for each in found] == [True, True, False, True]
+    assert [each.has_failed for each in list(all_waves(attached, "value"))] == [True, True, False, True]
 
 
 def test_waves_without_a_program_counter(attached):
     machine = Machine(attached.state.target)
     machine.add_waves(2)
-    other = attached.program.attach(machine)
-    found = list(all_waves(other, "lane"))
+    found = list(all_waves(attached.program.attach(machine), "lane"))
 
     assert [each.waves.tolist() for each in found] == [[0, 1]]
     assert found[0].pc is None
@@ -152,8 +148,7 @@ def test_a_lane_of_a_wave_by_name(attached):
 def test_random_snapshots_agree(attached):
     """All masks, known and unknown registers: any of it is the same for all and for each."""
     chance = np.random.default_rng(11)
-    example_machine = attached.stopped.machine
-    machine = Machine(example_machine.target)
+    machine = Machine(attached.stopped.machine.target)
     count = 12
     machine.add_waves(count)
     pcs = [attached.stopped.machine.program_counter(int(each)) for each in chance.integers(0, len(PLACES), count)]

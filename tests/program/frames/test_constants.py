@@ -86,8 +86,7 @@ CONSTANTS = [
 def test_the_sign_of_a_constant_is_that_of_its_type(tmp_path, require_tool, kind, form, value, number):
     """DWARF 5, 7.5.5: whether DW_FORM_data<n> has a sign is left to the context; GDB extends with zeros."""
     entry = die("variable", named("constant"), typed(kind), ("const_value", form, value))
-    opened = program(tmp_path, *TYPES, entry)
-    assert opened["constant"].value() == number
+    assert program(tmp_path, *TYPES, entry)["constant"].value() == number
     run = [require_tool("gdb"), "-batch", "-nx", "-ex", "output (long) constant", str(tmp_path / "program")]
     theirs = int(subprocess.run(run, check=True, capture_output=True, text=True).stdout)
     assert (theirs - number) % (1 << 64) == 0
@@ -115,6 +114,5 @@ def test_the_sign_of_an_enumerator_is_that_of_the_underlying_type(tmp_path, kind
     entry = die(
         "enumeration_type", named("E"), *attributes, die("enumerator", named("X"), ("const_value", form, value))
     )
-    opened = program(tmp_path, *TYPES, entry)
-    enumeration = opened.outside.type("enum E")
+    enumeration = program(tmp_path, *TYPES, entry).outside.type("enum E")
     assert [enumerator.value for enumerator in enumeration.enumerators] == [number]

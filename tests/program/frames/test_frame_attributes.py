@@ -149,17 +149,14 @@ def test_the_slot_of_a_virtual_function_may_be_an_expression(stopped):
     program, core, _ = stopped("tables.cc", TABLES, changes=[change])
     run = Run(program, core)
     run("up")
-    rows = json.loads(run("info vtbl -json c"))["functions"]
-    (row,) = [row for row in rows if row["name"] == "h"]
+    (row,) = [row for row in json.loads(run("info vtbl -json c"))["functions"] if row["name"] == "h"]
     assert (row["slot"], row["symbol"]) == (None, "C::f()")
 
 
 def test_a_list_of_lane_pcs_without_an_entry_here_is_undefined(monkeypatch):
     """A.2.5.5: the result is an undefined location description, so no lane was active on entry."""
-    state = dg.open("fixtures/asm/lane-pc.gfx90a.w64.co").attach("docs/examples/variables.json")
-    frame = state[0].frame(0)
-    simt = Simt(frame)
-    assert any(lane.pc is not None for lane in simt.lane_pcs())
+    frame = dg.open("fixtures/asm/lane-pc.gfx90a.w64.co").attach("docs/examples/variables.json")[0].frame(0)
+    assert any(lane.pc is not None for lane in Simt(frame).lane_pcs())
     original = FileUnit.expressions
     monkeypatch.setattr(
         FileUnit,

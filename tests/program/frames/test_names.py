@@ -120,8 +120,7 @@ def test_pointers_to_classes_are_cast_as_gdb_does(tmp_path, require_tool, compil
     (wave, *_others) = dg.open(made).attach(stop.core)
     frame = wave.frame(1)
     assert frame.name == "main"
-    found = {text: shown_as_gdb_does(frame, text, {}) for text in CASTS}
-    assert found == stop.frames[1]["expressions"]
+    assert {text: shown_as_gdb_does(frame, text, {}) for text in CASTS} == stop.frames[1]["expressions"]
 
 
 def test_a_name_that_is_two_things_elsewhere_says_which(tmp_path):
@@ -174,8 +173,7 @@ def test_without_a_function_what_a_unit_imports_counts(tmp_path):
 
 def test_an_import_of_nothing_hides_nothing(tmp_path):
     broken = die("imported_module", ("import", "ref4", "nowhere"))
-    found = program(tmp_path, broken, SPACE, using("space"))
-    (frame,) = found.at(CODE)
+    (frame,) = program(tmp_path, broken, SPACE, using("space")).at(CODE)
     assert frame["x"].value() == at(8)
 
 
@@ -240,8 +238,7 @@ def test_entry_points_are_names_of_the_function_with_parameters(tmp_path):
         ("low_pc", "addr", CODE + 0x10),
         die("formal_parameter", named("count"), typed("int"), at_data(4)),
     )
-    found = program(tmp_path, locals=(variable("x", 0), second))
-    (frame,) = found.at(CODE)
+    (frame,) = program(tmp_path, locals=(variable("x", 0), second)).at(CODE)
     assert frame.names == ("f", "again")
     assert [(each.name, each.kind) for each in frame.variables()] == [("x", "local"), ("count", "parameter")]
     assert frame["count"].value() == at(4)

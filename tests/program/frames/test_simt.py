@@ -46,8 +46,7 @@ def test_every_lane_stands_where_the_table_says(example, region, masks):
     name, end = region[:2]
     masks = cut(masks, example)
     for pc in (example.at(name), example.at(end) - 4):
-        stopped = example.stopped((name, masks, pc))
-        simt = Simt(stopped.stack(0).top)
+        simt = Simt(example.stopped((name, masks, pc)).stack(0).top)
 
         assert simt.lane_count == example.lane_count
         assert simt.says_places
@@ -129,8 +128,7 @@ def at_whole_wave(example, symbol):
 
 def test_the_active_lanes_while_all_lanes_run(example):
     """A.3.3.5 (6): bit N of the mask, as large as DW_AT_LLVM_lanes, is lane N; else the execution mask counts."""
-    stopped = at_whole_wave(example, "whole_wave_begin")
-    simt = Simt(stopped.stack(0).top)
+    simt = Simt(at_whole_wave(example, "whole_wave_begin").stack(0).top)
     saved = 0x8000_0000_0000_1234 if example.lane_count == 64 else 0x1234
     full = (1 << example.lane_count) - 1
 
@@ -168,8 +166,7 @@ def in_dispatch(example, grid, work_group, group, number):
 
 def test_lanes_beyond_a_partial_work_group_are_unused(example):
     count = example.lane_count
-    stopped = in_dispatch(example, (count + 3, 1, 1), (2 * count, 1, 1), (0, 0, 0), 1)
-    found = lanes_of_wave(stopped, 0)
+    found = lanes_of_wave(in_dispatch(example, (count + 3, 1, 1), (2 * count, 1, 1), (0, 0, 0), 1), 0)
 
     assert [lane.state for lane in found.lanes[2:]] == [ACTIVE] + [UNUSED] * (count - 3)
     assert [lane.work_item for lane in found.lanes[:4]] == [(count, 0, 0), (count + 1, 0, 0), (count + 2, 0, 0), None]

@@ -99,8 +99,7 @@ def function(name, low, *parts):
 
 
 def simt(depth=None, **found):
-    calls = stopped(**found).stack(0).call(0)
-    return Simt(calls[0 if depth is None else -1 - depth])
+    return Simt(stopped(**found).stack(0).call(0)[0 if depth is None else -1 - depth])
 
 
 # --- Lanes and iterations ---------------------------------------------------------------------------------------------
@@ -185,8 +184,7 @@ def with_iterations(form, value):
     machine.set_register("pc", OUTER)
     machine.set_register("exec", 1)
     machine.set_register("s5", 3)
-    found = Stopped(machine, Loaded([LoadedCode(code_object.opened(elf.build()))]))
-    return Simt(found.stack(0).top)
+    return Simt(Stopped(machine, Loaded([LoadedCode(code_object.opened(elf.build()))])).stack(0).top)
 
 
 @pytest.mark.parametrize(

@@ -54,8 +54,7 @@ def host_stack(bias: int = 0, pc: int = ALIGNED, **registers: int) -> Any:
 
 def value(frame: Any, text: str, **changes: Any) -> Any:
     """What an expression gives in a frame."""
-    code = asm.assemble(text, dialects.get("gnu"), Format())
-    expression = decode(code, dialects.get("gnu"), Format())
+    expression = decode(asm.assemble(text, dialects.get("gnu"), Format()), dialects.get("gnu"), Format())
     return result_for(evaluate(expression, evolve(frame.context(frame.lane(None)), result_kind=None, **changes)))
 
 
@@ -83,8 +82,7 @@ def test_the_frame_base_is_that_of_the_frame():
 
 
 def test_registers_of_callers():
-    stack = host_stack(rbx=77)
-    outer = stack.at(2)
+    outer = host_stack(rbx=77).at(2)
     assert value(outer, "DW_OP_reg3").single.storage.register.name == "rbx"
     assert value(outer, "DW_OP_breg3 1").single.bit_offset == 78 * 8
     assert is_undefined(value(outer, "DW_OP_reg5"))
@@ -206,8 +204,7 @@ def test_a_file_that_is_not_linked_cannot_be_loaded():
 
 def test_entries_that_say_nothing_are_no_information():
     code = LoadedCode(opened(str(FIXTURES / "amdgpu/hip-kernels.gfx90a.w64.O2.v5.co")))
-    low = next(iter(code.file.frames.entries()), None)
-    assert low is not None
+    assert next(iter(code.file.frames.entries()), None) is not None
     address = next(entry.low for entry in code.file.frames.entries() if getattr(entry, "high", 0))
     with pytest.raises(DwarfGpuError) as caught:
         code.information_at(address)
@@ -293,8 +290,7 @@ def test_entries_for_expressions():
 
 
 def test_constants_have_the_size_of_their_type():
-    unit = unit_of("host/frames.gcc.O2.v5.x86_64").unit
-    die = unit.die_at(0x512)
+    die = unit_of("host/frames.gcc.O2.v5.x86_64").unit.die_at(0x512)
     assert byte_size_of(die) == 8
     assert constant_bytes(die.find("DW_AT_const_value")) == (21).to_bytes(8, "little")  # type: ignore[arg-type]
 
@@ -403,8 +399,7 @@ def test_a_code_object_is_known_by_its_contents(tmp_path):
         tmp_path,
         [{"path": "a.co", "load_address": 0}, {"path": str(CALLS), "load_address": "0x7f0000000000", "sha256": digest}],
     )
-    stopped = open_stopped(opened(str(copy)), state)
-    assert stopped.loaded.codes[0].bias == 0x7F0000000000
+    assert open_stopped(opened(str(copy)), state).loaded.codes[0].bias == 0x7F0000000000
 
 
 def test_a_snapshot_without_code_objects_has_the_file_where_it_says(tmp_path):

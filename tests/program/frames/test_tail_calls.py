@@ -57,8 +57,7 @@ def test_what_is_known_of_such_a_frame(stopped):
     """Parameters come through the calls, registers are those of the caller, and JSON says what the frame is."""
     _compiler, folder, _theirs = stopped
     run = Run(folder / "a", folder / "core4", width=1000)
-    shown = [run(f"frame {number}").split("(")[1].split(")")[0] for number in range(3)]
-    assert shown == ["x=6", "x=5", "x=5"]
+    assert [run(f"frame {number}").split("(")[1].split(")")[0] for number in range(3)] == ["x=6", "x=5", "x=5"]
     text = run("frame 1", "info frame")
     assert " tail call frame, caller of frame at " in text
     address = re.search(r"(?m)^#3 +0x(\w+) in main ", run("bt"))

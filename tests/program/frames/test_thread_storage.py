@@ -53,8 +53,7 @@ def stopped(tools: Any, folder: Path, program: Path, expressions: tuple[str, ...
         check=False,
     )
     found = [line.partition(" = ")[2] for line in done.stdout.splitlines() if line.startswith("$")]
-    attached = dg.open(program).attach(folder / "core")
-    return attached, found
+    return dg.open(program).attach(folder / "core"), found
 
 
 @pytest.mark.slow
@@ -128,8 +127,7 @@ def test_why_it_is_not_known(tmp_path, segments, why):
     mine = die("variable", named("mine"), typed("int"), location)
     made = program(tmp_path, locals=(mine,), segments=segments)
     registers = {"rip": CODE.to_bytes(8, "little"), "fs.base": bytes(8)}
-    attached = made.attach(CoreProcess(X86_64, {"1": registers}))
-    reason = attached[0].frame(0)["mine"].why()
+    reason = made.attach(CoreProcess(X86_64, {"1": registers}))[0].frame(0)["mine"].why()
     assert reason.kind == "missing_context"
     assert why in reason.message
     assert made.at(CODE)[0]["mine"].why().message == (

@@ -48,8 +48,7 @@ def test_the_meaning_of_a_trap_is_told_where_a_wave_stopped(processor, number, m
         state = tmp_path / f"state{offset}.json"
         document = {"schema": 1, "target": f"amdgcn-amd-amdhsa--{processor}", "waves": waves}
         state.write_text(json.dumps(document))
-        frame = program.attach(str(state))[0].frame(0)
-        trap = trap_at(frame)
+        trap = trap_at(program.attach(str(state))[0].frame(0))
         assert (trap is None) == (told is None)
         if trap is not None and told is not None:
             assert (trap.number, trap.address) == (number, start + 4)

@@ -84,8 +84,7 @@ def test_sizes_that_no_object_has(tmp_path, size):
     (frame,) = found.at(CODE)
     with pytest.raises(dg.DwarfGpuError):
         frame["x"].values()[None]
-    text = "\n".join(VariablesRenderer(frame).described(frame["x"]))
-    assert text.startswith(("x: s", "x: struct s"))
+    assert "\n".join(VariablesRenderer(frame).described(frame["x"])).startswith(("x: s", "x: struct s"))
 
 
 def test_types_and_origins_that_are_not_there(tmp_path):
@@ -99,8 +98,7 @@ def test_types_and_origins_that_are_not_there(tmp_path):
         ),
     )
     (frame,) = found.at(CODE)
-    names = [each.name for each in frame.variables()]
-    assert names == ["no_type", "wrong", "good"]
+    assert [each.name for each in frame.variables()] == ["no_type", "wrong", "good"]
     assert frame["good"].value() == 0x03020100
     assert found.problems[0].where.section == ".debug_info"
     with pytest.raises(dg.MalformedFile, match=r"no entry|reference") as caught:
@@ -113,8 +111,7 @@ def test_locations_that_are_no_expressions(tmp_path):
         die("variable", named(f"v{index}"), typed("int"), ("location", "exprloc", data))
         for index, data in enumerate([b"\x03\x01", b"\xff", b"\x9f", b"\x06", b"\x91\x00", b"\x9c", b"\x97", b""])
     ]
-    found = program(tmp_path, locals=tuple(variables))
-    (frame,) = found.at(CODE)
+    (frame,) = program(tmp_path, locals=tuple(variables)).at(CODE)
     for variable in frame.variables():
         reason = variable.why()
         assert reason is not None

@@ -120,8 +120,7 @@ def test_states_are_those_of_the_execution_mask(lanes):
     values = frame["even"].values()
     assert [lane for lane, state in zip(values.lanes, values.states, strict=True) if state == "active"] == [1, 2, 4]
     assert frame["even"].values("active").lanes == (1, 2, 4)
-    found = answer(frame["lane"], "lane", [0, 1])
-    assert [each.state for each in found.by_lane] == ["inactive", "active"]
+    assert [each.state for each in answer(frame["lane"], "lane", [0, 1]).by_lane] == ["inactive", "active"]
 
 
 def test_blocks_that_do_not_hold_the_address_are_not_seen(lanes):
@@ -163,8 +162,7 @@ def test_what_has_no_location_is_optimized_out(lanes):
     with pytest.raises(dg.Unavailable, match="neither a location nor a constant value") as caught:
         frame["unused"].value(0)
     assert caught.value.reason.kind == "optimized_out"
-    values = frame["unused"].values()
-    assert set(values.states) == {"absent"}
+    assert set(frame["unused"].values().states) == {"absent"}
     assert safe_text(frame["unused"].type) == "int"
 
 
@@ -189,8 +187,7 @@ def test_lanes_with_values_of_different_types(text, expected):
 def test_lanes_whose_values_no_array_has(text, expected):
     """One of them says so, and the other is what it is."""
     state = FIXTURES.parent / "docs/examples/variables.json"
-    frame = dg.open(FIXTURES / "asm/lane-pc.gfx90a.w64.co").attach(state)[0].frame()
-    found = frame.eval(text, lanes=[0, 2])
+    found = dg.open(FIXTURES / "asm/lane-pc.gfx90a.w64.co").attach(state)[0].frame().eval(text, lanes=[0, 2])
     ((bad, reason),) = found.reasons.items()
     assert reason.message == "the value has another type in some lanes"
     assert found.states.count("error") == 1
@@ -406,16 +403,14 @@ def test_a_variable_of_a_caller_is_where_its_frame_is_now():
     inner, outermost = wave.frame(1), wave.frame(4)
     before, saved = inner.cfa(inner.lane(0)), outermost["lane"].location(0)
     write(wave, "s33", 209)  # the frame pointer of `inner`, in units of 32 bytes; it was 208
-    after = inner.cfa(inner.lane(0))
-    assert after.single.bit_offset - before.single.bit_offset == 32 * 8
+    assert inner.cfa(inner.lane(0)).single.bit_offset - before.single.bit_offset == 32 * 8
     assert outermost["lane"].location(0) == wave.frame(4)["lane"].location(0) != saved
     assert wave.frame(1) is not inner
 
 
 def test_assignments_are_made_when_every_lane_is_known(lanes):
     frame = kernel(lanes, EVEN)
-    found = frame.eval("out[lane % 2] = out[(lane + 1) % 2]", lanes=[0, 1])
-    assert found.array.tolist() == [101, 100]
+    assert frame.eval("out[lane % 2] = out[(lane + 1) % 2]", lanes=[0, 1]).array.tolist() == [101, 100]
     assert [frame.expression(f"out[{index}]").value(0) for index in range(2)] == [101, 100]
     assert frame.eval("even += 5", lanes=[6]).array.tolist() == [27]
     assert frame["even"].value(6) == 27
@@ -459,8 +454,7 @@ def test_every_variable_of_every_fixture_has_an_answer():
                     for frame in program.at(address):
                         for variable in frame.variables():
                             variable.locations()
-                            found = answer(variable, variable.name)
-                            assert all(each.value or each.reason for each in found.by_lane)
+                            assert all(each.value or each.reason for each in answer(variable, variable.name).by_lane)
                             count += 1
     assert count > 2000
 

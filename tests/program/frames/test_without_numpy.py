@@ -53,8 +53,7 @@ def test_values_are_lists(without_numpy):
 def test_answers_and_writes_are_the_same(without_numpy):
     expected = [(each.lane, each.state) for each in answer(frame()["slots"], "slots", [0, 1, 2, 5]).by_lane]
     without_numpy(there=False)
-    found = answer(frame()["slots"], "slots", [0, 1, 2, 5])
-    assert [(each.lane, each.state) for each in found.by_lane] == expected
+    assert [(each.lane, each.state) for each in answer(frame()["slots"], "slots", [0, 1, 2, 5]).by_lane] == expected
     changed = frame()
     changed["even"].write("left + $lane", lanes=[0, 2, 4])
     assert changed["even"].values([0, 2, 4]).array == [0, 6, 12]

@@ -318,10 +318,8 @@ def test_a_declaration_is_completed_by_a_definition_elsewhere():
     second = unit(entry("compile_unit", None, entry("structure_type", "s", byte_size=24), language=("data2", C)))
     found = dwarf(first, second)
     known = Types()
-    types = {each.name: known.of(each) for each in found.units[0].dies() if each.name}
-    assert byte_size(types["t"]) == 24
-    alone = dwarf(first)
-    only = next(known.of(each) for each in alone.units[0].dies() if each.name == "s")
+    assert byte_size({each.name: known.of(each) for each in found.units[0].dies() if each.name}["t"]) == 24
+    only = next(known.of(each) for each in dwarf(first).units[0].dies() if each.name == "s")
     assert only.is_incomplete
     assert known_size(only) is None
     assert declaration(only) == "struct s {\n    <incomplete type>\n}"
@@ -475,8 +473,7 @@ def test_what_is_no_type_is_refused():
 def test_the_old_numbers_of_llvm():
     pointer = entry("pointer_type", "p", address_class=3)
     vector = entry("base_type", "v", encoding=4, byte_size=4, LLVM_vector_size=2, dialect=LLVM_OLD)
-    root = entry("compile_unit", None, pointer, vector, language=("data2", C))
-    found = dwarf(unit(root), attributes="llvm-old")
+    found = dwarf(unit(entry("compile_unit", None, pointer, vector, language=("data2", C))), attributes="llvm-old")
     types = {each.name: Types().of(each) for each in found.units[0].dies() if each.name}
     assert types["p"].address_space == 3
     assert types["v"].vector_size == 2

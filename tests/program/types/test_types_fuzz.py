@@ -73,8 +73,7 @@ attributes = st.lists(names | types | numbers | flags | expressions | references
 @st.composite
 def entry(draw, label, depth=0):
     inner = [draw(entry(None, depth + 1)) for _ in range(draw(st.integers(0, 3)))] if depth < 3 else []
-    tag = draw(st.sampled_from(TAGS if label else PARTS))
-    return die(tag, *draw(attributes), *inner, label=label)
+    return die(draw(st.sampled_from(TAGS if label else PARTS)), *draw(attributes), *inner, label=label)
 
 
 graphs = st.tuples(*[entry(label) for label in LABELS])

@@ -62,8 +62,7 @@ def test_a_scalar_of_all_lanes_is_read_at_once():
 
 
 def test_pointers_of_all_lanes_are_followed_at_once():
-    pointer = Pointer("*", Lazy.known(Base("unsigned char", 8, 1)), 4)
-    value = Object(pointer, around(lanes_of(4)).located(in_lanes(4)))
+    value = Object(Pointer("*", Lazy.known(Base("unsigned char", 8, 1)), 4), around(lanes_of(4)).located(in_lanes(4)))
     assert value.dereferenced().number().tolist() == [0, 100, 200, 300 & 0xFF]
     assert value.element(3).number().tolist() == [3, 103, 203, 303 & 0xFF]
 
@@ -180,8 +179,7 @@ def test_variables_are_found():
         die("variable", ("name", "string", "listed"), ("type", "ref4", "int"), ("location", "sec_offset", 0)),
     ]
     rows = b"".join(each.to_bytes(8, "little") for each in (0x10, 0x20)) + b"\2\0\x39\x9f" + bytes(16)
-    root = die("compile_unit", ("low_pc", "addr", 0), *entries)
-    found = dwarf(unit(root, version=4), extra={".debug_loc": rows})
+    found = dwarf(unit(die("compile_unit", ("low_pc", "addr", 0), *entries), version=4), extra={".debug_loc": rows})
     dies = {each.name: each for each in found.units[0].dies() if each.name}
     types = Types()
 
@@ -189,8 +187,7 @@ def test_variables_are_found():
         place = variable_place(around(LaneSet(1, 0, 0), pc), dies[name])
         return None if place is None else Object(types.type_of(dies[name]), place).number()
 
-    names = ["here", "seven", "bytes", "gone"]
-    assert [number(name) for name in names] == [16, -7, 0x04030201, None]
+    assert [number(name) for name in ["here", "seven", "bytes", "gone"]] == [16, -7, 0x04030201, None]
     assert number("listed", 0x18) == 9
     with pytest.raises(DwarfGpuError, match="optimized out"):
         number("listed", 0x28)
@@ -200,7 +197,6 @@ def test_variables_are_found():
 
 def test_memory_of_a_lane_is_that_of_the_lane():
     """An address in the private space means another byte in each lane; the place keeps the lanes it was made for."""
-    place = around(lanes_of(2)).memory(Address(5, 8))
-    storage = place.storage.location.places[0].storage
+    storage = around(lanes_of(2)).memory(Address(5, 8)).storage.location.places[0].storage
     assert isinstance(storage, Memory)
     assert storage.lane.tolist() == [0, 1]

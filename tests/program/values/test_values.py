@@ -255,8 +255,7 @@ def test_bit_fields_in_both_byte_orders(byte_order, data):
 
 def test_unnamed_members_and_bases_are_searched():
     inner = struct(None, 4, member("deep", INT, 0), kind="union")
-    derived = struct("D", 12, member(None, inner, 64), bases=(BaseClass(Lazy.known(POINT), 0),))
-    value = stored(derived, bytes(range(12)))
+    value = stored(struct("D", 12, member(None, inner, 64), bases=(BaseClass(Lazy.known(POINT), 0),)), bytes(range(12)))
     assert value.member("deep").number() == 0x0B0A0908
     assert value.member("y").number() == 0x07060504
     assert value_text(value) == "{<Point> = {x = 50462976, y = 117835012}, {deep = 185207048}}"
@@ -281,8 +280,7 @@ def test_arrays_of_several_dimensions():
 def test_strides_and_lower_bounds():
     data = b"".join(each.to_bytes(2, "little") for each in range(8))
     short = Base("short", 5, 2)
-    every_second = Array(Lazy.known(short), (Dimension(-1, 2, bit_stride=32),))
-    value = stored(every_second, data)
+    value = stored(Array(Lazy.known(short), (Dimension(-1, 2, bit_stride=32),)), data)
     assert value_text(value) == "{0, 2, 4, 6}"
     assert value.element(-1).number() == 0
     backwards = Array(Lazy.known(short), (Dimension(0, 2, bit_stride=-16),))
@@ -318,8 +316,7 @@ def test_limits():
     assert value_text(value).endswith("198, 199...}")
     deep = struct("A", 4, member("b", struct("B", 4, member("c", struct("C", 4, member("d", INT, 0)), 0)), 0))
     assert value_text(stored(deep, data), Look(depth=1)) == "{b = {...}}"
-    text = stored(array(CHAR, 12), b"hello, world")
-    assert value_text(text, Look(elements=5)) == '"hello"...'
+    assert value_text(stored(array(CHAR, 12), b"hello, world"), Look(elements=5)) == '"hello"...'
 
 
 def test_an_array_without_end_is_shown_in_part():
@@ -356,8 +353,7 @@ def test_missing_bits_are_optimized_out():
 
 def test_what_cannot_be_read_says_so():
     assert value_text(stored(POINT, bytes(4))) == "{x = 0, y = <error: Cannot access memory at address 0x1004>}"
-    pointer = Pointer("*", Lazy.known(CHAR), 8)
-    value = stored(pointer, (0x9999).to_bytes(8, "little"))
+    value = stored(Pointer("*", Lazy.known(CHAR), 8), (0x9999).to_bytes(8, "little"))
     assert value_text(value) == "0x9999 <error: Cannot access memory at address 0x9999>"
     with pytest.raises(EvaluationError, match="Cannot access memory"):
         value.dereferenced().number()
@@ -370,16 +366,14 @@ def test_pointers_are_followed():
     assert value_text(value, Look(elements=2)) == '0x1008 "te"...'
     assert value_text(value, Look(symbol=lambda each: f"sym+{each.value - 0x1000}")) == '0x1008 <sym+8> "text"'
     assert value.element(2).number() == ord("x")
-    numbers = stored(Pointer("*", Lazy.known(INT), 8), data)
-    assert value_text(numbers) == "(int *) 0x1008"
+    assert value_text(stored(Pointer("*", Lazy.known(INT), 8), data)) == "(int *) 0x1008"
     reference = stored(Pointer("&", Lazy.known(CHAR), 8), data)
     assert value_text(reference) == "(char &) @0x1008: 116 't'"
     assert reference.target().number() == ord("t")
 
 
 def test_addresses_name_their_space():
-    local = Pointer("*", Lazy.known(INT), 4, 3)
-    value = stored(local, b"\x20\0\0\0")
+    value = stored(Pointer("*", Lazy.known(INT), 4, 3), b"\x20\0\0\0")
     assert value_text(value) == "(int *) aspace3#0x20"
     assert value_text(value, Look(space_name={3: "local"}.get)) == "(int *) local#0x20"
 
