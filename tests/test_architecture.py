@@ -257,7 +257,6 @@ class Module(NamedTuple):
 
 
 def modules_below(package: Path) -> list[Module]:
-    """All modules of a package."""
     result = []
     for path in sorted(package.rglob("*.py")):
         parts = [package.name, *path.relative_to(package).with_suffix("").parts]

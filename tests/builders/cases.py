@@ -59,7 +59,6 @@ def base_type(name: str) -> dict[str, Any]:
 
 
 def base_types(text: str) -> dict[str, Any]:
-    """Return base types by number: ``1 signed8, 0x2 float32x2``."""
     return {number: base_type(name) for number, name in (each.split() for each in text.split(","))}
 
 
@@ -83,7 +82,6 @@ def die(ops: str) -> dict[str, Any]:
 
 
 def listed(*programs: str) -> dict[str, Any]:
-    """Return an entry whose location is a list."""
     return {"location": [{"ops": ops} for ops in programs]}
 
 
@@ -135,7 +133,6 @@ def _reading(read: dict[str, Any]) -> str:
 
 
 def notation(result: dict[str, Any]) -> str:
-    """A result in the short notation."""
     kind = result["kind"]
     if kind == "value":
         return f"{result['value']}{_type(result['type'])}"

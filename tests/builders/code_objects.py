@@ -47,7 +47,6 @@ int main() { return 0; }
 
 
 def run(*command: Any, folder: Path | None = None, **environment: str) -> str:
-    """Run a command and return what it prints."""
     import os
 
     return subprocess.run(

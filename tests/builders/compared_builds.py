@@ -203,7 +203,6 @@ def defects_of(processor: Processor) -> Iterator[LocationDefect]:
 
 
 def assembly(processor: Processor, ranges: tuple[ListedPlace, ...]) -> str:
-    """Return the text of the code with its debugging information."""
     wide = processor.lanes == 64
     steps = steps_of(processor)
     code = []
@@ -251,7 +250,6 @@ def assembly(processor: Processor, ranges: tuple[ListedPlace, ...]) -> str:
 def assembled(
     processor: Processor, tools: tuple[str, str], folder: Path, ranges: tuple[ListedPlace, ...] | None = None
 ) -> str:
-    """Assemble and link the kernel; return the path."""
     (folder / "steps.c").write_text(SOURCE)
     source, built, linked = (folder / f"steps.{processor.name}{end}" for end in (".s", ".o", ".co"))
     source.write_text(assembly(processor, tuple(ranges_of(steps_of(processor))) if ranges is None else ranges))

@@ -52,7 +52,6 @@ def ops(text: str) -> bytes:
 
 
 def named(name: str | bytes) -> tuple[str, str, Any]:
-    """A name."""
     return ("name", "string", name)
 
 
@@ -62,13 +61,11 @@ def typed(label: str) -> tuple[str, str, str]:
 
 
 def variable(name: str | bytes, kind: str = "int", location: str | bytes = "DW_OP_regx v0") -> Any:
-    """A variable with a location."""
     data = ops(location) if isinstance(location, str) else location
     return die("variable", named(name), typed(kind), ("location", "exprloc", data))
 
 
 def member(name: str | bytes, kind: str, offset: int = 0) -> Any:
-    """A member of a structure."""
     return die("member", named(name), typed(kind), ("data_member_location", "udata", offset))
 
 
@@ -170,7 +167,6 @@ class Case:
         return bounded(command, self.file, "--state", self.state, *words, **limits)
 
     def debug(self, *lines: str, **limits: Any) -> Outcome:
-        """Run lines of the debugger."""
         words = [word for line in lines for word in ("-ex", line)]
         return bounded("debug", self.file, "--state", self.state, "-nx", *words, stdin=b"", **limits)
 

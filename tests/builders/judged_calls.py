@@ -255,7 +255,6 @@ def body(name: str, entry: tuple[str, ...], steps: list[Step], processor: Proces
 
 
 def assembly(processor: Processor, kernel: list[Step], function: list[Step], entry: tuple[Fact, ...]) -> str:
-    """Return the text for the assembler."""
     of_kernel = (
         escape(0x0F, 4, *expression(processor, "DW_OP_lit0; DW_OP_lit6; DW_OP_LLVM_form_aspace_address")),
         ".cfi_undefined 16",
@@ -337,7 +336,6 @@ class Assembler:
         self.folder = folder
 
     def code(self, text: str, name: str = "judged") -> str:
-        """Assemble and link a text; return the path."""
         source, built, linked = (self.folder / f"{name}{end}" for end in (".s", ".o", ".co"))
         source.write_text(text)
         words = [self.tools[0], "-triple", "amdgcn-amd-amdhsa", f"-mcpu={self.processor.name}", "-filetype=obj"]

@@ -46,7 +46,6 @@ class LaneDefect:
 
 
 def text_of(processor: Processor) -> str:
-    """Return the text that is right."""
     text = SOURCE.read_text()
     text = text.replace("  s_endpgm\nlex_end:\n", CALL, 1).replace(".globl whole_wave", ".protected whole_wave", 1)
     text = text.replace(".protected whole_wave", ".protected whole_wave\n.globl whole_wave", 1)

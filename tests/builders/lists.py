@@ -65,7 +65,6 @@ def _entries(table: dict[str, tuple[int, str]], entries: tuple[Any, ...], size: 
 
 
 def loclist(*entries: Any, size: int = 8, order: str = "little") -> bytes:
-    """Entries of ``.debug_loclists``."""
     return _entries(LLE, entries, size, order)
 
 
@@ -75,7 +74,6 @@ def gnu_loclist(*entries: Any, order: str = "little") -> bytes:
 
 
 def rnglist(*entries: Any, size: int = 8, order: str = "little") -> bytes:
-    """Entries of ``.debug_rnglists``."""
     return _entries(RLE, entries, size, order)
 
 
@@ -90,7 +88,6 @@ def loc(*entries: tuple[Any, ...], size: int = 8, order: str = "little", end: bo
 
 
 def ranges(*entries: tuple[int, int], size: int = 8, order: str = "little") -> bytes:
-    """Entries of ``.debug_ranges``."""
     return loc(*entries, size=size, order=order)
 
 

@@ -32,7 +32,6 @@ VARIABLES = (
 
 
 def expression(text: str, target: str = TARGET) -> bytes:
-    """The bytes of an expression."""
     return asm.assemble(text, dialects.get("llvm-user"), Format(), target=resolve(target))
 
 

@@ -126,7 +126,6 @@ def program(folder: Path, compiler: str, options: str) -> Path:
 
 
 def stops(gdb: str, binary: Path, limit: int) -> list[dict[str, Any]]:
-    """Up to ``limit`` stops of a program: the core file of each, and GDB's frames, the innermost first."""
     script = binary.parent / "stops.py"
     script.write_text(SCRIPT.replace("FOLDER", repr(str(binary.parent))).replace("LIMIT", str(limit)))
     command = [gdb, "-nx", "-batch", "-x", str(script), str(binary)]

@@ -88,7 +88,6 @@ class Wave:
         return [self.rubbish() for _ in range(self.lanes)]
 
     def registers(self) -> Registers:
-        """A copy of all registers."""
         return Registers(tuple(self.s), tuple(map(tuple, self.v)), tuple(map(tuple, self.a)), self.mask)
 
     # --- Running --------------------------------------------------------------------------------------------------
@@ -102,7 +101,6 @@ class Wave:
         self.wait(function, back)
 
     def wait(self, function: str, back: int) -> None:
-        """Let a function wait for a call to return to an address."""
         back += self.bias
         self.callers.append(Activation(function, back, self.registers(), frozenset(self.changed)))
         self.s[30], self.s[31] = back & MASK, back >> 32
@@ -117,7 +115,6 @@ class Wave:
         self.pc = stop
 
     def step(self, text: str) -> None:
-        """Execute one instruction."""
         name, _, rest = text.partition(" ")
         if not _PROLOGUE.match(name):
             self.spoil_saved()

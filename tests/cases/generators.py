@@ -228,7 +228,6 @@ def registers(choose: random.Random, case: dict[str, Any], bits: int, *, is_amdg
 
 
 def location(choose: random.Random, case: dict[str, Any], depth: int) -> dict[str, Any]:
-    """A location that exists."""
     kinds = ["memory", "memory", "register", "implicit", "undefined", "implicit_pointer"]
     kind = choose.choice(kinds if depth > 1 else [*kinds, "composite", "multiple"])
     is_amdgpu = case.get("target", "").startswith("amdgcn")

@@ -1,5 +1,3 @@
-"""``read`` and ``write``: bytes and values of the location that an expression gives."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""The context of a case: what each key describes, and what is missing without it."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""Errors in answers: class, kind, place and clause of each kind that an expression can reach."""
-
 from __future__ import annotations
 
 import pytest

@@ -10,6 +10,7 @@ from dwarfgpu.cases.case import run_case
 from dwarfgpu.errors import MalformedFile
 from dwarfgpu.strict_json import NotACase
 from tests.builders.cases import run_lines
+from tests.builders.errors import raised
 
 BASE = {"expr": "31"}
 FAR = {"name": "far", "address_size": 4}
@@ -216,11 +217,10 @@ WRONG = [
 
 @pytest.mark.parametrize("keys, path", WRONG, ids=[f"{path}-{i}" for i, (_, path) in enumerate(WRONG)])
 def test_what_is_not_a_case_is_named(keys, path):
-    with pytest.raises(NotACase) as caught:
-        run_case({**BASE, **keys}, 3)
-    assert caught.value.path == path
-    assert caught.value.line == 3
-    assert str(caught.value).startswith("not a case at line 3: ")
+    caught = raised(NotACase, run_case, {**BASE, **keys}, 3)
+    assert caught.path == path
+    assert caught.line == 3
+    assert str(caught).startswith("not a case at line 3: ")
 
 
 @pytest.mark.parametrize("case", [None, 5, "31", [], [BASE], True, {}, {"id": 1}, {"expr": "31", "ops": "DW_OP_lit1"}])
@@ -307,10 +307,9 @@ def test_a_line_counts_although_it_is_blank():
 def test_a_line_that_is_no_case_ends_the_run_and_is_named(line):
     answers = run_lines(['{"expr": "31"}', line, '{"expr": "31"}'])
     next(answers)
-    with pytest.raises(NotACase) as caught:
-        next(answers)
-    assert caught.value.line == 2
-    assert "line 2" in str(caught.value)
+    caught = raised(NotACase, next, answers)
+    assert caught.line == 2
+    assert "line 2" in str(caught)
 
 
 @pytest.mark.parametrize("name", ["a", "\u20ac \ud800", {"a": [1, None]}, 1.5, True, None, "", 10**30])

@@ -8,6 +8,7 @@ import pytest
 
 from dwarfgpu.cases.section_cases import run_frame_case
 from dwarfgpu.strict_json import NotACase
+from tests.builders.errors import raised
 from tests.builders.frames import FrameBuilder, z
 
 
@@ -245,10 +246,9 @@ def test_a_broken_entry_is_no_answer_about_other_addresses():
     ],
 )
 def test_what_is_no_case(changes, path):
-    with pytest.raises(NotACase) as caught:
-        run(simple(), **changes)
-    assert caught.value.path == path
-    assert caught.value.line == 7
+    caught = raised(NotACase, run, simple(), **changes)
+    assert caught.path == path
+    assert caught.line == 7
 
 
 @pytest.mark.parametrize("value", [None, 3, "x", []])

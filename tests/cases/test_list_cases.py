@@ -8,6 +8,7 @@ import pytest
 
 from dwarfgpu.cases.section_cases import run_list_case
 from dwarfgpu.strict_json import NotACase
+from tests.builders.errors import raised
 from tests.builders.lists import gnu_loclist, loc, loclist
 
 LIST = loclist(("offset_pair", 0, 4, "50"), ("start_end", 2, 6, "51"), ("default_location", "52"), "end_of_list")
@@ -159,10 +160,9 @@ def test_an_offset_without_a_base_is_an_answer(base):
     ],
 )
 def test_what_is_not_a_case(changes, path):
-    with pytest.raises(NotACase) as problem:
-        run(**changes)
-    assert problem.value.path == path
-    assert problem.value.line == 7
+    problem = raised(NotACase, run, **changes)
+    assert problem.path == path
+    assert problem.line == 7
 
 
 @pytest.mark.parametrize("value", [None, 3, "x", [], [case()]])

@@ -19,7 +19,6 @@ TARGETS = [None, resolve("amdgcn-gfx90a"), resolve("x86_64")]
 
 
 def examine(section, target):
-    """Ask a section all there is to ask."""
     ranges = {}
     for entry in section.entries():
         if isinstance(entry, DwarfGpuError):

@@ -21,6 +21,7 @@ from dwarfgpu.cfi.rules import (
 from dwarfgpu.errors import IllFormed
 from dwarfgpu.objfile.call_frames import Fde, FrameSection
 from dwarfgpu.targets.resolve import resolve
+from tests.builders.errors import raised
 from tests.builders.frames import FrameBuilder
 
 LOW, SIZE = 0x1000, 0x100
@@ -52,11 +53,10 @@ def cfa(instructions, initial="def_cfa 7 8", **options):
 
 def fault(instructions, initial="def_cfa 7 8", **options):
     """The error that the rows end with."""
-    with pytest.raises(IllFormed) as caught:
-        rows(instructions, initial, **options)
-    assert caught.value.spec
-    assert caught.value.where.offset is not None
-    return caught.value
+    caught = raised(IllFormed, rows, instructions, initial, **options)
+    assert caught.spec
+    assert caught.where.offset is not None
+    return caught
 
 
 def spans(found):
@@ -415,11 +415,11 @@ def test_what_comes_behind_the_row_is_not_read():
 
 def test_rows_before_an_error_are_right():
     found = []
-    with pytest.raises(IllFormed) as caught:
-        found.extend(Tables().rows(fde_of("", "advance_loc 4; undefined 1; advance_loc 4; restore_state")))
+    entry = fde_of("", "advance_loc 4; undefined 1; advance_loc 4; restore_state")
+    caught = raised(IllFormed, found.extend, Tables().rows(entry))
 
     assert spans(found) == [(LOW, LOW + 4), (LOW + 4, LOW + 8)]
-    assert caught.value.where.section == ".debug_frame"
+    assert caught.where.section == ".debug_frame"
 
 
 def test_instructions_cut_short():
@@ -472,7 +472,6 @@ def many(initial, count=50):
 
 @pytest.fixture
 def decoded(monkeypatch):
-    """Where the instructions stand that are decoded."""
     found = []
     decode = cfi_rows.instructions
 
@@ -499,9 +498,8 @@ def test_their_error_is_that_of_every_entry(decoded):
     fdes = many("restore_state")
     messages = set()
     for fde in fdes:
-        with pytest.raises(IllFormed) as caught:
-            next(tables.rows(fde))
-        messages.add(str(caught.value))
+        caught = raised(IllFormed, next, tables.rows(fde))
+        messages.add(str(caught))
 
     assert len(messages) == 1
     assert decoded == [fdes[0].cie.instructions_offset]

@@ -1,5 +1,3 @@
-"""A command in this process, where the test is."""
-
 from __future__ import annotations
 
 from typing import Any

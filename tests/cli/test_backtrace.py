@@ -1,5 +1,3 @@
-"""``dwarfgpu bt``: text, JSON, lanes, registers, exit statuses."""
-
 from __future__ import annotations
 
 import json

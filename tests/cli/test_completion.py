@@ -1,5 +1,3 @@
-"""Shells complete commands, options and what they take; the manual page says what the parsers say."""
-
 from __future__ import annotations
 
 import os

@@ -1,5 +1,3 @@
-"""``dwarfgpu dump``: what it prints, in each form, and what it does with wrong questions."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""``ls``, ``info``, ``kernels`` and ``lists``: what they print, and what they do with files that are none."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""``dwarfgpu cfi``: what it prints, and what it does with files that are broken."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""``dwarfgpu judge``: what it prints and writes, and its exit status."""
-
 from __future__ import annotations
 
 import json

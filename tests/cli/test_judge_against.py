@@ -1,5 +1,3 @@
-"""``dwarfgpu judge --against``: what it prints and writes, and its exit status."""
-
 from __future__ import annotations
 
 import json
@@ -26,7 +24,7 @@ def test_builds_that_are_right_have_no_findings():
     assert (status, err) == (0, "")
     assert "  against lane-pc.gfx1100.w32.co  values  available  correct" in out
     assert out.splitlines()[-1].endswith("instructions executed: no findings")
-    assert [line.split() for line in out.splitlines() if line.startswith("  all ")][0][2:] == ["100.0%", "100.0%"]
+    assert next(line.split() for line in out.splitlines() if line.startswith("  all "))[2:] == ["100.0%", "100.0%"]
 
 
 def test_shares_are_shown_by_function_and_file():

@@ -1,5 +1,3 @@
-"""``dwarfgpu lanes`` and ``waves``, ``eval --wave all`` and ``--repair``: what they print, and their exit statuses."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""``state`` and ``hsa``: what they print, and what they refuse."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""Machines on the command line: `eval` on a snapshot, `address` and `snapshot`."""
-
 from __future__ import annotations
 
 import json

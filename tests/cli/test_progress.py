@@ -24,7 +24,6 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def clock():
-    """A clock that somebody sets."""
     now = [0.0]
 
     def read():

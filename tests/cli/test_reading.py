@@ -1,5 +1,3 @@
-"""``--dialect``, ``--attributes`` and ``--repair`` of the commands that read DWARF."""
-
 from __future__ import annotations
 
 import json

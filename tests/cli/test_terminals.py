@@ -80,12 +80,10 @@ ANSWERS = (
 
 
 def plain(text: str) -> str:
-    """A text as a file would get it."""
     return ESCAPE.sub("", text)
 
 
 def cut(text: str, columns: int) -> str:
-    """A text as it fits a screen."""
     return "\n".join(part for line in text.split("\n") for part in folded(line, columns))
 
 

@@ -1,5 +1,3 @@
-"""``dwarfgpu eval FILE EXPR`` and ``locals``: text, data, lanes, reasons, exit statuses."""
-
 from __future__ import annotations
 
 import csv

@@ -1,5 +1,3 @@
-"""``dwarfgpu verify FILE...``: findings, summaries, exit statuses, baselines and SARIF."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""The comparison of a file with what llvm-dwarfdump prints about it."""
-
 from __future__ import annotations
 
 from collections.abc import Collection

@@ -1,5 +1,3 @@
-"""The line tables that dwarfgpu reads, as rows."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""The sections of lists that dwarfgpu reads, as rows."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

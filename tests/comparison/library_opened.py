@@ -1,5 +1,3 @@
-"""A file that dwarfgpu has opened, and what all its rows need."""
-
 from __future__ import annotations
 
 import contextlib

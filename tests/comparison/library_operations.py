@@ -1,5 +1,3 @@
-"""The operations of an expression as dwarfgpu lists them, as they stand in rows."""
-
 from __future__ import annotations
 
 from dwarfgpu.expr.instruction import Expression

@@ -1,5 +1,3 @@
-"""The tables of addresses, strings, packages and names that dwarfgpu reads, as rows."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

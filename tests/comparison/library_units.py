@@ -1,5 +1,3 @@
-"""The units, entries and attributes that dwarfgpu reads, as rows."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

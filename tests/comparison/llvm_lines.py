@@ -1,5 +1,3 @@
-"""The line tables that llvm-dwarfdump prints, as rows."""
-
 from __future__ import annotations
 
 import re
@@ -17,7 +15,6 @@ _ROW = re.compile(r"^(0x[0-9a-f]{8,16}) +(\d+) +(\d+) +(\d+) +(\d+) +(\d+) +(\d+
 
 
 def line_rows(section: str, lines: list[str], target: Target) -> Iterator[Row]:
-    """The rows of a section."""
     where, first = section, 0
     for number, line in enumerate(lines):
         if match := _TABLE.match(line):

@@ -1,5 +1,3 @@
-"""The location lists and range lists that llvm-dwarfdump prints, as rows."""
-
 from __future__ import annotations
 
 import re
@@ -24,7 +22,6 @@ _RLE = re.compile(r"^0x([0-9a-f]+): \[DW_RLE_(\w+) *\](.*)$")
 
 
 def fields(text: str) -> str:
-    """The fields of the header of a table."""
     found = dict(FIELD.findall(text))
     return header(
         length=int(found["length"], 16),

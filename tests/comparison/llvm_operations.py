@@ -1,5 +1,3 @@
-"""The operations that llvm-dwarfdump prints, as they stand in rows."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""The tables of addresses, strings, packages and names that llvm-dwarfdump prints, as rows."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""The units, entries and attributes that llvm-dwarfdump prints, as rows."""
-
 from __future__ import annotations
 
 import re
@@ -44,7 +42,6 @@ def unit_rows(section: str, lines: list[str], target: Target) -> Iterator[Row]:
 
 
 def _unit(kind: str, text: str) -> str:
-    """The fields of the header of a unit."""
     found = dict(FIELD.findall(text))
     return header(
         length=int(found["length"], 16),
@@ -61,7 +58,6 @@ def _unit(kind: str, text: str) -> str:
 
 
 def _value(attribute: str, form: str, text: str) -> str:
-    """The value of an attribute."""
     if match := _INDEXED.match(text):
         return f"[{int(match[1], 16)}] {_selected(text[match.end() :])}"
     if match := re.match(r"^\(cu \+ (0x[0-9a-f]+) => \{(0x[0-9a-f]+)\}", text):

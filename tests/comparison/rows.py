@@ -83,7 +83,6 @@ def escaped(text: bytes) -> str:
 
 
 def header(**fields: object) -> str:
-    """Fields of a header, numbers in hexadecimal."""
     return " ".join(
         f"{name}={value:#x}" if isinstance(value, int) else f"{name}={value}"
         for name, value in fields.items()

@@ -1,5 +1,3 @@
-"""Dialects: one meaning for each path, refused conflicts, late numbers, and help for whoever chose the wrong one."""
-
 from __future__ import annotations
 
 import pytest

@@ -49,7 +49,6 @@ def environment(tmp_path: Path, require_tool: Callable[..., str]) -> dict[str, s
 
 
 def run(command: str, folder: Path, environment: dict[str, str]) -> int:
-    """Run a command as a shell does; the exit status."""
     return subprocess.run(["sh", "-c", command], cwd=folder, env=environment, check=False).returncode
 
 

@@ -1,5 +1,3 @@
-"""The bridge to pyelftools: what it makes of its objects, the way back, and its errors."""
-
 from __future__ import annotations
 
 import subprocess
@@ -15,6 +13,7 @@ from elftools.elf.elffile import ELFFile
 from dwarfgpu.elftools import Bridge
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.states.program import open_program
+from tests.builders.errors import raised
 
 ROOT = Path(__file__).resolve().parents[2]
 FIXTURES = ROOT / "fixtures"
@@ -221,10 +220,9 @@ def test_a_stripped_file_has_the_dies_of_its_debug_file():
 
 def refused(call, *arguments):
     """The error of a call, which has a hint."""
-    with pytest.raises(DwarfGpuError) as error:
-        call(*arguments)
-    assert error.value.hint
-    return error.value
+    error = raised(DwarfGpuError, call, *arguments)
+    assert error.hint
+    return error
 
 
 @pytest.mark.parametrize("given", [None, 5, "x", object(), [300], ["x"]])

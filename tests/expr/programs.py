@@ -1,5 +1,3 @@
-"""Programs for tests: generated ones, and a machine on which all of them can run."""
-
 from __future__ import annotations
 
 from hypothesis import strategies as st

@@ -1,5 +1,3 @@
-"""The assembler: what it reads, and how it says what it cannot read."""
-
 from __future__ import annotations
 
 import pytest
@@ -11,6 +9,7 @@ from dwarfgpu.expr import rules
 from dwarfgpu.expr.asm import MAX_DEPTH, assemble, encode, implied_register, parse
 from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.table import find
+from tests.builders.errors import raised
 from tests.expr.programs import AMDGCN, DIALECTS, DWARF5, DWARF6, FORM, FORM_IDS, FORMS, GNU, LLVM_USER, X86_64, run
 
 
@@ -200,12 +199,11 @@ def test_a_person_at_a_prompt_may_leave_out_the_prefix():
     ],
 )
 def test_an_operation_without_a_number_has_no_bytes(program, dialect):
-    with pytest.raises(Unsupported) as caught:
-        hexadecimal(f"DW_OP_lit1; {program}", dialects.get(dialect))
-    assert caught.value.kind == "no_encoding"
+    caught = raised(Unsupported, hexadecimal, f"DW_OP_lit1; {program}", dialects.get(dialect))
+    assert caught.kind == "no_encoding"
     name = program.partition(" ")[0]
-    assert caught.value.message == f"{name} has no encoding in the dialect {dialect}, column 13"
-    assert caught.value.where.operation == name
+    assert caught.message == f"{name} has no encoding in the dialect {dialect}, column 13"
+    assert caught.where.operation == name
 
 
 def test_a_program_without_bytes_has_offsets_all_the_same():
@@ -338,12 +336,11 @@ ERRORS = [
 @pytest.mark.parametrize("program, kind, message", ERRORS)
 def test_errors(program, kind, message):
     for function in (assemble, parse):
-        with pytest.raises(IllFormed) as caught:
-            function(program, LLVM_USER, FORM)
-        assert caught.value.kind == kind
-        assert message in caught.value.message
-        assert caught.value.spec
-        assert "column" in caught.value.message
+        caught = raised(IllFormed, function, program, LLVM_USER, FORM)
+        assert caught.kind == kind
+        assert message in caught.message
+        assert caught.spec
+        assert "column" in caught.message
 
 
 @pytest.mark.parametrize(
@@ -358,9 +355,8 @@ def test_errors(program, kind, message):
     ],
 )
 def test_errors_about_registers(program, target, message):
-    with pytest.raises(IllFormed) as caught:
-        assemble(program, LLVM_USER, FORM, target=target)
-    assert (caught.value.kind, caught.value.message) == ("bad_operand", message)
+    caught = raised(IllFormed, assemble, program, LLVM_USER, FORM, target=target)
+    assert (caught.kind, caught.message) == ("bad_operand", message)
 
 
 @pytest.mark.parametrize(
@@ -376,15 +372,11 @@ def test_errors_about_registers(program, target, message):
     ],
 )
 def test_hints(program, hint):
-    with pytest.raises(DwarfGpuError) as caught:
-        assemble(program, LLVM_USER, FORM)
-    assert hint in caught.value.hint
+    assert hint in raised(DwarfGpuError, assemble, program, LLVM_USER, FORM).hint
 
 
 def test_what_is_like_nothing_gets_no_hint():
-    with pytest.raises(IllFormed) as caught:
-        assemble("?" * 1000, LLVM_USER, FORM)
-    assert caught.value.hint is None
+    assert raised(IllFormed, assemble, "?" * 1000, LLVM_USER, FORM).hint is None
 
 
 @pytest.mark.spec("A.2.5.4.2 (3)")

@@ -1,5 +1,3 @@
-"""The listing: what a reader sees of an expression."""
-
 from __future__ import annotations
 
 import pytest

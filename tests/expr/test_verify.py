@@ -1,5 +1,3 @@
-"""The verifier: what is wrong with a program, and what is not."""
-
 from __future__ import annotations
 
 import random

@@ -1,5 +1,3 @@
-"""What is asked of one input, the rows of its answer, and the summary of many."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""The page of a summary: waves by stack, values with histograms, findings and failures; it needs no network."""
-
 from __future__ import annotations
 
 import base64

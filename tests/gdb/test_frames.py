@@ -1,5 +1,3 @@
-"""Frames in GDB: what the frame filter shows of variables, and the callers that the unwinder finds."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""`$dwarfgpu("x")` in expressions of GDB: what it is, and what can be done with it."""
-
 from __future__ import annotations
 
 import json

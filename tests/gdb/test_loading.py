@@ -1,5 +1,3 @@
-"""Loading dwarfgpu into GDB: as a user does it, and where GDB's Python lacks something."""
-
 from __future__ import annotations
 
 import ast

@@ -1,5 +1,3 @@
-"""Processes in GDB: threads, shared libraries, addresses, separate debug files, writes, and programs that run again."""
-
 from __future__ import annotations
 
 import json

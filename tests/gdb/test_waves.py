@@ -1,5 +1,3 @@
-"""Waves in GDB: a stub shows those of a snapshot, and scripts get what they get from the snapshot itself."""
-
 from __future__ import annotations
 
 import subprocess

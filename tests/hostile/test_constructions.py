@@ -335,7 +335,6 @@ def test_names_that_overlap(tmp_path: Path) -> None:
 
 
 def small(outcome: Outcome, memory: int) -> Outcome:
-    """An outcome that needs little memory."""
     checked(outcome)
     assert outcome.memory < memory, outcome.memory
     return outcome

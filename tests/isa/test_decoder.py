@@ -1,5 +1,3 @@
-"""Decoding: operands, modifiers and names of instructions, and their text; what is not an instruction; the tables."""
-
 from __future__ import annotations
 
 import json

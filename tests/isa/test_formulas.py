@@ -1,5 +1,3 @@
-"""The table of formulas: its grammar, the types of terms, and what a row that is wrong says."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""The rows of meanings: numbers and arrays agree, and floats are rounded once."""
-
 from __future__ import annotations
 
 import ctypes.util

@@ -8,6 +8,7 @@ from dwarfgpu.encoding.pointers import Bases
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile import call_frames as frames
 from dwarfgpu.objfile.call_frames import FdeIndex, FrameSection, read_frame_header
+from tests.builders.errors import raised
 from tests.builders.frames import FrameBuilder, z
 
 ADDRESS, HEADER = 0x4000, 0x3000
@@ -289,9 +290,8 @@ def test_a_header_that_does_not_say_where_the_section_is():
     ],
 )  # fmt: skip
 def test_a_broken_header(data, kind):
-    with pytest.raises(DwarfGpuError) as caught:
-        read_frame_header(data, address=HEADER)
-    assert caught.value.kind == kind
-    assert caught.value.where.section == ".eh_frame_hdr"
+    caught = raised(DwarfGpuError, read_frame_header, data, address=HEADER)
+    assert caught.kind == kind
+    assert caught.where.section == ".eh_frame_hdr"
     if kind == "truncated":
-        assert isinstance(caught.value, MalformedFile)
+        assert isinstance(caught, MalformedFile)

@@ -10,6 +10,7 @@ from dwarfgpu.dwarf_constants import DW_EH_PE_omit
 from dwarfgpu.encoding.pointers import Bases, EncodedPointer
 from dwarfgpu.errors import DwarfGpuError, IllFormed, MalformedFile, Unsupported
 from dwarfgpu.objfile.call_frames import Cie, Fde, FrameSection, Terminator
+from tests.builders.errors import raised
 from tests.builders.frames import FrameBuilder, cfa, z
 
 ORDERS = ["little", "big"]
@@ -589,9 +590,7 @@ def test_an_entry_by_its_offset():
     assert section.entry_at(fde).low == 0x1000
     assert section.cie_at(cie).offset == cie
     for offset in (fde, -1, len(builder.data), 1 << 70):
-        with pytest.raises(IllFormed) as caught:
-            section.cie_at(offset)
-        assert caught.value.kind == "bad_cie"
+        assert raised(IllFormed, section.cie_at, offset).kind == "bad_cie"
     with pytest.raises(DwarfGpuError):
         section.entry_at(len(builder.data))
 
@@ -602,9 +601,8 @@ def test_an_error_is_the_same_every_time():
     section = section_of(builder)
     messages = set()
     for _ in range(3):
-        with pytest.raises(IllFormed) as caught:
-            section.cie_at(cie)
-        messages.add(str(caught.value))
+        caught = raised(IllFormed, section.cie_at, cie)
+        messages.add(str(caught))
     assert len(messages) == 1
 
 

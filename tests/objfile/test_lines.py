@@ -13,6 +13,7 @@ from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile import line_table as line_header
 from dwarfgpu.objfile.line_table import FileEntry, LineTable, join, line_table, line_tables
 from tests.builders import compiled
+from tests.builders.errors import raised
 from tests.builders.lines import named, program, table, table_5, tables_before_5
 from tests.builders.lists import number
 
@@ -428,9 +429,7 @@ def test_a_table_before_its_section():
     ],
 )
 def test_a_header_that_cannot_be_read(data, kind):
-    with pytest.raises(DwarfGpuError) as error:
-        line_table(data, 0)
-    assert error.value.kind == kind
+    assert raised(DwarfGpuError, line_table, data, 0).kind == kind
 
 
 def test_a_broken_table_does_not_hide_the_next():

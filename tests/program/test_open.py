@@ -1,5 +1,3 @@
-"""`dwarfgpu.open`: what it takes, how it is closed, and where its help is."""
-
 from __future__ import annotations
 
 import gzip

@@ -83,7 +83,6 @@ class Writer:
         return " ".join([row.name, *(self.operand(operand.name, operand.kind) for operand in row.operands)])
 
     def shortcut(self) -> str:
-        """What programs of compilers are full of."""
         self.depth += 1
         lane = "DW_OP_LLVM_push_lane"
         return self.chance.choice(
@@ -121,7 +120,6 @@ class Writer:
 
 
 def expression(chance: random.Random, target_name: str, length: int | None = None) -> Expression:
-    """A random program."""
     dialect = dialects.get("llvm-user")
     text = Writer(chance, target_name).program(chance.randrange(1, 14) if length is None else length)
     return asm.parse(text, dialect, Format(), target=resolve(target_name))

@@ -62,7 +62,6 @@ class SizedWriter(Writer):
         return str(self.chance.choice(registers)) if name == "R" else super().operand(name, kind)
 
     def sized(self) -> str:
-        """Some operations that fit the storage they are about, or do not."""
         chance = self.chance
         register, other = self.operand("R", "uleb"), self.operand("R", "uleb")
         size, count = chance.choice(SIZES), chance.choice((1, 2, 3, 8, 16, 32, 64))

@@ -40,7 +40,6 @@ class Screen:
             raise
 
     def close(self) -> None:
-        """End it, whatever it does."""
         subprocess.run([*self._tmux, "kill-server"], check=False, capture_output=True)
 
     def _run(self, *words: str, environment: dict[str, str] | None = None) -> str:
@@ -52,7 +51,6 @@ class Screen:
     # --- What a user does -----------------------------------------------------------------------------------------
 
     def types(self, text: str) -> None:
-        """Type a text as it is."""
         self._run("send-keys", "-l", text)
 
     def presses(self, *keys: str) -> None:
@@ -60,7 +58,6 @@ class Screen:
         self._run("send-keys", *keys)
 
     def runs(self, command: str) -> None:
-        """Type a command, and enter."""
         self.types(command)
         self.shows(command.rsplit(maxsplit=1)[-1])
         self.presses("Enter")
@@ -79,18 +76,15 @@ class Screen:
         self.until(has_ended, "status 0")
 
     def resizes(self, columns: int, lines: int) -> None:
-        """Give the terminal another size."""
         self.columns, self.lines = columns, lines
         self._run("resize-window", "-x", str(columns), "-y", str(lines))
 
     # --- What a user sees -----------------------------------------------------------------------------------------
 
     def text(self) -> str:
-        """What the screen shows."""
         return self._run("capture-pane", "-p")
 
     def rows(self) -> list[str]:
-        """The rows of the screen."""
         return self.text().split("\n")
 
     def lines_written(self) -> list[str]:
@@ -102,11 +96,9 @@ class Screen:
         return self._run("capture-pane", "-p", "-e")
 
     def shows(self, text: str) -> str:
-        """Wait until the screen shows a text."""
         return self.until(lambda shown: text in shown, text)
 
     def until(self, condition: Callable[[str], bool], what: str = "something") -> str:
-        """Wait until what the screen shows fulfils a condition."""
         end = time.monotonic() + PATIENCE
         while True:
             shown = self.text()

@@ -1,5 +1,3 @@
-"""Names that are read while the user types, and defects that take nothing away from anybody."""
-
 from __future__ import annotations
 
 import threading

@@ -1,5 +1,3 @@
-"""^C between a line and its command."""
-
 from __future__ import annotations
 
 import os

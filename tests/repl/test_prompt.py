@@ -1,5 +1,3 @@
-"""The prompt, driven by keys."""
-
 from __future__ import annotations
 
 import os

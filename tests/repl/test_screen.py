@@ -1,5 +1,3 @@
-"""The whole program in a real terminal, at two sizes."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""The debugger without a prompt: -batch, -ex, -x, the init file, and lines from standard input."""
-
 from __future__ import annotations
 
 import os

@@ -1,5 +1,3 @@
-"""The screen: its size, its colours, its pages."""
-
 from __future__ import annotations
 
 import pytest

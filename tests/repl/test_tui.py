@@ -1,5 +1,3 @@
-"""The full screen: what its windows show, and the keys."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -13,6 +11,7 @@ from prompt_toolkit.output import DummyOutput
 from dwarfgpu.questions.debugger import Quit
 from dwarfgpu.render.lanes import lane_table
 from dwarfgpu.repl.tui import FullScreen, Panels
+from tests.builders.errors import raised
 from tests.repl.sitting import ENTER, INTERRUPT, LEAVE, Sitting
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -139,9 +138,7 @@ class TestKeys:
         sat.types(*leaving)
 
     def test_leaving_with_a_status_leaves_the_debugger(self, sat: Sat) -> None:
-        with pytest.raises(Quit) as raised:
-            sat.types("quit 3", ENTER)
-        assert raised.value.status == 3
+        assert raised(Quit, sat.types, "quit 3", ENTER).status == 3
 
     def test_output_scrolls(self, sat: Sat) -> None:
         sat.types("help info", ENTER, SHIFT_UP, SHIFT_UP, SHIFT_DOWN)

@@ -1,5 +1,3 @@
-"""`dwarfgpu serve` as a process: ports, sockets, connections one after the other, and how it ends."""
-
 from __future__ import annotations
 
 import os

@@ -1,5 +1,3 @@
-"""Packets in a stream: whole and broken ones, acknowledgements, and bytes that nobody asked for."""
-
 from __future__ import annotations
 
 from hypothesis import given

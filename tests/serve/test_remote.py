@@ -1,5 +1,3 @@
-"""The answers to packets, without a GDB: threads, registers, memory, files, and what is malformed."""
-
 from __future__ import annotations
 
 import json
@@ -38,7 +36,6 @@ def ask(stub: RemoteStub, packet: str | bytes) -> bytes:
 
 
 def read(stub: RemoteStub, name: str, annex: str = "", size: int = 0x1000) -> bytes:
-    """An object, piece by piece."""
     data = b""
     while True:
         answer = ask(stub, f"qXfer:{name}:read:{annex}:{len(data):x},{size:x}")

@@ -17,6 +17,7 @@ from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.described import DescribedMachine
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import Case, Rows, base_types, memory, parsed, run_lanes, table
+from tests.builders.errors import raised
 
 WAVE64 = "amdgcn-gfx90a"
 WAVE32 = "amdgcn-gfx1100-wave32"
@@ -519,9 +520,7 @@ def evaluated(ops: str, target: str = "generic", **context: Any) -> Any:
 
 
 def error_of(ops: str, **context: Any) -> DwarfGpuError:
-    with pytest.raises(DwarfGpuError) as caught:
-        evaluated(ops, **context)
-    return caught.value
+    return raised(DwarfGpuError, evaluated, ops, **context)
 
 
 def test_addresses_are_relocated():

@@ -18,6 +18,7 @@ from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.described import DescribedMachine, Region
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import Rows, base_types, parsed, table
+from tests.builders.errors import raised
 
 WAVE64 = "amdgcn-gfx90a"
 WAVE32 = "amdgcn-gfx1100-wave32"
@@ -185,23 +186,18 @@ def test_a_caller_s_register_that_was_not_saved_is_undefined():
     frame = caller()
 
     assert evaluated("reg7", frame=frame, backend=frame.machine) == UNDEFINED
-    with pytest.raises(DwarfGpuError) as caught:
-        evaluated("breg7 0", frame=frame, backend=frame.machine)
-    assert caught.value.kind == "undefined_read"
+    assert raised(DwarfGpuError, evaluated, "breg7 0", frame=frame, backend=frame.machine).kind == "undefined_read"
 
 
 @pytest.mark.parametrize("ops", ["reg5", "regx 5", "regval_type 5 1", "breg5 0"])
 def test_registers_need_a_frame(ops):
     """A.2.5.1: the current call frame is required for operations that specify target architecture registers."""
-    with pytest.raises(DwarfGpuError) as caught:
-        evaluated(ops, unit=DescribedUnit())
-    assert caught.value.kind == "frame"
+    assert raised(DwarfGpuError, evaluated, ops, unit=DescribedUnit()).kind == "frame"
 
 
 @pytest.mark.parametrize("ops", ["reg5", "regx 5", "regval_type 5 1", "breg5 0", "bregx 5 0"])
 def test_registers_need_a_thread(ops):
     """A.2.5.1: the current thread is required for operations that are related to threads; A.2.5.3: registers are."""
     frame = caller()
-    with pytest.raises(DwarfGpuError) as caught:
-        evaluated(ops, frame=frame, unit=DescribedUnit(), lanes=LaneSet(1, wave=None))
-    assert caught.value.kind == "thread"
+    caught = raised(DwarfGpuError, evaluated, ops, frame=frame, unit=DescribedUnit(), lanes=LaneSet(1, wave=None))
+    assert caught.kind == "thread"

@@ -16,6 +16,7 @@ from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.expr.locations import UNDEFINED
 from dwarfgpu.lanes import LaneSet
 from tests.builders.activations import START, stack
+from tests.builders.errors import raised
 
 BASE = "LLVM_def_aspace_cfa $s33 0 6"
 """A CFA at the address in s33, in private_wave."""
@@ -197,13 +198,10 @@ def test_rule(one):
 def test_an_error_names_the_rule_of_the_text():
     made = stack([f"{BASE}; val_offset $v40 0"], registers={"s33": 0})
     number = made.thread.target.register_named("v40").number
-    with pytest.raises(DwarfGpuError) as caught:
-        made.top.entry_register(number, made.thread.lanes)
-    assert (caught.value.error_class, caught.value.spec) == ("ill_formed", "A.6.4.1")
-    assert caught.value.message == "v40 has 2048 bits, and an address of private_wave has 32"
-    with pytest.raises(DwarfGpuError) as again:
-        made.top.entry_register(number, made.thread.lanes)
-    assert again.value is caught.value  # it is found once
+    caught = raised(DwarfGpuError, made.top.entry_register, number, made.thread.lanes)
+    assert (caught.error_class, caught.spec) == ("ill_formed", "A.6.4.1")
+    assert caught.message == "v40 has 2048 bits, and an address of private_wave has 32"
+    assert raised(DwarfGpuError, made.top.entry_register, number, made.thread.lanes) is caught  # it is found once
 
 
 def test_an_architectural_rule_is_for_whoever_defines_it():
@@ -274,9 +272,8 @@ def test_registers_of_a_caller_are_remembered():
 def test_a_cfa_in_memory_of_a_lane_is_found_for_the_lanes_that_ask():
     made = stack(["LLVM_def_aspace_cfa $s33 8 5; offset_extended $s40 4"], registers={"s33": 0x40})
     thread, top = made.thread, made.top
-    with pytest.raises(DwarfGpuError) as caught:
-        top.cfa(thread.lanes)
-    assert (caught.value.error_class, caught.value.kind) == ("missing_context", "lane")
+    caught = raised(DwarfGpuError, top.cfa, thread.lanes)
+    assert (caught.error_class, caught.kind) == ("missing_context", "lane")
     text = TextRenderer("little")
     assert text.location(top.cfa(LaneSet.one(5))) == "private_lane#0x48 (lane 5)"
     number = thread.target.register_named("s40").number

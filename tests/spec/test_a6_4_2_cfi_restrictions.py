@@ -19,6 +19,7 @@ from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.described import DescribedMachine, Region
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import parsed
+from tests.builders.errors import raised
 
 pytestmark = pytest.mark.spec("A.6.4.2")
 
@@ -114,10 +115,9 @@ def test_an_operation_that_is_not_allowed(name):
     ops = f"{BEFORE.get(name, 'DW_OP_nop')}; {FORBIDDEN[name]}"
 
     evaluated(ops)  # elsewhere it has an answer
-    with pytest.raises(IllFormed) as caught:
-        evaluated(ops, in_cfi=True)
+    caught = raised(IllFormed, evaluated, ops, in_cfi=True)
 
-    error = caught.value
+    error = caught
     assert error.kind == "not_allowed_in_cfi"
     assert error.spec == "A.6.4.2"
     assert error.where.operation == name
@@ -129,10 +129,9 @@ def test_it_is_not_allowed_whatever_the_context_lacks(name):
     machine = DescribedMachine(resolve(WAVE64))
     context = Context(resolve(WAVE64), AMD, machine, in_cfi=True, frame=DescribedFrame(machine))
 
-    with pytest.raises(DwarfGpuError) as caught:
-        evaluate(parse(f"{BEFORE.get(name, 'DW_OP_nop')}; {FORBIDDEN[name]}"), context).one()
+    caught = raised(DwarfGpuError, evaluate(parse(f"{BEFORE.get(name, 'DW_OP_nop')}; {FORBIDDEN[name]}"), context).one)
 
-    assert caught.value.kind == "not_allowed_in_cfi"
+    assert caught.kind == "not_allowed_in_cfi"
 
 
 @pytest.mark.parametrize("name", FORBIDDEN)
@@ -208,7 +207,4 @@ def test_memory_of_a_lane_has_none_in_call_frame_information():
     """Call frame instructions describe the whole thread: there is no lane to form a private_lane address for."""
     ops = "DW_OP_lit16; DW_OP_lit5; DW_OP_LLVM_form_aspace_address"
 
-    with pytest.raises(DwarfGpuError) as caught:
-        evaluated(ops, in_cfi=True, lanes=LaneSet(1), unit=None, object=None)
-
-    assert caught.value.kind == "lane"
+    assert raised(DwarfGpuError, evaluated, ops, in_cfi=True, lanes=LaneSet(1), unit=None, object=None).kind == "lane"

@@ -47,7 +47,6 @@ def entries(*arguments, **options):
 
 
 def rows(hexadecimal, initial="0c0708", target=None, **options):
-    """Return the rows of an FDE with these instructions; the CIE says by default that the CFA is register 7 plus 8."""
     _, fde = entries(initial=bytes.fromhex(initial), instructions=bytes.fromhex(hexadecimal), **options)
     return list(Tables(target).rows(fde))
 
@@ -187,7 +186,6 @@ def test_padding_of_a_cie_says_nothing(order, is_wide, size):
 
 @each_format
 def test_the_length_of_an_fde_does_not_count_itself(order, is_wide, size):
-    """A.6.4.1 (2-1): the entry ends behind the length field and as many bytes as it says."""
     _, fde_offset, end = section(order, is_wide, size)
     _, fde = entries(order, is_wide, size)
     assert (fde.offset, fde.end) == (fde_offset, end)

@@ -94,7 +94,6 @@ class Zeros(Backend):
 
 
 def outcome(expression, rules=AMD, **changes):
-    """What the evaluation of decoded or assembled operations gives: a result, or an error."""
     elements = {
         "lanes": LaneSet.one(0),
         "iteration": 0,

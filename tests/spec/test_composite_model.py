@@ -296,7 +296,6 @@ def lane_atoms(world: World, lane: int) -> list[int]:
 
 
 def location(draw: Any, world: World, depth: int) -> Node:
-    """A random location."""
     if depth == 0 or draw(st.integers(0, 4)) == 0:
         found = gpu_leaf(draw, world) if world.target.lane_count > 1 else generic_leaf(draw, world)
     else:
@@ -362,7 +361,6 @@ def pieces(draw: Any, world: World, depth: int) -> Node:
 
 
 def extended(draw: Any, world: World, depth: int) -> Node:
-    """DW_OP_LLVM_extend."""
     node = location(draw, world, depth)
     size = size_within(draw, room(node))
     if size == 0:

@@ -18,7 +18,6 @@ STATE = ROOT / "docs/examples/lanes.json"
 
 
 def printed(machine, *, uri=f"file://{FILE}", stops=("MEMORY_VIOLATION", "NONE", "ASSERT_TRAP")):
-    """What the debug agent would print of a machine."""
     lines = []
     address = machine.code_objects[0].load_address
     for wave in range(machine.wave_count):

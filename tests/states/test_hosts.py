@@ -1,5 +1,3 @@
-"""Hosts of scripts: who is asked for the selected frame outside GDB."""
-
 from __future__ import annotations
 
 import numpy as np
@@ -11,6 +9,7 @@ from dwarfgpu.program.frames.address_aliases import views_of
 from dwarfgpu.program.frames.all_waves import all_waves
 from dwarfgpu.program.frames.backtrace import backtraces
 from dwarfgpu.states import hosts
+from tests.builders.errors import raised
 
 FILE = "fixtures/asm/lane-pc.gfx90a.w64.co"
 
@@ -110,9 +109,7 @@ def questions(lane):
 @pytest.mark.parametrize("lane", [-1, np.int64(-1), 1.5])
 @pytest.mark.parametrize("name", list(questions(0)))
 def test_what_is_no_lane_is_a_usage_error(name, lane):
-    with pytest.raises(dwarfgpu.UsageError) as caught:
-        questions(lane)[name]()
-    assert caught.value.kind == "no_lane"
+    assert raised(dwarfgpu.UsageError, questions(lane)[name]).kind == "no_lane"
 
 
 @pytest.mark.parametrize("lane", [0, np.int64(2), np.uint8(4)])

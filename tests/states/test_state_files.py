@@ -1,5 +1,3 @@
-"""Files that are named as states: what they need, what belongs to them, and what is said of wrong ones."""
-
 from __future__ import annotations
 
 import json

@@ -17,6 +17,7 @@ from dwarfgpu.states.core_writing import write_core
 from dwarfgpu.states.program import open_core, open_program
 from dwarfgpu.states.snapshot_files import convert, save
 from tests.builders.commands import run
+from tests.builders.errors import raised
 
 FILE = "fixtures/amdgpu/cl-kernels.gfx1100.w32.O0.v5.co"
 CRASH = "docs/examples/crash.core"
@@ -117,9 +118,7 @@ WHOLE = {"schema": 1, "target": "gfx90a", "waves": [{"stop": {"reasons": ["MEMOR
     ],
 )
 def test_a_wrong_reason_is_an_error(stop, message):
-    with pytest.raises(MalformedFile) as error:
-        snapshot.of_document({**WHOLE, "waves": [{"stop": stop}]})
-    assert message in error.value.message
+    assert message in raised(MalformedFile, snapshot.of_document, {**WHOLE, "waves": [{"stop": stop}]}).message
 
 
 def test_unknown_keys_are_warnings_and_the_rest_is_read():

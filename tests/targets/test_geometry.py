@@ -1,5 +1,3 @@
-"""Grids: work-groups, waves and lanes, against a count by hand."""
-
 from __future__ import annotations
 
 import itertools
@@ -11,6 +9,7 @@ from hypothesis import strategies as st
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.targets.amdgpu.geometry import GridPosition, geometry
+from tests.builders.errors import raised
 
 SMALL = st.tuples(*[st.integers(1, 40)] * 3)
 GROUP = st.tuples(*[st.integers(1, 10)] * 3)
@@ -89,9 +88,7 @@ def test_a_work_group_may_be_larger_than_the_grid():
     ],
 )
 def test_what_does_not_fit(grid, work_group, message):
-    with pytest.raises(UsageError) as error:
-        geometry(grid, work_group, 64)
-    assert error.value.message == message
+    assert raised(UsageError, geometry, grid, work_group, 64).message == message
 
 
 @pytest.mark.parametrize("number", [-1, 2, 1 << 70])

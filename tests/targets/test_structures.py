@@ -1,5 +1,3 @@
-"""Queue, signal and packet: the tables cover their structures, and write and read the same objects."""
-
 from __future__ import annotations
 
 import pytest

@@ -20,6 +20,7 @@ from dwarfgpu.targets.amdgpu.address_spaces import (
 )
 from dwarfgpu.targets.resolve import resolve
 from dwarfgpu.targets.target import Scope
+from tests.builders.errors import raised
 
 WAVE_SIZES = st.sampled_from([32, 64])
 SEGMENT = st.integers(0, (1 << 32) - 1)
@@ -219,10 +220,8 @@ def test_private_lane_n_has_its_own_lane():
 
 
 def test_an_address_of_private_lane_needs_a_lane():
-    with pytest.raises(MissingContext) as caught:
-        PRIVATE_LANE.pieces(0, 4, None, 64)
 
-    assert caught.value.kind == "lane"
+    assert raised(MissingContext, PRIVATE_LANE.pieces, 0, 4, None, 64).kind == "lane"
 
 
 @pytest.mark.parametrize("view, lane, size", [(PRIVATE_LANE, 32, 32), (PRIVATE_LANE, -1, 64), (LaneView(40), None, 32)])
@@ -288,9 +287,7 @@ def test_pieces_have_no_alias_and_hold_every_byte(address, size, lane):
 def test_gfx7_and_gfx8_need_the_apertures_of_the_queue():
     target = resolve("gfx803")
 
-    with pytest.raises(MissingContext) as caught:
-        target.space(1).alias.pieces(0x1000, 4, 0, 64)
-    assert caught.value.kind == "apertures"
+    assert raised(MissingContext, target.space(1).alias.pieces, 0x1000, 4, 0, 64).kind == "apertures"
     with pytest.raises(MissingContext):
         target.space(1).alias.scope(0x1000)
 

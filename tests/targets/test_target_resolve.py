@@ -1,5 +1,3 @@
-"""Processors, target names and ELF headers."""
-
 from __future__ import annotations
 
 import pytest
@@ -9,6 +7,7 @@ from hypothesis import strategies as st
 from dwarfgpu.errors import DwarfGpuError, UnknownTarget, UsageError
 from dwarfgpu.targets.amdgpu.processors import ALTERNATIVES, processor_named, processor_of_mach, processors
 from dwarfgpu.targets.resolve import EM_AMDGPU, EM_X86_64, decode_flags, resolve, resolve_elf
+from tests.builders.errors import raised
 
 PROCESSORS = list(processors())
 
@@ -41,7 +40,6 @@ def names_having(feature):
 
 
 def outcome(function, *args, **options):
-    """What a call returns, or the error it raises."""
     try:
         return function(*args, **options)
     except DwarfGpuError as error:
@@ -208,11 +206,10 @@ def test_the_order_of_settings_does_not_matter():
     ],
 )
 def test_unknown_names_are_refused_with_close_ones(name, hint):
-    with pytest.raises(UnknownTarget) as caught:
-        resolve(name)
+    caught = raised(UnknownTarget, resolve, name)
 
-    assert repr(name) in caught.value.message
-    assert hint in caught.value.hint
+    assert repr(name) in caught.message
+    assert hint in caught.hint
 
 
 @pytest.mark.parametrize(
@@ -232,11 +229,10 @@ def test_unknown_names_are_refused_with_close_ones(name, hint):
     ],
 )
 def test_combinations_that_cannot_be(name, message):
-    with pytest.raises(UsageError) as caught:
-        resolve(name)
+    caught = raised(UsageError, resolve, name)
 
-    assert caught.value.message == message
-    assert not isinstance(caught.value, UnknownTarget)
+    assert caught.message == message
+    assert not isinstance(caught, UnknownTarget)
 
 
 @pytest.mark.parametrize("address_size", [0, 9, -1, 16])

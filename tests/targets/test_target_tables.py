@@ -1,5 +1,3 @@
-"""The tables of x86_64 and generic, and what every target promises."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""All answers of a checkout: the same ones each time, about what a fixture has."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""The corpus: a program for each shape, compiled by the clang that is installed and compared; and its oracle."""
-
 from __future__ import annotations
 
 import sys

@@ -13,6 +13,7 @@ import pytest
 
 from dwarfgpu.objfile.containers.bundle import COMPRESSED_MAGIC
 from dwarfgpu.objfile.elf.image import Image
+from tests.builders.errors import raised
 from tools import fuzz
 from tools.fixtures import FOLDER, ROOT
 from tools.fuzz_files import BUNDLE, Edit, Original, parse_edit
@@ -20,7 +21,6 @@ from tools.fuzz_mutations import any_kind, mutate
 
 
 def run(*words, script="tools/fuzz.py", **environment):
-    """Run the command as a developer does, for it makes processes."""
     command = [sys.executable, *(["-c", script] if "\n" in script else [script]), *words]
     done = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, check=False, env={**os.environ, **environment}
@@ -177,9 +177,7 @@ def test_every_built_fixture_is_chosen():
 
 def test_a_wrong_name_is_a_usage_error(capsys):
     for words in (["--file", "nothing*"], ["--replay", "nothing"], ["--replay", "asm/clrx.gfx801.co", "x"]):
-        with pytest.raises(SystemExit) as error:
-            fuzz.main(words)
-        assert error.value.code == 2
+        assert raised(SystemExit, fuzz.main, words).code == 2
         assert "error: " in capsys.readouterr().err
 
 

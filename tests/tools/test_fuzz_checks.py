@@ -1,5 +1,3 @@
-"""The fuzzers of ``judge`` and of ``memmodel check``: the files that they make end with an answer or an error."""
-
 from __future__ import annotations
 
 import random

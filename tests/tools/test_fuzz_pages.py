@@ -1,5 +1,3 @@
-"""The fuzzer of names finds nothing in a few files, and finds what is wrong."""
-
 from __future__ import annotations
 
 import random

@@ -1,5 +1,3 @@
-"""Where variables can be seen: kinds, reasons and sums, of built files, and of compilers against an exact count."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -29,12 +27,10 @@ UNDEFINED = ops("DW_OP_LLVM_undefined").hex()
 
 
 def listed(name: str, offset: int = 0):
-    """A variable with a location list."""
     return die("variable", named(name), typed("int"), ("location", "sec_offset", offset))
 
 
 def records(*locals, repair=OFF, **options):
-    """The records of the variables of a kernel, by name."""
     return {record.name: record for record in all_records(*locals, repair=repair, **options)}
 
 

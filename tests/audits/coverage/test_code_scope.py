@@ -1,5 +1,3 @@
-"""Scopes of variables, and how functions are named."""
-
 from __future__ import annotations
 
 from hypothesis import given

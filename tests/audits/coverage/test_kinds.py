@@ -36,7 +36,6 @@ EXPRESSIONS = (
 
 
 def evaluated(text: str) -> str:
-    """The kind of what the evaluator gives."""
     options = ("--target", "amdgcn-gfx90a", "--want", "location", "--json")
     document = json.loads(run("eval", "--ops", text, *options).stdout)
     if document["status"] != "ok":

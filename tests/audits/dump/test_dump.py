@@ -1,5 +1,3 @@
-"""Dumps: every entry once and in its place, what values mean, what a selection selects, and the other sections."""
-
 from __future__ import annotations
 
 import json
@@ -21,6 +19,7 @@ from dwarfgpu.render import dump as render_entries
 from dwarfgpu.render import dump as render_parts
 from dwarfgpu.render.layout import plain
 from tests.builders.elf import ElfBuilder
+from tests.builders.errors import raised
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 HIP = "amdgpu/hip-kernels.gfx1100.w32.O2.v5.co"
@@ -261,9 +260,7 @@ def _read(dwarf, die, attribute):
 
 def test_wrong_tags():
     assert tag_number("DW_TAG_variable") == tag_number("variable") == 0x34
-    with pytest.raises(UsageError) as error:
-        tag_number("variabel")
-    assert "variable" in error.value.hint
+    assert "variable" in raised(UsageError, tag_number, "variabel").hint
 
 
 # --- Other sections -----------------------------------------------------------------------------------------------
@@ -278,11 +275,10 @@ def test_sections_by_any_name():
     assert sections.find_sections(file("features/split.v5.dwo"), ["info"]) == [".debug_info.dwo"]
     assert sections.find_sections(file(HIP), ["all"])[0] == ".debug_info"
     for name in ("nope", "str", ".debug_abbrev", ".text"):
-        with pytest.raises(NotFound) as error:
-            sections.find_sections(code, [name])
-        assert ".debug_line" in error.value.hint
-        assert ".debug_str" not in error.value.hint
-        assert error.value.hint.endswith("; llvm-dwarfdump prints the other sections")
+        error = raised(NotFound, sections.find_sections, code, [name])
+        assert ".debug_line" in error.hint
+        assert ".debug_str" not in error.hint
+        assert error.hint.endswith("; llvm-dwarfdump prints the other sections")
 
 
 def test_rows_of_lines():

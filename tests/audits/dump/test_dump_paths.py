@@ -1,5 +1,3 @@
-"""Paths of source files in dumps, which the entries give by number."""
-
 from __future__ import annotations
 
 import re

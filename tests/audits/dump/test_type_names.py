@@ -1,5 +1,3 @@
-"""Names of types, in the words of C and C++."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""Code objects that are assembled for judging, and what judging them says."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""What a file says of lanes and of variables in their registers, judged by execution."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""Statements and parameters judged by execution: good line tables have no findings, and each defect is found."""
-
 from __future__ import annotations
 
 import subprocess

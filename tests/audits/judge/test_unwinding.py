@@ -1,5 +1,3 @@
-"""Call frame information judged by execution: good code has no findings, and each defect is found where it is."""
-
 from __future__ import annotations
 
 import numpy as np

@@ -77,13 +77,11 @@ def function(number: int, pick: random.Random) -> list[str]:
 
 
 def source(seed: int, count: int) -> str:
-    """Return the text of some functions."""
     pick = random.Random(seed)
     return "\n".join(line for number in range(count) for line in function(number, pick))
 
 
 def compiled(folder: Path, text: str, target: str, *options: str, name: str = "k") -> Path:
-    """Compile OpenCL to a code object, beside its source."""
     path = folder / f"{name}.cl"
     path.write_text(text)
     output = folder / f"{name}.{target}.co"

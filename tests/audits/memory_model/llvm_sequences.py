@@ -115,7 +115,6 @@ def _step(name: str, numbers: list[int], processor: str) -> Step:
 
 
 def _counters(value: int, processor: str) -> set[str]:
-    """Return the counters that become 0 (AMDGPU usage, "s_waitcnt")."""
     family = family_of(processor)
     if family == "GFX11":
         vector, rest = value >> 10 & 63, value >> 4 & 63
@@ -136,7 +135,6 @@ def _bits(value: int, name: str, processor: str) -> str:
 
 
 def of_table(cell: SequenceCell) -> list[Step]:
-    """Return the steps of a cell of our table, waits that follow each other as one."""
     steps: list[Step] = []
     waited: frozenset[str] = frozenset()
     for step in cell.steps:

@@ -30,13 +30,11 @@ NOP = "\ts_nop 0"
 
 
 def assembly(path: Path, target: str) -> str:
-    """Return the assembly of some source."""
     run = subprocess.run([*command(target), "-S", str(path), "-o", "-"], check=True, capture_output=True, text=True)
     return run.stdout
 
 
 def assembled(text: str, target: str, output: Path) -> Path:
-    """Assemble and link."""
     source = output.with_suffix(".s")
     source.write_text(text)
     options = ("-target", "amdgcn-amd-amdhsa", f"-mcpu={target}", "-nogpulib")

@@ -1,5 +1,3 @@
-"""Each rule of the check, with assembly that breaks it, and paths on which a step is missing."""
-
 from __future__ import annotations
 
 import subprocess

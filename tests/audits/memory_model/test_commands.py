@@ -1,5 +1,3 @@
-"""``dwarfgpu memmodel``: text, JSON, SARIF, several files, and what is wrong."""
-
 from __future__ import annotations
 
 import json
@@ -295,7 +293,6 @@ kernel void second(global int *p) { *p = 2; }
 
 
 def relocatable(folder, *options):
-    """Compile a file that is not linked."""
     source, output = folder / "k.cl", folder / "k.o"
     source.write_text(SOURCE)
     target = ("-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1100", "-nogpulib", "-O2", "-g", "-x", "cl", "-cl-std=CL2.0")

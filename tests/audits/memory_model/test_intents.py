@@ -1,5 +1,3 @@
-"""What source lines ask for."""
-
 from __future__ import annotations
 
 import pytest

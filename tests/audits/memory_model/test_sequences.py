@@ -19,7 +19,6 @@ from tests.audits.memory_model.llvm_sequences import TARGETS, of_llvm, of_table
 
 
 def compare(llc: str, processor: str, mode: str, folder) -> int:
-    """Compare each cell; return how many there are."""
     expected = of_llvm(llc, processor, mode, folder)
     table = {
         f"{row.operation}.{row.ordering}.{row.scope}.{row.space}": of_table(row)

@@ -1,5 +1,3 @@
-"""Entries with one defect each."""
-
 from __future__ import annotations
 
 from functools import partial

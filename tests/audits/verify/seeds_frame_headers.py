@@ -1,5 +1,3 @@
-"""Tables of ``.eh_frame_hdr`` with one defect each."""
-
 from __future__ import annotations
 
 from functools import partial

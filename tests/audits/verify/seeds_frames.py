@@ -1,5 +1,3 @@
-"""Call frame information with one defect each."""
-
 from __future__ import annotations
 
 from functools import partial
@@ -39,13 +37,10 @@ def made(fill: Callable[[FrameBuilder], Any]) -> bytes:
 
 
 def section(rule: str, name: str, fill: Callable[[FrameBuilder], Any]) -> Seed:
-    """A section of entries with a defect in them."""
     return Seed(f"frame-{rule}", name, partial(made, fill))
 
 
 def cie(rule: str, name: str, text: str | bytes = CFA, **fields: Any) -> Seed:
-    """A CIE with a defect, and an FDE of it."""
-
     def fill(builder: FrameBuilder) -> None:
         size = 4 if fields.get("address_size") == 4 else 8
         segment = b"\0" * fields.get("segment_size", 0)

@@ -1,5 +1,3 @@
-"""Indexes and tables of units with one defect each."""
-
 from __future__ import annotations
 
 import struct
@@ -78,8 +76,6 @@ def index(
 
 
 def put(position: int, layout: str, value: int) -> Callable[[bytearray], None]:
-    """Replace a field."""
-
     def change(data: bytearray) -> None:
         struct.pack_into(f"<{layout}", data, position, value)
 
@@ -92,7 +88,6 @@ def names(rule: str, name: str, *change: Callable[[bytearray], None], **how: Any
 
 
 def another(step: int) -> Callable[[], bytes]:
-    """An index with one more name, whose entry is some bytes behind that of the kernel."""
     return lambda: index(add={"x": [(1, [places()["k"] + step])]})
 
 

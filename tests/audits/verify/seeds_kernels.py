@@ -1,5 +1,3 @@
-"""Kernels with one defect each: descriptors, amd_kernel_code_t, and metadata that is wrong or says something else."""
-
 from __future__ import annotations
 
 import struct
@@ -36,7 +34,6 @@ KERNEL = {
 
 
 def without(key: str) -> dict[str, Any]:
-    """Return the metadata of the kernel without a key."""
     return {name: value for name, value in KERNEL.items() if name != key}
 
 
@@ -74,7 +71,6 @@ def _place(name: str, symbol: str) -> int:
 
 
 def patched(name: str, symbol: str, offset: int, data: bytes) -> bytes:
-    """Replace bytes of what a symbol of a fixture names."""
     whole = bytearray((FIXTURES / name).read_bytes())
     start = _place(name, symbol) + offset
     whole[start : start + len(data)] = data

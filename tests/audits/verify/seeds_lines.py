@@ -1,5 +1,3 @@
-"""Line tables with one defect each."""
-
 from __future__ import annotations
 
 import struct
@@ -24,13 +22,11 @@ def with_table(*tables: bytes, offset: int = 0, **how: Any) -> bytes:
 
 
 def header(rule: str, name: str, *rows: Any, version: int = 5, **fields: Any) -> Seed:
-    """A line table with a defect in its header."""
     made = table(program(*(rows or ROWS)), version=version, **fields)
     return Seed(f"line-{rule}", name, partial(with_table, made, version=version))
 
 
 def rows(rule: str, name: str, *instructions: Any, **fields: Any) -> Seed:
-    """A line table with a defect in its program."""
     return header(rule, name, *instructions, **fields)
 
 
@@ -40,7 +36,6 @@ def after(*instructions: Any) -> tuple[Any, ...]:
 
 
 def formats(rule: str, name: str, *files: bytes) -> Seed:
-    """A line table with a defect in its tables."""
     return header(rule, name, tables=b"".join(files))
 
 

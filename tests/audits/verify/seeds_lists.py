@@ -1,5 +1,3 @@
-"""Lists with one defect each."""
-
 from __future__ import annotations
 
 from functools import partial
@@ -17,14 +15,12 @@ V0 = "908014"
 
 
 def locations(rule: str, name: str, data: bytes, offset: int = 12) -> Seed:
-    """A variable whose location list has a defect."""
     entry = die("variable", named("a"), typed("int"), ("location", "sec_offset", offset))
     sections = {".debug_loclists": contribution(data, count=0)}
     return Seed(rule, f"locations: {name}", partial(gpu, entry, sections=sections))
 
 
 def ranges(rule: str, name: str, data: bytes, offset: int = 12) -> Seed:
-    """A block whose range list has a defect."""
     entry = die("lexical_block", ("ranges", "sec_offset", offset))
     sections = {".debug_rnglists": contribution(data, count=0)}
     return Seed(rule, f"ranges: {name}", partial(gpu, entry, sections=sections))

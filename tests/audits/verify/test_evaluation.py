@@ -128,7 +128,6 @@ class Questions:
                 self._frame(frame, index)
 
     def _places(self) -> list[int]:
-        """Return addresses in functions and in rows of call frame information."""
         chance = self.chance
         spans = [(row.start, row.end) for fde in self._fdes() for row in self._rows(fde)]
         for unit in self.file.dwarf.compile_units() if self.file.has_dwarf else ():

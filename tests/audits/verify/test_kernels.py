@@ -1,5 +1,3 @@
-"""Kernels: each rule has a case, and what compilers write breaks none."""
-
 from __future__ import annotations
 
 import random

@@ -1,5 +1,3 @@
-"""The rules of files: what there are, and which clauses they are about."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Each defect is found by the rule that is meant, and nothing else is found in its file."""
-
 from __future__ import annotations
 
 from importlib import import_module

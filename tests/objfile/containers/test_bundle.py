@@ -1,5 +1,3 @@
-"""Offload containers, what is listed of them, and how an image is chosen."""
-
 from __future__ import annotations
 
 import contextlib
@@ -19,6 +17,7 @@ from dwarfgpu.objfile.containers.place import NamedFile, file_uri, parse_place, 
 from dwarfgpu.objfile.opening import open_container, open_image
 from tests.builders.code_objects import bundle, host_program, opencl, run
 from tests.builders.elf import ElfBuilder
+from tests.builders.errors import raised
 
 MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
 HOST = "host-x86_64-unknown-linux-gnu-"
@@ -179,9 +178,7 @@ def test_a_uri_is_read_back(path, offset):
     ],
 )
 def test_what_is_no_uri_of_a_file(text):
-    with pytest.raises(UsageError) as error:
-        parse_place(text)
-    assert "file://" in error.value.hint
+    assert "file://" in raised(UsageError, parse_place, text).hint
 
 
 def test_a_bundle_is_listed_and_opened(tmp_path):
@@ -242,12 +239,11 @@ def test_without_a_selection_the_only_code_object_is_opened():
 )
 def test_a_selection_that_does_not_name_one_entry(entries, select, kind, shown):
     data = bundle_of((HOST, b""), *((f"{HIP}{name}", A) for name in entries))
-    with pytest.raises(DwarfGpuError) as error:
-        open_image(data, select)
+    error = raised(DwarfGpuError, open_image, data, select)
     if kind is not None:
-        assert isinstance(error.value, UsageError)
-        assert error.value.kind == kind
-        assert all(text in error.value.hint for text in shown)
+        assert isinstance(error, UsageError)
+        assert error.kind == kind
+        assert all(text in error.hint for text in shown)
 
 
 def test_an_exact_name_wins():
@@ -262,9 +258,7 @@ def test_an_exact_name_wins():
 def test_what_is_not_an_elf_file_is_refused_by_its_name():
     data = bundle_of((f"{HIP}gfx90a", b"BC\xc0\xde" + bytes(20)), (f"{HIP}gfx1100", b""))
     assert [entry.format for entry in open_container(data).entries] == ["bitcode", "empty"]
-    with pytest.raises(Unsupported) as error:
-        open_image(data, 0)
-    assert "bitcode" in str(error.value)
+    assert "bitcode" in str(raised(Unsupported, open_image, data, 0))
 
 
 def test_several_bundles_in_a_host_program(tmp_path):
@@ -297,10 +291,9 @@ def test_several_bundles_in_a_host_program(tmp_path):
     assert info(open_image(f"{path}@gfx1200")) == b"packed"
     assert info(open_image(f"{path}@7")) == b"third"
     assert info(open_image(container.entries[7].uri)) == b"third"
-    with pytest.raises(UsageError) as error:
-        open_image(f"{path}@gfx90a")
-    assert "@2" in error.value.hint
-    assert "@7" in error.value.hint
+    error = raised(UsageError, open_image, f"{path}@gfx90a")
+    assert "@2" in error.hint
+    assert "@7" in error.hint
     assert open_image(f"{path}@7").name == f"{path}@7"
 
 
@@ -353,9 +346,7 @@ def test_an_entry_outside_the_file_hides_no_other():
     data[at : at + 8] = (1 << 40).to_bytes(8, "little")
     assert [problem.kind for problem in open_container(bytes(data)).problems] == ["truncated"]
     assert info(open_image(bytes(data), "gfx1100")) == b"for B"
-    with pytest.raises(MalformedFile) as error:
-        open_image(bytes(data), "gfx90a")
-    assert error.value.kind == "truncated"
+    assert raised(MalformedFile, open_image, bytes(data), "gfx90a").kind == "truncated"
 
 
 def test_a_broken_bundle_hides_no_other():
@@ -395,10 +386,9 @@ def test_a_broken_bundle_hides_no_other():
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_broken_containers(data, kind):
-    with pytest.raises(DwarfGpuError) as error:
-        open_image(data, "gfx90a")
+    error = raised(DwarfGpuError, open_image, data, "gfx90a")
     if kind is not None:
-        assert error.value.kind == kind
+        assert error.kind == kind
 
 
 @functools.cache
@@ -413,9 +403,8 @@ def bomb(method):
 @pytest.mark.parametrize("method", [0, 1])
 def test_a_bomb_is_refused(version, method):
     claim, hash_, stream = bomb(method)
-    with pytest.raises(MalformedFile) as error:
-        open_image(compressed(b"", version, method, claim=claim, hash_=hash_, stream=stream), "gfx90a")
-    assert error.value.kind == "too_large"
+    data = compressed(b"", version, method, claim=claim, hash_=hash_, stream=stream)
+    assert raised(MalformedFile, open_image, data, "gfx90a").kind == "too_large"
 
 
 def test_a_uri_past_the_end_of_the_file(tmp_path):
@@ -460,7 +449,6 @@ SAMPLES = [TWO, compressed(TWO), offload_binary((4, "amdgcn-amd-amdhsa", "gfx90a
 
 
 def use(data):
-    """List all, open all."""
     with contextlib.suppress(DwarfGpuError):
         container = open_container(data)
         for entry in itertools.islice(container.entries, 8):

@@ -19,6 +19,7 @@ from dwarfgpu.objfile.kernels.metadata import target_name
 from dwarfgpu.objfile.opening import open_image
 from tests.builders.code_objects import opencl, readobj, run
 from tests.builders.elf import ElfBuilder, small_elf
+from tests.builders.errors import raised
 
 CLASSES = [(size, order) for size in (4, 8) for order in ("little", "big")]
 
@@ -34,7 +35,6 @@ def unlinked(linked):
 
 
 def read_everything(image):
-    """Ask for all there is; return what can be said."""
     found = [image.type_name, image.machine_name, image.osabi_name, image.build_id, missing_parts(image)]
     for section in image.sections:
         found += [section_info(image, section)] if section.index else []
@@ -82,17 +82,13 @@ def test_memory_is_read_through_the_segments(size, order):
 
     assert image.read(0x1008, 4) == bytes([8, 9, 10, 11])
     assert image.read(0x1000 + 60, 20) == bytes(range(60, 64)) + bytes(16)  # the file holds 64 of 80 bytes
-    with pytest.raises(MalformedFile) as error:
-        image.read(0x1000 + 79, 2)
-    assert error.value.kind == "not_mapped"
+    assert raised(MalformedFile, image.read, 0x1000 + 79, 2).kind == "not_mapped"
 
 
 def test_a_file_that_is_not_linked_has_no_addresses():
     image = Image(small_elf(type=1))
 
-    with pytest.raises(UsageError) as error:
-        image.read(0x1000, 1)
-    assert error.value.kind == "not_linked"
+    assert raised(UsageError, image.read, 0x1000, 1).kind == "not_linked"
 
 
 def test_symbols_are_found_by_name_and_address():
@@ -347,10 +343,9 @@ def test_a_section_gives_its_memory_back():
 
 @pytest.mark.parametrize("name", ["missing.co", ".", "missing.co@gfx90a"])
 def test_what_cannot_be_read_is_named(tmp_path, name):
-    with pytest.raises(MalformedFile) as error:
-        open_image(tmp_path / name)
-    assert error.value.kind == "unreadable"
-    assert str(tmp_path / name) in str(error.value)
+    error = raised(MalformedFile, open_image, tmp_path / name)
+    assert error.kind == "unreadable"
+    assert str(tmp_path / name) in str(error)
 
 
 @pytest.mark.parametrize(
@@ -366,9 +361,7 @@ def test_what_cannot_be_read_is_named(tmp_path, name):
     ],
 )
 def test_what_is_no_elf_file(data, kind):
-    with pytest.raises(MalformedFile) as error:
-        open_image(data)
-    assert error.value.kind == kind
+    assert raised(MalformedFile, open_image, data).kind == kind
 
 
 def test_a_section_outside_the_file_hides_no_other():
@@ -396,9 +389,7 @@ def test_a_file_truncated_anywhere_opens_or_says_why(size, order):
     data = small_elf(address_size=size, byte_order=order)
     for end in range(len(data)):
         if end < (64 if size == 8 else 52):
-            with pytest.raises(MalformedFile) as error:
-                Image(data[:end])
-            assert error.value.kind == "truncated"
+            assert raised(MalformedFile, Image, data[:end]).kind == "truncated"
         else:
             image = Image(data[:end])
             read_everything(image)

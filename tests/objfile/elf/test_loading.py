@@ -1,5 +1,3 @@
-"""Loading: segments in memory, and the relocations that a loader applies."""
-
 from __future__ import annotations
 
 import re
@@ -16,6 +14,7 @@ from dwarfgpu.objfile.elf.image import Image
 from dwarfgpu.objfile.elf.loading import load, span
 from dwarfgpu.objfile.opening import open_image
 from tests.builders.elf import ElfBuilder
+from tests.builders.errors import raised
 
 ROOT = Path(__file__).resolve().parents[3]
 BIAS = 0x7F0000000000
@@ -117,9 +116,7 @@ def test_the_table_of_calls_is_applied_too():
     ],
 )
 def test_a_relocation_that_cannot_be_applied(row, options, kind):
-    with pytest.raises(DwarfGpuError) as error:
-        load(built([row], **{"symbols": SYMBOLS, **options}), BIAS)
-    assert error.value.kind == kind
+    assert raised(DwarfGpuError, load, built([row], **{"symbols": SYMBOLS, **options}), BIAS).kind == kind
 
 
 def test_a_file_that_is_not_linked():

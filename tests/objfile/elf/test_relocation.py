@@ -10,6 +10,7 @@ from dwarfgpu.objfile.elf.relocation import AMDGPU, I386, NEEDS_GOT, NEEDS_LOAD,
 from dwarfgpu.objfile.opening import open_image
 from tests.builders.code_objects import opencl
 from tests.builders.elf import ElfBuilder
+from tests.builders.errors import raised
 
 CLASSES = [(size, order) for size in (4, 8) for order in ("little", "big")]
 
@@ -146,19 +147,14 @@ def test_the_relocations_of_i386_have_their_addends_in_the_field(type_, content,
 def test_what_only_a_linker_knows_is_refused_by_name(machine, rules):
     for type_, rule in rules.items():
         if rule.formula in (NEEDS_GOT, NEEDS_TLS, NEEDS_LOAD):
-            with pytest.raises(Unsupported) as error:
-                relocated(type_, machine=machine)
-            assert rule.name in str(error.value)
-            assert (error.value.where.section, error.value.where.offset) == (".debug_info", 8)
+            error = raised(Unsupported, relocated, type_, machine=machine)
+            assert rule.name in str(error)
+            assert (error.where.section, error.where.offset) == (".debug_info", 8)
 
 
 def test_unknown_relocations_are_named():
-    with pytest.raises(Unsupported) as error:
-        relocated(12)
-    assert "relocation type 12" in str(error.value)
-    with pytest.raises(Unsupported) as error:
-        relocated(1, machine=183)
-    assert "machine 183" in str(error.value)
+    assert "relocation type 12" in str(raised(Unsupported, relocated, 12))
+    assert "machine 183" in str(raised(Unsupported, relocated, 1, machine=183))
 
 
 def test_compact_relocations_are_refused():
@@ -180,9 +176,8 @@ def test_compact_relocations_are_refused():
     ],
 )
 def test_a_relocation_that_does_not_fit(options, kind):
-    with pytest.raises(MalformedFile) as error:
-        relocated(**options)
-    assert (error.value.kind, error.value.where.section) == (kind, ".debug_info")
+    error = raised(MalformedFile, relocated, **options)
+    assert (error.kind, error.where.section) == (kind, ".debug_info")
 
 
 def test_relocations_that_overlap_are_refused():

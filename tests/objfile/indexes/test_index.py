@@ -16,6 +16,7 @@ from dwarfgpu.objfile.info import scopes as scopes_module
 from dwarfgpu.objfile.info.scopes import in_scopes, qualified_name, split_name
 from dwarfgpu.objfile.lists import list_encoding
 from tests.builders.dwarf import DictSections, build, die, dwarf, unit
+from tests.builders.errors import raised
 from tests.builders.lists import rnglist, table_of_lists
 from tests.builders.sources import compile_source, opened
 
@@ -206,9 +207,7 @@ def test_a_name_in_very_many_scopes_is_refused(monkeypatch):
 
     assert qualified_name(dies[20]) == "::".join(["a"] * 21)
     for deep in (dies[59], dies[21], dies[40]):
-        with pytest.raises(MalformedFile) as error:
-            qualified_name(deep)
-        assert error.value.kind == "limit_exceeded"
+        assert raised(MalformedFile, qualified_name, deep).kind == "limit_exceeded"
     assert len(one.index.find("a::a::a")) == 19
     assert qualified_name(dies[3]) == "a::a::a::a"
 

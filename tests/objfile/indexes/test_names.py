@@ -18,6 +18,7 @@ from dwarfgpu.objfile.indexes.address_index import AddressSet, read_sets
 from dwarfgpu.objfile.indexes.debug_names import hash_of, read_tables
 from dwarfgpu.objfile.section_source import SectionSource
 from tests.builders.dwarf import FORM_CODES, DictSections, build, die, unit
+from tests.builders.errors import raised
 from tests.builders.indexes import Names, aranges, number
 from tests.builders.sources import compile_source, opened
 
@@ -94,10 +95,9 @@ def test_parents_and_gnu_attributes():
     ],
 )
 def test_entries_that_lead_nowhere(names, abbreviations, kind):
-    with pytest.raises(MalformedFile) as caught:
-        Names(abbreviations, names).table().find(b"f")
-    assert caught.value.kind == kind
-    assert caught.value.where.section == ".debug_names"
+    caught = raised(MalformedFile, Names(abbreviations, names).table().find, b"f")
+    assert caught.kind == kind
+    assert caught.where.section == ".debug_names"
 
 
 @pytest.mark.parametrize("attribute", [1, 2, 3, 4, 0x2000])
@@ -109,9 +109,7 @@ def test_the_attributes_of_an_entry_are_numbers(attribute, form):
     if form == "indirect":  # to a string
         names.data = names.data[:-5] + b"\x08abc\0"
 
-    with pytest.raises(MalformedFile) as error:
-        names.table().find(b"f")
-    assert error.value.kind == "bad_form"
+    assert raised(MalformedFile, names.table().find, b"f").kind == "bad_form"
 
 
 @pytest.mark.parametrize("attribute", [1, 2])

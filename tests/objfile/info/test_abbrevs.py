@@ -14,6 +14,7 @@ from dwarfgpu.objfile.info.abbrevs import MAX_ATTRIBUTES, AbbreviationTable
 from dwarfgpu.objfile.info.forms import FORMS, NO_DATA
 from dwarfgpu.objfile.info.readers import FAILURES, FEW, EntryLayout, family
 from tests.builders.dwarf import FORM_CODES, DictSections, build, die, dwarf, unit
+from tests.builders.errors import raised
 
 NAME, TYPE = 0x03, 0x49
 
@@ -105,10 +106,9 @@ def test_what_is_broken_does_not_hide_what_is_before_it(broken):
 
     assert [each.code for each in found.all()] == [1]
     assert found.problem is not None
-    with pytest.raises(MalformedFile) as caught:
-        found.get(2)
-    assert caught.value is found.problem
-    assert caught.value.where.section == ".debug_abbrev"
+    caught = raised(MalformedFile, found.get, 2)
+    assert caught is found.problem
+    assert caught.where.section == ".debug_abbrev"
 
 
 def test_tables_that_overlap_are_limited():
@@ -133,9 +133,7 @@ def test_few_large_codes_make_no_large_table():
 
 
 def test_a_missing_abbreviation_is_an_error():
-    with pytest.raises(MalformedFile) as caught:
-        table(declaration(1, 0x11) + b"\0").get(7)
-    assert caught.value.kind == "unknown_abbreviation"
+    assert raised(MalformedFile, table(declaration(1, 0x11) + b"\0").get, 7).kind == "unknown_abbreviation"
 
 
 @pytest.mark.parametrize("offset", [-1, 5, 1 << 40])

@@ -14,6 +14,7 @@ from dwarfgpu.objfile.dwarf import Dwarf
 from dwarfgpu.objfile.indexes.address_index import size_of_type
 from dwarfgpu.objfile.info import tree as tree_module
 from tests.builders.dwarf import DictSections, build, die, dwarf, unit
+from tests.builders.errors import raised
 from tests.builders.parameters import some_slow
 
 
@@ -146,9 +147,7 @@ def test_a_block_knows_where_it_stands(form, before, order):
 def test_a_value_has_only_the_meaning_of_its_class(form, meaning):
     attribute = only(("location", form, 1 if form == "data1" else b"x")).root.get("DW_AT_location")
 
-    with pytest.raises(MalformedFile) as caught:
-        getattr(attribute, meaning)()
-    assert caught.value.where.section == ".debug_info"
+    assert raised(MalformedFile, getattr(attribute, meaning)).where.section == ".debug_info"
 
 
 def test_resolved_values():
@@ -263,9 +262,7 @@ def test_sibling_attributes_change_no_answer(seed, descents, steps, owners, monk
 def test_a_sibling_must_be_behind_the_entry(target):
     found = only(die("structure_type", ("sibling", "ref4", target), die("member"), label="self"), die("variable"))
 
-    with pytest.raises(MalformedFile) as caught:
-        list(found.root.children())
-    assert caught.value.kind == "bad_sibling"
+    assert raised(MalformedFile, list, found.root.children()).kind == "bad_sibling"
 
 
 def test_a_unit_may_end_without_null_entries():
@@ -444,9 +441,7 @@ def test_a_reference_to_another_unit():
 def test_a_reference_to_no_entry_is_an_error(form, where):
     (variable,) = only(die("variable", ("type", form, where)), ("name", "string", "a" * 20)).root.children()
 
-    with pytest.raises(MalformedFile) as caught:
-        variable.type()
-    assert caught.value.kind == "bad_reference"
+    assert raised(MalformedFile, variable.type).kind == "bad_reference"
 
 
 def test_the_name_of_what_is_completed_later():
@@ -490,7 +485,6 @@ def test_a_cycle_of_origins_is_an_error(kind):
 
 
 def explore(found):
-    """Ask everything of everything."""
     for each in (*found.units, *found.split_units):
         try:
             for entry in each.dies():

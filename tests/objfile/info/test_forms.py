@@ -28,6 +28,7 @@ from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.dies import VALUE_KINDS
 from dwarfgpu.objfile.info.forms import FORMS, Indirect, class_of, read_value
 from tests.builders.dwarf import FORM_CODES, build, die, dwarf, unit
+from tests.builders.errors import raised
 
 FORMATS = [
     Format(address_size, offset_size, order, version)
@@ -155,9 +156,7 @@ def test_the_byte_order_is_that_of_the_unit(name):
     ],
 )
 def test_broken_values_are_errors(name, data, kind):
-    with pytest.raises(MalformedFile) as caught:
-        read_value(cursor(bytes.fromhex(data)), FORM_CODES[name], Format())
-    assert caught.value.kind == kind
+    assert raised(MalformedFile, read_value, cursor(bytes.fromhex(data)), FORM_CODES[name], Format()).kind == kind
 
 
 def test_an_unknown_form_is_unsupported():

@@ -16,6 +16,7 @@ from dwarfgpu.objfile.info.split import package_parts
 from dwarfgpu.objfile.info.unit import read_headers
 from dwarfgpu.objfile.section_source import SectionSource
 from tests.builders.dwarf import DictSections, build, die, dwarf, unit
+from tests.builders.errors import raised
 from tests.builders.lists import RLE
 
 FORMATS = [
@@ -282,14 +283,11 @@ def test_indices_and_offsets_that_lead_nowhere(attributes, ask, kind):
     attribute = found.units[1].root.get(ask)
 
     meaning = {"DW_AT_low_pc": attribute.address, "DW_AT_name": attribute.text}.get(ask, attribute.resolved)
-    with pytest.raises((MalformedFile, MissingContext)) as caught:
-        meaning()
-    assert caught.value.kind == kind
-    assert caught.value.where.section is not None or kind == "supplementary_file"
+    caught = raised((MalformedFile, MissingContext), meaning)
+    assert caught.kind == kind
+    assert caught.where.section is not None or kind == "supplementary_file"
     if attribute.form in LOOKED_UP:
-        with pytest.raises((MalformedFile, MissingContext)) as decoded:
-            list(found.units[1].decoded())
-        assert str(decoded.value) == str(caught.value)
+        assert str(raised((MalformedFile, MissingContext), list, found.units[1].decoded())) == str(caught)
 
 
 def test_strings_that_overlap_are_not_all_remembered(monkeypatch):
@@ -582,9 +580,7 @@ def test_broken_package_indices(change, kind):
         5: {".debug_info": (5, 7), ".debug_abbrev": (6, 8)},
     }
 
-    with pytest.raises(DwarfGpuError) as caught:
-        package_parts(change(good), "little", ".debug_cu_index")
-    assert caught.value.kind == kind
+    assert raised(DwarfGpuError, package_parts, change(good), "little", ".debug_cu_index").kind == kind
 
 
 def test_a_missing_split_file_is_missing_context():

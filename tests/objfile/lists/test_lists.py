@@ -24,6 +24,7 @@ from dwarfgpu.objfile.lists.list_encoding import (
     read_list,
 )
 from tests.builders import compiled
+from tests.builders.errors import raised
 from tests.builders.lists import contribution, gnu_loclist, loc, loclist, number, ranges, rnglist, table_of_lists
 
 ADDRESSES = (0x1000, 0x2000, 0x3000)
@@ -383,9 +384,7 @@ def test_what_is_wrong_with_a_range_list(data, kind):
 
 @pytest.mark.parametrize("size", [0, 3, 16, 255])
 def test_no_address_has_such_a_size(size):
-    with pytest.raises(MalformedFile) as error:
-        read(bytes(64), size=size)
-    assert error.value.kind == "bad_address_size"
+    assert raised(MalformedFile, read, bytes(64), size=size).kind == "bad_address_size"
 
 
 @pytest.mark.parametrize("offset", [5, 1 << 40])

@@ -169,7 +169,6 @@ def with_headers_first(data):
 
 
 def drive(data):
-    """Do all the fuzzer does. Only what is expected to be an error may be one."""
     for opener in fuzz_drives.images(data):
         for ask in fuzz_drives.DRIVES.values():
             ask(opener())

@@ -1,5 +1,3 @@
-"""Functions, kernels and lines as users name them: without parameters, with an offset, by file and line."""
-
 from __future__ import annotations
 
 import json

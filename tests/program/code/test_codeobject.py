@@ -1,5 +1,3 @@
-"""Files joined from their parts: target, kernels, units, look-up; and that a broken part hides no other."""
-
 from __future__ import annotations
 
 import contextlib
@@ -389,7 +387,6 @@ MUTATED = [
 
 
 def everything(data: bytes) -> None:
-    """Ask all that the commands ask."""
     with contextlib.suppress(DwarfGpuError):
         found = list_contents(data)
         files.contents_text(found)

@@ -1,5 +1,3 @@
-"""The call frame information of a file: sections, look-up, targets, and how it is shown."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -13,6 +11,7 @@ from dwarfgpu.program.code.frame_rows import Cie, Fde
 from dwarfgpu.render import call_frame_info as render
 from tests.builders import compiled
 from tests.builders.elf import ElfBuilder
+from tests.builders.errors import raised
 from tests.builders.frames import FrameBuilder, z
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
@@ -87,9 +86,7 @@ def test_a_broken_entry_of_one_section_does_not_hide_that_of_the_other():
     file = file_of((".eh_frame", eh_frame.data, 0x4000), (".debug_frame", broken.data, 0))
 
     assert file.frames.fde_at(LOW).section == ".eh_frame"
-    with pytest.raises(IllFormed) as caught:
-        file.frames.fde_at(LOW + 0x70)
-    assert caught.value.kind == "bad_augmentation"
+    assert raised(IllFormed, file.frames.fde_at, LOW + 0x70).kind == "bad_augmentation"
 
 
 def test_every_section_of_a_name_is_read_by_itself():
@@ -207,9 +204,7 @@ def test_an_address_space_of_another_target():
     file = file_of((".debug_frame", debug_frame("LLVM_def_aspace_cfa 64 0 6").data, 0))
     entry = file.frames.fde_at(LOW)
 
-    with pytest.raises(IllFormed) as caught:
-        file.frames.row_at(LOW)
-    assert caught.value.kind == "bad_address_space"
+    assert raised(IllFormed, file.frames.row_at, LOW).kind == "bad_address_space"
     assert file.frames.listed(entry).error.kind == "bad_address_space"
 
 
@@ -253,12 +248,8 @@ def test_frames_at_an_address():
     (found,) = frame_rows.frames_at(file, 0x1405)
 
     assert (found.fde.low, found.row.start, found.error) == (0x1400, 0x1404, None)
-    with pytest.raises(NotFound) as caught:
-        frame_rows.frames_at(file, 0x9999)
-    assert caught.value.kind == "no_unwind_information"
-    with pytest.raises(NotFound) as caught:
-        frame_rows.frames_at(file_of(), LOW)
-    assert ".debug_frame" in caught.value.hint
+    assert raised(NotFound, frame_rows.frames_at, file, 0x9999).kind == "no_unwind_information"
+    assert ".debug_frame" in raised(NotFound, frame_rows.frames_at, file_of(), LOW).hint
 
 
 def test_an_entry_whose_rows_are_broken():
@@ -274,16 +265,12 @@ def test_the_entries_of_a_function():
     (fde,) = frame_rows.fdes_of(file, name.strip("<>"))
 
     assert frame_rows.code_name(file, fde) == name
-    with pytest.raises(NotFound) as caught:
-        frame_rows.fdes_of(file, "no such function")
-    assert caught.value.kind == "no_name"
+    assert raised(NotFound, frame_rows.fdes_of, file, "no such function").kind == "no_name"
 
 
 def test_a_function_without_an_entry():
     file = file_of((".debug_frame", debug_frame().data, 0), symbols=[("alone", LOW + 0x80, 4)])
-    with pytest.raises(NotFound) as caught:
-        frame_rows.fdes_of(file, "alone")
-    assert caught.value.kind == "no_unwind_information"
+    assert raised(NotFound, frame_rows.fdes_of, file, "alone").kind == "no_unwind_information"
 
 
 @pytest.mark.parametrize(

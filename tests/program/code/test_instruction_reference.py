@@ -7,6 +7,7 @@ import pytest
 from dwarfgpu.errors import UsageError
 from dwarfgpu.isa.formulas import formulas
 from dwarfgpu.program.code.instruction_reference import find, names, reference_of
+from tests.builders.errors import raised
 
 
 def test_each_formula_is_of_an_instruction():
@@ -65,6 +66,4 @@ def test_part_of_a_name():
 
 
 def test_an_unknown_name_has_a_hint():
-    with pytest.raises(UsageError) as caught:
-        find("v_bfe_u33")
-    assert "v_bfe_u32" in caught.value.hint
+    assert "v_bfe_u32" in raised(UsageError, find, "v_bfe_u33").hint

@@ -1,5 +1,3 @@
-"""The lines of a table: which rows begin one, and how far it reaches."""
-
 from __future__ import annotations
 
 from typing import Any, Literal

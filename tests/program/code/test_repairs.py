@@ -1,5 +1,3 @@
-"""Repairs: what each rewrites, when, and that it means what the compiled code does."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""Where source files are looked for."""
-
 from __future__ import annotations
 
 import os

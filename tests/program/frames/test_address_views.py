@@ -12,6 +12,7 @@ from dwarfgpu.program.frames.address_aliases import parse_address, views_of
 from dwarfgpu.states.gpu_cores import open_gpu_stopped
 from dwarfgpu.targets.amdgpu.address_spaces import Apertures, with_apertures
 from dwarfgpu.targets.resolve import resolve
+from tests.builders.errors import raised
 
 WAVE64, WAVE32 = resolve("gfx90a"), resolve("gfx1100")
 GFX8 = resolve("gfx803")
@@ -92,9 +93,7 @@ def test_apertures_may_be_unknown():
 
 @pytest.mark.parametrize("text", ["private_lane#0x30", f"generic#{PRIVATE + 4}"])
 def test_a_lane_must_be_chosen(text):
-    with pytest.raises(MissingContext) as caught:
-        shown(WAVE64, text)
-    assert caught.value.kind == "lane"
+    assert raised(MissingContext, shown, WAVE64, text).kind == "lane"
     with pytest.raises(UsageError, match="no lane 64"):
         shown(WAVE64, text, 64)
 

@@ -1,5 +1,3 @@
-"""What names mean: imports, scopes that begin late, entry points, members and enumerators, and what is nearest."""
-
 from __future__ import annotations
 
 import subprocess

@@ -1,5 +1,3 @@
-"""Places as users write them, in files of several kinds."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Words that a loader sets, in a file that has not been loaded."""
-
 from __future__ import annotations
 
 import subprocess

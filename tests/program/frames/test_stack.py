@@ -1,5 +1,3 @@
-"""Frames with what debugging information says of them, the code that is loaded, and units for expressions."""
-
 from __future__ import annotations
 
 import json
@@ -32,6 +30,7 @@ from dwarfgpu.states.stopped import Stopped
 from dwarfgpu.targets.resolve import resolve
 from tests.builders import dwarf, nested
 from tests.builders.elf import ElfBuilder
+from tests.builders.errors import raised
 from tests.builders.frames import FrameBuilder
 from tests.builders.hostile import gpu
 
@@ -97,9 +96,7 @@ def test_an_entry_value_is_what_the_call_site_says():
     # no parameter of the call is in rbx: then the rules of registers say what it was
     stack = host_stack(rbx=77)
     assert value(stack.top, "DW_OP_entry_value (DW_OP_reg3)").bits == 77
-    with pytest.raises(DwarfGpuError) as caught:
-        value(stack.top, "DW_OP_entry_value (DW_OP_reg4)")
-    assert caught.value.kind == "undefined_read"
+    assert raised(DwarfGpuError, value, stack.top, "DW_OP_entry_value (DW_OP_reg4)").kind == "undefined_read"
 
 
 def test_a_call_site_that_names_another_function_says_nothing():
@@ -206,9 +203,7 @@ def test_entries_that_say_nothing_are_no_information():
     code = LoadedCode(opened(str(FIXTURES / "amdgpu/hip-kernels.gfx90a.w64.O2.v5.co")))
     assert next(iter(code.file.frames.entries()), None) is not None
     address = next(entry.low for entry in code.file.frames.entries() if getattr(entry, "high", 0))
-    with pytest.raises(DwarfGpuError) as caught:
-        code.information_at(address)
-    assert caught.value.kind == "no_unwind_information"
+    assert raised(DwarfGpuError, code.information_at, address).kind == "no_unwind_information"
 
 
 def test_an_entry_that_is_broken_hides_none_of_the_other_section():
@@ -264,9 +259,7 @@ def test_addresses_are_those_of_the_running_program():
     assert {there - here for here, there in pairs} == {0x7F0000000000}
     assert unit.relocated(0x10) == 0x10
     assert unit.reference_size == 4
-    with pytest.raises(DwarfGpuError) as caught:
-        unit.address(10_000)
-    assert caught.value.kind == "index_out_of_range"
+    assert raised(DwarfGpuError, unit.address, 10_000).kind == "index_out_of_range"
 
 
 def test_entries_for_expressions():
@@ -278,9 +271,7 @@ def test_entries_for_expressions():
     later = FileUnit(unit.unit, unit.code, 0x4010F3).die(DieReference("info", 0x23C))
     assert [found.instructions[0].name for found in later.location] == ["DW_OP_entry_value"]  # type: ignore[union-attr]
     assert FileUnit(unit.unit, unit.code, 0x401000).die(DieReference("unit", 0x23C)).location == ()
-    with pytest.raises(MissingContext) as caught:
-        FileUnit(unit.unit, unit.code, None).die(DieReference("unit", 0x23C))
-    assert caught.value.kind == "pc"
+    assert raised(MissingContext, FileUnit(unit.unit, unit.code, None).die, DieReference("unit", 0x23C)).kind == "pc"
     constant = unit.die(DieReference("unit", 0x518))
     assert (constant.location, constant.const_value) == (None, (8).to_bytes(8, "little"))
     with pytest.raises(IllFormed):
@@ -452,7 +443,6 @@ def test_a_wave_without_a_program_counter_has_no_frames(tmp_path):
 )
 def test_code_with_an_empty_entry_of_call_frame_information(address, expected):
     code = LoadedCode(opened("fixtures/amdgpu/cl-kernels.gfx90a.w64.O0.v5.co"))
-    with pytest.raises(NoInformation) as raised:
-        code.information_at(address)
-    assert raised.value.kind == expected[0]
-    assert raised.value.message.startswith(expected[1])
+    caught = raised(NoInformation, code.information_at, address)
+    assert caught.kind == expected[0]
+    assert caught.message.startswith(expected[1])

@@ -1,5 +1,3 @@
-"""What a wave has stopped at: the meaning of a trap, and where private memory really is."""
-
 from __future__ import annotations
 
 import json

@@ -29,7 +29,6 @@ ENDS = {"outermost", "no_unwind_information", "outside_code", "cycle", "same_fra
 
 @st.composite
 def expressions(draw: Any) -> str:
-    """A few operations that call frame information may have."""
     one = st.one_of(
         st.sampled_from(
             [
@@ -50,7 +49,6 @@ def expressions(draw: Any) -> str:
 
 @st.composite
 def functions(draw: Any) -> str | bytes | None:
-    """The instructions of a function, most of them whole ones."""
     if draw(st.integers(0, 9)) == 0:
         return draw(st.none() | st.binary(max_size=24))
     spaces = st.sampled_from([6, 6, 6, 5, 1, 0])
@@ -72,7 +70,6 @@ def functions(draw: Any) -> str | bytes | None:
 
 @st.composite
 def states(draw: Any) -> dict[str, Any]:
-    """The registers and the memory of a wave, some of it unknown."""
     registers: dict[str, Any] = {}
     for name in draw(st.lists(REGISTERS, unique=True)):
         if name[0] in "va" and name != "vcc":

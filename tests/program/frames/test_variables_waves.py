@@ -359,7 +359,6 @@ def test_writes_go_where_a_variable_is(lanes):
 
 
 def write(wave: Any, name: str, value: int) -> None:
-    """Write to a register of a wave."""
     machine = wave.stopped.machine
     register = machine.register_named(name)
     machine.write_register(register, value.to_bytes(register.bit_size // 8, "little"), wave.index, None)

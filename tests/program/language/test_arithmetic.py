@@ -1,5 +1,3 @@
-"""C's arithmetic: types of results, numbers, conversions, pointers, and the same in every lane."""
-
 from __future__ import annotations
 
 import ctypes

@@ -1,5 +1,3 @@
-"""Source expressions: words, trees, precedence, types, and errors that name the column."""
-
 from __future__ import annotations
 
 import pytest

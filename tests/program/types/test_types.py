@@ -1,5 +1,3 @@
-"""Types as records: every kind of entry, their sizes, what is computed, and how they are declared."""
-
 from __future__ import annotations
 
 import pytest

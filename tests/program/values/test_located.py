@@ -1,5 +1,3 @@
-"""Values in the locations of the evaluator: many lanes at once, registers, composites, implicit pointers; and units."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""Values: numbers of every encoding, parts, limits, what is missing, text and JSON."""
-
 from __future__ import annotations
 
 import json
