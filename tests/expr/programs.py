@@ -9,14 +9,13 @@ from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import locations, table, types
 from dwarfgpu.expr.asm import encode
-from dwarfgpu.expr.context import Context, DieInfo
+from dwarfgpu.expr.context import DieInfo
 from dwarfgpu.expr.instruction import Instruction
-from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.expr.values import Value
-from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.protocol import Backend
 from dwarfgpu.targets.resolve import resolve
+from tests.builders.contexts import TARGET, Frame, Unit, outcome
 
 FORMS = [
     Format(address_size=address_size, offset_size=offset_size, byte_order=byte_order, version=version)
@@ -183,7 +182,6 @@ def forward_programs(draw, rows=STRAIGHT):
 
 # --- A machine on which every program can run ----------------------------------------------------------------------
 
-TARGET = resolve("generic")
 TYPES = {
     offset: types.BaseType(encoding, bits)
     for offset, (encoding, bits) in enumerate(
@@ -202,10 +200,8 @@ class Machine(Backend):
         return (8).to_bytes(register.bit_size // 8, "little")
 
 
-class Unit:
+class TypesAndEntries(Unit):
     """Types at small offsets; entries without a location, with a register, or with a constant."""
-
-    reference_size = 4
 
     def base_type(self, offset):
         return TYPES[offset % len(TYPES)]
@@ -213,32 +209,16 @@ class Unit:
     def address(self, index):
         return 8 * index
 
-    def relocated(self, address):
-        return address
-
     def die(self, reference):
         kind = reference.offset % 3
         return DieInfo(self, None, bytes(8)) if kind < 2 else DieInfo(self, ())
 
 
-class Frame:
-    """The innermost frame, which is also the one that called it."""
+class FrameOfLane(Frame):
+    """A frame whose registers are those of the lane that asks."""
 
     def register(self, number, lanes):
         return locations.at(Register(TARGET.register(number), lanes.wave, lanes.lane))
-
-    entry_register = register
-
-    def cfa(self, lanes):
-        return locations.at(Memory(TARGET.default_space), 0x800)
-
-    frame_base = cfa
-
-    def caller(self):
-        return self
-
-    def entry_value(self, expression, lanes):
-        return None
 
     def entry_parameter(self, die, lanes):
         return Value(types.generic(8), die.offset)
@@ -249,18 +229,8 @@ class Frame:
 
 def run(expression, rules, **changes):
     """What an evaluation gives: its result, or its error."""
-    frame = Frame()
-    elements = {
-        "lanes": LaneSet.one(0),
-        "lane_count": 1,
-        "iteration": 0,
-        "frame": frame,
-        "unit": Unit(),
-        "object": frame.cfa(None),
-        "pc": 0,
-    }
-    context = Context(TARGET, rules, Machine(), **{**elements, **changes})
-    return evaluate(expression, context).of(0)
+    elements = {"lane_count": 1, "frame": FrameOfLane(), "unit": TypesAndEntries(), "object": FrameOfLane().cfa(None)}
+    return outcome(expression, rules, Machine(), **{**elements, **changes})
 
 
 def failed(outcome):

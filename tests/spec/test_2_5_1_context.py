@@ -5,14 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dwarfgpu.errors import DwarfGpuError, MissingContext
-from dwarfgpu.expr import locations, types
-from dwarfgpu.expr.context import Context, DieInfo
-from dwarfgpu.expr.machine import evaluate
-from dwarfgpu.expr.rules import AMD
-from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.lanes import LaneSet
-from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import Rows, answer, parsed, table
+from tests.builders.contexts import TARGET, outcome
 
 rows = Rows("A.2.5.1", vars(), rules="amd", dialect="llvm-user")
 
@@ -130,75 +125,6 @@ def test_a_missing_element_is_an_error_of_its_own_class(case):
 
 # --- Elements that only a context without them shows ---------------------------------------------------------------
 
-TARGET = resolve("generic")
-
-
-class Frame:
-    """A frame in which everything is known."""
-
-    def register(self, number, lanes):
-        return locations.at(Register(TARGET.register(number)))
-
-    entry_register = register
-
-    def cfa(self, lanes):
-        return locations.at(Memory(TARGET.default_space), 8)
-
-    frame_base = cfa
-
-    def caller(self):
-        return self
-
-    def entry_value(self, expression, lanes):
-        return None
-
-    def thread_local(self, offset, lanes, unit):
-        return self.cfa(lanes)
-
-
-class Unit:
-    """A unit in which every offset holds what is looked for."""
-
-    reference_size = 4
-
-    def base_type(self, offset):
-        return types.unsigned(64)
-
-    def address(self, index):
-        return index
-
-    def relocated(self, address):
-        return address
-
-    def die(self, reference):
-        return DieInfo(self)
-
-
-class Zeros:
-    """Memory and registers full of zeros."""
-
-    has_gaps = False
-
-    def read_memory(self, space, address, size, wave, lane):
-        return bytes(size)
-
-    def read_register(self, register, wave, lane):
-        return bytes(register.bit_size // 8)
-
-
-def outcome(ops, **changes):
-    """The result in a context in which every element is specified, but those that are changed to None."""
-    elements = {
-        "lanes": LaneSet.one(0),
-        "iteration": 0,
-        "frame": Frame(),
-        "unit": Unit(),
-        "object": locations.at(Memory(TARGET.default_space)),
-        "pc": 0,
-    }
-    return evaluate(parsed(ops, TARGET), Context(TARGET, AMD, Zeros(), **{**elements, **changes})).of(0)
-
-
 FRAME = """
     reg0
     reg31
@@ -254,16 +180,16 @@ NOT_SPECIFIED = {"thread": {"lanes": LaneSet(1, None, 0)}, "lane": {"lanes": Lan
 def test_an_operation_requires_the_elements_it_is_about(element, ops):
     changes = NOT_SPECIFIED.get(element, {element: None})
 
-    assert not isinstance(outcome(ops), DwarfGpuError)
-    error = outcome(ops, **changes)
+    assert not isinstance(outcome(parsed(ops, TARGET)), DwarfGpuError)
+    error = outcome(parsed(ops, TARGET), **changes)
     assert isinstance(error, MissingContext), error
     assert error.kind == element
 
 
 def test_the_frame_base_needs_no_unit():
     """A.2.5.4.4.3 (6): it is that of the subprogram of the call frame."""
-    assert outcome("fbreg 8", unit=None) == outcome("fbreg 8")
-    assert not isinstance(outcome("fbreg 8"), DwarfGpuError)
+    assert outcome(parsed("fbreg 8"), unit=None) == outcome(parsed("fbreg 8"))
+    assert not isinstance(outcome(parsed("fbreg 8")), DwarfGpuError)
 
 
 # "A DWARF expression for a location description may be able to be evaluated without a thread, lane, call frame, program
@@ -281,4 +207,4 @@ FREE = """
 
 @pytest.mark.parametrize("ops", [line.strip() for line in FREE.strip().splitlines()])
 def test_what_needs_no_element_works_without_any(ops):
-    assert not isinstance(outcome(ops, **NOTHING), DwarfGpuError)
+    assert not isinstance(outcome(parsed(ops, TARGET), **NOTHING), DwarfGpuError)

@@ -16,6 +16,7 @@ from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.protocol import Backend
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import Rows, answer, base_types, parsed, run, table
+from tests.builders.contexts import Frame, Unit
 
 # Base types by the offset of their entries, by which the programs below name them. In the notation of results a type is
 # its encoding and its bit size, so bfloat16 is "bfloat1616".
@@ -195,33 +196,11 @@ def test_a_value_without_a_number_is_not_shown_as_one():
 # --- Endianity (DW_AT_endianity) -----------------------------------------------------------------------------------
 
 
-class Unit:
-    """A unit whose base type at 1 has a byte order of its own."""
-
-    reference_size = 4
-
-    def __init__(self, kind):
-        self.kind = kind
-
-    def base_type(self, offset):
-        return self.kind
-
-
 class Registers(Backend):
     """Every register holds 01 02 03 04 05 06 07 08."""
 
     def read_register(self, register, wave, lane):
         return bytes(range(1, 9))
-
-
-class Frame:
-    """The frame that the registers are of."""
-
-    def __init__(self, target):
-        self.target = target
-
-    def register(self, number, lanes):
-        return locations.at(Register(self.target.register(number)))
 
 
 def evaluated(ops, order, kind):

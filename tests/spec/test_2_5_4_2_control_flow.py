@@ -12,6 +12,7 @@ from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.types import BaseType
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import Rows, answer, base_types, parsed, table
+from tests.builders.contexts import Unit
 
 TYPES = base_types(
     "1 signed8, 2 unsigned8, 3 float32, 4 float64, 5 address64, 6 boolean8, 7 unsigned8x2, 8 signed128, 9 "
@@ -376,17 +377,12 @@ TARGET = resolve("generic")
 LLVM_USER = dialects.get("llvm-user")
 
 
-class Unit:
+class UnitOfTwo(Unit):
     """A unit whose entry at 1 is a base type of its own."""
 
-    reference_size = 4
-
     def __init__(self, bits, units):
-        self.bits = bits
+        super().__init__(BaseType("unsigned", bits))
         self.units = units
-
-    def base_type(self, offset):
-        return BaseType("unsigned", self.bits)
 
     def die(self, reference):
         location = self.units.locations[reference.base, reference.offset]
@@ -397,8 +393,8 @@ class Units:
     """Two units: the current one, and another one, which holds all entries that are found by .debug_info offset."""
 
     def __init__(self, **found):
-        self.current = Unit(8, self)
-        self.other = Unit(16, self)
+        self.current = UnitOfTwo(8, self)
+        self.other = UnitOfTwo(16, self)
         self.locations = {(key.partition("_")[0], int(key.partition("_")[2])): code(ops) for key, ops in found.items()}
 
 

@@ -16,6 +16,7 @@ from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.protocol import Backend
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import Rows, base_types, notation, parsed, run, run_lanes, table
+from tests.builders.contexts import Unit
 
 TYPES = base_types(
     "0x10 signed8, 0x11 signed16, 0x12 signed32, 0x13 signed64, 0x20 unsigned8, 0x21 unsigned16, 0x22 unsigned32, "
@@ -391,6 +392,7 @@ test_gnu_operations = rows.table("""
 # --- The calling frame ---------------------------------------------------------------------------------------------
 
 GENERIC = resolve("generic")
+UNIT = Unit(types.unsigned(32))
 
 
 class Frame:
@@ -429,24 +431,12 @@ class Bytes(Backend):
         return bytes((address + i) & 0xFF for i in range(size))
 
 
-class Unit:
-    """A unit whose base types are 32 bits wide."""
-
-    reference_size = 4
-
-    def base_type(self, offset):
-        return types.unsigned(32)
-
-    def relocated(self, address):
-        return address
-
-
 def in_frames(ops, want=None, target=GENERIC, **changes):
     """The result, in the notation of rows, in a frame (base 0) whose caller (0x1000) has a caller (0x2000)."""
     frame = Frame(target, 0, Frame(target, 0x1000, Frame(target, 0x2000)))
     code = parsed(ops, target)
     place = locations.at(Memory(target.default_space), 0x40)
-    context = Context(target, AMD, Bytes(), frame=frame, unit=Unit(), object=place, result_kind=want, **changes)
+    context = Context(target, AMD, Bytes(), frame=frame, unit=UNIT, object=place, result_kind=want, **changes)
     found = evaluate(code, context).of(0)
     return getattr(found, "kind", None) or notation(JsonWriter("little").entry(found))
 
@@ -531,7 +521,7 @@ def test_the_type_of_a_register_is_the_targets():
 def test_an_entry_value_has_the_lanes_of_the_expression():
     code = parsed("entry_value (LLVM_push_lane)")
     frame = Frame(GENERIC, 0, Frame(GENERIC, 0x1000))
-    context = Context(GENERIC, AMD, Bytes(), LaneSet.of([2, 0, 1]), lane_count=4, frame=frame, unit=Unit())
+    context = Context(GENERIC, AMD, Bytes(), LaneSet.of([2, 0, 1]), lane_count=4, frame=frame, unit=UNIT)
 
     assert [int(one.bits) for one in evaluate(code, context)] == [2, 0, 1]
 

@@ -29,6 +29,7 @@ from dwarfgpu.expr.values import Value
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import answer
+from tests.builders.contexts import Unit
 from tests.builders.parameters import examples
 
 # --- The model of integers -----------------------------------------------------------------------------------------
@@ -94,18 +95,6 @@ def model(operation, kind, width, left, right=0):  # noqa: PLR0911 (one for each
 
 FORM = Format()
 DIALECT = dialects.get("dwarf5")
-
-
-class Unit:
-    """A unit whose base type at 1 is given."""
-
-    reference_size = 4
-
-    def __init__(self, kind=None):
-        self.kind = kind
-
-    def base_type(self, offset):
-        return self.kind
 
 
 _CODE = {}

@@ -18,95 +18,21 @@ from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import asm, locations, types
 from dwarfgpu.expr import table as operations
-from dwarfgpu.expr.context import Context, DieInfo
 from dwarfgpu.expr.instruction import decode
-from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import AMD, DWARF5, DWARF6
 from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.expr.types import BaseType
 from dwarfgpu.expr.values import Value
 from dwarfgpu.lanes import LaneSet
-from dwarfgpu.machines.protocol import Backend
-from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import Case, answer, base_types, run, short, table
+from tests.builders.contexts import TARGET, kind_of, outcome
 from tests.builders.parameters import some_slow
 
 # --- A context in which everything can be found --------------------------------------------------------------------
 
-TARGET = resolve("generic")
 LLVM_USER = dialects.get("llvm-user")
 FORM = Format()
 RULES = {"dwarf5": DWARF5, "amd": AMD, "dwarf6": DWARF6}
-
-
-class Unit:
-    """A unit with a base type of 64 bits at every offset, and entries without attributes."""
-
-    reference_size = 4
-
-    def base_type(self, offset):
-        return types.unsigned(64)
-
-    def address(self, index):
-        return index
-
-    def relocated(self, address):
-        return address
-
-    def die(self, reference):
-        return DieInfo(self)
-
-
-class Frame:
-    """The innermost frame, which has called itself."""
-
-    def register(self, number, lanes):
-        return locations.at(Register(TARGET.register(number)))
-
-    entry_register = register
-
-    def cfa(self, lanes):
-        return locations.at(Memory(TARGET.default_space), 0x800)
-
-    frame_base = cfa
-
-    def caller(self):
-        return self
-
-    def entry_value(self, expression, lanes):
-        return None
-
-    def entry_parameter(self, die, lanes):
-        return Value(types.generic(8), 0)
-
-    def thread_local(self, offset, lanes, unit):
-        return self.cfa(lanes)
-
-
-class Zeros(Backend):
-    """Memory and registers full of zeros."""
-
-    def read_memory(self, space, address, size, wave, lane):
-        return bytes(size)
-
-    def read_register(self, register, wave, lane):
-        return bytes(register.bit_size // 8)
-
-
-def outcome(expression, rules=AMD, **changes):
-    elements = {
-        "lanes": LaneSet.one(0),
-        "iteration": 0,
-        "frame": Frame(),
-        "unit": Unit(),
-        "object": locations.at(Memory(TARGET.default_space)),
-        "pc": 0,
-    }
-    return evaluate(expression, Context(TARGET, rules, Zeros(), **{**elements, **changes})).of(0)
-
-
-def kind_of(found):
-    return found.kind if isinstance(found, DwarfGpuError) else "ok"
 
 
 def of_bytes(data, dialect=LLVM_USER, form=FORM):

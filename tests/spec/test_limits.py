@@ -11,15 +11,12 @@ from functools import partial
 import pytest
 from attrs import evolve
 
-from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.expr import locations
 from dwarfgpu.expr.context import Context, Limits
 from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import AMD
-from dwarfgpu.expr.storages import Memory
 from dwarfgpu.lanes import LaneSet
-from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import Rows, answer, die, listed, parsed, short, table
+from tests.builders.contexts import TARGET, Frame, Unit, kind_of
 
 DEFAULTS = Limits()
 
@@ -206,29 +203,12 @@ def test_nested_evaluations_do_not_multiply(kind):
 
 # --- Limits that only a context sets -------------------------------------------------------------------------------
 
-TARGET = resolve("generic")
 
-
-class Frame:
-    """The outermost frame has called itself."""
-
-    def caller(self):
-        return self
-
-    def entry_value(self, expression, lanes):
-        return None
+class OfCfa(Frame):
+    """A frame whose base is an expression."""
 
     def frame_base(self, lanes):
         return parsed("call_frame_cfa")
-
-    def cfa(self, lanes):
-        return locations.at(Memory(TARGET.default_space), 8)
-
-
-class Unit:
-    """A unit without anything."""
-
-    reference_size = 4
 
 
 def outcome(ops, lanes=None, frame=None, **limits):
@@ -243,10 +223,6 @@ def outcome(ops, lanes=None, frame=None, **limits):
         limits=evolve(DEFAULTS, **limits),
     )
     return evaluate(code, context)
-
-
-def kind_of(found):
-    return found.kind if isinstance(found, DwarfGpuError) else "ok"
 
 
 def test_the_number_of_parts():
@@ -288,11 +264,11 @@ def test_entry_values_end_where_frames_never_do():
     nested = "lit5"
     for _ in range(40):
         nested = f"entry_value ({nested})"
-    assert kind_of(outcome(nested, frame=Frame()).of(0)) == "ok"
-    assert kind_of(outcome(nested, frame=Frame(), nesting=39).of(0)) == "limit_exceeded"
+    assert kind_of(outcome(nested, frame=OfCfa()).of(0)) == "ok"
+    assert kind_of(outcome(nested, frame=OfCfa(), nesting=39).of(0)) == "limit_exceeded"
     # an entry value in an entry value, each of which is evaluated again and again
     loop = "again: entry_value ({}); drop; skip @again"
-    assert kind_of(outcome(loop.format(loop.format("lit5")), frame=Frame()).of(0)) == "limit_exceeded"
+    assert kind_of(outcome(loop.format(loop.format("lit5")), frame=OfCfa()).of(0)) == "limit_exceeded"
 
 
 def test_limits_do_not_count_what_came_before():
