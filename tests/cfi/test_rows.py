@@ -142,30 +142,6 @@ def test_initial_instructions_have_no_location(text):
 # --- The CFA (A.6.4.2.2) --------------------------------------------------------------------------------------------
 
 
-def test_def_cfa_is_in_the_default_address_space():
-    assert cfa("def_cfa 6 16") == RegisterOffset(6, 16, 0)
-    assert cfa("LLVM_def_aspace_cfa 64 0 6; def_cfa 6 16") == RegisterOffset(6, 16, 0)
-
-
-def test_def_cfa_sf_is_factored():
-    assert cfa("def_cfa_sf 6 -2") == RegisterOffset(6, 16, 0)
-    assert cfa("LLVM_def_aspace_cfa 64 0 6; def_cfa_sf 6 2") == RegisterOffset(6, -16, 0)
-
-
-def test_def_aspace_cfa():
-    assert cfa("LLVM_def_aspace_cfa 64 256 6") == RegisterOffset(64, 256, 6)
-    assert cfa("LLVM_def_aspace_cfa_sf 64 -2 5") == RegisterOffset(64, 16, 5)
-
-
-def test_def_cfa_register_keeps_offset_and_space():
-    assert cfa("LLVM_def_aspace_cfa 64 256 6; def_cfa_register 65") == RegisterOffset(65, 256, 6)
-
-
-def test_def_cfa_offset_keeps_register_and_space():
-    assert cfa("LLVM_def_aspace_cfa 64 256 6; def_cfa_offset 16") == RegisterOffset(64, 16, 6)
-    assert cfa("LLVM_def_aspace_cfa 64 256 6; def_cfa_offset_sf -2") == RegisterOffset(64, 16, 6)
-
-
 def test_def_cfa_expression():
     found = cfa("def_cfa_expression 3036")
 

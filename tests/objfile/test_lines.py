@@ -138,21 +138,21 @@ def test_operations_of_wide_instructions():
     ]
 
 
-def test_no_operations_at_all_mean_one():
-    assert rows(("advance_pc", 3), "copy", "end_sequence", max_operations=0)[0] == "3 1:1:0 is_stmt"
+LATER = {"opcode_base": 15, "lengths": bytes((0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1, 2, 0))}
 
 
-def test_standard_opcodes_of_later_versions_are_passed_over_by_their_lengths():
-    lengths = bytes((0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1, 2, 0))
-    code = [b"\x0d\x80\x01\x05", b"\x0e", bytes([15 + 5 + 1]), "end_sequence"]
-    assert rows(*code, opcode_base=15, lengths=lengths)[0] == "0 1:2:0 is_stmt"
-
-
-def test_a_table_may_have_fewer_standard_opcodes():
-    """DWARF 2 had nine; what comes after them is special."""
-    assert (
-        rows(bytes([10 + 5 + 1]), "end_sequence", version=2, opcode_base=10, lengths=bytes(9))[0] == "0 1:2:0 is_stmt"
-    )
+@pytest.mark.parametrize(
+    "code, header, expected",
+    [
+        ([("advance_pc", 3), "copy"], {"max_operations": 0}, "3 1:1:0 is_stmt"),  # no operations at all mean one
+        # Standard opcodes of later versions are passed over by their lengths.
+        ([b"\x0d\x80\x01\x05", b"\x0e", bytes([15 + 5 + 1])], LATER, "0 1:2:0 is_stmt"),
+        # DWARF 2 had nine; what comes after them is special.
+        ([bytes([10 + 5 + 1])], {"version": 2, "opcode_base": 10, "lengths": bytes(9)}, "0 1:2:0 is_stmt"),
+    ],
+)
+def test_operations_and_opcodes_of_the_header(code, header, expected):
+    assert rows(*code, "end_sequence", **header)[0] == expected
 
 
 @pytest.mark.parametrize("code", [0x80, 0xFF, 0x11, 0x20, 0x05])

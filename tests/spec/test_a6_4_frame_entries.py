@@ -186,6 +186,7 @@ def test_padding_of_a_cie_says_nothing(order, is_wide, size):
 
 @each_format
 def test_the_length_of_an_fde_does_not_count_itself(order, is_wide, size):
+    """A.6.4.1 (2-1): the entry ends behind the length field and as many bytes as it says."""
     _, fde_offset, end = section(order, is_wide, size)
     _, fde = entries(order, is_wide, size)
     assert (fde.offset, fde.end) == (fde_offset, end)
@@ -244,27 +245,27 @@ def test_padding_of_an_fde_says_nothing(order, is_wide, size):
 # --- The CFA --------------------------------------------------------------------------------------------------------
 
 
-def test_def_cfa_is_in_the_default_space_and_not_factored():
-    """A.6.4.2.2 (1): a register and a byte displacement; AS is the default address space."""
-    assert cfa("0c0610") == rules.RegisterOffset(6, 16, 0)
-    assert cfa("304008060c0610") == rules.RegisterOffset(6, 16, 0)
-
-
-def test_def_cfa_sf_is_signed_and_factored():
-    """A.6.4.2.2 (2): the displacement is multiplied by the data alignment factor; AS is the default one."""
-    assert cfa("12067e") == rules.RegisterOffset(6, 16, 0)  # -2 * -8
-    assert cfa("30400806120602") == rules.RegisterOffset(6, -16, 0)
-
-
-def test_def_aspace_cfa_has_a_space_and_is_not_factored():
-    """A.6.4.2.2 (3): register, byte displacement, address space."""
-    assert cfa("30401006") == rules.RegisterOffset(64, 16, 6)
-
-
-def test_def_aspace_cfa_sf_has_a_space_and_is_signed_and_factored():
-    """A.6.4.2.2 (4): register, factored displacement, address space."""
-    assert cfa("31407e06") == rules.RegisterOffset(64, 16, 6)
-    assert cfa("31400205") == rules.RegisterOffset(64, -16, 5)
+# The clause, the instructions, and the register, displacement and address space of the CFA; it was r7 + 8 before.
+@pytest.mark.parametrize(
+    "clause, code, expected",
+    [
+        ("A.6.4.2.2 (1)", "0c0610", (6, 16, 0)),  # DW_CFA_def_cfa: AS is the default address space
+        ("A.6.4.2.2 (1)", "304008060c0610", (6, 16, 0)),
+        ("A.6.4.2.2 (2)", "12067e", (6, 16, 0)),  # DW_CFA_def_cfa_sf: -2 * -8
+        ("A.6.4.2.2 (2)", "30400806120602", (6, -16, 0)),
+        ("A.6.4.2.2 (3)", "30401006", (64, 16, 6)),  # DW_CFA_LLVM_def_aspace_cfa: not factored
+        ("A.6.4.2.2 (4)", "31407e06", (64, 16, 6)),  # DW_CFA_LLVM_def_aspace_cfa_sf: signed and factored
+        ("A.6.4.2.2 (4)", "31400205", (64, -16, 5)),
+        ("A.6.4.2.2 (5)", "0d06", (6, 8, 0)),  # DW_CFA_def_cfa_register: B and AS are the old ones
+        ("A.6.4.2.2 (5)", "304010060d06", (6, 16, 6)),
+        ("A.6.4.2.2 (6)", "0e10", (7, 16, 0)),  # DW_CFA_def_cfa_offset: R and AS are the old ones, B is not factored
+        ("A.6.4.2.2 (6)", "304008060e20", (64, 32, 6)),
+        ("A.6.4.2.2 (7)", "137e", (7, 16, 0)),  # DW_CFA_def_cfa_offset_sf: R and AS are the old ones, B is factored
+        ("A.6.4.2.2 (7)", "304008061302", (64, -16, 6)),
+    ],
+)
+def test_the_cfa(clause, code, expected):
+    assert cfa(code) == rules.RegisterOffset(*expected)
 
 
 @pytest.mark.parametrize("code", ["304010", "31407e"])
@@ -275,24 +276,6 @@ def test_a_space_that_the_target_does_not_define_is_ill_formed(code):
         assert cfa(f"{code}{space:02x}", target=target).space == space
     with pytest.raises(IllFormed):
         cfa(f"{code}04", target=target)  # reserved; 0x20 to 0x5f are the lanes of the private space
-
-
-def test_def_cfa_register_keeps_displacement_and_space():
-    """A.6.4.2.2 (5): B and AS are the old ones."""
-    assert cfa("0d06") == rules.RegisterOffset(6, 8, 0)
-    assert cfa("304010060d06") == rules.RegisterOffset(6, 16, 6)
-
-
-def test_def_cfa_offset_keeps_register_and_space():
-    """A.6.4.2.2 (6): R and AS are the old ones, and B is not factored."""
-    assert cfa("0e10") == rules.RegisterOffset(7, 16, 0)
-    assert cfa("304008060e20") == rules.RegisterOffset(64, 32, 6)
-
-
-def test_def_cfa_offset_sf_keeps_register_and_space():
-    """A.6.4.2.2 (7): R and AS are the old ones, and B is signed and factored."""
-    assert cfa("137e") == rules.RegisterOffset(7, 16, 0)
-    assert cfa("304008061302") == rules.RegisterOffset(64, -16, 6)
 
 
 @pytest.mark.parametrize("code", ["0d06", "0e10", "137e"])
@@ -324,58 +307,37 @@ def test_a_cfa_expression_that_gives_no_memory_is_ill_formed(operations):
 # --- Rules of registers ---------------------------------------------------------------------------------------------
 
 
-def test_undefined_sets_the_rule():
-    """A.6.4.2.3 (1): the register is an unsigned LEB128 number."""
-    assert rule("07a814", 2600) == rules.UndefinedRule()
+AFTER_8301, AFTER_05A81401 = "0c07088301", "0c070805a81401"  # initial instructions: registers 3 and 2600 are at CFA - 8
 
 
-def test_same_value_sets_the_rule():
-    """A.6.4.2.3 (2): the register is an unsigned LEB128 number."""
-    assert rule("08a814", 2600) == rules.SameValue()
+# The clause, the instructions, the register and its rule, and the initial instructions where it has a rule by them.
+@pytest.mark.parametrize(
+    "clause, code, register, expected, initial",
+    [
+        ("A.6.4.2.3 (1)", "07a814", 2600, rules.UndefinedRule(), ()),
+        ("A.6.4.2.3 (2)", "08a814", 2600, rules.SameValue(), ()),
+        ("A.6.4.2.3 (3)", "8302", 3, rules.Offset(-16), ()),  # DW_CFA_offset: unsigned and factored
+        ("A.6.4.2.3 (3)", "bf7e", 63, rules.Offset(-126 * 8), ()),
+        ("A.6.4.2.3 (4)", "05a8147e", 2600, rules.Offset(-126 * 8), ()),  # DW_CFA_offset_extended: the same
+        ("A.6.4.2.3 (5)", "11a8147e", 2600, rules.Offset(16), ()),  # DW_CFA_offset_extended_sf: signed
+        ("A.6.4.2.3 (6)", "14037e", 3, rules.ValOffset(-126 * 8), ()),  # DW_CFA_val_offset
+        ("A.6.4.2.3 (7)", "15037e", 3, rules.ValOffset(16), ()),  # DW_CFA_val_offset_sf: signed
+        ("A.6.4.2.3 (8)", "0903a814", 3, rules.RegisterRule(2600), ()),
+        ("A.6.4.2.3 (11)", "8302c3", 3, rules.Offset(-8), (AFTER_8301,)),  # DW_CFA_restore: the initial rule is back
+        ("A.6.4.2.3 (11)", "8302c3", 3, None, ()),
+        ("A.6.4.2.3 (12)", "05a8140206a814", 2600, rules.Offset(-8), (AFTER_05A81401,)),  # DW_CFA_restore_extended
+        ("A.6.4.2.3 (12)", "05a8140206a814", 2600, None, ()),
+    ],
+)
+def test_the_rule_of_a_register(clause, code, register, expected, initial):
+    assert rule(code, register, *initial) == expected
 
 
-def test_offset_is_unsigned_and_factored():
-    """A.6.4.2.3 (3): the register is in the opcode."""
-    assert rule("8302", 3) == rules.Offset(-16)
-    assert rule("bf7e", 63) == rules.Offset(-126 * 8)
-
-
-def test_offset_extended_is_unsigned_and_factored():
-    """A.6.4.2.3 (4): as DW_CFA_offset, with a larger register."""
-    assert rule("05a8147e", 2600) == rules.Offset(-126 * 8)
-
-
-def test_offset_extended_sf_is_signed_and_factored():
-    """A.6.4.2.3 (5): as DW_CFA_offset_extended, but signed."""
-    assert rule("11a8147e", 2600) == rules.Offset(16)
-
-
-def test_val_offset_is_unsigned_and_factored():
-    """A.6.4.2.3 (6): the rule is val_offset(B * data_alignment_factor)."""
-    assert rule("14037e", 3) == rules.ValOffset(-126 * 8)
-
-
-def test_val_offset_sf_is_signed_and_factored():
-    """A.6.4.2.3 (7): as DW_CFA_val_offset, but signed."""
-    assert rule("15037e", 3) == rules.ValOffset(16)
-
-
-def test_register_names_the_one_that_holds_the_value():
-    """A.6.4.2.3 (8): the rule of the first register is register(R2)."""
-    assert rule("0903a814", 3) == rules.RegisterRule(2600)
-
-
-def test_expression_gives_the_place_of_the_register():
-    """A.6.4.2.3 (9): the rule is expression(E), and E is a block with its length."""
-    found = rule("1003022308", 3)  # DW_OP_plus_uconst 8
-    assert isinstance(found, rules.ExpressionRule)
-    assert found.block.data == b"\x23\x08"
-
-
-def test_val_expression_gives_the_value_of_the_register():
-    """A.6.4.2.3 (10): the rule is val_expression(E), and E is a block with its length."""
-    found = rule("1603022308", 3)
-    assert isinstance(found, rules.ValExpression)
+@pytest.mark.parametrize("code, kind", [("1003022308", rules.ExpressionRule), ("1603022308", rules.ValExpression)])
+def test_an_expression_gives_the_place_or_the_value_of_the_register(code, kind):
+    """A.6.4.2.3 (9), A.6.4.2.3 (10): expression(E) and val_expression(E); E is a block: DW_OP_plus_uconst 8."""
+    found = rule(code, 3)
+    assert isinstance(found, kind)
     assert found.block.data == b"\x23\x08"
 
 
@@ -387,18 +349,6 @@ def test_a_value_of_another_size_than_the_register_is_ill_formed():
     thread = made.thread
     with pytest.raises(IllFormed):
         made.top.entry_register(thread.target.register_named("s40").number, thread.lanes)
-
-
-def test_restore_gives_the_initial_rule_back():
-    """A.6.4.2.3 (11): the register is in the opcode; without an initial rule there is none again."""
-    assert rule("8302c3", 3, "0c07088301") == rules.Offset(-8)
-    assert rule("8302c3", 3) is None
-
-
-def test_restore_extended_gives_the_initial_rule_back():
-    """A.6.4.2.3 (12): as DW_CFA_restore, with a larger register."""
-    assert rule("05a8140206a814", 2600, "0c070805a81401") == rules.Offset(-8)
-    assert rule("05a8140206a814", 2600) is None
 
 
 @pytest.mark.parametrize("order", ["little", "big"])

@@ -149,38 +149,38 @@ def test_code_before_between_and_after_the_entries():
     ]
 
 
-def test_the_default_entry_is_for_the_rest():
-    record = in_list(("start_end", 0x10, 0x20, REGISTER), ("default_location", VALUE))
-    assert sums(record) == ({"register": 0x10, "implicit": SIZE - 0x10}, {})
-
-
-def test_entries_that_overlap_are_several_locations():
-    record = in_list(("start_end", 0, 0x80, REGISTER), ("start_end", 0x40, SIZE, VALUE))
-    assert sums(record) == ({"register": 0x40, "several": 0x40, "implicit": SIZE - 0x80}, {})
-
-
-def test_the_same_kind_twice_is_that_kind():
-    assert sums(in_list(("start_end", 0, SIZE, REGISTER), ("start_end", 0, SIZE, LANE))) == ({"register": SIZE}, {})
-
-
-def test_an_empty_or_undefined_entry_is_no_location():
-    record = in_list(("start_end", 0, 0x40, ""), ("start_end", 0x40, SIZE, UNDEFINED))
-    assert sums(record) == ({}, {"empty expression": 0x40, "undefined": SIZE - 0x40})
-
-
-def test_an_entry_that_reaches_out_of_the_scope_counts_within():
-    record = in_list(("start_end", 0x80, 0x1000, REGISTER))
-    assert sums(record) == ({"register": SIZE - 0x80}, {"before its first entry": 0x80})
+@pytest.mark.parametrize(
+    "entries, written, missing",
+    [
+        (
+            [("start_end", 0x10, 0x20, REGISTER), ("default_location", VALUE)],
+            {"register": 16, "implicit": SIZE - 16},
+            {},
+        ),
+        (
+            [("start_end", 0, 0x80, REGISTER), ("start_end", 0x40, SIZE, VALUE)],
+            {"register": 0x40, "several": 0x40, "implicit": SIZE - 0x80},
+            {},
+        ),
+        ([("start_end", 0, SIZE, REGISTER), ("start_end", 0, SIZE, LANE)], {"register": SIZE}, {}),  # one kind twice
+        (
+            [("start_end", 0, 0x40, ""), ("start_end", 0x40, SIZE, UNDEFINED)],
+            {},
+            {"empty expression": 0x40, "undefined": SIZE - 0x40},
+        ),
+        # An entry that reaches out of the scope counts within.
+        ([("start_end", 0x80, 0x1000, REGISTER)], {"register": SIZE - 0x80}, {"before its first entry": 0x80}),
+        ([], {}, {"list without entries": SIZE}),
+    ],
+)
+def test_entries_of_a_list(entries, written, missing):
+    assert sums(in_list(*entries)) == (written, missing)
 
 
 def test_a_list_of_other_addresses():
     record = in_list(("start_end", 0x1000, 0x2000, REGISTER))
     assert sums(record) == ({}, {"list has other addresses": SIZE})
     assert [span.reason for span in record.spans()] == ["list has other addresses"]
-
-
-def test_a_list_without_entries():
-    assert sums(in_list()) == ({}, {"list without entries": SIZE})
 
 
 def test_a_broken_list():

@@ -141,6 +141,7 @@ def test_every_variable_reads_as_it_says(fixture):
 
 
 def test_pointers_have_their_spaces(fixture):
+    """A.2.14: DW_AT_LLVM_memory_space is a number of the language beside the address space."""
     members = {each.name: each.type for each in fixture.object("pointers").inner.body.members}
     assert [each.address_space for each in members.values()] == [0, 3, 5]
     if "legacy" not in fixture.file.name:
