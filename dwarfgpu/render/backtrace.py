@@ -10,11 +10,12 @@ from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.expr.storages import Implicit, Memory, Register
 from dwarfgpu.program.code.code_lookup import begins_line
 from dwarfgpu.program.frames.answers import answer
-from dwarfgpu.program.frames.variable import PARAMETER
-from dwarfgpu.program.types.model import Array, Pointer, Struct
+from dwarfgpu.program.frames.variable import PARAMETER, Variable
+from dwarfgpu.program.types.model import Array, Pointer, Struct, Type
 from dwarfgpu.program.types.sizes import resolved
 from dwarfgpu.render.layout import (
     WIDTH,
+    Style,
     beside,
     cut,
     error_json,
@@ -27,7 +28,7 @@ from dwarfgpu.render.layout import (
     wrapped,
 )
 from dwarfgpu.render.records import Record
-from dwarfgpu.render.values import OPTIMIZED_OUT, ValueWriter
+from dwarfgpu.render.values import OPTIMIZED_OUT, Look, ValueWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -37,10 +38,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.scopes import SourceLine
     from dwarfgpu.program.frames.backtrace import Backtrace, RegisterSpan, Saved, ShownFrame
     from dwarfgpu.program.frames.frame import Frame
-    from dwarfgpu.program.frames.variable import Variable
-    from dwarfgpu.program.types.model import Type
-    from dwarfgpu.render.layout import Style
-    from dwarfgpu.render.values import Look
     from dwarfgpu.targets.target import Target
 
     Json = dict[str, Any]

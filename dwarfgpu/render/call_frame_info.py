@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dwarfgpu import budget
 from dwarfgpu.dwarf_constants import DW_EH_PE_omit
-from dwarfgpu.program.code.frame_rows import Cie, Fde, encoding_text, rule_json
+from dwarfgpu.program.code.frame_rows import (
+    Cie,
+    DecodedFrameEntry,
+    DecodedInstruction,
+    ExpressionBytes,
+    Fde,
+    FrameAt,
+    Frames,
+    Instructions,
+    Rule,
+    UnwindRules,
+    encoding_text,
+    rule_json,
+)
 from dwarfgpu.render.dump import code_json, code_text
-from dwarfgpu.render.layout import beside, error_json, labels, plain_style, room, shown, wrapped
+from dwarfgpu.render.layout import Style, beside, error_json, labels, plain_style, room, shown, wrapped
 from dwarfgpu.render.records import Record, fact, hexadecimal, nested
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from dwarfgpu.program.code.frame_rows import (
-        DecodedFrameEntry,
-        DecodedInstruction,
-        ExpressionBytes,
-        FrameAt,
-        Frames,
-        Instructions,
-        Rule,
-        UnwindRules,
-    )
-    from dwarfgpu.render.layout import Style
 
 NO_INFORMATION = "no unwind information"
 _LABEL = 12

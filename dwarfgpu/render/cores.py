@@ -6,13 +6,12 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.render.backtrace import standing_text
-from dwarfgpu.render.layout import WIDTH, counted, fitted, labelled, plain, plain_style, shown
+from dwarfgpu.render.layout import WIDTH, Style, counted, fitted, labelled, plain, plain_style, shown
 from dwarfgpu.render.records import Record, fact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.render.layout import Style
     from dwarfgpu.states.core_conversion import ConversionSummary
     from dwarfgpu.states.core_summary import CoreSummary
 

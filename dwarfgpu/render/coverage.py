@@ -6,8 +6,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.audits.coverage.code_scope import CodeScope, distinct_names
-from dwarfgpu.audits.coverage.tally import REASONS
-from dwarfgpu.render.layout import counted, plain_style, room, shown, table, wrapped
+from dwarfgpu.audits.coverage.tally import REASONS, CoverageSum
+from dwarfgpu.render.layout import Style, counted, plain_style, room, shown, table, wrapped
 from dwarfgpu.render.records import Record, fact
 
 if TYPE_CHECKING:
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.coverage.availability import VariableAvailability
     from dwarfgpu.audits.coverage.build_comparison import BuildComparison, VariableChange
     from dwarfgpu.audits.coverage.sums import FileCoverage, UnitCoverage
-    from dwarfgpu.audits.coverage.tally import CoverageSum
-    from dwarfgpu.render.layout import Style
     from dwarfgpu.render.pictures import Strip, StripPart
 
 NAME = 32

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from dwarfgpu.audits.dump.entries import Lists, Reference
+from dwarfgpu.audits.dump.entries import Lists, Reference, ShownAttribute, ShownEntry, ShownUnit
 from dwarfgpu.program.code.dumped_expressions import DumpedExpression
 from dwarfgpu.render.layout import (
+    Style,
     aligned,
     beside,
     counted,
@@ -26,10 +27,8 @@ from dwarfgpu.render.layout import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dwarfgpu.audits.dump.entries import ShownAttribute, ShownEntry, ShownUnit
     from dwarfgpu.audits.dump.lists import DumpedListEntry
     from dwarfgpu.audits.dump.parts import Kind, SectionPart, Table
-    from dwarfgpu.render.layout import Style
 
 
 OFFSET_WIDTH = 12

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.expr import listing
-from dwarfgpu.program.frames.variable import owner_of
+from dwarfgpu.program.frames.variable import Checked, Described, Variable, owner_of
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.render.layout import beside, counted, lanes_text, plain_style, shown, wrapped
+from dwarfgpu.render.layout import Style, beside, counted, lanes_text, plain_style, shown, wrapped
 from dwarfgpu.render.operations import LINE, bytes_text
 from dwarfgpu.render.variables import VariablesRenderer, repaired_head
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from dwarfgpu.program.frames.answers import Values
     from dwarfgpu.program.frames.reasons import ValueSource
-    from dwarfgpu.program.frames.variable import Checked, Described, Variable
-    from dwarfgpu.render.layout import Style
 
 KINDS = {"parameter": "a parameter", "local": "a local variable", "static": "a variable", "constant": "a constant"}
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.encoding.demangle import demangled, without_parameters
 from dwarfgpu.render.layout import (
+    Style,
     beside,
     counted,
     labelled,
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.code_object import CodeObjectContents, ContainerEntry
     from dwarfgpu.program.code.file_summary import DwarfSummary, FileSummary, SectionInfo, UnitSummary
     from dwarfgpu.program.code.scopes import SourceLine
-    from dwarfgpu.render.layout import Style
 
 MANY_SECTIONS = 60
 TYPES = {

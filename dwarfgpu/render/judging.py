@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from dwarfgpu.render.layout import counted, plain_style, shortened, shown, table
+from dwarfgpu.render.layout import Style, counted, plain_style, shortened, shown, table
 from dwarfgpu.render.records import Fact, Record, fact, nested
 from dwarfgpu.render.verification import FINDING, report_json, report_text, severities_text
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.judge.comparison import BuildJudgement
     from dwarfgpu.audits.judge.judgement import JudgedFunction, Judgement
     from dwarfgpu.audits.verify.reports import FileReport
-    from dwarfgpu.render.layout import Style
 
 MOST_VARIABLES = 12
 """The variables that are shown if nothing else is said, the worst first."""

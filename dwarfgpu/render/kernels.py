@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from dwarfgpu.render.layout import beside, labels, paragraphs, plain, plain_style, shown, table, wrapped
+from dwarfgpu.render.layout import Style, beside, labels, paragraphs, plain, plain_style, shown, table, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from dwarfgpu.program.code.code_object import Kernel
     from dwarfgpu.program.code.kernel_parameters import KernelParameter
-    from dwarfgpu.render.layout import Style
 
     Parameters: TypeAlias = tuple[KernelParameter, ...] | None
     Described: TypeAlias = tuple[Kernel, Parameters]

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
-from dwarfgpu.program.frames.lanes import ACTIVE, UNUSED
+from dwarfgpu.program.frames.lanes import ACTIVE, UNUSED, Lanes, LaneStatus
 from dwarfgpu.render.lanes import lane_counts, lanes_heading
 from dwarfgpu.render.layout import shortened, shown
 from dwarfgpu.render.wave_map import place_letters
 from dwarfgpu.render.wave_tables import item_text, lane_place, wave_title
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from dwarfgpu.program.frames.lanes import Lanes, LaneStatus
 
 CELL = 32
 GAP = 4

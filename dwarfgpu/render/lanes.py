@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.machines.protocol import SIGNALS, signal_of, stop_json
-from dwarfgpu.program.frames.answers import answer
-from dwarfgpu.program.frames.lanes import ACTIVE, INACTIVE, UNKNOWN, UNUSED
-from dwarfgpu.program.frames.wave_positions import place_of, unknown_mask, waves_of
+from dwarfgpu.machines.protocol import SIGNALS, WaveStop, signal_of, stop_json
+from dwarfgpu.program.frames.answers import LaneAnswer, answer
+from dwarfgpu.program.frames.lanes import ACTIVE, INACTIVE, UNKNOWN, UNUSED, Lanes, LaneStatus
+from dwarfgpu.program.frames.wave_positions import InDispatch, place_of, unknown_mask, waves_of
 from dwarfgpu.render.files import source_text
 from dwarfgpu.render.layout import aligned, error_json, lanes_text, plain, problem_json, shortened, shown
 from dwarfgpu.render.variables import NO_VALUE, VariablesRenderer
@@ -18,14 +18,10 @@ from dwarfgpu.render.variables import NO_VALUE, VariablesRenderer
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from dwarfgpu.machines.protocol import WaveStop
     from dwarfgpu.program.code.scopes import SourceCall
-    from dwarfgpu.program.frames.answers import LaneAnswer
     from dwarfgpu.program.frames.frame import Frame
-    from dwarfgpu.program.frames.lanes import Lanes, LaneStatus
     from dwarfgpu.program.frames.variable import Variable
     from dwarfgpu.program.frames.wave_groups import Cohort
-    from dwarfgpu.program.frames.wave_positions import InDispatch
     from dwarfgpu.states.stopped import Stopped
 
     Json = dict[str, Any]

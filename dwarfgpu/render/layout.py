@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 import attrs
 
 from dwarfgpu.immutable import frozen
-from dwarfgpu.render.written_text import without_styles
+from dwarfgpu.render.written_text import StyleName, without_styles
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import TypeAlias
-
-    from dwarfgpu.render.written_text import StyleName
-
-    Style: TypeAlias = Callable[[StyleName, str], str]
-    """Puts a text into one of the styles of `written_text.STYLES`."""
+Style: TypeAlias = Callable[[StyleName, str], str]
+"""Puts a text into one of the styles of `written_text.STYLES`."""
 
 
 WIDTH = 80

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.render.layout import counted, fitted, labels, plain, plain_style, shown, table, wrapped
+from dwarfgpu.render.layout import Style, counted, fitted, labels, plain, plain_style, shown, table, wrapped
 from dwarfgpu.render.records import Record, fact, hexadecimal, nested
 
 if TYPE_CHECKING:
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.launch.devices import QueuedPacket
     from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.program.frames.address_aliases import View, Views
-    from dwarfgpu.render.layout import Style
     from dwarfgpu.states.snapshot_files import SnapshotSummary
 
     Json = dict[str, Any]

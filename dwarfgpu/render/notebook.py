@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.program.frames.answers import Values
+from dwarfgpu.program.frames.answers import LaneAnswer, Values
 from dwarfgpu.program.frames.lanes import lanes_of_wave
 from dwarfgpu.program.frames.wave import Wave
 from dwarfgpu.program.types.declaration import safe_text
@@ -15,14 +15,12 @@ from dwarfgpu.program.values.objects import Object
 from dwarfgpu.render.lane_svg import lanes_svg
 from dwarfgpu.render.layout import cut, shown
 from dwarfgpu.render.pictures import heat_map_svg, heat_rows
-from dwarfgpu.render.values import value_line
+from dwarfgpu.render.values import Look, value_line
 from dwarfgpu.render.variables import NO_VALUE, VariablesRenderer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dwarfgpu.program.frames.answers import LaneAnswer
-    from dwarfgpu.render.values import Look
     from dwarfgpu.states.program import Attached
 
 MAX_ROWS = 64

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.render.layout import folded, paragraphs, plain, plain_style, room
+from dwarfgpu.render.layout import Style, folded, paragraphs, plain, plain_style, room
 from dwarfgpu.render.records import Record, fact, nested
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.listing import Line
     from dwarfgpu.expr.verify import Finding
     from dwarfgpu.program.code.instruction_reference import EncodingReference, InstructionReference, OperandReference
-    from dwarfgpu.render.layout import Style
 
 
 BYTES = 8

@@ -12,12 +12,10 @@ import attrs
 from attrs import evolve
 
 from dwarfgpu.immutable import frozen
-from dwarfgpu.render.layout import TableLine, columns, plain, table
+from dwarfgpu.render.layout import Style, TableLine, columns, plain, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from dwarfgpu.render.layout import Style
 
     Json = dict[str, Any]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.encoding.demangle import demangled
-from dwarfgpu.render.layout import WIDTH, counted, lanes_text, plain_style, table
+from dwarfgpu.render.layout import WIDTH, Style, counted, lanes_text, plain_style, table
 from dwarfgpu.render.records import Record, fact
 from dwarfgpu.render.values import value_text as text
 from dwarfgpu.render.wave_tables import item_text
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.control.report import BufferPreview, RunReport, StoppedWave
     from dwarfgpu.execution.control.tracing import TracedStep
     from dwarfgpu.program.values.objects import Object
-    from dwarfgpu.render.layout import Style
 
 MAX_WAVES = 8
 """The waves of a halt that are shown."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.expr.instruction import decode, operands_of, registers_of
+from dwarfgpu.expr.instruction import Expression, Instruction, decode, operands_of, registers_of
 from dwarfgpu.expr.listing import MAX_DEPTH, lines
 from dwarfgpu.expr.listing import text as listing
 from dwarfgpu.program.code.repairs import as_written, repairs_of, uses_frame_base
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.program.types.model import Array, Enumeration, Struct
+from dwarfgpu.program.types.model import Array, BaseClass, Enumeration, Member, Struct, Type
 from dwarfgpu.program.types.sizes import known_size, resolved
 from dwarfgpu.render.layout import packed, room, shown
 from dwarfgpu.render.variables import repaired_head
@@ -17,12 +17,10 @@ from dwarfgpu.render.variables import repaired_head
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from dwarfgpu.expr.instruction import Expression, Instruction
     from dwarfgpu.program.code.declarations import Declared
     from dwarfgpu.program.code.instructions import ListedInstruction
     from dwarfgpu.program.frames.linespec import CodeSpan, Linespec
     from dwarfgpu.program.frames.variable import Described
-    from dwarfgpu.program.types.model import BaseClass, Member, Type
     from dwarfgpu.targets.target import Target
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.render.kernels import kernel_head
-from dwarfgpu.render.layout import counted, labels, plain_style, room, table, wrapped
+from dwarfgpu.render.layout import Style, counted, labels, plain_style, room, table, wrapped
 from dwarfgpu.render.records import Record, fact, nested
 
 if TYPE_CHECKING:
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from dwarfgpu.execution.launch.dispatch import PlannedDispatch, RegisterState
     from dwarfgpu.execution.launch.structures import ObjectInMemory, ShownField
-    from dwarfgpu.render.layout import Style
     from dwarfgpu.targets.amdgpu.geometry import GridPosition
 
 COLUMN = 18

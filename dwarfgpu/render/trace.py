@@ -11,7 +11,7 @@ from dwarfgpu.expr.location_json import PRICE_AGAIN, JsonWriter
 from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.expr.values import Value
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.code.repairs import as_written, repairs_of
+from dwarfgpu.program.code.repairs import Repair, as_written, repairs_of
 from dwarfgpu.render.layout import ranges_text, wrapped
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.evaluation import Evaluation
     from dwarfgpu.expr.instruction import Expression, Step
     from dwarfgpu.expr.locations import Entry
-    from dwarfgpu.program.code.repairs import Repair
     from dwarfgpu.targets.target import Target
 
     Entries: TypeAlias = tuple[Entry, ...]

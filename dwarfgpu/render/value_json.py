@@ -24,18 +24,15 @@ from dwarfgpu.program.types import model
 from dwarfgpu.program.types.declaration import BROKEN_TYPE, safe_text, type_text
 from dwarfgpu.program.types.reader import speaks_cplus
 from dwarfgpu.program.types.sizes import resolved, stripped
-from dwarfgpu.program.values.scalars import character_prefix
-from dwarfgpu.program.values.storage import Address
+from dwarfgpu.program.values.scalars import Scalar, character_prefix
+from dwarfgpu.program.values.storage import Address, Reading
 from dwarfgpu.render import values
 from dwarfgpu.render.layout import problem_json
 from dwarfgpu.render.numbers import float_text, signed
-from dwarfgpu.render.values import MAX_PARTS, PLAIN, BasesShown, ValueWriter, is_unit
+from dwarfgpu.render.values import MAX_PARTS, PLAIN, BasesShown, Look, ValueWriter, is_unit
 
 if TYPE_CHECKING:
     from dwarfgpu.program.values.objects import Object
-    from dwarfgpu.program.values.scalars import Scalar
-    from dwarfgpu.program.values.storage import Reading
-    from dwarfgpu.render.values import Look
 
 
 def value_json(value: Object, look: Look = PLAIN) -> dict[str, Any]:

@@ -12,9 +12,9 @@ from dwarfgpu.program.types import model
 from dwarfgpu.program.types.declaration import Declarer, type_text
 from dwarfgpu.program.types.reader import speaks_cplus
 from dwarfgpu.program.types.sizes import hidden, known_size, resolved, stripped
-from dwarfgpu.program.values.arrays import MAX_READ
-from dwarfgpu.program.values.scalars import character_prefix
-from dwarfgpu.program.values.storage import Address, Reading
+from dwarfgpu.program.values.arrays import MAX_READ, Elements
+from dwarfgpu.program.values.scalars import Scalar, character_prefix
+from dwarfgpu.program.values.storage import Address, ObjectPlace, Reading
 from dwarfgpu.render import numbers
 from dwarfgpu.render.layout import shortened
 from dwarfgpu.render.numbers import check_format, float_text, formatted, signed, whole
@@ -22,11 +22,8 @@ from dwarfgpu.render.numbers import check_format, float_text, formatted, signed,
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dwarfgpu.program.values.arrays import Elements
     from dwarfgpu.program.values.objects import Object
-    from dwarfgpu.program.values.scalars import Scalar
     from dwarfgpu.program.values.standard_library import Contents
-    from dwarfgpu.program.values.storage import ObjectPlace
 
 
 OPTIMIZED_OUT = "<optimized out>"

@@ -11,17 +11,28 @@ from attrs import evolve
 
 from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.lanes import first_lane
-from dwarfgpu.program.frames.answers import CODES, STATES, WITH_VALUE
+from dwarfgpu.program.frames.answers import CODES, STATES, WITH_VALUE, AsWritten, LaneAnswer, Values
 from dwarfgpu.program.frames.columns import without_padding
-from dwarfgpu.program.frames.reasons import NO_LOCATION_HERE, OPTIMIZED_OUT
+from dwarfgpu.program.frames.reasons import NO_LOCATION_HERE, OPTIMIZED_OUT, Reason
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.program.types.model import Array, Base, Enumeration, MemberPointer, Pointer, Struct
+from dwarfgpu.program.types.model import Array, Base, Enumeration, MemberPointer, Pointer, Struct, Type
 from dwarfgpu.program.types.sizes import resolved
-from dwarfgpu.program.values.scalars import character_prefix, scalar_of
-from dwarfgpu.render.layout import beside, counted, error_json, lanes_text, packed, plain_style, room, shown, wrapped
+from dwarfgpu.program.values.scalars import Scalar, character_prefix, scalar_of
+from dwarfgpu.render.layout import (
+    Style,
+    beside,
+    counted,
+    error_json,
+    lanes_text,
+    packed,
+    plain_style,
+    room,
+    shown,
+    wrapped,
+)
 from dwarfgpu.render.records import Record, fact
 from dwarfgpu.render.values import Look, value_text
-from dwarfgpu.render.written_text import without_styles
+from dwarfgpu.render.written_text import StyleName, without_styles
 from dwarfgpu.targets.target import Scope
 
 if TYPE_CHECKING:
@@ -30,15 +41,9 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.location_text import TextRenderer
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.program.code.repairs import Repair
-    from dwarfgpu.program.frames.answers import AsWritten, LaneAnswer, Values
     from dwarfgpu.program.frames.frame import Frame
-    from dwarfgpu.program.frames.reasons import Reason
     from dwarfgpu.program.frames.variable import Described, Variable
-    from dwarfgpu.program.types.model import Type
-    from dwarfgpu.program.values.scalars import Scalar
     from dwarfgpu.program.values.storage import Address
-    from dwarfgpu.render.layout import Style
-    from dwarfgpu.render.written_text import StyleName
 
     Json = dict[str, Any]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.render.layout import counted, fitted, plain_style, problem_json, shown
+from dwarfgpu.render.layout import Style, counted, fitted, plain_style, problem_json, shown
 from dwarfgpu.render.records import Record, fact
 
 if TYPE_CHECKING:
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from dwarfgpu.audits.verify.findings import CheckRule, FileFinding
     from dwarfgpu.audits.verify.reports import FileReport
-    from dwarfgpu.render.layout import Style
 
 MAX_SHOWN = 10
 """How many findings of one rule are shown of a file."""

@@ -8,20 +8,28 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.frames.columns import python_value
-from dwarfgpu.program.frames.lanes import ACTIVE, UNKNOWN, UNUSED
+from dwarfgpu.program.frames.lanes import ACTIVE, UNKNOWN, UNUSED, Lanes
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.render.lanes import states_text
-from dwarfgpu.render.layout import WIDTH, TableLine, columns, counted, cut, fitted, plain_style, ranges_text, shown
-from dwarfgpu.render.values import value_line, value_text
+from dwarfgpu.render.layout import (
+    WIDTH,
+    Style,
+    TableLine,
+    columns,
+    counted,
+    cut,
+    fitted,
+    plain_style,
+    ranges_text,
+    shown,
+)
+from dwarfgpu.render.values import Look, value_line, value_text
 from dwarfgpu.render.wave_tables import lane_place, same_places, wave_title
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from dwarfgpu.program.frames.answers import LaneAnswer, Values
-    from dwarfgpu.program.frames.lanes import Lanes
-    from dwarfgpu.render.layout import Style
-    from dwarfgpu.render.values import Look
     from dwarfgpu.render.written_text import StyleName
 
 LABEL = 4

@@ -6,19 +6,26 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from dwarfgpu.program.frames.lanes import ACTIVE, UNKNOWN, UNUSED
-from dwarfgpu.program.frames.wave_positions import group_text, place_of, waves_of
+from dwarfgpu.program.frames.lanes import ACTIVE, UNKNOWN, UNUSED, Lanes, LaneStatus
+from dwarfgpu.program.frames.wave_positions import InDispatch, Triple, group_text, place_of, waves_of
 from dwarfgpu.render.backtrace import line_text, standing_text
 from dwarfgpu.render.lanes import LETTERS
-from dwarfgpu.render.layout import WIDTH, TableLine, columns, counted, plain_style, range_text, ranges_text, shown
+from dwarfgpu.render.layout import (
+    WIDTH,
+    Style,
+    TableLine,
+    columns,
+    counted,
+    plain_style,
+    range_text,
+    ranges_text,
+    shown,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from dwarfgpu.program.frames.lanes import Lanes, LaneStatus
     from dwarfgpu.program.frames.wave_groups import Cohort, WorkGroup
-    from dwarfgpu.program.frames.wave_positions import InDispatch, Triple
-    from dwarfgpu.render.layout import Style
     from dwarfgpu.states.stopped import Stopped
 
 

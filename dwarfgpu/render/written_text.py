@@ -10,18 +10,14 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal, TypeAlias
 
 from dwarfgpu import progress, regular_files
 from dwarfgpu.errors import UsageError
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Literal, TypeAlias
-
-    StyleName: TypeAlias = Literal["plain", "name", "number", "kind", "error", "warning", "note", "hint", "dim"]
-
+StyleName: TypeAlias = Literal["plain", "name", "number", "kind", "error", "warning", "note", "hint", "dim"]
 STYLES: dict[StyleName, tuple[str, str]] = {
     "plain": ("", ""),
     "name": ("1;36", "variable"),
