@@ -174,14 +174,14 @@ class _Bits:
 
 def _for_gdb(kept: Frozen) -> Any:
     """Return a copy as a value of GDB; None if GDB cannot have it."""
-    from dwarfgpu.gdbplugin.values import NotInGdb, type_for
+    from dwarfgpu.gdbplugin.values import NotInGdb, gdb_types
 
     bits, size = kept.pattern, known_size(kept.type)
     if bits is None or not size:
         return None
     try:
         frame = selected_frame()
-        theirs = type_for(kept.type, frame)
+        theirs = gdb_types.of(kept.type, frame)
         if theirs.sizeof != size:
             return None
         return gdb.Value(bits.to_bytes(size, byte_order()), theirs)

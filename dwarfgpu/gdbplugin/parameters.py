@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import gdb
 
 from dwarfgpu.gdbplugin.commands import one_line_errors
-from dwarfgpu.questions.settings import MAX_NUMBER, READING, SETTINGS
+from dwarfgpu.questions.settings import MAX_NUMBER, READING, SETTINGS, Setting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dwarfgpu.gdbplugin.frame_filter import FrameFilter
-    from dwarfgpu.questions.settings import Setting
 
 SHARED = ("print ", *READING, "caller-registers")
 """The prefixes of the debugger's settings that apply in GDB; GDB has its own for all others."""
-UNREADABLE = ("unreadable", "all", "off")
 
 
 class SettingsPrefix(gdb.Command):  # type: ignore[misc]
@@ -46,29 +45,24 @@ installed: list[str] = []
 
 
 class Parameter(gdb.Parameter):  # type: ignore[misc]
-    """A parameter of GDB for a setting of the debugger."""
+    """A parameter of GDB for a setting; ``take`` is called with each new value."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: Setting, take: Callable[[Any], object], about: str, group: int) -> None:
         self.setting = setting
+        self.take = take
         self.name = f"dwarfgpu {setting.name}"
-        self.__doc__ = f"The default is {setting.text(setting.default)}."
+        self.__doc__ = about
         self.set_doc = f"Set {setting.help}."
         self.show_doc = f"Show {setting.help}."
         kind, choices = _kind(setting)
-        gdb.Parameter.__init__(self, self.name, gdb.COMMAND_DATA, kind, *choices)
+        gdb.Parameter.__init__(self, self.name, group, kind, *choices)
         self.before = self.value = setting.default
         installed.append(self.name)
 
     def get_set_string(self) -> str:
-        from dwarfgpu.gdbplugin.debugger import debugger
-        from dwarfgpu.gdbplugin.host import gdb_host
-
         try:
             with one_line_errors():
-                if self.setting.name == "caller-registers":
-                    gdb_host().processes.trust_lists(is_on=self.value == "listed")
-                debugger().settings.set(self.setting.name, _text(self.value))
-                debugger().chosen.add(self.setting.name)
+                self.take(self.value)
         except gdb.GdbError:
             self.value = self.before
             raise
@@ -93,55 +87,36 @@ def _kind(setting: Setting) -> tuple[int, tuple[Any, ...]]:
     return (gdb.PARAM_UINTEGER if setting.unlimited else gdb.PARAM_STRING_NOESCAPE), ()
 
 
-def _text(value: Any) -> str:
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return "unlimited" if value is None else str(value)
+def _choose(name: str, value: Any) -> None:
+    """Give a setting of the debugger a value of its own, another than GDB's."""
+    from dwarfgpu.gdbplugin.debugger import debugger
+    from dwarfgpu.gdbplugin.host import gdb_host
 
-
-# --- Parameters of the plug-in ------------------------------------------------------------------------------------
-
-
-class PluginParameter(gdb.Parameter):  # type: ignore[misc]
-    """A parameter of the plug-in alone; ``take`` is called with each new value."""
-
-    def __init__(self, name: str, take: Callable[[Any], None], value: Any, *kind: Any) -> None:
-        self.name = f"dwarfgpu {name}"
-        self.take = take
-        gdb.Parameter.__init__(self, self.name, gdb.COMMAND_STACK, *kind)
-        self.value = value
-        installed.append(self.name)
-
-    def get_set_string(self) -> str:
-        self.take(self.value)
-        return ""
-
-    def get_show_string(self, _text_of_gdb: str) -> str:
-        return f'"{self.name}" is {_text(self.value)}.'
-
-
-class FilterParameter(PluginParameter):
-    """off: none.  unreadable: variables that GDB cannot read.  all: all variables."""
-
-    set_doc = "Set which variables of `bt -full' and of MI clients come from dwarfgpu."
-    show_doc = "Show which variables of `bt -full' and of MI clients come from dwarfgpu."
-
-
-class UnwinderParameter(PluginParameter):
-    """GDB's own unwinders do not know the call frame information of GPU code.
-
-    A GDB without support for AMD GPUs ends with an internal error when it reads it; `maint set dwarf unwinders off'
-    prevents that.
-    """
-
-    set_doc = "Set whether the frames of waves are found by dwarfgpu."
-    show_doc = "Show whether the frames of waves are found by dwarfgpu."
+    if name == "caller-registers":
+        gdb_host().processes.trust_lists(is_on=value == "listed")
+    text = ("off", "on")[value] if isinstance(value, bool) else "unlimited" if value is None else str(value)
+    debugger().settings.set(name, text)
+    debugger().chosen.add(name)
 
 
 def _unwind(is_on: bool) -> None:  # noqa: FBT001 (the value of a parameter)
     from dwarfgpu.gdbplugin.unwinder import use
 
     use(is_on=is_on)
+
+
+FILTER = Setting(
+    "frame-filter",
+    "unreadable",
+    "which variables of `bt -full' and of MI clients come from dwarfgpu",
+    ("unreadable", "all", "off"),
+)
+ABOUT_FILTER = "off: none.  unreadable: variables that GDB cannot read.  all: all variables."
+UNWINDER = Setting("unwinder", False, "whether the frames of waves are found by dwarfgpu")
+ABOUT_UNWINDER = """GDB's own unwinders do not know the call frame information of GPU code.
+
+A GDB without support for AMD GPUs ends with an internal error when it reads it; `maint set dwarf unwinders off'
+prevents that."""
 
 
 def install(frame_filter: FrameFilter) -> None:
@@ -152,6 +127,7 @@ def install(frame_filter: FrameFilter) -> None:
         for verb in ("set", "show"):
             SettingsPrefix(verb, name)
     for setting in chosen:
-        Parameter(setting)
-    FilterParameter("frame-filter", frame_filter.use, UNREADABLE[0], gdb.PARAM_ENUM, UNREADABLE)
-    UnwinderParameter("unwinder", _unwind, False, gdb.PARAM_BOOLEAN)
+        about = f"The default is {setting.text(setting.default)}."
+        Parameter(setting, partial(_choose, setting.name), about, gdb.COMMAND_DATA)
+    Parameter(FILTER, frame_filter.use, ABOUT_FILTER, gdb.COMMAND_STACK)
+    Parameter(UNWINDER, _unwind, ABOUT_UNWINDER, gdb.COMMAND_STACK)

@@ -7,7 +7,8 @@ left to GDB.
 
 from __future__ import annotations
 
-from functools import partial
+from contextlib import suppress
+from functools import cache, partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -130,20 +131,15 @@ end"""
 """GDB runs them before and after its list of threads; nothing else says that it makes one."""
 
 
-_have_hooks: list[bool] = []
-
-
-def _hook() -> bool:
-    """Have GDB tell when it lists threads, unless the user has hooks of that name; return whether it does."""
-    try:
+@cache
+def _hook() -> None:
+    """Have GDB tell when it lists threads, unless the user has hooks of that name."""
+    with suppress(gdb.error):  # there is none
         if "hook" in gdb.execute("show user info hook-threads", to_string=True):
-            return False
-    except gdb.error:  # there is none
-        pass
+            return
     for begins in (True, False):
         gdb.execute(HOOKS.format(post="" if begins else "post", begins=begins), to_string=True)
     gdb.events.before_prompt.connect(partial(list_threads, begins=False))  # after an error GDB runs no hook
-    return True
 
 
 def list_threads(*, begins: bool) -> None:
@@ -158,6 +154,6 @@ def use(*, is_on: bool) -> None:
         gdb.frame_unwinders.remove(unwinder)
     _unwinder[:] = [CallerUnwinder()] if is_on else []
     gdb.frame_unwinders[:0] = _unwinder
-    if is_on and not _have_hooks:
-        _have_hooks.append(_hook())
+    if is_on:
+        _hook()
     gdb.invalidate_cached_frames()

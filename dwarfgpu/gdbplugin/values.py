@@ -57,29 +57,24 @@ class GdbTypes:
 
     def of(self, kind: model.Type, frame: Any, variable: Variable | None = None) -> Any:
         """Return GDB's type as seen from one of its frames, or that of GDB's symbol for the variable."""
-        theirs = self._found(kind)
-        if theirs is not None:
-            return theirs
-        theirs = None if variable is None else _of_symbol(variable, frame, kind)
-        if theirs is None:
-            theirs = _TypeFinder(block_of(frame), frame.architecture()).of(kind)
-        self._known[id(kind)] = kind, theirs
-        return theirs
+
+        def find() -> Any:
+            theirs = None if variable is None else _of_symbol(variable, frame, kind)
+            return theirs or _TypeFinder(block_of(frame), frame.architecture()).of(kind)
+
+        return self._kept(kind, find)
 
     def at(self, kind: model.Type, pc: int, architecture: Any) -> Any:
         """Return GDB's type as seen from an address of the program."""
-        theirs = self._found(kind)
-        if theirs is None:
-            theirs = _TypeFinder(gdb.block_for_pc(pc), architecture).of(kind)
-            self._known[id(kind)] = kind, theirs
-        return theirs
+        return self._kept(kind, lambda: _TypeFinder(gdb.block_for_pc(pc), architecture).of(kind))
 
-    def _found(self, kind: model.Type) -> Any:
+    def _kept(self, kind: model.Type, find: Callable[[], Any]) -> Any:
         if self._files != watch().files or len(self._known) > MAX_KNOWN:
             self._files = watch().files
             self._known.clear()
-        known = self._known.get(id(kind))
-        return None if known is None else known[1]
+        if id(kind) not in self._known:
+            self._known[id(kind)] = kind, find()
+        return self._known[id(kind)][1]
 
 
 def block_of(frame: Any) -> Any:
@@ -202,7 +197,7 @@ def _names(kind: Any) -> tuple[str, ...]:
 
 # --- Values -------------------------------------------------------------------------------------------------------
 
-_types = GdbTypes()
+gdb_types = GdbTypes()
 
 
 def value_of(quantity: Quantity, frame: Frame, chosen: Any, lane: int | None = None) -> Any:
@@ -233,11 +228,6 @@ def value_of(quantity: Quantity, frame: Frame, chosen: Any, lane: int | None = N
         reason = quantity.why(lane)
         raise _no_value(content, "a part of it is optimized out") if reason is None else Unavailable(reason)
     return _copied(content, bits, kind)
-
-
-def type_for(kind: model.Type, frame: Any) -> Any:
-    """Return GDB's type for one of the library, as seen from a frame of GDB."""
-    return _types.of(kind, frame)
 
 
 def _defined_bits(content: Object) -> int | None:
@@ -276,7 +266,7 @@ def _pointer_into_space(content: Object, inner: model.Pointer, chosen: Any, fram
     """
     pointer = content.pointer()
     try:
-        target = _types.of(inner.target, chosen)
+        target = gdb_types.of(inner.target, chosen)
     except NotInGdb:
         target = gdb.lookup_type("void")
     space = frame.target.space(inner.address_space or 0)
@@ -341,9 +331,9 @@ def _type_of(content: Object, quantity: Quantity, chosen: Any) -> Any:
     try:
         if known_size(content.type) is None and isinstance(resolved(content.type), model.Array):
             elements = content.array()  # its bounds are those that it has now
-            element = _types.of(elements.element, chosen)
+            element = gdb_types.of(elements.element, chosen)
             return element.array(elements.lower, elements.lower + elements.length - 1)
-        return _types.of(content.type, chosen, variable)
+        return gdb_types.of(content.type, chosen, variable)
     except NotInGdb as error:
         raise _no_value(content, str(error)) from None
 
@@ -412,7 +402,7 @@ def value_printer(frame: Frame) -> Callable[[Object, Look, int], str | None]:
         if isinstance(inner, model.Pointer) and inner.is_reference:  # GDB leaves out what it refers to
             return None
         try:
-            kind = _types.at(value.type, frame.place or 0, selected_frame().architecture())
+            kind = gdb_types.at(value.type, frame.place or 0, selected_frame().architecture())
             theirs = None if is_dynamic(kind) or value.bit_size is not None else _whole(value, kind, frame)
             if theirs is None or (frame.has_lanes and gdb.default_visualizer(theirs) is None):
                 return None

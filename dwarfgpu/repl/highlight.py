@@ -9,9 +9,9 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from prompt_toolkit.lexers import Lexer as PromptLexer
 from prompt_toolkit.styles import Style
 from pygments.lexer import Lexer, RegexLexer, bygroups, inherit, words
+from pygments.lexers import get_lexer_by_name
 from pygments.lexers.c_cpp import CppLexer
 from pygments.token import Comment, Generic, Keyword, Name, Number, Operator, Punctuation, String, Text
 
@@ -19,10 +19,7 @@ from dwarfgpu.questions.document import ASSEMBLY, OPERATIONS
 from dwarfgpu.render.written_text import styled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from prompt_toolkit.document import Document
-    from prompt_toolkit.formatted_text import StyleAndTextTuples
+    from collections.abc import Sequence
 
 
 COLORS: dict[Any, str] = {
@@ -190,26 +187,19 @@ class OperationLexer(RegexLexer):
 
 
 _LIKE_C = re.compile(r"[chi]|ii|cc|[ch]pp|[ch]xx|hh|inc|hip|cuh?|clh?")
+LANGUAGES = dict.fromkeys(("f", "f77", "f90", "f95", "f03", "f08", "for"), "fortran") | {"py": "python", "rs": "rust"}
+"""The lexers of pygments for other languages, by the ends of the names of files."""
 
 
 def lexer_of_file(name: str) -> Lexer | None:
     """Return the lexer for the language of a source file; None if there is none."""
     ending = name.rpartition(".")[2].lower()
-    if ending in ("f", "f77", "f90", "f95", "f03", "f08", "for"):
-        from pygments.lexers.fortran import FortranLexer
-
-        return FortranLexer(stripnl=False)
-    if ending == "py":
-        from pygments.lexers.python import PythonLexer
-
-        return PythonLexer(stripnl=False)
-    if ending == "rs":
-        from pygments.lexers.rust import RustLexer
-
-        return RustLexer(stripnl=False)
     if ending == "s":
         return InstructionLexer(stripnl=False)
-    return GpuLexer(stripnl=False) if _LIKE_C.fullmatch(ending) else None
+    if _LIKE_C.fullmatch(ending):
+        return GpuLexer(stripnl=False)
+    language = LANGUAGES.get(ending)
+    return None if language is None else get_lexer_by_name(language, stripnl=False)
 
 
 # --- The prompt ---------------------------------------------------------------------------------------------------
@@ -234,20 +224,3 @@ STYLE = Style.from_dict(
         "error": "ansired bold",
     }
 )
-
-
-class CommandColors(PromptLexer):
-    """The colours of the line at the prompt; the lexer is imported with the first text."""
-
-    def __init__(self) -> None:
-        self._lexer: Lexer | None = None
-
-    def lex_document(self, document: Document) -> Callable[[int], StyleAndTextTuples]:
-        if not document.text.strip():
-            lines = document.lines
-            return lambda number: [("", lines[number])] if number < len(lines) else []
-        if self._lexer is None:
-            from prompt_toolkit.lexers import PygmentsLexer
-
-            self._lexer = PygmentsLexer(CommandLexer, sync_from_start=True)
-        return self._lexer.lex_document(document)

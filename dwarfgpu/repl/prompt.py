@@ -19,12 +19,13 @@ from prompt_toolkit.history import History
 from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
 from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.keys import Keys
+from prompt_toolkit.lexers import PygmentsLexer
 from prompt_toolkit.output import ColorDepth
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.questions.completion import complete
 from dwarfgpu.questions.scripts import is_open
-from dwarfgpu.repl.highlight import STYLE, CommandColors
+from dwarfgpu.repl.highlight import STYLE, CommandLexer
 from dwarfgpu.repl.terminal import PROMPT, errors_are_ours, keys_wait, toolbar
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class Prompt:
             complete_while_typing=False,
             complete_in_thread=True,
             auto_suggest=AutoSuggestFromHistory(),
-            lexer=CommandColors(),
+            lexer=PygmentsLexer(CommandLexer),
             style=STYLE,
             include_default_pygments_style=False,
             bottom_toolbar=lambda: self._toolbar,

@@ -23,6 +23,7 @@ from prompt_toolkit.layout import (
 from prompt_toolkit.layout.controls import UIContent, UIControl
 from prompt_toolkit.layout.menus import CompletionsMenu
 from prompt_toolkit.layout.processors import AppendAutoSuggestion, BeforeInput
+from prompt_toolkit.lexers import PygmentsLexer
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.questions.debugger import Quit
@@ -32,7 +33,7 @@ from dwarfgpu.questions.scripts import is_open, word_of
 from dwarfgpu.questions.sources import file_of, shown_line, standing_lanes, text_of
 from dwarfgpu.render.layout import shown
 from dwarfgpu.render.written_text import written
-from dwarfgpu.repl.highlight import STYLE, CommandColors
+from dwarfgpu.repl.highlight import STYLE, CommandLexer
 from dwarfgpu.repl.terminal import PROMPT, errors_are_ours, keys_wait, toolbar
 
 if TYPE_CHECKING:
@@ -103,7 +104,9 @@ class FullScreen:
     def _windows(self) -> FloatContainer:
         panels = self._panels
         line = BufferControl(
-            self._buffer, input_processors=[BeforeInput(PROMPT), AppendAutoSuggestion()], lexer=CommandColors()
+            self._buffer,
+            input_processors=[BeforeInput(PROMPT), AppendAutoSuggestion()],
+            lexer=PygmentsLexer(CommandLexer),
         )
         self._buffer_window = Window(line, height=1, wrap_lines=False)
         rules = [Window(char="-", height=1, style="class:border") for _ in range(3)]
@@ -252,13 +255,17 @@ class FullScreen:
 
 
 class Panel(UIControl):
-    """Lines that are made for the size of their window."""
+    """Lines that are made for the size of their window, or why they cannot be made."""
 
     def __init__(self, lines: Callable[[int, int], list[StyleAndTextTuples]]) -> None:
         self._lines = lines
 
     def create_content(self, width: int, height: int) -> UIContent:
-        lines = self._lines(width, height)[:height]
+        try:
+            with errors_are_ours():
+                lines = self._lines(width, height)[:height]
+        except DwarfGpuError as error:
+            lines = [[("class:error", shown(" ".join(str(error).split()))[:width])]]
         return UIContent(get_line=lambda number: lines[number], line_count=len(lines), show_cursor=False)
 
 
@@ -291,13 +298,6 @@ class Panels:
 
     def source(self, width: int, height: int) -> list[StyleAndTextTuples]:
         """Return the source around the frame, with the number of lanes at each line."""
-        try:
-            with errors_are_ours():
-                return self._source(width, height)
-        except DwarfGpuError as error:
-            return [_message(error, width)]
-
-    def _source(self, width: int, height: int) -> list[StyleAndTextTuples]:
         debugger = self._debugger
         if debugger.attached is None:
             return [[("class:inactive", "no state, so no frame"[:width])]]
@@ -367,11 +367,7 @@ class Panels:
 
     def lanes(self, width: int, height: int) -> list[StyleAndTextTuples]:
         """Return the variables in the lanes around the selected one."""
-        try:
-            with errors_are_ours():
-                table = self._lane_table()
-        except DwarfGpuError as error:
-            return [_message(error, width)]
+        table = self._lane_table()
         if table is None or not height:
             return []
         lane = self._debugger.lane
@@ -409,7 +405,3 @@ class Panels:
         self.scrolled = min(self.scrolled, max(0, len(rows) - height))
         end = len(rows) - self.scrolled
         return [[("", row)] for row in rows[max(0, end - height) : end]]
-
-
-def _message(error: DwarfGpuError, width: int) -> StyleAndTextTuples:
-    return [("class:error", shown(" ".join(str(error).split()))[:width])]
