@@ -277,8 +277,7 @@ class Examination:
 
     def _outcome(self, variable: Any, pc: int) -> Outcome:
         """Return what is known of a variable at a statement, and what is to be looked at."""
-        from dwarfgpu.program.types.model import Pointer
-        from dwarfgpu.program.types.sizes import stripped
+        from dwarfgpu.program.types.model import Pointer, stripped
 
         kind = stripped(variable.type)
         space = kind.address_space if isinstance(kind, Pointer) else None
@@ -395,8 +394,7 @@ def _statements(program: Any, low: int, high: int) -> list[int]:
 
 
 def _is_reference(kind: Any) -> bool:
-    from dwarfgpu.program.types.model import Pointer
-    from dwarfgpu.program.types.sizes import stripped
+    from dwarfgpu.program.types.model import Pointer, stripped
 
     kind = stripped(kind)
     return isinstance(kind, Pointer) and kind.sign != "*"

@@ -127,8 +127,7 @@ def arguments(program: Any, kernel: Any) -> tuple[list[Any], int]:
     import numpy as np
 
     from dwarfgpu.program.code.kernel_parameters import parameters_of
-    from dwarfgpu.program.types.model import Base, Enumeration
-    from dwarfgpu.program.types.sizes import stripped
+    from dwarfgpu.program.types.model import Base, Enumeration, stripped
 
     explicit = [each for each in kernel.metadata.args if not (each.value_kind or "").startswith("hidden")]
     parameters = parameters_of(program.file, kernel) or ()

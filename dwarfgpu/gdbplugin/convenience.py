@@ -15,7 +15,7 @@ from dwarfgpu.machines.gdb.process import byte_order, number_of, selected_frame
 from dwarfgpu.program.frames.expression import type_named
 from dwarfgpu.program.frames.history import MAX_KEPT, NOTHING, Frozen, Remembered, number
 from dwarfgpu.program.types import model
-from dwarfgpu.program.types.sizes import known_size
+from dwarfgpu.program.types.model import known_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -16,7 +16,7 @@ from dwarfgpu.program.frames.variable import Variable
 from dwarfgpu.program.language.arithmetic import generic_address
 from dwarfgpu.program.types import model
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.program.types.sizes import known_size, resolved
+from dwarfgpu.program.types.model import known_size, resolved
 from dwarfgpu.questions.settings import MAX_NUMBER
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from dwarfgpu.program.frames.evaluator import Evaluator
 from dwarfgpu.program.frames.history import Remembered, number
 from dwarfgpu.program.language.operands import loaded
 from dwarfgpu.program.language.tokens import tokens
-from dwarfgpu.program.types.model import Array, Base, Function, Pointer
-from dwarfgpu.program.types.sizes import resolved
+from dwarfgpu.program.types.model import Array, Base, Function, Pointer, resolved
 from dwarfgpu.program.values.storage import Address, cannot_access
 from dwarfgpu.questions.document import Document, Output
 from dwarfgpu.questions.examined import Examined, MemoryFormat

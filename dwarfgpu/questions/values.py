@@ -12,8 +12,7 @@ from dwarfgpu.program.frames.columns import python_value
 from dwarfgpu.program.frames.history import Remembered
 from dwarfgpu.program.frames.reasons import Unavailable
 from dwarfgpu.program.language.tokens import tokens
-from dwarfgpu.program.types.model import Array, Pointer
-from dwarfgpu.program.types.sizes import resolved
+from dwarfgpu.program.types.model import Array, Pointer, resolved
 from dwarfgpu.render.numbers import whole
 from dwarfgpu.render.variables import value_in_lanes
 from dwarfgpu.render.written_text import own

@@ -322,7 +322,7 @@ def _verify_expression(selection: Selection, arguments: Arguments) -> Document:
 
 def _verify_variables(selection: Selection, arguments: Arguments) -> Document:
     from dwarfgpu.program.frames.variable import all_variables, checked
-    from dwarfgpu.program.types.sizes import contradiction, resolved
+    from dwarfgpu.program.types.model import contradiction, resolved
     from dwarfgpu.render.explanations import Explainer
 
     frame = selection.frame

@@ -11,8 +11,7 @@ from dwarfgpu.expr.storages import Implicit, Memory, Register
 from dwarfgpu.program.code.code_lookup import begins_line
 from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.variable import PARAMETER, Variable
-from dwarfgpu.program.types.model import Array, Pointer, Struct, Type
-from dwarfgpu.program.types.sizes import resolved
+from dwarfgpu.program.types.model import Array, Pointer, Struct, Type, resolved
 from dwarfgpu.render.layout import (
     WIDTH,
     Style,

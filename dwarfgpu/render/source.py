@@ -9,8 +9,7 @@ from dwarfgpu.expr.listing import MAX_DEPTH, lines
 from dwarfgpu.expr.listing import text as listing
 from dwarfgpu.program.code.repairs import as_written, repairs_of, uses_frame_base
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.program.types.model import Array, BaseClass, Enumeration, Member, Struct, Type
-from dwarfgpu.program.types.sizes import known_size, resolved
+from dwarfgpu.program.types.model import Array, BaseClass, Enumeration, Member, Struct, Type, known_size, resolved
 from dwarfgpu.render.layout import packed, room, shown
 from dwarfgpu.render.variables import repaired_head
 

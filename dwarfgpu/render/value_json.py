@@ -22,8 +22,8 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.floats import as_float
 from dwarfgpu.program.types import model
 from dwarfgpu.program.types.declaration import BROKEN_TYPE, safe_text, type_text
+from dwarfgpu.program.types.model import resolved, stripped
 from dwarfgpu.program.types.reader import speaks_cplus
-from dwarfgpu.program.types.sizes import resolved, stripped
 from dwarfgpu.program.values.scalars import Scalar, character_prefix
 from dwarfgpu.program.values.storage import Address, Reading
 from dwarfgpu.render import values

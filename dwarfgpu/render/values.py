@@ -10,8 +10,8 @@ from dwarfgpu.errors import DwarfGpuError, EvaluationError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.types import model
 from dwarfgpu.program.types.declaration import Declarer, type_text
+from dwarfgpu.program.types.model import hidden, known_size, resolved, stripped
 from dwarfgpu.program.types.reader import speaks_cplus
-from dwarfgpu.program.types.sizes import hidden, known_size, resolved, stripped
 from dwarfgpu.program.values.arrays import MAX_READ, Elements
 from dwarfgpu.program.values.scalars import Scalar, character_prefix
 from dwarfgpu.program.values.storage import Address, ObjectPlace, Reading

@@ -15,8 +15,7 @@ from dwarfgpu.program.frames.answers import CODES, STATES, WITH_VALUE, AsWritten
 from dwarfgpu.program.frames.columns import without_padding
 from dwarfgpu.program.frames.reasons import NO_LOCATION_HERE, OPTIMIZED_OUT, Reason
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.program.types.model import Array, Base, Enumeration, MemberPointer, Pointer, Struct, Type
-from dwarfgpu.program.types.sizes import resolved
+from dwarfgpu.program.types.model import Array, Base, Enumeration, MemberPointer, Pointer, Struct, Type, resolved
 from dwarfgpu.program.values.scalars import Scalar, character_prefix, scalar_of
 from dwarfgpu.render.layout import (
     Style,

@@ -15,8 +15,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.machines.machine import LoadedCodeObject, Machine
 from dwarfgpu.machines.protocol import Backend
 from dwarfgpu.objfile.info.pc_ranges import AddressSpans
-from dwarfgpu.program.types.model import Pointer
-from dwarfgpu.program.types.sizes import known_size, resolved
+from dwarfgpu.program.types.model import Pointer, known_size, resolved
 from dwarfgpu.targets.target import Scope
 
 if TYPE_CHECKING:

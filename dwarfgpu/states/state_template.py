@@ -18,8 +18,7 @@ from dwarfgpu.machines import snapshot
 from dwarfgpu.machines.protocol import Capabilities, WaveBackend
 from dwarfgpu.program.code.code_lookup import at_address, parse_address
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.program.types.model import Base, Enumeration, Pointer
-from dwarfgpu.program.types.sizes import known_size, stripped
+from dwarfgpu.program.types.model import Base, Enumeration, Pointer, known_size, stripped
 from dwarfgpu.regular_files import read_input
 from dwarfgpu.states.opening import find_named_pcs, load_code
 from dwarfgpu.states.stopped import OpenOptions, Stopped

@@ -13,9 +13,8 @@ from dwarfgpu.program.language.arithmetic import Arithmetic
 from dwarfgpu.program.language.operands import DataModel, ScalarOperand, converted, is_true, loaded
 from dwarfgpu.program.language.parser import parse
 from dwarfgpu.program.language.type_names import TypeBuilder
-from dwarfgpu.program.types.model import Array, Function, Pointer
+from dwarfgpu.program.types.model import Array, Function, Pointer, byte_size, resolved
 from dwarfgpu.program.types.reader import find_type, is_cplus
-from dwarfgpu.program.types.sizes import byte_size, resolved
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.scalars import scalar_of
 from dwarfgpu.program.values.storage import Address

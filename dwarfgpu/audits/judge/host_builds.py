@@ -38,7 +38,7 @@ from dwarfgpu.errors import NotFound, UsageError
 from dwarfgpu.objfile.elf.header import EM_X86_64, ET_EXEC, PT_INTERP
 from dwarfgpu.program.frames.variable import PARAMETER
 from dwarfgpu.program.types import model as t
-from dwarfgpu.program.types.sizes import known_size, resolved
+from dwarfgpu.program.types.model import known_size, resolved
 from dwarfgpu.program.values.scalars import scalar_of
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from dwarfgpu.expr.storages import Memory
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.frames.answers import in_parts
 from dwarfgpu.program.frames.reasons import reason_of
-from dwarfgpu.program.types.model import Array, Base, Struct
-from dwarfgpu.program.types.sizes import known_size, resolved
+from dwarfgpu.program.types.model import Array, Base, Struct, known_size, resolved
 from dwarfgpu.program.values.scalars import scalar_of
 from dwarfgpu.program.values.storage import Located
 from dwarfgpu.targets.amdgpu.address_spaces import SIZE

@@ -22,8 +22,7 @@ from dwarfgpu.lanes import first_lane
 from dwarfgpu.program.code.unit_expressions import location_list
 from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.variable import STATIC
-from dwarfgpu.program.types.model import Pointer
-from dwarfgpu.program.types.sizes import known_size, stripped
+from dwarfgpu.program.types.model import Pointer, known_size, stripped
 from dwarfgpu.program.values.storage import Located
 
 if TYPE_CHECKING:

@@ -33,8 +33,8 @@ from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.dies import VALUE_KINDS, Attribute, Die
 from dwarfgpu.objfile.info.forms import class_of, form_name
 from dwarfgpu.objfile.info.pc_ranges import SCOPES, AddressSpans, is_dead
+from dwarfgpu.program.types.model import contradiction
 from dwarfgpu.program.types.reader import Types
-from dwarfgpu.program.types.sizes import contradiction
 from dwarfgpu.progress import counted
 
 if TYPE_CHECKING:

@@ -227,7 +227,7 @@ class Debugging:
             _check_in_lane(condition, place)
         watched = Watched(wave, lane, value, holds)
         if address is not None:
-            from dwarfgpu.program.types.sizes import byte_size
+            from dwarfgpu.program.types.model import byte_size
 
             watched.locate(self.machine, address, byte_size(object_.type) or 0)
             is_of_call = watched.space == PRIVATE

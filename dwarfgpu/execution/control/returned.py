@@ -24,7 +24,7 @@ from dwarfgpu.expr.storages import Implicit
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.frames.history import Frozen, Kept
 from dwarfgpu.program.types import model as t
-from dwarfgpu.program.types.sizes import known_size, resolved
+from dwarfgpu.program.types.model import known_size, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,7 @@ from dwarfgpu.errors import DwarfGpuError, UsageError, nearest
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.program.types.sizes import byte_size, element_bits, known_size, resolved
+from dwarfgpu.program.types.model import byte_size, element_bits, known_size, resolved
 from dwarfgpu.program.values.scalars import scalar_of
 
 if TYPE_CHECKING:

@@ -59,8 +59,8 @@ def _function(file: CodeObject, kernel: Kernel) -> Die | None:
 
 def _parameters(function: Die) -> list[KernelParameter]:
     from dwarfgpu.program.types.declaration import safe_text
+    from dwarfgpu.program.types.model import known_size
     from dwarfgpu.program.types.reader import Types
-    from dwarfgpu.program.types.sizes import known_size
 
     types = Types()
     origin = function.find("DW_AT_abstract_origin") or function.find("DW_AT_specification")

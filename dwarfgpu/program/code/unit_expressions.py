@@ -206,9 +206,8 @@ def constant_bytes(constant: Attribute) -> bytes:
 
 def space_of_pointer(die: Die) -> int | None:
     """Return the address space that a variable points into; None for what is no pointer, or one without a space."""
-    from dwarfgpu.program.types.model import Pointer
+    from dwarfgpu.program.types.model import Pointer, stripped
     from dwarfgpu.program.types.reader import Types
-    from dwarfgpu.program.types.sizes import stripped
 
     kind = stripped(Types().type_of(die))
     return kind.address_space if isinstance(kind, Pointer) else None
@@ -216,8 +215,8 @@ def space_of_pointer(die: Die) -> int | None:
 
 def byte_size_of(die: Die) -> int | None:
     """Return the size of the type of an entry; None where nothing says it."""
+    from dwarfgpu.program.types.model import known_size
     from dwarfgpu.program.types.reader import Types
-    from dwarfgpu.program.types.sizes import known_size
 
     return known_size(Types().type_of(die))
 

@@ -21,7 +21,7 @@ from dwarfgpu.program.frames.variable import Variable
 from dwarfgpu.program.frames.wave_groups import Cohort, wave_groups
 from dwarfgpu.program.frames.wave_positions import unknown_mask, waves_of
 from dwarfgpu.program.language.tokens import is_assignment
-from dwarfgpu.program.types.sizes import has_dynamic_parts
+from dwarfgpu.program.types.model import has_dynamic_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -34,8 +34,7 @@ from dwarfgpu.program.frames.reasons import (
     unavailable,
 )
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.program.types.model import Array, Base, Struct
-from dwarfgpu.program.types.sizes import known_size, resolved
+from dwarfgpu.program.types.model import Array, Base, Struct, known_size, resolved
 from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.objects import Object, optimized_out
 from dwarfgpu.program.values.storage import Located, ObjectPlace

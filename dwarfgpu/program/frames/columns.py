@@ -11,8 +11,7 @@ from dwarfgpu import budget
 from dwarfgpu.bits import comparable
 from dwarfgpu.errors import UsageError, shown
 from dwarfgpu.immutable import immutable
-from dwarfgpu.program.types.model import Array, Base, Enumeration, Struct
-from dwarfgpu.program.types.sizes import byte_size, element_bits, known_size, resolved
+from dwarfgpu.program.types.model import Array, Base, Enumeration, Struct, byte_size, element_bits, known_size, resolved
 from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.objects import optimized_out
 from dwarfgpu.program.values.scalars import scalar_of

@@ -39,8 +39,8 @@ from dwarfgpu.program.language.type_names import TypeBuilder
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.members import MAX_DEPTH, is_new, member_named, methods_named
+from dwarfgpu.program.types.model import byte_size, known_size, number_size, resolved, stripped
 from dwarfgpu.program.types.reader import is_cplus
-from dwarfgpu.program.types.sizes import byte_size, known_size, number_size, resolved, stripped
 from dwarfgpu.program.values.arrays import definite
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.scalars import scalar_of

@@ -20,8 +20,7 @@ from dwarfgpu.program.language.parser import parse, parse_type
 from dwarfgpu.program.language.syntax import Assignment, Cast, MemberAccess, Name, RegisterName, Subscript, Unary
 from dwarfgpu.program.language.tokens import ExpressionError
 from dwarfgpu.program.types.members import member_named
-from dwarfgpu.program.types.model import Array, Pointer
-from dwarfgpu.program.types.sizes import resolved
+from dwarfgpu.program.types.model import Array, Pointer, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

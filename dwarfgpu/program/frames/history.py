@@ -16,8 +16,18 @@ from dwarfgpu.expr import locations
 from dwarfgpu.expr.storages import Implicit, Part
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import uniform
-from dwarfgpu.program.types.model import VOID, Array, Dimension, Function, Lazy, Void
-from dwarfgpu.program.types.sizes import byte_size, hidden, known_size, resolved
+from dwarfgpu.program.types.model import (
+    VOID,
+    Array,
+    Dimension,
+    Function,
+    Lazy,
+    Void,
+    byte_size,
+    hidden,
+    known_size,
+    resolved,
+)
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import Located, ObjectSurroundings
 

@@ -15,8 +15,7 @@ from dwarfgpu.program.code.code_lookup import name_and_offset
 from dwarfgpu.program.frames.columns import python_value
 from dwarfgpu.program.frames.frame import frames_at
 from dwarfgpu.program.frames.names import Names
-from dwarfgpu.program.types.model import Array, Function
-from dwarfgpu.program.types.sizes import resolved
+from dwarfgpu.program.types.model import Array, Function, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

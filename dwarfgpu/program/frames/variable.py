@@ -23,7 +23,7 @@ from dwarfgpu.program.code.unit_expressions import location_list
 from dwarfgpu.program.frames import reasons
 from dwarfgpu.program.frames.answers import Quantity
 from dwarfgpu.program.frames.reasons import Unavailable
-from dwarfgpu.program.types.sizes import byte_size, known_size
+from dwarfgpu.program.types.model import byte_size, known_size
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import MAX_OBJECT, Located, ObjectPlace, constant_place, definition_of
 

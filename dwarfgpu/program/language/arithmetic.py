@@ -43,7 +43,7 @@ from dwarfgpu.program.language.syntax import Boolean, Character, Float, Integer,
 from dwarfgpu.program.language.tokens import STRINGS
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.program.types.sizes import byte_size, resolved
+from dwarfgpu.program.types.model import byte_size, resolved
 from dwarfgpu.targets.amdgpu import numbers
 
 if TYPE_CHECKING:

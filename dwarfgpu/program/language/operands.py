@@ -12,8 +12,7 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.expr.arithmetic import ExactFloats, Floats, Integers
 from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.program.types.model import VOID, Base, Enumeration, Lazy, Pointer, Void
-from dwarfgpu.program.types.sizes import byte_size, resolved
+from dwarfgpu.program.types.model import VOID, Base, Enumeration, Lazy, Pointer, Void, byte_size, resolved
 from dwarfgpu.program.values.objects import optimized_out
 from dwarfgpu.program.values.scalars import Scalar, scalar_of
 

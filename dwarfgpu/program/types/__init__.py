@@ -1,1 +1,1 @@
-"""Types: their records, the reader that makes them from entries, their sizes, and their declarations in C."""
+"""Types: their records and sizes, the reader that makes them from entries, and their declarations in C."""

@@ -11,7 +11,7 @@ from dwarfgpu.dialects.dwarf5 import DWARF5
 from dwarfgpu.errors import MalformedFile
 from dwarfgpu.objfile.indexes.address_index import FROM_ONE
 from dwarfgpu.program.types import model as t
-from dwarfgpu.program.types.sizes import byte_size
+from dwarfgpu.program.types.model import byte_size
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.info.dies import Attribute, Die

@@ -13,8 +13,8 @@ from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.types import model as t
+from dwarfgpu.program.types.model import MAX_DEPTH, address_space, cycle, known_size
 from dwarfgpu.program.types.reader import DECLARATORS, TYPES, Types, speaks_cplus
-from dwarfgpu.program.types.sizes import MAX_DEPTH, address_space, cycle, known_size
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.info.dies import Die

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dwarfgpu.program.types import model as t
-from dwarfgpu.program.types.sizes import stripped
+from dwarfgpu.program.types.model import stripped
 
 MAX_DEPTH = 16
 """How deep a member is searched in bases and unnamed members."""

@@ -1,4 +1,4 @@
-"""The types of a program as immutable records (DWARF 5 chapter 5, A.5).
+"""The types of a program as immutable records (DWARF 5 chapter 5, A.5), and their sizes.
 
 A record has what its entry states and no more. What lies behind a type, the target of a pointer or the members of a
 structure, is `Lazy`: it is read on first use. So a list that points to itself is no cycle here, and
@@ -7,9 +7,12 @@ a pointer to a large class costs nothing. Types can also be made without a file,
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
 
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, MalformedFile, shown
 from dwarfgpu.immutable import frozen, immutable
+from dwarfgpu.targets.resolve import EM_AMDGPU
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.objfile.info.unit import Unit
+    from dwarfgpu.targets.target import AddressSpace
 
 T = TypeVar("T")
 
@@ -522,3 +526,197 @@ Type: TypeAlias = (
 )
 
 VOID = Void()
+
+
+# --- Their sizes, and what is behind names and qualifiers ------------------------------------------------------------
+
+MAX_DEPTH = 64
+"""How many types a type may go through: typedefs, qualifiers, arrays of arrays. A broken file may have a cycle."""
+MAX_BYTES = 1 << 62
+"""The largest size that is accepted; a larger one is an error in the file."""
+
+_NAMED = (Typedef, Qualified)
+_NAMED_OR_PART = (*_NAMED, Subrange)
+
+
+def stripped(kind: Type) -> Type:
+    """Return a type without the names and qualifiers in front of it."""
+    return _behind(kind, _NAMED) if isinstance(kind, _NAMED) else kind
+
+
+def resolved(kind: Type) -> Type:
+    """Return the stored type: without names and qualifiers, and for a subrange the type it is a part of."""
+    return _behind(kind, _NAMED_OR_PART) if isinstance(kind, _NAMED_OR_PART) else kind
+
+
+def hidden(kind: Type) -> Hidden | None:
+    """Return the type in front of a type that says where the data of its objects are, or whether they have some."""
+    if not isinstance(kind, _NAMED_OR_PART):
+        return None
+    wrapper: Type = kind
+    for _ in range(MAX_DEPTH):
+        if isinstance(wrapper, Hidden) or not isinstance(wrapper, _NAMED_OR_PART):
+            return wrapper if isinstance(wrapper, Hidden) else None
+        wrapper = wrapper.target
+    return None
+
+
+def _behind(kind: Any, wrappers: Any) -> Type:
+    start = kind
+    for _ in range(MAX_DEPTH):
+        if not isinstance(kind, wrappers):
+            return kind  # type: ignore[no-any-return]
+        kind = kind.target
+    raise cycle(start)
+
+
+def cycle(type: Type) -> DwarfGpuError:
+    """Return the error of a type that goes through too many others."""
+    message = f"a type leads through more than {MAX_DEPTH} others, or back to itself"
+    return _at(MalformedFile("type_cycle", message, spec="DWARF 5, 5.3"), type)
+
+
+def byte_size(type: Type) -> int:
+    """Return the bytes of an object; raise an error if the size depends on the object or is unknown."""
+    size = known_size(type)
+    if size is None:
+        message = f"the size of {_what(type)} is unknown"
+        raise _at(EvaluationError("unknown_size", message, spec="DWARF 5, 2.21"), type)
+    return size
+
+
+MAX_NUMBER = 1 << 16
+"""More bytes than a number has: a register of a wave has 256."""
+
+
+def number_size(type: Type) -> int:
+    """Return the bytes of a number; raise an error for more than any has, before they are read."""
+    size = byte_size(type)
+    if size > MAX_NUMBER:
+        message = f"{_what(type)} has {shown(size)} bytes, and a number has at most {MAX_NUMBER}"
+        raise _at(MalformedFile("absurd_size", message, spec="DWARF 5, 5.1"), type)
+    return size
+
+
+def known_size(type: Type, depth: int = 0) -> int | None:
+    """Return the bytes of an object; None if the size depends on the object or is unknown."""
+    if depth > MAX_DEPTH:
+        raise cycle(type)
+    if isinstance(type, (Typedef, Qualified)):
+        return known_size(stripped(type), depth + 1)
+    if isinstance(type, Base):
+        return None if type.byte_size is None else checked(type.byte_size * (type.vector_size or 1), type)
+    if isinstance(type, (Pointer, MemberPointer)):
+        return checked(type.byte_size, type)
+    if isinstance(type, Array):
+        return _array_size(type, depth)
+    if isinstance(type, Struct):
+        return None if type.is_incomplete else _declared(type)
+    if isinstance(type, Enumeration):
+        if type.byte_size is None and type.underlying is not None:
+            return known_size(type.underlying.get(), depth + 1)
+        return None if type.byte_size is None else checked(type.byte_size, type)
+    if isinstance(type, Subrange):
+        return known_size(type.target, depth + 1) if type.byte_size is None else checked(type.byte_size, type)
+    if isinstance(type, (String, Opaque)):
+        return _declared(type)
+    # as GNU C has it, so that pointers to them can be moved
+    return 1 if isinstance(type, (Void, Function)) else None
+
+
+def _declared(type: Struct | String | Opaque) -> int | None:
+    size = type.byte_size
+    return None if size is None or isinstance(size, Dynamic) else checked(size, type)
+
+
+def address_space(die: Die, number: int | None) -> AddressSpace | None:
+    """Return the address space that a number means in the file of an entry; None where nothing is known of it."""
+    if number is None or die.unit.dwarf.machine != EM_AMDGPU:
+        return None
+    from dwarfgpu.targets.amdgpu.address_spaces import space_numbered
+
+    return space_numbered(number)
+
+
+def contradiction(type: Type) -> DwarfGpuError | None:
+    """Return the error of a pointer, or of an array of them, that is wider or narrower than its address space has it.
+
+    Such a pointer is read in the size that its entry states.
+    """
+    kind = type
+    for _ in range(MAX_DEPTH):
+        if not isinstance(kind, Array):
+            break
+        kind = resolved(kind.element)
+    if not isinstance(kind, Pointer) or kind.die is None:
+        return None
+    space = address_space(kind.die, kind.address_space)
+    if space is None or 8 * kind.byte_size == space.address_bits:
+        return None
+    sizes = f"has {shown(kind.byte_size)} bytes, and an address there has {space.address_bits // 8}"
+    return _at(MalformedFile("bad_size", f"a pointer into {space.name} {sizes}", spec="A.5.3"), kind)
+
+
+def has_dynamic_parts(type: Type) -> bool:
+    """Return whether expressions describe bounds or places of an object or of what is in it."""
+    left, seen = [type], set()
+    while left:
+        inner = resolved(left.pop())
+        if id(inner) in seen:
+            continue
+        seen.add(id(inner))
+        if isinstance(inner, Array):
+            if inner.is_dynamic:
+                return True
+            left.append(inner.element)
+        elif isinstance(inner, Struct):
+            parts: list[Member | BaseClass] = [*inner.body.members, *inner.body.bases]
+            if any(part.location is not None for part in parts):
+                return True
+            for part in parts:
+                with suppress(DwarfGpuError):  # what is wrong with a member is shown in its place
+                    left.append(part.to.get())
+    return False
+
+
+def _array_size(type: Array, depth: int) -> int | None:
+    if isinstance(type.byte_size, int):
+        return checked(type.byte_size, type)
+    if type.is_dynamic:
+        return None
+    bits = element_bits(type, depth)
+    if bits is None:
+        return None
+    for dimension in reversed(type.dimensions if not type.column_major else type.dimensions[::-1]):
+        stride = dimension.bit_stride
+        bits = (dimension.length or 0) * (abs(stride) if isinstance(stride, int) else bits)
+    return checked((bits + 7) // 8, type)
+
+
+def element_bits(type: Array, depth: int = 0) -> int | None:
+    """Return how many bits an element takes in an array."""
+    if isinstance(type.bit_stride, int):
+        return type.bit_stride
+    size = known_size(type.element, depth + 1)
+    return None if size is None else size * 8
+
+
+def checked(size: int, type: Type) -> int:
+    """Return a size that an object can have; raise an error for any other."""
+    if not 0 <= size <= MAX_BYTES:
+        message = f"{_what(type)} has an impossible size of {shown(size)} bytes"
+        raise _at(MalformedFile("absurd_size", message, spec="DWARF 5, 2.21"), type)
+    return size
+
+
+def _what(type: Type) -> str:
+    if type.name:
+        return f"the type {type.name}"
+    if isinstance(type, UnspecifiedType):
+        return "an unspecified type"
+    word = type.__class__.__name__.lower()
+    return f"{'an' if word[0] in 'aeiou' else 'a'} {word} type"
+
+
+def _at(error: DwarfGpuError, type: Type) -> DwarfGpuError:
+    return error if type.die is None else type.die.unit.error(error, type.die.offset)

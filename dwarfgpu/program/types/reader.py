@@ -17,7 +17,7 @@ from dwarfgpu.objfile.info.scopes import qualified_name, scopes_of
 from dwarfgpu.program.types import aggregates
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.aggregates import base_type_of, bound, bound_of, dimension, strides
-from dwarfgpu.program.types.sizes import MAX_DEPTH, MAX_NUMBER, address_space, contradiction
+from dwarfgpu.program.types.model import MAX_DEPTH, MAX_NUMBER, address_space, contradiction
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,8 +9,7 @@ from attrs import evolve
 from dwarfgpu.dwarf_constants import DW_TAG_member
 from dwarfgpu.errors import EvaluationError, MalformedFile, shown
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.types.model import Array, Dimension, Dynamic
-from dwarfgpu.program.types.sizes import byte_size, element_bits, known_size, resolved
+from dwarfgpu.program.types.model import Array, Dimension, Dynamic, byte_size, element_bits, known_size, resolved
 from dwarfgpu.program.values.storage import ObjectPlace
 
 if TYPE_CHECKING:

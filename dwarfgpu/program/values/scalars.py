@@ -15,7 +15,7 @@ from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.expr.floats import FloatFormat, float_format
 from dwarfgpu.immutable import immutable
 from dwarfgpu.program.types import model as t
-from dwarfgpu.program.types.sizes import MAX_DEPTH, cycle, known_size, number_size, resolved, stripped
+from dwarfgpu.program.types.model import MAX_DEPTH, cycle, known_size, number_size, resolved, stripped
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Bits

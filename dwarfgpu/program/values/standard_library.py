@@ -14,8 +14,8 @@ from attrs import evolve, frozen
 from dwarfgpu.errors import EvaluationError, UsageError
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import type_text
+from dwarfgpu.program.types.model import byte_size, known_size, stripped
 from dwarfgpu.program.types.reader import Types
-from dwarfgpu.program.types.sizes import byte_size, known_size, stripped
 from dwarfgpu.program.values.objects import Object, constant
 from dwarfgpu.program.values.storage import Address, Located, ObjectPlace
 

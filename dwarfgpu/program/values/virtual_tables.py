@@ -8,7 +8,7 @@ from dwarfgpu.dwarf_constants import DW_AT_vtable_elem_location
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.types import model as t
-from dwarfgpu.program.types.sizes import resolved, stripped
+from dwarfgpu.program.types.model import resolved, stripped
 from dwarfgpu.program.values.storage import Address, Located
 
 if TYPE_CHECKING:

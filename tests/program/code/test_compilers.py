@@ -13,8 +13,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.machines.machine import Machine
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.program.code.file_summary import summary
-from dwarfgpu.program.types.model import Pointer
-from dwarfgpu.program.types.sizes import stripped
+from dwarfgpu.program.types.model import Pointer, stripped
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 COMPILERS = FIXTURES / "compilers"

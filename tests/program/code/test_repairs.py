@@ -40,8 +40,7 @@ from dwarfgpu.program.code.repairs import (
     repaired,
     repairs_of,
 )
-from dwarfgpu.program.types.model import Pointer
-from dwarfgpu.program.types.sizes import known_size, stripped
+from dwarfgpu.program.types.model import Pointer, known_size, stripped
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.parameters import some_slow
 

@@ -14,8 +14,7 @@ from dwarfgpu.program.language.arithmetic import Arithmetic
 from dwarfgpu.program.language.operands import DataModel, ScalarOperand, converted
 from dwarfgpu.program.language.parser import parse
 from dwarfgpu.program.types.declaration import type_text
-from dwarfgpu.program.types.model import Array, Body, Dimension, Enumeration, Enumerator, Lazy, Struct
-from dwarfgpu.program.types.sizes import byte_size
+from dwarfgpu.program.types.model import Array, Body, Dimension, Enumeration, Enumerator, Lazy, Struct, byte_size
 
 C = Arithmetic()
 CPLUS = Arithmetic(DataModel(is_cplus=True))

@@ -11,8 +11,7 @@ from dwarfgpu.program.language.parser import parse, parse_type
 from dwarfgpu.program.language.tokens import MAX_LENGTH, ExpressionError, tokens
 from dwarfgpu.program.language.type_names import TypeBuilder
 from dwarfgpu.program.types.declaration import type_text
-from dwarfgpu.program.types.model import Base, Body, Lazy, Struct
-from dwarfgpu.program.types.sizes import byte_size
+from dwarfgpu.program.types.model import Base, Body, Lazy, Struct, byte_size
 
 KNOWN = {"T", "ns::T", "Buffer<short, 4>", "Buffer<Buffer<int, 1>, 2>", "Text", "S"}
 

@@ -6,8 +6,8 @@ from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.info.forms import LLVM_OLD
 from dwarfgpu.program.types import model
 from dwarfgpu.program.types.declaration import declaration, type_text
+from dwarfgpu.program.types.model import byte_size, known_size, stripped
 from dwarfgpu.program.types.reader import Types, canonical, find_type, spellings
-from dwarfgpu.program.types.sizes import byte_size, known_size, stripped
 from tests.builders.dwarf import dwarf, entry, unit
 
 INT = entry("base_type", "int", encoding=5, byte_size=4, label="int")

@@ -11,8 +11,8 @@ from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.program.types.declaration import declaration, type_name
+from dwarfgpu.program.types.model import known_size
 from dwarfgpu.program.types.reader import Types
-from dwarfgpu.program.types.sizes import known_size
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import Address, ObjectSurroundings
 from dwarfgpu.render.value_json import value_json
