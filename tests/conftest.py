@@ -14,6 +14,8 @@ os.environ["DWARFGPU_FREEZE"] = "1"
 import hypothesis
 import pytest
 
+from tests.builders.browser import Browser
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -53,6 +55,11 @@ def require_tool() -> Callable[..., str]:
         raise lacking(f"{' or '.join(names)} is not installed")
 
     return require
+
+
+@pytest.fixture(scope="session")
+def browser(require_tool: Callable[..., str], tmp_path_factory: pytest.TempPathFactory) -> Browser:
+    return Browser(require_tool("chromium", "chromium-browser"), tmp_path_factory.mktemp("profile"))
 
 
 def lacking(reason: str) -> BaseException:

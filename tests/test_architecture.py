@@ -272,7 +272,6 @@ def is_in(name: str, places: set[str]) -> bool:
 
 
 def within(name: str) -> str:
-    """The name of a module inside the project."""
     return name.removeprefix(PROJECT).removeprefix(".")
 
 

@@ -57,8 +57,16 @@ def errors_of(done: subprocess.CompletedProcess[str]) -> list[str]:
     return [line for line in done.stderr.splitlines() if "CONSOLE" in line]
 
 
-def widths_in_a_frame(browser: Browser, page: Path, width: int) -> list[tuple[int, int]]:
-    """How wide the window and the page are, closed and with all open.
+def shown(browser: Browser, page: Path, width: int, *flags: str) -> subprocess.CompletedProcess[str]:
+    """Open a page whose script runs without an error."""
+    done = browser(page, width, "--dump-dom", *flags)
+    assert errors_of(done) == []
+    assert '<button id="theme" type="button">Colours: system</button>' in done.stdout, "the script has run"
+    return done
+
+
+def check_width(browser: Browser, page: Path, width: int) -> None:
+    """Check that nothing is wider than the window, closed and with all open.
 
     A headless window may be wider than it is asked to be; a frame is exactly as wide.
     """
@@ -72,4 +80,6 @@ def widths_in_a_frame(browser: Browser, page: Path, width: int) -> list[tuple[in
     done = browser(outer, 1400, "--dump-dom", "--allow-file-access-from-files", "--virtual-time-budget=5000")
     widths = re.findall(r"width (\d+) scroll (\d+)", done.stdout)
     assert len(widths) == 2, (done.stdout[:500], errors_of(done))
-    return [(int(inner), int(needed)) for inner, needed in widths]
+    for inner, needed in widths:
+        assert int(inner) == width
+        assert int(needed) <= width

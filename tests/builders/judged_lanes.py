@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
+
+from dwarfgpu.program.code.code_object import opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,6 +80,29 @@ def assembled(processor: Processor, tools: tuple[str, str], folder: Path, defect
     subprocess.run([*words, str(source), "-o", str(built)], check=True)
     subprocess.run([tools[1], "-shared", str(built), "-o", str(linked)], check=True)
     return str(linked)
+
+
+SIZES = {"grid": 80, "work_group": 80, "args": ("zeros(80)", 40)}
+"""So many work-items that some lanes never begin."""
+
+
+def offset_of(path: str, label: str) -> int:
+    """Return how far a label is behind the start of the section of code."""
+    file = opened(path)
+    section = next(each for each in file.image.sections if each.name == ".text")
+    return file.image.symbol_named(label).value - section.address
+
+
+def missed(judged: Any, processor: Processor, tools: tuple[str, str], folder: Path, defects: list[Any]) -> list[Any]:
+    """Judge the kernel with each (rule or part, defect); return those not found at their instruction, with what is."""
+    found = []
+    for rule, defect in defects:
+        path = assembled(processor, tools, folder, defect)
+        findings = judged(path, "X", **SIZES).report.findings
+        places = {finding.offset for finding in findings if rule in (finding.rule.name, finding.rule.part)}
+        if offset_of(path, defect.label) + defect.behind not in places:
+            found.append((defect.name, [(hex(finding.offset), finding.message) for finding in findings]))
+    return found
 
 
 PROCEDURES = ["", "_1_then", "_1_1_then", "_1_1_else", "_1_else"]

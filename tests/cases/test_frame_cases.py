@@ -13,7 +13,6 @@ from tests.builders.frames import FrameBuilder, z
 
 
 def simple(**options):
-    """Two functions with rows."""
     builder = FrameBuilder(**options)
     cie = builder.cie("def_cfa 7 8; offset 16 1")
     builder.fde(cie, 0x1000, 0x20, "advance_loc 4; def_cfa_offset 16; offset 6 2")

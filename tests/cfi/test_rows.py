@@ -39,7 +39,6 @@ def rows(instructions, initial="def_cfa 7 8", *, target=None, **options):
 
 
 def last(instructions, initial="def_cfa 7 8", **options):
-    """The row behind all instructions."""
     return rows(instructions, initial, **options)[-1]
 
 
@@ -52,7 +51,6 @@ def cfa(instructions, initial="def_cfa 7 8", **options):
 
 
 def fault(instructions, initial="def_cfa 7 8", **options):
-    """The error that the rows end with."""
     caught = raised(IllFormed, rows, instructions, initial, **options)
     assert caught.spec
     assert caught.where.offset is not None

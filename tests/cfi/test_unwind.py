@@ -28,7 +28,6 @@ def host(functions: list[str | None], frames: list[tuple[int, int]], **setting: 
 
 
 def chain(*returns: int) -> list[tuple[int, int]]:
-    """Frames one above the other with these return addresses."""
     return [(0x8000 + 16 * (i + 1), back) for i, back in enumerate(returns)]
 
 

@@ -15,7 +15,6 @@ HOST = ROOT / "fixtures/host/frames.gcc.O2.v5.x86_64"
 
 
 def names_in(text: str) -> list[str]:
-    """The functions of the frames in a text."""
     return re.findall(r"^#\d+ +(?:0x\w+ in )?(\S+) \(", text, re.MULTILINE)
 
 

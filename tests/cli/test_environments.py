@@ -27,7 +27,6 @@ class Environment(NamedTuple):
     folder: Path
 
     def run(self, *words: str) -> str:
-        """Return what a command of the environment prints."""
         return self.shell(self.root / "bin" / words[0], *words[1:])
 
     def shell(self, *words: str | Path) -> str:

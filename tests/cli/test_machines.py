@@ -15,7 +15,6 @@ LANE_OF_V1 = "DW_OP_regx v1; DW_OP_LLVM_push_lane; DW_OP_lit4; DW_OP_mul; DW_OP_
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> str:
-    """The example as a folder."""
     path = str(tmp_path_factory.mktemp("snapshots") / "stopped.dgs")
     done = run("snapshot", "convert", STOPPED, path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

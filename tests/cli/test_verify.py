@@ -16,7 +16,6 @@ GOOD = "fixtures/host/values.gcc.O0.v5.x86_64"
 
 @pytest.fixture
 def bad(tmp_path):
-    """A file with two defects."""
     path = tmp_path / "bad.co"
     twice = die("variable", named("b"), named("c"), typed("int"))
     path.write_bytes(gpu(variable("a", location="DW_OP_lit1; DW_OP_plus"), twice))

@@ -67,7 +67,6 @@ def keyed(rows: Iterable[Row]) -> dict[tuple[str, str], str]:
 
 
 def differences(theirs: Iterable[Row], ours: Iterable[Row]) -> list[Difference]:
-    """Everything in which two programs differ."""
     first, second = keyed(theirs), keyed(ours)
     if first == second:
         return []

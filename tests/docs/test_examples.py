@@ -44,7 +44,6 @@ def sessions() -> list[tuple[str, Session]]:
 
 
 def ways() -> list[Way]:
-    """The sections of pages whose commands write files."""
     return [way for path in sorted((ROOT / "docs").glob("*.md")) for way in ways_of(path.name, path.read_text())]
 
 

@@ -29,7 +29,6 @@ DEFECT = '  __asm__ volatile (".section .debug_info\\n .long 0xfffffff0\\n .text
 
 
 def block(language: str) -> str:
-    """The one block of the page in a language."""
     (text,) = re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     return str(text)
 

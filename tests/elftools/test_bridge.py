@@ -39,7 +39,6 @@ def bridge(elffile):
 
 @pytest.fixture(scope="module")
 def dies(elffile):
-    """The named entries that pyelftools has read."""
     units = elffile.get_dwarf_info().iter_CUs()
     listed = [die for unit in units for die in unit.iter_DIEs() if "DW_AT_name" in die.attributes]
     return {die.attributes["DW_AT_name"].value.decode(): die for die in listed}
@@ -219,7 +218,6 @@ def test_a_stripped_file_has_the_dies_of_its_debug_file():
 
 
 def refused(call, *arguments):
-    """The error of a call, which has a hint."""
     error = raised(DwarfGpuError, call, *arguments)
     assert error.hint
     return error

@@ -92,7 +92,6 @@ def encodable(dialect):
 
 
 def instruction(encoding, operand_values):
-    """An operation with its operands, wherever it stands."""
     return Instruction(table.find(encoding.name), encoding.name, tuple(operand_values), 0, 0)
 
 

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 
 import pytest
@@ -9,9 +7,9 @@ import pytest
 from dwarfgpu.fleet import summary as summaries
 from dwarfgpu.fleet.parts import InputOutcome
 from dwarfgpu.fleet.summary import FIRST, MOST_ON_PAGE, Summary, page
-from tests.builders.browser import Browser, errors_of, widths_in_a_frame
+from tests.builders.browser import check_width, shown
 from tests.builders.many_states import summary_row
-from tests.cli.test_report import Page
+from tests.builders.pages import Page, check_loads_nothing
 
 SCRIPT = "<script>alert(1)</script>&\"'--><!--]]>\x1b"
 RANKS = 600
@@ -87,15 +85,7 @@ def test_what_files_say_is_text_and_never_markup():
 
 
 def test_the_page_loads_nothing_and_allows_its_own_style_and_script_alone(hung):
-    for tag, attributes in hung.elements:
-        assert tag not in {"link", "img", "iframe", "object", "embed", "base", "form", "use", "image", "audio", "video"}
-        assert not {"src", "srcset", "data", "action", "style"} & set(attributes), (tag, attributes)
-    (policy,) = [meta["content"] for meta in hung.tags("meta") if meta.get("http-equiv")]
-    assert policy.startswith("default-src 'none'; ")
-    for name, tag in (("style-src", "style"), ("script-src", "script")):
-        (content,) = re.findall(rf"<{tag}>(.*?)</{tag}>", hung.content, re.DOTALL)
-        digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
-        assert f"{name} 'sha256-{digest}';" in policy
+    check_loads_nothing(hung)
 
 
 def test_what_does_not_fit_is_counted(monkeypatch):
@@ -119,11 +109,6 @@ def test_a_variable_with_many_values_has_the_rarest_of_them():
 
 
 @pytest.fixture(scope="module")
-def browser(require_tool, tmp_path_factory):
-    return Browser(require_tool("chromium", "chromium-browser"), tmp_path_factory.mktemp("profile"))
-
-
-@pytest.fixture(scope="module")
 def written(tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "a summary.html"
     long = "/shared/" + "very-long-folder-name-without-spaces/" * 4
@@ -135,14 +120,10 @@ def written(tmp_path_factory):
 @pytest.mark.parametrize("width", [360, 1280])
 @pytest.mark.parametrize("flags", [(), ("--force-dark-mode",)], ids=["light", "dark"])
 def test_a_browser_shows_it_without_an_error(browser, written, width, flags):
-    done = browser(written, width, "--dump-dom", *flags)
-    assert errors_of(done) == []
-    assert '<button id="theme" type="button">Colours: system</button>' in done.stdout, "the script has run"
+    shown(browser, written, width, *flags)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [360, 1280])
 def test_nothing_is_wider_than_the_screen(browser, written, width):
-    for inner, needed in widths_in_a_frame(browser, written, width):
-        assert inner == width
-        assert needed <= width
+    check_width(browser, written, width)

@@ -37,7 +37,6 @@ def require_tool(require_tool: Callable[..., str]) -> Callable[..., str]:
 
 @cache
 def python_of(gdb: str) -> str:
-    """The version of the Python inside a GDB."""
     show = "python import sys; print('%d.%d' % sys.version_info[:2])"
     done = subprocess.run([gdb, "-nx", "-batch", "-ex", show], capture_output=True, text=True, check=True)
     return done.stdout.strip()

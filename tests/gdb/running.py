@@ -57,7 +57,6 @@ def run_gdb(
 
 
 def python(text: str) -> tuple[str, str]:
-    """A line of Python as arguments of GDB."""
     return "-ex", f"python {text}"
 
 

@@ -85,7 +85,6 @@ def program(require_tool, tmp_path_factory):
 
 
 def said(require_tool, program, *commands: str) -> list[str]:
-    """What GDB prints behind the last stop."""
     found = [word for command in commands for word in ("-ex", command)]
     return run_gdb(require_tool, *found, program=program).splitlines()
 

@@ -92,7 +92,6 @@ def checked(outcome: Outcome) -> Outcome:
 
 
 def one_line(outcome: Outcome) -> str:
-    """The one line of an error, without its hint."""
     checked(outcome)
     lines = [line for line in outcome.err.splitlines() if not line.startswith("hint:")]
     assert len(lines) == 1, outcome.err

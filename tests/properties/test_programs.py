@@ -27,7 +27,6 @@ SEEDS = st.integers(0, (1 << 64) - 1)
 
 
 def outcome(one: object) -> object:
-    """What two evaluations must agree on."""
     return (type(one), str(one), one.where.trail) if isinstance(one, DwarfGpuError) else one
 
 
@@ -135,7 +134,6 @@ def expanded(program: Expression) -> Expression:
 
 
 def outcomes(program: Expression, wave: Context) -> list[object]:
-    """What each lane gives, without where an error stands."""
     return [one.kind if isinstance(one, DwarfGpuError) else one for one in evaluate(program, wave)]
 
 

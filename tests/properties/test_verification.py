@@ -142,7 +142,6 @@ def question(seed: int, kind: type[SizedWriter]) -> tuple[Expression, Context, l
 
 
 def shown(program: Expression, wave: Context, outcome: object) -> str:
-    """What an assertion says of an evaluation."""
     return f"{listing.text(program)}\n{wave.target.name}, {wave.rules.name}, {wave.result_kind}: {outcome}"
 
 

@@ -92,7 +92,6 @@ class Screen:
         return [line.rstrip() for line in self._run("capture-pane", "-p", "-J", "-S", "-").split("\n")]
 
     def colored(self) -> str:
-        """What it shows, with its escape sequences."""
         return self._run("capture-pane", "-p", "-e")
 
     def shows(self, text: str) -> str:

@@ -26,7 +26,6 @@ def run() -> Run:
 
 
 def read(run: Run) -> None:
-    """Let a reader do what it does."""
     reader = NameIndexer(run.debugger, threading.RLock())
     reader.start()
     assert reader._thread is not None

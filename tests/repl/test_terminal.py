@@ -13,7 +13,6 @@ KEYWORD, NUMBER, COMMENT, END = "\x1b[1;34m", "\x1b[33m", "\x1b[2m", "\x1b[0m"
 
 
 def highlighted(kind: str, lines: list[str], file: str) -> list[str]:
-    """Lines in their colours, as they are written."""
     return [written(line) for line in highlight.highlighted(kind, lines, file)]
 
 

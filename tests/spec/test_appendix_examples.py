@@ -300,7 +300,6 @@ def test_lane_pc_as_a_whole():
 
 
 def cfa(address: int) -> dict[str, Any]:
-    """What DW_CFA_expression has on the stack at first."""
     return {"kind": "memory", "space": "private_wave", "address": address}
 
 

@@ -150,7 +150,6 @@ def together(ops, target, count, *operands, unit=None):
 
 
 def columns(kind, width, pairs):
-    """Two values that differ from lane to lane."""
     left, right = zip(*pairs, strict=True)
     return Value(kind, b.array(left, width)), Value(kind, b.array(right, width))
 
@@ -362,7 +361,6 @@ def decode(pattern, name):
 
 
 def encode(number, name):
-    """The pattern of a number that the format has."""
     _, _, _, letter = FORMATS[name]
     data = struct.pack(f">{letter or 'f'}", number)
     return int.from_bytes(data, "big") >> (0 if letter else 16)

@@ -221,7 +221,6 @@ def undefined(world: World) -> Node:
 
 
 def twins(world: World) -> Node:
-    """A location of several places."""
     bits = tuple(zip(*(world.registers[number] for number in world.twins), strict=True))
     return Node("DW_OP_call4 0x10", world.same(Stream(bits[:LENGTH], len(bits) <= LENGTH)), is_simple=True)
 
@@ -441,7 +440,6 @@ def reads(draw: Any, worlds: Any) -> tuple[World, Node, int, int]:
 
 
 def at(node: Node, offset: int) -> str:
-    """The program for a location some bits further on."""
     return f"{node.ops}; DW_OP_constu {offset}; DW_OP_LLVM_bit_offset" if node.length else node.ops
 
 

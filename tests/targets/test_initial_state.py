@@ -54,7 +54,6 @@ def table(one, number=0):
 
 
 def scalars(one):
-    """The scalar registers with their names, padding with it."""
     return {row.registers: row.rule.name for row in rows(one) if row.kind in ("s", "ttmp")}
 
 

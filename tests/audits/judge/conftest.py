@@ -10,9 +10,13 @@ from tests.builders.judged_calls import Assembler
 
 
 @pytest.fixture
-def assembler(require_tool, tmp_path):
+def tools(require_tool):
+    return require_tool("llvm-mc-22"), require_tool("ld.lld-22")
+
+
+@pytest.fixture
+def assembler(tools, tmp_path):
     """``assembler(processor)`` makes code objects for a processor."""
-    tools = require_tool("llvm-mc-22"), require_tool("ld.lld-22")
     return lambda processor: Assembler(processor, tools, tmp_path)
 
 

@@ -19,13 +19,6 @@ from tests.builders.compared_builds import GFX942, GFX1100, assembled, defects_o
 
 ROOT = Path(__file__).resolve().parents[3]
 PROCESSORS = pytest.mark.parametrize("processor", [GFX942, GFX1100], ids=lambda each: each.name)
-FEW = 31
-"""Of so many defects one is judged in each run of the tests, and all of them in a slow one."""
-
-
-@pytest.fixture
-def tools(require_tool):
-    return require_tool("llvm-mc-22"), require_tool("ld.lld-22")
 
 
 def running(path, kernel, args, *, grid=40, work_group=40, repair="auto", private_size=None):
@@ -83,13 +76,6 @@ def step_offsets(path, processor):
         offsets.append(offset)
         offset += decode(bytes(section.data[offset : offset + 20]), 0, processor.name, processor.lanes).size
     return offsets
-
-
-@pytest.mark.slow
-@PROCESSORS
-def test_a_location_that_is_wrong_is_found_at_its_first_statement(processor, tools, tmp_path):
-    (tmp_path / "right").mkdir()
-    check_defects(processor, tools, tmp_path, list(defects_of(processor))[::FEW])
 
 
 @pytest.mark.slow

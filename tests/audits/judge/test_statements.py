@@ -5,43 +5,11 @@ import subprocess
 import pytest
 
 from dwarfgpu.audits.judge.source_statements import source_loops
-from dwarfgpu.program.code.code_object import opened
 from tests.builders.judged_calls import GFX90A, GFX1100
-from tests.builders.judged_lanes import assembled
+from tests.builders.judged_lanes import SIZES, assembled, missed, offset_of
 from tests.builders.judged_statements import assembled_loop, statement_defects
 
 PROCESSORS = pytest.mark.parametrize("processor", [GFX90A, GFX1100], ids=lambda each: each.name)
-FEW = 29
-"""Of so many defects one is judged in each run of the tests, and all of them in a slow one."""
-SIZES = {"grid": 80, "work_group": 80, "args": ("zeros(80)", 40)}
-
-
-@pytest.fixture
-def tools(require_tool):
-    return require_tool("llvm-mc-22"), require_tool("ld.lld-22")
-
-
-def offset_of(path, label):
-    file = opened(path)
-    section = next(each for each in file.image.sections if each.name == ".text")
-    return file.image.symbol_named(label).value - section.address
-
-
-def check_defects(processor, tools, folder, judged, defects):
-    missed = []
-    for rule, defect in defects:
-        path = assembled(processor, tools, folder, defect)
-        findings = judged(path, "X", **SIZES).report.findings
-        places = {finding.offset for finding in findings if finding.rule.name == f"statement-{rule}"}
-        if offset_of(path, defect.label) + defect.behind not in places:
-            missed.append((defect.name, [(hex(finding.offset), finding.message) for finding in findings]))
-    assert not missed
-
-
-@pytest.mark.slow
-@PROCESSORS
-def test_a_wrong_row_is_found_at_its_instruction(processor, tools, tmp_path, judged):
-    check_defects(processor, tools, tmp_path, judged, list(statement_defects(processor))[::FEW])
 
 
 @pytest.mark.slow
@@ -50,7 +18,8 @@ def test_every_wrong_row_is_found_at_its_instruction(processor, tools, tmp_path,
     defects = list(statement_defects(processor))
     assert {rule for rule, _defect in defects} == {"none", "back", "unreached", "parameter"}
     assert len(defects) >= 60
-    check_defects(processor, tools, tmp_path, judged, defects)
+    rules = [(f"statement-{rule}", defect) for rule, defect in defects]
+    assert missed(judged, processor, tools, tmp_path, rules) == []
 
 
 def judged_loop(judged, path):

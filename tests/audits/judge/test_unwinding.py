@@ -7,8 +7,6 @@ from tests.audits.verify.seeds_frames import kernel_with_a_caller
 from tests.builders.judged_calls import GFX90A, GFX1100, Step, assembly, defects_of, entry_facts, offsets_of, steps_of
 
 PROCESSORS = pytest.mark.parametrize("processor", [GFX90A, GFX1100], ids=lambda each: each.name)
-FEW = 30
-"""Of so many defects one is judged in each run of the tests, and all of them in a slow one."""
 
 
 @PROCESSORS
@@ -22,29 +20,19 @@ def test_nothing_is_found_where_the_information_is_right(processor, assembler, j
     assert judgement.halt.has_ended
 
 
-def check_defects(processor, assembler, judged, chosen):
-    tool = assembler(processor)
-    offsets = offsets_of(tool.with_defect(None), len(steps_of(processor)[1]))
-    missed = []
-    for defect in chosen:
-        findings = judged(tool.with_defect(defect), "calling").report.findings
-        if offsets[defect.position] not in [finding.offset for finding in findings]:
-            missed.append((defect.name, [finding.message for finding in findings]))
-    assert not missed
-
-
-@pytest.mark.slow
-@PROCESSORS
-def test_a_defect_is_found_at_its_instruction(processor, assembler, judged):
-    check_defects(processor, assembler, judged, list(defects_of(processor))[::FEW])
-
-
 @pytest.mark.slow
 @PROCESSORS
 def test_every_defect_is_found_at_its_instruction(processor, assembler, judged):
     defects = list(defects_of(processor))
     assert len(defects) >= 70
-    check_defects(processor, assembler, judged, defects)
+    tool = assembler(processor)
+    offsets = offsets_of(tool.with_defect(None), len(steps_of(processor)[1]))
+    missed = []
+    for defect in defects:
+        findings = judged(tool.with_defect(defect), "calling").report.findings
+        if offsets[defect.position] not in [finding.offset for finding in findings]:
+            missed.append((defect.name, [finding.message for finding in findings]))
+    assert not missed
 
 
 def test_a_kernel_with_a_cfa_says_that_it_has_no_caller(judged, tmp_path):

@@ -90,7 +90,6 @@ def compiled(folder: Path, text: str, target: str, *options: str, name: str = "k
 
 
 def command(target: str) -> list[str]:
-    """Return the beginning of a command that compiles."""
     return [
         *("clang-22", "-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={target}", "-nogpulib"),
         *("-O2", "-g", "-Wno-everything"),

@@ -24,7 +24,6 @@ def kernel_with_a_caller() -> bytes:
 
 
 def instructions(rule: str, name: str, text: str | bytes) -> Seed:
-    """An FDE with a defect in its instructions."""
     return Seed(
         rule if "-" in rule and rule.startswith("expression") else f"frame-{rule}", name, partial(gpu, rules=text)
     )

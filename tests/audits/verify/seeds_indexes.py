@@ -83,7 +83,6 @@ def put(position: int, layout: str, value: int) -> Callable[[bytearray], None]:
 
 
 def names(rule: str, name: str, *change: Callable[[bytearray], None], **how: Any) -> Seed:
-    """An index of names with a defect."""
     return Seed(f"index-names-{rule}", name, partial(index, *change, **how))
 
 
@@ -168,7 +167,6 @@ NAMES = (
 
 
 def sets(rule: str, name: str, *data: bytes, of_two: bool = False) -> Seed:
-    """Sets of addresses with a defect."""
     extra = {".debug_aranges": b"".join(data)}
     return Seed(f"index-aranges-{rule}", name, partial(two_units, extra) if of_two else partial(gpu, extra=extra))
 
@@ -203,7 +201,6 @@ SETS = (
 
 
 def of_units(*first: tuple[int, int]) -> bytes:
-    """Two units with a set of addresses each."""
     (_, second) = CodeObject(open_image(two_units({}), name="places")).dwarf.units
     return two_units({".debug_aranges": aranges(*first) + aranges((CODE + 16, 16), unit=second.offset)})
 
@@ -230,7 +227,6 @@ def public(
 
 
 def names_of_unit(rule: str, name: str, section: str = ".debug_pubnames", **how: Any) -> Seed:
-    """A set of public names with a defect."""
     return Seed(f"index-public-{rule}", name, partial(public, section, **how))
 
 
@@ -260,7 +256,6 @@ def root(*attributes: Any) -> Any:
 
 
 def with_change(section: str, change: Callable[[bytes], bytes], *attributes: Any) -> bytes:
-    """A code object with a section changed."""
     sections = build(unit(root(*attributes))).sections
     return file_of({**sections, section: change(sections.get(section, b""))})
 
@@ -270,12 +265,10 @@ def tables(rule: str, name: str, section: str, change: Callable[[bytes], bytes],
 
 
 def behind(data: bytes) -> Callable[[bytes], bytes]:
-    """Put bytes behind a section."""
     return lambda section: section + data
 
 
 def abbreviation(rule: str, name: str, data: bytes) -> Seed:
-    """A table with one more abbreviation before its end."""
     return tables(f"abbreviation-{rule}", name, ".debug_abbrev", lambda section: section[:-1] + data)
 
 

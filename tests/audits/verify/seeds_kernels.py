@@ -90,7 +90,6 @@ def seed(rule: str, name: str, *arguments: Any, **options: Any) -> Seed:
 
 
 def told(rule: str, name: str, **changes: Any) -> Seed:
-    """Metadata of the kernel with some keys changed."""
     return seed(rule, name, ({**KERNEL, **{f".{key}": value for key, value in changes.items()}},))
 
 

@@ -31,7 +31,6 @@ def rows(rule: str, name: str, *instructions: Any, **fields: Any) -> Seed:
 
 
 def after(*instructions: Any) -> tuple[Any, ...]:
-    """A good sequence, and instructions."""
     return *ROWS, *instructions
 
 
@@ -47,7 +46,6 @@ GOOD = table(program(*ROWS))
 
 
 def patched(position: int, layout: str, *values: int) -> bytes:
-    """A good table with a field replaced."""
     data = bytearray(GOOD)
     struct.pack_into(f"<{layout}", data, position, *values)
     return bytes(data)

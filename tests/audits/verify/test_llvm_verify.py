@@ -61,7 +61,6 @@ SUBJECTS = re.compile(r"Name Index|\.debug_(names|line|aranges|str_offsets)\b|li
 
 
 def said(tool: str, path: Path) -> set[str]:
-    """The lines with which LLVM rejects a file."""
     run = subprocess.run([tool, "--verify", str(path)], capture_output=True, check=False, timeout=100)
     lines = (run.stdout + run.stderr).decode("utf-8", "replace").splitlines()
     wanted = (line for line in lines if line.startswith(("error:", "warning:")) and "occurred" not in line)

@@ -184,7 +184,6 @@ FORMATS = [
 
 
 def generated(codes, format, lead=1):
-    """A layout that has stopped to interpret."""
     layout = EntryLayout(lead, codes, family(format))
     layout._reads = layout._skips = FEW
     return layout

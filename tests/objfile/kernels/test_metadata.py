@@ -456,7 +456,6 @@ def test_the_target_is_in_the_metadata_or_in_the_notes():
 
 
 def printed_by_llvm(path, tools):
-    """The documents that llvm-readelf prints as YAML."""
     lines = run(tools("llvm-readelf-22"), "-n", path).split("\n")
     starts = [index for index, line in enumerate(lines) if line.strip() == "---"]
     ends = [index for index, line in enumerate(lines) if line.strip() == "..."]

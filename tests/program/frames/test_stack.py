@@ -52,7 +52,6 @@ def host_stack(bias: int = 0, pc: int = ALIGNED, **registers: int) -> Any:
 
 
 def value(frame: Any, text: str, **changes: Any) -> Any:
-    """What an expression gives in a frame."""
     expression = decode(asm.assemble(text, dialects.get("gnu"), Format()), dialects.get("gnu"), Format())
     return result_for(evaluate(expression, evolve(frame.context(frame.lane(None)), result_kind=None, **changes)))
 

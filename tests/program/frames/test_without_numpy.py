@@ -16,8 +16,6 @@ STATE = "docs/examples/variables.json"
 
 @pytest.fixture
 def without_numpy(monkeypatch):
-    """How numpy is taken away and given back."""
-
     def set_to(*, there: bool) -> None:
         monkeypatch.setattr(bits, "_numpy", [there])
 

@@ -60,7 +60,6 @@ def asked(require_tool, program: Path, core: Path | None, *commands: str) -> str
 
 @pytest.fixture
 def run(crashed) -> Run:
-    """A debugger in the frame that has the variables."""
     program, core = crashed
     run = Run(program, core, width=10_000)
     run("frame function main")
@@ -92,7 +91,6 @@ def test_settings_are_those_of_gdb(answers, run):
 
 
 def numbered(text: str) -> str:
-    """A value without its number in the history."""
     return re.sub(r"^\$\d+ = ", "", text)
 
 
