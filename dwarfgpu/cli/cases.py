@@ -195,29 +195,19 @@ def _show_text(session: Session, case: Case, outcomes: dict[Any, Outcome | None]
     from dwarfgpu.expr.location_text import TextRenderer
 
     renderer = TextRenderer(case.target.byte_order)
-    wave = "" if case.wave is None else f"wave {case.wave}"
-    if None in outcomes:
-        outcome = outcomes[None]
-        if outcome is not None and outcome.error is not None:
-            raise outcome.error
-        if outcome is not None:
-            lane = case.context.lanes.lane if case.wave is not None else None
-            names = ", ".join(name for name in (wave, "" if lane is None else f"lane {lane}") if name)
-            prefix = session.style("dim", f"{names}:") + " " if names else ""
-            _show_stack(session, renderer, outcome, prefix)
-            session.print(f"{prefix}{renderer.outcome(outcome)}")
-        return
-    width = len(str(max(outcomes, default=0)))
-    for lane, outcome in outcomes.items():
-        name = session.style("dim", f"{wave}{', ' if wave else ''}lane {lane:>{width}}:")
-        if outcome is None or outcome.error is not None:
-            error = outcome.error if outcome is not None else None
-            session.print(f"{name} {session.style('error', 'error:')} {error}")
+    width = len(str(max(case.lanes or (0,))))
+    for asked, outcome in outcomes.items():
+        if outcome is None:
             continue
-        _show_stack(session, renderer, outcome, f"{name} ")
-        session.print(f"{name} {renderer.outcome(outcome)}")
-
-
-def _show_stack(session: Session, renderer: Any, outcome: Outcome, prefix: str) -> None:
-    for number, entry in enumerate(outcome.stack):
-        session.print(f"{prefix}{session.style('dim', f'stack {number}:')} {renderer.entry(entry)}")
+        if asked is None and outcome.error is not None:
+            raise outcome.error
+        lane = case.context.lanes.lane if asked is None and case.wave is not None else asked
+        wave = "" if case.wave is None else f"wave {case.wave}"
+        names = ", ".join(filter(None, (wave, "" if lane is None else f"lane {lane:>{width}}")))
+        prefix = session.style("dim", f"{names}:") + " " if names else ""
+        if outcome.error is not None:
+            session.print(f"{prefix}{session.style('error', 'error:')} {outcome.error}")
+            continue
+        for number, entry in enumerate(outcome.stack):
+            session.print(f"{prefix}{session.style('dim', f'stack {number}:')} {renderer.entry(entry)}")
+        session.print(f"{prefix}{renderer.outcome(outcome)}")

@@ -83,13 +83,27 @@ def question_of(text: str, read: Reader, budget: str | None = None) -> Question:
 
 def _run(session: Session, folder: AnswerFolder, question: Question, inputs: list[Input], options: Any) -> None:
     """Answer all inputs that are not answered yet."""
+    from dwarfgpu.fleet.summary import bytes_text
+
     known = {outcome.name for outcome in folder.outcomes()} if options.resume else set()
     left = [item for item in inputs if item.name not in known]
     if not left:
         folder.begin(question, "", resume=True)
         folder.clean()
         return
-    shown = _FleetProgress(len(inputs), known=len(known & {item.name for item in inputs}))
+    line = progress.begin("files", len(inputs))
+    line.done = before = len(known & {item.name for item in inputs})
+    begun, answered = time.monotonic(), 0
+
+    def add(_batch: Batch, outcomes: list[InputOutcome]) -> None:
+        """Show how many inputs are done, with their bytes and how fast that goes."""
+        nonlocal answered
+        answered += sum(outcome.size for outcome in outcomes)
+        seconds = max(time.monotonic() - begun, 0.001)
+        speed = (line.done + len(outcomes) - before) / seconds
+        line.note = f", {bytes_text(answered)}, {speed:,.0f} files/s, {bytes_text(answered / seconds)}/s"
+        line.advance(len(outcomes))
+
     try:
         with connected(options.scheduler or "local") as client:
             workers = sum(client.nthreads().values()) or 1
@@ -98,40 +112,17 @@ def _run(session: Session, folder: AnswerFolder, question: Question, inputs: lis
             if client.dashboard_link and local_workers(options.scheduler or "local") is None:
                 session.err.write(f"dashboard: {client.dashboard_link}\n")
             try:
-                run_batches(client, batches, shown.add)
+                run_batches(client, batches, add)
             finally:
                 folder.end()
     except KeyboardInterrupt:
-        shown.line.end()
+        line.end()
         if options.out is not None:
-            session.hint(f"{shown.line.done:,} of {len(inputs):,} inputs are done; --resume goes on with the others")
+            session.hint(f"{line.done:,} of {len(inputs):,} inputs are done; --resume goes on with the others")
         raise
     finally:
-        shown.line.end()
+        line.end()
     folder.clean()
-
-
-class _FleetProgress:
-    """How many inputs are done, with their bytes and how fast that goes."""
-
-    def __init__(self, total: int, known: int) -> None:
-        self.line = progress.begin("files", total)
-        self.line.done = known
-        self._known = known
-        self._bytes = 0
-        self._begin = time.monotonic()
-
-    def add(self, batch: Batch, outcomes: list[InputOutcome]) -> None:
-        """Take note of a batch that is done."""
-        from dwarfgpu.fleet.summary import bytes_text
-
-        self._bytes += sum(outcome.size for outcome in outcomes)
-        seconds = max(time.monotonic() - self._begin, 0.001)
-        done = self.line.done + len(outcomes) - self._known
-        self.line.note = (
-            f", {bytes_text(self._bytes)}, {done / seconds:,.0f} files/s, {bytes_text(self._bytes / seconds)}/s"
-        )
-        self.line.advance(len(outcomes))
 
 
 def _report(session: Session, folder: AnswerFolder, question: Question, *, is_kept: bool) -> int:

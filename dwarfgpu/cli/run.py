@@ -241,7 +241,8 @@ def _cases(name: str, words: list[str]) -> Any:
 
 def _question_parser(name: str, command: Command, *, needs_help: bool = True) -> _ArgumentParser:
     """Return the parser of a question."""
-    parser = _parser(name, _help(command) if needs_help else "", command.at_shell.examples)
+    about = f"{command.summary[0].upper()}{command.summary[1:]}. {command.details}" if needs_help else ""
+    parser = _parser(name, about, command.at_shell.examples)
     is_expression = command.completes == "expression"
     has_state = _has_state(command)
     for argument in (*command.at_shell.selects, *command.at_shell.operands, *command.shell_options):
@@ -369,11 +370,6 @@ def _dest(argument: Argument) -> str:
     if name in ("break", "if"):  # words of Python
         name += "_"
     return name if argument.is_option or name == "file" else f"operand {name}"
-
-
-def _help(command: Command) -> str:
-    """Return what help says above the options."""
-    return f"{command.summary[0].upper()}{command.summary[1:]}. {command.details}"
 
 
 def _ask(session: Session, command: Command, given: dict[str, Any]) -> int:

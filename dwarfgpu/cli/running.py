@@ -25,7 +25,11 @@ def run_kernel(session: Session, options: Any) -> int:
     for name in (*(name for name, _path in saves), *(options.print or ())):
         running.buffer(name)
     _set_breakpoints(running, options)
-    profile = _profile(running, options)
+    profile = None
+    if options.profile:
+        from dwarfgpu.execution.control.profile import Profile
+
+        profile = Profile(running.machine.device)
     trace = _trace(session, running, options)
     with running.progress_shown():
         halt = running.run(until=options.until, limit=options.limit)
@@ -37,7 +41,9 @@ def run_kernel(session: Session, options: Any) -> int:
         written.append(preview(running, name, path))
     previews = [preview(running, name) for name in options.print or ()]
     if options.state is not None:
-        _save_state(running, options.state)
+        from dwarfgpu.states.snapshot_files import save
+
+        save(running.attached.stopped, options.state)
     result = report(
         running,
         halt,
@@ -122,14 +128,6 @@ def _set_breakpoints(running: Running, options: Any) -> None:
         running.break_at(where, condition.strip() or options.if_)
 
 
-def _profile(running: Running, options: Any) -> Any:
-    if not options.profile:
-        return None
-    from dwarfgpu.execution.control.profile import Profile
-
-    return Profile(running.machine.device)
-
-
 def _trace(session: Session, running: Running, options: Any) -> StepTrace | None:
     """Begin to write what a wave does."""
     if options.trace is None:
@@ -155,9 +153,3 @@ def _trace(session: Session, running: Running, options: Any) -> StepTrace | None
         lane=options.lane,
         show=value_text if options.trace == "lines" else None,
     )
-
-
-def _save_state(running: Running, path: str) -> None:
-    from dwarfgpu.states.snapshot_files import save
-
-    save(running.attached.stopped, path)

@@ -32,15 +32,13 @@ NEEDS_A_PROCESS = ("no_frame", "no_machine")
 
 
 class ErrorStream:
-    """Writes what belongs beside an answer that is data to GDB's error stream."""
+    """Writes what belongs beside an answer that is data to GDB's error stream, each on a line."""
 
     def report_problems(self, problems: Iterable[DwarfGpuError]) -> None:
-        """Write errors, each on a line."""
         for error in problems:
             self.hint(one_line(error))
 
     def hint(self, text: str) -> None:
-        """Write a line."""
         gdb.write(f"{written_text.written(text)}\n", gdb.STDERR)
 
 
@@ -65,7 +63,9 @@ class GdbDebugger(Debugger):
     def look(self, *, is_typed: bool = False) -> None:
         """Take over what is selected in GDB; without a process only the file of GDB."""
         look(self.output, is_typed=is_typed)
-        self._take_settings()
+        for name in AS_IN_GDB:
+            if name not in self.chosen:
+                self.settings.set(name, setting_of_gdb(name))
         host = gdb_host()
         self._no_frame = self._of_gdb = None
         if gdb.selected_thread() is None:
@@ -104,12 +104,6 @@ class GdbDebugger(Debugger):
         except gdb.error as error:
             raise UsageError(" ".join(str(error).split()), kind="gdb") from None
 
-    def _take_settings(self) -> None:
-        """Take over GDB's settings for values, but those that have values of their own here."""
-        for name in AS_IN_GDB:
-            if name not in self.chosen:
-                self.settings.set(name, setting_of_gdb(name))
-
     def value_printer(self, frame: Frame | None) -> Any:
         from dwarfgpu.gdbplugin.values import value_printer
 
@@ -131,7 +125,7 @@ class GdbDebugger(Debugger):
 
 
 AS_IN_GDB = tuple(setting.name for setting in SETTINGS if setting.name.startswith("print "))
-"""The settings that GDB has, too."""
+"""The settings that GDB has, too. Those that have no value of their own here are as in GDB."""
 _OTHER_WORDS = {"None": "unlimited", "True": "on", "False": "off", "presence": "none"}
 
 
