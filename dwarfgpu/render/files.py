@@ -18,7 +18,7 @@ from dwarfgpu.render.layout import (
     table,
     wrapped,
 )
-from dwarfgpu.render.records import Record, fact
+from dwarfgpu.render.records import Record, fact, nested
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -190,39 +190,9 @@ def _sections(sections: tuple[SectionInfo, ...], style: Style) -> list[str]:
 
 def summary_json(summary: FileSummary, *, units: bool = False) -> dict[str, Any]:
     """Return the summary of a file as a JSON object. ``units`` lists each unit."""
-    image, target = summary.image, summary.target
-    header = ("path", "address_size", "byte_order", "machine", "machine_name", "osabi", "osabi_name", "abi_version")
-    document: dict[str, Any] = {
-        "file": image.name,
-        **{key: getattr(image, key) for key in header},
-        "type": image.type_name,
-        "flags": image.flags,
-        "entry": image.entry,
-        "code_object_version": summary.code_object_version,
-        "build_id": image.build_id,
-        "segments": len(image.segments),
-        "symbols": summary.symbols,
-        "target": target.target.name,
-        "target_id": target.target_id,
-        "target_known": target.is_known,
-        "target_reason": target.reason,
-        "noted_target": summary.noted_target,
-        "wave_sizes": list(summary.wave_sizes),
-        "settings": plain(summary.flags),
-        "kernels": list(summary.kernels),
-        "hsa": plain(summary.hsa),
-        "notes": plain(image.notes()),
-        "debug_file": summary.debug_file,
-        "has_embedded": summary.has_embedded,
-        "dwarf": None,
-        "sections": plain(summary.sections),
-        "missing": plain(summary.missing),
-        "problems": [problem_json(error) for error in summary.problems],
-    }
-    if summary.dwarf is not None:
-        document["dwarf"] = DWARF.json(summary.dwarf)
-        if units:
-            document["units"] = plain(summary.dwarf.units)
+    document = SUMMARY.json(summary)
+    if units and summary.dwarf is not None:
+        document["units"] = plain(summary.dwarf.units)
     return document
 
 
@@ -239,6 +209,20 @@ DWARF = Record(
     ]),
     fact("augmentations", value=lambda dwarf: _rows("text", dwarf.augmentations)),
 )  # fmt: skip
+SUMMARY = Record(
+    "file=image.name path=image.path address_size=image.address_size byte_order=image.byte_order "
+    "machine=image.machine machine_name=image.machine_name osabi=image.osabi osabi_name=image.osabi_name "
+    "abi_version=image.abi_version type=image.type_name flags=image.flags entry=image.entry "
+    "code_object_version build_id=image.build_id",
+    fact("segments", value=lambda summary: len(summary.image.segments)),
+    "symbols target=target.target.name target_id=target.target_id target_known=target.is_known "
+    "target_reason=target.reason noted_target wave_sizes settings=flags kernels hsa",
+    fact("notes", value=lambda summary: summary.image.notes()),
+    "debug_file has_embedded",
+    nested("dwarf", DWARF),
+    "sections missing",
+    fact("problems", value=lambda summary: [*map(problem_json, summary.problems)]),
+)
 
 
 # --- Addresses and names ------------------------------------------------------------------------------------------

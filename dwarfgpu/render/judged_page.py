@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.render import pictures
 from dwarfgpu.render import report as html
-from dwarfgpu.render.judging import share_text, sum_rows
+from dwarfgpu.render.judging import PART, share_text, sum_rows
 from dwarfgpu.render.layout import counted
 from dwarfgpu.render.pictures import OUTSIDE, Strip, StripPart
 from dwarfgpu.render.values import value_line
@@ -172,7 +172,7 @@ def _against_section(compared: BuildJudgement, history: LaneHistory) -> html.Pag
         section.left_out += max(0, len(rows) - MAX_DIFFERENT)
     else:
         section.add(html.note("What is compared in this lane is the same."))
-    section.add(html.grid(("all lanes", "values", "available", "correct"), sum_rows(compared), numbers_from=1))
+    section.add(html.grid(("all lanes", *PART.head[1:]), sum_rows(compared), numbers_from=1))
     return section
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from dwarfgpu.render.layout import Style, counted, plain_style, shortened, shown, table
-from dwarfgpu.render.records import Fact, Record, fact, nested
+from dwarfgpu.render.records import Fact, Record, fact, nested, number
 from dwarfgpu.render.verification import FINDING, report_json, report_text, severities_text
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _share(name: str) -> Fact:
 
 FUNCTION = Record(
     fact("function=name", "frames in", text=cut_name),
-    fact("instructions=judged", "instructions", text="{:,}".format, side="r"),
+    number("instructions=judged", "instructions"),
     "right wrong missing",
     *map(_share, ("right", "wrong", "missing")),
 )
@@ -88,27 +88,18 @@ def comparison_text(
     lacking.sort(key=lambda variable: (-variable.wrong, -variable.missing, variable.function, variable.line))
     shown_ones = lacking if shows_all else lacking[:MOST_VARIABLES]
     if shown_ones:
-        head = ("variable", "line", "right", "wrong", "missing")
-        rows = [
-            (cut_name(f"{variable.function}: {variable.name}"), str(variable.line), f"{variable.right:,}",
-             f"{variable.wrong:,}", f"{variable.missing:,}")
-            for variable in shown_ones
-        ]  # fmt: skip
-        yield from table([head, *rows], "lrrrr", width=width, style=style)
+        yield from VARIABLE.lines(shown_ones, width=width, style=style)
         if len(shown_ones) < len(lacking):
             yield f"  {counted(len(lacking) - len(shown_ones), 'more variable')}: see --all"
         yield ""
-    yield from table([("against " + comparison.other, "values", "available", "correct"), *sum_rows(comparison)], "lrrr",
-                     longest=LONGEST_NAME + 8, width=width, style=style)  # fmt: skip
+    rows = [(f"against {comparison.other}", *PART.head[1:]), *sum_rows(comparison)]
+    yield from table(rows, PART.sides, longest=LONGEST_NAME + 8, width=width, style=style)
     yield f"  {comparison.aligned:,} of {comparison.stops:,} statements of lanes are aligned"
 
 
-def sum_rows(comparison: BuildJudgement) -> Iterator[tuple[str, str, str, str]]:
+def sum_rows(comparison: BuildJudgement) -> Iterator[tuple[str, ...]]:
     """Yield the sums of functions, of files, and of all: the name, the values, and both shares."""
-    parts = [*comparison.functions(), *comparison.files(), evolve(comparison.total(), name="all")]
-    for part in parts:
-        count = part.right + part.wrong + part.missing
-        yield cut_name(part.name), f"{count:,}", share_text(part.availability), share_text(part.correctness)
+    yield from map(PART.cells, [*comparison.functions(), *comparison.files(), evolve(comparison.total(), name="all")])
 
 
 def share_text(share: float | None) -> str:
@@ -116,8 +107,20 @@ def share_text(share: float | None) -> str:
     return "-" if share is None else f"{int(share * 1000) / 10:.1f}%"
 
 
-PART = Record("name right wrong missing availability correctness")
-VARIABLE = Record("name function file line right wrong missing first_wrong first_missing")
+PART = Record(
+    fact("name", "", text=cut_name),
+    "right wrong missing",
+    number("", "values", lambda part: part.right + part.wrong + part.missing),
+    fact("availability", "available", text=share_text, side="r"),
+    fact("correctness", "correct", text=share_text, side="r"),
+)
+VARIABLE = Record(
+    fact("", "variable", lambda variable: f"{variable.function}: {variable.name}", cut_name),
+    "name function file",
+    fact("line", "line", side="r"),
+    *map(number, ("right", "wrong", "missing")),
+    "first_wrong first_missing",
+)
 COMPARISON = Record(
     "other stops aligned is_cut",
     fact("total", value=lambda comparison: PART.json(comparison.total())),

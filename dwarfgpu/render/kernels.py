@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from dwarfgpu.render.layout import Style, beside, labels, paragraphs, plain, plain_style, shown, table, wrapped
+from dwarfgpu.render.records import Record, fact, nested
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -257,20 +258,19 @@ def kernel_row(kernel: Kernel) -> tuple[str, ...]:
 # --- JSON ---------------------------------------------------------------------------------------------------------
 
 
+KERNEL = Record(
+    "name demangled",
+    nested("symbol", Record("name value size type")),
+    "entry code_size=size",
+    fact("descriptor", value=lambda kernel: _described_json(kernel.descriptor)),
+    fact("kernel_code", value=lambda kernel: _described_json(kernel.code)),
+    "metadata",
+)
+
+
 def kernel_json(kernel: Kernel, parameters: Parameters = None) -> dict[str, Any]:
     """Return a kernel with everything that is known about it as a JSON object."""
-    symbol, names = kernel.symbol, ("name", "value", "size", "type")
-    return {
-        "name": kernel.name,
-        "demangled": kernel.demangled,
-        "symbol": None if symbol is None else {name: getattr(symbol, name) for name in names},
-        "entry": kernel.entry,
-        "code_size": kernel.size,
-        "descriptor": _described_json(kernel.descriptor),
-        "kernel_code": _described_json(kernel.code),
-        "metadata": plain(kernel.metadata),
-        "parameters": None if parameters is None else [plain(parameter) for parameter in parameters],
-    }
+    return {**KERNEL.json(kernel), "parameters": plain(parameters)}
 
 
 def _described_json(described: Any) -> dict[str, Any] | None:

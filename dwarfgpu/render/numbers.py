@@ -43,8 +43,7 @@ def float_text(pattern: int, layout: FloatFormat) -> str:
     if kind == "infinite":
         return f"{minus}inf"
     if kind == "nan":
-        payload = fraction
-        return f"{minus}nan({payload:#x})" if payload else f"{minus}nan"
+        return f"{minus}nan({fraction:#x})" if fraction else f"{minus}nan"
     return general(layout.exact(pattern), layout.digits)
 
 
@@ -98,9 +97,13 @@ def _trimmed(text: str) -> str:
 def formatted(pattern: int, width: int, letter: str, *, is_signed: bool, layout: FloatFormat | None) -> str:
     """Return a pattern of ``width`` bits in a format that only needs the bits: x, d, u, o, t, z, f, c."""
     if letter == "f":
-        return _as_float(pattern, width, is_signed=is_signed, layout=layout)
+        layout = layout or _LAYOUTS.get(width)
+        if layout is not None:
+            return float_text(pattern & ((1 << layout.bit_size) - 1), layout)
+        return str(signed(pattern, width) if is_signed else pattern)
     if letter == "c":
-        return _as_character(pattern, width, is_signed=is_signed, layout=layout)
+        code = (pattern if layout is None else whole(layout.exact(pattern))) & 0xFF
+        return f"{signed(code, 8) if is_signed or layout is not None else code} {character(code)}"
     if letter == "x":
         return f"{pattern:#x}"
     if letter == "z":
@@ -117,20 +120,6 @@ def formatted(pattern: int, width: int, letter: str, *, is_signed: bool, layout:
 def signed(pattern: int, width: int) -> int:
     """Return a pattern as a two's complement number."""
     return pattern - (1 << width) if width and pattern >> (width - 1) & 1 else pattern
-
-
-def _as_float(pattern: int, width: int, *, is_signed: bool, layout: FloatFormat | None) -> str:
-    layout = layout or _LAYOUTS.get(width)
-    if layout is not None:
-        return float_text(pattern & ((1 << layout.bit_size) - 1), layout)
-    return str(signed(pattern, width) if is_signed else pattern)
-
-
-def _as_character(pattern: int, width: int, *, is_signed: bool, layout: FloatFormat | None) -> str:
-    if layout is not None:
-        pattern, is_signed = whole(layout.exact(pattern)), True
-    code = pattern & 0xFF
-    return f"{signed(code, 8) if is_signed else code} {character(code)}"
 
 
 def whole(number: Number) -> int:

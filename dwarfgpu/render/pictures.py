@@ -111,7 +111,11 @@ def strip_svg(title: str, groups: Sequence[StripGroup]) -> Iterator[str]:
         yield f'<text class="group" x="{MARGIN}" y="{y + 18}">{caption(group.title, 120)}</text>'
         y += HEAD
         for strip in group.strips:
-            yield from _strip(strip, y)
+            yield f'<text x="{MARGIN}" y="{y + 12}" xml:space="preserve">{caption(strip.label, LONGEST_LABEL)}</text>'
+            yield from _rects(strip, MARGIN + LABELS, y, WIDTH - 2 * MARGIN - LABELS - NOTES)
+            if strip.note:
+                note = caption(strip.note)
+                yield f'<text class="quiet" x="{WIDTH - MARGIN}" y="{y + 12}" text-anchor="end">{note}</text>'
             y += ROW
     x = MARGIN
     for name in kinds:
@@ -214,13 +218,6 @@ def kinds_of(strips: Iterable[Strip]) -> list[str]:
     """Return the names of the colours that strips have, in the order of the legend."""
     drawn = {colour_of(part.kind) for strip in strips for part in strip.parts}
     return [name for name in COLOURS if name in drawn]
-
-
-def _strip(strip: Strip, y: int) -> Iterator[str]:
-    yield f'<text x="{MARGIN}" y="{y + 12}" xml:space="preserve">{caption(strip.label, LONGEST_LABEL)}</text>'
-    yield from _rects(strip, MARGIN + LABELS, y, WIDTH - 2 * MARGIN - LABELS - NOTES)
-    if strip.note:
-        yield f'<text class="quiet" x="{WIDTH - MARGIN}" y="{y + 12}" text-anchor="end">{caption(strip.note)}</text>'
 
 
 def _rects(strip: Strip, left: int, y: int, room: int) -> Iterator[str]:

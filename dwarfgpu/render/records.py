@@ -73,6 +73,11 @@ def fact(
     return Fact(key, head or title, reader, text, side, word.endswith("*"))
 
 
+def number(word: str, title: str | None = None, value: Callable[[Any], Any] | None = None) -> Fact:
+    """Return the fact that is a number, at the right in text, with commas between thousands."""
+    return fact(word, title or word, value, "{:,}".format, "r")
+
+
 def nested(word: str, record: Record) -> Fact:
     """Return the fact that is another record, or a list of records; null where there is none."""
     declared = fact(word)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.encoding.demangle import demangled
-from dwarfgpu.render.layout import WIDTH, Style, counted, lanes_text, plain_style, table
-from dwarfgpu.render.records import Record, fact
+from dwarfgpu.render.layout import WIDTH, Style, counted, lanes_text, plain_style
+from dwarfgpu.render.records import Record, fact, number
 from dwarfgpu.render.values import value_text as text
 from dwarfgpu.render.wave_tables import item_text
 
@@ -102,7 +102,7 @@ def report_json(report: RunReport, printed: list[str]) -> dict[str, Any]:
         "notices": list(report.notices),
     }  # fmt: skip
     if report.profile is not None:
-        data["profile"] = [*map(PROFILE.json, report.profile)]
+        data["profile"] = [*map(_counted(report.profile).json, report.profile)]
     if report.snapshot is not None:
         data["snapshot"] = report.snapshot
     return data
@@ -157,28 +157,27 @@ STEP = Record(
 
 def profile_text(rows: tuple[ProfiledLine, ...], width: int = WIDTH, style: Style = plain_style) -> Iterator[str]:
     """Yield a profile: the lines with most instructions."""
-    total = sum(row.counts.instructions for row in rows) or 1
-    body = [("line", "instructions", "share", "active", "accesses", "transactions", "banks")]
-    for row in rows[:MAX_LINES]:
-        counts = row.counts
-        body.append(
-            (
-                f"{row.file.rpartition('/')[2]}:{row.line}" if row.file else row.function or "no line",
-                f"{counts.instructions:,}",
-                f"{100 * counts.instructions / total:.1f}%",
-                f"{100 * row.active_share:.1f}%",
-                f"{counts.accesses:,}",
-                f"{counts.transactions:,}",
-                f"{counts.bank_turns:,}",
-            )
-        )
-    yield from table(body, "lrrrrrr", width=width, style=style)
+    yield from _counted(rows).lines(rows[:MAX_LINES], width=width, style=style)
     if len(rows) > MAX_LINES:
         yield f"  ... and {counted(len(rows) - MAX_LINES, 'more line')} (--json has all)"
 
 
-PROFILE = Record(
-    "file line? function instructions=counts.instructions active_lanes=counts.lanes",
-    fact("active_share", value=lambda row: round(row.active_share, 6)),
-    "accesses=counts.accesses transactions=counts.transactions bank_turns=counts.bank_turns",
-)
+def _counted(rows: tuple[ProfiledLine, ...]) -> Record:
+    """Return what is counted of a line, beside what all lines have."""
+    total = sum(row.counts.instructions for row in rows) or 1
+    return Record(
+        fact("", "line", _line),
+        "file line? function",
+        number("instructions=counts.instructions", "instructions"),
+        fact("", "share", lambda row: f"{100 * row.counts.instructions / total:.1f}%", side="r"),
+        "active_lanes=counts.lanes",
+        fact("", "active", lambda row: f"{100 * row.active_share:.1f}%", side="r"),
+        fact("active_share", value=lambda row: round(row.active_share, 6)),
+        number("accesses=counts.accesses", "accesses"),
+        number("transactions=counts.transactions", "transactions"),
+        number("bank_turns=counts.bank_turns", "banks"),
+    )
+
+
+def _line(row: ProfiledLine) -> str:
+    return f"{row.file.rpartition('/')[2]}:{row.line}" if row.file else row.function or "no line"

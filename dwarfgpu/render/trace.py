@@ -195,20 +195,14 @@ class Tracer:
         return "[" + ", ".join([*below, *(self._entry(entry, count) for entry in stack.entries)]) + "]"
 
     def _entry(self, entry: Entry, count: int) -> str:
-        """Return an entry as text, which is made once: most entries stay on the stack for many operations."""
+        """Return an entry as text, which is made once; if it differs among lanes, that of the first few lanes."""
         key = id(entry), count
-        text = self._texts.get(key)
-        if text is None:
-            text = self._texts[key] = self._of_lanes(entry, count)
-        return text
-
-    def _of_lanes(self, entry: Entry, count: int) -> str:
-        """Return an entry; if it differs among lanes, the entries of the first few."""
-        texts = [self._short(entry.select(slot)) for slot in range(max(count, 1))]
-        if all(text == texts[0] for text in texts):
-            return texts[0]
-        rest = ["..."] if len(texts) > MAX_DIFFERENT else []
-        return "<" + " | ".join(texts[:MAX_DIFFERENT] + rest) + ">"
+        if key not in self._texts:
+            texts = [self._short(entry.select(slot)) for slot in range(max(count, 1))]
+            rest = ["..."] if len(texts) > MAX_DIFFERENT else []
+            is_same = all(text == texts[0] for text in texts)
+            self._texts[key] = texts[0] if is_same else "<" + " | ".join(texts[:MAX_DIFFERENT] + rest) + ">"
+        return self._texts[key]
 
     def _short(self, entry: Entry) -> str:
         if isinstance(entry, Value):
@@ -237,21 +231,18 @@ class Tracer:
         return {name: [document for document, _ in entries], **below}, sum(cost for _, cost in entries)
 
     def _json(self, entry: Entry, count: int) -> tuple[Any, int]:
-        """Return an entry as JSON, which is made once, and what it costs each time that it is shown."""
+        """Return an entry as JSON, which is made once, and what it costs each time that it is shown.
+
+        If it differs among lanes, it is a list with that of each lane.
+        """
         key = id(entry), count
         if key not in self._documents:
             before = self._writer.count
-            document = self._json_of_lanes(entry, count)
+            first, *others = (entry.select(slot) for slot in range(max(count, 1)))
+            is_same = all(other is first or other == first for other in others)
+            document = self._writer.entry(first) if is_same else [self._writer.entry(each) for each in (first, *others)]
             self._documents[key] = document, PRICE_AGAIN * max(self._writer.count - before - 1, 0)
         return self._documents[key]
-
-    def _json_of_lanes(self, entry: Entry, count: int) -> Any:
-        """Return an entry, or a list with that of each lane if they differ."""
-        first = entry.select(0)
-        others = [entry.select(slot) for slot in range(1, count)]
-        if all(other is first or other == first for other in others):
-            return self._writer.entry(first)
-        return [self._writer.entry(each) for each in (first, *others)]
 
 
 def left_out(count: int) -> str:

@@ -20,7 +20,7 @@ from dwarfgpu.render.layout import shortened
 from dwarfgpu.render.numbers import check_format, float_text, formatted, signed, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.program.values.standard_library import Contents
@@ -61,6 +61,10 @@ class Look:
     """The name of an address space, for those that are not the default one."""
     printer: Callable[[Object, Look, int], str | None] | None = None
     """Writes a value at some depth in the words of another debugger; None for one that is written here."""
+
+    def quoted(self, codes: Sequence[int], size: int, prefix: str, *, is_cut: bool = False) -> str:
+        """Return characters of a size as a string."""
+        return numbers.string(codes, size, prefix, limit=self.elements, threshold=self.repeats, is_cut=is_cut)
 
 
 PLAIN = Look()
@@ -299,7 +303,7 @@ class ValueWriter:
         if not number:
             return ""
         name = None if self.look.space_name is None else self.look.space_name(number)
-        return f"aspace{number}#" if name is None else f"{name}#"
+        return f"{name or f'aspace{number}'}#"
 
     def _pointer(self, value: Object, type: model.Pointer, depth: int, *, is_top: bool) -> str:
         implied = value.implied()
@@ -342,7 +346,7 @@ class ValueWriter:
         prefix = character_prefix(type.target) or ""
         size = known_size(type.target) or 1
         codes: list[int] = []
-        limit = self.look.elements
+        limit, end = self.look.elements, "..."
         try:
             place = value.dereferenced().place
             while len(codes) <= limit:
@@ -351,15 +355,14 @@ class ValueWriter:
                     raise EvaluationError("undefined_read", "the characters are optimized out")
                 code = int(reading.bits)
                 if not code:
-                    return numbers.string(codes, size, prefix, limit=limit, threshold=self.look.repeats)
+                    end = ""
+                    break
                 codes.append(code)
         except DwarfGpuError as error:
+            end = f"<error: {error.message}>"
             if not codes:
-                return f"<error: {error.message}>"
-            text = numbers.string(codes, size, prefix, limit=limit, threshold=self.look.repeats)
-            return f"{text}<error: {error.message}>"
-        shown = numbers.string(codes[:limit], size, prefix, limit=limit, threshold=self.look.repeats)
-        return f"{shown}..."
+                return end
+        return self.look.quoted(codes[:limit], size, prefix) + end
 
     # --- Strings and arrays ---------------------------------------------------------------------------------------
 
@@ -370,9 +373,7 @@ class ValueWriter:
         if reading.undefined:
             return OPTIMIZED_OUT
         codes = numbers.codes_of(int(reading.bits), count, 1, place.storage.byte_order)
-        return numbers.string(
-            codes, 1, "", limit=self.look.elements, threshold=self.look.repeats, is_cut=length > count
-        )
+        return self.look.quoted(codes, 1, "", is_cut=length > count)
 
     def _array(self, value: Object, depth: int) -> str:
         elements = value.array()
@@ -460,9 +461,7 @@ class ValueWriter:
             if reading.undefined:
                 return OPTIMIZED_OUT
             codes = numbers.codes_of(int(reading.bits), count, size, place.storage.byte_order)
-        prefix = character_prefix(type) or ""
-        limit, threshold = self.look.elements, self.look.repeats
-        return numbers.string(codes, size, prefix, limit=limit, threshold=threshold, is_cut=length > count)
+        return self.look.quoted(codes, size, character_prefix(type) or "", is_cut=length > count)
 
     def _parts(self, contents: Contents, depth: int) -> str:
         """Return the parts in braces; as in GDB a key and its value are two parts for the limit."""
@@ -633,9 +632,7 @@ def characters_of(look: Look, elements: Elements) -> str | None:
     codes = numbers.codes_of(int(reading.bits), count, size, elements.place.storage.byte_order)
     if count == elements.length and not codes[-1]:
         codes.pop()
-    return numbers.string(
-        codes, size, prefix, limit=look.elements, threshold=look.repeats, is_cut=count < elements.length
-    )
+    return look.quoted(codes, size, prefix, is_cut=count < elements.length)
 
 
 def _element(writer: ValueWriter, elements: Elements, index: int, depth: int) -> str:
@@ -772,10 +769,13 @@ def _method(writer: ValueWriter, value: Object, type: model.MemberPointer) -> st
 
 def _virtual(owner: model.Struct, slot: int, depth: int) -> str | None:
     """Return the name of the virtual function in a slot of the table, in the class or a base."""
+    from dwarfgpu.program.values.virtual_tables import slot_of
+
     if depth > MAX_DEPTH or not budget.take():
         return None
     for method in owner.body.methods:
-        if method.is_virtual and _slot(method) == slot:
+        location = method.die.number(DW_AT_vtable_elem_location) if method.is_virtual and method.die else None
+        if location is not None and slot_of(location) == slot:
             return _signature(owner, method)
     for base in owner.body.bases:
         inner = stripped(base.type)
@@ -783,13 +783,6 @@ def _virtual(owner: model.Struct, slot: int, depth: int) -> str | None:
         if inherited is not None:
             return inherited
     return None
-
-
-def _slot(method: model.Method) -> int | None:
-    from dwarfgpu.program.values.virtual_tables import slot_of
-
-    location = None if method.die is None else method.die.number(DW_AT_vtable_elem_location)
-    return None if location is None else slot_of(location)
 
 
 def _signature(owner: model.Struct, method: model.Method) -> str:

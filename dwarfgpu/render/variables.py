@@ -362,7 +362,7 @@ class VariablesRenderer:
         if answer.value is not None:
             result |= {key: value for key, value in value_json(answer.value, self.look).items() if key != "type"}
         elif answer.reason is not None:
-            result["reason"] = reason_json(answer.reason)
+            result["reason"] = REASON.json(answer.reason) | error_json(answer.reason.error)
         if self.locations and answer.location is not None:
             result |= self.location_json(answer)
         return result
@@ -566,11 +566,6 @@ class RepairNotes:
         if groups:
             more = f"; {how} shows what the file alone says" if how else ""
             yield from (style("dim", line) for line in wrapped(f"repaired: {'; '.join(groups)}{more}"))
-
-
-def reason_json(reason: Reason) -> Json:
-    """Return why there is no value."""
-    return REASON.json(reason) | error_json(reason.error)
 
 
 def frame_text(frame: Frame, style: Style = plain_style) -> str:
