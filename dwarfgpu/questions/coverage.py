@@ -11,13 +11,11 @@ from dwarfgpu.audits.coverage.sums import file_coverage, selector
 from dwarfgpu.audits.coverage.tally import Tally
 from dwarfgpu.errors import NotFound, UsageError
 from dwarfgpu.program.code.code_object import opened
-from dwarfgpu.questions.document import Document, Output
+from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.selection import source_of
 from dwarfgpu.render import coverage as render
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from dwarfgpu.audits.coverage.availability import VariableAvailability
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.questions.registry import Arguments
@@ -72,12 +70,12 @@ def _wanted(arguments: Arguments) -> tuple[str | None, str | None]:
 
 def _whole(file: CodeObject, worst: int | None, read_as: dict[str, Any]) -> Document:
     sums = file_coverage(file, **read_as)
-
-    def text(output: Output) -> Iterable[str]:
-        return render.file_text(sums, worst or WORST, output.style)
-
     return Document(
-        render.file_json(sums, worst), text, rows="functions", row={"file": file.name}, problems=sums.problems
+        render.file_json(sums, worst),
+        lambda output: render.file_text(sums, worst or WORST, output.style),
+        rows="functions",
+        row={"file": file.name},
+        problems=sums.problems,
     )
 
 

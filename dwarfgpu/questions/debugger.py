@@ -276,9 +276,6 @@ class Debugger(Selection):
         return self._known_names
 
 
-# --- The convenience variables of the debugger --------------------------------------------------------
-
-
 def remembered(debugger: Debugger) -> Remembered:
     """Return the values that a debugger remembers."""
     found = debugger.state_of(Remembered)
@@ -307,9 +304,6 @@ def looked_at(debugger: Debugger) -> dict[str, str | int]:
 def names(debugger: Debugger) -> list[str]:
     """Return the names of all that there are, in order."""
     return sorted({*READ_ONLY, *debugger.state_of(Remembered).variables})
-
-
-# --- The log -----------------------------------------------------------------------------------------
 
 
 class Log:

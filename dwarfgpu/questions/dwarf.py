@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from dwarfgpu.render.layout import Style
 
 
-# --- maint print ----------------------------------------------------------------------------------------------------
-
-
 def print_die(selection: Selection, arguments: Arguments) -> Document:
     """What their values mean: expressions disassembled, registers by name, location lists, ranges, references, files.
     NAME is that of a function, variable or type, as f, ns::f or _Z1fv; OFFSET the place of an entry, such as 0x2a or

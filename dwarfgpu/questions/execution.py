@@ -150,27 +150,18 @@ def continue_(debugger: Debugger, arguments: Arguments) -> Document:
     return stopped(debugger, debugging, debugging.go_on())
 
 
-def _repeated(
-    debugger: Debugger,
-    arguments: Arguments,
-    debugging: Debugging,
-    step: Callable[[Debugging, int], Halt],
-    is_last: Callable[[Halt], bool],
+def _steps(
+    debugger: Debugger, arguments: Arguments, step: Callable[[Debugging, int], Halt], *, is_back: bool = False
 ) -> Document:
-    """Do a step of the wave that is selected as often as the command says, unless a stop is the last there can be."""
-    count = _count(arguments)
-    wave = debugger.wave.index
+    """Step the selected wave as often as the command says, or until something else stops it."""
+    debugging = session(debugger, arguments.command) if is_back else _ready(debugger, arguments)
+    count, wave = _count(arguments), debugger.wave.index
     halt = step(debugging, wave)
     for _ in range(count - 1):
-        if is_last(halt):
+        if halt.is_at_start if is_back else halt.kind != "step" or halt.points:
             break
         halt = step(debugging, wave)
     return stopped(debugger, debugging, halt)
-
-
-def _steps(debugger: Debugger, arguments: Arguments, step: Callable[[Debugging, int], Halt]) -> Document:
-    debugging = _ready(debugger, arguments)
-    return _repeated(debugger, arguments, debugging, step, lambda halt: halt.kind != "step" or bool(halt.points))
 
 
 def stepi(debugger: Debugger, arguments: Arguments) -> Document:
@@ -245,35 +236,32 @@ def jump(debugger: Debugger, arguments: Arguments) -> Document:
 # --- Back -------------------------------------------------------------------------------------------------------------
 
 
-def _back(debugger: Debugger, arguments: Arguments, step: Callable[[Debugging, int], Halt]) -> Document:
-    debugging = session(debugger, arguments.command)
-    return _repeated(debugger, arguments, debugging, step, lambda halt: halt.is_at_start)
-
-
 def reverse_stepi(debugger: Debugger, arguments: Arguments) -> Document:
     """The wave that is selected is where it was N instructions ago, and all else is as it was then."""
-    return _back(debugger, arguments, lambda debugging, wave: debugging.reverse_instruction(wave))
+    return _steps(debugger, arguments, lambda debugging, wave: debugging.reverse_instruction(wave), is_back=True)
 
 
 def reverse_nexti(debugger: Debugger, arguments: Arguments) -> Document:
     """Functions that were called count as one instruction."""
-    return _back(debugger, arguments, lambda debugging, wave: debugging.reverse_instruction(wave, over=True))
+    return _steps(
+        debugger, arguments, lambda debugging, wave: debugging.reverse_instruction(wave, over=True), is_back=True
+    )
 
 
 def reverse_step(debugger: Debugger, arguments: Arguments) -> Document:
     """It stops at the beginning of the line, or of the one that was executed before it."""
-    return _back(debugger, arguments, lambda debugging, wave: debugging.reverse_line(wave))
+    return _steps(debugger, arguments, lambda debugging, wave: debugging.reverse_line(wave), is_back=True)
 
 
 def reverse_next(debugger: Debugger, arguments: Arguments) -> Document:
     """Functions that were called are passed as a whole."""
-    return _back(debugger, arguments, lambda debugging, wave: debugging.reverse_line(wave, over=True))
+    return _steps(debugger, arguments, lambda debugging, wave: debugging.reverse_line(wave, over=True), is_back=True)
 
 
 def reverse_finish(debugger: Debugger, arguments: Arguments) -> Document:
     """It stops at the call of the function."""
     arguments.none()
-    return _back(debugger, arguments, lambda debugging, wave: debugging.reverse_finish(wave))
+    return _steps(debugger, arguments, lambda debugging, wave: debugging.reverse_finish(wave), is_back=True)
 
 
 def reverse_continue(debugger: Debugger, arguments: Arguments) -> Document:

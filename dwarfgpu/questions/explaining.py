@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.registry import Arguments
 
 
-# --- explain --------------------------------------------------------------------------------------------------------
-
-
 def explain(debugger: Debugger, arguments: Arguments) -> Document:
     """It shows the entry that declares the variable, its location list with the entry that holds here, each operation
     with the stack before and after it (those of frame bases, call frame information and call sites too), where the
@@ -88,9 +85,6 @@ def _evaluated(frame: Frame, variable: Variable, text: str, lanes: Any) -> tuple
         frame.follow(None)
 
 
-# --- locate ---------------------------------------------------------------------------------------------------------
-
-
 def locate(debugger: Debugger, arguments: Arguments) -> Document:
     """For each part of the value, in the lane that is selected if nothing else is said; lanes that have it in the same
     places are shown together. A part in the lane's own part of a register or of memory is said to be its own.
@@ -111,16 +105,13 @@ def locate(debugger: Debugger, arguments: Arguments) -> Document:
     return expression_document(debugger, writer, found, lines)
 
 
-# --- maint print expression ----------------------------------------------------------------------------------------
-
-
 def print_expression(debugger: Debugger, arguments: Arguments) -> Document:
     """Every location that the file gives it, operation by operation: offset, bytes, operation, what registers are
     called. `explain` says what comes of it.
     """
     variables = variables_called(debugger, arguments.needed())
-
-    def lines(output: Output) -> Iterator[str]:
-        return chain.from_iterable(map(Explainer(output.width, output.style).operations, variables))
-
-    return Document({"variables": map(variable_json, variables)}, lines, rows="variables")
+    return Document(
+        {"variables": map(variable_json, variables)},
+        lambda output: chain.from_iterable(map(Explainer(output.width, output.style).operations, variables)),
+        rows="variables",
+    )

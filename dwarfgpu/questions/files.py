@@ -87,11 +87,6 @@ def attach_state(debugger: Debugger, state: str | Sequence[str], *, force: bool 
     debugger.use(attached.program, attached)
 
 
-def _weakness(debugger: Debugger) -> dict[str, Any]:
-    seed = debugger.settings["weak-memory"]
-    return {} if seed == "off" else {"weak_memory": int(seed), "agents": debugger.settings["agents"]}
-
-
 def launch(debugger: Debugger, arguments: Arguments, *, is_again: bool = False) -> None:
     """GRID and WORK-GROUP are one to three sizes in work-items: 256, or 64,64,1. Arguments of the kernel follow, by
     position or as NAME=VALUE: numbers, or bytes such as bytes:0a0b; without any all are 0. The kernel takes the
@@ -113,7 +108,8 @@ def launch(debugger: Debugger, arguments: Arguments, *, is_again: bool = False) 
     file = debugger.opened.file
     check_has_kernels(file)
     program = debugger.opened
-    machine = machine_for(file, name)
+    machine, seed = machine_for(file, name), debugger.settings["weak-memory"]
+    weakness = {} if seed == "off" else {"weak_memory": int(seed), "agents": debugger.settings["agents"]}
     launched = start(
         machine,
         file,
@@ -121,7 +117,7 @@ def launch(debugger: Debugger, arguments: Arguments, *, is_again: bool = False) 
         grid=sizes(grid, "GRID"),
         work_group=sizes(group, "WORK-GROUP"),
         args=args or None,
-        **_weakness(debugger),
+        **weakness,
     )
     debugger.use(program, program.attach(machine))
     note_launch(debugger, launched, lambda: launch(debugger, arguments, is_again=True))
@@ -219,11 +215,11 @@ def info_sharedlibrary(selection: Selection, arguments: Arguments) -> Document:
     if arguments.text:
         pattern = arguments.pattern()
         codes = tuple(code for code in codes if pattern.search(code.file.name))
-
-    def text(output: Output) -> Iterable[str]:
-        return files_table(codes, output.width, output.style) if codes else ["No shared libraries matched."]
-
-    return Document({"files": map(FILES.json, codes)}, text, rows="files")
+    return Document(
+        {"files": map(FILES.json, codes)},
+        lambda output: files_table(codes, output.width, output.style) if codes else ["No shared libraries matched."],
+        rows="files",
+    )
 
 
 def info_agents(selection: Selection, arguments: Arguments) -> Document:

@@ -344,8 +344,6 @@ def _moved(where: Address, count: int) -> Address:
     return Address(where.space, value + count & (1 << 64) - 1)
 
 
-# --- find -----------------------------------------------------------------------------------------------------------
-
 _FIND = re.compile(r"(?:([bhwg])(\d*)|(\d+)([bhwg]?))?")
 BLOCK = 1 << 16
 """How many bytes are read at once."""

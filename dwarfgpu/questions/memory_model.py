@@ -77,9 +77,6 @@ def _rule_set(arguments: Arguments) -> str:
     return arguments.get("rules") or "llvm22"
 
 
-# --- The table --------------------------------------------------------------------------------------------------------
-
-
 def _table(arguments: Arguments, words: list[str]) -> Document:
     if not arguments.has("target"):
         raise UsageError("`memmodel table` needs --target", hint="name a processor, such as gfx1200")
@@ -206,11 +203,15 @@ def _check(selection: Selection, arguments: Arguments, words: list[str]) -> Docu
                 document.problems.append(report.file.error)
             yield report
 
-    def lines(report: MemoryReport, output: Output) -> Iterator[str]:
-        return text_of.report_text(report.file, output.style, output.width, shows_all=arguments.has("all"))
-
     document = checked_document(
-        noted(), render.REPORT.json, _status, lines, render.checked_text, lambda report: report.file
+        noted(),
+        render.REPORT.json,
+        _status,
+        lambda report, output: text_of.report_text(
+            report.file, output.style, output.width, shows_all=arguments.has("all")
+        ),
+        render.checked_text,
+        lambda report: report.file,
     )
     return document
 

@@ -158,9 +158,6 @@ def _problems(errors: Iterable[DwarfGpuError]) -> html.PageSection:
     return section
 
 
-# --- Kernels ----------------------------------------------------------------------------------------------------------
-
-
 def _kernels(file: CodeObject) -> html.PageSection:
     kernels = file.kernels.kernels if file.is_amdgpu else ()
     section = html.PageSection("kernels", "Kernels", "kernel", KERNEL_ROOM, len(kernels))
@@ -185,9 +182,6 @@ def _kernels(file: CodeObject) -> html.PageSection:
         section.add(html.fold(kernel.demangled, parts, is_name=True, is_open=len(kernels) == 1))
     section.left_out += max(0, len(kernels) - MAX_KERNELS)
     return section
-
-
-# --- Functions --------------------------------------------------------------------------------------------------------
 
 
 def _functions(
@@ -518,9 +512,6 @@ def _waves_text(indices: Sequence[int]) -> str:
     return f"wave{'s' if len(numbers) > 1 else ''} {ranges_text(numbers)}"
 
 
-# --- Findings ---------------------------------------------------------------------------------------------------------
-
-
 def _findings(file: CodeObject, dialect: str | None) -> tuple[html.PageSection, html.Tile]:
     checked = check_file(file, dialect=dialect)
     command = "dwarfgpu verify FILE --all"
@@ -656,9 +647,6 @@ def _stacks(attached: Attached) -> html.PageSection:
         section.add(html.fold(head, [html.listing(texts)], is_open=len(groups) <= 8))
     section.left_out += max(0, len(attached) - MAX_WAVES)
     return section
-
-
-# --- Values -----------------------------------------------------------------------------------------------------------
 
 
 def _values(attached: Attached) -> html.PageSection:

@@ -116,9 +116,6 @@ def standing_lanes(debugger: Debugger) -> dict[tuple[str, int], int]:
     return masks_by(debugger, line_of)
 
 
-# --- list -----------------------------------------------------------------------------------------------------------
-
-
 def list_lines(debugger: Debugger, arguments: Arguments) -> Document:
     """Without operands: the lines around the frame, then those that follow; `list -` shows those before. `list 15` and
     `list add` show the lines around a line or function, `list 10,20` those from one to another, `list 10,` and
@@ -283,9 +280,6 @@ def _listing_lines(debugger: Debugger, listing: Json, output: Output) -> Iterato
     for row, text in zip(rows, texts, strict=True):
         mark = ">" if row["is_frame"] else "*" if "lanes" in row else ""
         yield numbered_line(row["line"], text, output.style("kind", mark) if mark else "")
-
-
-# --- info line, info source -----------------------------------------------------------------------------------------
 
 
 def info_line(debugger: Debugger, arguments: Arguments) -> Document:

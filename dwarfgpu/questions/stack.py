@@ -336,9 +336,6 @@ def _register_lines(selection: Selection, saved: Iterable[Saved], indent: int) -
     yield from BacktraceRenderer(selection.machine.state.target).registers(saved, indent)
 
 
-# --- info frame -----------------------------------------------------------------------------------------------------
-
-
 def info_frame(debugger: Debugger, arguments: Arguments) -> Document:
     """The CFA, the function and its line, the caller, which lanes were active on entry, and where the frame has put
     registers of its caller: of vector registers for which lanes.

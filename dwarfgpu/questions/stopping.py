@@ -210,7 +210,8 @@ def _lines(
         yield from _why(debugger, halt)
         yield from _where(debugger)
         if result is not None:
-            yield _result_text(result)
+            known = f"Value returned has type: {result['type']}. Cannot determine contents"
+            yield f"Value returned is ${result['number']} = {result['value']}" if "value" in result else known
     debugger.state_of(CommandsOfStops).run(debugger, halt.points)
 
 
@@ -262,13 +263,6 @@ def _why(debugger: Debugger, halt: Halt) -> Iterator[str]:
 def _problem(halt: Halt) -> Iterator[str]:
     if halt.problem is not None:
         yield f"warning: the condition has no value, so it stopped: {halt.problem}"
-
-
-def _result_text(result: dict[str, Any]) -> str:
-    """Return what GDB says of the value that a function has returned."""
-    if "value" in result:
-        return f"Value returned is ${result['number']} = {result['value']}"
-    return f"Value returned has type: {result['type']}. Cannot determine contents"
 
 
 def _kind(point: Breakpoint) -> str:

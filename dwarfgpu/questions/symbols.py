@@ -121,13 +121,6 @@ def _constant(variable: Variable) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def _constant_words(variable: Variable) -> str | None:
-    if variable.locations() or not variable.is_constant():
-        return None
-    value = _constant(variable)
-    return "constant" if value is None else f"a constant with value {value} ({value:#x})"
-
-
 def _address(variable: Variable) -> tuple[str | None, int] | None:
     """Return the space and the address of a variable that has one without a frame."""
     try:
@@ -156,7 +149,8 @@ def info_scope(debugger: Debugger, arguments: Arguments) -> Document:
         yield f"Scope for {shown(text)}:"
         for variable in variables:
             try:
-                words = _constant_words(variable) or _location_words(variable)
+                value = _constant(variable)
+                words = _location_words(variable) if value is None else f"a constant with value {value} ({value:#x})"
             except DwarfGpuError as error:
                 words = f"<error: {error.message}>"
             size = variable.byte_size()

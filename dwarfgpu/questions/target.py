@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
@@ -36,20 +37,14 @@ ACCESS = {"constant": "program-constant"}
 """Who may change what is in an address space while a program runs, as ROCgdb says it; by default all."""
 
 
-# --- Address spaces -------------------------------------------------------------------------------------------------
-
-
 def print_address_spaces(selection: Selection, arguments: Arguments) -> Document:
     """Name and DWARF number are what expressions use (local#0x10), the null address is the one that leads nowhere, and
     the scope says whose memory an address means. The spaces of single lanes are on one line.
     """
     arguments.none()
     spaces = list(selection.frame.target.spaces())
-
-    def text(output: Output) -> Iterable[str]:
-        return spaces_table(spaces, output.style)
-
-    return Document({"spaces": map(SPACE.json, spaces)}, text, rows="spaces")
+    data = {"spaces": map(SPACE.json, spaces)}
+    return Document(data, lambda output: spaces_table(spaces, output.style), rows="spaces")
 
 
 def spaces_table(spaces: Iterable[Any], style: Style) -> list[str]:
@@ -154,12 +149,10 @@ def print_registers(selection: Selection, arguments: Arguments) -> Document:
     registers = [each for each in registers_of(selection.frame) if pattern.search(each.name)]
     if not registers:
         raise UsageError(f"no register matches {arguments.text[:40]!r}", kind="no_register")
-
-    def text(output: Output) -> Iterable[str]:
-        return RUN.lines(register_runs(registers, target, apart=bool(arguments.text)), indent=0, style=output.style)
-
+    runs = register_runs(registers, target, apart=bool(arguments.text))
     rows = ({**REGISTER.json(each), "in_callers": target.in_callers(each.number)} for each in registers)
-    return Document({"target": target.name, "registers": rows}, text, rows="registers")
+    data = {"target": target.name, "registers": rows}
+    return Document(data, lambda output: RUN.lines(runs, indent=0, style=output.style), rows="registers")
 
 
 REGISTER = Record(
@@ -229,9 +222,6 @@ def register_runs(registers: Iterable[TargetRegister], target: Target, *, apart:
 def number_range(first: int, last: int) -> str:
     """Return DWARF numbers as ``32-95``; ``-`` for registers that have none."""
     return "-" if first < 0 else range_text(first, last)
-
-
-# --- Sections -------------------------------------------------------------------------------------------------------
 
 
 def info_sections(selection: Selection, arguments: Arguments) -> Document:
@@ -328,14 +318,11 @@ def targets(selection: Selection, arguments: Arguments) -> Document:
     if not arguments.words:
         return Document({"targets": map(PROCESSOR.json, processors())}, _overview, rows="targets")
     reports = [_report(name) for name in arguments.words]
-
-    def text(output: Output) -> Iterator[str]:
-        return paragraphs(_report_text(report, output.style) for report in reports)
-
-    return Document({"targets": [_report_json(report) for report in reports]}, text, rows="targets")
-
-
-# --- The list of processors ---------------------------------------------------------------------------------------
+    return Document(
+        {"targets": [*map(_report_json, reports)]},
+        lambda output: paragraphs(_report_text(report, output.style) for report in reports),
+        rows="targets",
+    )
 
 
 def _overview(output: Output) -> Iterator[str]:
@@ -373,9 +360,6 @@ PROCESSOR = Record(
 )  # fmt: skip
 
 
-# --- One target ---------------------------------------------------------------------------------------------------
-
-
 @frozen
 class TargetReport:
     """A target that was asked about: its processor, and what it is in waves of each size."""
@@ -410,7 +394,8 @@ def _report_text(report: TargetReport, style: Style) -> Iterator[str]:
     yield from table([(f"{label}:", value) for label, value in _facts(report)], "ll")
     if report.processor is not None:
         yield ""
-        yield from table([("Feature", "The processor"), *_feature_rows(report.processor)], "ll", indent=0, style=style)
+        features = [(word, meaning) for word, meaning in MEANINGS.items() if word in report.processor.features]
+        yield from table([("Feature", "The processor"), *features], "ll", indent=0, style=style)
     yield ""
     yield from table(_register_rows(report), "l" + "r" * len(report.variants) + "rl", indent=0, style=style)
     yield ""
@@ -444,26 +429,19 @@ def _facts(report: TargetReport) -> Iterator[tuple[str, str]]:
     yield "Rules", first.default_rules
 
 
-def _feature_rows(processor: Processor) -> Iterator[tuple[str, str]]:
-    for word in sorted(processor.features, key=list(MEANINGS).index):
-        yield word, MEANINGS[word]
-
-
 # --- Registers ----------------------------------------------------------------------------------------------------
 
 
 def runs_of(target: Target) -> list[RegisterRun]:
     """Return the registers of a target; those without a DWARF number come last."""
-    return register_runs((*target.registers(), *_unnumbered(target)), target)
+    unnumbered = (
+        map(family.register, range(family.first, family.first + family.count)) for family in target.unnumbered
+    )
+    return register_runs(chain(target.registers(), *unnumbered), target)
 
 
 def _bits(run: RegisterRun) -> str:
     return f"{run.first.lane_bits} a lane" if run.first.lane_bits else str(run.first.bit_size)
-
-
-def _unnumbered(target: Target) -> Iterator[TargetRegister]:
-    for family in target.unnumbered:
-        yield from (family.register(number) for number in range(family.first, family.first + family.count))
 
 
 def _register_rows(report: TargetReport) -> Iterator[tuple[str, ...]]:
@@ -481,9 +459,6 @@ def _register_rows(report: TargetReport) -> Iterator[tuple[str, ...]]:
         bits = " or ".join(dict.fromkeys(map(_bits, known)))
         rules = " or ".join(dict.fromkeys(run.in_callers for run in known))
         yield (name, *cells, bits, rules)
-
-
-# --- Apertures ----------------------------------------------------------------------------------------------------
 
 
 def _apertures_of(target: Target) -> tuple[address_spaces.Apertures, str] | None:
@@ -506,9 +481,6 @@ def _apertures_text(target: Target) -> str:
         f"private memory of the lane, {address_spaces.SIZE:#x} bytes each, where the Linux driver sets the apertures. "
         f"A wave has the bases in {where}."
     )
-
-
-# --- JSON ---------------------------------------------------------------------------------------------------------
 
 
 def _report_json(report: TargetReport) -> dict[str, Any]:

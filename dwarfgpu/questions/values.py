@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 SHOWN_VALUES = 10
 
 
-# --- set var --------------------------------------------------------------------------------------------------------
-
-
 def set_var(debugger: Debugger, arguments: Arguments) -> None:
     """It is assigned in the lane that is selected, if nothing else is said; nothing is written if it has no value in
     one of the lanes. Registers ($v4), memory (*(int *) p) and convenience variables ($x) are assigned to as well.

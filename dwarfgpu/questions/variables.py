@@ -20,7 +20,6 @@ from dwarfgpu.render.values import OPTIMIZED_OUT, ValueWriter, problem
 from dwarfgpu.render.variables import RepairNotes, frame_json, frame_text, kept_text, value_in_lanes
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Callable, Iterable, Iterator
 
     from dwarfgpu.program.code.repairs import Repair
@@ -121,9 +120,6 @@ def mask_problems(frame: Frame) -> list[DwarfGpuError]:
     from dwarfgpu.program.frames.wave_positions import unknown_mask
 
     return [unknown_mask(frame.wave.id, frame.mask_error)]
-
-
-# --- eval -----------------------------------------------------------------------------------------------------------
 
 
 @frozen
@@ -437,9 +433,6 @@ def traced(frame: Frame, arguments: Arguments) -> Iterator[Tracer | None]:
         frame.follow(None)
 
 
-# --- print ----------------------------------------------------------------------------------------------------------
-
-
 def print_value(selection: Selection, arguments: Arguments) -> Document:
     """The value is that of the lane that is selected. Of several lanes it is shown as `{[0-3]=7, [4]=8}`; lanes that
     do not execute the code have theirs in parentheses. Each value gets a number, and $1 is it from then on; $ is the
@@ -527,9 +520,6 @@ def _note_text(answered: LaneAnswer) -> str:
     return "" if answered.is_active else f"  (lane {answered.lane} is inactive)"
 
 
-# --- locals ---------------------------------------------------------------------------------------------------------
-
-
 def show_locals(selection: Selection, arguments: Arguments) -> Document:
     """Those of inner blocks first, in the order of the source. REGEXP chooses some of them by name, -t by type. With
     lanes each variable is shown with what it is in each of them. Without a state, -pc shows where each of them is.
@@ -586,7 +576,7 @@ class _Variables(_VariablesDocument):
             for variable in known
             if self._is_meant(variable.kind)
             and self._pattern.search(variable.name)
-            and _has_type(variable, self._types)
+            and (not self._types.pattern or self._types.search(safe_text(variable.type)))
         ]
 
     def _documents(self) -> Iterator[Json]:
@@ -648,13 +638,6 @@ def _footnotes(selection: Selection, output: Output, notes: RepairNotes, others:
         yield from notes.lines(output.style, "`set verbose on`" if selection.has_focus else "-v")
     if others:
         yield output.style("dim", f"{counted(others, 'other location')} elsewhere; --all shows every location")
-
-
-def _has_type(variable: Variable, pattern: re.Pattern[str]) -> bool:
-    return not pattern.pattern or pattern.search(safe_text(variable.type)) is not None
-
-
-# --- One variable in one lane -----------------------------------------------------------------------------------------
 
 
 def variable_document(writer: VariablesRenderer, variable: Variable, lanes: Any) -> Json:

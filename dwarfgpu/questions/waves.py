@@ -242,10 +242,11 @@ def info_work_groups(selection: Selection, arguments: Arguments) -> Document:
     def runs() -> Iterator[list[WorkGroup]]:
         return work_group_runs(stopped, current, separate=arguments.has("each"))
 
-    def table(output: Output) -> Iterator[str]:
-        return work_groups_table(stopped, runs(), current, output.width, output.style)
-
-    return Document({"work_groups": work_groups_json(stopped, runs())}, table, rows="work_groups")
+    return Document(
+        {"work_groups": work_groups_json(stopped, runs())},
+        lambda output: work_groups_table(stopped, runs(), current, output.width, output.style),
+        rows="work_groups",
+    )
 
 
 # --- Lanes ----------------------------------------------------------------------------------------------------------
@@ -319,13 +320,9 @@ def chosen_lanes(here: Lanes, text: str, flags: Container[str], *, may_be_none: 
         if (here.lanes[number].state in wanted if wanted else here.lanes[number].state != UNUSED or "all" in flags)
     ]
     if not chosen and not (wanted and may_be_none):
-        raise _no_lanes(wanted, text)
+        what = " ".join([*(f"-{state}" for state in wanted), text]).strip()
+        raise UsageError(f"No lanes match '{what[:40]}'.", kind="no_lane")
     return chosen
-
-
-def _no_lanes(states: Iterable[str], text: str) -> UsageError:
-    what = " ".join([*(f"-{state}" for state in states), text]).strip()
-    return UsageError(f"No lanes match '{what[:40]}'.", kind="no_lane")
 
 
 def lane_map(selection: Selection, arguments: Arguments) -> Document:
