@@ -10,6 +10,7 @@ a clean word, and writes back a dirty one.
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -124,15 +125,6 @@ class CacheLevel:
         """The bits that are to be written back."""
         self.written: list[list[Words]] = [[] for _ in range(self.count)]
         """The words of each cache that may be dirty."""
-
-    def copy(self) -> CacheLevel:
-        """Return a level that changes on its own."""
-        other = CacheLevel(self.kind, self.count * self.kind.units, 0)
-        other.words = self.words
-        for name in ("data", "stamp", "epoch", "dirty"):
-            setattr(other, name, getattr(self, name).copy())
-        other.written = [list(words) for words in self.written]
-        return other
 
     def places(self, unit: Words, word: Words) -> tuple[Words, Words]:
         """Return where the words are that compute units access, and whether they are valid."""
@@ -324,13 +316,13 @@ class Caches:
 
     # --- Going back ---------------------------------------------------------------------------------------------------
 
-    def saved(self) -> tuple[CacheLevel, ...]:
+    def saved(self) -> list[CacheLevel]:
         """Return what `restore` needs."""
-        return tuple(level.copy() for level in self.levels)
+        return deepcopy(self.levels)
 
-    def restore(self, saved: tuple[CacheLevel, ...]) -> None:
+    def restore(self, saved: list[CacheLevel]) -> None:
         """Bring all caches back to what they had."""
-        self.levels = [level.copy() for level in saved]
+        self.levels = deepcopy(saved)
 
 
 def _last_of_each(word: Words, bits: Words) -> Words:

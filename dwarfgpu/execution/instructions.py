@@ -40,9 +40,13 @@ def write_instruction(writer: BlockWriter, instruction: GpuInstruction, address:
     writer.write_mask = "m"
     if IDLE.match(name):
         return False
-    control = CONTROL.get(name)
+    control, setting = CONTROL.get(name), SETTINGS.get(name)
     if control is not None:
         control(writer, instruction, address)
+        return True
+    if setting is not None:
+        setting(writer, instruction)
+        writer.write(f"return {address + instruction.size}")
         return True
     if instruction.components:
         _dual(writer, instruction)
@@ -398,38 +402,34 @@ def _exchange_halves(writer: BlockWriter, instruction: GpuInstruction) -> None:
     writer.write_register(_register(target), f"{writer.name(lane_moves.halves_exchanged)}(b, {_register(source)})")
 
 
-def _move_relative(*, source: bool, destination: bool) -> Callable[[BlockWriter, GpuInstruction], None]:
+_OWN, _FIRST, _SECOND = f"s[{M0}]", f"s[{M0}] & 0x3ff", f"s[{M0}] >> 16 & 0x3ff"
+"""What M0 counts: with all its bits, or with bits 9 to 0 for one register and bits 25 to 16 for another."""
+
+
+def _move_relative(source: str = "", destination: str = "") -> Callable[[BlockWriter, GpuInstruction], None]:
     """Return the writer of a move from or to the register that M0 counts from the operand."""
 
     def write(writer: BlockWriter, instruction: GpuInstruction) -> None:
         target, origin = instruction.operands[:2]
-        offset = f"s[{M0}]"
         text = (
-            f"{writer.name(lane_moves.read_relative)}(v, {_vector_index(origin)}, {offset})"
+            f"{writer.name(lane_moves.read_relative)}(v, {_vector_index(origin)}, {source})"
             if source
             else writer.vector(origin, "b32", instruction, 0)
         )
         if destination:
-            writer.write(f"{writer.name(lane_moves.write_relative)}(v, {_vector_index(target)}, {offset}, {text}, m)")
+            change = writer.name(lane_moves.write_relative)
+            writer.write(f"{change}(v, {_vector_index(target)}, {destination}, {text}, m)")
         else:
             writer.write_register(_register(target), text)
 
     return write
 
 
-def _move_relative_twice(writer: BlockWriter, instruction: GpuInstruction) -> None:
-    """Write v_movrelsd_2_b32: bits 9 to 0 of M0 count for the source, bits 25 to 16 for the destination."""
-    target, origin = instruction.operands[:2]
-    text = f"{writer.name(lane_moves.read_relative)}(v, {_vector_index(origin)}, s[{M0}] & 0x3ff)"
-    offset = f"s[{M0}] >> 16 & 0x3ff"
-    writer.write(f"{writer.name(lane_moves.write_relative)}(v, {_vector_index(target)}, {offset}, {text}, m)")
-
-
 def _swap_relative(writer: BlockWriter, instruction: GpuInstruction) -> None:
     """Write v_swaprel_b32: the register that M0[25:16] counts from D, and the one that M0[9:0] counts from S0."""
     target, origin = instruction.operands[:2]
     read, change = writer.name(lane_moves.read_relative), writer.name(lane_moves.write_relative)
-    places = f"{_vector_index(target)}, s[{M0}] >> 16 & 0x3ff", f"{_vector_index(origin)}, s[{M0}] & 0x3ff"
+    places = f"{_vector_index(target)}, {_SECOND}", f"{_vector_index(origin)}, {_FIRST}"
     writer.write(f"h, i = {read}(v, {places[0]}), {read}(v, {places[1]})")
     writer.write(f"{change}(v, {places[0]}, i, m)")
     writer.write(f"{change}(v, {places[1]}, h, m)")
@@ -463,52 +463,48 @@ def _scalar_inside(index: int) -> int:
     return index
 
 
-def _scalar_move_relative(*, source: bool, bits: int) -> Callable[[BlockWriter, GpuInstruction], None]:
+def _scalar_move_relative(
+    source: str = "", destination: str = "", bits: int = 32
+) -> Callable[[BlockWriter, GpuInstruction], None]:
     """Return the writer of a move from or to the scalar register that M0 counts from the operand."""
 
     def write(writer: BlockWriter, instruction: GpuInstruction) -> None:
         target, origin = instruction.operands[:2]
-        relative = origin if source else target
-        if relative.kind is not OperandKind.SGPR:
-            raise UnknownInstruction(f"{instruction.mnemonic} of {relative.text}")
+        for relative, offset in ((origin, source), (target, destination)):
+            if offset and relative.kind is not OperandKind.SGPR:
+                raise UnknownInstruction(f"{instruction.mnemonic} of {relative.text}")
+        text = writer.scalar(origin, bits)
         if source:
             read = writer.name(scalar_relative)
-            parts = [f"{read}(s, {origin.index + part}, s[{M0}])" for part in range(bits // 32)]
-            writer.set_scalar(target, parts[0] if bits == 32 else f"{parts[0]} | {parts[1]} << 32", bits)
+            parts = [f"{read}(s, {origin.index + part}, {source})" for part in range(bits // 32)]
+            text = parts[0] if bits == 32 else f"{parts[0]} | {parts[1]} << 32"
+        if not destination:
+            writer.set_scalar(target, text, bits)
             return
-        writer.write(f"h = {writer.scalar(origin, bits)}")
+        writer.write(f"h = {text}")
         for part in range(bits // 32):
-            text = f"h >> {32 * part} & {LOW}"
-            writer.write(f"{writer.name(put_scalar_relative)}(s, {target.index + part}, s[{M0}], {text})")
+            word = f"h >> {32 * part} & {LOW}"
+            writer.write(f"{writer.name(put_scalar_relative)}(s, {target.index + part}, {destination}, {word})")
 
     return write
 
 
-def _scalar_move_relative_twice(writer: BlockWriter, instruction: GpuInstruction) -> None:
-    target, origin = instruction.operands[:2]
-    text = f"{writer.name(scalar_relative)}(s, {origin.index}, s[{M0}] & 0x3ff)"
-    writer.write(f"{writer.name(put_scalar_relative)}(s, {target.index}, s[{M0}] >> 16 & 0x3ff, {text})")
-
-
-def _index_on(writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
+def _index_on(writer: BlockWriter, instruction: GpuInstruction) -> None:
     """Write s_set_gpr_idx_on: M0 has the number, MODE says which operands it counts for from now on."""
     source, which = instruction.operands[:2]
     chosen = which.value & 15
     writer.write(f"s[{M0}] = {writer.scalar(source, 32)} & 0xff | {chosen << 12}")
     writer.write(f"b.mode = b.mode & {INDEX_ENABLE - 1} | {INDEX_ENABLE | chosen << INDEX_SHIFT}")
-    writer.write(f"return {address + instruction.size}")
 
 
-def _index_mode(writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
+def _index_mode(writer: BlockWriter, instruction: GpuInstruction) -> None:
     chosen = _immediate(instruction).value & 15
     writer.write(f"s[{M0}] = s[{M0}] & 0xffff0fff | {chosen << 12}")
     writer.write(f"b.mode = b.mode & {(1 << INDEX_SHIFT) - 1} | {chosen << INDEX_SHIFT}")
-    writer.write(f"return {address + instruction.size}")
 
 
-def _index_off(writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
+def _index_off(writer: BlockWriter, _instruction: GpuInstruction) -> None:
     writer.write(f"b.mode = b.mode & {INDEX_ENABLE - 1}")
-    writer.write(f"return {address + instruction.size}")
 
 
 def _index_number(writer: BlockWriter, instruction: GpuInstruction) -> None:
@@ -602,7 +598,7 @@ def one_mode(mode: Any) -> int:
     return number
 
 
-def _set_register(writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
+def _set_register(writer: BlockWriter, instruction: GpuInstruction) -> None:
     number, first, size = _field_of(_immediate(instruction))
     name = hardware_register(writer.processor, writer.lanes, number)
     (source,) = [operand for operand in instruction.operands if operand.name != "simm16"]
@@ -615,16 +611,14 @@ def _set_register(writer: BlockWriter, instruction: GpuInstruction, address: int
         writer.write(f"s[{at}] = s[{at}] & {~mask & LOW} | ({writer.scalar(source, 32)}) << {first} & {mask}")
     elif not _WITHOUT_EFFECT.match(name):
         raise UnknownInstruction(f"{instruction.mnemonic} of hardware register {name}")
-    writer.write(f"return {address + instruction.size}")
 
 
-def _set_mode(first: int) -> Callable[[BlockWriter, GpuInstruction, int], None]:
+def _set_mode(first: int) -> Callable[[BlockWriter, GpuInstruction], None]:
     """Return the writer of s_round_mode and s_denorm_mode: four bits of MODE."""
 
-    def write(writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
+    def write(writer: BlockWriter, instruction: GpuInstruction) -> None:
         number = (_immediate(instruction).value & 15) << first
         writer.write(f"b.mode = b.mode & {~(15 << first)} | {number}")
-        writer.write(f"return {address + instruction.size}")
 
     return write
 
@@ -679,16 +673,16 @@ SPECIAL_FORMS: dict[str, Callable[[BlockWriter, GpuInstruction], None]] = {
     "s_getpc_b64": _get_pc,
     "s_getreg_b32": _get_register,
     "s_set_gpr_idx_idx": _index_number,
-    "v_movrels_b32": _move_relative(source=True, destination=False),
-    "v_movreld_b32": _move_relative(source=False, destination=True),
-    "v_movrelsd_b32": _move_relative(source=True, destination=True),
-    "v_movrelsd_2_b32": _move_relative_twice,
+    "v_movrels_b32": _move_relative(source=_OWN),
+    "v_movreld_b32": _move_relative(destination=_OWN),
+    "v_movrelsd_b32": _move_relative(_OWN, _OWN),
+    "v_movrelsd_2_b32": _move_relative(_FIRST, _SECOND),
     "v_swaprel_b32": _swap_relative,
-    "s_movrels_b32": _scalar_move_relative(source=True, bits=32),
-    "s_movrels_b64": _scalar_move_relative(source=True, bits=64),
-    "s_movreld_b32": _scalar_move_relative(source=False, bits=32),
-    "s_movreld_b64": _scalar_move_relative(source=False, bits=64),
-    "s_movrelsd_2_b32": _scalar_move_relative_twice,
+    "s_movrels_b32": _scalar_move_relative(source=_OWN),
+    "s_movrels_b64": _scalar_move_relative(source=_OWN, bits=64),
+    "s_movreld_b32": _scalar_move_relative(destination=_OWN),
+    "s_movreld_b64": _scalar_move_relative(destination=_OWN, bits=64),
+    "s_movrelsd_2_b32": _scalar_move_relative(_FIRST, _SECOND),
     "s_sendmsg_rtn_b32": _message_answer,
     "s_sendmsg_rtn_b64": _message_answer,
     "s_barrier_signal": _signal(asks=False),
@@ -758,26 +752,23 @@ CONTROL: dict[str, Callable[[BlockWriter, GpuInstruction, int], None]] = {
     "s_cbranch_vccnz": _branch(f"flag(s[{VCC}] != 0)"),
     "s_cbranch_execz": _branch("flag(b.exec == 0)"),
     "s_cbranch_execnz": _branch("flag(b.exec != 0)"),
-    "s_setpc_b64": _jump,
-    "s_swappc_b64": _jump,
+    **{f"s_cbranch_cdbg{who}": _branch("0") for who in ("sys", "user", "sys_or_user", "sys_and_user")},
+    **dict.fromkeys(("s_setpc_b64", "s_swappc_b64"), _jump),
     "s_call_b64": _call,
-    "s_cbranch_cdbgsys": _branch("0"),
-    "s_cbranch_cdbguser": _branch("0"),
-    "s_cbranch_cdbgsys_or_user": _branch("0"),
-    "s_cbranch_cdbgsys_and_user": _branch("0"),
-    "s_round_mode": _set_mode(0),
-    "s_denorm_mode": _set_mode(4),
-    "s_endpgm_ordered_ps_done": _pause(Pause.END),
+    **dict.fromkeys(("s_endpgm", "s_endpgm_saved", "s_endpgm_ordered_ps_done"), _pause(Pause.END)),
     "s_sendmsghalt": _pause(Pause.HALT),
-    "s_endpgm": _pause(Pause.END),
-    "s_endpgm_saved": _pause(Pause.END),
     "s_barrier": _pause(Pause.BARRIER),
     "s_barrier_wait": _wait,
     "s_trap": _pause(Pause.TRAP),
+}
+"""Instructions that end a block."""
+
+SETTINGS: dict[str, Callable[[BlockWriter, GpuInstruction], None]] = {
+    "s_round_mode": _set_mode(0),
+    "s_denorm_mode": _set_mode(4),
     "s_set_gpr_idx_on": _index_on,
     "s_set_gpr_idx_mode": _index_mode,
     "s_set_gpr_idx_off": _index_off,
-    "s_setreg_b32": _set_register,
-    "s_setreg_imm32_b32": _set_register,
+    **dict.fromkeys(("s_setreg_b32", "s_setreg_imm32_b32"), _set_register),
 }
-"""Instructions that end a block."""
+"""Instructions that change MODE, so that another block follows."""

@@ -22,7 +22,6 @@ from dwarfgpu.execution.access_shapes import (
 )
 from dwarfgpu.execution.batch import M0, WaveBatch, number_of
 from dwarfgpu.execution.block_writer import BlockWriter, cell, needed
-from dwarfgpu.execution.buffer_addresses import OUTSIDE, BufferAddresses
 from dwarfgpu.execution.device_memory import WORDS, GlobalMemory, MemorySegment, gather, scatter
 from dwarfgpu.execution.faults import ADDRESS_ERROR, MEMORY_VIOLATION, MachineFault, UnknownInstruction
 from dwarfgpu.execution.lane_patterns import LocalPlaces, start_of_row
@@ -36,14 +35,27 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.weak_memory import OutstandingNow
 
 Lanes = Any
+Place = tuple[MemorySegment, Lanes, Lanes]
+"""A segment that lanes reach, with their flags, or None for all, and their offsets there."""
+
+OUTSIDE = np.uint64((1 << 64) - 1)
+"""In place of an address: outside of a buffer, where loads give 0 and stores do nothing."""
 
 _EXCHANGE = re.compile(r"ds_(?:wrxchg2|storexchg_2addr_?)(st64|stride64)?_rtn_(b32|b64)$")
 _ADD_LANE = re.compile(r"(ds|global)_(read|load|write|store)_(?:dword_addtid|addtid_b32)$")
 _TO_LOCAL = re.compile(r"(global|scratch)_load_lds_(\w+)$")
 
 
-class MemoryAccess(BufferAddresses):
+class MemoryAccess:
     """The memory of one dispatch, as its waves reach it."""
+
+    generation = 9
+
+    swizzles_dwords = False
+    """Whether swizzled elements have always 4 bytes (GFX9 and later)."""
+
+    apart: Lanes = None
+    """The latest addresses in stacks that are buffers where a number is in several dwords."""
 
     def __init__(
         self, memory: GlobalMemory, *, lanes: int, scratch_base: int = 0, apertures: tuple[int, int] = (0, 0)
@@ -127,18 +139,17 @@ class MemoryAccess(BufferAddresses):
             return buffer_formats.write_formatted(self, writer, instruction)
         address = self._address(writer, instruction, shape)
         space = writer.name(shape.space)
-        if shape.pair:
-            self._write_pair(writer, instruction, shape, address)
-        elif shape.action == "load":
+        if shape.action == "load":
             self._write_load(writer, instruction, shape, address)
+        elif shape.action == "store" and shape.space == LOCAL and shape.size == 4:
+            place, store = needed(instruction, "addr"), writer.name(self.store_local)
+            for number, offset in enumerate(_local_offsets(instruction, shape)):
+                data = needed(instruction, f"data{number}")
+                texts = ", ".join(self._word(data, word, shape) for word in range(shape.count))
+                writer.write(f"{store}(b, v[{place.index}], {offset}, [{texts}])")
         elif shape.action == "store":
             data = needed(instruction, "vdata", "data0", "data")
             texts = ", ".join(self._word(data, number, shape) for number in range(shape.count))
-            place = instruction.operand("addr")
-            if shape.space == LOCAL and shape.size == 4 and place is not None:
-                offset = _offset_of(instruction)
-                writer.write(f"{writer.name(self.store_local)}(b, v[{place.index}], {offset}, [{texts}])")
-                return True
             call = f"{writer.name(self.store)}(b, {space}, {address}, {shape.size}, [{texts}])"
             if self._write_row(writer, instruction, shape, self.row):
                 call = f"{call} if r is None else {writer.name(self.put_row)}(r, [{texts}])"
@@ -150,16 +161,15 @@ class MemoryAccess(BufferAddresses):
     def _write_load(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape, address: str) -> None:
         destination = needed(instruction, "vdst", "vdata")
         if shape.space == LOCAL and shape.size == 4:
-            first, offset = needed(instruction, "addr"), _offset_of(instruction)
-            load = writer.name(self.load_local)
-            writer.write(f"x, = {load}(b, v[{first.index}], ({offset},), {shape.count})")
+            place, offsets = needed(instruction, "addr"), _local_offsets(instruction, shape)
+            writer.write(f"x = {writer.name(self.load_local)}(b, v[{place.index}], {offsets}, {shape.count})")
         else:
             space = writer.name(shape.space)
             call = f"{writer.name(self.load)}(b, {space}, {address}, {shape.size}, {shape.count})"
             if self._write_row(writer, instruction, shape, self.load_near):
                 call = f"{call} if r is None else r"
             writer.write(f"x = {call}")
-        for number in range(shape.count):
+        for number in range(shape.count * (2 if shape.pair else 1)):
             self._keep(writer, destination, number, f"x[{number}]", shape)
 
     def _word(self, data: GpuOperand, number: int, shape: AccessShape) -> str:
@@ -182,22 +192,6 @@ class MemoryAccess(BufferAddresses):
                 text = f"({text} & 0xffff)" if bits < 32 else text
                 text = f"{text} << 16 | {register} & 0xffff" if half else f"{text} | {register} & 0xffff0000"
         writer.keep(register, text)
-
-    def _write_pair(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape, address: str) -> None:
-        offsets = [instruction.modifiers.get(f"offset{number}", 0) * shape.pair for number in (0, 1)]
-        place = needed(instruction, "addr")
-        if shape.action == "load":
-            destination = needed(instruction, "vdst")
-            load = writer.name(self.load_local)
-            writer.write(f"xx, yx = {load}(b, v[{place.index}], {tuple(offsets)}, {shape.count})")
-            for number in range(2 * shape.count):
-                name = "xy"[number // shape.count]
-                writer.keep(cell(destination, number), f"{name}x[{number % shape.count}]")
-            return
-        for number, offset in enumerate(offsets):
-            data = needed(instruction, f"data{number}")
-            texts = ", ".join(self._word(data, word, shape) for word in range(shape.count))
-            writer.write(f"{writer.name(self.store_local)}(b, v[{place.index}], {offset}, [{texts}])")
 
     def _write_atomic(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape, address: str) -> None:
         destination = instruction.operand("vdst")
@@ -243,6 +237,8 @@ class MemoryAccess(BufferAddresses):
 
     def count_lanes(self, batch: WaveBatch, address: Any, sign: int) -> Lanes:
         """Add the numbers of executing lanes to a number in local memory, wave after wave; return the old ones."""
+        if self.is_tried:
+            return np.zeros((batch.count, 1), np.uint32)
         lanes = np.full(batch.count, batch.lanes) if batch.mask is None else batch.mask.sum(axis=1)
         counts = np.broadcast_to(lanes, (batch.count,)).astype(np.int64) * sign
         places = np.broadcast_to(np.asarray(address, np.int64).reshape(-1), (batch.count,))
@@ -383,14 +379,15 @@ class MemoryAccess(BufferAddresses):
     is_weak = False
     """Whether accesses take time, so that each one ends a turn."""
 
+    is_tried = False
+    """Whether instructions only look where they access memory."""
+
     finds_rows = True
     """Whether accesses that need not ask each lane are told from others; without it the answers are the same."""
 
     # --- Access ---------------------------------------------------------------------------------------------------
 
-    def _places(
-        self, batch: WaveBatch, space: str, address: Lanes, size: int
-    ) -> list[tuple[MemorySegment, Lanes, Lanes]]:
+    def _places(self, batch: WaveBatch, space: str, address: Lanes, size: int) -> list[Place]:
         """Return the segments that lanes reach with their flags and offsets there; all have the shape of the batch."""
         shape = batch.count, batch.lanes
         mask = batch.mask
@@ -415,9 +412,7 @@ class MemoryAccess(BufferAddresses):
             return self._scratch_places(batch, address, mask, size)
         return self._flat_places(batch, address, mask, size)
 
-    def _flat_places(
-        self, batch: WaveBatch, address: Lanes, mask: Lanes, size: int
-    ) -> list[tuple[MemorySegment, Lanes, Lanes]]:
+    def _flat_places(self, batch: WaveBatch, address: Lanes, mask: Lanes, size: int) -> list[Place]:
         upper = address >> np.uint64(32)
         low = (address & np.uint64(LOW)).view(np.int64)
         is_shared, is_private = (
@@ -436,9 +431,7 @@ class MemoryAccess(BufferAddresses):
         rest = rest if mask is None else rest & mask
         return found + self.memory.places(address, rest, size)
 
-    def _local_places(
-        self, batch: WaveBatch, address: Lanes, mask: Lanes, size: int
-    ) -> list[tuple[MemorySegment, Lanes, Lanes]]:
+    def _local_places(self, batch: WaveBatch, address: Lanes, mask: Lanes, size: int) -> list[Place]:
         outside = (address < 0) | (address > self.local_size - size)
         if outside.any():
             outside = outside if mask is None else outside & mask
@@ -449,9 +442,7 @@ class MemoryAccess(BufferAddresses):
         rows = self.group_of[batch.waves][:, None] * self.local_size
         return [(self.local, mask, address + rows)]
 
-    def _scratch_places(
-        self, batch: WaveBatch, address: Lanes, mask: Lanes, size: int
-    ) -> list[tuple[MemorySegment, Lanes, Lanes]]:
+    def _scratch_places(self, batch: WaveBatch, address: Lanes, mask: Lanes, size: int) -> list[Place]:
         limit = self.scratch_size // self.lanes
         outside = (address < 0) | (address > limit - size)
         outside = outside if mask is None else outside & mask
@@ -551,26 +542,24 @@ class MemoryAccess(BufferAddresses):
         places = self._places(batch, space, address, size * count)
         if self._crosses_dwords(space, address, places, size):
             return self._load_bytes(batch, space, address, size, count)
-        if len(places) == 1 and places[0][1] is batch.mask and not self._is_interleaved(space, places[0][0]):
-            segment, mask, offsets = places[0]
-            return gather(segment, offsets, mask, size, count)
+        if len(places) == 1 and places[0][1] is batch.mask:
+            return self._read(batch, space, places[0], size, count)
         results = [np.zeros((batch.count, batch.lanes), WORDS[size]) for _ in range(count)]
-        for segment, mask, offsets in places:
-            if self._is_interleaved(space, segment):
-                words = [
-                    gather(segment, offsets + 4 * self.lanes * number, mask, size, 1)[0] for number in range(count)
-                ]
-            else:
-                words = gather(segment, offsets, mask, size, count)
+        for place in places:
+            words, mask = self._read(batch, space, place, size, count), place[1]
             results = [
                 word if mask is None else np.where(mask, word, result)
                 for word, result in zip(words, results, strict=True)
             ]
         return results
 
-    def _crosses_dwords(
-        self, space: str, address: Lanes, places: list[tuple[MemorySegment, Lanes, Lanes]], size: int
-    ) -> bool:
+    def _read(self, _batch: WaveBatch, space: str, place: Place, size: int, count: int) -> list[Lanes]:
+        segment, mask, offsets = place
+        if not self._is_interleaved(space, segment):
+            return gather(segment, offsets, mask, size, count)
+        return [gather(segment, offsets + 4 * self.lanes * number, mask, size, 1)[0] for number in range(count)]
+
+    def _crosses_dwords(self, space: str, address: Lanes, places: list[Place], size: int) -> bool:
         """Return whether a number in private memory is in two dwords, which do not follow each other there."""
         if space == BUFFER:
             return address is self.apart
@@ -604,7 +593,7 @@ class MemoryAccess(BufferAddresses):
     def _byte_address(self, space: str, address: Lanes, number: int) -> Lanes:
         return self.stack_byte(address, number) if space == BUFFER else address + address.dtype.type(number)
 
-    def load_local(self, batch: WaveBatch, address: Lanes, offsets: tuple[int, ...], count: int) -> list[list[Lanes]]:
+    def load_local(self, batch: WaveBatch, address: Lanes, offsets: tuple[int, ...], count: int) -> list[Lanes]:
         """Read dwords of local memory that follow each other, from each of some offsets on, for each lane.
 
         Where all addresses are aligned and inside, this is one search in memory for each dword.
@@ -612,9 +601,10 @@ class MemoryAccess(BufferAddresses):
         places = self._local_index(batch, address, offsets, count)
         if places is None:
             wide = address.astype(np.int64)
-            return [self.load(batch, LOCAL, wide + offset if offset else wide, 4, count) for offset in offsets]
+            loaded = (self.load(batch, LOCAL, wide + offset if offset else wide, 4, count) for offset in offsets)
+            return [word for words in loaded for word in words]
         view = self.local.views[4]
-        return [[places.read(view, (offset >> 2) + number) for number in range(count)] for offset in offsets]
+        return [places.read(view, (offset >> 2) + number) for offset in offsets for number in range(count)]
 
     def store_local(self, batch: WaveBatch, address: Lanes, offset: int, values: list[Lanes]) -> None:
         """Write dwords of local memory that follow each other, from an offset on, for each lane."""
@@ -662,12 +652,16 @@ class MemoryAccess(BufferAddresses):
         if self._crosses_dwords(space, address, places, size):
             self._store_bytes(batch, space, address, size, values)
             return
-        for segment, mask, offsets in places:
-            if self._is_interleaved(space, segment):
-                for number, value in enumerate(values):
-                    scatter(segment, offsets + 4 * self.lanes * number, mask, size, [value])
-            else:
-                scatter(segment, offsets, mask, size, values)
+        for place in places:
+            self._write(batch, space, place, size, values)
+
+    def _write(self, _batch: WaveBatch, space: str, place: Place, size: int, values: list[Lanes]) -> None:
+        segment, mask, offsets = place
+        if not self._is_interleaved(space, segment):
+            scatter(segment, offsets, mask, size, values)
+            return
+        for number, value in enumerate(values):
+            scatter(segment, offsets + 4 * self.lanes * number, mask, size, [value])
 
     def atomic(
         self, batch: WaveBatch, space: str, address: Lanes, shape: AccessShape, data: Lanes, other: Lanes = None
@@ -686,10 +680,115 @@ class MemoryAccess(BufferAddresses):
                 wrong = lanes & ((offsets & (shape.size - 1)) != 0)
                 detail = "the address of an atomic operation is not aligned"
                 raise MachineFault(detail, wrong if wrong.any() else lanes, kind=ADDRESS_ERROR)
-            index = chosen >> (shape.size.bit_length() - 1)
-            old = changed_in_turn(view, index, shape, data[lanes], None if other is None else other[lanes])
-            result[lanes] = old
+            parts = data[lanes], None if other is None else other[lanes]
+            result[lanes] = self._change(batch, segment, lanes, chosen, shape, *parts)
         return result
+
+    def _change(
+        self, _batch: WaveBatch, segment: MemorySegment, _lanes: Lanes, offsets: Lanes, shape: AccessShape, *data: Lanes
+    ) -> Lanes:
+        """Do an atomic operation in a segment, for the lanes with a flag; return the old numbers."""
+        return changed_in_turn(segment.views[shape.size], offsets >> (shape.size.bit_length() - 1), shape, *data)
+
+    # --- Buffers --------------------------------------------------------------------------------------------------
+    # The addresses that resources of buffers (V#) give to lanes, and those of stacks that are such buffers.
+
+    def buffer_address(self, batch: WaveBatch, words: Any, index: Any, offset: Any, scalar: Any, size: int) -> Lanes:
+        """Return the address that a buffer resource gives; `OUTSIDE` where it is not in the buffer."""
+        flags, last_word = (word if isinstance(word, int) else number_of(word) for word in (words[1] >> 16, words[3]))
+        if not (isinstance(flags, int) and isinstance(last_word, int)):
+            raise MachineFault("a buffer resource that differs between waves")
+        address = self._unchecked_buffer_address(words, flags, last_word, index, offset, scalar)
+        is_stack = self.generation < 11 and last_word >> 23 & 1
+        is_apart = is_stack and self._is_apart(batch, words, offset, address, size)
+        records = words[2]
+        if not (isinstance(records, int) and records == LOW):
+            inside = self._is_inside(records, flags, last_word, index, offset, scalar, size)
+            address = address if inside.all() else np.where(inside, address, OUTSIDE)
+        if is_apart:
+            self.apart = address
+        return address
+
+    def _is_inside(
+        self, records: Any, flags: int, last_word: int, index: Any, offset: Any, scalar: Any, size: int
+    ) -> Lanes:
+        """Return in which lanes so many bytes are in the buffer."""
+        index, offset, records, scalar = _long(index), _long(offset), _long(records), _long(scalar)
+        stride = flags & 0x3FFF
+        swizzled = flags >> 15 & 1 if self.generation < 11 else flags >> 14 & 3
+        ends = offset + np.uint64(size)
+        if self.generation >= 10:
+            kind = last_word >> 28 & 3
+            if kind == 0:
+                return (index < records) & (ends <= np.uint64(stride))
+            if kind == 1:
+                return index < records
+            if kind == 2:
+                return records != 0
+            return ends + (scalar if self.generation >= 12 else np.uint64(0)) <= records
+        if not stride:
+            return ends + scalar <= records
+        inside = index < records
+        return inside & (offset < np.uint64(stride)) if swizzled else inside
+
+    def _is_apart(self, batch: WaveBatch, words: Any, offset: Any, address: Lanes, size: int) -> bool:
+        """Return whether a number in a stack is in several dwords, which do not follow each other, up to GFX10.
+
+        Waves that reach the private memory of others with the resource of their stacks stop.
+        """
+        base = _long(words[0] | (words[1] & 0xFFFF) << 32) - np.uint64(self.scratch_base)
+        if np.ndim(address) != 2 or not (base < np.uint64(self.scratch.data.size)).any():
+            return False
+        first = np.uint64(self.scratch_base) + batch.waves.astype(np.uint64) * np.uint64(self.scratch_size)
+        behind = first + np.uint64(self.scratch_size)
+        mask: Lanes = True if batch.mask is None else batch.mask
+        if isinstance(offset, int):  # the lanes reach one dword after the other
+            crosses: Lanes = np.bool_((offset & 3) + size > 4)
+            is_inside = (address[:, 0] >= first) & (address[:, -1] < behind)
+            if is_inside.all() and not crosses:
+                return False
+        else:
+            crosses = (address & np.uint64(3)) + np.uint64(size) > np.uint64(4)
+        is_apart = bool(np.any(crosses & mask))
+        last = self.stack_byte(address, size - 1) if is_apart else address
+        outside = ((address < first[:, None]) | (last >= behind[:, None])) & mask
+        if outside.any():
+            place = np.broadcast_to(last - first[:, None], outside.shape)[outside].view(np.int64)
+            wanted = int(place[0]) // (4 * self.lanes) * 4
+            raise MachineFault.of_private(wanted, self.scratch_size // self.lanes, outside)
+        return is_apart
+
+    def stack_byte(self, address: Lanes, number: int) -> Lanes:
+        """Return where a byte is that is so many behind an address in a stack: dwords of lanes take turns there."""
+        within = (address & np.uint64(3)) + np.uint64(number)
+        dword = address - (address & np.uint64(3)) + (within >> np.uint64(2)) * np.uint64(4 * self.lanes)
+        return np.where(address == OUTSIDE, OUTSIDE, dword + (within & np.uint64(3)))
+
+    def _unchecked_buffer_address(
+        self, words: Any, flags: int, format_word: int, index: Any, offset: Any, scalar: Any
+    ) -> Lanes:
+        """Return the address that a buffer resource gives (V#: base, stride, swizzle, ADD_TID_ENABLE)."""
+        base = words[0] | (words[1] & 0xFFFF) << 32
+        swizzled = flags >> 15 & 1
+        adds_lane = format_word >> 23 & 1
+        if adds_lane:
+            index = self.lane_numbers.astype(np.uint64) + (np.uint64(index) if isinstance(index, int) else index)
+        stride = flags & 0x3FFF
+        start = _long(base) + _long(scalar)
+        offset = _long(offset)
+        if isinstance(index, int) and not index and not swizzled:
+            return start + offset
+        if not swizzled:
+            return start + _long(index) * _long(stride) + offset
+        element = 2 << (format_word >> 19 & 3)
+        span = 8 << (format_word >> 21 & 3)
+        if self.swizzles_dwords:
+            element = 4
+        unit, within = _long(element), offset % _long(element)
+        index = _long(index)
+        lines = _long(span)
+        record = index // lines * (_long(stride) * lines)
+        return start + record + offset // unit * (unit * lines) + index % lines * unit + within
 
     # --- Scalar loads ---------------------------------------------------------------------------------------------
 
@@ -757,6 +856,8 @@ class MemoryAccess(BufferAddresses):
     def store_scalar(self, batch: WaveBatch, address: Any, values: list[Any]) -> None:
         """Write numbers of each wave, one wave after the other."""
         places = self._wave_places(batch, address, 4 * len(values))
+        if self.is_tried:
+            return
         if self.watch_waves is not None:
             self.watch_waves(GLOBAL, address, 4 * len(values), "store")
         columns = [np.broadcast_to(np.asarray(value, np.uint64).reshape(-1), (batch.count,)) for value in values]
@@ -767,7 +868,9 @@ class MemoryAccess(BufferAddresses):
 
     def atomic_scalar(self, batch: WaveBatch, address: Any, shape: AccessShape, data: Any, other: Any = None) -> Any:
         """Change a number in memory for each wave, one wave after the other; return the old ones."""
-        kind = WORDS[shape.size]
+        kind, places = WORDS[shape.size], self._wave_places(batch, address, shape.size)
+        if self.is_tried:
+            return 0
         if self.watch_waves is not None:
             self.watch_waves(GLOBAL, address, shape.size, "atomic")
         result = np.zeros((batch.count, 1), kind)
@@ -775,7 +878,7 @@ class MemoryAccess(BufferAddresses):
             np.broadcast_to(np.asarray(value, np.uint64).astype(kind).reshape(-1), (batch.count,))
             for value in (data, 0 if other is None else other)
         ]
-        for wave, (segment, offset) in enumerate(self._wave_places(batch, address, shape.size)):
+        for wave, (segment, offset) in enumerate(places):
             view = segment.views.get(shape.size)
             if view is None or offset % shape.size:
                 raise MachineFault("the address of an atomic operation is not aligned", kind=ADDRESS_ERROR)
@@ -825,6 +928,18 @@ def _has_base(saddr: GpuOperand | None) -> bool:
     return saddr is not None and saddr.kind in (OperandKind.SGPR, OperandKind.SPECIAL) and saddr.register != "null"
 
 
+def _local_offsets(instruction: GpuInstruction, shape: AccessShape) -> tuple[int, ...]:
+    """Return the offset of an operation of local memory, or both of one that has two."""
+    if shape.pair:
+        return tuple(instruction.modifiers.get(f"offset{number}", 0) * shape.pair for number in (0, 1))
+    return (_offset_of(instruction),)
+
+
 def _offset_of(instruction: GpuInstruction) -> int:
     """Return the offset that an instruction adds to addresses, which may be negative."""
     return instruction.modifiers.get("offset", 0)
+
+
+def _long(number: Any) -> Any:
+    """Return a number as unsigned 64-bit integers that fit ``[wave, lane]``."""
+    return np.array([[number & ((1 << 64) - 1)]], np.uint64) if isinstance(number, int) else number

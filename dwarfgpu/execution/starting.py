@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from attrs import define
 
 from dwarfgpu.errors import UsageError
@@ -94,8 +95,6 @@ def start_waves(machine: Machine, waves: Demand, dispatch: int, ids: list[str], 
 
     ``groups`` are the numbers of some work-groups, in the order x, y, z; without them all waves start.
     """
-    import numpy as np
-
     if groups is None:
         check_room(waves)
     place = places(waves.start.geometry, groups)
@@ -133,8 +132,6 @@ class StartingWaves:
 
     def start(self, machine: Gpu) -> range:
         """Replace the waves of a machine by the next ones; return their indices, of which there may be none."""
-        import numpy as np
-
         first, end = self.groups_started, min(self.groups_started + self.at_once, self.group_count)
         if first == end:
             machine.work_ahead = None
@@ -153,8 +150,6 @@ class StartingWaves:
 
     def _shuffled(self, first: int, end: int, seed: int) -> Any:
         """Return the numbers of the work-groups that start at some positions of the order that a seed gives."""
-        import numpy as np
-
         parts = []
         for window in range(first // _WINDOW, (end - 1) // _WINDOW + 1):
             start = window * _WINDOW
@@ -165,8 +160,6 @@ class StartingWaves:
 
 def places(geometry: Geometry, groups: Any = None) -> GridPosition:
     """Return the places of all waves, or of those of some work-groups, in arrays; waves are numbered from 0."""
-    import numpy as np
-
     x, y, _z = geometry.groups
     chosen = np.arange(geometry.group_count, dtype=np.int64) if groups is None else groups
     positions = (chosen % x, chosen // x % y, chosen // (x * y))
@@ -200,8 +193,6 @@ def _set_row(machine: Machine, row: InitialRegisters, start: Start, place: GridP
 
 
 def _joined(words: tuple[Any, ...], count: int) -> Array:
-    import numpy as np
-
     value = np.zeros(count, dtype=np.uint64)
     for position, word in enumerate(words):
         value |= np.asarray(word).astype(np.uint64) << np.uint64(32 * position)
@@ -210,8 +201,6 @@ def _joined(words: tuple[Any, ...], count: int) -> Array:
 
 def _set_vector(machine: Machine, row: InitialRegisters, start: Start, place: GridPosition, indices: range) -> None:
     """Set the words of the lanes that execute, and 0 for the others."""
-    import numpy as np
-
     # OPEN: what lanes without a work-item hold is not said; they share a register with those that have one.
     lanes = np.arange(start.wave_size, dtype=np.int64)
     for first in range(0, len(indices), _CHUNK):
@@ -224,8 +213,6 @@ def _set_vector(machine: Machine, row: InitialRegisters, start: Start, place: Gr
 
 def _map_memory(machine: Machine, waves: Demand, place: GridPosition, indices: range) -> None:
     """Map local memory for each work-group and scratch memory for each wave, all zeros."""
-    import numpy as np
-
     everyone = np.arange(indices.start, indices.stop, dtype=np.int64)
     private = waves.start.scratch.wave_bytes
     for number, owners, size in (

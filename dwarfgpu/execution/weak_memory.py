@@ -27,9 +27,9 @@ from dwarfgpu.execution.caches import (
     reach_of_access,
     reach_of_control,
 )
-from dwarfgpu.execution.device_memory import WORDS, GlobalMemory, MemorySegment, gather, scatter
+from dwarfgpu.execution.device_memory import WORDS, GlobalMemory, MemorySegment
 from dwarfgpu.execution.faults import MachineFault
-from dwarfgpu.execution.memory_access import MemoryAccess
+from dwarfgpu.execution.memory_access import MemoryAccess, Place
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.memory_actions import (
     ACCUMULATION_BASE,
@@ -276,9 +276,9 @@ class WeakMemory(MemoryAccess):
             keys or operation.is_local or instruction.writes_back is not None
         ):
             operation.due[:] = self.now
-        for segment, mask, offsets, _size in touched:  # whatever instruction reaches private memory
+        for segment, mask, _offsets, _size in touched:  # whatever instruction reaches private memory
             if segment is not self.local and id(segment) not in self.caches.first_of:
-                operation.due[_waves_of(mask, offsets)] = self.now
+                operation.due[slice(None) if mask is None else mask.any(axis=1)] = self.now
         operation.next_due = int(operation.due.min()) if batch.count else 0
         self.operations.append(operation)
         self._perform(operation, operation.due <= self.now)
@@ -402,12 +402,8 @@ class WeakMemory(MemoryAccess):
         self.operations = [
             operation
             for operation in self.operations
-            if operation.next_due >= 0 or (self._lands(operation) and not operation.has_landed.all())
+            if operation.next_due >= 0 or (operation.instruction.action.written and not operation.has_landed.all())
         ]
-
-    @staticmethod
-    def _lands(operation: IssuedInstruction) -> bool:
-        return bool(operation.instruction.action.written)
 
     # --- Waits --------------------------------------------------------------------------------------------------------
 
@@ -528,11 +524,12 @@ class WeakMemory(MemoryAccess):
 
     # --- Access -------------------------------------------------------------------------------------------------------
 
-    def _placed(
-        self, batch: WaveBatch, space: str, address: Lanes, size: int
-    ) -> list[tuple[MemorySegment, Lanes, Lanes]]:
-        """Return where lanes access memory; take note of it while an access is tried."""
-        places = self._places(batch, space, address, size)
+    @property
+    def is_tried(self) -> bool:  # type: ignore[override]
+        return self._touched is not None
+
+    def _places(self, batch: WaveBatch, space: str, address: Lanes, size: int) -> list[Place]:
+        places = super()._places(batch, space, address, size)
         if self._touched is not None:
             self._touched += [(*place, size) for place in places]
         return places
@@ -543,25 +540,22 @@ class WeakMemory(MemoryAccess):
                 return SYSTEM
         return self._reach
 
-    def load(self, batch: WaveBatch, space: str, address: Lanes, size: int, count: int) -> list[Lanes]:
-        """Read numbers that follow each other, for each lane."""
-        self.moving = "load", size * count
-        shape = batch.count, batch.lanes
-        results = [np.zeros(shape, WORDS[size]) for _ in range(count)]
-        unit = np.broadcast_to(self.units[batch.waves][:, None], shape)
-        whole = size * count if space != "scratch" else size
-        for segment, mask, offsets in self._placed(batch, space, address, whole):
-            if self._touched is not None:
-                continue
-            for number in range(count):
-                if id(segment) in self.caches.first_of:
-                    lanes = np.ones(shape, bool) if mask is None else mask
-                    results[number][lanes] = self._numbers(segment, unit[lanes], offsets[lanes] + size * number, size)
-                    continue
-                step = 4 * self.lanes if self._is_interleaved(space, segment) else size
-                word = gather(segment, offsets + step * number, mask, size, 1)[0]
-                results[number] = word if mask is None else np.where(mask, word, results[number])
+    def _read(self, batch: WaveBatch, space: str, place: Place, size: int, count: int) -> list[Lanes]:
+        segment, mask, offsets = place
+        results = [np.zeros(offsets.shape, WORDS[size]) for _ in range(count)]
+        if self.is_tried:
+            return results
+        if id(segment) not in self.caches.first_of:
+            return super()._read(batch, space, place, size, count)
+        lanes = np.ones(offsets.shape, bool) if mask is None else mask
+        unit = self._units_of(batch, lanes)
+        for number, result in enumerate(results):
+            result[lanes] = self._numbers(segment, unit, offsets[lanes] + size * number, size)
         return results
+
+    def _units_of(self, batch: WaveBatch, lanes: Lanes) -> Rows:
+        """Return the compute units of the lanes with a flag."""
+        return np.broadcast_to(self.units[batch.waves][:, None], lanes.shape)[lanes]
 
     def _numbers(self, segment: MemorySegment, unit: Rows, offset: Rows, size: int) -> Rows:
         first, reach = self.caches.first_of[id(segment)], self._reach_of(segment)
@@ -573,23 +567,17 @@ class WeakMemory(MemoryAccess):
             total |= self._numbers(segment, unit, offset + byte, 1).astype(WORDS[size]) << WORDS[size](8 * byte)
         return total
 
-    def store(self, batch: WaveBatch, space: str, address: Lanes, size: int, values: list[Lanes]) -> None:
-        """Write numbers that follow each other, for each lane."""
-        shape = batch.count, batch.lanes
-        values = [np.broadcast_to(value, shape) for value in values]
-        self.moving = "store", size * len(values)
-        unit = np.broadcast_to(self.units[batch.waves][:, None], shape)
-        whole = size * len(values) if space != "scratch" else size
-        for segment, mask, offsets in self._placed(batch, space, address, whole):
-            if self._touched is not None:
-                continue
-            lanes = np.ones(shape, bool) if mask is None else mask
-            for number, value in enumerate(values):
-                if id(segment) in self.caches.first_of:
-                    self._put(segment, unit[lanes], offsets[lanes] + size * number, size, value[lanes])
-                    continue
-                step = 4 * self.lanes if self._is_interleaved(space, segment) else size
-                scatter(segment, offsets + step * number, mask, size, [value])
+    def _write(self, batch: WaveBatch, space: str, place: Place, size: int, values: list[Lanes]) -> None:
+        segment, mask, offsets = place
+        if self.is_tried:
+            return
+        if id(segment) not in self.caches.first_of:
+            super()._write(batch, space, place, size, values)
+            return
+        lanes = np.ones(offsets.shape, bool) if mask is None else mask
+        unit = self._units_of(batch, lanes)
+        for number, value in enumerate(values):
+            self._put(segment, unit, offsets[lanes] + size * number, size, value[lanes])
 
     def _put(self, segment: MemorySegment, unit: Rows, offset: Rows, size: int, value: Rows) -> None:
         first, reach = self.caches.first_of[id(segment)], self._reach_of(segment)
@@ -602,60 +590,22 @@ class WeakMemory(MemoryAccess):
             part = (value >> value.dtype.type(8 * byte)).astype(np.uint8)
             self._put(segment, unit, offset + byte, 1, part)
 
-    def atomic(
-        self, batch: WaveBatch, space: str, address: Lanes, shape: AccessShape, data: Lanes, other: Lanes = None
+    def _change(
+        self, batch: WaveBatch, segment: MemorySegment, lanes: Lanes, offsets: Lanes, shape: AccessShape, *data: Lanes
     ) -> Lanes:
-        """Change numbers in memory lane after lane; return the old ones."""
-        full = batch.count, batch.lanes
-        self.moving = "atomic", shape.size
-        places = self._placed(batch, space, address, shape.size)
-        result = np.zeros(full, WORDS[shape.size])
-        data = np.broadcast_to(data, full)
-        other = None if other is None else np.broadcast_to(other, full)
-        unit = np.broadcast_to(self.units[batch.waves][:, None], full)
-        for segment, mask, offsets in places:
-            lanes = np.ones(full, bool) if mask is None else mask
-            if (offsets[lanes] & (shape.size - 1)).any():
-                wrong = lanes & ((offsets & (shape.size - 1)) != 0)
-                raise MachineFault("the address of an atomic operation is not aligned", wrong, kind="ADDRESS_ERROR")
-            if self._touched is not None:
-                continue
-            parts = data[lanes], None if other is None else other[lanes]
-            if id(segment) not in self.caches.first_of:
-                index = offsets[lanes] >> (shape.size.bit_length() - 1)
-                result[lanes] = changed_in_turn(segment.views[shape.size], index, shape, *parts)
-                continue
-            first = self.caches.first_of[id(segment)] + (offsets[lanes] >> 2)
-            word = first[:, None] + np.arange(shape.size // 4)
-            old: list[Lanes] = []
-
-            def change(words: Lanes, place: Rows, parts: Any = parts, old: list[Lanes] = old) -> None:
-                view = words.view(WORDS[shape.size]).reshape(-1)
-                old.append(changed_in_turn(view, place, shape, *parts))
-
-            self.caches.change(unit[lanes], word, self._reach_of(segment), change)
-            result[lanes] = old[0]
-        return result
-
-    def count_lanes(self, batch: WaveBatch, address: Any, sign: int) -> Lanes:
-        """Add the numbers of executing lanes to a number in local memory; while an access is tried, do nothing."""
-        if self._touched is not None:
-            return np.zeros((batch.count, 1), np.uint32)
-        return super().count_lanes(batch, address, sign)
-
-    def store_scalar(self, batch: WaveBatch, address: Any, values: list[Any]) -> None:
-        """Write numbers of each wave; while an access is tried, only look where."""
-        if self._touched is not None:
-            self._wave_places(batch, address, 4 * len(values))
-            return
-        super().store_scalar(batch, address, values)
-
-    def atomic_scalar(self, batch: WaveBatch, address: Any, shape: AccessShape, data: Any, other: Any = None) -> Any:
-        """Change a number in memory for each wave; while an access is tried, only look where."""
-        if self._touched is not None:
-            self._wave_places(batch, address, shape.size)
+        if self.is_tried:
             return 0
-        return super().atomic_scalar(batch, address, shape, data, other)
+        if id(segment) not in self.caches.first_of:
+            return super()._change(batch, segment, lanes, offsets, shape, *data)
+        old: list[Lanes] = []
+
+        def change(words: Lanes, place: Rows) -> None:
+            view = words.view(WORDS[shape.size]).reshape(-1)
+            old.append(changed_in_turn(view, place, shape, *data))
+
+        word = (self.caches.first_of[id(segment)] + (offsets >> 2))[:, None] + np.arange(shape.size // 4)
+        self.caches.change(self._units_of(batch, lanes), word, self._reach_of(segment), change)
+        return old[0]
 
     # --- Going back ---------------------------------------------------------------------------------------------------
 
@@ -674,10 +624,6 @@ class WeakMemory(MemoryAccess):
         self.issued = {counter: numbers.copy() for counter, numbers in issued.items()}
         self.left_waves, self.rests = left.copy(), rests.copy()
         self.random.bit_generator.state = state
-
-
-def _waves_of(mask: Lanes, offsets: Lanes) -> Rows:
-    return np.ones(len(offsets), bool) if mask is None else mask.any(axis=1)
 
 
 def _shadow(batch: WaveBatch, instruction: WeakInstruction) -> WaveBatch:

@@ -7,6 +7,7 @@ so one with a few registers and no memory is as good as a whole one.
 
 from __future__ import annotations
 
+import os
 import struct
 from array import array
 from typing import TYPE_CHECKING, Any
@@ -235,6 +236,10 @@ class Machine(WaveBackend):
         self.stops.clear()
         self.memory.remove_instances()
         self.changes += 1
+
+    def code_path(self, code: LoadedCodeObject) -> str:
+        """Return the path of a code object; a relative one is relative to the folder of the machine."""
+        return os.path.join(self.folder, code.path)  # noqa: PTH118 (`pathlib` costs start-up time)
 
     # --- Running --------------------------------------------------------------------------------------------------
 

@@ -129,15 +129,10 @@ def _bad(name: str, what: str, hint: str | None = None) -> MalformedFile:
 # --- Code objects -------------------------------------------------------------------------------------------------
 
 
-def code_path(machine: Machine, code: LoadedCodeObject) -> str:
-    """Return the path of a code object; a relative one is relative to the snapshot."""
-    return os.path.join(machine.folder, code.path)  # noqa: PTH118
-
-
 def code_problems(machine: Machine) -> Iterator[tuple[int, str, bool]]:
     """Yield the mismatches with the files: (index of the code object, message, whether the file differs)."""
     for index, code in enumerate(machine.code_objects):
-        path = code_path(machine, code)
+        path = machine.code_path(code)
         try:
             file = open_input(path)
         except DwarfGpuError:
@@ -205,7 +200,7 @@ def save(machine: Machine, path: str | os.PathLike[str]) -> None:
 def _path_from(machine: Machine, code: LoadedCodeObject, folder: Path) -> str:
     if os.path.isabs(code.path):  # noqa: PTH117
         return code.path
-    return os.path.relpath(code_path(machine, code), folder)
+    return os.path.relpath(machine.code_path(code), folder)
 
 
 def _remove(path: Path) -> None:

@@ -8,7 +8,6 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import MalformedFile
-from dwarfgpu.machines.addressing import INSTANCED
 from dwarfgpu.machines.columns import (
     Cells,
     RegisterFile,
@@ -20,6 +19,7 @@ from dwarfgpu.machines.columns import (
     unit_type,
 )
 from dwarfgpu.machines.machine import NONE, PLACES
+from dwarfgpu.machines.memory import INSTANCED
 from dwarfgpu.machines.protocol import stop_json
 from dwarfgpu.machines.snapshot_json import MANIFEST, STOP_KEYS, items_of, read_head, read_stop, write_head
 from dwarfgpu.machines.typed_contents import noting

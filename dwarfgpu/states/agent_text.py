@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
+import struct
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext, UsageError
 from dwarfgpu.machines.debug_agent import MAX_TEXT, PrintedWaves, is_printed, read_printed
-from dwarfgpu.machines.gpu_core.identity import IdentityDecoder
-from dwarfgpu.machines.gpu_core.layout import family_of
+from dwarfgpu.machines.gpu_core.layout import IdentityDecoder, family_of
 from dwarfgpu.machines.machine import NONE, Dispatch, LoadedCodeObject, Machine
 from dwarfgpu.machines.protocol import REASONS, WaveStop
 from dwarfgpu.objfile.containers.place import parse_place
@@ -169,10 +169,9 @@ def agent_machine(printed: PrintedWaves, code: CodeObject, problems: list[DwarfG
     machine.stops = {index: _stop_of(wave) for index, wave in enumerate(waves)}
     for index, wave in enumerate(waves):
         _set(machine, index, "pc", wave.pc)
-        for name, value in wave.registers.items():
+        contents: dict[str, Any] = wave.registers | wave.vectors
+        for name, value in contents.items():
             _set(machine, index, name, value)
-        for name, values in wave.vectors.items():
-            _set_vector(machine, index, name, values)
     _map_local(machine, waves, problems)
     machine.changes = 0
     return machine
@@ -190,18 +189,14 @@ def _place(processor: str, wave: PrintedWave) -> tuple[tuple[int, int, int], int
     return decoder.place(ttmps)
 
 
-def _set(machine: Machine, wave: int, name: str, value: int) -> None:
+def _set(machine: Machine, wave: int, name: str, value: int | list[int]) -> None:
+    """Set a register that the target has to a number, or a vector register to one for each lane."""
     register = machine.register_named(name)
-    if register is None or register.lane_bits:
-        return
-    size = -(-register.bit_size // 8)
-    machine.write_register(register, (value & (1 << 8 * size) - 1).to_bytes(size, "little"), wave, None)
-
-
-def _set_vector(machine: Machine, wave: int, name: str, values: list[int]) -> None:
-    register = machine.register_named(name)
-    if register is not None and len(values) == machine.target.lane_count:
-        machine.write_register(register, b"".join(value.to_bytes(4, "little") for value in values), wave, None)
+    if register is not None and isinstance(value, int) and not register.lane_bits:
+        size = -(-register.bit_size // 8)
+        machine.write_register(register, (value & (1 << 8 * size) - 1).to_bytes(size, "little"), wave, None)
+    elif register is not None and isinstance(value, list) and len(value) == machine.target.lane_count:
+        machine.write_register(register, struct.pack(f"<{len(value)}I", *value), wave, None)
 
 
 def _map_local(machine: Machine, waves: list[PrintedWave], problems: list[DwarfGpuError]) -> None:

@@ -189,14 +189,10 @@ def _codes_of(
     for index, entry in enumerate(machine.code_objects):
         if index != without:
             try:
-                codes.append(options.code(opened(_path_of(machine, entry), attributes), entry.load_address or 0))
+                codes.append(options.code(opened(machine.code_path(entry), attributes), entry.load_address or 0))
             except DwarfGpuError as error:
                 problems.append(error)
     return codes, problems
-
-
-def _path_of(machine: Machine, entry: SnapshotCode) -> str:
-    return os.path.join(machine.folder, entry.path)  # noqa: PTH118
 
 
 def find_named_pcs(machine: Machine) -> None:
@@ -289,4 +285,4 @@ def _same_contents(_machine: Machine, entry: SnapshotCode, file: CodeObject) -> 
 def _same_path(machine: Machine, entry: SnapshotCode, file: CodeObject) -> bool:
     if file.image.path is None:
         return False
-    return os.path.realpath(_path_of(machine, entry)) == os.path.realpath(file.image.path)
+    return os.path.realpath(machine.code_path(entry)) == os.path.realpath(file.image.path)

@@ -85,7 +85,7 @@ def code_paths(machine: Machine) -> list[str]:
     """Return the paths of the code objects that a snapshot names, as far as they are there."""
     import os
 
-    paths = (snapshot.code_path(machine, code) for code in machine.code_objects)
+    paths = (machine.code_path(code) for code in machine.code_objects)
     return [path for path in paths if os.path.isfile(path)]  # noqa: PTH113
 
 

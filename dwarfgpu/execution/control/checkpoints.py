@@ -116,12 +116,11 @@ class History:
             points[:half] = old
         if len(points) > MOST_FIXED:
             del points[: len(points) - MOST_FIXED]
-        while len(points) > 2 and self._bytes() > MOST_BYTES:
+        while len(points) > 2:
+            sizes = {id(chunk): len(chunk) for point in points for block in point.memory for chunk in block}
+            if sum(sizes.values()) <= MOST_BYTES:
+                break
             del points[0]
-
-    def _bytes(self) -> int:
-        sizes = {id(chunk): len(chunk) for point in self.checkpoints for block in point.memory for chunk in block}
-        return sum(sizes.values())
 
     # --- Going there ----------------------------------------------------------------------------------------------
 
@@ -143,14 +142,11 @@ class History:
             device.add_breakpoint(point)
         try:
             with interruptible(device):
-                self._run(until)
+                device.run(until)
+            if device.halt is not None and device.halt.kind == halts.INTERRUPT:
+                raise KeyboardInterrupt
         finally:
             device.breakpoints, device.observer = breakpoints, before
-
-    def _run(self, until: int | None) -> None:
-        self.device.run(until)
-        if self.device.halt is not None and self.device.halt.kind == halts.INTERRUPT:
-            raise KeyboardInterrupt
 
     def _arrive(self, time: int) -> None:
         """Execute up to a time, to where the batch whose turn it is then is about to execute its next instruction."""

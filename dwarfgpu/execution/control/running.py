@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -196,8 +196,9 @@ class Running:
         if condition is not None:
             self.check_condition(condition, addresses[0])
         points = [self.machine.break_at(address) for address in addresses]
-        for point in points if condition is not None else ():
-            point.condition, point.holds = condition, self._condition(condition or "", point.number)
+        for point in points:
+            if condition is not None:
+                point.condition, point.holds = condition, partial(self.truth, condition, number=point.number)
         return points
 
     def check_condition(self, text: str, address: int) -> None:
@@ -205,9 +206,6 @@ class Running:
         frames = self.program.at(address - self.launched.plan.load_address)
         frame = frames[0] if frames else self.program.outside
         check_readable(text, frame, lambda expression: expression.value())  # there is no state yet
-
-    def _condition(self, text: str, number: int) -> Any:
-        return lambda arrival: self.truth(text, arrival, number)
 
     def truth(self, text: str, arrival: Arrival, number: int = 0) -> Any:
         """Return in which lanes of waves an expression is true. Lanes where it has no value count as true."""

@@ -97,23 +97,6 @@ class CodeMap:
         return body
 
 
-class CallDepth:
-    """How deep a wave is in calls, counted from where it was first seen."""
-
-    def __init__(self, reader: CodeMap) -> None:
-        self._reader = reader
-        self._before: CodeFacts | None = None
-        self._place = 0
-        self.depth = 0
-
-    def arrive(self, pc: int) -> int:
-        """Take note of the next instruction of the wave; return how deep it is."""
-        if self._before is not None and (self._before.is_call or self._before.is_jump):
-            self.depth += change_of_depth(self._reader, self._place, pc)
-        self._before, self._place = self._reader.at(pc), pc
-        return self.depth
-
-
 def change_of_depth(reader: CodeMap, pc: int, following: int) -> int:
     """Return 1 if an instruction has called the function at the following one, -1 if it has returned there, else 0."""
     facts = reader.at(pc)
@@ -135,8 +118,10 @@ class StepGoal:
         self._device = device
         self._wave = wave
         self._is_there = is_there
-        self._depth = CallDepth(reader)
-        self._has_begun = False
+        self._reader = reader
+        self._before: int | None = None
+        """The address of the instruction before."""
+        self._depth = 0
         self._at = -1
         self._ended = len(device.ended)
 
@@ -151,11 +136,11 @@ class StepGoal:
         if self._wave not in batch.waves or device.executed == self._at:
             return False
         self._at = device.executed
-        depth = self._depth.arrive(batch.pc)
-        if not self._has_begun:
-            self._has_begun = True
+        before, self._before = self._before, batch.pc
+        if before is None:
             return False
-        if not self._is_there(batch.pc, depth):
+        self._depth += change_of_depth(self._reader, before, batch.pc)
+        if not self._is_there(batch.pc, self._depth):
             return False
         flags = halts.executing(batch) & (batch.waves == self._wave)[:, None]
         masks = halts.lane_masks(batch.waves, flags) or {self._wave: 0}

@@ -12,7 +12,6 @@ from attrs import define, field, frozen
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
 from dwarfgpu.machines.columns import Cells, RegisterFile
 from dwarfgpu.machines.gpu_core import layout
-from dwarfgpu.machines.gpu_core.identity import IdentityDecoder
 from dwarfgpu.machines.gpu_core.mapped_registers import MappedRegisters, RecordRows
 from dwarfgpu.machines.gpu_core.note import ALWAYS_TTMPS, AQL, ENABLED, QUEUE_BITS, exceptions_in
 from dwarfgpu.machines.gpu_core.runtime import (
@@ -234,7 +233,7 @@ class _Area:
         self.agent = agent = core.state.agents[owner - 1]
         self.has_ttmps = core.state.ttmp_setup or bool(agent.debug_prop & ALWAYS_TTMPS)
         self.parks = family.parks_at(core.r_version)
-        self.decoder = IdentityDecoder(family, core.r_version)
+        self.decoder = layout.IdentityDecoder(family, core.r_version)
         self.pc_mask = (1 << family.pc_bits) - 1
         name, self.halt_bit = HALT[family.stops]
         halt, status = family.hardware_register(name), family.hardware_register("status")

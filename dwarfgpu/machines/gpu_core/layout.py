@@ -152,7 +152,6 @@ class RecordShape:
     slots: int
     lds: int
     agpr_at: int
-    shared_at: int
     sgpr_at: int
     hardware_at: int
     ttmp_at: int
@@ -190,14 +189,13 @@ def shape_of(family: CoreFamily, word: int) -> RecordShape:
         lds = TAKEOVER_LDS
     row = lanes * DWORD
     agpr_at = vgprs * row
-    shared_at = agpr_at + agprs * row
-    sgpr_at = shared_at + shared * SHARED_LANES * DWORD
+    sgpr_at = agpr_at + agprs * row + shared * SHARED_LANES * DWORD
     hardware_at = sgpr_at + slots * DWORD
     end = hardware_at + family.hardware_bytes
     ttmp_at = end if not family.ttmps_in_sgprs else hardware_at - TTMP_COUNT * DWORD
     size = end if family.ttmps_in_sgprs else end + TTMP_COUNT * DWORD
     return RecordShape(
-        lanes, vgprs, agprs, shared, slots, lds, agpr_at, shared_at, sgpr_at, hardware_at, ttmp_at, size, size
+        lanes, vgprs, agprs, shared, slots, lds, agpr_at, sgpr_at, hardware_at, ttmp_at, size, size
     )  # fmt: skip
 
 
@@ -210,6 +208,57 @@ def named_slots(family: CoreFamily, slots: int) -> tuple[int, int, int | None]:
         return 106, 106, None
     end = min(GFX9_NAMED, slots)
     return end, end - 2, end - 6
+
+
+# --- Who a wave is ------------------------------------------------------------------------------------------------
+
+MARKED_FROM = 10
+"""The ``r_version`` from which waves of GFX9 to GFX11 are marked whose temporaries are not set up."""
+
+
+class IdentityDecoder:
+    """Reads the trap temporaries of one family; ``ttmps`` are all sixteen."""
+
+    def __init__(self, family: CoreFamily, r_version: int | None) -> None:
+        identity = family.identity
+        has_mark = len(identity.not_set_up) > 1 or r_version is None or r_version >= MARKED_FROM
+        marks = identity.not_set_up if has_mark else ()
+        self._marks = [(register, 1 << bit) for register, bit in marks]
+        self._debugger = identity.debugger_valid
+        self._yz_valid = identity.yz_valid
+        self._trap = _masked(identity.trap)
+        self._places = tuple(_masked(place) for place in (*identity.group, identity.wave, identity.packet))
+
+    def not_set_up(self, ttmps: tuple[int, ...]) -> bool:
+        """Return whether the hardware has not set the temporaries."""
+        for register, bit in self._marks:
+            if not ttmps[register] & bit:
+                return False
+        return bool(self._marks)
+
+    def debugger_valid(self, ttmps: tuple[int, ...]) -> bool:
+        """Return whether the temporaries of the trap handler are set."""
+        mark = self._debugger
+        return mark is None or bool(ttmps[mark[0]] >> mark[1] & 1)
+
+    def place(self, ttmps: tuple[int, ...]) -> tuple[tuple[int, int, int], int, int]:
+        """Return the work-group, the number of the wave in it, and the index of the packet."""
+        (rx, lx, mx), (ry, ly, my), (rz, lz, mz), (rw, lw, mw), (rp, lp, mp) = self._places
+        y, z = ttmps[ry] >> ly & my, ttmps[rz] >> lz & mz
+        valid = self._yz_valid
+        if valid is not None and not ttmps[valid[0]] >> valid[1] & 1:
+            y = z = 0
+        return (ttmps[rx] >> lx & mx, y, z), ttmps[rw] >> lw & mw, ttmps[rp] >> lp & mp
+
+    def trap(self, ttmps: tuple[int, ...]) -> int:
+        """Return the trap ID."""
+        register, low, mask = self._trap
+        return ttmps[register] >> low & mask
+
+
+def _masked(place: tuple[int, int, int]) -> tuple[int, int, int]:
+    register, low, width = place
+    return register, low, (1 << width) - 1
 
 
 # --- The rows -----------------------------------------------------------------------------------------------------

@@ -130,8 +130,6 @@ class DispatchPacket:
     """That of a packet which was taken may say anything."""
     grid: tuple[int, int, int] | None = None
     work_group: tuple[int, int, int] | None = None
-    private_size: int = 0
-    group_size: int = 0
     kernel_object: int | None = None
     kernarg: int | None = None
     is_outside: bool = False
@@ -153,7 +151,7 @@ def read_packet(memory: FileMemory, queue: QueueEntry, about: QueueMemory, index
     data = memory.read(address, PACKET_SIZE)
     if data is None:
         return DispatchPacket(index, address, number, is_outside=is_outside)
-    header, setup, *sizes, private, group, kernel, kernarg, _signal = PACKET.unpack(data)
+    header, setup, *sizes, _private, _group, kernel, kernarg, _signal = PACKET.unpack(data)
     used = setup & 3
     work_group, grid = sizes[:3], sizes[3:]
     if 1 <= used < 3:  # the others are not looked at
@@ -162,8 +160,8 @@ def read_packet(memory: FileMemory, queue: QueueEntry, about: QueueMemory, index
     gx, gy, gz = grid
     is_whole = all((*work_group, *grid))
     return DispatchPacket(
-        index, address, number, header, (gx, gy, gz) if is_whole else None, (x, y, z) if is_whole else None, private,
-        group, kernel, kernarg, is_outside,
+        index, address, number, header, (gx, gy, gz) if is_whole else None, (x, y, z) if is_whole else None, kernel,
+        kernarg, is_outside,
     )  # fmt: skip
 
 

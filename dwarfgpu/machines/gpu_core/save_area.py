@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from dwarfgpu.machines.gpu_core.note import QueueEntry
 
 HEADER = struct.Struct("<6IQ2I")
-"""``kfd_context_save_area_header``."""
+"""``kfd_context_save_area_header``: where the control stack is, its bytes in use (0 without waves), the end of the
+records and their bytes, and what is for the debugger."""
 DEBUG_OFFSET_AT = 16
 """The offset of ``debug_offset`` in a header."""
 MAX_WORDS = 1 << 20
@@ -25,29 +26,10 @@ MAX_WORDS = 1 << 20
 
 
 @frozen
-class SaveAreaHeader:
-    """The header of the save area of one XCC."""
-
-    control_offset: int
-    control_size: int
-    """Bytes in use; 0: no waves."""
-    wave_offset: int
-    """The end of the records."""
-    wave_size: int
-    debug_offset: int = 0
-    debug_size: int = 0
-    error_payload: int = 0
-    error_event: int = 0
-    reserved: int = 0
-
-
-@frozen
 class SavedWaves:
     """The waves of one XCC of a queue, in the order of the control stack."""
 
     xcc: int
-    base: int
-    header: SaveAreaHeader
     shapes: list[RecordShape] = field(factory=list)
     shape: array[int] = field(factory=lambda: array("H"))
     """Of each wave the index of its shape."""
@@ -88,25 +70,24 @@ def read_area(
     if data is None:
         message = f"the save area of {name} is at {base:#x}, which is in none of the files, so its waves are not known"
         raise MissingContext("save_area", message, spec="", hint="it is memory of the host: add its core file")
-    header = SaveAreaHeader(*HEADER.unpack(data))
-    waves = SavedWaves(xcc, base, header)
-    if not header.control_size:
+    control_offset, size, wave_offset, wave_size, *_debugger = HEADER.unpack(data)
+    waves = SavedWaves(xcc)
+    if not size:
         return waves
-    start, end = base + header.wave_offset - header.wave_size, base + header.wave_offset
-    if header.control_offset + header.control_size + header.wave_size != header.wave_offset or start < base:
+    start, end = base + wave_offset - wave_size, base + wave_offset
+    if control_offset + size + wave_size != wave_offset or start < base:
         message = (
-            f"the control stack of {name} ends at {base + header.control_offset + header.control_size:#x}, and its "
+            f"the control stack of {name} ends at {base + control_offset + size:#x}, and its "
             f"records begin at {start:#x}: its save area is damaged"
         )
         raise _bad(message)
-    size = header.control_size
     if size % 4 or size > 4 * MAX_WORDS:
         raise _bad(f"the control stack of {name} has {size} bytes: its save area is damaged")
-    there = memory.stretches(base + header.control_offset, size)
-    known = there[0].size & ~3 if there and there[0].address == base + header.control_offset else 0
-    stack = memory.read(base + header.control_offset, known) if known else None
+    there = memory.stretches(base + control_offset, size)
+    known = there[0].size & ~3 if there and there[0].address == base + control_offset else 0
+    stack = memory.read(base + control_offset, known) if known else None
     if stack is None:
-        where = base + header.control_offset
+        where = base + control_offset
         message = f"the control stack of {name} is at {where:#x}, which is in none of the files"
         raise MissingContext("save_area", message, spec="", hint="the file may be truncated")
     if known < size:
