@@ -178,7 +178,7 @@ BUDGETS: dict[str, float] = {
     "audits.judge": 4.34, "audits.memory_model": 2.4, "audits.dump": 1.3, "audits.noting": 0.1,
     "render": 8.8,
     "questions": 12.56,
-    "cli": 1.93, "repl": 1.52, "gdbplugin": 2.16, "serve": 1.1, "cases": 1.43, "fleet": 2.16,
+    "cli": 1.93, "repl": 1.52, "gdbplugin": 2.16, "serve": 1.09, "cases": 1.43, "fleet": 2.16,
     "encoding": 0.6, "targets": 2.8,
 }  # fmt: skip
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself).

@@ -148,14 +148,6 @@ class ServedThread:
     """``AMDGPU Wave 1:1:1:1 (0,0,0)/0``."""
 
 
-@frozen
-class ServedLibrary:
-    """A file of code that GDB loads."""
-
-    path: str
-    load_address: int
-
-
 def threads_xml(threads: Iterable[ServedThread]) -> str:
     """Return the list of threads (GDB manual, "Thread List Format")."""
     rows = []
@@ -165,11 +157,10 @@ def threads_xml(threads: Iterable[ServedThread]) -> str:
     return f'<?xml version="1.0"?><threads>{"".join(rows)}</threads>'
 
 
-def libraries_xml(libraries: Iterable[ServedLibrary]) -> str:
-    """Return the list of libraries (GDB manual, "Library List Format")."""
+def libraries_xml(libraries: Iterable[tuple[str, int]]) -> str:
+    """Return the list of libraries, with where they are loaded (GDB manual, "Library List Format")."""
     rows = [
-        f'<library name="{quoted(library.path)}"><segment address="{library.load_address:#x}"/></library>'
-        for library in libraries
+        f'<library name="{quoted(path)}"><segment address="{address:#x}"/></library>' for path, address in libraries
     ]
     return f'<?xml version="1.0"?><library-list>{"".join(rows)}</library-list>'
 

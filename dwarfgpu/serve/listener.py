@@ -15,7 +15,6 @@ from dwarfgpu.objfile.elf.header import PT_LOAD
 from dwarfgpu.program.code.code_object import check_has_kernels, opened
 from dwarfgpu.program.code.loaded import LoadedCode
 from dwarfgpu.regular_files import signals_raise, whole_output
-from dwarfgpu.serve.description import ServedLibrary
 from dwarfgpu.serve.packets import MAX_PACKET, converse
 from dwarfgpu.serve.remote import SIGTRAP, RemoteStub, ServedState
 from dwarfgpu.serve.served_files import as_host_code
@@ -98,7 +97,7 @@ def _with_code(
         else:
             path = _in_cache(bytes(code.image.data), digest)
         if served.program:
-            served.libraries.append(ServedLibrary(path, bias))
+            served.libraries.append((path, bias))
         else:  # GDB loads libraries only beside a program
             served.program, served.load_address = path, bias
         served.files.append((path, as_host_code(code.image)))

@@ -47,7 +47,8 @@ class ServedState:
     """What messages call it."""
     code: list[tuple[int, bytearray]] = Factory(list)
     """The code that is loaded, by address; for what the memory of the machine does not hold."""
-    libraries: list[description.ServedLibrary] = Factory(list)
+    libraries: list[tuple[str, int]] = Factory(list)
+    """The files of code that GDB loads, and what is added to their addresses."""
     files: list[tuple[str, memoryview]] = Factory(list)
     """The contents of libraries for GDB, by path."""
     program: str = ""
