@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.audits.dump.parts import Columns, SectionPart, Table
+from dwarfgpu.audits.dump.parts import SectionPart, Table
 from dwarfgpu.errors import Unsupported
 from dwarfgpu.objfile.elf.header import SHT_CREL, SHT_DYNSYM, SHT_NOTE, SHT_REL, SHT_RELA, SHT_SYMTAB
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from dwarfgpu.objfile.elf.image import Image
     from dwarfgpu.objfile.elf.sections import Section
     from dwarfgpu.objfile.elf.symbols import Symbol
     from dwarfgpu.program.code.code_object import CodeObject
 
-_SYMBOL_COLUMNS: Columns = (
-    ("index", "number"), ("value", "address"), ("size", "number"), ("type", "text"), ("bind", "text"),
-    ("visibility", "text"), ("section", "text"), ("name", "text"),
-)  # fmt: skip
-_NOTE_COLUMNS: Columns = (
-    ("offset", "address"), ("owner", "text"), ("type", "text"), ("size", "number"), ("content", "text"),
-)  # fmt: skip
-_RELOCATION_COLUMNS: Columns = (("offset", "address"), ("type", "text"), ("addend", "address"), ("symbol", "text"))
+_SYMBOL_COLUMNS = "index:number value:address size:number type:text bind:text visibility:text section:text name:text"
+_NOTE_COLUMNS = "offset:address owner:text type:text size:number content:text"
+_RELOCATION_COLUMNS = "offset:address type:text addend:address symbol:text"
 _SPECIAL = {0: "undefined", 0xFFF1: "absolute", 0xFFF2: "common", 0xFF00: "local memory"}
 """What section numbers of symbols that are in no section mean."""
 _LONGEST_CONTENT = 32
@@ -88,16 +83,13 @@ def _relocations(image: Image, section: Section) -> SectionPart:
     return SectionPart(section.name, 0, "relocation section", {"relocates": target}, tables)
 
 
-_READERS: dict[int, Callable[[Image, Section], SectionPart]] = {
-    SHT_SYMTAB: _symbols,
-    SHT_DYNSYM: _symbols,
-    SHT_NOTE: _notes,
-    SHT_REL: _relocations,
-    SHT_RELA: _relocations,
-    SHT_CREL: _relocations,
-}
 WORDS = {"symtab": (SHT_SYMTAB,), "dynsym": (SHT_DYNSYM,), "note": (SHT_NOTE,), "rela": (SHT_RELA, SHT_REL, SHT_CREL)}
 """Words that mean all sections of some types."""
+_READERS = {
+    **dict.fromkeys((SHT_SYMTAB, SHT_DYNSYM), _symbols),
+    SHT_NOTE: _notes,
+    **dict.fromkeys(WORDS["rela"], _relocations),
+}
 
 
 def sections(file: CodeObject) -> Iterator[tuple[Image, Section]]:

@@ -148,7 +148,6 @@ class EntryDump:
     # --- Roots ----------------------------------------------------------------------------------------------------
 
     def _roots(self) -> Iterator[Die]:
-        """Yield the entries to begin with."""
         wanted = self.selection
         if wanted.entries:
             yield from map(self._entry_at, wanted.entries)
@@ -226,7 +225,6 @@ class EntryDump:
     # --- Entries --------------------------------------------------------------------------------------------------
 
     def _entries(self, root: Die) -> Iterator[ShownEntry]:
-        """Yield what is shown of an entry and all below it."""
         wanted, unit = self.selection, root.unit
         values = UnitValues(self.file, unit, self.code, wanted.pc)
         limit = wanted.depth if wanted.depth is not None else MAX_DEPTH
@@ -275,7 +273,6 @@ class EntryDump:
         return not wanted.names or any(_is_called(die, name) for name in wanted.names)
 
     def _owner(self, die: Die) -> int | None:
-        """Return the offset of the entry that owns the first one shown."""
         if die.offset == die.unit.first:
             return None
         owner = die.parent()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.audits.dump.parts import Columns, SectionPart, Table
+from dwarfgpu.audits.dump.parts import SectionPart, Table, dwarf_format
 from dwarfgpu.dwarf_constants import DW_FORM_indirect, DW_LLE_default_location, DW_LLE_GNU_view_pair
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
@@ -23,17 +23,9 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.dumped_expressions import DumpedExpression, ExpressionDecoder
 
 
-_COLUMNS: dict[str, Columns] = {
-    "loclist": (
-        ("offset", "address"),
-        ("kind", "text"),
-        ("operands", "text"),
-        ("start", "address"),
-        ("end", "address"),
-        ("expression", "code"),
-    )
-}
-_COLUMNS["rnglist"] = _COLUMNS["loclist"][:-1]
+_BOUNDS = "offset:address kind:text operands:text start:address end:address"
+_COLUMNS = {"loclist": f"{_BOUNDS} expression:code", "rnglist": _BOUNDS}
+_OFFSETS = "index:number offset:address"
 _TITLES = {"loclist": "location list", "rnglist": "range list"}
 
 
@@ -138,9 +130,9 @@ class ListSection:
         facts = {
             "size": header.end - header.start,
             "version": header.version,
-            "format": "DWARF64" if header.offset_size == 8 else "DWARF32",
+            "format": dwarf_format(header.offset_size),
             "address size": header.address_size,
-            "unit": None if unit is None else f"{unit.section}+{unit.offset:#x}",
+            "unit": _place(unit),
         }
         offsets = []
         for index in range(len(table)):
@@ -148,26 +140,23 @@ class ListSection:
                 offsets.append((index, table[index]))
             except DwarfGpuError:  # noted where the lists are looked for
                 break
-        columns: Columns = (("index", "number"), ("offset", "address"))
-        return SectionPart(
-            self.section, header.start, f"{_TITLES[self.kind]} table", facts, (Table("lists", columns, tuple(offsets)),)
-        )
+        title, table_of_offsets = f"{_TITLES[self.kind]} table", Table("lists", _OFFSETS, tuple(offsets))
+        return SectionPart(self.section, header.start, title, facts, (table_of_offsets,))
 
     def _list(self, offset: int, unit: Unit | None, end: int | None) -> SectionPart:
         listed = self.reader.read(self.section, offset, self.kind, unit, end)
-        facts = {
-            "unit": None if unit is None else f"{unit.section}+{unit.offset:#x}",
-            "base": None if listed.base is None else f"{listed.base:#x}",
-        }
-        width = len(_COLUMNS[self.kind])
-        rows = tuple(_row(entry)[:width] for entry in listed.entries)
-        table = Table("entries", _COLUMNS[self.kind], rows)
-        return SectionPart(self.section, offset, _TITLES[self.kind], facts, (table,))
+        facts = {"unit": _place(unit), "base": None if listed.base is None else f"{listed.base:#x}"}
+        head = _COLUMNS[self.kind]
+        rows = tuple(_row(entry)[: len(head.split())] for entry in listed.entries)
+        return SectionPart(self.section, offset, _TITLES[self.kind], facts, (Table("entries", head, rows),))
 
 
 def _row(entry: DumpedListEntry) -> tuple[Any, ...]:
-    operands = ", ".join(f"{operand:#x}" for operand in entry.operands)
-    return entry.offset, entry.kind, operands, entry.start, entry.end, entry.code
+    return entry.offset, entry.kind, ", ".join(map(hex, entry.operands)), entry.start, entry.end, entry.code
+
+
+def _place(unit: Unit | None) -> str | None:
+    return None if unit is None else f"{unit.section}+{unit.offset:#x}"
 
 
 # --- Reading lists ------------------------------------------------------------------------------------------------
@@ -266,16 +255,8 @@ class ListDecoder:
             code = None
             if entry.expression is not None:
                 code = self.code.read(entry.expression, form, section, entry.expression_offset, unit)
-            yield DumpedListEntry(
-                entry.offset,
-                kind_name(entry.kind, section),
-                entry.operands,
-                start,
-                end,
-                entry.kind == DW_LLE_default_location,
-                code,
-                views,
-            )
+            name, is_default = kind_name(entry.kind, section), entry.kind == DW_LLE_default_location
+            yield DumpedListEntry(entry.offset, name, entry.operands, start, end, is_default, code, views)
             views = (entry.operands[0], entry.operands[1]) if entry.kind == DW_LLE_GNU_view_pair else None
 
     def _context(self, unit: Unit | None) -> ListContext:

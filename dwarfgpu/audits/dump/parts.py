@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from dwarfgpu.immutable import frozen
 
@@ -15,14 +16,29 @@ Columns: TypeAlias = "tuple[tuple[str, Kind], ...]"
 """The name and the kind of each column."""
 
 
+def dwarf_format(offset_size: int) -> str:
+    """Return what DWARF calls the format of a table."""
+    return "DWARF64" if offset_size == 8 else "DWARF32"
+
+
+@cache
+def _columns(head: str) -> Columns:
+    return tuple((name, cast("Kind", kind)) for name, kind in (word.split(":") for word in head.split()))
+
+
 @frozen
 class Table:
     """Rows with the same columns. A cell may be None."""
 
     name: str
-    columns: Columns
+    head: str
+    """The columns, as ``index:number name:text``."""
     rows: Iterable[tuple[Any, ...]]
     """Made while they are shown: there may be very many."""
+
+    @property
+    def columns(self) -> Columns:
+        return _columns(self.head)
 
 
 @frozen

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.audits.dump import elf_tables
 from dwarfgpu.audits.dump.lists import ListSection
-from dwarfgpu.audits.dump.parts import Columns, SectionPart, Table
+from dwarfgpu.audits.dump.parts import SectionPart, Table, dwarf_format
 from dwarfgpu.dwarf_constants import DW_AT_stmt_list, name_of
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.objfile.line_table import line_tables
@@ -18,22 +18,21 @@ from dwarfgpu.program.code.code_lookup import free_bytes, line_table
 from dwarfgpu.program.code.dumped_expressions import ExpressionDecoder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from dwarfgpu.objfile.dwarf import Dwarf
     from dwarfgpu.objfile.indexes.debug_names import NameTable
     from dwarfgpu.objfile.info.unit import Unit
-    from dwarfgpu.objfile.line_table import LineHeader, LineRow, LineTable
+    from dwarfgpu.objfile.line_table import LineRow, LineTable
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.frame_rows import DecodedFrameEntry, Entry
 
 
 # --- Index sections -----------------------------------------------------------------------------------------------
 
-_NAME_COLUMNS: Columns = (
-    ("name", "text"), ("entry", "address"), ("tag", "text"), ("unit", "address"), ("die", "address"),
-    ("signature", "address"), ("parent", "address"),
-)  # fmt: skip
+_NAME_COLUMNS = "name:text entry:address tag:text unit:address die:address signature:address parent:address"
+_RANGE_COLUMNS = "start:address end:address"
+_FRAME_COLUMNS = "location:address entry:address"
 
 
 def names(file: CodeObject, section: str) -> Iterator[SectionPart]:
@@ -42,7 +41,7 @@ def names(file: CodeObject, section: str) -> Iterator[SectionPart]:
         facts = {
             "size": table.end - table.start,
             "version": table.format.version,
-            "format": "DWARF64" if table.format.offset_size == 8 else "DWARF32",
+            "format": dwarf_format(table.format.offset_size),
             "augmentation": table.augmentation or None,
             "units": [f".debug_info+{offset:#x}" for offset in table.compile_units],
             "type units": [f".debug_info+{offset:#x}" for offset in table.type_units] or None,
@@ -79,9 +78,8 @@ def address_ranges(file: CodeObject, section: str, pc: int | None = None) -> Ite
             rows = tuple(bounds for bounds in rows if bounds[0] <= pc < bounds[1])
             if not rows:
                 continue
-        columns: Columns = (("start", "address"), ("end", "address"))
-        facts = {"unit": f".debug_info+{address_set.unit:#x}"}
-        yield SectionPart(section, address_set.offset, "address set", facts, (Table("ranges", columns, rows),))
+        facts, table = {"unit": f".debug_info+{address_set.unit:#x}"}, Table("ranges", _RANGE_COLUMNS, rows)
+        yield SectionPart(section, address_set.offset, "address set", facts, (table,))
 
 
 def frame_header(file: CodeObject, section: str) -> Iterator[SectionPart]:
@@ -103,22 +101,17 @@ def frame_header(file: CodeObject, section: str) -> Iterator[SectionPart]:
         "entries": header.count,
         "encoding": f"{header.encoding:#x}",
     }
-    columns: Columns = (("location", "address"), ("entry", "address"))
-    rows = map(header.row, range(header.count))
-    yield SectionPart(section, 0, "index of frames", facts, (Table("entries", columns, rows),))
+    table_of_frames = Table("entries", _FRAME_COLUMNS, map(header.row, range(header.count)))
+    yield SectionPart(section, 0, "index of frames", facts, (table_of_frames,))
 
 
 # --- Line tables --------------------------------------------------------------------------------------------------
 
-_DIRECTORY_COLUMNS: Columns = (("directory", "number"), ("path", "text"))
-_FILE_COLUMNS: Columns = (
-    ("file", "number"), ("directory", "number"), ("name", "text"), ("time", "number"), ("size", "number"),
-    ("md5", "bytes"), ("source", "source"),
-)  # fmt: skip
-_ROW_COLUMNS: Columns = (
-    ("address", "address"), ("line", "number"), ("column", "number"), ("file", "number"), ("isa", "rare"),
-    ("discriminator", "rare"), ("op_index", "rare"), ("flags", "text"),
-)  # fmt: skip
+_DIRECTORY_COLUMNS = "directory:number path:text"
+_FILE_COLUMNS = "file:number directory:number name:text time:number size:number md5:bytes source:source"
+_ROW_COLUMNS = (
+    "address:address line:number column:number file:number isa:rare discriminator:rare op_index:rare flags:text"
+)
 _FLAGS = ("is_stmt", "basic_block", "end_sequence", "prologue_end", "epilogue_begin")
 _flags_of = attrgetter(*_FLAGS)
 
@@ -172,6 +165,18 @@ def _line_tables(file: CodeObject, section: str) -> Iterator[LineTable]:
 
 def _line_part(table: LineTable, rows: Iterable[LineRow]) -> SectionPart:
     header = table.header
+    facts = {
+        "size": header.end - header.offset,
+        "format": dwarf_format(header.offset_size),
+        "address size": header.address_size,
+        "minimum instruction length": header.min_instruction_length,
+        "maximum operations per instruction": header.max_operations,
+        "default is_stmt": header.default_is_stmt,
+        "line base": header.line_base,
+        "line range": header.line_range,
+        "opcode base": header.opcode_base,
+        "standard opcode lengths": list(header.opcode_lengths),
+    }
     directories = tuple(enumerate(header.directories, 0 if header.version >= 5 else 1))
     files = tuple(
         (number, file.directory, file.name, file.timestamp or None, file.size or None, file.md5, file.source)
@@ -182,23 +187,7 @@ def _line_part(table: LineTable, rows: Iterable[LineRow]) -> SectionPart:
         Table("files", _FILE_COLUMNS, files),
         Table("rows", _ROW_COLUMNS, map(_line_row, rows)),
     )
-    title = f"line table, version {header.version}"
-    return SectionPart(header.section, header.offset, title, _line_facts(header), tables)
-
-
-def _line_facts(header: LineHeader) -> dict[str, Any]:
-    return {
-        "size": header.end - header.offset,
-        "format": "DWARF64" if header.offset_size == 8 else "DWARF32",
-        "address size": header.address_size,
-        "minimum instruction length": header.min_instruction_length,
-        "maximum operations per instruction": header.max_operations,
-        "default is_stmt": header.default_is_stmt,
-        "line base": header.line_base,
-        "line range": header.line_range,
-        "opcode base": header.opcode_base,
-        "standard opcode lengths": list(header.opcode_lengths),
-    }
+    return SectionPart(header.section, header.offset, f"line table, version {header.version}", facts, tables)
 
 
 def _line_row(row: LineRow) -> tuple[Any, ...]:
@@ -219,19 +208,11 @@ ENTRIES = frozenset((".debug_info", ".debug_types"))
 FRAMES = frozenset((".debug_frame", ".eh_frame"))
 """The sections that are shown as call frame information."""
 _LISTS = {
-    ".debug_loc": "loclist",
-    ".debug_loclists": "loclist",
-    ".debug_ranges": "rnglist",
-    ".debug_rnglists": "rnglist",
+    **dict.fromkeys((".debug_loc", ".debug_loclists"), "loclist"),
+    **dict.fromkeys((".debug_ranges", ".debug_rnglists"), "rnglist"),
 }
-_TABLES: dict[str, Callable[[CodeObject, str], Iterator[SectionPart]]] = {
-    ".debug_names": names,
-    ".eh_frame_hdr": frame_header,
-}
-_BY_ADDRESS: dict[str, Callable[[CodeObject, str, int | None], Iterator[SectionPart]]] = {
-    ".debug_aranges": address_ranges,
-    ".debug_line": line_parts,
-}
+_TABLES = {".debug_names": names, ".eh_frame_hdr": frame_header}
+_BY_ADDRESS = {".debug_aranges": address_ranges, ".debug_line": line_parts}
 """The sections that can be searched for an address."""
 _SHOWN = ENTRIES | FRAMES | _LISTS.keys() | _TABLES.keys() | _BY_ADDRESS.keys()
 _REST = "llvm-dwarfdump prints the other sections"

@@ -487,7 +487,7 @@ def test_lists_that_overlap_have_a_limit():
 
 def test_rows_of_numbers_are_written_as_any_others(monkeypatch):
     """A table whose cells before the last one are numbers is written by one format, but for rows that are otherwise."""
-    columns = (("address", "address"), ("line", "number"), ("isa", "rare"), ("flags", "text"))
+    columns = "address:address line:number isa:rare flags:text"
     rows = [(number, number * 3, number % 2, "is_stmt" * (number % 3)) for number in range(300)]
     rows += [(None, 1, 0, "x"), (1 << 64, None, 0, ""), (5, 6, 7, None), (5, 6, 7, "word " * 30), (5, 6, 7, "\x1b[2J")]
     part = SectionPart(".debug_line", 0, "line table", {}, (Table("rows", columns, rows),))
