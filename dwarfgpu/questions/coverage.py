@@ -39,7 +39,10 @@ def coverage(selection: Selection, arguments: Arguments) -> Document:
     if not file.has_dwarf:
         message = f"{file.name} has no debugging information"
         raise NotFound("no_debug_info", message, hint="compile it with -g, or name the file that has it")
-    function, variable = _wanted(arguments)
+    function, variable = arguments.get("function"), arguments.get("variable")
+    if arguments.text and function is not None:
+        raise UsageError("a function is named twice", hint="leave out --function")
+    function = arguments.text or function
     forms = [name for name in ("statistics", "svg", "compare") if arguments.has(name)]
     if len(forms) > 1:
         raise UsageError(f"--{forms[0]} does not go with --{forms[1]}")
@@ -51,32 +54,24 @@ def coverage(selection: Selection, arguments: Arguments) -> Document:
     if arguments.has("statistics"):
         if function is not None or variable is not None or worst is not None:
             raise UsageError("--statistics is about the whole file", hint="leave out the other options")
-        return _statistics(file)
+        numbers = statistics(file)
+        return Document(
+            {"file": file.name, "version": VERSION, "statistics": numbers},
+            [f"{name}: {number}" for name, number in numbers.items()],
+            problems=file.dwarf.problems,
+        )
     if arguments.has("compare"):
         return _compared(file, arguments, function, variable, worst, read_as)
     if function is None and variable is None and not arguments.has("svg"):
-        return _whole(file, worst, read_as)
+        sums = file_coverage(file, **read_as)
+        return Document(
+            render.file_json(sums, worst),
+            lambda output: render.file_text(sums, worst or WORST, output.style),
+            rows="functions",
+            row={"file": file.name},
+            problems=sums.problems,
+        )
     return _chosen(file, arguments, function, variable, worst, read_as)
-
-
-def _wanted(arguments: Arguments) -> tuple[str | None, str | None]:
-    function = arguments.get("function")
-    if arguments.text:
-        if function is not None:
-            raise UsageError("a function is named twice", hint="leave out --function")
-        function = arguments.text
-    return function, arguments.get("variable")
-
-
-def _whole(file: CodeObject, worst: int | None, read_as: dict[str, Any]) -> Document:
-    sums = file_coverage(file, **read_as)
-    return Document(
-        render.file_json(sums, worst),
-        lambda output: render.file_text(sums, worst or WORST, output.style),
-        rows="functions",
-        row={"file": file.name},
-        problems=sums.problems,
-    )
 
 
 def _chosen(
@@ -134,15 +129,6 @@ def _nothing(file: CodeObject, function: str | None, variable: str | None) -> No
         where = f"{file.name}" if function is None else f"`{function}`"
         message = f"there is no variable `{variable}` in {where}"
     return NotFound("no_variable", message, hint="`coverage` alone lists the functions")
-
-
-def _statistics(file: CodeObject) -> Document:
-    numbers = statistics(file)
-    return Document(
-        {"file": file.name, "version": VERSION, "statistics": numbers},
-        [f"{name}: {number}" for name, number in numbers.items()],
-        problems=file.dwarf.problems,
-    )
 
 
 def _compared(

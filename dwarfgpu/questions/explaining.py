@@ -10,16 +10,13 @@ from dwarfgpu.program.frames.expression import variables_in
 from dwarfgpu.program.frames.variable import Variable
 from dwarfgpu.questions.document import Document, Output
 from dwarfgpu.questions.expressions import variables_called
-from dwarfgpu.questions.variables import expression_document
+from dwarfgpu.questions.variables import expression_document, traced
 from dwarfgpu.render.explanations import Explainer, variable_json
-from dwarfgpu.render.trace import Tracer
 from dwarfgpu.render.variables import RepairNotes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dwarfgpu.program.frames.answers import Values
-    from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments
 
@@ -49,7 +46,8 @@ def explain(debugger: Debugger, arguments: Arguments) -> Document:
         for number, variable in enumerate(variables):
             yield from ("",) if number else ()
             yield from _declared([variable], output)
-            tracer, values = _evaluated(frame, variable, variable.name, lanes)
+            with traced(frame) as tracer:
+                values = answer(variable, variable.name, lanes)
             yield from (f"  {line}" for line in tracer.lines(output.width - 2))
             yield from writer.text(notes.noted(values))
         if is_whole:
@@ -60,7 +58,8 @@ def explain(debugger: Debugger, arguments: Arguments) -> Document:
 
     def explained() -> Iterator[dict[str, Any]]:
         for variable in variables:
-            tracer, values = _evaluated(frame, variable, variable.name, lanes)
+            with traced(frame) as tracer:
+                values = answer(variable, variable.name, lanes)
             yield {**variable_json(variable), "trace": tracer.documents(), "answer": writer.document(values)}
 
     whole = (writer.document(answer(quantity, text, lanes)) for _ in range(is_whole))
@@ -73,16 +72,6 @@ def _declared(variables: Iterable[Variable], output: Output) -> Iterator[str]:
     for variable in variables:
         yield from explainer.declared(variable)
         yield from explainer.places(variable)
-
-
-def _evaluated(frame: Frame, variable: Variable, text: str, lanes: Any) -> tuple[Tracer, Values]:
-    """Return what is done to find a value, and the value in lanes."""
-    tracer = Tracer(frame.target, sections=True)
-    frame.follow(tracer.record)
-    try:
-        return tracer, answer(variable, text, lanes)
-    finally:
-        frame.follow(None)
 
 
 def locate(debugger: Debugger, arguments: Arguments) -> Document:

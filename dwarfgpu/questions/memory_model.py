@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from dwarfgpu.audits.memory_model.file_reports import MemoryReport
     from dwarfgpu.audits.memory_model.sequences import SequenceCell
-    from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
@@ -86,7 +85,9 @@ def _table(arguments: Arguments, words: list[str]) -> Document:
     known = {word for cell in cells(family, mode, rule_set) for word in _words(cell)}
     for word in words:
         if word not in known:
-            raise _unknown(word, known)
+            near = nearest(word, known)
+            hint = f"did you mean {near}?" if near else "name an operation, an ordering, a scope or an address space"
+            raise UsageError(f"no cell is about {word[:40]!r}", hint=hint)
     chosen = (cell for cell in cells(family, mode, rule_set) if set(words) <= set(_words(cell)))
     data = {
         "target": processor,
@@ -103,25 +104,13 @@ def _words(cell: SequenceCell) -> tuple[str, ...]:
     return cell.operation, cell.ordering, cell.scope, cell.space
 
 
-def _unknown(word: str, known: set[str]) -> UsageError:
-    near = nearest(word, known)
-    hint = f"did you mean {near}?" if near else "name an operation, an ordering, a scope or an address space"
-    return UsageError(f"no cell is about {word[:40]!r}", hint=hint)
-
-
 # --- Code -------------------------------------------------------------------------------------------------------------
 
 
-def _file(selection: Selection, words: list[str]) -> CodeObject:
-    if not words:
-        return selection.opened.file
+def _show(selection: Selection, arguments: Arguments, words: list[str]) -> Document:
     if len(words) > 1:
         raise UsageError(f"`memmodel show` is about one file, not {len(words)}")
-    return opened(words[0])
-
-
-def _show(selection: Selection, arguments: Arguments, words: list[str]) -> Document:
-    file = _file(selection, words)
+    file = opened(words[0]) if words else selection.opened.file
     check = MemoryCheck(file, rule_set=_rule_set(arguments), mode=arguments.get("mode"))
     if arguments.has("pc"):
         if arguments.has("function"):
@@ -195,7 +184,8 @@ def _check(selection: Selection, arguments: Arguments, words: list[str]) -> Docu
         raise UsageError("--jobs is a number from 1 on")
     found = check_paths(words, wish, jobs) if words else iter([check_code(selection.opened.file, wish)])
     if arguments.has("sarif"):
-        return _sarif(list(_with_source(found, arguments)))
+        reports = list(_with_source(found, arguments))
+        return sarif_document([report.file for report in reports], RULES, max(map(_status, reports), default=0))
 
     def noted() -> Iterator[MemoryReport]:
         for report in _with_source(found, arguments):
@@ -231,7 +221,3 @@ def _status(report: MemoryReport) -> int:
     if report.unchecked is not None:
         return BAD_FILE
     return NO_ANSWER if report.file.findings else 0
-
-
-def _sarif(reports: list[MemoryReport]) -> Document:
-    return sarif_document([report.file for report in reports], RULES, max(map(_status, reports), default=0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import progress
@@ -276,7 +276,7 @@ class Answers(_VariablesDocument):
             if arguments.has("location") and not has_machine and isinstance(quantity, Variable):
                 yield _Answered(wave, frame, index, self.described(quantity), None)
                 continue
-            with traced(frame, arguments) as tracer:
+            with traced(frame) if arguments.has("trace") else nullcontext() as tracer:
                 try:
                     values = self.noted(answer(quantity, text, self._lanes))
                 except DwarfGpuError as error:
@@ -315,7 +315,7 @@ class Answers(_VariablesDocument):
             return None
         wave = attached[int(values.waves[0])]
         frame = wave.frame(values.frame.number)
-        with traced(frame, self._arguments) as tracer:
+        with traced(frame) as tracer:
             answer(frame[values.text], values.text, self._lanes)
         wave.forget()
         return tracer
@@ -418,11 +418,8 @@ class Answers(_VariablesDocument):
 
 
 @contextmanager
-def traced(frame: Frame, arguments: Arguments) -> Iterator[Tracer | None]:
-    """Record what questions about a frame evaluate meanwhile, if ``-trace`` was given."""
-    if not arguments.has("trace"):
-        yield None
-        return
+def traced(frame: Frame) -> Iterator[Tracer]:
+    """Record what questions about a frame evaluate meanwhile."""
     from dwarfgpu.render.trace import Tracer
 
     tracer = Tracer(frame.target, sections=True)

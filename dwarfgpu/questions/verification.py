@@ -80,19 +80,13 @@ def _refuse(arguments: Arguments, names: Iterable[str], where: str) -> None:
 # --- Files ------------------------------------------------------------------------------------------------------------
 
 
-def _ignored(arguments: Arguments) -> list[str]:
-    from dwarfgpu.audits.verify.rule_table import check_ignored
-
-    names = [name for text in arguments.many("ignore") for name in text.split(",") if name]
-    check_ignored(names)
-    return names
-
-
 def _verify_files(selection: Selection, arguments: Arguments) -> Document:
     from dwarfgpu.audits.verify.reports import check_file, check_files, read_baseline, without_known
+    from dwarfgpu.audits.verify.rule_table import RULES, check_ignored
     from dwarfgpu.render import verification as text_of
 
-    ignored = _ignored(arguments)
+    ignored = [name for text in arguments.many("ignore") for name in text.split(",") if name]
+    check_ignored(ignored)
     baseline = read_baseline(arguments.get("baseline")) if arguments.has("baseline") else Counter()
     jobs = jobs_of(arguments)
     reading = selection.reading()
@@ -106,7 +100,8 @@ def _verify_files(selection: Selection, arguments: Arguments) -> Document:
         found = [check_file(selection.program.file, dialect=reading["dialect"], ignored=ignored)]
     reports = (without_known(report, baseline) for report in found)
     if arguments.has("sarif"):
-        return _sarif([*reports])
+        every = [*reports]
+        return sarif_document(every, RULES, max(map(_status, every), default=0))
 
     def lines(report: FileReport, output: Output) -> Iterator[str]:
         if report.error is not None:
@@ -159,12 +154,6 @@ def _status(report: FileReport) -> int:
     if report.error is not None:
         return BAD_FILE
     return NO_ANSWER if report.findings or report.left_out else 0
-
-
-def _sarif(reports: Sequence[FileReport]) -> Document:
-    from dwarfgpu.audits.verify.rule_table import RULES
-
-    return sarif_document(reports, RULES, max(map(_status, reports), default=0))
 
 
 def jobs_of(arguments: Arguments) -> int:
