@@ -43,7 +43,8 @@ from dwarfgpu.isa.formats import bits_of, formats, insert  # noqa: E402
 from dwarfgpu.isa.tables import generation, table  # noqa: E402
 from dwarfgpu.objfile.elf.image import Image  # noqa: E402
 from dwarfgpu.program.code.code_object import opened  # noqa: E402
-from dwarfgpu.render.running import STEP, TraceWriter, report_json, report_text, value_text  # noqa: E402
+from dwarfgpu.render.running import STEP, TraceWriter, report_json, report_text  # noqa: E402
+from dwarfgpu.render.values import value_text  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -133,7 +133,8 @@ def _trace(session: Session, running: Running, options: Any) -> StepTrace | None
     if options.trace is None:
         return None
     from dwarfgpu.execution.control.tracing import StepTrace
-    from dwarfgpu.render.running import STEP, TraceWriter, value_text
+    from dwarfgpu.render.running import STEP, TraceWriter
+    from dwarfgpu.render.values import value_text
 
     if session.as_json:
         raise UsageError("a trace is no single document", hint="use --jsonl")

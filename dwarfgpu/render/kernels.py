@@ -77,7 +77,7 @@ def _summary(kernel: Kernel) -> list[tuple[str, str]]:
         pairs.append(("work-group", group))
     pairs += [("segments", _segments(kernel)), ("registers", _registers(kernel))]
     if described is not None and described.user_sgprs:
-        pairs.append(("starts with", ", ".join(_user_sgpr(register) for register in described.user_sgprs)))
+        pairs.append(("starts with", ", ".join(map(_user_sgpr, described.user_sgprs))))
     return pairs
 
 

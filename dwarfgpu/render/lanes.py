@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.machines.protocol import SIGNALS, WaveStop, signal_of, stop_json
-from dwarfgpu.program.frames.answers import LaneAnswer, answer
+from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.lanes import ACTIVE, INACTIVE, UNKNOWN, UNUSED, Lanes, LaneStatus
 from dwarfgpu.program.frames.wave_positions import InDispatch, place_of, unknown_mask, waves_of
 from dwarfgpu.render.files import source_text
-from dwarfgpu.render.layout import aligned, error_json, lanes_text, plain, problem_json, shortened, shown
+from dwarfgpu.render.layout import aligned, error_json, lanes_text, problem_json, shortened, shown
+from dwarfgpu.render.records import Record
 from dwarfgpu.render.variables import NO_VALUE, VariablesRenderer
 
 if TYPE_CHECKING:
@@ -172,23 +173,17 @@ def standing_error(stopped: Stopped, run: Cohort) -> DwarfGpuError | None:
 
 
 def _place_json(place: InDispatch, *, several: bool = False) -> Json:
-    dispatch = place.dispatch
-    document: Json = {
-        "dispatch": None if dispatch is None else dispatch.id,
-        "kernel": None if dispatch is None else dispatch.kernel,
-    }
-    if not several:
-        document["work_group"] = None if place.work_group is None else list(place.work_group)
-        document["wave_in_group"] = place.wave_in_group
-    return document
+    dispatch = {"dispatch": None, "kernel": None} if place.dispatch is None else DISPATCH.json(place.dispatch)
+    return dispatch if several else {**dispatch, **PLACE.json(place)}
 
 
 def _call_json(call: SourceCall | None) -> Json:
-    return {
-        "function": None if call is None else call.function,
-        "source": None if call is None or call.source is None else plain(call.source),
-        "inlined": False if call is None else call.inlined,
-    }
+    return {"function": None, "source": None, "inlined": False} if call is None else CALL.json(call)
+
+
+DISPATCH = Record("dispatch=id kernel")
+PLACE = Record("work_group wave_in_group")
+CALL = Record("function source inlined")
 
 
 # --- Variables in every lane --------------------------------------------------------------------------------------
@@ -266,20 +261,16 @@ def lane_table(frame: Frame) -> LaneTable:
     return LaneTable(tuple(names), widths, rows)
 
 
-def _missing(answer: LaneAnswer) -> str:
-    """Return what is shown for a lane without a value: a dash where the variable is out of its scope."""
-    reason = answer.reason
-    return ELSEWHERE if reason is not None and reason.is_elsewhere else NO_VALUE[answer.state]
-
-
 def _column(frame: Frame, variable: Variable) -> list[str]:
     renderer = VariablesRenderer(frame)
     try:
         values = answer(variable, variable.name)
     except DwarfGpuError:
         return [NO_VALUE["error"]] * len(frame.lane_numbers(None))
-    texts = (
-        _missing(lane_answer) if lane_answer.value is None else renderer.cell(lane_answer)
-        for lane_answer in values.by_lane
-    )
-    return [shortened(" ".join(text.split()), WIDEST) for text in texts]
+    texts = []
+    for lane in values.by_lane:
+        if lane.value is not None:
+            texts.append(shortened(" ".join(renderer.cell(lane).split()), WIDEST))
+        else:
+            texts.append(ELSEWHERE if lane.reason is not None and lane.reason.is_elsewhere else NO_VALUE[lane.state])
+    return texts

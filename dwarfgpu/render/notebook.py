@@ -36,7 +36,7 @@ def html(thing: Values | Object | Wave | Attached) -> str:
     if isinstance(thing, Values):
         return values_html(thing)
     if isinstance(thing, Object):
-        return object_html(thing)
+        return f"{_heading('', safe_text(thing.type))}<code>{_plain(value_line(thing, LONGEST_CELL))}</code>"
     return wave_html(thing) if isinstance(thing, Wave) else waves_html(thing)
 
 
@@ -75,11 +75,6 @@ def _rows_of_waves(values: Values, look: Look) -> Iterator[tuple[str, ...]]:
         for position in range(len(values.lanes)):
             answer = values.at(wave, position)
             yield _plain(name), _plain("" if answer.lane is None else answer.lane), _cell(answer, look)
-
-
-def object_html(value: Object) -> str:
-    """Return a value with its type."""
-    return f"{_heading('', safe_text(value.type))}<code>{_plain(value_line(value, LONGEST_CELL))}</code>"
 
 
 def wave_html(wave: Wave) -> str:

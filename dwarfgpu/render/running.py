@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.encoding.demangle import demangled
 from dwarfgpu.render.layout import WIDTH, Style, counted, lanes_text, plain_style
 from dwarfgpu.render.records import Record, fact, number
-from dwarfgpu.render.values import value_text as text
 from dwarfgpu.render.wave_tables import item_text
 
 if TYPE_CHECKING:
@@ -16,17 +15,11 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.control.profile import ProfiledLine
     from dwarfgpu.execution.control.report import BufferPreview, RunReport, StoppedWave
     from dwarfgpu.execution.control.tracing import TracedStep
-    from dwarfgpu.program.values.objects import Object
 
 MAX_WAVES = 8
 """The waves of a halt that are shown."""
 MAX_LINES = 24
 """The lines of a profile that are shown."""
-
-
-def value_text(value: Object) -> str:
-    """Return a value of a variable as traces show it."""
-    return text(value)
 
 
 # --- Where it stopped ---------------------------------------------------------------------------------------------

@@ -10,7 +10,8 @@ from dwarfgpu.execution.control.profile import Profile
 from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.control.tracing import StepTrace
 from dwarfgpu.execution.launch.launch import launch, machine_for
-from dwarfgpu.render.running import TraceWriter, value_text
+from dwarfgpu.render.running import TraceWriter
+from dwarfgpu.render.values import value_text
 
 
 def running(path, kernel, args, *, count=128, group=64, **options):
