@@ -78,7 +78,6 @@ def has_meaning(instruction: GpuInstruction, processor: str, lanes: int) -> bool
     """Tell whether an instruction can be executed."""
     writer = BlockWriter(lanes, 0xF0)
     writer.processor, writer.generation = processor, generation(processor)
-    writer.keeps_halves = writer.generation >= 10
     words = [f"src_{space}_{word}" for space in ("shared", "private") for word in ("base", "limit", "base_lo")]
     writer.names_of_apertures = dict.fromkeys(words, 1 << 48)
     memory = MemoryAccess(GlobalMemory([]), lanes=lanes)

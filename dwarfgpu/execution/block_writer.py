@@ -470,16 +470,12 @@ class BlockWriter:
     processor = ""
     generation = 9
     """The processor that the block is for, and the major number of its generation."""
-    permuted_lanes = 64
-    """The lanes that operations of local memory permute among each other: 32 on GFX10 and later."""
-    keeps_halves = True
-    """Whether an operation of 16 bits keeps the other half of its destination (GFX10 and later)."""
 
     def _half_result(self, text: str, old: str, operand: GpuOperand, instruction: GpuInstruction) -> str:
         is_high = operand.half == 1 or bool(instruction.modifiers.get("op_sel", 0) >> 3 & 1)
         if is_high:
             return f"{text}.astype('u4') << 16 | {old} & 0xffff"
-        keeps = operand.half is not None or self.keeps_halves or "op_sel" in instruction.modifiers
+        keeps = operand.half is not None or self.generation >= 10 or "op_sel" in instruction.modifiers
         keeps = keeps or (self.generation == 9 and bool(_KEEPING.match(instruction.name)))
         return f"{text}.astype('u4') | {old} & 0xffff0000" if keeps else f"{text}.astype('u4')"
 

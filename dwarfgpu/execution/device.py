@@ -548,8 +548,6 @@ class Device:
         writer.names_of_apertures = self._special_sources()
         writer.processor, writer.generation, writer.clock = self.processor, self.generation, self.clock
         writer.barriers = self.barriers
-        writer.keeps_halves = self.generation >= 10
-        writer.permuted_lanes = 32 if self.generation >= 10 else self.lanes
         address, is_whole = pc, False
         instructions: list[int] = []
         while True:

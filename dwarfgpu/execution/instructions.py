@@ -362,7 +362,8 @@ def _local_permutation(function: Any) -> Callable[[BlockWriter, GpuInstruction],
     def write(writer: BlockWriter, instruction: GpuInstruction) -> None:
         address, data, target = (_register(needed(instruction, name)) for name in ("addr", "data0", "vdst"))
         offset = instruction.modifiers.get("offset", 0)
-        call = f"{writer.name(function)}(b, {address} + {offset}, {data}, {writer.permuted_lanes})"
+        span = 32 if writer.generation >= 10 else writer.lanes
+        call = f"{writer.name(function)}(b, {address} + {offset}, {data}, {span})"
         writer.write_register(target, call)
 
     return write

@@ -225,7 +225,7 @@ class WeakMemory(MemoryAccess):
 
         action = action_of(instruction, self.generation)
         inner = BlockWriter(writer.lanes, writer.mode)
-        for name in ("names_of_apertures", "processor", "generation", "clock", "keeps_halves", "permuted_lanes"):
+        for name in ("names_of_apertures", "processor", "generation", "clock"):
             setattr(inner, name, getattr(writer, name))
         inner.address = address
         instructions.write_instruction(inner, instruction, address, self)

@@ -107,8 +107,6 @@ class InstructionBench:
         for code in codes:
             writer = BlockWriter(self.lanes, self.batch.mode)
             writer.processor, writer.generation = self.processor, self.generation
-            writer.keeps_halves = self.generation >= 10
-            writer.permuted_lanes = 32 if self.generation >= 10 else self.lanes
             writer.names_of_apertures = {"src_shared_base": 1 << 48, "src_private_base": 2 << 48}
             writer.address = address
             instruction = decode(code, 0, self.processor, self.lanes)
