@@ -14,7 +14,7 @@ from dwarfgpu import progress, regular_files
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unread, UsageError
 from dwarfgpu.questions.document import OK, Output, exit_status
 from dwarfgpu.regular_files import check_mappings, open_input, read_stream, unreadable, whole_output
-from dwarfgpu.render.layout import WIDTH, folded
+from dwarfgpu.render.layout import WIDTH, folded, shown
 from dwarfgpu.render.written_text import STYLES, SafeStream, styled
 
 if TYPE_CHECKING:
@@ -145,8 +145,8 @@ class Session:
         self._say("hint", "hint:", text)
 
     def _say(self, style: StyleName, head: str, text: str) -> None:
-        """Write one line, or the lines of a terminal that it fills."""
-        line = f"{self.style(style, head, self.err)} {_one_line(text)}"
+        """Write one line, or the lines of a terminal that it fills; nothing that a file holds can steer a terminal."""
+        line = f"{self.style(style, head, self.err)} {shown(' '.join(text.split()))}"
         self.err.write(f"{_folded(line, self.err)}\n")
 
     def output(self) -> Output:
@@ -157,11 +157,6 @@ class Session:
 def _folded(text: str, stream: SafeStream) -> str:
     columns = stream.fold
     return text if columns is None else "\n".join(folded(text, columns))
-
-
-def _one_line(text: str) -> str:
-    """Return a message on one line, in which nothing that a file or its name holds can steer a terminal."""
-    return "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in " ".join(text.split()))
 
 
 def _wants_color(choice: str, stream: SafeStream) -> bool:
