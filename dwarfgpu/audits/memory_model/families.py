@@ -134,14 +134,15 @@ KNOWN_BUGS = (
 )
 
 
-def _same(*scopes: str, level: ScopeLevel) -> Levels:
-    return dict.fromkeys(scopes, level)
+def _levels(group: ScopeLevel, agent: ScopeLevel, system: ScopeLevel | None = None) -> Levels:
+    return {"workgroup": group, "agent": agent, "system": system or agent}
 
 
 VM, VM_VS = ("vmcnt",), ("vmcnt", "vscnt")
 _WBINVL1 = ("buffer_wbinvl1_vol",)
 _GL = ("buffer_gl1_inv", "buffer_gl0_inv")
 
+_GFX9_AGENT = ScopeLevel("glc", waits=True, invalidate=_WBINVL1)
 GFX9_TEXT = FamilyRules(
     family="GFX9",
     table="Memory Model Code Sequences GFX6-GFX9",
@@ -150,12 +151,7 @@ GFX9_TEXT = FamilyRules(
     stored=VM,
     acquire_fence=VM,
     local="lgkmcnt",
-    caches={
-        "cu": {
-            "workgroup": NOTHING,
-            **_same("agent", "system", level=ScopeLevel("glc", waits=True, invalidate=_WBINVL1)),
-        }
-    },
+    caches={"cu": _levels(NOTHING, _GFX9_AGENT)},
     volatile=("glc", ""),
     nontemporal=("glc slc", "glc slc"),
     one_space_is_kept_by_seq_cst=False,
@@ -183,26 +179,16 @@ def _of_llvm(text: FamilyRules, **changes: Any) -> FamilyRules:
 
 GFX9_LLVM = _of_llvm(GFX9_TEXT, waits_for_direct_loads=True)
 GFX8_LLVM = _of_llvm(GFX8_TEXT)
-GFX6_LLVM = _of_llvm(
-    GFX6_TEXT,
-    caches={
-        "cu": {
-            "workgroup": NOTHING,
-            **_same("agent", "system", level=ScopeLevel("glc", waits=True, invalidate=("buffer_wbinvl1",))),
-        }
-    },
-)
+_GFX6_AGENT = ScopeLevel("glc", waits=True, invalidate=("buffer_wbinvl1",))
+GFX6_LLVM = _of_llvm(GFX6_TEXT, caches={"cu": _levels(NOTHING, _GFX6_AGENT)})
 
-_GFX90A_AGENT = ScopeLevel("glc", waits=True, invalidate=_WBINVL1)
-_GFX90A_WIDE = {
-    "agent": _GFX90A_AGENT,
-    "system": evolve(_GFX90A_AGENT, write_back=("buffer_wbl2",), invalidate=("buffer_invl2", *_WBINVL1)),
-}
+_GFX90A_SYSTEM = evolve(_GFX9_AGENT, write_back=("buffer_wbl2",), invalidate=("buffer_invl2", *_WBINVL1))
+_GFX90A_GROUPS = (("cu", NOTHING), ("tgsplit", _GFX9_AGENT))
 GFX90A_TEXT = evolve(
     GFX9_TEXT,
     family="GFX90A",
     table="Memory Model Code Sequences GFX90A",
-    caches={"cu": {"workgroup": NOTHING, **_GFX90A_WIDE}, "tgsplit": {"workgroup": _GFX90A_AGENT, **_GFX90A_WIDE}},
+    caches={mode: _levels(group, _GFX9_AGENT, _GFX90A_SYSTEM) for mode, group in _GFX90A_GROUPS},
     volatile_load_waits=VM,
     volatile_store_waits=VM,
 )
@@ -210,18 +196,18 @@ GFX90A_LLVM = _of_llvm(
     GFX90A_TEXT, waits_for_direct_loads=True, split_waits_for_local=True, write_backs_are_waited_for=False
 )
 
-_GFX942_WIDE = {
-    "agent": ScopeLevel("sc1", "sc1", "", True, ("buffer_wbl2 sc1",), ("buffer_inv sc1",)),
-    "system": ScopeLevel("sc0 sc1", "sc0 sc1", "sc1", True, ("buffer_wbl2 sc0 sc1",), ("buffer_inv sc0 sc1",)),
-}
+_GFX942_WIDE = (
+    ScopeLevel("sc1", "sc1", "", True, ("buffer_wbl2 sc1",), ("buffer_inv sc1",)),
+    ScopeLevel("sc0 sc1", "sc0 sc1", "sc1", True, ("buffer_wbl2 sc0 sc1",), ("buffer_inv sc0 sc1",)),
+)
 _GFX942_GROUP = ScopeLevel("sc0", "sc0")
 GFX942_TEXT = evolve(
     GFX90A_TEXT,
     family="GFX942",
     table="Memory Model Code Sequences GFX940, GFX942",
     caches={
-        "cu": {"workgroup": _GFX942_GROUP, **_GFX942_WIDE},
-        "tgsplit": {"workgroup": evolve(_GFX942_GROUP, waits=True, invalidate=("buffer_inv sc0",)), **_GFX942_WIDE},
+        "cu": _levels(_GFX942_GROUP, *_GFX942_WIDE),
+        "tgsplit": _levels(evolve(_GFX942_GROUP, waits=True, invalidate=("buffer_inv sc0",)), *_GFX942_WIDE),
     },
     volatile=("sc0 sc1", "sc0 sc1"),
     nontemporal=("nt", "nt"),
@@ -232,11 +218,9 @@ GFX942_LLVM = _of_llvm(
 
 
 def _gfx10(load: str, invalidate: tuple[str, ...]) -> dict[str, Levels]:
-    wide = _same("agent", "system", level=ScopeLevel(load, waits=True, invalidate=invalidate))
-    return {
-        "cu": {"workgroup": NOTHING, **wide},
-        "wgp": {"workgroup": ScopeLevel("glc", waits=True, invalidate=("buffer_gl0_inv",)), **wide},
-    }
+    group = ScopeLevel("glc", waits=True, invalidate=("buffer_gl0_inv",))
+    agent = ScopeLevel(load, waits=True, invalidate=invalidate)
+    return {"cu": _levels(NOTHING, agent), "wgp": _levels(group, agent)}
 
 
 GFX10_TEXT = evolve(
@@ -274,8 +258,8 @@ def _gfx12(*, writes_back: bool) -> dict[str, Levels]:
         write_back = (f"global_wb {bits}",) if has_write_back else ()
         return ScopeLevel(bits, bits, bits, True, write_back, (f"global_inv {bits}",))
 
-    wide = {"agent": level("DEV", has_write_back=writes_back), "system": level("SYS", has_write_back=True)}
-    return {"cu": {"workgroup": NOTHING, **wide}, "wgp": {"workgroup": level("SE", has_write_back=writes_back), **wide}}
+    wide = level("DEV", has_write_back=writes_back), level("SYS", has_write_back=True)
+    return {"cu": _levels(NOTHING, *wide), "wgp": _levels(level("SE", has_write_back=writes_back), *wide)}
 
 
 GFX12_TEXT = FamilyRules(
@@ -308,14 +292,8 @@ GFX12_LLVM = evolve(
 FAMILIES: dict[str, dict[str, FamilyRules]] = {
     text.family: {"text": text, "llvm22": llvm}
     for text, llvm in (
-        (GFX6_TEXT, GFX6_LLVM),
-        (GFX8_TEXT, GFX8_LLVM),
-        (GFX9_TEXT, GFX9_LLVM),
-        (GFX90A_TEXT, GFX90A_LLVM),
-        (GFX942_TEXT, GFX942_LLVM),
-        (GFX10_TEXT, GFX10_LLVM),
-        (GFX11_TEXT, GFX11_LLVM),
-        (GFX12_TEXT, GFX12_LLVM),
+        *((GFX6_TEXT, GFX6_LLVM), (GFX8_TEXT, GFX8_LLVM), (GFX9_TEXT, GFX9_LLVM), (GFX90A_TEXT, GFX90A_LLVM)),
+        *((GFX942_TEXT, GFX942_LLVM), (GFX10_TEXT, GFX10_LLVM), (GFX11_TEXT, GFX11_LLVM), (GFX12_TEXT, GFX12_LLVM)),
     )
 }
 """The rules of each family, by rule set."""
