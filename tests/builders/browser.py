@@ -45,8 +45,7 @@ class Browser:
 
 def probed(page: Path, steps: str) -> Path:
     """A page with one more script, which its policy would forbid, that writes what it measures to the end."""
-    content = page.read_text("utf-8")
-    without_policy = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", content)
+    without_policy = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page.read_text("utf-8"))
     probe = page.with_name("probed.html")
     probe.write_text(without_policy.replace("</body>", f"{PROBE % steps}</body>"), "utf-8")
     return probe

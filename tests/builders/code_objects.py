@@ -111,8 +111,7 @@ def host_program(folder: Path, tools: Any, *options: str, units: int = 2) -> Pat
 
 def readobj(path: Path, tools: Any, *options: str) -> dict[str, Any]:
     """What llvm-readobj says about a file."""
-    text = run(tools("llvm-readobj-22"), "--elf-output-style=JSON", *options, path)
-    return json.loads(text)[0]
+    return json.loads(run(tools("llvm-readobj-22"), "--elf-output-style=JSON", *options, path))[0]
 
 
 def section_bytes(path: Path, tools: Any, name: str) -> bytes:

@@ -23,8 +23,7 @@ from dwarfgpu.program.values.storage import Address
 class Evaluator:
     def __init__(self, program: Any) -> None:
         self.program = program
-        units = list(program.file.dwarf.compile_units())
-        self.compute = Arithmetic(DataModel(is_cplus=is_cplus(units[0])))
+        self.compute = Arithmetic(DataModel(is_cplus=is_cplus(next(iter(program.file.dwarf.compile_units())))))
         self.index = program.file.dwarf.index
         self.builder = TypeBuilder(self.compute.model, self.lookup)
 
@@ -146,8 +145,7 @@ class Evaluator:
 
     def on_repeat(self, node: Any) -> Any:
         found = self.value(node.operand)
-        count = int(self.operand(node.count).number())
-        return Object(self.compute.repeated(found.type, count), found.place)
+        return Object(self.compute.repeated(found.type, int(self.operand(node.count).number())), found.place)
 
     def on_at(self, node: Any) -> Any:
         address = converted(self.operand(node.address), self.compute.model.base("unsigned long"))

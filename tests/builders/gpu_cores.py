@@ -55,8 +55,7 @@ def filled(
     for index in range(100):
         machine.set_register(f"s{index}", (0x5000_0000 + number * 256 + index).astype(np.uint32))
     for position, name_ in enumerate(("status", "mode", "m0", "vcc", "exec")):
-        value = 0x0100 * position + number
-        machine.set_register(name_, value | (0xFFFF_0000 if name_ == "exec" else 0))
+        machine.set_register(name_, (0x0100 * position + number) | (0xFFFF_0000 if name_ == "exec" else 0))
     machine.set_register("pc", LOAD_ADDRESS + 0x1000 + 8 * number)
     space = target.default_space
     machine.memory.map(space, KERNARG, bytes(range(64)))
@@ -81,8 +80,7 @@ def written(
     kernels: dict[str, int] | None = None,
 ) -> list[str]:
     """Write machines as core files of a kind; return the names of the files."""
-    contents = core_contents(machines, images, stops, form, kernels)
-    return save(folder, contents, kind)
+    return save(folder, core_contents(machines, images, stops, form, kernels), kind)
 
 
 def save(folder: Path, contents: CoreContents, kind: str) -> list[str]:

@@ -114,8 +114,7 @@ def gpu(
         (elf.compressed if name in compressed else elf.section)(name, data)
     if rules:
         frames = FrameBuilder()
-        cie = frames.cie(code=4, data=4, column=16)
-        frames.fde(cie, CODE, SIZE, rules)
+        frames.fde(frames.cie(code=4, data=4, column=16), CODE, SIZE, rules)
         elf.section(".debug_frame", frames.data)
     elf.symbols([(name, CODE, SIZE, 2, 1, text) for name in symbols])
     elf.segment(1, CODE, text, flags=5)

@@ -69,8 +69,7 @@ def aranges(*pairs, unit=0, order="little", address_size=8, segment_size=0, offs
     start = 4 if offset_size == 4 else 12
     header = number(version, 2, order) + number(unit, offset_size, order) + bytes([address_size, segment_size])
     width = segment_size + 2 * address_size
-    padding = -(start + len(header)) % width
-    body = header + bytes(padding)
+    body = header + bytes(-(start + len(header)) % width)
     for low, size in (*pairs, (0, 0)):
         body += bytes(segment_size) + number(low, address_size, order) + number(size, address_size, order)
     return (number(len(body), 4, order) if offset_size == 4 else b"\xff" * 4 + number(len(body), 8, order)) + body

@@ -76,8 +76,7 @@ def compile_source(
     if language == "cl":
         target = "-x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -Xclang -finclude-default-header"
         options = [*target.split(), *options]
-    how = ["-shared", "-fPIC"] if link else ["-c"]
-    command = [compiler, *options, *how, source.name, "-o", out.name]
+    command = [compiler, *options, *(["-shared", "-fPIC"] if link else ["-c"]), source.name, "-o", out.name]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
     return out
 

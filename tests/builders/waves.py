@@ -97,8 +97,7 @@ class Wave:
         at = [i for i, (_, text) in enumerate(code) if text.startswith("s_swappc")][index]
         self.run(code, code[at][0])
         self.spoil_saved()
-        back = code[at + 1][0]
-        self.wait(function, back)
+        self.wait(function, code[at + 1][0])
 
     def wait(self, function: str, back: int) -> None:
         back += self.bias

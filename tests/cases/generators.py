@@ -249,8 +249,7 @@ def location(choose: random.Random, case: dict[str, Any], depth: int) -> dict[st
         ]
         return {"kind": kind, "parts": parts}
     if kind == "multiple":
-        places = [location(choose, case, 2) for _ in range(choose.randrange(1, 4))]
-        return {"kind": kind, "places": places}
+        return {"kind": kind, "places": [location(choose, case, 2) for _ in range(choose.randrange(1, 4))]}
     return {"kind": kind}
 
 

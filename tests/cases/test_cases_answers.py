@@ -158,8 +158,7 @@ LOCATIONS = [
 
 @pytest.mark.parametrize("text, keys, expected", LOCATIONS, ids=[text or "(empty)" for text, *_ in LOCATIONS])
 def test_locations(text, keys, expected):
-    found = result(text, **keys)
-    assert json.dumps(found) == json.dumps(expected)
+    assert json.dumps(result(text, **keys)) == json.dumps(expected)
 
 
 @pytest.mark.parametrize("keys, location", [row[1:] for row in LOCATIONS])
@@ -247,8 +246,7 @@ def test_address_spaces_are_declared_for_the_generic_target():
 
 @pytest.mark.parametrize("order, data", [("little", "0100feff0300"), ("big", "0001fffe0003")])
 def test_the_elements_of_a_vector_are_in_the_order_of_memory(order, data):
-    types = {"1": V3}
-    assert result(f"DW_OP_const_type 1 {data}", byte_order=order, base_types=types)["value"] == [1, -2, 3]
+    assert result(f"DW_OP_const_type 1 {data}", byte_order=order, base_types={"1": V3})["value"] == [1, -2, 3]
     stack = [{"value": [1, -2, 3], "type": V3}]
     assert result("DW_OP_stack_value", byte_order=order, initial_stack=stack)["bytes"] == data
 
@@ -260,8 +258,7 @@ def test_a_number_of_a_vector_register_is_an_integer():
 
 
 def test_a_float_that_nobody_can_convert_is_not_written_as_something_else():
-    wide = {"encoding": "float", "byte_size": 10}
-    answer = ops("", initial_stack=[{"value": 1, "type": wide}])
+    answer = ops("", initial_stack=[{"value": 1, "type": {"encoding": "float", "byte_size": 10}}])
     assert (answer["status"], answer["error"]["class"], answer["error"]["kind"]) == (
         "error",
         "unsupported",

@@ -314,5 +314,4 @@ def test_a_line_that_is_no_case_ends_the_run_and_is_named(line):
 
 @pytest.mark.parametrize("name", ["a", "\u20ac \ud800", {"a": [1, None]}, 1.5, True, None, "", 10**30])
 def test_the_id_is_echoed(name):
-    line = json.dumps({"id": name, "expr": "31"})
-    assert json.loads(next(run_lines([line])))["id"] == name
+    assert json.loads(next(run_lines([json.dumps({"id": name, "expr": "31"})])))["id"] == name

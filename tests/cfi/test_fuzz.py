@@ -91,8 +91,7 @@ def test_random_sections(data, name, size, order, target):
 )
 def test_random_instructions(initial, instructions, factor, low, target):
     builder = FrameBuilder()
-    cie = builder.cie(initial, code=abs(factor), data=factor)
-    builder.fde(cie, low, 0x40, instructions)
+    builder.fde(builder.cie(initial, code=abs(factor), data=factor), low, 0x40, instructions)
     examine(FrameSection(builder.data), target)
 
 
@@ -134,8 +133,7 @@ def test_random_headers(data, address, size):
 
 @given(st.binary(max_size=40), st.integers(0, 255))
 def test_random_addresses_in_instructions(data, encoding):
-    how = FrameFormat(Format(), 1, 1, encoding, Bases(0x1000))
-    found = decode(b"\x01" + data, how, section=".eh_frame")
+    found = decode(b"\x01" + data, FrameFormat(Format(), 1, 1, encoding, Bases(0x1000)), section=".eh_frame")
     assert found.fault is None or found.fault.where.section == ".eh_frame"
 
 

@@ -29,8 +29,7 @@ LOW, SIZE = 0x1000, 0x100
 
 def fde_of(initial, instructions, *, low=LOW, size=SIZE, **cie):
     builder = FrameBuilder(size=cie.pop("bytes", 8), order=cie.pop("order", "little"))
-    start = builder.cie(initial, **cie)
-    offset = builder.fde(start, low, size, instructions)
+    offset = builder.fde(builder.cie(initial, **cie), low, size, instructions)
     return FrameSection(builder.data, byte_order=builder.order, address_size=builder.size).entry_at(offset)
 
 
@@ -311,8 +310,7 @@ def test_a_state_of_the_cie_is_not_for_its_entries():
 def test_very_many_states():
     """Remembering costs no more than the instructions do: here every state has a thousand registers."""
     registers = b"".join(bytes([0x07, n & 0x7F | 0x80, n >> 7]) for n in range(1000))
-    many = b"\x0a" * 100_000
-    found = last(registers + many + b"\x0b" * 99_999 + b"\x07\x05")
+    found = last(registers + b"\x0a" * 100_000 + b"\x0b" * 99_999 + b"\x07\x05")
 
     assert len(found.registers) == 1000
 
@@ -472,8 +470,7 @@ def test_their_error_is_that_of_every_entry(decoded):
     fdes = many("restore_state")
     messages = set()
     for fde in fdes:
-        caught = raised(IllFormed, next, tables.rows(fde))
-        messages.add(str(caught))
+        messages.add(str(raised(IllFormed, next, tables.rows(fde))))
 
     assert len(messages) == 1
     assert decoded == [fdes[0].cie.instructions_offset]

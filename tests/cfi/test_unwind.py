@@ -66,8 +66,7 @@ def test_a_pc_outside_all_code_ends_the_stack():
 
 def test_a_cycle_ends_the_stack():
     # frame 2 has the frame pointer and the return address that frame 0 has again
-    frames = [(0x8010, START + SIZE + 5), (0x8000, START + 5), (0, 0)]
-    found = host([FRAME, FRAME], frames, pc=START + 5)
+    found = host([FRAME, FRAME], [(0x8010, START + SIZE + 5), (0x8000, START + 5), (0, 0)], pc=START + 5)
     assert seen(found) == ([START + 5, START + SIZE + 5], "cycle")
     assert found.end.message == "frame 2 would be one that is in the stack already"
 
@@ -221,6 +220,5 @@ def test_what_is_no_composite_stays():
 
 
 def test_a_composite_of_very_many_parts_stays():
-    run = locations.extended(EMPTY, (Part(locations.at(register("s4")), 8, 6000, 0),))
-    location = locations.at(run)
+    location = locations.at(locations.extended(EMPTY, (Part(locations.at(register("s4")), 8, 6000, 0),)))
     assert flattened(location) is location

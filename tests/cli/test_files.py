@@ -149,8 +149,7 @@ def test_kernels_as_json() -> None:
     assert kernel["name"] == "tiny"
     assert kernel["descriptor"]["wavefront_size"] == 64
     assert kernel["metadata"]["args"][0]["value_kind"] == "global_buffer"
-    names = [field["name"] for field in kernel["descriptor"]["fields"]]
-    assert "ACCUM_OFFSET" in names
+    assert "ACCUM_OFFSET" in [field["name"] for field in kernel["descriptor"]["fields"]]
     (old,) = document("kernels", "fixtures/asm/clrx.gfx801.co")["kernels"]
     assert old["kernel_code"]["amd_machine_version_major"] == 8
 

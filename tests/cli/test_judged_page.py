@@ -86,14 +86,12 @@ def test_the_page_loads_nothing_and_allows_its_own_style_and_script_alone(page):
 
 
 def test_the_same_question_gives_the_same_page(wrong, tmp_path):
-    path = wrong.with_name("lanes.co")
-    assert run("judge", str(path), *WORDS, "--html").stdout == wrong.read_text("utf-8")
+    assert run("judge", str(wrong.with_name("lanes.co")), *WORDS, "--html").stdout == wrong.read_text("utf-8")
 
 
 def test_later_statements_are_counted(monkeypatch, tmp_path):
     monkeypatch.setattr(lane_history, "MAX_STEPS", 5)
-    page = Page(run("judge", *GOOD, "--html").stdout)
-    assert "later statements not shown" in page.texts["lane"]
+    assert "later statements not shown" in Page(run("judge", *GOOD, "--html").stdout).texts["lane"]
 
 
 def test_a_page_and_a_log_are_not_written_together():
@@ -153,8 +151,7 @@ def test_both_values_are_in_a_table_with_the_shares(compared):
 
 def test_the_same_builds_differ_nowhere(tmp_path):
     out = tmp_path / "out.html"
-    other = "fixtures/asm/lane-pc.gfx1100.w32.co"
-    done = run("judge", *GOOD, "--against", other, "--html", "-o", str(out))
+    done = run("judge", *GOOD, "--against", "fixtures/asm/lane-pc.gfx1100.w32.co", "--html", "-o", str(out))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     page = Page(out.read_text("utf-8"))
     assert 'class="wrong"' not in page.content

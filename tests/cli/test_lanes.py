@@ -28,8 +28,7 @@ def other(tmp_path_factory) -> str:
         {"id": "elsewhere", "pc": "0x10", "exec": "0x6"},
         {"id": "all run", "pc": "0x1608", "exec": "0x3"},
     ]
-    target = "amdgcn-amd-amdhsa--gfx90a"
-    path.write_text(json.dumps({"schema": 1, "target": target, "waves": waves}))
+    path.write_text(json.dumps({"schema": 1, "target": "amdgcn-amd-amdhsa--gfx90a", "waves": waves}))
     return str(path)
 
 

@@ -71,8 +71,7 @@ def test_text_is_at_most_80_columns_and_has_every_register(run, path):
     status, out, _err = run(*words)
     assert status == 0
     assert max(map(len, out.splitlines())) <= 80
-    found = state(run, str(path), "everything", *words[3:])
-    for each in found["registers"]:
+    for each in state(run, str(path), "everything", *words[3:])["registers"]:
         assert f"\n    {each['registers']} " in out
         assert each["name"] in out
 

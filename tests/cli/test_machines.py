@@ -114,8 +114,7 @@ def test_a_bad_snapshot_is_a_bad_file(tmp_path):
     path.write_text('{"schema": 1, "target": "gfx90a", "waves": [{"registers": {"v0": [' + "0," * 64 + "0]}}]}")
     done = run("eval", "--state", str(path), "--ops", "DW_OP_lit1")
     assert done.returncode == 3
-    expected = f"dwarfgpu: error: {path}: waves[0].registers.v0: v0 has 64 lanes, not 65\n"
-    assert done.stderr == expected
+    assert done.stderr == f"dwarfgpu: error: {path}: waves[0].registers.v0: v0 has 64 lanes, not 65\n"
 
 
 def test_a_big_endian_machine(tmp_path):
@@ -167,8 +166,7 @@ def test_what_is_no_question_about_an_address(words, status, message):
 
 
 def test_an_address_that_belongs_to_no_wave_needs_none():
-    done = run("address", "global#0x10004", "--state", STOPPED, "--json")
-    found = json.loads(done.stdout)
+    found = json.loads(run("address", "global#0x10004", "--state", STOPPED, "--json").stdout)
     assert (found["wave"], found["address"]["available_bytes"]) == (None, 12)
 
 
@@ -187,8 +185,7 @@ def test_conversions_lose_nothing(tmp_path, folder):
 
 
 def test_info_and_check(folder, tmp_path):
-    text = run("snapshot", "info", folder).stdout
-    assert "2: 1:1:1:1, 1:1:1:2" in text
+    assert "2: 1:1:1:1, 1:1:1:2" in run("snapshot", "info", folder).stdout
     assert json.loads(run("snapshot", "info", folder, "--json").stdout)["wave_count"] == 2
     assert run("snapshot", "check", folder).stdout == f"{folder}: ok\n"
     broken = tmp_path / "broken.dgs"

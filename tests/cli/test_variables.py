@@ -394,8 +394,7 @@ def test_locations_at_an_address_are_those_that_hold_there(run):
     others = sum(counts[1]) - sum(counts[0])
     assert run(*words)[1].endswith(f"\n{others} other locations elsewhere; --all shows every location\n")
     assert "other location" not in run(*words, "--all")[1]
-    out = run("locals", words[1], "--pc", "0x1de8")[1]
-    assert "  result: int  (no location here)\n" in out
+    assert "  result: int  (no location here)\n" in run("locals", words[1], "--pc", "0x1de8")[1]
     assert run("eval", words[1], "step", "--pc", "0x1d2c", "--location")[1].count("0x1d") == 2
 
 

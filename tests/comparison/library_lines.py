@@ -24,8 +24,7 @@ def line_rows(file: Opened, section: str) -> Iterator[Row]:
             continue
         where = f"{section}+{table.header.offset:#x}"
         yield Row("lines", f"{where} header", _header(table.header))
-        first = 0 if table.header.version >= 5 else 1
-        for number, path in enumerate(table.header.directories, first):
+        for number, path in enumerate(table.header.directories, 0 if table.header.version >= 5 else 1):
             yield Row("lines", f"{where} directory {number}", escaped(path.encode()))
         for number, entry in table.files():
             yield Row("lines", f"{where} file {number}", _file(entry))

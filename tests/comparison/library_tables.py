@@ -64,8 +64,7 @@ def package_rows(file: Opened, section: str) -> Iterator[Row]:
 
 
 def address_set_rows(file: Opened) -> Iterator[Row]:
-    sets = read_sets(file.source.data(".debug_aranges"), file.source.byte_order)
-    for number, found in enumerate(sets):
+    for number, found in enumerate(read_sets(file.source.data(".debug_aranges"), file.source.byte_order)):
         where = f".debug_aranges {number}"
         if isinstance(found, DwarfGpuError):
             yield Row("names", where, found.kind)

@@ -108,8 +108,7 @@ def test_every_changed_row_is_noticed(aspect):
 
     assert differences(rows, rows) == []
     for other in ([], [row._replace(what=row.what + "0")], [row, Row(aspect, row.where, row.what)]):
-        changed = [*rows[:chosen], *other, *rows[chosen + 1 :]]
-        (found,) = differences(rows, changed)
+        (found,) = differences(rows, [*rows[:chosen], *other, *rows[chosen + 1 :]])
         assert found.aspect == aspect
         assert unexplained(name, [found]) == [str(found)]
 

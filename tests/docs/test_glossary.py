@@ -41,8 +41,7 @@ def test_a_noun_has_a_home(noun):
 
 @pytest.mark.parametrize("noun", NOUNS)
 def test_the_classes_that_carry_a_noun_are_in_its_row(noun):
-    rows = dict(ROW.findall(CARRIERS))
-    assert set(re.findall(r"`(\w+)`", rows.get(noun, ""))) == carriers(noun)
+    assert set(re.findall(r"`(\w+)`", dict(ROW.findall(CARRIERS)).get(noun, ""))) == carriers(noun)
 
 
 def test_few_classes_begin_or_end_with_the_commonest_words():

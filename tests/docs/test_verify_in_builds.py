@@ -39,8 +39,7 @@ def environment(tmp_path: Path, require_tool: Callable[..., str]) -> dict[str, s
     folder = tmp_path / "bin"
     folder.mkdir()
     (folder / "clang").symlink_to(require_tool("clang-22", "clang"))
-    linker = Path(require_tool("ld.lld-22", "ld.lld"))
-    (folder / "ld.lld").symlink_to(linker)
+    (folder / "ld.lld").symlink_to(Path(require_tool("ld.lld-22", "ld.lld")))
     script = folder / "dwarfgpu"
     script.write_text(f'#!/bin/sh\nPYTHONPATH={shlex.quote(str(ROOT))} exec {sys.executable} -m dwarfgpu "$@"\n')
     script.chmod(0o755)

@@ -175,8 +175,7 @@ def entries(bridge, unit, own_unit, found):
         return
     for die, own, (offset, _depth, abbreviation, row) in zip(dies, own_dies, rows, strict=True):
         assert (offset, abbreviation) == (own.offset, own.abbreviation)
-        tag = ENUM_DW_TAG.get(die.tag, die.tag)
-        if (tag, die.has_children) != (own.tag, own.has_children):
+        if (ENUM_DW_TAG.get(die.tag, die.tag), die.has_children) != (own.tag, own.has_children):
             found["tag", f"{die.tag} {own.tag_name}"] += 1
         assert bridge.entry(die) == own
         assert bridge.die(own).offset == die.offset
@@ -259,8 +258,7 @@ def location_list(bridge, theirs, ours, die, found):
     data = unit.tables.list_data(section)
     read = read_list(data, offset, section=section, context=context_of(unit))
     assert read.error is None
-    mine = [(e.offset, (-1, -1) if e.default else (e.start, e.end), e.expression) for e in read.entries]
-    if mine != spans:
+    if [(e.offset, (-1, -1) if e.default else (e.start, e.end), e.expression) for e in read.entries] != spans:
         found["location list", "other entries"] += 1
         return
     described = bridge.locations(theirs, die)

@@ -171,8 +171,7 @@ def forward_programs(draw, rows=STRAIGHT):
     statements += draw(st.lists(statement(rows), max_size=6))
     for number in range(draw(st.integers(1, 3))):
         start = draw(st.integers(0, len(statements)))
-        stop = draw(st.integers(start, len(statements)))
-        statements.insert(stop, f"l{number}:")
+        statements.insert(draw(st.integers(start, len(statements))), f"l{number}:")
         conditions = ["DW_OP_const1u 1", "DW_OP_const1u 0", "DW_OP_breg5 0; DW_OP_deref", "DW_OP_breg5 -8"]
         branch = f"{draw(st.sampled_from(conditions))}; DW_OP_bra @l{number}"
         statements.insert(start, draw(st.sampled_from([branch, branch, f"DW_OP_skip @l{number}"])))

@@ -166,5 +166,4 @@ def test_readelf_prints_the_same_names_for_gnu_operations(tmp_path, require_tool
     object_with(programs, tmp_path / "a.o", require_tool("llvm-mc-22"), "x86_64-linux-gnu")
     output = run(require_tool("readelf"), "--debug-dump=info", str(tmp_path / "a.o"))
     printed = re.findall(r"DW_AT_location[^(]*\((DW_OP_\w+)", output)
-    names = [decode(program, GNU, FORM).instructions[0].name for program in programs]
-    assert printed == names
+    assert printed == [decode(program, GNU, FORM).instructions[0].name for program in programs]

@@ -115,8 +115,7 @@ def test_the_listing_of_any_bytes_is_read_back_as_the_same_program(data, setting
     dialect, form = setting
     program = data.draw(st.one_of(st.binary(max_size=40), near_programs(dialect)))
     expression = decode(program, dialect, form)
-    listed = lines(expression)
-    assert b"".join(line.bytes for line in listed) == program
+    assert b"".join(line.bytes for line in lines(expression)) == program
     again = decode(assemble(text(expression), dialect, form), dialect, form)
     # numbers may have been longer than needed; the bytes then differ, and with them the displacements
     names = [one.name for one in expression.instructions]

@@ -564,8 +564,7 @@ FROM_THE_END = [
 @pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.name)
 @pytest.mark.parametrize("program", FROM_THE_END)
 def test_bits_counted_from_the_other_end_are_in_the_storage(program, preset):
-    form = Format(byte_order="big")
-    expression = parse(program, LLVM_USER, form, target=BIG)
+    expression = parse(program, LLVM_USER, Format(byte_order="big"), target=BIG)
     sizes = ("bad_piece", "offset_out_of_storage")
     told = {
         (one.offset, one.kind, one.spec) for one in verify(expression, rules=preset, target=BIG) if one.kind in sizes
@@ -654,8 +653,7 @@ def test_the_size_of_a_register_of_the_caller_is_a_warning():
     (finding,) = [one for one in verify(expression, rules=rules.AMD, target=AMDGCN) if one.kind != "deprecated"]
     message = "DW_OP_deref reads 64 bits of s1, which has 32 bits (a caller's register may be elsewhere)"
     assert (finding.severity, finding.kind, finding.message) == ("warning", "read_past_storage", message)
-    implicit = found("entry_value (implicit_value 01; deref)", target=AMDGCN)
-    assert "error read_past_storage 0x5" in implicit
+    assert "error read_past_storage 0x5" in found("entry_value (implicit_value 01; deref)", target=AMDGCN)
 
 
 def test_a_finding_in_an_expression_in_an_expression_names_its_operation():

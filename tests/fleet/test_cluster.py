@@ -119,8 +119,7 @@ if __name__ == "__main__":
 
 @pytest.mark.slow
 def test_an_input_that_ends_workers_is_set_aside_and_the_others_are_answered(tmp_path):
-    names = {3: "-kills", 17: "-kills-once"}
-    broken = write_states(tmp_path / "dumps", 30, broken_each=10, names=names)
+    broken = write_states(tmp_path / "dumps", 30, broken_each=10, names={3: "-kills", 17: "-kills-once"})
     (tmp_path / "marks").mkdir()
     with cluster(2, env=environment(tmp_path / "marks")) as address:
         done = fleet("eval even", tmp_path / "dumps", "--scheduler", address, "--out", tmp_path / "out")
@@ -135,8 +134,7 @@ def test_an_input_that_ends_workers_is_set_aside_and_the_others_are_answered(tmp
 
 @pytest.mark.slow
 def test_a_worker_that_stops_or_loses_its_connection_is_replaced(tmp_path):
-    names = {2: "-stops-once", 9: "-leaves-once"}
-    write_states(tmp_path / "dumps", 16, names=names)
+    write_states(tmp_path / "dumps", 16, names={2: "-stops-once", 9: "-leaves-once"})
     (tmp_path / "marks").mkdir()
     with cluster(2, env=environment(tmp_path / "marks")) as address:
         done = fleet("eval even", tmp_path / "dumps", "--scheduler", address, "--out", tmp_path / "out")

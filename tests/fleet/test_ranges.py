@@ -122,8 +122,7 @@ def test_a_folder_of_arrays_is_mapped_and_fetched_where_it_is_touched(tmp_path):
 
 
 def test_a_core_file_is_mapped_and_fetched_where_it_is_touched(tmp_path):
-    core = (EXAMPLES / "crash.core").read_bytes()
-    (tmp_path / "crash.core").write_bytes(core + bytes(PADDING))
+    (tmp_path / "crash.core").write_bytes((EXAMPLES / "crash.core").read_bytes() + bytes(PADDING))
     with serving(tmp_path) as server:
         answer = asked("bt", f"{server.url}/crash.core")
         assert without_names(answer) == without_names(local("bt", str(tmp_path / "crash.core")))

@@ -101,8 +101,7 @@ def test_a_variable_with_many_values_has_the_rarest_of_them():
     summary = Summary("eval x")
     for n in range(MOST_ON_PAGE + 100):
         summary.add_rows([summary_row(f"r{n}", variable="x", value=f"v{n}")])
-    text = Page(html_of(summary)).texts["values"]
-    assert "summary.json has 100 more." in text
+    assert "summary.json has 100 more." in Page(html_of(summary)).texts["values"]
 
 
 # --- In a browser -----------------------------------------------------------------------------------------------------

@@ -140,8 +140,7 @@ def test_a_snapshot_of_gdbs_waves_is_the_snapshot(tmp_path, require_tool):
     for name in ("variables", "calls", "launch"):
         saved = tmp_path / f"{name}.json"
         with stub(tmp_path, states([name])) as sockets:
-            gdb = connected(sockets, name)
-            text = run_gdb(require_tool, *gdb, "-ex", f"dwarfgpu snapshot {saved}")
+            text = run_gdb(require_tool, *connected(sockets, name), "-ex", f"dwarfgpu snapshot {saved}")
         count = len(json.loads((EXAMPLES / f"{name}.json").read_text())["waves"])
         waves = f"{count} wave{'' if count == 1 else 's'}"
         assert f"Saved {waves} to {saved}\n" in text

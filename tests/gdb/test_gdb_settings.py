@@ -184,8 +184,7 @@ def test_backtraces_with_variables_are_as_short_as_gdbs(require_tool, holders, m
 def test_undefined_padding_does_not_matter(require_tool, tmp_path, compiler):
     """Members in registers leave what is between them undefined; GDB has the value, and so has `$dwarfgpu`."""
     program = tmp_path / "padding"
-    words = [require_tool(compiler), "-g", "-O1", PROGRAMS / "padding.cc", "-o", program]
-    subprocess.run(words, check=True)
+    subprocess.run([require_tool(compiler), "-g", "-O1", PROGRAMS / "padding.cc", "-o", program], check=True)
     commands = [word for name in ("two", "maybe") for word in (f"output {name}", f'output $dwarfgpu("{name}")')]
     two, our_two, maybe, our_maybe = answers(require_tool, program, *commands, stop="padding.cc:9")
     assert "is_set = true" in maybe

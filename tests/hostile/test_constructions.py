@@ -226,8 +226,7 @@ def test_members_of_members_of_members_are_paid_from_the_budget(tmp_path: Path) 
     budget_is_named(checked(case("eval", "b", "--json", "--lane", "all")))
     budget_is_named(checked(case("eval", "a", "--npz", tmp_path / "a.npz")))
     checked(case.debug("ptype a", "ptype/o a", "explain a", "set print pretty on", "print a"))
-    small = checked(case("eval", "a", "--budget", "100"))
-    assert "budget of 100 steps" in small.text
+    assert "budget of 100 steps" in checked(case("eval", "a", "--budget", "100")).text
 
 
 @pytest.mark.parametrize("words", [(), ("--json", "--lane", "all")])
@@ -326,8 +325,7 @@ def test_a_short_list_that_is_shared_is_shown_with_each_entry(tmp_path: Path) ->
 @pytest.mark.slow
 def test_names_that_overlap(tmp_path: Path) -> None:
     variables = [die("variable", ("name", "strp", 4 + 16 * number), typed("int")) for number in range(30_000)]
-    text = b"pad\0" + b"x" * 500_000 + b"\0"
-    case = Case(tmp_path, gpu(*variables, extra={".debug_str": text}))
+    case = Case(tmp_path, gpu(*variables, extra={".debug_str": b"pad\0" + b"x" * 500_000 + b"\0"}))
     small(case("locals", "--lane", "1"), 300 << 20)
     small(case.debug("print xx", "info scope k"), 300 << 20)
     small(bounded("dump", case.file), 300 << 20)
@@ -356,8 +354,7 @@ def test_an_entry_is_found_by_name_among_long_chains(tmp_path: Path) -> None:
     variables = [
         die("variable", ("specification", "ref4", f"v{number + 1}"), label=f"v{number}") for number in range(count)
     ]
-    last = die("variable", named("end"), typed("int"), label=f"v{count}")
-    case = Case(tmp_path, gpu(*variables, last))
+    case = Case(tmp_path, gpu(*variables, die("variable", named("end"), typed("int"), label=f"v{count}")))
     for words in (("dump", "--name", "end"), ("info", "--name", "end")):
         small(bounded(words[0], case.file, *words[1:], seconds=10), 100 << 20)
     assert bounded("dump", case.file, "--name", "end", seconds=10).out.count('DW_AT_name  "end"') == 1
@@ -385,8 +382,7 @@ def test_a_compressed_line_program_of_many_rows(tmp_path: Path) -> None:
 def test_a_compressed_line_program_is_read_whole_if_the_user_says_so(tmp_path: Path, count: int) -> None:
     words = ("info", Case(tmp_path, many_rows(count)).file, "--pc", hex(CODE + 16))
     budget_is_named(bounded(*words))
-    more = bounded(*words, "--budget", "unlimited", seconds=60, memory=4 << 30)
-    assert "budget" not in more.text
+    assert "budget" not in bounded(*words, "--budget", "unlimited", seconds=60, memory=4 << 30).text
 
 
 def test_a_compressed_line_program_as_compilers_write_it_costs_nothing(tmp_path: Path) -> None:
@@ -816,8 +812,7 @@ def test_no_command_of_the_prompt_lets_a_name_steer_the_terminal(
 @pytest.mark.slow
 @pytest.mark.parametrize("form", [(), ("--json",)])
 def test_no_command_of_the_shell_lets_a_name_steer_the_terminal(steering: Case, form: tuple[str, ...]) -> None:
-    names = sorted({row.shell.names[0] for row in AT_SHELL.values() if row.shell})
-    for name in names:
+    for name in sorted({row.shell.names[0] for row in AT_SHELL.values() if row.shell}):
         operands = {"eval": ["x"], "addr": ["0x1010"], "lines": ["k"], "state": ["k"]}.get(name, [])
         for rest in (["--state", steering.state], []):
             outcome = bounded(name, steering.file, *operands, *rest, *form, seconds=20, size=1 << 28)
@@ -842,8 +837,7 @@ def test_what_the_user_types_is_written_as_it_is(tmp_path: Path) -> None:
 def test_a_variable_is_drawn_whatever_its_name_would_be_as_an_expression(tmp_path, name):
     case = Case(tmp_path, gpu(variable(name)))
     assert "bad expression" not in checked(case("report")).out
-    document = json.loads(checked(case("report", "--json")).out)["html"]
-    assert "in lanes and waves" in document
+    assert "in lanes and waves" in json.loads(checked(case("report", "--json")).out)["html"]
 
 
 def test_bounds_that_ask_for_the_caller_of_each_wave(tmp_path: Path) -> None:

@@ -79,8 +79,7 @@ def test_a_wrong_row_says_why(text, message):
 
 def test_writers_know_each_function_that_is_no_formula():
     named = {name for name, function in functions().items() if not function.body}
-    known = {name.partition(" ")[0] for name in FUNCTIONS} | OF_BITS.keys()
-    assert named == known
+    assert named == {name.partition(" ")[0] for name in FUNCTIONS} | OF_BITS.keys()
 
 
 def test_formulas_call_each_function():

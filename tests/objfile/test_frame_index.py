@@ -274,8 +274,7 @@ def test_a_header_without_a_table_to_search(change):
 
 def test_a_header_that_does_not_say_where_the_section_is():
     builder, _ = functions("eh_frame")
-    data = bytes([1, 0xFF, 0x03, 0x3B]) + builder.number(0, 4)
-    assert read_header(builder, data).eh_frame is None
+    assert read_header(builder, bytes([1, 0xFF, 0x03, 0x3B]) + builder.number(0, 4)).eh_frame is None
 
 
 @pytest.mark.parametrize(

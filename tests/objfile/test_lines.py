@@ -579,8 +579,7 @@ def test_paths(directory, name, path):
 
 def test_embedded_sources_are_kept(tmp_path, require_tool):
     """A.6.2.4.1 (1): the text that clang writes."""
-    path = compiled.compiled(tmp_path, require_tool, "amdgcn", "-gdwarf-5 -gembed-source")
-    found = compiled.sections(path)
+    found = compiled.sections(compiled.compiled(tmp_path, require_tool, "amdgcn", "-gdwarf-5 -gembed-source"))
     first, _ = line_tables(found[".debug_line"], string_at=compiled.string_reader(found))
     assert first.file(0).source == compiled.SOURCE
     assert first.path(0) == str(tmp_path / "first.c")

@@ -46,8 +46,7 @@ BLOCKED = frozenset(("DW_OP_LLVM_NVIDIA_mux",))
 def base_types() -> dict[int, Any]:
     found = {}
     for offset, (encoding, bits, count) in TYPES.items():
-        kind = BaseType(encoding, bits, vector_size=count)
-        found[offset] = functools.partial(lambda one: one, kind)
+        found[offset] = functools.partial(lambda one: one, BaseType(encoding, bits, vector_size=count))
     return found
 
 

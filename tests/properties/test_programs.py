@@ -145,8 +145,7 @@ def test_a_row_is_its_expansion(row: table.Operation) -> None:
         writer = Writer(chance, target)
         writer.rows = [one for one in writer.rows if not any(operand.kind == "branch" for operand in one.operands)]
         operands = [writer.operand(operand.name, operand.kind) for operand in row.operands]
-        pushes = chance.choice(PUSHES)
-        text = "; ".join(part for part in (pushes, " ".join([row.name, *operands])) if part)
+        text = "; ".join(part for part in (chance.choice(PUSHES), " ".join([row.name, *operands])) if part)
         program = asm.parse(text, dialects.get("llvm-user"), Format())
         wave = evolve(context(random.Random(seed), target, "amd"), result_kind=None)
 

@@ -112,8 +112,7 @@ class TestEditing:
         assert sitting(*keys) == "first\nsecond\nfirst\n"
 
     def test_vi_keys(self, sitting: Sitting) -> None:
-        keys = ("set editing-mode vi", ENTER, "xecho a\\n", ESCAPE, "0", "x", ENTER)
-        assert sitting(*keys) == "a\n"
+        assert sitting(*("set editing-mode vi", ENTER, "xecho a\\n", ESCAPE, "0", "x", ENTER)) == "a\n"
         assert sitting("set editing-mode emacs", ENTER, "echo b\\nX", "\x02", "\x04", ENTER) == "b\n"
 
     def test_the_full_screen_has_a_key(self, sitting: Sitting, monkeypatch: pytest.MonkeyPatch) -> None:

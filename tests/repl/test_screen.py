@@ -80,8 +80,7 @@ def test_the_menu_of_completions(start: Callable[..., Screen], columns: int, lin
     screen.shows(TOOLBAR)
     screen.types("set p")
     screen.presses("Tab")
-    shown = screen.shows("print max-depth")
-    assert "whether long output stops" in shown
+    assert "whether long output stops" in screen.shows("print max-depth")
     assert all(len(row) <= columns for row in screen.rows())
     screen.presses("Tab", "Enter")
     screen.shows(f"{PROMPT} set pagination")

@@ -157,8 +157,7 @@ class TestCommands:
 
     def test_what_is_assigned_is_shown(self, sat: Sat) -> None:
         sat.types("set var even = 77", ENTER)
-        lines = sat.panels.lanes(80, 3)
-        assert "  77 " in fragment_list_to_text(lines[1])
+        assert "  77 " in fragment_list_to_text(sat.panels.lanes(80, 3)[1])
 
     def test_the_prompt_goes_on_afterwards(self, sat: Sat) -> None:
         sat.types(RIGHT)

@@ -115,8 +115,7 @@ def test_a_signal_that_ends_the_server_removes_its_socket(tmp_path):
 @pytest.mark.parametrize("order", [0, 1])
 def test_a_pipe_is_refused(order, tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    words = [str(tmp_path / "pipe")] if not order else [STATE, str(tmp_path / "pipe")]
-    done = run_command("serve", *words)
+    done = run_command("serve", *([str(tmp_path / "pipe")] if not order else [STATE, str(tmp_path / "pipe")]))
     assert (done.returncode, "it is a pipe, not a regular file" in done.stderr) == (3, True)
 
 

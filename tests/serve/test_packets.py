@@ -70,8 +70,7 @@ def test_a_packet_that_begins_anew_replaces_the_one_before():
 
 
 def test_a_packet_without_an_end_is_bounded():
-    parts = [b"$" + b"a" * MAX_PACKET] + [b"a" * MAX_PACKET] * 4 + [framed(b"g")]
-    sent, asked = spoken(*parts)
+    sent, asked = spoken(*([b"$" + b"a" * MAX_PACKET] + [b"a" * MAX_PACKET] * 4 + [framed(b"g")]))
     assert asked == [b"g"]
     assert sent.startswith(b"-")
 

@@ -55,8 +55,7 @@ def number_of(stub: RemoteStub, name: str) -> int:
 @pytest.mark.parametrize("state, lanes", [(STATE, 64), (CALLS, 32)])
 def test_the_target_description_has_the_registers_of_waves(state, lanes):
     served = RemoteStub(open_served(state)[0])
-    text = read(served, "features", "target.xml", size=100)
-    root = ET.fromstring(text)
+    root = ET.fromstring(read(served, "features", "target.xml", size=100))
     assert root.find("architecture").text == "i386:x86-64"
     wave = {row.get("name"): row for row in root.findall("feature")[1].findall("reg")}
     assert wave["v0"].get("bitsize") == str(32 * lanes)

@@ -463,8 +463,7 @@ def evaluated(ops: str, machine: DescribedMachine, lanes: LaneSet) -> Any:
 )
 def test_a_location_keeps_the_thread_and_the_lane_it_was_made_for(ops, wave, lane):
     """Registers are those "of that thread", memory of a space may be that "associated with that thread and lane"."""
-    machine = TwoWaves(resolve(WAVE32))
-    found = evaluated(ops, machine, LaneSet(1, wave=1, lane=3)).one().single.storage
+    found = evaluated(ops, TwoWaves(resolve(WAVE32)), LaneSet(1, wave=1, lane=3)).one().single.storage
 
     assert (found.wave, found.lane) == (wave, lane)
 

@@ -408,8 +408,7 @@ class Frame:
             return UNDEFINED
         if number == 8:  # saved in memory
             return locations.at(Memory(self.target.default_space), 8 * 0x100)
-        size = self.target.register(number).bit_size
-        return locations.at(Implicit(self.base + number, size))
+        return locations.at(Implicit(self.base + number, self.target.register(number).bit_size))
 
     def caller(self):
         return self.outer

@@ -70,8 +70,7 @@ test_implicit_value = table(
 
 def stored(type_number: int, block: str, **case: Any) -> Case:
     """A value of a type holds the bytes that DW_OP_const_type read it from."""
-    ops = f"const_type {type_number} {block}; stack_value"
-    return row("(2)", ops, f"implicit {block}", **case)
+    return row("(2)", f"const_type {type_number} {block}; stack_value", f"implicit {block}", **case)
 
 
 test_stack_value = table(
@@ -444,8 +443,7 @@ def mixtures(draw):
     total = sum(size for _, _, size in parts)
     size = min(draw(st.sampled_from([64, 64, 64, 32, 8])), total)
     edges = [sum(size for _, _, size in parts[:count]) for count in range(len(parts))]
-    offset = draw(st.sampled_from([*edges, 0]))
-    return parts, min(offset, total - size), size
+    return parts, min(draw(st.sampled_from([*edges, 0])), total - size), size
 
 
 @pytest.mark.parametrize("order", ["little", "big"])

@@ -103,8 +103,7 @@ def test_the_parameters_of_a_call_are_those_entries_of_it_in_order():
     parameters = list(call_sites.parameters(site))
     assert [entry.get("DW_AT_location").block().data for entry in parameters[:2]] == [b"\x55", b"\x54"]
     assert len(parameters) == 3
-    found = call_sites.parameter_at(site, b"\x54")
-    assert call_sites.value_of(found).block().data == b"\x32"
+    assert call_sites.value_of(call_sites.parameter_at(site, b"\x54")).block().data == b"\x32"
     assert call_sites.parameter_at(site, b"\x53") is None
 
 

@@ -52,8 +52,7 @@ def answer(one: Row, lane: int | None = None) -> str:
             found = made.top.cfa(lanes)
         else:
             register = thread.target.register_named(one.register)
-            number = int(one.register) if register is None else register.number
-            found = made.top.entry_register(number, lanes)
+            found = made.top.entry_register(int(one.register) if register is None else register.number, lanes)
     except DwarfGpuError as error:
         return error.kind
     return TextRenderer(thread.target.byte_order).location(found)

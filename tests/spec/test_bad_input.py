@@ -183,8 +183,7 @@ def test_c_every_branch_of_a_program_with_operands(opcode):
     for one in [*rest, ""]:
         starts.add(position)
         position += len(one) // 2
-    end = position
-    for target in range(-3, end + 4):
+    for target in range(-3, position + 4):
         displacement = (target - 4) & 0xFFFF
         kind = kind_of(outcome(of_bytes("31" + opcode + displacement.to_bytes(2, "little").hex() + "".join(rest))))
         assert (kind == "bad_branch") == (target not in starts), target

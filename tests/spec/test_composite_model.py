@@ -237,8 +237,7 @@ def generic_leaf(draw: Any, world: World) -> Node:
     if kind == "implicit":
         return implicit(world, of_bytes(draw, draw(st.integers(1, 9))))
     if kind == "value":
-        size = world.target.address_size
-        data = of_bytes(draw, size)
+        data = of_bytes(draw, world.target.address_size)
         atoms = world.atoms(data, is_constant=True)
         number = int.from_bytes(data, world.order)
         return Node(f"DW_OP_constu {number}; DW_OP_stack_value", world.same(stream(atoms)), is_simple=True)
@@ -298,8 +297,7 @@ def location(draw: Any, world: World, depth: int) -> Node:
     if depth == 0 or draw(st.integers(0, 4)) == 0:
         found = gpu_leaf(draw, world) if world.target.lane_count > 1 else generic_leaf(draw, world)
     else:
-        make = draw(st.sampled_from([pieces, pieces, extended, selected, overlaid]))
-        found = make(draw, world, depth - 1)
+        found = draw(st.sampled_from([pieces, pieces, extended, selected, overlaid]))(draw, world, depth - 1)
     return moved(draw, world, found) if draw(st.integers(0, 2)) == 0 else found
 
 
@@ -354,8 +352,7 @@ def pieces(draw: Any, world: World, depth: int) -> Node:
         program.append(f"DW_OP_piece {size // 8}" if is_piece else f"DW_OP_bit_piece {size} {offset}")
         bits = {lane: found + node.streams[lane].part(offset, size) for lane, found in bits.items()}
     before = [node.ops for node in outside]
-    after = ["DW_OP_swap; DW_OP_drop"] * len(outside)
-    ops = "; ".join([*before, *program, "DW_OP_LLVM_piece_end", *after])
+    ops = "; ".join([*before, *program, "DW_OP_LLVM_piece_end", *(["DW_OP_swap; DW_OP_drop"] * len(outside))])
     return Node(ops, {lane: Stream(found, ends=True) for lane, found in bits.items()})
 
 
@@ -479,8 +476,7 @@ def test_dereferencing_gives_the_bits_or_says_that_some_are_undefined(kind):
         assume(size)
         integer = BaseType("unsigned", size)
         ops = f"{at(node, offset)}; DW_OP_deref_type {integer.byte_size} 1"
-        together = world.evaluated(ops, world.lanes, integer)
-        for lane, result in zip(world.lanes, together, strict=True):
+        for lane, result in zip(world.lanes, world.evaluated(ops, world.lanes, integer), strict=True):
             bits, missing = expected(world, node, lane, offset, size)
             for one in (result, *world.evaluated(ops, [lane], integer)):
                 found = one.kind if isinstance(one, DwarfGpuError) else one.bits

@@ -83,8 +83,7 @@ test_stack = table(
 
 def chain(depth, kind, last):
     """Entries that call one another, ``depth`` of them."""
-    found = {f"unit:{i}": kind(f"call4 {i + 1}") for i in range(1, depth)}
-    return {**found, f"unit:{depth}": kind(last)}
+    return {**{f"unit:{i}": kind(f"call4 {i + 1}") for i in range(1, depth)}, f"unit:{depth}": kind(last)}
 
 
 test_nesting = table(

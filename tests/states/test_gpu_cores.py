@@ -68,8 +68,7 @@ def test_calls_are_unwound_as_before(tmp_path):
     before = open_program(str(file)).attach(EXAMPLES / "calls.json")
     written_core = write_core(before.stopped, str(tmp_path / "core"), form=CoreForm(r_version=12))
     assert written_core.unknown  # the example has few registers
-    after = open_program(str(file)).attach(written_core.names)
-    for old, new in zip(before, after, strict=True):
+    for old, new in zip(before, open_program(str(file)).attach(written_core.names), strict=True):
         assert [(frame.name, frame.pc) for frame in new.frames()] == [(frame.name, frame.pc) for frame in old.frames()]
 
 
@@ -161,8 +160,7 @@ def test_the_file_or_the_name_chooses_among_processors(tmp_path):
         choose(core, None, "gfx1030")
     with pytest.raises(UsageError, match="no waves of gfx1100"):
         choose(core, None, "gfx1100")
-    file = open_program(str(TINY)).file
-    assert choose(core, file, None).target.name == "amdgcn-gfx90a"
+    assert choose(core, open_program(str(TINY)).file, None).target.name == "amdgcn-gfx90a"
     assert open_gpu_stopped([f"{paths[0]}@gfx1030-wave32"]).machine.target.name == "amdgcn-gfx1030-wave32"
 
 
@@ -423,8 +421,7 @@ def test_the_used_size_of_a_save_area_is_not_taken_for_the_distance(tmp_path):
 
 
 def test_two_work_groups_at_one_position_are_two_dispatches_of_a_small_snapshot(tmp_path):
-    machine = filled("gfx90a", waves=4)
-    opened = open_core_waves(tiny(tmp_path, machine=machine))
+    opened = open_core_waves(tiny(tmp_path, machine=filled("gfx90a", waves=4)))
     (source,) = opened.core.machines
     columns = source.columns
     columns.groups[:] = [columns.groups[0]] * len(columns.groups)  # as if the ring had wrapped around

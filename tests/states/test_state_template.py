@@ -103,14 +103,12 @@ def test_once_all_is_filled_in_every_variable_has_its_contents(tmp_path: Path, p
     program = open_program(path)
     document = made(path, place)
     for _round in range(4):  # what is at an address is known when the address is
-        state = written(tmp_path, filled(document))
-        document = template(program, None, str(state))
+        document = template(program, None, str(written(tmp_path, filled(document))))
         if '": null' not in text(document):
             break
     else:
         pytest.fail("there is no end of what is lacking")
-    wave = program.attach(written(tmp_path, document))[0]
-    for frame in wave.call(0):
+    for frame in program.attach(written(tmp_path, document))[0].call(0):
         assert frame.variables()
         for variable in frame.variables():
             try:

@@ -77,8 +77,7 @@ def test_core_files_keep_it_in_both_directions(crashed, tmp_path):
 def test_every_reason_that_registers_can_say_is_read_again(family):
     for reason in REASONS:
         flags, lost = flags_of(family, (reason,))
-        trap = trap_number((reason,), TRAPS)
-        read = reasons_of(family, trap, flags)
+        read = reasons_of(family, trap_number((reason,), TRAPS), flags)
         is_lost = reason in ("ECC_ERROR", "FATAL_HALT") or (reason == "SINGLE_STEP" and bool(lost))
         assert (read, lost) == (((), (reason,)) if is_lost else ((reason,), ()))
 
@@ -153,8 +152,7 @@ def test_it_is_shown(words, text):
 @pytest.mark.parametrize("command, rows", [("waves", "waves"), ("bt", "stacks"), ("lanes", "lanes")])
 def test_it_is_data(command, rows):
     wave = () if rows == "waves" else ("--wave", "3")
-    found = json.loads(run(command, *wave, "--json", "--state", CRASH).stdout)
-    text = json.dumps(found)
+    text = json.dumps(json.loads(run(command, *wave, "--json", "--state", CRASH).stdout))
     assert '"stop": {"reasons": ["MEMORY_VIOLATION"], "signal": "SIGSEGV"}' in text
 
 

@@ -190,8 +190,7 @@ GOOD_QUEUE = {"size": 64, "base_address": 0x10000}
     ],
 )  # fmt: skip
 def test_what_the_texts_forbid(structure, good, changed, address, rules) -> None:
-    values = structure.decode(structure.encode(good | changed))
-    assert broken_rules(structure, address, values) == rules
+    assert broken_rules(structure, address, structure.decode(structure.encode(good | changed))) == rules
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,7 @@ def test_twins_have_harmless_names_of_the_same_length() -> None:
 
 
 def test_twins_of_equal_names_are_equal() -> None:
-    names = dict.fromkeys(fuzz_pages.SLOTS, "<") | {"kernel": ">"}
-    twins = fuzz_pages.harmless(names)
+    twins = fuzz_pages.harmless(dict.fromkeys(fuzz_pages.SLOTS, "<") | {"kernel": ">"})
     assert len(set(twins.values())) == 2
     assert twins["kernel"] not in {name for slot, name in twins.items() if slot != "kernel"}
 

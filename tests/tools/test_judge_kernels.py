@@ -25,8 +25,7 @@ def test_kernels_of_a_program_are_judged(tool, require_tool):
     require_tool("clang-22")
     require_tool("ld.lld-22")
     way = tool.Way("22", "gfx1100", "O2", "auto")
-    named = dict(tool.programs())
-    (result,) = tool.judged(way, "*", ("bools.cl", named["bools.cl"]))
+    (result,) = tool.judged(way, "*", ("bools.cl", dict(tool.programs())["bools.cl"]))
     assert (result.kernel, result.problem) == ("bools", "")
     assert result.instructions > 0
     assert "unwind-missing" in {rule for rule, _place, _message in result.findings}

@@ -331,8 +331,7 @@ def test_lists_that_nothing_leads_to():
     elf = ElfBuilder()
     header = bytes.fromhex("05000800") + bytes(4)
     lists = bytes.fromhex("08") + (0x1000).to_bytes(8, "little") + bytes.fromhex("10 01 50 00 05 01 51 00")
-    data = (len(header + lists)).to_bytes(4, "little") + header + lists
-    elf.section(".debug_loclists", data)
+    elf.section(".debug_loclists", len(header + lists).to_bytes(4, "little") + header + lists)
     elf.section(".debug_info", bytes.fromhex("01"))
     found = list(sections.SectionDump(opened(elf.build())).parts(".debug_loclists"))
 

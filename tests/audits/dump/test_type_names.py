@@ -73,8 +73,7 @@ def test_names_are_those_of_llvm(pattern, require_tool):
 def test_a_function_of_itself_has_a_name_all_the_same():
     parameters = [die("formal_parameter", ("type", "ref4", "p")) for _ in range(6)]
     function = die("subroutine_type", *parameters, label="f")
-    pointer = die("pointer_type", ("type", "ref4", "f"), label="p")
-    found = dwarf(unit(die("compile_unit", function, pointer)))
+    found = dwarf(unit(die("compile_unit", function, die("pointer_type", ("type", "ref4", "f"), label="p"))))
     name = type_name(next(each for each in found.units[0].dies() if each.tag_name == "DW_TAG_subroutine_type"))
     assert "..." in name
     assert len(name) < 100_000

@@ -65,8 +65,7 @@ def test_a_lane_is_named_whose_register_is_wrong(assembler, judged):
 
 def test_code_without_information_is_not_described(judged):
     path = "fixtures/amdgpu/cl-kernels.gfx1100.w32.O2.v5.co"
-    args = ["zeros(64)", "zeros(64)", 0.5, 64]
-    judgement = judged(path, "saxpy", grid=64, work_group=64, args=args)
+    judgement = judged(path, "saxpy", grid=64, work_group=64, args=["zeros(64)", "zeros(64)", 0.5, 64])
     assert {finding.rule.name for finding in judgement.report.findings if finding.rule.part == "unwind"} == {
         "unwind-missing"
     }

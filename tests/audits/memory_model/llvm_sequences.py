@@ -80,8 +80,7 @@ def _steps(body: str, processor: str) -> list[Step]:
     steps: list[Step] = []
     waited: set[str] = set()
     for line in body.split("\n"):
-        text = re.sub(r"renamable |killed ", "", line.strip())
-        match = re.match(r"(?:\$\w+ = )?([A-Z]\w+)(.*)", text)
+        match = re.match(r"(?:\$\w+ = )?([A-Z]\w+)(.*)", re.sub(r"renamable |killed ", "", line.strip()))
         if match is None or match[1] in {"S_MOV_B32", "S_SETPC_B64_return", "INLINEASM"}:
             continue
         name = match[1].replace("_soft", "")

@@ -135,8 +135,7 @@ def seeded(text: str, source: str, pick: random.Random) -> tuple[str, dict[str, 
             choices.setdefault(name, []).append((number, kind, changed))
     defects = {}
     for name, rows in choices.items():
-        kinds = sorted({kind for _number, kind, _line in rows})
-        wanted = pick.choice(kinds)
+        wanted = pick.choice(sorted({kind for _number, kind, _line in rows}))
         number, kind, changed = pick.choice([row for row in rows if row[1] == wanted])
         defects[name] = f"{kind}: {lines[number].strip()} -> {changed.strip()}"
         lines[number] = changed

@@ -113,8 +113,7 @@ def test_a_seq_cst_operation_of_one_space_has_all_instructions_in_the_text():
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_cell_that_differs_names_why(family):
     for mode in FAMILIES[family]["llvm22"].caches:
-        pairs = zip(cells(family, mode, "text"), cells(family, mode, "llvm22"), strict=True)
-        for text, llvm in pairs:
+        for text, llvm in zip(cells(family, mode, "text"), cells(family, mode, "llvm22"), strict=True):
             assert bool(llvm.differences) == (text.steps != llvm.steps), llvm
             assert set(llvm.differences) <= set(differences_of(family))
 

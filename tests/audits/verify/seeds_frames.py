@@ -76,18 +76,15 @@ def in_the_middle(builder: FrameBuilder) -> None:
 
 
 def cut(builder: FrameBuilder) -> None:
-    at = builder.cie(CFA)
-    builder.fde(at, CODE, SIZE, length=0x1000)
+    builder.fde(builder.cie(CFA), CODE, SIZE, length=0x1000)
 
 
 def without_range(builder: FrameBuilder) -> None:
-    at = builder.cie(CFA)
-    builder.fde(at, CODE, SIZE, location=b"\0" * 4)
+    builder.fde(builder.cie(CFA), CODE, SIZE, location=b"\0" * 4)
 
 
 def unaligned(builder: FrameBuilder) -> None:
-    at = builder.cie(CFA, code=4, data=4)
-    body = builder.id(at) + builder.number(CODE) + builder.number(SIZE)
+    body = builder.id(builder.cie(CFA, code=4, data=4)) + builder.number(CODE) + builder.number(SIZE)
     builder.entry(body + b"\0", align=1)
 
 

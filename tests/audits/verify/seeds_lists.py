@@ -39,8 +39,7 @@ def indexed(rule: str, name: str, index: int, base: int | None, *, kind: str = "
         data = rnglist(("start_length", CODE, 16), "end_of_list")
         entry = die("lexical_block", ("ranges", "rnglistx", index))
     bases = () if base is None else ((f"{kind}s_base", "sec_offset", base),)
-    table = contribution((4).to_bytes(4, "little") + data, count=1)
-    sections = {f".debug_{kind}s": table}
+    sections = {f".debug_{kind}s": contribution((4).to_bytes(4, "little") + data, count=1)}
     return Seed(rule, f"{kind}x: {name}", partial(gpu, entry, unit_attributes=bases, sections=sections))
 
 

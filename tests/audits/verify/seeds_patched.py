@@ -26,8 +26,7 @@ def about(rule: str, name: str, entry: str, before: bytes, after: bytes) -> Seed
     """A variable whose location has the offset of an entry, in five bytes."""
 
     def make() -> bytes:
-        size = len(before) + 5 + len(after)
-        offset = offset_of(gpu(variable("a", location=bytes([0x96] * size))), entry)
+        offset = offset_of(gpu(variable("a", location=bytes([0x96] * (len(before) + 5 + len(after))))), entry)
         padded = bytes([offset & 0x7F | 0x80, offset >> 7 | 0x80, 0x80, 0x80, 0])
         return gpu(variable("a", location=before + padded + after))
 

@@ -91,8 +91,7 @@ def test_code_object_v1_has_no_metadata_and_names_processors_in_its_own_way() ->
     image = open_image(bytes(data), name="k.co")
     kernel = CodeObject(image).kernels.kernels[0].symbol
     struct.pack_into("<H", data, kernel.section.offset + kernel.value - kernel.section.address + 14, 4)
-    notes = [note for note in image.notes() if note.owner == "AMD"]
-    for note in notes:
+    for note in [note for note in image.notes() if note.owner == "AMD"]:
         (section,) = image.sections_named(note.place)
         start = section.offset + note.offset
         if note.type == 1:  # the version of the code object

@@ -31,8 +31,7 @@ def teach(state: str | None = None) -> None:
     """Let expressions have address spaces; and let there be a table of the dispatches in a snapshot."""
     gdb.parse_and_eval = evaluate
     if state is not None:
-        rows = json.loads(Path(state).read_text())["dispatches"]
-        table = "\n".join(map(_row, rows))
+        table = "\n".join(map(_row, json.loads(Path(state).read_text())["dispatches"]))
         execute = gdb.execute
         gdb.execute = lambda text, *more, **named: table if text == "info dispatches" else execute(text, *more, **named)
 

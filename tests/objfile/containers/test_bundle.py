@@ -65,8 +65,7 @@ def offload_binary(*images, version=1):
         for text in (b"triple", triple.encode(), b"arch", arch.encode()):
             texts += text + b"\0"
         contents += content
-    data_at = texts_at + len(texts)
-    text, data = texts_at, data_at
+    text, data = texts_at, texts_at + len(texts)
     for index, (kind, triple, arch, content) in enumerate(images):
         entries += struct.pack("<HHIQQQQ", 1, kind, 0, start + 2 * stride * index, 2, data, len(content))
         data += len(content)
@@ -424,8 +423,7 @@ def test_offload_binaries_with_padding_between_them():
 
 
 def test_many_empty_containers_end_somewhere():
-    binary = b"\x10\xff\x10\xad" + struct.pack("<IQQQ", 2, 32, 32, 0)
-    for empty in (binary, bundle_of()):
+    for empty in (b"\x10\xff\x10\xad" + struct.pack("<IQQQ", 2, 32, 32, 0), bundle_of()):
         with pytest.raises(MalformedFile):
             open_container(empty * 100_000)
 

@@ -58,8 +58,7 @@ def test_what_is_not_compressed():
 def test_relocations_apply_to_the_decompressed_content():
     builder = ElfBuilder(type=1)
     target = builder.compressed(".debug_info", bytes(400))
-    table = builder.symbols([("f", 0x1234, 0, 0, 1, target)])
-    builder.relocations(target, table, [(300, 6, 1, 0)])
+    builder.relocations(target, builder.symbols([("f", 0x1234, 0, 0, 1, target)]), [(300, 6, 1, 0)])
     data = Image(builder.build()).section(".debug_info").data
     assert data[300:304] == b"\x34\x12\0\0"
     assert len(data) == 400

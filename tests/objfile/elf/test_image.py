@@ -307,8 +307,7 @@ def test_notes_aligned_to_8_bytes():
 
 def test_notes_of_a_file_without_sections_are_found_by_segment():
     builder = ElfBuilder()
-    note = builder.section(".note", builder.note(b"GNU\0", 3, b"\7"), align=4)
-    builder.segment(4, 0, note)
+    builder.segment(4, 0, builder.section(".note", builder.note(b"GNU\0", 3, b"\7"), align=4))
     data = bytearray(builder.build())
     data[0x28:0x30] = bytes(8)  # no section headers
     image = Image(bytes(data))
@@ -513,8 +512,7 @@ def test_a_stripped_file_has_its_dynamic_symbols(linked, require_tool, tmp_path)
     run(require_tool("llvm-objcopy-22"), "--strip-all", linked, out)
     image = open_image(out)
     assert image.symbol_named("k1.kd").size == 64
-    missing = {item.what for item in missing_parts(image)}
-    assert {".debug_info", ".symtab", ".debug_frame"} <= missing
+    assert {".debug_info", ".symtab", ".debug_frame"} <= {item.what for item in missing_parts(image)}
 
 
 def test_split_units_have_sections_of_their_own(tmp_path, require_tool):

@@ -105,8 +105,7 @@ def test_each_class_and_byte_order_with_and_without_addends(size, order, addends
 
 
 def test_an_addend_in_the_field_is_signed():
-    content = (-4).to_bytes(4, "little", signed=True)
-    assert number(relocated(6, content=content, addends=False), 4) == 0x1230
+    assert number(relocated(6, content=(-4).to_bytes(4, "little", signed=True), addends=False), 4) == 0x1230
 
 
 @pytest.mark.parametrize("section", [0xFFF2, 0xFF00], ids=["common", "lds"])
@@ -123,8 +122,7 @@ def test_the_address_of_the_symbols_section_counts():
     builder = ElfBuilder(type=1)
     text = builder.section(".text", bytes(16), flags=6, address=0x4000)
     target = builder.section(".debug_addr", bytes(8))
-    table = builder.symbols([("f", 8, 4, 2, 1, text)])
-    builder.relocations(target, table, [(0, 3, 1, 0)])
+    builder.relocations(target, builder.symbols([("f", 8, 4, 2, 1, text)]), [(0, 3, 1, 0)])
     assert number(Image(builder.build()).section(".debug_addr").data, 8) == 0x4008
 
 
@@ -184,8 +182,7 @@ def test_relocations_that_overlap_are_refused():
     """Section headers may lead to the same rows again and again."""
     builder = ElfBuilder(type=1)
     target = builder.section(".debug_info", bytes(16))
-    table = builder.symbols([("f", 8, 4, 2, 1, target)])
-    builder.relocations(target, table, [(0, 3, 1, 0)] * 100)
+    builder.relocations(target, builder.symbols([("f", 8, 4, 2, 1, target)]), [(0, 3, 1, 0)] * 100)
     image = Image(builder.build())
     image.sections += (image.sections[-2],) * 10
     with pytest.raises(MalformedFile, match="overlap") as error:
@@ -195,9 +192,7 @@ def test_relocations_that_overlap_are_refused():
 
 def test_a_symbol_that_is_not_there():
     builder = ElfBuilder(type=1)
-    target = builder.section(".debug_info", bytes(16))
-    table = builder.symbols([])
-    builder.relocations(target, table, [(0, 3, 7, 0)])
+    builder.relocations(builder.section(".debug_info", bytes(16)), builder.symbols([]), [(0, 3, 7, 0)])
     with pytest.raises(MalformedFile) as error:
         _ = Image(builder.build()).section(".debug_info").data
     assert error.value.kind == "bad_symbol"

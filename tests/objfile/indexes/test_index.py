@@ -362,8 +362,7 @@ def test_a_very_long_name_is_found():
 
 @pytest.mark.parametrize("offset", [1 << 40, 1 << 63, (1 << 64) - 1])
 def test_a_unit_whose_abbreviations_are_nowhere_hides_no_other(offset):
-    trees = [unit(die("compile_unit", function(name, 16, 4)), offset_size=8) for name in "fg"]
-    built = build(*trees)
+    built = build(*[unit(die("compile_unit", function(name, 16, 4)), offset_size=8) for name in "fg"])
     data = bytearray(built.sections[".debug_info"])
     data[16:24] = offset.to_bytes(8, "little")
     one = Dwarf(DictSections({**built.sections, ".debug_info": bytes(data)}))

@@ -134,8 +134,7 @@ def test_names_that_share_their_entries_are_limited():
 
 @given(st.data())
 def test_any_change_of_an_index_gives_results_or_errors(data):
-    rows = {f"n{i}": [(1, [i]), (2, [0, i])] for i in range(6)}
-    built = Names(PLAIN, rows)
+    built = Names(PLAIN, {f"n{i}": [(1, [i]), (2, [0, i])] for i in range(6)})
     changed = bytearray(built.data)
     for _ in range(data.draw(st.integers(1, 3))):
         place = data.draw(st.integers(0, len(changed) - 1))
@@ -176,8 +175,7 @@ def test_an_index_of_the_producer_is_used_first():
     )
     built = build(unit(tree))
     shape = {**PLAIN, 3: (0x1D, (3, "ref4"))}
-    rows = {"f": [(1, [built.labels["f"][2]])], "g": [(3, [built.labels["call"][2]])]}
-    names = Names(shape, rows)
+    names = Names(shape, {"f": [(1, [built.labels["f"][2]])], "g": [(3, [built.labels["call"][2]])]})
     start = len(built.sections[".debug_str"])
     data = bytearray(names.data)
     place = data.index(b"[abc:v1.2]\0\0") + 12 + 4 + 4 * 1 + 4 * 2
@@ -325,8 +323,7 @@ def test_address_sets_lead_to_the_unit():
             "subprogram", ("name", "string", f"f{i}"), ("low_pc", "addr", 0x1000 * (i + 1)), ("high_pc", "data1", 16)
         )
 
-    trees = [unit(die("compile_unit", function(i))) for i in range(3)]
-    built = build(*trees)
+    built = build(*[unit(die("compile_unit", function(i))) for i in range(3)])
     second = len(built.sections[".debug_info"]) // 3
     data = aranges((0x2000, 16), unit=second) + aranges((0x5000, 16), unit=1) + aranges((0x1000, 16), unit=second)
     found = Dwarf(DictSections({**built.sections, ".debug_aranges": data}))

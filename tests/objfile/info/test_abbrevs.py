@@ -253,8 +253,7 @@ def test_signed_numbers(value):
 
 
 def test_a_function_is_generated_after_some_uses_only():
-    codes = (FORM_CODES["string"], FORM_CODES["udata"])
-    layout = EntryLayout(1, codes, family(Format()))
+    layout = EntryLayout(1, (FORM_CODES["string"], FORM_CODES["udata"]), family(Format()))
     data = b"\1a\0\5"
 
     kinds = []
@@ -300,8 +299,7 @@ def test_codes_of_any_length(count):
 
     assert names == [None, *(f"v{i}" for i in range(count))]
     assert [each.name for each in found.root.children()] == names[1:]
-    last = list(found.dies())[-1]
-    assert found.die_at(last.offset).parent() == found.root
+    assert found.die_at(list(found.dies())[-1].offset).parent() == found.root
 
 
 def test_a_padded_code_is_understood():

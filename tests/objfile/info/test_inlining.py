@@ -192,8 +192,7 @@ class ElfDie:
         attributes = self.die.attributes
         if "DW_AT_ranges" in attributes:
             found, base = [], self.base
-            entries = self.dwarf.range_lists().get_range_list_at_offset(self._offset(), cu=self.die.cu)
-            for entry in entries:
+            for entry in self.dwarf.range_lists().get_range_list_at_offset(self._offset(), cu=self.die.cu):
                 if isinstance(entry, BaseAddressEntry):
                     base = entry.base_address
                 elif isinstance(entry, RangeEntry):

@@ -343,8 +343,7 @@ def table(header_size, content, order="little", offset_size=4):
 @pytest.mark.parametrize("offset_size", [4, 8])
 def test_ranges_by_index_and_by_offset(offset_size):
     lists = ranges(("offset_pair", 0x10, 0x20), ("startx_length", 0, 8), "end_of_list")
-    content = number(1, 4) + number(offset_size, offset_size) + lists
-    section = table(0, content, offset_size=offset_size)
+    section = table(0, number(1, 4) + number(offset_size, offset_size) + lists, offset_size=offset_size)
     base = 12 if offset_size == 4 else 20
     tree = die(
         "compile_unit",
@@ -472,8 +471,7 @@ def check_split(found, version, place):
     assert place in (split.dwarf.name, "")
     assert [entry.die for entry in found.index.find("f")] == [function]
     assert [entry.kind for entry in found.index.find("int")] == ["type"]
-    address = 0x4445 if version == 5 else 0x1011
-    assert found.index.functions_at(address) == [function]
+    assert found.index.functions_at(0x4445 if version == 5 else 0x1011) == [function]
 
 
 @pytest.mark.parametrize("version", [4, 5])

@@ -569,8 +569,7 @@ def test_the_user_registers_must_be_as_many_as_are_enabled():
 
 def test_a_kernel_code_may_have_a_priority():
     """11:10: "Drives spi_priority"; it is the kernel descriptor that must have 0 there."""
-    rsrc1 = changed().compute_pgm_rsrc1
-    assert changed(compute_pgm_rsrc1=rsrc1 | 3 << 10).violations == ()
+    assert changed(compute_pgm_rsrc1=changed().compute_pgm_rsrc1 | 3 << 10).violations == ()
     descriptor = parse_descriptor(DESCRIPTOR.pack(0, 0, 0, 0, 256, bytes(20), 0, 3 << 10, 0, 0, 0, 0), GFX9)
     assert "PRIORITY" in descriptor.violations[0]
 

@@ -459,8 +459,7 @@ LIST = re.compile(
 
 def dumped_lists(text):
     """The lists of ``llvm-dwarfdump --debug-info``, each with what its unit says."""
-    parts = UNIT.split(text)
-    for format_, version, size, dies in zip(*[iter(parts[1:])] * 4, strict=True):
+    for format_, version, size, dies in zip(*[iter(UNIT.split(text)[1:])] * 4, strict=True):
         unit = {"version": int(version, 16), "size": int(size, 16), "offset_size": 8 if format_ == "DWARF64" else 4}
         for name in ("low_pc", "addr_base", "loclists_base", "rnglists_base"):
             value = re.search(rf"DW_AT_{name}\t\(0x(\w+)\)", dies)

@@ -81,8 +81,7 @@ def test_a_broken_entry_of_one_section_does_not_hide_that_of_the_other():
     eh_frame = FrameBuilder("eh_frame")
     eh_frame.fde(eh_frame.cie("def_cfa 7 8"), LOW, 0x40)
     broken = FrameBuilder()
-    cie = broken.cie(augmentation="z", augmentation_data=z(b""))
-    broken.fde(cie, LOW, 0x80, augmentation_data=b"\x40")
+    broken.fde(broken.cie(augmentation="z", augmentation_data=z(b"")), LOW, 0x80, augmentation_data=b"\x40")
     file = file_of((".eh_frame", eh_frame.data, 0x4000), (".debug_frame", broken.data, 0))
 
     assert file.frames.fde_at(LOW).section == ".eh_frame"
@@ -95,8 +94,7 @@ def test_every_section_of_a_name_is_read_by_itself():
     for low in (0, 0x20):
         builder = FrameBuilder("eh_frame")
         cie = builder.cie("def_cfa 7 8", augmentation="zR", augmentation_data=z(b"\x1b"))
-        field = len(builder.data) + 8
-        location = builder.number(low - field, 4) + builder.number(0x10, 4)
+        location = builder.number(low - (len(builder.data) + 8), 4) + builder.number(0x10, 4)
         builder.fde(cie, 0, 0, location=location, augmentation_data=z(b""))
         builders.append((".eh_frame", builder.data, 0))
     file = file_of(*builders, linked=False)

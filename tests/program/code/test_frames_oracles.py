@@ -135,8 +135,7 @@ def test_readelf_instructions(name, require_tool):
     """The names of the instructions, and the locations that they advance to."""
     tool = require_tool("readelf")
     file = code_object.opened(str(FIXTURES / name))
-    text = framedump.run(tool, "--debug-dump=frames", FIXTURES / name)
-    theirs = framedump.listed_by_readelf(text)
+    theirs = framedump.listed_by_readelf(framedump.run(tool, "--debug-dump=frames", FIXTURES / name))
 
     for entry in framedump.listed(file.frames):
         mine = [

@@ -296,8 +296,7 @@ def test_a_shape_that_is_not_repaired_names_the_option(name):
     text, where = EACH[name]
     here = site(**where)
     expression = asm.parse(text, dialects.get("llvm-user"), Format(), target=here.target)
-    other = next(each for each in BY_NAME if each != name)
-    for policy in (OFF, policy_of(other)):
+    for policy in (OFF, policy_of(next(each for each in BY_NAME if each != name))):
         result = read_as_meant(expression, here, policy)
         assert possible_repairs(result) == (BY_NAME[name],)
         assert repairs_of(result) == ()

@@ -155,8 +155,7 @@ def test_private_memory_has_a_global_address_where_its_base_is_known(name, regis
 def test_waves_of_a_core_file_have_it_from_their_slot(tmp_path):
     from tests.builders.gpu_cores import filled, written
 
-    machine = filled("gfx900", waves=4)
-    core = open_gpu_stopped(written(tmp_path, machine)).machine
+    core = open_gpu_stopped(written(tmp_path, filled("gfx900", waves=4))).machine
     space, address = parse_address("private_lane#0x8", core.target)
     for wave in range(core.wave_count):
         views = views_of(core.target, space, address, 3, core, wave).views

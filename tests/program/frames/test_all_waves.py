@@ -38,8 +38,7 @@ def attached(request):
         example.put(machine, wave, region, masks, example.at(place))
     space = machine.target.space_named("private_wave")
     for wave in range(count - 1):
-        data = chance.integers(0, 256, 64 * lanes, dtype=np.uint8)
-        machine.memory.map(space, 0, data, instance=wave)
+        machine.memory.map(space, 0, chance.integers(0, 256, 64 * lanes, dtype=np.uint8), instance=wave)
     found = dwarfgpu.open(str(FIXTURES / request.param)).attach(machine)
     found.stopped.loaded = example.loaded
     found.state.loaded = example.loaded

@@ -171,8 +171,7 @@ def test_a_list_of_lane_pcs_without_an_entry_here_is_undefined(monkeypatch):
 
 def test_undefined_registers_are_told_beside_the_saved_ones():
     words = ("bt", CALLS, "--state", IN_CALLS, "--wave", "1", "--registers")
-    text = run_command(*words).stdout
-    assert "        undefined: s0-s1, v0, v3-v7\n" in text
+    assert "        undefined: s0-s1, v0, v3-v7\n" in run_command(*words).stdout
     (stack,) = json.loads(run_command(*words, "--json").stdout)["stacks"]
     assert stack["frames"][2]["undefined_registers"] == ["s0", "s1", "v0", "v3", "v4", "v5", "v6", "v7"]
 

@@ -186,8 +186,7 @@ def test_an_enumerator_of_a_near_scope_comes_before_a_variable_of_a_far_one(tmp_
         ("byte_size", "data1", 4),
         die("enumerator", named("red"), ("const_value", "sdata", 7)),
     )
-    space = die("namespace", named("space"), variable("red", 0))
-    (frame,) = program(tmp_path, space, colours).at(CODE)
+    (frame,) = program(tmp_path, die("namespace", named("space"), variable("red", 0)), colours).at(CODE)
     assert frame["red"].value() == 7
     assert frame["space::red"].value() == at(0)
 

@@ -66,8 +66,7 @@ def test_random_masks(example):
 
 
 def test_lanes_have_states_functions_and_lines(example):
-    masks = cut(MASKS["all"], example)
-    found = lanes_of_wave(example.stopped(("lex_1_1_else", masks, None)), 0)
+    found = lanes_of_wave(example.stopped(("lex_1_1_else", cut(MASKS["all"], example), None)), 0)
     lines = {example.at("lex_1_1_end"): 19, example.at("lex_1_1_else"): 16, example.at("lex_1_start"): 10}
 
     assert (found.wave, found.frame, found.pc) == ("0", 0, example.at("lex_1_1_else"))
@@ -93,8 +92,7 @@ def test_what_is_missing_is_said_of_the_lanes_that_need_it(example):
     pc = example.at("lex_1_then")
     machine.set_register("pc", pc)
     machine.set_register("exec", 5)
-    loaded = example.stopped(("lex_start", Masks(1, 1, 1), None)).loaded
-    found = lanes_of_wave(Stopped(machine, loaded), 0)
+    found = lanes_of_wave(Stopped(machine, example.stopped(("lex_start", Masks(1, 1, 1), None)).loaded), 0)
 
     assert [lane.pc for lane in found.lanes[:4]] == [pc, None, pc, None]
     assert found.problems[0].kind == "register_unavailable"
@@ -105,8 +103,7 @@ def test_an_unknown_mask_leaves_states_open(example):
     machine = Machine(example.target)
     machine.add_waves(1)
     machine.set_register("pc", example.at("X"))
-    loaded = example.stopped(("lex_start", Masks(1, 1, 1), None)).loaded
-    found = lanes_of_wave(Stopped(machine, loaded), 0)
+    found = lanes_of_wave(Stopped(machine, example.stopped(("lex_start", Masks(1, 1, 1), None)).loaded), 0)
 
     assert found.mask is None
     assert {lane.state for lane in found.lanes} == {UNKNOWN}

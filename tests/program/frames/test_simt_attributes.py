@@ -88,8 +88,7 @@ def stopped(*, outer=None, inner=None, inlined=None, pc=INNER, mask=0xFF, **regi
     elf.segment(1, OUTER, text, flags=5)
     machine = Machine(resolve(TARGET))
     machine.add_waves(1)
-    state = {"pc": pc, "exec": mask, "s30": CALL, "s31": 0, "s32": 0x400, **registers}
-    for name, value in state.items():
+    for name, value in {"pc": pc, "exec": mask, "s30": CALL, "s31": 0, "s32": 0x400, **registers}.items():
         machine.set_register(name, value)
     return Stopped(machine, Loaded([LoadedCode(code_object.opened(elf.build()))]))
 
@@ -269,8 +268,7 @@ def test_elements_with_some_bits_alone_are_errors():
 
 def test_a_lane_that_was_not_active_on_entry_stands_in_the_caller():
     """A.3.3.5 (5): the element of a lane that was not active at the call is undefined."""
-    inner = {"lane_pc": ACTIVE_AT_PC.format("s10")}
-    found = lanes_of_wave(stopped(inner=inner, mask=0x3, s10=0x7, s11=0), 0)
+    found = lanes_of_wave(stopped(inner={"lane_pc": ACTIVE_AT_PC.format("s10")}, mask=0x3, s10=0x7, s11=0), 0)
 
     assert [(lane.frame, lane.pc) for lane in found.lanes[:4]] == [(0, INNER), (0, INNER), (0, INNER), (1, CALL)]
     assert [lane.call.function for lane in found.lanes[2:4]] == ["inner", "outer"]

@@ -328,8 +328,7 @@ def test_a_lane_has_the_frames_that_it_was_active_in(tmp_path):
 
 def test_a_location_of_a_frame_is_made_once():
     machine, _ = nested.nested(4, 2)
-    image = nested.code_object(2)
-    stack = Stopped(machine, Loaded([LoadedCode(opened(image))])).stack(0)
+    stack = Stopped(machine, Loaded([LoadedCode(opened(nested.code_object(2)))])).stack(0)
     frame = stack.at(3)
     assert frame is not None
     lanes = frame.context(frame.lane(None)).lanes

@@ -113,8 +113,7 @@ def test_any_rules_and_any_state(texts, state, rules):
 @given(st.binary(max_size=40), st.binary(max_size=60), st.integers(0, 1 << 64))
 def test_any_bytes_in_a_code_object(initial, instructions, pc):
     builder = FrameBuilder()
-    cie = builder.cie(initial, code=4, data=4)
-    builder.fde(cie, nested.KERNEL, nested.SIZE * 2, instructions)
+    builder.fde(builder.cie(initial, code=4, data=4), nested.KERNEL, nested.SIZE * 2, instructions)
     elf = ElfBuilder(flags=nested.GFX90A)
     text = elf.section(".text", bytes(nested.SIZE * 2), flags=0x6, address=nested.KERNEL)
     elf.section(".debug_frame", builder.data)

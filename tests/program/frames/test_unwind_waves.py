@@ -59,8 +59,7 @@ def nested(name: str, code: dict[str, waves.Listing], mask: int, innermost: str,
     """A wave that has gone from the kernel through three calls, and is about to enter the innermost function."""
     wave = waves.Wave(target_of(name), mask=mask, bias=bias)
     call = next(i for i, (_, text) in enumerate(code["calls"]) if text.startswith("s_swappc"))
-    back = code["calls"][call + 1][0]
-    wave.wait("calls", back)
+    wave.wait("calls", code["calls"][call + 1][0])
     for function in ("outer", "middle", "inner"):
         if function == innermost:
             break
@@ -217,8 +216,7 @@ def test_the_locations_of_one_frame(name, scale):
     pc = middle.register(16, thread.lanes).single
     assert (pc.storage.parts[0].location.single.storage.register.name, pc.storage.bit_size) == ("v8", 64)
     pointer = middle.register(register("s32").number, thread.lanes).single.storage
-    flat = thread.target.stack_scale
-    assert pointer.data == cfa.bit_offset // 8 // flat
+    assert pointer.data == cfa.bit_offset // 8 // thread.target.stack_scale
 
 
 def test_what_is_written_to_a_caller_goes_where_it_was_saved():
@@ -235,8 +233,7 @@ def test_what_is_written_to_a_caller_goes_where_it_was_saved():
     found = machine.read_memory(target.space_named("private_wave"), address, 32, 0, None)
     assert found == b"".join((0xA0000000 + lane).to_bytes(4, "little") for lane in range(8))
     assert machine.column("v40")[0, 8:].tolist() == [0xA0000000 + lane for lane in range(8, 64)]
-    s34 = middle.register(target.register_named("s34").number, thread.lanes)
-    thread.accessor.write(s34, 32, 0x12345678)
+    thread.accessor.write(middle.register(target.register_named("s34").number, thread.lanes), 32, 0x12345678)
     assert machine.column("v8")[0, 0] == 0x12345678
 
 

@@ -93,8 +93,7 @@ def test_numbers_that_nan_has_no_place_among(frame):
     values = frame.expression("2 * $lane").values()
     with pytest.raises(dg.UsageError, match="int64 has no NaN"):
         np.asarray(values, dtype=int)
-    big = frame.eval("0x20000000000001 + $lane")
-    assert np.asarray(big)[:3].tolist() == [2**53 + 1, None, 2**53 + 3]
+    assert np.asarray(frame.eval("0x20000000000001 + $lane"))[:3].tolist() == [2**53 + 1, None, 2**53 + 3]
     slots = frame["slots"].values()
     assert slots.array[2].tolist() == [20, 21, 22, 23]
     assert list(slots)[1] is None

@@ -348,8 +348,7 @@ def test_expressions_equal_those_of_gdb(tmp_path, require_tool, compiler):
     names["main"] = "main(int, char**)" if language == "cpp" else "main"
     wrong = {}
     compared = 0
-    found = stops(require_tool, program, tmp_path, limit=30, expressions=EXPRESSIONS[language])
-    for stop in found:
+    for stop in stops(require_tool, program, tmp_path, limit=30, expressions=EXPRESSIONS[language]):
         (wave, *_others) = dg.open(program).attach(stop.core)
         ours = tuple(frame for frame in wave.frames() if not frame.is_tail_call)  # the record of GDB has none
         for theirs, frame in aligned(stop.frames, ours):

@@ -101,8 +101,7 @@ def test_every_lane_has_its_own_variables(lanes):
 
 
 def test_a_lane_is_answered_as_all_lanes_are(lanes):
-    frame = kernel(lanes, EVEN)
-    for variable in frame.variables():
+    for variable in kernel(lanes, EVEN).variables():
         every = variable.values()
         for lane in range(0, lanes, 7):
             if lane in every.reasons:

@@ -93,8 +93,7 @@ def test_pointers_know_their_spaces():
 
 
 def test_a_pointer_reads_nothing_of_its_target():
-    get = types_of(entry("pointer_type", "broken", type=("ref4", 0xFFFFFF)))
-    found = get("broken")
+    found = types_of(entry("pointer_type", "broken", type=("ref4", 0xFFFFFF)))("broken")
     assert byte_size(found) == 8
     with pytest.raises(DwarfGpuError):
         found.target.name  # noqa: B018
@@ -266,8 +265,7 @@ def test_new_bit_fields_count_from_the_beginning():
 def test_where_members_are(form, value, offset, is_computed):
     member = entry("member", "m", type="int", data_member_location=(form, value))
     version = 3 if form == "block1" else 5
-    get = types_of(entry("structure_type", "s", member, byte_size=99), version=version)
-    found = get("s").body.members[0]
+    found = types_of(entry("structure_type", "s", member, byte_size=99), version=version)("s").body.members[0]
     assert (found.bit_offset, found.location is not None) == (offset, is_computed)
 
 
@@ -405,8 +403,7 @@ def test_structures_and_arrays_count_in_the_size_of_the_space():
 def test_enumerators_have_the_sign_of_the_underlying_type():
     def enumeration(name, under, value, form="data1"):
         inner = entry("enumerator", "E", const_value=(form, value))
-        extra = {"type": under} if under else {}
-        return entry("enumeration_type", name, inner, byte_size=8, **extra)
+        return entry("enumeration_type", name, inner, byte_size=8, **{"type": under} if under else {})
 
     get = types_of(
         enumeration("u", "size", 200),
@@ -432,8 +429,7 @@ def test_enumerators_have_the_sign_of_the_underlying_type():
 )
 def test_enumerators_without_an_enumeration_by_name_have_its_scope(owner, language, prefix):
     """As GDB 13 prints them: the scope of the enumeration, but none for a class that has no name itself."""
-    x = entry("enumerator", "X", const_value=0)
-    enumeration = entry("enumeration_type", None, x, byte_size=4)
+    enumeration = entry("enumeration_type", None, entry("enumerator", "X", const_value=0), byte_size=4)
     get = types_of(entry(*owner, *[None] * (2 - len(owner)), enumeration), language=language)
     assert get.types.of(get.dies["DW_TAG_enumeration_type:"]).prefix == prefix
 

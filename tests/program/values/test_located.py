@@ -66,8 +66,7 @@ def test_pointers_of_all_lanes_are_followed_at_once():
 
 
 def test_members_in_a_composite_with_a_missing_part():
-    parts = (Part(in_lanes(1), 32), Part(UNDEFINED, 32))
-    place = locations.at(locations.extended(locations.EMPTY, parts))
+    place = locations.at(locations.extended(locations.EMPTY, (Part(in_lanes(1), 32), Part(UNDEFINED, 32))))
     pair = Struct(
         "struct",
         "P",
@@ -118,8 +117,7 @@ def test_an_object_that_is_smaller_than_its_register_is_where_the_rules_say(rule
     half = Base("short", 5, 2)
     members = (Member("x", Lazy.known(half), 0), Member("y", Lazy.known(half), 16))
     pair = Struct("struct", "P", 4, Lazy.known(Body((), members, order=(0, 1))))
-    place = big_endian(rules).located(IN_REGISTER).of_object(4)
-    value = Object(pair, place)
+    value = Object(pair, big_endian(rules).located(IN_REGISTER).of_object(4))
     assert (value.member("x").number(), value.member("y").number()) == numbers
 
 
