@@ -8,6 +8,7 @@ from html import escape
 from dwarfgpu.program.frames.lanes import ACTIVE, UNUSED, Lanes, LaneStatus
 from dwarfgpu.render.lanes import lane_counts, lanes_heading
 from dwarfgpu.render.layout import shortened, shown
+from dwarfgpu.render.pictures import style_sheet
 from dwarfgpu.render.wave_map import place_letters
 from dwarfgpu.render.wave_tables import item_text, lane_place, wave_title
 
@@ -23,25 +24,14 @@ LONGEST_TEXT = 100
 COLOURS = ("#56b4e9", "#e69f00", "#2fb58e", "#e58bc0", "#e3d53b", "#ac9af0", "#ff8f66", "#9ccc4f")
 """Of places, in the order of the legend. They differ for people who do not see all colours, too."""
 
-STYLE = """\
-.lane-map { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: 13px; }
-.lane-map .paper { fill: #ffffff; }
-.lane-map text { fill: #1f2328; }
-.lane-map .quiet { fill: #59636e; }
-.lane-map .head, .lane-map .active text { font-weight: bold; }
-.lane-map rect { stroke: none; }
-.lane-map .active rect { stroke: #1f2328; stroke-width: 2.5; }
-.lane-map .active text { fill: #111111; }
-.lane-map .waiting rect { fill-opacity: 0.4; }
-.lane-map .none rect { fill: none; stroke: #59636e; stroke-dasharray: 3 3; }
-@media (prefers-color-scheme: dark) {
-  .lane-map .paper { fill: #0d1117; }
-  .lane-map text { fill: #e6edf3; }
-  .lane-map .quiet { fill: #9198a1; }
-  .lane-map .active rect { stroke: #ffffff; }
-  .lane-map .active text { fill: #111111; }
-  .lane-map .none rect { stroke: #9198a1; }
-}"""
+STYLE = style_sheet("lane-map", 13, (
+    (".head, .active text", "font-weight: bold;", ""),
+    ("rect", "stroke: none;", ""),
+    (".active rect", "stroke: #1f2328; stroke-width: 2.5;", "stroke: #ffffff;"),
+    (".active text", "fill: #111111;", "fill: #111111;"),
+    (".waiting rect", "fill-opacity: 0.4;", ""),
+    (".none rect", "fill: none; stroke: #59636e; stroke-dasharray: 3 3;", "stroke: #9198a1;"),
+))  # fmt: skip
 
 
 def lanes_svg(lanes: Lanes, chosen: Sequence[LaneStatus], per_row: int = 16, *, is_alone: bool = True) -> Iterator[str]:

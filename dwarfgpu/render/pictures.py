@@ -144,26 +144,38 @@ def colour_of(kind: str) -> str:
     return next((word for word in words if word in COLOURS), "open")
 
 
+PAPER = (
+    (".paper", "fill: #ffffff;", "fill: #0d1117;"),
+    ("text", "fill: #1f2328;", "fill: #e6edf3;"),
+    (".quiet", "fill: #59636e;", "fill: #9198a1;"),
+)
+
+
+def style_sheet(owner: str, size: int, rules: Iterable[tuple[str, str, str]]) -> str:
+    """Return the style sheet of a kind of picture.
+
+    A rule has selectors, a style for light paper, and one for dark paper, which is empty where it is the same.
+    """
+
+    def line(selectors: str, content: str) -> str:
+        return f"{', '.join(f'.{owner} {selector}' for selector in selectors.split(', '))} {{ {content} }}"
+
+    rules = (*PAPER, *rules)
+    light = [line(selectors, content) for selectors, content, _dark in rules]
+    dark = [f"  {line(selectors, content)}" for selectors, _light, content in rules if content]
+    font = f"font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: {size}px;"
+    return "\n".join([f".{owner} {{ {font} }}", *light, DARK, *dark, "}"])
+
+
 def style() -> str:
-    """Return the style sheet of the pictures."""
-    lines = [
-        ".strips { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: 12px; }",
-        ".strips .paper { fill: #ffffff; }",
-        ".strips text { fill: #1f2328; }",
-        ".strips .quiet { fill: #59636e; }",
-        ".strips .head, .strips .group { font-weight: bold; }",
-        *(f".strips .{name} {{ fill: {light}; }}" for name, (light, _dark) in COLOURS.items()),
-        f".strips .track {{ fill: none; stroke: {TRACK[0]}; stroke-width: 1; vector-effect: non-scaling-stroke; }}",
-        ".strips .track { pointer-events: none; }",
-        DARK,
-        "  .strips .paper { fill: #0d1117; }",
-        "  .strips text { fill: #e6edf3; }",
-        "  .strips .quiet { fill: #9198a1; }",
-        *(f"  .strips .{name} {{ fill: {dark}; }}" for name, (_light, dark) in COLOURS.items()),
-        f"  .strips .track {{ stroke: {TRACK[1]}; }}",
-        "}",
-    ]
-    return "\n".join(lines)
+    """Return the style sheet of strips."""
+    track = f"fill: none; stroke: {TRACK[0]}; stroke-width: 1; vector-effect: non-scaling-stroke;"
+    return style_sheet("strips", 12, (
+        (".head, .group", "font-weight: bold;", ""),
+        *((f".{name}", f"fill: {light};", f"fill: {dark};") for name, (light, dark) in COLOURS.items()),
+        (".track", track, f"stroke: {TRACK[1]};"),
+        (".track", "pointer-events: none;", ""),
+    ))  # fmt: skip
 
 
 def page_style(sheet: str) -> str:
@@ -401,23 +413,13 @@ def _whole_bars(counts: Mapping[float, int], low: int, high: int) -> list[tuple[
 
 def heat_style() -> str:
     """Return the style sheet of maps of values and of histograms."""
-    return "\n".join((
-        ".heat { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: 11px; }",
-        ".heat .paper { fill: #ffffff; }",
-        ".heat text { fill: #1f2328; }",
-        ".heat .quiet { fill: #59636e; }",
-        ".heat .head { font-weight: bold; }",
-        ".heat .bar { fill: #0072b2; }",
-        ".heat .idle { fill: #8c959f; }",
-        ".heat .empty { fill: none; stroke: #8c959f; stroke-width: 0.7; }",
-        *(f".heat .s{number} {{ fill: {colour}; }}" for number, colour in enumerate(SHADES)),
-        f".heat rect[class^=s] {{ stroke: {TRACK[0]}; stroke-width: 0.5; }}",
-        DARK,
-        "  .heat .paper { fill: #0d1117; }",
-        "  .heat text { fill: #e6edf3; }",
-        "  .heat .quiet { fill: #9198a1; }",
-        "  .heat .bar { fill: #56b4e9; }",
-        "}",
+    return style_sheet("heat", 11, (
+        (".head", "font-weight: bold;", ""),
+        (".bar", "fill: #0072b2;", "fill: #56b4e9;"),
+        (".idle", "fill: #8c959f;", ""),
+        (".empty", "fill: none; stroke: #8c959f; stroke-width: 0.7;", ""),
+        *((f".s{number}", f"fill: {colour};", "") for number, colour in enumerate(SHADES)),
+        ("rect[class^=s]", f"stroke: {TRACK[0]}; stroke-width: 0.5;", ""),
     ))  # fmt: skip
 
 
