@@ -135,10 +135,10 @@ def _line_tables(file: CodeObject, section: str) -> Iterator[LineTable]:
     named: dict[int, Unit] = {}
     for unit in (*dwarf.units, *dwarf.split_units):
         try:
-            line_table_offset = unit.root_value(DW_AT_stmt_list)
+            line_table_offset = unit.root_number(DW_AT_stmt_list)
             start, name = unit.part(".debug_line")
             if line_table_offset is not None and name == section:
-                named.setdefault(start + int(line_table_offset[1]), unit)
+                named.setdefault(start + line_table_offset, unit)
         except DwarfGpuError as error:
             dwarf.note(error)
     source = dwarf.source

@@ -281,6 +281,17 @@ def test_sections_by_any_name():
         assert error.hint.endswith("; llvm-dwarfdump prints the other sections")
 
 
+def test_a_line_table_that_is_named_by_a_block_is_a_problem():
+    data = bytearray((FIXTURES / "containers/hip-program.x86_64").read_bytes())
+    form = opened(bytes(data)).image.section(".debug_abbrev").offset + 12
+    assert data[form - 1] == 0x10  # DW_AT_stmt_list
+    data[form] = 0x0A  # DW_FORM_block1
+    code = opened(bytes(data))
+    (table,) = sections.SectionDump(code).parts(".debug_line")
+    assert table.title == "line table"
+    assert any("an attribute of the unit entry is not a number" in str(problem) for problem in code.problems)
+
+
 def test_rows_of_lines():
     (part,) = parts(HIP, ".debug_line")
     rows = list(part.tables[2].rows)
