@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from dwarfgpu.states.stopped import OpenOptions
 
 SNIFFED = 1 << 20
-"""The bytes at the beginning of a file in which a wave is looked for."""
+"""How many bytes at the beginning of a file are searched for a wave."""
 
 
 def is_agent_text(path: str) -> bool:
-    """Return whether a file has what the debug agent prints."""
+    """Return whether a file contains output of the debug agent."""
     try:
         with open_input(path) as file:
             head = file.read(SNIFFED)
@@ -40,7 +40,7 @@ def is_agent_text(path: str) -> bool:
 
 
 def open_agent_text(path: str, file: CodeObject | None = None, options: OpenOptions = USUAL) -> Stopped:
-    """Open the text of the ROCm debug agent; without a file with the code object that it names."""
+    """Open the text of the ROCm debug agent, with the given file or else the code objects that the text names."""
     try:
         if os.path.getsize(path) > MAX_TEXT:  # noqa: PTH202
             raise MalformedFile("too_large", f"{path} has more than {MAX_TEXT:,} bytes")
@@ -52,7 +52,7 @@ def open_agent_text(path: str, file: CodeObject | None = None, options: OpenOpti
     codes = _codes(printed, path, file, problems)
     if not codes:
         named = next((wave.uri for wave in printed.waves if wave.uri), None)
-        message = f"{path} does not say of which processor its waves are, and its code object was not found"
+        message = f"{path} does not name the processor of its waves, and its code object was not found"
         hint = f"name the code object as FILE; the text names {named}" if named else "name the code object as FILE"
         raise UsageError(message, hint=hint)
     machine = agent_machine(printed, codes[0][0], problems)
@@ -63,7 +63,7 @@ def open_agent_text(path: str, file: CodeObject | None = None, options: OpenOpti
 def _codes(
     printed: PrintedWaves, path: str, file: CodeObject | None, problems: list[DwarfGpuError]
 ) -> list[tuple[CodeObject, int]]:
-    """Return the code objects that the text names, with what is added to their addresses; the user's file first."""
+    """Return the text's code objects with their load biases; a given file that the text lacks comes first, with 0."""
     objects: dict[str, tuple[int, int] | None] = {}
     for wave in printed.waves:
         if wave.uri is not None:
@@ -72,14 +72,13 @@ def _codes(
     given = file
     for uri, loaded in objects.items():
         code = given if given is not None and _fits(given, uri, len(objects)) else _found(uri, path)
-        if code is given:
-            given = None
         if code is None:
             message = f"the code object {uri} was not found"
-            hint = "name it as FILE, or put it beside the text as the debug agent saves it (--save-code-objects)"
+            hint = "name it as FILE, or put the file of --save-code-objects in the folder of the text"
             problems.append(MissingContext("code_object", message, spec="", hint=hint))
         elif loaded is not None:
             codes.append((code, loaded[0] - _lowest(code)))
+            given = None if code is given else given
     if given is not None:
         message = f"the text does not say where {given.name} was loaded: its own addresses are used"
         problems.append(MissingContext("code_object", message, spec=""))
@@ -93,13 +92,13 @@ def _fits(file: CodeObject, uri: str, count: int) -> bool:
 
 
 def _lowest(code: CodeObject) -> int:
-    """Return the lowest address of a file, which is at the begin of the loaded range."""
+    """Return the lowest segment address of a file, rounded down to a page, where its loaded range begins."""
     low = min((segment.address for segment in code.image.segments if segment.type == PT_LOAD), default=0)
     return low & -4096
 
 
 def _found(uri: str, path: str) -> CodeObject | None:
-    """Return the code object with a URI: as named, or as the debug agent has saved it beside the text."""
+    """Return the code object with a URI: from the URI, else from the folder of the text, by saved or original name."""
     import re
 
     folder = os.path.dirname(path) or "."  # noqa: PTH120
@@ -134,14 +133,14 @@ def _stop_of(wave: PrintedWave) -> WaveStop:
 
 
 def agent_machine(printed: PrintedWaves, code: CodeObject, problems: list[DwarfGpuError]) -> Machine:
-    """Return the machine of the waves in a text, of the processor that a code object is for."""
+    """Return a machine with the waves of a text, for the processor of a code object."""
     sizes = {wave.lanes for wave in printed.waves} - {None}
     processor = target_id(code.target.target).partition(":")[0]
     waves = printed.waves
     if len(sizes) > 1:
         wanted = code.target.target.lane_count
         waves = [wave for wave in waves if wave.lanes in (wanted, None)]
-        message = f"{len(printed.waves) - len(waves)} waves have another size than {wanted} lanes, and are not shown"
+        message = f"{len(printed.waves) - len(waves)} waves do not have {wanted} lanes, and are not shown"
         problems.append(MalformedFile("bad_text", message))
         sizes = {wanted}
     lanes = sizes.pop() if sizes else code.target.target.lane_count
@@ -178,7 +177,7 @@ def agent_machine(printed: PrintedWaves, code: CodeObject, problems: list[DwarfG
 
 
 def _place(processor: str, wave: PrintedWave) -> tuple[tuple[int, int, int], int, int]:
-    """Return the work-group, the number in it and the packet of a wave, as its trap temporaries say."""
+    """Return the work-group of a wave, its number in it, and its packet, from the trap temporaries."""
     family = family_of(processor)
     ttmps = tuple(wave.registers.get(f"ttmp{index}", -1) for index in range(16))
     if family is None or min(ttmps[4:12]) < 0:
@@ -200,7 +199,7 @@ def _set(machine: Machine, wave: int, name: str, value: int | list[int]) -> None
 
 
 def _map_local(machine: Machine, waves: list[PrintedWave], problems: list[DwarfGpuError]) -> None:
-    """Give work-groups their local memory; that of waves without a place is lost."""
+    """Map the local memory of work-groups; report waves whose work-group is not known."""
     space: Any = machine.target.space(LOCAL)
     done: set[int] = set()
     lost = 0

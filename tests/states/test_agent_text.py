@@ -79,7 +79,7 @@ def test_a_code_object_that_the_agent_has_saved_is_found_beside_the_text(machine
     uri = "file:///gone/k.co#offset=16&size=32"
     path = tmp_path / "report.txt"
     path.write_text(printed(machine, uri=uri))
-    with pytest.raises(UsageError, match="does not say of which processor") as caught:
+    with pytest.raises(UsageError, match="does not name the processor") as caught:
         open_core(path)
     assert uri in caught.value.hint
     shutil.copy(FILE, tmp_path / "3_file____gone_k.co_offset_16_size_32")
@@ -91,9 +91,10 @@ def test_a_file_that_is_named_is_used_where_the_text_names_another(machine, tmp_
     path.write_text(printed(machine, uri="file:///gone/k.co"))
     attached = open_program(str(FILE)).attach(str(path))
     assert attached[0].frame(0).name == "X"
-    path.write_text("\n".join(line for line in printed(machine).splitlines() if "code object" not in line))
-    attached = open_program(str(FILE)).attach(str(path))
-    assert any("does not say where" in str(problem) for problem in attached.problems)
+    for missing in ("code object", "loaded at"):
+        path.write_text("\n".join(line for line in printed(machine).splitlines() if missing not in line))
+        attached = open_program(str(FILE)).attach(str(path))
+        assert any("does not say where" in str(problem) for problem in attached.problems)
 
 
 def test_other_texts_are_no_states(tmp_path):
