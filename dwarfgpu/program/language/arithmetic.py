@@ -1,17 +1,17 @@
-"""C's operators on values: the type of the result, and its pattern (C23, 6.3 and 6.5).
+"""C's operators on values: the type of the result, and its bit pattern (C23, 6.3 and 6.5).
 
-The operators work on patterns that are the same in every slot and on patterns with one element a slot. The rules:
+The operators accept one bit pattern for all slots, or an array with one pattern per slot. The rules:
 
 * Integers narrower than int become int (6.3.1.1); then both operands get the type of the higher rank, unsigned where
   the unsigned one is not of lower rank or the signed one cannot hold all its numbers (6.3.1.8).
-* Of floating-point operands both get the wider type; an integer becomes that type.
-* ``p + n`` moves by objects, ``p - q`` counts them. An address space has pointers of its own width and its own null
-  (A.5.3). The number 0 that is written in an expression is the null of the pointer that it is compared with or assigned
-  to; a cast makes it the address 0, as in GDB. Pointers of different address spaces meet in the generic one, which
-  contains global, local and private memory.
-* OPEN in C: a shift count that is negative or not below the width shifts everything out; signed overflow wraps; a
-  division by zero is an error for integers, and infinity or not-a-number for floating point.
-* OPEN: a character has the type char in C too, as in GDB, so that it is shown as one.
+* If an operand is floating point, both operands get the wider floating-point type.
+* ``p + n`` advances by n objects, ``p - q`` counts objects. Each address space has its own pointer width and its own
+  null (A.5.3). A literal 0 is the null of the pointer that it is compared with or assigned to; a cast makes it address
+  0, as in GDB. A pointer that meets a generic one becomes generic: generic memory contains global, local and private
+  memory. Two different spaces without a generic one are an error.
+* OPEN in C: a shift by a negative count, or by the width or more, shifts all bits out; signed overflow wraps; integer
+  division by zero is an error, and floating-point division by zero gives infinity or a NaN.
+* OPEN: a character constant has type char even in C, as in GDB, so that it prints as a character.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Arithmetic:
         return ScalarOperand(self.model.pointer_to(t.VOID), 0)
 
     def _integer(self, node: Integer) -> ScalarOperand:
-        """Return an integer as the first type that holds it; a decimal one without ``u`` is signed (6.4.4.1)."""
+        """Return an integer in the first type that holds it; a decimal one prefers signed types (6.4.4.1)."""
         order = ["int", "unsigned int", "long", "unsigned long", "long long", "unsigned long long"]
         if "ll" in node.suffix:
             order = order[4:]
@@ -106,7 +106,7 @@ class Arithmetic:
     # --- Types of results ---------------------------------------------------------------------------------------------
 
     def promoted(self, type: t.Type) -> t.Type:
-        """Return the type that an operand of integer type is computed in (6.3.1.1)."""
+        """Return the type of an operand after integer promotion (6.3.1.1)."""
         if not is_integral(type):
             return type
         scalar = scalar_or_error(type)
@@ -119,7 +119,7 @@ class Arithmetic:
         return self._by_rank(type)
 
     def common(self, left: t.Type, right: t.Type) -> t.Type:
-        """Return the type that two arithmetic operands are computed in (6.3.1.8)."""
+        """Return the common type of two arithmetic operands (6.3.1.8)."""
         floats = [kind for kind in (left, right) if is_float(kind)]
         if floats:
             return max(floats, key=lambda kind: (_precision(kind), byte_size(kind)))
@@ -136,7 +136,7 @@ class Arithmetic:
         return self.model.base(f"unsigned {RANKS[self._rank(signed)]}")
 
     def _rank(self, type: t.Type) -> int:
-        """Return the rank of an integer type: by its name, else that of the first type of its size."""
+        """Return the rank of an integer type: by its name, else that of the first type at least as large."""
         inner = resolved(type)
         name = (inner.name or "").replace("unsigned ", "").replace(" unsigned", "")
         if name in RANKS and isinstance(inner, t.Base):
@@ -219,9 +219,9 @@ class Arithmetic:
         return converted(operand, type)
 
     def assigned(self, operand: ScalarOperand, type: t.Type) -> ScalarOperand:
-        """Return the value as an object of a type holds it.
+        """Convert an operand as an assignment to an object of a type does.
 
-        A pointer stays in its address space, or becomes generic.
+        A pointer keeps its address space, or becomes generic.
         """
         operand = null_pointer(operand, type)
         if is_pointer(operand.type) and is_pointer(type):
@@ -243,9 +243,9 @@ class Arithmetic:
     # --- Pointers and address spaces ----------------------------------------------------------------------------------
 
     def in_space(self, operand: ScalarOperand, type: t.Type) -> ScalarOperand:
-        """Convert a pointer to a pointer type, which may be one into another address space.
+        """Convert a pointer to a pointer type, which may name another address space.
 
-        An address that has none in the other space is an error.
+        An address that does not exist in the other space is an error.
         """
         source, target = _pointer(operand.type), _pointer(type)
         first, second = source.address_space or 0, target.address_space or 0
@@ -263,12 +263,12 @@ class Arithmetic:
         return ScalarOperand(type, b.resized(b.choose(is_null, target.null, bits), 8 * target.byte_size))
 
     def _assigned_pointer(self, operand: ScalarOperand, type: t.Type) -> ScalarOperand:
-        """Convert a pointer as an assignment does: it stays in its address space, or becomes generic."""
+        """Convert a pointer as an assignment does: only a null pointer may change to a space other than generic."""
         source, target = _pointer(operand.type), _pointer(type)
         first, second = source.address_space or 0, target.address_space or 0
         if second not in (first, numbers.GENERIC) and not b.all_of(b.negated(is_true(operand))):
             names = f"a pointer into {self._space_name(first)} to a pointer into {self._space_name(second)}"
-            hint = "a cast converts it, where it is an address of both"
+            hint = "a cast works if both address spaces contain the address"
             raise UsageError(f"cannot convert {names}", kind="address_space_mismatch", hint=hint)
         return self.in_space(operand, type)
 
@@ -288,7 +288,7 @@ class Arithmetic:
         return address
 
     def _knows(self, space: int) -> bool:
-        """Return whether an address of a space is known in others; those declared for `generic` have no such rule."""
+        """Return whether addresses of a space convert to other spaces; those of the target `generic` do not."""
         target = self.model.target
         return target is not None and target.name != "generic" and target.space(space) is not None
 
@@ -299,7 +299,7 @@ class Arithmetic:
     def _too_large(self, operand: ScalarOperand, slot: int, kind: t.Pointer) -> UsageError:
         name = self._space_name(kind.address_space or 0)
         message = (
-            f"{b.select(operand.bits, slot):#x} is no address of {name}, whose addresses have {kind.byte_size} bytes"
+            f"{b.select(operand.bits, slot):#x} is not an address of {name}: its addresses have {kind.byte_size} bytes"
         )
         return UsageError(message, kind="bad_address")
 
@@ -310,7 +310,7 @@ class Arithmetic:
         return EvaluationError("address_space_mismatch", message, spec="A.2.13", hint=hint)
 
     def _in_one_space(self, left: ScalarOperand, right: ScalarOperand) -> tuple[ScalarOperand, ScalarOperand]:
-        """Return two pointers as pointers into one address space: their own, or the generic one."""
+        """Convert two pointers to one address space: their common one, or the generic one if either is generic."""
         first, second = (_pointer(operand.type).address_space or 0 for operand in (left, right))
         if first == second:
             return left, right
@@ -328,14 +328,14 @@ class Arithmetic:
         return left, right
 
     def _equality(self, left: ScalarOperand, right: ScalarOperand) -> Flags | None:
-        """Return where two operands are equal if one of them is null everywhere; None where neither is."""
+        """Compare a pointer with an operand that is null in every slot; return None if neither operand is."""
         for operand, other in ((left, right), (right, left)):
             if is_pointer(operand.type) and _is_null(other):
                 return b.negated(is_true(operand))
         return None
 
     def _comparable(self, left: ScalarOperand, right: ScalarOperand) -> tuple[t.Type, ScalarOperand, ScalarOperand]:
-        """Return two operands, of which one is a pointer or both are, as numbers of one type; and the type."""
+        """Return a common type and both operands converted to it; at least one of them is a pointer."""
         if is_pointer(left.type) and is_pointer(right.type):
             left, right = self._in_one_space(left, right)
             widest = max(left.type, right.type, key=byte_size)
@@ -382,7 +382,7 @@ class Arithmetic:
         raise _no_operators(operator, left, right)
 
     def decayed(self, type: t.Type, space: int | None = None) -> t.Type:
-        """Return the type of an array or a function as an operand, which is a pointer (6.3.2.1)."""
+        """Return the pointer type that an array or a function decays to (6.3.2.1), or any other type unchanged."""
         inner = resolved(type)
         if isinstance(inner, t.Array) and not inner.is_vector:
             element = inner.element
@@ -404,7 +404,7 @@ class Arithmetic:
 
 
 def generic_address(target: Target, space: int, address: int, *, null: int) -> int:
-    """Return an address of an address space as the generic one."""
+    """Convert an address of an address space to a generic address."""
     model = DataModel(target=target)
     pointer = evolve(model.pointer_to(t.VOID, space), null=null)
     generic = model.pointer_to(t.VOID, numbers.GENERIC)
@@ -415,18 +415,18 @@ def generic_address(target: Target, space: int, address: int, *, null: int) -> i
 
 
 def kept_in_space(type: t.Pointer, source: t.Pointer) -> t.Pointer:
-    """Return a pointer type without an address space as one into the address space of another."""
+    """Return a pointer type with the address space, size and null of another pointer type."""
     return evolve(type, address_space=source.address_space, byte_size=source.byte_size, null=source.null)
 
 
 def _pointer(type: t.Type) -> t.Pointer:
     inner = resolved(type)
-    assert isinstance(inner, t.Pointer)  # noqa: S101 (asked of pointers alone)
+    assert isinstance(inner, t.Pointer)  # noqa: S101 (callers pass only pointers)
     return inner
 
 
 def _is_null(operand: ScalarOperand) -> bool:
-    """Return whether an operand is a null pointer in every slot, or the number 0 as it is written."""
+    """Return whether an operand is a null pointer in every slot, or a literal 0."""
     if is_pointer(operand.type):
         return b.all_of(b.negated(is_true(operand)))
     return operand.is_written_zero
@@ -440,7 +440,7 @@ def _extended(count: ScalarOperand, width: int) -> Any:
 
 
 def null_pointer(operand: ScalarOperand, type: t.Type) -> ScalarOperand:
-    """Return the number 0, as it is written, as the null of a pointer type; any other operand as it is."""
+    """Convert a literal 0 to the null of a pointer type; return any other operand unchanged."""
     inner = resolved(type)
     if isinstance(inner, t.Pointer) and operand.is_written_zero:
         return ScalarOperand(type, inner.null)
@@ -461,7 +461,7 @@ def _compared(operator: str, type: t.Type, left: ScalarOperand, right: ScalarOpe
     less = numbers.less(left.bits, right.bits)
     if operator in ("<", ">"):
         return less
-    # with a not-a-number neither of two is less, and neither is equal
+    # a NaN is neither less than nor equal to any number, so `not less` would be wrong
     return b.either(numbers.less(right.bits, left.bits), numbers.equal(left.bits, right.bits))
 
 
@@ -498,8 +498,8 @@ def unary(computer: Arithmetic, operator: str, operand: ScalarOperand) -> Scalar
         if operator == "!":
             return computer.unary("!", computer.logical("||", real, imaginary))
         if operator == "~":  # the conjugate, as GNU C has it
-            return _complex(operand.type, real, computer.unary("-", imaginary))
-        return _complex(operand.type, computer.unary(operator, real), computer.unary(operator, imaginary))
+            return _complex(computer, operand.type, real, computer.unary("-", imaginary))
+        return _complex(computer, operand.type, computer.unary(operator, real), computer.unary(operator, imaginary))
     vector = _vector(operand.type)
     if vector is None:
         return None
@@ -511,7 +511,7 @@ def unary(computer: Arithmetic, operator: str, operand: ScalarOperand) -> Scalar
 
 
 def binary(computer: Arithmetic, operator: str, left: ScalarOperand, right: ScalarOperand) -> ScalarOperand | None:
-    """Apply an operator to operands of which one is a complex number or a vector; return None for others."""
+    """Apply an operator if either operand is a complex number or a vector; return None otherwise."""
     if _vector(left.type) is not None or _vector(right.type) is not None:
         return _on_vectors(computer, operator, left, right)
     if _is_complex(left.type) or _is_complex(right.type):
@@ -527,7 +527,7 @@ def cast(computer: Arithmetic, operand: ScalarOperand, type: t.Type) -> ScalarOp
             real, imaginary = _parts(computer, operand)
         else:
             real, imaginary = operand, ScalarOperand(computer.model.base("int"), 0)
-        return _complex(type, computer.cast(real, part), computer.cast(imaginary, part))
+        return _complex(computer, type, computer.cast(real, part), computer.cast(imaginary, part))
     if _is_complex(operand.type):
         return computer.cast(_parts(computer, operand)[0], type)
     target = _vector(type)
@@ -535,7 +535,7 @@ def cast(computer: Arithmetic, operand: ScalarOperand, type: t.Type) -> ScalarOp
         element, count = target
         if _vector(operand.type) is not None:
             if byte_size(operand.type) != byte_size(type):
-                raise UsageError("vectors of different sizes do not convert", kind="type_mismatch")
+                raise UsageError("cannot convert between vectors of different sizes", kind="type_mismatch")
             return ScalarOperand(type, operand.bits)
         return _packed(computer, element, count, [operand] * count)
     return None
@@ -561,11 +561,11 @@ def _parts(computer: Arithmetic, operand: ScalarOperand) -> tuple[ScalarOperand,
     return ScalarOperand(part, pair[0]), ScalarOperand(part, pair[1])
 
 
-def _complex(type: t.Type, real: ScalarOperand, imaginary: ScalarOperand) -> ScalarOperand:
+def _complex(computer: Arithmetic, type: t.Type, real: ScalarOperand, imaginary: ScalarOperand) -> ScalarOperand:
     """Combine two parts. The real part is first in memory, which is the low half of a little-endian number."""
     half = 4 * byte_size(type)
-    high = b.shl(b.resized(imaginary.bits, 2 * half), half, 2 * half)
-    return ScalarOperand(type, b.resized(real.bits, 2 * half) | high)
+    low, high = (real, imaginary) if computer.model.byte_order == "little" else (imaginary, real)
+    return ScalarOperand(type, b.resized(low.bits, 2 * half) | b.shl(b.resized(high.bits, 2 * half), half, 2 * half))
 
 
 def _on_complex(computer: Arithmetic, operator: str, left: ScalarOperand, right: ScalarOperand) -> ScalarOperand:
@@ -582,16 +582,16 @@ def _on_complex(computer: Arithmetic, operator: str, left: ScalarOperand, right:
         same = computer.logical("&&", computer.binary("==", a, e), computer.binary("==", c, f))
         return same if operator == "==" else computer.unary("!", same)
     if operator in ("+", "-"):
-        return _complex(kind, computer.binary(operator, a, e), computer.binary(operator, c, f))
+        return _complex(computer, kind, computer.binary(operator, a, e), computer.binary(operator, c, f))
     product = computer.binary
     if operator == "*":
         real = product("-", product("*", a, e), product("*", c, f))
-        return _complex(kind, real, product("+", product("*", a, f), product("*", c, e)))
+        return _complex(computer, kind, real, product("+", product("*", a, f), product("*", c, e)))
     if operator == "/":
         size = product("+", product("*", e, e), product("*", f, f))
         real = product("/", product("+", product("*", a, e), product("*", c, f)), size)
         imaginary = product("/", product("-", product("*", c, e), product("*", a, f)), size)
-        return _complex(kind, real, imaginary)
+        return _complex(computer, kind, real, imaginary)
     raise _no_operator(operator, kind)
 
 
@@ -641,9 +641,9 @@ def _packed(computer: Arithmetic, element: t.Type, count: int, values: list[Scal
 
 
 def _on_vectors(computer: Arithmetic, operator: str, left: ScalarOperand, right: ScalarOperand) -> ScalarOperand:
-    """Apply an operator to each element; a scalar operand is repeated. A comparison gives 0 and -1."""
+    """Apply an operator to each element; repeat a scalar operand. A comparison gives 0 or -1 per element."""
     shape = _vector(left.type) or _vector(right.type)
-    assert shape is not None  # noqa: S101 (the caller has looked)
+    assert shape is not None  # noqa: S101 (the caller has checked)
     element, count = shape
     sides = []
     for operand in (left, right):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import struct
 
 import pytest
 from hypothesis import given
@@ -274,6 +275,14 @@ def test_complex_numbers_compare_and_convert():
     assert parts_of(C.cast(literal("3"), C.model.base("complex double"))) == 3
     with pytest.raises(UsageError):
         C.binary("<", complex_of("1.0", "2.0"), literal("1"))
+
+
+@pytest.mark.parametrize("order", ["little", "big"])
+def test_the_real_part_of_a_complex_number_is_first_in_memory(order):
+    compute = Arithmetic(DataModel(byte_order=order))
+    number = compute.cast(literal("3"), compute.model.base("complex double"))
+    assert number.bits.to_bytes(16, order) == struct.pack(f"{'<' if order == 'little' else '>'}dd", 3, 0)
+    assert compute.unary("+", number).bits == compute.unary("-", compute.unary("-", number)).bits == number.bits
 
 
 def vector_of(numbers, name="int"):
