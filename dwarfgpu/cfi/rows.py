@@ -1,7 +1,7 @@
 """The table that call frame instructions encode: the rules at each address (DWARF 5 section 6.4.1, A.6.4).
 
 The initial instructions of the CIE give every register its first rule, then those of the FDE make the rows. Rows are
-made on demand: `row_at` makes one row, and reads the instructions up to the end of it.
+made on demand: `row_at` makes one row, and reads no instructions beyond the end of that row.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 MAX_RULES = 1 << 22
-"""How many rules all rows of one entry may have together. No function comes near, and a broken one must not fill the
-memory."""
+"""How many rules all rows of one entry may have together: far more than any real function has, so that only a broken
+entry is refused before it fills memory."""
 MAX_INITIAL = 1 << 12
-"""How many rules a CIE may make. No target has so many registers, and every entry begins with them."""
+"""How many rules a CIE may define, more than any target has registers; every FDE copies them."""
 
 
 class Entry(Protocol):
@@ -89,7 +89,7 @@ class UnwindRules:
 
 
 class Tables:
-    """A maker of rows, which keeps the initial rules of each CIE: all its entries begin with them."""
+    """Makes rows, and caches the initial rules of each CIE, with which all its FDEs begin."""
 
     def __init__(self, target: Target | None = None) -> None:
         self._target = target
@@ -108,7 +108,7 @@ class Tables:
         return rules
 
     def rows(self, fde: Description) -> Iterator[UnwindRules]:
-        """Yield the rows of an entry in the order of addresses. An error is raised after the valid rows."""
+        """Yield the rows of an entry in address order; after the valid rows, raise an error if one occurs."""
         registers, count = None, 0
         state = self._begin(fde)
         for start, end in _spans(fde, state):
@@ -123,7 +123,7 @@ class Tables:
             yield UnwindRules(start, end, state.cfa, snapshot)
 
     def row_at(self, fde: Description, address: int) -> UnwindRules | None:
-        """Return the row at an address, or None if the entry does not cover it. Nothing after the row is read."""
+        """Return the row at an address, or None if the entry does not cover it; read nothing after the row."""
         if not fde.low <= address < fde.high:
             return None
         state = self._begin(fde)
@@ -212,7 +212,7 @@ class RuleState:
     ) -> None:
         """Begin with the rules of the CIE at the first address of an FDE; ``limit`` is the highest address.
 
-        Without a location these are the initial instructions themselves, which have no address.
+        Without a location, the state runs the initial instructions of a CIE, which have no address.
         """
         self.cfa = initial.cfa
         self.location = location
@@ -222,8 +222,8 @@ class RuleState:
         self._initial = initial.registers
         self._registers = dict(initial.registers)
         self._snapshot: dict[int, Rule] | None = None
-        # What restore_state undoes: the rules that were replaced, and how many there were at each remember_state. So a
-        # stack however high takes no more memory than the instructions that built it.
+        # restore_state undoes the changes recorded since the last remember_state, whose position is in `_marks`. So a
+        # deep stack takes no more memory than the instructions that built it.
         self._changes: list[tuple[int, Rule | None]] = []
         self._marks: list[tuple[int, CfaRule | None]] = []
 
@@ -242,7 +242,7 @@ class RuleState:
     # --- Location -------------------------------------------------------------------------------------------------
 
     def location_for(self, what: str) -> int:
-        """Return the current location, which ``what`` needs."""
+        """Return the current location; refuse the instruction ``what`` if there is none."""
         if self.location is None:
             message = f"{what} is not allowed in the initial instructions, which have no address"
             raise IllFormed("bad_cie", message, spec="A.6.4.1")
@@ -279,9 +279,9 @@ class RuleState:
         return self._snapshot
 
     def restore_rule(self, register: int) -> None:
-        """Give a register its initial rule, or take away the one it has if there was none."""
+        """Restore the initial rule of a register; if it had none, remove its current rule."""
         if self.location is None:
-            message = "the initial instructions cannot restore what they are about to define"
+            message = "the initial instructions define the initial rules, so they cannot restore them"
             raise IllFormed("bad_cie", message, spec=self._spec)
         self.set_rule(register, self._initial.get(register))
 

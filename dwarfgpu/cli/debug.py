@@ -120,8 +120,8 @@ COMMANDS = {
         START,
         _debug,
         """\
-A debugger with the commands of GDB and ROCgdb, over a snapshot, a core file, or a file of code alone. `help` lists the
-commands. Without a terminal they are read from standard input.""",
+Debug a snapshot, a core file, or a code file alone, with the commands of GDB and ROCgdb. `help` lists the commands.
+Without a terminal, commands are read from standard input.""",
         (
             "dwarfgpu debug k.co --state stopped.json",
             "dwarfgpu debug k.co --state stopped.dgs -batch -ex 'info lanes' -ex 'print x'",
@@ -134,10 +134,10 @@ commands. Without a terminal they are read from standard input.""",
         EXECUTE,
         _run,
         """\
-Execute a kernel of a code object for AMD GPUs, instruction by instruction, without a GPU. ARG is NAME=VALUE, or VALUE
-by position. A value is @FILE.npy, zeros(COUNT, TYPE), ones(COUNT), arange(COUNT), random(COUNT, TYPE, SEED),
-full(COUNT, VALUE), a number, or JSON for lists and structures; of local memory its bytes. Types are f4, i4, u8, float,
-uint and so on; without one it is that of the argument. What the kernel prints is printed.
+Execute a kernel for AMD GPUs instruction by instruction, without a GPU. ARG is NAME=VALUE, or VALUE by position. VALUE
+is @FILE.npy, zeros(COUNT, TYPE), ones(COUNT), arange(COUNT), random(COUNT, TYPE, SEED), full(COUNT, VALUE), a number,
+or JSON for lists and structures; for a local memory argument, its size in bytes. TYPE is f4, i4, u8, float, uint and
+so on; the default is the type of the argument. The kernel's own output is printed.
 
 The exit status is 1 if waves stop at a fault or a trap.""",
         (
@@ -147,7 +147,7 @@ The exit status is 1 if waves stop at a fault or a trap.""",
         ),
         (
             operand("FILE", "a code object, a program with code objects, or FILE@gfx90a for one of several"),
-            operand("[KERNEL]", "the name or symbol of a kernel (that of Triton's NAME.json beside FILE)"),
+            operand("[KERNEL]", "the name or symbol of a kernel (the one in Triton's NAME.json next to FILE)"),
             operand("[ARG...]", "its arguments: NAME=VALUE, or VALUE by position"),
             *SIZES,
             option("-save NAME=OUT", "write a buffer to a file when the kernel has ended; repeatable", is_many=True),
@@ -155,23 +155,23 @@ The exit status is 1 if waves stop at a fault or a trap.""",
             option(
                 "-break PLACE", "stop at FILE:LINE, a function or an address; `PLACE if EXPR`; repeatable", is_many=True
             ),
-            option("-if EXPR", "stop there only if an expression is true in a lane"),
+            option("-if EXPR", "stop at the places of -break only if EXPR is true in a lane"),
             option("-until PLACE", "run to a line or an address"),
             LIMIT,
             option(
                 "-trace WHAT",
-                "write the instructions of a wave; --trace=lines: its lines, with variables that change",
+                "print the instructions of one wave; --trace=lines: its source lines and changed variables",
                 choices=("instructions", "lines"),
                 bare="instructions",
             ),
-            option("-wave N", "the wave that is traced, from 1 (1)", read=int),
-            option("-lane N", "the lane whose values are traced (the first that executes)", read=int),
+            option("-wave N", "the wave to trace, from 1 (1)", read=int),
+            option("-lane N", "the lane whose values are traced (the first active one)", read=int),
             option("-profile", "count instructions, active lanes and memory transactions by line"),
-            option("-state OUT", "write a snapshot where it stops: OUT.json or OUT.dgs"),
+            option("-state OUT", "write a snapshot when the kernel stops: OUT.json or OUT.dgs"),
             SEED,
-            option("-weak-memory SEED", "let memory be as weak as the memory model allows", read=int),
-            option("-agents N", "with weak memory: the agents that share the work-groups (1)", read=int),
-            option("-fine-grained NAME", "with weak memory: a buffer that L2 does not keep; repeatable", is_many=True),
+            option("-weak-memory SEED", "make memory as weak as the memory model allows, with this seed", read=int),
+            option("-agents N", "with weak memory: how many agents share the work-groups (1)", read=int),
+            option("-fine-grained NAME", "with weak memory: a buffer that L2 does not cache; repeatable", is_many=True),
             AT_ONCE,
             *MORE_MEMORY,
         ),
@@ -209,14 +209,14 @@ ends the server.""",
         LOOK,
         None,
         """\
-Ask a question about each of many inputs. QUESTION is `bt`, `waves`, `eval`, `locals`, `verify`, `coverage`, `judge`,
-`memmodel check` or another command that has a FILE, with its own options and expressions in quotes, and without its
-files: "eval rank --lane all".
-INPUTS are files of code, snapshots, core files, folders of these, patterns, lists of pairs `CODE,STATE` (.csv, .txt)
-and URLs. The answers are rows in Parquet files in --out DIR, and what they say together is shown.
+Run one command on many inputs. QUESTION is `bt`, `waves`, `eval`, `locals`, `verify`, `coverage`, `judge`,
+`memmodel check` or another command that takes FILE, quoted together with its options and expressions but without FILE:
+"eval rank --lane all". INPUTS are code files, snapshots, core files, folders of these, patterns, lists of pairs
+`CODE,STATE` (.csv, .txt) and URLs. `fleet` writes the answers as rows of Parquet files in --out DIR, and prints a
+summary.
 
-A file that is broken is a row with its error. The exit status is 3 if an input has no answer, and 1 if there are
-findings of `verify`, `judge` or `memmodel check`.""",
+A broken input gets a row with its error. The exit status is 3 if an input has no answer, and 1 if `verify`, `judge` or
+`memmodel check` has findings.""",
         (
             "dwarfgpu fleet bt dumps/ --out stacks",
             "dwarfgpu fleet 'eval rank step --lane all' 'dumps/*.dgs' --code train.co --out ranks",
@@ -225,12 +225,12 @@ findings of `verify`, `judge` or `memmodel check`.""",
             "dwarfgpu fleet bt pairs.csv --out stacks --resume",
         ),
         (
-            operand("QUESTION", "a command that has a FILE, with its options, in quotes"),
+            operand("QUESTION", "a command that takes FILE, with its options, in quotes"),
             operand("INPUTS...", "files, folders, patterns, lists of pairs CODE,STATE, or URLs"),
-            option("-code FILE", "the file of code of all inputs, which are states"),
+            option("-code FILE", "the code file for all inputs, which are then states"),
             option("-scheduler S", "local, local:N, or the address of a scheduler: tcp://HOST:PORT (local)"),
-            option("-out DIR", "the folder of the answers, which all workers share"),
-            option("-resume", "go on where an interrupted run with the same --out ended"),
+            option("-out DIR", "the folder for the answers; all workers must share it"),
+            option("-resume", "continue an interrupted run with the same --out"),
         ),
     ),
     "gdb-script": ShellCommand(
@@ -262,8 +262,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ):
         parser.add_argument(*flags, dest="commands", metavar=metavar, action=_InOrder, const=kind, help=text)
     for flags, name, text in (
-        (("-batch", "--batch"), "batch", "leave after that; the exit status is the worst of all commands"),
+        (("-batch", "--batch"), "batch", "exit after the commands; the exit status is the worst of theirs"),
         (("-nx", "--nx"), "no_init", "do not read the init file"),
-        (("-q", "--quiet"), "quiet", "say nothing at the start"),
+        (("-q", "--quiet"), "quiet", "print nothing at startup"),
     ):
         parser.add_argument(*flags, dest=name, action="store_true", help=text)

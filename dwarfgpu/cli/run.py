@@ -484,12 +484,12 @@ def _add_common(parser: argparse.ArgumentParser, *, has_answer: bool = True) -> 
     common = parser.add_argument_group("output")
     form = common.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print one JSON document")
-    form.add_argument("--jsonl", action="store_true", help="print one JSON document a line")
+    form.add_argument("--jsonl", action="store_true", help="print one JSON document per line")
     common.add_argument("--color", choices=COLORS, default=COLORS[0], help="use colour (auto)")
-    common.add_argument("--budget", metavar="N", help="how much the answer may cost, or `unlimited`")
+    common.add_argument("--budget", metavar="N", help="stop the answer after N steps of work, or `unlimited`")
     if has_answer:
-        common.add_argument("-o", "--output", metavar="FILE", help="write the answer to a file, whole or not at all")
-    common.add_argument("--debug", action="store_true", help="show the traceback of an error")
+        common.add_argument("-o", "--output", metavar="FILE", help="write the answer to a file, only if it is complete")
+    common.add_argument("--debug", action="store_true", help="show the Python traceback of an error")
 
 
 def summaries() -> dict[str, str]:

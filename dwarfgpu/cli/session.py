@@ -1,4 +1,4 @@
-"""What every command keeps: where output goes, colour, errors and exit statuses."""
+"""What all commands share: output streams, colour, error reports and exit statuses."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MAX_REPORTED = 20
 
 
 def given(options: Any, names: Iterable[str]) -> list[str]:
-    """Return those of some options that were given, as they are written."""
+    """Return which of some options were given, as the user types them (``--lane``)."""
     values = ((name, getattr(options, name)) for name in names)
     return [f"--{name.replace('_', '-')}" for name, value in values if value is not None and value is not False]
 
@@ -43,7 +43,7 @@ class Session:
         for stream in (sys.stdout, sys.stderr):
             # what a terminal cannot show is written as an escape, not an error
             if isinstance(stream, io.TextIOWrapper):
-                with suppress(OSError):  # what waits to be written cannot be written; writing more says so
+                with suppress(OSError):  # the pending output cannot be written; the next write reports it
                     stream.reconfigure(errors="backslashreplace")
         if sys.stderr.isatty():
             progress.show_on(sys.stderr)
@@ -54,7 +54,7 @@ class Session:
 
     @contextmanager
     def written_to(self, path: str) -> Iterator[None]:
-        """Write what is meant for standard output to a file, which changes only when all of it is there."""
+        """Redirect standard output to a file, which is replaced only once the output is complete."""
         before = self.out.raw
         with whole_output(path, "w", encoding="utf-8", errors="backslashreplace") as stream:
             try:
@@ -79,7 +79,7 @@ class Session:
     def print_json(self, document: dict[str, Any]) -> None:
         """Write one JSON document: over several lines for --json, on one for --jsonl.
 
-        For --json an iterator in it is a list, of which each item is written when it is there.
+        For --json, an iterator in the document is written as a list, each item as soon as it is available.
         """
         if self.as_lines:
             import json
@@ -96,7 +96,7 @@ class Session:
         return "json" if self.as_json else "jsonl" if self.as_lines else ""
 
     def answer(self, document: Document, selection: Selection) -> int:
-        """Write an answer, and what is wrong with it or with the files; return the exit status."""
+        """Write an answer, then report its problems and those of the files; return the exit status."""
         document.write(selection.output, self.form)
         check_mappings()
         for hint in document.hints:
@@ -104,9 +104,9 @@ class Session:
         return max(document.status, self.report_problems((*document.problems, *selection.problems)))
 
     def report_problems(self, problems: Iterable[DwarfGpuError]) -> int:
-        """Show what is broken beside the data; return the exit status for it.
+        """Report problems on standard error; return their exit status.
 
-        Of problems that differ in nothing but their place the first is shown, and how many there are.
+        Show the first of the problems that differ only in place, and count the rest.
         """
         groups: dict[tuple[object, ...], list[DwarfGpuError]] = {}
         for error in problems:
@@ -127,7 +127,7 @@ class Session:
     def report(self, error: DwarfGpuError, file: str = "") -> int:
         """Show an error, which may be about a file, on standard error; return the exit status for it."""
         self.out.flush()
-        if regular_files.lost:  # whatever else is wrong comes from that
+        if regular_files.lost:  # any other error follows from the lost file contents
             try:
                 regular_files.check_lost()
             except MalformedFile as lost:
@@ -140,7 +140,7 @@ class Session:
         return exit_status(error)
 
     def hint(self, text: str) -> None:
-        """Say on standard error what can be done."""
+        """Write a hint to standard error."""
         self.out.flush()
         self._say("hint", "hint:", text)
 
@@ -182,7 +182,7 @@ def read_input(path: str) -> str:
 
 
 def read_lines(path: str) -> Iterator[str]:
-    """Yield the lines of a file, or of standard input for ``-``, each as soon as it is there."""
+    """Yield the lines of a file, or of standard input for ``-``, each as soon as it can be read."""
     try:
         if path == "-":
             yield from _decoded(sys.stdin.buffer, path)
@@ -194,7 +194,7 @@ def read_lines(path: str) -> Iterator[str]:
 
 
 MAX_LINE = 1 << 26
-"""A line of a file has fewer bytes."""
+"""The most bytes that a line of a file may have."""
 
 
 def _decoded(stream: IO[bytes], path: str) -> Iterator[str]:
@@ -214,28 +214,28 @@ ENCODING = ("target", "address_size", "byte_order", "offset_size", "dwarf_versio
 ALONE = ("rules", "want", "read", "write", "stack", *ENCODING)
 """The options of an expression that is evaluated without a program."""
 OF_SOURCE = ("frame", "pc", "format", "location", "repair", "npz", "csv", "all")
-"""The options that are about a frame of a program."""
+"""The options that need a frame of a program."""
 
 
 def is_alone(given_options: dict[str, Any]) -> bool:
-    """Return whether `eval` is about no program; refuse options that do not go with it."""
+    """Return whether `eval` runs without a program; refuse options that do not fit."""
     options = SimpleNamespace(**given_options)
     chosen = given(options, ("ops", "hex", "cases"))
     if options.file is None and not chosen and options.state is not None:
         from dwarfgpu.states.opening import names_its_code
         from dwarfgpu.states.program import paths_of
 
-        if names_its_code(paths_of(options.state)):  # which is the file, too
+        if names_its_code(paths_of(options.state)):  # the state supplies the file
             return False
     if options.file is not None:
         if options.cases is not None:
-            hint = "leave out FILE and what follows it, or the option"
+            hint = "leave out FILE and its expressions, or --cases"
             raise UsageError("--cases does not go with expressions of the source language", hint=hint)
         for name in given(options, ALONE):
             raise UsageError(f"{name} is for --ops, --hex and --cases without FILE", hint="leave out FILE")
         return False
     if len(chosen) != 1:
-        message = "FILE with expressions, or exactly one of --ops, --hex and --cases is needed"
+        message = "`eval` needs FILE and an expression, or exactly one of --ops, --hex and --cases"
         raise UsageError(message, hint="`dwarfgpu eval --help` shows examples")
     for name in given(options, OF_SOURCE):
         raise UsageError(f"{name} is for expressions of the source language", hint="name a FILE for them")

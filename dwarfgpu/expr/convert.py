@@ -216,7 +216,7 @@ def result_of(ev: Evaluation) -> Result:
         return top
     converted = to_location(ev, top) if wanted == "location" else to_value(ev, top)
     if converted is None:
-        hint = "DW_OP_stack_value makes an implicit location of a value" if wanted == "location" else None
+        hint = "DW_OP_stack_value turns a value into an implicit location" if wanted == "location" else None
         refuse_entry(
             ev,
             top,

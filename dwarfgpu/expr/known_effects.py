@@ -450,7 +450,7 @@ class KnownEffects:
         """Add a part to a composite, or start one (DWARF 6, 230524.1)."""
         below = stack.below
         if stack.depth > 1 and not _may_be_base(below.entry):
-            message = f"a piece needs a composite below its operand, or nothing; found {below.kind}"
+            message = f"a piece needs a composite, or nothing else, below its operand on the stack; found {below.kind}"
             self.report("path", "bad_piece", message, at, "DWARF 6 (230524.1), 3.12")
             return UNKNOWN
         base = _NO_PARTS

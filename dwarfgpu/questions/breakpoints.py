@@ -28,8 +28,8 @@ _IF = re.compile(r"(?:^|\s)if\b\s*(?=\S)")
 
 
 def break_(debugger: Debugger, arguments: Arguments) -> None:
-    """PLACE is a line, FILE:LINE, a function or *ADDRESS; without one it is where the wave is. With `if EXPR` it stops
-    where the expression is true in a lane that executes, and says in which.
+    """PLACE is a line, FILE:LINE, a function or *ADDRESS; the default is the pc of the selected frame. With `if EXPR`,
+    waves stop only if EXPR is true in an active lane, and the stop names those lanes.
     """
     _set(debugger, arguments, is_temporary=False)
 

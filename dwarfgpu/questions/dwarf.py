@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 def print_die(selection: Selection, arguments: Arguments) -> Document:
-    """What their values mean: expressions disassembled, registers by name, location lists, ranges, references, files.
-    NAME is that of a function, variable or type, as f, ns::f or _Z1fv; OFFSET the place of an entry, such as 0x2a or
-    .debug_types+0x2a: of these the entry alone is shown, with -depth also the levels below it.
+    """Values are decoded: disassembled expressions, register names, location lists, ranges, references, files. NAME is
+    a function, variable or type, such as f, ns::f or _Z1fv; OFFSET is where an entry is, such as 0x2a or
+    .debug_types+0x2a. NAME and OFFSET show only the entry itself; -depth adds the levels below it.
 
-    -name, -tag, -die and -pc select entries, each with all that is below it; several of them narrow the selection.
+    -name, -tag, -die and -pc select entries with everything below them; together they narrow the selection.
 
-    With -section: what another section holds: line, loc, loclists, ranges, rnglists, frame, eh_frame, eh_frame_hdr,
-    names, aranges; -section all shows the entries and all of these. Also symtab, dynsym, note and rela, or .rela.dyn.
+    -section shows another section: line, loc, loclists, ranges, rnglists, frame, eh_frame, eh_frame_hdr, names or
+    aranges; -section all shows the entries and all of these. symtab, dynsym, note and rela (or .rela.dyn) work too.
     """
     from dwarfgpu.audits.dump import entries, sections
 

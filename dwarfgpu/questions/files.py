@@ -387,14 +387,14 @@ def info_images(selection: Selection, arguments: Arguments) -> Document:
 
 
 def snapshot(selection: Selection, arguments: Arguments) -> Document:
-    """`convert FILE NEW` writes its other form, `check FILE` says what is wrong with it, `info FILE` what it has.
-    `template CODE -pc A` writes a state to fill in: null for each register and all memory that the local variables and
-    the call frame at A need, with comments that say which; with -state S what S lacks yet.
+    """`convert FILE NEW` writes a snapshot as NEW, `check FILE` reports what is wrong with it, `info FILE` summarises
+    it. `template CODE -pc A` writes a state to fill in: null for each register and memory range that the local
+    variables and the call frame at A need, with comments; with -state S, only those that S lacks.
 
-    A name that ends in .dgs is a folder of arrays, any other name a JSON file. The source is never changed, and the
-    destination appears whole or not at all. FILE may be a GPU core file: then NEW has some of its waves, its code
-    objects and the memory that debugging needs: scratch (stack), local memory (lds) and kernel arguments (args) if
-    -memory does not say otherwise, and with reachable:N what N pointers lead to.
+    A name that ends in .dgs is a folder of arrays, any other name a JSON file. FILE is never changed, and NEW is
+    written completely or not at all. FILE may be a GPU core file: NEW then gets the waves of -waves, the code objects,
+    and the memory of -memory. The default is scratch (stack), local memory (lds) and kernel arguments (args);
+    reachable:N adds the memory that is reached through up to N pointers.
     """
     from dwarfgpu.render import machines as render
     from dwarfgpu.states import snapshot_files

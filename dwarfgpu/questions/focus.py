@@ -29,9 +29,9 @@ _FLAG = re.compile(r"(-[a-z]+)(?:\s+|$)")
 
 
 def wave(debugger: Debugger, arguments: Arguments) -> None:
-    """A wave is named by its number, counted from 1 as `info waves` shows it, or else by what the machine calls it,
-    such as 1:2:1:1. It is selected with its innermost frame, and the lane that was selected in it before. Of a core
-    file `thread LWP 1234` looks at a thread of the host, and 1:2:1:1 at a wave again.
+    """N is the number of a wave in `info waves`, from 1; ID is its id, such as 1:2:1:1. `wave` also selects the
+    innermost frame, and the lane that was last selected in that wave. In a core file, `thread LWP 1234` selects a host
+    thread, and `thread 1:2:1:1` selects a wave again.
     """
     if not arguments.text:
         debugger.output.line(f"[Current {debugger.noun} is {title(debugger)}]")

@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 
 
 def judge(selection: Selection, arguments: Arguments) -> Document:
-    """Execute a kernel without a GPU, and compare what its debugging information says with what happens.
+    """The kernel runs without a GPU.
 
-    Frames: the calls are followed as they are made. At every instruction, those of prologues and epilogues too,
-    unwinding must give the place to which the call returns, the same CFA in a whole activation, and the registers of
-    the caller in every lane. Lanes: those that wait must be where they stopped or go on, and the active ones must be
-    those that execute the source. Variables: they must be readable where statements begin, and what is in registers
-    must change only where a statement names the variable.
+    Frames: at every instruction, including prologues and epilogues, unwinding must find the return address of the call
+    that was made, the same CFA throughout the activation, and the caller's registers in every lane. Lanes: a waiting
+    lane must be located where it stopped or will resume, and the active lanes must be those that execute the source
+    line. Variables: each must be readable where a statement begins, and a value in registers may change only where a
+    statement names the variable.
 
-    With -against, another build of the same source runs, too: a code object of any processor, or a shared object of the
-    host, which is loaded into a process of this computer and runs there in GDB with your rights: name only files that
-    you trust. At each statement every variable of every lane is compared with what it is there: it is right, wrong, or
-    missing while the source needs it.
+    -against runs another build of the same source too: a code object for any processor, or a shared object of the host.
+    A shared object is executed on this computer, in GDB and with your rights: name only files that you trust. At each
+    statement, every variable of every lane is compared with the other build: it is right, wrong, or missing although
+    the source needs it.
 
-    KERNEL, ARG and the sizes are those of `run`. A finding names the function, the instructions from the first to the
-    last, what is wrong, and the row that says it. The exit status of the program is 1 if there are errors or warnings;
-    a note, such as a step that goes back, is no reason to fail.
+    KERNEL, ARG and the sizes are those of `run`. A finding names the function, the first and last instruction, what is
+    wrong, and the row of debugging information at fault. The exit status is 1 if there are errors or warnings; notes,
+    such as a step backwards in the source, do not count.
     """
     if not arguments.has("grid"):
         raise arguments.wrong("needs -grid")

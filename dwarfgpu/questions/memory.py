@@ -40,10 +40,10 @@ _FORMAT = re.compile(r"(-?\d*)(\w*)")
 
 
 def examine(debugger: Debugger, arguments: Arguments) -> Document:
-    """N is how many units are shown (a negative number shows those before the address), F a letter (x d u o t a c f s
-    z, i for instructions), U the size of a unit: b is 1 byte, h 2, w 4, g 8. What is left out is as it was the last
-    time. ADDRESS is a number, a pointer, an array, or an address in a space: `x/4xw local#0x10`. By itself `x` goes on
-    behind what it has shown. $_ is then the last address, and $__ what is there.
+    """N is the number of units (1; a negative N shows those before ADDRESS), F a letter (x d u o t a c f s z, i for
+    instructions), U the unit size: b is 1 byte, h 2, w 4, g 8. F and U default to those of the last `x`. ADDRESS is a
+    number, a pointer, an array, or an address in an address space: `x/4xw local#0x10`. `x` alone continues after the
+    memory it showed last. Afterwards $_ is the last address shown, and $__ its contents.
     """
     known = debugger.state_of(Examined)
     form = read_format(arguments.format, known.format, is_onwards=not arguments.text)
@@ -55,7 +55,7 @@ def examine(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 def read_format(text: str, last: MemoryFormat, *, is_onwards: bool = False) -> MemoryFormat:
-    """Read a format such as ``4xw``: what is left out is as it was the last time."""
+    """Read a format such as ``4xw``; letter and size default to the last ones, the count to 1."""
     match = _FORMAT.fullmatch(text)
     if match is None or match[1] == "-":
         raise UsageError(f"/{text[:40]} is no format", hint="it is a number, a letter and a size, such as /4xw")

@@ -45,17 +45,16 @@ OF_ACTIONS = {
 
 
 def memory_model(selection: Selection, arguments: Arguments) -> Document:
-    """`table -target T [WORD...]` shows the code of each operation by its ordering, its scope and its address space,
-    with the clause; WORDs choose cells (`store release agent`). `show FILE` lists the accesses of a file that other
-    threads may see, with the strongest ordering and scope that the code around them implements on all paths; with -pc
-    what may be outstanding at an address. `check FILE...` finds what code forgets: waits, write-backs, invalidates,
-    scopes and cache bits of operations whose ordering the source says (`__hip_atomic_*`, `__scoped_atomic_*`,
-    `__atomic_*`, `atomic_*_explicit`, fences, barriers) or -expect states, and registers that are used before they are
-    loaded.
+    """`table -target T [WORD...]` shows the code for each operation by ordering, scope and address space, with the
+    clause that requires it; WORDs choose cells (`store release agent`). `show FILE` lists the accesses that other
+    threads may see, with the strongest ordering and scope that the surrounding code implements on all paths; with -pc
+    it shows what may be outstanding at an address. `check FILE...` finds missing waits, write-backs, invalidates,
+    scopes and cache bits, and registers that are used before they are loaded. The required ordering comes from the
+    source (`__hip_atomic_*`, `__scoped_atomic_*`, `__atomic_*`, `atomic_*_explicit`, fences, barriers) or from -expect.
 
-    -rules says which rules hold: llvm22, what the compiler makes, or text, what the AMDGPU usage of LLVM asks for. The
-    exit status of `check` is 1 if something is found, and 3 where nothing could be checked, or fewer operations than
-    -require says.
+    -rules chooses the rules: llvm22 is the code that LLVM 22 emits, text is the code that LLVM's AMDGPU usage guide
+    requires. The exit status of `check` is 1 if there are findings, and 3 if nothing could be checked, or fewer
+    operations than -require N.
     """
     action, *words = arguments.words or [""]
     if action not in ACTIONS:

@@ -30,25 +30,25 @@ T = TypeVar("T")
 
 # --- Its arguments at the shell ---------------------------------------------------------------------------------------
 
-FILE = operand("FILE", "a file, FILE@gfx90a, FILE@2, a code object URI, or - (-@2)")
+FILE = operand("FILE", "a file, a code object in it (FILE@gfx90a, FILE@2), a code object URI, or - for standard input")
 MAYBE_FILE = operand("[FILE]", FILE.help)
-MANY_FILES = operand("[FILE...]", "files, FILE@gfx90a and so on; or one file, and the name of a variable in it")
+MANY_FILES = operand("[FILE...]", "files, or code objects in them (FILE@gfx90a); or one file and a variable in it")
 MAYBE_STATE = option(
-    "-state S", "a snapshot of waves, core files of FILE or of GPUs (repeatable), the debug agent's text", is_many=True
+    "-state S", "a snapshot, a core file of FILE or of GPUs (repeatable), or the debug agent's text", is_many=True
 )
 STATE = option("-state S", MAYBE_STATE.help, is_required=True, is_many=True)
 WAVE = option("-wave N", "the wave or thread, by its number from 1 or by its id")
-FRAME = option("-frame N", "the frame, 0 for the innermost one (0); inlined ones count", read=int)
+FRAME = option("-frame N", "the frame number, 0 for the innermost (0); inlined frames count", read=int)
 LANE = option("-lane N", "the lane, from 0 (the first active one)", read=int)
-SYSROOT = option("-sysroot DIR", "the root of the machine that a core file is from: its files are looked for there")
+SYSROOT = option("-sysroot DIR", "the folder that holds the files of the machine that wrote the core file")
 DIALECT = option("-dialect D", "how expressions are encoded (that of the target)")
-REPAIR = option("-repair R", "repair what compilers are known to write wrong: auto, all, off, or names (auto)")
-WAVES = option("-wave LIST", "the waves or threads, by numbers from 1, by id, or all")
+REPAIR = option("-repair R", "correct known compiler mistakes: auto, all, off, or names of repairs (auto)")
+WAVES = option("-wave LIST", "waves or threads: numbers from 1, ids, or all")
 PC = option("-pc A", "frames at an address, without a state: 0x1900, k, k+0x40 or k.hip:17")
-FORCE = option("-force", "use a state although its code has changed")
+FORCE = option("-force", "use a state even if its code object has changed")
 ATTRIBUTES = option(
     "-attributes D",
-    "how numbers of LLVM's attributes and address classes are read: llvm-current, llvm-21, llvm-old or amdgpu-2020 "
+    "how to read LLVM's attribute and address class numbers: llvm-current, llvm-21, llvm-old or amdgpu-2020 "
     "(by producer)",
 )
 READ_AS = (DIALECT, ATTRIBUTES, REPAIR)

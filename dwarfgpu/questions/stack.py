@@ -73,9 +73,9 @@ def _where_lane_is(selection: Selection, frame: Frame) -> str | None:
 
 
 def backtrace(selection: Selection, arguments: Arguments) -> Document:
-    """With N only the N innermost frames, with -N the N outermost. Arguments are those of the lane that is selected.
-    If that lane was not active when the inner functions were called, the frames of those are left out. With -wave, and
-    at the shell without it, the frames of several waves are shown, those of waves with equal stacks once.
+    """N shows only the N innermost frames, -N the N outermost. Argument values are those of the selected lane. Without
+    N, inner frames are left out if the selected lane was not active when their functions were called. -wave shows
+    several waves; at the shell the default is all of them. Waves with equal stacks are shown once.
     """
     from dwarfgpu.program.frames import backtrace as stacks
     from dwarfgpu.render.backtrace import BacktraceRenderer

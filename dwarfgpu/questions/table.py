@@ -47,13 +47,13 @@ SUPPORT = "the debugger itself"
 GROUPS = (FILES, RUN, FOCUS, DATA, SOURCE, DEBUG, SUPPORT)
 
 LANES = option("-lane LIST", "in these lanes: 3, 0-7,12, active or all")
-EVERY_LANE = option("-all", "in all lanes, also inactive ones")
+EVERY_LANE = option("-all", "in all lanes, including inactive ones")
 EVERYWHERE = option("-all", f"{EVERY_LANE.help}; without a state: every location, valid here or not")
 ACTIVE_LANES = option("-active", "in the active lanes")
 LOCATION = option("-location", "also show where each value is")
 VERBOSE = option(
     "-verbose",
-    "where a repair was applied, also show what the file alone says (shell: also -v)",
+    "where a repair was applied, also show the unrepaired result (at the shell also -v)",
     setting=next(each for each in SETTINGS if each.name == "verbose"),
 )
 ENCODING = (
@@ -66,8 +66,8 @@ ENCODING = (
 )
 """What an encoding depends on: the same options for every question that reads expressions."""
 ALONE = (
-    option("-cases FILE", "evaluate the cases of a file, one on each line, and answer each with a line of JSON"),
-    option("-rules R", "dwarf5, amd or dwarf6 (those of the target)"),
+    option("-cases FILE", "evaluate a file of cases, one per line, and print one line of JSON for each"),
+    option("-rules R", "the rules: dwarf5, amd or dwarf6 (those of the target)"),
     option("-want KIND", "the kind the result must have", choices=("value", "location")),
     option("-read WHAT", "also read the result: a number of bytes, or a type such as float32"),
     option("-write BYTES", "write bytes to the result first"),
@@ -77,18 +77,20 @@ ALONE = (
 """Options of an expression of DWARF that is evaluated without a program."""
 SIZES = (
     option("-grid X,Y,Z", "the work-items of the grid", is_required=True),
-    option("-work-group X,Y,Z", "the work-items of a work-group (what the kernel requires, or Triton's)"),
+    option("-work-group X,Y,Z", "the work-items of a work-group (the size that the kernel requires, or Triton's)"),
 )
 """What a launch is for: the same options for every question and command that launches a kernel."""
 MORE_MEMORY = (
-    option("-private-size N", "bytes of private memory for each work-item, if its stack is larger"),
-    option("-dynamic-local N", "bytes of local memory to add (0)"),
+    option(
+        "-private-size N", "bytes of private memory per work-item, if the stack needs more than the kernel asks for"
+    ),
+    option("-dynamic-local N", "bytes of local memory to add to each work-group (0)"),
 )
-LIMIT = option("-limit N", "stop after N instructions of waves", read=int)
-SEED = option("-seed N", "run waves and work-groups in another order", read=int)
-AT_ONCE = option("-at-once N", "how many waves exist at a time", read=int)
+LIMIT = option("-limit N", "stop after N wave instructions", read=int)
+SEED = option("-seed N", "shuffle the order of waves and work-groups with this seed", read=int)
+AT_ONCE = option("-at-once N", "how many waves run at a time; the others start when these end", read=int)
 FINDINGS = (
-    option("-baseline FILE", "leave out the findings of an earlier answer in JSON"),
+    option("-baseline FILE", "leave out findings that FILE, an earlier JSON answer, already has"),
     option("-all", "show every finding, not only the first few of each rule"),
     option("-sarif", "write a SARIF 2.1.0 log"),
 )
@@ -207,9 +209,9 @@ COMMANDS = (
     question("info inferiors", "the machine and the file being debugged", "files.info_inferiors", group=FILES),
     question("info signals", "the signals that stop waves", "files.info_signals", group=FILES, aliases="handle",
              operands="[SIGNAL]"),
-    question("info agents", "the processors", "files.info_agents", group=FILES,
+    question("info agents", "the GPUs (agents) of the machine", "files.info_agents", group=FILES,
              shell=shell(LOOK, "agents", FILE, STATE, SYSROOT, FORCE)),
-    question("info dispatches", "the dispatches", "files.info_dispatches", group=FILES,
+    question("info dispatches", "the kernel dispatches", "files.info_dispatches", group=FILES,
              shell=shell(LOOK, "dispatches", FILE, STATE, SYSROOT, FORCE)),
     question("info queues", "the queues of the dispatches", "files.info_queues", group=FILES,
              shell=shell(LOOK, "queues", FILE, STATE, SYSROOT, FORCE)),
@@ -233,13 +235,14 @@ COMMANDS = (
              shell=shell(LOOK, "ls", operand("NAME", FILE.help),
                          examples=("dwarfgpu ls a.out", "dwarfgpu ls --json a.out",
                                    "dwarfgpu info a.out@gfx90a"))),
-    question("maint snapshot", "convert, check or summarise a snapshot, or begin one", "files.snapshot", group=FILES,
-             operands="convert|check|info|template FILE [NEW]", completes="path", repeats="nothing",
-             options=(option("-force", "convert although code objects have changed"),
-                      option("-waves LIST", "of a GPU core file: waves such as 1,4-7 (all)"),
-                      option("-memory LIST", "of a GPU core: stack,lds,args,reachable:N, none (stack,lds,args)"),
+    question("maint snapshot", "convert, check or summarise a snapshot, or write a template for one", "files.snapshot",
+             group=FILES, operands="convert|check|info|template FILE [NEW]", completes="path", repeats="nothing",
+             options=(option("-force", "convert even if code objects have changed"),
+                      option("-waves LIST", "convert only these waves of a GPU core file, such as 1,4-7 (all)"),
+                      option("-memory LIST", "memory to keep of a GPU core file: stack,lds,args,reachable:N, none "
+                                             "(stack,lds,args)"),
                       option("-pc A", "for template: where the wave is (0x1900, k, k+0x40 or k.hip:17)"),
-                      option("-state S", "for template: a state that is filled in partly"),
+                      option("-state S", "for template: a partly filled state"),
                       option("-o FILE", "for template: the file to write (standard output)")),
              shell=shell(CONVERT, "snapshot", SYSROOT, operand("ACTION", "convert, check, info or template"),
                          operand("NAMES...", "a snapshot; for convert also the new name; for template the code"),
@@ -299,12 +302,12 @@ COMMANDS = (
                                           option("-values", "print values instead of shades"))),
     question("backtrace", "the call frames", "stack.backtrace", group=FOCUS,
              aliases="bt where info_stack info_s", operands="[N|-N]",
-             options=(option("-full", "with the local variables of each frame"),
+             options=(option("-full", "also show the local variables of each frame"),
                       option("-lane N", "only frames in which the lane was active", read=int),
                       option("-registers", "show where registers are saved"),
-                      option("-wave LIST", "of waves such as 1,4-7, an id, or all"), *PRINT), gdb="bt",
+                      option("-wave LIST", "show the frames of these waves: 1,4-7, an id, or all"), *PRINT), gdb="bt",
              shell=shell(LOOK, "bt frames backtrace", FILE, STATE, SYSROOT, *READ_AS, FORCE,
-                         operand("[N]", "how many of the innermost frames; -N: of the outermost (all)"),
+                         operand("[N]", "show the N innermost frames; -N: the N outermost (all)"),
                          examples=("dwarfgpu bt k.co --state stopped.json",
                                    "dwarfgpu bt k.co --state stopped.dgs --wave 3 --lane 5",
                                    "dwarfgpu bt program --state core --registers --json"))),
@@ -316,7 +319,7 @@ COMMANDS = (
     command("down", "select the callee", "focus.down", group=FOCUS, aliases="dow", operands="[N]"),
     command("up-silently", "select the caller without showing it", "focus.up", group=FOCUS, operands="[N]"),
     command("down-silently", "select the callee without showing it", "focus.down", group=FOCUS, operands="[N]"),
-    question("info frame", "all about the frame: CFA, saved registers, caller", "stack.info_frame",
+    question("info frame", "details of the frame: CFA, saved registers, caller", "stack.info_frame",
             group=FOCUS, aliases="f"),
     # --- Data ---------------------------------------------------------------------------------------------------
     question("print", "the value of an expression", "variables.print_value", group=DATA, aliases="p inspect",
@@ -331,7 +334,7 @@ COMMANDS = (
                          operand("[EXPR...]", 'expressions of the source language, such as "s->a[3] + 1"'),
                          options=(WAVES, FRAME, PC,
                                   option("-npz OUT", "write the numbers to a numpy file, an array for each expression"),
-                                  option("-csv", "a line for each lane: expression, lane, state, value"), *ALONE),
+                                  option("-csv", "print CSV, a line per lane: expression, lane, state, value"), *ALONE),
                          examples=('dwarfgpu eval k.co x "s->a[3] + 1" --state stopped.json',
                                    "dwarfgpu eval k.co x --state stopped.dgs --wave 3 --frame 1 --lane all --location",
                                    'dwarfgpu eval k.co "sizeof(struct S)" global',
@@ -363,7 +366,7 @@ COMMANDS = (
             operands="[EXPR|TYPE]", completes="expression"),
     question("whatis", "the type of an expression", "symbols.whatis", group=DATA, operands="[EXPR|TYPE]",
             completes="expression"),
-    question("x", "memory", "memory.examine", group=DATA, formats="NFU", operands="[ADDRESS]",
+    question("x", "show memory", "memory.examine", group=DATA, formats="NFU", operands="[ADDRESS]",
             completes="expression", repeats="onwards"),
     command("set var", "assign to a variable, a register or memory", "values.set_var", group=DATA,
             aliases="variable", operands="EXPR = EXPR", options=(LANES, EVERY_LANE), completes="expression",
@@ -372,7 +375,7 @@ COMMANDS = (
             group=DATA, operands="[EXPR]", formats="NFU", completes="expression", repeats="nothing"),
     command("undisplay", "remove displays", "context.undisplay", group=DATA, operands="[N...]",
             aliases="delete_display", repeats="nothing"),
-    command("info display", "the expressions that are displayed", "context.info_display", group=DATA),
+    command("info display", "the expressions of `display`", "context.info_display", group=DATA),
     question("info registers", "registers of the frame", "registers.info_registers", group=DATA, aliases="r",
             operands="[NAME...]", formats=DATA_FORMAT, completes="register"),
     question("find", "search memory for values", "memory.find", group=DATA, formats="SIZE-CHAR|MAX-COUNT",
@@ -436,17 +439,17 @@ COMMANDS = (
              "verification.verify", group=DEBUG, operands="[NAME]", completes="expression", gdb="verify",
              options=(option("-ops TEXT", "check an expression, given as operations"),
                       option("-hex BYTES", "check an expression, given as bytes"),
-                      option("-cfi", "check it as an operand of call frame information"),
+                      option("-cfi", "check the expression as an operand of call frame information"),
                       option("-depth N", "entries on the stack at the start (0)", read=int),
                       option("-want KIND", "the kind the result must have", choices=("value", "location")),
-                      option("-ignore LIST", "leave out rules, parts of files (entry, frame, ...), or idioms",
+                      option("-ignore LIST", "skip rules, parts of files (entry, frame, ...), or idioms",
                              is_many=True),
                       option("-verbose", "also show each idiom of the producer; at the shell also -v"),
                       *FINDINGS,
                       option("-jobs N", "how many processes check the files (one for each processor)", read=int),
-                      option("-explain RULE", "explain a rule for files, and what to do"),
+                      option("-explain RULE", "explain a rule for files, and how to fix its findings"),
                       option("-rules [R]",
-                             "the rules for an expression (those of the target); alone: list the rules for files",
+                             "the rules for an expression (those of the target); without R: list the rules for files",
                              choices=("dwarf5", "amd", "dwarf6")), *ENCODING),
              shell=shell(JUDGE, "verify", MANY_FILES, MAYBE_STATE, SYSROOT, WAVE, FRAME, ATTRIBUTES, REPAIR, FORCE,
                          examples=("dwarfgpu verify k.co", "dwarfgpu verify build/*.co --ignore idioms --jobs 4",
@@ -455,34 +458,34 @@ COMMANDS = (
                                    "dwarfgpu verify --cfi --hex 9c"))),
     question("maint judge", "run a kernel, and compare its debugging information with what happens", "judging.judge",
              group=DEBUG, operands="KERNEL [ARG...]", completes="launch without sizes",
-             options=(*SIZES, option("-against OTHER", "compare variables with those of another build of the source; "
-                                                       "one of the host is executed here"),
+             options=(*SIZES, option("-against OTHER", "compare variables with another build of the same source; "
+                                                       "a host build is executed on this computer"),
                       *FINDINGS,
-                      option("-html", "write a page: the findings, and one lane over time with its variables"),
+                      option("-html", "write an HTML page: the findings, and the variables of one lane over time"),
                       LIMIT, SEED, AT_ONCE, *MORE_MEMORY),
              shell=shell(JUDGE, "judge", FILE, *READ_AS,
-                         operand("[KERNEL]", "the name or symbol of a kernel (that of Triton's NAME.json beside FILE)"),
+                         operand("[KERNEL]", "the name or symbol of a kernel (default: Triton's, in NAME.json)"),
                          operand("[ARG...]", "its arguments: NAME=VALUE, or VALUE by position"),
                          examples=("dwarfgpu judge k.co saxpy --grid 64 --work-group 64 'x=ones(64)' 'y=ones(64)' 2 64",
                                    "dwarfgpu judge k.O2.co saxpy --grid 64 --work-group 64 --against k.O0.co",
                                    "dwarfgpu judge k.co saxpy --grid 64 --work-group 64 --sarif -o judged.sarif",
                                    "dwarfgpu judge k.co saxpy --grid 64 --work-group 64 --html -o judged.html",
                                    "dwarfgpu judge k.co saxpy --grid 64 --work-group 64 --baseline known.json"))),
-    question("info outstanding", "the memory accesses that may be outstanding at an address, and those that are now",
+    question("info outstanding", "memory accesses that may be outstanding at an address, and those outstanding now",
              "memory_model.info_outstanding", group=DATA, operands="[ADDRESS]", completes="place"),
-    question("memmodel", "check how code orders memory: the code of each operation, and what a file forgets",
+    question("memmodel", "check how code orders memory: the code for each operation, and what a file lacks",
              "memory_model.memory_model", group=DEBUG, operands="table|show|check [WORD|FILE...]", completes="path",
              options=(option("-target T", "for table: a processor, such as gfx1200"),
                       option("-mode M", "the execution mode (that of the kernel, else that of the compiler)",
                              choices=("cu", "wgp", "tgsplit")),
-                      option("-rules R", "the code that LLVM 22 makes, or that its text asks for (llvm22)",
+                      option("-rules R", "the code that LLVM 22 emits, or that its text requires (llvm22)",
                              choices=("text", "llvm22")),
                       option("-function F", "one function: f, ns::f or _Z1fv"),
                       option("-pc A", "for show: what may be outstanding at 0x1900, k, k+0x40 or k.hip:17"),
-                      option("-from-source", "for check: fail where the source cannot be read"),
-                      option("-expect TEXT", "for check: the ordering that is meant, such as 'k.cl:12 acquire agent', "
-                             "instead of that of the source", is_many=True),
-                      option("-require N", "for check: exit with 3 if fewer operations of a file are checked",
+                      option("-from-source", "for check: fail if the source cannot be read"),
+                      option("-expect TEXT", "for check: the intended ordering, such as 'k.cl:12 acquire agent', "
+                             "which replaces that of the source", is_many=True),
+                      option("-require N", "for check: exit with 3 if fewer than N operations of a file are checked",
                              read=int),
                       option("-directory DIR", "for check: also search source files here", is_many=True),
                       option("-all", "for check: show every finding, not only the first few of each rule"),

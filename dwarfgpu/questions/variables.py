@@ -137,13 +137,13 @@ class _Answered:
 
 
 def evaluate(selection: Selection, arguments: Arguments) -> Document:
-    """In the lanes that execute the code, if nothing else is said: lanes with one value are shown together. What has
-    no value says why. -trace shows each operation with the stack before and after it, those of frame bases, call frame
-    information and call sites too. Without a state, globals, constants and locations are known.
+    """The default is the active lanes; lanes with equal values share a line. An expression without a value says why.
+    -trace shows each operation with the stack before and after it, including the operations of frame bases, call frame
+    information and call sites. Without a state, only globals, constants and locations can be shown.
 
-    -ops takes operations such as `DW_OP_lit1; DW_OP_plus_uconst 4`, and -hex bytes, which are evaluated in the frame;
-    at the shell, without FILE, against a machine state by itself, with the code object that a snapshot names where an
-    operation needs one.
+    -ops evaluates operations such as `DW_OP_lit1; DW_OP_plus_uconst 4` in the frame, and -hex the bytes of an
+    expression. At the shell both also work without FILE: they then use only the state, and the code object that a
+    snapshot names if an operation needs one.
     """
     place = asked(selection, arguments)
     if arguments.has("ops") or arguments.has("hex"):
@@ -431,10 +431,10 @@ def traced(frame: Frame) -> Iterator[Tracer]:
 
 
 def print_value(selection: Selection, arguments: Arguments) -> Document:
-    """The value is that of the lane that is selected. Of several lanes it is shown as `{[0-3]=7, [4]=8}`; lanes that
-    do not execute the code have theirs in parentheses. Each value gets a number, and $1 is it from then on; $ is the
-    last one, $$ the one before, $$3 the third before the last. `print $x = 3` sets a convenience variable. Without
-    EXPR the last value is shown again. /F is a letter: x d u o t a c f s z r.
+    """Shows the value in the selected lane. Several lanes are shown as `{[0-3]=7, [4]=8}`, with the values of inactive
+    lanes in parentheses. Each value enters the history as $1, $2 and so on; $ is the last value, $$ the one before it,
+    $$3 the third before the last. `print $x = 3` sets a convenience variable. Without EXPR the last value is shown
+    again. /F is a letter: x d u o t a c f s z r.
     """
     from dwarfgpu.program.frames.history import Remembered
 

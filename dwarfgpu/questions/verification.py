@@ -34,16 +34,14 @@ OF_EXPRESSIONS = ("cfi", "depth", "want", "rules", *(option.name for option in E
 
 
 def verify(selection: Selection, arguments: Arguments) -> Document:
-    """Without a state: every rule that can be decided without running anything, for all parts of the files: entries,
-    expressions along every path, lists, call frame information, line tables, indexes, kernels. It is about what is
-    written, without repairs; what producers are known to write is an idiom, and these are counted in one line unless
-    -verbose is given. With a state: every variable of
-    every frame of every wave is evaluated, and what fails is reported with its reason. At a prompt: the variable NAME,
-    or all that the frame sees.
+    """Without a state, `verify` applies every rule that needs no execution to all parts of the files: entries,
+    expressions along every path, lists, call frame information, line tables, indexes, kernels. It checks the file as
+    written, without repairs. Known habits of a producer are idioms: they are counted in one line; -verbose lists them.
+    With a state, it evaluates every variable of every frame of every wave, and reports failures with their reasons. At
+    a prompt, it checks the variable NAME, or all variables visible in the frame.
 
-    -ops or -hex: an expression by itself, as which -cfi takes an operand of call frame information: branches, the depth
-    of the stack, kinds, constants and the sizes of storages on every path. The exit status of the program is 1 if there
-    are findings.
+    -ops and -hex check one expression (with -cfi, as an operand of call frame information): branches, stack depth,
+    kinds, constants and storage sizes on every path. The exit status is 1 if there are findings.
     """
     if arguments.get("rules") == "":
         arguments.none()

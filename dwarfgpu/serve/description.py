@@ -1,7 +1,7 @@
-"""What GDB asks for as XML: the registers, the threads and the libraries of a machine that is served.
+"""The XML that GDB requests: the registers, the threads and the libraries of a served machine.
 
-Stock GDB knows no AMD GPU, so waves are shown as threads of x86-64, which every GDB knows, with the registers of
-waves as a feature of their own (GDB manual, "Target Description Format"). ``rip``, and so ``$pc``, is where a wave
+Stock GDB does not support AMD GPUs, so waves appear as x86-64 threads, which every GDB supports, and the registers of
+waves as a separate feature (GDB manual, "Target Description Format"). ``rip``, and so ``$pc``, is where a wave
 is; ``rsp`` is 0, and the other registers of x86-64 are not available.
 """
 
@@ -42,22 +42,22 @@ _VECTORS = {"v4_float": ("ieee_single", 4), "v2_double": ("ieee_double", 2), "v1
 _VECTORS |= {"v8_int16": ("int16", 8), "v4_int32": ("int32", 4), "v2_int64": ("int64", 2)}
 COUNTER = "rip"
 NEEDED = (COUNTER, "rsp")
-"""The registers that are 0 where they are not known: without them GDB ends the connection, or the stack."""
+"""Registers that are served as 0 if unknown: otherwise GDB drops the connection, or cannot unwind."""
 
 
 @frozen
 class ServedRegister:
-    """A register as GDB has it, and the one of the machine that it shows."""
+    """A register of GDB, and the register of the machine that it shows."""
 
     name: str
     bit_size: int
     type: str
     shows: TargetRegister | None
-    """None of a register that the machine has not."""
+    """None if the machine does not have the register."""
 
 
 class RegisterLayout:
-    """The registers of a machine in the order of GDB's numbers for them."""
+    """The registers of a machine, in the order of GDB's register numbers."""
 
     def __init__(self, target: Target) -> None:
         self.target = target
@@ -121,7 +121,7 @@ class RegisterLayout:
 
 
 def _types(feature: str) -> str:
-    """Return the types of a feature of x86-64, which have the names of GDB's own."""
+    """Return the types of an x86-64 feature, named as in GDB's own descriptions."""
     if feature == "org.gnu.gdb.i386.core":
         return _flags("i386_eflags", _EFLAGS)
     if feature != "org.gnu.gdb.i386.sse":
@@ -166,7 +166,7 @@ def libraries_xml(libraries: Iterable[tuple[str, int]]) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return a text as XML: what a file says can neither end an element nor steer a terminal."""
+    """Return text escaped for XML, with unprintable characters replaced by ``?``."""
     from html import escape
 
     plain = "".join(letter if letter.isprintable() else "?" for letter in text)
@@ -174,7 +174,7 @@ def quoted(text: str) -> str:
 
 
 def wave_details(machine: Any, wave: int) -> str:
-    """Return ROCgdb's words for a wave: ``AMDGPU Wave 1:1:1:1 (0,0,0)/0``."""
+    """Return the name that ROCgdb shows for a wave: ``AMDGPU Wave 1:1:1:1 (0,0,0)/0``."""
     text = f"AMDGPU Wave {machine.ids[wave]}"
     _dispatch, (x, y, z), number = machine.place_of(wave)
     return text if min(x, y, z, number) < 0 else f"{text} ({x},{y},{z})/{number}"

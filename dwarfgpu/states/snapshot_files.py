@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dwarfgpu.states.stopped import Stopped
 
 MAX_NAMES = 4
-"""How many waves are named."""
+"""How many wave ids a summary lists."""
 
 
 @frozen
@@ -33,17 +33,17 @@ class SnapshotSummary:
     dispatches: list[str]
     code_objects: list[str]
     memory: list[tuple[str, int, int]]
-    """Address space, number of extents, bytes in all."""
+    """Address space, number of extents, total bytes."""
     problems: list[str]
-    """What differs from the snapshot: code objects that are missing, or that have changed."""
+    """The warnings of the snapshot, and code objects that are missing or have changed."""
     is_sound: bool
-    """Whether no code object has changed; a missing one only leaves questions open."""
+    """Whether no code object has changed; missing ones do not count."""
 
 
 def load(path: str | os.PathLike[str], *, force: bool = False) -> snapshot.Snapshot:
-    """Load a snapshot of either form, with the code objects that it names where a program counter is a name in one.
+    """Load a snapshot of either form; look up a program counter that is a name in the code objects of the snapshot.
 
-    ``force`` accepts code objects that are not those the snapshot was made with.
+    ``force`` accepts code objects that have changed since the snapshot was made.
     """
     from dwarfgpu.states.opening import find_named_pcs
 
@@ -82,7 +82,7 @@ def summary(path: str) -> SnapshotSummary:
 
 
 def code_paths(machine: Machine) -> list[str]:
-    """Return the paths of the code objects that a snapshot names, as far as they are there."""
+    """Return the paths of the code objects that a snapshot names, if the files exist."""
     import os
 
     paths = (machine.code_path(code) for code in machine.code_objects)
@@ -94,12 +94,12 @@ def save(stopped: Stopped, destination: str) -> None:
     machine: Any = stopped.machine
     if not isinstance(machine, Machine):
         message = f"a machine of {machine.target.name} cannot be saved"
-        raise UsageError(message, hint="a snapshot has the waves of GPUs; a core file is its own snapshot")
+        raise UsageError(message, hint="only GPU waves can be saved as a snapshot; keep the core file instead")
     snapshot.save(machine, destination)
 
 
 def convert(source: str, destination: str, *, force: bool = False) -> Machine:
-    """Write a snapshot in the form that the name of the destination asks for."""
+    """Write a snapshot in the form that the name of the destination selects."""
     machine = load(source, force=force)
     snapshot.save(machine, destination)
     return machine

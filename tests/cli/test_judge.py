@@ -132,7 +132,7 @@ def test_steps_that_go_back_alone_are_no_failure(require_tool, tmp_path):
     """Optimized code has them almost everywhere; they are told, and are no reason for an exit status of 1."""
     folder = tmp_path / "back"
     folder.mkdir()
-    path = assembled_loop(require_tool("llvm-mc-22"), require_tool("ld.lld-22"), folder, called=2)
+    path = assembled_loop((require_tool("llvm-mc-22"), require_tool("ld.lld-22")), folder, called=2)
     words = ("judge", path, "loop", *SIZES)
     status, out, err = run(*words)
     assert (status, err) == (0, "")

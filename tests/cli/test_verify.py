@@ -37,7 +37,7 @@ def test_findings_say_what_where_and_by_which_rule(bad):
     assert "in DW_TAG_compile_unit k.cl > DW_TAG_subprogram k > DW_TAG_variable a" in text
     assert "DW_AT_name is there 2 times [DWARF 5, 2.2] (entry-attribute-twice)" in text
     assert text.endswith("2 errors, 0 warnings")
-    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert all(len(line) <= 80 or len(line.split()) == 1 for line in done.stdout.splitlines())  # a path may be longer
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,7 @@ def test_print_cfi(run):
     assert "  rows\n" in run("maint print cfi X")
     assert Run(KERNEL)("maint print cfi 0x1504") == text
     assert "no unwind information" in str(run.fails("maint print cfi 0x10"))
-    assert "nothing that is called 'zork'" in str(run.fails("maint print cfi zork"))
+    assert "nothing named 'zork'" in str(run.fails("maint print cfi zork"))
     assert "  rows\n" in Run(KERNEL)("maint print cfi")
 
 

@@ -201,7 +201,7 @@ def test_a_number_becomes_an_address_as_it_is(stopped):
     assert values(run, "(int @generic *)(long) shared", "local#(long) shared") == [
         "(int *) generic#0x20", "(void *) local#0x20",
     ]  # fmt: skip
-    assert "0x100000010 is no address of local" in run.fails("print local#0x100000010").message
+    assert "0x100000010 is not an address of local" in run.fails("print local#0x100000010").message
     assert "an address must be an integer" in run.fails("print local#1.5").message
 
 

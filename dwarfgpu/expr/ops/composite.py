@@ -42,7 +42,7 @@ def _too_large(size: int, left: int, spec: str) -> IllFormed:
 
 
 def _parts(ev: Evaluation, location: Location, size: int, bit_offset: int) -> tuple[Part, ...]:
-    """Return the part that a piece operation makes of a location; two where the rules let it end in undefined bits."""
+    """Return the part that a piece operation adds, plus an undefined part beyond the storage if the rules allow it."""
     rules = ev.rules
     if rules.part_beyond_storage == "undefined":
         available = max(0, min(_available(place, size, bit_offset) for place in location.places))
@@ -58,7 +58,7 @@ def _parts(ev: Evaluation, location: Location, size: int, bit_offset: int) -> tu
 
 
 def _available(place: SingleLocation, size: int, bit_offset: int) -> int:
-    """Return how many of the bits of a part the storage has."""
+    """Return how many bits of a part are inside the storage."""
     if type(place.storage) is Undefined:
         return size
     return min(size, place.storage.bit_size - uniform(place.bit_offset) - bit_offset)
@@ -76,7 +76,7 @@ def _from_least_significant(place: SingleLocation, size: int, bit_offset: int) -
     if end <= 0:
         message = f"the bit offset {bit_offset} is outside the storage of {storage.bit_size} bits"
         raise EvaluationError("offset_out_of_storage", message, spec="DWARF 5, 2.6.1.2 (2)")
-    left = end - uniform(place.bit_offset)  # what a moved location has is its storage from there on
+    left = end - uniform(place.bit_offset)  # a moved location has only the storage after its offset
     if left < size:
         raise _too_large(size, left, "DWARF 5, 2.6.1.2 (2)")
     return SingleLocation(storage, end - size)
@@ -86,12 +86,12 @@ def _from_least_significant(place: SingleLocation, size: int, bit_offset: int) -
 
 
 def _add_piece(ev: Evaluation, size: int, bit_offset: int) -> None:
-    """Do DW_OP_piece or DW_OP_bit_piece, whose action depends on what is on the stack."""
+    """Execute DW_OP_piece or DW_OP_bit_piece, whose effect depends on the stack."""
     if not ev.rules.incomplete_composites:
         _add_piece_dwarf6(ev, size, bit_offset)
         return
     stack = ev.stack
-    height = len(stack)  # of what stays
+    height = len(stack)  # how many entries stay
     top: Any = stack[-1] if height else None
     location = None
     if top is not None and type(top) is not IncompleteComposite:
@@ -119,7 +119,7 @@ def _add_piece(ev: Evaluation, size: int, bit_offset: int) -> None:
 
 
 def _is_plain(ev: Evaluation, location: Location, size: int) -> bool:
-    """Return whether a part has all its bits in a storage of its own and begins where its location does, as usual."""
+    """Return whether a part is the usual case: little-endian, and inside one memory, register or implicit storage."""
     places = location.places
     place = places[0]
     offset = place.bit_offset
@@ -134,12 +134,12 @@ def _is_plain(ev: Evaluation, location: Location, size: int) -> bool:
 
 
 def _add_piece_dwarf6(ev: Evaluation, size: int, bit_offset: int) -> None:
-    """Do DW_OP_piece or DW_OP_bit_piece as the DWARF 6 draft says, or DWARF 5 said (230524.1, 3.12)."""
+    """Execute DW_OP_piece or DW_OP_bit_piece by the DWARF 6 draft, which accepts DWARF 5's use too (230524.1, 3.12)."""
     stack = ev.stack
     base = _composite_place(stack[-2]) if len(stack) > 1 else None
     consumed = len(stack) if base is None else 2
     if base is None and len(stack) > 1:
-        message = "a piece needs a composite below its operand, or nothing"
+        message = "a piece needs a composite, or nothing else, below its operand on the stack"
         raise IllFormed("bad_piece", message, spec="DWARF 6 (230524.1), 3.12", hint="start with DW_OP_composite")
     if base is None and stack:
         base = _composite_place(stack[-1])
@@ -152,7 +152,7 @@ def _add_piece_dwarf6(ev: Evaluation, size: int, bit_offset: int) -> None:
 
 
 def _composite_place(entry: Any) -> SingleLocation | None:
-    """Return the place of an entry that is a composite; None of any other entry."""
+    """Return the place of an entry that is a composite; None for any other entry."""
     place = entry.single if type(entry) is Location else None
     return place if place is not None and type(place.storage) is Composite else None
 
@@ -161,7 +161,7 @@ def _part_location(ev: Evaluation) -> Location:
     top = ev.stack[-1]
     location = convert.to_location(ev, top)
     if location is None:
-        hint = "DW_OP_stack_value makes an implicit location of a value" if type(top) is Value else None
+        hint = "DW_OP_stack_value turns a value into an implicit location" if type(top) is Value else None
         convert.refuse_entry(
             ev,
             top,
@@ -247,7 +247,7 @@ def select_bit_piece(ev: Evaluation, zero: Location, one: Location, mask: Value,
     for bit, start, stop in runs(chosen, count):
         source = one if bit else zero
         first = convert.moved(ev, source, start * size, spec) if start else source
-        convert.moved(ev, source, (stop - 1) * size, spec)  # each part must begin within the storage ...
+        convert.moved(ev, source, (stop - 1) * size, spec)  # every part must begin inside the storage ...
         _check_fits(first, (stop - start) * size, spec)  # ... and end there
         parts.append(Part(first, size, stop - start, size))
     return locations.at(convert.composite(ev, locations.EMPTY, tuple(parts)))
@@ -258,13 +258,13 @@ def select_bit_piece(ev: Evaluation, zero: Location, one: Location, mask: Value,
 
 @operation("DW_OP_LLVM_overlay", "BL:location OL:location O:integral S:integral -- L:location", "A.2.5.4.4.6 (6)")
 def overlay(ev: Evaluation, base: Location, top: Location, offset: Value, size: Value) -> Location:
-    """Push BL with S bytes, beginning O bytes into it, replaced by those at OL."""
+    """Push BL with the S bytes at byte offset O replaced by the bytes at OL."""
     return _overlay(ev, base, top, offset, size, 8)
 
 
 @operation("DW_OP_LLVM_bit_overlay", "BL:location OL:location BO:integral BS:integral -- L:location", "A.2.5.4.4.6 (7)")
 def bit_overlay(ev: Evaluation, base: Location, top: Location, offset: Value, size: Value) -> Location:
-    """Push BL with BS bits, beginning BO bits into it, replaced by those at OL."""
+    """Push BL with the BS bits at bit offset BO replaced by the bits at OL."""
     return _overlay(ev, base, top, offset, size, 1)
 
 
@@ -275,7 +275,7 @@ def _overlay(ev: Evaluation, base: Location, top: Location, offset: Value, size:
     bit_size = uniform_number(size) * unit
     spec = "A.2.5.4.4.6 (7)"
     if bit_offset < 0 or bit_size < 0:
-        message = f"an overlay of {shown(bit_size)} bits at {shown(bit_offset)}: neither must be negative"
+        message = f"an overlay of {shown(bit_size)} bits at {shown(bit_offset)}: neither number may be negative"
         raise IllFormed("bad_operand", message, spec=spec)
     rest = min(_remaining(ev, place) for place in base.places)
     if rest < bit_offset + bit_size:
@@ -295,13 +295,13 @@ def _overlay(ev: Evaluation, base: Location, top: Location, offset: Value, size:
 
 
 def uniform_number(value: Value) -> int:
-    """Return the number of a value, the same in all slots; the generic type is read as signed."""
+    """Return the number of a value, which must be equal in all slots; read the generic type as signed."""
     uniform(value.bits)
     return int(value.select(0).displacement())
 
 
 def _size(ev: Evaluation, place: SingleLocation) -> int:
-    """Return the size of a storage; one without a size is taken to be as large as a composite may be."""
+    """Return the size of a storage in bits; an undefined one counts as large as a composite may be."""
     return ev.target.max_storage_bits() if type(place.storage) is Undefined else place.storage.bit_size
 
 

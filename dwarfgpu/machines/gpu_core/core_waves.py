@@ -1,4 +1,4 @@
-"""The waves of a GPU core file as machines: one for each processor and size of waves that occurs."""
+"""The waves of a GPU core file as machines: one for each processor and wave size in the file."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 
 MAX_WAVES = 1 << 20
 MAX_FAILURES = 8
-"""After so many save areas of a queue that cannot be read, the others are not tried."""
+"""After this many unreadable save areas of a queue, the remaining ones are skipped."""
 MAX_AREAS = 1 << 12
-"""The save areas that are selected: queues times XCCs."""
+"""How many save areas are read at most: one per queue and XCC."""
 
 VALID, STOPPED, HALTED, NEVER_RAN, MOVED = (1 << bit for bit in range(5))
 """Of a wave: its trap temporaries have a meaning; it is stopped; it was halted before; it was launched halted; its
@@ -55,17 +55,17 @@ program counter is that of the trap before the one in the file."""
 
 @frozen
 class QueueSummary:
-    """A queue of the process, with what was found of it."""
+    """A queue of the process, and what the files contain of it."""
 
     number: int
     """From 1, in the order of the note."""
     agent: int
-    """The number of its agent; 0 for none that the note has."""
+    """The number of its agent; 0 if the note does not list the agent."""
     entry: QueueEntry
     memory: QueueMemory
     wave_count: int
     has_waves: bool
-    """Whether waves of such a queue are in the file at all."""
+    """Whether the file can contain its waves: it is an AQL queue with a save area."""
 
 
 @define
@@ -92,13 +92,13 @@ class SavedColumns:
     """The index of the first wave of the work-group of each wave."""
     scratch: list[tuple[int, int] | None] = field(factory=list)
     no_vgprs: set[int] = field(factory=set)
-    """The waves that have given their vector registers back."""
+    """The waves that have released their vector registers."""
     pc_known: bytearray = field(factory=bytearray)
 
 
 @define
 class GpuCore:
-    """What a GPU core file says of the GPUs of a process."""
+    """The GPUs of a process as read from a GPU core file."""
 
     state: CoreState
     memory: FileMemory
@@ -116,12 +116,12 @@ class GpuCore:
 
     @property
     def wave_count(self) -> int:
-        """The waves of all machines."""
+        """The number of waves in all machines."""
         return sum(machine.wave_count for machine in self.machines)
 
 
 class SavedGpu(Machine):
-    """The waves of a GPU core file that one processor executes, of one size."""
+    """The waves of a GPU core file with one processor and one wave size."""
 
     capabilities = Capabilities(
         name="gpu-core",
@@ -138,11 +138,11 @@ class SavedGpu(Machine):
         self.core = core
         self.columns = columns
         self._reasons: dict[Any, tuple[str, ...]] = {}
-        """Stop reasons by the contents of the registers that say them."""
+        """Stop reasons, cached by trap ID and the contents of the registers that give them."""
 
     @property
     def group_numbers(self) -> array[int]:
-        """The first wave of the work-group of each wave, as the control stack says it."""
+        """The first wave of each wave's work-group, from the control stack."""
         if self.columns is None:
             return super().group_numbers
         first_waves: array[int] = self.columns.first_waves
@@ -198,11 +198,11 @@ class SavedGpu(Machine):
 
 
 def read_gpu_core(state: CoreState, memory: FileMemory) -> GpuCore:
-    """Read agents, queues, dispatches and waves. What cannot be read is a problem, and hides nothing else."""
+    """Read agents, queues, dispatches and waves. Record what cannot be read as a problem, and read the rest."""
     objects = read_objects(memory, state.r_debug)
     core = GpuCore(state, memory, objects, problems=[*objects.problems])
     if state.runtime_state != ENABLED:
-        message = f"the runtime was not enabled (state {state.runtime_state}): its waves may be in no state to be read"
+        message = f"the runtime was not enabled (state {state.runtime_state}): its waves may not be readable"
         core.problems.append(MalformedFile("runtime_state", message))
     reader = _Collector(core)
     reader.read()
@@ -213,14 +213,14 @@ def read_gpu_core(state: CoreState, memory: FileMemory) -> GpuCore:
 
 
 _OF_WAVES = {
-    "truncated": "have registers that are in none of the files, which may be truncated",
-    "scratch_differs": "have scratch memory that is not where their slots say; the address in their register is used",
-    "pc_of_trap": "have a program counter after their s_trap in the file; it is shown at the s_trap",
+    "truncated": "have registers that none of the files contain; a file may be truncated",
+    "scratch_differs": "have a scratch address in their register that their slots contradict; the register is used",
+    "pc_of_trap": "have a program counter after their s_trap in the file; dwarfgpu shows the s_trap",
 }
 
 
 class _Area:
-    """A queue whose save areas are read, with what is the same for all of its waves."""
+    """A queue whose save areas are being read, with the facts that all its waves share."""
 
     def __init__(
         self, core: GpuCore, number: int, owner: int, queue: QueueEntry, about: QueueMemory, family: CoreFamily
@@ -239,7 +239,7 @@ class _Area:
         halt, status = family.hardware_register(name), family.hardware_register("status")
         self.halt_at = 0 if halt is None else halt.index
         self.vgprs_at = status.index if status is not None and family.name == "gfx11" else None
-        """The place of STATUS where it can say that a wave has given its vector registers back."""
+        """The index of STATUS if it can show that a wave has released its vector registers; else None."""
         self.scratch_bytes = scratch_size(family, about)
 
 
@@ -290,11 +290,11 @@ class _Collector:
         agent = self.core.state.agents[owner - 1]
         family = layout.family_of(agent.processor)
         if family is None or processor_named(agent.processor) is None:
-            message = f"agent {owner} is a {agent.processor}, whose save areas are not known: its waves are not shown"
+            message = f"the waves of agent {owner}, a {agent.processor}, are not shown: the layout is unknown"
             self.problem(message, "unknown_processor")
             return
         if family.is_documented_only:
-            message = f"the layout of the waves of {agent.processor} is taken from documents, and not verified"
+            message = f"the layout of the waves of {agent.processor} is untested on files from hardware"
             self.problem(message, "unverified_layout")
         area = _Area(self.core, number, owner, queue, about, family)
         failures = 0
@@ -302,7 +302,7 @@ class _Collector:
         for xcc in range(agent.xccs):
             self.areas += 1
             if failures >= MAX_FAILURES:
-                self.problem(f"the save areas of the other XCCs of queue {number} are not looked at", "save_area")
+                self.problem(f"the other XCCs of queue {number} are skipped: too many cannot be read", "save_area")
                 return
             if self.areas > MAX_AREAS:
                 self.problem(f"the note names more than {MAX_AREAS} save areas: the others are not read", "too_large")
@@ -377,7 +377,7 @@ class _Collector:
         data: tuple[tuple[int, ...], tuple[int, ...]] | None,
         counts: dict[str, int],
     ) -> None:
-        """Add what a wave's registers say of it; without them nothing is known."""
+        """Add the identity and state of a wave from its registers; without them both are unknown."""
         family = area.family
         pc = flags = trap = 0
         dispatch, group, number = NONE, (NONE, NONE, NONE), NONE
@@ -414,7 +414,7 @@ class _Collector:
         columns.ids.append(f"{area.owner}:{area.number}:{known}:{self.count}")
 
     def dispatch(self, number: int, queue: QueueEntry, about: QueueMemory, index: int) -> int:
-        """Return the index of the dispatch of a packet; it is read once."""
+        """Return the index of the dispatch of a packet; read each packet once."""
         core = self.core
         known = self.dispatch_of.setdefault((number, index), len(core.dispatches))
         if known < len(core.dispatches):
@@ -428,7 +428,7 @@ class _Collector:
                 f"the packets of queue {number} are at {queue.ring_base:#x}, which is in none of the files, so its "
                 "kernels and grids are not known"
             )
-            self.problem(message, "no_packets", "they are memory of the host: add its core file")
+            self.problem(message, "no_packets", "packets are in host memory: name the host's core file, too")
         kernarg, queue_at = packet.kernarg or None, about.address or None
         sizes = packet.grid, packet.work_group
         core.dispatches.append(Dispatch(known + 1, None, *sizes, kernarg, queue_at, packet.address))
@@ -443,7 +443,7 @@ class _Collector:
     def scratch_register(
         self, family: CoreFamily, shape: RecordShape, record: int, hardware: tuple[int, ...]
     ) -> int | None:
-        """Return the address in the register of a wave that the hardware has set."""
+        """Return the scratch address in FLAT_SCRATCH, which the hardware has set for a wave."""
         register = family.hardware_register("flat_scratch")
         if register is not None:
             return hardware[register.index] | hardware[register.index + 1] << 32
@@ -454,7 +454,7 @@ class _Collector:
 def _own_region(
     family: CoreFamily, word: int, own: int | None, computed: tuple[int, int] | None, size: int | None
 ) -> tuple[tuple[int, int] | None, bool]:
-    """Return the scratch memory of a wave that has its address, and whether its slot says another."""
+    """Return the scratch memory at the address that a wave holds, and whether its slot gives another address."""
     if not word >> family.has_scratch & 1 or own == 0:
         return None, False
     if own is None:
@@ -494,7 +494,7 @@ def _record_reader(memory: FileMemory, family: CoreFamily) -> Any:
 
 
 def _below(memory: FileMemory, address: int) -> int:
-    """Return how many bytes below an address are in the same stretch."""
+    """Return how many bytes before an address belong to the same stretch of memory."""
     from bisect import bisect_right
 
     return address - memory.starts[bisect_right(memory.starts, address) - 1]
@@ -542,7 +542,7 @@ def _register_files(memory: FileMemory, columns: SavedColumns, target: Target) -
     def mapped(
         names: list[str], offsets: list[int], counts: list[int], stored: int | None = None, *, shared: bool = False
     ) -> Iterator[RegisterFile]:
-        """Yield registers whose first is at an offset of the record that depends on the shape."""
+        """Yield consecutive registers, which begin at an offset in the record that depends on the shape."""
         registers = [register for name in names if (register := _register(target, name)) is not None]
         if registers and any(counts):
             has_shared = shared and any(shape.shared for shape in shapes)
@@ -586,7 +586,7 @@ def _register(target: Target, name: str) -> TargetRegister | None:
 
 
 def _add_memory(core: GpuCore, columns: SavedColumns, machine: SavedGpu) -> None:
-    """Give the machine its memory: global is that of the files, local and private memory are windows on it."""
+    """Add the memory of the machine: the files hold global memory; local and private memory are windows into it."""
     memory, shapes = core.memory, list(columns.shapes)
     machine.memory.stores[machine.target.default_space.number] = memory
     local = []
@@ -605,7 +605,7 @@ def _add_memory(core: GpuCore, columns: SavedColumns, machine: SavedGpu) -> None
 
 
 def group_problems(machine: SavedGpu) -> Iterator[DwarfGpuError]:
-    """Yield what is inconsistent in the work-groups of a machine: the sign of a layout that is not the one in use."""
+    """Yield inconsistencies in the work-groups of a machine: signs that the assumed layout is wrong."""
     columns = machine.columns
     if columns is None:
         return
@@ -620,15 +620,15 @@ def group_problems(machine: SavedGpu) -> Iterator[DwarfGpuError]:
         numbers += own[wave] in members
         members.add(own[wave])
     if wrong:
-        message = f"{wrong} waves of {machine.target.name} have another work-group than the first wave of their group"
+        message = f"{wrong} waves of {machine.target.name} name another work-group than the first wave of their group"
         yield MalformedFile("bad_groups", message)
     if numbers:
-        message = f"{numbers} waves of {machine.target.name} have the number of another wave of their work-group"
+        message = f"{numbers} waves of {machine.target.name} have the same number as another wave of their work-group"
         yield MalformedFile("bad_groups", message)
 
 
 def no_waves(core: GpuCore) -> MissingContext:
-    """Return the error of a core file none of whose waves can be read."""
+    """Return the error for a core file without readable waves."""
     kinds = ("save_area", "bad_save_area", "unknown_processor")
     problem = next((problem for problem in core.problems if problem.kind in kinds), None)
     why, hint = ("no queue has a wave", None) if problem is None else (problem.message, problem.hint)

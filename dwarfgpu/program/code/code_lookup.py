@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 GENERIC_SPACE = (b"\x31\x16\x18", b"\x10\x01\x16\x18", b"\x31\xe9\x02")
-"""What compilers for AMDGPU put behind the address of a variable: DW_OP_lit1 (or DW_OP_constu 1), then DW_OP_swap and
+"""What AMDGPU compilers append to the address of a variable: DW_OP_lit1 (or DW_OP_constu 1), then DW_OP_swap and
 DW_OP_xderef, or DW_OP_LLVM_form_aspace_address. The generic address of a variable in global memory is its address."""
 
 
@@ -38,15 +38,15 @@ class SymbolInfo:
 
     name: str
     address: int | None
-    """In a file that is not linked an offset in its section; None where the loader chooses it."""
+    """An offset in its section if the file is not linked; None if the loader chooses the address."""
     size: int
     type: str
     bind: str
     section: str | None
     offset: int = 0
-    """From the first instruction of the symbol, or from its start, to the address that was looked up."""
+    """The distance of the looked-up address from the first instruction of the symbol, or from its start."""
     alignment: int | None = None
-    """Of a symbol without an address, which is common or in local memory."""
+    """Only for a symbol without an address: a common symbol, or one in local memory."""
     is_local_memory: bool = False
 
 
@@ -63,18 +63,18 @@ class AtAddress:
     is_statement: bool | None
     """Whether a breakpoint here stops at the beginning of a statement."""
     range: tuple[int, int] | None
-    """The addresses that the row of the line table speaks for."""
+    """The addresses that the line table row covers."""
     text: str | None
     """The source line itself, where the file embeds it."""
     frames: tuple[SourceCall, ...]
-    """The innermost call first, and the function whose code it is last."""
+    """The innermost inlined call first; last, the function that contains the code."""
     variables: tuple[Named, ...]
-    """Those whose object contains the address, where it is one of data."""
+    """The variables whose storage contains the address, if it is a data address."""
 
 
 @frozen
 class Named:
-    """One thing that a name means."""
+    """One meaning of a name."""
 
     kind: str
     """``function``, ``variable``, ``type``, ``namespace``, ``label`` or ``symbol``."""
@@ -98,7 +98,7 @@ class Named:
 _LINE = re.compile(r"(.*[^:]):(\d{1,9})$")
 _OFFSET = re.compile(r"(.+?)\s*\+\s*(\d\w*)\s*", re.DOTALL)
 MAX_LISTED = 8
-"""How many of several meanings of a name an error lists."""
+"""How many addresses the error about an ambiguous name lists."""
 _ADDRESSES = "an address is a number such as 0x1900, a function such as main or main+0x10, or a line such as k.c:17"
 
 
@@ -135,7 +135,7 @@ def parse_address(file: CodeObject, text: str) -> int:
 
 
 def parse_addresses(file: CodeObject, text: str) -> dict[int, str]:
-    """Return all addresses that a text names, each with the function that it is in where a line is named."""
+    """Return all addresses that a text names: those of a line with their functions, any other with the text itself."""
     line = _LINE.match(text)
     if line is None:
         return {parse_address(file, text): text}
@@ -200,15 +200,15 @@ def addresses_of_line(file: CodeObject, path: str, line: int) -> dict[int, str]:
 
 
 def at_address(file: CodeObject, address: int) -> AtAddress:
-    """Return what is known about an address; raise an error if that is nothing."""
+    """Return what is known about an address; raise an error if nothing is."""
     image = file.image
     if image.are_addresses_lost:
         names = ", ".join(section.name for section in image.code_sections[:3])
-        message = f"{image.name}: an address means nothing: sections of code ({names}) have the same addresses"
-        hint = "the relocations of its debug sections, which tell them apart, have been removed: keep them"
+        message = f"{image.name}: addresses are ambiguous: the code sections {names} overlap"
+        hint = "keep the relocations of its debug sections: they tell the code sections apart, but were stripped"
         raise UsageError(message, kind="not_linked", hint=hint)
     code = image.code_sections
-    # the sections of data of a file that is not linked begin at 0 as well: the address is one of code
+    # in a file that is not linked, data sections begin at 0 too; take the address as one of code
     section = image.code_at(address) or next(
         (each for each in image.sections if each.is_allocated and 0 <= address - each.address < each.size), None
     )
@@ -244,7 +244,7 @@ def at_address(file: CodeObject, address: int) -> AtAddress:
 def at_named_addresses(file: CodeObject, text: str) -> list[AtAddress]:
     """Return what is known about each address that a text names.
 
-    In an object with several sections of code a number is an offset, which several of them may have.
+    In an object file with several code sections, a number is an offset, and may match several sections.
     """
     placed = file.placed
     if placed is file:
@@ -255,13 +255,13 @@ def at_named_addresses(file: CodeObject, text: str) -> list[AtAddress]:
     offset = _number(text, text)
     for section in placed.image.code_sections:
         if offset < section.size:
-            with suppress(NotFound):  # in this section nothing is there
+            with suppress(NotFound):  # nothing is at this offset of the section
                 found.append(_in_section(placed, section.address + offset))
     return found or [at_address(file, offset)]
 
 
 def _in_section(placed: CodeObject, address: int) -> AtAddress:
-    """Return what is known about an address of a section that was placed, as an offset in its section."""
+    """Return what is known about an address of a placed section; give its addresses as offsets in the section."""
     found, section = at_address(placed, address), placed.image.code_at(address)
     if section is None:
         return found
@@ -274,7 +274,7 @@ def _in_section(placed: CodeObject, address: int) -> AtAddress:
 
 
 def calls_at(file: CodeObject, address: int, functions: tuple[FunctionScope, ...]) -> tuple[SourceCall, ...]:
-    """Return what `functions_at` returns with the lines of the source; without any, a function named as the symbol."""
+    """Return the calls at an address, with their source lines; without DWARF, one call named after the symbol."""
     source = None
     if file.has_dwarf:
         try:
@@ -290,7 +290,7 @@ def calls_at(file: CodeObject, address: int, functions: tuple[FunctionScope, ...
 
 
 def begins_line(file: CodeObject, address: int) -> bool:
-    """Return whether an address of code is the first one of a line of the source."""
+    """Return whether a statement of the line table begins at an address."""
     if not file.has_dwarf:
         return False
     try:
@@ -386,8 +386,8 @@ def _nothing_at(file: CodeObject, address: int, is_inside: bool) -> NotFound:  #
     )
     hint = f"its code is in {ranges}" if ranges else None
     if not image.is_linked:
-        hint = "the file is not linked: link it, or ask for an offset in the section of the code"
-    where = "nothing is known about" if is_inside else "nothing of the file is at"
+        hint = "the file is not linked: link it, or give an offset in its code section"
+    where = "nothing is known about" if is_inside else "the file has nothing at"
     return NotFound("no_address", f"{image.name}: {where} the address {address:#x}", hint=hint)
 
 
@@ -395,7 +395,7 @@ def _nothing_at(file: CodeObject, address: int, is_inside: bool) -> NotFound:  #
 
 
 def named(file: CodeObject, name: str) -> tuple[Named, ...]:
-    """Return all that a name refers to, functions and variables with their symbols; raise an error if it is nothing."""
+    """Return all that a name refers to, functions and variables with their symbols; nothing is an error."""
     results: list[Named] = []
     if file.has_dwarf:
         for entry in file.dwarf.index.find(name):
@@ -413,15 +413,15 @@ def named(file: CodeObject, name: str) -> tuple[Named, ...]:
         for symbol in symbols
     ]
     if not results:
-        hint = did_you_mean([file], name) or "a name may have scopes, as in ns::f"
+        hint = did_you_mean([file], name) or "qualify a name in a scope, such as ns::f"
         if not file.has_dwarf:
-            hint = "it has no .debug_info: only symbols are known"
-        raise NotFound("no_name", f"{file.name} has nothing that is called {name!r}", hint=hint)
+            hint = "the file has no .debug_info, so only symbols can be found"
+        raise NotFound("no_name", f"{file.name} has nothing named {name!r}", hint=hint)
     return tuple(results)
 
 
 def symbol_info(symbol: Symbol, offset: int = 0) -> SymbolInfo:
-    """Return a symbol, with the offset of what was looked up."""
+    """Return a symbol, with the offset of the looked-up address in it."""
     section = symbol.section.name if symbol.section is not None else None
     alignment = symbol.alignment
     place = symbol.value if alignment is None else None
@@ -496,10 +496,9 @@ def tidy(path: str) -> str:
 
 
 def line_table(file: CodeObject, unit: Unit, *, of_entries: bool = False) -> LineTable | None:
-    """Return the line table of a unit; a split unit has that of its skeleton.
+    """Return the line table of a unit; a split unit uses that of its skeleton.
 
-    ``of_entries`` asks for the table whose files the entries name: a split unit has its own, without
-    rows.
+    ``of_entries`` asks for the table that DW_AT_decl_file refers to: a split unit may have its own, without rows.
     """
     from dwarfgpu.objfile.line_table import line_table as read
 
@@ -511,7 +510,7 @@ def line_table(file: CodeObject, unit: Unit, *, of_entries: bool = False) -> Lin
     if offset is None:
         return None
     part, section = unit.part(".debug_line")
-    # units may share a table, as type units do; what it leaves to the unit is part of the key
+    # units may share a table, as type units do; the key includes what reading the table takes from the unit
     place = (unit.dwarf, section, part + offset, unit.address_size, unit.root_value(DW_AT_str_offsets_base))
     table = file.shared_line_tables.get(place)
     if table is None:
@@ -530,16 +529,16 @@ def line_table(file: CodeObject, unit: Unit, *, of_entries: bool = False) -> Lin
 
 
 MAX_RATIO = 10
-"""How much larger than in its file a section may be for nothing, as those of compilers are; more is paid for."""
+"""How many times its compressed size a section may expand for free, as compilers' do; the rest uses the budget."""
 
 
 def free_bytes(file: CodeObject, section: str) -> int | None:
-    """Return how much of a compressed section costs nothing; None if all of it does."""
+    """Return how many bytes of a compressed section do not use the budget; None if no byte does."""
     sections = file.image.sections_named(section)
     stored = sum(part.size for part in sections)
     try:
         expanded = sum(part.data_size for part in sections)
-    except DwarfGpuError:  # reading it says so
+    except DwarfGpuError:  # reading the section reports it
         return None
     return None if expanded <= MAX_RATIO * stored else MAX_RATIO * stored
 

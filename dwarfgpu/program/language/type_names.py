@@ -31,7 +31,7 @@ MAX_DECLARATORS = 64
 
 
 class TypeParser:
-    """The parser of the type that begins at the current token."""
+    """Parses the type that begins at the current token."""
 
     def __init__(self, text: str, is_type: Callable[[str], bool] | None = None) -> None:
         self.text = text
@@ -46,17 +46,17 @@ class TypeParser:
         return self.tokens[self.index]
 
     def peek(self, count: int) -> Token:
-        """Return a later token; after the last one, the end."""
+        """Return a later token, or the end token if there are not that many."""
         return self.tokens[min(self.index + count, len(self.tokens) - 1)]
 
     def advance(self, count: int = 1) -> Token:
-        """Move on; return the token that was the current one."""
+        """Move past the current token; return it."""
         token = self.token
         self.index = min(self.index + count, len(self.tokens) - 1)
         return token
 
     def accept(self, sign: str) -> bool:
-        """Return whether the current token is a sign, which is consumed then."""
+        """Consume the current token if it is this sign; return whether it was."""
         token = self.token
         if token.kind == "sign" and token.text == sign:
             self.index += 1
@@ -91,7 +91,7 @@ class TypeParser:
         return self.named_type() is not None
 
     def needed_type(self) -> s.TypeNode:
-        """Parse a type where nothing else can be."""
+        """Parse a type; raise an error if none begins here."""
         if not self.starts_type():
             raise self.error("a type is missing")
         return self.type()
@@ -142,7 +142,7 @@ class TypeParser:
         return name
 
     def named_type(self) -> tuple[str, int] | None:
-        """Return the longest name here that is that of a type, and the number of its tokens."""
+        """Return the longest type name that begins here, and the number of its tokens."""
         return self._longest(self.is_type)
 
     def _longest(self, accepts: Callable[[str], bool]) -> tuple[str, int] | None:
@@ -174,7 +174,7 @@ class TypeParser:
         return best
 
     def _arithmetic(self, words: list[str], position: int) -> str:
-        """Return the usual name of a type that is made of words."""
+        """Return the usual name of a type written as words, such as ``long unsigned int``."""
         if not words:
             raise self.error("a type is missing")
         rest = [word for word in words if word not in ("signed", "unsigned", "long", "short", "int")]
@@ -193,7 +193,7 @@ class TypeParser:
             or (base and signs and base not in ("char", "__int128"))
             or (is_complex and base not in ("float", "double"))
         ):
-            raise self.error_at(position, f"there is no type {' '.join(words)}")
+            raise self.error_at(position, f"{' '.join(words)} is not a type")
         sign = "unsigned " if "unsigned" in signs else ""
         if base == "char":
             return f"{signs[0]} char" if signs else "char"
@@ -211,7 +211,7 @@ class TypeParser:
             raise self.error("a type is nested too deep")
         base = self._pointers(base, depth)
         if self.token.text == "(" and self._is_group():
-            # What is behind the group applies before what is in it: int (*)[3] is a pointer to an array.
+            # What follows the group applies before its contents: int (*)[3] is a pointer to an array.
             self.advance()
             start = self.index
             self._skip_group()
@@ -248,7 +248,7 @@ class TypeParser:
             else:
                 break
         if space is not None:
-            raise self.error("a pointer into the address space is missing", hint=f"write @{space} *")
+            raise self.error("`*` is missing after an address space", hint=f"write @{space} *")
         return base
 
     def _owner_words(self) -> int:
@@ -315,11 +315,11 @@ class TypeParser:
         if token.text == "]":
             return None
         if token.kind != "integer":
-            raise self.error("the number of elements must be a number")
+            raise self.error("an array size must be an integer")
         self.advance()
         count = integer(token, self.text).value
         if count >> 62:
-            raise self.error_at(token.position, f"no array has {token.text} elements")
+            raise self.error_at(token.position, f"an array cannot have {token.text} elements")
         return count
 
     def _has_parameters(self) -> bool:
@@ -351,7 +351,7 @@ class TypeParser:
     # --- Template arguments ---------------------------------------------------------------------------------------
 
     def closing_angle(self, index: int) -> int | None:
-        """Return the index of the ``>`` that closes a ``<``, if template arguments can be between them."""
+        """Return the index of the ``>`` that closes a ``<``; None if no template arguments are between them."""
         depth = 0
         words = self.tokens
         for position in range(index, min(index + 200, len(words))):
@@ -378,7 +378,7 @@ class TypeParser:
         self.tokens[position : position + 1] = pair
 
     def template_text(self, first: int, last: int) -> str:
-        """Return template arguments as type names have them: ``<int, 4>``, with a space between closing brackets."""
+        """Return template arguments as written in type names: ``<int, 4>``, with a space between closing brackets."""
         text = ""
         before = ""
         for token in self.tokens[first : last + 1]:
@@ -399,14 +399,14 @@ class TypeParser:
 
 @frozen
 class TypeBuilder:
-    """The builder of types. ``lookup`` finds one by name and keyword, ``space_number`` an address space by name."""
+    """Builds types. ``lookup`` finds a type by name and keyword, ``space_number`` an address space by name."""
 
     model: DataModel
     lookup: Lookup
     space_number: SpaceNumber | None = None
 
     def build(self, node: s.TypeNode) -> Type:
-        """Return the type of a tree."""
+        """Return the type that a syntax tree describes."""
         if isinstance(node, s.NamedType):
             return self._named(node)
         if isinstance(node, s.QualifiedType):
@@ -438,7 +438,7 @@ class TypeBuilder:
         return built
 
     def _array(self, node: s.ArrayType) -> Type:
-        """Return an array; arrays of arrays become one array with several dimensions, as compilers describe them."""
+        """Return an array type; merge arrays of arrays into one with several dimensions, as compilers describe them."""
         element = self.build(node.element)
         dimension = Dimension(0, count=node.count)
         if isinstance(element, Array) and not element.is_vector and isinstance(node.element, s.ArrayType):

@@ -421,7 +421,7 @@ def test_an_unknown_processor_is_a_problem_of_its_agent(tmp_path):
         agents = tuple(evolve(agent, gfx_target_version=version) for agent in files.state.agents)
         core = read_gpu_core(evolve(files.state, agents=agents), files.memory)
         assert not core.machines
-        assert any(f"agent 1 is a {name}, whose save areas are not known" in text for text in texts(core))
+        assert any(f"agent 1, a {name}, are not shown" in text for text in texts(core))
 
 
 def test_a_queue_of_no_agent_is_a_problem_of_the_queue(tmp_path):
@@ -487,7 +487,7 @@ def test_scratch_memory_is_where_the_register_says_it_is(tmp_path):
     files.memory.write(queue.address + 160, struct.pack("<Q", queue.scratch + 4096))
     moved = read_gpu_core(files.state, files.memory)
     assert only(moved).columns.scratch == found.columns.scratch
-    assert any("not where their slots say" in text for text in texts(moved))
+    assert any("that their slots contradict" in text for text in texts(moved))
 
 
 # --- The suite of all back ends -----------------------------------------------------------------------------------

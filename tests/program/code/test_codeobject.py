@@ -279,7 +279,7 @@ def test_addresses():
 
 
 def test_an_address_outside_names_where_the_code_is():
-    with pytest.raises(NotFound, match="nothing of the file is at the address 0x1") as caught:
+    with pytest.raises(NotFound, match="the file has nothing at the address 0x1") as caught:
         at_address(file("containers/tiny.gfx90a.co"), 1)
     assert ".text 0x1600 to 0x1a80" in caught.value.hint
 
@@ -308,7 +308,7 @@ def test_names():
     assert (found.kind, found.name, found.byte_size) == ("type", "physics::Vec3", 12)
     assert (found.declared.file, found.declared.line) == ("src/hip/kernels.hip", 12)
     assert {each.kind for each in named(code, "_Z9divergentPii")} == {"function"}
-    with pytest.raises(NotFound, match="nothing that is called"):
+    with pytest.raises(NotFound, match="nothing named"):
         named(code, "absent")
 
 

@@ -229,5 +229,5 @@ def test_a_number_is_an_address_where_it_fits(text, expected):
 
 @pytest.mark.parametrize("text", ["0x100000000", "0x100000010ul", "1.0"])
 def test_a_number_that_does_not_fit_is_no_address(text):
-    with pytest.raises(UsageError, match=r"is no address of local, whose addresses have 4 bytes|must be an integer"):
+    with pytest.raises(UsageError, match=r"is not an address of local: its addresses have 4 bytes|must be an integer"):
         C.address_in(literal(text), LOCAL)

@@ -181,15 +181,15 @@ def test_trees(text, tree):
         ("1e99999999", 1, "1e99999999 is not a number"),
         ("int", 1, "int is a type, and a value is needed"),
         ("1 + int", 5, "int is a type, and a value is needed"),
-        ("(float int)x", 2, "there is no type float int"),
+        ("(float int)x", 2, "float int is not a type"),
         ("(struct)x", 8, "the name of a struct is missing"),
         ("x++ y", 5, "y does not belong here"),
         ("--", 3, "an operand is missing before the end"),
         ("{x}1", 2, "a type is missing"),
         ("int(1, 2)", 1, "a conversion takes one value"),
         ("fn::", 5, "a name is missing before the end"),
-        ("(int[x])y", 6, "the number of elements must be a number"),
-        ("(char @local)p", 13, "a pointer into the address space is missing"),
+        ("(int[x])y", 6, "an array size must be an integer"),
+        ("(char @local)p", 13, "`*` is missing after an address space"),
     ],
 )
 def test_errors_name_the_column(text, column, message):
