@@ -288,7 +288,7 @@ def test_a_line_table_that_is_named_by_a_block_is_a_problem():
     data[form] = 0x0A  # DW_FORM_block1
     code = opened(bytes(data))
     (table,) = sections.SectionDump(code).parts(".debug_line")
-    assert table.title == "line table"
+    assert table.title == "line table, version 5"
     assert any("an attribute of the unit entry is not a number" in str(problem) for problem in code.problems)
 
 
