@@ -253,11 +253,8 @@ class _Shower:
 
     def _remember(self, where: Address) -> None:
         """Set ``$_`` to an address, and ``$__`` to what is there."""
-        variables = self.debugger.state_of(Remembered).variables
-        pointer = self.model.pointer_to(self.type, where.space)
-        value: Any = where.value
-        variables["_"] = number(pointer, value)
-        variables["__"] = number(self.type, self._read(where, self.bytes))
+        self.remember_place(where)
+        self.debugger.state_of(Remembered).variables["__"] = number(self.type, self._read(where, self.bytes))
 
     # --- Strings --------------------------------------------------------------------------------------------------
 

@@ -237,7 +237,12 @@ def run_script(debugger: Debugger, path: str) -> None:
     if path.endswith(".py"):
         run_python(debugger, path)
         return
-    text = _text_of(path)
+    try:
+        text = read_input(path, MAX_SCRIPT).decode()
+    except UnicodeDecodeError:
+        raise UsageError(f"{path}: it is not UTF-8 text", kind="unreadable") from None
+    except MalformedFile as error:
+        raise UsageError(error.message, kind="unreadable") from None
     number = 0
 
     def lines() -> Iterator[str]:
@@ -254,15 +259,6 @@ def run_script(debugger: Debugger, path: str) -> None:
 
 MAX_SCRIPT = 1 << 26
 """A script has fewer bytes."""
-
-
-def _text_of(path: str) -> str:
-    try:
-        return read_input(path, MAX_SCRIPT).decode()
-    except UnicodeDecodeError:
-        raise UsageError(f"{path}: it is not UTF-8 text", kind="unreadable") from None
-    except MalformedFile as error:
-        raise UsageError(error.message, kind="unreadable") from None
 
 
 # --- Python scripts run by the debugger ---------------------------------------------------------------
