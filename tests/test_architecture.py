@@ -149,8 +149,8 @@ LATE_FOR_START_UP = {
 ONE_VARIABLE = ("eval", "fixtures/asm/lane-pc.gfx90a.w64.co", "even", "--state", "docs/examples/variables.json")
 """The command that shows one variable of a snapshot, in all lanes of its wave."""
 FEW_MODULES = [
-    (ONE_VARIABLE, 106, 140),  # with the records of its JSON
-    ((*ONE_VARIABLE, "--lane", "2"), 106, 140),
+    (ONE_VARIABLE, 105, 139),  # with the records of its JSON
+    ((*ONE_VARIABLE, "--lane", "2"), 105, 139),
     (("cfi", ONE_VARIABLE[1], "--pc", "0x1548"), 69, 126),
     (("verify", ONE_VARIABLE[1]), 98, 149),
 ]
