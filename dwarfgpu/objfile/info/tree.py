@@ -11,7 +11,7 @@ The first few questions about a unit are answered without marks where the produc
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from dwarfgpu.dwarf_constants import DW_AT_sibling
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
 STRIDE = 512
 DESCENTS = 16
 """How many questions about a unit are answered without marks."""
-STEPS = 64
-"""After so many steps beside each other the place is remembered, and the next question can begin there."""
-MAX_OWNERS = 8
-"""Places that lie deeper than this are not remembered: to remember a place is to keep the entries that own it."""
 MAX_DEPTH = 1 << 16
 """Entries nested deeper than this are refused."""
 
@@ -49,8 +45,6 @@ class UnitTree:
         self._open: list[int] = []  # the entries that own the position, outermost first
         self._parents: dict[int, int] = {}
         self._seen: set[int] = set()  # entries that questions were answered by
-        self._stops: list[int] = []  # those, and others that the way led past, in order
-        self._paths: list[tuple[int, ...]] = []  # for each of them those that own it, outermost first
         self._latest = first  # the entry that the last question was answered by
         self._error: DwarfGpuError | None = None
         self._questions = 0
@@ -109,17 +103,13 @@ class UnitTree:
         return self._questions <= DESCENTS and self._table.keep("siblings", has_siblings)
 
     def _descend(self, place: int) -> int | None:
-        """Return the entry around a place, and remember the parents on the way to it and the way itself."""
+        """Return the entry around a place, and remember the parents on the way to it."""
         data, table, known = self._data, self._table, self._table.dense
         siblings: dict[Abbreviation, Skip] = table.keep("sibling readers", lambda _: {})
-        stop = bisect_right(self._stops, place) - 1
-        position, owners = (self._stops[stop], list(self._paths[stop])) if stop >= 0 else (self._first, [])
-        end, steps = len(data), 0
+        owners: list[int] = []
+        position, end = self._first, len(data)
         try:
             while position <= place:
-                steps += 1
-                if not steps % STEPS:
-                    self._remember(position, owners)
                 code = data[position]
                 if not code:
                     position += 1
@@ -133,7 +123,6 @@ class UnitTree:
                     abbreviation, start = table.at(data, position)
                 after = abbreviation.layout.skip(data, start)
                 if after > place:
-                    self._remember(position, owners)
                     self._seen.add(position)
                     if owners:
                         self._parents.update(zip((*owners[1:], position), owners, strict=True))
@@ -155,12 +144,6 @@ class UnitTree:
         except DwarfGpuError as error:
             raise error.at(section=self._section, offset=self._unit + position) from None
         return None
-
-    def _remember(self, position: int, owners: list[int]) -> None:
-        i = bisect_left(self._stops, position)
-        if self._stops[i : i + 1] != [position] and len(owners) <= MAX_OWNERS:
-            self._stops.insert(i, position)
-            self._paths.insert(i, tuple(owners))
 
     def _find_parent(self, offset: int) -> int:
         data, table = self._data, self._table

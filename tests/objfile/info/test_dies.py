@@ -235,12 +235,10 @@ def with_siblings(tree, names, path="0"):
     return tree._replace(children=tuple(labelled) if tree.children is not None else None)
 
 
-@pytest.mark.parametrize("descents,steps,owners", [(0, 64, 8), (3, 64, 8), (1000, 64, 8), (1000, 3, 8), (1000, 2, 1)])
+@pytest.mark.parametrize("descents", [0, 3, 1000])
 @pytest.mark.parametrize("seed", some_slow(range(6), quick=(0, 3)))
-def test_sibling_attributes_change_no_answer(seed, descents, steps, owners, monkeypatch):
+def test_sibling_attributes_change_no_answer(seed, descents, monkeypatch):
     monkeypatch.setattr(tree_module, "DESCENTS", descents)
-    monkeypatch.setattr(tree_module, "STEPS", steps)
-    monkeypatch.setattr(tree_module, "MAX_OWNERS", owners)
     rng = random.Random(seed)
     tree = with_siblings(random_tree(rng, count=20), {})
     found = dwarf(unit(tree)).units[0]
@@ -255,7 +253,6 @@ def test_sibling_attributes_change_no_answer(seed, descents, steps, owners, monk
         assert found.tree.entry_around(offset) in (around, None)
         if offset in plain:
             assert len(list(found.die_at(offset).ancestors())) == plain[offset]
-    assert all(len(path) <= owners for path in found.tree._paths)
 
 
 @pytest.mark.parametrize("target", ["self", 3, 0, 0xFFFFFFFF])
