@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from attrs import evolve
 
+from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.lanes import first_lane
 from dwarfgpu.program.frames.answers import CODES, STATES, WITH_VALUE, AsWritten, LaneAnswer, Values
@@ -412,12 +413,16 @@ class LaneTexts:
         self.renderer = renderer
         if values.by_wave:
             self.renderer = renderer.with_look(evolve(renderer.look, is_pretty=False, printer=None))
-        scalar = None if values.type is None else scalar_of(values.type)
-        self._is_plain = renderer.look.letter is None and scalar is not None and _is_plain(scalar, values.type)
+        described, scalar = values.type, None
+        try:
+            scalar = None if described is None else scalar_of(described)
+        except DwarfGpuError:
+            described = None  # it cannot be read, as each lane says
+        self._is_plain = renderer.look.letter is None and scalar is not None and _is_plain(scalar, described)
         """Whether the numbers of the array are the texts."""
         self._has_parts = scalar is None
         is_narrow = scalar is None or scalar.storage_bits <= _WORD  # a wider number is not exact in the array
-        self._are_known = values.by_wave and values.type is not None and is_narrow and bits_tell(values.type)
+        self._are_known = values.by_wave and described is not None and is_narrow and bits_tell(described)
         self._texts: dict[bytes, str] = {}
         self._documents: dict[bytes, Json] = {}
         self._bits: Any = without_padding(values.elements) if self._are_known else None

@@ -441,10 +441,10 @@ class Frame(Handle):
         return part
 
     def lane_sets(self, numbers: tuple[int | None, ...]) -> list[tuple[tuple[int | None, ...], LaneSet]]:
-        """Return some lanes as sets that can be asked: all together, or one by one without numpy."""
+        """Return lanes as sets to evaluate: together, or few of them one by one where no trace is kept."""
         if not numbers:
             return []
-        if len(numbers) == 1 or b.arrays_pay(len(numbers)):
+        if len(numbers) == 1 or b.arrays_pay(len(numbers)) or (self.trace is not None and b.has_arrays()):
             return [(numbers, self.lane_set(numbers))]
         return [((number,), self.lane(number)) for number in numbers]
 
