@@ -393,6 +393,14 @@ def test_a_compressed_line_program_as_compilers_write_it_costs_nothing(tmp_path:
     assert "b.c:2" in outcome.out
 
 
+def test_units_without_length_before_one_that_has_a_length(tmp_path: Path) -> None:
+    section = Image(gpu(variable("a"))).section(".debug_info")
+    assert section is not None
+    extra = {".debug_info": bytes(section.data) + bytes(1 << 19) + b"\1"}
+    case = Case(tmp_path, gpu(variable("a"), extra=extra))
+    assert "unit-length" in checked(bounded("verify", case.file)).text
+
+
 @pytest.mark.slow
 def test_compressed_abbreviations_that_no_entry_uses(tmp_path: Path) -> None:
     section = Image(gpu(variable("a"))).section(".debug_abbrev")

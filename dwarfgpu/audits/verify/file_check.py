@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property, partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -17,13 +17,13 @@ from dwarfgpu.audits.verify.line_tables import LineChecks
 from dwarfgpu.audits.verify.unit_tables import UnitTableChecks
 from dwarfgpu.errors import DwarfGpuError, MissingContext
 from dwarfgpu.objfile.call_frames import DEBUG_FRAME, EH_FRAME, EH_FRAME_HDR
+from dwarfgpu.objfile.info.dies import Die
 from dwarfgpu.program.code.code_lookup import declared_at
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from dwarfgpu.audits.verify.findings import CheckRules, Problem
-    from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.code.code_object import CodeObject
 
 MAX_REPORTED = 1000
@@ -53,6 +53,9 @@ class FileCheck:
         self.file = file
         self.ignored = ignored
         self.expressions = ExpressionChecks(file, dialect)
+        self._described = cache(_described)
+        self._declared_at = cache(partial(declared_at, file))
+        self._parent = cache(Die.parent)  # a damaged file has thousands of findings in entries that nest deeply
         self.left_out: dict[str, int] = {}
         """How many findings of a rule are not reported, because there are so many of it."""
 
@@ -123,8 +126,8 @@ class FileCheck:
         source = None
         if die is not None:
             try:
-                around = [die, *islice(die.ancestors(), MAX_DEPTH)]
-                path = tuple(reversed([_described(each) for each in around]))
+                around = [*islice(self._around(die), MAX_DEPTH + 1)]
+                path = tuple(reversed([self._described(each) for each in around]))
                 source = self._source(around)
             except DwarfGpuError:  # which is a finding of its own
                 path = path or (_described(die),)
@@ -133,9 +136,15 @@ class FileCheck:
         place = self.file.name, problem.section, problem.offset
         return FileFinding(rule, severity, problem.message, clause, *place, path, source, problem.idiom_name)
 
+    def _around(self, die: Die | None) -> Iterator[Die]:
+        """Yield an entry, the entry that owns it, and so on."""
+        while die is not None:
+            yield die
+            die = self._parent(die)
+
     def _source(self, around: list[Die]) -> tuple[str, int] | None:
         for each in around:
-            place = declared_at(self.file, each)
+            place = self._declared_at(each)
             if place is not None and place.file is not None and place.line:
                 return place.file, place.line
         return None

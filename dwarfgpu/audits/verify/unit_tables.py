@@ -97,6 +97,7 @@ class UnitTableChecks:
         except DwarfGpuError:  # which the check of the file reports
             return
         position = 0
+        zeros: int | None = None
         whole = memoryview(data)
         while position < len(data):
             cursor = Cursor(whole, position, byte_order=self.source.byte_order, error=MalformedFile)  # type: ignore[arg-type]
@@ -109,7 +110,9 @@ class UnitTableChecks:
             if length > cursor.remaining:
                 yield RULES.problem("unit-length", section, position, length=length, left=cursor.remaining)
                 return
-            if not length and not any(whole[position:]):
+            if not length and zeros is None:
+                zeros = len(bytes(whole).rstrip(b"\0"))  # where the bytes begin that are 0 to the end
+            if zeros is not None and position >= zeros:
                 yield RULES.problem("unit-length", section, position, zeros=len(data) - position)
                 return
             position = cursor.position + length
