@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.audits.verify.expressions import ExpressionUse
-from dwarfgpu.audits.verify.findings import ERROR, WARNING, rules
+from dwarfgpu.audits.verify.expressions import ExpressionChecks, ExpressionUse
+from dwarfgpu.audits.verify.findings import ERROR, WARNING, Problem, rules
 from dwarfgpu.cfi import rules as cfi_rules
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
@@ -26,6 +26,8 @@ from dwarfgpu.objfile.call_frames import (
     VERSIONS,
     Cie,
     Fde,
+    FrameSection,
+    SearchTable,
     gnu_letters,
     read_frame_header,
 )
@@ -35,12 +37,9 @@ from dwarfgpu.objfile.info.pc_ranges import code_spans, is_dead
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from dwarfgpu.audits.verify.expressions import ExpressionChecks
-    from dwarfgpu.audits.verify.findings import Problem
     from dwarfgpu.cfi.instructions import DecodedInstruction
     from dwarfgpu.cfi.rules import ExpressionBytes, Rule
     from dwarfgpu.encoding.operands import Format
-    from dwarfgpu.objfile.call_frames import FrameSection, SearchTable
     from dwarfgpu.objfile.elf.image import Image
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.frame_rows import UnwindRules

@@ -23,8 +23,8 @@ from dwarfgpu.audits.verify.attribute_rules import (
     UNITS,
     can_complete,
 )
-from dwarfgpu.audits.verify.expressions import WITH_FRAMES, has_addresses, use_of
-from dwarfgpu.audits.verify.findings import ERROR, WARNING, rules
+from dwarfgpu.audits.verify.expressions import WITH_FRAMES, ExpressionChecks, PassedExpressions, has_addresses, use_of
+from dwarfgpu.audits.verify.findings import ERROR, WARNING, Problem, rules
 from dwarfgpu.audits.verify.lists import ListChecks
 from dwarfgpu.dwarf_constants import name_of, names
 from dwarfgpu.errors import DwarfGpuError
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator
     from typing import TypeAlias
 
-    from dwarfgpu.audits.verify.expressions import ExpressionChecks, PassedExpressions
-    from dwarfgpu.audits.verify.findings import Problem
     from dwarfgpu.objfile.dwarf import Dwarf
     from dwarfgpu.objfile.info.abbrevs import Abbreviation
     from dwarfgpu.objfile.info.unit import Unit

@@ -13,12 +13,12 @@ from dwarfgpu.audits.verify.attribute_rules import SINGLE
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, CheckRule, Problem, rules
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import verify
-from dwarfgpu.expr.instruction import decode, operands_of
+from dwarfgpu.expr.instruction import Expression, Instruction, decode, operands_of
 from dwarfgpu.expr.known_entries import COMPOSITE, IMPLICIT, REGISTER, UNDEFINED
 from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.loaded import HAS_TYPES, LoadedCode
-from dwarfgpu.program.code.repairs import ALL, may_be_idiom, read_as_meant, repairs_of
+from dwarfgpu.program.code.repairs import ALL, Site, may_be_idiom, read_as_meant, repairs_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,12 +26,10 @@ if TYPE_CHECKING:
 
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.expr.context import ResultKind
-    from dwarfgpu.expr.instruction import Expression, Instruction
     from dwarfgpu.expr.verify import Finding
     from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject
-    from dwarfgpu.program.code.repairs import Site
 
     _Misfit: TypeAlias = tuple[Instruction, str, dict[str, object]]
     """An operation, the rule that it breaks, and the values for the words of the rule."""

@@ -11,7 +11,7 @@ from dwarfgpu.audits.verify.call_frames import CallFrameChecks
 from dwarfgpu.audits.verify.code_objects import KernelChecks
 from dwarfgpu.audits.verify.entries import EntryChecks
 from dwarfgpu.audits.verify.expressions import ExpressionChecks
-from dwarfgpu.audits.verify.findings import ERROR, FileFinding, rules
+from dwarfgpu.audits.verify.findings import ERROR, CheckRules, FileFinding, Problem, rules
 from dwarfgpu.audits.verify.indexes import IndexChecks
 from dwarfgpu.audits.verify.line_tables import LineChecks
 from dwarfgpu.audits.verify.unit_tables import UnitTableChecks
@@ -23,7 +23,6 @@ from dwarfgpu.program.code.code_lookup import declared_at
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from dwarfgpu.audits.verify.findings import CheckRules, Problem
     from dwarfgpu.program.code.code_object import CodeObject
 
 MAX_REPORTED = 1000

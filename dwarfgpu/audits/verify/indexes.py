@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.audits.verify.findings import ERROR, WARNING, rules
+from dwarfgpu.audits.verify.findings import ERROR, WARNING, Problem, rules
 from dwarfgpu.dwarf_constants import name_of
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
@@ -29,7 +29,6 @@ from dwarfgpu.progress import counted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.audits.verify.findings import Problem
     from dwarfgpu.objfile.info.abbrevs import Abbreviation
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject

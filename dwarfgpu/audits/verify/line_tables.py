@@ -10,22 +10,21 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.verify.expressions import has_addresses
-from dwarfgpu.audits.verify.findings import ERROR, WARNING, rules
+from dwarfgpu.audits.verify.findings import ERROR, WARNING, Problem, rules
 from dwarfgpu.dwarf_constants import name_of
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.contributions import following, initial_length
 from dwarfgpu.objfile.info.forms import BLOCKS, STRING_INDEX, UNSIGNED, form_name
 from dwarfgpu.objfile.info.pc_ranges import AddressSpans, code_spans, is_dead
+from dwarfgpu.objfile.line_table import LineHeader, LineMatrix, LineTable, Sequence
 from dwarfgpu.objfile.line_table import line_table as read_table
 from dwarfgpu.program.code.code_lookup import free_bytes, line_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.audits.verify.findings import Problem
     from dwarfgpu.objfile.info.unit import Unit
-    from dwarfgpu.objfile.line_table import LineHeader, LineMatrix, LineTable, Sequence
     from dwarfgpu.program.code.code_object import CodeObject
 
 _LENGTHS = bytes((0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1))

@@ -9,18 +9,16 @@ from attrs import evolve
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.verify.attribute_rules import SINGLE
-from dwarfgpu.audits.verify.expressions import has_addresses
+from dwarfgpu.audits.verify.expressions import ExpressionChecks, has_addresses
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, Problem, rules
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.lists.list_encoding import Bounds, ListContext, raw_list
+from dwarfgpu.objfile.lists.list_encoding import Bounds, ListContext, RawEntry, raw_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dwarfgpu.audits.verify.expressions import ExpressionChecks
     from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.objfile.info.unit import Unit
-    from dwarfgpu.objfile.lists.list_encoding import RawEntry
 
 _END = "end the list, and write its entries as table 7.10 says"
 RULES = rules(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.audits.verify.findings import ERROR, rules
+from dwarfgpu.audits.verify.findings import ERROR, Problem, rules
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.contributions import ADDRESS_SIZES, initial_length
@@ -15,7 +15,6 @@ from dwarfgpu.objfile.info.unit_tables import numbers
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.audits.verify.findings import Problem
     from dwarfgpu.objfile.info.abbrevs import AbbreviationTable
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject
