@@ -510,8 +510,8 @@ class Device:
             self.batches.append(batch.part(~waves))
             stopping, lanes = batch.part(waves), lanes[waves]
             addresses = addresses if addresses is None or isinstance(addresses, int) else addresses[waves]
-        kind, describe = fault.kind, fault.describe
-        self._stop(stopping, MachineFault(fault.detail, lanes, kind=kind, addresses=addresses, describe=describe))
+        fault.lanes, fault.addresses = lanes, addresses
+        self._stop(stopping, fault)
 
     # --- Code -----------------------------------------------------------------------------------------------------
 

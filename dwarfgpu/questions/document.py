@@ -225,8 +225,7 @@ class _JsonWriter:
                 self._flat[inner] = self._encoder(separators=("," + inner, ": ")).encode
             texts.append(self._flat[inner](value)[1:-1])
         elif isinstance(value, dict):
-            keys = (self._dumps({key: 0})[1:-2] for key in value)
-            texts += map(str.__add__, keys, (self._text(item, inner) for item in items))
+            texts += (self._key(key) + self._text(item, inner) for key, item in value.items())
         else:
             before: object = self
             for item in items:
@@ -235,12 +234,16 @@ class _JsonWriter:
         begin, end = "{}" if isinstance(value, dict) else "[]"
         return f"{begin}{inner}{f',{inner}'.join(texts)}{newline}{end}"
 
+    def _key(self, key: object) -> str:
+        """Return the key of an object as `json.dumps` writes it, a number as a text, with the colon behind it."""
+        return self._dumps({key: 0})[1:-2]
+
     def _fields(self, value: Json, newline: str) -> Iterator[str]:
         """Yield the text of an object; nothing of it before the first item of its first list is known."""
         inner = newline + STEP
         before = "{"
         for key, field in value.items():
-            before += f"{inner}{self._dumps(key)}: "
+            before += inner + self._key(key)
             for piece in self.pieces(field, inner):
                 before += piece
                 if _is_lazy(field):
