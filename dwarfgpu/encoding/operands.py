@@ -36,6 +36,11 @@ class Format:
         return self.address_size if self.version == 2 else self.offset_size
 
 
+def dwarf_format(offset_size: int) -> str:
+    """Return what DWARF calls the format of a unit or a table (DWARF 5, 7.4)."""
+    return "DWARF64" if offset_size == 8 else "DWARF32"
+
+
 FIXED = {"u1": 1, "s1": 1, "u2": 2, "s2": 2, "u4": 4, "s4": 4, "u8": 8, "s8": 8, "branch": 2}
 BLOCKS = frozenset(("block", "block1", "expression", "tail"))
 KINDS = frozenset((*FIXED, *BLOCKS, "uleb", "sleb", "address", "ref", "encoded"))

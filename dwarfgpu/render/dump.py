@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from dwarfgpu.audits.dump.entries import Lists, Reference, ShownAttribute, ShownEntry, ShownUnit
+from dwarfgpu.encoding.operands import dwarf_format
 from dwarfgpu.program.code.dumped_expressions import DumpedExpression
 from dwarfgpu.render.layout import (
     Style,
@@ -52,7 +53,7 @@ _RIGHT = ("number", "rare", "address")
 
 def unit_text(unit: ShownUnit, style: Style = plain_style) -> list[str]:
     """Return the header of a unit as lines."""
-    size = "DWARF64" if unit.offset_size == 8 else "DWARF32"
+    size = dwarf_format(unit.offset_size)
     lines = [
         style("kind", f"{unit.section}+{unit.offset:#x}")
         + f"  {unit.kind} unit, version {unit.version}, {size}, {unit.address_size}-byte addresses"

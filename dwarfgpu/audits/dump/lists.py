@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.audits.dump.parts import SectionPart, Table, dwarf_format
+from dwarfgpu.audits.dump.parts import SectionPart, Table
 from dwarfgpu.dwarf_constants import DW_FORM_indirect, DW_LLE_default_location, DW_LLE_GNU_view_pair
-from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding.operands import Format, dwarf_format
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.forms import class_of

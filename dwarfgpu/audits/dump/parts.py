@@ -16,11 +16,6 @@ Columns: TypeAlias = "tuple[tuple[str, Kind], ...]"
 """The name and the kind of each column."""
 
 
-def dwarf_format(offset_size: int) -> str:
-    """Return what DWARF calls the format of a table."""
-    return "DWARF64" if offset_size == 8 else "DWARF32"
-
-
 @cache
 def _columns(head: str) -> Columns:
     return tuple((name, cast("Kind", kind)) for name, kind in (word.split(":") for word in head.split()))

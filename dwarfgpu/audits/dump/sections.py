@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.audits.dump import elf_tables
 from dwarfgpu.audits.dump.lists import ListSection
-from dwarfgpu.audits.dump.parts import SectionPart, Table, dwarf_format
+from dwarfgpu.audits.dump.parts import SectionPart, Table
 from dwarfgpu.dwarf_constants import DW_AT_stmt_list, name_of
+from dwarfgpu.encoding.operands import dwarf_format
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.objfile.line_table import line_tables
 from dwarfgpu.objfile.section_source import decode

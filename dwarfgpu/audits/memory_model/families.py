@@ -292,10 +292,10 @@ GFX12_LLVM = evolve(
 FAMILIES: dict[str, dict[str, FamilyRules]] = {
     text.family: {"text": text, "llvm22": llvm}
     for text, llvm in (
-        *((GFX6_TEXT, GFX6_LLVM), (GFX8_TEXT, GFX8_LLVM), (GFX9_TEXT, GFX9_LLVM), (GFX90A_TEXT, GFX90A_LLVM)),
-        *((GFX942_TEXT, GFX942_LLVM), (GFX10_TEXT, GFX10_LLVM), (GFX11_TEXT, GFX11_LLVM), (GFX12_TEXT, GFX12_LLVM)),
+        (GFX6_TEXT, GFX6_LLVM), (GFX8_TEXT, GFX8_LLVM), (GFX9_TEXT, GFX9_LLVM), (GFX90A_TEXT, GFX90A_LLVM),
+        (GFX942_TEXT, GFX942_LLVM), (GFX10_TEXT, GFX10_LLVM), (GFX11_TEXT, GFX11_LLVM), (GFX12_TEXT, GFX12_LLVM),
     )
-}
+}  # fmt: skip
 """The rules of each family, by rule set."""
 
 

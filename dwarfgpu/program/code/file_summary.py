@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from dwarfgpu.dwarf_constants import DW_UT_partial
+from dwarfgpu.encoding.operands import dwarf_format
 from dwarfgpu.errors import DwarfGpuError, MissingContext
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA, SHT_SYMTAB
@@ -165,7 +166,7 @@ def _dwarf(dwarf: Dwarf) -> DwarfSummary:
         infos,
         Counter(info.kind for info in infos),
         Counter(unit.version for unit in units),
-        Counter("DWARF64" if unit.offset_size == 8 else "DWARF32" for unit in units),
+        Counter(dwarf_format(unit.offset_size) for unit in units),
         Counter(unit.address_size for unit in units),
         Counter(info.producer for info in infos if info.producer),
         Counter((info.dialect, info.dialect_reason) for info in infos if info.dialect and info.dialect_reason),
