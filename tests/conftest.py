@@ -1,23 +1,19 @@
 """What all tests share: the environment, the hypothesis profiles, and the rule for missing tools."""
 
-from __future__ import annotations
-
 import gc
 import os
 import shutil
-from typing import TYPE_CHECKING
 
 # All immutable classes then refuse assignments at run time. This stands before the first import of dwarfgpu, which
 # reads it once.
 os.environ["DWARFGPU_FREEZE"] = "1"
 
+from collections.abc import Callable, Iterator
+
 import hypothesis
 import pytest
 
 from tests.builders.browser import Browser
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 # Derandomised: a run depends on the code alone, so a failure is met by the change that caused it.
 hypothesis.settings.register_profile("dev", derandomize=True, deadline=None, max_examples=50)

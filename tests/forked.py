@@ -3,21 +3,16 @@
 ``python -m pytest -p tests.forked --processes 2``. What a process reports is shown by the first one, which collected.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import struct
 import warnings
+from collections.abc import Iterator
 from itertools import chain, groupby
-from multiprocessing.connection import Pipe, wait
-from typing import TYPE_CHECKING, NoReturn
+from multiprocessing.connection import Connection, Pipe, wait
+from typing import NoReturn
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from multiprocessing.connection import Connection
 
 TOGETHER = 32
 """How many tests of a file a process takes at once; slow ones are taken one by one."""

@@ -1,7 +1,5 @@
 """The numbers of DWARF, against the tables of others: pyelftools, and the headers of LLVM where they are installed."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tests that forked processes run: every one once, whatever happens in it."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Immutable classes: nothing assigns to a field, and they are equal and hashed by their fields, arrays included."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import subprocess

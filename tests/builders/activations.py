@@ -1,7 +1,5 @@
 """Threads with call frame information written in a test: functions by address, registers and memory of the machine."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,16 +1,12 @@
 """A kernel that has pointers into all address spaces, compiled by clang, and a state in which it has stopped."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex
 import struct
 import subprocess
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import Any
 
 SOURCE = """
 struct N { __private int *p; int v; __local int *q; };

@@ -1,7 +1,5 @@
 """Headless Chromium, which opens a page as a file and says what became of it."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

@@ -16,24 +16,19 @@
 =====================  ===============================================================================
 """
 
-from __future__ import annotations
-
 import json
 import re
 import struct
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from dwarfgpu import dialects
 from dwarfgpu.cases.case import parse_line, run_case
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.expr import asm
+from dwarfgpu.expr.instruction import Expression
 from dwarfgpu.targets.resolve import resolve
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from dwarfgpu.expr.instruction import Expression
-    from dwarfgpu.targets.target import Target
+from dwarfgpu.targets.target import Target
 
 _BARE = re.compile(r"((?:^|[;(\n])\s*(?:(?!undecoded)[\w.]+:\s*)*)(?!DW_OP_)([A-Za-z]\w*)(?![\w:])")
 

@@ -1,7 +1,5 @@
 """Code objects and offload containers made by the compilers of the machine, and what LLVM's tools say about them."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -3,8 +3,6 @@
 What only a process of its own shows, such as closed pipes and what is imported, is tested with one.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import io
@@ -15,15 +13,13 @@ import struct
 import subprocess
 import termios
 import threading
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest import mock
 
 from dwarfgpu import progress
 from dwarfgpu.cli import main
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[2]
 

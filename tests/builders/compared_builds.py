@@ -1,17 +1,12 @@
 """A kernel with variables in every kind of place, for two processors, and locations of it that are written wrong."""
 
-from __future__ import annotations
-
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
 from tests.builders.judged_calls import Processor
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "src" / "asm"
 GFX942, GFX1100 = Processor("gfx942", 64), Processor("gfx1100", 32)

@@ -3,8 +3,6 @@
 The files are linked, so that sections hold addresses and no relocations; ELF is read by pyelftools.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess

@@ -1,7 +1,5 @@
 """A context in which everything is known: a unit, a frame that has called itself, and memory full of zeros."""
 
-from __future__ import annotations
-
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import locations, types
 from dwarfgpu.expr.context import Context, DieInfo

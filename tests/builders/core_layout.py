@@ -4,8 +4,6 @@ It was written from the documents (``kfd_ioctl.h``, the HSA runtime, ROCdbgapi's
 reads what the writer writes: a number that is wrong in one of the two descriptions is noticed.
 """
 
-from __future__ import annotations
-
 import struct
 
 # processor: (VGPR unit of 64 lanes, of 32 lanes, kind, SGPR slots from the word?, LDS field (shift, mask), LDS unit)

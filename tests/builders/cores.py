@@ -1,7 +1,5 @@
 """Core files of x86-64 processes: the notes of threads, mappings and the auxiliary vector, and memory."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

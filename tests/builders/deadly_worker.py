@@ -4,8 +4,6 @@
 ``leaves-once`` cuts its connection with the scheduler, ``eats`` takes memory until the worker is ended.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 from pathlib import Path

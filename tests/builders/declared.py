@@ -1,15 +1,11 @@
 """A host program of one function whose entries a test writes down; its data are the bytes 0, 1, 2, ..."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import dwarfgpu as dg
 from tests.builders.dwarf import build, die, unit
 from tests.builders.elf import ElfBuilder
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CODE, SIZE, DATA = 0x1000, 0x40, 0x2000
 INT = die("base_type", ("name", "string", "int"), ("encoding", "data1", 5), ("byte_size", "data1", 4), label="int")

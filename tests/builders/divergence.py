@@ -3,8 +3,6 @@
 E is the mask of the lanes that were active on entry, C1 and C2 the lanes for which the two conditions hold.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NamedTuple
 

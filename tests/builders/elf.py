@@ -1,7 +1,5 @@
 """ELF files made in memory, in both classes and byte orders, also such as no linker would write."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A small evaluator of source expressions for one lane: what the tests of arithmetic need to ask gdb the same."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

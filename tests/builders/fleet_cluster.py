@@ -3,18 +3,13 @@
 It is started as a program, so that what dies in it dies as it does on a cluster.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[2]
 DEADLY = Path(__file__).with_name("deadly_worker.py")

@@ -5,8 +5,6 @@ each half, single and double exactly; sums and products are fractions that are r
 arithmetic. `Near` is the result of an operation that the documents call an approximation: its exact value.
 """
 
-from __future__ import annotations
-
 import math
 import struct
 from fractions import Fraction

@@ -3,8 +3,6 @@
 A register is its number, an expression a tuple of operations with numbers as operands.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@
 numbers or, for an expression, hex.
 """
 
-from __future__ import annotations
-
 from dwarfgpu.encoding.cursor import encode_signed as sleb
 from dwarfgpu.encoding.cursor import encode_unsigned as uleb
 from tests.builders.lists import number

@@ -4,15 +4,11 @@ gdb runs the script below. At each stop it writes a core file and a line of JSON
 of the blocks around where it stands, innermost block first, as gdb prints them.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import NamedTuple
 
 SCRIPT = """
 import gdb, json, os

@@ -1,23 +1,25 @@
 """GPU core files of machines: launched waves with their code objects, written in each form."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from dwarfgpu.machines.gpu_core.writing import CoreForm, LoadedImage, core_contents, write_gpu, write_host, write_merged
+from dwarfgpu.machines.gpu_core.writing import (
+    CoreContents,
+    CoreForm,
+    LoadedImage,
+    core_contents,
+    write_gpu,
+    write_host,
+    write_merged,
+)
 from dwarfgpu.machines.machine import Dispatch, Machine
 from dwarfgpu.machines.protocol import WaveStop
 from dwarfgpu.objfile.elf.header import PT_LOAD
+from dwarfgpu.objfile.elf.image import Image
 from dwarfgpu.targets.resolve import resolve
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dwarfgpu.machines.gpu_core.writing import CoreContents
-    from dwarfgpu.objfile.elf.image import Image
 
 LOAD_ADDRESS = 0x7F12_3400_0000
 KERNARG = 0x7F55_0000_1000

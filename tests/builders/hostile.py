@@ -17,8 +17,9 @@ import sys
 import tempfile
 import time
 import warnings
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import frozen
 
@@ -30,9 +31,6 @@ from tests.builders.commands import run as run_here
 from tests.builders.dwarf import build, die, unit
 from tests.builders.elf import SHF_ALLOC, ElfBuilder
 from tests.builders.frames import FrameBuilder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
 
 TARGET = "amdgcn-gfx90a"
 GFX90A = 0x3F

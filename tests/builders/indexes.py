@@ -1,7 +1,5 @@
 """Bytes of ``.debug_names`` and ``.debug_aranges``."""
 
-from __future__ import annotations
-
 from dwarfgpu.encoding.cursor import encode_unsigned
 from dwarfgpu.objfile.indexes.debug_names import NameTable, hash_of
 from dwarfgpu.objfile.section_source import SectionSource

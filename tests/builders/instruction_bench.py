@@ -1,7 +1,5 @@
 """A few waves that execute instructions given as text: what a test says goes through the assembler and the decoder."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from functools import cache

@@ -7,8 +7,6 @@ that also reads its destination gets it first, SCC and EXEC last. Sources: "RDNA
 "Vega Instruction Set Architecture", chapter 12.
 """
 
-from __future__ import annotations
-
 import re
 from functools import partial
 

@@ -3,11 +3,10 @@
 The code is a list of instructions and of what they make true, so that a test can write one thing wrong.
 """
 
-from __future__ import annotations
-
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import evolve, field, frozen
 
@@ -16,9 +15,6 @@ from dwarfgpu.encoding.operands import Format
 from dwarfgpu.expr.asm import assemble
 from dwarfgpu.program.code.code_object import CodeObject
 from dwarfgpu.targets.resolve import resolve
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PC, S, CFA = 16, 32, "cfa"
 

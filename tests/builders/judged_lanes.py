@@ -1,20 +1,15 @@
 """The kernel of nested branches whose lanes all have their places, and one thing in it that is written wrong."""
 
-from __future__ import annotations
-
 import re
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import frozen
 
 from dwarfgpu.program.code.code_object import opened
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.builders.judged_calls import Processor
+from tests.builders.judged_calls import Processor
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "src"
 SOURCE = FOLDER / "asm" / "lane-pc.s"

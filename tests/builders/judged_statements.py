@@ -1,19 +1,13 @@
 """Line tables of which one row is wrong, and a loop whose rows are those that a compiler would write."""
 
-from __future__ import annotations
-
 import re
 import subprocess
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from tests.builders.judged_calls import Processor
 from tests.builders.judged_lanes import LaneDefect, text_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.builders.judged_calls import Processor
 
 FIRST = "arguments_known", "lex_1_saved", "left_known", "even_known", "rest_known", "lex_1_end"
 """Where the location of a parameter may begin; the first is right."""

@@ -3,18 +3,11 @@
 It is what a launch is tested against: the code that a compiler made, run from the state that a launch gives it.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
-from tests.builders.prologue import instruction, registers
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dwarfgpu.execution.launch.dispatch import PlannedDispatch
-    from tests.builders.prologue import Instruction
+from dwarfgpu.execution.launch.dispatch import PlannedDispatch
+from tests.builders.prologue import Instruction, instruction, registers
 
 MASK = 0xFFFFFFFF
 SIZES = {

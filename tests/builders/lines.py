@@ -3,8 +3,6 @@
 ``program(("set_address", 0x1000), ("special", 0, 1), ("advance_pc", 4), "end_sequence")``
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from dwarfgpu.encoding.cursor import encode_signed as sleb

@@ -3,8 +3,6 @@
 ``loclist(("offset_pair", 0, 4, "50"), "end_of_list")``: a kind, its operands, and the expression in hex.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from dwarfgpu.encoding.cursor import encode_unsigned as uleb

@@ -1,8 +1,7 @@
 """Random machines, and what two machines must have in common to be the same."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import hypothesis.strategies as st
 import numpy as np
@@ -10,9 +9,6 @@ import numpy as np
 from dwarfgpu.machines.machine import NONE, Dispatch, LoadedCodeObject, Machine
 from dwarfgpu.targets.amdgpu.address_spaces import Apertures
 from dwarfgpu.targets.resolve import resolve
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 TARGETS = ("amdgcn-gfx90a:xnack+", "amdgcn-gfx1100-wave32", "amdgcn-gfx1030-wave64", "amdgcn-gfx803", "gfx1250")
 REGISTERS = ("pc", "exec", "vcc", "status", "m0", "mode", "s0", "s3", "s63", "s64", "v0", "v1", "v255")

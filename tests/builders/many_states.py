@@ -1,7 +1,5 @@
 """Many snapshots of one code object: what a hanging run of many GPUs leaves."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -4,8 +4,6 @@ The function is made of call frame information alone: nothing executes it, and w
 scratch memory is done here, frame after frame from the kernel on.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Pages that commands write: what is in them, and that they load nothing."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

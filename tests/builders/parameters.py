@@ -1,14 +1,10 @@
 """Parameters of which some are for slow runs only, and numbers of examples."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import pytest
 from hypothesis import settings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def some_slow(values: Iterable[Any], *, quick: Iterable[Any]) -> list[Any]:

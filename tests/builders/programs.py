@@ -1,11 +1,11 @@
 """A program that gdb has stopped: its memory, and what is asked of both gdb and the library."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
 from dwarfgpu import dialects
 from dwarfgpu.expr.context import Context
@@ -19,10 +19,6 @@ from dwarfgpu.program.types.reader import Types
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import ObjectSurroundings, variable_place
 from dwarfgpu.render.values import Look, value_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
 
 VARIABLE = 0x34
 SECTIONS = (".rodata", ".data", ".data.rel.ro", ".bss", ".text")

@@ -4,17 +4,13 @@
 kernel of the compiled fixtures begins with, as far as they read registers that nobody has written yet.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from dwarfgpu.program.code.code_object import opened
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden"

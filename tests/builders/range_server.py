@@ -1,16 +1,11 @@
 """A server of files over HTTP that serves ranges, and counts the bytes it sends."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING
+from pathlib import Path
 from urllib.parse import unquote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 class RangeServer:

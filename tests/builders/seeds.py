@@ -1,19 +1,13 @@
 """Files with one defect each, for the checks of files, and what the checks find in them."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from dwarfgpu.audits.verify.file_check import FileCheck
+from dwarfgpu.audits.verify.findings import FileFinding
 from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.program.code.code_object import CodeObject, opened
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dwarfgpu.audits.verify.findings import FileFinding
-
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 

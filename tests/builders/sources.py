@@ -1,7 +1,5 @@
 """Programs in C, C++ and OpenCL C, and a way to compile them."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 from typing import Any

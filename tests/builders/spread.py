@@ -1,8 +1,6 @@
 """A kernel whose variables are in vector registers and in scratch memory, in one or half in each."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from dwarfgpu import dialects
 from dwarfgpu.encoding.operands import Format
@@ -10,9 +8,6 @@ from dwarfgpu.expr import asm
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.dwarf import build, die, unit
 from tests.builders.elf import ElfBuilder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 TARGET = "amdgcn-gfx90a"
 GFX90A = 0x3F

@@ -1,7 +1,5 @@
 """Stops of a host program: core files that GDB writes, and what GDB says about the frames there."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import subprocess

@@ -6,8 +6,6 @@ are done: moves, the arithmetic of stack pointers, lanes that are written, store
 rubbish in its first operand, and what has been saved is spoilt when all is, as the code of a callee may.
 """
 
-from __future__ import annotations
-
 import random
 import re
 from typing import Any, NamedTuple

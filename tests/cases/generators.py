@@ -1,14 +1,10 @@
 """Random cases: mostly well formed, so that evaluations get far, over states in which lanes differ."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+import random
+from typing import Any
 
 from dwarfgpu import dialects
 from dwarfgpu.expr import table
-
-if TYPE_CHECKING:
-    import random
 
 SETTINGS: tuple[dict[str, Any], ...] = (
     {},

@@ -1,7 +1,5 @@
 """Answers: every form of values and locations, with exactly its keys in their order."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

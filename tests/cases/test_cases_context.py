@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from dwarfgpu.cases.case import run_case

@@ -1,7 +1,5 @@
 """What is a case and what is none: unknown keys, wrong types and impossible descriptions, each with its path."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

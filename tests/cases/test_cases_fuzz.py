@@ -1,7 +1,5 @@
 """Whatever a line holds, it is answered or it is no case; nothing else ever happens."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import random

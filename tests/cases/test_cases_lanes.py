@@ -1,7 +1,5 @@
 """``lanes``: one evaluation answers for each lane, as if it had been asked alone."""
 
-from __future__ import annotations
-
 import copy
 import json
 import random

@@ -1,7 +1,5 @@
 """Call frame information cases: the JSON form of a section, and of the rows of its entries."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Location list cases: the JSON form of a list, and of the entries that apply."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Call frame instructions from bytes: DWARF 5 section 7.24, A.7.24, the LSB and vendors."""
 
-from __future__ import annotations
-
 import pytest
 
 from dwarfgpu.cfi import instructions

@@ -1,7 +1,5 @@
 """Any bytes are call frame information: they give entries, rows, or an error that says what is wrong."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The table of rules: DWARF 5 section 6.4.1, A.6.4.1 and A.6.4.2, a case for each rule and each ill-formed sentence."""
 
-from __future__ import annotations
-
 import pytest
 
 from dwarfgpu.cfi import rows as cfi_rows

@@ -1,7 +1,5 @@
 """From frame to frame, and every way in which a stack ends."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What every command keeps: streams, exit statuses, JSON, colour, pipes, and what is imported."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -3,8 +3,6 @@
 None is activated. The command starts in each, GDB loads the script that it names, and man page and completion exist.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

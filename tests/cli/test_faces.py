@@ -1,7 +1,5 @@
 """A question has one text, one JSON and one error, at the command line and at the debugger's prompt."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """^C ends a command with one line and status 130, whenever it comes; SIGTERM ends it without a word."""
 
-from __future__ import annotations
-
 import ast
 import signal
 import subprocess

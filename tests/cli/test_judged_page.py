@@ -1,7 +1,5 @@
 """``dwarfgpu judge --html``: a lane over time, with what a debugger shows wrongly and what is right."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

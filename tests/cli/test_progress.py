@@ -1,7 +1,5 @@
 """The line that shows progress: on a terminal alone, and not before a second has passed."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

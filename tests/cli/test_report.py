@@ -1,7 +1,5 @@
 """`dwarfgpu report`: one page about a file and a state, in which nothing of a file is markup and nothing is loaded."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The page of `report` in headless Chromium: opened as a file, on wide and narrow screens, in light and in dark."""
 
-from __future__ import annotations
-
 import re
 import struct
 import zlib

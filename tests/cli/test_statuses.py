@@ -1,7 +1,5 @@
 """The exit statuses of commands, and that what goes wrong is said in lines that begin alike."""
 
-from __future__ import annotations
-
 import shlex
 
 import pytest

@@ -1,7 +1,5 @@
 """What a terminal shows is what a pipe gets, with colours and within its width."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess

@@ -3,8 +3,6 @@
 docs/differences.md explains each in a section of the same name, and says which text decides.
 """
 
-from __future__ import annotations
-
 import fnmatch
 import re
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """What dwarfgpu says about a file, as rows: with the reader, and with the listing of expressions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dwarfgpu.errors import DwarfGpuError

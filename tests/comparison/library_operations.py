@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dwarfgpu.expr.instruction import Expression
 from dwarfgpu.expr.listing import Line, lines
 

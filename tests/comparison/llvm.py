@@ -4,8 +4,6 @@ What it prints besides the content of a file is left out: the names of types tha
 sections that addresses are in, and the names of registers where the operation implies them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import re
 
 from dwarfgpu.targets.target import Target

@@ -24,8 +24,6 @@ operands of operations. The aspects:
     ``.debug_addr``, ``.debug_str_offsets``, and the indices of packages.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import NamedTuple
 

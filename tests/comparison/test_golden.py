@@ -3,8 +3,6 @@
 The golden files in tests/golden/ are that output; tools/golden.py writes them. Every difference is in `DIFFERENCES`.
 """
 
-from __future__ import annotations
-
 import fnmatch
 import functools
 import re

@@ -4,8 +4,6 @@ ROCgdb is not run here. Each row is what the text says, with the clause that the
 rules that decide as ROCgdb does.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

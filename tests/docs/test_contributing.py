@@ -1,7 +1,5 @@
 """The diffs of CONTRIBUTING.md: each can be applied, its tests pass, and its command prints what the page shows."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,7 +1,5 @@
 """Every command that the documentation shows prints what the documentation says."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The page of what execution finds: its sources are the files, and its commands print what it shows."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

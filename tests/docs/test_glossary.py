@@ -1,7 +1,5 @@
 """docs/glossary.md against the code: each noun has a home, and each class that carries a noun is in its row."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The Python that the documentation shows runs and prints what it says."""
 
-from __future__ import annotations
-
 import doctest
 from pathlib import Path
 

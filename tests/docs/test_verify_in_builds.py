@@ -1,7 +1,5 @@
 """What docs/verify.md shows for lit, CMake and GitHub Actions is run as it stands there."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

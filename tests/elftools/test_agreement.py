@@ -1,7 +1,5 @@
 """Whatever pyelftools can read of the fixtures, both readers read alike; where it cannot, `REASONS` says why."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from functools import partial

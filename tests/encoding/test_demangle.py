@@ -1,7 +1,5 @@
 """Mangled names as C++ has them. The texts are those of libstdc++, which are those of `c++filt -i`."""
 
-from __future__ import annotations
-
 import subprocess
 import time
 from pathlib import Path

@@ -1,27 +1,22 @@
 """Litmus tests on machines with weak memory: built by clang, with all steps of their sequences or without one."""
 
-from __future__ import annotations
-
 import io
 import subprocess
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from elftools.elf.elffile import ELFFile
 
 import dwarfgpu as dg
 from dwarfgpu.execution.caches import cached_family
+from dwarfgpu.execution.gpu import Gpu
+from dwarfgpu.execution.launch.launch import Launched
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import decode, decoder, text
 from dwarfgpu.isa.memory_actions import INVALIDATES, WRITE_BACKS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dwarfgpu.execution.gpu import Gpu
-    from dwarfgpu.execution.launch.launch import Launched
 
 SOURCE = Path(__file__).with_name("litmus.cl")
 NUMBERS = {"mp": 1, "sb": 2, "lb": 3, "iriw": 4, "coherence": 5, "mp-fences": 6, "mp-rmw": 7}

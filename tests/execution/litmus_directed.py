@@ -6,10 +6,11 @@ that the machine does what the way says. Each answer is one that a random number
 same launch let time pass where the way needs it.
 """
 
-from __future__ import annotations
-
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -20,16 +21,20 @@ from dwarfgpu.execution.weak_memory import LATEST, RESTS, RUNS
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import decoder
 from dwarfgpu.isa.memory_actions import action_of
-from tests.execution.litmus import FORBIDDEN, TARGETS
-from tests.execution.litmus_graph import STALE, Graph, placements, rows_of_events, threads_of, traced
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-    from types import FrameType
-
-    from tests.execution.litmus import Litmus
-    from tests.execution.litmus_graph import Code, Executed, Happening, State, Way
+from tests.execution.litmus import FORBIDDEN, TARGETS, Litmus
+from tests.execution.litmus_graph import (
+    STALE,
+    Code,
+    Executed,
+    Graph,
+    Happening,
+    State,
+    Way,
+    placements,
+    rows_of_events,
+    threads_of,
+    traced,
+)
 
 FURTHER_TESTS = 12
 """How many groups of waves of further tests there are, whose instructions let time pass."""

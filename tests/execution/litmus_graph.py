@@ -6,11 +6,10 @@ and those that it reaches come out of the running machine for some seed. The two
 a word of a cache is clear, stale or dirty, and there is no chance. All words go from 0 to 1, once.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import product
-from typing import TYPE_CHECKING
+from pathlib import Path
 from unittest.mock import patch
 
 import dwarfgpu as dg
@@ -27,15 +26,9 @@ from dwarfgpu.execution.caches import (
 from dwarfgpu.execution.weak_memory import WeakMemory
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import decode, decoder
+from dwarfgpu.isa.instruction import GpuInstruction
 from dwarfgpu.isa.memory_actions import action_of
-from tests.execution.litmus import FORBIDDEN, TARGETS, kernel_place
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from dwarfgpu.isa.instruction import GpuInstruction
-    from tests.execution.litmus import Litmus
+from tests.execution.litmus import FORBIDDEN, TARGETS, Litmus, kernel_place
 
 MOST_PLACES = 6
 """In how many of the patterns of compute units, which are up to 103 for four threads, a test is followed."""

@@ -5,26 +5,18 @@ the running machine follows its way (`litmus_directed`), and `seed_of` looks for
 `main` prints docs/memory-litmus.md.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dwarfgpu.audits.memory_model.checker import MemoryCheck
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import decoder
 from dwarfgpu.program.code.code_object import opened
-from tests.execution.litmus import TARGETS, every_litmus, steps
+from tests.execution.litmus import TARGETS, Litmus, Step, every_litmus, steps
 from tests.execution.litmus_directed import follows
-from tests.execution.litmus_graph import can_show, threads_of, traced
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.execution.litmus import Litmus, Step
-    from tests.execution.litmus_graph import Code
+from tests.execution.litmus_graph import Code, can_show, threads_of, traced
 
 SEEDS, INSTANCES = 2, 60
 SHOWS, REACHED = "shows", "reachable"

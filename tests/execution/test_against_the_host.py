@@ -1,7 +1,5 @@
 """A corpus of kernels, each run here and on the host, from the same source: the results are equal, bit for bit."""
 
-from __future__ import annotations
-
 import ctypes
 import itertools
 import re

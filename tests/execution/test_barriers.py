@@ -1,7 +1,5 @@
 """The barriers of GFX12: signals and waits, as the RDNA4 document says."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Loads and stores of buffers that convert formats: each component against the definition of its format."""
 
-from __future__ import annotations
-
 import struct
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Waves that run: where they part and meet, what stops them, and what the machine has afterwards."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

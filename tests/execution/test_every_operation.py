@@ -4,8 +4,6 @@ Atomic operations, loads and stores are models on Python numbers; packed operati
 one half, for both. What a processor has is what the tables of the decoder list, so none is forgotten.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 import re

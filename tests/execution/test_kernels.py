@@ -1,7 +1,5 @@
 """Kernels that clang compiles, run, and compared with the same work done by the host."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The graph of states of litmus tests, against the running machine and against the page that lists all steps."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from itertools import islice

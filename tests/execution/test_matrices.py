@@ -4,8 +4,6 @@ The closed forms of places (register and lane of an element) are those that AMD 
 element to register mapping" of the AMD Matrix Instruction Calculator); the engine computes them in another way.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

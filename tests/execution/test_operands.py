@@ -1,7 +1,5 @@
 """Operands of operations: constants, halves of registers, and registers that nothing has written."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Operations one at a time, from text: each against a model in plain Python, or against what LLVM folds it to."""
 
-from __future__ import annotations
-
 import math
 import struct
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The orders in which waves run: fair without a seed, and with seeds so different that races show."""
 
-from __future__ import annotations
-
 import subprocess
 from functools import cache
 from pathlib import Path

@@ -1,9 +1,7 @@
 """Memory as weak as the model allows: litmus tests with all steps of their sequences, and without one."""
 
-from __future__ import annotations
-
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,9 +12,6 @@ from dwarfgpu.execution.caches import AGENT, OWN_UNIT, SYSTEM, WORK_GROUP, Cache
 from dwarfgpu.execution.caches import reach_of_access as reach
 from dwarfgpu.execution.device_memory import MemorySegment
 from tests.execution.litmus import FORBIDDEN, Litmus, every_litmus, steps
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 KERNELS = "fixtures/amdgpu/cl-kernels.gfx1100.w32.O2.v5.co"
 SAXPY = {"x": "arange(640)", "y": "ones(640)", "a": 0.5, "n": 600}

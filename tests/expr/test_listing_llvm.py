@@ -3,8 +3,6 @@
 One object holds a variable for each program, with the program as its location; other tools print what they read.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 

@@ -1,7 +1,5 @@
 """The operation table: its rows do not depend on what was imported before it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

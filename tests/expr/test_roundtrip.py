@@ -1,7 +1,5 @@
 """Assembling and disassembling are inverse to each other, in every dialect and form of encoding."""
 
-from __future__ import annotations
-
 import contextlib
 
 import pytest

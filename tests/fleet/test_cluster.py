@@ -1,7 +1,5 @@
 """`dwarfgpu fleet` with real schedulers and real workers, which die, stop, lose their connection and eat memory."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

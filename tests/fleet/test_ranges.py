@@ -1,7 +1,5 @@
 """Files of other machines: only what is used of them is fetched, and an answer never has bytes that were not."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

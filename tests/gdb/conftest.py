@@ -1,22 +1,17 @@
 """Programs of the fixtures that GDB can run, and the rule for a GDB with another Python."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.conftest import lacking
 from tests.gdb.running import PACKAGES, ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 OURS = f"{sys.version_info[0]}.{sys.version_info[1]}"
 

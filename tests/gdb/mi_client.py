@@ -1,19 +1,15 @@
 """A client of GDB/MI, as an editor is one: it sends a command and waits for its result, but not for ever."""
 
-from __future__ import annotations
-
 import os
 import select
 import subprocess
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from tests.gdb.running import ENTRY, ROOT, environment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 PATIENCE = 60.0
 """The seconds after which GDB counts as hung."""

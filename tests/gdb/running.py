@@ -1,17 +1,13 @@
 """Running GDB: with dwarfgpu loaded as a user loads it, and with a stub whose waves it shows."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 INSIDE = Path(__file__).parent / "inside"

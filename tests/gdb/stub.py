@@ -5,8 +5,6 @@
 With ``--plain`` it tells GDB neither the files nor what only dwarfgpu asks for, like the stub of another program.
 """
 
-from __future__ import annotations
-
 import os
 import select
 import signal

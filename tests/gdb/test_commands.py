@@ -1,7 +1,5 @@
 """`dwarfgpu eval` and the others in GDB: what they print is what the debugger prints, about what GDB has selected."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty

@@ -1,7 +1,5 @@
 """GDB passes the suite of all backends: inside GDB, with a stub that has the described states."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The commands that docs/gdb.md and docs/serve.md show print what they say."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

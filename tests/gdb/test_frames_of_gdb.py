@@ -1,7 +1,5 @@
 """Frames that GDB finds and the library does not: their variables are read with the registers that GDB has for them."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What GDB's user has set or named holds in the commands, too: variables, history, pretty-printers, `set print`."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A host program whose variables GDB cannot read: their locations use DW_OP_LLVM_user. dwarfgpu reads them there."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """`$dwarfgpu` in the languages of GDB: their strings differ, and one has none."""
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest

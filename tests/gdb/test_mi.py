@@ -1,7 +1,5 @@
 """Clients of GDB/MI, such as editors: with the frame filter each command has an answer, and the same variables."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Pointers into address spaces as values of GDB: with address spaces, as ROCgdb has them, and without."""
 
-from __future__ import annotations
-
 import pytest
 
 from dwarfgpu.machines.gdb.backend import SPACE_SHIFT

@@ -1,7 +1,5 @@
 """`dwarfgpu serve` with a real GDB: waves without dwarfgpu in GDB, with it, and a core file of a host program."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

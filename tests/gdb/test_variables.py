@@ -1,7 +1,5 @@
 """Variables and registers inside GDB, live and from core files: what `dwarfgpu.gdb` gives is what GDB shows."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections import Counter

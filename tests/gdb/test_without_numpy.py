@@ -1,7 +1,5 @@
 """GDB's Python often has no numpy: each command has its answer, or one line that says what is missing."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

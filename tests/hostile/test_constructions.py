@@ -3,14 +3,13 @@
 Each is asked about in a process with limits of time, memory and output, and must end with an answer or with one line.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import signal
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,9 +37,6 @@ from tests.builders.hostile import (
     typed,
     variable,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 AT_DATA = "DW_OP_addr 0x10000"
 NOTHING = "DW_OP_LLVM_undefined; DW_OP_LLVM_extend 1 65536; DW_OP_LLVM_extend 65536 65536"

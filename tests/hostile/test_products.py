@@ -3,11 +3,10 @@
 Each is asked about in a process with limits of time, memory and output, and must end with an answer or with one line.
 """
 
-from __future__ import annotations
-
 import json
 import zlib
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,9 +18,6 @@ from tests.builders.frames import cfa
 from tests.builders.hostile import GFX90A, Case, bounded, gpu, member, named, ops, typed, variable
 from tests.builders.parameters import some_slow
 from tests.hostile.test_constructions import budget_is_named, checked, one_line
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def offsets_of(data: bytes) -> dict[str | None, int]:

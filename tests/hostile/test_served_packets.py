@@ -1,7 +1,5 @@
 """Conversations with `dwarfgpu serve`: whatever GDB sends, whole packets come back, and the conversation ends."""
 
-from __future__ import annotations
-
 import pytest
 
 from dwarfgpu.serve.packets import NO_ACKNOWLEDGEMENTS, converse, framed, unescaped

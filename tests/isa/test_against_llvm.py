@@ -1,7 +1,5 @@
 """The decoder against libLLVM 22: random words for every family of processors, and that the tables are what it says."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.conftest import lacking

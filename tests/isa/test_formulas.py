@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from dwarfgpu.isa.formulas import Formula, FormulaError, expanded, formulas, functions

@@ -3,8 +3,6 @@
 What a model says of an ISA document is read by a person; what LLVM folds is read by nobody. Both agree on all of these.
 """
 
-from __future__ import annotations
-
 import math
 import random
 import re

@@ -1,7 +1,5 @@
 """Each row of meanings against a model that does not come from it, and that no row is without one."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

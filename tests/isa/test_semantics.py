@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import ctypes.util
 import random
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Which operations have no meaning: exactly those that docs/isa.md lists."""
 
-from __future__ import annotations
-
 import pytest
 
 from tools import isa_meanings

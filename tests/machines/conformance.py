@@ -3,8 +3,6 @@
 Where backends may differ, they say so in their capabilities, and the suite expects what they say.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import hypothesis.strategies as st

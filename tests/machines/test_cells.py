@@ -1,7 +1,5 @@
 """Cells: one memory, seen as bytes and as an array."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The backends that there are, each a member of the suite."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Core files as machines: what is in them, what files add to it, and what is broken in them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import hypothesis.strategies as st

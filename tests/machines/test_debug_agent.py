@@ -1,7 +1,5 @@
 """The text of the ROCm debug agent."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 import pytest

@@ -1,7 +1,5 @@
 """The described machine: what is described is there, in every view of it, and nothing else is."""
 
-from __future__ import annotations
-
 import hypothesis.strategies as st
 import numpy as np
 import pytest

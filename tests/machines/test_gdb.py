@@ -1,7 +1,5 @@
 """GDB's backend without GDB: names of registers, what is remembered, and what is refused."""
 
-from __future__ import annotations
-
 import pytest
 
 from dwarfgpu.errors import EvaluationError, UsageError

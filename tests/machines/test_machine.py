@@ -1,7 +1,5 @@
 """The machine in columns: waves, registers, and memory that is one storage behind all its views."""
 
-from __future__ import annotations
-
 import hypothesis.strategies as st
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Snapshots: both forms hold the same machine, files are never changed, and bad files are refused in one line."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import random

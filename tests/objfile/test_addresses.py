@@ -1,7 +1,5 @@
 """``.debug_addr``: DWARF 5 section 7.27."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -3,8 +3,6 @@
 All that tests/comparison/ compares for the fixtures; and the bytes of expressions and blocks with those of readelf.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Look-up of frame description entries: LSB 5.0 section 10.6.2, and the index without a header."""
 
-from __future__ import annotations
-
 import pytest
 
 from dwarfgpu.encoding.pointers import Bases

@@ -1,7 +1,5 @@
 """Entries of .debug_frame and .eh_frame: DWARF 5 section 6.4.1, A.6.4.1, LSB 5.0 section 10.6."""
 
-from __future__ import annotations
-
 import struct
 
 import pytest

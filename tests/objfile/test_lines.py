@@ -1,7 +1,5 @@
 """Line tables: DWARF 5 section 6.2, DWARF 2 to 4 section 6.2, and A.6.2.4.1."""
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest

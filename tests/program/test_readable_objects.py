@@ -1,7 +1,5 @@
 """What Python shows of programs, frames, types and values: short, and without the address of the Python object."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Random programs that know what is on their stack, and random machines for them to run on."""
 
-from __future__ import annotations
-
 import functools
 import random
 from typing import Any

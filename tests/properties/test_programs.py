@@ -1,7 +1,5 @@
 """Properties of all programs: nothing but a result or a `DwarfGpuError`, and all lanes at once as each lane alone."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

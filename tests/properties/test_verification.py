@@ -1,9 +1,6 @@
 """What the verifier says of a program, held against what evaluations of it do on random machines."""
 
-from __future__ import annotations
-
 import random
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,15 +8,12 @@ from dwarfgpu import dialects
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, IllFormed
 from dwarfgpu.expr import asm, listing, table
+from dwarfgpu.expr.context import Context
+from dwarfgpu.expr.instruction import Expression, Instruction
 from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import PRESETS
-from dwarfgpu.expr.verify import verify
+from dwarfgpu.expr.verify import Finding, verify
 from tests.properties.programs import BLOCKED, TARGETS, Writer, context
-
-if TYPE_CHECKING:
-    from dwarfgpu.expr.context import Context
-    from dwarfgpu.expr.instruction import Expression, Instruction
-    from dwarfgpu.expr.verify import Finding
 
 RULES = ("amd", "amd", *PRESETS)
 SIZES = (0, 1, 2, 4, 8, 16, 31, 32, 33, 63, 64, 65, 128)

@@ -1,7 +1,5 @@
 """What most tests of commands share."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.questions.harness import KERNEL, STATE, Run

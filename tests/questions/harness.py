@@ -1,7 +1,5 @@
 """Commands run as lines of a debugger, and what they write."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What GDB writes about a program of the host, word by word."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from contextlib import suppress

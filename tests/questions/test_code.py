@@ -1,7 +1,5 @@
 """``disassemble`` and the instructions of ``x/i``: the layout of GDB, marks, source, and what stands in for a tool."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,21 +1,15 @@
 """What a line can go on with."""
 
-from __future__ import annotations
-
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from dwarfgpu.questions.completion import KINDS, complete, operand_before
+from dwarfgpu.questions.registry import Command
 from dwarfgpu.questions.table import COMMANDS
 from tests.questions.harness import Run
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dwarfgpu.questions.registry import Command
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co"

@@ -1,7 +1,5 @@
 """``context``: its sections, how they fit a screen, and when they are shown."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Help, settings, and what is typed about the debugger itself."""
 
-from __future__ import annotations
-
 import pytest
 
 from dwarfgpu.questions.debugger import Quit

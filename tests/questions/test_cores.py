@@ -1,7 +1,5 @@
 """GPU core files in the debugger and at the shell: they are attached, summarised, made small and written."""
 
-from __future__ import annotations
-
 import json
 import struct
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`coverage` at the shell and at the prompt: text, JSON, pictures, comparison, and what is wrong."""
 
-from __future__ import annotations
-
 import json
 from xml.etree import ElementTree as ET
 

@@ -1,7 +1,5 @@
 """``print``, ``x``, ``ptype``, ``info locals``, ``info registers`` write what gdb writes of one core file."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

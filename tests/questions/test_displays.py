@@ -1,7 +1,5 @@
 """``display``: what is shown after each change of what is selected."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.questions.harness import KERNEL, Run

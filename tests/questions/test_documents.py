@@ -1,7 +1,5 @@
 """JSON documents that are written while they become known."""
 
-from __future__ import annotations
-
 import io
 import json
 import random

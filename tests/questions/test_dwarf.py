@@ -1,7 +1,5 @@
 """``explain``, ``locate``, ``verify``, ``maint print``: what the file says of variables, and what comes of it."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Kernels that run under the debugger: stops, steps, watchpoints, and the way back."""
 
-from __future__ import annotations
-
 import json
 import re
 

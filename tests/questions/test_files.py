@@ -1,7 +1,5 @@
 """`file`, `core-file`, `target`, `save snapshot`, and what a machine is made of."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

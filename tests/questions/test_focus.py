@@ -1,7 +1,5 @@
 """`wave`, `lane`, and running commands in several of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

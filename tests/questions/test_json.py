@@ -1,7 +1,5 @@
 """Every question of the table answers as JSON at the prompt, and its data has what its text shows."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

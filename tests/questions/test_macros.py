@@ -1,7 +1,5 @@
 """Macros of -g3: which are defined at a place, and what they expand to."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 

@@ -1,7 +1,5 @@
 """``x``: memory of a lane, in every address space; test_data_gdb compares its formats with gdb."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.questions.harness import KERNEL, Run

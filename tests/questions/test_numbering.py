@@ -1,7 +1,5 @@
 """Waves are numbered from 1 and lanes from 0, at the prompt and at the shell, in every table and variable."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -1,7 +1,5 @@
 """Names of C++ that GDB knows: static members, overloads in quotes, member functions."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 

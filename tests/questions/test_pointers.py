@@ -1,7 +1,5 @@
 """Pointers into address spaces, as clang writes them: compiled kernels, and the memory that their code leaves."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """``output`` and ``printf``, and ``set print pretty``."""
 
-from __future__ import annotations
-
 import pytest
 
 

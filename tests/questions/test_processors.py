@@ -1,7 +1,5 @@
 """`dwarfgpu targets`: processors, registers and address spaces without a file."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 

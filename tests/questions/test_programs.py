@@ -1,7 +1,5 @@
 """Other programs, and the log."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

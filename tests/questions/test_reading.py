@@ -1,7 +1,5 @@
 """How the DWARF of files is read: ``set dialect``, ``set attributes`` and ``set repair``, for what is open, too."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """``info registers``: the frame's registers; test_data_gdb compares those of a host program with gdb."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`finish` shows what a function has returned: types of all kinds, by the calling convention that clang uses."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

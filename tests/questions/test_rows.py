@@ -1,7 +1,5 @@
 """The text of an answer has the rows of its JSON, of its lines of JSON and of its columns."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """Commands that GDB and `dwarfgpu debug` answer in the same words, of a program that does not run or of a core file."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 

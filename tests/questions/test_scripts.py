@@ -1,7 +1,5 @@
 """Definitions, aliases and scripts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

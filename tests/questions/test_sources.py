@@ -1,7 +1,5 @@
 """``list``, ``info line``, ``info source``: where source is found, which lines, and what is marked."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

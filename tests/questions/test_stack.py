@@ -1,7 +1,5 @@
 """`backtrace`, `frame`, `up`, `down`, `info frame`: waves, threads of a core file, and what GDB says of the same."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

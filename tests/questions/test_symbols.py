@@ -1,7 +1,5 @@
 """``info symbol``, ``address``, ``scope``, ``functions``, ``variables``, ``types``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

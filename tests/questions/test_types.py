@@ -1,7 +1,5 @@
 """``ptype`` and ``whatis``; test_data_gdb compares them with gdb."""
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest

@@ -1,7 +1,5 @@
 """``print``, ``eval``, ``info locals``, ``set var``: values of the lane that is selected, and of several."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 import pytest

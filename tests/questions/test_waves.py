@@ -1,7 +1,5 @@
 """`info waves`, `info lanes`, `info work-groups`, `lanes`: tables and maps, on waves of 32 and 64 lanes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Tables fit the screen, whatever stands in them."""
 
-from __future__ import annotations
-
 from hypothesis import example, given
 from hypothesis import strategies as st
 

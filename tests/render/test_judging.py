@@ -1,7 +1,5 @@
 """The text of a judgement fits a screen."""
 
-from __future__ import annotations
-
 from dwarfgpu.audits.judge.judgement import JudgedFunction, Judgement
 from dwarfgpu.audits.verify.reports import FileReport
 from dwarfgpu.execution.halts import ENDED, Halt

@@ -1,7 +1,5 @@
 """The picture of a wave: well-formed, closed in itself, and the one that the README shows."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a notebook shows: tables of HTML in which nothing from a file is markup."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 
 import pytest

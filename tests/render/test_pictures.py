@@ -1,7 +1,5 @@
 """Strips as SVG: what is drawn where, what it is called, and that nothing of a file can leave its place."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from xml.etree import ElementTree as ET
 

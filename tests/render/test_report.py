@@ -1,7 +1,5 @@
 """The page of a report: its colours can be told apart on light and on dark paper, and its parts hold what they are."""
 
-from __future__ import annotations
-
 import re
 from itertools import combinations, pairwise
 

@@ -1,7 +1,5 @@
 """Results as one line of text."""
 
-from __future__ import annotations
-
 import pytest
 
 from dwarfgpu.cases.case import answer_case, parse_case

@@ -1,16 +1,12 @@
 """A real terminal: tmux, whose screen is read until it shows what is expected."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import subprocess
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 PATIENCE = 60.0
 """Seconds until what is expected counts as missing."""
 STEP = 0.03

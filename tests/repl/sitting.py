@@ -1,9 +1,8 @@
 """A user who sits at the prompt: keys go in through a pipe, and what is written is collected."""
 
-from __future__ import annotations
-
 import io
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
@@ -14,9 +13,6 @@ from dwarfgpu.render.written_text import SafeStream
 from dwarfgpu.repl.runner import Runner
 from dwarfgpu.repl.start import sit_down
 from dwarfgpu.repl.terminal import Terminal
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LEAVE = "\x04"
 INTERRUPT = "\x03"

@@ -1,7 +1,5 @@
 """The terminal goes away: the program ends, whatever it does, and whether or not it is told."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pty

@@ -1,7 +1,5 @@
 """A.2.5.1 DWARF Expression Evaluation Context: what each element gives, and the error of each that is missing."""
 
-from __future__ import annotations
-
 import pytest
 
 from dwarfgpu.errors import DwarfGpuError, MissingContext

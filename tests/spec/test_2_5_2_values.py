@@ -1,7 +1,5 @@
 """A.2.5.2 DWARF Expression Value: types of values, the generic type, integral types; A.5.1 base types."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """A.2.5.3 DWARF location description: several places, whose storage it is, reading and writing."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A.2.5.4.0 Vendor Extension Operations, and the bytes of every operation in every dialect (A.7.7.1)."""
 
-from __future__ import annotations
-
 import pytest
 
 from dwarfgpu import dialects

@@ -1,7 +1,5 @@
 """A.2.5.4.1 Stack Operations."""
 
-from __future__ import annotations
-
 from tests.builders.cases import Rows, base_types, table
 
 TYPES = base_types("1 signed16, 2 float64, 3 unsigned32x2, 4 unsigned128")

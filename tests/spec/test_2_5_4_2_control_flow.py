@@ -1,7 +1,5 @@
 """A.2.5.4.2 Control Flow Operations: comparisons, branches and calls."""
 
-from __future__ import annotations
-
 import pytest
 
 from dwarfgpu import dialects

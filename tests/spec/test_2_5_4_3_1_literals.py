@@ -1,7 +1,5 @@
 """A.2.5.4.3.1 Literal Operations."""
 
-from __future__ import annotations
-
 from tests.builders.cases import Rows, base_types, table
 
 TYPES = base_types(

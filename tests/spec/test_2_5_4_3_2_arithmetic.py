@@ -3,8 +3,6 @@
 ``test_arithmetic_model.py`` compares all operations of all widths with a model; here are the rules, one by one.
 """
 
-from __future__ import annotations
-
 from tests.builders.cases import TypedRows, table
 
 NUMBERS = {

@@ -1,7 +1,5 @@
 """A.2.5.4.3.3 Type Conversion Operations, which is DWARF 5 section 2.5.1.6."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """A.2.5.4.3.4 Special Value Operations: values that are read from registers, memory and other storages."""
 
-from __future__ import annotations
-
 import pytest
 
 from dwarfgpu.expr import locations, types

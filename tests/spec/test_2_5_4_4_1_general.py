@@ -1,7 +1,5 @@
 """A.2.5.4.4.1 General location description operations."""
 
-from __future__ import annotations
-
 from tests.builders.cases import Rows, base_types
 
 TYPES = base_types(

@@ -1,7 +1,5 @@
 """A.2.5.4.4.2 Undefined location description operations."""
 
-from __future__ import annotations
-
 from tests.builders.cases import Rows
 
 WAVE64 = "amdgcn-gfx90a"

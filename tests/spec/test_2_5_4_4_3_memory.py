@@ -1,7 +1,5 @@
 """A.2.5.4.4.3 Memory location description operations, with A.2.13 (address spaces) and A.3.3.5 (the frame base)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A.2.5.4.4.5 Implicit location description operations."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

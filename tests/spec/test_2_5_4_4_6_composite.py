@@ -1,7 +1,5 @@
 """A.2.5.4.4.6 Composite location description operations."""
 
-from __future__ import annotations
-
 from tests.builders.cases import Rows, base_types, table
 
 WAVE64 = "amdgcn-gfx90a"

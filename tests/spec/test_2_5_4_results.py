@@ -1,7 +1,5 @@
 """A.2.5.4 DWARF Operation Expressions: the result of an evaluation, the empty expression, the initial stack, errors."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.builders.cases import Rows, answer, base_types

@@ -4,8 +4,6 @@ What the entries of a list mean is shown by what matches a program location; wha
 operations that use the location of a debugging information entry.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A.3.4.2, A.4 and A.5: the entries of data objects, types and call site parameters, from DWARF built in the test."""
 
-from __future__ import annotations
-
 import pytest
 
 from dwarfgpu.errors import DwarfGpuError, IllFormed

@@ -2,8 +2,6 @@
 
 # ruff: noqa: E501 (a row is one line)
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import pytest

@@ -1,7 +1,5 @@
 """A.6.4.2 Call frame instructions: the operations that their expressions may not use."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A.6.4.1 and A.6.4.2: each field of a CIE and of an FDE, and each instruction, from bytes written field by field."""
 
-from __future__ import annotations
-
 import pytest
 
 from dwarfgpu.cfi import rules

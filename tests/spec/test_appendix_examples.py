@@ -3,8 +3,6 @@
 The expressions of the examples stand here as the text has them. Names with ``LLVM`` and without are the same operation.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -4,8 +4,6 @@ The model is what DWARF 5, 2.5.1.4 to 2.5.1.6 says, written down as simply as it
 lane, and for all lanes at once with operands that differ from lane to lane.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 import struct

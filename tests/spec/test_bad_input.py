@@ -5,8 +5,6 @@ The letters are those of the kinds of bad input that other readers have been hit
 (h) types, (i) cycles and nesting, (j) sizes of reads, (k) register numbers.
 """
 
-from __future__ import annotations
-
 import random
 
 import pytest

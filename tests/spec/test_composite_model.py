@@ -8,7 +8,8 @@ bits in the list, and what it writes must change those bits and no others.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import assume, given
@@ -29,9 +30,6 @@ from dwarfgpu.expr.types import BaseType
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.described import DescribedMachine, Region
 from dwarfgpu.targets.resolve import resolve
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 FORM = "DW_OP_LLVM_form_aspace_address"
 LENGTH = 160

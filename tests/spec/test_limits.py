@@ -4,8 +4,6 @@ The text has no such bounds (A.2.5.4); exceeding one is an evaluation error of t
 provably never ends is one of the kind ``cycle``.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

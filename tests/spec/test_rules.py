@@ -4,8 +4,6 @@ A row is one program, with what it gives under each of the three presets. Under 
 and so are its bytes: rules say what operations mean, not how they are encoded.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The text of the ROCm debug agent as a state: the frames and variables of the machine that it was printed of."""
 
-from __future__ import annotations
-
 import shutil
 import struct
 from pathlib import Path

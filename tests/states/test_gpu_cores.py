@@ -1,7 +1,5 @@
 """GPU core files with their code: which files belong together, code objects, conversion, the answers of snapshots."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Processes that live in a debugger, without one: files that are opened when somebody asks, wherever they are."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

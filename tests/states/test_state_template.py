@@ -1,7 +1,5 @@
 """States to fill in: null is what the variables and the call frame at a place need, and nothing is made up."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Why a wave has stopped: it stays with the wave in snapshots, core files and conversions, and is shown everywhere."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

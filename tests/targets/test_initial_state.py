@@ -1,7 +1,5 @@
 """The initial state by generation: which registers hold what, for descriptors that ask for every combination."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

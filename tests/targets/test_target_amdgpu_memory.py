@@ -1,7 +1,5 @@
 """The AMDGPU address spaces, the swizzle of scratch memory and the apertures."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import assume, given

@@ -1,7 +1,5 @@
 """The AMDGPU registers against the table "AMDGPU DWARF Register Mapping"."""
 
-from __future__ import annotations
-
 import pytest
 
 from dwarfgpu.targets.amdgpu.processors import processors

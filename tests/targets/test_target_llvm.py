@@ -1,7 +1,5 @@
 """The tables against the compiler whose numbers they are: LLVM 22."""
 
-from __future__ import annotations
-
 import re
 import struct
 import subprocess

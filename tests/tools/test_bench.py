@@ -1,7 +1,5 @@
 """`tools/bench*.py`: a figure that misses what is wanted is marked. No figure is measured here."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

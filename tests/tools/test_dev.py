@@ -1,7 +1,5 @@
 """`tools/dev.py test --changed`: the tests that a change can touch."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``tools/docs.py`` writes what the code of its own checkout says, whichever checkout is installed."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The fuzzer: what it finds in the reader, which should be nothing, and that it would find what it is there for."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import random

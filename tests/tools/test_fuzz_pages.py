@@ -1,12 +1,8 @@
-from __future__ import annotations
-
 import random
-from typing import TYPE_CHECKING
+
+import pytest
 
 from tools import fuzz_pages
-
-if TYPE_CHECKING:
-    import pytest
 
 
 def test_a_few_files_are_right() -> None:

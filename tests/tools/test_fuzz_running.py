@@ -1,7 +1,5 @@
 """Random kernels give what the host gives, and damaged ones end with a reason."""
 
-from __future__ import annotations
-
 import pytest
 
 from tools import fuzz_kernels, fuzz_running

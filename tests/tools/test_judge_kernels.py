@@ -1,7 +1,5 @@
 """tools/judge_kernels.py: kernels are compiled, launched with small numbers, and judged."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

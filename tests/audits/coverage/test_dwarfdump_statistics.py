@@ -1,7 +1,5 @@
 """The numbers of ``llvm-dwarfdump --statistics`` against the program itself, and against the sums of this package."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

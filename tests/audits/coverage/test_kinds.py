@@ -1,7 +1,5 @@
 """The kinds of expressions against the evaluator: what is told without an evaluation is what one gives."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

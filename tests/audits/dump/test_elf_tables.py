@@ -1,7 +1,5 @@
 """Symbols, notes and relocations of a file, against what llvm-readobj says."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 

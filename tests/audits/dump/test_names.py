@@ -1,9 +1,8 @@
 """Entries that are selected by name are those that a walk over all entries finds."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -11,9 +10,6 @@ from dwarfgpu.audits.dump.entries import EntryDump, EntrySelection, ShownUnit
 from dwarfgpu.objfile.indexes.lookup import Index
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.render.dump import entry_json
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 FILES = (

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from dwarfgpu.audits.judge.judgement import Judge

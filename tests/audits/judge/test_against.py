@@ -1,7 +1,5 @@
 """Variables compared with those of another build: what is wrong is found where it begins, and nothing else is."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 from contextlib import suppress

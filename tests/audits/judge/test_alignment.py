@@ -1,7 +1,5 @@
 """Which visits of lines in one build are which in another one."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,7 +1,5 @@
 """Variables compared with those of a program of the host, which stock GDB reads."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

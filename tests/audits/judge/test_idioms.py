@@ -3,8 +3,6 @@
 Each idiom is that of a variable of a kernel that runs. llvm-dwarfdump says that the variable is written so.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from tests.builders.judged_calls import GFX90A, GFX1100

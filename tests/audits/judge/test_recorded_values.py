@@ -1,7 +1,5 @@
 """When values of two builds are the same: by their types, wherever buffers and code are."""
 
-from __future__ import annotations
-
 import pytest
 
 from dwarfgpu.audits.judge.recorded_values import (

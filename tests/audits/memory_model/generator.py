@@ -1,13 +1,8 @@
 """Functions for the memory model: operations with all orderings, scopes and address spaces, as source and as code."""
 
-from __future__ import annotations
-
 import random
 import subprocess
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 TARGETS = (
     *("gfx803", "gfx900", "gfx90a", "gfx942", "gfx950"),

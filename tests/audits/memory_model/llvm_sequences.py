@@ -1,16 +1,11 @@
 """The sequences that the memory legalizer of LLVM inserts, for every cell of a table."""
 
-from __future__ import annotations
-
 import re
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from dwarfgpu.audits.memory_model.families import ONE_SPACE, family_of
 from dwarfgpu.audits.memory_model.sequences import ACCESS, DIRECT, WAIT, SequenceCell, keys
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ADDRESS_SPACES = {"generic": 0, "global": 1, "local": 3}
 TARGETS = (

@@ -1,16 +1,11 @@
 """Defects of the memory model, put into the assembly of compiled functions: one in each function."""
 
-from __future__ import annotations
-
 import random
 import re
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from tests.audits.memory_model.generator import command
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _LABEL = re.compile(r"(f\d+):")
 _WAITCNT = re.compile(r"\ts_waitcnt ([^;]*\w)")

@@ -1,7 +1,5 @@
 """What the check says of code: nothing of what compilers make, and something of every defect."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from pathlib import Path

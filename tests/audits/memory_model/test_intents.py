@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from dwarfgpu.audits.memory_model.intents import intents_of, stated

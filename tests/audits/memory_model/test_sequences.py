@@ -1,7 +1,5 @@
 """The table of the memory model: every cell against LLVM, and single cells against the text."""
 
-from __future__ import annotations
-
 import pytest
 
 from dwarfgpu.audits.memory_model.families import (

@@ -1,14 +1,9 @@
-from __future__ import annotations
-
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from tests.builders.elf import SHF_ALLOC, ElfBuilder
 from tests.builders.frames import FrameBuilder
 from tests.builders.seeds import Seed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 X86_64 = 62
 CODE, HEADER, EH_FRAME = 0x1000, 0x2000, 0x3000

@@ -1,14 +1,10 @@
-from __future__ import annotations
-
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tests.builders.frames import FrameBuilder
 from tests.builders.hostile import CODE, SIZE, gpu, ops
 from tests.builders.seeds import FIXTURES, Seed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 ENTRY_OF = "DW_OP_LLVM_call_frame_entry_reg {}"
 CFA_OF = "DW_OP_LLVM_call_frame_entry_reg s33; DW_OP_deref_size 4; DW_OP_lit5; DW_OP_LLVM_form_aspace_address"

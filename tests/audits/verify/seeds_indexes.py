@@ -1,8 +1,7 @@
-from __future__ import annotations
-
 import struct
+from collections.abc import Callable
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.program.code.code_object import CodeObject
@@ -11,9 +10,6 @@ from tests.builders.elf import SHF_ALLOC, ElfBuilder
 from tests.builders.hostile import CODE, GFX90A, INT, SIZE, gpu, named, typed
 from tests.builders.indexes import Names, aranges
 from tests.builders.seeds import Seed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SUBPROGRAM, VARIABLE, TYPE = 0x2E, 0x34, 0x24
 OF_ONE = {1: (SUBPROGRAM, (3, "ref4")), 2: (TYPE, (3, "ref4"))}

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import struct
 from functools import cache, partial
 from pathlib import Path

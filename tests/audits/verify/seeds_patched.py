@@ -1,7 +1,5 @@
 """Good files in which a few bytes were changed, so that something is wrong with them."""
 
-from __future__ import annotations
-
 import struct
 from functools import partial
 

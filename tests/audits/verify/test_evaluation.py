@@ -4,12 +4,11 @@ Every expression of every entry, and every rule of every row of call frame infor
 function, with random registers and memory.
 """
 
-from __future__ import annotations
-
 import random
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from attrs import evolve
@@ -24,16 +23,11 @@ from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.core import CoreProcess
 from dwarfgpu.machines.machine import Dispatch, Machine
 from dwarfgpu.objfile.call_frames import Fde
-from dwarfgpu.program.code.code_object import opened
+from dwarfgpu.objfile.info.dies import Attribute, Die
+from dwarfgpu.program.code.code_object import CodeObject, opened
 from dwarfgpu.program.code.repairs import as_written
+from dwarfgpu.program.frames.frame import Frame
 from dwarfgpu.states.program import Program
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dwarfgpu.objfile.info.dies import Attribute, Die
-    from dwarfgpu.program.code.code_object import CodeObject
-    from dwarfgpu.program.frames.frame import Frame
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 FILES = sorted(

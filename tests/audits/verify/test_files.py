@@ -1,7 +1,5 @@
 """Files as compilers write them have no findings but idioms of the producer, and defects that are known."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

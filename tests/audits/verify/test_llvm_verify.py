@@ -1,7 +1,5 @@
 """What `llvm-dwarfdump --verify` says about damaged line tables, indexes and tables of units is found, too."""
 
-from __future__ import annotations
-
 import random
 import re
 import subprocess

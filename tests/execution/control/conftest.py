@@ -1,7 +1,5 @@
 """Kernels that clang compiles when a test asks for them."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A kernel that goes back is what it was: every register and every byte of memory of all waves."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

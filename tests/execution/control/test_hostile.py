@@ -1,7 +1,5 @@
 """Code that was damaged: waves stop with a reason, whatever the instructions are."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """Functions whose names have a plus: what is behind the name of a function is an offset only if it is a number."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Traces and profiles: what one wave does, and what all of them cost."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

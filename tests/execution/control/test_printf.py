@@ -1,7 +1,5 @@
 """What kernels print, compared with the `printf` of the host."""
 
-from __future__ import annotations
-
 import ctypes
 import struct
 

@@ -1,7 +1,5 @@
 """Kernels that run to their end, to breakpoints, faults and traps, one instruction after the other."""
 
-from __future__ import annotations
-
 import os
 import signal
 

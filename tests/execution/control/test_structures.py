@@ -1,7 +1,5 @@
 """Structures as arguments, laid out as the debugging information says."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

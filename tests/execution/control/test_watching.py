@@ -1,7 +1,5 @@
 """Watchpoints see every way in which waves reach memory."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Values of arguments: files, functions, JSON, structures; and what is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

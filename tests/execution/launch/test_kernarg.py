@@ -1,7 +1,5 @@
 """The kernarg segment: argument values by position and by name, what the runtime adds, and what is refused."""
 
-from __future__ import annotations
-
 import contextlib
 import struct
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Launching kernels: what is in memory and in registers, what is refused, and that a snapshot keeps it all."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

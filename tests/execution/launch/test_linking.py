@@ -1,7 +1,5 @@
 """Files that are not linked: where all symbols are in them, they run as what a linker makes of them."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 from pathlib import Path

@@ -3,17 +3,17 @@
 The golden files are what ``llvm-objdump`` says about the fixtures (tests/builders/prologue.py).
 """
 
-from __future__ import annotations
-
 import functools
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from dwarfgpu.execution.launch.dispatch import initial_state
+from dwarfgpu.execution.launch.dispatch import PlannedDispatch, initial_state
 from dwarfgpu.execution.launch.planning import plan
 from dwarfgpu.program.code.code_object import opened
+from dwarfgpu.targets.amdgpu.initial_state import InitialRegisters
 from dwarfgpu.targets.amdgpu.processors import processor_named, processors
 from tests.builders.lane import Lane
 from tests.builders.prologue import (
@@ -22,6 +22,7 @@ from tests.builders.prologue import (
     ROOT,
     SMALL,
     SMALL_KERNELS,
+    Prologue,
     beginning,
     compiled,
     live_in,
@@ -32,14 +33,6 @@ from tests.builders.prologue import (
     write_golden,
     write_small,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from dwarfgpu.execution.launch.dispatch import PlannedDispatch
-    from dwarfgpu.targets.amdgpu.initial_state import InitialRegisters
-    from tests.builders.prologue import Prologue
 
 OUT = 0x5000_0000_0000
 WAVE_OPTIONS = {32: "-mno-wavefrontsize64", 64: "-mwavefrontsize64"}

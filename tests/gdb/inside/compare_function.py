@@ -1,7 +1,5 @@
 """At every stop of a program: each variable of each frame as GDB has it, and as `$dwarfgpu` gives it."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """At every stop of a program, and in core files of some: each variable and register of each frame, GDB's and ours."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

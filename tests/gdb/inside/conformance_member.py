@@ -1,7 +1,5 @@
 """GDB as a member of the suite of all backends. pytest runs this inside GDB, see `tests.gdb.test_conformance`."""
 
-from __future__ import annotations
-
 import os
 
 import gdb

@@ -1,7 +1,5 @@
 """``aspace#address`` and ``info dispatches`` for a GDB that does not know them, as ROCgdb does."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

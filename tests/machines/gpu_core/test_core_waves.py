@@ -1,7 +1,5 @@
 """The waves of GPU core files: registers, places, memory, reasons, and what is said of damaged files."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 

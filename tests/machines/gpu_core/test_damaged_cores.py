@@ -1,7 +1,5 @@
 """Damaged and truncated core files give answers or errors of dwarfgpu, in bounded time."""
 
-from __future__ import annotations
-
 import pytest
 
 from tools import fuzz_cores, fuzz_loop

@@ -1,7 +1,5 @@
 """The ELF form of written core files, as readelf and GDB see it."""
 
-from __future__ import annotations
-
 import re
 import struct
 import subprocess

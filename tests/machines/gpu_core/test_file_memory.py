@@ -1,7 +1,5 @@
 """The memory that several files hold together."""
 
-from __future__ import annotations
-
 import hypothesis.strategies as st
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The note of GPU core files."""
 
-from __future__ import annotations
-
 import struct
 
 import pytest

@@ -1,7 +1,5 @@
 """What the writer writes, read by a description of the layout that shares nothing with it."""
 
-from __future__ import annotations
-
 import struct
 from io import BytesIO
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Compressed sections: zlib, zstd and the old .zdebug (gABI, "Compression"), and bombs."""
 
-from __future__ import annotations
-
 import builtins
 import sys
 import zlib

@@ -1,7 +1,5 @@
 """ELF files: headers, sections, symbols, notes and addresses, whole and broken (gABI)."""
 
-from __future__ import annotations
-
 import contextlib
 import random
 

@@ -1,7 +1,5 @@
 """Relocations of files that are not linked (AMDGPU usage, "Relocation Records"; x86-64 ABI, 4.4)."""
 
-from __future__ import annotations
-
 import pytest
 
 from dwarfgpu.errors import MalformedFile, Unsupported

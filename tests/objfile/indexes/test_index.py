@@ -1,7 +1,5 @@
 """Look-up by name and by address: every way to an answer gives the same answer."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

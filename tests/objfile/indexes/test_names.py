@@ -1,7 +1,5 @@
 """The producer's indices: ``.debug_names`` and ``.debug_aranges`` (DWARF 5, 6.1; A.6.1.1)."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 

@@ -1,7 +1,5 @@
 """Abbreviations and the readers made for them (DWARF 5, 7.5.3)."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st

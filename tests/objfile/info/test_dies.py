@@ -1,7 +1,5 @@
 """Entries: attributes, references, children, parents (DWARF 5, chapter 2)."""
 
-from __future__ import annotations
-
 import random
 from itertools import permutations
 

@@ -1,7 +1,5 @@
 """Forms: the size, value and class of each, in every format (DWARF 5, 7.5.5 and 7.5.6)."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,7 +1,5 @@
 """The scopes at an address, and so the chain of inlined calls: DWARF 5 section 3.3.8."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 

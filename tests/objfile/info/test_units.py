@@ -1,7 +1,5 @@
 """Units: headers, bases, strings and addresses by index, type units, split units (DWARF 5, 3.1, 7.3 and 7.5.1)."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,7 +1,5 @@
 """Kernel descriptors and amd_kernel_code_t (AMDGPU usage, "Kernel Descriptor"; AMDGPU Compute ABI 0.40)."""
 
-from __future__ import annotations
-
 import contextlib
 import random
 import re

@@ -1,7 +1,5 @@
 """Code object metadata (AMDGPU usage, "Code Object Metadata"), and the YAML in which V2 is written."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import random

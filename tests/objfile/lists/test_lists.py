@@ -1,7 +1,5 @@
 """Location lists and range lists: DWARF 5 sections 2.6.2, 2.17.3, 7.7.3, 7.25, 7.28, 7.29, and A.2.5.5."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The quick readers of lists against the exact ones: they give the same, or nothing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Broken files: what is broken in one place hides nothing else, and a file that is cut shows what is before the cut."""
 
-from __future__ import annotations
-
 import pytest
 
 from dwarfgpu.errors import DwarfGpuError

@@ -1,7 +1,5 @@
 """What clang 13 to 19 write: targets of old code objects, address classes, and values as they come."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

@@ -3,8 +3,6 @@
 Where they differ, the tables below say why.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

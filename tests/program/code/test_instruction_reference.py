@@ -1,7 +1,5 @@
 """The reference of instructions: every operation of the tables, with its encodings, operands and memory access."""
 
-from __future__ import annotations
-
 import pytest
 
 from dwarfgpu.errors import UsageError

@@ -1,7 +1,5 @@
 """Instructions: what disassemblers write about the code alone, against what they write about the whole file."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

@@ -3,8 +3,6 @@
 Of several rows at one address it is that of the last that begins a statement, as GDB chooses.
 """
 
-from __future__ import annotations
-
 import pytest
 
 import dwarfgpu

@@ -1,7 +1,5 @@
 """Files whose sections of code all begin at 0: objects with a section for each function, cubins and zebins."""
 
-from __future__ import annotations
-
 import struct
 import subprocess
 

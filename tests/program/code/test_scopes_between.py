@@ -1,7 +1,5 @@
 """Scopes and variables that are remembered between their edges are those that each address has when asked alone."""
 
-from __future__ import annotations
-
 import pytest
 
 from dwarfgpu.audits.judge.variable_values import LocatedVariables

@@ -1,7 +1,5 @@
 """One address in every space that reaches it: the conversions of the documents, there and back."""
 
-from __future__ import annotations
-
 import hypothesis.strategies as st
 import pytest
 from hypothesis import given

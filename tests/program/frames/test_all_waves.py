@@ -1,7 +1,5 @@
 """A variable in all lanes of all waves: as each wave by itself has it, and asked for once a place."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Constants of DW_FORM_data1 to DW_FORM_data8, whose sign DWARF leaves open (DWARF 5, 7.5.5): as GDB reads them."""
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest

@@ -1,7 +1,5 @@
 """Attributes of functions and calls that say something of a frame, with frames and tables that GDB has."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

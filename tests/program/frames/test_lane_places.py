@@ -5,8 +5,6 @@ for the current lane is not the undefined location description, it must be LPC."
 function has the variables, and the values, that a wave at that place with the same registers would have.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

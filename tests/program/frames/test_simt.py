@@ -1,7 +1,5 @@
 """The SIMT attributes (A.3.3.5): lanes, places, masks, iterations; by the document's own example and by small units."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The SIMT attributes one by one (A.3.3.5 (4) to (7)): values, defaults, what is ill-formed, calls, inlined calls."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 import hypothesis.strategies as st

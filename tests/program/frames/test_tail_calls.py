@@ -1,7 +1,5 @@
 """Frames of functions whose last act was a call: those that GDB shows, and those of a newer attribute."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Thread-local variables of host programs are where the programs themselves say, and what gdb says."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Any call frame information and any state give frames and why they end, or an error that says what is wrong."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import hypothesis.strategies as st

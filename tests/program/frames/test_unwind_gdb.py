@@ -1,7 +1,5 @@
 """Frames of host programs from core files, against GDB at the same stops."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -5,8 +5,6 @@ The code is what compilers made of `fixtures/src/hip/calls.hip`: a kernel calls 
 vector registers, and find their frames with buffer scratch or flat scratch.
 """
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 from typing import Any

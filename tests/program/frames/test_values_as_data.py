@@ -1,7 +1,5 @@
 """What numpy, pandas and a loop make of everything that holds values: values of lanes that count, and nothing else."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 

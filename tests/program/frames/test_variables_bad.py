@@ -1,7 +1,5 @@
 """Variables of broken programs: an error with its place, or an answer that says what it leaves out."""
 
-from __future__ import annotations
-
 import random
 from contextlib import suppress
 from pathlib import Path

@@ -4,8 +4,6 @@ Programs of C and C++ are built by gcc and clang, with and without optimization,
 the table below says why, and which of them is right; a difference that is not in it is a failure.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections import Counter

@@ -1,7 +1,5 @@
 """Variables and expressions in waves whose state is written by hand, with the truth beside it."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Without numpy every lane is asked by itself, and what is found is the same."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

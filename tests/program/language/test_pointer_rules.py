@@ -1,7 +1,5 @@
 """Pointers into address spaces in expressions: conversions, null, comparisons, differences, for many lanes at once."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The types of fixtures/src/asm/types.s: every variable reads as its DW_AT_description says, in both byte orders."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Any graph of entries gives types, sizes, declarations and values, or an error of the library: never anything else."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Where values and types are shown otherwise than by gdb 13, and why. docs/values.md tells the same."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

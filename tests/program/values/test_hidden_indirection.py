@@ -1,7 +1,5 @@
 """Types with a hidden indirection (DWARF 5, 5.18): any type may have one, not only arrays and strings."""
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest

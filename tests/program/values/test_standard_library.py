@@ -1,7 +1,5 @@
 """Objects of the C++ library are shown as GDB's printers show them; broken ones are bounded, and shown as stored."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

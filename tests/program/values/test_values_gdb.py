@@ -1,7 +1,5 @@
 """Types and values of compiled programs are shown as gdb shows them; what differs is explained in `differences`."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 
