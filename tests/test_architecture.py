@@ -3,20 +3,16 @@
 docs/architecture.md draws the picture; the tables below are what holds.
 """
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PROJECT = "dwarfgpu"
 PACKAGE = Path(__file__).resolve().parent.parent / PROJECT
