@@ -34,7 +34,6 @@ def llvm_numbers() -> dict[str, int]:
 def test_the_numbers_are_those_of_pyelftools():
     theirs = elftools_numbers()
     shared = OURS.keys() & theirs.keys()
-
     assert len(shared) > 400
     assert {name: OURS[name] for name in shared} == {name: theirs[name] for name in shared}
 
@@ -42,7 +41,6 @@ def test_the_numbers_are_those_of_pyelftools():
 def test_the_numbers_are_those_of_llvm():
     theirs = llvm_numbers()
     shared = OURS.keys() & theirs.keys()
-
     assert {name: OURS[name] for name in shared} == {name: theirs[name] for name in shared}
 
 
@@ -53,7 +51,6 @@ def test_the_table_has_every_name_that_is_used():
         for path in Path(dwarf_constants.__file__).parent.glob("**/*.py")
         for name in re.findall(r"\bdw\.(DW_\w+)", path.read_text("utf-8"))
     }
-
     assert len(used) > 200
     assert used <= OURS.keys()
 

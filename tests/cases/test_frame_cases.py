@@ -86,7 +86,6 @@ def test_rules():
     cie = builder.cie("def_cfa_expression 3036e902")
     text = "undefined 1; same_value 2; offset 3 1; val_offset 4 1; register 5 6; expression 7 50; val_expression 8 51"
     builder.fde(cie, 0, 16, text)
-
     (row,) = rows(builder)
     assert row["cfa"] == {"rule": "expression", "expr": "3036e902"}
     assert row["registers"] == {
@@ -103,7 +102,6 @@ def test_rules():
 def test_an_address_space():
     builder = FrameBuilder()
     builder.fde(builder.cie(), 0, 16, "LLVM_def_aspace_cfa 64 256 6")
-
     for target in (..., "amdgcn-gfx90a", "generic"):
         (row,) = rows(builder, target=target)
         assert row["cfa"] == {"rule": "register_offset", "register": 64, "offset": 256, "space": 6}
@@ -113,7 +111,6 @@ def test_an_address_space():
 def test_an_entry_without_rules_is_no_error():
     builder = FrameBuilder()
     builder.fde(builder.cie(), 0x1000, 16)
-
     assert rows(builder) == [{"start": 0x1000, "end": 0x1010, "cfa": None, "registers": {}}]
     assert rows(builder, pc=0x1008) == rows(builder)
 
@@ -125,7 +122,6 @@ def test_an_entry_without_rules_is_no_error():
 def test_encodings(kind, size, order, wide):
     builder = FrameBuilder(kind, size=size, order=order, wide=wide)
     builder.fde(builder.cie("def_cfa 7 8"), 0x1000, 16)
-
     (row,) = rows(builder, address_size=size, byte_order=order)
     assert (row["start"], row["end"]) == (0x1000, 0x1010)
 
@@ -135,7 +131,6 @@ def test_the_address_of_the_section():
     cie = builder.cie("def_cfa 7 8", augmentation="zR", augmentation_data=z(b"\x1b"))
     field = len(builder.data) + 8
     builder.fde(cie, 0, 0, location=builder.number(0x1000 - field, 4) + builder.number(16, 4), augmentation_data=z(b""))
-
     assert rows(builder)[0]["start"] == 0x1000
     assert rows(builder, section_address="0x400000")[0]["start"] == 0x401000
 
@@ -178,7 +173,6 @@ ERRORS = [
 @pytest.mark.parametrize("kind, builder", ERRORS)
 def test_what_is_ill_formed(kind, builder):
     found = error(builder)
-
     assert (found["class"], found["kind"]) == ("ill_formed", kind)
     assert found["message"]
     assert found["spec"]
@@ -211,7 +205,6 @@ def test_what_is_malformed(data, kind):
 def test_a_broken_entry_is_no_answer_about_other_addresses():
     builder = simple()
     builder.fde(builder.cie(version=9), 0x3000, 16)
-
     assert error(builder)["kind"] == "bad_cie"
     assert len(rows(builder, pc=0x1000)) == 1
     assert error(builder, pc=0x3000)["kind"] == "bad_cie"

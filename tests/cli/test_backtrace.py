@@ -72,7 +72,6 @@ def test_lines_of_json(run):
 def test_a_file_that_is_not_the_one_of_the_snapshot_is_refused(run, tmp_path):
     other = CALLS.parent / "hip-calls.gfx90a.w64.O0.co"
     status, out, err = run("bt", other, "--state", STATE)
-
     assert (status, out) == (3, "")
     assert "is not the code object that the snapshot was made with" in err
     assert "--force" in err.splitlines()[1]

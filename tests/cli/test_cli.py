@@ -42,7 +42,6 @@ def run_apart(*words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
 
 def test_error_names_where_rule_and_clause() -> None:
     done = run_apart("eval", "--ops", "DW_OP_lit1; DW_OP_plus")
-
     assert done.stderr == (
         "dwarfgpu: error: stack underflow at DW_OP_plus, offset 0x1: the operation needs 2 stack entries, "
         "there are 1 [DWARF 5, 2.5.1.4 (10)]\n"
@@ -51,13 +50,11 @@ def test_error_names_where_rule_and_clause() -> None:
 
 def test_traceback_only_with_debug() -> None:
     done = run_apart("eval", "--ops", "DW_OP_plus", "--debug")
-
     assert "Traceback" in done.stderr
 
 
 def test_results_before_an_undecodable_tail_are_shown() -> None:
     done = run("disasm", "31", "ff")
-
     assert "DW_OP_lit1" in done.stdout
     assert "0xff is not an operation" in done.stderr
 
@@ -67,20 +64,17 @@ def test_results_before_an_undecodable_tail_are_shown() -> None:
 
 def test_one_lane_is_one_answer() -> None:
     done = run("eval", "--target", "gfx90a", "--lane", "7", "--ops", "DW_OP_LLVM_push_lane")
-
     assert done.stdout == "value 7 (generic)\n"
 
 
 def test_all_lanes() -> None:
     for target, count in (("amdgcn-gfx1100-wave32", 32), ("amdgcn-gfx1100-wave64", 64)):
         done = run("eval", "--target", target, "--lane", "all", "--ops", "DW_OP_LLVM_push_lane")
-
         assert len(done.stdout.splitlines()) == count
 
 
 def test_an_error_in_one_lane_hides_no_other() -> None:
     done = run("eval", "--target", "gfx90a", "--lane", "0,2", "--ops", "DW_OP_lit8; DW_OP_LLVM_push_lane; DW_OP_div")
-
     assert done.returncode == 1
     assert done.stdout.splitlines()[0].startswith("lane 0: error: division by zero at")
     assert done.stdout.splitlines()[1] == "lane 2: value 4 (generic)"
@@ -112,7 +106,6 @@ def test_an_error_in_one_lane_hides_no_other() -> None:
 def test_json_and_jsonl(words: tuple[str, ...]) -> None:
     one = json.loads(run(*words, "--json").stdout)
     many = [json.loads(line) for line in run(*words, "--jsonl").stdout.splitlines()]
-
     assert one["schema"] == 1
     assert many
     assert all(each["schema"] == 1 for each in many)
@@ -121,7 +114,6 @@ def test_json_and_jsonl(words: tuple[str, ...]) -> None:
 
 def test_trace_in_json_has_the_stack_before_and_after() -> None:
     trace = json.loads(run("eval", "--json", "--trace", "--ops", "DW_OP_lit1; DW_OP_lit2; DW_OP_plus").stdout)["trace"]
-
     assert [step["operation"] for step in trace] == ["DW_OP_lit1", "DW_OP_lit2", "DW_OP_plus"]
     assert [entry["value"] for entry in trace[2]["before"]] == [1, 2]
     assert [entry["value"] for entry in trace[2]["after"]] == [3]
@@ -169,7 +161,6 @@ def test_cases_from_standard_input() -> None:
     lines = ['{"ops": "DW_OP_lit1"}', "", '{"ops": "DW_OP_plus", "id": "x"}']
     done = run_apart("eval", "--cases", "-", stdin="\n".join(lines))
     answers: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
-
     assert done.returncode == 0
     assert [answer["id"] for answer in answers] == [1, "x"]
     assert [answer["status"] for answer in answers] == ["ok", "error"]
@@ -177,7 +168,6 @@ def test_cases_from_standard_input() -> None:
 
 def test_what_is_no_case_names_the_line() -> None:
     done = run("eval", "--cases", "-", stdin='{"ops": "DW_OP_lit1"}\n{"opps": "DW_OP_lit1"}\n')
-
     assert done.returncode == 3
     assert "line 2" in done.stderr
     assert "opps" in done.stderr
@@ -187,7 +177,6 @@ def test_what_is_no_case_does_not_hide_the_others(tmp_path: Path) -> None:
     path = tmp_path / "suite.jsonl"
     path.write_text('{"ops": "DW_OP_lit1"}\nnonsense\n{"ops": "DW_OP_lit3"}\n')
     done = run("eval", "--cases", str(path))
-
     assert done.returncode == 3
     assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == [1, 3]
     assert f"{path}: " in done.stderr
@@ -196,7 +185,6 @@ def test_what_is_no_case_does_not_hide_the_others(tmp_path: Path) -> None:
 
 def test_options_of_one_expression_do_not_go_with_cases() -> None:
     done = run("eval", "--cases", "-", "--lane", "3", stdin='{"ops": "DW_OP_lit1"}')
-
     assert done.returncode == 2
     assert "--lane" in done.stderr
 
@@ -210,13 +198,11 @@ def test_state_is_a_context_or_a_case(tmp_path: Path) -> None:
         path = tmp_path / f"{number}.json"
         path.write_text(json.dumps(state))
         done = run("eval", "--ops", "DW_OP_breg0 4", "--state", str(path))
-
         assert done.stdout == "default#0x1004\n"
 
 
 def test_state_from_standard_input() -> None:
     done = run("eval", "--ops", "DW_OP_breg0 4", "--state", "-", stdin='{"registers": {"0": 16}}')
-
     assert done.stdout == "default#0x14\n"
 
 
@@ -227,7 +213,6 @@ def test_bad_state_names_the_file(tmp_path: Path, text: str) -> None:
     path = tmp_path / "state.json"
     path.write_bytes(text.encode("latin-1"))
     done = run(*LIT, "--state", str(path))
-
     assert done.returncode == 3
     assert "state.json" in done.stderr
 
@@ -237,7 +222,6 @@ def test_bad_state_names_the_file(tmp_path: Path, text: str) -> None:
 
 def test_color() -> None:
     escape = "\x1b["
-
     assert escape not in run("ops", "lit0").stdout
     assert escape in run("ops", "lit0", "--color", "always").stdout
     assert escape in run("ops", "lit0", env={"FORCE_COLOR": "1"}).stdout
@@ -249,7 +233,6 @@ def test_color() -> None:
 def test_help_is_as_wide_as_the_terminal(columns: str, longest: int) -> None:
     found = run("info", "--help", env={"COLUMNS": columns}).stdout
     options = found[found.index("options:") : found.index("examples:")]
-
     assert longest - 30 < max(map(len, options.splitlines())) <= longest
 
 
@@ -259,7 +242,6 @@ def test_help_is_as_wide_as_the_terminal(columns: str, longest: int) -> None:
 )
 def test_short_texts_are_wrapped_as_textwrap_does(text: str) -> None:
     expected = textwrap.wrap(shown(text), 10, break_long_words=False, break_on_hyphens=False)
-
     assert wrapped(text, 10) == (expected or [""])
 
 
@@ -274,7 +256,6 @@ def test_closed_pipe_ends_quietly() -> None:
         timeout=60,
         check=False,
     )
-
     assert done.stderr == ""
     assert done.stdout.splitlines()[1] == "0"
 
@@ -282,7 +263,6 @@ def test_closed_pipe_ends_quietly() -> None:
 def test_nothing_is_written(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "HOME": str(tmp_path)}
     subprocess.run([sys.executable, "-m", "dwarfgpu", *LIT], cwd=tmp_path, env=environment, check=True, timeout=60)
-
     assert list(tmp_path.iterdir()) == []
 
 
@@ -310,5 +290,4 @@ print(*sorted({late} & (set(sys.modules) - before)))
     done = subprocess.run(
         [sys.executable, "-c", code, *words], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
     )
-
     assert done.stdout.splitlines()[-1] == ("msgpack" if words[0] == "kernels" else "")  # metadata are written in it

@@ -55,14 +55,12 @@ def test_json():
 def test_jsonl_has_a_document_for_each_item():
     lines = run("dump", HIP, "--tag", "namespace", "--depth", "1", "--jsonl").stdout.splitlines()
     documents = [json.loads(line) for line in lines]
-
     assert [set(each) - {"schema", "file"} for each in documents][:2] == [{"unit"}, {"entry"}]
     assert {each["entry"]["depth"] for each in documents[1:]} == {0, 1}
 
 
 def test_sections_as_json():
     line, lists = document("dump", HIP, "--section", "line", "--section", "loclists")["sections"]
-
     assert (line["section"], lists["section"]) == (".debug_line", ".debug_loclists")
     (part,) = line["parts"]
     assert part["facts"]["line_range"] == 14
@@ -76,7 +74,6 @@ def test_sections_as_json():
 
 def test_all_sections():
     text = run("dump", HIP, "--section", "all").stdout
-
     for section in (".debug_info", ".debug_line", ".debug_loclists", ".debug_rnglists"):
         assert f"{section}+0x" in text
     assert ".debug_str+0x" not in text
@@ -111,7 +108,6 @@ def test_all_sections():
 )
 def test_status(status, words, message):
     done = run("dump", HIP, *words)
-
     assert done.returncode == status
     assert message in done.stderr
     assert bool(done.stdout) == (status == 0)

@@ -14,7 +14,6 @@ SPLIT = "fixtures/features/split.v5.co"
 def test_an_image_in_standard_input():
     whole = run("info", f"{FATBIN}@gfx90a").stdout.partition("\n")[2]
     data = (ROOT / FATBIN).read_bytes()
-
     for part in ("-@gfx90a", "-@2"):
         assert run("info", part, stdin=data).stdout.partition("\n")[2] == whole
     assert "@2 " in run("ls", "-@2", stdin=data).stdout
@@ -27,7 +26,6 @@ def test_an_image_in_standard_input():
 def test_a_wrong_selection_names_the_candidates() -> None:
     for words in (("info", f"{FATBIN}@gfx1"), ("info", "fixtures/containers/plain.hipfb")):
         hint = run(*words).stderr.splitlines()[1]
-
         assert "gfx90a" in hint
         assert "gfx1100" in hint
 
@@ -37,7 +35,6 @@ def test_what_a_truncated_file_still_has_is_shown(tmp_path: Path) -> None:
     path = tmp_path / "truncated.co"
     path.write_bytes(data[:3000])
     done = run("info", str(path))
-
     assert done.returncode == 3
     assert "amdgcn-gfx90a" in done.stdout
     assert "section headers: " in done.stdout
@@ -46,7 +43,6 @@ def test_what_a_truncated_file_still_has_is_shown(tmp_path: Path) -> None:
 
 def test_an_answer_beside_an_error_is_shown() -> None:
     done = run("info", TINY, "--pc", "tiny", "--pc", "1", "--name", "absent")
-
     assert done.returncode == 1
     assert done.stdout.startswith("0x1600  <tiny> in .text\n")
     assert len([line for line in done.stderr.splitlines() if line.startswith("dwarfgpu: error: ")]) == 2
@@ -54,7 +50,6 @@ def test_an_answer_beside_an_error_is_shown() -> None:
 
 def test_standard_input_is_a_file() -> None:
     data = (ROOT / TINY).read_bytes()
-
     assert "gfx90a" in run("ls", "-", stdin=data).stdout
     assert "amdgcn-gfx90a" in run("info", "-", stdin=data).stdout
     assert run("kernels", "-", stdin=data).stdout.startswith("tiny\n")
@@ -77,13 +72,11 @@ def test_ls() -> None:
 
 def test_ls_marks_offsets_in_what_is_compressed() -> None:
     lines = run("ls", "fixtures/containers/zstd-v3.ccob").stdout.splitlines()
-
     assert "+0x1000" in next(line for line in lines if "gfx90a" in line)
 
 
 def test_info_names_what_is_missing_and_what_that_means() -> None:
     text = run("info", "fixtures/asm/clrx.gfx801.co").stdout
-
     assert ".debug_frame: frames cannot be unwound" in text
     assert "code object   version 1" in text
 
@@ -91,7 +84,6 @@ def test_info_names_what_is_missing_and_what_that_means() -> None:
 @pytest.mark.parametrize("name, method", [("zlib.v5.co", "zlib"), ("zstd.v5.co", "zstd")])
 def test_info_shows_compression(name: str, method: str) -> None:
     sections = {each["name"]: each for each in document("info", f"fixtures/features/{name}")["sections"]}
-
     assert sections[".debug_info"]["compression"] == method
     assert sections[".debug_info"]["data_size"] > sections[".debug_info"]["size"]
 
@@ -103,7 +95,6 @@ def test_info_of_a_host_program_tells_of_its_code_objects() -> None:
 
 def test_info_lists_units_when_asked() -> None:
     words = ("info", "fixtures/amdgpu/hip-two-units.gfx90a.w64.O2.v5.co")
-
     assert "units" not in document(*words)
     assert [unit["kind"] for unit in document(*words, "--units")["units"]] == ["compile", "compile"]
     assert run(*words, "--units").stdout.count("compile, version 5") == 2
@@ -111,13 +102,11 @@ def test_info_lists_units_when_asked() -> None:
 
 def test_info_reads_attributes_in_the_dialect_that_is_asked_for() -> None:
     chosen = document("info", TINY, "--attributes", "llvm-old")["dwarf"]["attribute_dialects"]
-
     assert chosen == [{"dialect": "llvm-old", "reason": "it was asked for", "units": 1}]
 
 
 def test_info_at_an_address() -> None:
     (found,) = document("info", SPLIT, "--pc", "saxpy+0x10")["addresses"]
-
     assert [frame["inlined"] for frame in found["frames"]] == [True, False]
     assert found["source"]["line"] == 77
     assert found["symbol"]["offset"] == 16
@@ -126,7 +115,6 @@ def test_info_at_an_address() -> None:
 def test_what_several_units_repeat_is_shown_once() -> None:
     words = ("info", "fixtures/amdgpu/hip-two-units.gfx90a.w64.O2.v5.co", "--name", "int")
     text = run(*words).stdout
-
     assert len(document(*words)["names"]) == 2
     assert text.count("int  type") == 1
     assert " and 1 more" in text
@@ -134,7 +122,6 @@ def test_what_several_units_repeat_is_shown_once() -> None:
 
 def test_kernels_show_every_field_when_one_is_named() -> None:
     short, long = run("kernels", TINY).stdout, run("kernels", TINY, "tiny").stdout
-
     assert "GRANULATED_WORKITEM_VGPR_COUNT" not in short
     assert "5:0  GRANULATED_WORKITEM_VGPR_COUNT" in long
     assert "kernel_code_entry_byte_offset" in long
@@ -143,7 +130,6 @@ def test_kernels_show_every_field_when_one_is_named() -> None:
 
 def test_kernels_as_json() -> None:
     (kernel,) = document("kernels", TINY)["kernels"]
-
     assert kernel["name"] == "tiny"
     assert kernel["descriptor"]["wavefront_size"] == 64
     assert kernel["metadata"]["args"][0]["value_kind"] == "global_buffer"
@@ -194,7 +180,6 @@ def test_list_cases() -> None:
     ]
     done = run("lists", "--cases", "-", stdin="\n".join(lines).encode())
     answers = [json.loads(line) for line in done.stdout.splitlines()]
-
     assert done.returncode == 0
     assert answers[0] == {"id": 1, "status": "ok", "entries": [{"start": 0, "end": 4, "default": False, "expr": "50"}]}
     assert (answers[1]["id"], answers[1]["status"]) == ("bad", "error")
@@ -203,7 +188,6 @@ def test_list_cases() -> None:
 def test_what_is_no_list_case_names_the_line() -> None:
     good = '{"section": "00", "section_kind": "debug_loclists"}'
     done = run("lists", "--cases", "-", stdin=f"{good}\n\n{{}}\n".encode())
-
     assert done.returncode == 3
     assert len(done.stdout.splitlines()) == 1
     assert "line 3" in done.stderr
@@ -211,7 +195,6 @@ def test_what_is_no_list_case_names_the_line() -> None:
 
 def test_printf_formats_and_notes_are_shown() -> None:
     file = "fixtures/asm/code-object-v2.gfx803.co"
-
     assert run("kernels", file).stdout.endswith('\nprintf\n  1: "value %d\\n", arguments of 4 bytes\n')
     assert document("kernels", file)["printf"] == [{"id": 1, "sizes": [4], "format": "value %d\\n"}]
     assert "\nnotes\n  AMD  NT_AMD_HSA_CODE_OBJECT_VERSION " in run("info", file).stdout

@@ -32,7 +32,6 @@ def file_with(frames: bytes) -> bytes:
 
 def test_what_is_asked_for_is_shown_although_something_else_is_not_there():
     done = run(CFI, "--pc", "0x99999", "--pc", "spaces", "--function", "absent", "--function", "wide")
-
     assert done.returncode == 1
     assert done.stdout.count("  FDE ") == 2
     assert done.stderr.count("dwarfgpu: error:") == 2
@@ -68,14 +67,12 @@ def test_a_broken_entry_hides_no_other():
 def test_json_and_json_lines_say_the_same():
     whole = document(CFI)
     lines = [json.loads(line) for line in run(CFI, "--jsonl").stdout.splitlines()]
-
     assert (whole["target"], whole["dialect"], whole["problems"]) == ("amdgcn-gfx90a", "llvm-user", [])
     assert [{"schema": 1, "file": CFI, **entry} for entry in whole["entries"]] == lines
 
 
 def test_json_of_addresses_and_functions():
     found = document(CFI, "--pc", "spaces+5", "--function", "old")
-
     assert [each["address"] for each in found["addresses"]] == [0x1405]
     assert found["addresses"][0]["row"]["cfa"]["space_name"] == "private_wave"
     assert [each["symbol"] for each in found["entries"]] == ["old"]
@@ -85,7 +82,6 @@ def test_json_of_addresses_and_functions():
 
 def test_the_dialect_of_expressions():
     legacy = "fixtures/asm/cfi-legacy.gfx90a.w64.co"
-
     assert "undecoded" in run(legacy, "--pc", "expressions").stdout
     assert "undecoded" not in run(legacy, "--pc", "expressions", "--dialect", "llvm-legacy").stdout
 
@@ -106,7 +102,6 @@ def test_cases_from_standard_input():
     section.fde(section.cie("def_cfa 7 8"), 0x1000, 16)
     good = json.dumps({"section": section.data.hex(), "section_kind": "debug_frame"})
     done = run("--cases", "-", stdin=f"{good}\n\n{good}\n".encode())
-
     assert done.returncode == 0
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert [answer["id"] for answer in answers] == [1, 3]
@@ -117,7 +112,6 @@ def test_cases_from_standard_input():
 def test_a_line_that_is_no_case_is_named(line):
     good = '{"section": "", "section_kind": "eh_frame"}'
     done = run("--cases", "-", stdin=f"{good}\n{line}\n{good}\n".encode())
-
     assert done.returncode == 3
     assert [json.loads(answer)["id"] for answer in done.stdout.splitlines()] == [1, 3]
     assert "line 2" in done.stderr

@@ -36,7 +36,6 @@ def other(tmp_path_factory) -> str:
 def test_the_lanes_of_a_wave():
     found = document("lanes", KERNEL, "--state", STATE, "--wave", "1:1:1:1", "--all", "--each")
     places = {row["lanes"][0]: (row["state"], (row["source"] or {}).get("line")) for row in found["lanes"]}
-
     assert (found["wave"], found["dispatch"], found["kernel"], found["work_group"]) == ("1:1:1:1", 1, "X", [0, 0, 0])
     assert (found["lane_count"], found["active"], found["places"]) == (64, "0xaaaaaa", "lane_pc")
     assert places[0] == ("inactive", 19)
@@ -49,7 +48,6 @@ def test_the_lanes_of_a_wave():
 
 def test_lanes_can_be_chosen():
     words = ("lanes", KERNEL, "--state", STATE, "--wave", "1")
-
     assert [row["lanes"] for row in documents(*words, "--lane", "40,3,1-2")] == [[1], [2], [3]]
     assert [row["lanes"] for row in documents(*words, "--lane", "40,3,1-2", "--all")] == [[1], [2], [3], [40]]
     assert [row["lanes"] for row in documents(*words, "--active", "--lane", "0-4")] == [[1], [3]]
@@ -63,7 +61,6 @@ def test_lanes_can_be_chosen():
 def test_rows_are_folded(option, rows):
     done = run("lanes", KERNEL, "--state", STATE, "--wave", "1", *option)
     found = re.findall(r"^[* ] \d[\d,-]* +[AIU] ", done.stdout, re.MULTILINE)
-
     assert len(found) == rows
     assert max(map(len, done.stdout.splitlines())) <= 80
 
@@ -73,20 +70,17 @@ def test_what_is_not_known_is_said(other):
     assert done.returncode == 1
     assert "1-63 ?     AMDGPU Lane no mask/1-63" in done.stdout
     assert "the contents of register exec are not available" in done.stderr
-
     found = run("lanes", KERNEL, "--state", other, "--wave", "no saved mask", "--group")
     assert found.returncode == 1
     assert "not known" in found.stdout
     assert "s34" in found.stderr
     assert found.stderr.count("dwarfgpu: error") == 1
-
     assert "no program counter" in run("lanes", KERNEL, "--state", other, "--wave", "no place").stderr
     assert run("lanes", KERNEL, "--state", other, "--wave", "elsewhere").returncode == 0
 
 
 def test_a_function_without_the_attribute_says_so(other):
     done = run("lanes", KERNEL, "--state", other, "--wave", "all run")
-
     assert done.returncode == 0
     assert done.stdout.splitlines()[-1].split() == ["2-63", "I", "AMDGPU", "Lane", "all", "run/2-63", "(inactive)"]
     assert "(inactive)" not in run("lanes", KERNEL, "--state", STATE, "--wave", "1").stdout
@@ -95,7 +89,6 @@ def test_a_function_without_the_attribute_says_so(other):
 
 def test_lanes_of_host_programs_are_refused(tmp_path):
     done = run("lanes", HOST, "--state", HOST)
-
     assert done.returncode in (2, 3)
     assert len(done.stderr.splitlines()) <= 2
 
@@ -105,7 +98,6 @@ def test_lanes_of_host_programs_are_refused(tmp_path):
 
 def test_the_list_of_waves():
     found = document("waves", KERNEL, "--state", STATE)["waves"]
-
     assert [each["waves"] for each in found] == [["1:1:1:1", "1:1:2:1"], ["1:1:3:1"]]
     assert found[0]["work_groups"] == [[0, 0, 0], [1, 0, 0]]
     assert (found[1]["work_group"], found[1]["wave_in_group"]) == ([2, 0, 0], 0)
@@ -120,7 +112,6 @@ def test_the_list_of_waves():
 
 def test_waves_of_which_little_is_known(other):
     done = run("waves", KERNEL, "--state", other)
-
     assert done.returncode == 1
     assert "AMDGPU Wave no mask " in done.stdout
     assert len(done.stderr.splitlines()) == 2
@@ -131,7 +122,6 @@ def test_waves_of_which_little_is_known(other):
 
 def test_values_of_all_waves():
     found = document("eval", KERNEL, "lane", "limit", "--state", STATE, "--wave", "all")["answers"]
-
     assert [(each["wave"], each["expression"]) for each in found] == [
         *(("1:1:1:1", "lane"), ("1:1:2:1", "lane"), ("1:1:1:1", "limit"), ("1:1:2:1", "limit")),
         *(("1:1:3:1", "lane"), ("1:1:3:1", "limit")),
@@ -146,7 +136,6 @@ def test_values_of_all_waves():
 
 def test_lines_of_lanes():
     done = run("eval", KERNEL, "lane * 2", "--state", STATE, "--wave", "all", "--csv", "--lane", "1,2")
-
     assert done.stdout.splitlines() == [
         "wave,frame,expression,lane,state,value",
         *(
@@ -170,7 +159,6 @@ def test_arrays(tmp_path):
     done = run("eval", KERNEL, "lane", "--state", STATE, "--wave", "all", "--npz", str(path))
     with np.load(path) as file:
         found = dict(file)
-
     assert (done.returncode, done.stdout) == (0, "")
     assert found["0.0.value"].tolist() == [[*range(40), *[0] * 24]] * 2
     assert set(found["0.0.state"][:, 40:].flat) == {2}  # absent
@@ -183,7 +171,6 @@ ALL = ("--state", STATE, "--wave", "all")
 
 def test_a_place_has_one_head_for_all_expressions():
     done = run("eval", KERNEL, "limit", "(char) lane", *ALL)
-
     assert [line for line in done.stdout.splitlines() if line.split()[1].startswith("wave")] == [
         "2 waves in X at src/asm/lane-pc.c:16:22, pc 0x7f000000154c",
         "1 wave in X at src/asm/lane-pc.c:21:21, pc 0x7f0000001564",
@@ -207,7 +194,6 @@ def test_values_look_as_those_of_one_wave(letter):
 
 def test_where_values_of_all_waves_are():
     text = run("eval", KERNEL, "lane", "out", *ALL, "--lane", "1,3", "--location", "--format", "x").stdout
-
     assert text.splitlines()[:6] == [
         "2 waves in X at src/asm/lane-pc.c:16:22, pc 0x7f000000154c",
         "  lane  int",
@@ -223,7 +209,6 @@ def test_where_values_of_all_waves_are():
 
 def test_a_place_has_one_trace():
     done = run("eval", KERNEL, "lane", *ALL, "--trace")
-
     assert done.stdout.count("the trace of wave") == 2
     assert done.stdout.count("DW_OP_LLVM_push_lane") == 2
     found = document("eval", KERNEL, "lane", *ALL, "--trace")["answers"]
@@ -232,7 +217,6 @@ def test_a_place_has_one_trace():
 
 def test_assignments_are_made_in_the_lanes_that_execute():
     found = document("eval", KERNEL, "lane = 7", "lane", *ALL, "--lane", "0-3")["answers"]
-
     lanes = [each["lanes"] for each in found if (each["wave"], each["expression"]) == ("1:1:1:1", "lane")]
     assert [lane["value"] for lane in lanes[0].values()] == [7, 7, 7, 7]  # as --lane says
     found = document("eval", KERNEL, "lane = 7", "lane", *ALL)["answers"]
@@ -242,7 +226,6 @@ def test_assignments_are_made_in_the_lanes_that_execute():
 def test_reasons_of_all_waves():
     found = documents("eval", KERNEL, "slots[0]", "--state", STATE, "--wave", "all", status=1)
     text = run("eval", KERNEL, "slots[0]", "--state", STATE, "--wave", "all")
-
     assert text.returncode == 1
     assert "<error> in 24 lanes: 4 bytes of memory at private_lane#0x10 are not" in text.stdout
     assert {(each["state"], each["reason"]["kind"]) for each in found} == {("error", "memory_unavailable")}
@@ -311,7 +294,6 @@ def test_an_answer_tells_its_repairs_and_what_the_text_says(hip):
     off = run("eval", HIP, "lane", "--state", hip, "--wave", "1", "--lane", "0", "--repair", "off")
     named = run("eval", HIP, "lane", "--state", hip, "--wave", "1", "--lane", "0", "--repair", "vector-register")
     found = document("eval", HIP, "lane", "--state", hip, "--wave", "1", "--lane", "0")["answers"][0]
-
     assert done.returncode == 0
     assert "repaired (vector-register); as written: <error> 8 bytes of memory at generic#" in text
     assert off.returncode == 1
@@ -324,7 +306,6 @@ def test_an_answer_tells_its_repairs_and_what_the_text_says(hip):
 def test_repairs_of_all_waves(hip):
     done = run("eval", HIP, "lane + 1", "--state", hip, "--wave", "all", "-v")
     found = documents("eval", HIP, "lane + 1", "--state", hip, "--wave", "all")
-
     assert "lane: repaired (vector-register); as written, in lane 0 of wave 0: <error>" in " ".join(done.stdout.split())
     assert found[0]["repairs"][0]["variable"] == "lane"
     assert "repairs" not in found[1]

@@ -37,7 +37,6 @@ def test_nothing_is_shown_in_the_first_second(clock):
     clock.now[0] = 0.9
     progress.advance(50)
     progress.clear()
-
     assert stream.getvalue() == ""
 
 
@@ -52,7 +51,6 @@ def test_the_line_is_shown_changed_and_taken_away(clock):
     progress.advance(500)
     progress.clear()
     progress.clear()
-
     assert stream.getvalue() == (
         f"\r[{'#' * 15}{'.' * 15}] 600 of 1,200 waves\x1b[K\r[{'#' * 30}] 1,200 of 1,200 waves\x1b[K\r\x1b[K"
     )

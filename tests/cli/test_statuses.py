@@ -118,7 +118,6 @@ def test_status(row: str) -> None:
     expected, *words = shlex.split(row)
     done = run(*words)
     status = int(expected)
-
     assert done.returncode == status, done.stderr
     assert "Traceback" not in done.stderr
     if status in (2, 3):

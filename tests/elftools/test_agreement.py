@@ -109,7 +109,6 @@ def test_both_readers_agree(name):
 def test_both_readers_agree_on_all_fixtures():
     names = images()
     found = {name: set(differences(name)) for name in names}
-
     assert len(names) > 200
     assert {name: kinds - set(REASONS) for name, kinds in found.items() if kinds - set(REASONS)} == {}
     assert set(REASONS) - set().union(*found.values()) == set(), "these reasons explain nothing"

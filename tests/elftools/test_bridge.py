@@ -57,7 +57,6 @@ def test_every_form_of_an_expression_is_taken(bridge, dies):
     attribute = die.attributes["DW_AT_location"]
     parsed = LocationParser(None).parse_from_attribute(attribute, 5, die)
     sources = (attribute, parsed, attribute.value, bytes(attribute.value))
-
     for source in sources:
         for where in (None, die):
             assert bridge.text(source, where) == LANE
@@ -68,7 +67,6 @@ def test_every_form_of_an_expression_is_taken(bridge, dies):
 def test_an_expression_knows_its_place(bridge, dies):
     found = bridge.expression(dies["lane"].attributes["DW_AT_location"])
     data = bridge.dwarfinfo.debug_info_sec.stream.getvalue()
-
     assert found.section == ".debug_info"
     assert data[found.offset :].startswith(found.data)
 
@@ -76,14 +74,12 @@ def test_an_expression_knows_its_place(bridge, dies):
 def test_the_format_is_that_of_the_unit():
     bridge = Bridge(open_program(str(FIXTURES / "asm/operations-dwarf64.gfx90a.w64.co")))
     unit = next(bridge.dwarfinfo.iter_CUs())
-
     assert bridge.expression([0x9A, *bytes(8)], unit).fault is None  # DW_OP_call_ref has an offset of 64 bits
     assert bridge.expression([0x9A, *bytes(8)]).instructions[0].end == 5
 
 
 def test_a_dialect_can_be_named(elffile, dies):
     attribute = dies["lane"].attributes["DW_AT_location"]
-
     other = Bridge(elffile, dialect="dwarf5")
     assert other.expression(attribute).fault is not None
     assert "undecoded" in other.frame_text(other.frame_entries()[1])
@@ -97,7 +93,6 @@ def test_rules_of_pyelftools_are_taken():
     rows, own_rows = fde.get_decoded().table, bridge.rows(fde)
     rules = [rule for row in rows for column, rule in row.items() if column != "pc"]
     expressions = [rule for rule in rules if rule_expression(rule)]
-
     assert bridge.text(own_rows[-1].cfa.block.data, fde) == bridge.text(rows[-1]["cfa"], fde)
     assert {bridge.text(rule, fde) == bridge.text(rule_expression(rule)) for rule in expressions} == {True}
 
@@ -110,7 +105,6 @@ def rule_expression(rule):
 
 def test_locations_of_a_die_are_those_of_its_attribute(bridge, dies):
     die = dies["left"]
-
     for location, other in zip(bridge.locations(die), bridge.locations(die.attributes["DW_AT_location"]), strict=True):
         assert (location.operations, location.range) == (other.operations, other.range)
     assert [location.range for location in bridge.locations(die)] == [(0x152C, 0x1564)]
@@ -129,7 +123,6 @@ def test_values_of_a_die(bridge, dies, frame):
 
 def test_a_variable_without_a_frame_has_its_type_and_locations(bridge, dies):
     variable = bridge.variable(dies["sum"])
-
     assert variable.type.name == "int"
     assert len(variable.locations()) == 1
     assert variable.why(0) is not None
@@ -146,7 +139,6 @@ def test_the_entry_of_an_abstract_instance_is_the_variable_of_its_inlined_call(b
 
 def test_rows_have_address_spaces(bridge):
     (row,) = bridge.rows(0x1610)
-
     assert (row.cfa.register, row.cfa.space) == (64, 6)
     assert "private_wave#s32" in bridge.frame_text(bridge.frame_entries()[-1])
 
@@ -155,7 +147,6 @@ def test_rows_have_address_spaces(bridge):
 def test_call_frame_entries_of_pyelftools_are_found(name):
     bridge = Bridge(held(FIXTURES / name))
     entries = [entry for entry in bridge.dwarfinfo.EH_CFI_entries() if hasattr(entry, "header")]
-
     assert [bridge.frame_entry(entry) for entry in entries] == [
         entry for entry in bridge.frame_entries() if entry.section == ".eh_frame"
     ]
@@ -171,7 +162,6 @@ def test_call_frame_entries_of_pyelftools_are_found(name):
 def test_elffile_and_program_are_of_the_same_bytes(elffile, bridge):
     assert bridge.elffile is elffile
     assert bytes(bridge.program.file.image.data) == LANES.read_bytes()
-
     other = Bridge(open_program(str(FIXTURES / "containers/fatbin.x86_64@gfx90a")))
     other.elffile.stream.seek(0)
     assert other.elffile.stream.read() == bytes(other.program.file.image.data)
@@ -180,14 +170,12 @@ def test_elffile_and_program_are_of_the_same_bytes(elffile, bridge):
 def test_the_stream_stays_where_it_was(elffile):
     elffile.stream.seek(77)
     Bridge(elffile)
-
     assert elffile.stream.tell() == 77
 
 
 def test_an_elffile_of_a_file_finds_what_lies_beside_it():
     with ELFFile.load_from_path(str(FIXTURES / "features/split.v5.co")) as elffile:
         units = list(Bridge(elffile).program.file.dwarf.compile_units())
-
     assert any(unit.is_split for unit in units)
 
 
@@ -207,7 +195,6 @@ def test_type_units_of_dwarf_4():
 
 def test_a_stripped_file_has_the_dies_of_its_debug_file():
     bridge = Bridge(open_program(str(FIXTURES / "features/stripped.v5.co")))
-
     assert bridge.dwarfinfo.has_debug_info
     assert bridge.entry(next(bridge.dwarfinfo.iter_CUs()).get_top_DIE()).tag == 0x11
 
@@ -234,7 +221,6 @@ def test_a_where_that_tells_no_format_is_refused(bridge):
 
 def test_null_entries_are_refused(bridge, dies):
     null = next(die for die in dies["lane"].cu.iter_DIEs() if die.is_null())
-
     assert "null entry" in refused(bridge.entry, null).message
 
 
@@ -242,7 +228,6 @@ def test_objects_of_other_files_are_refused(bridge, dies, frame):
     other = Bridge(held(FIXTURES / "amdgpu/hip-kernels.gfx90a.w64.O2.v5.co"))
     die = dies["value"]
     own_fde = next(entry for entry in Bridge(held(HOST)).dwarfinfo.EH_CFI_entries() if isinstance(entry, FDE))
-
     refused(other.entry, die)
     refused(bridge.attribute, die.attributes["DW_AT_location"]._replace(offset=1 << 20))
     own_fde.offset += 2
@@ -275,21 +260,18 @@ def test_what_has_no_rows_is_refused(bridge):
 def test_entries_of_split_units_have_no_die():
     bridge = Bridge(open_program(str(FIXTURES / "features/split.v5.co")))
     unit = next(unit for unit in bridge.program.file.dwarf.compile_units() if unit.is_split)
-
     refused(bridge.die, unit.root)
 
 
 def test_a_closed_elffile_is_refused():
     closed = held(LANES)
     closed.close()
-
     assert "closed" in refused(Bridge, closed).message
 
 
 def test_what_pyelftools_cannot_read_is_an_error_of_its_own():
     bridge = Bridge(open_program(str(FIXTURES / "asm/forms.gfx90a.w64.co")))
     entries = list(bridge.program.file.dwarf.units[0].dies())
-
     error = refused(lambda: [bridge.die(entry) for entry in entries])
     assert "pyelftools cannot read the entry at .debug_info+" in error.message
 
@@ -306,5 +288,4 @@ def test_pyelftools_is_imported_for_the_bridge_alone():
     done = subprocess.run(
         [sys.executable, "-c", code, LANES], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
     )
-
     assert done.stdout.split()[-2:] == ["False", "True"]

@@ -72,7 +72,6 @@ def check_each_once(out, folder, broken, aside=()):
 def test_local_workers_answer_every_input_once(tmp_path):
     broken = write_states(tmp_path / "dumps", 40, broken_each=8)
     done = fleet("eval even", tmp_path / "dumps", "--scheduler", "local:2", "--out", tmp_path / "out")
-
     assert done.returncode == 3, done.stderr
     assert "40 inputs, 35 answered, 5 not" in done.stdout
     assert done.stderr == ""
@@ -121,7 +120,6 @@ def test_an_input_that_ends_workers_is_set_aside_and_the_others_are_answered(tmp
     (tmp_path / "marks").mkdir()
     with cluster(2, env=environment(tmp_path / "marks")) as address:
         done = fleet("eval even", tmp_path / "dumps", "--scheduler", address, "--out", tmp_path / "out")
-
     killer = str(tmp_path / "dumps" / "rank00003-kills.json")
     assert done.returncode == 3, done.stderr
     check_each_once(tmp_path / "out", tmp_path / "dumps", broken, {killer})
@@ -136,7 +134,6 @@ def test_a_worker_that_stops_or_loses_its_connection_is_replaced(tmp_path):
     (tmp_path / "marks").mkdir()
     with cluster(2, env=environment(tmp_path / "marks")) as address:
         done = fleet("eval even", tmp_path / "dumps", "--scheduler", address, "--out", tmp_path / "out")
-
     assert done.returncode == 0, done.stderr
     check_each_once(tmp_path / "out", tmp_path / "dumps", set())
 
@@ -147,7 +144,6 @@ def test_an_input_that_takes_all_memory_of_a_worker_is_set_aside(tmp_path):
     (tmp_path / "marks").mkdir()
     with cluster(1, memory="600MB", env=environment(tmp_path / "marks")) as address:
         done = fleet("eval even", tmp_path / "dumps", "--scheduler", address, "--out", tmp_path / "out")
-
     assert done.returncode == 3, done.stderr
     check_each_once(tmp_path / "out", tmp_path / "dumps", set(), {str(tmp_path / "dumps" / "rank00004-eats.json")})
 
@@ -255,7 +251,6 @@ def test_two_thousand_inputs_survive_broken_files_and_dying_workers(tmp_path):
     (tmp_path / "marks").mkdir()
     with cluster(2, env=environment(tmp_path / "marks")) as address:
         done = fleet("eval even", tmp_path / "dumps", "--scheduler", address, "--out", tmp_path / "out")
-
     assert done.returncode == 3, done.stderr
     assert len(broken) == 100
     check_each_once(tmp_path / "out", tmp_path / "dumps", broken, {str(tmp_path / "dumps" / "rank01500-kills.json")})

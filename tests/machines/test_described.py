@@ -235,7 +235,6 @@ def test_a_register_that_is_not_described_is_not_available():
     with pytest.raises(EvaluationError) as caught:
         found.read_register(register, 0, None)
     assert caught.value.kind == "register_unavailable"
-
     found.write_register(register, bytes(range(8)), 0, None)  # what is written as a whole is known from then on
     assert found.read_register(register, 0, None) == bytes(range(8))
 

@@ -88,6 +88,5 @@ def test_an_error_at_the_beginning_leaves_nothing_behind():
 
 def test_an_error_later_on_leaves_a_whole_document():
     text, error = written({"units": iter([{"entries": failing(1, 2)}, {"entries": iter([3])}]), "sections": iter([4])})
-
     assert error is BROKEN
     assert json.loads(text) == {"units": [{"entries": [1, 2]}], "sections": []}

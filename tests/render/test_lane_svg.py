@@ -44,7 +44,6 @@ def legend(root: ET.Element) -> list[str]:
 def test_a_cell_for_each_lane(lanes):
     root = picture(lanes_svg(lanes, lanes.lanes))
     drawn = cells(root)
-
     assert Counter((kind, letter) for kind, letter, _tip in drawn) == {
         ("active", "A"): 12,
         ("waiting", "b"): 12,
@@ -60,7 +59,6 @@ def test_a_cell_for_each_lane(lanes):
 
 def test_the_legend_says_where_the_lanes_are_and_how_many(lanes):
     root = picture(lanes_svg(lanes, lanes.lanes))
-
     assert legend(root) == [
         "12 active  X () at src/asm/lane-pc.c:16",
         "12 inactive  X () at src/asm/lane-pc.c:19",
@@ -76,14 +74,12 @@ def test_rows_of_lanes(lanes, per_row, columns, rows):
     root = picture(lanes_svg(lanes, lanes.lanes, per_row))
     places = [group.find(f"{SVG}rect") for group in root.iter(f"{SVG}g") if group.find(f"{SVG}title") is not None]
     across, down = ({place.get(axis) for place in places if place is not None} for axis in "xy")
-
     assert (len(across), len(down)) == (columns, rows)
     assert all(int(x or 0) < int(root.get("width") or 0) for x in across)
 
 
 def test_lanes_that_are_not_chosen_are_not_drawn(lanes):
     chosen = [lane for lane in lanes.lanes if lane.state == "active"]
-
     assert len(cells(picture(lanes_svg(lanes, chosen)))) == 12
     assert picture(lanes_svg(lanes, [])).tag == f"{SVG}svg"
 
@@ -93,7 +89,6 @@ def test_names_of_a_file_are_text(lanes):
     call = evolve(lanes.call, function=name * 20)
     others = [evolve(lane, call=call) if lane.call else lane for lane in lanes.lanes]
     lines = list(lanes_svg(evolve(lanes, wave=name, call=call), others))
-
     assert {element.tag.removeprefix(SVG) for element in picture(lines).iter()} == {
         *("svg", "title", "desc", "style", "rect", "text", "g")
     }
@@ -102,7 +97,6 @@ def test_names_of_a_file_are_text(lanes):
 
 def test_nothing_is_fetched(lanes):
     text = "\n".join(lanes_svg(lanes, lanes.lanes))
-
     assert text.count("http") == 1  # the namespace
     assert "url(" not in text
     assert "prefers-color-scheme: dark" in text
@@ -110,14 +104,12 @@ def test_nothing_is_fetched(lanes):
 
 def test_the_command():
     done = run("lanes", KERNEL, "--state", STATE, "--wave", "1:1:1:1", "--svg", "--lane", "0-7")
-
     assert (done.returncode, done.stderr) == (0, "")
     assert len(cells(picture(done.stdout.splitlines()))) == 8
 
 
 def test_the_data_of_a_picture_are_those_of_the_table():
     words = ("lanes", KERNEL, "--state", STATE, "--wave", "1:1:1:1", "--json")
-
     assert run(*words, "--svg").stdout == run(*words).stdout
 
 
@@ -126,7 +118,6 @@ def test_what_is_not_known_is_drawn_and_said(tmp_path):
     waves = [{"id": "1", "pc": "0x1500"}]
     state.write_text(json.dumps({"schema": 1, "target": "amdgcn-amd-amdhsa--gfx90a", "waves": waves}))
     done = run("lanes", KERNEL, "--state", str(state), "--svg")
-
     assert done.returncode == 1
     assert {letter for _kind, letter, _tip in cells(picture(done.stdout.splitlines()))} == {"?"}
     assert "exec" in done.stderr
@@ -135,6 +126,5 @@ def test_what_is_not_known_is_drawn_and_said(tmp_path):
 def test_the_picture_of_the_readme():
     done = run("lanes", KERNEL, "--state", "docs/examples/variables.json", "--svg")
     page = Path("README.md").read_text()
-
     assert done.stdout == Path("docs/images/lanes.svg").read_text()
     assert "docs/images/lanes.svg" in page

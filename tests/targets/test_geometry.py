@@ -44,7 +44,6 @@ def test_arrays_of_waves_are_the_same(grid, work_group, wave_size):
     places = [shape.place(number) for number in range(min(shape.wave_count, 50))]
     columns = np.array([[*place.group, place.wave, place.number] for place in places], dtype=np.int64).T
     many = GridPosition((columns[0], columns[1], columns[2]), columns[3], columns[4])
-
     assert list(shape.lanes_of(many)) == [shape.lanes_of(place) for place in places]
     items = shape.item(
         GridPosition(tuple(each[:, None] for each in many.group), columns[3][:, None], None), np.arange(4)

@@ -28,7 +28,6 @@ SHARED, PRIVATE = 1 << 48, 2 << 48
 @pytest.mark.parametrize("name, lanes", [("gfx90a", 64), ("gfx1100-wave32", 32), ("gfx1100-wave64", 64)])
 def test_the_address_spaces_are_those_of_the_table(name, lanes):
     rows = [(s.number, s.name, s.address_bits, s.null, s.scope) for s in resolve(name).spaces()]
-
     assert rows == [
         (0x00, "global", 64, 0, Scope.PROCESS),
         (0x01, "generic", 64, 0, Scope.DEPENDS),
@@ -52,7 +51,6 @@ def test_a_wave_of_32_has_no_lane_40():
 
 def test_spaces_by_the_names_of_the_document():
     target = resolve("gfx90a")
-
     assert target.space_named("DW_ASPACE_AMDGPU_private_wave").number == 6
     assert target.space_named("DW_ASPACE_AMDGPU_private_lane63").number == 0x5F
     assert target.space_named("DW_ASPACE_none").number == 0
@@ -85,14 +83,12 @@ def test_the_formula_of_the_document(address, lane, wave_size, wave_address):
 @given(address=SEGMENT, lane=st.integers(0, 63), wave_size=WAVE_SIZES)
 def test_the_swizzle_has_an_inverse(address, lane, wave_size):
     assume(lane < wave_size)
-
     assert wave_to_lane(lane_to_wave(address, lane, wave_size), wave_size) == (address, lane)
 
 
 @given(address=st.integers(0, (1 << 40) - 1), wave_size=WAVE_SIZES)
 def test_the_inverse_has_an_inverse(address, wave_size):
     lane_address, lane = wave_to_lane(address, wave_size)
-
     assert 0 <= lane < wave_size
     assert lane_to_wave(lane_address, lane, wave_size) == address
 
@@ -106,10 +102,8 @@ def test_an_aligned_address_of_lane_0_is_multiplied_by_the_wave_size(address, wa
 def test_arrays_are_swizzled_like_numbers(addresses, wave_size):
     lanes = [i % wave_size for i in range(len(addresses))]
     address_array, lane_array = np.array(addresses, np.uint64), np.array(lanes, np.uint64)
-
     swizzled = lane_to_wave(address_array, lane_array, wave_size)
     back_addresses, back_lanes = wave_to_lane(swizzled, wave_size)
-
     assert swizzled.dtype == np.uint64
     assert swizzled.tolist() == [lane_to_wave(a, n, wave_size) for a, n in zip(addresses, lanes, strict=True)]
     assert back_addresses.tolist() == addresses
@@ -119,7 +113,6 @@ def test_arrays_are_swizzled_like_numbers(addresses, wave_size):
 @given(address=SEGMENT, size=st.integers(0, 40), lane=st.integers(0, 31), wave_size=WAVE_SIZES)
 def test_segments_hold_every_byte_once_and_in_order(address, size, lane, wave_size):
     segments = lane_segments(address, size, lane, wave_size)
-
     held = [start + i for start, length in segments for i in range(length)]
     assert held == [lane_to_wave(address + i, lane, wave_size) for i in range(size)]
     assert all(length > 0 and start % 4 + length <= 4 for start, length in segments)
@@ -158,7 +151,6 @@ def test_what_a_generic_address_means_on_gfx9(generic, space, address):
 @given(address=st.integers(0, (1 << 64) - 1), apertures=APERTURES)
 def test_locating_a_generic_address_has_an_inverse(address, apertures):
     space, segment = ap.locate(address, apertures)
-
     assume((space, segment) not in ((3, 0xFFFFFFFF), (5, 0xFFFFFFFF)))  # the null of the segment
     assert ap.to_generic(space, segment, apertures) == address
 
@@ -166,7 +158,6 @@ def test_locating_a_generic_address_has_an_inverse(address, apertures):
 @given(space=st.sampled_from([3, 5]), address=SEGMENT, apertures=APERTURES)
 def test_a_segment_address_survives_the_way_to_generic_and_back(space, address, apertures):
     generic = ap.to_generic(space, address, apertures)
-
     assert ap.from_generic(space, generic, apertures) == address
     assert ap.from_generic(8 - space, generic, apertures) in (None, 0xFFFFFFFF)  # local and private do not meet
 
@@ -198,7 +189,6 @@ def test_the_queue_has_the_upper_halves():
 
 def test_apertures_of_many_addresses():
     addresses = np.array([0, SHARED, SHARED + 8, PRIVATE + 0x30, (1 << 64) - 1], np.uint64)
-
     assert ap.contains(SHARED, addresses).tolist() == [False, True, True, False, False]
     assert ap.contains(PRIVATE, addresses).tolist() == [False, False, False, True, False]
     assert ap.segment_address(addresses).tolist() == [0, 0, 8, 0x30, 0xFFFFFFFF]
@@ -206,19 +196,16 @@ def test_apertures_of_many_addresses():
 
 def test_private_lane_is_a_view_of_private_wave():
     pieces = resolve("gfx90a").space(5).alias.pieces(0x30, 6, 2, 64)
-
     assert pieces == [(6, 0xC08, 4), (6, 0xD08, 2)]
 
 
 def test_private_lane_n_has_its_own_lane():
     target = resolve("gfx90a")
-
     for lane in (None, 0, 7):
         assert target.space(0x22).alias.pieces(0x30, 4, lane, 64) == [(6, 0xC08, 4)]
 
 
 def test_an_address_of_private_lane_needs_a_lane():
-
     assert raised(MissingContext, PRIVATE_LANE.pieces, 0, 4, None, 64).kind == "lane"
 
 
@@ -248,14 +235,12 @@ def test_the_other_spaces_have_their_own_storage(number):
 )
 def test_generic_addresses_lead_to_the_storage(address, size, pieces, scope):
     alias = resolve("gfx90a").space(1).alias
-
     assert alias.pieces(address, size, 0, 64) == pieces
     assert alias.scope(address) == scope
 
 
 def test_only_a_private_generic_address_needs_a_lane():
     alias = resolve("gfx90a").space(1).alias
-
     assert alias.pieces(0x1000, 4, None, 64) == [(0, 0x1000, 4)]
     with pytest.raises(MissingContext):
         alias.pieces(PRIVATE, 4, None, 64)
@@ -263,7 +248,6 @@ def test_only_a_private_generic_address_needs_a_lane():
 
 def test_scopes_of_the_lane_views():
     target = resolve("gfx90a")
-
     assert target.space(5).alias.scope(0) == Scope.LANE
     assert target.space(0x25).alias.scope(0) == Scope.WAVE
 
@@ -275,20 +259,16 @@ def test_scopes_of_the_lane_views():
 )
 def test_pieces_have_no_alias_and_hold_every_byte(address, size, lane):
     target = resolve("gfx90a")
-
     pieces = target.space(1).alias.pieces(address, size, lane, 64)
-
     assert sum(length for _space, _start, length in pieces) == size
     assert all(target.space(space).alias is None for space, _start, _length in pieces)
 
 
 def test_gfx7_and_gfx8_need_the_apertures_of_the_queue():
     target = resolve("gfx803")
-
     assert raised(MissingContext, target.space(1).alias.pieces, 0x1000, 4, 0, 64).kind == "apertures"
     with pytest.raises(MissingContext):
         target.space(1).alias.scope(0x1000)
-
     told = with_apertures(target, ap.of_queue(0x2000_0000, 0x2000_0001))
     assert told.space(1).alias.pieces((0x2000_0001 << 32) + 4, 4, 1, 64) == [(6, 260, 4)]
     assert told.space(3) is target.space(3)
@@ -297,5 +277,4 @@ def test_gfx7_and_gfx8_need_the_apertures_of_the_queue():
 
 def test_the_view_of_other_apertures():
     view = GenericView(ap.Apertures(shared=5 << 32, private=6 << 32))
-
     assert view.pieces((5 << 32) + 1, 2, None, 32) == [(3, 1, 2)]

@@ -47,13 +47,11 @@ def expanded(rows):
 )
 def test_a_target_has_the_registers_of_the_table(name, rows):
     registers = [(r.number, r.name, r.bit_size) for r in resolve(name).registers()]
-
     assert registers == expanded(rows)
 
 
 def test_accumulation_registers_are_where_the_matrix_instructions_are():
     having = {p.name for p in processors() if resolve(p.name).register_named("a0") is not None}
-
     assert having == {"gfx908", "gfx90a", "gfx940", "gfx941", "gfx942", "gfx950", "gfx9-4-generic"}
 
 
@@ -114,16 +112,13 @@ def test_reserved_numbers_are_no_registers(target, number):
 
 def test_the_numbers_of_the_other_wave_size_are_no_registers():
     wave32, wave64 = resolve("gfx1100-wave32"), resolve("gfx1100-wave64")
-
     shared = {r.number for r in wave32.registers()} & {r.number for r in wave64.registers()}
-
     assert shared == {number for number, _name, _bits in expanded(BOTH)}
 
 
 @pytest.mark.parametrize("target, mask, bits", [("gfx90a", 17, 64), ("gfx1100", 1, 32), ("gfx1100-wave64", 17, 64)])
 def test_the_registers_with_a_part_to_play(target, mask, bits):
     target = resolve(target)
-
     assert target.program_counter == 16
     assert target.execution_mask == mask
     assert target.register(mask).bit_size == bits == target.lane_count
@@ -162,7 +157,6 @@ def test_s0_to_s3_are_the_scratch_descriptor_unless_flat_scratch_is_architected(
 @pytest.mark.parametrize("target, rule", [("gfx908", "undefined"), ("gfx90a", "same_value"), ("gfx950", "same_value")])
 def test_accumulation_registers_from_a32_are_preserved_since_gfx90a(target, rule):
     target = resolve(target)
-
     assert {target.unspecified_rule(3072 + i) for i in range(32)} == {"undefined"}
     assert {target.unspecified_rule(3072 + i) for i in range(32, 256)} == {rule}
 

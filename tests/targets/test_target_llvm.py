@@ -90,7 +90,6 @@ def test_the_processors_are_those_of_llvm_22(require_tool):
     llc = require_tool("llc-22")
     done = subprocess.run([llc, "-march=amdgcn", "-mcpu=help"], input=b"", capture_output=True, check=False)
     names = set(re.findall(r"Select the (\S+) processor", (done.stdout + done.stderr).decode()))
-
     known = {processor.name for processor in OF_LLVM_22} | {alternative for alternative, _name in ALTERNATIVES}
     assert names - {"generic", "generic-hsa"} == known
 
@@ -101,9 +100,7 @@ NAMES = [p.name for p in OF_LLVM_22] + [a for a, _name in ALTERNATIVES]
 @pytest.mark.parametrize("name", some_slow(NAMES, quick=NAMES[::4]))
 def test_elf_headers(assemble, name):
     processor = processor_named(name)
-
     machine, flags = header(assemble("", "amdgcn-amd-amdhsa", f"-mcpu={name}"))
-
     assert machine == EM_AMDGPU
     assert flags & 0xFF == processor.mach
     assert resolve_elf(machine, flags) is resolve(name)
@@ -116,9 +113,7 @@ def test_elf_headers(assemble, name):
 @pytest.mark.parametrize("setting", ["xnack+", "xnack-", "sramecc+", "sramecc-"])
 def test_settings_in_elf_headers(assemble, setting):
     attribute = f"-mattr={setting[-1]}{setting[:-1]}"
-
     machine, flags = header(assemble("", "amdgcn-amd-amdhsa", "-mcpu=gfx90a", attribute))
-
     assert resolve_elf(machine, flags) is resolve(f"gfx90a:{setting}")
 
 
@@ -127,7 +122,6 @@ def test_settings_in_elf_headers(assemble, setting):
 )
 def test_default_wave_sizes_and_accumulation_registers(compile_ir, processor):
     assembly = compile_ir(KERNEL, f"-mcpu={processor.name}").decode()
-
     assert f".wavefront_size: {processor.default_wave_size}\n" in assembly
     assert (".agpr_count:" in assembly) == processor.has("agprs")
 
@@ -135,7 +129,6 @@ def test_default_wave_sizes_and_accumulation_registers(compile_ir, processor):
 @pytest.mark.parametrize("name, wave_size", [("gfx1030", 32), ("gfx1100", 64), ("gfx1200", 32), ("gfx1201", 64)])
 def test_both_wave_sizes(compile_ir, name, wave_size):
     assembly = compile_ir(KERNEL, f"-mcpu={name}", f"-mattr=+wavefrontsize{wave_size}").decode()
-
     assert f".wavefront_size: {wave_size}\n" in assembly
     assert wave_size in processor_named(name).wave_sizes
 
@@ -153,7 +146,6 @@ def test_both_wave_sizes(compile_ir, name, wave_size):
 def test_numbers_of_variables_in_registers(compile_ir, name, options):
     target = resolve(name)
     elf = compile_ir(FUNCTION, f"-mcpu={name.partition('-')[0]}", "-filetype=obj", *options)
-
     assert regx(target.register_named("v0").number) in elf
     if processor_named(name.partition("-")[0]).has("flat-architected"):  # elsewhere s0 to s3 are a descriptor
         assert regx(target.register_named("s0").number) in elf
@@ -162,7 +154,6 @@ def test_numbers_of_variables_in_registers(compile_ir, name, options):
 
 def test_numbers_of_registers_in_wave_64(assemble):
     names = ["v0", "v255", "a0", "a255", "s0", "s63", "s64", "s101", "exec", "pc"]
-
     assert has_numbers(assemble, resolve("gfx90a"), names, "amdgcn-amd-amdhsa", "-mcpu=gfx90a")
     assert has_numbers(assemble, resolve("gfx1100-wave64"), ["s105"], "amdgcn-amd-amdhsa", "-mcpu=gfx1100")
 
@@ -171,7 +162,6 @@ def test_numbers_of_x86_64(assemble):
     unknown = {"tr", "ldtr", "mxcsr", "fcw", "fsw", *(f"bnd{n}" for n in range(4))}  # to the assembler
     registers = [register.name for register in resolve("x86_64").registers() if register.name not in unknown]
     names = [re.sub(r"^st(\d)", r"st(\1)", name) for name in registers]
-
     assert header(assemble("", "x86_64"))[0] == EM_X86_64
     assert has_numbers(assemble, resolve("x86_64"), [f"%{name}" for name in names], "x86_64")
 
@@ -183,11 +173,9 @@ def test_what_a_prologue_saves_is_preserved(compile_ir, name):
     text = f'define void @f() #0 {{ call void asm sideeffect "; body", "{clobbers}"() ret void }}\n{attributes}'
     prologue = compile_ir(text, f"-mcpu={name}").decode().partition("; body")[0]
     target = resolve(name)
-
     saves = r"(?:buffer_store_dword|scratch_store_\w+ off,|v_accvgpr_write_b32 a\d+,) (v\d+)"
     vectors = set(re.findall(saves, prologue))
     scalars = set(re.findall(r"v_writelane_b32 v\d+, (s\d+)", prologue))
-
     assert {"v40", "v47", "v56", "v63"} <= vectors
     assert {"s34", "s39", "s48", "s64", "s101"} <= scalars
     for register in scalars | {v for v in vectors if int(v[1:]) >= 40}:  # others hold saved scalars

@@ -48,9 +48,7 @@ def outcome(function, *args, **options):
 def test_ef_amdgpu_mach(mach):
     rows = dict(enumerate(MACH_FROM_0X20.split(), 0x20))
     rows.update(OTHER_VERSIONS)
-
     processor = processor_of_mach(mach)
-
     assert (processor.name if processor else "-") == rows.get(mach, "-")
 
 
@@ -73,7 +71,6 @@ def test_every_processor_is_found_and_resolves(processor):
 @pytest.mark.parametrize("processor", PROCESSORS, ids=lambda processor: processor.name)
 def test_an_amdgpu_target(processor):
     target = resolve(processor.name)
-
     assert (target.byte_order, target.address_size) == ("little", 8)
     assert (target.default_dialect, target.default_rules) == ("llvm-user", "amd")
     assert target.features == ()
@@ -169,7 +166,6 @@ def test_names(name, canonical, features):
             resolve(name)
         return
     target = resolve(name)
-
     assert target.name == canonical
     assert target.features == features
     assert resolve(name) is target
@@ -177,7 +173,6 @@ def test_names(name, canonical, features):
 
 def test_a_setting_makes_another_target_of_the_same_name():
     plain, xnack = resolve("gfx90a"), resolve("gfx90a:xnack+")
-
     assert plain.name == xnack.name
     assert plain != xnack
 
@@ -205,7 +200,6 @@ def test_the_order_of_settings_does_not_matter():
 )
 def test_unknown_names_are_refused_with_close_ones(name, hint):
     caught = raised(UnknownTarget, resolve, name)
-
     assert repr(name) in caught.message
     assert hint in caught.hint
 
@@ -228,7 +222,6 @@ def test_unknown_names_are_refused_with_close_ones(name, hint):
 )
 def test_combinations_that_cannot_be(name, message):
     caught = raised(UsageError, resolve, name)
-
     assert caught.message == message
     assert not isinstance(caught, UnknownTarget)
 
@@ -266,7 +259,6 @@ def test_naming_what_a_target_has_is_no_error(name):
 @example("gfx" * 10000)
 def test_any_name_gives_a_target_or_an_error(name):
     result = outcome(resolve, name)
-
     assert result.hint if isinstance(result, DwarfGpuError) else resolve(result.name).name == result.name
 
 
@@ -286,7 +278,6 @@ def test_any_name_gives_a_target_or_an_error(name):
 )
 def test_flags_of_code_object_v4_and_later(flags, name, features):
     target = resolve_elf(EM_AMDGPU, flags)
-
     assert (target.name, target.features) == (name, features)
 
 
@@ -295,7 +286,6 @@ def test_flags_of_code_object_v4_and_later(flags, name, features):
 )
 def test_flags_of_code_object_v3(flags, features):
     target = resolve_elf(EM_AMDGPU, flags, abi_version=1)
-
     assert (target.name, target.features) == ("amdgcn-gfx908", features)
 
 
@@ -343,7 +333,6 @@ def test_x86_64_files():
 @given(st.integers(0, 0xFFFFFFFF), st.sampled_from([None, True, False]), st.sampled_from([None, 0, 1, 2, 3, 4, 99]))
 def test_any_flags_give_a_target_or_an_error(flags, wave64, abi_version):
     result = outcome(resolve_elf, EM_AMDGPU, flags, wave64, abi_version=abi_version)
-
     if isinstance(result, DwarfGpuError):
         assert result.hint
     else:

@@ -50,7 +50,6 @@ PSABI = [
 class TestEveryTarget:
     def test_registers_are_found_by_number_and_by_name(self, target):
         registers = list(target.registers())
-
         assert registers
         for register in registers:
             assert target.register(register.number) == register
@@ -59,7 +58,6 @@ class TestEveryTarget:
 
     def test_no_register_has_the_number_or_the_name_of_another(self, target):
         registers = list(target.registers())
-
         numbers = [register.number for register in registers]
         assert numbers == sorted(set(numbers))
         assert len({register.name for register in registers}) == len(registers)
@@ -71,13 +69,11 @@ class TestEveryTarget:
 
     def test_names_are_read_in_any_case_and_with_a_dollar(self, target):
         register = next(iter(target.registers()))
-
         assert target.register_named(register.name.upper()) == register
         assert target.register_named(f"${register.name}") == register
 
     def test_spaces_are_found_by_number_and_by_name(self, target):
         spaces = list(target.spaces())
-
         assert [space.number for space in spaces] == sorted({space.number for space in spaces})
         for space in spaces:
             assert target.space(space.number) is space
@@ -123,9 +119,7 @@ def test_targets_differ():
 )
 def test_generic_has_a_register_of_the_address_size_for_every_number(number, address_size, byte_order):
     target = resolve("generic", byte_order=byte_order, address_size=address_size)
-
     register = target.register(number)
-
     assert register == TargetRegister(number, f"r{number}", 8 * address_size, 0)
     assert target.register_named(f"R{number}") == register
     assert target.unspecified_rule(number) == UnspecifiedRegister.UNDEFINED
@@ -135,7 +129,6 @@ def test_generic_has_a_register_of_the_address_size_for_every_number(number, add
 @pytest.mark.parametrize("byte_order", ["little", "big"])
 def test_generic_has_one_space_of_the_address_size(address_size, byte_order):
     target = resolve("generic", byte_order=byte_order, address_size=address_size)
-
     assert (target.byte_order, target.address_size, target.lane_count) == (byte_order, address_size, 1)
     assert [space.name for space in target.spaces()] == ["default"]
     assert target.space(0).address_bits == 8 * address_size
@@ -156,7 +149,6 @@ def test_generic_lists_the_registers_that_have_an_operation():
 
 def test_x86_64_has_the_registers_of_the_psabi():
     registers = [(r.number, r.name, r.bit_size) for r in resolve("x86_64").registers()]
-
     assert registers == PSABI
 
 
@@ -173,13 +165,11 @@ def test_x86_64_names(name, number):
 @pytest.mark.parametrize("name", ["rbx", "rbp", "r12", "r13", "r14", "r15", "fcw"])
 def test_the_psabi_lets_a_callee_preserve(name):
     target = resolve("x86_64")
-
     assert target.unspecified_rule(target.register_named(name).number) == UnspecifiedRegister.SAME_VALUE
 
 
 def test_the_stack_pointer_of_the_caller_is_the_cfa():
     target = resolve("x86_64")
-
     assert target.register(target.stack_pointer).name == "rsp"
     assert target.unspecified_rule(7) == UnspecifiedRegister.CFA
     assert target.stack_scale == 1
@@ -190,13 +180,11 @@ def test_the_stack_pointer_of_the_caller_is_the_cfa():
 )
 def test_other_x86_64_registers_are_undefined_without_a_rule(name):
     target = resolve("x86_64")
-
     assert target.unspecified_rule(target.register_named(name).number) == UnspecifiedRegister.UNDEFINED
 
 
 def test_x86_64_has_one_space():
     target = resolve("x86_64")
-
     assert [(s.number, s.name, s.address_bits, s.null, s.scope) for s in target.spaces()] == [
         (0, "default", 64, 0, Scope.PROCESS)
     ]

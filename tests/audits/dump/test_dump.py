@@ -54,15 +54,12 @@ def test_every_entry_is_shown_once_with_its_owner(name):
         for die, depth in unit.root.walk():
             owner = die.parent()
             expected.append((unit.section, die.section_offset, depth, owner and owner.section_offset, die.tag_name))
-
     found = [(each.section, each.offset, each.depth, each.parent, each.tag) for each in entries(name)]
-
     assert found == expected
 
 
 def test_a_skeleton_is_followed_by_what_it_stands_for():
     heads = [item for item in EntryDump(file("features/split.v5.co"), EntrySelection()) if isinstance(item, ShownUnit)]
-
     assert [(head.kind, head.section) for head in heads] == [("skeleton", ".debug_info"), ("split", ".debug_info.dwo")]
     assert heads[0].dwo_id == heads[1].dwo_id
     assert heads[1].file.endswith("split.v5.dwp")
@@ -71,7 +68,6 @@ def test_a_skeleton_is_followed_by_what_it_stands_for():
 def test_what_values_mean():
     found = {each.offset: each for each in entries(HIP)}
     unit, variable = found[0xC], found[0x39]
-
     assert attribute(unit, "DW_AT_language").note == "DW_LANG_C_plus_plus_14"
     assert attribute(unit, "DW_AT_high_pc").note == "0x253c"
     assert attribute(unit, "DW_AT_stmt_list").detail.section == ".debug_line"
@@ -87,7 +83,6 @@ def test_what_values_mean():
 )
 def test_registers_have_the_names_of_their_wave_size(name, register):
     text = json.dumps([render_entries.entry_json(each) for each in entries(name)])
-
     assert f"DW_OP_bregx {register}+0" in text
     assert not re.search(r"DW_OP_b?regx \d", text)
 
@@ -95,7 +90,6 @@ def test_registers_have_the_names_of_their_wave_size(name, register):
 def test_a_register_of_the_other_wave_size_is_explained():
     code = file(HIP)
     dump = EntryDump(code, EntrySelection())
-
     assert dump.code.read(bytes.fromhex("90800c"), code.dwarf.units[0].format, "x", 0) == DumpedExpression(
         bytes.fromhex("90800c"), ("DW_OP_regx v0",), (), None
     )
@@ -109,7 +103,6 @@ def test_operations_that_are_not_known_stand_as_bytes():
     found = entries("asm/operations-legacy.gfx90a.w64.co")
     codes = [each.detail for entry in found for each in entry.attributes if isinstance(each.detail, DumpedExpression)]
     broken = [code for code in codes if code.error is not None]
-
     assert broken
     assert all(code.operations[-1].startswith("(undecoded: ") for code in broken)
     known = EntryDump(file("asm/operations-legacy.gfx90a.w64.co"), EntrySelection(), "llvm-legacy")
@@ -125,7 +118,6 @@ def test_the_assembler_reads_what_is_shown(name, width):
     form = code.dwarf.units[0].format
     shown = [each.detail for entry in dump if isinstance(entry, ShownEntry) for each in entry.attributes]
     codes = [each for each in shown if isinstance(each, DumpedExpression) and each.data]
-
     assert codes
     for each in codes:
         text = "\n".join(render_entries.code_text(each, width))
@@ -140,7 +132,6 @@ def test_references_into_other_units_and_files():
         for each in found
         if each.section == ".debug_info" and any(a.form == "DW_FORM_ref_sig8" for a in each.attributes)
     ]
-
     assert types
     assert all(attribute(each, "DW_AT_signature").note for each in types)
 
@@ -159,7 +150,6 @@ def test_a_tag_selects_entries_with_all_that_is_below(tag, depth):
             chain = [die, *die.ancestors()]
             if any(each.tag_name.endswith(tag) and (depth is None or i <= depth) for i, each in enumerate(chain)):
                 expected.append(die.section_offset)
-
     assert [each.offset for each in entries(HOST, tags=frozenset((tag_number(tag),)), depth=depth)] == expected
     assert expected
 
@@ -181,7 +171,6 @@ def test_names_are_those_of_entries_of_any_kind():
 def test_one_entry_by_its_offset():
     code = file("features/types.v4.co")
     info, types = code.dwarf.units_of(".debug_info")[0], code.dwarf.units_of(".debug_types")[0]
-
     assert entries(code, entries=(f"{info.first:#x}",), depth=0)[0].tag == "DW_TAG_compile_unit"
     assert entries(code, entries=(f".debug_types+{types.first}",), depth=0)[0].tag == "DW_TAG_type_unit"
     for wrong, error in (("0x1", NotFound), ("0xffffff", NotFound), ("x", UsageError), ("+", UsageError)):
@@ -266,7 +255,6 @@ def test_wrong_tags():
 
 def test_sections_by_any_name():
     code = file("features/split.v4.o")
-
     assert sections.find_sections(code, ["line"]) == [".debug_line"]
     assert sections.find_sections(code, [".debug_line", "debug_line", "line"]) == [".debug_line"]
     assert sections.find_sections(code, ["info"]) == [".debug_info"]
@@ -327,7 +315,6 @@ def test_every_list_that_an_entry_leads_to(name, section):
         for each in entry.attributes
         if isinstance(each.detail, Lists) and each.detail.section == section
     ]
-
     assert led
     for each in led:
         rows = {row[0]: row for row in lists[each.offset]}
@@ -343,7 +330,6 @@ def test_lists_that_nothing_leads_to():
     elf.section(".debug_loclists", len(header + lists).to_bytes(4, "little") + header + lists)
     elf.section(".debug_info", bytes.fromhex("01"))
     found = list(sections.SectionDump(opened(elf.build())).parts(".debug_loclists"))
-
     assert [(part.title, part.offset) for part in found] == [
         ("location list table", 0),
         ("location list", 12),
@@ -382,7 +368,6 @@ def test_a_broken_unit_hides_no_other():
     data[section.offset + unit.offset + unit.first] = 0x7F  # an abbreviation that is not there
     broken = opened(bytes(data))
     found = entries(broken)
-
     assert 0 < len(found) < whole
     assert broken.problems
 
@@ -396,7 +381,6 @@ def test_an_attribute_that_means_nothing_stands_with_its_error():
     data[at : at + 4] = b"\xff\xff\xff\x7f"
     (entry,) = entries(opened(bytes(data)), entries=("0x2d",))
     broken = attribute(entry, "DW_AT_type")
-
     assert broken.error.kind == "bad_reference"
     assert attribute(entry, "DW_AT_name").value == "gravity"
     assert any("no entry begins" in line for line in render_entries.entry_text(entry))
@@ -438,7 +422,6 @@ def whole(name: str) -> CodeObject:
 @pytest.mark.parametrize("name", SOME)
 def test_all_of_a_file(name):
     code = whole(name)
-
     if not name.endswith((".dwo", ".dwp", ".i386.o")):
         assert [str(error) for error in code.problems] == []
 
@@ -473,7 +456,6 @@ def test_long_texts_are_cut_where_people_read_them():
 
     long = ShownAttribute("DW_AT_name", "DW_FORM_string", "string", "word " * 20_000)
     lines = render_entries.attribute_text(long, 40)
-
     assert len(lines) < 80
     assert lines[-1].endswith('(100000 characters)"')
     assert render_entries.attribute_json(long)["value"] == long.value
@@ -488,7 +470,6 @@ def test_lists_that_overlap_have_a_limit():
     stop = section.offset + section.size
     data[begin:stop] = (entry * section.size)[: stop - begin]
     shown = [each for entry in entries(opened(bytes(data))) for each in entry.attributes if each.kind == "loclist"]
-
     assert any(each.error is not None and each.error.kind == "limit_exceeded" for each in shown)
     assert sum(len(each.detail.entries) for each in shown if isinstance(each.detail, Lists)) <= section.size
 
