@@ -77,9 +77,6 @@ def test_instances_can_be_pickled(instance):
     assert pickle.loads(pickle.dumps(instance)) == instance
 
 
-# --- Methods that attrs makes when they are called first ----------------------------------------------------------
-
-
 def made_by(decorator):
     """Return a class with fields of all sorts, and one that adds a field to it."""
 

@@ -137,8 +137,6 @@ def test_an_error_of_a_read_is_the_answer():
     }
 
 
-# --- Writing ------------------------------------------------------------------------------------------------------
-
 WRITES = [
     ("DW_OP_addr 4", "aabb", {"bytes": 4}, MEMORY, {}, of("aabb0607")),
     ("DW_OP_addr 4", "", {"bytes": 4}, MEMORY, {}, of("04050607")),

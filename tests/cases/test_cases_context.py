@@ -229,9 +229,6 @@ def test_bytes_that_are_no_expression_are_an_error_only_when_they_are_used():
     assert short(ask("DW_OP_call4 16", context)) == "unknown_operation"
 
 
-# --- Limits -------------------------------------------------------------------------------------------------------
-
-
 def test_a_nesting_that_the_machine_cannot_follow_is_an_error_too():
     dies = {f"unit:{i}": {"location": [{"ops": f"DW_OP_call4 {i + 1}"}]} for i in range(2000)}
     dies["unit:2000"] = {"location": ["50"]}

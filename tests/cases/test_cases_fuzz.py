@@ -164,8 +164,6 @@ def test_long_text(text):
     check({"ops": text})
 
 
-# --- Large things, which must end soon ----------------------------------------------------------------------------
-
 REGISTER = {"registers": {"5": {"bytes": "ff" * 2000}}, "base_types": {**TYPES, "99": WIDE}}
 
 

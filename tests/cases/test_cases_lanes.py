@@ -151,9 +151,6 @@ def test_all_lanes_write_before_any_reads():
     }  # fmt: skip
 
 
-# --- Each lane as if it had been asked alone ----------------------------------------------------------------------
-
-
 def outcome(answer: dict[str, Any]) -> dict[str, Any]:
     """An answer without what only a single one has, and without words, which may be for all lanes at once."""
     kept = {key: one for key, one in answer.items() if key not in ("id", "dialect", "rules")}

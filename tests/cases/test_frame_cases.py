@@ -144,9 +144,6 @@ def test_the_identity_is_echoed(identity):
     assert run(simple(), id=identity)["id"] == identity
 
 
-# --- Errors ---------------------------------------------------------------------------------------------------------
-
-
 def with_instructions(initial, instructions, **options):
     builder = FrameBuilder()
     builder.fde(builder.cie(initial, **options), 0x1000, 0x20, instructions)
@@ -209,9 +206,6 @@ def test_a_broken_entry_is_no_answer_about_other_addresses():
     assert len(rows(builder, pc=0x1000)) == 1
     assert error(builder, pc=0x3000)["kind"] == "bad_cie"
     assert error(builder, fde=2)["kind"] == "bad_cie"
-
-
-# --- The form of a case ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

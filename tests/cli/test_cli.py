@@ -37,9 +37,6 @@ def run_apart(*words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     )
 
 
-# --- Exit statuses ------------------------------------------------------------------------------------------------
-
-
 def test_error_names_where_rule_and_clause() -> None:
     done = run_apart("eval", "--ops", "DW_OP_lit1; DW_OP_plus")
     assert done.stderr == (
@@ -59,9 +56,6 @@ def test_results_before_an_undecodable_tail_are_shown() -> None:
     assert "0xff is not an operation" in done.stderr
 
 
-# --- Lanes --------------------------------------------------------------------------------------------------------
-
-
 def test_one_lane_is_one_answer() -> None:
     done = run("eval", "--target", "gfx90a", "--lane", "7", "--ops", "DW_OP_LLVM_push_lane")
     assert done.stdout == "value 7 (generic)\n"
@@ -78,9 +72,6 @@ def test_an_error_in_one_lane_hides_no_other() -> None:
     assert done.returncode == 1
     assert done.stdout.splitlines()[0].startswith("lane 0: error: division by zero at")
     assert done.stdout.splitlines()[1] == "lane 2: value 4 (generic)"
-
-
-# --- JSON ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -154,9 +145,6 @@ def test_vectors_of_vectors_in_all_lanes_can_be_traced(value: str) -> None:
     assert document["lanes"]["5"]["result"]["parts"] == first["parts"]
 
 
-# --- Cases --------------------------------------------------------------------------------------------------------
-
-
 def test_cases_from_standard_input() -> None:
     lines = ['{"ops": "DW_OP_lit1"}', "", '{"ops": "DW_OP_plus", "id": "x"}']
     done = run_apart("eval", "--cases", "-", stdin="\n".join(lines))
@@ -189,9 +177,6 @@ def test_options_of_one_expression_do_not_go_with_cases() -> None:
     assert "--lane" in done.stderr
 
 
-# --- State files --------------------------------------------------------------------------------------------------
-
-
 def test_state_is_a_context_or_a_case(tmp_path: Path) -> None:
     context = {"registers": {"0": 4096}}
     for number, state in enumerate((context, {"context": context, "address_size": 4})):
@@ -215,9 +200,6 @@ def test_bad_state_names_the_file(tmp_path: Path, text: str) -> None:
     done = run(*LIT, "--state", str(path))
     assert done.returncode == 3
     assert "state.json" in done.stderr
-
-
-# --- Output -------------------------------------------------------------------------------------------------------
 
 
 def test_color() -> None:

@@ -20,9 +20,6 @@ def test_an_image_in_standard_input():
     assert run("info", "-@9", stdin=data).returncode == 2
 
 
-# --- Exit statuses and errors -------------------------------------------------------------------------------------
-
-
 def test_a_wrong_selection_names_the_candidates() -> None:
     for words in (("info", f"{FATBIN}@gfx1"), ("info", "fixtures/containers/plain.hipfb")):
         hint = run(*words).stderr.splitlines()[1]
@@ -54,9 +51,6 @@ def test_standard_input_is_a_file() -> None:
     assert "amdgcn-gfx90a" in run("info", "-", stdin=data).stdout
     assert run("kernels", "-", stdin=data).stdout.startswith("tiny\n")
     assert json.loads(run("ls", "-", "--json", stdin=data).stdout)["file"] == "<stdin>"
-
-
-# --- What they print ----------------------------------------------------------------------------------------------
 
 
 def test_ls() -> None:
@@ -167,9 +161,6 @@ def test_a_name_cannot_write_to_the_terminal(tmp_path: Path) -> None:
     path.write_bytes(data.replace(b"tiny", b"t\x1b]0").replace(b".data", b".\x1b[2J"))
     for words in (("info", str(path), "--units"), ("kernels", str(path)), ("ls", str(path))):
         assert "\x1b" not in run(*words, "--color", "never").stdout
-
-
-# --- Lists --------------------------------------------------------------------------------------------------------
 
 
 def test_list_cases() -> None:

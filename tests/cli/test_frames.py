@@ -94,9 +94,6 @@ def test_colour_changes_no_text():
     assert coloured.stdout != plain.stdout == text
 
 
-# --- Cases ----------------------------------------------------------------------------------------------------------
-
-
 def test_cases_from_standard_input():
     section = FrameBuilder()
     section.fde(section.cie("def_cfa 7 8"), 0x1000, 16)

@@ -98,8 +98,6 @@ def test_a_page_and_a_log_are_not_written_together():
     assert "writes a page or a SARIF log, not both" in done.stderr
 
 
-# --- Beside another build ---------------------------------------------------------------------------------------------
-
 SIZES = ("--grid", "40", "--work-group", "40", "zeros(40)", "9")
 
 

@@ -32,9 +32,6 @@ def state(run: Any, file: str, kernel: str, *words: str) -> Any:
     return json.loads(out)
 
 
-# --- state --------------------------------------------------------------------------------------------------------
-
-
 def test_state_as_json(run):
     found = state(
         run, fixture("gfx90a.w64.O0"), "everything", "--grid", "100,6,2", "--work-group", "16,4,2", "--wave", "3",
@@ -162,9 +159,6 @@ def test_state_of_what_has_no_kernels(run):
     assert (status, "not" in err) == (3, True)
     status, _out, err = run("state", "fixtures/amdgpu/cl-kernels.gfx90a.w64.O0.v5.o", "records", *words)
     assert (status, "a file that is not linked cannot be loaded" in err) == (2, True)
-
-
-# --- hsa ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

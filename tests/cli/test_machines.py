@@ -19,9 +19,6 @@ def folder(tmp_path_factory) -> str:
     return path
 
 
-# --- eval ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("form", ["json", "dgs"])
 def test_text_names_wave_and_lane(form, folder):
     state = STOPPED if form == "json" else folder
@@ -129,9 +126,6 @@ def test_a_big_endian_machine(tmp_path):
     assert run("eval", "--state", str(path), "--ops", "DW_OP_breg3 1").stdout == "wave 0: default#0x202\n"
 
 
-# --- address ------------------------------------------------------------------------------------------------------
-
-
 def test_an_address_is_shown_in_every_space(folder):
     words = ("address", "private_lane#0x30", "--lane", "5")
     by_target = json.loads(run(*words, "--target", "gfx90a", "--json").stdout)
@@ -166,9 +160,6 @@ def test_what_is_no_question_about_an_address(words, status, message):
 def test_an_address_that_belongs_to_no_wave_needs_none():
     found = json.loads(run("address", "global#0x10004", "--state", STOPPED, "--json").stdout)
     assert (found["wave"], found["address"]["available_bytes"]) == (None, 12)
-
-
-# --- snapshot -----------------------------------------------------------------------------------------------------
 
 
 def test_conversions_lose_nothing(tmp_path, folder):

@@ -97,9 +97,6 @@ def test_the_line_goes_when_the_task_fails(terminal):
     assert terminal.getvalue().endswith("\r\x1b[K")
 
 
-# --- Commands at a terminal ---------------------------------------------------------------------------------------
-
-
 def at_terminal(*words):
     """The status of a command, what it writes to a pipe, and what it writes to the terminal behind standard error."""
     master, slave = pty.openpty()

@@ -207,9 +207,6 @@ def test_styles_stay_where_a_line_is_cut() -> None:
     assert f"{first} {second.lstrip()}" == styled("31", "one two three")
 
 
-# --- Colours, closed pipes and a word that is a file ---------------------------------------------------------------
-
-
 @pytest.mark.parametrize("command", ANSWERS)
 def test_colours_are_shown_where_they_are_wanted(command: str) -> None:
     words = [*shlex.split(command)]

@@ -47,8 +47,6 @@ def frame(bridge):
     return bridge.program.attach(MACHINE)[0].frame()
 
 
-# --- Expressions --------------------------------------------------------------------------------------------------
-
 LANE = "DW_OP_regx v0; DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_shl; DW_OP_LLVM_offset"
 
 
@@ -112,9 +110,6 @@ def test_locations_of_a_die_are_those_of_its_attribute(bridge, dies):
     assert bridge.locations(dies["int"]) == ()
 
 
-# --- Values -------------------------------------------------------------------------------------------------------
-
-
 def test_values_of_a_die(bridge, dies, frame):
     assert bridge.variable(dies["left"], frame).values("all").array[:4].tolist() == [0, 2, 4, 6]
     assert bridge.variable(dies["tile"], frame).kind == "static"
@@ -134,9 +129,6 @@ def test_the_entry_of_an_abstract_instance_is_the_variable_of_its_inlined_call(b
             assert bridge.variable(bridge.die(origin), frame) is variable
 
 
-# --- Call frame information ---------------------------------------------------------------------------------------
-
-
 def test_rows_have_address_spaces(bridge):
     (row,) = bridge.rows(0x1610)
     assert (row.cfa.register, row.cfa.space) == (64, 6)
@@ -154,9 +146,6 @@ def test_call_frame_entries_of_pyelftools_are_found(name):
         assert bridge.frame_text(entry).startswith(".eh_frame+")
         if isinstance(entry, FDE):
             assert bridge.rows(entry)[0].start == entry["initial_location"]
-
-
-# --- The way back -------------------------------------------------------------------------------------------------
 
 
 def test_elffile_and_program_are_of_the_same_bytes(elffile, bridge):
@@ -197,9 +186,6 @@ def test_a_stripped_file_has_the_dies_of_its_debug_file():
     bridge = Bridge(open_program(str(FIXTURES / "features/stripped.v5.co")))
     assert bridge.dwarfinfo.has_debug_info
     assert bridge.entry(next(bridge.dwarfinfo.iter_CUs()).get_top_DIE()).tag == 0x11
-
-
-# --- Errors -------------------------------------------------------------------------------------------------------
 
 
 def refused(call, *arguments):
@@ -274,9 +260,6 @@ def test_what_pyelftools_cannot_read_is_an_error_of_its_own():
     entries = list(bridge.program.file.dwarf.units[0].dies())
     error = refused(lambda: [bridge.die(entry) for entry in entries])
     assert "pyelftools cannot read the entry at .debug_info+" in error.message
-
-
-# --- Start-up -----------------------------------------------------------------------------------------------------
 
 
 def test_pyelftools_is_imported_for_the_bridge_alone():

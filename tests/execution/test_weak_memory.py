@@ -18,9 +18,6 @@ SAXPY = {"x": "arange(640)", "y": "ones(640)", "a": 0.5, "n": 600}
 needs_clang = pytest.mark.skipif(shutil.which("clang-22") is None, reason="clang-22 is not installed")
 
 
-# --- Caches -----------------------------------------------------------------------------------------------------------
-
-
 class Always:
     """Chance that always, or never, lets a cache do what it may."""
 
@@ -116,9 +113,6 @@ def test_the_reach_of_an_access():
     assert invalidated_kinds("GFX90A", "buffer_invl2", {}) == (1,)
 
 
-# --- Kernels ----------------------------------------------------------------------------------------------------------
-
-
 UNOPTIMIZED = ("gfx90a.w64.O0", "gfx942.w64.O0", "gfx1030.w32.O0", "gfx1100.w32.O0", "gfx1200.w32.O0")
 INTO_OUT = {"out": "zeros(640)"}
 WITHOUT_RACE = [  # fixtures, kernels, arguments; -O0 reaches private memory by flat, scratch and buffer instructions
@@ -165,9 +159,6 @@ def test_what_weak_memory_cannot_be(options, message):
     machine = dg.machine_for(KERNELS, "saxpy")
     with pytest.raises(UsageError, match=message):
         dg.launch(machine, KERNELS, "saxpy", grid=64, work_group=64, args=SAXPY, **options)
-
-
-# --- Litmus tests -----------------------------------------------------------------------------------------------------
 
 
 def outcomes_without(litmus: Litmus, path: Path, kinds: tuple[str, ...], tests: int, seeds: int) -> dict[str, bool]:

@@ -102,9 +102,6 @@ def test_a_variable_with_many_values_has_the_rarest_of_them():
     assert "summary.json has 100 more." in Page(html_of(summary)).texts["values"]
 
 
-# --- In a browser -----------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "a summary.html"

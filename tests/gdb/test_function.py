@@ -45,8 +45,6 @@ def test_a_variable_is_what_gdb_has(tmp_path, require_tool, language, compiler, 
     assert equal >= 240
 
 
-# --- What can be done with it -------------------------------------------------------------------------------------
-
 PROGRAM = """
 struct point { int x; int y : 4; long z; };
 typedef struct { short a[3]; } unnamed;

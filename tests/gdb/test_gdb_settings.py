@@ -37,9 +37,6 @@ def answers(require_tool, program: Path, *commands: str, stop: str) -> list[str]
     return [part.strip() for part in text.split("\n@@")[1:]]
 
 
-# --- Convenience variables and the history of values --------------------------------------------------------------
-
-
 @pytest.mark.slow
 def test_expressions_know_gdbs_variables_and_history(require_tool, nodes):
     shown = "{d = {1, 2, 3, 4, 5, 6, 7, 8}, next = 0x~ <nodes+64>, in = {s = 3, f = 2.5, low = 5}}"
@@ -91,9 +88,6 @@ def test_what_has_no_value_here_is_one_line(require_tool, nodes):
     for text, expected in zip(answers(require_tool, nodes, *commands, stop="list.c:7"), commands.values(), strict=True):
         assert text.startswith(expected)
         assert "\n" not in text
-
-
-# --- How values are shown -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -174,9 +168,6 @@ def test_backtraces_with_variables_are_as_short_as_gdbs(require_tool, holders, m
         assert variables["gone"] == "<optimized out>"
 
 
-# --- Values with undefined padding --------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("compiler", ["g++", "clang++-22"])
 def test_undefined_padding_does_not_matter(require_tool, tmp_path, compiler):
@@ -191,9 +182,6 @@ def test_undefined_padding_does_not_matter(require_tool, tmp_path, compiler):
         assert "a part of it is optimized out" in our_two
     else:
         assert our_two == two
-
-
-# --- Registers of callers -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow

@@ -29,9 +29,6 @@ def register(name: str) -> Any:
     return X86_64.register_named(name)
 
 
-# --- The machine ----------------------------------------------------------------------------------------------------
-
-
 def test_threads_and_registers():
     found = machine()
     assert (found.wave_count, found.ids, found.wave_named("2"), found.wave_named("3")) == (2, ["1", "2"], 1, None)
@@ -76,9 +73,6 @@ def test_gathering_is_reading_each():
     rows, flags = machine().gather_memory(SPACE, addresses, 2, 0, None, 3)
     assert flags.tolist() == [True, True, False]
     assert rows[:2].tolist() == [[0, 1], [97, 98]]
-
-
-# --- The file --------------------------------------------------------------------------------------------------------
 
 
 THREADS = [cores.Thread(7, {"rip": 0x401100, "rsp": 0x7000, "cs": 0x33}, xmm={3: 1 << 127}), cores.Thread(8, {}, 11)]

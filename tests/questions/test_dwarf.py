@@ -159,9 +159,6 @@ def test_print_cfi(run):
     assert "  rows\n" in Run(KERNEL)("maint print cfi")
 
 
-# --- The target -----------------------------------------------------------------------------------------------------
-
-
 def test_address_spaces(run):
     text = run("maint print address-spaces")
     assert text == (
@@ -205,8 +202,6 @@ def test_aliases_of_addresses(run):
     assert "x86_64 has one address space" in str(Run(CLASSES).fails("maint info address-aliases 0x10"))
     assert "is not an address" in str(Run(KERNEL).fails("maint info address-aliases zork"))
 
-
-# --- Repairs are marked, and what the file has comes first ----------------------------------------------------------
 
 HIP = "fixtures/amdgpu/hip-kernels.gfx90a.w64.O2.v5.co"
 OPENCL = "fixtures/amdgpu/cl-kernels.gfx90a.w64.O0.v5.co"

@@ -13,9 +13,6 @@ ROOT = Path(__file__).resolve().parents[2]
 LAUNCH = ROOT / "fixtures/amdgpu/launch.gfx1100.w32.O2.co"
 
 
-# --- Files ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "path, what",
     [
@@ -84,9 +81,6 @@ def test_attaching_a_core_file(threads):  # noqa: F811
     assert lines[2].startswith("#0  aligned (")
 
 
-# --- Launching ------------------------------------------------------------------------------------------------------
-
-
 def test_launching_a_kernel():
     run = Run(TINY, STATE_OF_TINY)
     assert run("target launch tiny 256 64").splitlines() == [
@@ -135,9 +129,6 @@ def test_kernels_of_no_code_object(threads):  # noqa: F811
     assert "no code object with kernels" in threads.fails("info kernels").message
 
 
-# --- Saving ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["saved.json", "saved.dgs"])
 def test_saving_the_machine_as_it_is_now(tmp_path, name):
     run = Run(LANES, STATE)
@@ -163,9 +154,6 @@ def test_saving_what_was_launched(tmp_path):
 def test_a_core_file_is_not_saved(threads, tmp_path):  # noqa: F811
     assert "cannot be saved" in threads.fails(f"save snapshot {tmp_path / 'x.json'}").message
     assert Run(LANES).fails("save snapshot x.json").message == "no state"
-
-
-# --- What is there --------------------------------------------------------------------------------------------------
 
 
 def test_loaded_files(threads):  # noqa: F811

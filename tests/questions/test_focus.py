@@ -74,9 +74,6 @@ def test_a_thread_of_a_process(threads):  # noqa: F811
     assert threads.fails("thread 3").message == "Unknown thread 3."
 
 
-# --- Several of them ------------------------------------------------------------------------------------------------
-
-
 def test_a_command_in_several_lanes(run):
     run("lane 3")
     assert run("lane apply 5,0-1 lane").splitlines() == [
@@ -172,9 +169,6 @@ def test_watchers_are_told_of_a_new_focus_alone(run):
     assert seen == [1]  # the machine that was attached
     run("lane 5")
     assert seen == [1, 5]
-
-
-# --- Finding --------------------------------------------------------------------------------------------------------
 
 
 def test_finding_waves_by_all_that_is_shown_of_them(run):

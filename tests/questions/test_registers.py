@@ -96,9 +96,6 @@ def test_without_a_machine_it_is_said_what_to_do():
     assert Run(CALLS).fails("print -lane 0-3 1").hint == error.hint
 
 
-# --- Registers without a DWARF number, masks and the program counter ------------------------------------------------
-
-
 @pytest.fixture
 def special(tmp_path):
     document = json.loads(Path(STATE).read_text())

@@ -37,9 +37,6 @@ def test_a_question_about_an_address_does_not_search_for_main(line, monkeypatch)
     assert run(line)
 
 
-# --- list -----------------------------------------------------------------------------------------------------------
-
-
 def test_list_begins_around_the_frame_and_goes_on(run):
     assert numbers(run("list")) == ["10*", "11", "12*", "13", "14", "15>", "16", "17", "18", "19"]
     assert numbers(run("list +")) == ["20", "21", "22", "23", "24", "25", "26", "27", "28", "29"]
@@ -130,9 +127,6 @@ def test_a_frame_is_shown_with_its_line(run):
     assert "12\t    if ((lane & 1) == 0) {  // c2" in run("lane 5")  # where the lane is
 
 
-# --- Where source is ------------------------------------------------------------------------------------------------
-
-
 def test_source_that_is_missing_is_said_once(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     run = Run(LANES, STATE)
@@ -179,9 +173,6 @@ def test_what_would_steer_a_terminal_is_escaped(monkeypatch, tmp_path):
     folder.mkdir(parents=True)
     (folder / "lane-pc.c").write_bytes(b"one\n\ttwo \x1b[31m\n\xff\n")
     assert Run(LANES, STATE)("list 1,3") == "1\tone\n2\t\ttwo \\x1b[31m\n3\t\\xff\n"
-
-
-# --- info line, info source -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

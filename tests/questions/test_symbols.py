@@ -23,9 +23,6 @@ def classes() -> Run:
     return Run(CLASSES)
 
 
-# --- info symbol ----------------------------------------------------------------------------------------------------
-
-
 def test_info_symbol(run):
     where = f"in section .text of {LANES}\n"
     assert run("info symbol $pc") == f"X + 72 {where}"
@@ -37,9 +34,6 @@ def test_info_symbol_without_a_machine(classes):
     assert classes("info symbol &zoo::animals") == "zoo::animals in section .bss\n"
     assert classes("info symbol program+3") == "program + 3 in section .text\n"
     assert "an operand is missing" in str(classes.fails("info symbol 1.5 +"))
-
-
-# --- info address ---------------------------------------------------------------------------------------------------
 
 
 def test_a_location_list_with_operations_of_vendors(run):
@@ -77,9 +71,6 @@ def test_host_names(classes):
     assert classes.fails("info address").kind == "usage"
 
 
-# --- info scope -----------------------------------------------------------------------------------------------------
-
-
 def test_info_scope_has_lengths(run):
     text = run("info scope X")
     assert text.startswith("Scope for X:\nSymbol out is multi-location:\n")
@@ -107,9 +98,6 @@ def test_frame_bases_and_wave32():
     assert "Symbol __lex_1_save_exec is multi-location:\n  Range 0x151c-0x1580: a variable in $s34\n" in wave32(
         "info scope X"
     )
-
-
-# --- Lists ----------------------------------------------------------------------------------------------------------
 
 
 def test_info_functions(run):

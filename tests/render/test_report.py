@@ -86,9 +86,6 @@ def test_the_reader_can_choose_what_the_system_would():
     assert sheet.count("{") == sheet.count("}")
 
 
-# --- Parts --------------------------------------------------------------------------------------------------------
-
-
 def parts() -> dict[str, str]:
     strip = pictures.Strip(HOSTILE, (pictures.StripPart(4, "register", HOSTILE),), HOSTILE)
     return {
@@ -134,9 +131,6 @@ def test_a_section_stops_where_its_room_ends():
 
 def test_long_texts_are_cut():
     assert len(html.text("x" * 10_000)) == html.LONGEST_TEXT
-
-
-# --- Values in lanes ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -47,9 +47,6 @@ def number_of(stub: RemoteStub, name: str) -> int:
     return [register.name for register in stub.layout.registers].index(name)
 
 
-# --- Descriptions -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("state, lanes", [(STATE, 64), (CALLS, 32)])
 def test_the_target_description_has_the_registers_of_waves(state, lanes):
     served = RemoteStub(open_served(state)[0])
@@ -89,9 +86,6 @@ def test_the_code_object_is_the_program_and_others_are_libraries(tmp_path):
     libraries = ET.fromstring(read(RemoteStub(more), "libraries"))
     assert problems == []
     assert [(row.get("name"), row.find("segment").get("address")) for row in libraries] == [(path, "0x7f0000100000")]
-
-
-# --- Registers ----------------------------------------------------------------------------------------------------
 
 
 def test_registers_are_read_and_written(stub):
@@ -135,9 +129,6 @@ def test_registers_are_those_of_the_chosen_thread(three):
     assert ask(three, "Hg4") == ask(three, "T4") == b"E01"
     assert ask(three, "Hg0") == ask(three, "Hc-1") == b"OK"
     assert ask(three, "qC") == b"QC3"
-
-
-# --- Memory -------------------------------------------------------------------------------------------------------
 
 
 def test_memory_of_spaces_is_at_addresses_with_their_numbers(stub):
@@ -190,9 +181,6 @@ def test_what_only_dwarfgpu_asks_for(stub):
     assert [len(digest) for digest in facts["files"].values()] == [64]
 
 
-# --- Files --------------------------------------------------------------------------------------------------------
-
-
 def test_files_are_read_without_what_stock_gdb_dies_of(stub):
     (path,) = stub.served.hashes
     assert ask(stub, "vFile:setfs:0") == b"F0"
@@ -216,9 +204,6 @@ def test_files_are_read_without_what_stock_gdb_dies_of(stub):
 def test_no_other_file_is_read(stub):
     assert ask(stub, f"vFile:open:{b'/etc/passwd'.hex()},0,0") == b"F-1,2"
     assert ask(stub, "vFile:unlink:2f") == b""
-
-
-# --- Running, and what is not known -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("packet", ["vCont;c", "vCont;s:1;c", "c", "s", "C05", "S05"])

@@ -153,6 +153,7 @@ def test_the_debug_file_is_the_one_that_is_said(tmp_path):
 def test_host_programs_may_use_operations_of_the_extension():
     """As its dialect does; in everything else DWARF 5 holds."""
     from attrs import evolve
+
     from dwarfgpu.expr.rules import DWARF5
     from dwarfgpu.states.gdb_process import rules_of
 

@@ -154,9 +154,6 @@ def test_a_place_and_a_state_do_not_go_together(tmp_path: Path) -> None:
         template(open_program(LANE_PC), "0x1548", str(state))
 
 
-# --- Program counters by name -------------------------------------------------------------------------------------
-
-
 def named(place: str, **code: Any) -> Any:
     return {
         "schema": 1,

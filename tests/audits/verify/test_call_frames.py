@@ -54,8 +54,6 @@ def test_a_broken_entry_is_not_reported_for_its_row_again() -> None:
     assert {finding.rule.name for finding in findings_in(broken)} == {"frame-version"}
 
 
-# --- Damage -----------------------------------------------------------------------------------------------------------
-
 DAMAGED = (
     ("asm/cfi.gfx90a.w64.co", ".debug_frame"),
     ("asm/host.x86_64", ".eh_frame"),

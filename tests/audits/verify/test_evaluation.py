@@ -43,9 +43,6 @@ ADDRESSES = 0x4000
 """The size of the memory of each space, from address 0 on."""
 
 
-# --- Random machines ------------------------------------------------------------------------------------------------
-
-
 def machine_at(file: CodeObject, places: list[int], chance: random.Random) -> Any:
     """Return a machine with a wave, or a thread, at each of some places; all else in it is random."""
     target = file.target.target
@@ -83,9 +80,6 @@ def _threads(target: Any, places: list[int], chance: random.Random) -> CoreProce
                 known[register.name] = (value & (1 << 8 * size) - 1).to_bytes(size, target.byte_order)
         threads[str(thread)] = known
     return CoreProcess(target, threads, [(0, chance.randbytes(ADDRESSES))])
-
-
-# --- What is evaluated ----------------------------------------------------------------------------------------------
 
 
 class Questions:

@@ -97,9 +97,6 @@ def test_broken_buffers_end_the_text():
     assert list(printed(struct.pack("<III", 4, 100, 1 << 31), ())) == []
 
 
-# --- Kernels ------------------------------------------------------------------------------------------------------
-
-
 def talking(path, args, count=3):
     machine = machine_for(path, "talk")
     launched = launch(machine, path, "talk", grid=(count,), work_group=(count,), args=args)

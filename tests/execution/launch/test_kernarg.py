@@ -46,9 +46,6 @@ def refused(of: Kernel, args: Any) -> UsageError:
     return error.value
 
 
-# --- Values -------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "size, more, value, expected",
     [
@@ -137,8 +134,6 @@ def test_pointers_to_local_memory_are_given_as_sizes():
     assert laid_out.dynamic_local == 64 + 4 - 6
 
 
-# --- Which argument -----------------------------------------------------------------------------------------------
-
 NAMED = kernel(argument(0, 8, "global_buffer", name="out"), argument(8, 4, name="n"))
 
 
@@ -193,9 +188,6 @@ def test_without_metadata_only_bytes_are_understood():
     assert segment(found, [b"12345678"]) == b"12345678"
 
 
-# --- The segment --------------------------------------------------------------------------------------------------
-
-
 def test_the_segment_of_a_compiled_kernel_has_every_argument_in_its_place():
     found = opened(str(LAUNCH)).kernels_named(["arguments"])[0]
     floats = np.arange(8, dtype=np.float32)
@@ -223,8 +215,6 @@ def test_a_segment_is_aligned_to_16_bytes_at_least():
     assert segment_size(kernel(align=4)) == (64, 16)
     assert segment_size(kernel(align=128)) == (64, 128)
 
-
-# --- Hidden arguments ---------------------------------------------------------------------------------------------
 
 TOLD = LaunchFacts(geometry((100, 6), (16, 4), 64), 0x7F0000001000, 0x10000, 0x20000, 48)
 
@@ -268,8 +258,6 @@ def test_a_count_that_does_not_fit_its_field():
     with pytest.raises(UsageError, match="hidden_block_count_x of k has 2 bytes, which 4294967295 does not fit"):
         hidden_parts(kernel(argument(0, 2, "hidden_block_count_x")), 64, told)
 
-
-# --- Any metadata -------------------------------------------------------------------------------------------------
 
 NUMBERS = st.one_of(st.none(), st.integers(-(1 << 70), 1 << 70))
 KINDS = st.sampled_from(["by_value", "global_buffer", "dynamic_shared_pointer", "hidden_queue_ptr", "strange", None])

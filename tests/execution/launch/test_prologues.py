@@ -136,9 +136,6 @@ def test_everything_that_can_be_asked_for_is_read_by_some_kernel() -> None:
     }  # fmt: skip
 
 
-# --- Kernels that store what they were given ----------------------------------------------------------------------
-
-
 def expected(kernel: str, group: tuple[int, int, int], item: tuple[int, int, int]) -> list[int] | None:
     """What a kernel of ``launch.cl`` stores: numbers of 4 bytes from ``out`` on."""
     return {
@@ -179,8 +176,6 @@ def test_kernels_store_what_they_are_given(file: str, kernel: str, lines: list[s
     check_kernel(str(ROOT / "fixtures/amdgpu" / file), kernel, lines)
 
 
-# --- Every processor of the compiler ------------------------------------------------------------------------------
-
 LATER = ("gfx1154", "gfx1170", "gfx1171", "gfx1172", "gfx1310", "gfx11-7-generic", "gfx12-5-generic", "gfx13-generic")
 """Processors that LLVM 22 does not know."""
 EARLIER = ("gfx940", "gfx941")
@@ -208,9 +203,6 @@ def test_every_processor_starts_as_its_compiler_expects(
                 assert all(name in known or unread_offset(dispatch, name, line) for name in names), line
             if level == "-O2" and kernel.name in SMALL_KERNELS:
                 check_kernel(str(linked), kernel.name, straight(code[kernel.name]))
-
-
-# --- The golden files ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
