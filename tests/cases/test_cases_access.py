@@ -108,19 +108,19 @@ def test_reads(text, read, context, case, expected):
     assert seen(ask(text, read, context, **case)) == expected
 
 
-def test_every_place_of_a_location_can_be_read():
+def test_places_are_read_written_and_agree():
     held = {"kind": "multiple", "places": [{"kind": "memory", "address": 99}, {"kind": "register", "register": 0}]}
     context = {"object": held, "registers": {"0": 0x0102}}
     assert seen(ask("DW_OP_push_object_address", {"bytes": 2}, context)) == of("0201")
     context["memory"] = [{"space": 0, "address": 99, "bytes": "0201"}]
     assert seen(ask("DW_OP_push_object_address", {"bytes": 1}, context)) == of("02")
     assert seen(ask("DW_OP_push_object_address", {"bytes": 2}, context)) == of("0201")
-
-
-def test_places_that_differ_are_ill_formed():
     held = {"kind": "multiple", "places": [{"kind": "register", "register": 0}, {"kind": "register", "register": 1}]}
     answer = ask("DW_OP_push_object_address", {"bytes": 2}, {"object": held, "registers": {"0": 1, "1": 2}})
     assert (answer["error"]["class"], answer["error"]["spec"]) == ("ill_formed", "A.2.5.3")
+    held = {"kind": "multiple", "places": [{"kind": "register", "register": 0}, {"kind": "memory", "address": 4}]}
+    context = {"object": held, "registers": {"0": 0}, **MEMORY}
+    assert seen(ask("DW_OP_push_object_address", {"bytes": 2}, context, write="0a0b")) == of("0a0b")
 
 
 def test_an_error_of_a_read_is_the_answer():
@@ -166,25 +166,13 @@ def test_a_read_sees_what_was_written(text, write, read, context, case, expected
     assert seen(ask(text, read, context, write=write, **case)) == expected
 
 
-def test_a_write_alone_is_answered_with_the_result():
+def test_a_write_is_whole_and_answered():
     answer = ask("DW_OP_addr 4", context=MEMORY, write="aa")
     assert (answer["status"], "read" in answer) == ("ok", False)
     assert ask("DW_OP_addr 99", context=MEMORY, write="aa")["error"]["kind"] == "memory_unavailable"
-
-
-def test_a_write_to_several_places_changes_each():
-    held = {"kind": "multiple", "places": [{"kind": "register", "register": 0}, {"kind": "memory", "address": 4}]}
-    context = {"object": held, "registers": {"0": 0}, **MEMORY}
-    assert seen(ask("DW_OP_push_object_address", {"bytes": 2}, context, write="0a0b")) == of("0a0b")
-
-
-def test_a_write_happens_as_a_whole_or_not_at_all():
     text = "DW_OP_addr 1; DW_OP_piece 2; DW_OP_addr 99; DW_OP_piece 1; DW_OP_LLVM_piece_end"
     lanes = ask(text, {"bytes": 1}, MEMORY, write="a1a2a3", lanes=[0, 1], **AMD)["lanes"]
     assert {lane["error"]["kind"] for lane in lanes.values()} == {"memory_unavailable"}
-
-
-def test_a_case_does_not_see_what_another_one_wrote():
     context = {"registers": {"0": 5}}
     assert seen(ask("DW_OP_reg0", {"bytes": 1}, context, write="07")) == of("07")
     assert seen(ask("DW_OP_reg0", {"bytes": 1}, context)) == of("05")

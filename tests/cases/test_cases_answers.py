@@ -249,22 +249,16 @@ def test_the_elements_of_a_vector_are_in_the_order_of_memory(order, data):
     assert result("DW_OP_stack_value", byte_order=order, initial_stack=stack)["bytes"] == data
 
 
-def test_a_number_of_a_vector_register_is_an_integer():
+def test_numbers_are_written_as_what_they_are():
     found = result("DW_OP_regval_type 2560 1", **GPU, base_types={"1": {"encoding": "unsigned", "byte_size": 256}},
                    registers={"v0": [0] * 63 + [1]})  # fmt: skip
     assert found == value(1 << (63 * 32), {"encoding": "unsigned", "byte_size": 256})
-
-
-def test_a_float_that_nobody_can_convert_is_not_written_as_something_else():
     answer = ops("", initial_stack=[{"value": 1, "type": {"encoding": "float", "byte_size": 10}}])
     assert (answer["status"], answer["error"]["class"], answer["error"]["kind"]) == (
         "error",
         "unsupported",
         "float_format",
     )
-
-
-def test_negative_zero_keeps_its_sign():
     line = json.dumps({"expr": "", "context": {"initial_stack": [{"value": -0.0, "type": F64}]}})
     assert '"value": -0.0' in next(run_lines([line]))
 
@@ -373,11 +367,8 @@ def test_the_final_stack_is_reported_bottom_first(text, keys, expected):
     assert ops(text, stack=True, **keys)["stack"] == expected
 
 
-def test_the_initial_stack_is_below_all_else():
+def test_the_stack_is_reported_from_the_initial_one_up():
     found = ops("DW_OP_lit7", stack=True, initial_stack=[1, {"kind": "undefined"}, {"value": 2, "type": S32}])
     assert found["stack"] == [value(1), UNDEFINED, value(2, S32), value(7)]
-
-
-def test_the_stack_shows_the_top_entry_as_it_is():
     found = ops("DW_OP_lit5", stack=True, want="location")
     assert (found["result"], found["stack"]) == (memory(5), [value(5)])

@@ -206,9 +206,16 @@ def test_missing_context_says_what_is_missing(text, kind, word):
     assert error["operation"] == text.split("; ")[-1].split()[0]
 
 
-def test_errors_in_a_called_expression_stand_in_it():
+def test_expressions_of_the_context_are_evaluated_where_they_are_used():
     error = ask("DW_OP_lit1; DW_OP_call4 16", {"dies": {"unit:16": {"location": "3030301b"}}})["error"]
     assert (error["kind"], error["operation"], error["offset"]) == ("division_by_zero", "DW_OP_div", 3)
+    context = {"dies": {"unit:16": {"location": "05"}, "unit:17": {"location": {"ops": "DW_OP_lit4"}}}}
+    assert short(ask("DW_OP_call4 17", context)) == 4
+    assert short(ask("DW_OP_call4 16", context)) == "unknown_operation"
+    dies = {f"unit:{i}": {"location": [{"ops": f"DW_OP_call4 {i + 1}"}]} for i in range(2000)}
+    dies["unit:2000"] = {"location": ["50"]}
+    assert short(ask("DW_OP_call4 0", {"dies": dies}, limits={"nesting": 10**9}, **AMD)) == "limit_exceeded"
+    assert short(ask("DW_OP_call4 1970", {"dies": dies}, **AMD)) == {"kind": "register"}
 
 
 @pytest.mark.parametrize("name", ["location", "list", "entry"])
@@ -221,16 +228,3 @@ def test_text_that_is_no_expression_anywhere_in_the_context_is_an_error(name):
     }[name]
     error = ask("DW_OP_lit1", context)["error"]
     assert (error["class"], error["kind"]) == ("ill_formed", "unknown_operation")
-
-
-def test_bytes_that_are_no_expression_are_an_error_only_when_they_are_used():
-    context = {"dies": {"unit:16": {"location": "05"}, "unit:17": {"location": {"ops": "DW_OP_lit4"}}}}
-    assert short(ask("DW_OP_call4 17", context)) == 4
-    assert short(ask("DW_OP_call4 16", context)) == "unknown_operation"
-
-
-def test_a_nesting_that_the_machine_cannot_follow_is_an_error_too():
-    dies = {f"unit:{i}": {"location": [{"ops": f"DW_OP_call4 {i + 1}"}]} for i in range(2000)}
-    dies["unit:2000"] = {"location": ["50"]}
-    assert short(ask("DW_OP_call4 0", {"dies": dies}, limits={"nesting": 10**9}, **AMD)) == "limit_exceeded"
-    assert short(ask("DW_OP_call4 1970", {"dies": dies}, **AMD)) == {"kind": "register"}

@@ -227,11 +227,8 @@ def test_a_case_is_an_object_with_one_expression(case):
         run_case(case, 1)
 
 
-def test_a_case_that_is_none_is_a_malformed_file():
+def test_what_is_wrong_with_the_form_comes_first():
     assert issubclass(NotACase, MalformedFile)
-
-
-def test_what_is_wrong_with_the_form_comes_before_what_is_wrong_with_the_expression():
     with pytest.raises(NotACase):
         run_case({"expr": "zz", "context": {"nothing": 1}}, 1)
     with pytest.raises(NotACase):

@@ -64,30 +64,18 @@ def test_all_lanes_are_those_of_the_subprogram_or_of_the_target(case, context, c
     assert lanes("DW_OP_LLVM_push_lane", context, lanes="all", **keys) == {str(lane): lane for lane in range(count)}
 
 
-def test_lanes_that_do_not_exist_are_answered_too():
+def test_lanes_that_are_few_many_or_not_there():
     assert lanes("DW_OP_LLVM_push_lane", lanes=[63, 64], **GPU) == {"63": 63, "64": "bad_operand"}
     assert lanes("DW_OP_lit1", lanes=[100000], **GPU) == {"100000": 1}
     assert lanes("DW_OP_lit4; DW_OP_lit5; DW_OP_LLVM_form_aspace_address; DW_OP_deref", lanes=[64, 65], **GPU) == {
         "64": "memory_unavailable", "65": "memory_unavailable",
     }  # fmt: skip
-
-
-def test_no_lanes_are_no_answers():
     assert ask("DW_OP_drop", lanes=[], **GPU) == {"id": 1, "dialect": "llvm-user", "rules": "amd", "lanes": {}}
-
-
-def test_too_many_lanes_are_refused():
     with pytest.raises(NotACase):
         ask("DW_OP_lit1", {"lane_count": 1 << 30}, lanes="all")
     with pytest.raises(NotACase):
         ask("DW_OP_lit1", lanes=list(range((1 << 16) + 1)))
-
-
-def test_one_lane_in_a_list_is_answered_by_its_name():
     assert lanes("DW_OP_LLVM_push_lane", {"lane": 9}, lanes=[3], **GPU) == {"3": 3}
-
-
-def test_what_is_no_expression_is_one_error():
     answer = ask("DW_OP_nothing", lanes=[0, 1], **GPU)
     assert (list(answer), answer["status"]) == (["id", "status", "error"], "error")
 
@@ -108,14 +96,11 @@ def test_each_lane_reads_its_private_memory():
     assert lanes(f"{text}; DW_OP_deref_size 4", context, lanes="all", **GPU) == expected
 
 
-def test_each_lane_has_its_copy_of_a_register_without_lanes():
+def test_lanes_have_copies_of_registers_and_keep_them():
     context = {"registers": {"3": [10, 20, 30]}}
     assert lanes("DW_OP_breg3 1; DW_OP_lit0; DW_OP_plus", context, lanes=[2, 0, 3], **AMD) == {
         "2": 31, "0": 11, "3": "register_unavailable",
     }  # fmt: skip
-
-
-def test_lanes_that_part_keep_their_copies():
     context = {"registers": {"3": [10, 0, 30, 0, 50]}, "cfa": {"kind": "register", "register": 3}, "lane_count": 5}
     text = "DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_mod; DW_OP_bra @odd; DW_OP_breg3 1; DW_OP_lit0; DW_OP_plus; "
     text += "DW_OP_skip @end; odd: DW_OP_call_frame_cfa; DW_OP_deref; DW_OP_lit7; DW_OP_plus; end: DW_OP_nop"
@@ -136,13 +121,10 @@ def test_an_element_of_the_context_may_belong_to_each_lane():
         assert lanes(text, context, lanes=[0, 5, 63], read={"type": S32}, **GPU) == {"0": 64, "5": 69, "63": 127}, text
 
 
-def test_the_stack_is_that_of_each_lane():
+def test_each_lane_has_its_stack_and_writes_before_any_reads():
     found = ask("DW_OP_LLVM_push_lane; DW_OP_dup; DW_OP_lit2; DW_OP_plus", lanes=[0, 5], stack=True, **GPU)["lanes"]
     assert [entry["value"] for entry in found["0"]["stack"]] == [0, 2]
     assert [entry["value"] for entry in found["5"]["stack"]] == [5, 7]
-
-
-def test_all_lanes_write_before_any_reads():
     context = {"memory": [{"space": 0, "address": 0, "bytes": "00" * 8}]}
     assert lanes("DW_OP_addr 4", context, lanes=[0, 1], write="07", read={"bytes": 1}) == {"0": "07", "1": "07"}
     text = "DW_OP_LLVM_push_lane"

@@ -108,11 +108,16 @@ def test_an_address_space():
     assert error(builder, target="x86_64")["kind"] == "bad_address_space"
 
 
-def test_an_entry_without_rules_is_no_error():
+def test_programs_without_rules_or_with_wrong_ones():
     builder = FrameBuilder()
     builder.fde(builder.cie(), 0x1000, 16)
     assert rows(builder) == [{"start": 0x1000, "end": 0x1010, "cfa": None, "registers": {}}]
     assert rows(builder, pc=0x1008) == rows(builder)
+    found = error(with_instructions("", "nop; restore_state"))
+    assert (found["operation"], found["offset"]) == ("DW_CFA_restore_state", 41)
+    builder = FrameBuilder()
+    builder.cie("restore_state")
+    assert error(builder)["kind"] == "restore_without_remember"
 
 
 @pytest.mark.parametrize("order", ["little", "big"])
@@ -180,17 +185,6 @@ def test_what_is_ill_formed(kind, builder):
 @pytest.mark.parametrize("kind, builder", ERRORS)
 def test_a_row_before_the_error_is_an_answer(kind, builder):
     assert run(builder, pc=0x1000)["status"] == ("ok" if kind == "location_goes_backwards" else "error")
-
-
-def test_the_instruction_is_named():
-    found = error(with_instructions("", "nop; restore_state"))
-    assert (found["operation"], found["offset"]) == ("DW_CFA_restore_state", 41)
-
-
-def test_a_cie_is_run_also_where_nobody_needs_it():
-    builder = FrameBuilder()
-    builder.cie("restore_state")
-    assert error(builder)["kind"] == "restore_without_remember"
 
 
 @pytest.mark.parametrize("data, kind", [("ff", "truncated"), ("f0ffffff", "bad_length"), ("ffff0000", "truncated")])

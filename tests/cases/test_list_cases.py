@@ -65,9 +65,11 @@ def test_the_entries_that_match(pc, expected):
     assert expressions(pc=pc) == expected
 
 
-def test_what_is_left_out_has_a_default():
+def test_defaults_and_integers_in_strings():
     minimal = {"section": "00", "section_kind": "debug_loclists"}
     assert run_list_case(minimal, 7) == {"id": 7, "status": "ok", "entries": []}
+    data = b"\xff" + LIST
+    assert expressions(data, offset="0x1", address_size="8", version="5", unit_base="0x10", pc="0x13") == ["50"]
 
 
 @pytest.mark.parametrize("identity", ["x", 3, None, [1, {"a": 2}]])
@@ -75,20 +77,12 @@ def test_the_identity_is_echoed(identity):
     assert run(id=identity)["id"] == identity
 
 
-def test_integers_may_be_strings():
-    data = b"\xff" + LIST
-    assert expressions(data, offset="0x1", address_size="8", version="5", unit_base="0x10", pc="0x13") == ["50"]
-
-
-def test_debug_loc_in_big_endian_with_32_bit_addresses():
+def test_debug_loc_in_big_endian_and_in_the_form_of_gnu():
     data = loc((0, 4, "50"), (-1, 0x100), (0, 4, "51"), size=4, order="big")
     options = {"section_kind": "debug_loc", "address_size": 4, "byte_order": "big", "version": 3, "unit_base": 16}
     assert expressions(data, **options) == ["50", "51"]
     assert expressions(data, **options, pc=0x12) == ["50"]
     assert expressions(data, **options, pc=0x102) == ["51"]
-
-
-def test_the_gnu_form_of_debug_loc():
     data = gnu_loclist(("startx_length", 1, 4, "50"), "end_of_list")
     assert expressions(data, section_kind="debug_loc.dwo", version=4, debug_addr={"1": 8}, pc=8) == ["50"]
 

@@ -32,10 +32,16 @@ def test_one_wave(run, wave):
     assert out.startswith("#0  inner (x=")
 
 
-def test_the_frames_of_a_lane(run):
+def test_lanes_and_registers_of_frames(run):
     assert len(names_in(run("bt", CALLS, "--state", STATE, "--wave", "1", "--lane", "5")[1])) == 5
     out = run("bt", CALLS, "--state", STATE, "--wave", "1", "--lane", "20")[1]
     assert out == "warning: lane 20 is divergent, 5 frames are left out\n"
+    out = run("bt", CALLS, "--state", STATE, "--wave", "1", "--registers")[1]
+    assert "        v41: lanes 0-15 private_wave#0x1a00, lanes 16-31 v41\n" in out
+    assert "        pc: v8[2-3]\n" in out
+    assert "        pc: bits 0-31 s30, bits 32-63 s31\n" in out
+    assert "        s34: v8[0]\n" in out
+    assert "        s32: value 0xe0\n" in out
 
 
 def test_json_has_what_the_text_has(run):
@@ -79,15 +85,6 @@ def test_a_file_that_is_not_the_one_of_the_snapshot_is_refused(run, tmp_path):
     copy = tmp_path / "copy.co"
     copy.write_bytes(CALLS.read_bytes())
     assert run("bt", copy, "--state", STATE)[0] == 0
-
-
-def test_where_registers_are(run):
-    out = run("bt", CALLS, "--state", STATE, "--wave", "1", "--registers")[1]
-    assert "        v41: lanes 0-15 private_wave#0x1a00, lanes 16-31 v41\n" in out
-    assert "        pc: v8[2-3]\n" in out
-    assert "        pc: bits 0-31 s30, bits 32-63 s31\n" in out
-    assert "        s34: v8[0]\n" in out
-    assert "        s32: value 0xe0\n" in out
 
 
 def test_a_stack_that_cannot_be_unwound_has_what_there_is(run, tmp_path):

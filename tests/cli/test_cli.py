@@ -37,15 +37,12 @@ def run_apart(*words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_error_names_where_rule_and_clause() -> None:
+def test_an_error_names_where_rule_and_clause_and_its_traceback_only_with_debug() -> None:
     done = run_apart("eval", "--ops", "DW_OP_lit1; DW_OP_plus")
     assert done.stderr == (
         "dwarfgpu: error: stack underflow at DW_OP_plus, offset 0x1: the operation needs 2 stack entries, "
         "there are 1 [DWARF 5, 2.5.1.4 (10)]\n"
     )
-
-
-def test_traceback_only_with_debug() -> None:
     done = run_apart("eval", "--ops", "DW_OP_plus", "--debug")
     assert "Traceback" in done.stderr
 
@@ -56,18 +53,12 @@ def test_results_before_an_undecodable_tail_are_shown() -> None:
     assert "0xff is not an operation" in done.stderr
 
 
-def test_one_lane_is_one_answer() -> None:
+def test_lanes() -> None:
     done = run("eval", "--target", "gfx90a", "--lane", "7", "--ops", "DW_OP_LLVM_push_lane")
     assert done.stdout == "value 7 (generic)\n"
-
-
-def test_all_lanes() -> None:
     for target, count in (("amdgcn-gfx1100-wave32", 32), ("amdgcn-gfx1100-wave64", 64)):
         done = run("eval", "--target", target, "--lane", "all", "--ops", "DW_OP_LLVM_push_lane")
         assert len(done.stdout.splitlines()) == count
-
-
-def test_an_error_in_one_lane_hides_no_other() -> None:
     done = run("eval", "--target", "gfx90a", "--lane", "0,2", "--ops", "DW_OP_lit8; DW_OP_LLVM_push_lane; DW_OP_div")
     assert done.returncode == 1
     assert done.stdout.splitlines()[0].startswith("lane 0: error: division by zero at")
@@ -154,11 +145,14 @@ def test_cases_from_standard_input() -> None:
     assert [answer["status"] for answer in answers] == ["ok", "error"]
 
 
-def test_what_is_no_case_names_the_line() -> None:
+def test_cases_that_are_none_and_options_of_one_expression() -> None:
     done = run("eval", "--cases", "-", stdin='{"ops": "DW_OP_lit1"}\n{"opps": "DW_OP_lit1"}\n')
     assert done.returncode == 3
     assert "line 2" in done.stderr
     assert "opps" in done.stderr
+    done = run("eval", "--cases", "-", "--lane", "3", stdin='{"ops": "DW_OP_lit1"}')
+    assert done.returncode == 2
+    assert "--lane" in done.stderr
 
 
 def test_what_is_no_case_does_not_hide_the_others(tmp_path: Path) -> None:
@@ -169,12 +163,6 @@ def test_what_is_no_case_does_not_hide_the_others(tmp_path: Path) -> None:
     assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == [1, 3]
     assert f"{path}: " in done.stderr
     assert "line 2" in done.stderr
-
-
-def test_options_of_one_expression_do_not_go_with_cases() -> None:
-    done = run("eval", "--cases", "-", "--lane", "3", stdin='{"ops": "DW_OP_lit1"}')
-    assert done.returncode == 2
-    assert "--lane" in done.stderr
 
 
 def test_state_is_a_context_or_a_case(tmp_path: Path) -> None:

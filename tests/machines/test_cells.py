@@ -25,11 +25,13 @@ def test_bytes_and_array_are_one_memory(kind):
     assert cells.shaped(6).array[4] == 5
 
 
-def test_numbers_are_read_without_an_array():
+def test_numbers_and_texts():
     cells = Cells("<i8", (2, 3))
     cells.array[:] = [[1, -2, 3], [1 << 62, -1, 0]]
     assert cells.tolist() == [1, -2, 3, 1 << 62, -1, 0]
     assert cells.row(1) == (1 << 62, -1, 0)
+    assert item_size("<U5") == 20
+    assert byte_size("<U5", (2, 3)) == 120
 
 
 @pytest.mark.parametrize("count", [1, 100_000])
@@ -61,11 +63,6 @@ def test_what_can_be_written_is_not_copied():
     for fixed in (constant, bytes(2), np.broadcast_to(np.uint8(0), (2,))):
         Cells.of_bytes(fixed).buffer[0] = 7
         assert not np.frombuffer(fixed, "u1").any() if isinstance(fixed, bytes) else not fixed.any()
-
-
-def test_texts_have_four_bytes_a_character():
-    assert item_size("<U5") == 20
-    assert byte_size("<U5", (2, 3)) == 120
 
 
 def test_a_forked_process_has_cells_of_its_own():

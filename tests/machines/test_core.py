@@ -108,14 +108,11 @@ def test_what_is_broken_hides_nothing_else():
     assert "0x7000 reaches past the end of the file" in core.problems[0].message
 
 
-def test_what_is_no_core_file_of_x86_64():
+def test_files_that_are_no_core_files_of_x86_64_or_have_no_threads(tmp_path):
     with pytest.raises(MalformedFile, match="not a core file"):
         read_core(open_image(cores.core_file(THREADS, {}, type_=3)))
     with pytest.raises(Unsupported, match="core files of AARCH64"):
         read_core(open_image(cores.core_file(THREADS, {}, machine=183)))
-
-
-def test_a_core_file_without_threads(tmp_path):
     path = tmp_path / "core"
     path.write_bytes(cores.core_file([], {}))
     with pytest.raises(MalformedFile, match="no threads"):

@@ -72,16 +72,10 @@ def test_everything_that_is_printed_is_read(prefix):
     assert (second.is_stopped, second.registers, second.lanes) == (False, {"s0": 1}, None)
 
 
-def test_waves_of_32_lanes_have_32(tmp_path):
+def test_names_sizes_and_texts_that_are_refused(tmp_path):
     assert read_printed(text_of(32)).waves[0].lanes == 32
-
-
-def test_a_wave_that_is_printed_twice_has_two_names():
     found = read_printed(text_of() + "\n" + text_of())
     assert [wave.number for wave in found.waves] == ["1", "2", "1.2", "2.2"]
-
-
-def test_a_text_without_waves_is_refused():
     assert not is_printed(b"wave_1 is stopped")
     with pytest.raises(MalformedFile, match="no waves of the ROCm debug agent"):
         read_printed("nothing")

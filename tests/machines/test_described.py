@@ -35,10 +35,17 @@ def read(described, name, address, size, lane=None):
 # --- Memory -------------------------------------------------------------------------------------------------------
 
 
-def test_adjacent_regions_are_read_as_one():
+def test_regions_adjoin_overlap_and_may_be_missing():
     found = machine(GENERIC, ("none", 0x10, "0102", None), ("none", 0x12, "0304", None))
     assert read(found, "none", 0x10, 4) == "01020304"
     assert read(found, "none", 0x11, 2) == "0203"
+    assert read(machine(GENERIC), "none", 0x10, 0) == ""
+    found = machine(GENERIC, ("none", 0, "0102", None), ("none", 1, "0203", None))
+    assert read(found, "none", 0, 3) == "010203"
+    with pytest.raises(UsageError, match="default#0x2 is given twice"):
+        machine(GENERIC, ("none", 0, "010203", None), ("none", 1, "0204", None))
+    with pytest.raises(UsageError, match="private_lane#0x4 is given twice"):
+        machine(GFX90A, ("private_wave", 256 + 20, "01", None), ("private_lane", 2, "000002", 5))
 
 
 @pytest.mark.parametrize("start", [0, 254, 255, 256, 1000])
@@ -60,17 +67,6 @@ def test_a_read_names_the_first_byte_without_a_value(address, size, first):
     assert caught.value.spec == "A.2.5.4.4.3"
     assert f"default#{address:#x}" in caught.value.message
     assert first is None or f"default#{first:#x}" in caught.value.message
-
-
-def test_nothing_can_be_read_anywhere():
-    assert read(machine(GENERIC), "none", 0x10, 0) == ""
-
-
-def test_regions_may_overlap_where_they_agree():
-    found = machine(GENERIC, ("none", 0, "0102", None), ("none", 1, "0203", None))
-    assert read(found, "none", 0, 3) == "010203"
-    with pytest.raises(UsageError, match="default#0x2 is given twice"):
-        machine(GENERIC, ("none", 0, "010203", None), ("none", 1, "0204", None))
 
 
 @pytest.mark.parametrize("target, name, address", [(GENERIC, "none", (1 << 64) - 1), (GFX90A, "local", (1 << 32) - 1)])
@@ -127,33 +123,22 @@ def test_private_lane_memory_is_private_wave_memory_with_every_64th_dword():
         read(found, "private_lane", 0x8, 4, 6)
 
 
-def test_private_wave_memory_is_read_by_every_lane():
+def test_views_share_their_bytes():
     rows = b"".join(i.to_bytes(4, "little") for i in range(128))
     found = machine(GFX1100, ("private_wave", 0, rows.hex(), None))
     for lane in range(32):
         assert read(found, "private_lane", 4, 4, lane) == (32 + lane).to_bytes(4, "little").hex()
-
-
-def test_writes_through_one_view_are_seen_through_the_others():
     found = machine(GFX90A, ("private_wave", 0, "00" * 1024, None))
     found.write_memory(GFX90A.space_named("private_lane"), 2, b"\x01\x02\x03\x04", 0, 7)
     assert read(found, "private_wave", 28, 4) == "00000102"
     assert read(found, "private_wave", 256 + 28, 4) == "03040000"
     assert read(found, "generic", (2 << 48) + 4, 2, 7) == "0304"
-
-
-def test_generic_addresses_mean_global_local_and_private_memory():
     found = machine(GFX90A, ("global", 0x1000, "01", None), ("local", 0x10, "02", None), ("private_lane", 0x8, "03", 3))
     assert read(found, "generic", 0x1000, 1) == "01"
     assert read(found, "generic", (1 << 48) + 0x10, 1) == "02"
     assert read(found, "generic", (2 << 48) + 0x8, 1, 3) == "03"
     with pytest.raises(MissingContext):
         read(found, "generic", (2 << 48) + 0x8, 1)
-
-
-def test_a_conflict_is_found_in_another_view_too():
-    with pytest.raises(UsageError, match="private_lane#0x4 is given twice"):
-        machine(GFX90A, ("private_wave", 256 + 20, "01", None), ("private_lane", 2, "000002", 5))
 
 
 @pytest.mark.parametrize("lane", [None, 64])

@@ -51,15 +51,6 @@ def test_waves_are_added_in_columns():
     assert [machine.knows(machine.register_named("s0"), wave) for wave in range(3)] == [True, True, False]
 
 
-def test_more_waves_keep_the_byte_order():
-    machine = machine_with(resolve("generic", byte_order="big", address_size=4))
-    machine.set_register("r1", 0x0102)
-    machine.add_waves(1)
-    machine.set_register("r1", 0x0304, 1)
-    r1 = machine.register_named("r1")
-    assert [machine.read_register(r1, wave, None) for wave in range(2)] == [b"\0\0\1\2", b"\0\0\3\4"]
-
-
 def test_waves_that_cannot_be_are_refused():
     machine = Machine(WAVE64)
     with pytest.raises(UsageError, match="0 dispatches"):
@@ -67,6 +58,12 @@ def test_waves_that_cannot_be_are_refused():
     with pytest.raises(UsageError, match="2 waves have 1 names"):
         machine.add_waves(2, ids=["x"])
     assert machine.wave_count == 0
+    machine = machine_with(resolve("generic", byte_order="big", address_size=4))
+    machine.set_register("r1", 0x0102)
+    machine.add_waves(1)
+    machine.set_register("r1", 0x0304, 1)
+    r1 = machine.register_named("r1")
+    assert [machine.read_register(r1, wave, None) for wave in range(2)] == [b"\0\0\1\2", b"\0\0\3\4"]
 
 
 def test_registers_are_one_array_for_each_kind():

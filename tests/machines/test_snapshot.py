@@ -97,20 +97,26 @@ def test_what_is_absent_is_unavailable(name):
     assert caught.value.kind == "register_unavailable"
 
 
-def test_memory_that_is_absent_is_unavailable():
+def test_memory_that_is_absent_and_apertures_that_are_given():
     machine = snapshot.of_document(changed(memory=None))
     for name in ("global", "local", "region", "private_wave"):
         with pytest.raises(EvaluationError) as caught:
             read(machine, name, 0x1000, 4)
         assert caught.value.kind == "memory_unavailable"
+    machine = snapshot.of_document(changed(apertures={"shared": "0x500000000", "private": "0x700000000"}))
+    assert read(machine, "generic", 0x500000001, 2) == "bbcc"
+    assert read(machine, "generic", 0x700000004, 5, lane=5) == "0908070605"
 
 
-def test_a_wave_needs_nothing():
+def test_a_wave_needs_nothing_and_comments_are_ignored():
     machine = snapshot.of_document({"schema": 1, "target": "gfx1100", "waves": [{}, {}]})
     assert machine.ids == ["0", "1"]
     assert machine.groups().tolist() == [-1, -1]
     with pytest.raises(EvaluationError, match="in no work-group"):
         read(machine, "local", 0, 4)
+    document = changed(comment=["anything", 1.5], waves=[{"id": "1:1:1:1", "comment": {"s0": "n"}}], memory=None)
+    document["dispatches"][0] |= {}
+    assert snapshot.of_document(document).ids == ["1:1:1:1"]
 
 
 def test_registers_have_their_other_names_too():
@@ -130,12 +136,6 @@ def test_the_waves_of_a_work_group_share_local_memory():
     assert read(machine, "local", 8, 2, 2) == "0702"
     with pytest.raises(EvaluationError):
         read(machine, "local", 8, 2, 0)
-
-
-def test_apertures_are_those_that_are_given():
-    machine = snapshot.of_document(changed(apertures={"shared": "0x500000000", "private": "0x700000000"}))
-    assert read(machine, "generic", 0x500000001, 2) == "bbcc"
-    assert read(machine, "generic", 0x700000004, 5, lane=5) == "0908070605"
 
 
 @pytest.mark.parametrize("target", ["gfx700", "gfx803"])
@@ -318,13 +318,10 @@ def test_floats_have_the_width_of_what_holds_them():
     assert not machine.knows(machine.register_named("v2"), 0)
 
 
-def test_a_value_is_rounded_to_the_nearest_float():
+def test_values_are_rounded_and_those_of_every_lane():
     machine = registers(s0=0.1, s1={"float32": "nan"})
     assert register(machine, "s0") == np.float32(0.1).tobytes()
     assert np.isnan(np.frombuffer(register(machine, "s1"), "<f4")[0])
-
-
-def test_one_typed_value_is_that_of_every_lane():
     machine = registers(v0={"float32": 1.5}, v1={"signed32": -1}, v2={"signed32": [-1, None]})
     assert register(machine, "v0") == np.full(64, 1.5, "<f4").tobytes()
     assert register(machine, "v1") == b"\xff" * 256
@@ -376,12 +373,6 @@ def test_memory_is_given_as_values():
             read(machine, "private_lane", address, 4, lane=lane)
     with pytest.raises(EvaluationError):
         read(machine, "global", 16, 1)
-
-
-def test_comments_are_ignored():
-    document = changed(comment=["anything", 1.5], waves=[{"id": "1:1:1:1", "comment": {"s0": "n"}}], memory=None)
-    document["dispatches"][0] |= {}
-    assert snapshot.of_document(document).ids == ["1:1:1:1"]
 
 
 # --- What is refused ----------------------------------------------------------------------------------------------

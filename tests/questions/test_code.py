@@ -36,9 +36,11 @@ def test_the_function_of_the_frame(run):
     assert [row.split()[1] for row in rows if row.startswith(" * ")] == ["0x00007f0000001524", "0x00007f000000153c"]
 
 
-def test_a_function_and_an_address_in_it(run):
+def test_a_function_by_name_by_address_and_with_its_bytes(run):
     assert run("disassemble X") == run("disassemble") == run("disassemble 0x7f0000001550")
     assert "function whole_wave:" in run("disassemble whole_wave")
+    assert "<+0>:\t00 01 06 c0 00 00 00 00\ts_load_dwordx2" in run("disassemble /r")
+    assert "<+24>:\t7e 01 a2 be            \ts_mov_b64 s[34:35], exec" in run("disassemble/r")
 
 
 def test_ranges(run):
@@ -52,11 +54,6 @@ def test_ranges(run):
     )
     # an instruction that begins before the end of the range is shown whole
     assert "v_mul_lo_u32 v1, v2, v2" in run("disassemble 0x7f0000001550,+1")
-
-
-def test_bytes(run):
-    assert "<+0>:\t00 01 06 c0 00 00 00 00\ts_load_dwordx2" in run("disassemble /r")
-    assert "<+24>:\t7e 01 a2 be            \ts_mov_b64 s[34:35], exec" in run("disassemble/r")
 
 
 def test_source(run):

@@ -31,9 +31,6 @@ def test_source_says_which_lanes_stand_at_each_line(run):
     assert lines[3] == "     10 lanes    12      if ((lane & 1) == 0) {  // c2"
     assert lines[6] == "     10 lanes => 15      } else {"
     assert len(lines) == 11
-
-
-def test_lanes_at_lines_that_are_not_shown_are_named(run):
     lines = run("set listsize 7", "context source").splitlines()
     assert lines[-1] == "        20-63    at src/asm/lane-pc.c:10"
     assert len(lines) == 8
@@ -56,18 +53,15 @@ def test_lanes_are_a_map(run):
     assert [len(line) for line in run("context lanes").splitlines()[1:4]] == [40, 24, 31]
 
 
-def test_locals_are_those_of_the_lane(run):
+def test_registers_stack_and_locals_of_the_lane(run):
+    lines = run("context registers stack").splitlines()
+    assert lines[1].split()[:4] == ["pc", "0x7f0000001548", "exec", "0x55555"]
+    assert lines[-1] == "=> #0  X at src/asm/lane-pc.c:15"
     run("lane 2")
     lines = run("context locals").splitlines()
     assert lines[0].startswith("-- locals in lane 2 --")
     assert "lane = 2" in lines
     assert "unused = <optimized out>" in lines
-
-
-def test_registers_and_stack(run):
-    lines = run("context registers stack").splitlines()
-    assert lines[1].split()[:4] == ["pc", "0x7f0000001548", "exec", "0x55555"]
-    assert lines[-1] == "=> #0  X at src/asm/lane-pc.c:15"
 
 
 def test_expressions_are_what_display_shows(run):
@@ -169,13 +163,10 @@ def test_a_section_that_fails_hides_no_other(monkeypatch, tmp_path):
     assert lines[-1] == "no state, so no frames"
 
 
-def test_files_without_lines_and_nothing():
+def test_files_without_lines_wave32_and_nothing():
     lines = Run(FIXTURES / "asm/code-object-v3.gfx906.co")("context").splitlines()
     assert lines[1] == "the program has no line table"
     assert Run(None).fails("context").kind == "no_file"
-
-
-def test_wave32():
     run = Run(FIXTURES / "asm/lane-pc.gfx1100.w32.co")
     run(f"directory {FIXTURES}")
     assert "5  void X(int *out, int limit) {" in run("context source")

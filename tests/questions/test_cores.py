@@ -136,9 +136,12 @@ def test_threads_of_the_host_are_beside_the_waves(tmp_path):
     assert "wave is 2" in run("wave")
 
 
-def test_a_state_without_a_host_has_no_threads_of_it():
+def test_threads_of_the_host_and_a_root_need_a_state_that_has_them():
     run = Run(KERNEL, "docs/examples/lanes.json")
     assert "the state has no threads of the host" in run.fails("thread LWP 1").message
+    result = run_command("locals", KERNEL, "--sysroot", "/")
+    assert result.returncode == 2
+    assert "--sysroot needs a state" in result.stderr
 
 
 def test_files_of_another_machine_are_looked_for_below_its_root(tmp_path):
@@ -168,12 +171,6 @@ def test_code_objects_are_looked_for_below_the_root_first(tmp_path):
     result = run_command("core", "info", path, "--sysroot", str(tmp_path))
     assert "by its new path" in result.stdout
     assert "by its new path" not in run_command("core", "info", path).stdout
-
-
-def test_a_root_needs_a_state():
-    result = run_command("locals", KERNEL, "--sysroot", "/")
-    assert result.returncode == 2
-    assert "--sysroot needs a state" in result.stderr
 
 
 def test_a_state_without_waves_says_what_is_missing(pair, tmp_path):

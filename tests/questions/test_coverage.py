@@ -24,16 +24,13 @@ def document(*words: str):
     return json.loads(asked(*words, "--json"))
 
 
-def test_the_summary_fits_a_screen():
+def test_summaries_fit_a_screen():
     lines = asked(FAST).splitlines()
     assert max(map(len, lines)) <= 80
     assert len(lines) <= 40
     assert lines[0].startswith(f"{FAST}: 61 variables, 14.3%")
     assert any(line.split() == ["register", "-", "4.8%"] for line in lines)
     assert any("objects" in line and "5.0%" in line for line in lines)
-
-
-def test_long_names_of_functions_fit_a_screen():
     lines = asked("fixtures/amdgpu/cl-kernels.gfx1030.w32.O2.v5.co").splitlines()
     assert any("(__clang_ocl_kern_imp_records)" in line for line in lines)
     assert max(map(len, lines)) <= 80
@@ -78,10 +75,16 @@ def test_what_is_inlined_is_found_by_the_name_of_its_function():
     assert {each["name"] for each in data["variables_listed"]} == {"squared"}
 
 
-def test_repairs_can_be_left_out():
+def test_repairs_statistics_and_a_row_for_each_variable():
     data = document(FAST, "polynomial", "--repair", "off")
     assert data["kinds"] == data["kinds_repaired"]
     assert data["kinds"] == document(FAST, "polynomial")["kinds"]
+    data = document(HOST, "--statistics")
+    assert data["version"] == 9
+    assert data["statistics"]["#functions"] == 13
+    assert asked(HOST, "--statistics").startswith("#functions: 13\n")
+    rows = [json.loads(line) for line in asked(FAST, "polynomial", "--jsonl").splitlines()]
+    assert [row["name"] for row in rows][:3] == ["calls", "x", "order"]
 
 
 def test_two_builds():
@@ -95,22 +98,12 @@ def test_two_builds():
     assert {each["calls"][0]: each["change"] for each in data["functions"] if each["calls"]}["objects"] < -0.9
 
 
-def test_a_build_is_the_same_as_itself():
+def test_two_builds_of_one_function_and_the_same_build():
     data = document(HOST, "--compare", HOST)
     assert [data[name] for name in ("functions", "worse", "better", "gone", "new")] == [[], [], [], [], []]
     assert data["same"] > 20
-
-
-def test_the_comparison_of_one_function():
     data = document(PLAIN, "polynomial", "--compare", FAST)
     assert {each["calls"][0] for each in data["worse"]} == {"polynomial"}
-
-
-def test_statistics():
-    data = document(HOST, "--statistics")
-    assert data["version"] == 9
-    assert data["statistics"]["#functions"] == 13
-    assert asked(HOST, "--statistics").startswith("#functions: 13\n")
 
 
 @pytest.mark.parametrize("words", [(), ("polynomial",), ("--worst", "1"), ("--variable", "x")])
@@ -118,11 +111,6 @@ def test_pictures(words):
     picture = ET.fromstring(asked(FAST, *words, "--svg"))
     assert picture.tag.endswith("svg")
     assert len(list(picture.iter())) > 20
-
-
-def test_a_row_for_each_variable():
-    rows = [json.loads(line) for line in asked(FAST, "polynomial", "--jsonl").splitlines()]
-    assert [row["name"] for row in rows][:3] == ["calls", "x", "order"]
 
 
 @pytest.mark.parametrize(

@@ -34,20 +34,14 @@ def test_explain(run):
     assert run("explain left") == run("explain left")  # what was asked before changes nothing
 
 
-def test_explain_an_expression_explains_its_variables(run):
+def test_explain_expressions_absent_values_and_several_lanes(run):
     text = run("explain slots[1] + left * left")
     assert text.count("a local variable of X") == 2
     assert text.endswith("\nslots[1] + left * left = 37\n")
     assert run("explain 1 + 2").splitlines()[-1] == "1 + 2 = 3"
-
-
-def test_explain_what_is_absent(run):
     text = run("explain unused")
     assert "optimized out: the entry gives no location" in text
     assert "unused = <optimized out> it has neither a location nor a constant\n    value" in text
-
-
-def test_explain_in_several_lanes(run):
     text = run("explain -lane 0-3 left")
     assert "  lanes 0,2:\n" in text  # each place of lanes by itself
     assert "  lanes 1,3:\n" in text
@@ -107,9 +101,6 @@ def test_verify(run):
     assert run("verify left") == "1 variable, 1 location: no findings\n"
     assert Run(CLASSES)("verify") == "1 file, 368 entries: no findings\n"
     assert 'No symbol "zork"' in str(run.fails("verify zork"))
-
-
-def test_verify_says_what_is_wrong():
     run = Run("fixtures/llvm24/hip-calls.gfx1100.w32.O2.co")
     found = run("verify -verbose")
     assert "error:" in found or "warning:" in found
@@ -175,15 +166,12 @@ def test_address_spaces(run):
     assert Run(KERNEL)("maint print address-spaces") == text
 
 
-def test_registers_of_the_target(run):
+def test_registers_and_sections(run):
     lines = run("maint print registers").splitlines()
     assert lines[0].split() == ["Name", "DWARF", "Bits", "Lanes", "In", "callers"]
     assert "v32-v255      2592-2815  2048  64 of 32  same value" in lines
     assert run("maint print registers ^v7$").splitlines()[1].split()[:3] == ["v7", "2567", "2048"]
     assert "no register matches 'zork'" in str(run.fails("maint print registers zork"))
-
-
-def test_sections(run):
     lines = run("maint info sections").splitlines()
     assert lines[0].endswith("lane-pc.gfx90a.w64.co', file type elf64-amdgcn-gfx90a.")
     assert lines[1].startswith(" [0]      0x00000200->0x000003ac at 0x00000200: .note")

@@ -47,10 +47,11 @@ def test_waves_that_do_not_exist(run, name):
     assert error.hint == "there are 3: 1 (1:1:1:1), 2 (1:1:2:1), 3 (1:1:3:1)"
 
 
-def test_each_wave_keeps_its_lane(run):
+def test_each_wave_keeps_its_lane_and_counts_the_used_ones(run):
     run("lane 5", "wave 2", "lane 7", "wave 1")
     assert run("lane").startswith("[Current wave is 1, lane 5 ")
     assert run("wave 2").startswith("[Switching to wave 2, lane 7 ")
+    assert run("print $_lane_count") == "$1 = 40\n"
 
 
 def test_a_lane(run):
@@ -107,10 +108,6 @@ def test_a_command_in_several_lanes(run):
 )
 def test_which_lanes(run, line, count):
     assert len(run(line).splitlines()) == count
-
-
-def test_the_count_of_lanes_is_that_of_the_used_ones(run):
-    assert run("print $_lane_count") == "$1 = 40\n"
 
 
 def test_a_command_that_fails_ends_it_unless_a_flag_says_otherwise(run):

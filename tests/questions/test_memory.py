@@ -26,21 +26,15 @@ def test_formats_and_sizes(run, line, text):
     assert run(line) == text
 
 
-def test_it_is_the_memory_of_the_lane_that_is_looked_at(run):
+def test_it_is_the_memory_of_the_lane_and_goes_on_where_it_was(run):
     run("lane 2")
     assert run("x/2dw private_lane#0x10") == "private_lane#0x10:\t20\t21\n"
     run("lane 0")
     assert run("x/2dw private_lane#0x10") == "private_lane#0x10:\t0\t1\n"
-
-
-def test_what_is_left_out_is_as_it_was(run):
     assert run("x/2dh slots", "x", "x &slots[2]") == (
         "private_lane#0x10:\t0\t0\nprivate_lane#0x14:\t1\t0\nprivate_lane#0x18:\t2\n"
     )
     assert run("x/2dw slots", "") == "private_lane#0x10:\t0\t1\nprivate_lane#0x18:\t2\t3\n"
-
-
-def test_the_last_address_and_its_contents(run):
     run("x/2dw &slots[1]")
     assert run("print $_", "print $__", "print *$_") == ("$1 = (int32_t *) private_lane#0x18\n$2 = 2\n$3 = 2\n")
     assert run("whatis $__") == "type = int32_t\n"

@@ -75,32 +75,23 @@ def test_both_wave_sizes_are_side_by_side():
     assert "v32-v255           1568-1791       2592-2815  32 a lane  same value" in lines
     assert "m0                         -               -         32  not known" in lines
     assert "flat_scratch               -               -         64  same value" in lines
-
-
-def test_m0_is_preserved_by_calls_up_to_gfx8():
     assert "m0                    -         32  same value" in run_command("targets", "gfx803").stdout.splitlines()
 
 
-def test_a_name_with_a_wave_size_is_that_one_alone():
+def test_what_a_name_stands_for():
     (report,) = asked("amdgcn-gfx1100-wave64")
     assert [variant["target"] for variant in report["variants"]] == ["amdgcn-gfx1100-wave64"]
-
-
-def test_a_target_id_keeps_its_settings():
     (report,) = asked("gfx90a:xnack+")
     assert report["variants"][0]["target"] == "amdgcn-gfx90a:xnack+"
+    host, plain = asked("x86_64", "generic")
+    assert [run["first"] for run in host["variants"][0]["registers"]][:2] == ["rax", "rdx"]
+    assert plain["variants"][0]["address_spaces"][0]["null"] is None
 
 
 @pytest.mark.parametrize("name, shared", [("gfx90a", 1 << 48), ("gfx803", 1 << 61), ("gfx600", None)])
 def test_apertures(name, shared):
     apertures = asked(name)[0]["variants"][0]["apertures"]
     assert (apertures and apertures["shared"]) == shared
-
-
-def test_other_targets():
-    host, plain = asked("x86_64", "generic")
-    assert [run["first"] for run in host["variants"][0]["registers"]][:2] == ["rax", "rdx"]
-    assert plain["variants"][0]["address_spaces"][0]["null"] is None
 
 
 def test_an_unknown_name_names_near_ones():

@@ -16,33 +16,24 @@ def run() -> Run:
     return Run(None)
 
 
-def test_shell_writes_where_commands_write(run: Run) -> None:
+def test_programs_and_pipes(run: Run) -> None:
     assert run("shell echo hello") == "hello\n"
     assert run("!echo hello") == "hello\n"
     assert run("! echo to stderr >&2") == "to stderr\n"
-
-
-def test_the_status_of_a_program_is_kept(run: Run) -> None:
     run("shell exit 3")
     assert run.debugger.shell_status == 3
     run("pipe echo x | cat")
     assert run.debugger.shell_status == 0
-
-
-def test_pipe_gives_a_program_what_a_command_writes(run: Run) -> None:
     assert run("pipe show confirm | head -1") == "confirm  on\n"
     assert run("| echo a\\nb\\n | sort -r") == "b\na\n"
     assert run("pipe -d // echo a|b // tr a-z A-Z") == "A|B"
+    assert "no command" in run.fails("pipe ecko x | cat").message
+    assert run(r"echo x\n") == "x\n"
 
 
 @pytest.mark.parametrize("line", ["pipe", "pipe echo", "pipe echo |", "pipe | cat"])
 def test_pipe_needs_both(run: Run, line: str) -> None:
     assert run.fails(line).message == "`pipe` needs a command, | and a program"
-
-
-def test_what_fails_in_a_pipe_is_an_error(run: Run) -> None:
-    assert "no command" in run.fails("pipe ecko x | cat").message
-    assert run(r"echo x\n") == "x\n"
 
 
 def test_a_log_has_what_was_written(run: Run, tmp_path: Path) -> None:
@@ -102,9 +93,6 @@ def test_a_signal_counts_the_waves_that_it_has_stopped():
     run = Run("fixtures/amdgpu/cl-kernels.gfx1100.w32.O0.v5.co")
     run("target launch divergent 64 64 out=0x10 limit=40", "run")
     assert run("info signals SIGSEGV").splitlines()[1].split()[-2:] == ["2", "MEMORY_VIOLATION"]
-
-
-def test_a_signal_that_is_not_known():
     assert "SIGSEGV" in (Run(KERNEL).fails("info signals SIGURG").hint or "")
 
 

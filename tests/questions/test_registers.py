@@ -23,7 +23,7 @@ def test_scalar_registers_that_the_machine_has(run):
     assert run("i r general") == run("info registers")
 
 
-def test_one_register_ranges_and_groups(run):
+def test_one_register_ranges_groups_and_formats(run):
     assert run("info registers s4") == "s4             0x10000             65536\n"
     assert run("i r $s4") == "s4             0x10000             65536\n"
     for text in ("s4-s6", "s[4:6]", "$s4-$s6", "s4 s5 s6", "s4,s5,s6", "S4-S6"):
@@ -35,9 +35,6 @@ def test_one_register_ranges_and_groups(run):
     assert run("info registers vector").startswith("v0 ")
     assert run("info all-registers").count("\n") > run("info registers").count("\n") + 3
     assert run("info registers s0 m0") == "s0             <unavailable>\nm0             <unavailable>\n"
-
-
-def test_formats(run):
     assert run("info registers/x s34") == "s34            0xffffffff          0xffffffff\n"
     assert run("info registers/t s6") == "s6             0x14                10100\n"
     assert run("info registers/d v1") == "v1             {0 <repeats 64 times>}\n"
@@ -81,19 +78,16 @@ def test_errors(run, line, message):
     assert str(run.fails(line)) == message
 
 
-def test_without_a_machine():
+def test_without_a_machine_it_is_said_what_to_do():
     assert str(Run(KERNEL).fails("info registers")) == "The program has no registers now."
+    error = Run(CALLS).fails("info registers")
+    assert error.hint == "`target snapshot S` attaches a snapshot, `core S` a core file"
+    assert Run(CALLS).fails("print -lane 0-3 1").hint == error.hint
 
 
 def test_what_does_not_fit_goes_on_below_itself():
     run = Run(CALLS, IN_CALLS, width=50)
     assert run("info registers pc") == ("pc             0x7f0000001a04\n               0x7f0000001a04 <leaf(int)+4>\n")
-
-
-def test_without_a_machine_it_is_said_what_to_do():
-    error = Run(CALLS).fails("info registers")
-    assert error.hint == "`target snapshot S` attaches a snapshot, `core S` a core file"
-    assert Run(CALLS).fails("print -lane 0-3 1").hint == error.hint
 
 
 @pytest.fixture

@@ -73,15 +73,13 @@ def test_what_can_be_listed(run, what, first, last):
     assert (found[0], found[-1]) == (first, last)
 
 
-def test_an_address_is_said_before_its_lines(run):
+def test_an_address_and_the_size_of_a_list(run):
     first, *rest = run("list *$pc").splitlines()
     assert first == "0x7f0000001548 is in X (src/asm/lane-pc.c:15)."
     assert rest[0] == "10*\t  if (lane < limit) {  // c1"
-
-
-def test_listsize(run):
     assert numbers(run("set listsize 3", "list 20")) == ["19", "20", "21"]
     assert numbers(run("set listsize unlimited", "list 1,"))[-1] == "32"
+    assert run("info line 999") == 'Line number 999 is out of range for "src/asm/lane-pc.c".\n'
 
 
 @pytest.mark.parametrize(
@@ -112,13 +110,18 @@ def test_after_a_change_of_focus_it_begins_again(run):
 def test_without_a_machine_it_begins_at_the_kernel():
     run = Run(LANES)
     assert numbers(run(f"directory {FIXTURES}", "list"))[1:] == [*map(str, range(1, 11))]
+    assert Run(None).fails("list").kind == "no_file"
 
 
-def test_wave32_and_source_in_the_line_table():
+def test_wave32_source_in_the_line_table_and_big_endian():
     assert numbers(Run(FIXTURES / "asm/lane-pc.gfx1100.w32.co")(f"directory {FIXTURES}", "list X"))[1] == "1"
     embedded = Run(FIXTURES / "features/embed-source.v5.co")
     assert "__global__ void divergent(int *out, int limit) {" in embedded("list divergent")
     assert "Its text is in the line table." in embedded("info source")
+    run = Run(FIXTURES / "asm/lines.powerpc64")
+    assert run("list") == "1\told.c: No such file or directory.\n"
+    assert "Compiled with DWARF 2 debugging format." in run("info source")
+    assert run("info line 1").startswith('Line 1 of "old.c" is at address 0x')
 
 
 def test_a_frame_is_shown_with_its_line(run):
@@ -195,10 +198,6 @@ def test_info_line(run, what, text):
     assert run(f"info line {what}") == text.format("src/asm/lane-pc.c") + "\n"
 
 
-def test_info_line_past_the_end(run):
-    assert run("info line 999") == 'Line number 999 is out of range for "src/asm/lane-pc.c".\n'
-
-
 def test_info_source(run):
     assert run("info source") == (
         "Current source file is src/asm/lane-pc.c\n"
@@ -210,17 +209,6 @@ def test_info_source(run):
         "Compiled with DWARF 5 debugging format.\n"
         "Does not include preprocessor macro info.\n"
     )
-
-
-def test_big_endian():
-    run = Run(FIXTURES / "asm/lines.powerpc64")
-    assert run("list") == "1\told.c: No such file or directory.\n"
-    assert "Compiled with DWARF 2 debugging format." in run("info source")
-    assert run("info line 1").startswith('Line 1 of "old.c" is at address 0x')
-
-
-def test_nothing_is_open():
-    assert Run(None).fails("list").kind == "no_file"
 
 
 def test_sentences_go_on_where_the_screen_ends(run):

@@ -98,9 +98,12 @@ def test_a_lane_that_stands_elsewhere_in_the_function():
     ]
 
 
-def test_a_stack_that_ends_early():
+def test_a_stack_of_which_little_is_known():
     run = Run(TINY, ROOT / "docs/examples/launch.json")
     assert run("bt").splitlines() == ["#0  tiny (out=<optimized out>, value=<optimized out>) at src/hip/tiny.hip:8"]
+    lines = run("i f").splitlines()
+    assert lines[0].startswith("Stack level 0, frame at an address that is not known (tiny is")
+    assert " outermost: tiny is a kernel: no function has called it" in lines
 
 
 def test_which_arguments_are_shown():
@@ -184,13 +187,6 @@ def test_all_about_a_frame_of_a_wave(run):
     ]
     assert "outermost: the return address is undefined" in run("frame 4", "info frame")
     assert "takes no arguments" in run.fails("info frame 3").message
-
-
-def test_a_frame_of_which_little_is_known():
-    run = Run(TINY, ROOT / "docs/examples/launch.json")
-    lines = run("i f").splitlines()
-    assert lines[0].startswith("Stack level 0, frame at an address that is not known (tiny is")
-    assert " outermost: tiny is a kernel: no function has called it" in lines
 
 
 def test_threads_of_a_process(threads):  # noqa: F811

@@ -23,14 +23,11 @@ def classes() -> Run:
     return Run(CLASSES)
 
 
-def test_info_symbol(run):
+def test_info_symbol(run, classes):
     where = f"in section .text of {LANES}\n"
     assert run("info symbol $pc") == f"X + 72 {where}"
     assert run("info symbol X") == f"X {where}"
     assert run("info symbol 0x10") == "No symbol matches 0x10.\n"
-
-
-def test_info_symbol_without_a_machine(classes):
     assert classes("info symbol &zoo::animals") == "zoo::animals in section .bss\n"
     assert classes("info symbol program+3") == "program + 3 in section .text\n"
     assert "an operand is missing" in str(classes.fails("info symbol 1.5 +"))
@@ -71,21 +68,15 @@ def test_host_names(classes):
     assert classes.fails("info address").kind == "usage"
 
 
-def test_info_scope_has_lengths(run):
+def test_info_scope(run):
     text = run("info scope X")
     assert text.startswith("Scope for X:\nSymbol out is multi-location:\n")
     assert "Symbol unused is optimized out.\n" in text
     assert "     0: DW_OP_lit16\n     1: DW_OP_lit5\n     2: DW_OP_LLVM_form_aspace_address\n, length 16.\n" in text
-
-
-def test_info_scope_has_the_variables_of_inner_blocks(run):
     inner = run("info scope lane-pc.c:14")
     names = [line.split()[1] for line in inner.splitlines() if line.startswith("Symbol ")]
     assert names[:2] == ["even", "left"]
     assert run("info scope *0x7f0000001544") == inner.replace("lane-pc.c:14", "*0x7f0000001544")
-
-
-def test_info_scope_of_nothing(run):
     assert run("info scope *0") == "Scope for *0 contains no locals or arguments.\n"
     assert run.fails("info scope").message.endswith("(function, line or *addr) to define a scope")
     assert run.fails("info scope nosuch").message == 'Function "nosuch" not defined.'
@@ -100,7 +91,7 @@ def test_frame_bases_and_wave32():
     )
 
 
-def test_info_functions(run):
+def test_functions_and_variables(run):
     assert run("info functions") == (
         "All defined functions:\n\n"
         "File src/asm/lane-pc.c:\n"
@@ -116,15 +107,13 @@ def test_info_functions(run):
     )
     assert "Non-debugging" not in run("info functions -n whole")
     assert run("info functions zzz") == 'All functions matching regular expression "zzz":\n'
-
-
-def test_info_variables(run):
     text = run("info variables")
     assert "3:\tstatic int tile[64];\n" in text
     assert text.endswith("0x00007f0000000480  X.kd\n0x00007f0000002620  _DYNAMIC\n")
+    assert "regular expression" in run.fails("info types (").message
 
 
-def test_names_of_classes(classes):
+def test_names_of_classes_and_units_of_types(classes):
     functions = classes("info functions -n zoo")
     assert "13:\tint zoo::Animal::speak() const;\n" in functions
     assert "54:\tvoid zoo::Buffer<short, 4>::push(const short &);\n" in functions
@@ -133,16 +122,9 @@ def test_names_of_classes(classes):
     assert "\nFile src/host/classes.cpp:\n78:\tFields;\n103:\ttypedef long Number;\n" in types
     assert "\tunsigned char\n" in types
     assert "65:\tstatic int zoo::(anonymous namespace)::hidden;\n" in classes("info variables")
-
-
-def test_units_of_types_have_no_file():
     text = Run(FIXTURES / "features/types.v5.co")("info types")
     assert text.endswith("\n\n\tbool\n\tunsigned char\n")
     assert text.count("\tint\n") == 1
-
-
-def test_a_wrong_pattern(run):
-    assert "regular expression" in run.fails("info types (").message
 
 
 @pytest.mark.parametrize(

@@ -33,12 +33,9 @@ def test_types_of_expressions_and_names(run, line, text):
     assert run(line) == f"type = {text}\n"
 
 
-def test_nothing_is_assigned(run):
+def test_nothing_is_assigned_and_the_last_value_has_a_type(run):
     run("whatis left = 5", "ptype $x = 3")
     assert run("print left", "print $x") == "$1 = 0\n$2 = void\n"
-
-
-def test_the_last_value(run):
     run("print slots")
     assert run("whatis", "ptype") == "type = int [4]\ntype = int [4]\n"
 

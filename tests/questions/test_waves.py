@@ -268,16 +268,13 @@ def test_work_groups_that_are_eight_wide_have_rows_of_eight():
     assert run("info lanes 1-63").splitlines()[1].split()[5:] == ["(0,0,0)[1,0,0]-[7,7,0]"]
 
 
-def test_many_values_are_ranges(run):
+def test_values_have_shades(run):
     lines = run("map limit - lane").splitlines()
     assert lines[1] == "limit - lane  int"
     assert lines[3] == "   0  (@) @ (@) @ (@) # (#) # (#) # (%) % (%) % (%) *"
     assert lines[-2:] == ["  . 24    (unused)   40-63", "  (parentheses: the lane is inactive)"]
     assert "  @ 5     20 to 24   0-4" in lines
     assert "  : 5     -15 to -11 35-39" in lines
-
-
-def test_few_values_have_a_shade_each(run):
     lines = run("map/x lane % 3").splitlines()
     assert lines[3].startswith("   0  (:) * (@) : (*) @ (:)")
     assert [line[:16].rstrip() for line in lines[9:12]] == ["  : 14    0x0", "  * 13    0x1", "  @ 13    0x2"]
@@ -300,16 +297,13 @@ def test_values_that_are_no_numbers_have_letters(tmp_path):
     assert "  + 14    14 other values 26-39" in lines
 
 
-def test_floats_and_what_is_no_number(run):
+def test_floats_and_lanes_without_a_value_are_marked(run):
     lines = run("map (lane - 3) / (lane == 5 ? 0.0 : 2.0)").splitlines()
     assert lines[1].endswith("double")
     assert any("inf" in line for line in lines)
     lines = run("map 0.0 / (lane == 5 ? 0.0 : 2.0)").splitlines()
     assert lines[3].startswith("   0  (:) : (:) : (:) n (:)")
     assert any(line.split() == ["n", "1", "nan", "5"] for line in lines)
-
-
-def test_lanes_without_a_value_are_marked(run):
     lines = run("map unused").splitlines()
     assert lines[3].startswith("   0  (x) x (x)")
     assert lines[-1].startswith("x it has ")

@@ -117,9 +117,11 @@ def test_only_the_first_16_user_sgprs_are_set():
     }  # fmt: skip
 
 
-def test_gfx1250_has_32_user_sgprs():
+def test_gfx1250_has_32_user_sgprs_and_no_block_of_code_for_preloading():
     one = start("gfx1250", "kernarg", user=30, wave=32, KERNARG_PRELOAD_SPEC_LENGTH=28)
     assert scalars(one)["s[2:29]"] == "Preloaded Kernargs"
+    one = start("gfx1250", "kernarg", user=4, wave=32, KERNARG_PRELOAD_SPEC_LENGTH=2)
+    assert table(one)["pc"][1][0] == ENTRY & 0xFFFFFFFF
 
 
 def test_what_user_sgpr_count_does_not_count_is_not_set():
@@ -156,9 +158,6 @@ def test_work_group_ids_in_ttmp_registers():
     assert place.group == (3, 2, 4)
     known = table(one, place.number)
     assert (known["ttmp9"][1], known["ttmp7"][1], known["ttmp8"][1]) == ((3,), (2 | 4 << 16,), (3 << 25,))
-
-
-def test_a_work_group_id_that_nobody_asked_for_is_0_in_its_half_of_ttmp7():
     one = start("gfx1200", "x y", wave=32, grid=(64, 12, 10), group=(16, 4, 2))
     assert table(one, one.geometry.wave_count - 1)["ttmp7"][1] == (2,)
     assert "ttmp9" not in table(start("gfx1200", "y", wave=32))
@@ -200,14 +199,6 @@ def test_preloaded_arguments_and_the_code_behind_their_block():
     assert known["s[2:5]"] == ("Preloaded Kernargs", (0x0B0A0908, 0x0F0E0D0C, 0x13121110, 0x17161514))
     assert known["s6"][0] == "Work-Group Id X"
     assert known["pc"][1][0] == (ENTRY + 256) & 0xFFFFFFFF
-
-
-def test_gfx1250_has_no_such_block():
-    one = start("gfx1250", "kernarg", user=4, wave=32, KERNARG_PRELOAD_SPEC_LENGTH=2)
-    assert table(one)["pc"][1][0] == ENTRY & 0xFFFFFFFF
-
-
-def test_arguments_are_preloaded_as_far_as_there_are_sgprs_and_bytes():
     assert len(table(start("gfx942", "kernarg", user=31, KERNARG_PRELOAD_SPEC_LENGTH=29))["s[2:15]"][1]) == 14
     short = start("gfx942", "kernarg", user=4, KERNARG_PRELOAD_SPEC_LENGTH=2, KERNARG_PRELOAD_SPEC_OFFSET=15)
     assert table(short)["s[2:3]"][1] == (0x3F3E3D3C, 0)
@@ -237,10 +228,16 @@ def test_elsewhere_the_prolog_sets_it(processor, who):
     assert f"{who} flat scratch" in row.rule.clause
 
 
-def test_gfx6_has_no_flat_scratch():
+def test_what_processors_do_not_have():
     one = start("gfx600", "fsi")
     assert not [row for row in rows(one) if row.kind == "flat_scratch"]
     assert table(one).get("s[0:1]") is None
+    assert scratch_descriptor(processor_named("gfx1100"), BASE, 1024, 32) == (0, 0, 0, 0)
+    texts = {
+        name: next(row for row in rows(start(name)) if row.kind == "m0").rule.meaning for name in ("gfx803", "gfx900")
+    }
+    assert "the prolog sets it" in texts["gfx803"]
+    assert "not used" in texts["gfx900"]
 
 
 @pytest.mark.parametrize("processor, private, wave, expected", [
@@ -261,18 +258,6 @@ def test_the_scratch_descriptor_swizzles_dwords_by_lane(processor, wave, word3):
     assert (words[3] >> 21 & 3, words[3] >> 23 & 1) == ({32: 2, 64: 3}[wave], 1)  # index stride, add thread ID
 
 
-def test_architected_flat_scratch_has_no_descriptor():
-    assert scratch_descriptor(processor_named("gfx1100"), BASE, 1024, 32) == (0, 0, 0, 0)
-
-
-def test_m0_must_be_set_by_the_prolog_up_to_gfx8():
-    texts = {
-        name: next(row for row in rows(start(name)) if row.kind == "m0").rule.meaning for name in ("gfx803", "gfx900")
-    }
-    assert "the prolog sets it" in texts["gfx803"]
-    assert "not used" in texts["gfx900"]
-
-
 MODES = {
     "FLOAT_ROUND_MODE_32": 1, "FLOAT_ROUND_MODE_16_64": 2, "FLOAT_DENORM_MODE_32": 3, "FLOAT_DENORM_MODE_16_64": 1,
 }  # fmt: skip
@@ -287,9 +272,6 @@ EXCEPTIONS = {
 def test_mode_comes_from_the_descriptor():
     fields = {**MODES, **EXCEPTIONS, "ENABLE_DX10_CLAMP": 1, "ENABLE_IEEE_MODE": 1, "FP16_OVFL": 1}
     assert mode(fields) == 0b1001 | 0b0111 << 4 | 1 << 8 | 1 << 9 | 0b1000101 << 12 | 1 << 23
-
-
-def test_gfx12_has_no_clamp_ieee_and_exceptions_in_mode():
     fields = {**MODES, **EXCEPTIONS, "FP16_OVFL": 0}
     assert [name for name, *_ in mode_fields(fields)] == ["FP_ROUND", "FP_DENORM", "FP16_OVFL"]
 

@@ -44,12 +44,9 @@ def test_reserved_spaces_do_not_exist(number):
     assert resolve("gfx90a").space(number) is None
 
 
-def test_a_wave_of_32_has_no_lane_40():
+def test_spaces_by_name_and_lanes_of_a_wave():
     assert resolve("gfx1100-wave32").space(0x20 + 40) is None
     assert resolve("gfx1100-wave64").space(0x20 + 40).name == "private_lane40"
-
-
-def test_spaces_by_the_names_of_the_document():
     target = resolve("gfx90a")
     assert target.space_named("DW_ASPACE_AMDGPU_private_wave").number == 6
     assert target.space_named("DW_ASPACE_AMDGPU_private_lane63").number == 0x5F
@@ -183,30 +180,26 @@ def test_other_spaces_are_not_in_the_generic_one(space):
     assert ap.from_generic(space, SHARED + 0x10, ap.GFX9) is None
 
 
-def test_the_queue_has_the_upper_halves():
+def test_apertures_of_queues_and_of_many_addresses():
     assert ap.of_queue(0x2000_0000, 0x2000_0001) == ap.Apertures(0x2000_0000 << 32, 0x2000_0001 << 32)
-
-
-def test_apertures_of_many_addresses():
     addresses = np.array([0, SHARED, SHARED + 8, PRIVATE + 0x30, (1 << 64) - 1], np.uint64)
     assert ap.contains(SHARED, addresses).tolist() == [False, True, True, False, False]
     assert ap.contains(PRIVATE, addresses).tolist() == [False, False, False, True, False]
     assert ap.segment_address(addresses).tolist() == [0, 0, 8, 0x30, 0xFFFFFFFF]
+    view = GenericView(ap.Apertures(shared=5 << 32, private=6 << 32))
+    assert view.pieces((5 << 32) + 1, 2, None, 32) == [(3, 1, 2)]
 
 
-def test_private_lane_is_a_view_of_private_wave():
+def test_private_lanes_are_views():
     pieces = resolve("gfx90a").space(5).alias.pieces(0x30, 6, 2, 64)
     assert pieces == [(6, 0xC08, 4), (6, 0xD08, 2)]
-
-
-def test_private_lane_n_has_its_own_lane():
     target = resolve("gfx90a")
     for lane in (None, 0, 7):
         assert target.space(0x22).alias.pieces(0x30, 4, lane, 64) == [(6, 0xC08, 4)]
-
-
-def test_an_address_of_private_lane_needs_a_lane():
     assert raised(MissingContext, PRIVATE_LANE.pieces, 0, 4, None, 64).kind == "lane"
+    target = resolve("gfx90a")
+    assert target.space(5).alias.scope(0) == Scope.LANE
+    assert target.space(0x25).alias.scope(0) == Scope.WAVE
 
 
 @pytest.mark.parametrize("view, lane, size", [(PRIVATE_LANE, 32, 32), (PRIVATE_LANE, -1, 64), (LaneView(40), None, 32)])
@@ -246,12 +239,6 @@ def test_only_a_private_generic_address_needs_a_lane():
         alias.pieces(PRIVATE, 4, None, 64)
 
 
-def test_scopes_of_the_lane_views():
-    target = resolve("gfx90a")
-    assert target.space(5).alias.scope(0) == Scope.LANE
-    assert target.space(0x25).alias.scope(0) == Scope.WAVE
-
-
 @given(
     address=st.one_of(SEGMENT.map(lambda n: SHARED + n), SEGMENT.map(lambda n: PRIVATE + n), SEGMENT),
     size=st.integers(0, 24),
@@ -273,8 +260,3 @@ def test_gfx7_and_gfx8_need_the_apertures_of_the_queue():
     assert told.space(1).alias.pieces((0x2000_0001 << 32) + 4, 4, 1, 64) == [(6, 260, 4)]
     assert told.space(3) is target.space(3)
     assert told.name == target.name
-
-
-def test_the_view_of_other_apertures():
-    view = GenericView(ap.Apertures(shared=5 << 32, private=6 << 32))
-    assert view.pieces((5 << 32) + 1, 2, None, 32) == [(3, 1, 2)]

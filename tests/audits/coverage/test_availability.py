@@ -118,12 +118,9 @@ def test_written_and_repaired_kinds_are_told_apart():
     assert record.repairs == ("private-variable",)
 
 
-def test_a_constant_is_there_everywhere():
+def test_a_constant_a_copy_and_no_attribute():
     constant = die("variable", named("x"), typed("int"), ("const_value", "data1", 5))
     assert sums(records(constant)["x"]) == ({"constant": SIZE}, {})
-
-
-def test_without_an_attribute_there_is_no_location():
     assert sums(records(die("variable", named("x"), typed("int")))["x"]) == ({}, {"no location": SIZE})
 
 
@@ -175,17 +172,11 @@ def test_entries_of_a_list(entries, written, missing):
     assert sums(in_list(*entries)) == (written, missing)
 
 
-def test_a_list_of_other_addresses():
+def test_lists_of_other_addresses_broken_and_long():
     record = in_list(("start_end", 0x1000, 0x2000, REGISTER))
     assert sums(record) == ({}, {"list has other addresses": SIZE})
     assert [span.reason for span in record.spans()] == ["list has other addresses"]
-
-
-def test_a_broken_list():
     assert sums(records(listed("x"), extra={".debug_loclists": b"\x07\x00"})["x"]) == ({}, {"list is broken": SIZE})
-
-
-def test_five_thousand_entries():
     entries = [("start_length", CODE + i % SIZE, 1, REGISTER) for i in range(5000)]
     record = records(listed("x"), extra={".debug_loclists": loclist(*entries, ("end_of_list",))})["x"]
     assert sums(record) == ({"register": SIZE}, {})

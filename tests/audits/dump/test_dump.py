@@ -245,9 +245,11 @@ def _read(dwarf, die, attribute):
     return read_list(dwarf.source.data(section), offset, section=section, context=context).entries
 
 
-def test_wrong_tags():
+def test_wrong_tags_and_sections():
     assert tag_number("DW_TAG_variable") == tag_number("variable") == 0x34
     assert "variable" in raised(UsageError, tag_number, "variabel").hint
+    with pytest.raises(UsageError, match="cannot be searched for an address"):
+        parts("features/debug-names.v5.co", ".debug_names", pc=1)
 
 
 # --- Other sections -----------------------------------------------------------------------------------------------
@@ -349,11 +351,6 @@ def test_tables_of_names_and_addresses():
     assert (0x1C00, 0x29C0) in ranges.tables[0].rows
     (one,) = parts("features/aranges.v5.co", ".debug_aranges", pc=0x1C00)
     assert list(one.tables[0].rows) == [(0x1C00, 0x29C0)]
-
-
-def test_sections_that_have_no_addresses():
-    with pytest.raises(UsageError, match="cannot be searched for an address"):
-        parts("features/debug-names.v5.co", ".debug_names", pc=1)
 
 
 # --- Broken files -------------------------------------------------------------------------------------------------

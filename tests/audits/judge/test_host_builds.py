@@ -99,15 +99,11 @@ def executable(require_tool, tmp_path):
 
 
 @pytest.mark.slow
-def test_an_executable_runs_as_it_is(executable):
+def test_executables_run_and_have_work_items(executable):
     against, found, err = judged("gfx1100.w32.O0", "divergent", executable(24), "zeros(64)", "20")
     assert (found, err) == ([], "")
     assert against["aligned"] == against["stops"]
     assert against["total"]["right"] > 1000
-
-
-@pytest.mark.slow
-def test_a_program_that_has_fewer_work_items_is_told(executable):
     against, _found, err = judged("gfx1100.w32.O0", "divergent", executable(3), "zeros(64)", "20")
     assert "program: it has called the kernel 3 times, not 24" in err
     assert 0 < against["aligned"] < against["stops"]

@@ -100,13 +100,10 @@ def test_only_leaves_with_a_value_in_both_are_compared():
     assert comparison.difference(RecordedValue(pair, (1, 3)), RecordedValue(pair, (1, 2)), frozenset({".high"})) is None
 
 
-def test_a_value_is_shown_with_its_first_parts():
+def test_values_are_shown_with_their_first_parts_and_unused_memory_is_known():
     leaves = tuple(Leaf(f"[{index}]", INTEGER, 32, True) for index in range(6))
     assert value_text(RecordedValue(leaves, (1, 2, None, 4, 5, 6)), HERE) == "{[0] = 1, [1] = 2, [2] = ?, [3] = 4, ...}"
     assert value_text(RecordedValue((F32,), (0x3FC00000,)), HERE) == "1.5"
-
-
-def test_memory_that_nothing_has_written_is_known_by_its_pattern():
     assert is_unused(0xA5A5A5A5, 32)
     assert is_unused(0xA5A5, 16)
     assert not is_unused(0xA5, 8)  # which a byte may well be

@@ -25,11 +25,8 @@ def judged_loop(judged, path):
     return [(finding.rule.name, finding.offset, finding.message) for finding in findings]
 
 
-def test_steps_back_in_a_loop_and_in_one_statement_are_right(tools, tmp_path, judged):
+def test_steps_back_of_loops(tools, tmp_path, judged):
     assert judged_loop(judged, assembled_loop(tools, tmp_path)) == []
-
-
-def test_a_step_back_inside_the_body_of_a_loop_is_found(tools, tmp_path, judged):
     path = assembled_loop(tools, tmp_path, first=5, second=4)
     ((rule, offset, message),) = judged_loop(judged, path)
     assert (rule, offset) == ("statement-back", offset_of(path, "second"))

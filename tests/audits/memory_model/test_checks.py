@@ -62,43 +62,28 @@ def rules(file, **how) -> list[str]:
     return [finding.rule.name for finding in MemoryCheck(file, from_source=False, **how).findings()]
 
 
-def test_a_register_is_used_before_it_is_loaded(assemble):
+def test_values_in_flight(assemble):
     good = "global_load_b32 v2, v[0:1], off; s_waitcnt vmcnt(0); v_add_f32 v3, v2, v2; s_waitcnt vmcnt(0)"
     assert rules(assemble(good)) == []
     assert rules(assemble(good.replace("vmcnt(0)", "vmcnt(1)", 1))) == ["order-value-in-flight"]
     assert rules(assemble(good.replace("s_waitcnt vmcnt(0)", "s_nop 0", 1))) == ["order-value-in-flight"]
-
-
-def test_loads_are_complete_in_their_order(assemble):
     two = "global_load_b32 v2, v[0:1], off; global_load_b32 v3, v[0:1], off; s_waitcnt vmcnt(1); v_add_f32 v4, v2, v2"
     assert rules(assemble(f"{two}; s_waitcnt vmcnt(0)")) == []
     assert rules(assemble(f"{two.replace('v4, v2, v2', 'v4, v3, v3')}; s_waitcnt vmcnt(0)")) == [
         "order-value-in-flight"
     ]
-
-
-def test_scalar_loads_are_in_no_order(assemble):
     two = "s_load_b32 s4, s[0:1], 0x0; s_load_b32 s5, s[0:1], 0x4; s_waitcnt lgkmcnt({}); s_add_u32 s6, s4, s4"
     assert rules(assemble(two.format(0))) == []
     assert rules(assemble(two.format(1) + "; s_waitcnt lgkmcnt(0)")) == ["order-value-in-flight"]
-
-
-def test_a_register_that_is_written_before_its_load_is_complete(assemble):
     assert rules(assemble("ds_load_b32 v2, v0; v_mov_b32 v2, 0; s_waitcnt lgkmcnt(0)")) == ["order-value-in-flight"]
 
 
-def test_a_path_without_a_wait(assemble):
+def test_waits_that_are_missing_on_a_path(assemble):
     text = "global_load_b32 v2, v[0:1], off; s_cbranch_scc0 .L1; s_waitcnt vmcnt(0); .L1:; v_add_f32 v3, v2, v2"
     assert rules(assemble(text)) == ["order-value-in-flight", "order-return-in-flight"]
     assert rules(assemble(text.replace("s_cbranch_scc0 .L1; s_waitcnt", "s_waitcnt"))) == []
-
-
-def test_a_wait_that_is_missing_around_a_loop(assemble):
     text = ".L1:; v_add_f32 v3, v2, v2; global_load_b32 v2, v[0:1], off; s_cbranch_scc0 .L1; s_waitcnt vmcnt(0)"
     assert rules(assemble(text)) == ["order-value-in-flight"]
-
-
-def test_a_function_returns_before_a_load_is_complete(assemble):
     assert rules(assemble("global_load_b32 v2, v[0:1], off")) == ["order-return-in-flight"]
     assert rules(assemble("global_store_b32 v[0:1], v2, off")) == []
 
@@ -110,19 +95,13 @@ def expected(text: str):
 STORE = f"10: global_store_b32 v[0:1], v2, off; 11: {RELEASE}; 12: global_store_b32 v[3:4], v2, off"
 
 
-def test_a_release_waits_for_stores(assemble):
+def test_a_release_waits(assemble):
     assert rules(assemble(STORE), **expected("k.cl:12 release agent")) == []
     weak = STORE.replace("vscnt null, 0x0", "vscnt null, 0x1")
     assert rules(assemble(weak), **expected("k.cl:12 release agent")) == ["order-wait-before"]
-
-
-def test_a_release_of_a_function_waits_for_stores_of_its_caller(assemble):
     text = "12: global_store_b32 v[3:4], v2, off"
     assert rules(assemble(text), **expected("k.cl:12 release agent")) == ["order-wait-before"]
     assert rules(assemble(f"11: {ENTRY}; {text}"), **expected("k.cl:12 release agent")) == []
-
-
-def test_a_release_waits_for_lds_too(assemble):
     text = f"9: {ENTRY}; 10: ds_store_b32 v0, v2; 12: global_store_b32 v[3:4], v2, off; 13: s_waitcnt lgkmcnt(0)"
     assert rules(assemble(text), **expected("k.cl:12 release agent")) == ["order-wait-before"]
     assert rules(assemble(text), **expected("k.cl:12 release agent-one-as")) == []
@@ -147,19 +126,18 @@ def test_the_steps_of_an_acquire(assemble, change, found):
     assert rules(assemble((LOAD + NEXT).replace(*change, 1)), **expected("k.cl:12 acquire agent")) == found
 
 
-def test_an_acquire_on_one_path_alone(assemble):
+def test_an_acquire_of_a_path_a_work_group_and_a_fence(assemble):
     text = LOAD.replace("buffer_gl1_inv;", "s_cbranch_scc0 .L1; buffer_gl1_inv;") + "; .L1:" + NEXT
     assert rules(assemble(text), **expected("k.cl:12 acquire agent")) == ["order-invalidate"]
-
-
-def test_a_work_group_needs_no_wider_invalidate(assemble):
     assert rules(assemble((LOAD + NEXT).replace("buffer_gl1_inv; ", "")), **expected("k.cl:12 acquire workgroup")) == []
-
-
-def test_in_cu_mode_a_work_group_shares_its_cache(assemble):
     text = (LOAD + NEXT).replace("; buffer_gl1_inv; buffer_gl0_inv", "").replace(" glc", "")
     assert rules(assemble(text), mode="cu", **expected("k.cl:12 acquire workgroup")) == []
     assert "order-cache-bits" in rules(assemble(text), mode="wgp", **expected("k.cl:12 acquire workgroup"))
+    text = f"12: {RELEASE}; buffer_gl1_inv; buffer_gl0_inv; 13: global_load_b32 v3, v[0:1], off; s_waitcnt vmcnt(0)"
+    assert rules(assemble(text), **expected("k.cl:12 acquire agent fence")) == []
+    assert rules(assemble(text.replace("buffer_gl1_inv; ", "")), **expected("k.cl:12 acquire agent fence")) == [
+        "order-invalidate"
+    ]
 
 
 def test_a_write_back_of_a_narrower_scope(assemble):
@@ -175,14 +153,6 @@ def test_a_write_back_of_a_narrower_scope(assemble):
         ),
         **expected("k.cl:12 release system"),
     ) == ["order-write-back"]
-
-
-def test_a_fence_that_acquires(assemble):
-    text = f"12: {RELEASE}; buffer_gl1_inv; buffer_gl0_inv; 13: global_load_b32 v3, v[0:1], off; s_waitcnt vmcnt(0)"
-    assert rules(assemble(text), **expected("k.cl:12 acquire agent fence")) == []
-    assert rules(assemble(text.replace("buffer_gl1_inv; ", "")), **expected("k.cl:12 acquire agent fence")) == [
-        "order-invalidate"
-    ]
 
 
 def test_a_finding_names_the_line_and_the_clause(assemble):

@@ -115,19 +115,13 @@ def test_waves_are_named_by_agent_queue_dispatch_and_number(tmp_path):
     assert [machine.target.name for machine in core.machines] == ["amdgcn-gfx90a", "amdgcn-gfx1100-wave32"]
 
 
-def test_waves_of_both_sizes_are_two_machines(tmp_path):
+def test_machines_dispatches_and_groups_of_waves(tmp_path):
     core = core_of(tmp_path, [filled("gfx1030-wave32"), filled("gfx1030-wave64")])
     assert [machine.target.lane_count for machine in core.machines] == [32, 64]
-
-
-def test_dispatches_have_the_sizes_of_their_packets(tmp_path):
     core = core_of(tmp_path, filled("gfx90a"))
     (dispatch,), (packet,) = core.dispatches, core.packets
     assert (dispatch.grid, dispatch.work_group) == ((384, 1, 1), (128, 1, 1))
     assert (packet.index, packet.number, packet.header & 0xFF == 2, packet.is_outside) == (0, 0, True, False)
-
-
-def test_wave_groups_share_local_memory_by_the_marks_of_first_and_last_waves(tmp_path):
     machine = filled("gfx90a", waves=6, group=3)
     found = only(core_of(tmp_path, machine))
     assert list(found.group_numbers) == [0, 0, 0, 3, 3, 3]
@@ -216,11 +210,14 @@ def test_a_wave_that_gave_its_vector_registers_back_has_none(tmp_path):
     assert rows[1].tobytes() == machine.read_register(v0, 1, None)[:4]
 
 
-def test_a_work_group_that_took_over_its_processor_has_128_kib():
+def test_sizes_and_families():
     family = family_of("gfx1201")
     word = 1 << 31 | 1 << 24 | 1 << 6 | 3 << 10
     assert shape_of(family, word).lds == 131072
     assert shape_of(family_of("gfx1100"), word).lds == 3 * 512
+    assert family_of(resolve("amdgcn-gfx90a").name.removeprefix("amdgcn-")) is not None
+    assert reasons_of(family_of("gfx90a"), 0, {"trapsts": 1 << 8 | 1 << 28}) == ("MEMORY_VIOLATION",)
+    assert reasons_of(family_of("gfx1200"), 0, {"excp_flag_priv": 1 << 4 | 1 << 12}) == ("MEMORY_VIOLATION",)
 
 
 def test_writes_stay_in_memory_and_memory_and_registers_agree(tmp_path):
@@ -329,11 +326,6 @@ def test_begin_end_and_single_step_have_bits_of_their_own(processor, bits):
         assert reasons_of(family_of("gfx90a"), 0, {"trapsts": 1 << bit}) == ()
 
 
-def test_an_address_error_with_an_xnack_error_is_a_memory_violation():
-    assert reasons_of(family_of("gfx90a"), 0, {"trapsts": 1 << 8 | 1 << 28}) == ("MEMORY_VIOLATION",)
-    assert reasons_of(family_of("gfx1200"), 0, {"excp_flag_priv": 1 << 4 | 1 << 12}) == ("MEMORY_VIOLATION",)
-
-
 @pytest.mark.parametrize(
     "trap, name", [(1, "BREAKPOINT"), (2, "ASSERT_TRAP"), (3, "DEBUG_TRAP"), (4, "TRAP"), (15, "TRAP")]
 )
@@ -413,29 +405,25 @@ def test_the_part_of_the_gpu_alone_says_what_is_missing(tmp_path):
     assert any("r_debug" in text for text in said)
 
 
-def test_an_unknown_processor_is_a_problem_of_its_agent(tmp_path):
+def test_problems_of_agents_and_queues(tmp_path):
     files = open_core_files(written(tmp_path, filled("gfx90a")))
     for version, name in ((70000, "gfx700"), (990000, "gfx9900")):
         agents = tuple(evolve(agent, gfx_target_version=version) for agent in files.state.agents)
         core = read_gpu_core(evolve(files.state, agents=agents), files.memory)
         assert not core.machines
         assert any(f"agent 1, a {name}, are not shown" in text for text in texts(core))
-
-
-def test_a_queue_of_no_agent_is_a_problem_of_the_queue(tmp_path):
-    files = open_core_files(written(tmp_path, filled("gfx90a")))
     queues = (evolve(files.state.queues[0], gpu_id=77), *files.state.queues)
     core = read_gpu_core(evolve(files.state, queues=queues), files.memory)
     assert core.wave_count == 6
     assert any("queue 1 belongs to no agent" in text for text in texts(core))
-
-
-def test_a_wrong_width_hides_the_waves_of_its_save_area(tmp_path):
-    files = open_core_files(written(tmp_path, filled("gfx90a")))
     agents = tuple(evolve(agent, gfx_target_version=100300) for agent in files.state.agents)
     core = read_gpu_core(evolve(files.state, agents=agents), files.memory)
     assert not core.wave_count
     assert any("widths of records are wrong" in text for text in texts(core))
+    queues = tuple(evolve(queue, queue_type=0) for queue in files.state.queues)
+    core = read_gpu_core(evolve(files.state, queues=queues), files.memory)
+    assert (core.wave_count, core.queues[0].has_waves) == (0, False)
+    assert AQL == 2
 
 
 @pytest.mark.parametrize("field", [0, 4, 8, 12])
@@ -467,14 +455,6 @@ def test_a_truncated_file_gives_what_it_holds(tmp_path):
                         machine.read_register(register, wave, None)
                 assert machine.stop_of(wave) is not None
     assert 8 in counts
-
-
-def test_a_save_area_of_another_queue_type_is_left_alone(tmp_path):
-    files = open_core_files(written(tmp_path, filled("gfx90a")))
-    queues = tuple(evolve(queue, queue_type=0) for queue in files.state.queues)
-    core = read_gpu_core(evolve(files.state, queues=queues), files.memory)
-    assert (core.wave_count, core.queues[0].has_waves) == (0, False)
-    assert AQL == 2
 
 
 def test_scratch_memory_is_where_the_register_says_it_is(tmp_path):
@@ -512,10 +492,6 @@ class TestGpuCore(BackendConformance):
             if name == "region":
                 found.memory.map(state.target.space_named(name), address, data)
         return found
-
-
-def test_the_target_of_the_suite_is_known():
-    assert family_of(resolve("amdgcn-gfx90a").name.removeprefix("amdgcn-")) is not None
 
 
 @pytest.mark.parametrize("processor", ["gfx900", "gfx906", "gfx90a"])
