@@ -52,13 +52,6 @@ def test_json():
     }
 
 
-def test_jsonl_has_a_document_for_each_item():
-    lines = run("dump", HIP, "--tag", "namespace", "--depth", "1", "--jsonl").stdout.splitlines()
-    documents = [json.loads(line) for line in lines]
-    assert [set(each) - {"schema", "file"} for each in documents][:2] == [{"unit"}, {"entry"}]
-    assert {each["entry"]["depth"] for each in documents[1:]} == {0, 1}
-
-
 def test_sections_as_json():
     line, lists = document("dump", HIP, "--section", "line", "--section", "loclists")["sections"]
     assert (line["section"], lists["section"]) == (".debug_line", ".debug_loclists")
@@ -113,11 +106,15 @@ def test_status(status, words, message):
     assert bool(done.stdout) == (status == 0)
 
 
-def test_what_is_no_file_with_entries():
+def test_files_without_entries_and_status():
     assert run("dump", "README.md").returncode == 3
     done = run("dump", "fixtures/host/split.gcc.v5.dwo")
     assert done.returncode == 1
     assert done.stderr.count("\n") <= 4  # one line for all lists that count from what is not there
+    lines = run("dump", HIP, "--tag", "namespace", "--depth", "1", "--jsonl").stdout.splitlines()
+    documents = [json.loads(line) for line in lines]
+    assert [set(each) - {"schema", "file"} for each in documents][:2] == [{"unit"}, {"entry"}]
+    assert {each["entry"]["depth"] for each in documents[1:]} == {0, 1}
 
 
 def test_a_reader_that_goes_away_ends_it_quietly():

@@ -114,13 +114,10 @@ sys.exit(main())
 """
 
 
-def test_it_is_not_lost_where_a_library_makes_an_error_of_it() -> None:
+def test_it_is_not_lost_where_others_would_swallow_it() -> None:
     process = started(IN_A_PARSER, "verify", KERNELS)
     assert process.communicate(timeout=60) == ("", "dwarfgpu: interrupted\n")
     assert process.returncode == 130
-
-
-def test_it_is_not_lost_where_python_would_only_report_it() -> None:
     process = started(IN_A_FINALIZER.replace("import main, run", "import main\nimport dwarfgpu.cli.run as run"))
     assert process.communicate(timeout=60) == ("", "dwarfgpu: interrupted\n")
     assert process.returncode == 130

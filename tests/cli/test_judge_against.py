@@ -17,12 +17,16 @@ def run(*words):
     return done.returncode, done.stdout, done.stderr
 
 
-def test_builds_that_are_right_have_no_findings():
+def test_builds_that_are_right_and_one_that_has_not_ended():
     status, out, err = run(*RIGHT, "--against", "fixtures/asm/lane-pc.gfx1100.w32.co")
     assert (status, err) == (0, "")
     assert "  against lane-pc.gfx1100.w32.co  values  available  correct" in out
     assert out.splitlines()[-1].endswith("instructions executed: no findings")
     assert next(line.split() for line in out.splitlines() if line.startswith("  all "))[2:] == ["100.0%", "100.0%"]
+    status, _out, err = run(*OPTIMIZED, *OTHER, "--limit", "100")
+    assert status == 1
+    assert "cl-kernels.gfx1100.w32.O0.v5.co has not ended: 1" in err
+    assert "instructions have been executed; what it has not done is not compared" in err
 
 
 def test_shares_are_shown_by_function_and_file():
@@ -93,10 +97,3 @@ def test_another_build_that_is_none_is_refused(other, status, message):
     found, out, err = run(*OPTIMIZED, "--against", other)
     assert (found, out) == (status, "")
     assert message in err
-
-
-def test_another_build_that_has_not_ended_is_no_success():
-    status, _out, err = run(*OPTIMIZED, *OTHER, "--limit", "100")
-    assert status == 1
-    assert "cl-kernels.gfx1100.w32.O0.v5.co has not ended: 1" in err
-    assert "instructions have been executed; what it has not done is not compared" in err

@@ -62,14 +62,11 @@ def test_every_form_of_an_expression_is_taken(bridge, dies):
         assert bridge.text(parsed, where) == LANE
 
 
-def test_an_expression_knows_its_place(bridge, dies):
+def test_an_expression_knows_its_place_and_the_format_of_its_unit(bridge, dies):
     found = bridge.expression(dies["lane"].attributes["DW_AT_location"])
     data = bridge.dwarfinfo.debug_info_sec.stream.getvalue()
     assert found.section == ".debug_info"
     assert data[found.offset :].startswith(found.data)
-
-
-def test_the_format_is_that_of_the_unit():
     bridge = Bridge(open_program(str(FIXTURES / "asm/operations-dwarf64.gfx90a.w64.co")))
     unit = next(bridge.dwarfinfo.iter_CUs())
     assert bridge.expression([0x9A, *bytes(8)], unit).fault is None  # DW_OP_call_ref has an offset of 64 bits
@@ -110,17 +107,15 @@ def test_locations_of_a_die_are_those_of_its_attribute(bridge, dies):
     assert bridge.locations(dies["int"]) == ()
 
 
-def test_values_of_a_die(bridge, dies, frame):
+def test_values_of_a_die_with_and_without_a_frame(bridge, dies, frame):
     assert bridge.variable(dies["left"], frame).values("all").array[:4].tolist() == [0, 2, 4, 6]
     assert bridge.variable(dies["tile"], frame).kind == "static"
     assert bridge.variable(dies["limit"], frame).value() == 20
-
-
-def test_a_variable_without_a_frame_has_its_type_and_locations(bridge, dies):
     variable = bridge.variable(dies["sum"])
     assert variable.type.name == "int"
     assert len(variable.locations()) == 1
     assert variable.why(0) is not None
+    assert bridge.die(frame["even"]).offset == dies["even"].offset
 
 
 def test_the_entry_of_an_abstract_instance_is_the_variable_of_its_inlined_call(bridge, frame):
@@ -154,25 +149,15 @@ def test_elffile_and_program_are_of_the_same_bytes(elffile, bridge):
     other = Bridge(open_program(str(FIXTURES / "containers/fatbin.x86_64@gfx90a")))
     other.elffile.stream.seek(0)
     assert other.elffile.stream.read() == bytes(other.program.file.image.data)
-
-
-def test_the_stream_stays_where_it_was(elffile):
     elffile.stream.seek(77)
     Bridge(elffile)
     assert elffile.stream.tell() == 77
 
 
-def test_an_elffile_of_a_file_finds_what_lies_beside_it():
+def test_files_beside_it_type_units_and_stripped_files():
     with ELFFile.load_from_path(str(FIXTURES / "features/split.v5.co")) as elffile:
         units = list(Bridge(elffile).program.file.dwarf.compile_units())
     assert any(unit.is_split for unit in units)
-
-
-def test_a_variable_has_a_die(bridge, dies, frame):
-    assert bridge.die(frame["even"]).offset == dies["even"].offset
-
-
-def test_type_units_of_dwarf_4():
     bridge = Bridge(held(FIXTURES / "features/types.v4.co"))
     units = bridge.program.file.dwarf.units_of(".debug_types")
     assert units
@@ -180,9 +165,6 @@ def test_type_units_of_dwarf_4():
         for entry in unit.dies():
             die = bridge.die(entry)
             assert (die.offset, bridge.entry(die)) == (entry.section_offset, entry)
-
-
-def test_a_stripped_file_has_the_dies_of_its_debug_file():
     bridge = Bridge(open_program(str(FIXTURES / "features/stripped.v5.co")))
     assert bridge.dwarfinfo.has_debug_info
     assert bridge.entry(next(bridge.dwarfinfo.iter_CUs()).get_top_DIE()).tag == 0x11
@@ -201,13 +183,12 @@ def test_what_is_no_object_of_pyelftools_is_refused(bridge, given):
         assert isinstance(refused(call, given), UsageError)
 
 
-def test_a_where_that_tells_no_format_is_refused(bridge):
+def test_what_has_no_format_no_rows_or_is_null_is_refused(bridge, dies):
     assert "is not a DIE" in refused(bridge.text, [0x30], "unit").message
-
-
-def test_null_entries_are_refused(bridge, dies):
     null = next(die for die in dies["lane"].cu.iter_DIEs() if die.is_null())
     assert "null entry" in refused(bridge.entry, null).message
+    refused(bridge.rows, 0x10)
+    refused(bridge.rows, bridge.frame_entries()[0])
 
 
 def test_objects_of_other_files_are_refused(bridge, dies, frame):
@@ -227,35 +208,21 @@ def test_objects_of_other_files_are_refused(bridge, dies, frame):
     refused(other.variable, variable, frame)
 
 
-def test_what_is_no_variable_or_cannot_be_seen_is_refused(bridge, dies, frame):
+def test_what_is_no_variable_and_has_no_expression_is_refused(bridge, dies, frame):
     assert "no variable" in refused(bridge.variable, dies["int"], frame).message
     assert "sum of whole_wave" in refused(bridge.variable, dies["sum"], frame).message
-
-
-def test_what_has_no_expression_is_refused(bridge, dies):
     assert "locations" in refused(bridge.text, dies["left"].attributes["DW_AT_location"]).hint
     refused(bridge.text, dies["left"].attributes["DW_AT_name"])
     refused(bridge.locations, dies["left"].attributes["DW_AT_name"])
 
 
-def test_what_has_no_rows_is_refused(bridge):
-    refused(bridge.rows, 0x10)
-    refused(bridge.rows, bridge.frame_entries()[0])
-
-
-def test_entries_of_split_units_have_no_die():
+def test_what_pyelftools_cannot_read_is_refused():
     bridge = Bridge(open_program(str(FIXTURES / "features/split.v5.co")))
     unit = next(unit for unit in bridge.program.file.dwarf.compile_units() if unit.is_split)
     refused(bridge.die, unit.root)
-
-
-def test_a_closed_elffile_is_refused():
     closed = held(LANES)
     closed.close()
     assert "closed" in refused(Bridge, closed).message
-
-
-def test_what_pyelftools_cannot_read_is_an_error_of_its_own():
     bridge = Bridge(open_program(str(FIXTURES / "asm/forms.gfx90a.w64.co")))
     entries = list(bridge.program.file.dwarf.units[0].dies())
     error = refused(lambda: [bridge.die(entry) for entry in entries])

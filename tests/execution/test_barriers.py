@@ -57,18 +57,14 @@ def test_barriers_are_used_again(code, seed):
     assert (launched.buffers["out"] == 100).all()
 
 
-def test_waves_that_have_ended_are_not_waited_for(code):
+def test_waves_that_have_ended_and_the_state_of_a_barrier(code):
     halt, launched = run(code, "leaving", np.zeros(SIZE * GROUPS, np.int32))
     assert halt.has_ended
     assert launched.buffers["out"].reshape(GROUPS, 4, 32)[:, :, 0].tolist() == [[1, 1, 1, 0]] * GROUPS
-
-
-def test_the_state_of_a_barrier(code):
-    """Members from bit 4 on, and whether it is valid; a group of one wave has no barrier."""
-    halt, launched = run(code, "state", np.zeros(SIZE * GROUPS, np.int32))
+    halt, launched = run(code, "state", np.zeros(SIZE * GROUPS, np.int32))  # members from bit 4 on, and validity
     assert halt.has_ended
     assert (launched.buffers["out"] == (4 << 4 | 1)).all()
-    halt, launched = run(code, "state", np.zeros(32 * GROUPS, np.int32), size=32)
+    halt, launched = run(code, "state", np.zeros(32 * GROUPS, np.int32), size=32)  # a group of one wave has none
     assert (launched.buffers["out"][:32] == 0).all()
 
 

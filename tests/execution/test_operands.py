@@ -72,15 +72,12 @@ def test_the_number_of_bits_may_be_in_the_high_half(bench):
     assert it.read(10)[0].tolist() == [both >> 5 & 0xFFFFFFFF] * 32
 
 
-def test_pairs_of_bytes_go_to_a_half_of_a_register(bench):
+def test_bytes_go_to_a_half_and_packed_integers_have_no_other_sign(bench):
     it = bench("gfx1100", 32)
     it.vector(0, np.full(32, 0x0102_FFFF, np.uint32))  # 258 is 255 at most, -1 is 0 at least
     it.vector(9, np.full(32, 0x11112222, np.uint32))
     it.run("v_sat_pk_u8_i16 v9.h, v0")
     assert it.read(9)[0].tolist() == [0xFF002222] * 32
-
-
-def test_packed_integers_have_no_other_sign(bench):
     it = bench("gfx90a")
     it.vector(0, np.zeros(64, np.uint32))
     with pytest.raises(UnknownInstruction, match="of integers with another sign"):
@@ -105,14 +102,11 @@ def test_a_bad_encoding_is_not_taken_for_a_vector_register(bench, processor, wor
         it.execute([word.to_bytes(4, "little")])
 
 
-def test_a_register_that_nothing_wrote_is_0_for_each_wave():
+def test_registers_of_nothing_and_masks_of_lanes():
     column = np.full((3, 1), 1 << 63, np.uint64)
     for found in (UNSET | column, column | UNSET, column - UNSET, np.where(column > 0, column, UNSET)):
         assert found.dtype == np.uint64
         assert (found == column).all()
-
-
-def test_the_mask_of_lanes_does_not_depend_on_the_order_of_memory():
     batch = WaveBatch([0, 1, 2], 32, 0, 0)
     flags = np.asfortranarray(np.arange(96).reshape(3, 32) % 3 == 0)
     wanted = [sum(1 << lane for lane in range(32) if flags[wave, lane]) for wave in range(3)]

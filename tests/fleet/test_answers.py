@@ -72,16 +72,13 @@ def test_what_has_no_value_says_why():
     assert (row["state"], row["error_class"], row["error_kind"]) == ("error", "usage", "no_name")
 
 
-def test_frames_are_rows_and_the_innermost_has_the_stack():
+def test_frames_of_stacks_are_rows_of_each_wave():
     answer = rows("bt", input=str(ROOT / "docs" / "examples" / "calls.json"))
     frames = [row for row in answer if row["state"] == "frame" and row["wave"] == answer[0]["wave"]]
     assert len(frames) > 1
     assert frames[0]["stack"] == " < ".join(row["function"] for row in frames)
     assert all("stack" not in row for row in frames[1:])
     assert [row["frame"] for row in frames] == list(range(len(frames)))
-
-
-def test_waves_of_one_group_are_a_row_each():
     documents = [{"waves": ["1", "2"], "frames": [{"number": 0, "function": "f"}, {"number": 1, "function": "k"}]}]
     answer = list(flat(documents))
     assert [(row["wave"], row["frame"], row.get("stack")) for row in answer] == [
@@ -89,11 +86,15 @@ def test_waves_of_one_group_are_a_row_each():
     ]  # fmt: skip
 
 
-def test_findings_of_files_are_rows_with_rules():
+def test_findings_are_rows_with_rules_functions_and_variables():
     answer = rows("verify", input=str(ROOT / "fixtures" / "asm" / "operations.x86_64"))
     found = [row for row in answer if row["state"] == "finding"]
     assert found
     assert all(row["rule"] and row["severity"] and row["message"] for row in found)
+    path = ROOT / "fixtures" / "amdgpu" / "cl-kernels.gfx90a.w64.O2.v5.co"
+    finding = next(row for row in rows("verify", input=str(path)) if row.get("variable"))
+    assert (finding["function"], finding["variable"]) == ("spaces", "tile")
+    assert finding["source"].startswith("src/opencl/kernels.cl:")
 
 
 ORDERING = ROOT / "fixtures" / "amdgpu" / "ordering.gfx90a.w64.O2.co"
@@ -119,9 +120,17 @@ def test_a_question_whose_files_are_operands_names_none():
         make_question("memmodel check", "k.co")
 
 
-def test_what_is_wrong_with_an_input_is_one_row():
+def test_what_is_wrong_with_an_input_is_one_row(tmp_path):
     (row,) = rows("memmodel check", input=str(STATE))
     assert (row["state"], row["error_kind"]) == ("error", "not_elf")
+    (row,) = rows("bt", input=str(tmp_path / "none"))
+    assert (row["state"], row["error_class"]) == ("error", "malformed")
+    (row,) = rows("waves", input=str(CODE))
+    assert row["state"] == "error"
+    assert error_row(MemoryError())["error_kind"] == "no_memory"
+    assert error_row(RecursionError())["error_kind"] == "too_deep"
+    assert error_row(OSError(5, "Input/output error"))["error_class"] == "malformed"
+    assert error_row(ZeroDivisionError("x"))["error_class"] == "defect"
 
 
 def test_a_judged_kernel_has_its_findings_as_rows():
@@ -133,13 +142,6 @@ def test_a_judged_kernel_has_its_findings_as_rows():
     assert {"statement-back", "unwind-missing"} <= {row["rule"] for row in answer}
 
 
-def test_a_finding_of_an_entry_names_its_function_and_variable():
-    path = ROOT / "fixtures" / "amdgpu" / "cl-kernels.gfx90a.w64.O2.v5.co"
-    finding = next(row for row in rows("verify", input=str(path)) if row.get("variable"))
-    assert (finding["function"], finding["variable"]) == ("spaces", "tile")
-    assert finding["source"].startswith("src/opencl/kernels.cl:")
-
-
 @pytest.mark.parametrize("text", ["", "{", "no snapshot", '{"schema": 1}', '{"schema": 1, "code_objects": [{}]}'])
 def test_a_broken_input_is_a_row_with_its_error(tmp_path, text):
     path = tmp_path / "broken.json"
@@ -147,20 +149,6 @@ def test_a_broken_input_is_a_row_with_its_error(tmp_path, text):
     (row,) = rows("bt", input=str(path))
     assert (row["state"], row["error_class"]) == ("error", "malformed")
     assert str(path) in row["message"]
-
-
-def test_a_missing_input_and_one_that_needs_a_state_are_rows(tmp_path):
-    (row,) = rows("bt", input=str(tmp_path / "none"))
-    assert (row["state"], row["error_class"]) == ("error", "malformed")
-    (row,) = rows("waves", input=str(CODE))
-    assert row["state"] == "error"
-
-
-def test_other_exceptions_are_named_and_do_not_end_a_batch():
-    assert error_row(MemoryError())["error_kind"] == "no_memory"
-    assert error_row(RecursionError())["error_kind"] == "too_deep"
-    assert error_row(OSError(5, "Input/output error"))["error_class"] == "malformed"
-    assert error_row(ZeroDivisionError("x"))["error_class"] == "defect"
 
 
 # --- Inputs -----------------------------------------------------------------------------------------------------------
@@ -202,14 +190,11 @@ def test_lists_are_pairs_of_code_and_state(tmp_path):
         find_inputs([str(tmp_path / "bad.csv")])
 
 
-def test_a_state_with_two_files_of_code_is_two_inputs(tmp_path):
+def test_states_with_two_files_of_code_and_with_one_for_all(tmp_path):
     (tmp_path / "pairs.csv").write_text("a.co,s.json\nb.co,s.json\n")
     first, second = find_inputs([str(tmp_path / "pairs.csv")])
     assert (first.code, second.code) == (str(tmp_path / "a.co"), str(tmp_path / "b.co"))
     assert first.name != second.name
-
-
-def test_the_code_of_all_states_is_named_once(tmp_path):
     path = tmp_path / "s.json"
     path.write_text(snapshot_text(5, code="gone.co"))
     assert rows("eval", "even", input=str(path))[0]["state"] == "error"
@@ -228,13 +213,17 @@ def test_batches_have_many_small_files_or_one_large_one():
     assert [len(batch) for batch in split([*large, *small], 1)][:3] == [1, 1, 1]
 
 
-def test_schedulers_are_local_or_addresses():
+def test_schedulers_and_what_an_answer_may_cost():
     assert local_workers("local:3") == 3
     assert local_workers("local") >= 1
     assert local_workers("tcp://h:1") is None
     for wrong in ("local:0", "local:x", "cluster"):
         with pytest.raises(UsageError):
             local_workers(wrong)
+    assert question_of("bt --budget 5", _question_words).budget == 5
+    assert question_of("bt", _question_words, "7").budget == 7
+    assert question_of("bt --budget 5", _question_words, "7").budget == 5
+    assert question_of("memmodel check", _question_words, "7").budget == 7
 
 
 # --- The summary ------------------------------------------------------------------------------------------------------
@@ -306,13 +295,6 @@ def test_wrong_words_are_errors_before_anything_is_started(words, message):
     done = run("fleet", *words)
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
-
-
-def test_what_an_answer_may_cost_is_said_with_the_question_or_beside_it():
-    assert question_of("bt --budget 5", _question_words).budget == 5
-    assert question_of("bt", _question_words, "7").budget == 7
-    assert question_of("bt --budget 5", _question_words, "7").budget == 5
-    assert question_of("memmodel check", _question_words, "7").budget == 7
 
 
 def test_without_the_extra_one_error_says_what_to_install(tmp_path):

@@ -222,10 +222,15 @@ def test_help_is_that_of_the_rows(require_tool):
 
 
 @pytest.mark.slow
-def test_the_prefix_alone_lists_what_may_follow(require_tool):
+def test_help_of_the_prefix_characters_and_the_end_of_words(require_tool):
     assert run_gdb(require_tool, "-ex", "dwarfgpu") == run_gdb(require_tool, "-ex", "help dwarfgpu")
     about = run_gdb(require_tool, "-ex", "help function dwarfgpu").splitlines()
     assert about[2].startswith("A value that GDB can reach")
+    show = "python from dwarfgpu.gdbplugin.debugger import write; write('\\u2192 \\xe9\\n')"
+    assert run_gdb(require_tool, "-ex", show, variables={"LC_ALL": "C"}) == "\\u2192 \\xe9\n"
+    show = "from dwarfgpu.gdbplugin.commands import TableCommand, COMMANDS; "
+    show += "print([TableCommand(each, '').complete('1', None) for each in COMMANDS if each.gdb == 'eval'])"
+    assert run_gdb(require_tool, "-ex", f"python {show}") == "[None]\n"
 
 
 @pytest.mark.slow
@@ -293,12 +298,6 @@ def test_without_a_process(require_tool, runnable_host):
 
 
 @pytest.mark.slow
-def test_a_host_without_the_characters(require_tool):
-    show = "python from dwarfgpu.gdbplugin.debugger import write; write('\\u2192 \\xe9\\n')"
-    assert run_gdb(require_tool, "-ex", show, variables={"LC_ALL": "C"}) == "\\u2192 \\xe9\n"
-
-
-@pytest.mark.slow
 def test_settings(require_tool, runnable_host):
     commands = ["break stop_here", "run", "set dwarfgpu print elements 2", "dwarfgpu eval extended"]
     commands += ["show dwarfgpu print elements", "set dwarfgpu print elements unlimited", "dwarfgpu eval extended"]
@@ -333,14 +332,6 @@ def test_completion(require_tool, runnable_host):
         "set dwarfgpu frame-filter unreadable",
     ):
         assert line in found, found
-
-
-@pytest.mark.slow
-def test_gdb_asks_where_words_end(require_tool):
-    """Newer ones do it by asking for a completion of no word."""
-    show = "from dwarfgpu.gdbplugin.commands import TableCommand, COMMANDS; "
-    show += "print([TableCommand(each, '').complete('1', None) for each in COMMANDS if each.gdb == 'eval'])"
-    assert run_gdb(require_tool, "-ex", f"python {show}") == "[None]\n"
 
 
 @pytest.mark.slow

@@ -74,15 +74,11 @@ def test_frames_behind_code_without_information(require_tool, bare, tmp_path):
 
 
 @pytest.mark.slow
-def test_backtraces_show_the_variables_of_these_frames(require_tool, bare):
+def test_backtraces_show_these_frames_and_where_they_end(require_tool, bare):
     commands = ("set dwarfgpu frame-filter all", "break stop_here", "run", "bt -full")
     text = run_gdb(require_tool, *(word for command in commands for word in ("-ex", command)), program=bare)
     assert "        doubled = 22\n        many = {11, 12, 13}\n" in text
     assert "        start = 11\n" in text
-
-
-@pytest.mark.slow
-def test_where_a_stack_of_the_library_ends_its_own_backtrace_says_so(require_tool, bare):
     commands = ("break stop_here", "run", "dwarfgpu bt")
     text = run_gdb(require_tool, *(word for command in commands for word in ("-ex", command)), program=bare)
     assert "Backtrace stopped: the callers are not known: " in text

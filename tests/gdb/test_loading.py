@@ -11,12 +11,9 @@ from tests.gdb.running import ENTRY, ROOT, python, run_gdb
 FIXTURE = ROOT / "fixtures" / "asm" / "host.x86_64"
 
 
-def test_any_python_can_read_the_entry_file():
+def test_the_entry_file_is_for_any_python(monkeypatch):
     ast.parse(ENTRY.read_text(), feature_version=(3, 6))
     assert not any(line.startswith(("import dwarfgpu", "from ")) for line in ENTRY.read_text().splitlines())
-
-
-def test_an_old_python_is_told_so(monkeypatch):
     monkeypatch.setattr(entry, "OLDEST", (9, 9))
     with pytest.raises(ImportError, match=r"needs Python 9\.9 or later, and this GDB has 3\."):
         entry.load("/nowhere")

@@ -39,16 +39,12 @@ def test_a_gdb_without_dwarfgpu_shows_waves_registers_and_memory(require_tool):
 
 
 @pytest.mark.slow
-def test_variables_and_callers_with_dwarfgpu_in_gdb(require_tool):
+def test_waves_have_variables_and_do_not_run(require_tool):
     commands = typed("set dwarfgpu unwinder on", "bt", "up 4", 'print $dwarfgpu("lane", 5)')
     text = run_gdb(require_tool, *remote(EXAMPLES / "calls.json"), *commands)
     assert re.findall(r"^#\d.* (\w+) \(", text, re.MULTILINE)[:5] == ["leaf", "inner", "middle", "outer", "calls"]
     frame = dg.open(CALLS).attach(EXAMPLES / "calls.json")[0].frame(4)
     assert f"$1 = {frame['lane'].value(5)}\n" in text
-
-
-@pytest.mark.slow
-def test_a_wave_does_not_run(require_tool):
     commands = typed("continue", "stepi", "break leaf", "continue", "info threads")
     text = run_gdb(require_tool, *remote(EXAMPLES / "calls.json"), *commands)
     assert text.count("This is a snapshot: it cannot run.\n") == 3

@@ -63,12 +63,10 @@ class TestCommands:
     def test_names(self, run: Run, line: str, expected: list[str]) -> None:
         assert texts(run, line) == expected
 
-    def test_nothing_lists_all(self, run: Run) -> None:
+    def test_nothing_lists_all_with_what_they_do(self, run: Run) -> None:
         found = texts(run, "")
         assert {"print", "info", "quit"} <= set(found)
         assert "p" not in found
-
-    def test_they_say_what_they_do(self, run: Run) -> None:
         assert complete(run.debugger, "quit")[1][0].meta == "leave the debugger"
 
     def test_commands_that_were_defined(self, run: Run) -> None:

@@ -82,11 +82,8 @@ def test_an_item_is_written_before_the_next_one_is_made():
     assert before == [0, 1, 2]
 
 
-def test_an_error_at_the_beginning_leaves_nothing_behind():
+def test_errors_leave_nothing_or_a_whole_document():
     assert written({"schema": 1, "units": failing()}) == ("", BROKEN)
-
-
-def test_an_error_later_on_leaves_a_whole_document():
     text, error = written({"units": iter([{"entries": failing(1, 2)}, {"entries": iter([3])}]), "sections": iter([4])})
     assert error is BROKEN
     assert json.loads(text) == {"units": [{"entries": [1, 2]}], "sections": []}

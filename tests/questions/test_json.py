@@ -159,29 +159,23 @@ def test_a_declared_variable_is_one_document(run):
     assert ask(run, "info address --json even")["variable"] == of_scope["even"]
 
 
-def test_the_whole_of_an_expression_is_explained_after_its_variables(run):
-    document = ask(run, "explain --json -lane 2 even + limit")
-    assert [variable["name"] for variable in document["variables"]] == ["even", "limit"]
-    assert document["answers"][0]["lanes"]["2"]["value"] == 34
-
-
-def test_without_a_state_variables_are_described():
+def test_variables_are_described_without_a_state_and_explained_before_their_expression(run):
     run = Run(KERNEL)
     (answer,) = ask(run, "locate --json even")["answers"]
     assert answer["name"] == "even"
     assert answer["locations"]
     assert "trace" not in ask(run, "explain --json even")["variables"][0]
+    document = ask(run, "explain --json -lane 2 even + limit")
+    assert [variable["name"] for variable in document["variables"]] == ["even", "limit"]
+    assert document["answers"][0]["lanes"]["2"]["value"] == 34
 
 
-def test_what_there_is(run):
+def test_what_there_is_and_registers(run):
     functions = ask(run, "info functions --json")
     assert functions["functions"][0]["name"] == "X"
     for function in functions["functions"]:
         assert f"{function['line']}:\t{function['text']}" in run("info functions")
     assert {entry["name"] for entry in ask(run, "info types --json int")["types"]} >= {"int"}
-
-
-def test_registers(run):
     document = ask(run, "info registers --json exec v2 pc")
     mask, vector, pc = document["registers"]
     assert document["frame"] == 0

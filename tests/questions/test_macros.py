@@ -128,13 +128,15 @@ def test_optional_arguments_are_those_of_the_preprocessor(require_tool, tmp_path
     assert ["".join(text.split()) for text in ours] == ["".join(text.split()) for text in theirs]
 
 
-def test_macros_are_expanded_once():
+def test_macros_are_expanded_once_and_not_for_ever():
     macros = Definitions({name: (definition, ()) for name, definition in MACROS.items()})
     texts = {"NEST + INC": "SQ(INC) + 7", "SQ(INC)": "((7)*(7))", "SQ(NEST)": "((SQ(INC))*(SQ(INC)))"}
     assert {text: expanded(text, macros, once=True) for text in texts} == texts
+    with pytest.raises(DwarfGpuError, match="more than"):
+        expanded("BOMB(" * 12 + "1" + ")" * 12, Definitions({"BOMB": (MACROS["BOMB"], ())}))
 
 
-def test_macros_of_the_user_need_no_place():
+def test_macros_of_the_user_need_a_place_no_more_than_others():
     run = Run("fixtures/features/macro.v5.co")
     run("macro define TWICE(x) ((x) * 2)")
     assert run("macro expand TWICE(3)") == "expands to: ((3) * 2)\n"
@@ -142,11 +144,7 @@ def test_macros_of_the_user_need_no_place():
     assert run("info macro TWICE") == "Defined at <user-defined>:-1\n#define TWICE(x) ((x) * 2)\n"
     for text in ("A(x 2", "A(1) 2", "1x", "A(x,) 2"):
         assert "takes a macro" in str(run.fails(f"macro define {text}"))
-
-
-def test_an_expansion_has_an_end():
-    with pytest.raises(DwarfGpuError, match="more than"):
-        expanded("BOMB(" * 12 + "1" + ")" * 12, Definitions({"BOMB": (MACROS["BOMB"], ())}))
+    assert "No frame selected" in str(Run("fixtures/features/macro.v5.co").fails("info macro ITEM"))
 
 
 def test_definitions_outside_files_come_first():
@@ -160,10 +158,6 @@ def test_definitions_outside_files_come_first():
         for path, line in (("1", 1), ("1", 4), ("1", 7), ("2", 1), ("3", 1))
     }
     assert found == {("1", 1): "AB", ("1", 4): "A", ("1", 7): "AC", ("2", 1): "AC", ("3", 1): "AB"}
-
-
-def test_without_a_place_there_is_no_macro():
-    assert "No frame selected" in str(Run("fixtures/features/macro.v5.co").fails("info macro ITEM"))
 
 
 TABLE = bytes.fromhex("050000")

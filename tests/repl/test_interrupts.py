@@ -19,9 +19,19 @@ def interrupt() -> None:
     signal.sigtimedwait([signal.SIGUSR1], 0)  # the handler runs before this returns
 
 
-def test_it_ends_what_runs() -> None:
+def test_it_ends_what_runs_and_leaves_the_handler() -> None:
     with pytest.raises(KeyboardInterrupt), Interrupts().raised():
         interrupt()
+    before = signal.getsignal(signal.SIGINT)
+    with Interrupts().remembered():
+        assert signal.getsignal(signal.SIGINT) is not before
+    assert signal.getsignal(signal.SIGINT) is before
+    interrupts = Interrupts()
+    with interrupts.remembered():
+        interrupt()
+        interrupts.forget()
+        with interrupts.raised():
+            pass
 
 
 def test_what_comes_before_ends_it_before_it_begins() -> None:
@@ -33,22 +43,6 @@ def test_what_comes_before_ends_it_before_it_begins() -> None:
         with interrupts.raised():  # once
             done.append("yes")
     assert done == ["yes"]
-
-
-def test_what_was_about_an_earlier_command_is_forgotten() -> None:
-    interrupts = Interrupts()
-    with interrupts.remembered():
-        interrupt()
-        interrupts.forget()
-        with interrupts.raised():
-            pass
-
-
-def test_the_handler_is_as_it_was() -> None:
-    before = signal.getsignal(signal.SIGINT)
-    with Interrupts().remembered():
-        assert signal.getsignal(signal.SIGINT) is not before
-    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_a_key_right_behind_the_line_ends_its_command() -> None:

@@ -77,13 +77,6 @@ def value_of(frame, name):
         return "not known" if error.kind in ("register_unavailable", "memory_unavailable") else error.kind
 
 
-def test_no_file_is_needed(tmp_path):
-    before = open_program(str(LANE_PC)).attach(EXAMPLES / "variables.json")
-    stopped = open_gpu_stopped(write_core(before.stopped, str(tmp_path / "core"), form=CoreForm(r_version=12)).names)
-    assert stopped.wave(0).frame(0).name == before[0].frame(0).name
-    assert stopped.loaded.codes[0].file.image.path == str(LANE_PC)
-
-
 # --- Files that belong together -----------------------------------------------------------------------------------
 
 
@@ -162,12 +155,16 @@ def test_the_file_or_the_name_chooses_among_processors(tmp_path):
     assert open_gpu_stopped([f"{paths[0]}@gfx1030-wave32"]).machine.target.name == "amdgcn-gfx1030-wave32"
 
 
-def test_without_waves_the_error_says_what_is_missing(tmp_path):
+def test_the_part_of_the_gpu_alone_says_what_to_do(tmp_path):
     (gpu,) = tiny(tmp_path, kind="gpu")
     with pytest.raises(DwarfGpuError, match="none of the files") as caught:
         open_gpu_stopped([gpu])
     assert "core file" in caught.value.hint
     (tmp_path / "other").mkdir()
+    text = "\n".join(core_text(core_summary([gpu]), 200))
+    assert "GPU alone" in text
+    assert "none can be read" in text
+    assert "--state core.PID --state gpucore.PID" in text
 
 
 # --- Code objects -------------------------------------------------------------------------------------------------
@@ -182,13 +179,10 @@ def test_a_code_object_in_memory_is_read_from_the_core_file(tmp_path):
     assert found.file.has_dwarf
 
 
-def test_a_code_object_is_found_beside_the_core_file(tmp_path):
+def test_a_code_object_is_found_beside_the_core_file_and_where_it_was_moved_to(tmp_path):
     shutil.copy(TINY, tmp_path / "tiny.gfx90a.co")
     opened = open_core_waves(tiny(tmp_path, uri="file:///gone/away/tiny.gfx90a.co"))
     assert opened.code.found[0].where == "by its name, in another folder"
-
-
-def test_a_code_object_is_found_where_it_was_moved_to(tmp_path):
     (tmp_path / "new/sub").mkdir(parents=True)
     shutil.copy(TINY, tmp_path / "new/sub/k.co")
     paths = tiny(tmp_path, uri="file:///gone/away/sub/k.co")
@@ -275,9 +269,13 @@ def test_waves_outside_of_all_code_are_a_problem(tmp_path):
     assert text in said(open_core_waves(tiny(tmp_path, machine=machine)))
 
 
-def test_kernels_are_named_by_their_descriptors(tmp_path):
+def test_kernels_are_named_and_no_file_is_needed(tmp_path):
     paths = write_core(open_program(str(TINY)).attach(EXAMPLES / "launch.json").stopped, str(tmp_path / "core")).names
     assert [dispatch.kernel for dispatch in open_core_waves(paths).core.dispatches] == ["tiny"]
+    before = open_program(str(LANE_PC)).attach(EXAMPLES / "variables.json")
+    stopped = open_gpu_stopped(write_core(before.stopped, str(tmp_path / "core"), form=CoreForm(r_version=12)).names)
+    assert stopped.wave(0).frame(0).name == before[0].frame(0).name
+    assert stopped.loaded.codes[0].file.image.path == str(LANE_PC)
 
 
 # --- The summary --------------------------------------------------------------------------------------------------
@@ -294,14 +292,6 @@ def test_a_summary_is_one_screen(tmp_path):
     data = json.loads(json.dumps(core_json(summary)))
     assert data["waves"][0]["count"] == 2
     assert data["agents"][0]["processor"] == "gfx90a"
-
-
-def test_the_summary_of_the_gpu_alone_says_what_to_do(tmp_path):
-    (gpu,) = tiny(tmp_path, kind="gpu")
-    text = "\n".join(core_text(core_summary([gpu]), 200))
-    assert "GPU alone" in text
-    assert "none can be read" in text
-    assert "--state core.PID --state gpucore.PID" in text
 
 
 # --- Conversion ---------------------------------------------------------------------------------------------------
@@ -350,13 +340,6 @@ def test_the_memory_of_a_small_snapshot_is_chosen(tmp_path):
     assert {"private_wave", "local", "global"} <= spaces[None].keys()
 
 
-def test_an_unknown_kind_of_memory_is_an_error():
-    assert memory_choice("stack,reachable:2").reachable == 2
-    for text in ("heap", "reachable", "reachable:x", "stack:3", "reachable:0"):
-        with pytest.raises(UsageError, match="there is no memory"):
-            memory_choice(text)
-
-
 # --- Writing ------------------------------------------------------------------------------------------------------
 
 
@@ -387,13 +370,17 @@ def test_the_core_file_of_the_examples_is_the_one_that_is_written():
     assert CRASH.read_bytes() == crash_core()
 
 
-def test_a_part_is_not_a_name_of_a_file(tmp_path):
+def test_parts_of_names_and_kinds_of_memory(tmp_path):
     (path,) = tiny(tmp_path)
     assert gpu_cores.without_part(f"{path}@gfx90a") == path
     assert gpu_cores.part_of([path]) is None
     odd = tmp_path / "core@home"
     odd.write_bytes(b"x")
     assert gpu_cores.without_part(str(odd)) == str(odd)
+    assert memory_choice("stack,reachable:2").reachable == 2
+    for text in ("heap", "reachable", "reachable:x", "stack:3", "reachable:0"):
+        with pytest.raises(UsageError, match="there is no memory"):
+            memory_choice(text)
 
 
 # --- Versions and sizes of the runtime ----------------------------------------------------------------------------

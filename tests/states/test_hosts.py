@@ -116,10 +116,12 @@ def test_a_lane_is_any_integer(name, lane):
     questions(lane)[name]()
 
 
-def test_a_set_without_lanes_is_a_usage_error():
+def test_sets_without_lanes_and_processes_without_lanes():
     with pytest.raises(dwarfgpu.UsageError, match="one lane or more"):
         dwarfgpu.LaneSet.of([])
     assert dwarfgpu.LaneSet.one().lane is None
+    frame = dwarfgpu.open("fixtures/host/pie.clang.O2.v5.x86_64").outside
+    assert hosts.in_lane(frame, 3).selected_lane is None
 
 
 def test_a_host_of_ones_own():
@@ -135,8 +137,3 @@ def test_a_host_of_ones_own():
     with hosts.using(hosts.Chosen(attached())):
         assert dg.selected().name == "X"
     assert dg.selected() == "a frame"
-
-
-def test_a_process_without_lanes_has_no_selected_lane():
-    frame = dwarfgpu.open("fixtures/host/pie.clang.O2.v5.x86_64").outside
-    assert hosts.in_lane(frame, 3).selected_lane is None

@@ -31,17 +31,17 @@ def test_a_snapshot_that_names_its_code_needs_no_file(small, name):
     assert (done.returncode, done.stdout.splitlines()[-1][:5]) == (0, "#0  X")
 
 
-def test_without_its_code_a_snapshot_needs_a_file(small, tmp_path):
+def test_states_that_name_their_code_or_need_a_file(small, tmp_path):
     shutil.copy(small / "x.json", tmp_path)
     done = run("waves", "--state", str(tmp_path / "x.json"))
     assert (done.returncode, "required: FILE" in done.stderr) == (2, True)
-
-
-def test_a_byte_order_mark_is_no_part_of_the_text(small):
     path = small / "mark.json"
     path.write_bytes(b"\xef\xbb\xbf" + (small / "x.json").read_bytes())
     done = run("waves", "--state", str(path))
     assert (done.returncode, done.stderr) == (0, "")
+    words = ("-ex", f"core-file {CRASH}", "-ex", f"target snapshot {small / 'x.json'}", "-ex", f"core {CRASH}")
+    done = run("debug", "--batch", *words)
+    assert (done.returncode, done.stdout.count("[Attached")) == (0, 3)
 
 
 @pytest.mark.parametrize("words", [("waves",), ("bt",), ("waves", "--json"), ("lanes", "--wave", "1")])
@@ -51,13 +51,16 @@ def test_a_state_that_is_missing_is_what_is_said(words, tmp_path):
     assert (done.returncode, done.stderr) == (3, f"dwarfgpu: error: {path}: No such file or directory\n")
 
 
-def test_a_text_that_is_too_large_is_not_read(tmp_path):
+def test_texts_that_are_too_large_and_hosts_alone(tmp_path, parts):
     path = tmp_path / "large.json"
     with path.open("wb") as file:
         file.write(b"{")
         file.truncate(1 << 40)
     done = run("waves", "fixtures/asm/lane-pc.gfx90a.w64.co", "--state", str(path))
     assert (done.returncode, "it has 1099511627776 bytes, more than" in done.stderr) == (3, True)
+    shutil.copy(parts / "core", tmp_path / "core.4711")
+    done = run("core", "info", str(tmp_path / "core.4711"))
+    assert (done.returncode, "no note has the state of GPUs" in done.stderr) == (3, True)
 
 
 NAMES = [
@@ -79,15 +82,3 @@ def test_each_part_of_a_crash_finds_the_other(host, gpu, parts, tmp_path):
     for name in (host, gpu):
         assert run("waves", "--json", "--state", str(tmp_path / name)).stdout == whole.stdout
         assert "(found beside it)" in run("core", "info", str(tmp_path / name)).stdout
-
-
-def test_the_host_alone_is_about_its_threads(parts, tmp_path):
-    shutil.copy(parts / "core", tmp_path / "core.4711")
-    done = run("core", "info", str(tmp_path / "core.4711"))
-    assert (done.returncode, "no note has the state of GPUs" in done.stderr) == (3, True)
-
-
-def test_another_core_file_can_follow_in_a_session(small):
-    words = ("-ex", f"core-file {CRASH}", "-ex", f"target snapshot {small / 'x.json'}", "-ex", f"core {CRASH}")
-    done = run("debug", "--batch", *words)
-    assert (done.returncode, done.stdout.count("[Attached")) == (0, 3)

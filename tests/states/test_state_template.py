@@ -138,7 +138,7 @@ def test_memory_that_a_register_decides_is_asked_for_when_it_is_known(tmp_path: 
     assert [frame.expression("a").value(lane) for lane in (0, 1)] == [1.5, 2.5]
 
 
-def test_the_place_has_all_forms_that_pc_has() -> None:
+def test_a_place_has_all_forms_that_pc_has_and_no_state_beside_it(tmp_path: Path) -> None:
     program = open_program(CALLS)
     documents = [template(program, place, None) for place in ("0x1a04", "leaf+0x4", "6660")]
     assert len({document["waves"][0]["pc"] for document in documents}) == 1
@@ -146,9 +146,6 @@ def test_the_place_has_all_forms_that_pc_has() -> None:
     for place in ("nosuch", "calls.hip:999", None):
         with pytest.raises(DwarfGpuError):
             template(program, place, None)
-
-
-def test_a_place_and_a_state_do_not_go_together(tmp_path: Path) -> None:
     state = written(tmp_path, made(LANE_PC, "0x1548"))
     with pytest.raises(UsageError, match="--pc does not go with --state"):
         template(open_program(LANE_PC), "0x1548", str(state))

@@ -53,20 +53,14 @@ def test_arrays_of_waves_are_the_same(grid, work_group, wave_size):
     ]
 
 
-def test_a_huge_grid_costs_nothing():
+def test_grids_that_are_huge_small_and_of_few_dimensions():
     shape = geometry((2**32 - 1, 2**20, 77), (1000, 1, 1), 64)
     assert shape.wave_count == 16 * 2**20 * 77 * 4294967 + 5 * 2**20 * 77
     assert shape.place(shape.wave_count - 1).group == (4294967, 2**20 - 1, 76)
-
-
-def test_dimensions_are_counted_and_filled_with_one():
     shape = geometry((100,), (64,), 64)
     assert (shape.grid, shape.work_group, shape.dimensions) == ((100, 1, 1), (64, 1, 1), 1)
     assert (shape.groups, shape.remainders, shape.group_count) == ((2, 1, 1), (36, 0, 0), 2)
     assert geometry((100,), (8, 8), 64).dimensions == 2
-
-
-def test_a_work_group_may_be_larger_than_the_grid():
     shape = geometry((40,), (64,), 64)
     assert (shape.wave_count, shape.size_of((0, 0, 0)), shape.lanes_of(shape.place(0))) == (1, (40, 1, 1), 40)
 

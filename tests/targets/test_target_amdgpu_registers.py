@@ -110,12 +110,6 @@ def test_reserved_numbers_are_no_registers(target, number):
     assert resolve(target).register(number) is None
 
 
-def test_the_numbers_of_the_other_wave_size_are_no_registers():
-    wave32, wave64 = resolve("gfx1100-wave32"), resolve("gfx1100-wave64")
-    shared = {r.number for r in wave32.registers()} & {r.number for r in wave64.registers()}
-    assert shared == {number for number, _name, _bits in expanded(BOTH)}
-
-
 @pytest.mark.parametrize("target, mask, bits", [("gfx90a", 17, 64), ("gfx1100", 1, 32), ("gfx1100-wave64", 17, 64)])
 def test_the_registers_with_a_part_to_play(target, mask, bits):
     target = resolve(target)
@@ -125,8 +119,13 @@ def test_the_registers_with_a_part_to_play(target, mask, bits):
     assert target.register(target.stack_pointer).name == "s32"
 
 
-def test_the_number_of_a_scalar_register():
+def test_numbers_of_registers_and_of_none():
     assert [sgpr(i) for i in (0, 63, 64, 105)] == [32, 95, 1088, 1129]
+    assert resolve("gfx90a").unspecified_rule(1536 + 40) == UnspecifiedRegister.UNDEFINED
+    assert resolve("gfx90a").unspecified_rule(1 << 70) == UnspecifiedRegister.UNDEFINED
+    wave32, wave64 = resolve("gfx1100-wave32"), resolve("gfx1100-wave64")
+    shared = {r.number for r in wave32.registers()} & {r.number for r in wave64.registers()}
+    assert shared == {number for number, _name, _bits in expanded(BOTH)}
 
 
 @pytest.mark.parametrize("target", ["gfx900", "gfx90a", "gfx942", "gfx1030", "gfx1100-wave32", "gfx1200-wave64"])
@@ -167,11 +166,6 @@ def test_accumulation_registers_from_a32_are_preserved_since_gfx90a(target, rule
 )
 def test_the_stack_pointer_is_the_cfa_or_that_of_one_lane(target, scale):
     assert resolve(target).stack_scale == scale
-
-
-def test_numbers_that_are_no_registers_have_the_default_rule():
-    assert resolve("gfx90a").unspecified_rule(1536 + 40) == UnspecifiedRegister.UNDEFINED
-    assert resolve("gfx90a").unspecified_rule(1 << 70) == UnspecifiedRegister.UNDEFINED
 
 
 @pytest.mark.parametrize(

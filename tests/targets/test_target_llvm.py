@@ -152,13 +152,10 @@ def test_numbers_of_variables_in_registers(compile_ir, name, options):
     assert regx(2560 if target.lane_count == 32 else 1536) not in elf
 
 
-def test_numbers_of_registers_in_wave_64(assemble):
+def test_numbers_are_those_of_the_assembler(assemble):
     names = ["v0", "v255", "a0", "a255", "s0", "s63", "s64", "s101", "exec", "pc"]
     assert has_numbers(assemble, resolve("gfx90a"), names, "amdgcn-amd-amdhsa", "-mcpu=gfx90a")
     assert has_numbers(assemble, resolve("gfx1100-wave64"), ["s105"], "amdgcn-amd-amdhsa", "-mcpu=gfx1100")
-
-
-def test_numbers_of_x86_64(assemble):
     unknown = {"tr", "ldtr", "mxcsr", "fcw", "fsw", *(f"bnd{n}" for n in range(4))}  # to the assembler
     registers = [register.name for register in resolve("x86_64").registers() if register.name not in unknown]
     names = [re.sub(r"^st(\d)", r"st(\1)", name) for name in registers]

@@ -171,13 +171,10 @@ def test_names(name, canonical, features):
     assert resolve(name) is target
 
 
-def test_a_setting_makes_another_target_of_the_same_name():
+def test_settings_make_another_target_in_any_order():
     plain, xnack = resolve("gfx90a"), resolve("gfx90a:xnack+")
     assert plain.name == xnack.name
     assert plain != xnack
-
-
-def test_the_order_of_settings_does_not_matter():
     assert resolve("gfx90a:xnack+:sramecc-") is resolve("gfx90a:sramecc-:xnack+")
 
 
@@ -289,26 +286,24 @@ def test_flags_of_code_object_v3(flags, features):
     assert (target.name, target.features) == ("amdgcn-gfx908", features)
 
 
-def test_flags_of_code_object_v2_have_no_processor():
+def test_files_of_old_code_objects_of_a_wave_size_and_of_x86_64():
     assert decode_flags(0x03, 0).features == ("xnack+",)
     assert decode_flags(0x02, 0).features == ()
     with pytest.raises(UnknownTarget, match="does not say which AMDGPU processor"):
         resolve_elf(EM_AMDGPU, 0x01, abi_version=0)
-
-
-@pytest.mark.parametrize("abi_version", [None, 2, 3, 4])
-def test_the_version_of_a_generic_code_object(abi_version):
-    assert decode_flags(0x0100055F, abi_version).generic_version == 1
-    assert decode_flags(0x53F, abi_version).generic_version == 0
-
-
-def test_the_wave_size_of_a_file_is_said_by_the_kernel():
     assert resolve_elf(EM_AMDGPU, 0x41).lane_count == 32
     assert resolve_elf(EM_AMDGPU, 0x41, True).lane_count == 64
     assert resolve_elf(EM_AMDGPU, 0x41, False).lane_count == 32
     assert resolve_elf(EM_AMDGPU, 0x3F).lane_count == 64
     with pytest.raises(UsageError, match="gfx90a has no waves of 32 lanes"):
         resolve_elf(EM_AMDGPU, 0x3F, wave64=False)
+    assert resolve_elf(EM_X86_64, 0) is resolve("x86_64")
+
+
+@pytest.mark.parametrize("abi_version", [None, 2, 3, 4])
+def test_the_version_of_a_generic_code_object(abi_version):
+    assert decode_flags(0x0100055F, abi_version).generic_version == 1
+    assert decode_flags(0x53F, abi_version).generic_version == 0
 
 
 @pytest.mark.parametrize(
@@ -324,10 +319,6 @@ def test_the_wave_size_of_a_file_is_said_by_the_kernel():
 def test_files_without_a_target(machine, flags, message):
     with pytest.raises(UnknownTarget, match=message):
         resolve_elf(machine, flags)
-
-
-def test_x86_64_files():
-    assert resolve_elf(EM_X86_64, 0) is resolve("x86_64")
 
 
 @given(st.integers(0, 0xFFFFFFFF), st.sampled_from([None, True, False]), st.sampled_from([None, 0, 1, 2, 3, 4, 99]))

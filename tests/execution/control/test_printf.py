@@ -64,12 +64,13 @@ def test_strings_and_characters(before):
     assert found == by_host(text.replace("010", "10"), b"word", ctypes.c_int(97))
 
 
-def test_widths_are_arguments_too():
+def test_widths_and_escapes_of_formats():
     text = "<%*d|%-*d|%.*f|%*.*f>"
     values = (7, 42, -6, 5, 2, 1.2345, 9, 3, 2.5)
     data = [double(value) if isinstance(value, float) else struct.pack("<i", value) for value in values]
     kinds = [ctypes.c_double(value) if isinstance(value, float) else ctypes.c_int(value) for value in values]
     assert formatted(text, data) == by_host(text, *kinds)
+    assert unescaped(r"a\72 b\n\t\\ \x41 \"") == 'a: b\n\t\\ A "'
 
 
 def test_vectors():
@@ -80,10 +81,6 @@ def test_vectors():
         formatted("%v2d %#v3hx", [struct.pack("<2i", 1, -2), struct.pack("<4H", 1, 2, 255, 9)]) == "1,-2 0x1,0x2,0xff"
     )
     assert formatted("%v2lu", [struct.pack("<2Q", 1, (1 << 64) - 1)]) == f"1,{(1 << 64) - 1}"
-
-
-def test_formats_of_the_metadata_are_unescaped():
-    assert unescaped(r"a\72 b\n\t\\ \x41 \"") == 'a: b\n\t\\ A "'
 
 
 def test_broken_buffers_end_the_text():

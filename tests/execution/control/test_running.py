@@ -59,11 +59,16 @@ def test_buffers_are_what_the_host_computes(built, processor):
     assert launched.machine.run().has_ended
 
 
-def test_a_buffer_is_the_memory_of_the_machine(built):
+def test_a_buffer_is_the_memory_of_the_machine_and_may_be_empty(built, tmp_path):
     launched = steps_launched(built(), at_once=4)
     launched.buffers["in"][:] = 1
     launched.machine.run()
     assert not launched.buffers["out"].any()
+    launched = started(built(), "saxpy", args={"y": "ones(0)", "x": "ones(4)", "a": 1.0, "n": 0})
+    running = Running(launched)
+    assert running.run().has_ended
+    running.save("y", str(tmp_path / "y.npy"))
+    assert np.load(tmp_path / "y.npy").shape == (0,)
 
 
 @pytest.mark.slow
@@ -357,12 +362,14 @@ def test_traps_of_old_code_objects_have_other_numbers(number, reason):
     assert (halt.kind, halt.reason) == ("trap", reason)
 
 
-def test_instructions_are_limited(built):
+def test_instructions_are_limited_and_waves_needed(built):
     launched = steps_launched(built("gfx1100", "O0"))
     halt = launched.machine.run(limit=100)
     assert halt.kind == "limit"
     assert launched.machine.device.executed >= 100
     assert launched.machine.run().has_ended
+    with pytest.raises(UsageError, match="the machine has no waves that could run"):
+        machine_for(built(), "saxpy").run()
 
 
 def test_an_interrupted_run_can_go_on(built):
@@ -399,11 +406,6 @@ def test_machines_that_cannot_run_say_so(built, tmp_path):
     machine.add_waves(2)
     with pytest.raises(UsageError, match="the waves have no program counter"):
         machine.step()
-
-
-def test_a_machine_without_waves_does_not_run(built):
-    with pytest.raises(UsageError, match="the machine has no waves that could run"):
-        machine_for(built(), "saxpy").run()
 
 
 @pytest.mark.parametrize("processor", PROCESSORS)
@@ -478,14 +480,6 @@ def test_a_trace_of_a_wave_that_jumps_where_no_code_is(built):
     trace.end()
     assert halt.reason == "MEMORY_VIOLATION: no code at 0x10"
     assert steps == []
-
-
-def test_an_empty_buffer_is_an_empty_array(built, tmp_path):
-    launched = started(built(), "saxpy", args={"y": "ones(0)", "x": "ones(4)", "a": 1.0, "n": 0})
-    running = Running(launched)
-    assert running.run().has_ended
-    running.save("y", str(tmp_path / "y.npy"))
-    assert np.load(tmp_path / "y.npy").shape == (0,)
 
 
 def test_code_behind_its_description_has_the_name_of_the_kernel():

@@ -102,16 +102,13 @@ def test_what_is_refused(text, argument, message, hint):
     assert hint is None or error.value.hint == hint
 
 
-def test_words_that_are_no_value_say_what_may_be_meant():
+def test_words_that_are_no_value_and_words_by_name_and_by_position():
     with pytest.raises(UsageError) as error:
         planning.value("zeroes(3)", "argument")
     assert (error.value.message, error.value.hint) == (
         "argument 'zeroes(3)' is not a value",
         "did you mean zeros(COUNT[, TYPE])?",
     )
-
-
-def test_words_by_name_and_by_position():
     assert planning.mixed_arguments(["1", "n=5", "zeros(3)"], "argument") == {0: 1, "n": 5, 1: "zeros(3)"}
     with pytest.raises(UsageError, match="argument n is given twice"):
         planning.mixed_arguments(["n=1", "n=2"], "argument")

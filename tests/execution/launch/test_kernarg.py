@@ -118,9 +118,12 @@ def test_arrays_for_pointers_get_memory():
     assert segment_bytes(64, laid_out.parts)[24:40] == struct.pack("<QQ", 0x1000, 0)
 
 
-def test_bytes_for_a_pointer_are_the_pointer():
+def test_bytes_and_counts_for_pointers():
     laid_out = lay_out(kernel(argument(0, 8, "global_buffer")), [b"\1\2\3\4\5\6\7\0"], 0)
     assert (laid_out.buffers, laid_out.parts[0].value) == ((), b"\1\2\3\4\5\6\7\0")
+    told = evolve(TOLD, geometry=geometry((2**32 - 1,), (1,), 64))
+    with pytest.raises(UsageError, match="hidden_block_count_x of k has 2 bytes, which 4294967295 does not fit"):
+        hidden_parts(kernel(argument(0, 2, "hidden_block_count_x")), 64, told)
 
 
 def test_pointers_to_local_memory_are_given_as_sizes():
@@ -175,8 +178,10 @@ def test_the_wrong_arguments(of, args, message, hint):
     assert (error.message, error.hint) == (message, hint)
 
 
-def test_bytes_are_the_segment():
+def test_a_segment_is_aligned_and_may_be_bytes():
     assert segment(NAMED, b"abc") == b"abc".ljust(64, b"\0")
+    assert segment_size(kernel(align=4)) == (64, 16)
+    assert segment_size(kernel(align=128)) == (64, 128)
 
 
 def test_without_metadata_only_bytes_are_understood():
@@ -209,11 +214,6 @@ def test_the_segment_of_a_compiled_kernel_has_every_argument_in_its_place():
 @pytest.mark.parametrize("size, align", [(1 << 21, 8), (-1, 8), (64, 3), (64, 1 << 30), (64, -8)])
 def test_a_segment_that_cannot_be(size, align):
     assert "bytes of arguments, aligned to" in refused(kernel(size=size, align=align), []).message
-
-
-def test_a_segment_is_aligned_to_16_bytes_at_least():
-    assert segment_size(kernel(align=4)) == (64, 16)
-    assert segment_size(kernel(align=128)) == (64, 128)
 
 
 TOLD = LaunchFacts(geometry((100, 6), (16, 4), 64), 0x7F0000001000, 0x10000, 0x20000, 48)
@@ -251,12 +251,6 @@ def test_what_the_runtime_adds(kind, size, value):
     (part,) = hidden_parts(kernel(argument(16, size, kind)), 64, TOLD)
     assert (part.offset, part.size, int.from_bytes(part.value, "little")) == (16, size, value)
     assert part.is_given == (kind in HIDDEN)
-
-
-def test_a_count_that_does_not_fit_its_field():
-    told = evolve(TOLD, geometry=geometry((2**32 - 1,), (1,), 64))
-    with pytest.raises(UsageError, match="hidden_block_count_x of k has 2 bytes, which 4294967295 does not fit"):
-        hidden_parts(kernel(argument(0, 2, "hidden_block_count_x")), 64, told)
 
 
 NUMBERS = st.one_of(st.none(), st.integers(-(1 << 70), 1 << 70))

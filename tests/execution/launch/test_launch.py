@@ -107,18 +107,15 @@ def test_places_in_arrays_are_the_places_one_by_one():
         assert (int(many.wave[number]), int(many.number[number])) == (place.wave, number)
 
 
-def test_what_nobody_sets_is_not_known():
-    machine, _done = launched(fixture("gfx1100.w32.O2"), "group_x")
-    for name in ("s2", "s14", "vcc", "m0", "status", "v1"):
-        with pytest.raises(EvaluationError, match=f"register {name} "):
-            machine.read_register(machine.register_named(name), 0, None)
-
-
-def test_registers_are_allocated_as_the_descriptor_says():
+def test_registers_are_allocated_as_the_descriptor_says_and_known_where_set():
     machine, done = launched(fixture("gfx90a.w64.O0"), "everything")
     assert (machine.sgpr.shape, machine.vgpr.shape) == ((len(done.waves), 48), (len(done.waves), 32, 64))
     machine, done = launched(fixture("gfx1100.w32.O2"), "everything")
     assert (machine.sgpr.shape[1], machine.vgpr.shape[2]) == (106, 32)
+    machine, _done = launched(fixture("gfx1100.w32.O2"), "group_x")
+    for name in ("s2", "s14", "vcc", "m0", "status", "v1"):
+        with pytest.raises(EvaluationError, match=f"register {name} "):
+            machine.read_register(machine.register_named(name), 0, None)
 
 
 def test_accumulation_registers_begin_at_their_offset():
@@ -246,12 +243,13 @@ def test_a_second_launch_finds_the_code_loaded():
     assert other.plan.load_address > first.plan.load_address
 
 
-def test_the_bytes_of_a_file_can_be_launched():
+def test_files_in_memory_and_kernels_that_require_a_work_group():
     data = Path(fixture("gfx90a.w64.O2")).read_bytes()
     file = opened(data)
     machine = machine_for(file, "group_x")
     launch(machine, file, "group_x", grid=(64,), work_group=(64,))
     assert machine.code_objects[0].sha256 is None
+    assert plan(opened(fixture("gfx90a.w64.O2")), "fixed_size", (64,), None).start.geometry.work_group == (8, 4, 2)
 
 
 # --- Snapshots ----------------------------------------------------------------------------------------------------
@@ -303,10 +301,6 @@ def test_any_bytes_are_launched_or_refused(path, data):
                 launch(machine_for(file, kernel.name), file, kernel.name, grid=(70,), work_group=(64,))
 
 
-def test_a_kernel_that_requires_a_work_group_is_launched_with_it():
-    assert plan(opened(fixture("gfx90a.w64.O2")), "fixed_size", (64,), None).start.geometry.work_group == (8, 4, 2)
-
-
 # --- What is refused ----------------------------------------------------------------------------------------------
 
 
@@ -342,11 +336,19 @@ def test_what_cannot_be_launched_leaves_the_machine_alone(kernel, options, messa
     assert machine.files == []
 
 
-def test_a_machine_of_another_target():
+def test_machines_and_files_that_do_not_fit():
     with pytest.raises(UsageError, match="group_x is for amdgcn-gfx90a, and the machine is amdgcn-gfx942"):
         launch(Gpu(resolve("gfx942")), fixture("gfx90a.w64.O2"), "group_x", grid=(1,), work_group=(1,))
     with pytest.raises(UsageError, match="is for amdgcn-gfx1100-wave32, and the machine is amdgcn-gfx1100-wave64"):
         launch(Gpu(resolve("gfx1100-wave64")), fixture("gfx1100.w32.O2"), "group_x", grid=(1,), work_group=(1,))
+    path = str(FIXTURES / "amdgpu/cl-kernels.gfx90a.w64.O0.v5.o")
+    name = opened(path).kernels.kernels[0].name
+    with pytest.raises(UsageError, match="a file that is not linked cannot be loaded"):
+        plan(opened(path), name, (64,), (64,))
+    file = opened(fixture("gfx1200.w32.O2"))
+    with pytest.raises(UsageError, match="65537 work-groups in y do not fit"):
+        plan(file, "group_x", (1, 65537), (1, 1))
+    assert plan(file, "group_x", (1, 65536), (1, 1)).geometry.wave_count == 65536
 
 
 def test_too_many_waves_beside_those_of_another_launch():
@@ -373,13 +375,6 @@ def test_waves_of_a_large_grid_start_some_at_a_time():
     assert machine.work_group[:, 0].tolist() == [4, 4, 5, 5, 6, 6, 7, 7]
 
 
-def test_a_file_that_is_not_linked_is_not_launched():
-    path = str(FIXTURES / "amdgpu/cl-kernels.gfx90a.w64.O0.v5.o")
-    name = opened(path).kernels.kernels[0].name
-    with pytest.raises(UsageError, match="a file that is not linked cannot be loaded"):
-        plan(opened(path), name, (64,), (64,))
-
-
 def changed(monkeypatch: pytest.MonkeyPatch, file: str, kernel: str, **metadata: Any) -> Any:
     """A code object whose kernel has other metadata."""
     code_object = opened(file)
@@ -403,13 +398,6 @@ def test_what_the_metadata_asks(monkeypatch, metadata, grid, message):
     with pytest.raises(DwarfGpuError) as error:
         plan(file, "group_x", grid, (64,))
     assert error.value.message == message
-
-
-def test_work_group_ids_must_fit_their_registers():
-    file = opened(fixture("gfx1200.w32.O2"))
-    with pytest.raises(UsageError, match="65537 work-groups in y do not fit"):
-        plan(file, "group_x", (1, 65537), (1, 1))
-    assert plan(file, "group_x", (1, 65536), (1, 1)).geometry.wave_count == 65536
 
 
 def test_a_name_that_several_kernels_have(monkeypatch):

@@ -49,23 +49,17 @@ def test_windows_are_the_same_bytes_at_other_addresses(stretches, windows):
         assert view.read(number << 32 | size, 1) is None
 
 
-def test_a_write_through_a_window_is_seen_through_the_memory():
+def test_windows_texts_and_addresses_outside_of_memory():
     memory = memory_of((0x1000, 64, 0, 0))
     view = memory.windows([(0, 0x1010, 8)])
     view.write(4, b"\xff\xfe")
     assert memory.read(0x1012, 6) == bytes([18, 19, 0xFF, 0xFE, 22, 23])
-
-
-def test_a_text_ends_with_a_nul():
     memory = memory_of((0x10, 5, 0, 0), (0x15, 9, 1, 0), files=(b"abcde", b"fgh\0ijklm"))
     assert memory.text(0x10, 100) == b"abcdefgh"
     assert memory.text(0x19, 100) is None
     assert memory.text(0x10, 4) is None
     assert memory.text(0x80, 100) is None
     assert memory.number(0x10, 2) == int.from_bytes(b"ab", "little")
-
-
-def test_addresses_outside_of_all_memory_are_not_known():
     memory = memory_of(((1 << 64) - 8, 64, 0, 0))
     assert memory.read((1 << 64) - 8, 8) == bytes(range(8))
     for address, size in ((-1, 4), ((1 << 64) - 4, 8), (1 << 70, 1)):

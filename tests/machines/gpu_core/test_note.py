@@ -47,11 +47,15 @@ def test_fields_are_where_the_kernel_has_them():
     assert struct.unpack_from("<I", queue, 52) == (2,)
 
 
-def test_the_note_has_its_owner_and_its_type():
+def test_the_owner_exceptions_and_engines_of_a_note():
     note = elf_note(write_note(STATE))
     assert note[:12] == struct.pack("<III", 7, 40 + 16 + 120 + 128, 33)
     assert note[12:20] == b"AMDGPU\0\0"
     assert len(note) == 20 + 304
+    assert exceptions_in(1 << 4 | 1 << 32) == ["wave memory violation", "memory violation"]
+    assert exceptions_in(1 << 63) == ["code 64"]
+    agent = AgentEntry(num_xcc=0)
+    assert (agent.engines, agent.xccs) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -81,13 +85,3 @@ def test_processors_are_named_with_a_stepping_in_hexadecimal():
     ):
         assert AgentEntry(gfx_target_version=version).processor == name
         assert target_version(name) == version
-
-
-def test_exceptions_are_named():
-    assert exceptions_in(1 << 4 | 1 << 32) == ["wave memory violation", "memory violation"]
-    assert exceptions_in(1 << 63) == ["code 64"]
-
-
-def test_an_agent_has_at_least_one_engine_and_one_xcc():
-    agent = AgentEntry(num_xcc=0)
-    assert (agent.engines, agent.xccs) == (1, 1)
