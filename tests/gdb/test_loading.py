@@ -1,12 +1,16 @@
 import ast
+import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from dwarfgpu import gdbplugin
 from dwarfgpu.gdbplugin import entry
-from tests.gdb.running import ENTRY, ROOT, python, run_gdb
+from tests.gdb.running import ENTRY, PACKAGES, ROOT, environment, python, run_gdb, stub
+from tests.gdb.test_waves import connected, states
 
 FIXTURE = ROOT / "fixtures" / "asm" / "host.x86_64"
 
@@ -77,3 +81,50 @@ def test_the_command_is_quick_enough_to_stand_in_a_command_line():
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+COMMANDS = (
+    *("eval even", "eval -trace even", "eval -lane 1-3 even", "eval -location left", "eval --json even"),
+    *("locals", "locals -lane 0,2 e", "lanes", "map", "map even", "bt -full", "explain even", "locate slots", "verify"),
+    *("dump X", "set even = 5", "eval even", "set -lane 0,2 even = 6"),
+)
+NEEDS_NUMPY = ("waves", "waves -each", "snapshot saved.json")
+
+
+def without_numpy(folder: Path) -> str:
+    """The folders of packages, but for numpy."""
+    paths = []
+    for number, path in enumerate(environment()[PACKAGES].split(os.pathsep)):
+        copy = folder / f"packages{number}"
+        copy.mkdir()
+        for each in Path(path).iterdir():
+            if not each.name.startswith("numpy"):
+                (copy / each.name).symlink_to(each)
+        paths.append(str(copy))
+    return os.pathsep.join(paths)
+
+
+@pytest.mark.slow
+def test_each_command_answers_or_says_what_it_needs(require_tool, tmp_path):
+    words = []
+    for command in (*COMMANDS, *NEEDS_NUMPY):
+        words += ["-ex", f"echo @@{command}\\n", "-ex", f"dwarfgpu {command}"]
+    with stub(tmp_path, states(["variables"])) as sockets:
+        text = run_gdb(
+            require_tool,
+            *connected(sockets, "variables"),
+            *words,
+            folder=None,
+            variables={PACKAGES: without_numpy(tmp_path)},
+        )
+    assert "numpy is not installed: variables are read" in text
+    assert "Traceback" not in text
+    assert "Python Exception" not in text
+    said = dict(part.split("\n", 1) for part in text.split("@@")[1:])
+    for command in COMMANDS:
+        assert "numpy" not in said[command], command
+        assert said[command] or command.startswith("set"), command
+    for command in NEEDS_NUMPY:
+        first, *rest = said[command].splitlines()
+        assert re.match(r"this needs numpy, which GDB's Python \d\.\d+ does not have \(", first), command
+        assert not [line for line in rest if not line.startswith("[Inferior")]

@@ -1,10 +1,17 @@
-"""Results as one line of text."""
+"""Results as lines of text, tables and judgements, which fit the screen."""
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
+from dwarfgpu.audits.judge.judgement import JudgedFunction, Judgement
+from dwarfgpu.audits.verify.reports import FileReport
 from dwarfgpu.cases.case import answer_case, parse_case
+from dwarfgpu.execution.halts import ENDED, Halt
 from dwarfgpu.expr.location_json import JsonWriter
 from dwarfgpu.expr.location_text import TextRenderer
+from dwarfgpu.render.judging import judgement_text
+from dwarfgpu.render.layout import NARROWEST, TableLine, columns, fitted
 
 AMD = {"rules": "amd", "dialect": "llvm-user"}
 GPU = {"target": "amdgcn-gfx90a"}
@@ -104,3 +111,54 @@ def test_the_same_results_as_json():
     write = JsonWriter(target.byte_order)
     assert write.entry(found.result) == write.location(found.result) == location
     assert write.reading(found.reading) == {"bytes": "04"}
+
+
+CELLS = st.text(st.characters(codec="utf-8"), max_size=120)
+
+
+@given(st.lists(st.tuples(CELLS, CELLS, CELLS, st.booleans()), max_size=6), st.integers(1, 130))
+@example([("", "0", "", False), ("x" * 18, "", "", False)], 1)
+def test_no_line_is_wider_than_the_screen(rows, width):
+    head = ("Id", "Target Id", "Frame")
+    lines = list(columns(head, [TableLine((a, b, c), mark) for a, b, c, mark in rows], width))
+    assert all(len(line) <= max(width, NARROWEST) for line in lines if len(line.split()) > 1)
+    assert all(line.isprintable() for line in lines)
+    found = "".join("".join(lines).split())
+    for row in rows:
+        for cell in row[:3]:
+            assert "".join(fitted(cell, 10_000)[0].split()) in found
+
+
+def test_a_row_that_is_too_long_goes_on_below():
+    rows = [
+        TableLine(("1", "short", "x")),
+        TableLine(("2", "m" * 30, "last"), True),
+        TableLine(("3", "short", "y" * 40)),
+    ]
+    assert list(columns(("Id", "Name", "What"), rows, 30)) == [
+        "  Id Name What",
+        "  1  short x",
+        "* 2",
+        "m" * 30,
+        "    last",
+        "  3  short",
+        "    " + "y" * 40,
+    ]
+
+
+def test_styles_do_not_count():
+    lines = list(
+        columns(("Id", "What"), [TableLine(("1", "x"), style="dim")], 40, lambda style, text: f"<{style}>{text}")
+    )
+    assert lines == ["<dim>  Id What", "<dim>  1  x"]
+
+
+def test_long_names_of_functions_are_cut():
+    report = FileReport("k.co")
+    long = JudgedFunction("very::long<int, int>" * 9, 123_456, 123_456, 0, 0)
+    functions = (long, JudgedFunction("short", 4, 2, 2, 0))
+    judgement = Judgement(report, functions, Halt(ENDED, "all waves have ended"), 9)
+    lines = list(judgement_text(judgement, report))
+    assert max(map(len, lines)) <= 80
+    assert lines[1].startswith("  very::long<int, int>very::long<...  ")
+    assert lines[2].split() == ["short", "4", "50%", "50%", "0%"]

@@ -1,8 +1,13 @@
 import json
 import shutil
+import struct
+from pathlib import Path
 
 import pytest
 
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.states.opening import names_its_code
+from dwarfgpu.states.program import open_core, open_program
 from tests.builders.commands import run
 
 CRASH = "docs/examples/crash.core"
@@ -82,3 +87,96 @@ def test_each_part_of_a_crash_finds_the_other(host, gpu, parts, tmp_path):
     for name in (host, gpu):
         assert run("waves", "--json", "--state", str(tmp_path / name)).stdout == whole.stdout
         assert "(found beside it)" in run("core", "info", str(tmp_path / name)).stdout
+
+
+ROOT = Path(__file__).resolve().parents[2]
+FILE = ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co"
+STATE = ROOT / "docs/examples/lanes.json"
+
+
+def printed(machine, *, uri=f"file://{FILE}", stops=("MEMORY_VIOLATION", "NONE", "ASSERT_TRAP")):
+    lines = []
+    address = machine.code_objects[0].load_address
+    for wave in range(machine.wave_count):
+        pc = machine.program_counter(wave)
+        _dispatch, (x, y, z), number = machine.place_of(wave)
+        lines += ["-" * 56, f"wave_{wave + 1}: pc=0x{pc:x} (stopped, reason: {stops[wave]})", "", "system registers:"]
+        ttmps = {4: 0, 5: 0, 6: 0, 7: 0, 8: x, 9: y, 10: z, 11: number, 13: 0}
+        lines.append("".join(f"{f'ttmp{index}: '.rjust(16)}{value:08x}" for index, value in ttmps.items()))
+        for file in machine.files:
+            for register in file.registers:
+                if not machine.knows(register, wave) or register.name == "pc":
+                    continue
+                data = machine.read_register(register, wave, None)
+                if register.lane_bits:
+                    words = struct.unpack(f"<{len(data) // 4}I", data)
+                    text = " ".join(f"[{lane}] {word:08x}" for lane, word in enumerate(words))
+                else:
+                    text = f"{int.from_bytes(data, 'little'):0{2 * len(data)}x}"
+                lines.append(f"{register.name + ': ':>16}{text}")
+        lines += ["", "Local memory content:", "    0x0000: 00000001 00000002 00000003 00000004"]
+        lines += ["", "Disassembly for function X:", f"    code object: {uri}"]
+        lines.append(f"    loaded at: [0x{address:x}-0x{address + 0x2000:x}]")
+        lines.append(f"    => 0x{pc:x}:    s_nop 0")
+    return "\n".join([*lines, "End of disassembly.", ""])
+
+
+@pytest.fixture
+def machine():
+    return open_program(str(FILE)).attach(STATE).stopped.machine
+
+
+@pytest.mark.parametrize("with_file", [True, False])
+def test_frames_and_variables_are_those_of_the_machine(machine, with_file, tmp_path):
+    path = tmp_path / "report.txt"
+    path.write_text("Some words before.\n" + printed(machine))
+    assert names_its_code([str(path)])
+    before = open_program(str(FILE)).attach(STATE)
+    after = open_program(str(FILE)).attach(str(path)) if with_file else open_core(path)
+    assert len(after) == len(before) == 3
+    for old, new in zip(before, after, strict=True):
+        assert [(frame.name, frame.pc) for frame in new.frames()] == [(frame.name, frame.pc) for frame in old.frames()]
+        assert [lane.is_active for lane in new.lanes] == [lane.is_active for lane in old.lanes]
+        for lane in range(0, 64, 9):
+            assert text_of(new, lane) == text_of(old, lane)
+    assert [wave.stop_reason for wave in after] == ["MEMORY_VIOLATION", "stopped", "ASSERT_TRAP"]
+    local = after.state.target.space_named("local")
+    assert after.stopped.machine.read_memory(local, 4, 4, 1, None) == b"\2\0\0\0"
+    assert after.stopped.machine.place_of(2) == (0, (2, 0, 0), 0)
+
+
+def text_of(wave, lane):
+    try:
+        return wave.frame(0)["lane"].value(lane=lane)
+    except DwarfGpuError as error:
+        return error.kind
+
+
+def test_a_code_object_that_the_agent_has_saved_is_found_beside_the_text(machine, tmp_path):
+    uri = "file:///gone/k.co#offset=16&size=32"
+    path = tmp_path / "report.txt"
+    path.write_text(printed(machine, uri=uri))
+    with pytest.raises(UsageError, match="does not name the processor") as caught:
+        open_core(path)
+    assert uri in caught.value.hint
+    shutil.copy(FILE, tmp_path / "3_file____gone_k.co_offset_16_size_32")
+    assert open_core(path)[0].frame(0).name == "X"
+
+
+def test_a_file_that_is_named_is_used_where_the_text_names_another(machine, tmp_path):
+    path = tmp_path / "report.txt"
+    path.write_text(printed(machine, uri="file:///gone/k.co"))
+    attached = open_program(str(FILE)).attach(str(path))
+    assert attached[0].frame(0).name == "X"
+    for missing in ("code object", "loaded at"):
+        path.write_text("\n".join(line for line in printed(machine).splitlines() if missing not in line))
+        attached = open_program(str(FILE)).attach(str(path))
+        assert any("does not say where" in str(problem) for problem in attached.problems)
+
+
+def test_other_texts_are_no_states(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("nothing of interest")
+    assert not names_its_code([str(path)])
+    with pytest.raises(UsageError, match="does not name its code"):
+        open_core(path)

@@ -1,18 +1,23 @@
+import json
 from pathlib import Path
 from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.coverage.availability import FileAvailability
+from dwarfgpu.audits.coverage.code_scope import CodeScope, distinct_names
 from dwarfgpu.audits.coverage.kinds import NO_LOCATION
 from dwarfgpu.audits.coverage.sums import file_coverage
 from dwarfgpu.audits.coverage.tally import Tally
 from dwarfgpu.objfile.info.pc_ranges import ranges_of
 from dwarfgpu.objfile.opening import open_image
-from dwarfgpu.program.code.code_object import opened
+from dwarfgpu.program.code.code_object import CodeObject, opened
 from dwarfgpu.program.code.repairs import AUTO, OFF
 from dwarfgpu.program.code.unit_expressions import location_list
+from tests.builders.commands import run
 from tests.builders.dwarf import die
 from tests.builders.hostile import CODE, SIZE, gpu, named, ops, typed, variable
 from tests.builders.lists import loclist, rnglist
@@ -428,3 +433,73 @@ def test_scopes_of_any_size_do_not_touch_the_number_of_variables():
     ))  # fmt: skip
     total = counted(gpu(types=[function]))[0]
     assert (total.variables, total.whole, total.size) == (300, 300, 300 * huge)
+
+
+def test_functions_of_one_name_are_told_apart_by_their_linkage_names():
+    def function(name: str, linkage: str | None, low: int) -> CodeScope:
+        entry = die("subprogram", named(name), *((("linkage_name", "string", linkage),) if linkage else ()))
+        file = CodeObject(open_image(gpu(types=[entry]), name="test"))
+        (found,) = [one for unit in file.dwarf.units for one in unit.dies() if one.name == name]
+        return CodeScope(found.unit, found.offset, dw.DW_TAG_subprogram, None, (low,), (low + 4,))
+
+    functions = [function("f", "_Z1fi", 0), function("f", None, 4), function("f", "f", 8), function("g", "_Z1gv", 12)]
+    assert [*distinct_names(functions).values()] == ["f (_Z1fi)", "f", "f", "g"]
+
+
+@given(st.lists(st.integers(0x80, 0x3FFF), min_size=2, max_size=12, unique=True), st.integers(0, 0x5000))
+def test_bytes_of_code_below_an_address(numbers, address):
+    edges = sorted(numbers)
+    spans = list(zip(edges[::2], edges[1::2], strict=False))
+    size = sum(high - low for low, high in spans)
+    scope = CodeScope(None, 0, dw.DW_TAG_subprogram, None, *zip(*spans, strict=True))
+    assert scope.before(address) == sum(low <= place < high for low, high in spans for place in range(low, address))
+    assert scope.before(1 << 40) == size
+    assert scope.spans == spans
+
+
+def test_no_code_is_below_any_address():
+    assert CodeScope(None, 0, dw.DW_TAG_subprogram, None, (), ()).before(0x1000) == 0
+
+
+EXPRESSIONS = (
+    "DW_OP_regx s4",
+    "DW_OP_reg0",  # the target has no register 0
+    "DW_OP_plus",
+    "DW_OP_regx s4; DW_OP_lit2; DW_OP_LLVM_offset",
+    "DW_OP_addr 0x10000",
+    "DW_OP_lit16",
+    "DW_OP_lit16; DW_OP_lit4; DW_OP_plus",
+    "DW_OP_lit16; DW_OP_lit0; DW_OP_LLVM_form_aspace_address",
+    "DW_OP_lit16; DW_OP_lit1; DW_OP_LLVM_form_aspace_address",
+    "DW_OP_lit16; DW_OP_lit2; DW_OP_LLVM_form_aspace_address",
+    "DW_OP_lit1; DW_OP_bra @a; DW_OP_regx s4; DW_OP_skip @b; a: DW_OP_lit1; DW_OP_stack_value; b:",
+    "DW_OP_lit1; DW_OP_stack_value",
+    "DW_OP_implicit_value 01020304",
+    "DW_OP_LLVM_undefined",
+    "DW_OP_lit1; DW_OP_lit2; DW_OP_drop; DW_OP_drop; DW_OP_LLVM_undefined",
+    "DW_OP_regx s4; DW_OP_piece 4; DW_OP_regx s5; DW_OP_piece 4",
+    "DW_OP_regx s4; DW_OP_piece 4; DW_OP_piece 4",
+    "DW_OP_piece 4; DW_OP_lit1; DW_OP_stack_value; DW_OP_piece 4",
+    "DW_OP_regx s4; DW_OP_regx s5; DW_OP_swap; DW_OP_drop",
+)
+
+
+def evaluated(text: str) -> str:
+    options = ("--target", "amdgcn-gfx90a", "--want", "location", "--json")
+    document = json.loads(run("eval", "--ops", text, *options).stdout)
+    if document["status"] != "ok":
+        return "ill-formed"
+    result = document["result"]
+    kind = result["kind"]
+    if kind == "memory":
+        return f"memory {result['space_name']}"
+    if kind == "composite" and any(part["location"]["kind"] == "undefined" for part in result["parts"]):
+        return "partial composite"
+    return kind
+
+
+@pytest.mark.parametrize("text", EXPRESSIONS)
+def test_the_kind_is_that_of_the_evaluated_location(text):
+    (record,) = FileAvailability(opened(gpu(variable("x", location=text))), repair=OFF)
+    (told,) = [kind for kind, _count in (*record.written, *record.missing)]
+    assert told == evaluated(text)

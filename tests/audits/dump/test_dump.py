@@ -16,6 +16,7 @@ from dwarfgpu.program.code.dumped_expressions import DumpedExpression
 from dwarfgpu.render import dump as render_entries
 from dwarfgpu.render import dump as render_parts
 from dwarfgpu.render.layout import plain
+from tests.builders.commands import run
 from tests.builders.elf import ElfBuilder
 from tests.builders.errors import raised
 
@@ -481,3 +482,13 @@ def test_rows_of_numbers_are_written_as_any_others(monkeypatch):
     monkeypatch.setattr("dwarfgpu.render.dump._row_template", lambda *_: None)
     assert quick == list(render_parts.part_text(part))
     assert len(quick) > 305
+
+
+@pytest.mark.parametrize("version", [2, 3, 4, 5])
+def test_files_of_entries_are_joined_to_the_compilation_directory(version, tmp_path, require_tool):
+    """Before version 5 the line table does not repeat the directory, which the unit names."""
+    (tmp_path / "x.c").write_text("int f(int a) { return a + 1; }\n")
+    words = [require_tool("gcc"), "-c", f"-gdwarf-{version}", "-gstrict-dwarf", "x.c", "-o", "x.o"]
+    subprocess.run(words, cwd=tmp_path, check=True)
+    text = run("dump", str(tmp_path / "x.o"), "--name", "f").stdout
+    assert set(re.findall(r"DW_AT_decl_file\s+\d+\s+\(([^)]*)\)", text)) == {f"{tmp_path}/x.c"}
