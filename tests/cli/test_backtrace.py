@@ -127,27 +127,6 @@ def test_a_wave_outside_all_code(run, tmp_path):
     assert document["stacks"][1]["error"]["kind"] == "pc"
 
 
-@pytest.mark.parametrize(
-    "words, status, message",
-    [
-        ([CALLS], 2, "--state"),
-        ([CALLS, "--state", STATE, "--wave", "10"], 2, "No waves match '10'."),
-        ([CALLS, "--state", STATE, "--lane", "32"], 2, "Lane 32 does not exist on this thread."),
-        ([CALLS, "--state", "nothing.json"], 3, "nothing.json"),
-        (["nothing.co", "--state", STATE], 3, "nothing.co"),
-        ([CALLS, "--state", ROOT / "docs/examples/wavefront.json"], 2, "described state"),
-        ([CALLS, "--state", HOST], 3, "not a core file"),
-        ([ROOT / "fixtures/asm/cfi.gfx90a.w64.o", "--state", STATE], 2, "not linked"),
-        ([CALLS, "--state", STATE, "--dialect", "none"], 2, "none"),
-    ],
-)
-def test_what_cannot_be_asked(run, words, status, message):
-    found, out, err = run("bt", *words)
-    assert (found, out) == (status, "")
-    assert message in err
-    assert "Traceback" not in err
-
-
 def test_threads_of_a_core_file(run, tmp_path):
     core = cores.core_file(
         [

@@ -2,8 +2,6 @@ import json
 import subprocess
 import sys
 
-import pytest
-
 from tests.builders.commands import ROOT, run
 from tests.cli.test_files import document
 
@@ -71,39 +69,6 @@ def test_all_sections():
         assert f"{section}+0x" in text
     assert ".debug_str+0x" not in text
     assert text.index("DW_TAG_compile_unit") < text.index("line table")
-
-
-@pytest.mark.parametrize(
-    "status, words, message",
-    [
-        (0, ("--name", "gravity", "--tag", "variable"), ""),
-        (0, ("--die", "0x2d", "--depth", "0"), ""),
-        (0, ("--pc", "_Z9divergentPii+0x10"), ""),
-        (0, ("--section", "line", "--pc", "0x1c00"), ""),
-        (1, ("--name", "nothing"), "no entry that is called nothing"),
-        (1, ("--die", "0x2e"), "hint: the entry around it begins at 0x2d"),
-        (1, ("--die", "0xfffff"), "has no unit at .debug_info+0xfffff"),
-        (1, ("--pc", "1"), "no function has code at 0x1"),
-        (1, ("--pc", "nothing"), "has no symbol 'nothing'"),
-        (1, ("--section", "aranges"), "hint: there are .debug_loclists"),
-        (1, ("--section", "abbrev"), "llvm-dwarfdump prints the other sections"),
-        (1, ("--section", "line", "--pc", "1"), "has nothing at 0x1"),
-        (2, ("--tag", "variabel"), "hint: did you mean variable"),
-        (2, ("--die", "one"), "is not the offset of an entry"),
-        (2, ("--depth", "-1"), "from 0 on"),
-        (2, ("--depth", "many"), "-depth takes a number"),
-        (2, ("--section", "line", "--name", "gravity"), ".debug_line has no entries"),
-        (2, ("--section", "rnglists", "--pc", "0x1c00"), ".debug_rnglists cannot be searched for an address"),
-        (2, ("--dialect", "klingon"), "hint: the dialects are dwarf5"),
-        (2, ("--attributes", "klingon"), "there is no attribute dialect klingon"),
-    ],
-    ids=str,
-)
-def test_status(status, words, message):
-    done = run("dump", HIP, *words)
-    assert done.returncode == status
-    assert message in done.stderr
-    assert bool(done.stdout) == (status == 0)
 
 
 def test_files_without_entries_and_status():

@@ -153,20 +153,6 @@ def test_a_wave_that_is_named_is_the_one_that_is_asked_about(run, at_prompt):
     assert (status, err.partition("\n")[0]) == (2, "dwarfgpu: error: --wave needs a state")
 
 
-@pytest.mark.parametrize(
-    "words, message",
-    [
-        ((FILE, "--cfi"), "takes -cfi only with -ops or -hex"),
-        ((FILE, "--rules", "amd"), "takes -rules only with -ops or -hex"),
-        (("--ops", "DW_OP_lit1", "--sarif"), "takes -sarif only for files"),
-        ((FILE, *STOPPED, "--ignore", "idioms"), "takes -ignore only for files, and without a state"),
-    ],
-)
-def test_verify_refuses_options_that_would_change_nothing(run, words, message):
-    status, _, err = run("verify", *words)
-    assert (status, err.partition("\n")[0]) == (2, f"dwarfgpu: error: `dwarfgpu verify` {message}")
-
-
 def test_verify_takes_no_unknown_rules_for_the_list_of_rules(at_prompt):
     assert at_prompt("verify -rules zz", FILE)[2].startswith(
         "dwarfgpu: error: `verify` takes no arguments, and 'zz' is"

@@ -111,21 +111,6 @@ def test_a_kernel_that_has_not_ended_is_no_success():
     assert "5 instructions have been executed" in out
 
 
-@pytest.mark.parametrize(
-    "words, message",
-    [
-        (("judge", RIGHT[1]), "the following arguments are required: --grid/-grid"),
-        (("judge", RIGHT[1], "Y", *SIZES), "Y"),
-        (("judge", RIGHT[1], "X", *SIZES, "zeros(64)"), "no value for limit of X"),
-    ],
-)
-def test_a_wrong_question_is_refused(words, message):
-    status, out, err = run(*words)
-    assert status in (1, 2)
-    assert out == ""
-    assert message in err
-
-
 def test_steps_that_go_back_alone_are_no_failure(require_tool, tmp_path):
     """Optimized code has them almost everywhere; they are told, and are no reason for an exit status of 1."""
     folder = tmp_path / "back"
@@ -243,19 +228,3 @@ def test_what_a_repair_reads_as_meant_is_another_value_without_it():
         variables = {variable["name"]: variable for variable in json.loads(out)["against"]["variables"]}
         counts[policy] = [variables["i"][result] for result in ("right", "wrong", "missing")]
     assert counts == {"auto": [64, 0, 0], "off": [0, 0, 60]}  # the last statement of the four others needs it no more
-
-
-@pytest.mark.parametrize(
-    "other, status, message",
-    [
-        ("fixtures/none.co", 3, "none.co"),
-        ("fixtures/features/stripped.v5.co", 1, "has no kernel 'saxpy'"),
-        ("fixtures/asm/lane-pc.gfx90a.w64.co", 1, "saxpy"),
-        ("fixtures/host/values.gcc.O0.v5.x86_64", 2, "has no function saxpy"),
-        ("fixtures/asm/lists.powerpc", 2, "lists.powerpc is for"),
-    ],
-)
-def test_another_build_that_is_none_is_refused(other, status, message):
-    found, out, err = run(*OPTIMIZED, "--against", other)
-    assert (found, out) == (status, "")
-    assert message in err

@@ -119,39 +119,6 @@ def test_arguments_by_name(run, monkeypatch):
         assert message in err
 
 
-@pytest.mark.parametrize(
-    "words, status, message",
-    [
-        (("group_x", "--grid", "64"), 2, "group_x can have work-groups of several sizes"),
-        (("group_x", "--grid", "a", "--work-group", "1"), 2, "--grid 'a' is not a number"),
-        (("group_x", "--grid", "1,,2", "--work-group", "1"), 2, "--grid '' is not a number"),
-        (("group_x", "--grid", "1,1,1,1", "--work-group", "1"), 2, "a grid has 1 to 3 dimensions, not 4"),
-        (("group_x", "--grid", "9" * 500, "--work-group", "1"), 2, "is not a number"),
-        (("group_x", "--grid", "0", "--work-group", "1"), 2, "the grid size x = 0 does not fit"),
-        (("group_x", "--grid", "64", "--work-group", "64", "--wave", "2"), 2, "Unknown wave 2."),
-        (("group_x", "--grid", "64", "--work-group", "64", "--arg", "one"), 2, "--arg 'one' is not a value"),
-        (("group_x", "--grid", "64", "--work-group", "64", "--arg", "bytes:1"), 2, "--arg 'bytes:1' is not a value"),
-        (
-            ("group_x", "--grid", "64", "--work-group", "64", "--dynamic-local", "99999"),
-            2,
-            "99999 bytes of local memory",
-        ),
-        (
-            ("scratch", "--grid", "64", "--work-group", "64", "--private-size", "1"),
-            2,
-            "1 bytes of private memory are not possible",
-        ),
-        (("nobody", "--grid", "64", "--work-group", "64"), 1, "has no kernel 'nobody'"),
-    ],
-)
-def test_state_refuses(run, words, status, message):
-    found, out, err = run("state", fixture("gfx90a.w64.O2"), *words)
-    assert (found, out) == (status, "")
-    assert message in err
-    assert err.splitlines()[0].startswith("dwarfgpu: error: ")
-    assert len(err.splitlines()) <= 2
-
-
 def test_state_of_what_has_no_kernels(run):
     words = ("--grid", "1", "--work-group", "1")
     assert run("state", "fixtures/asm/forms.powerpc64", "k", *words)[0] == 1
@@ -221,27 +188,6 @@ def test_hsa_tells_what_must_not_be(run):
     assert status == 1
     status, out, err = run("hsa", "kernel-descriptor", hex(int(DESCRIPTOR, 16) - 4), "--state", EXAMPLE)
     assert "a kernel descriptor must be aligned to 64 bytes" in out
-
-
-@pytest.mark.parametrize(
-    "words, status, message",
-    [
-        (("queue", "0x10", "--state", EXAMPLE), 1, "256 bytes of memory at global#0x10 are not available"),
-        (("queue", "-1", "--state", EXAMPLE), 2, "amd_queue_t at -0x1 is not in the address space"),
-        (("queue", hex(2**64 - 255), "--state", EXAMPLE), 2, "is not in the address space"),
-        (("queue", hex(2**64), "--state", EXAMPLE), 2, "is not in the address space"),
-        (("queue", "local#0x10", "--state", EXAMPLE), 2, "ADDR 'local#0x10' is not a number"),
-        (("barrier", "0x10", "--state", EXAMPLE), 2, "not 'barrier'"),
-        (("queue", "0x10"), 2, "the following arguments are required: --state"),
-        (("queue", "0x10", "--state", "docs/examples/wavefront.json"), 2, "is a described state"),
-        (("queue", "0x10", "--state", "nowhere.json"), 3, "nowhere.json"),
-    ],
-)
-def test_hsa_refuses(run, words, status, message):
-    found, out, err = run("hsa", *words)
-    assert (found, out) == (status, "")
-    assert message in err
-    assert len(err.splitlines()) <= 2
 
 
 @pytest.mark.parametrize("what, size, bits", [("image", 48, "stride"), ("sampler", 32, "clamp_x")])

@@ -58,28 +58,6 @@ def test_memory_is_read_through_the_machine(folder):
     assert done.stdout == f"wave 1:1:1:1: value {0x40000000} (generic)\n"
 
 
-@pytest.mark.parametrize(
-    "words,status,message",
-    [
-        (("--ops", "DW_OP_lit1"), 2, "the snapshot has 2 waves, and none is chosen"),
-        (("--wave", "3", "--ops", "DW_OP_lit1"), 2, "Unknown wave 3."),
-        (("--wave", "x", "--ops", "DW_OP_lit1"), 2, "Unknown wave x."),
-        (("--wave", "1", "--lane", "64", "--ops", "DW_OP_lit1"), 2, "no lane 64"),
-        (("--wave", "1", "--lane", "0,64", "--ops", "DW_OP_lit1"), 2, "no lane 64"),
-        (("--wave", "1", "--target", "gfx90a", "--ops", "DW_OP_lit1"), 2, "the target is that of the snapshot"),
-        (("--wave", "2", "--read", "4", "--ops", "DW_OP_regx s0"), 1, "register s0 are not available"),
-        (("--wave", "1", "--ops", "DW_OP_call_frame_cfa"), 1, "missing frame"),
-        (("--wave", "1", "--ops", "DW_OP_regx 999999; DW_OP_deref"), 1, "no register"),
-    ],
-)
-def test_what_has_no_answer_is_said_in_a_line(words, status, message):
-    done = run("eval", "--state", STOPPED, *words)
-    assert done.returncode == status
-    assert message in done.stderr
-    assert done.stderr.startswith("dwarfgpu: error: ")
-    assert "Traceback" not in done.stderr
-
-
 def test_a_snapshot_comes_from_standard_input_too():
     text = (ROOT / STOPPED).read_text()
     done = run(
@@ -138,23 +116,6 @@ def test_an_address_is_shown_in_every_space(folder):
     text = run(*words, "--state", folder, "--wave", "1").stdout
     assert text.startswith("private_lane#0x30 of wave 1:1:1:1, lane 5\n")
     assert "0x30 / 4 * 64 * 4 + 5 * 4 + 0x30 % 4" in text
-
-
-@pytest.mark.parametrize(
-    "words,status,message",
-    [
-        (("private_lane#1",), 2, "exactly one of --state and --target"),
-        (("private_lane#1", "--target", "gfx90a"), 1, "there is no lane"),
-        (("private_lane#1", "--target", "gfx90a", "--lane", "64"), 2, "no lane 64"),
-        (("nowhere#1", "--target", "gfx90a"), 2, "no address space"),
-        (("local#1", "--state", STOPPED), 2, "none is chosen"),
-        (("local#1", "--state", "docs/examples/wavefront.json"), 2, "is a described state"),
-        (("local#1", "--target", "nonsense"), 2, "no target"),
-    ],
-)
-def test_what_is_no_question_about_an_address(words, status, message):
-    done = run("address", *words)
-    assert (done.returncode, message in done.stderr) == (status, True)
 
 
 def test_an_address_that_belongs_to_no_wave_needs_none():

@@ -103,35 +103,6 @@ def test_the_order_of_a_seed_and_few_waves_at_once(run):
     assert run(*LAUNCH, "out=zeros(4)", "--seed", "3", "--at-once", "8", "--print", "out")[1] == out
 
 
-@pytest.mark.parametrize(
-    "words, message, status",
-    [
-        ((), "no value for out of group_x", 2),
-        (("out=zeroes(4)",), "argument 'zeroes(4)' is not a value", 2),
-        (("oot=5",), "group_x has no argument 'oot'", 2),
-        (("out=zeros(4)", "--save", "out"), "--save 'out' names no file", 2),
-        (("out=zeros(4)", "--save", "in=x.npy"), "group_x has no buffer 'in'", 2),
-        (("out=zeros(4)", "--print", "oot"), "group_x has no buffer 'oot'", 2),
-        (("out=zeros(4)", "--if", "x"), "--if needs --break", 2),
-        (("out=zeros(4)", "--break", "nowhere"), 'Function "nowhere" not defined', 2),
-        (("out=zeros(4)", "--state", FILE), f"{FILE} exists", 2),
-        (("out=zeros(4)", "--trace", "--json"), "a trace is no single document", 2),
-        (("out=zeros(4)", "--trace=all"), "-trace is one of instructions, lines, not 'all'", 2),
-        (("out=zeros(4)", "--wave", "99", "--trace"), "there is no wave 99", 2),
-        (("out=zeros(4)", "--wave", "0", "--trace"), "there is no wave 0", 2),
-        (("out=zeros(4)", "--seed", "-1"), "the seed -1 is negative", 2),
-        (("out=zeros(4)", "--at-once", "0"), "0 waves at a time", 2),
-        (("out=zeros(4)", "--limit", "x"), "-limit takes a number", 2),
-        (("out=@/nowhere/in.npy",), "/nowhere/in.npy: No such file or directory", 3),
-        (("out=zeros(4)", "--save", "out=/nowhere/out.npy"), "/nowhere/out.npy cannot be written", 2),
-    ],
-)
-def test_what_is_refused(run, words, message, status):
-    found, _out, err = run(*LAUNCH, *words)
-    assert found == status
-    assert message in err
-
-
 def test_a_kernel_that_is_not_there(run):
     status, _out, err = run("run", FILE, "nothing", "--grid", "1", "--work-group", "1")
     assert status in (1, 2)

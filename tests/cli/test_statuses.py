@@ -109,16 +109,170 @@ ROWS = """
     3 ls /dev/null
     3 lists --cases README.md
     3 lists --cases /nonexistent/file
+    2 $STATE group_x --grid 64 | group_x can have work-groups of several sizes
+    2 $STATE group_x --grid a --work-group 1 | --grid 'a' is not a number
+    2 $STATE group_x --grid 1,,2 --work-group 1 | --grid '' is not a number
+    2 $STATE group_x --grid 1,1,1,1 --work-group 1 | a grid has 1 to 3 dimensions, not 4
+    2 $STATE group_x --grid $MANY --work-group 1 | is not a number
+    2 $STATE group_x --grid 0 --work-group 1 | the grid size x = 0 does not fit
+    2 $STATE group_x $SIZES --wave 2 | Unknown wave 2.
+    2 $STATE group_x $SIZES --arg one | --arg 'one' is not a value
+    2 $STATE group_x $SIZES --arg bytes:1 | --arg 'bytes:1' is not a value
+    2 $STATE group_x $SIZES --dynamic-local 99999 | 99999 bytes of local memory
+    2 $STATE scratch $SIZES --private-size 1 | 1 bytes of private memory are not possible
+    1 $STATE nobody $SIZES | has no kernel 'nobody'
+    1 hsa queue 0x10 --state docs/examples/launch.json | 256 bytes of memory at global#0x10 are not available
+    2 hsa queue -1 --state docs/examples/launch.json | amd_queue_t at -0x1 is not in the address space
+    2 hsa queue 0xffffffffffffff01 --state docs/examples/launch.json | is not in the address space
+    2 hsa queue 0x10000000000000000 --state docs/examples/launch.json | is not in the address space
+    2 hsa queue 'local#0x10' --state docs/examples/launch.json | ADDR 'local#0x10' is not a number
+    2 hsa barrier 0x10 --state docs/examples/launch.json | not 'barrier'
+    2 hsa queue 0x10 | the following arguments are required: --state
+    2 hsa queue 0x10 --state docs/examples/wavefront.json | is a described state
+    3 hsa queue 0x10 --state nowhere.json | nowhere.json
+    2 $RUN | no value for out of group_x
+    2 $RUN 'out=zeroes(4)' | argument 'zeroes(4)' is not a value
+    2 $RUN oot=5 | group_x has no argument 'oot'
+    2 $RUN $BUFFER --save out | --save 'out' names no file
+    2 $RUN $BUFFER --save in=x.npy | group_x has no buffer 'in'
+    2 $RUN $BUFFER --print oot | group_x has no buffer 'oot'
+    2 $RUN $BUFFER --if x | --if needs --break
+    2 $RUN $BUFFER --break nowhere | Function "nowhere" not defined
+    2 $RUN $BUFFER --state fixtures/amdgpu/launch.gfx1100.w32.O2.co | fixtures/amdgpu/launch.gfx1100.w32.O2.co exists
+    2 $RUN $BUFFER --trace --json | a trace is no single document
+    2 $RUN $BUFFER --trace=all | -trace is one of instructions, lines, not 'all'
+    2 $RUN $BUFFER --wave 99 --trace | there is no wave 99
+    2 $RUN $BUFFER --wave 0 --trace | there is no wave 0
+    2 $RUN $BUFFER --seed -1 | the seed -1 is negative
+    2 $RUN $BUFFER --at-once 0 | 0 waves at a time
+    2 $RUN $BUFFER --limit x | -limit takes a number
+    3 $RUN out=@/nowhere/in.npy | /nowhere/in.npy: No such file or directory
+    2 $RUN $BUFFER --save out=/nowhere/out.npy | /nowhere/out.npy cannot be written
+    2 eval $STOPPED --ops DW_OP_lit1 | the snapshot has 2 waves, and none is chosen
+    2 eval $STOPPED --wave 3 --ops DW_OP_lit1 | Unknown wave 3.
+    2 eval $STOPPED --wave x --ops DW_OP_lit1 | Unknown wave x.
+    2 eval $STOPPED --wave 1 --lane 64 --ops DW_OP_lit1 | no lane 64
+    2 eval $STOPPED --wave 1 --lane 0,64 --ops DW_OP_lit1 | no lane 64
+    2 eval $STOPPED --wave 1 --target gfx90a --ops DW_OP_lit1 | the target is that of the snapshot
+    1 eval $STOPPED --wave 2 --read 4 --ops 'DW_OP_regx s0' | register s0 are not available
+    1 eval $STOPPED --wave 1 --ops DW_OP_call_frame_cfa | missing frame
+    1 eval $STOPPED --wave 1 --ops 'DW_OP_regx 999999; DW_OP_deref' | no register
+    2 address 'private_lane#1' | exactly one of --state and --target
+    1 address 'private_lane#1' --target gfx90a | there is no lane
+    2 address 'private_lane#1' --target gfx90a --lane 64 | no lane 64
+    2 address 'nowhere#1' --target gfx90a | no address space
+    2 address 'local#1' $STOPPED | none is chosen
+    2 address 'local#1' --state docs/examples/wavefront.json | is a described state
+    2 address 'local#1' --target nonsense | no target
+    2 bt $CALLS | --state
+    2 bt $CALLS --state docs/examples/calls.json --wave 10 | No waves match '10'.
+    2 bt $CALLS --state docs/examples/calls.json --lane 32 | Lane 32 does not exist on this thread.
+    3 bt $CALLS --state nothing.json | nothing.json
+    3 bt nothing.co --state docs/examples/calls.json | nothing.co
+    2 bt $CALLS --state docs/examples/wavefront.json | described state
+    3 bt $CALLS --state fixtures/host/frames.gcc.O2.v5.x86_64 | not a core file
+    2 bt fixtures/asm/cfi.gfx90a.w64.o --state docs/examples/calls.json | not linked
+    2 bt $CALLS --state docs/examples/calls.json --dialect none | none
+    0 dump $HIP --name gravity --tag variable
+    0 dump $HIP --die 0x2d --depth 0
+    0 dump $HIP --pc _Z9divergentPii+0x10
+    0 dump $HIP --section line --pc 0x1c00
+    1 dump $HIP --name nothing | no entry that is called nothing
+    1 dump $HIP --die 0x2e | hint: the entry around it begins at 0x2d
+    1 dump $HIP --die 0xfffff | has no unit at .debug_info+0xfffff
+    1 dump $HIP --pc 1 | no function has code at 0x1
+    1 dump $HIP --pc nothing | has no symbol 'nothing'
+    1 dump $HIP --section aranges | hint: there are .debug_loclists
+    1 dump $HIP --section abbrev | llvm-dwarfdump prints the other sections
+    1 dump $HIP --section line --pc 1 | has nothing at 0x1
+    2 dump $HIP --tag variabel | hint: did you mean variable
+    2 dump $HIP --die one | is not the offset of an entry
+    2 dump $HIP --depth -1 | from 0 on
+    2 dump $HIP --depth many | -depth takes a number
+    2 dump $HIP --section line --name gravity | .debug_line has no entries
+    2 dump $HIP --section rnglists --pc 0x1c00 | .debug_rnglists cannot be searched for an address
+    2 dump $HIP --dialect klingon | hint: the dialects are dwarf5
+    2 dump $HIP --attributes klingon | there is no attribute dialect klingon
+    1 coverage $FAST nothing | no function `nothing` with variables has code in
+    1 coverage $FAST --variable nothing | there is no variable `nothing` in
+    1 coverage $FAST polynomial --variable nothing | there is no variable `nothing` in `polynomial`
+    2 coverage $FAST --worst 0 | --worst is a number from 1 on
+    2 coverage $FAST --statistics --svg | --statistics does not go with --svg
+    2 coverage $FAST f --function f | a function is named twice
+    2 coverage $FAST f --statistics | --statistics is about the whole file
+    1 coverage fixtures/asm/cfi.gfx90a.w64.co | has no debugging information
+    1 coverage $FAST --compare fixtures/asm/cfi.gfx90a.w64.co | has no debugging information
+    3 coverage $FAST --compare nowhere.co | nowhere.co
+    2 memmodel look | does table, show or check, not 'look'
+    2 memmodel table | needs --target
+    1 memmodel table --target gfx1250 | there is no memory model for gfx1250
+    2 memmodel table --target gfx12OO | there is no processor 'gfx12OO'
+    2 memmodel table --target gfx900 --mode wgp | GFX9 has no execution mode 'wgp'
+    2 memmodel table --target gfx900 stores | no cell is about 'stores'
+    2 memmodel table --target gfx900 --jobs 2 | --jobs does not go with `memmodel table`
+    1 memmodel show fixtures/host/optimized.gcc.O2.v5.x86_64 | has no code of an AMD GPU
+    2 memmodel show $ORDERING fixtures/amdgpu/ordering.gfx1100.w32.O2.co | is about one file, not 2
+    1 memmodel show $ORDERING --function nothing | there is no function 'nothing'
+    1 memmodel show $ORDERING --pc 0x2 | no instruction of a function begins at 0x2
+    2 memmodel show | no file is open
+    2 memmodel check $ORDERING --expect 'k.cl:12 acquire' | is not understood
+    1 memmodel check $ORDERING --expect 'k.cl:12 acquire agent' | no access and no fence of k.cl:12 can be acquire
+    2 memmodel check $ORDERING --jobs 0 | --jobs is a number from 1 on
+    1 memmodel check fixtures/host/optimized.gcc.O2.v5.x86_64 | has no code of an AMD GPU
+    1 memmodel check $CLEAN --from-source | the source file src/opencl/kernels.cl was not found
+    2 fleet nosuch x | 'nosuch' is no question about a file
+    2 fleet '' x | it is empty
+    2 fleet 'eval '"'"'x' x | no closing quotation
+    2 fleet 'bt --lane' x | argument --lane
+    2 fleet 'bt --state s.json' x | names a file
+    2 fleet 'memmodel check k.co' x | names a file
+    2 fleet 'memmodel table' x | `memmodel table` is no question about a file
+    2 fleet bt x --resume | --resume needs --out
+    2 fleet bt x --scheduler tcp://127.0.0.1:1 | a scheduler of other machines needs --out
+    2 fleet bt x --scheduler cluster | is no scheduler
+    2 fleet bt '/nowhere/*.json' | no file matches the pattern
+    2 judge $LANES | the following arguments are required: --grid/-grid
+    1 judge $LANES Y $SIZES | Y
+    2 judge $LANES X $SIZES 'zeros(64)' | no value for limit of X
+    3 $SAXPY --against fixtures/none.co | none.co
+    1 $SAXPY --against fixtures/features/stripped.v5.co | has no kernel 'saxpy'
+    1 $SAXPY --against $LANES | saxpy
+    2 $SAXPY --against fixtures/host/values.gcc.O0.v5.x86_64 | has no function saxpy
+    2 $SAXPY --against fixtures/asm/lists.powerpc | lists.powerpc is for
+    2 verify $LANES --cfi | `dwarfgpu verify` takes -cfi only with -ops or -hex
+    2 verify $LANES --rules amd | `dwarfgpu verify` takes -rules only with -ops or -hex
+    2 verify --ops DW_OP_lit1 --sarif | `dwarfgpu verify` takes -sarif only for files
+    2 verify $LANES $IN_LANES --ignore idioms | `dwarfgpu verify` takes -ignore only for files, and without a state
 """
-"""The status, and the words of the command."""
+"""The status, the words of the command, and behind a bar what standard error has."""
+NAMES = {
+    "RUN": "run fixtures/amdgpu/launch.gfx1100.w32.O2.co group_x --grid 300 --work-group 256",
+    "BUFFER": "'out=zeros(4)'",
+    "STATE": "state fixtures/amdgpu/launch.gfx90a.w64.O2.co",
+    "SAXPY": "judge fixtures/amdgpu/cl-kernels.gfx90a.w64.O2.v5.co saxpy $SIZES 'zeros(64)' 'ones(64)' 2 60",
+    "SIZES": "--grid 64 --work-group 64",
+    "ORDERING": "fixtures/amdgpu/ordering.gfx1200.w32.O2.co",
+    "FAST": "fixtures/amdgpu/hip-kernels.gfx90a.w64.O2.v5.co",
+    "HIP": "fixtures/amdgpu/hip-kernels.gfx1100.w32.O2.v5.co",
+    "STOPPED": "--state docs/examples/stopped.json",
+    "IN_LANES": "--state docs/examples/variables.json",
+    "CLEAN": "fixtures/amdgpu/cl-kernels.gfx1200.w32.O2.v5.co",
+    "CALLS": "fixtures/llvm24/hip-calls.gfx1100.w32.O2.co",
+    "LANES": "fixtures/asm/lane-pc.gfx90a.w64.co",
+    "MANY": "9" * 500,
+}
 
 
 @pytest.mark.parametrize("row", ROWS.strip().splitlines(), ids=str.strip)
 def test_status(row: str) -> None:
-    expected, *words = shlex.split(row)
+    line, _, message = row.partition(" | ")
+    for name, text in NAMES.items():
+        line = line.replace(f"${name}", text)
+    expected, *words = shlex.split(line)
     done = run(*words)
     status = int(expected)
     assert done.returncode == status, done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
     if status in (2, 3):
         assert done.stdout == ""
@@ -128,5 +282,5 @@ def test_status(row: str) -> None:
         first, *others = done.stderr.splitlines()
         assert first.startswith("dwarfgpu: error: ")
         assert all(line.startswith(("hint: ", "dwarfgpu: error: ")) for line in others)
-    if status == 1 and words[0] not in ("eval", "disasm", "verify", "asm"):
+    if status == 1 and words[0] not in ("eval", "disasm", "verify", "asm", "memmodel"):
         assert done.stdout == ""

@@ -13,7 +13,7 @@ from dwarfgpu.fleet.cluster import MOST_BYTES, MOST_INPUTS, local_workers, split
 from dwarfgpu.fleet.inputs import Input, find_inputs
 from dwarfgpu.fleet.parts import InputOutcome
 from dwarfgpu.fleet.summary import MOST_VALUES, Summary, summary_text
-from tests.builders.commands import ROOT, run
+from tests.builders.commands import ROOT
 from tests.builders.many_states import CODE, snapshot_text, summary_row, write_states
 
 STATE = ROOT / "docs" / "examples" / "variables.json"
@@ -273,28 +273,6 @@ def test_many_values_are_joined_by_their_magnitude():
 
 
 # --- The command ------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "words, message",
-    [
-        (["nosuch", "x"], "'nosuch' is no question about a file"),
-        (["", "x"], "it is empty"),
-        (["eval 'x", "x"], "no closing quotation"),
-        (["bt --lane", "x"], "argument --lane"),
-        (["bt --state s.json", "x"], "names a file"),
-        (["memmodel check k.co", "x"], "names a file"),
-        (["memmodel table", "x"], "`memmodel table` is no question about a file"),
-        (["bt", "x", "--resume"], "--resume needs --out"),
-        (["bt", "x", "--scheduler", "tcp://127.0.0.1:1"], "a scheduler of other machines needs --out"),
-        (["bt", "x", "--scheduler", "cluster"], "is no scheduler"),
-        (["bt", "/nowhere/*.json"], "no file matches the pattern"),
-    ],
-)
-def test_wrong_words_are_errors_before_anything_is_started(words, message):
-    done = run("fleet", *words)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert message in done.stderr
 
 
 def test_without_the_extra_one_error_says_what_to_install(tmp_path):

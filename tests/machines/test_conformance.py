@@ -78,7 +78,7 @@ def asked(ask, *arguments):
 
 
 class TestGdb(BackendConformance):
-    """GDB's backend with a process that needs no GDB; `tests.gdb.test_conformance` has a real one."""
+    """GDB's backend with a process that needs no GDB; `tests.gdb.test_waves` has a real one."""
 
     backend = GdbBackend
 

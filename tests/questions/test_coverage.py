@@ -113,29 +113,6 @@ def test_pictures(words):
     assert len(list(picture.iter())) > 20
 
 
-@pytest.mark.parametrize(
-    "words,message",
-    [
-        ((FAST, "nothing"), "no function `nothing` with variables has code in"),
-        ((FAST, "--variable", "nothing"), "there is no variable `nothing` in"),
-        ((FAST, "polynomial", "--variable", "nothing"), "there is no variable `nothing` in `polynomial`"),
-        ((FAST, "--worst", "0"), "--worst is a number from 1 on"),
-        ((FAST, "--statistics", "--svg"), "--statistics does not go with --svg"),
-        ((FAST, "f", "--function", "f"), "a function is named twice"),
-        ((FAST, "f", "--statistics"), "--statistics is about the whole file"),
-        (("fixtures/asm/cfi.gfx90a.w64.co",), "has no debugging information"),
-        ((FAST, "--compare", "fixtures/asm/cfi.gfx90a.w64.co"), "has no debugging information"),
-        ((FAST, "--compare", "nowhere.co"), "nowhere.co"),
-    ],
-)
-def test_what_is_wrong_with_a_question(words, message):
-    done = run("coverage", *words)
-    assert done.returncode in (1, 2, 3)
-    first = done.stderr.splitlines()[0]
-    assert message in first
-    assert "Traceback" not in done.stderr
-
-
 def test_names_of_a_file_cannot_steer_a_terminal(tmp_path):
     path = tmp_path / "k.co"
     path.write_bytes(gpu(variable("x\x1b[31m"), die("variable", named("y\n"), typed("int")), kernel="k\x1b[2J"))

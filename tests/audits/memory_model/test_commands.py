@@ -304,35 +304,3 @@ def test_a_file_that_is_not_linked(tmp_path):
     assert [(row["ordering"], row["source"]["line"]) for row in rows] == [("release", 3), ("release", 4)]
     assert document("check", path)["files"][0]["operations"] >= 1
     assert document("check", relocatable(tmp_path, "-ffunction-sections"))["files"] == document("check", path)["files"]
-
-
-@pytest.mark.parametrize(
-    "words,status,message",
-    [
-        (["look"], 2, "does table, show or check, not 'look'"),
-        (["table"], 2, "needs --target"),
-        (["table", "--target", "gfx1250"], 1, "there is no memory model for gfx1250"),
-        (["table", "--target", "gfx12OO"], 2, "there is no processor 'gfx12OO'"),
-        (["table", "--target", "gfx900", "--mode", "wgp"], 2, "GFX9 has no execution mode 'wgp'"),
-        (["table", "--target", "gfx900", "stores"], 2, "no cell is about 'stores'"),
-        (["table", "--target", "gfx900", "--jobs", "2"], 2, "--jobs does not go with `memmodel table`"),
-        (["show", HOST], 1, "has no code of an AMD GPU"),
-        (["show", GFX1200, GFX1100], 2, "is about one file, not 2"),
-        (["show", GFX1200, "--function", "nothing"], 1, "there is no function 'nothing'"),
-        (["show", GFX1200, "--pc", "0x2"], 1, "no instruction of a function begins at 0x2"),
-        (["show"], 2, "no file is open"),
-        (["check", GFX1200, "--expect", "k.cl:12 acquire"], 2, "is not understood"),
-        (
-            ["check", GFX1200, "--expect", "k.cl:12 acquire agent"],
-            1,
-            "no access and no fence of k.cl:12 can be acquire",
-        ),
-        (["check", GFX1200, "--jobs", "0"], 2, "--jobs is a number from 1 on"),
-        (["check", HOST], 1, "has no code of an AMD GPU"),
-        (["check", CLEAN, "--from-source"], 1, "the source file src/opencl/kernels.cl was not found"),
-    ],
-)
-def test_what_is_wrong_is_said_in_one_line(words, status, message):
-    done = run("memmodel", *words)
-    assert (done.returncode, message in done.stderr) == (status, True), done.stderr
-    assert done.stderr.startswith("dwarfgpu: error: ")

@@ -1,4 +1,4 @@
-"""GDB as a member of the suite of all backends. pytest runs this inside GDB, see `tests.gdb.test_conformance`."""
+"""GDB as a member of the suite of all backends. pytest runs this inside GDB, see `tests.gdb.test_waves`."""
 
 import os
 
