@@ -50,26 +50,6 @@ def test_what_can_be_read_is_shown_before_the_error(run):
     assert str(run.fails("x 0x10")) == "Cannot access memory at address 0x10"
 
 
-@pytest.mark.parametrize(
-    "line, message",
-    [
-        ("x", "`x` needs an address"),
-        ("x zork", "no variable `zork`"),
-        ("x zork#1", "Address space zork not recognised by the architecture"),
-        ("x/y slots", 'Undefined output format "y".'),
-        ("x/- slots", "/- is no format"),
-        ("x/4- slots", "/4- is no format"),
-        ("x/99999999999999x slots", "units are too many"),
-        ("x $v3", "Attempt to take address of value not located in memory."),
-        ("x/i", "`x` needs an address"),
-        ("x 1.5 / 0.0", "Cannot access memory at address 0x7fffffffffffffff"),
-        ("x/-2i 8", "No function contains the address before 0x8."),
-    ],
-)
-def test_errors(run, line, message):
-    assert message in str(run.fails(line))
-
-
 def test_instructions(run, require_tool):
     require_tool("llvm-objdump-22", "llvm-objdump")
     lines = run("x/2i $pc").splitlines()

@@ -50,23 +50,6 @@ def test_the_table(run):
     assert run("display") == ""
 
 
-@pytest.mark.parametrize(
-    "line, message",
-    [
-        ("display zork", "no variable `zork`"),
-        ("display left +", "an operand is missing"),
-        ("display/x", "Argument required (expression to compute)."),
-        ("display/y left", 'Undefined output format "y".'),
-        ("undisplay zork", "'zork' is no display"),
-        ("undisplay 4", "there is no display 4"),
-        ("info display x", "takes no arguments"),
-    ],
-)
-def test_errors(run, line, message):
-    assert message in str(run.fails(line))
-    assert run("info display") == "There are no auto-display expressions now.\n"
-
-
 def test_a_display_that_is_gone(run):
     run("display left", "display limit", "undisplay 1")
     assert str(run.fails("undisplay 1")) == "No display number 1."
@@ -119,26 +102,6 @@ def test_output_is_the_value_alone(run):
 )
 def test_printf(run, arguments, text):
     assert run(f"printf {arguments}") == text
-
-
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        ("3", "Bad format string"),
-        ('"%d"', "Wrong number of arguments for specified format-string"),
-        ('"%d", 1, 2', "Wrong number of arguments for specified format-string"),
-        ('"%d" limit', "Invalid argument syntax"),
-        ('"%y", limit', "Unrecognized format specifier"),
-        ('"%d", zork', "no variable `zork`"),
-        ('"%d", unused', "it has neither a location"),
-        ('"%s", limit', "%s takes a string"),
-        ('"%d", slots', "Value can't be converted to integer"),
-        ('"%s', "has no end"),
-        ("", "needs"),
-    ],
-)
-def test_printf_errors(run, arguments, message):
-    assert message in str(run.fails(f"printf {arguments}"))
 
 
 def test_printf_writes_what_the_lane_has(run):

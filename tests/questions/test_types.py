@@ -40,23 +40,6 @@ def test_nothing_is_assigned_and_the_last_value_has_a_type(run):
     assert run("whatis", "ptype") == "type = int [4]\ntype = int [4]\n"
 
 
-@pytest.mark.parametrize(
-    "line, message",
-    [
-        ("whatis", "The history is empty"),
-        ("whatis zork", "no variable `zork`"),
-        ("whatis struct zork", "No struct type named zork."),
-        ("ptype union zork", "No union type named zork."),
-        ("ptype enum zork", "No enum type named zork."),
-        ("ptype/x left", "`ptype` has no format 'x'"),
-        ("ptype left +", "an operand is missing"),
-        ("whatis left.x", "there is no member named x"),
-    ],
-)
-def test_errors(run, line, message):
-    assert message in str(run.fails(line))
-
-
 def test_variables_of_functions_without_a_machine():
     run = Run(KERNEL)
     assert run("whatis left", "whatis X::slots", "ptype out") == ("type = int\ntype = int [4]\ntype = int *\n")

@@ -122,41 +122,6 @@ def test_options_of_what_shows_several_variables(run):
     assert run("info args -q zork") == ""
 
 
-@pytest.mark.parametrize(
-    "line, message",
-    [
-        ("print", "The history is empty"),
-        ("print $", "The history is empty"),
-        ("print $$", "History does not go back to $$1"),
-        ("print $3", "History has not yet reached $3"),
-        ("print $$3", "History does not go back to $$3"),
-        ("print zork", "no variable `zork` in X"),
-        ("print -elements zork -- limit", "print elements is a number from 0, or unlimited, not 'zork'"),
-        ("print -elements", "`print`: -elements needs N"),
-        ("print -elements -- limit", "`print`: -elements needs N"),
-        ("print -s on -- limit", "`print`: -s is -static-members or -symbol"),
-        ("print -zork -- limit", "`print`: -zork is no option of it"),
-        ("with print pretty on", "`with` needs a setting, `--` and a command"),
-        ("with zork on -- print 1", "there is no setting 'zork on'"),
-        ("print/y limit", 'Undefined output format "y".'),
-        ("print/i limit", 'Format letter "i" is meaningless in "print" command.'),
-        ("print/2x limit", 'Item count other than 1 is meaningless in "print" command.'),
-        ("print/xb limit", 'Size letters are meaningless in "print" command.'),
-        ("print -lane 64 limit", "there is no lane 64"),
-        ("print -lane zork limit", "'zork' is no lane and no range"),
-        ("print limit +", "an operand is missing"),
-        ("print out[99]", "Cannot access memory at address generic#0x1018c"),
-        ("print $v200", "the contents of register v200 are not available"),
-        ("print zork#1", "Address space zork not recognised by the architecture"),
-        ("print $_lane_count = 3", "the left side of an assignment must be"),
-        ("print $1 = 3", "History has not yet reached $1"),
-    ],
-)
-def test_errors(run, line, message):
-    assert message in str(run.fails(line))
-    assert not run.debugger.state_of(Remembered).history
-
-
 def test_settings_change_the_look(run):
     assert run("set print elements 2", "print slots") == "$1 = {0, 1...}\n"
     assert run("set print repeats 100", "set print elements 3", "print $v1") == "$2 = {0, 0, 0...}\n"
@@ -366,21 +331,6 @@ def test_eval_traces_operations(run):
     ]
 
 
-@pytest.mark.parametrize(
-    "line, message",
-    [
-        ("eval", "needs EXPR"),
-        ("eval -hex 3", "is not bytes"),
-        ("eval -ops DW_OP_zork", "DW_OP_zork"),
-        ("eval -lane 1 -ops DW_OP_lit1; DW_OP_lit0; DW_OP_div", "the divisor is 0"),
-        ("eval -ops DW_OP_lit1 -hex 30", "takes -ops or -hex"),
-        ("eval -repair zork left", "there is no repair 'zork'"),
-    ],
-)
-def test_eval_errors(run, line, message):
-    assert message in str(run.fails(line))
-
-
 def test_eval_operations_that_fail_in_some_lanes(run):
     text = run("eval -lane 0-1 -ops DW_OP_lit1; DW_OP_LLVM_push_lane; DW_OP_div")
     assert text.startswith("lane 0: division by zero at DW_OP_div")
@@ -478,20 +428,6 @@ def test_frames_notice_what_is_written(run):
     assert run("eval -lane 0 limit") == "limit = 20  (lane 0 is inactive)\n"
     assert run("print -active left") == "$1 = {[1]=2}\n"
     assert run("print $lane") == "$2 = 1\n"
-
-
-@pytest.mark.parametrize(
-    "line, message",
-    [
-        ("set var", "needs EXPR = EXPR"),
-        ("set var 3 = 4", "the left side of an assignment must be a variable, a register or memory"),
-        ("set var slots = 3", "cannot be assigned as a whole"),
-        ("set var unused = 3", "it has neither a location"),
-        ("set var zork = 3", "no variable `zork`"),
-    ],
-)
-def test_what_cannot_be_assigned_to(run, line, message):
-    assert message in str(run.fails(line))
 
 
 def test_a_file_alone_is_not_written():
