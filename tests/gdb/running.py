@@ -52,6 +52,11 @@ def run_gdb(
     return done.stdout.decode("utf-8", "replace")
 
 
+def typed(*lines: str) -> list[str]:
+    """Return the words with which GDB runs commands; a line may have several, with semicolons between them."""
+    return [word for line in lines for command in line.split("; ") for word in ("-ex", command)]
+
+
 def python(text: str) -> tuple[str, str]:
     return "-ex", f"python {text}"
 

@@ -10,62 +10,24 @@ import sys
 import pytest
 
 from dwarfgpu.questions.table import COMMANDS
-from tests.gdb.running import ENTRY, ROOT, environment, run_gdb, stub
+from tests.gdb.running import ENTRY, ROOT, environment, run_gdb, stub, typed
 from tests.gdb.test_waves import EXAMPLES, SNAPSHOTS, connected, states
 
 ROWS = {row.gdb: row for row in COMMANDS if row.gdb}
 WAVES = (
-    "eval even",
-    "eval/x -lane 0-3,8 even + $lane",
-    "eval -all -location left",
-    "eval -trace even",
-    "eval --json even",
-    "locate --jsonl even",
-    "explain --json even",
-    "map --json",
-    "bt --json -full",
+    *("eval even", "eval/x -lane 0-3,8 even + $lane", "eval -all -location left", "eval -trace even"),
+    *("eval --json even", "locate --jsonl even", "explain --json even", "map --json", "bt --json -full"),
     "eval -ops DW_OP_lit3; DW_OP_LLVM_push_lane; DW_OP_plus; DW_OP_stack_value",
-    "locals",
-    "locals -lane 0,2 e",
-    "lanes",
-    "map",
-    "map even",
-    "lanes --json",
-    "bt",
-    "bt -full",
-    "explain even",
-    "explain slots",
-    "locate slots",
-    "locate -all even",
-    "dump X",
-    "verify",
-    "verify even",
-    "waves",
-    "waves -each",
+    *("locals", "locals -lane 0,2 e", "lanes", "map", "map even", "lanes --json", "bt", "bt -full", "explain even"),
+    *("explain slots", "locate slots", "locate -all even", "dump X", "verify", "verify even", "waves", "waves -each"),
 )
 EVERYWHERE = ("lanes", "map", "bt", "bt -full", "verify")
 
 
 def test_what_gdb_has():
     assert set(ROWS) == {
-        *(
-            "eval",
-            "locals",
-            "lane",
-            "lane apply",
-            "lanes",
-            "map",
-            "bt",
-            "explain",
-            "locate",
-            "dump",
-            "coverage",
-            "report",
-            "verify",
-            "waves",
-            "snapshot",
-            "set",
-        )
+        *("eval", "locals", "lane", "lane apply", "lanes", "map", "bt", "explain", "locate", "dump", "coverage"),
+        *("report", "verify", "waves", "snapshot", "set"),
     }
 
 
@@ -109,9 +71,8 @@ def test_a_lane_is_selected_and_commands_of_gdb_run_in_several(tmp_path, require
         "dwarfgpu lane apply 0 nosuch",
         "dwarfgpu lane apply 0",
     )
-    asked = [word for command in commands for word in ("-ex", command)]
     with stub(tmp_path, states(["variables"])) as sockets:
-        text = run_gdb(require_tool, *connected(sockets, "variables"), *asked)
+        text = run_gdb(require_tool, *connected(sockets, "variables"), *typed(*commands))
     assert "[Current wave is 1, lane 0 (AMDGPU Lane 1:1:1:1/0 (0,0,0)[0,0,0])]" in text
     assert "[Switching to wave 1, lane 5 (AMDGPU Lane 1:1:1:1/5 (0,0,0)[5,0,0])]" in text
     values = [int(value) for value in re.findall(r"^\$\d+ = (\d+)$", text, re.MULTILINE)]
@@ -145,7 +106,7 @@ def test_a_snapshot_of_gdbs_waves_is_the_snapshot(tmp_path, require_tool):
         answers = []
         for state in (EXAMPLES / f"{name}.json", saved):
             words = [sys.executable, "-m", "dwarfgpu", "debug", SNAPSHOTS[name], "--state", state]
-            asked = [word for command in ("bt -full", "info waves") for word in ("-ex", f"wave apply all {command}")]
+            asked = typed("wave apply all bt -full; wave apply all info waves")
             done = subprocess.run([*words, *asked], cwd=ROOT, capture_output=True, text=True, check=True)
             answers.append(done.stdout)
         assert answers[0] == answers[1]
@@ -155,10 +116,9 @@ def test_a_snapshot_of_gdbs_waves_is_the_snapshot(tmp_path, require_tool):
 
 @pytest.mark.slow
 def test_a_snapshot_of_threads_is_a_core_file(tmp_path, require_tool, runnable_host):
-    commands = ["break stop_here", "run", "dwarfgpu set pushed = 1234", "dwarfgpu snapshot core"]
-    commands += ["dwarfgpu snapshot core", "dwarfgpu snapshot waves.json", "dwarfgpu snapshot"]
-    words = [word for command in commands for word in ("-ex", command)]
-    text = run_gdb(require_tool, *words, program=runnable_host, folder=tmp_path)
+    commands = typed("break stop_here; run; dwarfgpu set pushed = 1234; dwarfgpu snapshot core; dwarfgpu snapshot core")
+    commands += typed("dwarfgpu snapshot waves.json; dwarfgpu snapshot")
+    text = run_gdb(require_tool, *commands, program=runnable_host, folder=tmp_path)
     assert "Saved 1 thread as a core file to core\n" in text
     assert f"Open it with `dwarfgpu debug {runnable_host} --state core`\n" in text
     assert "core exists already (name another file)\n" in text
@@ -174,11 +134,10 @@ def test_a_snapshot_of_threads_is_a_core_file(tmp_path, require_tool, runnable_h
 
 @pytest.mark.slow
 def test_the_focus_is_gdbs(tmp_path, require_tool, runnable_host):
-    commands = ["break stop_here", "run", "dwarfgpu eval pushed", "up", "dwarfgpu locals", "down"]
-    commands += ["dwarfgpu eval pushed + 1", "set var $rbx = 99", "dwarfgpu eval counter", "kill", "dwarfgpu bt"]
-    commands += ["dwarfgpu dump inner", "run", "dwarfgpu eval counter", "stepi 3", "dwarfgpu waves"]
-    words = [word for command in commands for word in ("-ex", command)]
-    found = run_gdb(require_tool, *words, program=runnable_host).splitlines()
+    commands = typed("break stop_here; run; dwarfgpu eval pushed; up; dwarfgpu locals; down; dwarfgpu eval pushed + 1")
+    commands += typed("set var $rbx = 99; dwarfgpu eval counter; kill; dwarfgpu bt; dwarfgpu dump inner; run")
+    commands += typed("dwarfgpu eval counter; stepi 3; dwarfgpu waves")
+    found = run_gdb(require_tool, *commands, program=runnable_host).splitlines()
     for line in (
         *("pushed = 77", "local = 42", "std_local = 42", "rbx_of_outer = 1234605616436508552", "pushed + 1 = 78"),
         *("counter = 99", "counter = 5"),
@@ -191,15 +150,13 @@ def test_the_focus_is_gdbs(tmp_path, require_tool, runnable_host):
 
 @pytest.mark.slow
 def test_the_lane_is_gdbs(tmp_path, require_tool):
-    commands = ["dwarfgpu locals even", "set $_lane = 4", "dwarfgpu locals even", 'print $dwarfgpu("even")']
-    commands += ['print $dwarfgpu("even", 2)', "dwarfgpu set even = 77", "print $v2[4]", "set $_lane = 64"]
-    commands += ["dwarfgpu locals even"]
-    words = [word for command in commands for word in ("-ex", command)]
+    commands = typed('dwarfgpu locals even; set $_lane = 4; dwarfgpu locals even; print $dwarfgpu("even")')
+    commands += typed('print $dwarfgpu("even", 2); dwarfgpu set even = 77; print $v2[4]; set $_lane = 64')
     with stub(tmp_path, states(["variables"])) as sockets:
-        found = run_gdb(require_tool, *connected(sockets, "variables"), *words).splitlines()
-    assert [line for line in found if line.startswith(("even", "$"))] == [
-        *("even = 10", "even = 18", "$1 = 18", "$2 = 14", "$3 = 77")
-    ]
+        words = [*connected(sockets, "variables"), *commands, *typed("dwarfgpu locals even")]
+        found = run_gdb(require_tool, *words).splitlines()
+    values = [line for line in found if line.startswith(("even", "$"))]
+    assert values == ["even = 10", "even = 18", "$1 = 18", "$2 = 14", "$3 = 77"]
     assert "amdgcn-gfx90a has 64 lanes, no lane 64" in found
 
 
@@ -208,8 +165,7 @@ def test_the_lane_is_gdbs(tmp_path, require_tool):
 
 @pytest.mark.slow
 def test_help_is_that_of_the_rows(require_tool):
-    words = [word for name in ROWS for word in ("-ex", f"help dwarfgpu {name}")]
-    text = run_gdb(require_tool, "-ex", "help dwarfgpu", *words)
+    text = run_gdb(require_tool, *typed("help dwarfgpu", *(f"help dwarfgpu {name}" for name in ROWS)))
     for name, row in ROWS.items():
         summary = f"{row.summary[:1].upper()}{row.summary[1:]}."
         assert f"dwarfgpu {name} -- {summary}\n" in text
@@ -286,46 +242,38 @@ gdb.execute("dwarfgpu eval counter")
 @pytest.mark.slow
 def test_without_a_process(require_tool, runnable_host):
     commands = ("locals", "bt", "waves", "eval counter", "snapshot x", "eval sizeof(int)", "dump inner", "verify")
-    words = [word for command in commands for word in ("-ex", f"dwarfgpu {command}")]
+    words = typed(*(f"dwarfgpu {command}" for command in commands))
     found = run_gdb(require_tool, *words, program=runnable_host).splitlines()
     nothing = "GDB has no process to read from (start the program, attach to one, or open a core file)"
     assert found.count(nothing) == 4, found
     assert "sizeof(int) = 4" in found
     assert any("DW_TAG_subprogram" in line for line in found)
     assert found[-1].startswith("1 file, 38 entries: "), found
-    without = run_gdb(require_tool, "-ex", "dwarfgpu bt", "-ex", "dwarfgpu dump inner")
+    without = run_gdb(require_tool, *typed("dwarfgpu bt; dwarfgpu dump inner"))
     assert without == f"{nothing}\nno file is open (`file FILE` opens one)\n"
 
 
 @pytest.mark.slow
 def test_settings(require_tool, runnable_host):
-    commands = ["break stop_here", "run", "set dwarfgpu print elements 2", "dwarfgpu eval extended"]
-    commands += ["show dwarfgpu print elements", "set dwarfgpu print elements unlimited", "dwarfgpu eval extended"]
-    commands += ["set dwarfgpu repair off", "set dwarfgpu print symbol off"]
-    commands += ["set dwarfgpu dialect gnu", "set dwarfgpu attributes llvm-old", "dwarfgpu eval std_counter"]
-    commands += ["set dwarfgpu dialect auto", "dwarfgpu eval extended", "show dwarfgpu"]
-    words = [word for command in commands for word in ("-ex", command)]
-    text = run_gdb(require_tool, *words, program=runnable_host)
+    commands = typed("break stop_here; run; set dwarfgpu print elements 2; dwarfgpu eval extended")
+    commands += typed("show dwarfgpu print elements; set dwarfgpu print elements unlimited; dwarfgpu eval extended")
+    commands += typed("set dwarfgpu repair off; set dwarfgpu print symbol off; set dwarfgpu dialect gnu")
+    commands += typed("set dwarfgpu attributes llvm-old; dwarfgpu eval std_counter; set dwarfgpu dialect auto")
+    commands += typed("dwarfgpu eval extended; show dwarfgpu")
+    text = run_gdb(require_tool, *commands, program=runnable_host)
     shown = re.findall(r'^(?:extended.*|"dwarfgpu .*)$', text, re.MULTILINE)
     assert shown[:3] == ["extended = {7, 7...}", '"dwarfgpu print elements" is 2.', "extended = {7, 7, 7, 7}"]
-    for line in (
-        'print elements" is unlimited.',
-        'repair" is off.',
-        'dialect" is auto.',
-        'attributes" is llvm-old.',
-        'print symbol" is off.',
-        'unwinder" is off.',
-    ):
-        assert f'"dwarfgpu {line}' in shown
+    settings = {"print elements": "unlimited", "repair": "off", "dialect": "auto", "attributes": "llvm-old"}
+    for name, value in (settings | {"print symbol": "off", "unwinder": "off"}).items():
+        assert f'"dwarfgpu {name}" is {value}.' in shown
 
 
 @pytest.mark.slow
 def test_completion(require_tool, runnable_host):
-    commands = ["break stop_here", "run", "complete dwarfgpu eval std_", "complete dwarfgpu eval 1 + mid"]
-    commands += ["complete dwarfgpu ex", "complete dwarfgpu eval -lo", "complete dwarfgpu eval split.h"]
-    commands += ["complete set dwarfgpu frame-filter un"]
-    words = [word for command in commands for word in ("-ex", command)]
-    found = run_gdb(require_tool, *words, program=runnable_host).splitlines()
+    beginnings = ("eval std_", "eval 1 + mid", "ex", "eval -lo", "eval split.h")
+    commands = typed("break stop_here; run", *(f"complete dwarfgpu {text}" for text in beginnings))
+    commands += typed("complete set dwarfgpu frame-filter un")
+    found = run_gdb(require_tool, *commands, program=runnable_host).splitlines()
     for line in (
         *("dwarfgpu eval std_counter", "dwarfgpu eval std_vector", "dwarfgpu eval 1 + middle_bits"),
         *("dwarfgpu explain", "dwarfgpu eval -location", "dwarfgpu eval split.high"),

@@ -6,13 +6,12 @@ from pathlib import Path
 import pytest
 
 import dwarfgpu as dg
-from tests.gdb.running import ROOT, python, run_gdb, stub
+from tests.gdb.running import ROOT, python, run_gdb, stub, typed
 from tests.gdb.test_waves import EXAMPLES, LOAD_ADDRESS, SNAPSHOTS, connected, states
 
 
 def full(require_tool, program, *commands: str) -> str:
-    words = [word for command in (*commands, "break stop_here", "run", "bt -full") for word in ("-ex", command)]
-    return run_gdb(require_tool, *words, program=program)
+    return run_gdb(require_tool, *typed(*commands, "break stop_here; run; bt -full"), program=program)
 
 
 # --- The frame filter ---------------------------------------------------------------------------------------------
@@ -53,7 +52,7 @@ def test_what_gdb_can_read_is_shown_as_without_a_filter(require_tool, tmp_path, 
     # one process for all modes: what is not initialized yet is something else in each
     asked = [word for mode in modes for word in (f"echo == {mode}\\n", f"set dwarfgpu frame-filter {mode}", "bt -full")]
     commands = ["set width 0", "break checkpoint", "run", *asked, *(["continue 3", *asked] * 5)]
-    text = run_gdb(require_tool, *[word for command in commands for word in ("-ex", command)], program=program)
+    text = run_gdb(require_tool, *typed(*commands), program=program)
     shown: dict[str, list[str]] = {mode: [] for mode in modes}
     for part in text.split("== ")[1:]:
         mode, *lines = part.splitlines()
@@ -80,8 +79,8 @@ def test_a_variable_that_nothing_can_read_in_another_thread(require_tool, tmp_pa
     (tmp_path / "threads.c").write_text(THREADS)
     program = tmp_path / "threads"
     subprocess.run([require_tool("gcc"), "-g", "-O0", tmp_path / "threads.c", "-o", program, "-pthread"], check=True)
-    commands = (f"set dwarfgpu frame-filter {mode}", "break later", "run", "bt -full")
-    text = run_gdb(require_tool, *(word for each in commands for word in ("-ex", each)), program=program)
+    commands = typed(f"set dwarfgpu frame-filter {mode}; break later; run; bt -full")
+    text = run_gdb(require_tool, *commands, program=program)
     assert "internal-error" not in text
     assert "Exception" not in text
     shown = text[text.index("\n#0 ") :]
@@ -122,9 +121,9 @@ def test_a_newer_gdb_reads_the_variables_of_its_own_class(require_tool, runnable
 
 
 def unwound(require_tool, folder, name: str, *more: str) -> str:
-    words = [word for command in ["set dwarfgpu unwinder on", "bt", "dwarfgpu bt", *more] for word in ("-ex", command)]
+    commands = typed("set dwarfgpu unwinder on; bt; dwarfgpu bt", *more)
     with stub(folder, states([name])) as sockets:
-        return run_gdb(require_tool, *connected(sockets, name), *words)
+        return run_gdb(require_tool, *connected(sockets, name), *commands)
 
 
 @pytest.mark.slow
@@ -160,12 +159,9 @@ def test_the_unwinder_does_not_ask_for_names(require_tool, tmp_path):
     script = tmp_path / "nameless.py"
     script.write_text(NAMELESS)
     with stub(tmp_path, states(["calls"])) as sockets:
-        commands = (f"source {script}", "set dwarfgpu unwinder on", "set dwarfgpu frame-filter off", "bt")
-        words = [word for command in commands for word in ("-ex", command)]
-        text = run_gdb(require_tool, *connected(sockets, "calls"), *words)
-    assert re.findall(r"^#\d.* (\w+) \(", text, re.MULTILINE)[:5] == [*("leaf", "inner", "middle", "outer", "calls")], (
-        text
-    )
+        commands = typed(f"source {script}; set dwarfgpu unwinder on; set dwarfgpu frame-filter off; bt")
+        text = run_gdb(require_tool, *connected(sockets, "calls"), *commands)
+    assert re.findall(r"^#\d.* (\w+) \(", text, re.MULTILINE)[:5] == ["leaf", "inner", "middle", "outer", "calls"]
 
 
 SAVED = """
@@ -254,16 +250,10 @@ def test_a_list_of_threads_asks_for_no_callers(require_tool, tmp_path):
     all_stacks, listed, warm, *stacks = [line[3:].split() for line in text.splitlines() if line.startswith("@@")]
     assert int(all_stacks[0]) > 2 * int(listed[0]) > 0
     assert warm[1] == "0"
-    assert stacks == [
-        ["inner", "middle", "outer", "calls"],
-        ["leaf", "inner", "middle", "outer", "calls"],
-        ["leaf", "inner", "middle", "outer", "calls"],
-    ]
-    assert re.findall(r"^[* ] +\d.*\b(leaf|inner) \(", text.rpartition("@@")[2], re.MULTILINE) == [
-        "leaf",
-        "leaf",
-        "inner",
-    ]
+    callers = ["inner", "middle", "outer", "calls"]
+    assert stacks == [callers, ["leaf", *callers], ["leaf", *callers]]
+    listed = re.findall(r"^[* ] +\d.*\b(leaf|inner) \(", text.rpartition("@@")[2], re.MULTILINE)
+    assert listed == ["leaf", "leaf", "inner"]
 
 
 @pytest.mark.slow
@@ -271,7 +261,7 @@ def test_a_hook_of_the_user_stays(require_tool, tmp_path):
     hook = tmp_path / "hook"
     hook.write_text("define info hook-threads\necho mine\\n\nend\n")
     with stub(tmp_path, states(["calls"])) as sockets:
-        words = ["-ex", f"source {hook}", "-ex", "set dwarfgpu unwinder on", "-ex", "info threads", "-ex", "bt"]
+        words = typed(f"source {hook}; set dwarfgpu unwinder on; info threads; bt")
         text = run_gdb(require_tool, *connected(sockets, "calls"), *words)
     assert "\nmine\n" in text
     assert text.count(" in calls") == 1
@@ -283,12 +273,10 @@ def test_gdb_does_not_die_of_our_call_frame_information(require_tool, tmp_path):
     with stub(tmp_path, states(["calls"]), plain=True) as sockets:
         text = run_gdb(
             require_tool,
-            *("-ex", "set dwarfgpu unwinder on"),
-            *("-ex", f"add-symbol-file {SNAPSHOTS['calls']} -o {LOAD_ADDRESS:#x}"),
-            *("-ex", f"target remote {sockets / 'calls'}"),
+            *typed(f"set dwarfgpu unwinder on; add-symbol-file {SNAPSHOTS['calls']} -o {LOAD_ADDRESS:#x}"),
+            *typed(f"target remote {sockets / 'calls'}"),
             *python("from tests.gdb.inside import spaces; spaces.teach()"),
-            *("-ex", "bt", "-ex", "up 4", "-ex", 'print $dwarfgpu("lane", 5)', "-ex", "set dwarfgpu unwinder off"),
-            *("-ex", "show dwarfgpu unwinder"),
+            *typed('bt; up 4; print $dwarfgpu("lane", 5); set dwarfgpu unwinder off; show dwarfgpu unwinder'),
         )
     assert "internal-error" not in text
     assert text.count(" in calls") == 2
@@ -301,8 +289,8 @@ def test_gdb_does_not_die_of_our_call_frame_information(require_tool, tmp_path):
 def test_threads_are_left_to_gdb(require_tool, runnable_host):
     shown = []
     for state in ("off", "on"):
-        words = ["-ex", f"set dwarfgpu unwinder {state}", "-ex", "break stop_here", "-ex", "run", "-ex", "bt"]
-        shown.append(run_gdb(require_tool, *words, "-ex", "up", "-ex", "info registers rbx", program=runnable_host))
+        commands = typed(f"set dwarfgpu unwinder {state}; break stop_here; run; bt; up; info registers rbx")
+        shown.append(run_gdb(require_tool, *commands, program=runnable_host))
     assert shown[0] == shown[1]
 
 
@@ -426,12 +414,11 @@ def test_frames_behind_code_without_information(require_tool, bare, tmp_path):
 
 @pytest.mark.slow
 def test_backtraces_show_these_frames_and_where_they_end(require_tool, bare):
-    commands = ("set dwarfgpu frame-filter all", "break stop_here", "run", "bt -full")
-    text = run_gdb(require_tool, *(word for command in commands for word in ("-ex", command)), program=bare)
+    commands = typed("set dwarfgpu frame-filter all; break stop_here; run; bt -full")
+    text = run_gdb(require_tool, *commands, program=bare)
     assert "        doubled = 22\n        many = {11, 12, 13}\n" in text
     assert "        start = 11\n" in text
-    commands = ("break stop_here", "run", "dwarfgpu bt")
-    text = run_gdb(require_tool, *(word for command in commands for word in ("-ex", command)), program=bare)
+    text = run_gdb(require_tool, *typed("break stop_here; run; dwarfgpu bt"), program=bare)
     assert "Backtrace stopped: the callers are not known: " in text
 
 
@@ -443,10 +430,10 @@ def test_the_beginning_of_a_thread(require_tool, tmp_path):
     words = [require_tool("gcc"), "-g", "-O0", "-pthread", tmp_path / "a.c", "-o", tmp_path / "a"]
     subprocess.run(words, check=True)
     show = "import dwarfgpu.gdb as dg; print('@@', gdb.selected_frame().name(), dg.selected().name)"
-    commands = ["break work", "run"]
+    commands = typed("break work; run")
     for number in range(3):
-        commands += [f"frame {number}", f"python {show}", "dwarfgpu eval $rsp"]
-    text = run_gdb(require_tool, *(word for command in commands for word in ("-ex", command)), program=tmp_path / "a")
+        commands += [*typed(f"frame {number}"), *python(show), *typed("dwarfgpu eval $rsp")]
+    text = run_gdb(require_tool, *commands, program=tmp_path / "a")
     frames = [line.split()[1:] for line in text.splitlines() if line.startswith("@@")]
     assert len(frames) == 3
     assert frames[0] == ["work", "work"]

@@ -3,7 +3,7 @@ import subprocess
 
 import pytest
 
-from tests.gdb.running import INSIDE, run_gdb
+from tests.gdb.running import INSIDE, run_gdb, typed
 from tests.program.frames.test_variables_gdb import CORPUS
 
 BUILDS = [
@@ -81,34 +81,19 @@ def program(require_tool, tmp_path_factory):
 
 
 def said(require_tool, program, *commands: str) -> list[str]:
-    found = [word for command in commands for word in ("-ex", command)]
-    return run_gdb(require_tool, *found, program=program).splitlines()
+    return run_gdb(require_tool, *typed(*commands), program=program).splitlines()
 
 
 @pytest.mark.slow
 def test_fields_addresses_and_assignments(require_tool, program):
-    found = said(
-        require_tool,
-        program,
-        "break 12 if index == 3",
-        "run",
-        'print $dwarfgpu("here")',
-        'print $dwarfgpu("here").z + 1',
-        'print $dwarfgpu("here.y")',
-        'print &$dwarfgpu("here.z") == &here.z',
-        'print $dwarfgpu("many").a[2]',
-        'print $dwarfgpu("open")',
-        'print $dwarfgpu("shade")',
-        'whatis $dwarfgpu("many")',
-        'print $dwarfgpu("index * 2 + 1")',
-        'print $dwarfgpu("step")',
-        'set var $dwarfgpu("index") = 30',
-        "print index",
-        'set var $dwarfgpu("here").x = 9',
-        "print here",
-        "dwarfgpu set here.z = index",
-        "print here.z",
+    commands = (
+        'break 12 if index == 3; run; print $dwarfgpu("here"); print $dwarfgpu("here").z + 1',
+        'print $dwarfgpu("here.y"); print &$dwarfgpu("here.z") == &here.z; print $dwarfgpu("many").a[2]; print $dwarfgpu("open")',
+        'print $dwarfgpu("shade"); whatis $dwarfgpu("many"); print $dwarfgpu("index * 2 + 1"); print $dwarfgpu("step")',
+        'set var $dwarfgpu("index") = 30; print index; set var $dwarfgpu("here").x = 9; print here',
+        "dwarfgpu set here.z = index; print here.z",
     )
+    found = said(require_tool, program, *commands)
     start = next(i for i, line in enumerate(found) if line.startswith("$1"))
     values = [line.partition(" = ")[2] for line in found[start:] if line.startswith("$")]
     assert values[:4] == ["{x = 1, y = -2, z = 3}", "4", "-2", "1"]
@@ -122,19 +107,11 @@ def test_fields_addresses_and_assignments(require_tool, program):
 
 @pytest.mark.slow
 def test_conditions_watchpoints_and_dprintf(require_tool, program):
-    found = said(
-        require_tool,
-        program,
-        "set dprintf-style gdb",
-        'dprintf 12,"index %d\\n", $dwarfgpu("index")',
-        'break step if $dwarfgpu("total") > 300',
-        "run",
-        "print total",
-        "delete",
-        'watch -location $dwarfgpu("total")',
-        "continue",
-        'print $dwarfgpu("total")',
+    commands = (
+        'set dprintf-style gdb; dprintf 12,"index %d\\n", $dwarfgpu("index"); break step if $dwarfgpu("total") > 300',
+        'run; print total; delete; watch -location $dwarfgpu("total"); continue; print $dwarfgpu("total")',
     )
+    found = said(require_tool, program, *commands)
     seen = [int(line.split()[1]) for line in found if line.startswith("index ")]
     sums = [0]
     while sums[-1] <= 300:
@@ -160,7 +137,7 @@ def test_what_goes_wrong_is_one_line(require_tool, program):
         ('$dwarfgpu("index", 2)', "x86_64 has no lanes"),
         ('$dwarfgpu("*(int *) 8")', "Cannot access memory at address 0x8"),
     ):
-        found = said(require_tool, program, "break step", "run", f"print {expression}")
+        found = said(require_tool, program, f"break step; run; print {expression}")
         assert len([line for line in found if line.startswith(expected)]) == 1, found
         assert not any("Traceback" in line or "Python Exception" in line for line in found)
 
@@ -168,27 +145,15 @@ def test_what_goes_wrong_is_one_line(require_tool, program):
 @pytest.mark.slow
 def test_what_gdb_cannot_read(require_tool, runnable_host):
     """A location of DW_OP_LLVM_user; a type that is dynamic for GDB, which would end with an internal error."""
-    found = said(
-        require_tool,
-        runnable_host,
-        "break stop_here",
-        "run",
-        'print $dwarfgpu("counter")',
-        'print $dwarfgpu("counter++")',
-        'print $dwarfgpu("counter--")',
-        'print $dwarfgpu("selected")[2]',
-        'print &$dwarfgpu("pushed") == $rsp',
-        'set var $dwarfgpu("pushed") = 5',
-        "print *(int *) $rsp",
-        'print $dwarfgpu("split")',
-        'print $dwarfgpu("split.low")',
-        'print $dwarfgpu("gone")',
-        "up",
-        'print $dwarfgpu("local")',
+    commands = (
+        'break stop_here; run; print $dwarfgpu("counter"); print $dwarfgpu("counter++"); print $dwarfgpu("counter--")',
+        'print $dwarfgpu("selected")[2]; print &$dwarfgpu("pushed") == $rsp; set var $dwarfgpu("pushed") = 5',
+        'print *(int *) $rsp; print $dwarfgpu("split"); print $dwarfgpu("split.low"); print $dwarfgpu("gone")',
+        'up; print $dwarfgpu("local")',
     )
-    assert [line.partition(" = ")[2] for line in found if line.startswith("$")] == [
-        *("5", "5", "6", "-3", "1", "5", "84281096", "42")
-    ]
+    found = said(require_tool, runnable_host, *commands)
+    values = [line.partition(" = ")[2] for line in found if line.startswith("$")]
+    assert values == ["5", "5", "6", "-3", "1", "5", "84281096", "42"]
     assert (
         "GDB cannot have this value of the type struct pair: it reads memory to know where the members are "
         "(`dwarfgpu eval` shows it)"

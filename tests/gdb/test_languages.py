@@ -6,7 +6,7 @@ import pytest
 
 import dwarfgpu
 from dwarfgpu.render.values import value_text
-from tests.gdb.running import run_gdb
+from tests.gdb.running import run_gdb, typed
 
 C = "int main(void)\n{\n  int counter = 7;\n  return counter;\n}\n"
 RUST = """
@@ -36,8 +36,7 @@ end program
 
 
 def shown(require_tool, program, *commands: str) -> list[str]:
-    words = [word for command in commands for word in ("-ex", command)]
-    text = run_gdb(require_tool, *words, program=program)
+    text = run_gdb(require_tool, *typed(*commands), program=program)
     assert "Traceback" not in text, text
     return [line.partition(" = ")[2] for line in text.splitlines() if line.startswith("$")]
 
@@ -118,6 +117,6 @@ def test_core_files_of_what_gcc_writes(require_tool, tmp_path, tool, name, text,
     (tmp_path / name).write_text(text)
     subprocess.run([require_tool(tool), "-g", *options, name, "-o", "a"], check=True, cwd=tmp_path)
     core = tmp_path / "core"
-    run_gdb(require_tool, "-ex", f"break {name}:{line}", "-ex", "run", "-ex", f"gcore {core}", program=tmp_path / "a")
+    run_gdb(require_tool, *typed(f"break {name}:{line}; run; gcore {core}"), program=tmp_path / "a")
     frame = dwarfgpu.open(tmp_path / "a").attach(core)[0].frame()
     assert {text: value_text(frame[text].object()) for text in expected} == expected

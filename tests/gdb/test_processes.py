@@ -40,24 +40,24 @@ def built(request, require_tool, tmp_path_factory) -> Path:
     return program
 
 
-def said(require_tool, folder: Path, program: Path | None, script: str) -> list[dict]:
-    """What a script inside GDB says."""
-    path = folder / "script.py"
-    path.write_text(HEAD + script)
-    text = run_gdb(require_tool, program=program, script=path, folder=folder)
-    found = [json.loads(line[2:]) for line in text.splitlines() if line.startswith("@@")]
-    assert found, text[-3000:]
-    assert "Traceback" not in text, text[-3000:]
-    return found
+def inside(require_tool, folder: Path, program: Path):
+    """Return a function that returns what a script says inside GDB, which debugs a program."""
+
+    def said(script: str) -> list[dict]:
+        path = folder / "script.py"
+        path.write_text(HEAD + script)
+        text = run_gdb(require_tool, program=program, script=path, folder=folder)
+        found = [json.loads(line[2:]) for line in text.splitlines() if line.startswith("@@")]
+        assert found, text[-3000:]
+        assert "Traceback" not in text, text[-3000:]
+        return found
+
+    return said
 
 
 @pytest.mark.slow
 def test_code_is_found_wherever_it_was_loaded(built, require_tool, tmp_path):
-    inlined, library, outer, files = said(
-        require_tool,
-        tmp_path,
-        built,
-        """
+    inlined, library, outer, files = inside(require_tool, tmp_path, built)("""
 until("pause_here")
 gdb.execute("up")
 frame = dg.selected()
@@ -78,8 +78,7 @@ gdb.execute("up")
 say(name=dg.selected().name, answer=dg.selected()["answer"].value(), theirs=int(gdb.parse_and_eval("answer")))
 attached = dg.attached()
 say(opened=[each.name for each in attached.state.loaded.opened_codes], problems=len(attached.problems))
-""",
-    )
+""")
     assert (inlined["name"], inlined["inlined"]) == ("inlined", True)
     assert [inlined["left"], inlined["right"], inlined["given"]] == inlined["theirs"] == [7, 14, 7]
     assert inlined["table"] == [4, 5, 6.5]
@@ -95,29 +94,20 @@ say(opened=[each.name for each in attached.state.loaded.opened_codes], problems=
 
 @pytest.mark.slow
 def test_nothing_is_opened_before_it_is_asked_for(built, require_tool, tmp_path):
-    (before, after) = said(
-        require_tool,
-        tmp_path,
-        built,
-        """
+    (before, after) = inside(require_tool, tmp_path, built)("""
 until("pause_here")
 loaded = dg.attached().state.loaded
 say(opened=[each.name for each in loaded.opened_codes])
 dg.selected()["number"].value()
 say(opened=[each.name for each in loaded.opened_codes])
-""",
-    )
+""")
     assert before["opened"] == []
     assert [Path(name).name for name in after["opened"]] == ["process"]
 
 
 @pytest.mark.slow
 def test_threads(built, require_tool, tmp_path):
-    *found, last = said(
-        require_tool,
-        tmp_path,
-        built,
-        """
+    *found, last = inside(require_tool, tmp_path, built)("""
 gdb.execute("break pause_here if number < 10", to_string=True)
 gdb.execute("run", to_string=True)
 while gdb.selected_inferior().pid:
@@ -145,8 +135,7 @@ while gdb.selected_inferior().pid:
         level=gdb.selected_frame().level())
     gdb.execute("continue", to_string=True)
 say(after=fails(dg.selected))
-""",
-    )
+""")
     assert len(found) == 3
     for stop in found:
         assert stop["wave"] == stop["ptid"]
@@ -168,22 +157,18 @@ gdb.execute("up")
 frame = dg.selected()
 say(name=frame.name, right=frame["right"].value())
 """
-    assert said(require_tool, tmp_path, stripped, script) == [{"name": "inlined", "right": 14}]
+    assert inside(require_tool, tmp_path, stripped)(script) == [{"name": "inlined", "right": 14}]
     # where only GDB knows it: told to it, or in another folder than the usual ones
     away = tmp_path / "away"
     away.mkdir()
     debug.rename(away / "other")
     asked = f"gdb.execute('symbol-file {away / 'other'}')\n" + script
-    assert said(require_tool, tmp_path, stripped, asked) == [{"name": "inlined", "right": 14}]
+    assert inside(require_tool, tmp_path, stripped)(asked) == [{"name": "inlined", "right": 14}]
 
 
 @pytest.mark.slow
 def test_a_write_is_seen_by_gdb_and_the_other_way(built, require_tool, tmp_path):
-    (found,) = said(
-        require_tool,
-        tmp_path,
-        built,
-        """
+    (found,) = inside(require_tool, tmp_path, built)("""
 until("pause_here")
 gdb.execute("up 2")
 frame = dg.selected()
@@ -202,8 +187,7 @@ say(first=first, second=dg.eval("given").array[0].item(), table=float(gdb.parse_
     xmm=xmm, rbx=dg.eval("$rbx").array[0].item(), level=selected, old=frame["given"].value(),
     number=fails(lambda: dg.selected().expression("5").write(6)),
     nowhere=fails(lambda: dg.selected().expression("*(int *)8").write(6)))
-""",
-    )
+""")
     assert (found["first"], found["second"], found["old"]) == (1234, 4321, 4321)
     assert (found["table"], found["rax"], found["rbx"], found["level"]) == (13, 0x1122334455667788, 99, 0)
     assert found["xmm"] == 5
@@ -213,11 +197,7 @@ say(first=first, second=dg.eval("given").array[0].item(), table=float(gdb.parse_
 
 @pytest.mark.slow
 def test_a_program_that_runs_again_leaves_nothing_behind(built, require_tool, tmp_path):
-    first, stale, second, gone, third = said(
-        require_tool,
-        tmp_path,
-        built,
-        """
+    first, stale, second, gone, third = inside(require_tool, tmp_path, built)("""
 def facts():
     until("pause_here")
     gdb.execute("up")
@@ -240,8 +220,7 @@ say(gone=fails(dg.selected), waves=fails(dg.waves), stale=fails(lambda: value.va
 gdb.execute("set args 33")
 _, found = facts()
 say(**found)
-""",
-    )
+""")
     for found, given in ((first, 11), (second, 22), (third, 33)):
         assert (found["given"], found["right"], found["id"]) == (given, 2 * given, found["pid"])
     for error in (*stale["stale"], gone["stale"]):
@@ -263,11 +242,7 @@ def test_a_file_that_was_built_anew_is_read_anew(require_tool, tmp_path):
         f"printf 'int main(void) {{\\n double x = 2.5;\\n long y = 6;\\n return (int)x; }}' > {source}\n"
         f"{compiler} -g {source} -o {program}\ntouch -d 2040-01-01 {program}\n"
     )
-    first, second = said(
-        require_tool,
-        tmp_path,
-        program,
-        """
+    first, second = inside(require_tool, tmp_path, program)("""
 until("main")
 gdb.execute("next")
 say(values={each.name: each.value() for each in dg.selected().variables()})
@@ -277,8 +252,7 @@ until("main")
 gdb.execute("next")
 gdb.execute("next")
 say(values={each.name: each.value() for each in dg.selected().variables()})
-""",
-    )
+""")
     assert first["values"] == {"x": 3}
     assert second["values"] == {"x": 2.5, "y": 6}
 
@@ -292,11 +266,7 @@ def test_frames_that_gdb_makes_up_are_none(require_tool, tmp_path):
         "int main(int argc, char **argv) { return middle(argc) + argc; }\n"
     )
     subprocess.run([require_tool("gcc"), "-g", "-O2", source, "-o", program], check=True)
-    (found,) = said(
-        require_tool,
-        tmp_path,
-        program,
-        """
+    (found,) = inside(require_tool, tmp_path, program)("""
 until("last")
 names = []
 frame = gdb.newest_frame()
@@ -306,8 +276,7 @@ while frame is not None:
     names.append([frame.name(), fails(dg.selected)[1] if tail else dg.selected().name])
     frame = frame.older()
 say(names=names)
-""",
-    )
+""")
     assert found["names"] == [["last", "last"], ["middle", "no_frame"], ["main", "main"]]
 
 
@@ -321,11 +290,7 @@ def test_a_condition_sees_each_time_what_is_there(require_tool, tmp_path):
         "int main(void) { for (long i = 0; i < 50; i++) step(i); return 0; }\n"
     )
     subprocess.run([require_tool("gcc"), "-g", "-O0", source, "-o", program], check=True)
-    (found,) = said(
-        require_tool,
-        tmp_path,
-        program,
-        """
+    (found,) = inside(require_tool, tmp_path, program)("""
 seen = []
 class Large(gdb.Breakpoint):
     def stop(self):
@@ -335,24 +300,18 @@ class Large(gdb.Breakpoint):
 Large("step")
 gdb.execute("run", to_string=True)
 say(seen=seen, stopped=dg.selected()["index"].value(), theirs=int(gdb.parse_and_eval("index")))
-""",
-    )
+""")
     assert found["seen"] == [[index, sum(range(index)), index] for index in range(31)]
     assert found["stopped"] == found["theirs"] == 30
 
 
 @pytest.mark.slow
 def test_a_program_that_does_not_run(built, require_tool, tmp_path):
-    (found,) = said(
-        require_tool,
-        tmp_path,
-        built,
-        """
+    (found,) = inside(require_tool, tmp_path, built)("""
 gdb.execute("set var $_lane = 3")
 say(selected=fails(dg.selected), attached=fails(dg.attached), eval=fails(lambda: dg.eval("1")),
     locate=fails(lambda: dg.locate("x")))
-""",
-    )
+""")
     assert {error[1] for error in found.values()} == {"no_process"}
 
 
@@ -374,11 +333,7 @@ def test_thread_local_variables(require_tool, tmp_path):
     subprocess.run([compiler, "-g", "-shared", "-fPIC", tmp_path / "library.c", "-o", library], check=True)
     command = [compiler, "-g", tmp_path / "program.c", "-o", program, library, f"-Wl,-rpath,{tmp_path}"]
     subprocess.run([*command, "-pthread"], check=True)
-    found = said(
-        require_tool,
-        tmp_path,
-        program,
-        """
+    found = inside(require_tool, tmp_path, program)("""
 for _ in range(2):
     until("stop")
     gdb.execute("next", to_string=True)
@@ -386,8 +341,7 @@ for _ in range(2):
     say(ours=[dg.eval(each).array[0].item() for each in names],
         theirs=[int(gdb.parse_and_eval(each)) for each in names],
         places=[dg.locate(each)[0].address == int(gdb.parse_and_eval("&" + each)) for each in names])
-""",
-    )
+""")
     for stop in found:
         assert stop["ours"] == stop["theirs"]
         assert all(stop["places"])

@@ -9,7 +9,7 @@ import pytest
 
 import dwarfgpu as dg
 from dwarfgpu.states.program import open_core
-from tests.gdb.running import ROOT, environment, run_gdb
+from tests.gdb.running import ROOT, environment, run_gdb, typed
 
 EXAMPLES = ROOT / "docs" / "examples"
 CALLS = ROOT / "fixtures" / "llvm24" / "hip-calls.gfx1100.w32.O2.co"
@@ -19,10 +19,6 @@ def remote(*words: object) -> tuple[str, str]:
     """What a user types to connect to a server that GDB starts itself."""
     command = " ".join([f"env PYTHONPATH={ROOT}", sys.executable, "-m dwarfgpu serve", *map(str, words)])
     return "-ex", f"target remote | {command} --stdio"
-
-
-def typed(*commands: str) -> list[str]:
-    return [word for command in commands for word in ("-ex", command)]
 
 
 @pytest.mark.slow
@@ -114,14 +110,8 @@ def test_the_threads_of_a_core_file(require_tool, tmp_path):
     )
     subprocess.run([require_tool("gcc"), "-g", "-O0", source, "-o", program], check=True)
     run_gdb(require_tool, "-ex", "run", "-ex", f"generate-core-file {core}", program=program, load=False)
-    asked = typed(
-        "info threads",
-        "bt",
-        "frame function inner",
-        "print *p",
-        "info registers rip rsp rbx eflags mxcsr",
-        "print $xmm0.v2_double",
-    )
+    asked = typed("info threads; bt; frame function inner; print *p; info registers rip rsp rbx eflags mxcsr")
+    asked += typed("print $xmm0.v2_double")
     theirs = run_gdb(require_tool, program, core, *asked, load=False)
     served = run_gdb(require_tool, *remote(core), *asked, load=False)
     wanted = re.compile(r"^(?:#\d.*|\$1 = .*|r\w+ .*|eflags .*|mxcsr .*|\$2 = .*)$", re.MULTILINE)
