@@ -90,8 +90,8 @@ def test_fields_addresses_and_assignments(require_tool, program):
         'break 12 if index == 3; run; print $dwarfgpu("here"); print $dwarfgpu("here").z + 1',
         'print $dwarfgpu("here.y"); print &$dwarfgpu("here.z") == &here.z; print $dwarfgpu("many").a[2]',
         'print $dwarfgpu("open"); print $dwarfgpu("shade"); whatis $dwarfgpu("many"); print $dwarfgpu("index * 2 + 1")',
-        'print $dwarfgpu("step"); set var $dwarfgpu("index") = 30; print index; set var $dwarfgpu("here").x = 9; print here',
-        "dwarfgpu set here.z = index; print here.z",
+        'print $dwarfgpu("step"); set var $dwarfgpu("index") = 30; print index; set var $dwarfgpu("here").x = 9',
+        "print here; dwarfgpu set here.z = index; print here.z",
     )
     found = said(require_tool, program, *commands)
     start = next(i for i, line in enumerate(found) if line.startswith("$1"))
