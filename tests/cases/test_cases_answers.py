@@ -17,15 +17,7 @@ GFX8 = {"target": "amdgcn-gfx803"}
 def ops(text, **keys):
     """The answer to a program; keys that are not those of a case are those of its context."""
     names = {
-        "target",
-        "dialect",
-        "rules",
-        "address_size",
-        "byte_order",
-        "offset_size",
-        "want",
-        "read",
-        "stack",
+        *("target", "dialect", "rules", "address_size", "byte_order", "offset_size", "want", "read", "stack"),
         "lanes",
     }
     case = {key: keys.pop(key) for key in list(keys) if key in names}

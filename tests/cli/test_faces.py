@@ -110,20 +110,9 @@ def test_what_is_wrong_with_an_answer_that_is_data_is_said_beside_it(run, at_pro
 @pytest.mark.parametrize(
     "words",
     [
-        "eval even --lane 99",
-        "eval even --lane 3-1",
-        "eval even --lane x",
-        "eval nosuch",
-        "eval even --format q",
-        "eval even --format 3x",
-        "eval even --repair zz",
-        "lanes --lane 99",
-        "lanes --lane x",
-        "bt --lane 99",
-        "bt --lane x",
-        "bt --wave 9",
-        "waves 9",
-        "waves 3-1",
+        *("eval even --lane 99", "eval even --lane 3-1", "eval even --lane x", "eval nosuch"),
+        *("eval even --format q", "eval even --format 3x", "eval even --repair zz", "lanes --lane 99"),
+        *("lanes --lane x", "bt --lane 99", "bt --lane x", "bt --wave 9", "waves 9", "waves 3-1"),
     ],
 )
 def test_an_error_has_one_text_at_every_face(run, at_prompt, words):

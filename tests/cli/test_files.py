@@ -45,12 +45,16 @@ def test_an_answer_beside_an_error_is_shown() -> None:
     assert len([line for line in done.stderr.splitlines() if line.startswith("dwarfgpu: error: ")]) == 2
 
 
-def test_standard_input_is_a_file() -> None:
+def test_standard_input_is_a_file_and_names_do_not_reach_the_terminal(tmp_path: Path) -> None:
     data = (ROOT / TINY).read_bytes()
     assert "gfx90a" in run("ls", "-", stdin=data).stdout
     assert "amdgcn-gfx90a" in run("info", "-", stdin=data).stdout
     assert run("kernels", "-", stdin=data).stdout.startswith("tiny\n")
     assert json.loads(run("ls", "-", "--json", stdin=data).stdout)["file"] == "<stdin>"
+    path = tmp_path / "names.co"
+    path.write_bytes(data.replace(b"tiny", b"t\x1b]0").replace(b".data", b".\x1b[2J"))
+    for words in (("info", str(path), "--units"), ("kernels", str(path)), ("ls", str(path))):
+        assert "\x1b" not in run(*words, "--color", "never").stdout
 
 
 def test_ls() -> None:
@@ -64,12 +68,11 @@ def test_ls() -> None:
     ]
 
 
-def test_ls_marks_offsets_in_what_is_compressed() -> None:
+def test_info_of_compressed_and_embedded_files() -> None:
     lines = run("ls", "fixtures/containers/zstd-v3.ccob").stdout.splitlines()
     assert "+0x1000" in next(line for line in lines if "gfx90a" in line)
-
-
-def test_info_names_what_is_missing_and_what_that_means() -> None:
+    assert "dwarfgpu ls" in run("info", FATBIN).stdout
+    assert document("info", FATBIN)["has_embedded"] is True
     text = run("info", "fixtures/asm/clrx.gfx801.co").stdout
     assert ".debug_frame: frames cannot be unwound" in text
     assert "code object   version 1" in text
@@ -82,11 +85,6 @@ def test_info_shows_compression(name: str, method: str) -> None:
     assert sections[".debug_info"]["data_size"] > sections[".debug_info"]["size"]
 
 
-def test_info_of_a_host_program_tells_of_its_code_objects() -> None:
-    assert "dwarfgpu ls" in run("info", FATBIN).stdout
-    assert document("info", FATBIN)["has_embedded"] is True
-
-
 def test_info_lists_units_when_asked() -> None:
     words = ("info", "fixtures/amdgpu/hip-two-units.gfx90a.w64.O2.v5.co")
     assert "units" not in document(*words)
@@ -94,12 +92,9 @@ def test_info_lists_units_when_asked() -> None:
     assert run(*words, "--units").stdout.count("compile, version 5") == 2
 
 
-def test_info_reads_attributes_in_the_dialect_that_is_asked_for() -> None:
+def test_info_in_a_dialect_and_at_an_address() -> None:
     chosen = document("info", TINY, "--attributes", "llvm-old")["dwarf"]["attribute_dialects"]
     assert chosen == [{"dialect": "llvm-old", "reason": "it was asked for", "units": 1}]
-
-
-def test_info_at_an_address() -> None:
     (found,) = document("info", SPLIT, "--pc", "saxpy+0x10")["addresses"]
     assert [frame["inlined"] for frame in found["frames"]] == [True, False]
     assert found["source"]["line"] == 77
@@ -153,14 +148,6 @@ def test_80_columns(name: str) -> None:
         done = run(*words)
         assert done.returncode == 0, done.stderr
         assert [line for line in done.stdout.splitlines() if len(line) > 80] == []
-
-
-def test_a_name_cannot_write_to_the_terminal(tmp_path: Path) -> None:
-    data = (ROOT / TINY).read_bytes()
-    path = tmp_path / "names.co"
-    path.write_bytes(data.replace(b"tiny", b"t\x1b]0").replace(b".data", b".\x1b[2J"))
-    for words in (("info", str(path), "--units"), ("kernels", str(path)), ("ls", str(path))):
-        assert "\x1b" not in run(*words, "--color", "never").stdout
 
 
 def test_list_cases() -> None:

@@ -30,9 +30,13 @@ def test_text_names_wave_and_lane(form, folder):
     assert lines[8].endswith("error: the contents of lane 8 of register v1 are not available [A.2.5.4.4.4]")
 
 
-def test_without_a_lane_the_wave_is_named(folder):
+def test_a_wave_is_named_and_belongs_to_a_snapshot(folder):
     done = run("eval", "--state", folder, "--wave", "1", "--ops", "DW_OP_lit1")
     assert done.stdout == "wave 1:1:1:1: value 1 (generic)\n"
+    done = run("eval", "--wave", "1", "--ops", "DW_OP_lit1")
+    assert (done.returncode, "--wave chooses a wave" in done.stderr) == (2, True)
+    found = json.loads(run("address", "global#0x10004", "--state", STOPPED, "--json").stdout)
+    assert (found["wave"], found["address"]["available_bytes"]) == (None, 12)
 
 
 def test_json_names_wave_and_lane(folder):
@@ -77,11 +81,6 @@ def test_a_snapshot_comes_from_standard_input_too():
     assert done.stdout == "wave 1:1:1:2, lane 1: v0: 40000000\n"
 
 
-def test_a_wave_belongs_to_a_snapshot():
-    done = run("eval", "--wave", "1", "--ops", "DW_OP_lit1")
-    assert (done.returncode, "--wave chooses a wave" in done.stderr) == (2, True)
-
-
 def test_a_bad_snapshot_is_a_bad_file(tmp_path):
     path = tmp_path / "bad.json"
     path.write_text('{"schema": 1, "target": "gfx90a", "waves": [{"registers": {"v0": [' + "0," * 64 + "0]}}]}")
@@ -116,11 +115,6 @@ def test_an_address_is_shown_in_every_space(folder):
     text = run(*words, "--state", folder, "--wave", "1").stdout
     assert text.startswith("private_lane#0x30 of wave 1:1:1:1, lane 5\n")
     assert "0x30 / 4 * 64 * 4 + 5 * 4 + 0x30 % 4" in text
-
-
-def test_an_address_that_belongs_to_no_wave_needs_none():
-    found = json.loads(run("address", "global#0x10004", "--state", STOPPED, "--json").stdout)
-    assert (found["wave"], found["address"]["available_bytes"]) == (None, 12)
 
 
 def test_conversions_lose_nothing(tmp_path, folder):

@@ -59,14 +59,13 @@ def test_functions_have_a_strip_for_each_variable_and_for_call_frames(with_state
     assert "CFA and rules of" in with_state.texts["functions"]
 
 
-def test_the_source_is_beside_the_instructions(with_state):
+def test_source_instructions_waves_and_stacks(with_state):
     row = '<td class="number">13</td><td class="text">      int even = left + 10;  // c</td><td class="code">0x1540  '
     assert row in with_state.content
     assert "v_add_u32_e32 v2, 10, v3" in with_state.texts["functions"]
-
-
-def test_waves_are_marked_where_they_are(with_state):
     assert re.search(r"0x154c  \S.*?  <span class=\"here\">◀ waves 1-2</span>", with_state.content)
+    assert "2 waves: 1-2" in with_state.texts["stacks"]
+    assert "#0  X () at src/asm/lane-pc.c:16" in with_state.texts["stacks"]
 
 
 def test_lanes_are_shown_on_the_source_and_as_maps(with_state):
@@ -77,11 +76,6 @@ def test_lanes_are_shown_on_the_source_and_as_maps(with_state):
     assert "Map of waves 1-2" in text
     assert "Map of wave 3" in text
     assert len([svg for svg in with_state.tags("svg") if svg.get("class") == "lane-map"]) == 2
-
-
-def test_equal_stacks_are_shown_once(with_state):
-    assert "2 waves: 1-2" in with_state.texts["stacks"]
-    assert "#0  X () at src/asm/lane-pc.c:16" in with_state.texts["stacks"]
 
 
 def test_values_are_maps_histograms_or_words(with_state):
@@ -115,21 +109,24 @@ def test_the_figures_are_those_of_the_other_questions(of_file):
     assert ("Code that unwinds", "0.0%", "has call frame information") in figures
 
 
-def test_all_functions_of_the_symbols_are_there(of_file):
+def test_one_function_is_open_of_all_that_are_there(tmp_path, of_file):
+    page = written(tmp_path / "one.html", FAST, "polynomial")
+    assert re.search(r'<details open><summary><span class="name">polynomial</span>', page.content)
+    assert "objects" not in page.texts["functions"]
     names = set(re.findall(r'<summary><span class="name">(.*?)</span>', of_file.content))
     assert {"objects", "spaces", "divergent", "polynomial", "factorial", "minus_one", "plus_one"} <= names
 
 
-def test_one_function_is_open(tmp_path):
-    page = written(tmp_path / "one.html", FAST, "polynomial")
-    assert re.search(r'<details open><summary><span class="name">polynomial</span>', page.content)
-    assert "objects" not in page.texts["functions"]
-
-
-def test_host_programs(tmp_path):
+def test_host_programs_and_files_without_debugging_information(tmp_path):
     page = written(tmp_path / "host.html", HOST)
     assert "The file has no kernels." in page.texts["kernels"]
     assert "recurse" in page.texts["functions"]
+    page = written(tmp_path / "bare.html", "fixtures/asm/cfi.gfx90a.w64.co")
+    assert "The file has no debugging information" in page.texts["functions"]
+    assert "call frames" in page.texts["functions"]
+    page = written(tmp_path / "out.html", "--state", "docs/examples/crash.core")
+    assert {"kernels", "lanes", "stacks", "values", "functions"} <= set(page.sections)
+    assert "memory://" in page.texts["h1"]
 
 
 def test_threads_have_stacks_and_no_lanes(tmp_path):
@@ -138,18 +135,6 @@ def test_threads_have_stacks_and_no_lanes(tmp_path):
     page = written(tmp_path / "out.html", HOST, "--state", str(core))
     assert not {"lanes", "values"} & set(page.sections)
     assert "2 threads: 1-2" in page.texts["stacks"]
-
-
-def test_core_files_name_their_code(tmp_path):
-    page = written(tmp_path / "out.html", "--state", "docs/examples/crash.core")
-    assert {"kernels", "lanes", "stacks", "values", "functions"} <= set(page.sections)
-    assert "memory://" in page.texts["h1"]
-
-
-def test_without_debugging_information(tmp_path):
-    page = written(tmp_path / "bare.html", "fixtures/asm/cfi.gfx90a.w64.co")
-    assert "The file has no debugging information" in page.texts["functions"]
-    assert "call frames" in page.texts["functions"]
 
 
 def test_what_cannot_be_read_is_on_the_page(tmp_path):
@@ -293,13 +278,10 @@ int f{n}(struct s{n} *p, int x, float y) {{
 # --- Where it goes, and what is wrong -----------------------------------------------------------------------------
 
 
-def test_without_a_file_it_is_written_to_standard_output(of_file):
+def test_standard_output_and_json_have_the_page(of_file, tmp_path):
     done = run("report", FAST)
     assert done.returncode == 0
     assert done.stdout == of_file.content
-
-
-def test_json_has_the_page_or_its_name(tmp_path):
     assert json.loads(run("report", KERNEL, "--json").stdout)["html"].startswith("<!DOCTYPE html>")
     out = tmp_path / "out.html"
     assert json.loads(run("report", KERNEL, "--json", "-o", str(out)).stdout)["written"] == str(out)

@@ -16,19 +16,19 @@ FILE = ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co"
 STATE = ("--state", ROOT / "docs/examples/variables.json")
 
 
-def test_options_may_stand_before_and_between_expressions(run):
+def test_options_formats_and_lanes(run):
     expected = run("eval", FILE, "even", "left", *STATE, "--lane", "4")
     assert expected == (0, "even = 18\nleft = 8\n", "")
     assert run("eval", FILE, "--lane", "4", "even", *STATE, "left") == expected
     assert run("eval", *STATE, FILE, "--lane", "4", "even", "left") == expected
-
-
-def test_lanes(run):
     assert run("eval", FILE, "lane", *STATE, "--lane", "2,4")[1] == "lane  int\n  lane 2  2\n  lane 4  4\n"
     status, out, _ = run("eval", FILE, "lane", *STATE, "--lane", "3")
     assert (status, out) == (0, "lane = 3  (lane 3 is inactive)\n")
     assert "lanes 56-63" in run("eval", FILE, "lane", *STATE, "--lane", "all")[1]
     assert run("eval", FILE, "lane", *STATE, "--lane", "64")[0] == 2
+    assert run("eval", FILE, "limit", *STATE, "--lane", "0", "--format", "x")[1] == "limit = 0x14\n"
+    assert run("eval", FILE, "limit", *STATE, "--lane", "0", "--format", "q")[0] == 2
+    assert run("eval", FILE, "even", *STATE, "--lane", "2", "--format", "/x")[1] == "even = 0xe\n"
 
 
 def test_json_has_a_state_for_every_lane(run):
@@ -66,11 +66,6 @@ def test_columns(run, tmp_path):
         assert found["1.lane"].tolist()[:3] == [0, 2, 4]
 
 
-def test_formats(run):
-    assert run("eval", FILE, "limit", *STATE, "--lane", "0", "--format", "x")[1] == "limit = 0x14\n"
-    assert run("eval", FILE, "limit", *STATE, "--lane", "0", "--format", "q")[0] == 2
-
-
 def test_a_trace_says_where_each_expression_stands(run):
     status, out, _ = run("eval", FILE, "slots[0]", *STATE, "--lane", "2", "--trace")
     assert status == 0
@@ -99,11 +94,6 @@ def test_exit_statuses(run, tmp_path):
     assert run("eval", FILE, "x", *STATE, "--frame", "7")[0] == 2
 
 
-def test_eval_of_operations_is_as_it_was(run):
-    assert run("eval", "--ops", "DW_OP_lit1; DW_OP_plus_uconst 4")[0] == 0
-    assert run("eval")[0] == 2
-
-
 def test_locals(run):
     status, out, err = run("locals", FILE, *STATE, "--lane", "2")
     assert (status, err) == (0, "")
@@ -126,14 +116,13 @@ def test_locals_without_a_machine(run):
     assert frame["variables"][0]["locations"][0]["range"] == [0x1544, 0x154C]
 
 
-def test_frames_is_bt(run):
-    assert run("frames", FILE, *STATE) == run("bt", FILE, *STATE)
-
-
-def test_a_host_program(run):
+def test_a_host_program_and_frames(run):
     status, out, _ = run("eval", ROOT / "fixtures/host/values.gcc.O0.v5.x86_64", "message", "matrix", "global_int + 1")
     assert status == 0
     assert out == 'message = "hello"\nmatrix = {{1, 2, 3}, {4, 5, 6}}\nglobal_int + 1 = 305419897\n'
+    assert run("frames", FILE, *STATE) == run("bt", FILE, *STATE)
+    assert run("eval", "--ops", "DW_OP_lit1; DW_OP_plus_uconst 4")[0] == 0
+    assert run("eval")[0] == 2
 
 
 # --- Forms, and what does not go together -------------------------------------------------------------------------
@@ -219,10 +208,6 @@ def test_what_needs_a_machine_says_how_to_name_one(run):
     assert (status, out.splitlines()[0][:14]) == (1, "even = <error>")
     assert err.startswith("hint: --state names a snapshot or a core file")
     assert run("eval", FILE, "even", "--pc", "0x1548", "--location")[2] == ""
-
-
-def test_the_letter_of_a_format_may_have_its_stroke(run):
-    assert run("eval", FILE, "even", *STATE, "--lane", "2", "--format", "/x")[1] == "even = 0xe\n"
 
 
 # --- How answers look ---------------------------------------------------------------------------------------------

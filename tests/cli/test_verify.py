@@ -20,10 +20,17 @@ def bad(tmp_path):
     return path
 
 
-def test_a_good_file(tmp_path):
+def test_a_good_file_and_rules(tmp_path):
     done = run("verify", GOOD)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith("entries: no findings\n")
+    done = run("verify", "--rules")
+    assert done.returncode == 0
+    assert "entry-lanes  error  [A.3.3.5 (4)]" in done.stdout.splitlines()
+    rules = json.loads(run("verify", "--rules", "--json").stdout)["rules"]
+    assert {"rule", "severity", "clause", "summary", "advice"} == set(rules[0])
+    assert run("verify", "--explain", "entry-lanes").stdout.startswith("entry-lanes: error [A.3.3.5 (4)]\n")
+    assert run("verify", "--explain", "nothing").returncode == 2
 
 
 def test_findings_say_what_where_and_by_which_rule(bad):
@@ -185,16 +192,6 @@ def test_a_baseline_is_updated(bad, tmp_path):
     assert run("verify", bad, "--json", "-o", known).returncode == 1
     assert run("verify", bad, "--baseline", known).returncode == 0
     assert run("verify", GOOD, "--baseline", known).returncode == 0
-
-
-def test_rules_are_listed_and_explained():
-    done = run("verify", "--rules")
-    assert done.returncode == 0
-    assert "entry-lanes  error  [A.3.3.5 (4)]" in done.stdout.splitlines()
-    rules = json.loads(run("verify", "--rules", "--json").stdout)["rules"]
-    assert {"rule", "severity", "clause", "summary", "advice"} == set(rules[0])
-    assert run("verify", "--explain", "entry-lanes").stdout.startswith("entry-lanes: error [A.3.3.5 (4)]\n")
-    assert run("verify", "--explain", "nothing").returncode == 2
 
 
 def test_few_findings_of_a_rule_are_shown_unless_all_are_asked_for(tmp_path):

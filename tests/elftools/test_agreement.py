@@ -49,16 +49,9 @@ REASONS = {
 """Why an answer of pyelftools 0.33 differs or is missing, by what was asked and how it failed."""
 
 SAMPLE = (
-    "asm/lane-pc.gfx90a.w64.co",
-    "asm/lists.gfx90a.w64.co",
-    "asm/forms.i386",
-    "asm/operations.powerpc64",
-    "amdgpu/hip-two-units.gfx90a.w64.O2.v5.o",
-    "amdgpu/hip-kernels.gfx1100.w32.O2.v4.co",
-    "containers/zstd-v3.ccob@1",
-    "features/eh-frame.v5.co",
-    "features/types.v4.co",
-    "features/zstd.v5.co",
+    *("asm/lane-pc.gfx90a.w64.co", "asm/lists.gfx90a.w64.co", "asm/forms.i386", "asm/operations.powerpc64"),
+    *("amdgpu/hip-two-units.gfx90a.w64.O2.v5.o", "amdgpu/hip-kernels.gfx1100.w32.O2.v4.co"),
+    *("containers/zstd-v3.ccob@1", "features/eh-frame.v5.co", "features/types.v4.co", "features/zstd.v5.co"),
 )
 """The fixtures that the quick test reads."""
 

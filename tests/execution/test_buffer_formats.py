@@ -207,7 +207,7 @@ def test_the_resource_says_which_component_goes_where(it):
     assert found[0] == 44
 
 
-def test_elements_outside_of_the_buffer(it):
+def test_elements_outside_of_the_buffer_and_of_lanes_that_do_not_execute(it):
     number = 4 | 4 << 4 if it.generation < 10 else 20  # 32 UINT
     resource(it, 4, last_word(it, number))
     it.scalar(6, 5)
@@ -218,11 +218,6 @@ def test_elements_outside_of_the_buffer(it):
     it.vector(0, np.full(it.lanes, 5, np.uint32))
     loaded(it, "buffer_store_format_x v0, v9, s[4:7], {} idxen", 1)
     assert it.bytes.view(np.uint32)[:6].tolist() == [5] * 5 + [77]
-
-
-def test_only_executing_lanes_are_written(it):
-    number = 4 | 4 << 4 if it.generation < 10 else 20
-    resource(it, 4, last_word(it, number))
     it.vector(9, np.arange(it.lanes, dtype=np.uint32))
     it.vector(0, np.full(it.lanes, 5, np.uint32))
     it.bytes.view(np.uint32)[:] = 77

@@ -120,7 +120,7 @@ def test_what_is_no_access_of_memory():
     assert shape_of("global_load_tr_b128") is None
 
 
-def test_the_machine_has_the_registers_afterwards():
+def test_a_limit_of_instructions_leaves_waves_that_go_on_with_their_registers():
     machine = machine_for(LAUNCH, "group_x")
     args = [np.zeros(1, np.int32)]
     launch(machine, LAUNCH, "group_x", grid=(300,), work_group=(256,), args=args)
@@ -134,6 +134,14 @@ def test_the_machine_has_the_registers_afterwards():
     assert {machine.stop_text(wave) for wave in range(10)} == {"has ended"}
     assert {machine.program_counter(wave) for wave in range(10)} == {device.ended[0].pc}
     assert not machine.knows(machine.register_named("s5"), 0)
+    machine = machine_for(LAUNCH, "group_x")
+    args = [np.zeros(1, np.int32)]
+    launch(machine, LAUNCH, "group_x", grid=(300,), work_group=(256,), args=args)
+    device = Device(machine)
+    device.run(0)
+    assert device.executed == 0
+    device.run()
+    assert not device.batches
 
 
 def test_memory_that_is_not_mapped_stops_the_waves_with_the_instruction():
@@ -147,17 +155,6 @@ def test_memory_that_is_not_mapped_stops_the_waves_with_the_instruction():
     device.write_back()
     assert machine.stop_text(1) == reason
     assert machine.program_counter(0) == launched.plan.start.entry + 0x14
-
-
-def test_a_limit_of_instructions_leaves_waves_that_go_on():
-    machine = machine_for(LAUNCH, "group_x")
-    args = [np.zeros(1, np.int32)]
-    launch(machine, LAUNCH, "group_x", grid=(300,), work_group=(256,), args=args)
-    device = Device(machine)
-    device.run(0)
-    assert device.executed == 0
-    device.run()
-    assert not device.batches
 
 
 @pytest.mark.parametrize("count", [3, 40, 2000])

@@ -48,7 +48,7 @@ def test_waves_have_variables_and_do_not_run(require_tool):
 
 
 @pytest.mark.slow
-def test_memory_of_spaces_is_read_and_written(require_tool, tmp_path):
+def test_waves_have_stop_reasons_and_memory_of_spaces(require_tool, tmp_path):
     script = tmp_path / "script.py"
     script.write_text("""
 import gdb
@@ -66,6 +66,20 @@ for lane in (0, 2):
     text = run_gdb(require_tool, *remote(EXAMPLES / "variables.json"), script=script)
     assert "@@ memory [1234]\n" in text, text
     assert text.count("@@ True") == 2, text
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import dwarfgpu.gdb as dg\n"
+        "for wave in dg.waves():\n"
+        "    stop = wave.stop\n"
+        "    print('@@', stop and (stop.reasons, stop.signal, stop.lanes, stop.is_stopped), wave.stop_reason)\n"
+    )
+    text = run_gdb(require_tool, *remote(EXAMPLES / "crash.core"), script=script)
+    expected = []
+    for wave in open_core(str(EXAMPLES / "crash.core")):
+        stop = wave.stop
+        expected.append(f"@@ {(stop.reasons, stop.signal, stop.lanes, stop.is_stopped)} {wave.stop_reason}")
+    assert [line for line in text.splitlines() if line.startswith("@@")] == expected, text
+    assert "MEMORY_VIOLATION" in text
 
 
 @pytest.mark.slow
@@ -143,21 +157,3 @@ def test_a_file_that_differs_from_that_of_the_server_is_not_taken_for_it(require
     assert "lanes 0-7     10    14    18    22" in same
     assert "X + " in other  # GDB itself has the file of the server
     assert "lanes 0-7" not in other
-
-
-@pytest.mark.slow
-def test_waves_have_their_stop_reasons(require_tool, tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text(
-        "import dwarfgpu.gdb as dg\n"
-        "for wave in dg.waves():\n"
-        "    stop = wave.stop\n"
-        "    print('@@', stop and (stop.reasons, stop.signal, stop.lanes, stop.is_stopped), wave.stop_reason)\n"
-    )
-    text = run_gdb(require_tool, *remote(EXAMPLES / "crash.core"), script=script)
-    expected = []
-    for wave in open_core(str(EXAMPLES / "crash.core")):
-        stop = wave.stop
-        expected.append(f"@@ {(stop.reasons, stop.signal, stop.lanes, stop.is_stopped)} {wave.stop_reason}")
-    assert [line for line in text.splitlines() if line.startswith("@@")] == expected, text
-    assert "MEMORY_VIOLATION" in text

@@ -29,7 +29,7 @@ def register(name: str) -> Any:
     return X86_64.register_named(name)
 
 
-def test_threads_and_registers():
+def test_threads_registers_and_memory():
     found = machine()
     assert (found.wave_count, found.ids, found.wave_named("2"), found.wave_named("3")) == (2, ["1", "2"], 1, None)
     assert (found.program_counter(0), found.program_counter(1)) == (0x1000, None)
@@ -44,10 +44,6 @@ def test_threads_and_registers():
         found.write_register(register("rbx"), bytes(4), 1, None)
     with pytest.raises(UsageError):
         CoreProcess(X86_64, {"1": {"rax": b"1"}})
-
-
-def test_memory_comes_from_the_core_first():
-    found = machine()
     assert found.read_memory(SPACE, 0x1004, 4, 0, None) == bytes(range(4, 8))
     assert found.read_memory(SPACE, 0x100E, 10, 0, None) == bytes([14, 15]) + b"abcd" + b"zzzz"
     assert found.read_memory(SPACE, 0x1000, 0, 0, None) == b""

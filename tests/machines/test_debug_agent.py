@@ -81,17 +81,13 @@ def test_names_sizes_and_texts_that_are_refused(tmp_path):
         read_printed("nothing")
 
 
-def test_a_vector_register_that_is_cut_off_is_not_used():
+def test_texts_that_are_cut_off_are_read_or_refused():
     whole = text_of()
     found = read_printed(whole[: whole.index("[40] 00000118")])
     assert "v1" not in found.waves[0].vectors
     assert any("v1 is cut off" in str(problem) for problem in found.problems)
     found = read_printed(whole.replace("[5] 00000023", "[6] 00000023"))
     assert any("lane 6 after lane 4" in str(problem) for problem in found.problems)
-
-
-def test_any_part_of_a_text_is_read_or_refused():
-    whole = text_of()
     for end in range(0, len(whole), 37):
         with suppress(DwarfGpuError):
             read_printed(whole[:end] + "\n" + whole[end // 2 :])

@@ -54,9 +54,6 @@ def test_waves_are_added_in_columns():
     assert machine.wave_named("y") is None
     assert machine.column("s0").tolist() == [7, 8, 0]
     assert [machine.knows(machine.register_named("s0"), wave) for wave in range(3)] == [True, True, False]
-
-
-def test_waves_that_cannot_be_are_refused():
     machine = Machine(WAVE64)
     with pytest.raises(UsageError, match="0 dispatches"):
         machine.add_waves(1, dispatch=0)
@@ -211,7 +208,7 @@ def test_null_is_named_in_the_error(name):
         machine.read_memory(space, space.null, 1, 0, 0)
 
 
-def test_arrays_are_mapped_without_a_copy():
+def test_memory_is_mapped_without_a_copy_and_allocated_above_what_there_is():
     machine = Machine(WAVE64)
     space = WAVE64.space_named("global")
     numbers = np.arange(8, dtype=np.float32)
@@ -220,9 +217,6 @@ def test_arrays_are_mapped_without_a_copy():
     assert numbers[1] == 9
     machine.memory.map(space, 0x2000, np.broadcast_to(np.uint32(5), (4,)))
     assert machine.read_memory(space, 0x200C, 4, 0, None) == b"\5\0\0\0"
-
-
-def test_memory_is_allocated_above_what_there_is():
     machine = Machine(WAVE64)
     first, second = machine.memory.allocate(10), machine.memory.allocate(100, alignment=4096)
     assert first % 256 == second % 4096 == 0

@@ -215,7 +215,7 @@ def test_the_folder_has_a_manifest_and_arrays(folder):
     assert snapshot.load(folder / "manifest.json").ids == snapshot.load(folder).ids
 
 
-def test_registers_of_one_kind_are_one_array(tmp_path):
+def test_registers_of_one_kind_are_one_array_however_they_were_added(tmp_path):
     machine = Machine(resolve("gfx90a"))
     machine.add_waves(3)
     machine.allocate_registers(machine.register_named(f"v{i}") for i in range(5))
@@ -227,9 +227,6 @@ def test_registers_of_one_kind_are_one_array(tmp_path):
     assert registers == [{"names": "v0-v4", "data": "v0.npy"}]
     assert (np.load(tmp_path / "a.dgs/v0.npy") == machine.vgpr).all()
     assert (snapshot.load(tmp_path / "a.dgs").vgpr == machine.vgpr).all()
-
-
-def test_registers_that_were_added_one_by_one_are_one_array(tmp_path):
     machine = Machine(resolve("gfx90a"))
     machine.add_waves(2)
     for index in (5, 3, 4, 64):

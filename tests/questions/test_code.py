@@ -72,10 +72,13 @@ def test_source(run):
     ]
 
 
-def test_source_that_is_missing(require_tool, monkeypatch, tmp_path):
+def test_without_sources_and_without_a_frame(require_tool, monkeypatch, tmp_path):
     require_tool(*OBJDUMP)
     monkeypatch.chdir(tmp_path)
     assert "\n5\tin src/asm/lane-pc.c\n" in Run(LANES, STATE)("disassemble /s")
+    run = Run(LANES)
+    assert run.fails("disassemble").message == "No frame selected."
+    assert "   0x0000000000001500 <+0>:\ts_load_dwordx2" in run("disassemble X")
 
 
 @pytest.mark.parametrize(
@@ -93,13 +96,6 @@ def test_what_cannot_be_disassembled(run, line, message):
     error = run.fails(line)
     assert message is None or error.message == message
     assert "\n" not in str(error)
-
-
-def test_without_a_frame(require_tool):
-    require_tool(*OBJDUMP)
-    run = Run(LANES)
-    assert run.fails("disassemble").message == "No frame selected."
-    assert "   0x0000000000001500 <+0>:\ts_load_dwordx2" in run("disassemble X")
 
 
 def test_branches_name_where_they_go(require_tool):

@@ -74,6 +74,14 @@ def test_the_parts_of_host_and_gpu_are_one_state(pair):
         run = Run(None)
         assert "3 waves of amdgcn-gfx90a]" in run(f"core {words}")
     assert "core.1234belongstoit" in "".join(run(f"core {gpu}").split())  # a long path is cut where a line ends
+    one, two = shell("waves", "--state", host, "--state", gpu), shell("waves", "--state", gpu)
+    assert one == two
+    assert one[0] == 0
+    status, _out, error = shell("bt", KERNEL, "--state", "docs/examples/lanes.json", "--state", CORE)
+    assert status != 0
+    assert "lanes.json" in error
+    status, _out, error = shell("eval", "--ops", "DW_OP_lit0", "--state", CORE, "--state", CORE)
+    assert "give one --state" in error
 
 
 def test_the_threads_of_the_host_need_its_program():
@@ -266,18 +274,6 @@ def test_answers_are_those_of_the_snapshot(name, file, words, tmp_path):
             text, _, threads = text.partition("  Thread of the host")
             assert "LWP 4711" in threads
         assert (status, text, errors) == before
-
-
-def test_several_states_are_the_files_of_one_crash(pair):
-    host, gpu = pair
-    one, two = shell("waves", "--state", host, "--state", gpu), shell("waves", "--state", gpu)
-    assert one == two
-    assert one[0] == 0
-    status, _out, error = shell("bt", KERNEL, "--state", "docs/examples/lanes.json", "--state", CORE)
-    assert status != 0
-    assert "lanes.json" in error
-    status, _out, error = shell("eval", "--ops", "DW_OP_lit0", "--state", CORE, "--state", CORE)
-    assert "give one --state" in error
 
 
 def test_core_info_is_text_and_json(pair):

@@ -113,14 +113,11 @@ def test_pictures(words):
     assert len(list(picture.iter())) > 20
 
 
-def test_names_of_a_file_cannot_steer_a_terminal(tmp_path):
+def test_names_cannot_steer_a_terminal_and_variables_may_be_missing(tmp_path):
     path = tmp_path / "k.co"
     path.write_bytes(gpu(variable("x\x1b[31m"), die("variable", named("y\n"), typed("int")), kernel="k\x1b[2J"))
     for words in ((), ("--variable", "y\n"), ("--svg",), ("--compare", str(path))):
         assert "\x1b" not in run("coverage", str(path), *words).stdout
-
-
-def test_a_file_without_variables(tmp_path):
     path = tmp_path / "k.co"
     path.write_bytes(gpu())
     assert asked(str(path)) == f"{path}: no variables\n"

@@ -43,14 +43,14 @@ def test_start_stops_behind_the_prologue(launched):
     assert "No breakpoints" in launched("info breakpoints")
 
 
-def test_run_starts_the_kernel_again(launched):
+def test_run_starts_again_and_needs_a_launch(launched):
     launched(IN_LANES, "run", "continue")
     assert "with lanes [29-31]" in launched("run")
     assert "already hit 2 times" in launched("info breakpoints")
-
-
-def test_without_a_launch_nothing_is_run():
     assert "not being run" in str(Run(FILE).fails("step"))
+    assert launched("kill") == "[Inferior 1 (divergent) killed]\n"
+    assert "not being run" in str(launched.fails("step"))
+    assert "exited normally" in launched("run")
 
 
 def test_breakpoints_are_listed_disabled_ignored_and_deleted(launched):
@@ -82,7 +82,7 @@ def test_commands_run_when_it_stops(launched):
     assert "$1 = 104\n" in launched("run")
 
 
-def test_steps_of_instructions_go_back_again(launched):
+def test_steps_go_back_again_by_instructions_and_lines(launched):
     launched(IN_LANES, "run")
     places = [_pc(launched)]
     for _ in range(12):
@@ -95,9 +95,6 @@ def test_steps_of_instructions_go_back_again(launched):
     assert back == places[::-1]
     launched("reverse-stepi 5", "stepi 5")
     assert _pc(launched) == places[0]
-
-
-def test_lines_are_stepped_over_and_back(launched):
     launched(IN_LANES, "run")
     lines = [launched("next").rsplit(":", 1)[1].strip() for _ in range(3)]
     assert lines == ["99", "100", "99"]
@@ -152,12 +149,6 @@ def test_an_assigned_program_counter_is_where_it_goes_on(launched):
     address = next(word for word in text.split() if word.startswith("0x"))
     launched("set scheduler-locking on", f"set var $pc = {address}")
     assert "hit Breakpoint 2" in launched("continue")
-
-
-def test_a_killed_kernel_can_be_run_again(launched):
-    assert launched("kill") == "[Inferior 1 (divergent) killed]\n"
-    assert "not being run" in str(launched.fails("step"))
-    assert "exited normally" in launched("run")
 
 
 def test_a_fault_stops_with_a_signal_and_goes_back():
@@ -402,7 +393,7 @@ def test_commands_that_run_on_do_not_nest(divergent):
     assert text.endswith("exited normally]\n")
 
 
-def test_disabled_and_ignored_breakpoints_are_passed(divergent):
+def test_breakpoints_are_disabled_ignored_and_told_together(divergent):
     divergent("break kernels.cl:100", "break kernels.cl:102", "disable 1")
     assert "Breakpoint 2" in divergent("run")
     divergent("enable", "disable 2", "ignore 1 3")
@@ -412,9 +403,6 @@ def test_disabled_and_ignored_breakpoints_are_passed(divergent):
     assert divergent("output step") == "6"
     divergent("delete", "start", "next")
     assert "nothing to ignore" in str(divergent.fails("continue 2"))
-
-
-def test_two_breakpoints_at_one_place_are_told_together(divergent):
     divergent("break kernels.cl:102", "tbreak kernels.cl:102")
     assert "hit Breakpoint 1, Temporary breakpoint 2, with lanes" in divergent("run")
     assert divergent("info breakpoints").count("keep") == 1
@@ -583,7 +571,7 @@ def test_a_repair_setting_keeps_breakpoints_and_the_past(launched):
 FAST = "fixtures/amdgpu/cl-kernels.gfx1100.w32.O2.v5.co"
 
 
-def test_what_is_outstanding_now_and_after_a_step_back():
+def test_what_is_outstanding_with_and_without_weak_memory():
     run = Run(FAST)
     run("set weak-memory 3", "target launch saxpy 64 64 y=ones(64) x=ones(64) a=2 n=64", "break *0x7f0000002374")
     run("continue")
@@ -596,16 +584,10 @@ def test_what_is_outstanding_now_and_after_a_step_back():
     assert "global_load_b32 v2" not in run("info outstanding")
     run("reverse-stepi")
     assert run("info outstanding") == shown
-
-
-def test_what_is_outstanding_without_weak_memory():
     run = Run(FAST)
     assert "outstanding at saxpy+0x74:" in run("info outstanding saxpy+0x74")
     assert "nothing is outstanding at saxpy+0x0" in run("info outstanding saxpy")
     assert "now" not in run("info outstanding saxpy+0x74")
-
-
-def test_weak_memory_is_off_or_a_seed():
     assert "weak-memory is off or a seed" in str(Run(FAST).fails("set weak-memory x"))
 
 

@@ -185,7 +185,7 @@ def test_what_there_is_and_registers(run):
     assert int(pc["value"], 16) == 0x7F0000001548
 
 
-def test_a_frame_with_its_caller():
+def test_frames_with_their_callers_and_locals_and_types():
     run = Run(CALLS, IN_CALLS)
     run("frame 1")
     document = ask(run, "info frame --json")
@@ -194,6 +194,11 @@ def test_a_frame_with_its_caller():
     assert document["frame"] == stack[1]
     for name in document["saved_registers"]:
         assert f"  {name}: " in run("info frame")
+    declared = ask(run, "ptype --json unsigned int")
+    assert (declared["kind"], declared["byte_size"]) == ("base", 4)
+    assert f"type = {declared['declaration']}\n" == run("ptype unsigned int")
+    array = ask(run, "whatis --json int[2][3]")
+    assert (array["kind"], array["element"], array["counts"], array["byte_size"]) == ("array", "int", [2, 3], 24)
 
 
 def test_a_full_backtrace_has_the_locals_of_each_wave():
@@ -229,15 +234,6 @@ def test_code_is_the_same_for_x_and_disassemble(run):
     (whole,) = ask(run, "disassemble --json")["ranges"]
     assert whole["function"] == "X"
     assert whole["low"] <= 0x7F0000001548 < whole["high"]
-
-
-def test_types():
-    run = Run(CALLS, IN_CALLS)
-    declared = ask(run, "ptype --json unsigned int")
-    assert (declared["kind"], declared["byte_size"]) == ("base", 4)
-    assert f"type = {declared['declaration']}\n" == run("ptype unsigned int")
-    array = ask(run, "whatis --json int[2][3]")
-    assert (array["kind"], array["element"], array["counts"], array["byte_size"]) == ("array", "int", [2, 3], 24)
 
 
 def test_an_error_leaves_no_document_behind(run):

@@ -105,17 +105,7 @@ OPTIONAL = {
     "E": "E(a, r...) __VA_OPT__(r |) a __VA_OPT__() ;",
 }  # fmt: skip
 WITH_OPTIONAL = [
-    "A(f)",
-    "A(f,)",
-    "A(f, 2)",
-    "A(f, EMPTY)",
-    "B()",
-    "B(1)",
-    "C(q)",
-    "C(q, 1)",
-    "D(y, 2, 3)",
-    "D(y)",
-    "E(1,2)",
+    *("A(f)", "A(f,)", "A(f, 2)", "A(f, EMPTY)", "B()", "B(1)", "C(q)", "C(q, 1)", "D(y, 2, 3)", "D(y)", "E(1,2)")
 ]
 
 

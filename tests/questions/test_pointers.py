@@ -88,7 +88,7 @@ def test_ptype_o_shows_the_places_of_members_behind_pointers(stopped):
     )
 
 
-def test_pointers_are_shown_in_the_width_of_their_address_space(stopped):
+def test_pointers_are_shown_and_counted_in_the_width_of_their_address_space(stopped):
     run = stopped()
     assert values(run, "null_local", "null_private", "null_generic") == [
         "(int *) local#0xffffffff", "(int *) private_lane#0xffffffff", "(int *) generic#0x0",
@@ -96,10 +96,6 @@ def test_pointers_are_shown_in_the_width_of_their_address_space(stopped):
     assert values(run, "(int @local *) -1", "(int @generic *) -1") == [
         "(int *) local#0xffffffff", "(int *) generic#0xffffffffffffffff",
     ]  # fmt: skip
-
-
-def test_arithmetic_of_pointers_stays_in_the_width_of_the_address_space(stopped):
-    run = stopped()
     assert values(run, "shared - 9", "(int @local *) 0 - 1", "&shared[1] - shared") == [
         "(int *) local#0xfffffffc", "(int *) local#0xfffffffc", "1",
     ]  # fmt: skip
@@ -158,7 +154,7 @@ def test_pointers_convert_through_the_apertures(compiled, stopped, processor):
     ]
 
 
-def test_null_becomes_null(stopped):
+def test_null_is_that_of_the_address_space(stopped):
     run = stopped()
     assert values(run, "(int @generic *) null_local", "(int @generic *) null_private") == ["(int *) generic#0x0"] * 2
     assert values(run, "(int @local *) null_generic") == ["(int *) local#0xffffffff"]
@@ -168,6 +164,24 @@ def test_null_becomes_null(stopped):
     assert values(run, "(int @region *) null_generic", "(int @local *) nullptr") == [
         "(int *) region#0xffffffff", "(int *) local#0xffffffff",
     ]  # fmt: skip
+    for name in ("null_local", "null_private", "null_generic"):
+        conditions = [f"!{name}", f"{name} == 0", f"0 != {name}", f"{name} ? 7 : 8", f"{name} && 1", f"1 || {name}"]
+        assert values(run, *conditions, f"{name} == nullptr", f"(_Bool) {name}") == [
+            "1", "1", "0", "8", "0", "1", "1", "false",
+        ]  # fmt: skip
+    for name in ("shared", "arr[0]", "gen", "out", "(int @local *) 0", "(int @private_lane *) 0"):
+        conditions = [f"!{name}", f"{name} == 0", f"{name} != 0", f"{name} ? 7 : 8", f"{name} && 1"]
+        assert values(run, *conditions, f"(_Bool) ({name})") == ["0", "0", "1", "7", "1", "true"]
+    assert values(run, "null_local == null_private", "null_local == null_generic", "shared == null_private") == [
+        "1", "1", "0",
+    ]  # fmt: skip
+    for name, address in (("null_local", "local"), ("null_private", "private_lane")):
+        for expression in (f"*{name}", f"{name}[0]", f"*(long *) {name}", f"((struct N *) {name})->v"):
+            where = "0x100000003" if "->" in expression else "0xffffffff"
+            assert run.fails(f"print {expression}").message == f"Cannot access memory at address {address}#{where}"
+    assert run.fails("print *null_generic").message == "Cannot access memory at address generic#0x0"
+    assert values(run, "(char *) null_local", "(char *) null_generic") == ["local#0xffffffff", "generic#0x0"]
+    assert "Cannot access memory at address local#0x0" in values(run, "(char @local *) 0")[0]
 
 
 @pytest.mark.parametrize(
@@ -228,21 +242,6 @@ def test_assignments_convert_to_generic_and_refuse_other_spaces(compiled, stoppe
 # --- Null, comparisons and conditions -----------------------------------------------------------------------------
 
 
-def test_null_is_that_of_the_address_space(stopped):
-    run = stopped()
-    for name in ("null_local", "null_private", "null_generic"):
-        conditions = [f"!{name}", f"{name} == 0", f"0 != {name}", f"{name} ? 7 : 8", f"{name} && 1", f"1 || {name}"]
-        assert values(run, *conditions, f"{name} == nullptr", f"(_Bool) {name}") == [
-            "1", "1", "0", "8", "0", "1", "1", "false",
-        ]  # fmt: skip
-    for name in ("shared", "arr[0]", "gen", "out", "(int @local *) 0", "(int @private_lane *) 0"):
-        conditions = [f"!{name}", f"{name} == 0", f"{name} != 0", f"{name} ? 7 : 8", f"{name} && 1"]
-        assert values(run, *conditions, f"(_Bool) ({name})") == ["0", "0", "1", "7", "1", "true"]
-    assert values(run, "null_local == null_private", "null_local == null_generic", "shared == null_private") == [
-        "1", "1", "0",
-    ]  # fmt: skip
-
-
 def test_pointers_compare_and_differ_where_they_point(stopped):
     run = stopped()
     assert values(run, "gen == shared", "shared == gen", "gen != shared + 1", "gen < shared + 1", "genp == arr[0]") == [
@@ -285,21 +284,6 @@ def test_apertures_are_those_of_the_state(compiled, tmp_path):
 
 
 # --- Memory -------------------------------------------------------------------------------------------------------
-
-
-def test_reading_through_null_names_the_address(stopped):
-    run = stopped()
-    for name, address in (("null_local", "local"), ("null_private", "private_lane")):
-        for expression in (f"*{name}", f"{name}[0]", f"*(long *) {name}", f"((struct N *) {name})->v"):
-            where = "0x100000003" if "->" in expression else "0xffffffff"
-            assert run.fails(f"print {expression}").message == f"Cannot access memory at address {address}#{where}"
-    assert run.fails("print *null_generic").message == "Cannot access memory at address generic#0x0"
-
-
-def test_null_has_no_text_and_address_0_may_have_some(stopped):
-    run = stopped()
-    assert values(run, "(char *) null_local", "(char *) null_generic") == ["local#0xffffffff", "generic#0x0"]
-    assert "Cannot access memory at address local#0x0" in values(run, "(char @local *) 0")[0]
 
 
 def test_what_is_at_an_address_of_a_space_can_be_assigned(compiled, stopped):

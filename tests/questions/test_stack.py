@@ -89,13 +89,18 @@ def test_inactive_inner_frames_are_skipped(run):
     assert run("bt -lane 20").splitlines() == ["warning: lane 20 is divergent, 2 frames are left out", *FRAMES[3:]]
 
 
-def test_a_lane_that_stands_elsewhere_in_the_function():
+def test_lanes_and_arguments_of_frames():
     run = Run(LANES, STATE)
     run("lane 4")
     assert run("bt").splitlines() == [
         "#0  X (out=generic#0x10000, limit=24) at src/asm/lane-pc.c:19",
         "    lane 4 is inactive; it is in X () at src/asm/lane-pc.c:19",
     ]
+    run = Run(LANES, STATE)
+    run("set print frame-arguments none")
+    assert run("frame").splitlines() == ["#0  X (...) at src/asm/lane-pc.c:16"]
+    run("set print frame-arguments all")
+    assert run("frame").splitlines() == ["#0  X (out=generic#0x10000, limit=24) at src/asm/lane-pc.c:16"]
 
 
 def test_a_stack_of_which_little_is_known():
@@ -104,14 +109,6 @@ def test_a_stack_of_which_little_is_known():
     lines = run("i f").splitlines()
     assert lines[0].startswith("Stack level 0, frame at an address that is not known (tiny is")
     assert " outermost: tiny is a kernel: no function has called it" in lines
-
-
-def test_which_arguments_are_shown():
-    run = Run(LANES, STATE)
-    run("set print frame-arguments none")
-    assert run("frame").splitlines() == ["#0  X (...) at src/asm/lane-pc.c:16"]
-    run("set print frame-arguments all")
-    assert run("frame").splitlines() == ["#0  X (out=generic#0x10000, limit=24) at src/asm/lane-pc.c:16"]
 
 
 def test_everything_fits_a_narrow_screen():

@@ -205,7 +205,7 @@ def test_what_cannot_be_asked_of_lanes(run, command, message):
     assert message in run.fails(command).message
 
 
-def test_inactive_lanes_stand_where_nobody_knows():
+def test_lanes_and_maps_of_waves_of_32():
     run = Run(CALLS, CALLS_STATE)
     rows = run("info lanes").splitlines()
     assert rows[1:] == [
@@ -213,6 +213,18 @@ def test_inactive_lanes_stand_where_nobody_knows():
         "  1-15  A     AMDGPU Lane 1:1:1:1/1-15 (0,0,0)[1-15,0,0] leaf () at calls.hip:13",
         "  16-31 I     AMDGPU Lane 1:1:1:1/16-31 (0,0,0)[16-31,0,0] (inactive)",
     ]
+    lines = run("map").splitlines()
+    assert lines[2] == "   0  [A] A  A  A  A  A  A  A  A  A  A  A  A  A  A  A"
+    assert lines[3] == "  16   a  a  a  a  a  a  a  a  a  a  a  a  a  a  a  a"
+    assert lines[5:] == [
+        "    State       Frame                   Lanes",
+        "* A 16 active   leaf () at calls.hip:13 0-15",
+        "  a 16 inactive (inactive)              16-31",
+    ]
+    run("up 4")
+    assert "leaf" not in run("map")
+    assert "  A 16 active" in run("map").replace("* A", "  A")
+    assert run("map lane").splitlines()[1:3] == ["lane  int", "lane is repaired (vector-register)"]
 
 
 # --- Maps -----------------------------------------------------------------------------------------------------------
@@ -245,18 +257,6 @@ def test_a_narrow_screen_has_shorter_rows():
     run = Run(LANES, STATE, width=40)
     lines = run("map").splitlines() + run("map lane").splitlines() + run("info lanes").splitlines()
     assert max(map(len, lines)) <= 40
-
-
-def test_a_map_of_a_wave_of_32_lanes():
-    run = Run(CALLS, CALLS_STATE)
-    lines = run("map").splitlines()
-    assert lines[2] == "   0  [A] A  A  A  A  A  A  A  A  A  A  A  A  A  A  A"
-    assert lines[3] == "  16   a  a  a  a  a  a  a  a  a  a  a  a  a  a  a  a"
-    assert lines[5:] == [
-        "    State       Frame                   Lanes",
-        "* A 16 active   leaf () at calls.hip:13 0-15",
-        "  a 16 inactive (inactive)              16-31",
-    ]
 
 
 def test_work_groups_that_are_eight_wide_have_rows_of_eight():
@@ -310,14 +310,6 @@ def test_floats_and_lanes_without_a_value_are_marked(run):
     lines = run("map *(int *) 16").splitlines()
     assert "!" in lines[3]
     assert any("<error>" in line for line in lines)
-
-
-def test_a_map_of_a_caller():
-    run = Run(CALLS, CALLS_STATE)
-    run("up 4")
-    assert "leaf" not in run("map")
-    assert "  A 16 active" in run("map").replace("* A", "  A")
-    assert run("map lane").splitlines()[1:3] == ["lane  int", "lane is repaired (vector-register)"]
 
 
 # --- Convenience ----------------------------------------------------------------------------------------------------

@@ -140,7 +140,7 @@ def test_interrupting_a_command_leaves_the_prompt(start: Callable[..., Screen], 
     screen.leaves()
 
 
-def test_long_output_stops_at_each_page(start: Callable[..., Screen]) -> None:
+def test_long_output_stops_at_each_page_of_the_size_there_is(start: Callable[..., Screen]) -> None:
     screen = start(80, 24)
     screen.shows(TOOLBAR)
     screen.runs("help info")
@@ -151,9 +151,6 @@ def test_long_output_stops_at_each_page(start: Callable[..., Screen]) -> None:
     screen.runs("help info")
     screen.shows("info address-spaces")
     screen.shows(TOOLBAR)
-
-
-def test_another_size_is_noticed(start: Callable[..., Screen]) -> None:
     screen = start(80, 24)
     screen.shows(TOOLBAR)
     screen.resizes(120, 30)

@@ -46,9 +46,12 @@ class Screen(Terminal):
 
 
 class TestPages:
-    def test_what_fits_asks_nothing(self) -> None:
+    def test_what_fits_asks_nothing_whatever_its_colours(self) -> None:
         screen = Screen()
         assert screen.shows("1\n2\n3\n4\n") == "1\n2\n3\n4\n"
+        assert not screen.asked
+        screen = Screen()
+        screen.shows(styled("1;34", "x" * 20) + "\n" + (styled("1;34", "x" * 20) + "\n") * 3)
         assert not screen.asked
 
     def test_what_is_longer_asks_for_each_page(self) -> None:
@@ -76,11 +79,6 @@ class TestPages:
         screen = Screen("")
         screen.shows("x" * 70 + "\n" + "y\n")
         assert len(screen.asked) == 1
-
-    def test_colours_take_no_room(self) -> None:
-        screen = Screen()
-        screen.shows(styled("1;34", "x" * 20) + "\n" + (styled("1;34", "x" * 20) + "\n") * 3)
-        assert not screen.asked
 
     @pytest.mark.parametrize("line", ["set pagination off", "set height 0", "set height unlimited"])
     def test_not_where_the_user_does_not_want_them(self, line: str) -> None:

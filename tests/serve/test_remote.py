@@ -131,7 +131,7 @@ def test_registers_are_those_of_the_chosen_thread(three):
     assert ask(three, "qC") == b"QC3"
 
 
-def test_memory_of_spaces_is_at_addresses_with_their_numbers(stub):
+def test_memory_is_read_at_addresses_with_the_numbers_of_spaces(stub):
     machine = stub.machine
     for name, number in (("local", 3), ("private_wave", 6)):
         machine.memory.map(machine.target.space_named(name), 0x8000, bytearray(range(16)), instance=0)
@@ -143,19 +143,11 @@ def test_memory_of_spaces_is_at_addresses_with_their_numbers(stub):
     expected = machine.read_memory(machine.target.space_named("private_lane0"), address, 4, 0, None)
     assert ask(stub, f"m20{address:014x},4") == expected.hex().encode() == b"41424344"
     assert ask(stub, "m0500000000000000,4") == b"E14"
-
-
-def test_memory_is_read_as_far_as_it_is_there(stub):
-    machine = stub.machine
     machine.memory.map(machine.target.default_space, 0x5000, bytearray(range(100)))
     assert ask(stub, "m5060,100") == bytes(range(0x60, 100)).hex().encode()
     assert ask(stub, "x5060,100") == b"b" + bytes(range(0x60, 100))
     assert ask(stub, "m5064,1") == b"E14"
     assert ask(stub, "m5000,0") == b""
-
-
-def test_binary_memory_is_escaped(stub):
-    machine = stub.machine
     machine.memory.map(machine.target.default_space, 0x5000, bytearray(4))
     assert ask(stub, b"X5000,4:}\x03}\x04}]\x01") == b"OK"
     assert machine.read_memory(machine.target.default_space, 0x5000, 4, 0, None) == b"#$}\x01"

@@ -80,7 +80,7 @@ def value_of(frame, name):
 # --- Files that belong together -----------------------------------------------------------------------------------
 
 
-def test_the_host_file_beside_a_gpu_file_is_found(tmp_path):
+def test_the_host_file_beside_a_gpu_file_is_found_and_has_its_own_memory(tmp_path):
     host, gpu = tiny(tmp_path, kind="pair")
     opened = open_core_waves([gpu])
     assert opened.files.companion == host
@@ -93,6 +93,11 @@ def test_the_host_file_beside_a_gpu_file_is_found(tmp_path):
         Path(host).rename(partner)
         assert open_core_files([name]).companion == partner
         host, gpu = partner, name
+    host, gpu = tiny(tmp_path, kind="pair")
+    files = open_core_files([host, gpu])
+    assert files.memory.read(ADDRESS, 4) == b"\x7fELF"
+    assert files.has_host
+    assert [thread.pid for thread in files.threads] == [4711]
 
 
 def test_a_host_file_of_another_crash_is_not_taken(tmp_path):
@@ -126,14 +131,6 @@ def test_files_that_are_no_core_files_are_refused(tmp_path):
         open_core_files([str(tmp_path / "core")])
     with pytest.raises(MalformedFile):
         open_core_files([str(tmp_path / "nothing")])
-
-
-def test_the_memory_of_the_device_is_that_of_its_own_file(tmp_path):
-    host, gpu = tiny(tmp_path, kind="pair")
-    files = open_core_files([host, gpu])
-    assert files.memory.read(ADDRESS, 4) == b"\x7fELF"
-    assert files.has_host
-    assert [thread.pid for thread in files.threads] == [4711]
 
 
 # --- Which waves --------------------------------------------------------------------------------------------------

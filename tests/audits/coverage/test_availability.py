@@ -309,14 +309,10 @@ def test_copies_without_end_are_bounded():
 
 
 SAMPLES = (
-    "amdgpu/hip-kernels.gfx90a.w64.O2.v5.co",
-    "amdgpu/cl-kernels.gfx1100.w32.O2.v4.co",
-    "llvm24/hip-calls.gfx942.w64.O2.co",
-    "compilers/cl.clang13.gfx900.w64.O2.v5.co",
-    "compilers/hip.clang16.gfx1100.w32.O2.v5.co",
-    "host/optimized.gcc.O2.v5.x86_64",
-    "host/classes.clang.O2.v5.x86_64",
-    "features/split.v5.co",
+    *("amdgpu/hip-kernels.gfx90a.w64.O2.v5.co", "amdgpu/cl-kernels.gfx1100.w32.O2.v4.co"),
+    *("llvm24/hip-calls.gfx942.w64.O2.co", "compilers/cl.clang13.gfx900.w64.O2.v5.co"),
+    *("compilers/hip.clang16.gfx1100.w32.O2.v5.co", "host/optimized.gcc.O2.v5.x86_64"),
+    *("host/classes.clang.O2.v5.x86_64", "features/split.v5.co"),
 )
 EVERY = [path for folder in ("amdgpu", "compilers", "llvm24", "host", "asm", "features")
          for path in sorted((FIXTURES / folder).iterdir())]  # fmt: skip

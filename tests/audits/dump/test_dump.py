@@ -179,7 +179,7 @@ def test_one_entry_by_its_offset():
             entries(code, entries=(wrong,))
 
 
-def test_an_address_selects_the_scopes_that_have_it():
+def test_an_address_selects_scopes_and_what_applies_in_lists():
     code = file(HOST)
     functions = [die for die in code.dwarf.units[0].dies() if die.tag_name == "DW_TAG_subprogram" and die.ranges()]
     checked = 0
@@ -199,9 +199,6 @@ def test_an_address_selects_the_scopes_that_have_it():
     assert checked > 100
     with pytest.raises(NotFound, match="no function has code at 0x1"):
         entries(code, pc=1)
-
-
-def test_at_an_address_lists_have_what_applies_there():
     code = file(HOST)
     checked = 0
     whole = {each.offset: each for each in entries(code)}

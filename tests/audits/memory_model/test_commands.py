@@ -30,14 +30,11 @@ def test_the_table_as_data():
     assert [step["kind"] for step in cell["sequence"]] == ["write-back", *["wait"] * 5, "access"]
     assert cell["clause"] == "Memory Model Code Sequences GFX12: store atomic release, agent, global"
     assert cell["differences"] == ["caches"]
-
-
-def test_the_whole_table():
     assert len(document("table", "--target", "gfx942", "--mode", "tgsplit")["cells"]) == 678
     assert len(document("table", "--target", "gfx600")["cells"]) == 492
 
 
-def test_the_accesses_as_data():
+def test_accesses_and_what_is_outstanding_as_data():
     rows = document("show", GFX1200, "--function", "receive")["accesses"]
     assert [(row["operation"], row["scope"], row["ordering"], row["ordering_scope"]) for row in rows] == [
         ("load", "SCOPE_DEV", "acquire", "agent"),
@@ -45,35 +42,23 @@ def test_the_accesses_as_data():
         ("store", None, "plain", None),
     ]
     assert rows[0]["source"] == {"file": "src/opencl/ordering.cl", "line": 5}
-
-
-def test_what_is_outstanding_as_data():
     data = document("show", GFX1100, "--pc", "send_all+0x44")
     assert [row["counters"][0]["counter"] for row in data["outstanding"]] == ["vscnt", "vscnt"]
 
 
-def test_findings_of_several_files():
+def test_findings_of_files_in_each_form():
     data = document("check", GFX1100, CLEAN, *SOURCES, "--jobs", "2", status=1)
     assert [(row["file"], row["findings"]) for row in data["files"]] == [(GFX1100, 1), (CLEAN, 0)]
     (finding,) = data["findings"]
     assert (finding["rule"], finding["source"]["line"], finding["path"]) == ("order-wait-before", 19, ["send_all"])
-
-
-def test_a_file_without_findings():
     done = run("memmodel", "check", CLEAN, *SOURCES)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[-1].endswith("no findings")
-
-
-def test_findings_as_sarif():
     done = run("memmodel", "check", GFX1200, "--sarif")
     (result,) = json.loads(done.stdout)["runs"][0]["results"]
     assert done.returncode == 1
     assert result["ruleId"] == "order-wait-before"
     assert result["locations"][0]["physicalLocation"]["region"] == {"startLine": 19}
-
-
-def test_findings_line_by_line():
     rows = [json.loads(line) for line in run("memmodel", "check", GFX90A, "--jsonl").stdout.splitlines()]
     assert [row.get("rule") for row in rows] == ["order-wait-before", "order-wait-before", None]
 

@@ -69,17 +69,11 @@ def documented_idioms() -> set[tuple[str, str]]:
 
 
 EXAMPLES = (
-    "amdgpu/cl-kernels.gfx1100.w64.O2.v5.co",
-    "amdgpu/extended.gfx1030.w32.O2.co",
-    "amdgpu/hip-kernels.gfx1100.w32.O2.v4.co",
-    "compilers/cl.clang13.gfx1030.w32.O2.v5.co",
-    "compilers/cl.clang16.gfx900.w64.O0.v5.co",
-    "compilers/cl.clang16.gfx90a.w64.O2.v4.co",
-    "compilers/cl.clang19.gfx1030.w32.O2.v5.co",
-    "compilers/hip.clang19.gfx1030.w32.O2.v4.co",
-    "compilers/hip.clang19.gfx1100.w32.O2.v5.co",
-    "features/aranges.v5.co",
-    "features/split.v5.dwo",
+    *("amdgpu/cl-kernels.gfx1100.w64.O2.v5.co", "amdgpu/extended.gfx1030.w32.O2.co"),
+    *("amdgpu/hip-kernels.gfx1100.w32.O2.v4.co", "compilers/cl.clang13.gfx1030.w32.O2.v5.co"),
+    *("compilers/cl.clang16.gfx900.w64.O0.v5.co", "compilers/cl.clang16.gfx90a.w64.O2.v4.co"),
+    *("compilers/cl.clang19.gfx1030.w32.O2.v5.co", "compilers/hip.clang19.gfx1030.w32.O2.v4.co"),
+    *("compilers/hip.clang19.gfx1100.w32.O2.v5.co", "features/aranges.v5.co", "features/split.v5.dwo"),
     "features/split.v5.dwp",
 )
 """Files that together have each idiom."""

@@ -351,7 +351,7 @@ def test_machines_and_files_that_do_not_fit():
     assert plan(file, "group_x", (1, 65536), (1, 1)).geometry.wave_count == 65536
 
 
-def test_too_many_waves_beside_those_of_another_launch():
+def test_many_waves_do_not_fit_beside_others_and_start_some_at_a_time():
     path = fixture("gfx90a.w64.O0")
     machine = machine_for(path, "everything")
     launch(machine, path, "everything", grid=(64,), work_group=(64,))
@@ -360,9 +360,6 @@ def test_too_many_waves_beside_those_of_another_launch():
     with pytest.raises(UsageError, match="a grid of 16777216 waves does not fit: a machine holds 1048576"):
         launch(machine, path, "everything", grid=(1 << 30,), work_group=(64,))
     assert (machine.wave_count, len(machine.dispatches)) == (1, 1)
-
-
-def test_waves_of_a_large_grid_start_some_at_a_time():
     path = fixture("gfx90a.w64.O0")
     machine = machine_for(path, "everything")
     done = launch(machine, path, "everything", grid=(1 << 30,), work_group=(100,), at_once=8)

@@ -16,20 +16,7 @@ FOUND = []
 LIMIT, CORES = int(os.environ["LIMIT"]), int(os.environ["CORES"])
 SAVED = ("rip", "rsp", "rbx", "rbp", "r12", "r13", "r14", "r15")
 OTHERS = (
-    "rax",
-    "rcx",
-    "rdx",
-    "rsi",
-    "rdi",
-    "r8",
-    "r11",
-    "xmm0",
-    "xmm7",
-    "eflags",
-    "mxcsr",
-    "fctrl",
-    "cs",
-    "fs_base",
+    *("rax", "rcx", "rdx", "rsi", "rdi", "r8", "r11", "xmm0", "xmm7", "eflags", "mxcsr", "fctrl", "cs", "fs_base"),
     "st0",
 )
 
