@@ -31,13 +31,16 @@ def clock():
     return read
 
 
-def test_nothing_is_shown_at_first_and_without_a_terminal(clock, terminal):
+def test_nothing_is_shown_in_the_first_second(clock):
     stream = Terminal()
     progress = Progress("waves", 100, stream, clock)
     clock.now[0] = 0.9
     progress.advance(50)
     progress.clear()
     assert stream.getvalue() == ""
+
+
+def test_nothing_is_shown_where_no_terminal_is(terminal):
     stream = io.StringIO()
     progress.show_on(stream)
     assert list(progress.counted(range(3), "waves", 3)) == [0, 1, 2]

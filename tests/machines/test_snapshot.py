@@ -232,10 +232,10 @@ def test_registers_of_one_kind_are_one_array_however_they_were_added(tmp_path):
     for index in (5, 3, 4, 64):
         machine.set_register(f"s{index}", [index, index + 1], slice(None))
     machine.set_register("s9", 1, 0)
-    snapshot.save(machine, tmp_path / "a.dgs")
-    registers = json.loads((tmp_path / "a.dgs/manifest.json").read_text())["registers"]
+    snapshot.save(machine, tmp_path / "b.dgs")
+    registers = json.loads((tmp_path / "b.dgs/manifest.json").read_text())["registers"]
     assert registers == [{"names": "s3-s5,s9,s64", "data": "s3.npy", "known": "s3-known.npy"}]
-    assert contents(snapshot.load(tmp_path / "a.dgs")) == contents(machine)
+    assert contents(snapshot.load(tmp_path / "b.dgs")) == contents(machine)
 
 
 def test_a_snapshot_is_written_in_memory_only(folder):

@@ -48,7 +48,7 @@ def test_run_starts_again_and_needs_a_launch(launched):
     assert "with lanes [29-31]" in launched("run")
     assert "already hit 2 times" in launched("info breakpoints")
     assert "not being run" in str(Run(FILE).fails("step"))
-    assert launched("kill") == "[Inferior 1 (divergent) killed]\n"
+    assert launched("delete", "kill") == "[Inferior 1 (divergent) killed]\n"
     assert "not being run" in str(launched.fails("step"))
     assert "exited normally" in launched("run")
 
@@ -404,7 +404,7 @@ def test_breakpoints_are_disabled_ignored_and_told_together(divergent):
     divergent("delete", "start", "next")
     assert "nothing to ignore" in str(divergent.fails("continue 2"))
     divergent("break kernels.cl:102", "tbreak kernels.cl:102")
-    assert "hit Breakpoint 1, Temporary breakpoint 2, with lanes" in divergent("run")
+    assert "hit Breakpoint 4, Temporary breakpoint 5, with lanes" in divergent("run")
     assert divergent("info breakpoints").count("keep") == 1
 
 

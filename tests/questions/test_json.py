@@ -160,11 +160,11 @@ def test_a_declared_variable_is_one_document(run):
 
 
 def test_variables_are_described_without_a_state_and_explained_before_their_expression(run):
-    run = Run(KERNEL)
-    (answer,) = ask(run, "locate --json even")["answers"]
+    alone = Run(KERNEL)
+    (answer,) = ask(alone, "locate --json even")["answers"]
     assert answer["name"] == "even"
     assert answer["locations"]
-    assert "trace" not in ask(run, "explain --json even")["variables"][0]
+    assert "trace" not in ask(alone, "explain --json even")["variables"][0]
     document = ask(run, "explain --json -lane 2 even + limit")
     assert [variable["name"] for variable in document["variables"]] == ["even", "limit"]
     assert document["answers"][0]["lanes"]["2"]["value"] == 34

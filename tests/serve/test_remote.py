@@ -148,7 +148,6 @@ def test_memory_is_read_at_addresses_with_the_numbers_of_spaces(stub):
     assert ask(stub, "x5060,100") == b"b" + bytes(range(0x60, 100))
     assert ask(stub, "m5064,1") == b"E14"
     assert ask(stub, "m5000,0") == b""
-    machine.memory.map(machine.target.default_space, 0x5000, bytearray(4))
     assert ask(stub, b"X5000,4:}\x03}\x04}]\x01") == b"OK"
     assert machine.read_memory(machine.target.default_space, 0x5000, 4, 0, None) == b"#$}\x01"
     assert ask(stub, "x5000,4") == b"b}\x03}\x04}]\x01"

@@ -270,7 +270,7 @@ def test_kernels_are_named_and_no_file_is_needed(tmp_path):
     paths = write_core(open_program(str(TINY)).attach(EXAMPLES / "launch.json").stopped, str(tmp_path / "core")).names
     assert [dispatch.kernel for dispatch in open_core_waves(paths).core.dispatches] == ["tiny"]
     before = open_program(str(LANE_PC)).attach(EXAMPLES / "variables.json")
-    stopped = open_gpu_stopped(write_core(before.stopped, str(tmp_path / "core"), form=CoreForm(r_version=12)).names)
+    stopped = open_gpu_stopped(write_core(before.stopped, str(tmp_path / "other"), form=CoreForm(r_version=12)).names)
     assert stopped.wave(0).frame(0).name == before[0].frame(0).name
     assert stopped.loaded.codes[0].file.image.path == str(LANE_PC)
 
