@@ -1,4 +1,4 @@
-"""Parameters of which some are for slow runs only, and numbers of examples."""
+"""Parameters as rows of a table, parameters of which some are for slow runs only, and numbers of examples."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -30,3 +30,8 @@ def few_or_all(few: int) -> pytest.MarkDecorator:
 def examples(count: int) -> settings:
     """Let hypothesis try so many examples, and a quarter of them where a developer runs the tests."""
     return settings(max_examples=count if settings.default.max_examples >= 200 else count // 4)
+
+
+def for_each(names: str, *rows: Any, **options: Any) -> pytest.MarkDecorator:
+    """Parametrize a test by the rows of a table: ``@for_each("text, number", ("1", 1), ("0x10", 16))``."""
+    return pytest.mark.parametrize(names, rows, **options)

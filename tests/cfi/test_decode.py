@@ -9,6 +9,7 @@ from dwarfgpu.encoding.operands import Format
 from dwarfgpu.encoding.pointers import Bases, FrameFormat
 from dwarfgpu.errors import IllFormed, Unsupported
 from tests.builders.frames import INSTRUCTIONS, cfa
+from tests.builders.parameters import for_each
 
 FORMAT = FrameFormat(Format(8, 4, "little"), code_alignment=4, data_alignment=-8)
 
@@ -111,15 +112,13 @@ def test_set_loc_is_encoded_like_the_location_of_the_entry():
     assert [each.operands for each in found] == [(0x4000 + 0x101 + 0x20,)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "pointers, error, kind",
-    [
-        (0xFF, IllFormed, "bad_augmentation"),
-        (0x9B, Unsupported, "pointer_encoding"),  # indirect: memory would have to be read
-        (0x2B, Unsupported, "pointer_encoding"),  # textrel, and no base is known
-        (0x0D, Unsupported, "pointer_encoding"),
-        (0x6B, Unsupported, "pointer_encoding"),
-    ],
+    (0xFF, IllFormed, "bad_augmentation"),
+    (0x9B, Unsupported, "pointer_encoding"),  # indirect: memory would have to be read
+    (0x2B, Unsupported, "pointer_encoding"),  # textrel, and no base is known
+    (0x0D, Unsupported, "pointer_encoding"),
+    (0x6B, Unsupported, "pointer_encoding"),
 )
 def test_set_loc_with_an_encoding_that_cannot_be_read(pointers, error, kind):
     found = read(cfa("set_loc 0x1234"), FrameFormat(pointers=pointers))

@@ -21,6 +21,7 @@ from dwarfgpu.objfile.call_frames import Fde, FrameSection
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.errors import raised
 from tests.builders.frames import FrameBuilder
+from tests.builders.parameters import for_each
 
 LOW, SIZE = 0x1000, 0x100
 
@@ -65,16 +66,14 @@ def test_without_an_advance_there_is_one_row():
     assert spans(rows("")) == [(LOW, LOW + SIZE)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text, location",
-    [
-        ("set_loc 0x1010", 0x1010),
-        ("advance_loc 4", 0x1010),
-        ("advance_loc1 4", 0x1010),
-        ("advance_loc2 4", 0x1010),
-        ("advance_loc4 4", 0x1010),
-        ("MIPS_advance_loc8 4", 0x1010),
-    ],
+    ("set_loc 0x1010", 0x1010),
+    ("advance_loc 4", 0x1010),
+    ("advance_loc1 4", 0x1010),
+    ("advance_loc2 4", 0x1010),
+    ("advance_loc4 4", 0x1010),
+    ("MIPS_advance_loc8 4", 0x1010),
 )
 def test_a_row_begins_at_a_new_location(text, location):
     """Advances are multiplied by the code alignment factor, an address is not."""
@@ -179,9 +178,7 @@ def test_an_address_space_of_the_target(space):
     assert cfa(f"LLVM_def_aspace_cfa 64 0 {space}", target=resolve("amdgcn-gfx90a")).space == space
 
 
-@pytest.mark.parametrize(
-    "text", ["def_cfa_sf 7 0x10", "def_cfa_offset_sf 0x10", "LLVM_def_aspace_cfa_sf 7 0x10 6", "offset 3 0x10"]
-)
+@for_each("text", "def_cfa_sf 7 0x10", "def_cfa_offset_sf 0x10", "LLVM_def_aspace_cfa_sf 7 0x10 6", "offset 3 0x10")
 def test_a_factored_offset_of_more_than_64_bits(text):
     assert fault(text, data=1 << 60).kind == "overflow"
     assert fault(text, data=-(1 << 60)).kind == "overflow"
@@ -196,19 +193,17 @@ def test_an_offset_of_more_than_64_bits(text):
 # --- Registers (A.6.4.1, A.6.4.2.3) ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text, register, expected",
-    [
-        ("undefined 3", 3, UndefinedRule()),
-        ("same_value 3", 3, SameValue()),
-        ("offset 3 2", 3, Offset(-16)),
-        ("offset_extended 300 2", 300, Offset(-16)),
-        ("offset_extended_sf 300 -2", 300, Offset(16)),
-        ("val_offset 3 2", 3, ValOffset(-16)),
-        ("val_offset_sf 3 -2", 3, ValOffset(16)),
-        ("register 3 4", 3, RegisterRule(4)),
-        ("GNU_negative_offset_extended 3 2", 3, Offset(16)),
-    ],
+    ("undefined 3", 3, UndefinedRule()),
+    ("same_value 3", 3, SameValue()),
+    ("offset 3 2", 3, Offset(-16)),
+    ("offset_extended 300 2", 300, Offset(-16)),
+    ("offset_extended_sf 300 -2", 300, Offset(16)),
+    ("val_offset 3 2", 3, ValOffset(-16)),
+    ("val_offset_sf 3 -2", 3, ValOffset(16)),
+    ("register 3 4", 3, RegisterRule(4)),
+    ("GNU_negative_offset_extended 3 2", 3, Offset(16)),
 )
 def test_register_rules(text, register, expected):
     assert rule(text, register) == expected
@@ -216,9 +211,7 @@ def test_register_rules(text, register, expected):
     assert rule("", register, f"def_cfa 7 8; {text}") == expected
 
 
-@pytest.mark.parametrize(
-    "text, kind", [("expression 3 3023", ExpressionRule), ("val_expression 3 3023", ValExpression)]
-)
+@for_each("text, kind", ("expression 3 3023", ExpressionRule), ("val_expression 3 3023", ValExpression))
 def test_expression_rules(text, kind):
     found = rule(text, 3)
 
@@ -290,9 +283,7 @@ def test_location_is_no_part_of_the_state():
     assert spans(found) == [(0x1000, 0x1004), (0x1004, 0x1008), (0x1008, 0x1100)]
 
 
-@pytest.mark.parametrize(
-    "text", ["restore_state", "remember_state; restore_state; restore_state", "undefined 1; restore_state"]
-)
+@for_each("text", "restore_state", "remember_state; restore_state; restore_state", "undefined 1; restore_state")
 def test_restore_state_without_remember_state(text):
     error = fault(text)
     assert error.kind == "restore_without_remember"
@@ -321,18 +312,11 @@ def test_states_that_change():
     assert last(push + b"\x0b" * count).registers == {}
 
 
-# --- What changes nothing -------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["nop", "GNU_args_size 16", "GNU_window_save", "AARCH64_negate_ra_state_with_pc", "AARCH64_set_ra_state 1 0"],
+@for_each(
+    "text", "nop", "GNU_args_size 16", "GNU_window_save", "AARCH64_negate_ra_state_with_pc", "AARCH64_set_ra_state 1 0"
 )
 def test_instructions_without_an_effect_on_the_table(text):
     assert rows(f"offset 3 1; {text}") == rows("offset 3 1")
-
-
-# --- No rules -------------------------------------------------------------------------------------------------------
 
 
 def test_an_entry_that_says_nothing_is_no_error():
@@ -351,8 +335,6 @@ def test_the_first_row_may_be_empty_and_others_not():
     """As Triton writes kernels: nothing is known of the prologue."""
     assert [row.is_empty for row in rows("advance_loc 16; def_cfa_expression 30; undefined 16", "")] == [True, False]
 
-
-# --- One row --------------------------------------------------------------------------------------------------------
 
 PROGRAM = "advance_loc 1; def_cfa_offset 16; advance_loc 3; offset 6 2; remember_state; advance_loc1 200; restore_state"
 
@@ -427,9 +409,6 @@ def test_a_table_too_large_to_be_one():
 def test_equal_rows_share_their_rules():
     first, second = rows("undefined 1; advance_loc 4; def_cfa_offset 16")
     assert first.registers is second.registers
-
-
-# --- Many entries of one CIE ----------------------------------------------------------------------------------------
 
 
 def many(initial, count=50):

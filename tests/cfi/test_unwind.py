@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from dwarfgpu import budget
 from dwarfgpu.cfi.activation import FREE_FRAMES, LANE_COST
 from dwarfgpu.errors import DwarfGpuError
@@ -13,6 +11,7 @@ from dwarfgpu.expr.pieces import flattened
 from dwarfgpu.expr.storages import Memory, Part, Register
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.activations import SIZE, START, stack
+from tests.builders.parameters import for_each
 
 FRAME = "def_cfa $rbp 16; offset_extended_sf $rip -8; offset_extended_sf $rbp -16"
 """What a function with a frame pointer does."""
@@ -99,16 +98,14 @@ def test_frames_of_a_stack_without_end_are_paid_from_the_budget():
     assert question.left >= 2000, "half is left to show them"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "instructions, message",
-    [
-        ("def_cfa $rbp 16; offset_extended_sf $rip -8", "8 bytes of memory at default#0x8008 are not available"),
-        ("def_cfa $rbp 16; expression $rip {DW_OP_lit0, DW_OP_div}", "the divisor is 0"),
-        ("def_cfa $rbp 16; register $rip $rip", "the rule for rip leads back to itself"),
-        ("def_cfa $rbp 16; expression $rip {DW_OP_piece 8}", "8 bytes of memory at default#0x8010"),
-        ("def_cfa $rax 16; offset_extended_sf $rip -8", "the contents of register rax are not available"),
-        ("def_cfa $rbp 16; restore_state", "no state is remembered"),
-    ],
+    ("def_cfa $rbp 16; offset_extended_sf $rip -8", "8 bytes of memory at default#0x8008 are not available"),
+    ("def_cfa $rbp 16; expression $rip {DW_OP_lit0, DW_OP_div}", "the divisor is 0"),
+    ("def_cfa $rbp 16; register $rip $rip", "the rule for rip leads back to itself"),
+    ("def_cfa $rbp 16; expression $rip {DW_OP_piece 8}", "8 bytes of memory at default#0x8010"),
+    ("def_cfa $rax 16; offset_extended_sf $rip -8", "the contents of register rax are not available"),
+    ("def_cfa $rbp 16; restore_state", "no state is remembered"),
 )
 def test_what_goes_wrong_ends_the_stack(instructions, message):
     found = host([instructions], [])
@@ -167,8 +164,6 @@ def test_registers_that_depend_on_each_other_through_all_frames_have_a_limit():
         outcome = error.kind
     assert outcome == "limit_exceeded" or outcome.single.storage.register.name.startswith("r1")
 
-
-# --- Flattening ------------------------------------------------------------------------------------------------------
 
 TARGET = resolve("amdgcn-gfx90a")
 

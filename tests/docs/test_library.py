@@ -5,12 +5,19 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders.parameters import for_each
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "page, examples",
-    [("library.md", 10), ("frames.md", 5), ("launch.md", 5), ("running.md", 20), ("lanes.md", 5), ("elftools.md", 25)],
+    ("library.md", 10),
+    ("frames.md", 5),
+    ("launch.md", 5),
+    ("running.md", 20),
+    ("lanes.md", 5),
+    ("elftools.md", 25),
 )
 def test_page(page: str, examples: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)

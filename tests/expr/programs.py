@@ -40,8 +40,6 @@ FORM = Format()
 AMDGCN = resolve("amdgcn-gfx90a")
 X86_64 = resolve("x86_64")
 
-# --- Operands ------------------------------------------------------------------------------------------------------
-
 UNSIGNED = {"u1": 8, "u2": 16, "u4": 32, "u8": 64, "uleb": 64}
 SIGNED = {"s1": 8, "s2": 16, "s4": 32, "s8": 64, "sleb": 64, "branch": 16}
 POINTERS = {0x00: "address", 0x01: "uleb", 0x03: "u4", 0x09: "sleb", 0x1B: "s4", 0x80: "address"}
@@ -81,9 +79,6 @@ def values(kind, form, nested=None):
     return st.one_of(st.integers(max(low, -9), min(high, 9)), st.integers(low, high))
 
 
-# --- Bytes of programs ---------------------------------------------------------------------------------------------
-
-
 def encodable(dialect):
     """An encoding of each operation that the dialect numbers, but those whose operands nobody knows."""
     return [encoding for encoding in dialect.by_path.values() if "tail" not in encoding.operand_kinds]
@@ -117,8 +112,6 @@ def nested(depth):
         program = b"\xa3" + encode_unsigned(len(program)) + program
     return program
 
-
-# --- Text of programs ----------------------------------------------------------------------------------------------
 
 CALLS = frozenset(("DW_OP_call2", "DW_OP_call4", "DW_OP_call_ref", "DW_OP_LLVM_NVIDIA_mux"))
 BRANCHES = frozenset(("DW_OP_bra", "DW_OP_skip"))
@@ -175,8 +168,6 @@ def forward_programs(draw, rows=STRAIGHT):
         statements.insert(start, draw(st.sampled_from([branch, branch, f"DW_OP_skip @l{number}"])))
     return "\n".join(statements)
 
-
-# --- A machine on which every program can run ----------------------------------------------------------------------
 
 TYPES = {
     offset: types.BaseType(encoding, bits)

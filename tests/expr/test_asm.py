@@ -8,6 +8,7 @@ from dwarfgpu.expr.asm import MAX_DEPTH, assemble, encode, implied_register, par
 from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.table import find
 from tests.builders.errors import raised
+from tests.builders.parameters import for_each
 from tests.expr.programs import AMDGCN, DIALECTS, DWARF5, DWARF6, FORM, FORM_IDS, FORMS, GNU, LLVM_USER, X86_64, run
 
 
@@ -15,117 +16,104 @@ def hexadecimal(program, dialect=LLVM_USER, form=FORM, **options):
     return assemble(program, dialect, form, **options).hex()
 
 
-# --- What is read --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
+@for_each(
     "program, expected",
-    [
-        ("", ""),
-        (" ;; \n ; ", ""),
-        ("DW_OP_lit1; DW_OP_plus_uconst 4", "31 2304"),
-        ("DW_OP_lit1\nDW_OP_plus_uconst 0x4\n", "31 2304"),
-        ("  DW_OP_lit1 ;\r\n\tDW_OP_plus_uconst\t4", "31 2304"),
-        ("# a comment, with ; and DW_OP_dup\nDW_OP_lit1 # (one\n", "31"),
-        ("DW_OP_const1s -1", "09ff"),
-        ("DW_OP_const1u 0b101", "0805"),
-        ("DW_OP_consts -129", "11ff7e"),
-        ("DW_OP_fbreg +8", "9108"),
-        ("DW_OP_bit_piece 4 2", "9d0402"),
-        ("DW_OP_bit_piece 4, 2", "9d0402"),
-        ("DW_OP_bit_piece 4 ,2", "9d0402"),
-        ("DW_OP_const_type 0x20 01020304", "a420 04 01020304"),
-        ("DW_OP_const_type 0x20, 0x01020304", "a420 04 01020304"),
-        ("DW_OP_implicit_value 01020304", "9e04 01020304"),
-        ("DW_OP_implicit_value 0xAbCd", "9e02 abcd"),
-        ("DW_OP_implicit_value 0x", "9e00"),
-        ("DW_OP_implicit_pointer 0x2a -4", "a02a0000007c"),
-        ("DW_OP_GNU_encoded_addr 3 0x1000", "f10300100000"),
-        ("DW_OP_GNU_encoded_addr 0x1b -8", "f11bf8ffffff"),
-        ("DW_OP_LLVM_NVIDIA_mux 0102", "e90d0102"),
-        ("DW_OP_LLVM_NVIDIA_mux 0x", "e90d"),
-        ("DW_OP_lit1; (undecoded: e9 0e)", "31 e90e"),
-        ("(undecoded:)", ""),
-    ],
+    ("", ""),
+    (" ;; \n ; ", ""),
+    ("DW_OP_lit1; DW_OP_plus_uconst 4", "31 2304"),
+    ("DW_OP_lit1\nDW_OP_plus_uconst 0x4\n", "31 2304"),
+    ("  DW_OP_lit1 ;\r\n\tDW_OP_plus_uconst\t4", "31 2304"),
+    ("# a comment, with ; and DW_OP_dup\nDW_OP_lit1 # (one\n", "31"),
+    ("DW_OP_const1s -1", "09ff"),
+    ("DW_OP_const1u 0b101", "0805"),
+    ("DW_OP_consts -129", "11ff7e"),
+    ("DW_OP_fbreg +8", "9108"),
+    ("DW_OP_bit_piece 4 2", "9d0402"),
+    ("DW_OP_bit_piece 4, 2", "9d0402"),
+    ("DW_OP_bit_piece 4 ,2", "9d0402"),
+    ("DW_OP_const_type 0x20 01020304", "a420 04 01020304"),
+    ("DW_OP_const_type 0x20, 0x01020304", "a420 04 01020304"),
+    ("DW_OP_implicit_value 01020304", "9e04 01020304"),
+    ("DW_OP_implicit_value 0xAbCd", "9e02 abcd"),
+    ("DW_OP_implicit_value 0x", "9e00"),
+    ("DW_OP_implicit_pointer 0x2a -4", "a02a0000007c"),
+    ("DW_OP_GNU_encoded_addr 3 0x1000", "f10300100000"),
+    ("DW_OP_GNU_encoded_addr 0x1b -8", "f11bf8ffffff"),
+    ("DW_OP_LLVM_NVIDIA_mux 0102", "e90d0102"),
+    ("DW_OP_LLVM_NVIDIA_mux 0x", "e90d"),
+    ("DW_OP_lit1; (undecoded: e9 0e)", "31 e90e"),
+    ("(undecoded:)", ""),
 )
 def test_programs(program, expected):
     assert hexadecimal(program) == expected.replace(" ", "")
 
 
 @pytest.mark.spec("A.2.5.4.2 (3)")
-@pytest.mark.parametrize(
+@for_each(
     "program, expected",
-    [
-        ("again: DW_OP_dup; DW_OP_bra @again", "12 28fcff"),
-        ("again:DW_OP_dup; DW_OP_bra @again", "12 28fcff"),
-        ("again:\nDW_OP_dup\nDW_OP_bra @again", "12 28fcff"),
-        ("DW_OP_skip @end; DW_OP_dup; end:", "2f0100 12"),
-        ("DW_OP_skip @end; DW_OP_dup\nend:\n", "2f0100 12"),
-        ("a: b: DW_OP_skip @a; DW_OP_skip @b", "2ffdff 2ffaff"),
-        ("DW_OP_skip @.L1; .L1:", "2f0000"),
-        ("DW_OP_skip 5; DW_OP_bra -3; DW_OP_skip +3", "2f0500 28fdff 2f0300"),
-        # a label in an expression is a label of that expression
-        ("x: DW_OP_entry_value (x: DW_OP_skip @x); DW_OP_skip @x", "a303 2ffdff 2ff8ff"),
-    ],
+    ("again: DW_OP_dup; DW_OP_bra @again", "12 28fcff"),
+    ("again:DW_OP_dup; DW_OP_bra @again", "12 28fcff"),
+    ("again:\nDW_OP_dup\nDW_OP_bra @again", "12 28fcff"),
+    ("DW_OP_skip @end; DW_OP_dup; end:", "2f0100 12"),
+    ("DW_OP_skip @end; DW_OP_dup\nend:\n", "2f0100 12"),
+    ("a: b: DW_OP_skip @a; DW_OP_skip @b", "2ffdff 2ffaff"),
+    ("DW_OP_skip @.L1; .L1:", "2f0000"),
+    ("DW_OP_skip 5; DW_OP_bra -3; DW_OP_skip +3", "2f0500 28fdff 2f0300"),
+    # a label in an expression is a label of that expression
+    ("x: DW_OP_entry_value (x: DW_OP_skip @x); DW_OP_skip @x", "a303 2ffdff 2ff8ff"),
 )
 def test_branches(program, expected):
     assert hexadecimal(program) == expected.replace(" ", "")
 
 
 @pytest.mark.spec("A.2.5.4.3.4 (8)")
-@pytest.mark.parametrize(
+@for_each(
     "program, expected",
-    [
-        ("DW_OP_entry_value (DW_OP_reg5)", "a301 55"),
-        ("DW_OP_entry_value(DW_OP_reg5); DW_OP_stack_value", "a301 55 9f"),
-        ("DW_OP_entry_value 55", "a301 55"),
-        ("DW_OP_entry_value ()", "a300"),
-        ("DW_OP_entry_value (DW_OP_breg5 0; DW_OP_deref)", "a303 7500 06"),
-        ("DW_OP_entry_value (\n  DW_OP_breg5 0  # the argument\n  DW_OP_deref\n)", "a303 7500 06"),
-        ("DW_OP_GNU_entry_value (DW_OP_entry_value (DW_OP_reg5))", "f303 a301 55"),
-    ],
+    ("DW_OP_entry_value (DW_OP_reg5)", "a301 55"),
+    ("DW_OP_entry_value(DW_OP_reg5); DW_OP_stack_value", "a301 55 9f"),
+    ("DW_OP_entry_value 55", "a301 55"),
+    ("DW_OP_entry_value ()", "a300"),
+    ("DW_OP_entry_value (DW_OP_breg5 0; DW_OP_deref)", "a303 7500 06"),
+    ("DW_OP_entry_value (\n  DW_OP_breg5 0  # the argument\n  DW_OP_deref\n)", "a303 7500 06"),
+    ("DW_OP_GNU_entry_value (DW_OP_entry_value (DW_OP_reg5))", "f303 a301 55"),
 )
 def test_expressions_in_expressions(program, expected):
     assert hexadecimal(program) == expected.replace(" ", "")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "program, target, expected",
-    [
-        ("DW_OP_regx v4", AMDGCN, "908414"),
-        ("DW_OP_regx V4", AMDGCN, "908414"),
-        ("DW_OP_regx $v4", AMDGCN, "908414"),
-        ("DW_OP_regx 2564", AMDGCN, "908414"),
-        ("DW_OP_bregx s32 8", AMDGCN, "924008"),
-        ("DW_OP_bregx s32, 8", AMDGCN, "924008"),
-        ("DW_OP_bregx s32+8", AMDGCN, "924008"),
-        ("DW_OP_bregx s32 -8", AMDGCN, "924078"),
-        ("DW_OP_bregx s32-8", AMDGCN, "924078"),
-        ("DW_OP_bregx 64+8", None, "924008"),
-        ("DW_OP_lit6; DW_OP_LLVM_aspace_bregx s33+4", AMDGCN, "36e9094104"),
-        ("DW_OP_LLVM_call_frame_entry_reg exec", AMDGCN, "e90711"),
-        ("DW_OP_regval_type rdx 0x20", X86_64, "a50120"),
-        ("DW_OP_reg5 rdi", X86_64, "55"),
-        ("DW_OP_breg7 rsp+8", X86_64, "7708"),
-    ],
+    ("DW_OP_regx v4", AMDGCN, "908414"),
+    ("DW_OP_regx V4", AMDGCN, "908414"),
+    ("DW_OP_regx $v4", AMDGCN, "908414"),
+    ("DW_OP_regx 2564", AMDGCN, "908414"),
+    ("DW_OP_bregx s32 8", AMDGCN, "924008"),
+    ("DW_OP_bregx s32, 8", AMDGCN, "924008"),
+    ("DW_OP_bregx s32+8", AMDGCN, "924008"),
+    ("DW_OP_bregx s32 -8", AMDGCN, "924078"),
+    ("DW_OP_bregx s32-8", AMDGCN, "924078"),
+    ("DW_OP_bregx 64+8", None, "924008"),
+    ("DW_OP_lit6; DW_OP_LLVM_aspace_bregx s33+4", AMDGCN, "36e9094104"),
+    ("DW_OP_LLVM_call_frame_entry_reg exec", AMDGCN, "e90711"),
+    ("DW_OP_regval_type rdx 0x20", X86_64, "a50120"),
+    ("DW_OP_reg5 rdi", X86_64, "55"),
+    ("DW_OP_breg7 rsp+8", X86_64, "7708"),
 )
 def test_registers_by_name(program, target, expected):
     assert hexadecimal(program, target=target) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     "program, expected",
-    [
-        ("DW_OP_breg7 RSP+8, DW_OP_deref, DW_OP_plus_uconst 0x10", "7708 06 2310"),
-        ("DW_OP_lit1, DW_OP_bra +3, DW_OP_dup, DW_OP_dup, DW_OP_dup", "31 280300 121212"),
-        ("DW_OP_breg7 +8", "7708"),
-        ("DW_OP_bregx 0xa00 +8", "92801408"),
-        ("DW_OP_implicit_value 0x4 0x01 0x02 0x03 0x04", "9e04 01020304"),
-        ("DW_OP_implicit_pointer 0x2a +4", "a02a00000004"),
-        ("DW_OP_LLVM_user DW_OP_LLVM_offset_uconst 0x8, DW_OP_deref", "e90508 06"),
-        ("DW_OP_entry_value(DW_OP_reg5 RDI), DW_OP_stack_value", "a301 55 9f"),
-        ("DW_OP_entry_value(DW_OP_breg5 RDI+0, DW_OP_deref), DW_OP_stack_value", "a303 7500 06 9f"),
-    ],
+    ("DW_OP_breg7 RSP+8, DW_OP_deref, DW_OP_plus_uconst 0x10", "7708 06 2310"),
+    ("DW_OP_lit1, DW_OP_bra +3, DW_OP_dup, DW_OP_dup, DW_OP_dup", "31 280300 121212"),
+    ("DW_OP_breg7 +8", "7708"),
+    ("DW_OP_bregx 0xa00 +8", "92801408"),
+    ("DW_OP_implicit_value 0x4 0x01 0x02 0x03 0x04", "9e04 01020304"),
+    ("DW_OP_implicit_pointer 0x2a +4", "a02a00000004"),
+    ("DW_OP_LLVM_user DW_OP_LLVM_offset_uconst 0x8, DW_OP_deref", "e90508 06"),
+    ("DW_OP_entry_value(DW_OP_reg5 RDI), DW_OP_stack_value", "a301 55 9f"),
+    ("DW_OP_entry_value(DW_OP_breg5 RDI+0, DW_OP_deref), DW_OP_stack_value", "a303 7500 06 9f"),
 )
 def test_what_llvm_dwarfdump_prints(program, expected):
     assert hexadecimal(program, target=X86_64) == expected.replace(" ", "")
@@ -141,27 +129,22 @@ def test_sizes_and_byte_order_are_those_of_the_unit(form):
     assert assemble(program, DWARF5, form) == expected
 
 
-# --- Names ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("dialect, expected", [("llvm-user", "e90508 e904 e902"), ("llvm-legacy", "e408 e3 e1")])
 def test_the_name_implies_the_number_that_the_dialect_has(dialect, expected):
     program = "DW_OP_LLVM_offset_constu 8; DW_OP_offset; DW_OP_LLVM_user DW_OP_LLVM_form_aspace_address"
     assert hexadecimal(program, dialects.get(dialect)) == expected.replace(" ", "")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name, dialect, expected",
-    [
-        ("DW_OP_GNU_entry_value 55", DWARF5, "a30155"),  # only the standard one has a number
-        ("DW_OP_GNU_entry_value 55", GNU, "f30155"),
-        ("DW_OP_entry_value 55", GNU, "a30155"),
-        ("DW_OP_push_object_address", DWARF6, "97"),
-        ("DW_OP_push_object_location", DWARF5, "97"),
-        ("DW_OP_nop", LLVM_USER, "96"),
-        ("DW_OP_LLVM_nop", LLVM_USER, "e901"),
-        ("DW_OP_LLVM_nop", DWARF5, "96"),
-    ],
+    ("DW_OP_GNU_entry_value 55", DWARF5, "a30155"),  # only the standard one has a number
+    ("DW_OP_GNU_entry_value 55", GNU, "f30155"),
+    ("DW_OP_entry_value 55", GNU, "a30155"),
+    ("DW_OP_push_object_address", DWARF6, "97"),
+    ("DW_OP_push_object_location", DWARF5, "97"),
+    ("DW_OP_nop", LLVM_USER, "96"),
+    ("DW_OP_LLVM_nop", LLVM_USER, "e901"),
+    ("DW_OP_LLVM_nop", DWARF5, "96"),
 )
 def test_an_alias_has_its_own_number_if_there_is_one(name, dialect, expected):
     assert hexadecimal(name, dialect) == expected
@@ -180,21 +163,16 @@ def test_a_person_at_a_prompt_may_leave_out_the_prefix():
     assert names == ["DW_OP_lit1", "DW_OP_plus_uconst", "DW_OP_LLVM_offset_uconst", "DW_OP_dup", "DW_OP_drop"]
 
 
-# --- Without bytes -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
+@for_each(
     "program, dialect",
-    [
-        ("DW_OP_LLVM_overlay", "llvm-user"),
-        ("DW_OP_LLVM_push_iteration", "llvm-user"),
-        ("DW_OP_LLVM_aspace_implicit_pointer 0 0", "llvm-user"),
-        ("DW_OP_LLVM_offset", "gnu"),
-        ("DW_OP_LLVM_undefined", "amdgpu-2020"),
-        ("DW_OP_LLVM_NVIDIA_mux 01", "llvm-legacy"),
-        ("DW_OP_GNU_uninit", "dwarf5"),
-        ("DW_OP_offset", "dwarf6"),
-    ],
+    ("DW_OP_LLVM_overlay", "llvm-user"),
+    ("DW_OP_LLVM_push_iteration", "llvm-user"),
+    ("DW_OP_LLVM_aspace_implicit_pointer 0 0", "llvm-user"),
+    ("DW_OP_LLVM_offset", "gnu"),
+    ("DW_OP_LLVM_undefined", "amdgpu-2020"),
+    ("DW_OP_LLVM_NVIDIA_mux 01", "llvm-legacy"),
+    ("DW_OP_GNU_uninit", "dwarf5"),
+    ("DW_OP_offset", "dwarf6"),
 )
 def test_an_operation_without_a_number_has_no_bytes(program, dialect):
     caught = raised(Unsupported, hexadecimal, f"DW_OP_lit1; {program}", dialects.get(dialect))
@@ -252,15 +230,17 @@ def test_encode_gives_the_bytes_of_one_operation():
         encode(instruction, DWARF5, FORM)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name, register",
-    [("DW_OP_reg5", 5), ("DW_OP_breg31", 31), ("DW_OP_lit5", None), ("DW_OP_regx", None), ("DW_OP_over", None)],
+    ("DW_OP_reg5", 5),
+    ("DW_OP_breg31", 31),
+    ("DW_OP_lit5", None),
+    ("DW_OP_regx", None),
+    ("DW_OP_over", None),
 )
 def test_implied_register(name, register):
     assert implied_register(find(name)) == register
 
-
-# --- Errors --------------------------------------------------------------------------------------------------------
 
 ERRORS = [
     # names
@@ -341,33 +321,29 @@ def test_errors(program, kind, message):
         assert "column" in caught.message
 
 
-@pytest.mark.parametrize(
+@for_each(
     "program, target, message",
-    [
-        ("DW_OP_regx v999", AMDGCN, "amdgcn-gfx90a has no register v999, column 12"),
-        ("DW_OP_regx xmm", X86_64, "x86_64 has no register xmm, column 12"),
-        ("DW_OP_reg5 rsi", X86_64, "DW_OP_reg5 means register 5, not rsi, column 12"),
-        ("DW_OP_breg7 rdi+8", X86_64, "DW_OP_breg7 means register 7, not rdi, column 13"),
-        ("DW_OP_regx s32+8", AMDGCN, "DW_OP_regx has 1 operand, found 2, column 15"),
-        ("DW_OP_bregx s32", AMDGCN, "DW_OP_bregx has 2 operands, found 1, column 1"),
-    ],
+    ("DW_OP_regx v999", AMDGCN, "amdgcn-gfx90a has no register v999, column 12"),
+    ("DW_OP_regx xmm", X86_64, "x86_64 has no register xmm, column 12"),
+    ("DW_OP_reg5 rsi", X86_64, "DW_OP_reg5 means register 5, not rsi, column 12"),
+    ("DW_OP_breg7 rdi+8", X86_64, "DW_OP_breg7 means register 7, not rdi, column 13"),
+    ("DW_OP_regx s32+8", AMDGCN, "DW_OP_regx has 1 operand, found 2, column 15"),
+    ("DW_OP_bregx s32", AMDGCN, "DW_OP_bregx has 2 operands, found 1, column 1"),
 )
 def test_errors_about_registers(program, target, message):
     caught = raised(IllFormed, assemble, program, LLVM_USER, FORM, target=target)
     assert (caught.kind, caught.message) == ("bad_operand", message)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "program, hint",
-    [
-        ("plus", "write DW_OP_plus"),
-        ("DW_OP_PLUS", "write DW_OP_plus"),
-        ("llvm_offset", "write DW_OP_LLVM_offset"),
-        ("DW_OP_plus_const 4", "DW_OP_plus_uconst"),
-        ("DW_OP_LLVM_form_aspace_addres", "DW_OP_LLVM_form_aspace_address"),
-        ("DW_OP_regx v4", "name the target"),
-        ("DW_OP_implicit_value 01 02", "write its bytes together"),
-    ],
+    ("plus", "write DW_OP_plus"),
+    ("DW_OP_PLUS", "write DW_OP_plus"),
+    ("llvm_offset", "write DW_OP_LLVM_offset"),
+    ("DW_OP_plus_const 4", "DW_OP_plus_uconst"),
+    ("DW_OP_LLVM_form_aspace_addres", "DW_OP_LLVM_form_aspace_address"),
+    ("DW_OP_regx v4", "name the target"),
+    ("DW_OP_implicit_value 01 02", "write its bytes together"),
 )
 def test_hints(program, hint):
     assert hint in raised(DwarfGpuError, assemble, program, LLVM_USER, FORM).hint

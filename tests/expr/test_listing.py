@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from dwarfgpu.expr.asm import assemble, parse
 from dwarfgpu.expr.instruction import decode, operands_of, registers_of
 from dwarfgpu.expr.listing import MAX_DEPTH, Line, lines, text
+from tests.builders.parameters import for_each
 from tests.expr.programs import AMDGCN, DIALECTS, DWARF5, FORM, FORMS, GNU, LLVM_USER, X86_64, near_programs, nested
 
 
@@ -14,44 +15,40 @@ def shown(program, dialect=LLVM_USER, target=None):
     return [line.text + (f" | {line.note}" if line.note else "") for line in listed]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "program, expected",
-    [
-        ("DW_OP_plus_uconst 0x4", ["DW_OP_plus_uconst 4"]),
-        ("DW_OP_constu 65535; DW_OP_constu 65536", ["DW_OP_constu 65535", "DW_OP_constu 0x10000"]),
-        ("DW_OP_consts -65536; DW_OP_fbreg -8", ["DW_OP_consts -0x10000", "DW_OP_fbreg -8"]),
-        ("DW_OP_addr 16", ["DW_OP_addr 0x10"]),
-        ("DW_OP_call4 42; DW_OP_const_type 32 01ff", ["DW_OP_call4 0x2a", "DW_OP_const_type 0x20 01ff"]),
-        ("DW_OP_implicit_value 0x0a0b", ["DW_OP_implicit_value 0a0b"]),
-        ("DW_OP_implicit_value 0x", ["DW_OP_implicit_value 0x"]),
-        ("DW_OP_implicit_pointer 0x2a, -4", ["DW_OP_implicit_pointer 0x2a -4"]),
-        ("DW_OP_GNU_encoded_addr 0x9b -8", ["DW_OP_GNU_encoded_addr 0x9b -0x8"]),
-        ("DW_OP_bit_piece 4 2", ["DW_OP_bit_piece 4 2"]),
-        ("DW_OP_skip 1; DW_OP_dup; x: DW_OP_dup", ["DW_OP_skip +1 | -> 0x4", "DW_OP_dup", "DW_OP_dup"]),
-        ("DW_OP_skip 300", ["DW_OP_skip +300 | -> 0x12f"]),
-        ("DW_OP_skip -3", ["DW_OP_skip -3 | -> 0x0"]),
-        ("DW_OP_entry_value 55", ["DW_OP_entry_value (DW_OP_reg5)"]),
-        ("DW_OP_entry_value 0x", ["DW_OP_entry_value ()"]),
-        ("DW_OP_entry_value ff", ["DW_OP_entry_value ff"]),
-        ("DW_OP_LLVM_user DW_OP_LLVM_extend 32 64", ["DW_OP_LLVM_extend 32 64"]),
-        ("", []),
-    ],
+    ("DW_OP_plus_uconst 0x4", ["DW_OP_plus_uconst 4"]),
+    ("DW_OP_constu 65535; DW_OP_constu 65536", ["DW_OP_constu 65535", "DW_OP_constu 0x10000"]),
+    ("DW_OP_consts -65536; DW_OP_fbreg -8", ["DW_OP_consts -0x10000", "DW_OP_fbreg -8"]),
+    ("DW_OP_addr 16", ["DW_OP_addr 0x10"]),
+    ("DW_OP_call4 42; DW_OP_const_type 32 01ff", ["DW_OP_call4 0x2a", "DW_OP_const_type 0x20 01ff"]),
+    ("DW_OP_implicit_value 0x0a0b", ["DW_OP_implicit_value 0a0b"]),
+    ("DW_OP_implicit_value 0x", ["DW_OP_implicit_value 0x"]),
+    ("DW_OP_implicit_pointer 0x2a, -4", ["DW_OP_implicit_pointer 0x2a -4"]),
+    ("DW_OP_GNU_encoded_addr 0x9b -8", ["DW_OP_GNU_encoded_addr 0x9b -0x8"]),
+    ("DW_OP_bit_piece 4 2", ["DW_OP_bit_piece 4 2"]),
+    ("DW_OP_skip 1; DW_OP_dup; x: DW_OP_dup", ["DW_OP_skip +1 | -> 0x4", "DW_OP_dup", "DW_OP_dup"]),
+    ("DW_OP_skip 300", ["DW_OP_skip +300 | -> 0x12f"]),
+    ("DW_OP_skip -3", ["DW_OP_skip -3 | -> 0x0"]),
+    ("DW_OP_entry_value 55", ["DW_OP_entry_value (DW_OP_reg5)"]),
+    ("DW_OP_entry_value 0x", ["DW_OP_entry_value ()"]),
+    ("DW_OP_entry_value ff", ["DW_OP_entry_value ff"]),
+    ("DW_OP_LLVM_user DW_OP_LLVM_extend 32 64", ["DW_OP_LLVM_extend 32 64"]),
+    ("", []),
 )
 def test_operands(program, expected):
     assert shown(program) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     "program, target, expected",
-    [
-        ("DW_OP_regx 2564", AMDGCN, ["DW_OP_regx 2564 | v4"]),
-        ("DW_OP_bregx s32+8", AMDGCN, ["DW_OP_bregx 64 8 | s32"]),
-        ("DW_OP_regx 5", AMDGCN, ["DW_OP_regx 5 | no register of amdgcn-gfx90a"]),
-        ("DW_OP_reg5; DW_OP_breg7 -8", X86_64, ["DW_OP_reg5 | rdi", "DW_OP_breg7 -8 | rsp"]),
-        ("DW_OP_regval_type 1 0x20", X86_64, ["DW_OP_regval_type 1 0x20 | rdx"]),
-        ("DW_OP_lit5; DW_OP_pick 5", X86_64, ["DW_OP_lit5", "DW_OP_pick 5"]),
-        ("DW_OP_entry_value (DW_OP_reg5)", X86_64, ["DW_OP_entry_value (DW_OP_reg5)"]),
-    ],
+    ("DW_OP_regx 2564", AMDGCN, ["DW_OP_regx 2564 | v4"]),
+    ("DW_OP_bregx s32+8", AMDGCN, ["DW_OP_bregx 64 8 | s32"]),
+    ("DW_OP_regx 5", AMDGCN, ["DW_OP_regx 5 | no register of amdgcn-gfx90a"]),
+    ("DW_OP_reg5; DW_OP_breg7 -8", X86_64, ["DW_OP_reg5 | rdi", "DW_OP_breg7 -8 | rsp"]),
+    ("DW_OP_regval_type 1 0x20", X86_64, ["DW_OP_regval_type 1 0x20 | rdx"]),
+    ("DW_OP_lit5; DW_OP_pick 5", X86_64, ["DW_OP_lit5", "DW_OP_pick 5"]),
+    ("DW_OP_entry_value (DW_OP_reg5)", X86_64, ["DW_OP_entry_value (DW_OP_reg5)"]),
 )
 def test_registers_are_named_in_notes(program, target, expected):
     assert shown(program, target=target) == expected
@@ -67,18 +64,16 @@ def test_a_line_has_offset_bytes_and_name():
 
 
 @pytest.mark.spec("A.7.7.1")
-@pytest.mark.parametrize(
+@for_each(
     "data, tail, reason",
-    [
-        ("31 ff", "(undecoded: ff)", "0xff is not an operation of dialect llvm-user"),
-        ("31 e9 0e", "(undecoded: e9 0e)", "0xe9 0x0e is not an operation of dialect llvm-user"),
-        ("31 e9 00 12", "(undecoded: e9 00 12)", "the sub-opcode 0 is reserved"),
-        ("31 08", "(undecoded: 08)", "1 bytes are needed, 0 are left"),
-        ("31 9e 05 01", "(undecoded: 9e 05 01)", "a block of 5 bytes is longer than the 1 left"),
-        ("31 10 80", "(undecoded: 10 80)", "a LEB128 number has no last byte"),
-        ("31 10" + "ff" * 10 + "01", "(undecoded: 10" + " ff" * 10 + " 01)", "more than 64 bits"),
-        ("31 e9 0d 01 02", "(undecoded: e9 0d 01 02)", "DW_OP_LLVM_NVIDIA_mux are not documented"),
-    ],
+    ("31 ff", "(undecoded: ff)", "0xff is not an operation of dialect llvm-user"),
+    ("31 e9 0e", "(undecoded: e9 0e)", "0xe9 0x0e is not an operation of dialect llvm-user"),
+    ("31 e9 00 12", "(undecoded: e9 00 12)", "the sub-opcode 0 is reserved"),
+    ("31 08", "(undecoded: 08)", "1 bytes are needed, 0 are left"),
+    ("31 9e 05 01", "(undecoded: 9e 05 01)", "a block of 5 bytes is longer than the 1 left"),
+    ("31 10 80", "(undecoded: 10 80)", "a LEB128 number has no last byte"),
+    ("31 10" + "ff" * 10 + "01", "(undecoded: 10" + " ff" * 10 + " 01)", "more than 64 bits"),
+    ("31 e9 0d 01 02", "(undecoded: e9 0d 01 02)", "DW_OP_LLVM_NVIDIA_mux are not documented"),
 )
 def test_what_cannot_be_decoded_stands_in_the_listing(data, tail, reason):
     expression = decode(bytes.fromhex(data), LLVM_USER, FORM)
@@ -90,23 +85,18 @@ def test_what_cannot_be_decoded_stands_in_the_listing(data, tail, reason):
     assert assemble(text(expression), LLVM_USER, FORM) == bytes.fromhex(data)
 
 
-# --- In one line ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
+@for_each(
     "program, expected",
-    [
-        ("DW_OP_lit1\nDW_OP_plus_uconst 4", "DW_OP_lit1; DW_OP_plus_uconst 4"),
-        ("DW_OP_lit1; x: DW_OP_dup; DW_OP_bra @x", "DW_OP_lit1; L1: DW_OP_dup; DW_OP_bra @L1"),
-        ("DW_OP_skip @end; DW_OP_dup; end:", "DW_OP_skip @L1; DW_OP_dup; L1:"),
-        ("DW_OP_bra @b; a: DW_OP_bra @a; b: DW_OP_skip @b", "DW_OP_bra @L2; L1: DW_OP_bra @L1; L2: DW_OP_skip @L2"),
-        ("DW_OP_skip 300", "DW_OP_skip +300"),
-        ("DW_OP_skip 1; DW_OP_const2u 5", "DW_OP_skip +1; DW_OP_const2u 5"),
-        ("DW_OP_skip 0; (undecoded: ff)", "DW_OP_skip @L1; L1: (undecoded: ff)"),
-        ("DW_OP_skip 1; (undecoded: ff)", "DW_OP_skip +1; (undecoded: ff)"),
-        ("DW_OP_entry_value (x: DW_OP_dup; DW_OP_bra @x)", "DW_OP_entry_value (L1: DW_OP_dup; DW_OP_bra @L1)"),
-        ("", ""),
-    ],
+    ("DW_OP_lit1\nDW_OP_plus_uconst 4", "DW_OP_lit1; DW_OP_plus_uconst 4"),
+    ("DW_OP_lit1; x: DW_OP_dup; DW_OP_bra @x", "DW_OP_lit1; L1: DW_OP_dup; DW_OP_bra @L1"),
+    ("DW_OP_skip @end; DW_OP_dup; end:", "DW_OP_skip @L1; DW_OP_dup; L1:"),
+    ("DW_OP_bra @b; a: DW_OP_bra @a; b: DW_OP_skip @b", "DW_OP_bra @L2; L1: DW_OP_bra @L1; L2: DW_OP_skip @L2"),
+    ("DW_OP_skip 300", "DW_OP_skip +300"),
+    ("DW_OP_skip 1; DW_OP_const2u 5", "DW_OP_skip +1; DW_OP_const2u 5"),
+    ("DW_OP_skip 0; (undecoded: ff)", "DW_OP_skip @L1; L1: (undecoded: ff)"),
+    ("DW_OP_skip 1; (undecoded: ff)", "DW_OP_skip +1; (undecoded: ff)"),
+    ("DW_OP_entry_value (x: DW_OP_dup; DW_OP_bra @x)", "DW_OP_entry_value (L1: DW_OP_dup; DW_OP_bra @L1)"),
+    ("", ""),
 )
 def test_text(program, expected):
     expression = parse(program, LLVM_USER, FORM)
@@ -145,17 +135,15 @@ def test_very_deep_nesting_is_no_problem():
     assert len(lines(decode(program, DWARF5, FORM))) == 1
 
 
-@pytest.mark.parametrize(
+@for_each(
     "program, registers",
-    [
-        ("DW_OP_reg31", [31]),
-        ("DW_OP_breg0 1", [0]),
-        ("DW_OP_regx 2564", [2564]),
-        ("DW_OP_LLVM_aspace_bregx 7 8", [7]),
-        ("DW_OP_LLVM_call_frame_entry_reg 9", [9]),
-        ("DW_OP_lit5", []),
-        ("DW_OP_fbreg 5", []),
-    ],
+    ("DW_OP_reg31", [31]),
+    ("DW_OP_breg0 1", [0]),
+    ("DW_OP_regx 2564", [2564]),
+    ("DW_OP_LLVM_aspace_bregx 7 8", [7]),
+    ("DW_OP_LLVM_call_frame_entry_reg 9", [9]),
+    ("DW_OP_lit5", []),
+    ("DW_OP_fbreg 5", []),
 )
 def test_registers_of(program, registers):
     (instruction,) = parse(program, LLVM_USER, FORM).instructions
@@ -165,9 +153,6 @@ def test_registers_of(program, registers):
 def test_operands_of():
     (instruction,) = parse("DW_OP_bregx 7 -8", DWARF5, FORM).instructions
     assert [(operand.name, value) for operand, value in operands_of(instruction)] == [("R", 7), ("B", -8)]
-
-
-# --- Any bytes -----------------------------------------------------------------------------------------------------
 
 
 @given(st.data(), st.sampled_from(DIALECTS), st.sampled_from(FORMS), st.sampled_from([None, AMDGCN, X86_64]))

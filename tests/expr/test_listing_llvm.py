@@ -11,6 +11,7 @@ import pytest
 from dwarfgpu.expr import table
 from dwarfgpu.expr.asm import assemble, encode
 from dwarfgpu.expr.instruction import decode
+from tests.builders.parameters import for_each
 from tests.comparison import library_operations, llvm_operations
 from tests.expr.programs import AMDGCN, FORM, GNU, LLVM_USER, X86_64, edges, encodable, instruction
 
@@ -113,13 +114,8 @@ def one_of_each(dialect, unknown):
     return programs
 
 
-# --- llvm-dwarfdump ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.spec("A.7.7.1")
-@pytest.mark.parametrize(
-    "triple, target", [("amdgcn-amd-amdhsa", AMDGCN), ("x86_64-linux-gnu", X86_64)], ids=["amdgcn", "x86_64"]
-)
+@for_each("triple, target", ("amdgcn-amd-amdhsa", AMDGCN), ("x86_64-linux-gnu", X86_64), ids=["amdgcn", "x86_64"])
 def test_llvm_dwarfdump_prints_the_same(triple, target, tmp_path, require_tool):
     programs = one_of_each(LLVM_USER, UNKNOWN_TO_LLVM)
     programs += [assemble(program, LLVM_USER, FORM) for program in PROGRAMS]
@@ -153,9 +149,6 @@ UNREADABLE = {
     "DW_OP_implicit_value",  # one without bytes is printed as `0x0`, which is a word of one and a half bytes
 }
 """Operations whose operands llvm-dwarfdump does not print as they are."""
-
-
-# --- readelf -------------------------------------------------------------------------------------------------------
 
 
 def test_readelf_prints_the_same_names_for_gnu_operations(tmp_path, require_tool):

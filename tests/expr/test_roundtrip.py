@@ -39,9 +39,6 @@ def plain(expression):
     return [(one.operation.name, one.operands, one.offset, one.end) for one in expression.instructions]
 
 
-# --- One operation after the other ---------------------------------------------------------------------------------
-
-
 @pytest.mark.spec("A.7.7.1")
 @every_form
 @every_dialect
@@ -83,9 +80,6 @@ def test_an_operation_without_a_number_can_be_parsed(row):
     assert (first.end, middle.end) == (middle.offset, last.offset)
     assert middle.operation is row
     assert parse(text(expression), DWARF6, FORM).instructions == expression.instructions
-
-
-# --- Programs ------------------------------------------------------------------------------------------------------
 
 
 @given(st.data(), SETTINGS)

@@ -26,7 +26,7 @@ from dwarfgpu.expr.unrolled import unrolled
 from dwarfgpu.expr.values import Value
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.targets.resolve import resolve
-from tests.builders.parameters import examples
+from tests.builders.parameters import examples, for_each
 from tests.properties.programs import LANES, TARGETS, context, expression
 
 GENERIC = types.generic(8)
@@ -146,31 +146,26 @@ def test_20_000_random_byte_strings(seed: int) -> None:
     check_bytes(seed)
 
 
-# --- Where it matters ---------------------------------------------------------------------------------------------
-
-
 def parse(text: str) -> Expression:
     return asm.parse(text, get("llvm-user"), Format(), target=TARGET)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
-    [
-        "",
-        "DW_OP_plus",
-        "DW_OP_lit1; DW_OP_plus",
-        "DW_OP_lit1; DW_OP_lit0; DW_OP_div; DW_OP_lit3",
-        "DW_OP_lit1; DW_OP_lit2; DW_OP_swap; DW_OP_minus; DW_OP_dup; DW_OP_rot",
-        "DW_OP_LLVM_push_lane; DW_OP_bra +1; DW_OP_lit3; DW_OP_lit4",
-        "DW_OP_lit2; DW_OP_lit1; DW_OP_minus; DW_OP_dup; DW_OP_bra -6",
-        "DW_OP_lit4; DW_OP_call4 0x40; DW_OP_lit1; DW_OP_plus",
-        "DW_OP_call4 0x41; DW_OP_deref",
-        "DW_OP_lit0; DW_OP_implicit_pointer 0x44 0; DW_OP_deref; DW_OP_deref; DW_OP_plus",
-        "DW_OP_const_type 0x12 0000803f; DW_OP_const_type 0x13 0000803f00000000; DW_OP_and",
-        "DW_OP_piece 4; DW_OP_lit1; DW_OP_stack_value; DW_OP_piece 4; DW_OP_lit1; DW_OP_plus",
-        "DW_OP_lit1; DW_OP_stack_value; DW_OP_piece 9",
-        "DW_OP_regx v0; DW_OP_LLVM_push_lane; DW_OP_const2u 300; DW_OP_mul; DW_OP_LLVM_offset; DW_OP_deref_size 4",
-    ],
+    "",
+    "DW_OP_plus",
+    "DW_OP_lit1; DW_OP_plus",
+    "DW_OP_lit1; DW_OP_lit0; DW_OP_div; DW_OP_lit3",
+    "DW_OP_lit1; DW_OP_lit2; DW_OP_swap; DW_OP_minus; DW_OP_dup; DW_OP_rot",
+    "DW_OP_LLVM_push_lane; DW_OP_bra +1; DW_OP_lit3; DW_OP_lit4",
+    "DW_OP_lit2; DW_OP_lit1; DW_OP_minus; DW_OP_dup; DW_OP_bra -6",
+    "DW_OP_lit4; DW_OP_call4 0x40; DW_OP_lit1; DW_OP_plus",
+    "DW_OP_call4 0x41; DW_OP_deref",
+    "DW_OP_lit0; DW_OP_implicit_pointer 0x44 0; DW_OP_deref; DW_OP_deref; DW_OP_plus",
+    "DW_OP_const_type 0x12 0000803f; DW_OP_const_type 0x13 0000803f00000000; DW_OP_and",
+    "DW_OP_piece 4; DW_OP_lit1; DW_OP_stack_value; DW_OP_piece 4; DW_OP_lit1; DW_OP_plus",
+    "DW_OP_lit1; DW_OP_stack_value; DW_OP_piece 9",
+    "DW_OP_regx v0; DW_OP_LLVM_push_lane; DW_OP_const2u 300; DW_OP_mul; DW_OP_LLVM_offset; DW_OP_deref_size 4",
 )
 @pytest.mark.parametrize("rules", PRESETS)
 @pytest.mark.parametrize("target", TARGETS)

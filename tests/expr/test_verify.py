@@ -14,7 +14,7 @@ from dwarfgpu.expr.verify import _MAX_STATES, MAX_DEPTH, Finding, _ExpressionWal
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import full
-from tests.builders.parameters import some_slow
+from tests.builders.parameters import for_each, some_slow
 from tests.expr.programs import (
     AMDGCN,
     DIALECTS,
@@ -44,45 +44,38 @@ def found(program, preset=rules.AMD, **options):
     return [f"{one.severity} {one.kind} {one.offset:#x}" for one in verify(expression, rules=preset, **options)]
 
 
-# --- The stack -----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.spec("A.2.5.4")
-@pytest.mark.parametrize(
+@for_each(
     "program, expected",
-    [
-        ("", []),
-        ("lit1; lit2; plus", []),
-        ("plus", ["error stack_underflow 0x0"]),
-        ("lit1; plus", ["error stack_underflow 0x1"]),
-        ("lit1; swap", ["error stack_underflow 0x1"]),
-        ("lit1; lit1; rot", ["error stack_underflow 0x2"]),
-        ("lit1; drop; drop", ["error stack_underflow 0x2"]),
-        ("dup", ["error stack_underflow 0x0"]),
-        ("lit1; over", ["error stack_underflow 0x1"]),
-        ("lit1; lit2; over; drop; drop; drop", []),
-        ("lit1; pick 0", []),
-        ("lit1; pick 1", ["error stack_underflow 0x1"]),
-        ("pick 255", ["error stack_underflow 0x0"]),
-        ("deref", ["error stack_underflow 0x0"]),
-        ("stack_value", ["error stack_underflow 0x0"]),
-        ("LLVM_piece_end", ["error stack_underflow 0x0"]),
-        ("lit1; LLVM_overlay", ["error stack_underflow 0x1"]),
-        # what follows an underflow is not known, and not reported
-        ("plus; plus; plus", ["error stack_underflow 0x0"]),
-        # nor is what follows a call
-        ("call2 8; plus; drop", []),
-        ("call4 8; LLVM_piece_end", []),
-        ("plus; call_ref 8", ["error stack_underflow 0x0"]),
-    ],
+    ("", []),
+    ("lit1; lit2; plus", []),
+    ("plus", ["error stack_underflow 0x0"]),
+    ("lit1; plus", ["error stack_underflow 0x1"]),
+    ("lit1; swap", ["error stack_underflow 0x1"]),
+    ("lit1; lit1; rot", ["error stack_underflow 0x2"]),
+    ("lit1; drop; drop", ["error stack_underflow 0x2"]),
+    ("dup", ["error stack_underflow 0x0"]),
+    ("lit1; over", ["error stack_underflow 0x1"]),
+    ("lit1; lit2; over; drop; drop; drop", []),
+    ("lit1; pick 0", []),
+    ("lit1; pick 1", ["error stack_underflow 0x1"]),
+    ("pick 255", ["error stack_underflow 0x0"]),
+    ("deref", ["error stack_underflow 0x0"]),
+    ("stack_value", ["error stack_underflow 0x0"]),
+    ("LLVM_piece_end", ["error stack_underflow 0x0"]),
+    ("lit1; LLVM_overlay", ["error stack_underflow 0x1"]),
+    # what follows an underflow is not known, and not reported
+    ("plus; plus; plus", ["error stack_underflow 0x0"]),
+    # nor is what follows a call
+    ("call2 8; plus; drop", []),
+    ("call4 8; LLVM_piece_end", []),
+    ("plus; call_ref 8", ["error stack_underflow 0x0"]),
 )
 def test_depth(program, expected):
     assert found(program) == expected
 
 
-@pytest.mark.parametrize(
-    "depth, expected", [(0, ["error stack_underflow 0x0"]), (1, ["error stack_underflow 0x1"]), (2, [])]
-)
+@for_each("depth, expected", (0, ["error stack_underflow 0x0"]), (1, ["error stack_underflow 0x1"]), (2, []))
 def test_the_initial_stack_counts(depth, expected):
     assert found("drop; drop", initial_depth=depth) == expected
 
@@ -93,49 +86,45 @@ def test_an_initial_entry_may_be_anything():
 
 
 @pytest.mark.spec("A.2.5.4.2 (4)")
-@pytest.mark.parametrize(
+@for_each(
     "program, expected",
-    [
-        # one way has an entry less
-        ("lit1; push_lane; bra @x; drop; x: drop", ["error stack_underflow 0x7"]),
-        ("lit1; push_lane; bra @x; dup; x: drop", []),
-        # a literal decides
-        ("lit1; lit0; bra @x; dup; x: drop", []),
-        ("lit1; lit1; bra @x; drop; x: drop", ["warning unreachable 0x5"]),
-        # one way leaves another kind
-        ("lit1; push_lane; bra @x; drop; reg5; x: stack_value", ["error wrong_kind 0x8"]),
-        # loops
-        ("push_lane; x: dup; bra @x", []),
-        ("lit1; x: dup; bra @x", ["error limit_exceeded 0x5"]),
-        ("lit8; x: lit1; minus; dup; bra @x", []),
-        ("x: push_lane; dup; bra @x", ["warning limit_exceeded 0x3"]),
-        ("lit1; lit2; x: drop; push_lane; bra @x", ["warning stack_underflow 0x2"]),
-        ("x: skip @x", ["error limit_exceeded 0x3"]),
-        ("x: lit1; bra @x", ["error limit_exceeded 0x4"]),
-        ("x: lit0; bra @x", []),
-        ("x: push_lane; bra @x", []),
-        ("x: lit1; skip @x", ["warning limit_exceeded 0x1", "error limit_exceeded 0x4"]),
-    ],
+    # one way has an entry less
+    ("lit1; push_lane; bra @x; drop; x: drop", ["error stack_underflow 0x7"]),
+    ("lit1; push_lane; bra @x; dup; x: drop", []),
+    # a literal decides
+    ("lit1; lit0; bra @x; dup; x: drop", []),
+    ("lit1; lit1; bra @x; drop; x: drop", ["warning unreachable 0x5"]),
+    # one way leaves another kind
+    ("lit1; push_lane; bra @x; drop; reg5; x: stack_value", ["error wrong_kind 0x8"]),
+    # loops
+    ("push_lane; x: dup; bra @x", []),
+    ("lit1; x: dup; bra @x", ["error limit_exceeded 0x5"]),
+    ("lit8; x: lit1; minus; dup; bra @x", []),
+    ("x: push_lane; dup; bra @x", ["warning limit_exceeded 0x3"]),
+    ("lit1; lit2; x: drop; push_lane; bra @x", ["warning stack_underflow 0x2"]),
+    ("x: skip @x", ["error limit_exceeded 0x3"]),
+    ("x: lit1; bra @x", ["error limit_exceeded 0x4"]),
+    ("x: lit0; bra @x", []),
+    ("x: push_lane; bra @x", []),
+    ("x: lit1; skip @x", ["warning limit_exceeded 0x1", "error limit_exceeded 0x4"]),
 )
 def test_paths(program, expected):
     assert found(program) == expected
 
 
 @pytest.mark.spec("A.2.5.4.2 (3)")
-@pytest.mark.parametrize(
+@for_each(
     "program, expected",
-    [
-        ("skip 0", []),
-        ("skip 1", ["error bad_branch 0x0"]),
-        ("skip -4", ["error bad_branch 0x0"]),
-        ("skip -1", ["error bad_branch 0x0"]),
-        ("push_lane; bra 1; const2u 5", ["error bad_branch 0x2"]),
-        ("lit0; bra 100", ["error bad_branch 0x1"]),  # a branch that is never taken
-        ("skip @end; skip 100; end:", ["warning bad_branch 0x3", "warning unreachable 0x3"]),
-        ("DW_OP_skip 0; (undecoded: ff)", ["error unknown_operation 0x3"]),
-        ("DW_OP_skip 1; (undecoded: ffff)", ["error unknown_operation 0x3"]),
-        ("DW_OP_skip -2; (undecoded: ffff)", ["error bad_branch 0x0", "error unknown_operation 0x3"]),
-    ],
+    ("skip 0", []),
+    ("skip 1", ["error bad_branch 0x0"]),
+    ("skip -4", ["error bad_branch 0x0"]),
+    ("skip -1", ["error bad_branch 0x0"]),
+    ("push_lane; bra 1; const2u 5", ["error bad_branch 0x2"]),
+    ("lit0; bra 100", ["error bad_branch 0x1"]),  # a branch that is never taken
+    ("skip @end; skip 100; end:", ["warning bad_branch 0x3", "warning unreachable 0x3"]),
+    ("DW_OP_skip 0; (undecoded: ff)", ["error unknown_operation 0x3"]),
+    ("DW_OP_skip 1; (undecoded: ffff)", ["error unknown_operation 0x3"]),
+    ("DW_OP_skip -2; (undecoded: ffff)", ["error bad_branch 0x0", "error unknown_operation 0x3"]),
 )
 def test_branches(program, expected):
     assert found(program) == expected
@@ -149,8 +138,6 @@ def test_where_too_many_ways_meet_the_stack_is_not_known(count, expected):
 def test_operations_that_no_path_reaches_are_reported_once_for_each_run_of_them():
     assert found("skip @a; dup; dup; a: skip @b; dup; b:") == ["warning unreachable 0x3", "warning unreachable 0x8"]
 
-
-# --- Kinds ---------------------------------------------------------------------------------------------------------
 
 OK: list[str] = []
 KIND = ["wrong_kind"]
@@ -216,19 +203,17 @@ def test_kinds(program, dwarf5, amd, dwarf6):
         assert sorted(line.split()[1] for line in found(program, preset)) == sorted(expected), preset.name
 
 
-@pytest.mark.parametrize(
+@for_each(
     "program, preset, expected",
-    [
-        # only the type tells
-        ("const_type 8 0102; deref", rules.AMD, ["error wrong_kind 0x5"]),
-        ("const_type 8 0102; deref", rules.DWARF5, ["warning wrong_kind 0x5"]),
-        # only the location tells
-        ("LLVM_call_frame_entry_reg 5; not", rules.AMD, ["warning wrong_kind 0x3"]),
-        ("lit8; push_lane; LLVM_form_aspace_address; not", rules.AMD, ["warning wrong_kind 0x5"]),
-        ("addr 8; addr 8; lit0; push_lane; overlay; not", rules.AMD, ["warning wrong_kind 0x16"]),
-        # an implicit pointer is found where it points
-        ("fbreg 0; deref; LLVM_offset_uconst 4; not", rules.AMD, ["warning wrong_kind 0x6"]),
-    ],
+    # only the type tells
+    ("const_type 8 0102; deref", rules.AMD, ["error wrong_kind 0x5"]),
+    ("const_type 8 0102; deref", rules.DWARF5, ["warning wrong_kind 0x5"]),
+    # only the location tells
+    ("LLVM_call_frame_entry_reg 5; not", rules.AMD, ["warning wrong_kind 0x3"]),
+    ("lit8; push_lane; LLVM_form_aspace_address; not", rules.AMD, ["warning wrong_kind 0x5"]),
+    ("addr 8; addr 8; lit0; push_lane; overlay; not", rules.AMD, ["warning wrong_kind 0x16"]),
+    # an implicit pointer is found where it points
+    ("fbreg 0; deref; LLVM_offset_uconst 4; not", rules.AMD, ["warning wrong_kind 0x6"]),
 )
 def test_what_depends_on_the_evaluation_is_a_warning(program, preset, expected):
     assert found(program, preset) == expected
@@ -239,52 +224,45 @@ def test_where_there_are_several_address_spaces_a_frame_base_may_be_in_another(t
     assert found("fbreg 8; plus_uconst 4", target=target) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     "program, wanted, expected",
-    [
-        ("", "location", []),
-        ("", "value", ["error bad_result_kind 0x0"]),
-        ("lit1", "value", []),
-        ("lit1", "location", []),
-        ("reg5", "location", []),
-        ("reg5", "value", ["error bad_result_kind 0x1"]),
-        ("addr 8", "value", []),
-        ("lit1; stack_value", "value", ["error bad_result_kind 0x2"]),
-        ("piece 4", "location", []),
-        ("piece 4", "value", ["error bad_result_kind 0x2"]),
-        ("const_type 8 01", "location", ["error bad_result_kind 0x4"]),
-        ("const_type 8 01", "value", []),
-        ("reg5; call2 4", "value", []),
-        ("lit0; push_lane; bra @x; reg5; x:", "value", ["error bad_result_kind 0x7"]),
-    ],
+    ("", "location", []),
+    ("", "value", ["error bad_result_kind 0x0"]),
+    ("lit1", "value", []),
+    ("lit1", "location", []),
+    ("reg5", "location", []),
+    ("reg5", "value", ["error bad_result_kind 0x1"]),
+    ("addr 8", "value", []),
+    ("lit1; stack_value", "value", ["error bad_result_kind 0x2"]),
+    ("piece 4", "location", []),
+    ("piece 4", "value", ["error bad_result_kind 0x2"]),
+    ("const_type 8 01", "location", ["error bad_result_kind 0x4"]),
+    ("const_type 8 01", "value", []),
+    ("reg5; call2 4", "value", []),
+    ("lit0; push_lane; bra @x; reg5; x:", "value", ["error bad_result_kind 0x7"]),
 )
 def test_result_kind(program, wanted, expected):
     assert found(program, result_kind=wanted) == expected
 
 
-# --- Operands ------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
+@for_each(
     "program, expected",
-    [
-        ("piece 0x1ffffffffffffff", []),
-        ("piece 0x2000000000000000", []),
-        ("bit_piece 0x2000000000000000 0", []),
-        ("lit1; LLVM_extend 0 4", ["error bad_operand 0x1"]),
-        ("lit1; LLVM_extend 8 0", ["error bad_operand 0x1"]),
-        ("lit1; LLVM_extend 0x100000000 0x800000000", []),
-        ("lit1; LLVM_extend 0x100000000 0x900000000", ["error bad_piece 0x1"]),
-        ("lit1; lit1; lit1; LLVM_select_bit_piece 0 4", ["error bad_operand 0x3"]),
-        ("lit1; lit1; lit1; LLVM_select_bit_piece 32 64", []),
-        ("lit1; lit1; lit1; LLVM_select_bit_piece 32 65", ["error bad_size 0x3"]),
-        ("lit1; deref_size 0", ["error bad_size 0x1"]),
-        ("lit1; deref_size 8", []),
-        ("lit1; deref_size 9", ["warning bad_size 0x1"]),
-        ("lit1; deref_type 0 8", ["error bad_size 0x1"]),
-        ("lit1; deref_type 16 8", []),
-        ("lit1; lit1; xderef_size 9", ["warning bad_size 0x2", "warning deprecated 0x2"]),
-    ],
+    ("piece 0x1ffffffffffffff", []),
+    ("piece 0x2000000000000000", []),
+    ("bit_piece 0x2000000000000000 0", []),
+    ("lit1; LLVM_extend 0 4", ["error bad_operand 0x1"]),
+    ("lit1; LLVM_extend 8 0", ["error bad_operand 0x1"]),
+    ("lit1; LLVM_extend 0x100000000 0x800000000", []),
+    ("lit1; LLVM_extend 0x100000000 0x900000000", ["error bad_piece 0x1"]),
+    ("lit1; lit1; lit1; LLVM_select_bit_piece 0 4", ["error bad_operand 0x3"]),
+    ("lit1; lit1; lit1; LLVM_select_bit_piece 32 64", []),
+    ("lit1; lit1; lit1; LLVM_select_bit_piece 32 65", ["error bad_size 0x3"]),
+    ("lit1; deref_size 0", ["error bad_size 0x1"]),
+    ("lit1; deref_size 8", []),
+    ("lit1; deref_size 9", ["warning bad_size 0x1"]),
+    ("lit1; deref_type 0 8", ["error bad_size 0x1"]),
+    ("lit1; deref_type 16 8", []),
+    ("lit1; lit1; xderef_size 9", ["warning bad_size 0x2", "warning deprecated 0x2"]),
 )
 def test_operands(program, expected):
     assert found(program) == expected
@@ -315,42 +293,36 @@ def test_the_mask_is_as_wide_as_an_address():
 
 
 @pytest.mark.spec("A.2.5.4.4.3 (3)")
-@pytest.mark.parametrize(
+@for_each(
     "program, target, expected",
-    [
-        ("lit8; lit5; LLVM_form_aspace_address", AMDGCN, []),
-        ("lit8; lit4; LLVM_form_aspace_address", AMDGCN, ["error bad_address_space 0x2"]),
-        ("lit8; lit4; LLVM_form_aspace_address", None, []),
-        ("lit8; lit5; LLVM_form_aspace_address", X86_64, ["error bad_address_space 0x2"]),
-        ("lit4; lit8; swap; LLVM_form_aspace_address", AMDGCN, ["error bad_address_space 0x3"]),
-        ("lit4; LLVM_aspace_bregx s32+0", AMDGCN, ["error bad_address_space 0x1"]),
-        ("lit4; lit8; mem", AMDGCN, ["error bad_address_space 0x2"]),
-        ("lit4; lit8; xderef", AMDGCN, ["error bad_address_space 0x2", "warning deprecated 0x2"]),
-        ("lit4; aspace_implicit_pointer 8 0", AMDGCN, ["error bad_address_space 0x1"]),
-        ("lit8; push_lane; LLVM_form_aspace_address", AMDGCN, []),
-    ],
+    ("lit8; lit5; LLVM_form_aspace_address", AMDGCN, []),
+    ("lit8; lit4; LLVM_form_aspace_address", AMDGCN, ["error bad_address_space 0x2"]),
+    ("lit8; lit4; LLVM_form_aspace_address", None, []),
+    ("lit8; lit5; LLVM_form_aspace_address", X86_64, ["error bad_address_space 0x2"]),
+    ("lit4; lit8; swap; LLVM_form_aspace_address", AMDGCN, ["error bad_address_space 0x3"]),
+    ("lit4; LLVM_aspace_bregx s32+0", AMDGCN, ["error bad_address_space 0x1"]),
+    ("lit4; lit8; mem", AMDGCN, ["error bad_address_space 0x2"]),
+    ("lit4; lit8; xderef", AMDGCN, ["error bad_address_space 0x2", "warning deprecated 0x2"]),
+    ("lit4; aspace_implicit_pointer 8 0", AMDGCN, ["error bad_address_space 0x1"]),
+    ("lit8; push_lane; LLVM_form_aspace_address", AMDGCN, []),
 )
 def test_address_spaces(program, target, expected):
     assert found(program, target=target) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     "program, target, expected",
-    [
-        ("regx v4", AMDGCN, []),
-        ("regx 5", AMDGCN, ["error register_unavailable 0x0"]),
-        ("reg5", AMDGCN, ["error register_unavailable 0x0"]),
-        ("breg5 0", AMDGCN, ["error register_unavailable 0x0"]),
-        ("reg5", X86_64, []),
-        ("regx 0x10000", X86_64, ["error register_unavailable 0x0"]),
-        ("regx 0x10000", None, []),
-    ],
+    ("regx v4", AMDGCN, []),
+    ("regx 5", AMDGCN, ["error register_unavailable 0x0"]),
+    ("reg5", AMDGCN, ["error register_unavailable 0x0"]),
+    ("breg5 0", AMDGCN, ["error register_unavailable 0x0"]),
+    ("reg5", X86_64, []),
+    ("regx 0x10000", X86_64, ["error register_unavailable 0x0"]),
+    ("regx 0x10000", None, []),
 )
 def test_registers(program, target, expected):
     assert found(program, target=target) == expected
 
-
-# --- Sizes of storages ---------------------------------------------------------------------------------------------
 
 PART = "A.2.5.4.4.6"
 READ = "A.2.5.4.3.4 (4)"
@@ -453,49 +425,42 @@ def test_sizes_of_storages(program, expected):
             assert known == expected or outcome.kind in ("register_unavailable", "memory_unavailable")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "program, message",
-    [
-        ("bregx s33 8", "DW_OP_bregx reads 64 bits of s33, which has 32 bits"),
-        ("regx s1; deref", "DW_OP_deref reads 64 bits of s1, which has 32 bits"),
-        ("regx s1; deref_type 8 8", "DW_OP_deref_type reads 8 bytes of s1, which has 32 bits"),
-        (
-            "regx v0; LLVM_offset_uconst 252; deref",
-            "DW_OP_deref reads 64 bits of v0 from bit 2016 on, which has 2048 bits",
-        ),
-        ("regx s1; piece 8", "DW_OP_piece takes a part of 64 bits of s1, which has 32 bits"),
-        ("regx s1; bit_piece 32 8", "DW_OP_bit_piece takes a part of 32 bits of s1 from bit 8 on, which has 32 bits"),
-        ("implicit_value 01; piece 4", "DW_OP_piece takes a part of 32 bits of an implicit value, which has 8 bits"),
-        ("regx v0; LLVM_offset_uconst 256", "DW_OP_LLVM_offset_uconst goes to bit 2048 of v0, which has 2048 bits"),
-        (
-            "regx v0; push_lane; LLVM_offset; LLVM_offset_uconst 300",
-            "DW_OP_LLVM_offset_uconst goes by 2400 bits in v0, which has 2048 bits",
-        ),
-        (
-            "const4u 0xffffffff; lit3; LLVM_form_aspace_address; deref",
-            "DW_OP_deref reads 64 bits of the address space local from bit 34359738360 on, which has 34359738368 bits",
-        ),
-        ("lit1; lit0; div", "DW_OP_div always fails: the divisor is 0"),
-        (
-            "piece 0xffffffffffffffff; piece 2",
-            "a composite of 147573952589676412936 bits is larger than the largest address space",
-        ),
-    ],
+    ("bregx s33 8", "DW_OP_bregx reads 64 bits of s33, which has 32 bits"),
+    ("regx s1; deref", "DW_OP_deref reads 64 bits of s1, which has 32 bits"),
+    ("regx s1; deref_type 8 8", "DW_OP_deref_type reads 8 bytes of s1, which has 32 bits"),
+    ("regx v0; LLVM_offset_uconst 252; deref", "DW_OP_deref reads 64 bits of v0 from bit 2016 on, which has 2048 bits"),
+    ("regx s1; piece 8", "DW_OP_piece takes a part of 64 bits of s1, which has 32 bits"),
+    ("regx s1; bit_piece 32 8", "DW_OP_bit_piece takes a part of 32 bits of s1 from bit 8 on, which has 32 bits"),
+    ("implicit_value 01; piece 4", "DW_OP_piece takes a part of 32 bits of an implicit value, which has 8 bits"),
+    ("regx v0; LLVM_offset_uconst 256", "DW_OP_LLVM_offset_uconst goes to bit 2048 of v0, which has 2048 bits"),
+    (
+        "regx v0; push_lane; LLVM_offset; LLVM_offset_uconst 300",
+        "DW_OP_LLVM_offset_uconst goes by 2400 bits in v0, which has 2048 bits",
+    ),
+    (
+        "const4u 0xffffffff; lit3; LLVM_form_aspace_address; deref",
+        "DW_OP_deref reads 64 bits of the address space local from bit 34359738360 on, which has 34359738368 bits",
+    ),
+    ("lit1; lit0; div", "DW_OP_div always fails: the divisor is 0"),
+    (
+        "piece 0xffffffffffffffff; piece 2",
+        "a composite of 147573952589676412936 bits is larger than the largest address space",
+    ),
 )
 def test_a_finding_about_a_size_names_the_storage_and_its_size(program, message):
     expression = parse(program, LLVM_USER, FORM, target=AMDGCN)
     assert [one.message for one in verify(expression, rules=rules.AMD, target=AMDGCN)] == [message]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "program, wave64, wave32",
-    [
-        ("regx exec; deref", [], ["error read_past_storage 0x2"]),
-        ("bregx exec 0", [], ["error read_past_storage 0x0"]),
-        ("regx v0; const1u 128; LLVM_offset", [], ["error offset_out_of_storage 0x5"]),
-        ("regx v0; const1u 127; LLVM_offset; deref_size 1", [], []),
-        ("regx v0; piece 256", [], ["error bad_piece 0x3"]),
-    ],
+    ("regx exec; deref", [], ["error read_past_storage 0x2"]),
+    ("bregx exec 0", [], ["error read_past_storage 0x0"]),
+    ("regx v0; const1u 128; LLVM_offset", [], ["error offset_out_of_storage 0x5"]),
+    ("regx v0; const1u 127; LLVM_offset; deref_size 1", [], []),
+    ("regx v0; piece 256", [], ["error bad_piece 0x3"]),
 )
 def test_vector_registers_and_the_mask_are_as_wide_as_the_wave(program, wave64, wave32):
     assert found(program, target=AMDGCN) == wave64
@@ -509,19 +474,17 @@ def test_without_a_target_registers_have_no_size(program):
 
 
 @pytest.mark.spec("A.2.5.4.2 (4)")
-@pytest.mark.parametrize(
+@for_each(
     "program, expected",
-    [
-        # each way has its own size; one that fits is no excuse for the other
-        ("regx s1; push_lane; bra @x; drop; regx exec; x: deref", ["error"]),
-        ("regx v1; push_lane; bra @x; drop; regx exec; x: deref", []),
-        ("regx v0; x: LLVM_offset_uconst 4; push_lane; bra @x; deref_size 4", []),
-        ("regx v0; x: LLVM_offset_uconst 64; push_lane; bra @x", ["warning"]),
-        # how often a loop is executed is not known, so neither is where the location is
-        ("regx s1; x: lit0; LLVM_offset; push_lane; bra @x; deref", ["error"]),
-        ("lit0; x: plus_uconst 1; push_lane; bra @x; lit8; swap; div", []),
-        ("x: regx s1; LLVM_offset_uconst 1; drop; push_lane; bra @x", []),
-    ],
+    # each way has its own size; one that fits is no excuse for the other
+    ("regx s1; push_lane; bra @x; drop; regx exec; x: deref", ["error"]),
+    ("regx v1; push_lane; bra @x; drop; regx exec; x: deref", []),
+    ("regx v0; x: LLVM_offset_uconst 4; push_lane; bra @x; deref_size 4", []),
+    ("regx v0; x: LLVM_offset_uconst 64; push_lane; bra @x", ["warning"]),
+    # how often a loop is executed is not known, so neither is where the location is
+    ("regx s1; x: lit0; LLVM_offset; push_lane; bra @x; deref", ["error"]),
+    ("lit0; x: plus_uconst 1; push_lane; bra @x; lit8; swap; div", []),
+    ("x: regx s1; LLVM_offset_uconst 1; drop; push_lane; bra @x", []),
 )
 def test_sizes_on_every_path(program, expected):
     assert [line.split()[0] for line in found(program, target=AMDGCN)] == expected
@@ -574,63 +537,56 @@ def test_bits_counted_from_the_other_end_are_in_the_storage(program, preset):
 
 
 @pytest.mark.spec("DWARF 6 (230524.1), 3.12 (1)")
-@pytest.mark.parametrize(
+@for_each(
     "program, expected",
-    [
-        ("composite; regx s1; piece 4; regx s2; piece 4; deref", []),
-        ("composite; regx s1; piece 4; deref", ["error read_past_storage 0x5"]),
-        ("piece 4; piece 3; deref", ["error read_past_storage 0x4"]),
-        ("composite; lit0; LLVM_offset", ["error offset_out_of_storage 0x2"]),
-        # the undefined storage is as large as the largest one, and has any number of bits
-        ("LLVM_undefined; const1s -1; LLVM_offset", ["error offset_out_of_storage 0x4"]),
-        ("LLVM_undefined; const4u 0xffffffff; LLVM_offset; piece 8", []),
-        ("LLVM_undefined; regx s1; const1s -1; lit4; overlay", ["error bad_operand 0x7"]),
-        # a composite that was moved is a base, too
-        ("piece 4; lit1; LLVM_offset; regx s1; piece 4", []),
-        ("piece 4; lit1; LLVM_offset; piece 4", []),
-        ("piece 4; lit1; LLVM_offset; LLVM_piece_end", ["warning wrong_kind 0x5"]),
-        ("regx s1; regx exec; multiloc; deref_size 8", ["error read_past_storage 0x5"]),
-        # an overlay may go on after the base
-        ("regx s1; regx s2; lit4; lit4; overlay; deref", []),
-        ("regx s1; regx s2; lit3; lit4; overlay; deref", ["error read_past_storage 0x7"]),
-        ("regx s1; regx s2; lit0; lit5; overlay", ["error bad_piece 0x6"]),
-        ("regx s1; regx s2; const1s -1; lit1; overlay", ["error bad_operand 0x7"]),
-        ("lit8; regx s2; const1s -1; lit1; overlay", []),
-    ],
+    ("composite; regx s1; piece 4; regx s2; piece 4; deref", []),
+    ("composite; regx s1; piece 4; deref", ["error read_past_storage 0x5"]),
+    ("piece 4; piece 3; deref", ["error read_past_storage 0x4"]),
+    ("composite; lit0; LLVM_offset", ["error offset_out_of_storage 0x2"]),
+    # the undefined storage is as large as the largest one, and has any number of bits
+    ("LLVM_undefined; const1s -1; LLVM_offset", ["error offset_out_of_storage 0x4"]),
+    ("LLVM_undefined; const4u 0xffffffff; LLVM_offset; piece 8", []),
+    ("LLVM_undefined; regx s1; const1s -1; lit4; overlay", ["error bad_operand 0x7"]),
+    # a composite that was moved is a base, too
+    ("piece 4; lit1; LLVM_offset; regx s1; piece 4", []),
+    ("piece 4; lit1; LLVM_offset; piece 4", []),
+    ("piece 4; lit1; LLVM_offset; LLVM_piece_end", ["warning wrong_kind 0x5"]),
+    ("regx s1; regx exec; multiloc; deref_size 8", ["error read_past_storage 0x5"]),
+    # an overlay may go on after the base
+    ("regx s1; regx s2; lit4; lit4; overlay; deref", []),
+    ("regx s1; regx s2; lit3; lit4; overlay; deref", ["error read_past_storage 0x7"]),
+    ("regx s1; regx s2; lit0; lit5; overlay", ["error bad_piece 0x6"]),
+    ("regx s1; regx s2; const1s -1; lit1; overlay", ["error bad_operand 0x7"]),
+    ("lit8; regx s2; const1s -1; lit1; overlay", []),
 )
 def test_sizes_in_dwarf_6(program, expected):
     assert found(program, rules.DWARF6, target=AMDGCN) == expected
 
 
-# --- Expressions in expressions ------------------------------------------------------------------------------------
-
-
 @pytest.mark.spec("A.2.5.4.3.4 (8)")
-@pytest.mark.parametrize(
+@for_each(
     "inner, expected",
-    [
-        ("reg5", []),
-        ("breg5 0; deref", []),
-        ("breg5 0", ["error bad_result_kind 0x4"]),
-        ("", ["error bad_result_kind 0x2"]),
-        ("plus", ["error stack_underflow 0x2"]),
-        ("reg5; not", ["error wrong_kind 0x3"]),
-        ("lit1; reg5", []),
-        ("reg5; nop", ["error bad_result_kind 0x4"]),
-        ("regx 5; reg6; drop", ["error bad_result_kind 0x6"]),
-        ("reg5; LLVM_offset_uconst 0", ["error bad_result_kind 0x6"]),
-        ("reg5; skip 0", ["error bad_result_kind 0x6"]),
-        ("reg5; lit1; bra @x; nop; x:", ["warning unreachable 0x7", "error bad_result_kind 0x8"]),
-        ("push_lane; bra @x; lit1; skip @y; x: reg5; y:", []),
-        ("reg5; push_lane; bra @x; drop; reg5; x:", ["error bad_result_kind 0xa"]),
-        ("reg5; piece 4", ["error bad_result_kind 0x5"]),
-        ("LLVM_call_frame_entry_reg 5", ["error bad_result_kind 0x5"]),
-        ("implicit_value 01", ["error bad_result_kind 0x5"]),
-        ("addr 8; LLVM_offset_uconst 4", ["error bad_result_kind 0xe"]),
-        ("lit1; skip 5", ["error bad_branch 0x3"]),
-        ("entry_value (reg5)", []),
-        ("lit1; entry_value (lit1; plus)", ["error stack_underflow 0x6"]),
-    ],
+    ("reg5", []),
+    ("breg5 0; deref", []),
+    ("breg5 0", ["error bad_result_kind 0x4"]),
+    ("", ["error bad_result_kind 0x2"]),
+    ("plus", ["error stack_underflow 0x2"]),
+    ("reg5; not", ["error wrong_kind 0x3"]),
+    ("lit1; reg5", []),
+    ("reg5; nop", ["error bad_result_kind 0x4"]),
+    ("regx 5; reg6; drop", ["error bad_result_kind 0x6"]),
+    ("reg5; LLVM_offset_uconst 0", ["error bad_result_kind 0x6"]),
+    ("reg5; skip 0", ["error bad_result_kind 0x6"]),
+    ("reg5; lit1; bra @x; nop; x:", ["warning unreachable 0x7", "error bad_result_kind 0x8"]),
+    ("push_lane; bra @x; lit1; skip @y; x: reg5; y:", []),
+    ("reg5; push_lane; bra @x; drop; reg5; x:", ["error bad_result_kind 0xa"]),
+    ("reg5; piece 4", ["error bad_result_kind 0x5"]),
+    ("LLVM_call_frame_entry_reg 5", ["error bad_result_kind 0x5"]),
+    ("implicit_value 01", ["error bad_result_kind 0x5"]),
+    ("addr 8; LLVM_offset_uconst 4", ["error bad_result_kind 0xe"]),
+    ("lit1; skip 5", ["error bad_branch 0x3"]),
+    ("entry_value (reg5)", []),
+    ("lit1; entry_value (lit1; plus)", ["error stack_underflow 0x6"]),
 )
 def test_entry_values(inner, expected):
     assert [line for line in found(f"DW_OP_entry_value ({inner})") if "deprecated" not in line] == expected
@@ -659,8 +615,6 @@ def test_a_finding_in_an_expression_in_an_expression_names_its_operation():
     (finding,) = [one for one in verify(expression, rules=rules.AMD) if one.severity == "error"]
     assert (finding.kind, finding.offset) == ("unknown_operation", 3)
 
-
-# --- Call frame information ----------------------------------------------------------------------------------------
 
 FORBIDDEN = """
     DW_OP_addrx 0, DW_OP_call2 0, DW_OP_call4 0, DW_OP_call_ref 0, DW_OP_const_type 0 00, DW_OP_constx 0,
@@ -695,18 +649,13 @@ def test_what_compilers_emit_for_a_spilled_register_is_right():
     assert found(program, **options) == []
 
 
-# --- What else is reported -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
+@for_each(
     "program, expected",
-    [
-        ("DW_OP_lit1; (undecoded: ff)", ["error unknown_operation 0x1"]),
-        ("lit1; (undecoded: 08)", ["error truncated 0x1"]),
-        ("DW_OP_lit1; (undecoded: e9 00)", ["error unknown_operation 0x1"]),
-        ("lit1; (undecoded: 10 ffffffffffffffffffff01)", ["error leb128_overflow 0x1"]),
-        ("lit1; LLVM_NVIDIA_mux 0102", ["warning DW_OP_LLVM_NVIDIA_mux 0x1"]),
-    ],
+    ("DW_OP_lit1; (undecoded: ff)", ["error unknown_operation 0x1"]),
+    ("lit1; (undecoded: 08)", ["error truncated 0x1"]),
+    ("DW_OP_lit1; (undecoded: e9 00)", ["error unknown_operation 0x1"]),
+    ("lit1; (undecoded: 10 ffffffffffffffffffff01)", ["error leb128_overflow 0x1"]),
+    ("lit1; LLVM_NVIDIA_mux 0102", ["warning DW_OP_LLVM_NVIDIA_mux 0x1"]),
 )
 def test_faults(program, expected):
     assert found(program) == expected
@@ -726,8 +675,6 @@ def test_a_finding_says_what_where_and_which_rule():
         Finding("error", "wrong_kind", message, 2, "DW_OP_plus", "A.2.5.4.4.3")
     ]
 
-
-# --- Any program ---------------------------------------------------------------------------------------------------
 
 STATIC = frozenset(
     ("stack_underflow", "bad_branch", "wrong_kind", "unknown_operation", "incomplete_composite", "truncated")
@@ -788,9 +735,6 @@ def test_any_bytes_can_be_verified(data, dialect, preset, target, in_cfi, depth)
     assert all(one.severity in ("error", "warning") and one.kind and one.message for one in findings)
     if expression.fault is not None:
         assert (expression.end, expression.fault.kind) in {(one.offset, one.kind) for one in findings}
-
-
-# --- Hostile programs ----------------------------------------------------------------------------------------------
 
 
 def branches(seed):

@@ -101,9 +101,6 @@ def budget_is_named(outcome: Outcome) -> None:
     assert "set budget" in outcome.text
 
 
-# --- Runs ---------------------------------------------------------------------------------------------------------
-
-
 def long_array(count: int = 1 << 27) -> Any:
     return die("array_type", typed("int"), die("subrange_type", ("count", "udata", count)), label="big")
 
@@ -130,8 +127,6 @@ def test_equal_elements_are_counted_up_to_a_limit(tmp_path: Path) -> None:
     )  # fmt: skip
     assert "<repeats 65536 times>" in checked(case("eval", "a")).out
 
-
-# --- Types that lead to themselves --------------------------------------------------------------------------------
 
 SIZE = ("byte_size", "data1", 4)
 CIRCLES = {
@@ -179,9 +174,6 @@ def test_a_type_that_leads_to_itself_takes_only_itself_away(tmp_path: Path, name
     )
     out = checked(case.debug(*lines, "print bad + 1", "print bad == bad", "info scope k", "info locals")).out
     assert "good = 0" in out
-
-
-# --- Products -----------------------------------------------------------------------------------------------------
 
 
 def diamonds(depth: int, *, step: int = 0) -> list[Any]:
@@ -446,9 +438,6 @@ def test_rows_with_many_rules(tmp_path: Path) -> None:
     checked(bounded("cfi", case.file, "--pc", "0x1010", "--json"))
 
 
-# --- Sizes and numbers --------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("size", [0x40000000, 1 << 60, 1 << 63, (1 << 64) - 1])
 def test_sizes_that_no_object_has(tmp_path: Path, size: int) -> None:
     kinds = ("enumeration_type", "base_type", "structure_type", "pointer_type", "string_type", "ptr_to_member_type")
@@ -515,9 +504,6 @@ def test_lane_sets_of_what_is_no_lane(lanes: Any) -> None:
 def test_lane_sets_of_numpy_integers() -> None:
     assert LaneSet.of(np.array([7])) == LaneSet.of([7])
     assert LaneSet.of(np.array([7], dtype="u1")).lane == 7
-
-
-# --- Files --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("what", ["/dev/zero", "/dev/urandom", "fifo", "folder", "socket"])
@@ -766,8 +752,6 @@ def test_a_log_on_a_full_disk_is_switched_off(tmp_path: Path) -> None:
     assert "No space left on device" in outcome.err
     assert outcome.out.endswith("on\n")
 
-
-# --- Names that steer a terminal ----------------------------------------------------------------------------------
 
 EVIL = "A\x1b[31m\x1b]0;t\x07\x1b]52;c;eA==\x07\b\x7f\u0090\u009b31m\u202eB\u2066"
 

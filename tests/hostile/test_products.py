@@ -16,16 +16,13 @@ from tests.builders.dwarf import build, die, unit
 from tests.builders.elf import ElfBuilder
 from tests.builders.frames import cfa
 from tests.builders.hostile import GFX90A, Case, bounded, gpu, member, named, ops, typed, variable
-from tests.builders.parameters import some_slow
+from tests.builders.parameters import for_each, some_slow
 from tests.hostile.test_constructions import budget_is_named, checked, one_line
 
 
 def offsets_of(data: bytes) -> dict[str | None, int]:
     """The offsets in their unit of the entries of a file, by name."""
     return {entry.name: entry.offset for entry in opened(data).dwarf.units[0].dies()}
-
-
-# --- Products -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("words", [("--json",), ("--jsonl", "--lane", "all"), ("--lane", "3")])
@@ -65,9 +62,6 @@ def test_instructions_of_one_byte_are_paid_from_the_budget(tmp_path: Path, rules
     checked(case.debug("info frame", "up", "verify", "maint print cfi"))
 
 
-# --- Expressions in expressions -----------------------------------------------------------------------------------
-
-
 def test_values_at_entry_in_each_other(tmp_path: Path) -> None:
     data = b"\x30"
     for _ in range(1000):
@@ -95,10 +89,10 @@ def calls(count: int, last: str) -> tuple[Any, ...]:
     return made
 
 
-@pytest.mark.parametrize(
+@for_each(
     "count, last",
-    [(1, "DW_OP_lit1"), (1, "DW_OP_regx v0"), (1, ""), (15, "DW_OP_regx v0"), (30, ""),
-     *(pytest.param(30, last, marks=pytest.mark.slow) for last in ("DW_OP_lit1", "DW_OP_regx v0"))],
+    (1, "DW_OP_lit1"), (1, "DW_OP_regx v0"), (1, ""), (15, "DW_OP_regx v0"), (30, ""),
+     *(pytest.param(30, last, marks=pytest.mark.slow) for last in ("DW_OP_lit1", "DW_OP_regx v0")),
 )  # fmt: skip
 def test_expressions_that_call_each_other(tmp_path: Path, count: int, last: str) -> None:
     case = Case(tmp_path, gpu(*calls(count, last)))
@@ -121,9 +115,6 @@ def test_pointers_to_variables_that_point_to_each_other(tmp_path: Path) -> None:
     checked(case("locals"))
     checked(case("eval", "v0", "--json", "--location"))
     checked(case.debug("print *v0", "print **(int ***)v0", "explain v0", "print v0 == v1", "x v0", "print $"))
-
-
-# --- Sizes and names ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("size", [100, 1 << 28, 1 << 60, (1 << 64) - 1])

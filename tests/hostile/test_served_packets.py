@@ -4,6 +4,7 @@ import pytest
 
 from dwarfgpu.serve.packets import NO_ACKNOWLEDGEMENTS, converse, framed, unescaped
 from dwarfgpu.serve.remote import RemoteStub
+from tests.builders.parameters import for_each
 from tools import fuzz_loop, fuzz_serve
 
 TEXTS = b"qSupported:error-message+;xmlRegisters=i386"
@@ -24,16 +25,14 @@ def test_conversations_end_with_whole_packets(tmp_path):
 
 
 @pytest.mark.parametrize("is_text", [True, False])
-@pytest.mark.parametrize(
+@for_each(
     "packet, message",
-    [
-        (b"m300000000fffff0,10", "local#0xfffff0"),
-        (b"m2400000000000000,4", "private_lane4#0x0"),
-        (b"mdead0000,4", "global#0xdead0000"),
-        (b"M300000000fffff0,1:00", "local#0xfffff0"),
-        (b"x300000000fffff0,10", "local#0xfffff0"),
-        (b"m500000000000000,4", "private_lane"),
-    ],
+    (b"m300000000fffff0,10", "local#0xfffff0"),
+    (b"m2400000000000000,4", "private_lane4#0x0"),
+    (b"mdead0000,4", "global#0xdead0000"),
+    (b"M300000000fffff0,1:00", "local#0xfffff0"),
+    (b"x300000000fffff0,10", "local#0xfffff0"),
+    (b"m500000000000000,4", "private_lane"),
 )
 def test_the_text_of_an_error_does_not_end_its_packet(packet, message, is_text):
     talk = fuzz_serve.Talk([framed(TEXTS if is_text else b"qSupported:"), framed(NO_ACKNOWLEDGEMENTS), framed(packet)])

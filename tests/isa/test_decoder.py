@@ -11,6 +11,7 @@ from dwarfgpu.isa.decoder import decode, decoder, executed, text
 from dwarfgpu.isa.instruction import OperandKind, OperandRole
 from dwarfgpu.isa.names import wait_counters
 from dwarfgpu.isa.tables import GENERATIONS, table
+from tests.builders.parameters import for_each
 
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = ROOT / "tests/golden/isa-words.txt"
@@ -48,17 +49,15 @@ def test_modifiers_of_sources_and_of_the_result():
     assert (src0.absolute, src0.negated, src1.absolute, src1.negated) == (True, False, False, True)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "processor, words, value, written",
-    [
-        ("gfx900", "7e0402f2", 0x3F800000, "1.0"),  # v_mov_b32
-        ("gfx900", "7e0402c1", 0xFFFFFFFF, "-1"),
-        ("gfx900", "7e0402ff 12345678", 0x12345678, "0x12345678"),
-        ("gfx900", "7e0416f2", 0x3C00, "1.0"),  # v_cvt_f32_f16
-        ("gfx900", "7e041ef2", 0x3FF0000000000000, "1.0"),  # v_cvt_f32_f64
-        ("gfx900", "7e041eff 40080000", 0x4008000000000000, "0x40080000"),
-        ("gfx900", "be8201c1", 0xFFFFFFFFFFFFFFFF, "-1"),  # s_mov_b64
-    ],
+    ("gfx900", "7e0402f2", 0x3F800000, "1.0"),  # v_mov_b32
+    ("gfx900", "7e0402c1", 0xFFFFFFFF, "-1"),
+    ("gfx900", "7e0402ff 12345678", 0x12345678, "0x12345678"),
+    ("gfx900", "7e0416f2", 0x3C00, "1.0"),  # v_cvt_f32_f16
+    ("gfx900", "7e041ef2", 0x3FF0000000000000, "1.0"),  # v_cvt_f32_f64
+    ("gfx900", "7e041eff 40080000", 0x4008000000000000, "0x40080000"),
+    ("gfx900", "be8201c1", 0xFFFFFFFFFFFFFFFF, "-1"),  # s_mov_b64
 )
 def test_constants_are_expanded_as_the_type_of_the_operand_asks(processor, words, value, written):
     operand = instruction(processor, words).operands[1]
@@ -100,14 +99,12 @@ def test_halves_of_registers():
     assert [operand.index for operand in high.operands] == [3, 5, 1]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "processor, words, written",
-    [
-        ("gfx1200", "d7384004 00022288", "v_lshlrev_b16 v4.h, 8, v17.l op_sel:[0,0,1]"),
-        ("gfx1200", "7e123880", "v_mov_b16_e32 v9.l, 0"),
-        ("gfx1200", "77060503", "v_ldexp_f16_e32 v3.h, v3.l, v2.l"),
-        ("gfx1100", "d7384004 00022288", "v_lshlrev_b16 v4.h, 8, v17.l op_sel:[0,0,1]"),
-    ],
+    ("gfx1200", "d7384004 00022288", "v_lshlrev_b16 v4.h, 8, v17.l op_sel:[0,0,1]"),
+    ("gfx1200", "7e123880", "v_mov_b16_e32 v9.l, 0"),
+    ("gfx1200", "77060503", "v_ldexp_f16_e32 v3.h, v3.l, v2.l"),
+    ("gfx1100", "d7384004 00022288", "v_lshlrev_b16 v4.h, 8, v17.l op_sel:[0,0,1]"),
 )
 def test_halves_of_the_same_code_on_gfx11_and_gfx12(processor, words, written):
     assert text(instruction(processor, words)) == written
@@ -140,9 +137,11 @@ def test_dpp_and_sdwa():
     assert sdwa.modifiers == {"dst_sel": 6, "src0_sel": 5, "src1_sel": 6}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "processor, word, distance",
-    [("gfx90a", "bf82ffff", 0), ("gfx90a", "bf880010", 68), ("gfx1100", "bfa08000", 4 - 4 * 0x8000)],
+    ("gfx90a", "bf82ffff", 0),
+    ("gfx90a", "bf880010", 68),
+    ("gfx1100", "bfa08000", 4 - 4 * 0x8000),
 )
 def test_branches_say_how_far_they_go(processor, word, distance):
     assert instruction(processor, word).branch == distance
@@ -155,15 +154,13 @@ def test_counters_of_waits():
     assert wait_counters(found.operands[0].value, 9) == {"vmcnt": 0, "lgkmcnt": 0}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "processor, words, written",
-    [
-        ("gfx1100", "bfbd0007", "s_barrier"),
-        ("gfx1100", "ca10c902 02000081", "v_dual_mov_b32 v2, v2 :: v_dual_mov_b32 v1, 1"),  # vsrc1 of X
-        ("gfx1100", "d8d80004 01230005", "ds_load_b32 v1, v5 offset:4"),  # data0 and data1
-        ("gfx1100", "d44a0006 0a020501", "v_cmp_eq_u32_e64 s6, v1, v2"),  # omod
-        ("gfx1100", "d5810401 80000102", "v_mov_b32_e64 v1, v2"),  # abs2 and neg2
-    ],
+    ("gfx1100", "bfbd0007", "s_barrier"),
+    ("gfx1100", "ca10c902 02000081", "v_dual_mov_b32 v2, v2 :: v_dual_mov_b32 v1, 1"),  # vsrc1 of X
+    ("gfx1100", "d8d80004 01230005", "ds_load_b32 v1, v5 offset:4"),  # data0 and data1
+    ("gfx1100", "d44a0006 0a020501", "v_cmp_eq_u32_e64 s6, v1, v2"),  # omod
+    ("gfx1100", "d5810401 80000102", "v_mov_b32_e64 v1, v2"),  # abs2 and neg2
 )
 def test_hardware_ignores_fields_that_an_operation_does_not_have(processor, words, written):
     code = b"".join(int(word, 16).to_bytes(4, "little") for word in words.split())
@@ -258,14 +255,12 @@ def test_decoding_needs_no_numpy():
     assert json.loads(done.stdout.lower()) is False
 
 
-@pytest.mark.parametrize(
+@for_each(
     "processor, code",
-    [
-        ("gfx90a", "fc9f50dc 01000202"),
-        ("gfx1030", "fc8f30dc 01000202"),
-        ("gfx1100", "fc1f52dc 01000202"),
-        ("gfx1200", "020005ee 02000000 01fcffff"),
-    ],
+    ("gfx90a", "fc9f50dc 01000202"),
+    ("gfx1030", "fc8f30dc 01000202"),
+    ("gfx1100", "fc1f52dc 01000202"),
+    ("gfx1200", "020005ee 02000000 01fcffff"),
 )
 def test_offsets_that_are_negative_have_their_sign(processor, code):
     instruction = decode(bytes.fromhex(code), 0, processor, 0)

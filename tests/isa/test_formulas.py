@@ -3,6 +3,7 @@ import pytest
 from dwarfgpu.isa.formulas import Formula, FormulaError, expanded, formulas, functions
 from dwarfgpu.isa.semantics.functions import FUNCTIONS
 from dwarfgpu.isa.semantics.numbers import OF_BITS
+from tests.builders.parameters import for_each
 
 
 def formula(text, types="b32 b32 -> b32"):
@@ -10,14 +11,12 @@ def formula(text, types="b32 b32 -> b32"):
     return Formula("v_test", tuple(sources.split()), tuple(results.split()), text, frozenset())
 
 
-@pytest.mark.parametrize(
+@for_each(
     "names, expected",
-    [
-        ("v_not_b32 v_not", [("v_not_b32", ""), ("v_not", "")]),
-        ("v_min_<u16,f64>", [("v_min_u16", "u16"), ("v_min_f64", "f64")]),
-        ("{v,s}_o_<f16>", [("v_o_f16", "f16"), ("s_o_f16", "f16")]),
-        ("s_{a,b}_{c,d}", [("s_a_c", ""), ("s_a_d", ""), ("s_b_c", ""), ("s_b_d", "")]),
-    ],
+    ("v_not_b32 v_not", [("v_not_b32", ""), ("v_not", "")]),
+    ("v_min_<u16,f64>", [("v_min_u16", "u16"), ("v_min_f64", "f64")]),
+    ("{v,s}_o_<f16>", [("v_o_f16", "f16"), ("s_o_f16", "f16")]),
+    ("s_{a,b}_{c,d}", [("s_a_c", ""), ("s_a_d", ""), ("s_b_c", ""), ("s_b_d", "")]),
 )
 def test_names_of_a_row(names, expected):
     assert list(expanded(names)) == expected
@@ -44,31 +43,27 @@ def test_types_of_terms(text, types, expected):
     assert f"{term.type} {term.width}" == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text, types, expected",
-    [
-        ("D = D + S0", "b32 b32 -> b32", ("D", "S0")),
-        ("D = S0; SCC = D < S1", "b32 b32 -> b32 scc", ("S0", "S1")),
-        ("D = S0 if SCC else D", "b32 b32 scc -> b32", ("D", "S0", "SCC")),
-        ("D = EXEC; EXEC = S0 & EXEC", "b64 exec -> b64 exec", ("S0", "EXEC")),
-    ],
+    ("D = D + S0", "b32 b32 -> b32", ("D", "S0")),
+    ("D = S0; SCC = D < S1", "b32 b32 -> b32 scc", ("S0", "S1")),
+    ("D = S0 if SCC else D", "b32 b32 scc -> b32", ("D", "S0", "SCC")),
+    ("D = EXEC; EXEC = S0 & EXEC", "b64 exec -> b64 exec", ("S0", "EXEC")),
 )
 def test_names_of_operands(text, types, expected):
     assert formula(text, types).operands == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text, message",
-    [
-        ("D = S0 + S1", "u32, u64 together"),
-        ("D = u64(S0) << 1", "u64 does not fit into u32"),
-        ("D = S0[32:0]", "no bits 32 to 0 of u32"),
-        ("D = S0 + S2", "S2 has no value"),
-        ("D = S0 + 0.5", "0.5 is no integer"),
-        ("D = half(S0)", "no function half of 1"),
-        ("D = min(S0)", "no function min of 1"),
-        ("D += S0", "sets nothing"),
-    ],
+    ("D = S0 + S1", "u32, u64 together"),
+    ("D = u64(S0) << 1", "u64 does not fit into u32"),
+    ("D = S0[32:0]", "no bits 32 to 0 of u32"),
+    ("D = S0 + S2", "S2 has no value"),
+    ("D = S0 + 0.5", "0.5 is no integer"),
+    ("D = half(S0)", "no function half of 1"),
+    ("D = min(S0)", "no function min of 1"),
+    ("D += S0", "sets nothing"),
 )
 def test_a_wrong_row_says_why(text, message):
     with pytest.raises(FormulaError, match=message):

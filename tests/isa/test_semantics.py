@@ -8,6 +8,7 @@ import pytest
 from dwarfgpu.isa.semantics import floats
 from dwarfgpu.isa.semantics.narrow_floats import from_bf16
 from dwarfgpu.isa.semantics.rows import MEANINGS
+from tests.builders.parameters import for_each
 
 SCALAR = sorted(name for name, row in MEANINGS.items() if row.unit == "scalar" and row.sources[0][0] == "b")
 VECTOR = sorted(name for name, row in MEANINGS.items() if row.unit == "vector")
@@ -146,9 +147,6 @@ def test_a_clamped_result_is_the_nearest_number(name, sources, expected):
     assert int(found.view(f"u{found.itemsize}")[0, 0]) == expected
 
 
-# --- Floats -------------------------------------------------------------------------------------------------------
-
-
 def rounded(value, kind):
     """The float next to a fraction, ties to even: through the decimal digits that Python rounds once."""
     if kind is np.float64:
@@ -165,16 +163,14 @@ def rounded(value, kind):
         return kind(-result if value < 0 else result)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "function, kind, exponents",
-    [
-        (floats.fused_single, np.float32, (-40, 40)),
-        (floats.fused_single, np.float32, (-75, -60)),
-        (floats.fused_half, np.float16, (-8, 7)),
-        (floats.fused_long, np.float64, (-60, 60)),
-        (floats.fused_long, np.float64, (-530, -500)),
-        (floats.fused_long, np.float64, (480, 505)),
-    ],
+    (floats.fused_single, np.float32, (-40, 40)),
+    (floats.fused_single, np.float32, (-75, -60)),
+    (floats.fused_half, np.float16, (-8, 7)),
+    (floats.fused_long, np.float64, (-60, 60)),
+    (floats.fused_long, np.float64, (-530, -500)),
+    (floats.fused_long, np.float64, (480, 505)),
 )
 def test_a_product_and_a_sum_are_rounded_once(function, kind, exponents):
     numbers = np.random.default_rng(3)
@@ -300,9 +296,6 @@ def divided(left, right, kind):
         quotient = fused(fused(-scaled_right, quotient, scaled_left), inverse, quotient)
     rest = fused(-scaled_right, quotient, scaled_left)
     return row["div_fixup"](row["div_fmas"](rest, inverse, quotient, flags), right, left)
-
-
-# --- What there is ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("count", [10, 2000])

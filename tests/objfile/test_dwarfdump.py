@@ -13,6 +13,7 @@ from dwarfgpu.objfile.dwarf import Dwarf
 from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.objfile.section_source import ImageSections
 from tests.builders.compiled import compiled
+from tests.builders.parameters import for_each
 from tests.builders.sources import compile_source, opened, with_split_files
 from tests.comparison.comparing import live
 
@@ -86,12 +87,10 @@ def test_type_units(compiler, version, tmp_path, require_tool):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@for_each(
     "target, options",
-    [
-        *itertools.product(("i386", "ppc64", "amdgcn"), ("-gdwarf-5", "-gdwarf-4 -O2", "-gdwarf-5 -O2")),
-        *itertools.product(("ppc64", "amdgcn"), ["-gdwarf-5 -gdwarf64 -O1"]),  # needs a machine of 64 bits
-    ],
+    *itertools.product(("i386", "ppc64", "amdgcn"), ("-gdwarf-5", "-gdwarf-4 -O2", "-gdwarf-5 -O2")),
+    *itertools.product(("ppc64", "amdgcn"), ["-gdwarf-5 -gdwarf64 -O1"]),  # needs a machine of 64 bits
 )
 def test_other_machines(target, options, tmp_path, require_tool):
     """32 bits, big-endian, and a GPU; two units in each file."""
@@ -110,9 +109,11 @@ def test_link_time_optimization(options, tmp_path, require_tool):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@for_each(
     "version, packager",
-    [(4, ("llvm-dwp-22", "llvm-dwp")), (5, ("llvm-dwp-22", "llvm-dwp")), (4, ("dwp",))],  # gold's writes no version 5
+    (4, ("llvm-dwp-22", "llvm-dwp")),
+    (5, ("llvm-dwp-22", "llvm-dwp")),
+    (4, ("dwp",)),  # gold's writes no version 5
 )
 @pytest.mark.parametrize("types", ["", "-fdebug-types-section"])
 def test_packages(version, types, packager, tmp_path, require_tool):

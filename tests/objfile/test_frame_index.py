@@ -8,6 +8,7 @@ from dwarfgpu.objfile import call_frames as frames
 from dwarfgpu.objfile.call_frames import FdeIndex, FrameSection, read_frame_header
 from tests.builders.errors import raised
 from tests.builders.frames import FrameBuilder, z
+from tests.builders.parameters import for_each
 
 ADDRESS, HEADER = 0x4000, 0x3000
 COUNT = 20_000
@@ -75,12 +76,10 @@ def decoded(monkeypatch):
 @pytest.mark.parametrize("order", ["little", "big"])
 @pytest.mark.parametrize("size", [4, 8])
 @pytest.mark.parametrize("wide", [False, True])
-@pytest.mark.parametrize(
+@for_each(
     "kind, encoding",
-    [
-        ("debug_frame", None), ("eh_frame", None), ("eh_frame", 0x00), ("eh_frame", 0x1B), ("eh_frame", 0x03),
-        ("eh_frame", 0x0A), ("eh_frame", 0x1C), ("eh_frame", 0x10),
-    ],
+    ("debug_frame", None), ("eh_frame", None), ("eh_frame", 0x00), ("eh_frame", 0x1B), ("eh_frame", 0x03),
+    ("eh_frame", 0x0A), ("eh_frame", 0x1C), ("eh_frame", 0x10),
 )  # fmt: skip
 def test_every_address(kind, encoding, order, size, wide):
     builder, offsets = functions(kind, size=size, order=order, wide=wide, encoding=encoding)
@@ -136,12 +135,10 @@ def test_entries_that_overlap():
     assert index.fde_at(0x1050).offset == outer
 
 
-@pytest.mark.parametrize(
+@for_each(
     "low, high, expected",
-    [
-        (0x1000, 0x1010, [0]), (0x1008, 0x1009, [0]), (0x100F, 0x1021, [0, 1]), (0x1010, 0x1020, []),
-        (0, 0x2000, [0, 1, 2]), (0x1020, 0x1020, []), (0x1041, 0x5000, [2]), (0x1010, 0x1021, [1]),
-    ],
+    (0x1000, 0x1010, [0]), (0x1008, 0x1009, [0]), (0x100F, 0x1021, [0, 1]), (0x1010, 0x1020, []),
+    (0, 0x2000, [0, 1, 2]), (0x1020, 0x1020, []), (0x1041, 0x5000, [2]), (0x1010, 0x1021, [1]),
 )  # fmt: skip
 def test_the_entries_of_a_range(low, high, expected):
     builder, offsets = functions(count=3)
@@ -237,15 +234,13 @@ def test_the_header_saves_reading_locations(decoded, monkeypatch):
     assert decoded == [offsets[12345]]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "rows",
-    [
-        [(0x1000, 12)],  # in the middle of an entry
-        [(0x1000, 0)],  # a CIE
-        [(0x1000, 0x10000)],  # outside
-        [(0x5000, 0)],  # behind all
-        [(0x1000, -0x8000)],
-    ],
+    [(0x1000, 12)],  # in the middle of an entry
+    [(0x1000, 0)],  # a CIE
+    [(0x1000, 0x10000)],  # outside
+    [(0x5000, 0)],  # behind all
+    [(0x1000, -0x8000)],
 )
 def test_a_table_that_is_wrong_hides_nothing(rows):
     builder, offsets = functions("eh_frame", encoding=0x1B)
@@ -262,9 +257,7 @@ def test_a_table_that_is_not_sorted_hides_nothing():
     assert [index.fde_at(0x1000 + 0x20 * i).offset for i in range(8)] == offsets
 
 
-@pytest.mark.parametrize(
-    "change", [{"encoding": 0xFF}, {"count_encoding": 0xFF}, {"encoding": 0x01}, {"encoding": 0x39}]
-)
+@for_each("change", {"encoding": 0xFF}, {"count_encoding": 0xFF}, {"encoding": 0x01}, {"encoding": 0x39})
 def test_a_header_without_a_table_to_search(change):
     builder, _ = functions("eh_frame")
     assert read_header(builder, header_of(builder, [(0x1000, 24)], **change)) is None
@@ -275,16 +268,14 @@ def test_a_header_that_does_not_say_where_the_section_is():
     assert read_header(builder, bytes([1, 0xFF, 0x03, 0x3B]) + builder.number(0, 4)).eh_frame is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     "data, kind",
-    [
-        (b"", "truncated"), (b"\x01", "truncated"), (b"\x01\x1b\x03\x3b", "truncated"),
-        (bytes([2, 0x1B, 3, 0x3B]) + bytes(8), "bad_version"),
-        (bytes([1, 0x1B, 3, 0x3D]) + bytes(8), "pointer_encoding"),
-        (bytes([1, 0x2B, 3, 0x3B]) + bytes(8), "pointer_encoding"),
-        (bytes([1, 0x1B, 3, 0x3B]) + bytes(4) + b"\2\0\0\0" + bytes(12), "truncated"),
-        (bytes([1, 0x1B, 4, 0x3B]) + bytes(4) + b"\xff" * 8 + bytes(12), "truncated"),
-    ],
+    (b"", "truncated"), (b"\x01", "truncated"), (b"\x01\x1b\x03\x3b", "truncated"),
+    (bytes([2, 0x1B, 3, 0x3B]) + bytes(8), "bad_version"),
+    (bytes([1, 0x1B, 3, 0x3D]) + bytes(8), "pointer_encoding"),
+    (bytes([1, 0x2B, 3, 0x3B]) + bytes(8), "pointer_encoding"),
+    (bytes([1, 0x1B, 3, 0x3B]) + bytes(4) + b"\2\0\0\0" + bytes(12), "truncated"),
+    (bytes([1, 0x1B, 4, 0x3B]) + bytes(4) + b"\xff" * 8 + bytes(12), "truncated"),
 )  # fmt: skip
 def test_a_broken_header(data, kind):
     caught = raised(DwarfGpuError, read_frame_header, data, address=HEADER)

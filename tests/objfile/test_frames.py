@@ -10,6 +10,7 @@ from dwarfgpu.errors import DwarfGpuError, IllFormed, MalformedFile, Unsupported
 from dwarfgpu.objfile.call_frames import Cie, Fde, FrameSection, Terminator
 from tests.builders.errors import raised
 from tests.builders.frames import FrameBuilder, cfa, z
+from tests.builders.parameters import for_each
 
 ORDERS = ["little", "big"]
 KINDS = ["debug_frame", "eh_frame"]
@@ -373,12 +374,10 @@ def pair(low, size, width):
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize(
+@for_each(
     "encoding, low, width",
-    [
-        (0x00, 0x1000, 8), (0x02, 0x1000, 2), (0x03, 0xF0001000, 4), (0x04, 1 << 63, 8), (0x0A, 0x1000, 2),
-        (0x0B, 0x1000, 4), (0x0C, 0x1000, 8),
-    ],
+    (0x00, 0x1000, 8), (0x02, 0x1000, 2), (0x03, 0xF0001000, 4), (0x04, 1 << 63, 8), (0x0A, 0x1000, 2),
+    (0x0B, 0x1000, 4), (0x0C, 0x1000, 8),
 )  # fmt: skip
 def test_sizes_of_pointers(order, encoding, low, width):
     found, _ = located(encoding, pair(low, 0x20, width), order=order)
@@ -391,9 +390,7 @@ def test_pointers_as_leb128_numbers():
     assert (found[1].low, found[1].high) == (0x4000 + found[1].offset + 8 - 64, 0x4000 + found[1].offset - 56 + 16)
 
 
-@pytest.mark.parametrize(
-    "encoding, base", [(0x1B, None), (0x2B, 0x10000), (0x3B, 0x20000), (0x23, 0x10000), (0x33, 0x20000)]
-)
+@for_each("encoding, base", (0x1B, None), (0x2B, 0x10000), (0x3B, 0x20000), (0x23, 0x10000), (0x33, 0x20000))
 def test_what_pointers_count_from(encoding, base):
     found, _ = located(encoding, pair(0x100, 0x20, 4))
     base = 0x4000 + found[1].offset + 8 if base is None else base

@@ -14,6 +14,7 @@ from tests.builders import compiled
 from tests.builders.errors import raised
 from tests.builders.lines import named, program, table, table_5, tables_before_5
 from tests.builders.lists import number
+from tests.builders.parameters import for_each
 
 FLAGS = ("is_stmt", "basic_block", "end_sequence", "prologue_end", "epilogue_begin")
 LAST = (1 << 64) - 1
@@ -49,37 +50,32 @@ def rows(*instructions, **options):
     return shown(found)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "instructions, expected",
-    [
-        ([], []),
-        (["copy"], ["0 1:1:0 is_stmt"]),
-        ([("special", 3, 2)], ["3 1:3:0 is_stmt"]),
-        ([("special", 0, -5), ("special", 1, 8)], ["error"]),
-        ([("advance_pc", 300), "copy"], ["12c 1:1:0 is_stmt"]),
-        ([("advance_line", 200), ("advance_line", -100), "copy"], ["0 1:101:0 is_stmt"]),
-        ([("set_file", 2), "copy"], ["0 2:1:0 is_stmt"]),
-        ([("set_column", 5), "copy", ("set_column", 500), "copy"], ["0 1:1:5 is_stmt", "0 1:1:500 is_stmt"]),
-        ([("set_column", 5), ("set_file", 2), "copy"], ["0 2:1:5 is_stmt"]),
-        (["negate_stmt", "copy", "negate_stmt", "copy"], ["0 1:1:0", "0 1:1:0 is_stmt"]),
-        (["const_add_pc", "copy"], ["11 1:1:0 is_stmt"]),
-        ([("fixed_advance_pc", 0x1234), "copy"], ["1234 1:1:0 is_stmt"]),
-        ([("set_address", 0x1122334455667788), "copy"], ["1122334455667788 1:1:0 is_stmt"]),
-        ([("set_isa", 3), "copy", "copy"], ["0 1:1:0 is_stmt isa=3", "0 1:1:0 is_stmt isa=3"]),
-        (
-            ["set_basic_block", "set_prologue_end", "set_epilogue_begin", ("set_discriminator", 7), "copy", "copy"],
-            ["0 1:1:0 is_stmt basic_block prologue_end epilogue_begin discriminator=7", "0 1:1:0 is_stmt"],
-        ),
-        (
-            [("set_discriminator", 1000), ("special", 0, 0), ("special", 0, 0)],
-            ["0 1:1:0 is_stmt discriminator=1000", "0 1:1:0 is_stmt"],
-        ),
-        ([("set_discriminator", 3), ("set_discriminator", 4), "copy"], ["0 1:1:0 is_stmt discriminator=4"]),
-        (
-            ["negate_stmt", ("set_discriminator", 3), "set_prologue_end", "copy"],
-            ["0 1:1:0 prologue_end discriminator=3"],
-        ),
-    ],
+    ([], []),
+    (["copy"], ["0 1:1:0 is_stmt"]),
+    ([("special", 3, 2)], ["3 1:3:0 is_stmt"]),
+    ([("special", 0, -5), ("special", 1, 8)], ["error"]),
+    ([("advance_pc", 300), "copy"], ["12c 1:1:0 is_stmt"]),
+    ([("advance_line", 200), ("advance_line", -100), "copy"], ["0 1:101:0 is_stmt"]),
+    ([("set_file", 2), "copy"], ["0 2:1:0 is_stmt"]),
+    ([("set_column", 5), "copy", ("set_column", 500), "copy"], ["0 1:1:5 is_stmt", "0 1:1:500 is_stmt"]),
+    ([("set_column", 5), ("set_file", 2), "copy"], ["0 2:1:5 is_stmt"]),
+    (["negate_stmt", "copy", "negate_stmt", "copy"], ["0 1:1:0", "0 1:1:0 is_stmt"]),
+    (["const_add_pc", "copy"], ["11 1:1:0 is_stmt"]),
+    ([("fixed_advance_pc", 0x1234), "copy"], ["1234 1:1:0 is_stmt"]),
+    ([("set_address", 0x1122334455667788), "copy"], ["1122334455667788 1:1:0 is_stmt"]),
+    ([("set_isa", 3), "copy", "copy"], ["0 1:1:0 is_stmt isa=3", "0 1:1:0 is_stmt isa=3"]),
+    (
+        ["set_basic_block", "set_prologue_end", "set_epilogue_begin", ("set_discriminator", 7), "copy", "copy"],
+        ["0 1:1:0 is_stmt basic_block prologue_end epilogue_begin discriminator=7", "0 1:1:0 is_stmt"],
+    ),
+    (
+        [("set_discriminator", 1000), ("special", 0, 0), ("special", 0, 0)],
+        ["0 1:1:0 is_stmt discriminator=1000", "0 1:1:0 is_stmt"],
+    ),
+    ([("set_discriminator", 3), ("set_discriminator", 4), "copy"], ["0 1:1:0 is_stmt discriminator=4"]),
+    (["negate_stmt", ("set_discriminator", 3), "set_prologue_end", "copy"], ["0 1:1:0 prologue_end discriminator=3"]),
 )
 @pytest.mark.parametrize("order", ["little", "big"])
 def test_every_instruction(instructions, expected, order):
@@ -139,15 +135,13 @@ def test_operations_of_wide_instructions():
 LATER = {"opcode_base": 15, "lengths": bytes((0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1, 2, 0))}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "code, header, expected",
-    [
-        ([("advance_pc", 3), "copy"], {"max_operations": 0}, "3 1:1:0 is_stmt"),  # no operations at all mean one
-        # Standard opcodes of later versions are passed over by their lengths.
-        ([b"\x0d\x80\x01\x05", b"\x0e", bytes([15 + 5 + 1])], LATER, "0 1:2:0 is_stmt"),
-        # DWARF 2 had nine; what comes after them is special.
-        ([bytes([10 + 5 + 1])], {"version": 2, "opcode_base": 10, "lengths": bytes(9)}, "0 1:2:0 is_stmt"),
-    ],
+    ([("advance_pc", 3), "copy"], {"max_operations": 0}, "3 1:1:0 is_stmt"),  # no operations at all mean one
+    # Standard opcodes of later versions are passed over by their lengths.
+    ([b"\x0d\x80\x01\x05", b"\x0e", bytes([15 + 5 + 1])], LATER, "0 1:2:0 is_stmt"),
+    # DWARF 2 had nine; what comes after them is special.
+    ([bytes([10 + 5 + 1])], {"version": 2, "opcode_base": 10, "lengths": bytes(9)}, "0 1:2:0 is_stmt"),
 )
 def test_operations_and_opcodes_of_the_header(code, header, expected):
     assert rows(*code, "end_sequence", **header)[0] == expected
@@ -174,37 +168,35 @@ def test_addresses_of_64_bits_wrap_around():
     assert [row.split()[0] for row in rows(*code)] == [f"{LAST:x}", "2", "7", "7"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "code, kind",
-    [
-        (["copy"], "no_end_sequence"),
-        (["copy", b"\x02"], "truncated"),
-        (["copy", b"\x02\x80"], "truncated"),
-        (["copy", b"\x09\x01"], "truncated"),
-        (["copy", b"\x00"], "truncated"),
-        (["copy", b"\x00\x05\x01"], "truncated"),
-        (["copy", b"\x00\xff\xff\xff\xff\xff\xff\xff\xff\x7f\x01"], "truncated"),
-        (["copy", b"\x00\x00"], "bad_extended_opcode"),
-        (["copy", ("extended", 2, b"\x01\x02\x03")], "bad_address_size"),
-        (["copy", ("extended", 2, b"")], "bad_address_size"),
-        (["copy", ("extended", 3, b"name")], "bad_file"),
-        (["copy", ("extended", 3, b"name\0")], "truncated"),
-        (["copy", ("extended", 4, b"")], "truncated"),
-        (["copy", b"\x02" + b"\xff" * 10 + b"\x01"], "leb128_overflow"),
-        (["copy", b"\x02" + b"\xff" * 5000], "leb128_overflow"),
-        (["copy", b"\x03" + b"\xff" * 5000], "truncated"),
-        (["copy", b"\x03" + b"\xfe" * 5000], "leb128_overflow"),
-        (["copy", b"\x03" + b"\xff" * 9 + b"\x3f"], "leb128_overflow"),
-        (["copy", ("advance_line", -2), "copy"], "bad_line"),
-        (["copy", ("advance_line", -2), ("special", 0, 0)], "bad_line"),
-        (["copy", ("advance_line", -2), "end_sequence"], "bad_line"),
-        (["copy", ("advance_line", 1 << 33), "copy"], "bad_line"),
-        (["copy", ("set_address", LAST), ("advance_line", -2), ("special", 1, 0)], "bad_line"),
-        (["copy", ("set_column", 1 << 32)], "register_overflow"),
-        (["copy", ("set_file", 1 << 32)], "register_overflow"),
-        (["copy", ("set_discriminator", 1 << 32)], "register_overflow"),
-        (["copy", ("set_isa", 1 << 16)], "register_overflow"),
-    ],
+    (["copy"], "no_end_sequence"),
+    (["copy", b"\x02"], "truncated"),
+    (["copy", b"\x02\x80"], "truncated"),
+    (["copy", b"\x09\x01"], "truncated"),
+    (["copy", b"\x00"], "truncated"),
+    (["copy", b"\x00\x05\x01"], "truncated"),
+    (["copy", b"\x00\xff\xff\xff\xff\xff\xff\xff\xff\x7f\x01"], "truncated"),
+    (["copy", b"\x00\x00"], "bad_extended_opcode"),
+    (["copy", ("extended", 2, b"\x01\x02\x03")], "bad_address_size"),
+    (["copy", ("extended", 2, b"")], "bad_address_size"),
+    (["copy", ("extended", 3, b"name")], "bad_file"),
+    (["copy", ("extended", 3, b"name\0")], "truncated"),
+    (["copy", ("extended", 4, b"")], "truncated"),
+    (["copy", b"\x02" + b"\xff" * 10 + b"\x01"], "leb128_overflow"),
+    (["copy", b"\x02" + b"\xff" * 5000], "leb128_overflow"),
+    (["copy", b"\x03" + b"\xff" * 5000], "truncated"),
+    (["copy", b"\x03" + b"\xfe" * 5000], "leb128_overflow"),
+    (["copy", b"\x03" + b"\xff" * 9 + b"\x3f"], "leb128_overflow"),
+    (["copy", ("advance_line", -2), "copy"], "bad_line"),
+    (["copy", ("advance_line", -2), ("special", 0, 0)], "bad_line"),
+    (["copy", ("advance_line", -2), "end_sequence"], "bad_line"),
+    (["copy", ("advance_line", 1 << 33), "copy"], "bad_line"),
+    (["copy", ("set_address", LAST), ("advance_line", -2), ("special", 1, 0)], "bad_line"),
+    (["copy", ("set_column", 1 << 32)], "register_overflow"),
+    (["copy", ("set_file", 1 << 32)], "register_overflow"),
+    (["copy", ("set_discriminator", 1 << 32)], "register_overflow"),
+    (["copy", ("set_isa", 1 << 16)], "register_overflow"),
 )
 def test_the_rows_before_an_error_are_good(code, kind):
     found = read(("set_address", 16), *code)
@@ -326,32 +318,30 @@ def test_directory_0_is_the_compilation_directory_and_not_relative_to_it():
     ]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "type_, form, value, expected",
-    [
-        (1, 0x08, b"x.c\0", {"name": "x.c"}),
-        (1, 0x0E, number(5, 4), {"name": "strp:5"}),
-        (1, 0x1D, number(5, 4), {"name": "strp_sup:5"}),
-        (1, 0x1F21, number(5, 4), {"name": "strp_sup:5"}),
-        (1, 0x1A, b"\x85\x01", {"name": "strx:85"}),
-        (1, 0x1F02, b"\x05", {"name": "strx:5"}),
-        (1, 0x25, b"\x05", {"name": "strx:5"}),
-        (1, 0x26, number(5, 2), {"name": "strx:5"}),
-        (1, 0x27, number(5, 3), {"name": "strx:5"}),
-        (1, 0x28, number(5, 4), {"name": "strx:5"}),
-        (1, 0x08, b"\xff\0", {"name": "\\xff"}),
-        (2, 0x05, number(5, 2), {"directory": 5}),
-        (3, 0x07, number(5, 8), {"timestamp": 5}),
-        (3, 0x09, b"\x02\x05\x00", {"timestamp": 5}),
-        (4, 0x0D, b"\x05", {"size": 5}),
-        (5, 0x0A, b"\x10" + MD5, {"md5": MD5}),
-        (5, 0x0A, b"\x01\x00", {"md5": None}),
-        (0x2001, 0x1F, number(5, 4), {"source": "line_strp:5"}),
-        (0x3FFF, 0x03, number(3, 2) + b"abc", {}),
-        (0x2345, 0x04, number(3, 4) + b"abc", {}),
-        (0x2345, 0x17, number(3, 4), {}),
-        (0x2345, 0x0C, b"\x01", {}),
-    ],
+    (1, 0x08, b"x.c\0", {"name": "x.c"}),
+    (1, 0x0E, number(5, 4), {"name": "strp:5"}),
+    (1, 0x1D, number(5, 4), {"name": "strp_sup:5"}),
+    (1, 0x1F21, number(5, 4), {"name": "strp_sup:5"}),
+    (1, 0x1A, b"\x85\x01", {"name": "strx:85"}),
+    (1, 0x1F02, b"\x05", {"name": "strx:5"}),
+    (1, 0x25, b"\x05", {"name": "strx:5"}),
+    (1, 0x26, number(5, 2), {"name": "strx:5"}),
+    (1, 0x27, number(5, 3), {"name": "strx:5"}),
+    (1, 0x28, number(5, 4), {"name": "strx:5"}),
+    (1, 0x08, b"\xff\0", {"name": "\\xff"}),
+    (2, 0x05, number(5, 2), {"directory": 5}),
+    (3, 0x07, number(5, 8), {"timestamp": 5}),
+    (3, 0x09, b"\x02\x05\x00", {"timestamp": 5}),
+    (4, 0x0D, b"\x05", {"size": 5}),
+    (5, 0x0A, b"\x10" + MD5, {"md5": MD5}),
+    (5, 0x0A, b"\x01\x00", {"md5": None}),
+    (0x2001, 0x1F, number(5, 4), {"source": "line_strp:5"}),
+    (0x3FFF, 0x03, number(3, 2) + b"abc", {}),
+    (0x2345, 0x04, number(3, 4) + b"abc", {}),
+    (0x2345, 0x17, number(3, 4), {}),
+    (0x2345, 0x0C, b"\x01", {}),
 )
 def test_forms_and_content_types(type_, form, value, expected):
     files = table_5(((type_, form), (2 if type_ != 2 else 4, 0x0B)), (value, b"\x07"))
@@ -371,15 +361,13 @@ def test_a_name_that_cannot_be_read_hides_nothing():
         assert (found.file(0).name, found.error, len(found.rows)) == ("<line_strp 0x5>", None, 2)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "tables, kind",
-    [
-        (b"\x01\x01\x08\x01/s", "truncated"),
-        (named("/src") + b"\x01\x01\x99\x01\x01abc\0", "bad_form"),
-        (named("/src") + table_5(((1, 8),), count=1 << 60), "truncated"),
-        (named("/src") + b"\x00\x02\x00\x00", "bad_format"),
-        (b"", "truncated"),
-    ],
+    (b"\x01\x01\x08\x01/s", "truncated"),
+    (named("/src") + b"\x01\x01\x99\x01\x01abc\0", "bad_form"),
+    (named("/src") + table_5(((1, 8),), count=1 << 60), "truncated"),
+    (named("/src") + b"\x00\x02\x00\x00", "bad_format"),
+    (b"", "truncated"),
 )
 def test_a_table_of_files_that_is_broken_does_not_hide_the_rows(tables, kind):
     found = read("copy", "end_sequence", tables=tables)
@@ -412,19 +400,17 @@ def test_a_table_before_its_section():
         line_table(table(), -1)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "data, kind",
-    [
-        (b"", "truncated"),
-        (b"\xf0\xff\xff\xff", "bad_length"),
-        (table(version=1), "line_version"),
-        (table(version=7), "line_version"),
-        (table(size=3), "bad_address_size"),
-        (table(header_length=1000), "bad_header_length"),
-        (table(header_length=3), "truncated"),
-        (table(opcode_base=0, lengths=b""), "bad_opcode_base"),
-        (table()[:9], "truncated"),
-    ],
+    (b"", "truncated"),
+    (b"\xf0\xff\xff\xff", "bad_length"),
+    (table(version=1), "line_version"),
+    (table(version=7), "line_version"),
+    (table(size=3), "bad_address_size"),
+    (table(header_length=1000), "bad_header_length"),
+    (table(header_length=3), "truncated"),
+    (table(opcode_base=0, lengths=b""), "bad_opcode_base"),
+    (table()[:9], "truncated"),
 )
 def test_a_header_that_cannot_be_read(data, kind):
     assert raised(DwarfGpuError, line_table, data, 0).kind == kind
@@ -452,23 +438,21 @@ def lines_at(found, address):
     ]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "address, expected",
-    [
-        (0x1FFF, []),
-        (0x2000, ["2000-2004 1:5:7"]),
-        (0x2003, ["2000-2004 1:5:7"]),
-        (0x2004, ["2004-2008 1:7:7"]),  # of two rows at an address the last one counts
-        (0x2008, ["2008-2010 1:4:7"]),
-        (0x200F, ["2008-2010 1:4:7"]),
-        (0x2010, []),
-        (0x0FFF, []),
-        (0x1000, ["1000-1004 1:5:0"]),
-        (0x1007, ["1004-1008 0:5:0"]),
-        (0x1008, []),
-        (0, []),
-        (LAST, []),
-    ],
+    (0x1FFF, []),
+    (0x2000, ["2000-2004 1:5:7"]),
+    (0x2003, ["2000-2004 1:5:7"]),
+    (0x2004, ["2004-2008 1:7:7"]),  # of two rows at an address the last one counts
+    (0x2008, ["2008-2010 1:4:7"]),
+    (0x200F, ["2008-2010 1:4:7"]),
+    (0x2010, []),
+    (0x0FFF, []),
+    (0x1000, ["1000-1004 1:5:0"]),
+    (0x1007, ["1004-1008 0:5:0"]),
+    (0x1008, []),
+    (0, []),
+    (LAST, []),
 )
 def test_the_row_of_an_address(address, expected):
     assert lines_at(read(*TWO), address) == expected
@@ -558,18 +542,16 @@ def test_the_next_line_with_code(line, expected):
     assert read(*TWO).next_line(line, {1}) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     "directory, name, path",
-    [
-        ("/a", "b", "/a/b"),
-        ("/a/", "b", "/a/b"),
-        ("", "b", "b"),
-        ("/a", "", "/a"),
-        ("/a", "/b", "/b"),
-        ("/a", "C:\\b", "C:\\b"),
-        ("/a", "C:/b", "C:/b"),
-        ("/", "b", "/b"),
-    ],
+    ("/a", "b", "/a/b"),
+    ("/a/", "b", "/a/b"),
+    ("", "b", "b"),
+    ("/a", "", "/a"),
+    ("/a", "/b", "/b"),
+    ("/a", "C:\\b", "C:\\b"),
+    ("/a", "C:/b", "C:/b"),
+    ("/", "b", "/b"),
 )
 def test_paths(directory, name, path):
     assert join(directory, name) == path

@@ -3,31 +3,28 @@
 import re
 from pathlib import Path
 
-import pytest
-
 import dwarfgpu
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.values.objects import constant
+from tests.builders.parameters import for_each
 
 KERNEL = "fixtures/asm/lane-pc.gfx90a.w64.co"
 STATE = "docs/examples/lanes.json"
 INT = t.Base("int", 5, 4)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "kind, text",
-    [
-        (INT, "<Type int>"),
-        (t.VOID, "<Type void>"),
-        (t.Pointer("*", t.Lazy.known(INT), 8), "<Type int *>"),
-        (t.Qualified("const", t.Lazy.known(INT)), "<Type const int>"),
-        (t.Typedef("length", t.Lazy.known(INT)), "<Type length>"),
-        (t.Array(t.Lazy.known(INT), (t.Dimension(0, count=3),)), "<Type int [3]>"),
-        (t.Struct("struct", "node", 8, t.Lazy.known(t.Body())), "<Type struct node>"),
-        (t.Enumeration("color", 4, t.Lazy.known(())), "<Type enum color>"),
-        (t.Function(t.Lazy.known(INT), t.Lazy.known((t.Lazy.known(INT),))), "<Type int (int)>"),
-        (t.UnspecifiedType("decltype(nullptr)"), "<Type decltype(nullptr)>"),
-    ],
+    (INT, "<Type int>"),
+    (t.VOID, "<Type void>"),
+    (t.Pointer("*", t.Lazy.known(INT), 8), "<Type int *>"),
+    (t.Qualified("const", t.Lazy.known(INT)), "<Type const int>"),
+    (t.Typedef("length", t.Lazy.known(INT)), "<Type length>"),
+    (t.Array(t.Lazy.known(INT), (t.Dimension(0, count=3),)), "<Type int [3]>"),
+    (t.Struct("struct", "node", 8, t.Lazy.known(t.Body())), "<Type struct node>"),
+    (t.Enumeration("color", 4, t.Lazy.known(())), "<Type enum color>"),
+    (t.Function(t.Lazy.known(INT), t.Lazy.known((t.Lazy.known(INT),))), "<Type int (int)>"),
+    (t.UnspecifiedType("decltype(nullptr)"), "<Type decltype(nullptr)>"),
 )
 def test_a_type_is_shown_as_the_source_writes_it(kind, text):
     assert repr(kind) == text

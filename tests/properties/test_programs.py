@@ -114,8 +114,6 @@ def test_100_000_byte_strings(dialect: str) -> None:
     run()
 
 
-# --- Equivalences -------------------------------------------------------------------------------------------------
-
 PUSHES = ("DW_OP_lit5; DW_OP_lit3; DW_OP_lit0", "DW_OP_lit0; DW_OP_addr 0x1004", "DW_OP_regx 32", "")
 EQUIVALENT = [row for row in table.rows() if row.to is not None]
 

@@ -22,9 +22,6 @@ COMPUTES = ("DW_OP_plus", "DW_OP_minus", "DW_OP_mul", "DW_OP_and", "DW_OP_shl", 
 BRANCHES = ("DW_OP_bra", "DW_OP_skip")
 
 
-# --- Programs -----------------------------------------------------------------------------------------------------
-
-
 def is_of_few(row: table.Operation) -> bool:
     """Whether an operation is one of a few like it: the registers 0 to 31, which no GPU has, are none."""
     name, number = row.name.rstrip("0123456789"), row.fixed
@@ -147,8 +144,6 @@ def place_of(error: DwarfGpuError, program: Expression) -> Instruction | None:
     return None
 
 
-# --- What is passed does not fail ---------------------------------------------------------------------------------
-
 OF_TYPES = frozenset(("integral_type_required", "type_mismatch", "unsupported_type_operation", "bad_size", "bad_type"))
 """Errors that depend on base types, which a unit has."""
 OF_NUMBERS = frozenset(("bad_address_space", "bad_operand", "bad_piece"))
@@ -198,9 +193,6 @@ def check_known(seed: int) -> None:
             assert is_told, shown(program, wave, outcome)
 
 
-# --- What is an error fails ---------------------------------------------------------------------------------------
-
-
 def check_errors(seed: int) -> None:
     """A straight program with an error fails in every lane, there or before."""
     program, wave, findings = question(seed, SizedWriter if seed % 2 else KnownWriter)
@@ -220,8 +212,6 @@ def check_errors(seed: int) -> None:
             if at.offset == first.offset and isinstance(outcome, IllFormed) and not has_calls:
                 assert outcome.kind in kinds | OF_TYPES | OF_NUMBERS, text
 
-
-# --- Thousands of programs ----------------------------------------------------------------------------------------
 
 CHECKS = (check_passed, check_known, check_errors)
 

@@ -121,8 +121,6 @@ def test_a_missing_element_is_an_error_of_its_own_class(case):
     assert error["operation"].startswith("DW_OP_")
 
 
-# --- Elements that only a context without them shows ---------------------------------------------------------------
-
 FRAME = """
     reg0
     reg31

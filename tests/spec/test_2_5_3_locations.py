@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from dwarfgpu.cases.case import answer_case, parse_case
 from dwarfgpu.cases.context import DescribedFrame
 from dwarfgpu.expr import locations
@@ -18,6 +16,7 @@ from dwarfgpu.machines.described import DescribedMachine
 from dwarfgpu.machines.protocol import Backend
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import Rows, answer, base_types, full, memory, notation, parsed, run
+from tests.builders.parameters import for_each
 
 CLAUSE = "A.2.5.3"
 WAVE64 = "amdgcn-gfx90a"
@@ -53,8 +52,6 @@ IMPLICIT = {"kind": "implicit", "bytes": "0500000000000000"}
 BOTH = places(reg(5), mem(16))
 FIVE = "0500000000000000"
 KNOWN: dict[str, Any] = {"registers": {"5": 5}, "memory": [memory(16, FIVE)]}
-
-# --- Several places -----------------------------------------------------------------------------------------------
 
 test_reading_several_places = rows.table("""
     # The object can be read from any of its places.
@@ -152,8 +149,6 @@ test_writing_several_places = rows.table("""
         memory=[memory(16, FIVE)]
     """)
 
-# --- Whose storage ------------------------------------------------------------------------------------------------
-
 BY_LANE = [memory(8, f"{100 + lane:02x}000000", "private_lane", lane=lane) for lane in range(32)]
 
 test_owners = rows.table("""
@@ -192,8 +187,6 @@ test_owners = rows.table("""
         -> aabbccdd66000000aabbccdd where initial_stack=[mem(8, "private_lane", lane=5)], lane=2, target=WAVE32,
         memory=BY_LANE, write="aabbccdd", read={"bytes": 12}
     """)
-
-# --- Reading ------------------------------------------------------------------------------------------------------
 
 R5 = {"5": 0xF0E1D2C3B4A59687}
 
@@ -248,8 +241,6 @@ test_reading = rows.table("""
     reg5 -> offset_out_of_storage where read={"bytes": 1, "offset": -1}, registers=R5
     """)
 
-# --- Writing ------------------------------------------------------------------------------------------------------
-
 R5_AND_R6 = "reg5; bit_piece 3 5; reg6; bit_piece 5 59"
 
 test_what_cannot_be_written = rows.table("""
@@ -275,9 +266,6 @@ test_what_cannot_be_written = rows.table("""
     """)
 
 
-# --- The whole machine after a write ------------------------------------------------------------------------------
-
-
 def written(ops: str, data: str, order: str = "little", **context: Any) -> tuple[str, str, str]:
     """The kind of the error, or nothing, and what registers 5 and 6 hold after a write."""
     case = parse_case({"ops": full(ops), "rules": "amd", "byte_order": order, "write": data, "context": context}, 1)
@@ -296,21 +284,19 @@ ONES = "ff" * 8
 ZEROS = "00" * 8
 
 
-@pytest.mark.parametrize(
+@for_each(
     "ops, data, order, before, after",
-    [
-        ("reg5; lit4; LLVM_bit_offset", "ff", "little", ZEROS, "f00f000000000000"),
-        ("reg5; lit4; LLVM_bit_offset", "ff", "big", ZEROS, "0ff0000000000000"),
-        ("reg5; lit4; LLVM_bit_offset", "00", "little", ONES, "0ff0ffffffffffff"),
-        ("reg5; lit4; LLVM_bit_offset", "00", "big", ONES, "f00fffffffffffff"),
-        ("reg5; lit4; LLVM_bit_offset", "a5", "little", ZEROS, "500a000000000000"),
-        ("reg5; lit4; LLVM_bit_offset", "a5", "big", ZEROS, "0a50000000000000"),
-        ("reg5; lit3; LLVM_offset", "1234", "little", ONES, "ffffff1234ffffff"),
-        ("reg5; lit3; LLVM_offset", "1234", "big", ONES, "ffffff1234ffffff"),
-        ("reg5", "0102030405060708", "little", ONES, "0102030405060708"),
-        ("reg5; const1u 56; LLVM_bit_offset", "00", "little", ONES, "ffffffffffffff00"),
-        ("reg5", "", "little", ONES, ONES),
-    ],
+    ("reg5; lit4; LLVM_bit_offset", "ff", "little", ZEROS, "f00f000000000000"),
+    ("reg5; lit4; LLVM_bit_offset", "ff", "big", ZEROS, "0ff0000000000000"),
+    ("reg5; lit4; LLVM_bit_offset", "00", "little", ONES, "0ff0ffffffffffff"),
+    ("reg5; lit4; LLVM_bit_offset", "00", "big", ONES, "f00fffffffffffff"),
+    ("reg5; lit4; LLVM_bit_offset", "a5", "little", ZEROS, "500a000000000000"),
+    ("reg5; lit4; LLVM_bit_offset", "a5", "big", ZEROS, "0a50000000000000"),
+    ("reg5; lit3; LLVM_offset", "1234", "little", ONES, "ffffff1234ffffff"),
+    ("reg5; lit3; LLVM_offset", "1234", "big", ONES, "ffffff1234ffffff"),
+    ("reg5", "0102030405060708", "little", ONES, "0102030405060708"),
+    ("reg5; const1u 56; LLVM_bit_offset", "00", "little", ONES, "ffffffffffffff00"),
+    ("reg5", "", "little", ONES, ONES),
 )
 def test_writing_keeps_the_bits_beside_it(ops, data, order, before, after):
     found = written(ops, data, order, registers=registers(before))
@@ -318,32 +304,28 @@ def test_writing_keeps_the_bits_beside_it(ops, data, order, before, after):
     assert found == ("", after, ZEROS)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "data, order, before, r5, r6",
-    [
-        # The bits of a5, from the first one on, are 10100101 in both directions.
-        ("a5", "little", ZEROS, "a000000000000000", "00000000000000a0"),
-        ("a5", "big", ZEROS, "0500000000000000", "0000000000000005"),
-        ("a5", "little", ONES, "bfffffffffffffff", "ffffffffffffffa7"),
-        ("a5", "big", ONES, "fdffffffffffffff", "ffffffffffffffe5"),
-        # Those of 13 are 11001000, and 00010011 on a big-endian target.
-        ("13", "little", ZEROS, "6000000000000000", "0000000000000010"),
-        ("13", "big", ZEROS, "0000000000000000", "0000000000000013"),
-    ],
+    # The bits of a5, from the first one on, are 10100101 in both directions.
+    ("a5", "little", ZEROS, "a000000000000000", "00000000000000a0"),
+    ("a5", "big", ZEROS, "0500000000000000", "0000000000000005"),
+    ("a5", "little", ONES, "bfffffffffffffff", "ffffffffffffffa7"),
+    ("a5", "big", ONES, "fdffffffffffffff", "ffffffffffffffe5"),
+    # Those of 13 are 11001000, and 00010011 on a big-endian target.
+    ("13", "little", ZEROS, "6000000000000000", "0000000000000010"),
+    ("13", "big", ZEROS, "0000000000000000", "0000000000000013"),
 )
 def test_writing_goes_to_each_part_of_a_composite(data, order, before, r5, r6):
     assert written(R5_AND_R6, data, order, registers=registers(before, before)) == ("", r5, r6)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "ops, data, kind",
-    [
-        ("reg5; piece 4; lit1; stack_value; piece 4", "00" * 8, "not_writable"),
-        ("reg5; piece 4; piece 4", "00" * 5, "not_writable"),
-        ("reg5; piece 4; reg7; piece 4", "00" * 8, "register_unavailable"),
-        ("reg5; piece 4; addr 0x10; piece 4", "00" * 8, "memory_unavailable"),
-        ("reg5; piece 4; reg6; piece 4", "00" * 9, "read_past_storage"),
-    ],
+    ("reg5; piece 4; lit1; stack_value; piece 4", "00" * 8, "not_writable"),
+    ("reg5; piece 4; piece 4", "00" * 5, "not_writable"),
+    ("reg5; piece 4; reg7; piece 4", "00" * 8, "register_unavailable"),
+    ("reg5; piece 4; addr 0x10; piece 4", "00" * 8, "memory_unavailable"),
+    ("reg5; piece 4; reg6; piece 4", "00" * 9, "read_past_storage"),
 )
 def test_a_write_that_fails_changes_nothing(ops, data, kind):
     assert written(ops, data, registers=registers(ONES, ONES)) == (kind, ONES, ONES)
@@ -376,8 +358,6 @@ def test_all_lanes_write_to_their_own_storage():
     )
 
 
-# --- A location description that is used by another evaluation ----------------------------------------------------
-
 STATE: dict[str, Any] = {
     "target": WAVE32,
     "lane": 3,
@@ -387,20 +367,18 @@ STATE: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(
+@for_each(
     "ops",
-    [
-        "addr 0x20; lit3; LLVM_bit_offset",
-        f"lit16; lit3; {FORM}",
-        f"lit8; lit5; {FORM}",
-        f"constu {(2 << 48) + 8}; lit1; {FORM}",
-        "regx v4; LLVM_push_lane; lit4; mul; LLVM_offset",
-        "implicit_value 0102030405; lit1; LLVM_offset",
-        "LLVM_undefined",
-        "regx s5; bit_piece 7 3; piece 1; addr 0x20; piece 4",
-        "regx v4; LLVM_undefined; lit6; LLVM_select_bit_piece 32 8; LLVM_offset_uconst 4",
-        "implicit_pointer 0x10 4",
-    ],
+    "addr 0x20; lit3; LLVM_bit_offset",
+    f"lit16; lit3; {FORM}",
+    f"lit8; lit5; {FORM}",
+    f"constu {(2 << 48) + 8}; lit1; {FORM}",
+    "regx v4; LLVM_push_lane; lit4; mul; LLVM_offset",
+    "implicit_value 0102030405; lit1; LLVM_offset",
+    "LLVM_undefined",
+    "regx s5; bit_piece 7 3; piece 1; addr 0x20; piece 4",
+    "regx v4; LLVM_undefined; lit6; LLVM_select_bit_piece 32 8; LLVM_offset_uconst 4",
+    "implicit_pointer 0x10 4",
 )
 def test_a_location_is_the_same_for_the_next_evaluation(ops):
     """The text: a subsequent evaluation can be given it "as the object context or initial stack context"."""
@@ -446,18 +424,16 @@ def evaluated(ops: str, machine: DescribedMachine, lanes: LaneSet) -> Any:
     return evaluate(parsed(ops, target), Context(target, AMD, machine, lanes, frame=FrameOfWave(machine)))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "ops, wave, lane",
-    [
-        ("regx s5", 1, None),
-        ("regx v5", 1, None),
-        (f"lit16; lit3; {FORM}", 1, None),
-        (f"lit16; lit6; {FORM}", 1, None),
-        (f"lit16; const1u 0x27; {FORM}", 1, None),
-        (f"lit16; lit5; {FORM}", 1, 3),
-        ("lit16; LLVM_offset_uconst 0", None, None),
-        (f"lit16; lit2; {FORM}", None, None),
-    ],
+    ("regx s5", 1, None),
+    ("regx v5", 1, None),
+    (f"lit16; lit3; {FORM}", 1, None),
+    (f"lit16; lit6; {FORM}", 1, None),
+    (f"lit16; const1u 0x27; {FORM}", 1, None),
+    (f"lit16; lit5; {FORM}", 1, 3),
+    ("lit16; LLVM_offset_uconst 0", None, None),
+    (f"lit16; lit2; {FORM}", None, None),
 )
 def test_a_location_keeps_the_thread_and_the_lane_it_was_made_for(ops, wave, lane):
     """Registers are those "of that thread", memory of a space may be that "associated with that thread and lane"."""

@@ -9,8 +9,6 @@ from dwarfgpu.expr import table as operations
 from dwarfgpu.expr.instruction import decode
 from tests.builders.cases import Case, answer, table
 
-# --- What all programs here are evaluated in -----------------------------------------------------------------------
-
 CONTEXT = {
     "rules": "amd",
     "lane": 3,
@@ -50,8 +48,6 @@ def oldest(ops, expected, data, **case):
 def gnu(ops, expected, data, **case):
     return row("GCC", ops, expected, data, **{"dialect": "gnu", **case})
 
-
-# --- DW_OP_LLVM_user -----------------------------------------------------------------------------------------------
 
 PREFIX = [
     # "It has at least one operand: a ULEB128 constant identifying a vendor extension operation. The remaining operands
@@ -114,8 +110,6 @@ PREFIX = [
     row("A.2.5.4.0 (1)", "", "unknown_operation", "e903", dialect="dwarf6"),
 ]
 
-# --- The single bytes of older producers ---------------------------------------------------------------------------
-
 LEGACY = [
     legacy("lit16; lit0; LLVM_form_aspace_address", "mem 0x10", "40 30 e1"),
     legacy("LLVM_push_lane", "3", "e2"),
@@ -158,8 +152,6 @@ THREE_MEANINGS = [
     oldest("reg5; lit4; LLVM_offset", "r5+32", "55 34 e9"),
     legacy("lit4; LLVM_aspace_implicit_pointer", "bad_address_space", "34 e9 02010000 00"),
 ]
-
-# --- GNU -----------------------------------------------------------------------------------------------------------
 
 GNU = [
     gnu("lit5; GNU_push_tls_address", "mem 0x9005", "35 e0"),
@@ -224,8 +216,6 @@ test_the_oldest_layout = table(OLDEST)
 test_three_meanings_of_one_byte = table(THREE_MEANINGS)
 test_gnu_operations = table(GNU)
 test_standard_operations = table(STANDARD)
-
-# --- The bytes of every operation ----------------------------------------------------------------------------------
 
 # DWARF 5, table 7.9: bytes on a little-endian target with addresses of 8 bytes and offsets of 4.
 TABLE_7_9 = """

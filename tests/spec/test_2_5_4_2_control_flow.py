@@ -28,8 +28,6 @@ test_nop = rows.table("""
     lit1; LLVM_nop => ("1",)
     """)
 
-# --- Comparisons ---------------------------------------------------------------------------------------------------
-
 RELATIONS = ("le", "ge", "eq", "lt", "gt", "ne")
 
 
@@ -98,8 +96,6 @@ test_operands_of_comparisons = table(
     *(row("(2)", f"{one}", "stack_underflow") for one in RELATIONS),
     *(row("(2)", f"lit1; {one}", "stack_underflow") for one in RELATIONS),
 )
-
-# --- Branches ------------------------------------------------------------------------------------------------------
 
 test_branches = table(
     # "the number of bytes ... to skip forward or backward from the current operation, beginning after the 2-byte
@@ -222,9 +218,6 @@ test_lanes_branch_by_themselves = rows.table("""
         end:")}
     (2) LLVM_push_lane; lit1; le => ["1", "1", "0"] where lane_count=3
     """)
-
-# --- Calls ---------------------------------------------------------------------------------------------------------
-
 
 test_calls = rows.table("""
     # DW_OP_call2 and DW_OP_call4: "a 2-byte or 4-byte unsigned offset DR ... relative to the ... current compilation
@@ -368,8 +361,6 @@ def test_every_displacement_of_a_small_program(operation):
         else:  # back to the first operations again and again
             assert kind in ("limit_exceeded", "stack_underflow"), displacement
 
-
-# --- The compilation unit of a called expression -------------------------------------------------------------------
 
 TARGET = resolve("generic")
 LLVM_USER = dialects.get("llvm-user")

@@ -291,8 +291,6 @@ test_operands = rows.table("""
     """)
 
 
-# --- The whole matrix ----------------------------------------------------------------------------------------------
-
 SCALARS = ["generic64"] + [
     kind
     for kind in KINDS

@@ -15,6 +15,7 @@ from dwarfgpu.machines.protocol import Backend
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import Rows, base_types, notation, parsed, run, run_lanes, table
 from tests.builders.contexts import Unit
+from tests.builders.parameters import for_each
 
 TYPES = base_types(
     "0x10 signed8, 0x11 signed16, 0x12 signed32, 0x13 signed64, 0x20 unsigned8, 0x21 unsigned16, 0x22 unsigned32, "
@@ -50,8 +51,6 @@ def places(*found):
 def register(number):
     return {"kind": "register", "register": number}
 
-
-# --- DW_OP_regval_type ---------------------------------------------------------------------------------------------
 
 test_regval_type = rows.table("""
     # "equivalent to performing DW_OP_regx R; DW_OP_deref_type DR"
@@ -105,8 +104,6 @@ test_regval_type = rows.table("""
     regval_type 0 0x63 -> bad_type
     regval_type 0 0xffffffffffffffff -> bad_type
     """)
-
-# --- DW_OP_deref and DW_OP_deref_size ------------------------------------------------------------------------------
 
 test_deref = table(
     # "S is the bit size of the generic type divided by 8"
@@ -293,8 +290,6 @@ test_implicit_pointers = rows.table("""
     (2) implicit_pointer 0x4c 4; deref; lit1; plus -> implicit_pointer_misuse
     """)
 
-# --- DW_OP_xderef* -------------------------------------------------------------------------------------------------
-
 LOCAL = {
     "target": GPU,
     "memory": [
@@ -359,8 +354,6 @@ test_xderef = rows.table("""
     (7) lit0; const2u 0x100; aspace_deref_type 1 0x10 -> 1:signed8 where dialect="dwarf6"
     """)
 
-# --- DW_OP_entry_value ---------------------------------------------------------------------------------------------
-
 test_entry_values_of_call_sites = rows.table("""
     # A call site may say what a value was on entry (DW_TAG_call_site_parameter).
     (8) entry_value (reg5) -> 119 where entry_values={"55": 0x77}
@@ -386,8 +379,6 @@ test_gnu_operations = rows.table("""
     GNU_parameter_ref 0x4c -> frame
     """)
 
-
-# --- The calling frame ---------------------------------------------------------------------------------------------
 
 GENERIC = resolve("generic")
 UNIT = Unit(types.unsigned(32))
@@ -524,17 +515,15 @@ def test_an_entry_value_has_the_lanes_of_the_expression():
 
 
 # A register of a frame that is not the top one is wherever it was saved: it is read from there, or it has no value.
-@pytest.mark.parametrize(
+@for_each(
     "ops, expected",
-    [
-        ("regval_type 8 1", "50462976:unsigned32"),
-        ("regx 8; deref", str(0x0706050403020100)),
-        ("breg8 0", f"mem {0x0706050403020100:#x}"),
-        ("regx 8", "mem 0x100"),
-        ("regval_type 9 1", "undefined_read"),
-        ("breg9 0", "undefined_read"),
-        ("regx 9", "undefined"),
-    ],
+    ("regval_type 8 1", "50462976:unsigned32"),
+    ("regx 8; deref", str(0x0706050403020100)),
+    ("breg8 0", f"mem {0x0706050403020100:#x}"),
+    ("regx 8", "mem 0x100"),
+    ("regval_type 9 1", "undefined_read"),
+    ("breg9 0", "undefined_read"),
+    ("regx 9", "undefined"),
 )
 def test_registers_of_a_frame_that_is_not_the_top_one(ops, expected):
     assert in_frames(ops) == expected
@@ -561,8 +550,6 @@ def test_equivalent_operations(left, right, order, number):
 
     assert run(left.format(r=number), **context) == run(right.format(r=number), **context)
 
-
-# --- Reads that differ from lane to lane ---------------------------------------------------------------------------
 
 STORAGE = bytes((37 * i + 11) % 256 for i in range(48))
 WIDTHS = (1, 7, 8, 24, 33, 64, 65, 128)

@@ -16,6 +16,7 @@ from dwarfgpu.machines.described import DescribedMachine
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import Case, Rows, base_types, memory, parsed, run_lanes, table
 from tests.builders.errors import raised
+from tests.builders.parameters import for_each
 
 WAVE64 = "amdgcn-gfx90a"
 WAVE32 = "amdgcn-gfx1100-wave32"
@@ -36,8 +37,6 @@ def dwords(*numbers: int, order: str = "little") -> str:
 def lanes_of(numbers: Any) -> list[str]:
     return [str(number) for number in numbers]
 
-
-# --- The two implicit conversions ---------------------------------------------------------------------------------
 
 test_implicit_conversion_to_a_location = rows.table("""
     # A value of the generic type becomes the memory it addresses in the default address space.
@@ -93,8 +92,6 @@ test_implicit_conversion_to_a_value = rows.table("""
     LLVM_undefined; neg -> wrong_kind
     """)
 
-# --- Positions in memory ------------------------------------------------------------------------------------------
-
 FIELD = [memory(16, "123456")]
 
 test_positions = table(
@@ -127,8 +124,6 @@ test_positions = table(
     row("", "addr 0x10", "memory_unavailable", write="00"),
     row("", "addr 0x10", "05060708", write="05060708", read={"bytes": 4}, memory=[memory(16, "00" * 4)]),
 )
-
-# --- Operations ---------------------------------------------------------------------------------------------------
 
 test_addr = rows.table("""
     (1) addr 0x1234 -> mem 0x1234
@@ -217,8 +212,6 @@ test_form_aspace_address = table(
     """),
 )
 
-
-# --- Address spaces that alias ------------------------------------------------------------------------------------
 
 LOCAL_BASE = 1 << 48
 PRIVATE_BASE = 2 << 48
@@ -535,15 +528,13 @@ def frame(ops: str) -> FrameOf:
     return FrameOf(machine, ops)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "ops, address",
-    [
-        ("addr 0x20", 0x28),
-        ("lit16", 0x18),
-        ("breg5 -8", 0x1000),
-        ("reg5", 0x1008),
-        ("lit1; lit16; lit3; LLVM_offset", 0x1B),
-    ],
+    ("addr 0x20", 0x28),
+    ("lit16", 0x18),
+    ("breg5 -8", 0x1000),
+    ("reg5", 0x1008),
+    ("lit1; lit16; lit3; LLVM_offset", 0x1B),
 )
 def test_a_frame_base_is_evaluated_to_a_location(ops, address):
     """A.3.3.5 (2): with the result kind location description."""
@@ -556,18 +547,16 @@ def test_a_frame_base_is_evaluated_to_a_location(ops, address):
     assert found.single.bit_offset == 8 * address
 
 
-@pytest.mark.parametrize(
+@for_each(
     "ops, kind",
-    [
-        ("fbreg 8", "bad_operand"),  # E must not contain fbreg
-        ("lit16; skip @end; fbreg 8; end: nop", "bad_operand"),  # even where none is executed
-        ("LLVM_undefined", "wrong_kind"),  # SL must be a register or a memory location description
-        ("", "wrong_kind"),
-        ("lit16; stack_value", "wrong_kind"),
-        ("reg5; piece 8", "wrong_kind"),
-        ("push_object_address", "object"),  # the object is not specified
-        ("drop; lit16", "stack_underflow"),  # the initial stack is empty
-    ],
+    ("fbreg 8", "bad_operand"),  # E must not contain fbreg
+    ("lit16; skip @end; fbreg 8; end: nop", "bad_operand"),  # even where none is executed
+    ("LLVM_undefined", "wrong_kind"),  # SL must be a register or a memory location description
+    ("", "wrong_kind"),
+    ("lit16; stack_value", "wrong_kind"),
+    ("reg5; piece 8", "wrong_kind"),
+    ("push_object_address", "object"),  # the object is not specified
+    ("drop; lit16", "stack_underflow"),  # the initial stack is empty
 )
 def test_what_a_frame_base_must_not_be(ops, kind):
     base = frame(ops)

@@ -17,6 +17,7 @@ from dwarfgpu.machines.described import DescribedMachine, Region
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import Rows, base_types, parsed, table
 from tests.builders.errors import raised
+from tests.builders.parameters import for_each
 
 WAVE64 = "amdgcn-gfx90a"
 WAVE32 = "amdgcn-gfx1100-wave32"
@@ -163,14 +164,12 @@ def caller() -> Caller:
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     "ops, bits",
-    [
-        ("reg5; deref", 0x2000),  # r5 was saved to memory
-        ("breg5 4; stack_value; deref", 0x2004),
-        ("reg6; deref", 77),  # r6 was saved in r7
-        ("regval_type 6 1; convert 0", 77),
-    ],
+    ("reg5; deref", 0x2000),  # r5 was saved to memory
+    ("breg5 4; stack_value; deref", 0x2004),
+    ("reg6; deref", 77),  # r6 was saved in r7
+    ("regval_type 6 1; convert 0", 77),
 )
 def test_a_caller_s_register_is_where_the_call_frame_information_says(ops, bits):
     """DW_OP_regx (2): the resulting location description may be register, memory, or undefined."""

@@ -29,8 +29,6 @@ TYPES = base_types(
 rows = Rows("A.2.5.4.4.5", vars(), rules="amd", base_types=TYPES)
 row = rows.row
 
-# --- Implicit values ----------------------------------------------------------------------------------------------
-
 test_implicit_value = table(
     # A storage with the literal value V and a size of S, at a bit offset of 0.
     # "Bits accessed ... access the corresponding implicit storage value starting at the bit offset": of 0x1234
@@ -133,8 +131,6 @@ test_stack_value = table(
     lit5; stack_value -> not_writable where write="00"
     """),
 )
-
-# --- Implicit pointers --------------------------------------------------------------------------------------------
 
 DIES: dict[str, Any] = {
     "info:0x10": {"location": {"ops": "addr 0x1000"}},
@@ -421,8 +417,6 @@ test_other_uses = table(
     ptr(IPV, "ptr info:0x10"),
 )
 
-
-# --- Any parts of pointers ----------------------------------------------------------------------------------------
 
 SOURCES = {"A": "implicit_pointer 0x10 0", "B": "implicit_pointer 0x11 0", "r": "reg5"}
 R5 = 0x0123456789ABCDEF

@@ -17,8 +17,6 @@ MAX = 8 << 64
 rows = Rows("A.2.5.4.4.6", vars(), rules="amd", base_types=TYPES)
 row = rows.row
 
-# --- Composite storages -------------------------------------------------------------------------------------------
-
 test_storage = table(
     rows("""
     # The parts are contiguous, in the order in which their operations are executed; the size is the sum of theirs.
@@ -106,8 +104,6 @@ test_storage = table(
         where read={"bytes": 6}, registers={str(number): 0x5566778800000000 for number in (5, 6, 7)}, byte_order="big"
     """),
 )
-
-# --- Incomplete composites ----------------------------------------------------------------------------------------
 
 test_incomplete_composites = table(
     # When the operation expression has completed, the composite on top is converted to a complete one.

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.builders.cases import Rows, answer, base_types
+from tests.builders.parameters import for_each
 
 TYPES = base_types("1 signed32, 2 unsigned64, 3 float64, 4 address64, 5 boolean8, 6 unsigned8x2, 7 signed128, 8 UTF32")
 TWO_PLACES = {"kind": "multiple", "places": [{"kind": "memory", "address": 16}, {"kind": "memory", "address": 32}]}
@@ -221,14 +222,12 @@ def test_a_result_of_the_wrong_kind_is_ill_formed(want, ops):
 
 
 # "truncated", "leb128_overflow" and "unknown_operation" are found before anything runs.
-@pytest.mark.parametrize(
+@for_each(
     "kind, data",
-    [
-        ("truncated", "08"),
-        ("truncated", "1080"),
-        ("leb128_overflow", "10" + "ff" * 9 + "02"),
-        ("unknown_operation", "01"),
-    ],
+    ("truncated", "08"),
+    ("truncated", "1080"),
+    ("leb128_overflow", "10" + "ff" * 9 + "02"),
+    ("unknown_operation", "01"),
 )
 def test_bytes_that_are_no_operation_are_ill_formed(kind, data):
     error = answer("", expr=data)["error"]

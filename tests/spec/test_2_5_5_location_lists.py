@@ -11,6 +11,7 @@ import pytest
 from dwarfgpu.cases.section_cases import run_list_case
 from tests.builders.cases import Case, table
 from tests.builders.lists import loc, loclist
+from tests.builders.parameters import for_each
 
 CLAUSE = "A.2.5.5"
 WAVE64 = "amdgcn-gfx90a"
@@ -184,8 +185,6 @@ test_several_entries_match = table(SEVERAL_MATCHES)
 test_lists_that_use_others = table(NESTED)
 
 
-# --- Which entries match ------------------------------------------------------------------------------------------
-
 A, B, C, D = "50", "51", "52", "53"
 """Expressions: DW_OP_reg0 to DW_OP_reg3."""
 
@@ -206,19 +205,17 @@ LIST = loclist(
 )
 
 
-@pytest.mark.parametrize(
+@for_each(
     "pc, expected",
-    [
-        (0x0FFF, [C]),  # the default entry matches where no bounded one does
-        (0x1000, [A]),  # the starting address is the lowest one
-        (0x1007, [A]),
-        (0x1008, [A, B]),  # overlapping: the object is in more than one place
-        (0x100F, [A, B]),
-        (0x1010, [B]),  # the ending address is the first one past the range; an empty range holds no address
-        (0x1017, [B]),
-        (0x1018, [C]),
-        (0x2000, [C]),  # nothing behind the end of the list counts
-    ],
+    (0x0FFF, [C]),  # the default entry matches where no bounded one does
+    (0x1000, [A]),  # the starting address is the lowest one
+    (0x1007, [A]),
+    (0x1008, [A, B]),  # overlapping: the object is in more than one place
+    (0x100F, [A, B]),
+    (0x1010, [B]),  # the ending address is the first one past the range; an empty range holds no address
+    (0x1017, [B]),
+    (0x1018, [C]),
+    (0x2000, [C]),  # nothing behind the end of the list counts
 )
 def test_an_entry_matches_within_its_range(pc, expected):
     assert matching(LIST, pc) == expected
@@ -252,9 +249,7 @@ BASES = [
 
 @pytest.mark.parametrize("order", ["little", "big"])
 @pytest.mark.parametrize("size", [4, 8])
-@pytest.mark.parametrize(
-    "pc, expected", [(0x1000, [A, D]), (0x1003, [A, D]), (0x1004, []), (0x2000, [B]), (0x3003, [C]), (0, [])]
-)
+@for_each("pc, expected", (0x1000, [A, D]), (0x1003, [A, D]), (0x1004, []), (0x2000, [B]), (0x3003, [C]), (0, []))
 def test_the_applicable_base_address_is_the_closest_before(order, size, pc, expected):
     """Without one, it is that of the compilation unit."""
     found = matching(loclist(*BASES, size=size, order=order), pc, byte_order=order, address_size=size, unit_base=0x1000)

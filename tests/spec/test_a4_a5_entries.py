@@ -15,6 +15,7 @@ from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import Address, ObjectSurroundings, variable_place
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.dwarf import die, dwarf, unit
+from tests.builders.parameters import for_each
 from tests.builders.programs import Unloaded
 from tests.builders.spread import expression
 
@@ -139,9 +140,7 @@ def test_a_value_at_the_top_of_the_stack_is_an_address_of_the_variable():
     assert Entries(variable("x", "int", expression("DW_OP_const1u 0x40"))).place("x").address == Address(None, 0x40)
 
 
-@pytest.mark.parametrize(
-    "form, value, number", [("sdata", -7, -7), ("udata", 200, 200), ("block1", b"\1\2\3\4", 0x04030201)]
-)
+@for_each("form, value, number", ("sdata", -7, -7), ("udata", 200, 200), ("block1", b"\1\2\3\4", 0x04030201))
 def test_a_variable_may_be_a_constant(form, value, number):
     """A.4.1 (2): DW_AT_const_value, a number or the bytes as they would be in memory."""
     found = Entries(die("variable", named("x"), typed("int"), ("const_value", form, value)))
@@ -181,9 +180,7 @@ def test_a_base_type_of_addresses_has_an_address_space():
 # --- A.5.3 Pointers -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "space, address", [(None, 0x47464544_43424140), (0, 0x47464544_43424140), (3, 0x43424140), (5, 0x43424140)]
-)
+@for_each("space, address", (None, 0x47464544_43424140), (0, 0x47464544_43424140), (3, 0x43424140), (5, 0x43424140))
 def test_a_pointer_is_followed_into_its_address_space(space, address):
     """A.5.3: P is read as an integral type of the address size of AS, and AS with it makes the location."""
     attributes = [] if space is None else [("LLVM_address_space", "data1", space)]

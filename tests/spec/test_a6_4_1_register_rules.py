@@ -15,6 +15,7 @@ from dwarfgpu.expr.locations import UNDEFINED
 from dwarfgpu.lanes import LaneSet
 from tests.builders.activations import START, stack
 from tests.builders.errors import raised
+from tests.builders.parameters import for_each
 
 BASE = "LLVM_def_aspace_cfa $s33 0 6"
 """A CFA at the address in s33, in private_wave."""
@@ -211,8 +212,6 @@ def test_an_architectural_rule_is_for_whoever_defines_it():
     assert (caught.value.error_class, caught.value.spec) == ("unsupported", "A.6.4.1")
 
 
-# --- Not the top frame ------------------------------------------------------------------------------------------------
-
 CALLEE = f"{BASE}; val_expression $pc {{DW_OP_const2u {START + 0x110}}}; "
 
 
@@ -224,27 +223,25 @@ def caller(callee: str, instructions: str, **setting: Any) -> Any:
     return found
 
 
-@pytest.mark.parametrize(
+@for_each(
     "callee, instructions, register, expected",
-    [
-        # same value, and no rule: where the callee has put the register of its caller
-        ("offset_extended $s40 16", f"{BASE}; same_value $s40", "s40", "private_wave#0x410"),
-        ("offset_extended $s40 16", BASE, "s40", "private_wave#0x410"),
-        ("register $s40 $s41", f"{BASE}; same_value $s40", "s40", "s41"),
-        ("undefined $s40", f"{BASE}; same_value $s40", "s40", "undefined"),
-        ("", f"{BASE}; same_value $s40", "s40", "s40"),
-        # register: where the other register of this frame is
-        ("offset_extended $s41 32", f"{BASE}; register $s40 $s41", "s40", "private_wave#0x420"),
-        ("register $s41 $s40", f"{BASE}; register $s40 $s41", "s40", "s40"),
-        # an expression sees the registers of this frame, and its CFA
-        ("offset_extended $v40 64", f"{BASE}; expression $s40 {{DW_OP_regx v40, DW_OP_LLVM_offset_uconst 4}}", "s40",
-         "private_wave#0x444"),
-        ("register $s33 $s34", f"{BASE}; expression $s40 {{}}", "s40", "private_wave#0x900"),
-        ("register $s33 $s34", f"{BASE}; offset_extended $s40 4", "s40", "private_wave#0x904"),
-        ("undefined $s33", f"{BASE}; offset_extended $s40 4", "s40", "undefined_read"),
-        # what a register holds that the caller has elsewhere
-        ("expression $s33 {DW_OP_regx v1, DW_OP_LLVM_offset_uconst 8}", BASE, "s32", "implicit 05000000"),
-    ],
+    # same value, and no rule: where the callee has put the register of its caller
+    ("offset_extended $s40 16", f"{BASE}; same_value $s40", "s40", "private_wave#0x410"),
+    ("offset_extended $s40 16", BASE, "s40", "private_wave#0x410"),
+    ("register $s40 $s41", f"{BASE}; same_value $s40", "s40", "s41"),
+    ("undefined $s40", f"{BASE}; same_value $s40", "s40", "undefined"),
+    ("", f"{BASE}; same_value $s40", "s40", "s40"),
+    # register: where the other register of this frame is
+    ("offset_extended $s41 32", f"{BASE}; register $s40 $s41", "s40", "private_wave#0x420"),
+    ("register $s41 $s40", f"{BASE}; register $s40 $s41", "s40", "s40"),
+    # an expression sees the registers of this frame, and its CFA
+    ("offset_extended $v40 64", f"{BASE}; expression $s40 {{DW_OP_regx v40, DW_OP_LLVM_offset_uconst 4}}", "s40",
+     "private_wave#0x444"),
+    ("register $s33 $s34", f"{BASE}; expression $s40 {{}}", "s40", "private_wave#0x900"),
+    ("register $s33 $s34", f"{BASE}; offset_extended $s40 4", "s40", "private_wave#0x904"),
+    ("undefined $s33", f"{BASE}; offset_extended $s40 4", "s40", "undefined_read"),
+    # what a register holds that the caller has elsewhere
+    ("expression $s33 {DW_OP_regx v1, DW_OP_LLVM_offset_uconst 8}", BASE, "s32", "implicit 05000000"),
 )  # fmt: skip
 def test_rule_of_a_caller(callee, instructions, register, expected):
     found = caller(callee, instructions)
@@ -261,9 +258,6 @@ def test_registers_of_a_caller_are_remembered():
     found = caller("offset_extended $s40 16", BASE)
     number = found.thread.target.register_named("s40").number
     assert found.register(number, found.thread.lanes) is found.register(number, LaneSet.one(3))
-
-
-# --- Lanes -----------------------------------------------------------------------------------------------------------
 
 
 def test_a_cfa_in_memory_of_a_lane_is_found_for_the_lanes_that_ask():
@@ -288,9 +282,6 @@ def test_the_numbers_of_registers_and_the_cfa_do_not_meet():
     made = stack([BASE], registers={"s33": 0x400})
     assert CFA < 0
     assert made.top.entry_register(36, made.thread.lanes) == UNDEFINED
-
-
-# --- Both byte orders and address sizes -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("order", ["little", "big"])

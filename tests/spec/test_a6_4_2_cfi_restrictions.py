@@ -18,6 +18,7 @@ from dwarfgpu.machines.described import DescribedMachine, Region
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import parsed
 from tests.builders.errors import raised
+from tests.builders.parameters import for_each
 
 pytestmark = pytest.mark.spec("A.6.4.2")
 
@@ -183,18 +184,16 @@ def test_other_names_of_an_operation_are_not_allowed_either():
         assert row.cfi_obstacle is not None
 
 
-@pytest.mark.parametrize(
+@for_each(
     "ops",
-    [
-        "DW_OP_lit16; DW_OP_lit6; DW_OP_LLVM_form_aspace_address",
-        "DW_OP_bregx pc 0; DW_OP_deref",
-        "DW_OP_regx exec; DW_OP_deref_size 4",
-        "DW_OP_regx pc; DW_OP_piece 4; DW_OP_regx exec; DW_OP_piece 4",
-        "DW_OP_LLVM_undefined",
-        "DW_OP_LLVM_call_frame_entry_reg exec; DW_OP_deref_size 8",
-        "DW_OP_addr 0x1000; DW_OP_LLVM_offset_uconst 4; DW_OP_deref_size 1",
-        "DW_OP_implicit_value 00; DW_OP_LLVM_extend 8 2",
-    ],
+    "DW_OP_lit16; DW_OP_lit6; DW_OP_LLVM_form_aspace_address",
+    "DW_OP_bregx pc 0; DW_OP_deref",
+    "DW_OP_regx exec; DW_OP_deref_size 4",
+    "DW_OP_regx pc; DW_OP_piece 4; DW_OP_regx exec; DW_OP_piece 4",
+    "DW_OP_LLVM_undefined",
+    "DW_OP_LLVM_call_frame_entry_reg exec; DW_OP_deref_size 8",
+    "DW_OP_addr 0x1000; DW_OP_LLVM_offset_uconst 4; DW_OP_deref_size 1",
+    "DW_OP_implicit_value 00; DW_OP_LLVM_extend 8 2",
 )
 def test_what_is_allowed_is_evaluated(ops):
     """The operations that the text leaves give the same in call frame information as elsewhere."""

@@ -9,6 +9,7 @@ from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.objfile.call_frames import Cie, Fde, FrameSection
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.activations import stack
+from tests.builders.parameters import for_each
 
 LOW, SIZE = 0x1000, 0x40
 FORMATS = [(order, is_wide, size) for order in ("little", "big") for is_wide in (False, True) for size in (4, 8)]
@@ -55,9 +56,6 @@ def cfa(hexadecimal, initial="0c0708", **options):
 
 def rule(hexadecimal, register, initial="0c0708"):
     return rows(hexadecimal, initial)[-1].registers.get(register)
-
-
-# --- Fields of a CIE ------------------------------------------------------------------------------------------------
 
 
 @each_format
@@ -179,9 +177,6 @@ def test_padding_of_a_cie_says_nothing(order, is_wide, size):
         assert (row.cfa, dict(row.registers)) == (rules.RegisterOffset(7, 8, 0), {})
 
 
-# --- Fields of an FDE -----------------------------------------------------------------------------------------------
-
-
 @each_format
 def test_the_length_of_an_fde_does_not_count_itself(order, is_wide, size):
     """A.6.4.1 (2-1): the entry ends behind the length field and as many bytes as it says."""
@@ -240,27 +235,22 @@ def test_padding_of_an_fde_says_nothing(order, is_wide, size):
         assert (row.cfa.offset, dict(row.registers)) == (16, {})
 
 
-# --- The CFA --------------------------------------------------------------------------------------------------------
-
-
 # The clause, the instructions, and the register, displacement and address space of the CFA; it was r7 + 8 before.
-@pytest.mark.parametrize(
+@for_each(
     "clause, code, expected",
-    [
-        ("A.6.4.2.2 (1)", "0c0610", (6, 16, 0)),  # DW_CFA_def_cfa: AS is the default address space
-        ("A.6.4.2.2 (1)", "304008060c0610", (6, 16, 0)),
-        ("A.6.4.2.2 (2)", "12067e", (6, 16, 0)),  # DW_CFA_def_cfa_sf: -2 * -8
-        ("A.6.4.2.2 (2)", "30400806120602", (6, -16, 0)),
-        ("A.6.4.2.2 (3)", "30401006", (64, 16, 6)),  # DW_CFA_LLVM_def_aspace_cfa: not factored
-        ("A.6.4.2.2 (4)", "31407e06", (64, 16, 6)),  # DW_CFA_LLVM_def_aspace_cfa_sf: signed and factored
-        ("A.6.4.2.2 (4)", "31400205", (64, -16, 5)),
-        ("A.6.4.2.2 (5)", "0d06", (6, 8, 0)),  # DW_CFA_def_cfa_register: B and AS are the old ones
-        ("A.6.4.2.2 (5)", "304010060d06", (6, 16, 6)),
-        ("A.6.4.2.2 (6)", "0e10", (7, 16, 0)),  # DW_CFA_def_cfa_offset: R and AS are the old ones, B is not factored
-        ("A.6.4.2.2 (6)", "304008060e20", (64, 32, 6)),
-        ("A.6.4.2.2 (7)", "137e", (7, 16, 0)),  # DW_CFA_def_cfa_offset_sf: R and AS are the old ones, B is factored
-        ("A.6.4.2.2 (7)", "304008061302", (64, -16, 6)),
-    ],
+    ("A.6.4.2.2 (1)", "0c0610", (6, 16, 0)),  # DW_CFA_def_cfa: AS is the default address space
+    ("A.6.4.2.2 (1)", "304008060c0610", (6, 16, 0)),
+    ("A.6.4.2.2 (2)", "12067e", (6, 16, 0)),  # DW_CFA_def_cfa_sf: -2 * -8
+    ("A.6.4.2.2 (2)", "30400806120602", (6, -16, 0)),
+    ("A.6.4.2.2 (3)", "30401006", (64, 16, 6)),  # DW_CFA_LLVM_def_aspace_cfa: not factored
+    ("A.6.4.2.2 (4)", "31407e06", (64, 16, 6)),  # DW_CFA_LLVM_def_aspace_cfa_sf: signed and factored
+    ("A.6.4.2.2 (4)", "31400205", (64, -16, 5)),
+    ("A.6.4.2.2 (5)", "0d06", (6, 8, 0)),  # DW_CFA_def_cfa_register: B and AS are the old ones
+    ("A.6.4.2.2 (5)", "304010060d06", (6, 16, 6)),
+    ("A.6.4.2.2 (6)", "0e10", (7, 16, 0)),  # DW_CFA_def_cfa_offset: R and AS are the old ones, B is not factored
+    ("A.6.4.2.2 (6)", "304008060e20", (64, 32, 6)),
+    ("A.6.4.2.2 (7)", "137e", (7, 16, 0)),  # DW_CFA_def_cfa_offset_sf: R and AS are the old ones, B is factored
+    ("A.6.4.2.2 (7)", "304008061302", (64, -16, 6)),
 )
 def test_the_cfa(clause, code, expected):
     assert cfa(code) == rules.RegisterOffset(*expected)
@@ -302,30 +292,25 @@ def test_a_cfa_expression_that_gives_no_memory_is_ill_formed(operations):
         made.top.cfa(made.thread.lanes)
 
 
-# --- Rules of registers ---------------------------------------------------------------------------------------------
-
-
 AFTER_8301, AFTER_05A81401 = "0c07088301", "0c070805a81401"  # initial instructions: registers 3 and 2600 are at CFA - 8
 
 
 # The clause, the instructions, the register and its rule, and the initial instructions where it has a rule by them.
-@pytest.mark.parametrize(
+@for_each(
     "clause, code, register, expected, initial",
-    [
-        ("A.6.4.2.3 (1)", "07a814", 2600, rules.UndefinedRule(), ()),
-        ("A.6.4.2.3 (2)", "08a814", 2600, rules.SameValue(), ()),
-        ("A.6.4.2.3 (3)", "8302", 3, rules.Offset(-16), ()),  # DW_CFA_offset: unsigned and factored
-        ("A.6.4.2.3 (3)", "bf7e", 63, rules.Offset(-126 * 8), ()),
-        ("A.6.4.2.3 (4)", "05a8147e", 2600, rules.Offset(-126 * 8), ()),  # DW_CFA_offset_extended: the same
-        ("A.6.4.2.3 (5)", "11a8147e", 2600, rules.Offset(16), ()),  # DW_CFA_offset_extended_sf: signed
-        ("A.6.4.2.3 (6)", "14037e", 3, rules.ValOffset(-126 * 8), ()),  # DW_CFA_val_offset
-        ("A.6.4.2.3 (7)", "15037e", 3, rules.ValOffset(16), ()),  # DW_CFA_val_offset_sf: signed
-        ("A.6.4.2.3 (8)", "0903a814", 3, rules.RegisterRule(2600), ()),
-        ("A.6.4.2.3 (11)", "8302c3", 3, rules.Offset(-8), (AFTER_8301,)),  # DW_CFA_restore: the initial rule is back
-        ("A.6.4.2.3 (11)", "8302c3", 3, None, ()),
-        ("A.6.4.2.3 (12)", "05a8140206a814", 2600, rules.Offset(-8), (AFTER_05A81401,)),  # DW_CFA_restore_extended
-        ("A.6.4.2.3 (12)", "05a8140206a814", 2600, None, ()),
-    ],
+    ("A.6.4.2.3 (1)", "07a814", 2600, rules.UndefinedRule(), ()),
+    ("A.6.4.2.3 (2)", "08a814", 2600, rules.SameValue(), ()),
+    ("A.6.4.2.3 (3)", "8302", 3, rules.Offset(-16), ()),  # DW_CFA_offset: unsigned and factored
+    ("A.6.4.2.3 (3)", "bf7e", 63, rules.Offset(-126 * 8), ()),
+    ("A.6.4.2.3 (4)", "05a8147e", 2600, rules.Offset(-126 * 8), ()),  # DW_CFA_offset_extended: the same
+    ("A.6.4.2.3 (5)", "11a8147e", 2600, rules.Offset(16), ()),  # DW_CFA_offset_extended_sf: signed
+    ("A.6.4.2.3 (6)", "14037e", 3, rules.ValOffset(-126 * 8), ()),  # DW_CFA_val_offset
+    ("A.6.4.2.3 (7)", "15037e", 3, rules.ValOffset(16), ()),  # DW_CFA_val_offset_sf: signed
+    ("A.6.4.2.3 (8)", "0903a814", 3, rules.RegisterRule(2600), ()),
+    ("A.6.4.2.3 (11)", "8302c3", 3, rules.Offset(-8), (AFTER_8301,)),  # DW_CFA_restore: the initial rule is back
+    ("A.6.4.2.3 (11)", "8302c3", 3, None, ()),
+    ("A.6.4.2.3 (12)", "05a8140206a814", 2600, rules.Offset(-8), (AFTER_05A81401,)),  # DW_CFA_restore_extended
+    ("A.6.4.2.3 (12)", "05a8140206a814", 2600, None, ()),
 )
 def test_the_rule_of_a_register(clause, code, register, expected, initial):
     assert rule(code, register, *initial) == expected

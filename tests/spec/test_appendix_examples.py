@@ -5,12 +5,11 @@ The expressions of the examples stand here as the text has them. Names with ``LL
 
 from typing import Any
 
-import pytest
-
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.verify import verify
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import Rows, answer, memory, parsed, run_lanes, table
+from tests.builders.parameters import for_each
 
 WAVE64 = "amdgcn-gfx90a"
 FLAT64 = "amdgcn-gfx942"
@@ -263,13 +262,11 @@ def expected_pc(lane: int, *masks: tuple[int, int]) -> str:
     return "undefined_read"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "outer, masks",
-    [
-        (0x110, [(EXEC, PC_NOW)]),
-        (0x120, [(EXEC, PC_NOW), (SAVED_1, LEX_1_START)]),
-        (0x130, [(EXEC, PC_NOW), (SAVED_2, LEX_1_1_END), (SAVED_1, LEX_1_START)]),
-    ],
+    (0x110, [(EXEC, PC_NOW)]),
+    (0x120, [(EXEC, PC_NOW), (SAVED_1, LEX_1_START)]),
+    (0x130, [(EXEC, PC_NOW), (SAVED_2, LEX_1_1_END), (SAVED_1, LEX_1_START)]),
 )
 def test_lane_pc(outer, masks):
     """A lane's element is the current program location, the one where it waits, or undefined."""
@@ -450,9 +447,7 @@ test_call_frame_information = table(
 )
 
 
-@pytest.mark.parametrize(
-    "ops", [KERNEL, FLAT_CFA, FLAT_CFA_32, MUBUF_CFA, PAIR, PAIR_IN_LANES, spill("v40", 0x500, "exec", 8)]
-)
+@for_each("ops", KERNEL, FLAT_CFA, FLAT_CFA_32, MUBUF_CFA, PAIR, PAIR_IN_LANES, spill("v40", 0x500, "exec", 8))
 def test_call_frame_information_uses_what_it_may(ops):
     target = resolve(WAVE64)
     findings = verify(parsed(ops, target), rules=AMD, in_cfi=True, initial_depth=1, target=target)

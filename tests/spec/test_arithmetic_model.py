@@ -28,9 +28,7 @@ from dwarfgpu.lanes import LaneSet
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import answer
 from tests.builders.contexts import Unit
-from tests.builders.parameters import examples
-
-# --- The model of integers -----------------------------------------------------------------------------------------
+from tests.builders.parameters import examples, for_each
 
 ONE = ("abs", "neg", "not")
 TWO = ("and", "div", "minus", "mod", "mul", "or", "plus", "shl", "shr", "shra", "xor")
@@ -88,8 +86,6 @@ def model(operation, kind, width, left, right=0):  # noqa: PLR0911 (one for each
         return left % right
     return (abs(x) % abs(y) * (-1 if x < 0 else 1)) % size
 
-
-# --- The operations ------------------------------------------------------------------------------------------------
 
 FORM = Format()
 DIALECT = dialects.get("dwarf5")
@@ -211,9 +207,7 @@ def test_all_pairs_of_4_bits_one_by_one(kind):
                 assert found == model(operation, kind, 4, left, right), (operation, left, right)
 
 
-@pytest.mark.parametrize(
-    "kind, width", [("signed", 8), ("generic", 64), ("unsigned", 33), ("signed", 64), ("signed", 128)]
-)
+@for_each("kind, width", ("signed", 8), ("generic", 64), ("unsigned", 33), ("signed", 64), ("signed", 128))
 def test_one_operand_that_is_the_same_in_all_lanes(kind, width):
     base, target = type_of(kind, width), target_of(kind, width)
     numbers = edges(width)
@@ -316,8 +310,6 @@ def test_lanes_of_a_case(kind, size, operation):
             signed = kind == "signed" and operation != "lt" and expected >= 1 << width - 1
             assert one["result"]["value"] == expected - (1 << width if signed else 0)
 
-
-# --- Floating point ------------------------------------------------------------------------------------------------
 
 # precision in bits, least and greatest exponent of a normal number, and the letter of `struct`, if it has one
 FORMATS = {
@@ -493,9 +485,6 @@ def test_any_floats(data):
     for (left, right), one in zip(pairs, found, strict=True):
         assert alone(f"DW_OP_{operation}", target, Value(base, left), Value(base, right)) == one
         assert same(one, float_model(operation, decode(left, name), decode(right, name), name), name)
-
-
-# --- Conversions ---------------------------------------------------------------------------------------------------
 
 
 def converted(source, target_type, values, where=None):

@@ -82,9 +82,6 @@ class Node(NamedTuple):
         return all(one.is_undefined for one in self.streams.values())
 
 
-# --- The machine --------------------------------------------------------------------------------------------------
-
-
 class World:
     """A machine whose bits are numbered, and some lanes of it."""
 
@@ -198,9 +195,6 @@ def gpu_worlds(draw: Any) -> World:
 
 
 VGPR = {32: 1536, 64: 2560}
-
-
-# --- Locations ----------------------------------------------------------------------------------------------------
 
 
 def memory(world: World, index: int, offset: int, ops: Callable[[int], str]) -> Node:
@@ -429,9 +423,6 @@ def reads(draw: Any, worlds: Any) -> tuple[World, Node, int, int]:
     offset = draw(st.integers(0, node.length - 1)) if node.length else 0
     size = draw(st.one_of(st.integers(0, 80), st.just(node.length)))
     return world, node, offset, min(size, node.length - offset)
-
-
-# --- The properties -----------------------------------------------------------------------------------------------
 
 
 def at(node: Node, offset: int) -> str:

@@ -157,8 +157,6 @@ test_blocks = table(
 )
 
 
-# --- Each limit has its own error ----------------------------------------------------------------------------------
-
 MESSAGES = [
     ("skip -3", "10000 operations"),
     ("again: lit1; skip @again", "4096 entries"),
@@ -196,9 +194,6 @@ def test_nested_evaluations_do_not_multiply(kind):
         program = "call4 1"
 
     assert short(answer(program, rules="amd", dies=dies)) == "limit_exceeded"
-
-
-# --- Limits that only a context sets -------------------------------------------------------------------------------
 
 
 class OfCfa(Frame):

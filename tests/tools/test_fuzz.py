@@ -12,6 +12,7 @@ import pytest
 from dwarfgpu.objfile.containers.bundle import COMPRESSED_MAGIC
 from dwarfgpu.objfile.elf.image import Image
 from tests.builders.errors import raised
+from tests.builders.parameters import for_each
 from tools import fuzz
 from tools.fixtures import FOLDER, ROOT
 from tools.fuzz_files import BUNDLE, Edit, Original, parse_edit
@@ -25,9 +26,6 @@ def run(*words, script="tools/fuzz.py", **environment):
     )
     assert done.stderr == ""
     return done.returncode, done.stdout
-
-
-# --- The reader ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("count", [20, pytest.param(60, marks=pytest.mark.slow)])
@@ -47,9 +45,6 @@ def test_a_longer_run_finds_nothing():
     assert (status, out.count("FOUND")) == (0, 0), out
 
 
-# --- What it finds ------------------------------------------------------------------------------------------------
-
-
 BAD = """
     import sys
     sys.path[:0] = ["tools", "."]
@@ -66,16 +61,14 @@ BAD = """
 """
 
 
-@pytest.mark.parametrize(
+@for_each(
     "cause, kind",
-    [
-        ("[].pop()", "IndexError"),
-        pytest.param("raise MalformedFile('kind', 'a message')", "MalformedFile", marks=pytest.mark.slow),
-        pytest.param("bad(code)", "RecursionError", marks=pytest.mark.slow),
-        pytest.param("while True: pass", "TooLong", marks=pytest.mark.slow),
-        pytest.param("bytearray(400 << 20)", "MemoryError", marks=pytest.mark.slow),
-        pytest.param("import os; os._exit(3)", "Died", marks=pytest.mark.slow),
-    ],
+    ("[].pop()", "IndexError"),
+    pytest.param("raise MalformedFile('kind', 'a message')", "MalformedFile", marks=pytest.mark.slow),
+    pytest.param("bad(code)", "RecursionError", marks=pytest.mark.slow),
+    pytest.param("while True: pass", "TooLong", marks=pytest.mark.slow),
+    pytest.param("bytearray(400 << 20)", "MemoryError", marks=pytest.mark.slow),
+    pytest.param("import os; os._exit(3)", "Died", marks=pytest.mark.slow),
 )
 def test_a_failure_is_found_minimised_and_replayed(cause, kind):
     name = "asm/clrx.gfx801.co"
@@ -93,8 +86,6 @@ def test_a_failure_is_found_minimised_and_replayed(cause, kind):
     assert run("--replay", *found.split(), script=script)[0] == 1
     assert run("--replay", name, harmless, script=script)[0] == 0
 
-
-# --- How it damages -----------------------------------------------------------------------------------------------
 
 NAMES = [
     "asm/forms.i386",

@@ -16,6 +16,7 @@ from dwarfgpu.objfile.opening import open_container, open_image
 from tests.builders.code_objects import bundle, host_program, opencl, run
 from tests.builders.elf import ElfBuilder
 from tests.builders.errors import raised
+from tests.builders.parameters import for_each
 
 MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
 HOST = "host-x86_64-unknown-linux-gnu-"
@@ -86,43 +87,39 @@ def info(image):
     return image.section(".debug_info").data
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text, expected",
-    [
-        ("gfx90a", ("", "", "gfx90a", ())),
-        ("gfx90a:xnack+:sramecc-", ("", "", "gfx90a", ("sramecc-", "xnack+"))),
-        ("gfx902+xnack+sram-ecc", ("", "", "gfx902", ("sramecc+", "xnack+"))),
-        ("amdgcn-amd-amdhsa--gfx9-4-generic:xnack-", ("", "amdgcn-amd-amdhsa", "gfx9-4-generic", ("xnack-",))),
-        (f"{HIP}gfx90a:xnack+", ("hipv4", "amdgcn-amd-amdhsa", "gfx90a", ("xnack+",))),
-        ("hip-amdgcn-amd-amdhsa-gfx803", ("hip", "amdgcn-amd-amdhsa", "gfx803", ())),
-        ("hip-amdgcn-amd-amdhsa-unknown-gfx803", ("hip", "amdgcn-amd-amdhsa-unknown", "gfx803", ())),
-        (HOST, ("host", "x86_64-unknown-linux-gnu", "", ())),
-        ("host-x86_64-unknown-linux--", ("host", "x86_64-unknown-linux", "", ())),
-        ("openmp-amdgcn-amd-amdhsa--gfx906", ("openmp", "amdgcn-amd-amdhsa", "gfx906", ())),
-        ("sm_70", ("", "", "sm_70", ())),
-        ("", ("", "", "", ())),
-    ],
+    ("gfx90a", ("", "", "gfx90a", ())),
+    ("gfx90a:xnack+:sramecc-", ("", "", "gfx90a", ("sramecc-", "xnack+"))),
+    ("gfx902+xnack+sram-ecc", ("", "", "gfx902", ("sramecc+", "xnack+"))),
+    ("amdgcn-amd-amdhsa--gfx9-4-generic:xnack-", ("", "amdgcn-amd-amdhsa", "gfx9-4-generic", ("xnack-",))),
+    (f"{HIP}gfx90a:xnack+", ("hipv4", "amdgcn-amd-amdhsa", "gfx90a", ("xnack+",))),
+    ("hip-amdgcn-amd-amdhsa-gfx803", ("hip", "amdgcn-amd-amdhsa", "gfx803", ())),
+    ("hip-amdgcn-amd-amdhsa-unknown-gfx803", ("hip", "amdgcn-amd-amdhsa-unknown", "gfx803", ())),
+    (HOST, ("host", "x86_64-unknown-linux-gnu", "", ())),
+    ("host-x86_64-unknown-linux--", ("host", "x86_64-unknown-linux", "", ())),
+    ("openmp-amdgcn-amd-amdhsa--gfx906", ("openmp", "amdgcn-amd-amdhsa", "gfx906", ())),
+    ("sm_70", ("", "", "sm_70", ())),
+    ("", ("", "", "", ())),
 )
 def test_target_ids(text, expected):
     target = parse_target(text)
     assert (target.kind, target.triple, target.processor, target.features) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     "entry, wanted, matches",
-    [
-        ("gfx90a", "gfx90a", True),
-        ("gfx90a", "gfx906", False),
-        ("gfx90a:xnack+", "gfx90a", True),  # a user who does not care
-        ("gfx90a", "gfx90a:xnack+", True),  # a code object for either setting
-        ("gfx90a:xnack-", "gfx90a:xnack+", False),
-        ("gfx90a:sramecc+:xnack-", "gfx90a:xnack-", True),
-        (f"{HIP}gfx90a", "amdgcn-amd-amdhsa--gfx90a", True),
-        (f"{HIP}gfx90a", "amdgcn-amd-amdhsa-unknown-gfx90a", True),
-        (f"{HIP}gfx90a", "amdgcn-amd-amdpal--gfx90a", False),
-        (f"{HIP}gfx90a", "hip-amdgcn-amd-amdhsa--gfx90a", False),
-        (f"{HIP}gfx90a", "amdgcn-amd-amdhsa", True),
-    ],
+    ("gfx90a", "gfx90a", True),
+    ("gfx90a", "gfx906", False),
+    ("gfx90a:xnack+", "gfx90a", True),  # a user who does not care
+    ("gfx90a", "gfx90a:xnack+", True),  # a code object for either setting
+    ("gfx90a:xnack-", "gfx90a:xnack+", False),
+    ("gfx90a:sramecc+:xnack-", "gfx90a:xnack-", True),
+    (f"{HIP}gfx90a", "amdgcn-amd-amdhsa--gfx90a", True),
+    (f"{HIP}gfx90a", "amdgcn-amd-amdhsa-unknown-gfx90a", True),
+    (f"{HIP}gfx90a", "amdgcn-amd-amdpal--gfx90a", False),
+    (f"{HIP}gfx90a", "hip-amdgcn-amd-amdhsa--gfx90a", False),
+    (f"{HIP}gfx90a", "amdgcn-amd-amdhsa", True),
 )
 def test_a_target_matches_by_the_rules_of_target_ids(entry, wanted, matches):
     assert target_matches(parse_target(entry), parse_target(wanted)) is matches
@@ -139,16 +136,14 @@ def test_places(tmp_path):
     assert info(open_image(odd)) == b"for B"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text, path, offset, size",
-    [
-        ("file:///tmp/a#offset=0x10&size=32", "/tmp/a", 16, 32),
-        ("file:///tmp/a?offset=16&size=040", "/tmp/a", 16, 32),
-        ("file:///tmp/a%20b%2Bc", "/tmp/a b+c", 0, None),
-        ("file:///tmp/100%", "/tmp/100%", 0, None),
-        ("file:///tmp/%4/%zz", "/tmp/%4/%zz", 0, None),
-        ("file://rel/a#offset=0&size=0", "rel/a", 0, 0),
-    ],
+    ("file:///tmp/a#offset=0x10&size=32", "/tmp/a", 16, 32),
+    ("file:///tmp/a?offset=16&size=040", "/tmp/a", 16, 32),
+    ("file:///tmp/a%20b%2Bc", "/tmp/a b+c", 0, None),
+    ("file:///tmp/100%", "/tmp/100%", 0, None),
+    ("file:///tmp/%4/%zz", "/tmp/%4/%zz", 0, None),
+    ("file://rel/a#offset=0&size=0", "rel/a", 0, 0),
 )
 def test_uris(text, path, offset, size):
     place = parse_place(text)
@@ -161,18 +156,16 @@ def test_a_uri_is_read_back(path, offset):
     assert (place.path, place.offset, place.size) == (path, offset, 7)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
-    [
-        "file:///tmp/a#offset=1",
-        "file:///tmp/a#size=1&offset=2",
-        "file:///tmp/a#offset=1&size=",
-        "file:///tmp/a#offset=0x&size=1",
-        "file:///tmp/a#offset=-1&size=1",
-        "file:///tmp/a#offset=09&size=1",
-        "file:///tmp/a#",
-        "memory://123#offset=0x1000&size=4096",
-    ],
+    "file:///tmp/a#offset=1",
+    "file:///tmp/a#size=1&offset=2",
+    "file:///tmp/a#offset=1&size=",
+    "file:///tmp/a#offset=0x&size=1",
+    "file:///tmp/a#offset=-1&size=1",
+    "file:///tmp/a#offset=09&size=1",
+    "file:///tmp/a#",
+    "memory://123#offset=0x1000&size=4096",
 )
 def test_what_is_no_uri_of_a_file(text):
     assert "file://" in raised(UsageError, parse_place, text).hint
@@ -221,18 +214,16 @@ def test_without_a_selection_the_only_code_object_is_opened():
     assert info(open_image(bundle_of((HOST, b""), (f"{HIP}gfx90a", A)))) == b"for A"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "entries, select, kind, shown",
-    [
-        (["gfx90a", "gfx1100"], None, "ambiguous", ["@1", "@2"]),
-        ([], None, "no_entry", ["@0"]),
-        (["gfx90a:xnack+", "gfx90a:xnack-"], "gfx90a", "ambiguous", ["@1", "@2", "xnack+"]),
-        (["gfx90a"], "gfx1100", "no_entry", ["@1", "gfx90a"]),
-        (["gfx90a"], "7", "no_entry", ["@1"]),
-        (["gfx90a"], "99999999999999999999", "no_entry", ["@1"]),
-        (["gfx90a"], "", "usage", ["@1"]),
-        (["gfx90a"], "host", None, []),
-    ],
+    (["gfx90a", "gfx1100"], None, "ambiguous", ["@1", "@2"]),
+    ([], None, "no_entry", ["@0"]),
+    (["gfx90a:xnack+", "gfx90a:xnack-"], "gfx90a", "ambiguous", ["@1", "@2", "xnack+"]),
+    (["gfx90a"], "gfx1100", "no_entry", ["@1", "gfx90a"]),
+    (["gfx90a"], "7", "no_entry", ["@1"]),
+    (["gfx90a"], "99999999999999999999", "no_entry", ["@1"]),
+    (["gfx90a"], "", "usage", ["@1"]),
+    (["gfx90a"], "host", None, []),
 )
 def test_a_selection_that_does_not_name_one_entry(entries, select, kind, shown):
     data = bundle_of((HOST, b""), *((f"{HIP}{name}", A) for name in entries))
@@ -358,28 +349,26 @@ def test_a_broken_bundle_hides_no_other():
     assert info(open_image(builder.build(), "gfx90a")) == b"for A"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "data, kind",
-    [
-        (compressed(TWO, hash_=bytes(8)), "hash_mismatch"),
-        (compressed(TWO, claim=len(TWO) - 1), "size_mismatch"),
-        (compressed(TWO, claim=len(TWO) + 1), "truncated"),
-        (compressed(TWO, claim=1 << 60), "too_large"),
-        (compressed(TWO, whole=1 << 40), "truncated"),
-        (compressed(TWO, whole=4), "truncated"),
-        (compressed(TWO, method=9), "bad_compression"),
-        (compressed(TWO, method=1), "bad_compression"),
-        (compressed(b"something else"), "not_a_bundle"),
-        (b"CCOB\x09\0\0\0" + bytes(40), "bundle_version"),
-        (b"CCOB\x03\0", "truncated"),
-        (MAGIC, "truncated"),
-        (MAGIC + (1 << 50).to_bytes(8, "little"), "too_large"),
-        (MAGIC + (3).to_bytes(8, "little") + bytes(24), None),
-        (TWO[:60], "truncated"),
-        (b"\x10\xff\x10\xad" + bytes(12), "not_elf"),
-        (b"\x10\xff\x10\xad\x09" + bytes(60), "offload_version"),
-        (b"\x10\xff\x10\xad\x01" + bytes(3) + b"\xff" * 60, "truncated"),
-    ],
+    (compressed(TWO, hash_=bytes(8)), "hash_mismatch"),
+    (compressed(TWO, claim=len(TWO) - 1), "size_mismatch"),
+    (compressed(TWO, claim=len(TWO) + 1), "truncated"),
+    (compressed(TWO, claim=1 << 60), "too_large"),
+    (compressed(TWO, whole=1 << 40), "truncated"),
+    (compressed(TWO, whole=4), "truncated"),
+    (compressed(TWO, method=9), "bad_compression"),
+    (compressed(TWO, method=1), "bad_compression"),
+    (compressed(b"something else"), "not_a_bundle"),
+    (b"CCOB\x09\0\0\0" + bytes(40), "bundle_version"),
+    (b"CCOB\x03\0", "truncated"),
+    (MAGIC, "truncated"),
+    (MAGIC + (1 << 50).to_bytes(8, "little"), "too_large"),
+    (MAGIC + (3).to_bytes(8, "little") + bytes(24), None),
+    (TWO[:60], "truncated"),
+    (b"\x10\xff\x10\xad" + bytes(12), "not_elf"),
+    (b"\x10\xff\x10\xad\x09" + bytes(60), "offload_version"),
+    (b"\x10\xff\x10\xad\x01" + bytes(3) + b"\xff" * 60, "truncated"),
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_broken_containers(data, kind):

@@ -13,6 +13,7 @@ from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.objfile.section_source import ImageSections
 from tests.builders.code_objects import opencl, run, section_bytes
 from tests.builders.elf import ElfBuilder
+from tests.builders.parameters import for_each
 
 CLASSES = [(size, order) for size in (4, 8) for order in ("little", "big")]
 TEXT = b"some text that is repeated, " * 100
@@ -62,23 +63,21 @@ def test_relocations_apply_to_the_decompressed_content():
     assert len(data) == 400
 
 
-@pytest.mark.parametrize(
+@for_each(
     "build, kind",
-    [
-        (lambda b: b.compressed(".debug_info", TEXT, method=7), "bad_compression"),
-        (lambda b: b.compressed(".debug_info", TEXT, stream=b"no stream"), "bad_compression"),
-        (lambda b: b.compressed(".debug_info", TEXT, method=2, stream=b"no stream"), "bad_compression"),
-        (lambda b: b.compressed(".debug_info", TEXT, stream=zlib.compress(TEXT)[:-20]), "truncated"),
-        (lambda b: b.compressed(".debug_info", TEXT, method=2, stream=zstd(TEXT)[:-3]), "truncated"),
-        (lambda b: b.compressed(".debug_info", TEXT, stream=b""), "truncated"),
-        (lambda b: b.compressed(".debug_info", TEXT, size=len(TEXT) + 1), "truncated"),
-        (lambda b: b.compressed(".debug_info", TEXT, size=len(TEXT) - 1), "size_mismatch"),
-        (lambda b: b.compressed(".debug_info", TEXT, size=0), "size_mismatch"),
-        (lambda b: b.section(".debug_info", bytes(10), flags=0x800), "truncated"),
-        (lambda b: b.section(".zdebug_info", b"ZLIB"), "bad_compression"),
-        (lambda b: b.section(".zdebug_info", TEXT), "bad_compression"),
-        (lambda b: b.section(".zdebug_info", ZDEBUG[:-30]), "truncated"),
-    ],
+    (lambda b: b.compressed(".debug_info", TEXT, method=7), "bad_compression"),
+    (lambda b: b.compressed(".debug_info", TEXT, stream=b"no stream"), "bad_compression"),
+    (lambda b: b.compressed(".debug_info", TEXT, method=2, stream=b"no stream"), "bad_compression"),
+    (lambda b: b.compressed(".debug_info", TEXT, stream=zlib.compress(TEXT)[:-20]), "truncated"),
+    (lambda b: b.compressed(".debug_info", TEXT, method=2, stream=zstd(TEXT)[:-3]), "truncated"),
+    (lambda b: b.compressed(".debug_info", TEXT, stream=b""), "truncated"),
+    (lambda b: b.compressed(".debug_info", TEXT, size=len(TEXT) + 1), "truncated"),
+    (lambda b: b.compressed(".debug_info", TEXT, size=len(TEXT) - 1), "size_mismatch"),
+    (lambda b: b.compressed(".debug_info", TEXT, size=0), "size_mismatch"),
+    (lambda b: b.section(".debug_info", bytes(10), flags=0x800), "truncated"),
+    (lambda b: b.section(".zdebug_info", b"ZLIB"), "bad_compression"),
+    (lambda b: b.section(".zdebug_info", TEXT), "bad_compression"),
+    (lambda b: b.section(".zdebug_info", ZDEBUG[:-30]), "truncated"),
 )
 def test_broken_streams_are_malformed(build, kind):
     error = error_of(build)

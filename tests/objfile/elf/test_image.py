@@ -18,6 +18,7 @@ from dwarfgpu.objfile.opening import open_image
 from tests.builders.code_objects import opencl, readobj, run
 from tests.builders.elf import ElfBuilder, small_elf
 from tests.builders.errors import raised
+from tests.builders.parameters import for_each
 
 CLASSES = [(size, order) for size in (4, 8) for order in ("little", "big")]
 
@@ -345,17 +346,15 @@ def test_what_cannot_be_read_is_named(tmp_path, name):
     assert str(tmp_path / name) in str(error)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "data, kind",
-    [
-        (b"", "not_elf"),
-        (b"\x7fELF", "truncated"),
-        (b"just text, and more", "not_elf"),
-        (b"\x7fELF\x03" + bytes(60), "bad_class"),
-        (b"\x7fELF\x02\x03" + bytes(60), "bad_byte_order"),
-        (b"\x7fELF\x02\x01" + bytes(20), "truncated"),
-        (b"!<arch>\n" + bytes(60), "not_elf"),
-    ],
+    (b"", "not_elf"),
+    (b"\x7fELF", "truncated"),
+    (b"just text, and more", "not_elf"),
+    (b"\x7fELF\x03" + bytes(60), "bad_class"),
+    (b"\x7fELF\x02\x03" + bytes(60), "bad_byte_order"),
+    (b"\x7fELF\x02\x01" + bytes(20), "truncated"),
+    (b"!<arch>\n" + bytes(60), "not_elf"),
 )
 def test_what_is_no_elf_file(data, kind):
     assert raised(MalformedFile, open_image, data).kind == kind

@@ -13,6 +13,7 @@ from dwarfgpu.objfile.elf.loading import load, span
 from dwarfgpu.objfile.opening import open_image
 from tests.builders.elf import ElfBuilder
 from tests.builders.errors import raised
+from tests.builders.parameters import for_each
 
 ROOT = Path(__file__).resolve().parents[3]
 BIAS = 0x7F0000000000
@@ -50,9 +51,7 @@ def test_segments_are_moved_and_filled_with_zeros():
     assert span(image) == (TEXT, DATA + 10 - TEXT, 1)
 
 
-@pytest.mark.parametrize(
-    "name", ["launch.gfx90a.w64.O2.co", "cl-kernels.gfx1100.w32.O2.v5.co", "launch.gfx1200.w32.O2.co"]
-)
+@for_each("name", "launch.gfx90a.w64.O2.co", "cl-kernels.gfx1100.w32.O2.v5.co", "launch.gfx1200.w32.O2.co")
 def test_a_loaded_file_is_what_the_file_says(name):
     image = open_image(str(ROOT / "fixtures/amdgpu" / name))
     for segment in load(image, 0):
@@ -75,18 +74,16 @@ def test_relocations_of_fixtures_are_applied(require_tool):
 SYMBOLS = ((1, 0x1234),)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "row, size, expected",
-    [
-        ((DATA + 8, RELATIVE64, 0, 0x55), 8, BIAS + 0x55),
-        ((DATA + 8, ABS64, 1, 4), 8, BIAS + 0x1238),
-        ((DATA + 8, ABS64, 0, 4), 8, BIAS + 4),
-        ((DATA + 8, ABS32_LO, 1, 0), 4, (BIAS + 0x1234) & 0xFFFFFFFF),
-        ((DATA + 8, ABS32_HI, 1, 0), 4, (BIAS + 0x1234) >> 32),
-        ((DATA + 8, REL64, 1, 0), 8, (0x1234 - DATA - 8) % 2**64),
-        ((DATA + 8, NONE, 1, 0), 8, 0),
-        ((DATA + 8, RELATIVE64, 0, -BIAS - 1), 8, 2**64 - 1),
-    ],
+    ((DATA + 8, RELATIVE64, 0, 0x55), 8, BIAS + 0x55),
+    ((DATA + 8, ABS64, 1, 4), 8, BIAS + 0x1238),
+    ((DATA + 8, ABS64, 0, 4), 8, BIAS + 4),
+    ((DATA + 8, ABS32_LO, 1, 0), 4, (BIAS + 0x1234) & 0xFFFFFFFF),
+    ((DATA + 8, ABS32_HI, 1, 0), 4, (BIAS + 0x1234) >> 32),
+    ((DATA + 8, REL64, 1, 0), 8, (0x1234 - DATA - 8) % 2**64),
+    ((DATA + 8, NONE, 1, 0), 8, 0),
+    ((DATA + 8, RELATIVE64, 0, -BIAS - 1), 8, 2**64 - 1),
 )
 def test_each_relocation(row, size, expected):
     data = data_of(built([row], symbols=SYMBOLS))
@@ -100,18 +97,16 @@ def test_the_table_of_calls_is_applied_too():
     assert data_of(image)[:8] == (BIAS + 7).to_bytes(8, "little")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "row, options, kind",
-    [
-        ((DATA, GOTPCREL, 1, 0), {}, "bad_relocation"),
-        ((DATA, 200, 1, 0), {}, "bad_relocation"),
-        ((DATA, ABS64, 1, 0), {"symbols": ((0, 0),)}, "undefined_symbol"),
-        ((DATA, ABS64, 1000, 0), {}, "not_mapped"),
-        ((DATA + 60, ABS64, 0, 0), {}, "not_mapped"),
-        ((0x9000, RELATIVE64, 0, 0), {}, "not_mapped"),
-        ((DATA, ABS32, 1, 0), {}, "overflow"),
-        ((DATA, ABS64, 1, 0), {"machine": 3}, "bad_relocation"),
-    ],
+    ((DATA, GOTPCREL, 1, 0), {}, "bad_relocation"),
+    ((DATA, 200, 1, 0), {}, "bad_relocation"),
+    ((DATA, ABS64, 1, 0), {"symbols": ((0, 0),)}, "undefined_symbol"),
+    ((DATA, ABS64, 1000, 0), {}, "not_mapped"),
+    ((DATA + 60, ABS64, 0, 0), {}, "not_mapped"),
+    ((0x9000, RELATIVE64, 0, 0), {}, "not_mapped"),
+    ((DATA, ABS32, 1, 0), {}, "overflow"),
+    ((DATA, ABS64, 1, 0), {"machine": 3}, "bad_relocation"),
 )
 def test_a_relocation_that_cannot_be_applied(row, options, kind):
     assert raised(DwarfGpuError, load, built([row], **{"symbols": SYMBOLS, **options}), BIAS).kind == kind
@@ -128,9 +123,7 @@ def test_nothing_to_load():
         load(open_image(ElfBuilder().build()), 0)
 
 
-@pytest.mark.parametrize(
-    "size, message", [(1 << 40, "more than 268435456 bytes"), (2, "more bytes in the file than in memory")]
-)
+@for_each("size, message", (1 << 40, "more than 268435456 bytes"), (2, "more bytes in the file than in memory"))
 def test_sizes_that_cannot_be(size, message):
     with pytest.raises(DwarfGpuError, match=message):
         load(built((), memory_size=size), 0)

@@ -9,6 +9,7 @@ from dwarfgpu.objfile.opening import open_image
 from tests.builders.code_objects import opencl
 from tests.builders.elf import ElfBuilder
 from tests.builders.errors import raised
+from tests.builders.parameters import for_each
 
 CLASSES = [(size, order) for size in (4, 8) for order in ("little", "big")]
 
@@ -29,21 +30,19 @@ def number(data, size, order="little", *, signed=False):
     return int.from_bytes(data[:size], order, signed=signed)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "type_, value, addend, width, expected",
-    [
-        (0, 0x1234, 5, 8, 0),  # NONE
-        (1, 0x123456789, -1, 4, 0x23456788),  # ABS32_LO: (S + A) & 0xFFFFFFFF
-        (2, 0x123456789, -1, 4, 0x1),  # ABS32_HI: (S + A) >> 32
-        (3, 0x123456789, -1, 8, 0x123456788),  # ABS64: S + A
-        (4, 0x1234, 4, 4, 0x1238 - 0x18),  # REL32: S + A - P
-        (5, 0x4, 0, 8, (1 << 64) + 4 - 0x18),  # REL64
-        (6, 0x1234, 0x10, 4, 0x1244),  # ABS32: S + A
-        (10, 0x500000000, 0, 4, 0xFFFFFFE8),  # REL32_LO: (S + A - P) & 0xFFFFFFFF
-        (11, 0x500000000, 0, 4, 0x4),  # REL32_HI: (S + A - P) >> 32
-        (13, 0x1234, 0x77, 8, 0x77),  # RELATIVE64: B + A
-        (14, 0x1C, 0x10, 2, (0x1C + 0x10 - 0x18 - 4) // 4),  # REL16: of a branch, in words from its end
-    ],
+    (0, 0x1234, 5, 8, 0),  # NONE
+    (1, 0x123456789, -1, 4, 0x23456788),  # ABS32_LO: (S + A) & 0xFFFFFFFF
+    (2, 0x123456789, -1, 4, 0x1),  # ABS32_HI: (S + A) >> 32
+    (3, 0x123456789, -1, 8, 0x123456788),  # ABS64: S + A
+    (4, 0x1234, 4, 4, 0x1238 - 0x18),  # REL32: S + A - P
+    (5, 0x4, 0, 8, (1 << 64) + 4 - 0x18),  # REL64
+    (6, 0x1234, 0x10, 4, 0x1244),  # ABS32: S + A
+    (10, 0x500000000, 0, 4, 0xFFFFFFE8),  # REL32_LO: (S + A - P) & 0xFFFFFFFF
+    (11, 0x500000000, 0, 4, 0x4),  # REL32_HI: (S + A - P) >> 32
+    (13, 0x1234, 0x77, 8, 0x77),  # RELATIVE64: B + A
+    (14, 0x1C, 0x10, 2, (0x1C + 0x10 - 0x18 - 4) // 4),  # REL16: of a branch, in words from its end
 )
 def test_each_relocation_of_amdgpu(type_, value, addend, width, expected):
     result = relocated(type_, symbol_value=value, addend=addend)
@@ -51,25 +50,23 @@ def test_each_relocation_of_amdgpu(type_, value, addend, width, expected):
     assert not any(result[width:])
 
 
-@pytest.mark.parametrize(
+@for_each(
     "type_, value, addend, width, expected",
-    [
-        (0, 9, 9, 8, 0),  # NONE
-        (1, 0x1234, -4, 8, 0x1230),  # 64
-        (2, 0x1234, -4, 4, 0x1230 - 0x18),  # PC32
-        (4, 0x1234, -4, 4, 0x1230 - 0x18),  # PLT32
-        (10, 0x1234, 0, 4, 0x1234),  # 32
-        (11, 0x10, -0x20, 4, 0xFFFFFFF0),  # 32S
-        (12, 0x1234, 0, 2, 0x1234),  # 16
-        (13, 0x1234, 0, 2, 0x1234 - 0x18),  # PC16
-        (14, 0x34, 0, 1, 0x34),  # 8
-        (15, 0x34, 0, 1, 0x34 - 0x18),  # PC8
-        (17, 0x8, 2, 8, 0xA),  # DTPOFF64
-        (21, 0x8, 2, 4, 0xA),  # DTPOFF32
-        (24, 0x8, 0, 8, (1 << 64) + 8 - 0x18),  # PC64
-        (32, 0x8, 2, 4, 0x42),  # SIZE32: Z + A
-        (33, 0x8, 2, 8, 0x42),  # SIZE64
-    ],
+    (0, 9, 9, 8, 0),  # NONE
+    (1, 0x1234, -4, 8, 0x1230),  # 64
+    (2, 0x1234, -4, 4, 0x1230 - 0x18),  # PC32
+    (4, 0x1234, -4, 4, 0x1230 - 0x18),  # PLT32
+    (10, 0x1234, 0, 4, 0x1234),  # 32
+    (11, 0x10, -0x20, 4, 0xFFFFFFF0),  # 32S
+    (12, 0x1234, 0, 2, 0x1234),  # 16
+    (13, 0x1234, 0, 2, 0x1234 - 0x18),  # PC16
+    (14, 0x34, 0, 1, 0x34),  # 8
+    (15, 0x34, 0, 1, 0x34 - 0x18),  # PC8
+    (17, 0x8, 2, 8, 0xA),  # DTPOFF64
+    (21, 0x8, 2, 4, 0xA),  # DTPOFF32
+    (24, 0x8, 0, 8, (1 << 64) + 8 - 0x18),  # PC64
+    (32, 0x8, 2, 4, 0x42),  # SIZE32: Z + A
+    (33, 0x8, 2, 8, 0x42),  # SIZE64
 )
 def test_the_relocations_of_x86_64(type_, value, addend, width, expected):
     result = relocated(type_, symbol_value=value, addend=addend, machine=62)
@@ -77,15 +74,13 @@ def test_the_relocations_of_x86_64(type_, value, addend, width, expected):
     assert not any(result[width:])
 
 
-@pytest.mark.parametrize(
+@for_each(
     "machine, type_, width, expected",
-    [
-        (205, 1, 8, 0x123456788),  # SYM_ADDR: 64-bit address
-        (205, 2, 4, 0x23456788),  # SYM_ADDR_32: 32-bit address, or the lower 32 bits of a 64-bit one
-        (205, 3, 4, 0x1),  # SYM_ADDR_32_HI: the higher 32 bits
-        (190, 2, 8, 0x123456788),  # R_CUDA_64
-        (190, 4, 8, 0x123456788),  # R_CUDA_G64
-    ],
+    (205, 1, 8, 0x123456788),  # SYM_ADDR: 64-bit address
+    (205, 2, 4, 0x23456788),  # SYM_ADDR_32: 32-bit address, or the lower 32 bits of a 64-bit one
+    (205, 3, 4, 0x1),  # SYM_ADDR_32_HI: the higher 32 bits
+    (190, 2, 8, 0x123456788),  # R_CUDA_64
+    (190, 4, 8, 0x123456788),  # R_CUDA_G64
 )
 def test_the_relocations_of_debug_sections_of_other_gpus(machine, type_, width, expected):
     """The zebin specification, "Gen Relocation Type"; CUDA-GDB, cuda-functions.c."""
@@ -124,16 +119,14 @@ def test_the_address_of_the_symbols_section_counts():
     assert number(Image(builder.build()).section(".debug_addr").data, 8) == 0x4008
 
 
-@pytest.mark.parametrize(
+@for_each(
     "type_, content, width, expected",
-    [
-        (0, b"\5\0\0\0", 4, 5),  # NONE
-        (1, b"\4\0\0\0", 4, 0x1238),  # 32: S + A
-        (2, b"\xfc\xff\xff\xff", 4, 0x1230 - 0x18),  # PC32: S + A - P
-        (20, b"\2\0\0\0", 2, 0x1236),  # 16
-        (32, b"\4\0\0\0", 4, 0x1238),  # TLS_LDO_32: the offset in the thread-local data
-        (38, b"\1\0\0\0", 4, 0x41),  # SIZE32: Z + A
-    ],
+    (0, b"\5\0\0\0", 4, 5),  # NONE
+    (1, b"\4\0\0\0", 4, 0x1238),  # 32: S + A
+    (2, b"\xfc\xff\xff\xff", 4, 0x1230 - 0x18),  # PC32: S + A - P
+    (20, b"\2\0\0\0", 2, 0x1236),  # 16
+    (32, b"\4\0\0\0", 4, 0x1238),  # TLS_LDO_32: the offset in the thread-local data
+    (38, b"\1\0\0\0", 4, 0x41),  # SIZE32: Z + A
 )
 def test_the_relocations_of_i386_have_their_addends_in_the_field(type_, content, width, expected):
     assert number(relocated(type_, content=content, addends=False, machine=3, size=4), width) == expected
@@ -162,14 +155,12 @@ def test_compact_relocations_are_refused():
     assert "SHT_CREL" in str(error.value)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "options, kind",
-    [
-        ({"type_": 6, "symbol_value": 1 << 33}, "overflow"),
-        ({"type_": 6, "symbol_value": 0, "addend": -(1 << 40)}, "overflow"),
-        ({"type_": 3, "offset": 57}, "truncated"),
-        ({"type_": 3, "offset": 1 << 60}, "truncated"),
-    ],
+    ({"type_": 6, "symbol_value": 1 << 33}, "overflow"),
+    ({"type_": 6, "symbol_value": 0, "addend": -(1 << 40)}, "overflow"),
+    ({"type_": 3, "offset": 57}, "truncated"),
+    ({"type_": 3, "offset": 1 << 60}, "truncated"),
 )
 def test_a_relocation_that_does_not_fit(options, kind):
     error = raised(MalformedFile, relocated, **options)

@@ -16,6 +16,7 @@ from dwarfgpu.objfile.lists import list_encoding
 from tests.builders.dwarf import DictSections, build, die, dwarf, unit
 from tests.builders.errors import raised
 from tests.builders.lists import rnglist, table_of_lists
+from tests.builders.parameters import for_each
 from tests.builders.sources import compile_source, opened
 
 STRINGS = ("str_offsets_base", "sec_offset", "strings")
@@ -37,35 +38,33 @@ def found(dwarf, name, kinds=KINDS):
     return [(entry.kind, entry.qualified_name) for entry in dwarf.index.find(name, kinds)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "tree, kind",
-    [
-        (function("x", 16, 4), "function"),
-        (die("subprogram", ("name", "string", "x"), ("inline", "data1", 1)), "function"),
-        (die("subprogram", ("name", "string", "x")), "function"),
-        (die("subprogram", ("name", "string", "x"), ("declaration", "flag_present")), None),
-        (die("subprogram", ("name", "string", "x"), ("declaration", "flag", 1)), None),
-        (die("subprogram", ("name", "string", "x"), ("declaration", "flag", 0)), "function"),
-        (die("inlined_subroutine", ("name", "string", "x")), None),
-        (die("variable", ("name", "string", "x")), "variable"),
-        (die("variable", ("name", "string", "x"), ("location", "exprloc", b"")), "variable"),
-        (die("variable", ("name", "string", "x"), ("location", "exprloc", ADDRESS)), "variable"),
-        (die("variable", ("name", "string", "x"), ("location", "sec_offset", 0)), "variable"),
-        (die("variable", ("name", "string", "x"), ("const_value", "data1", 3)), "variable"),
-        (die("variable", ("name", "string", "x"), ("location", "exprloc", b"\x50")), None),
-        (die("variable", ("name", "string", "x"), ("declaration", "flag_present")), None),
-        (die("formal_parameter", ("name", "string", "x")), None),
-        (die("member", ("name", "string", "x")), None),
-        (die("base_type", ("name", "string", "x")), "type"),
-        (die("structure_type", ("name", "string", "x"), ("declaration", "flag_present")), None),
-        (die("enumeration_type", ("name", "string", "x"), die("enumerator", ("name", "string", "y"))), "type"),
-        (die("typedef", ("name", "string", "x")), "type"),
-        (die("array_type", ("name", "string", "x"), children=True), "type"),
-        (die("namespace", ("name", "string", "x")), "namespace"),
-        (die("label", ("name", "string", "x"), ("low_pc", "addr", 3)), "label"),
-        (die("label", ("name", "string", "x")), None),
-        (die("imported_declaration", ("name", "string", "x")), None),
-    ],
+    (function("x", 16, 4), "function"),
+    (die("subprogram", ("name", "string", "x"), ("inline", "data1", 1)), "function"),
+    (die("subprogram", ("name", "string", "x")), "function"),
+    (die("subprogram", ("name", "string", "x"), ("declaration", "flag_present")), None),
+    (die("subprogram", ("name", "string", "x"), ("declaration", "flag", 1)), None),
+    (die("subprogram", ("name", "string", "x"), ("declaration", "flag", 0)), "function"),
+    (die("inlined_subroutine", ("name", "string", "x")), None),
+    (die("variable", ("name", "string", "x")), "variable"),
+    (die("variable", ("name", "string", "x"), ("location", "exprloc", b"")), "variable"),
+    (die("variable", ("name", "string", "x"), ("location", "exprloc", ADDRESS)), "variable"),
+    (die("variable", ("name", "string", "x"), ("location", "sec_offset", 0)), "variable"),
+    (die("variable", ("name", "string", "x"), ("const_value", "data1", 3)), "variable"),
+    (die("variable", ("name", "string", "x"), ("location", "exprloc", b"\x50")), None),
+    (die("variable", ("name", "string", "x"), ("declaration", "flag_present")), None),
+    (die("formal_parameter", ("name", "string", "x")), None),
+    (die("member", ("name", "string", "x")), None),
+    (die("base_type", ("name", "string", "x")), "type"),
+    (die("structure_type", ("name", "string", "x"), ("declaration", "flag_present")), None),
+    (die("enumeration_type", ("name", "string", "x"), die("enumerator", ("name", "string", "y"))), "type"),
+    (die("typedef", ("name", "string", "x")), "type"),
+    (die("array_type", ("name", "string", "x"), children=True), "type"),
+    (die("namespace", ("name", "string", "x")), "namespace"),
+    (die("label", ("name", "string", "x"), ("low_pc", "addr", 3)), "label"),
+    (die("label", ("name", "string", "x")), None),
+    (die("imported_declaration", ("name", "string", "x")), None),
 )
 def test_what_can_be_found_by_name(tree, kind):
     for way in ("search", "index"):
@@ -79,22 +78,20 @@ def test_what_can_be_found_by_name(tree, kind):
 
 
 @pytest.mark.spec("A.6.1.1.1", 1)
-@pytest.mark.parametrize(
+@for_each(
     "location, static",
-    [
-        (ADDRESS, True),
-        (b"\xa1\x00", True),  # DW_OP_addrx
-        (b"\xfb\x00", True),  # DW_OP_GNU_addr_index
-        (b"\xa1\x00\x33\x16\x18", True),  # DW_OP_addrx; lit3; swap; xderef
-        (b"\x0e" + bytes(8) + b"\xe0", True),  # DW_OP_const8u; GNU_push_tls_address
-        (b"\x0c\0\0\0\0\x9b", True),  # DW_OP_const4u; form_tls_address
-        (b"\x30\x33\xe9\x02", True),  # DW_OP_lit0; lit3; LLVM_form_aspace_address
-        (b"\x11\x05\x31\x16\x18\x9f", False),  # DW_OP_consts; ...; stack_value: a value, no place
-        (b"\x91\x70", False),  # DW_OP_fbreg
-        (b"\x91\x70\x35\xe9\x02", False),
-        (b"\x50", False),
-        (b"", False),
-    ],
+    (ADDRESS, True),
+    (b"\xa1\x00", True),  # DW_OP_addrx
+    (b"\xfb\x00", True),  # DW_OP_GNU_addr_index
+    (b"\xa1\x00\x33\x16\x18", True),  # DW_OP_addrx; lit3; swap; xderef
+    (b"\x0e" + bytes(8) + b"\xe0", True),  # DW_OP_const8u; GNU_push_tls_address
+    (b"\x0c\0\0\0\0\x9b", True),  # DW_OP_const4u; form_tls_address
+    (b"\x30\x33\xe9\x02", True),  # DW_OP_lit0; lit3; LLVM_form_aspace_address
+    (b"\x11\x05\x31\x16\x18\x9f", False),  # DW_OP_consts; ...; stack_value: a value, no place
+    (b"\x91\x70", False),  # DW_OP_fbreg
+    (b"\x91\x70\x35\xe9\x02", False),
+    (b"\x50", False),
+    (b"", False),
 )
 def test_a_local_variable_is_an_entry_if_it_is_static(location, static):
     assert is_static(location) == static
@@ -112,47 +109,43 @@ def test_a_local_variable_without_location_is_no_entry():
     assert one.index.names() == ["f"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text, parts",
-    [
-        ("f", ("f",)),
-        ("::f", ("", "f")),
-        ("a::b::c", ("a", "b", "c")),
-        ("Box<a::b>::get", ("Box<a::b>", "get")),
-        ("a::operator<", ("a", "operator<")),
-        ("a::operator<<", ("a", "operator<<")),
-        ("operator a::b", ("operator a::b",)),
-        ("a::operator()", ("a", "operator()")),
-        ("a::operators::b", ("a", "operators", "b")),
-        ("my_operator::b", ("my_operator", "b")),
-        ("f(a::b)::x", ("f(a::b)", "x")),
-        ("(anonymous namespace)::f", ("(anonymous namespace)", "f")),
-        ("a::", ("a", "")),
-        ("", ("",)),
-        ("S<(a::b)1>::x", ("S<(a::b)1>", "x")),
-    ],
+    ("f", ("f",)),
+    ("::f", ("", "f")),
+    ("a::b::c", ("a", "b", "c")),
+    ("Box<a::b>::get", ("Box<a::b>", "get")),
+    ("a::operator<", ("a", "operator<")),
+    ("a::operator<<", ("a", "operator<<")),
+    ("operator a::b", ("operator a::b",)),
+    ("a::operator()", ("a", "operator()")),
+    ("a::operators::b", ("a", "operators", "b")),
+    ("my_operator::b", ("my_operator", "b")),
+    ("f(a::b)::x", ("f(a::b)", "x")),
+    ("(anonymous namespace)::f", ("(anonymous namespace)", "f")),
+    ("a::", ("a", "")),
+    ("", ("",)),
+    ("S<(a::b)1>::x", ("S<(a::b)1>", "x")),
 )
 def test_names_are_split_at_their_scopes(text, parts):
     assert split_name(text) == parts
 
 
-@pytest.mark.parametrize(
+@for_each(
     "parts, scopes, meant",
-    [
-        ((), [("a", False)], True),
-        (("a",), [("a", False)], True),
-        (("b",), [("a", False), ("b", False)], True),
-        (("a",), [("a", False), ("b", False)], False),
-        (("a",), [("a", False), ("b", True)], True),
-        (("a", "b"), [("a", False), ("b", True)], True),
-        (("", "a"), [("a", False)], True),
-        (("", "b"), [("a", False), ("b", False)], False),
-        (("", "b"), [("a", True), ("b", False)], True),
-        (("",), [], True),
-        (("",), [("a", False)], False),
-        (("",), [("a", True)], True),
-        (("a",), [], False),
-    ],
+    ((), [("a", False)], True),
+    (("a",), [("a", False)], True),
+    (("b",), [("a", False), ("b", False)], True),
+    (("a",), [("a", False), ("b", False)], False),
+    (("a",), [("a", False), ("b", True)], True),
+    (("a", "b"), [("a", False), ("b", True)], True),
+    (("", "a"), [("a", False)], True),
+    (("", "b"), [("a", False), ("b", False)], False),
+    (("", "b"), [("a", True), ("b", False)], True),
+    (("",), [], True),
+    (("",), [("a", False)], False),
+    (("",), [("a", True)], True),
+    (("a",), [], False),
 )
 def test_scopes_may_be_left_out(parts, scopes, meant):
     assert in_scopes(parts, scopes) == meant
@@ -380,17 +373,15 @@ def test_many_hits_are_looked_at_one_after_the_other(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@for_each(
     "compilers, options, language",
-    [
-        (("g++",), ["-gdwarf-5"], "cpp"),
-        (("g++",), ["-gdwarf-4", "-O2", "-fdebug-types-section"], "cpp"),
-        (("clang++-22", "clang++"), ["-gdwarf-5", "-O2"], "cpp"),
-        (("clang++-22", "clang++"), ["-gdwarf-4"], "cpp"),
-        (("clang++-22", "clang++"), ["-gdwarf-5", "-gsplit-dwarf"], "cpp"),
-        (("gcc",), ["-gdwarf-2"], "c"),
-        (("clang-22", "clang"), ["-gdwarf-5"], "cl"),
-    ],
+    (("g++",), ["-gdwarf-5"], "cpp"),
+    (("g++",), ["-gdwarf-4", "-O2", "-fdebug-types-section"], "cpp"),
+    (("clang++-22", "clang++"), ["-gdwarf-5", "-O2"], "cpp"),
+    (("clang++-22", "clang++"), ["-gdwarf-4"], "cpp"),
+    (("clang++-22", "clang++"), ["-gdwarf-5", "-gsplit-dwarf"], "cpp"),
+    (("gcc",), ["-gdwarf-2"], "c"),
+    (("clang-22", "clang"), ["-gdwarf-5"], "cl"),
 )
 def test_all_ways_agree_on_what_compilers_write(compilers, options, language, tmp_path, require_tool):
     path = compile_source(tmp_path, require_tool(*compilers), ["-g", *options], language)
@@ -490,19 +481,15 @@ def test_nested_and_overlapping_functions():
     assert one.index.spans_of(one.units[0])[0] == (0x100, 0x200)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "high",
-    [
-        ("high_pc", "data4", 8),
-        ("high_pc", "addr", 0x2008),
-        ("high_pc", "addrx", 0x2008),
-        ("high_pc", "sdata", 8),
-        ("high_pc", "implicit_const", 8),
-    ],
+    ("high_pc", "data4", 8),
+    ("high_pc", "addr", 0x2008),
+    ("high_pc", "addrx", 0x2008),
+    ("high_pc", "sdata", 8),
+    ("high_pc", "implicit_const", 8),
 )
-@pytest.mark.parametrize(
-    "low", [("low_pc", "addr", 0x2000), ("low_pc", "addrx", 0x2000), ("low_pc", "indirect/addr", 0x2000)]
-)
+@for_each("low", ("low_pc", "addr", 0x2000), ("low_pc", "addrx", 0x2000), ("low_pc", "indirect/addr", 0x2000))
 def test_every_way_to_write_an_address(low, high):
     one = only(ADDRESSES, die("subprogram", ("name", "string", "f"), low, high))
 

@@ -18,6 +18,7 @@ from dwarfgpu.objfile.section_source import SectionSource
 from tests.builders.dwarf import FORM_CODES, DictSections, build, die, unit
 from tests.builders.errors import raised
 from tests.builders.indexes import Names, aranges, number
+from tests.builders.parameters import for_each
 from tests.builders.sources import compile_source, opened
 
 SUBPROGRAM, VARIABLE, TYPE = 0x2E, 0x34, 0x24
@@ -85,12 +86,10 @@ def test_parents_and_gnu_attributes():
         table.entry_at(3)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "names, abbreviations, kind",
-    [
-        ({"f": [(1, [4, 9])]}, {1: (SUBPROGRAM, (1, "data1"), (3, "data1"))}, "index_out_of_range"),
-        ({"f": [(1, [4, 9])]}, {1: (SUBPROGRAM, (2, "data1"), (3, "data1"))}, "index_out_of_range"),
-    ],
+    ({"f": [(1, [4, 9])]}, {1: (SUBPROGRAM, (1, "data1"), (3, "data1"))}, "index_out_of_range"),
+    ({"f": [(1, [4, 9])]}, {1: (SUBPROGRAM, (2, "data1"), (3, "data1"))}, "index_out_of_range"),
 )
 def test_entries_that_lead_nowhere(names, abbreviations, kind):
     caught = raised(MalformedFile, Names(abbreviations, names).table().find, b"f")
@@ -207,9 +206,7 @@ def test_a_broken_index_is_a_problem_and_hides_nothing():
         assert found.problems != []
 
 
-@pytest.mark.parametrize(
-    "change", [{4: b"\x09"}, {12 + 4 * 3: b"\xff" * 4}, {12 + 4 * 5: b"\xff" * 4}, {12: b"\xff" * 4}]
-)
+@for_each("change", {4: b"\x09"}, {12 + 4 * 3: b"\xff" * 4}, {12 + 4 * 5: b"\xff" * 4}, {12: b"\xff" * 4})
 def test_a_broken_index_does_not_hide_the_next(change):
     good = Names(PLAIN, {"f": [(1, [7])]})
     broken = bytearray(good.data)
@@ -250,17 +247,15 @@ def dumped_names(tool, path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@for_each(
     "options, link",
-    [
-        (["-gpubnames"], True),
-        (["-gpubnames", "-O2"], False),
-        (["-gpubnames", "-gsplit-dwarf"], False),
-        (["-gpubnames", "-gsplit-dwarf=single"], False),
-        (["-gpubnames", "-fdebug-types-section"], True),
-        (["-gpubnames", "-fdebug-types-section", "-gsplit-dwarf"], False),
-        (["-glldb", "-gpubnames", "-gdwarf64"], False),
-    ],
+    (["-gpubnames"], True),
+    (["-gpubnames", "-O2"], False),
+    (["-gpubnames", "-gsplit-dwarf"], False),
+    (["-gpubnames", "-gsplit-dwarf=single"], False),
+    (["-gpubnames", "-fdebug-types-section"], True),
+    (["-gpubnames", "-fdebug-types-section", "-gsplit-dwarf"], False),
+    (["-glldb", "-gpubnames", "-gdwarf64"], False),
 )  # fmt: skip
 def test_the_index_of_clang(options, link, tmp_path, require_tool):
     """Names, offsets, tags and parents as llvm-dwarfdump shows them, and each name leads to entries that have it."""

@@ -13,6 +13,7 @@ from dwarfgpu.objfile.info.forms import FORMS, NO_DATA
 from dwarfgpu.objfile.info.readers import FAILURES, FEW, EntryLayout, family
 from tests.builders.dwarf import FORM_CODES, DictSections, build, die, dwarf, unit
 from tests.builders.errors import raised
+from tests.builders.parameters import for_each
 
 NAME, TYPE = 0x03, 0x49
 
@@ -83,21 +84,19 @@ def test_the_first_of_two_equal_codes_counts():
     assert table(declaration(1, 0x11) + declaration(1, 0x24) + b"\0").get(1).tag == 0x11
 
 
-@pytest.mark.parametrize(
+@for_each(
     "broken",
-    [
-        b"\2",
-        b"\2\x24",
-        b"\2\x24\0\3",
-        b"\2\x24\0\3\x0e",
-        b"\2\x24\0\3\x0e\0",
-        b"\2\x24\0\0\x0e\0\0",
-        b"\2\x24\0\3\0\0\0",
-        b"\2\x24\0\3\x21\x80",
-        b"\2\x24\0\3\x21" + b"\xff" * 20 + b"\0\0\0",
-        b"\xff" * 30,
-        b"\2\x24\0" + b"\3\x0e" * (MAX_ATTRIBUTES + 1) + b"\0\0\0",
-    ],
+    b"\2",
+    b"\2\x24",
+    b"\2\x24\0\3",
+    b"\2\x24\0\3\x0e",
+    b"\2\x24\0\3\x0e\0",
+    b"\2\x24\0\0\x0e\0\0",
+    b"\2\x24\0\3\0\0\0",
+    b"\2\x24\0\3\x21\x80",
+    b"\2\x24\0\3\x21" + b"\xff" * 20 + b"\0\0\0",
+    b"\xff" * 30,
+    b"\2\x24\0" + b"\3\x0e" * (MAX_ATTRIBUTES + 1) + b"\0\0\0",
 )
 def test_what_is_broken_does_not_hide_what_is_before_it(broken):
     found = table(declaration(1, 0x11) + broken)

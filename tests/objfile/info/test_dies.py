@@ -13,7 +13,7 @@ from dwarfgpu.objfile.indexes.address_index import size_of_type
 from dwarfgpu.objfile.info import tree as tree_module
 from tests.builders.dwarf import DictSections, build, die, dwarf, unit
 from tests.builders.errors import raised
-from tests.builders.parameters import some_slow
+from tests.builders.parameters import for_each, some_slow
 
 
 def only(*parts, **options):
@@ -63,16 +63,14 @@ def test_all_attributes_are_those_that_are_asked_for_one_by_one(parts):
     assert list(found.unit.decoded()) == [(found.offset, 0, found.abbreviation, tuple(texts))]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "form, value, decoded",
-    [
-        ("indirect/strp", "a", "a"),
-        ("indirect/data2", 500, 500),
-        ("line_strp", "b", "b"),
-        ("exprloc", b"\x30", b"\x30"),
-        ("flag", 0, 0),
-        ("ref4", "self", 12),
-    ],
+    ("indirect/strp", "a", "a"),
+    ("indirect/data2", 500, 500),
+    ("line_strp", "b", "b"),
+    ("exprloc", b"\x30", b"\x30"),
+    ("flag", 0, 0),
+    ("ref4", "self", 12),
 )
 def test_decoded_values(form, value, decoded):
     tree = die("compile_unit", ("decl_line", "implicit_const", 3), ("name", form, value), label="self")
@@ -91,21 +89,19 @@ def test_of_two_equal_attributes_the_first_counts():
     assert len(found.attributes) == 2
 
 
-@pytest.mark.parametrize(
+@for_each(
     "form, value, unsigned, signed",
-    [
-        ("data1", 0xFF, 0xFF, -1),
-        ("data2", 0x8000, 0x8000, -0x8000),
-        ("data4", 5, 5, 5),
-        ("data8", (1 << 64) - 2, (1 << 64) - 2, -2),
-        ("data16", (1 << 128) - 2, (1 << 128) - 2, -2),
-        ("udata", (1 << 64) - 2, (1 << 64) - 2, (1 << 64) - 2),
-        ("sdata", -2, None, -2),
-        ("sdata", 2, 2, 2),
-        ("implicit_const", -2, None, -2),
-        ("indirect/data1", 0xFF, 0xFF, -1),
-        ("indirect/sdata", -1, None, -1),
-    ],
+    ("data1", 0xFF, 0xFF, -1),
+    ("data2", 0x8000, 0x8000, -0x8000),
+    ("data4", 5, 5, 5),
+    ("data8", (1 << 64) - 2, (1 << 64) - 2, -2),
+    ("data16", (1 << 128) - 2, (1 << 128) - 2, -2),
+    ("udata", (1 << 64) - 2, (1 << 64) - 2, (1 << 64) - 2),
+    ("sdata", -2, None, -2),
+    ("sdata", 2, 2, 2),
+    ("implicit_const", -2, None, -2),
+    ("indirect/data1", 0xFF, 0xFF, -1),
+    ("indirect/sdata", -1, None, -1),
 )
 def test_the_sign_of_a_constant_depends_on_the_context(form, value, unsigned, signed):
     """DWARF 5, 7.5.5: the sign of data1 to data16 is known from the context alone."""
@@ -135,12 +131,10 @@ def test_a_block_knows_where_it_stands(form, before, order):
     assert found.source.data(".debug_info")[block.offset + 2] == 7
 
 
-@pytest.mark.parametrize(
+@for_each(
     "form, meaning",
-    [
-        ("data1", "text"), ("data1", "address"), ("data1", "reference"), ("data1", "block"), ("data1", "flag"),
-        ("data1", "list_place"), ("string", "signed"), ("string", "unsigned"), ("exprloc", "reference"),
-    ],
+    ("data1", "text"), ("data1", "address"), ("data1", "reference"), ("data1", "block"), ("data1", "flag"),
+    ("data1", "list_place"), ("string", "signed"), ("string", "unsigned"), ("exprloc", "reference"),
 )  # fmt: skip
 def test_a_value_has_only_the_meaning_of_its_class(form, meaning):
     attribute = only(("location", form, 1 if form == "data1" else b"x")).root.get("DW_AT_location")
@@ -405,9 +399,7 @@ def test_many_large_siblings():
     assert [each.name for each in next(last.children()).ancestors()] == ["s1499", None]
 
 
-@pytest.mark.parametrize(
-    "form", ["ref1", "ref2", "ref4", "ref8", "ref_udata", "ref_addr", "indirect/ref4", "indirect/ref_addr"]
-)
+@for_each("form", "ref1", "ref2", "ref4", "ref8", "ref_udata", "ref_addr", "indirect/ref4", "indirect/ref_addr")
 @pytest.mark.parametrize("first", [True, False])
 def test_references(form, first):
     user = die("variable", ("type", form, "int"), label="user")

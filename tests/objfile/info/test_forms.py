@@ -27,6 +27,7 @@ from dwarfgpu.objfile.info.dies import VALUE_KINDS
 from dwarfgpu.objfile.info.forms import FORMS, Indirect, class_of, read_value
 from tests.builders.dwarf import FORM_CODES, build, die, dwarf, unit
 from tests.builders.errors import raised
+from tests.builders.parameters import for_each
 
 FORMATS = [
     Format(address_size, offset_size, order, version)
@@ -136,22 +137,20 @@ def test_the_byte_order_is_that_of_the_unit(name):
     assert value == int.from_bytes(data[:size], "big")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name, data, kind",
-    [
-        ("data4", "010203", "truncated"),
-        ("block1", "0301", "truncated"),
-        ("block4", "ffffffff00", "truncated"),
-        ("block", "ffffffffffffffffff0100", "truncated"),
-        ("string", "616263", "truncated"),
-        ("udata", "8080", "truncated"),
-        ("udata", "ffffffffffffffffff02", "leb128_overflow"),
-        ("sdata", "ffffffffffffffffff01", "leb128_overflow"),
-        ("indirect", "16161616161616161616", "bad_form"),
-        ("indirect", "19", "bad_form"),
-        ("indirect", "2101", "bad_form"),
-        ("LLVM_addrx_offset", "01020304", "truncated"),
-    ],
+    ("data4", "010203", "truncated"),
+    ("block1", "0301", "truncated"),
+    ("block4", "ffffffff00", "truncated"),
+    ("block", "ffffffffffffffffff0100", "truncated"),
+    ("string", "616263", "truncated"),
+    ("udata", "8080", "truncated"),
+    ("udata", "ffffffffffffffffff02", "leb128_overflow"),
+    ("sdata", "ffffffffffffffffff01", "leb128_overflow"),
+    ("indirect", "16161616161616161616", "bad_form"),
+    ("indirect", "19", "bad_form"),
+    ("indirect", "2101", "bad_form"),
+    ("LLVM_addrx_offset", "01020304", "truncated"),
 )
 def test_broken_values_are_errors(name, data, kind):
     assert raised(MalformedFile, read_value, cursor(bytes.fromhex(data)), FORM_CODES[name], Format()).kind == kind
@@ -173,32 +172,30 @@ def test_any_bytes_are_a_value_or_an_error(code, data, format):
     assert reading.position <= len(data)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "form, attribute, version, expected",
-    [
-        ("sec_offset", DW_AT_stmt_list, 5, "lineptr"),
-        ("sec_offset", DW_AT_location, 4, "loclist"),
-        ("sec_offset", DW_AT_ranges, 4, "rnglist"),
-        ("sec_offset", DW_AT_str_offsets_base, 5, "stroffsetsptr"),
-        ("sec_offset", 0x79, 5, "macptr"),
-        ("sec_offset", 0x3FFF, 5, "unknown"),
-        ("data4", DW_AT_location, 2, "loclist"),
-        ("data8", DW_AT_ranges, 3, "rnglist"),
-        ("data4", DW_AT_stmt_list, 3, "lineptr"),
-        ("data4", DW_AT_location, 4, "constant"),
-        ("data4", 0x38, 3, "constant"),  # DW_AT_data_member_location
-        ("data4", DW_AT_high_pc, 3, "constant"),
-        ("block1", DW_AT_location, 2, "exprloc"),
-        ("block", 0x40, 3, "exprloc"),  # DW_AT_frame_base
-        ("block1", DW_AT_const_value, 3, "block"),
-        ("block1", DW_AT_const_value, 5, "block"),
-        ("exprloc", DW_AT_location, 5, "exprloc"),
-        ("loclistx", DW_AT_location, 5, "loclist"),
-        ("rnglistx", DW_AT_ranges, 5, "rnglist"),
-        ("LLVM_addrx_offset", DW_AT_low_pc, 5, "address"),
-        ("ref_sig8", DW_AT_type, 4, "reference"),
-        ("implicit_const", 0x3B, 5, "constant"),
-    ],
+    ("sec_offset", DW_AT_stmt_list, 5, "lineptr"),
+    ("sec_offset", DW_AT_location, 4, "loclist"),
+    ("sec_offset", DW_AT_ranges, 4, "rnglist"),
+    ("sec_offset", DW_AT_str_offsets_base, 5, "stroffsetsptr"),
+    ("sec_offset", 0x79, 5, "macptr"),
+    ("sec_offset", 0x3FFF, 5, "unknown"),
+    ("data4", DW_AT_location, 2, "loclist"),
+    ("data8", DW_AT_ranges, 3, "rnglist"),
+    ("data4", DW_AT_stmt_list, 3, "lineptr"),
+    ("data4", DW_AT_location, 4, "constant"),
+    ("data4", 0x38, 3, "constant"),  # DW_AT_data_member_location
+    ("data4", DW_AT_high_pc, 3, "constant"),
+    ("block1", DW_AT_location, 2, "exprloc"),
+    ("block", 0x40, 3, "exprloc"),  # DW_AT_frame_base
+    ("block1", DW_AT_const_value, 3, "block"),
+    ("block1", DW_AT_const_value, 5, "block"),
+    ("exprloc", DW_AT_location, 5, "exprloc"),
+    ("loclistx", DW_AT_location, 5, "loclist"),
+    ("rnglistx", DW_AT_ranges, 5, "rnglist"),
+    ("LLVM_addrx_offset", DW_AT_low_pc, 5, "address"),
+    ("ref_sig8", DW_AT_type, 4, "reference"),
+    ("implicit_const", 0x3B, 5, "constant"),
 )
 def test_the_class_of_a_value(form, attribute, version, expected):
     assert class_of(FORM_CODES[form], attribute, version) == expected
@@ -214,27 +211,25 @@ def test_every_form_has_a_class():
     assert unclear == {"DW_FORM_indirect", "DW_FORM_sec_offset"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "dialect, code, form, name",
-    [
-        ("llvm-current", 0x3E11, "data1", "DW_AT_LLVM_lanes"),
-        ("llvm-current", 0x3E12, "exprloc", "DW_AT_LLVM_lane_pc"),
-        ("llvm-current", 0x3E10, "data1", "DW_AT_LLVM_address_space"),
-        ("llvm-current", 0x3E0A, "data1", "DW_AT_LLVM_ptrauth_authentication_mode"),
-        ("llvm-current", 0x3E0C, "sec_offset", "DW_AT_LLVM_stmt_sequence"),
-        ("llvm-old", 0x3E0A, "data1", "DW_AT_LLVM_lanes"),
-        ("llvm-old", 0x3E0A, "exprloc", "DW_AT_LLVM_iterations"),
-        ("llvm-old", 0x3E0B, "exprloc", "DW_AT_LLVM_lane_pc"),
-        ("llvm-old", 0x3E08, "exprloc", "DW_AT_LLVM_active_lane"),
-        ("llvm-old", 0x3E0C, "data1", "DW_AT_LLVM_vector_size"),
-        ("llvm-old", 0x3E00, "strp", "DW_AT_LLVM_include_path"),
-        ("llvm-old", 0x3E0E, "data1", "DW_AT_LLVM_alloc_type"),
-        ("llvm-old", 0x3E10, "data1", "DW_AT_LLVM_address_space"),
-        ("llvm-old", 0x3E11, "data1", "DW_AT_LLVM_lanes"),
-        ("llvm-old", 0x3E12, "exprloc", "DW_AT_LLVM_lane_pc"),
-        ("amdgpu-2020", 0x3E0B, "exprloc", "DW_AT_LLVM_lane_pc"),
-        ("llvm-21", 0x3E11, "data1", "DW_AT_LLVM_lanes"),
-    ],
+    ("llvm-current", 0x3E11, "data1", "DW_AT_LLVM_lanes"),
+    ("llvm-current", 0x3E12, "exprloc", "DW_AT_LLVM_lane_pc"),
+    ("llvm-current", 0x3E10, "data1", "DW_AT_LLVM_address_space"),
+    ("llvm-current", 0x3E0A, "data1", "DW_AT_LLVM_ptrauth_authentication_mode"),
+    ("llvm-current", 0x3E0C, "sec_offset", "DW_AT_LLVM_stmt_sequence"),
+    ("llvm-old", 0x3E0A, "data1", "DW_AT_LLVM_lanes"),
+    ("llvm-old", 0x3E0A, "exprloc", "DW_AT_LLVM_iterations"),
+    ("llvm-old", 0x3E0B, "exprloc", "DW_AT_LLVM_lane_pc"),
+    ("llvm-old", 0x3E08, "exprloc", "DW_AT_LLVM_active_lane"),
+    ("llvm-old", 0x3E0C, "data1", "DW_AT_LLVM_vector_size"),
+    ("llvm-old", 0x3E00, "strp", "DW_AT_LLVM_include_path"),
+    ("llvm-old", 0x3E0E, "data1", "DW_AT_LLVM_alloc_type"),
+    ("llvm-old", 0x3E10, "data1", "DW_AT_LLVM_address_space"),
+    ("llvm-old", 0x3E11, "data1", "DW_AT_LLVM_lanes"),
+    ("llvm-old", 0x3E12, "exprloc", "DW_AT_LLVM_lane_pc"),
+    ("amdgpu-2020", 0x3E0B, "exprloc", "DW_AT_LLVM_lane_pc"),
+    ("llvm-21", 0x3E11, "data1", "DW_AT_LLVM_lanes"),
 )
 def test_the_numbers_of_llvm_depend_on_the_dialect(dialect, code, form, name):
     """A.2.2 and A.7.5.4: the attributes of the extension, each with the numbers that it has had."""
@@ -248,18 +243,16 @@ def test_the_numbers_of_llvm_depend_on_the_dialect(dialect, code, form, name):
     assert built.units[0].root.get(name).value == attribute.value
 
 
-@pytest.mark.parametrize(
+@for_each(
     "parts, dialect",
-    [
-        ([], "llvm-current"),
-        ([("producer", "string", "clang version 22.1.8")], "llvm-current"),
-        ([("producer", "string", "AMD clang version 17.0.0 (RadeonOpenCompute/llvm-project)")], "llvm-old"),
-        ([("producer", "string", "AMD clang version 22.0.0git (roc-7.2)")], "llvm-current"),
-        ([("producer", "string", "Apple clang version 15.0.0")], "llvm-current"),
-        ([("producer", "string", "Debian clang version 21.1.8")], "llvm-21"),
-        ([(0x3E09, "string", "[amdgpu:v0.0]")], "llvm-old"),
-        ([(0x3E09, "flag_present")], "llvm-current"),
-    ],
+    ([], "llvm-current"),
+    ([("producer", "string", "clang version 22.1.8")], "llvm-current"),
+    ([("producer", "string", "AMD clang version 17.0.0 (RadeonOpenCompute/llvm-project)")], "llvm-old"),
+    ([("producer", "string", "AMD clang version 22.0.0git (roc-7.2)")], "llvm-current"),
+    ([("producer", "string", "Apple clang version 15.0.0")], "llvm-current"),
+    ([("producer", "string", "Debian clang version 21.1.8")], "llvm-21"),
+    ([(0x3E09, "string", "[amdgpu:v0.0]")], "llvm-old"),
+    ([(0x3E09, "flag_present")], "llvm-current"),
 )  # fmt: skip
 def test_without_a_choice_the_strings_of_the_unit_tell(parts, dialect):
     """A.3.1.1 (1): DW_AT_LLVM_augmentation of a unit is a string such as `[amdgpu:v0.0]`."""
@@ -290,16 +283,14 @@ def test_memory_spaces_of_vendors_have_a_range():
     ]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "code, name, forms_and_classes",
-    [
-        (0x3E08, "active_lane", {"exprloc": "exprloc", "sec_offset": "loclist"}),
-        (0x3E09, "augmentation", {"string": "string", "strp": "string"}),
-        (0x3E0A, "lanes", {"data1": "constant"}),
-        (0x3E0B, "lane_pc", {"exprloc": "exprloc", "sec_offset": "loclist"}),
-        (0x3E0C, "vector_size", {"data1": "constant"}),
-        (0x3E0A, "iterations", {"exprloc": "exprloc", "loclistx": "loclist"}),
-    ],
+    (0x3E08, "active_lane", {"exprloc": "exprloc", "sec_offset": "loclist"}),
+    (0x3E09, "augmentation", {"string": "string", "strp": "string"}),
+    (0x3E0A, "lanes", {"data1": "constant"}),
+    (0x3E0B, "lane_pc", {"exprloc": "exprloc", "sec_offset": "loclist"}),
+    (0x3E0C, "vector_size", {"data1": "constant"}),
+    (0x3E0A, "iterations", {"exprloc": "exprloc", "loclistx": "loclist"}),
 )
 def test_the_numbers_and_classes_of_the_text(code, name, forms_and_classes):
     """A.2.2 and A.7.5.4: the tables of the text; of two attributes with one number, the class decides."""

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from dwarfgpu.objfile.info.pc_ranges import Position, covers, scopes_at
 from dwarfgpu.objfile.line_table import line_table
 from tests.builders import compiled
+from tests.builders.parameters import for_each
 
 UNIT, FUNCTION, BLOCK, CALL, NAMESPACE, STRUCT, VARIABLE = 0x11, 0x2E, 0x0B, 0x1D, 0x39, 0x13, 0x34
 
@@ -83,19 +84,17 @@ def chain(root, address):
     return calls(scopes_at(root, address), HERE)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "address, expected",
-    [
-        (0x0F, [("other", 1, 99, 9, False)]),
-        (0x50, []),
-        (0x15, [("main", 1, 99, 9, False)]),
-        (0x18, [("main", 1, 99, 9, False)]),
-        (0x12, [("early", 1, 99, 9, True), ("main", 1, 5, 1, False)]),
-        (0x20, [("outer", 1, 99, 9, True), ("main", 1, 20, 3, False)]),
-        (0x29, [("main", 1, 99, 9, False)]),
-        (0x34, [("inner", 1, 99, 9, True), ("outer", 2, 7, 4, True), ("main", 1, 20, 3, False)]),
-        (0x38, [("outer", 1, 99, 9, True), ("main", 1, 20, 3, False)]),
-    ],
+    (0x0F, [("other", 1, 99, 9, False)]),
+    (0x50, []),
+    (0x15, [("main", 1, 99, 9, False)]),
+    (0x18, [("main", 1, 99, 9, False)]),
+    (0x12, [("early", 1, 99, 9, True), ("main", 1, 5, 1, False)]),
+    (0x20, [("outer", 1, 99, 9, True), ("main", 1, 20, 3, False)]),
+    (0x29, [("main", 1, 99, 9, False)]),
+    (0x34, [("inner", 1, 99, 9, True), ("outer", 2, 7, 4, True), ("main", 1, 20, 3, False)]),
+    (0x38, [("outer", 1, 99, 9, True), ("main", 1, 20, 3, False)]),
 )
 def test_the_chain_at_an_address(address, expected):
     assert chain(NESTED, address) == expected

@@ -16,6 +16,7 @@ from dwarfgpu.objfile.section_source import SectionSource
 from tests.builders.dwarf import DictSections, build, die, dwarf, unit
 from tests.builders.errors import raised
 from tests.builders.lists import RLE
+from tests.builders.parameters import for_each
 
 FORMATS = [
     {"version": version, "offset_size": offset_size, "address_size": address_size}
@@ -95,23 +96,21 @@ def test_a_missing_type_unit_is_missing_context():
         variable.type()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "data, kind",
-    [
-        ("ffffffff", "truncated"),
-        ("ffffffffffffffffffffffff", "truncated"),
-        ("f0ffffff", "bad_length"),
-        ("20000000", "truncated"),
-        ("0000000001", "truncated"),
-        ("03000000050001", "truncated"),
-        ("0700000004000000000008", None),
-        ("0700000004000000000003", "bad_address_size"),
-        ("0700000001000000000008", "bad_version"),
-        ("07000000ffff0000000008", "bad_version"),
-        ("080000000500070800000000", "bad_unit_type"),
-        ("080000000500000800000000", "bad_unit_type"),
-        ("0b000000050004080000000000000000"[:30], "truncated"),
-    ],
+    ("ffffffff", "truncated"),
+    ("ffffffffffffffffffffffff", "truncated"),
+    ("f0ffffff", "bad_length"),
+    ("20000000", "truncated"),
+    ("0000000001", "truncated"),
+    ("03000000050001", "truncated"),
+    ("0700000004000000000008", None),
+    ("0700000004000000000003", "bad_address_size"),
+    ("0700000001000000000008", "bad_version"),
+    ("07000000ffff0000000008", "bad_version"),
+    ("080000000500070800000000", "bad_unit_type"),
+    ("080000000500000800000000", "bad_unit_type"),
+    ("0b000000050004080000000000000000"[:30], "truncated"),
 )
 def test_broken_headers(data, kind):
     found = list(read_headers(bytes.fromhex(data), ".debug_info", "little"))
@@ -254,25 +253,23 @@ def test_addresses_by_index(address_size, order):
     assert [row for _, depth, _, row in found.decoded() if depth] == [(value,) for value in values]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "attributes, ask, kind",
-    [
-        ([("name", "strx#", 0)], "DW_AT_name", "str_offsets_base"),
-        ([("low_pc", "addrx#", 0)], "DW_AT_low_pc", "addr_base"),
-        ([("str_offsets_base", "sec_offset", 8), ("name", "strx#", 7)], "DW_AT_name", "index_out_of_range"),
-        ([("str_offsets_base", "sec_offset", 3), ("name", "strx#", 0)], "DW_AT_name", "bad_base"),
-        ([("str_offsets_base", "sec_offset", 900), ("name", "strx#", 0)], "DW_AT_name", "bad_base"),
-        ([("addr_base", "sec_offset", 8), ("low_pc", "addrx#", 1 << 40)], "DW_AT_low_pc", "index_out_of_range"),
-        ([("addr_base", "sec_offset", 7), ("low_pc", "addrx#", 0)], "DW_AT_low_pc", "bad_base"),
-        ([("name", "strp", 1 << 20)], "DW_AT_name", "bad_string"),
-        ([("name", "line_strp", 1 << 20)], "DW_AT_name", "bad_string"),
-        ([("name", "strp_sup", 1)], "DW_AT_name", "supplementary_file"),
-        ([("type", "GNU_ref_alt", 1)], "DW_AT_type", "supplementary_file"),
-        ([("ranges", "rnglistx", 0)], "DW_AT_ranges", "rnglists_base"),
-        ([("rnglists_base", "sec_offset", 12), ("ranges", "rnglistx", 9)], "DW_AT_ranges", "index_out_of_range"),
-        ([("name", "data1", 3)], "DW_AT_name", "bad_form"),
-        ([("low_pc", "data4", 3)], "DW_AT_low_pc", "bad_form"),
-    ],
+    ([("name", "strx#", 0)], "DW_AT_name", "str_offsets_base"),
+    ([("low_pc", "addrx#", 0)], "DW_AT_low_pc", "addr_base"),
+    ([("str_offsets_base", "sec_offset", 8), ("name", "strx#", 7)], "DW_AT_name", "index_out_of_range"),
+    ([("str_offsets_base", "sec_offset", 3), ("name", "strx#", 0)], "DW_AT_name", "bad_base"),
+    ([("str_offsets_base", "sec_offset", 900), ("name", "strx#", 0)], "DW_AT_name", "bad_base"),
+    ([("addr_base", "sec_offset", 8), ("low_pc", "addrx#", 1 << 40)], "DW_AT_low_pc", "index_out_of_range"),
+    ([("addr_base", "sec_offset", 7), ("low_pc", "addrx#", 0)], "DW_AT_low_pc", "bad_base"),
+    ([("name", "strp", 1 << 20)], "DW_AT_name", "bad_string"),
+    ([("name", "line_strp", 1 << 20)], "DW_AT_name", "bad_string"),
+    ([("name", "strp_sup", 1)], "DW_AT_name", "supplementary_file"),
+    ([("type", "GNU_ref_alt", 1)], "DW_AT_type", "supplementary_file"),
+    ([("ranges", "rnglistx", 0)], "DW_AT_ranges", "rnglists_base"),
+    ([("rnglists_base", "sec_offset", 12), ("ranges", "rnglistx", 9)], "DW_AT_ranges", "index_out_of_range"),
+    ([("name", "data1", 3)], "DW_AT_name", "bad_form"),
+    ([("low_pc", "data4", 3)], "DW_AT_low_pc", "bad_form"),
 )
 def test_indices_and_offsets_that_lead_nowhere(attributes, ask, kind):
     good = die("compile_unit", STRINGS, ADDRESSES, ("name", "strx", "x"), ("low_pc", "addrx", 4))
@@ -359,20 +356,18 @@ def test_ranges_by_index_and_by_offset(offset_size):
     assert next(found.root.children()).ranges() == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     "attributes, expected",
-    [
-        ([("low_pc", "addr", 16), ("high_pc", "addr", 32)], [(16, 32)]),
-        ([("low_pc", "addr", 16), ("high_pc", "data4", 32)], [(16, 48)]),
-        ([("low_pc", "addr", 16), ("high_pc", "udata", 32)], [(16, 48)]),
-        ([("low_pc", "addr", 16), ("high_pc", "data4", 0)], []),
-        ([("low_pc", "addr", 16), ("high_pc", "addr", 8)], []),
-        ([("low_pc", "addr", 16)], []),
-        ([("high_pc", "data4", 16)], []),
-        ([("low_pc", "addr", (1 << 64) - 1), ("high_pc", "data4", 4)], []),
-        ([("low_pc", "addr", (1 << 64) - 2), ("high_pc", "data4", 4)], []),
-        ([], []),
-    ],
+    ([("low_pc", "addr", 16), ("high_pc", "addr", 32)], [(16, 32)]),
+    ([("low_pc", "addr", 16), ("high_pc", "data4", 32)], [(16, 48)]),
+    ([("low_pc", "addr", 16), ("high_pc", "udata", 32)], [(16, 48)]),
+    ([("low_pc", "addr", 16), ("high_pc", "data4", 0)], []),
+    ([("low_pc", "addr", 16), ("high_pc", "addr", 8)], []),
+    ([("low_pc", "addr", 16)], []),
+    ([("high_pc", "data4", 16)], []),
+    ([("low_pc", "addr", (1 << 64) - 1), ("high_pc", "data4", 4)], []),
+    ([("low_pc", "addr", (1 << 64) - 2), ("high_pc", "data4", 4)], []),
+    ([], []),
 )
 def test_low_and_high_pc(attributes, expected):
     found = dwarf(unit(die("compile_unit", die("subprogram", *attributes)))).units[0]
@@ -558,16 +553,14 @@ def test_split_units_in_a_package(version, order):
     check_split(found, version, "a.dwp")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "change, kind",
-    [
-        (lambda data: data[:10], "bad_package_index"),
-        (lambda data: number(9, 4) + data[4:], "bad_version"),
-        (lambda data: data[:4] + number(1 << 30, 4) + data[8:], "bad_package_index"),
-        (lambda data: data[:8] + number(1 << 30, 4) + data[12:], "bad_package_index"),
-        (lambda data: data[:12] + number(3, 4) + data[16:], "bad_package_index"),
-        (lambda data: data[:-1], "bad_package_index"),
-    ],
+    (lambda data: data[:10], "bad_package_index"),
+    (lambda data: number(9, 4) + data[4:], "bad_version"),
+    (lambda data: data[:4] + number(1 << 30, 4) + data[8:], "bad_package_index"),
+    (lambda data: data[:8] + number(1 << 30, 4) + data[12:], "bad_package_index"),
+    (lambda data: data[:12] + number(3, 4) + data[16:], "bad_package_index"),
+    (lambda data: data[:-1], "bad_package_index"),
 )
 def test_broken_package_indices(change, kind):
     good = index_section(5, [9, 42], [1, 3], [[(0, 5), (0, 6)], [(5, 7), (6, 8)]])

@@ -35,6 +35,7 @@ from dwarfgpu.objfile.kernels.kernel import DESCRIPTOR, parse_descriptor, parse_
 from dwarfgpu.objfile.opening import open_image
 from tests.builders.code_objects import opencl, run
 from tests.builders.elf import ElfBuilder
+from tests.builders.parameters import for_each
 
 GENERATIONS = (GFX6, 70, GFX8, GFX9, GFX90A, GFX10, GFX11, GFX12, GFX125)
 
@@ -106,35 +107,33 @@ def test_every_bit_has_exactly_one_name(generation, table):
         assert sorted(bits) == list(range(widths[word])), word
 
 
-@pytest.mark.parametrize(
+@for_each(
     "processor, generation",
-    [
-        ("gfx600", GFX6),
-        ("gfx704", 70),
-        ("gfx803", GFX8),
-        ("gfx900", GFX9),
-        ("gfx90c", GFX9),
-        ("gfx908", GFX9),
-        ("gfx90a", GFX90A),
-        ("gfx90a:sramecc+:xnack-", GFX90A),
-        ("gfx942", GFX90A),
-        ("gfx950", GFX90A),
-        ("gfx9-generic", GFX9),
-        ("gfx9-4-generic", GFX90A),
-        ("gfx10-3-generic", GFX10),
-        ("gfx1036", GFX10),
-        ("gfx1151", GFX11),
-        ("gfx11-generic", GFX11),
-        ("gfx1201", GFX12),
-        ("gfx1250", GFX125),
-        ("gfx12-5-generic", GFX125),
-        ("gfx1310", GFX12),
-        ("gfx", None),
-        ("gfx300", None),
-        ("sm_70", None),
-        ("tahiti", None),
-        ("", None),
-    ],
+    ("gfx600", GFX6),
+    ("gfx704", 70),
+    ("gfx803", GFX8),
+    ("gfx900", GFX9),
+    ("gfx90c", GFX9),
+    ("gfx908", GFX9),
+    ("gfx90a", GFX90A),
+    ("gfx90a:sramecc+:xnack-", GFX90A),
+    ("gfx942", GFX90A),
+    ("gfx950", GFX90A),
+    ("gfx9-generic", GFX9),
+    ("gfx9-4-generic", GFX90A),
+    ("gfx10-3-generic", GFX10),
+    ("gfx1036", GFX10),
+    ("gfx1151", GFX11),
+    ("gfx11-generic", GFX11),
+    ("gfx1201", GFX12),
+    ("gfx1250", GFX125),
+    ("gfx12-5-generic", GFX125),
+    ("gfx1310", GFX12),
+    ("gfx", None),
+    ("gfx300", None),
+    ("sm_70", None),
+    ("tahiti", None),
+    ("", None),
 )
 def test_generations(processor, generation):
     assert generation_of(processor) == generation
@@ -179,45 +178,41 @@ def test_preloaded_arguments_follow_the_user_sgprs():
     assert found.field("KERNARG_PRELOAD_SPEC_OFFSET") == 2
 
 
-@pytest.mark.parametrize(
+@for_each(
     "generation, wave32, vgprs, sgprs, wavefront_size",
-    [
-        (GFX6, False, 12, 24, 64),
-        (GFX8, False, 12, 24, 64),
-        (GFX9, False, 12, 32, 64),
-        (GFX90A, False, 24, 32, 64),
-        (GFX10, False, 12, 128, 64),
-        (GFX10, True, 24, 128, 32),
-        (GFX11, True, 24, 128, 32),
-        (GFX12, False, 12, 128, 64),
-        (GFX125, True, 48, 128, 32),
-        (None, False, None, None, None),
-    ],
+    (GFX6, False, 12, 24, 64),
+    (GFX8, False, 12, 24, 64),
+    (GFX9, False, 12, 32, 64),
+    (GFX90A, False, 24, 32, 64),
+    (GFX10, False, 12, 128, 64),
+    (GFX10, True, 24, 128, 32),
+    (GFX11, True, 24, 128, 32),
+    (GFX12, False, 12, 128, 64),
+    (GFX125, True, 48, 128, 32),
+    (None, False, None, None, None),
 )
 def test_registers_are_counted_in_the_blocks_of_the_generation(generation, wave32, vgprs, sgprs, wavefront_size):
     found = parse_descriptor(descriptor(rsrc1=2 | 2 << 6, properties=wave32 << 10), generation)
     assert (found.vgprs, found.sgprs, found.wavefront_size) == (vgprs, sgprs, wavefront_size)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "options, generation, expected",
-    [
-        ({"rsrc1": 1 << 28}, GFX9, [f"{RSRC1}: reserved bit 28"]),
-        ({"rsrc1": 7 << 29}, GFX90A, [f"{RSRC1}: reserved bits 31:29"]),
-        ({"rsrc1": 7 << 29}, GFX11, []),
-        ({"rsrc1": 1 << 20 | 1 << 10}, GFX9, [f"{RSRC1}: PRIORITY, bits 11:10", f"{RSRC1}: PRIV, bit 20"]),
-        ({"rsrc1": 1 << 6}, GFX10, [f"{RSRC1}: GRANULATED_WAVEFRONT_SGPR_COUNT"]),
-        ({"rsrc2": 1 << 31 | 5 << 15}, GFX9, [f"{RSRC2}: GRANULATED_LDS_SIZE", f"{RSRC2}: reserved bit 31"]),
-        ({"rsrc2": 1 << 6}, GFX11, [f"{RSRC2}: ENABLE_TRAP_HANDLER"]),
-        ({"rsrc2": 1 << 6}, GFX12, []),
-        ({"rsrc3": 1}, GFX9, [f"{RSRC3}: reserved bits 31:0"]),
-        ({"rsrc3": 1}, GFX10, []),
-        ({"properties": 1 << 10}, GFX9, [f"{PROPERTIES}: reserved bit 10"]),
-        ({"properties": 1 << 10 | 1 << 11}, GFX10, []),
-        ({"properties": 1 << 15}, GFX10, [f"{PROPERTIES}: reserved bits 15:12"]),
-        ({"preload": 1}, GFX9, [f"{PRELOAD}: reserved"]),
-        ({"reserved": (1, 2, 3)}, GFX9, ["reserved bytes at 12", "reserved bytes at 24", "reserved bytes at 60"]),
-    ],
+    ({"rsrc1": 1 << 28}, GFX9, [f"{RSRC1}: reserved bit 28"]),
+    ({"rsrc1": 7 << 29}, GFX90A, [f"{RSRC1}: reserved bits 31:29"]),
+    ({"rsrc1": 7 << 29}, GFX11, []),
+    ({"rsrc1": 1 << 20 | 1 << 10}, GFX9, [f"{RSRC1}: PRIORITY, bits 11:10", f"{RSRC1}: PRIV, bit 20"]),
+    ({"rsrc1": 1 << 6}, GFX10, [f"{RSRC1}: GRANULATED_WAVEFRONT_SGPR_COUNT"]),
+    ({"rsrc2": 1 << 31 | 5 << 15}, GFX9, [f"{RSRC2}: GRANULATED_LDS_SIZE", f"{RSRC2}: reserved bit 31"]),
+    ({"rsrc2": 1 << 6}, GFX11, [f"{RSRC2}: ENABLE_TRAP_HANDLER"]),
+    ({"rsrc2": 1 << 6}, GFX12, []),
+    ({"rsrc3": 1}, GFX9, [f"{RSRC3}: reserved bits 31:0"]),
+    ({"rsrc3": 1}, GFX10, []),
+    ({"properties": 1 << 10}, GFX9, [f"{PROPERTIES}: reserved bit 10"]),
+    ({"properties": 1 << 10 | 1 << 11}, GFX10, []),
+    ({"properties": 1 << 15}, GFX10, [f"{PROPERTIES}: reserved bits 15:12"]),
+    ({"preload": 1}, GFX9, [f"{PRELOAD}: reserved"]),
+    ({"reserved": (1, 2, 3)}, GFX9, ["reserved bytes at 12", "reserved bytes at 24", "reserved bytes at 60"]),
 )
 def test_reserved_bits_are_reported(options, generation, expected):
     found = parse_descriptor(descriptor(**options), generation).violations
@@ -461,16 +456,14 @@ DIRECTIVES = {
 SIZES = ("group_segment_fixed_size", "private_segment_fixed_size", "kernarg_size")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "processor, options",
-    [
-        ("gfx90a", ("-O0",)),
-        ("gfx942", ("-O2", "-mllvm", "-amdgpu-kernarg-preload-count=4")),
-        ("gfx1030", ("-O0", "-mwavefrontsize64")),
-        ("gfx1100", ("-O2",)),
-        ("gfx1200", ("-O0",)),
-        ("gfx1250", ("-O0",)),
-    ],
+    ("gfx90a", ("-O0",)),
+    ("gfx942", ("-O2", "-mllvm", "-amdgpu-kernarg-preload-count=4")),
+    ("gfx1030", ("-O0", "-mwavefrontsize64")),
+    ("gfx1100", ("-O2",)),
+    ("gfx1200", ("-O0",)),
+    ("gfx1250", ("-O0",)),
 )
 def test_descriptors_are_what_llvm_disassembles(tmp_path, require_tool, processor, options):
     path = opencl(tmp_path, require_tool, processor, *options)
@@ -531,29 +524,27 @@ def changed(**fields):
     return parse_kernel_code(bytes(data))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "field, value, message",
-    [
-        ("amd_code_version_major", 2, "amd_code_version_major must be 1, found 2"),
-        ("amd_code_version_minor", 3, "amd_code_version_minor must be at most 2, found 3"),
-        ("amd_machine_kind", 0, "amd_machine_kind must be 1 (AMDGPU), found 0"),
-        ("reserved_vgpr_first", 3, "reserved_vgpr_first must be 0 as reserved_vgpr_count is, found 3"),
-        ("reserved_sgpr_first", 3, "reserved_sgpr_first must be 0 as reserved_sgpr_count is, found 3"),
-        (
-            "debug_wavefront_private_segment_offset_sgpr",
-            0xFFFF,
-            "debug_wavefront_private_segment_offset_sgpr must be 0 as IS_DEBUG_ENABLED is, found 0xffff",
-        ),
-        (
-            "debug_private_segment_buffer_sgpr",
-            4,
-            "debug_private_segment_buffer_sgpr must be 0 as IS_DEBUG_ENABLED is, found 0x4",
-        ),
-        ("kernarg_segment_alignment", 3, "kernarg_segment_alignment must be at least 4 (16 bytes), found 3"),
-        ("wavefront_size", 9, "wavefront_size must be at most 8 (256 lanes), found 9"),
-        ("workitem_vgpr_count", 40, "COMPUTE_PGM_RSRC1 allocates 8 vgprs, and must match the 40 that are used"),
-        ("wavefront_sgpr_count", 40, "COMPUTE_PGM_RSRC1 allocates 16 sgprs, and must match the 40 that are used"),
-    ],
+    ("amd_code_version_major", 2, "amd_code_version_major must be 1, found 2"),
+    ("amd_code_version_minor", 3, "amd_code_version_minor must be at most 2, found 3"),
+    ("amd_machine_kind", 0, "amd_machine_kind must be 1 (AMDGPU), found 0"),
+    ("reserved_vgpr_first", 3, "reserved_vgpr_first must be 0 as reserved_vgpr_count is, found 3"),
+    ("reserved_sgpr_first", 3, "reserved_sgpr_first must be 0 as reserved_sgpr_count is, found 3"),
+    (
+        "debug_wavefront_private_segment_offset_sgpr",
+        0xFFFF,
+        "debug_wavefront_private_segment_offset_sgpr must be 0 as IS_DEBUG_ENABLED is, found 0xffff",
+    ),
+    (
+        "debug_private_segment_buffer_sgpr",
+        4,
+        "debug_private_segment_buffer_sgpr must be 0 as IS_DEBUG_ENABLED is, found 0x4",
+    ),
+    ("kernarg_segment_alignment", 3, "kernarg_segment_alignment must be at least 4 (16 bytes), found 3"),
+    ("wavefront_size", 9, "wavefront_size must be at most 8 (256 lanes), found 9"),
+    ("workitem_vgpr_count", 40, "COMPUTE_PGM_RSRC1 allocates 8 vgprs, and must match the 40 that are used"),
+    ("wavefront_sgpr_count", 40, "COMPUTE_PGM_RSRC1 allocates 16 sgprs, and must match the 40 that are used"),
 )
 def test_rules_of_the_kernel_code(field, value, message):
     """AMDGPU Compute ABI 0.40, "AMD Kernel Code Object": each sentence with "must"."""

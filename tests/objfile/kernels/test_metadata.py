@@ -19,6 +19,7 @@ from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.program.code.code_object import opened
 from tests.builders.code_objects import opencl, run
 from tests.builders.elf import ElfBuilder
+from tests.builders.parameters import for_each
 
 # llc-14 -mcpu=gfx803 --amdhsa-code-object-version=2, on a kernel with these arguments and attributes
 V2 = """---
@@ -164,20 +165,18 @@ def test_printf_formats():
     assert len(found.problems) == 3
 
 
-@pytest.mark.parametrize(
+@for_each(
     "data",
-    [
-        b"",
-        b"\xc1",
-        b"\x93\x01",
-        b"\xdf\xff\xff\xff\xff",
-        b"\xdd\xff\xff\xff\xff\x01",
-        b"\xdb\xff\xff\xff\xffabc",
-        b"\x81\x91\x01\x02",
-        b"\x91" * 5000,
-        msgpack.packb([1, 2]),
-        msgpack.packb("text"),
-    ],
+    b"",
+    b"\xc1",
+    b"\x93\x01",
+    b"\xdf\xff\xff\xff\xff",
+    b"\xdd\xff\xff\xff\xff\x01",
+    b"\xdb\xff\xff\xff\xffabc",
+    b"\x81\x91\x01\x02",
+    b"\x91" * 5000,
+    msgpack.packb([1, 2]),
+    msgpack.packb("text"),
 )
 def test_what_is_no_map_of_messagepack(data):
     found = metadata_of(data)
@@ -362,66 +361,62 @@ def loader(request, monkeypatch):
         monkeypatch.delattr("yaml.CSafeLoader", raising=False)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text, value",
-    [
-        ("", None),
-        ("a: 1", {"a": 1}),
-        ("a: -5\nb: 0x1F\nc: 1.5", {"a": -5, "b": 31, "c": "1.5"}),
-        ("a: true\nb: false\nc: ~\nd:", {"a": True, "b": False, "c": None, "d": None}),
-        ("a: 'it''s'\n'b: c': d", {"a": "it's", "b: c": "d"}),
-        (r'a: "x\ty\\n\x41\u00e9"', {"a": "x\ty\\nA\u00e9"}),
-        ("a: b:c d", {"a": "b:c d"}),
-        ("a: text # remark\n# remark\nb: 'x # y'", {"a": "text", "b": "x # y"}),
-        ("- 1\n- a: 2\n  b: 3\n-\n  - 4\n  - 5", [1, {"a": 2, "b": 3}, [4, 5]]),
-        ("a:\n- 1\n- 2\nb: 3", {"a": [1, 2], "b": 3}),
-        ("a:\n  b:\n    c: 1\nd: 2", {"a": {"b": {"c": 1}}, "d": 2}),
-        ("a: [ ]\nb: { }", {"a": [], "b": {}}),
-        ("a: [ 1, 'x, y', [ 2 ], { k: v } ]", {"a": [1, "x, y", [2], {"k": "v"}]}),
-        ("a: [ 1,\n     2 ]\nb: 3", {"a": [1, 2], "b": 3}),
-        ("- - 1\n  - 2\n- 3", [[1, 2], 3]),
-        ("---\na: 1\n...\nb: 2", {"a": 1}),
-        ("--- { a: 1 }", {"a": 1}),
-        ("a: |\n  one\n  two\n", {"a": "one\ntwo\n"}),
-        ("a: one\n  two", {"a": "one two"}),
-        (
-            "a: yes\nb: 2020-01-01\nc: 010\nd: 1_0\ne: .inf",
-            {"a": "yes", "b": "2020-01-01", "c": 10, "d": "1_0", "e": ".inf"},
-        ),
-        ("1: a\n~: b\n<<: c", {1: "a", None: "b", "<<": "c"}),
-    ],
+    ("", None),
+    ("a: 1", {"a": 1}),
+    ("a: -5\nb: 0x1F\nc: 1.5", {"a": -5, "b": 31, "c": "1.5"}),
+    ("a: true\nb: false\nc: ~\nd:", {"a": True, "b": False, "c": None, "d": None}),
+    ("a: 'it''s'\n'b: c': d", {"a": "it's", "b: c": "d"}),
+    (r'a: "x\ty\\n\x41\u00e9"', {"a": "x\ty\\nA\u00e9"}),
+    ("a: b:c d", {"a": "b:c d"}),
+    ("a: text # remark\n# remark\nb: 'x # y'", {"a": "text", "b": "x # y"}),
+    ("- 1\n- a: 2\n  b: 3\n-\n  - 4\n  - 5", [1, {"a": 2, "b": 3}, [4, 5]]),
+    ("a:\n- 1\n- 2\nb: 3", {"a": [1, 2], "b": 3}),
+    ("a:\n  b:\n    c: 1\nd: 2", {"a": {"b": {"c": 1}}, "d": 2}),
+    ("a: [ ]\nb: { }", {"a": [], "b": {}}),
+    ("a: [ 1, 'x, y', [ 2 ], { k: v } ]", {"a": [1, "x, y", [2], {"k": "v"}]}),
+    ("a: [ 1,\n     2 ]\nb: 3", {"a": [1, 2], "b": 3}),
+    ("- - 1\n  - 2\n- 3", [[1, 2], 3]),
+    ("---\na: 1\n...\nb: 2", {"a": 1}),
+    ("--- { a: 1 }", {"a": 1}),
+    ("a: |\n  one\n  two\n", {"a": "one\ntwo\n"}),
+    ("a: one\n  two", {"a": "one two"}),
+    (
+        "a: yes\nb: 2020-01-01\nc: 010\nd: 1_0\ne: .inf",
+        {"a": "yes", "b": "2020-01-01", "c": 10, "d": "1_0", "e": ".inf"},
+    ),
+    ("1: a\n~: b\n<<: c", {1: "a", None: "b", "<<": "c"}),
 )
 def test_the_yaml_that_is_read(text, value, loader):
     assert yaml(text) == value
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
-    [
-        "a: 'x",
-        'a: "x',
-        "a: [ 1, 2",
-        "a: [ 1 ] x",
-        "a: &anchor 1",
-        "a: *alias",
-        "a: !tag 1",
-        "a: !!python/object:os.system x",
-        "<<: *a",
-        "? [ 1 ]\n: 2",
-        "? { a: 1 }\n: 2",
-        "a: 1\nplain",
-        "a: 1\n   b: 2",
-        r'a: "\xzz"',
-        r'a: "\ud800"',
-        "[" * 100 + "]" * 100,
-        "\n".join(" " * depth + "a:" for depth in range(100)),
-        "- " * 100 + "x",
-        "[" * 1_000_000,
-        r'a: "\UFFFFFFFF"',
-        "a: \x01",
-        "x" * (MAX_SIZE + 1),
-        "a: &a [ 1, 1 ]\nb: &b [ *a, *a ]\nc: [ *b, *b ]",
-    ],
+    "a: 'x",
+    'a: "x',
+    "a: [ 1, 2",
+    "a: [ 1 ] x",
+    "a: &anchor 1",
+    "a: *alias",
+    "a: !tag 1",
+    "a: !!python/object:os.system x",
+    "<<: *a",
+    "? [ 1 ]\n: 2",
+    "? { a: 1 }\n: 2",
+    "a: 1\nplain",
+    "a: 1\n   b: 2",
+    r'a: "\xzz"',
+    r'a: "\ud800"',
+    "[" * 100 + "]" * 100,
+    "\n".join(" " * depth + "a:" for depth in range(100)),
+    "- " * 100 + "x",
+    "[" * 1_000_000,
+    r'a: "\UFFFFFFFF"',
+    "a: \x01",
+    "x" * (MAX_SIZE + 1),
+    "a: &a [ 1, 1 ]\nb: &b [ *a, *a ]\nc: [ *b, *b ]",
 )
 def test_the_yaml_that_is_not_read(text, loader):
     with pytest.raises(MalformedFile):

@@ -24,6 +24,7 @@ from dwarfgpu.objfile.lists.list_encoding import (
 from tests.builders import compiled
 from tests.builders.errors import raised
 from tests.builders.lists import contribution, gnu_loclist, loc, loclist, number, ranges, rnglist, table_of_lists
+from tests.builders.parameters import for_each
 
 ADDRESSES = (0x1000, 0x2000, 0x3000)
 LAST = (1 << 64) - 1
@@ -72,22 +73,20 @@ def failed(found):
     return found.error.kind, str(found.error.where)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "entries, expected",
-    [
-        ([("offset_pair", 0x10, 0x20, "50")], ["110-120 50"]),
-        ([("start_end", 0x10, 0x20, "50")], ["10-20 50"]),
-        ([("start_length", 0x10, 0x20, "50")], ["10-30 50"]),
-        ([("startx_endx", 0, 2, "50")], ["1000-3000 50"]),
-        ([("startx_length", 1, 0x20, "50")], ["2000-2020 50"]),
-        ([("default_location", "51")], ["default 51"]),
-        ([("base_address", 0x700), ("offset_pair", 1, 2, "50")], ["701-702 50"]),
-        ([("base_addressx", 2), ("offset_pair", 1, 2, "50")], ["3001-3002 50"]),
-        ([("base_address", 0x700), ("base_address", 0x800), ("offset_pair", 1, 2, "")], ["801-802 "]),
-        ([("base_address", 0x700), ("start_length", 1, 2, "50")], ["1-3 50"]),
-        ([("base_address", 0x700)], []),
-        ([], []),
-    ],
+    ([("offset_pair", 0x10, 0x20, "50")], ["110-120 50"]),
+    ([("start_end", 0x10, 0x20, "50")], ["10-20 50"]),
+    ([("start_length", 0x10, 0x20, "50")], ["10-30 50"]),
+    ([("startx_endx", 0, 2, "50")], ["1000-3000 50"]),
+    ([("startx_length", 1, 0x20, "50")], ["2000-2020 50"]),
+    ([("default_location", "51")], ["default 51"]),
+    ([("base_address", 0x700), ("offset_pair", 1, 2, "50")], ["701-702 50"]),
+    ([("base_addressx", 2), ("offset_pair", 1, 2, "50")], ["3001-3002 50"]),
+    ([("base_address", 0x700), ("base_address", 0x800), ("offset_pair", 1, 2, "")], ["801-802 "]),
+    ([("base_address", 0x700), ("start_length", 1, 2, "50")], ["1-3 50"]),
+    ([("base_address", 0x700)], []),
+    ([], []),
 )
 @pytest.mark.parametrize("order", ["little", "big"])
 @pytest.mark.parametrize("size", [4, 8])
@@ -159,17 +158,15 @@ MATCHING = loclist(
 )
 
 
-@pytest.mark.parametrize(
+@for_each(
     "pc, expected",
-    [
-        (0x0F, "5d"),  # no bounded entry applies
-        (0x10, "50"),  # the start is in the range
-        (0x18, "50 51"),  # entries that overlap all apply
-        (0x20, "51"),  # the end is not in the range; an entry after the default counts as well
-        (0x28, "5d"),
-        (0x30, "5d"),  # an empty range holds no address
-        (LAST, "5d"),
-    ],
+    (0x0F, "5d"),  # no bounded entry applies
+    (0x10, "50"),  # the start is in the range
+    (0x18, "50 51"),  # entries that overlap all apply
+    (0x20, "51"),  # the end is not in the range; an entry after the default counts as well
+    (0x28, "5d"),
+    (0x30, "5d"),  # an empty range holds no address
+    (LAST, "5d"),
 )
 def test_the_entries_that_match_a_program_location(pc, expected):
     assert " ".join(entry.expression.hex() for entry in read(MATCHING).matching(pc)) == expected
@@ -193,18 +190,16 @@ def test_offsets_from_a_base_wrap_around():
     assert shown(found) == ["100-104 50"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "entries, expected",
-    [
-        ([("offset_pair", 0x10, 0x20)], [(0x110, 0x120)]),
-        ([("start_end", 0x10, 0x20)], [(0x10, 0x20)]),
-        ([("start_length", 0x10, 0x20)], [(0x10, 0x30)]),
-        ([("startx_endx", 0, 2)], [(0x1000, 0x3000)]),
-        ([("startx_length", 1, 0x20)], [(0x2000, 0x2020)]),
-        ([("base_address", 0x700), ("offset_pair", 1, 2)], [(0x701, 0x702)]),
-        ([("base_addressx", 2), ("offset_pair", 1, 2), ("offset_pair", 5, 5)], [(0x3001, 0x3002)]),
-        ([], []),
-    ],
+    ([("offset_pair", 0x10, 0x20)], [(0x110, 0x120)]),
+    ([("start_end", 0x10, 0x20)], [(0x10, 0x20)]),
+    ([("start_length", 0x10, 0x20)], [(0x10, 0x30)]),
+    ([("startx_endx", 0, 2)], [(0x1000, 0x3000)]),
+    ([("startx_length", 1, 0x20)], [(0x2000, 0x2020)]),
+    ([("base_address", 0x700), ("offset_pair", 1, 2)], [(0x701, 0x702)]),
+    ([("base_addressx", 2), ("offset_pair", 1, 2), ("offset_pair", 5, 5)], [(0x3001, 0x3002)]),
+    ([], []),
 )
 @pytest.mark.parametrize("order", ["little", "big"])
 @pytest.mark.parametrize("size", [4, 8])
@@ -233,13 +228,11 @@ def test_the_raw_ranges_are_what_is_encoded():
 
 
 @pytest.mark.parametrize("size", [4, 8])
-@pytest.mark.parametrize(
+@for_each(
     "entries",
-    [
-        [("start_end", -1, 0x20, "50")],
-        [("start_length", -1, 0x20, "50")],
-        [("base_address", -1), ("offset_pair", 0, 0x20, "50")],
-    ],
+    [("start_end", -1, 0x20, "50")],
+    [("start_length", -1, 0x20, "50")],
+    [("base_address", -1), ("offset_pair", 0, 0x20, "50")],
 )
 def test_an_entry_at_a_tombstone_matches_nothing(entries, size):
     found = read(loclist(*entries, "end_of_list", size=size), size=size)
@@ -264,31 +257,27 @@ def test_an_indexed_address_may_be_a_tombstone():
     assert (found.error, found.spans(), len(found.entries)) == (None, [], 3)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "data, error",
-    [
-        (loclist(("start_end", 1, 2, "50")), ("truncated", ".debug_loclists+0x13")),
-        (b"", ("truncated", ".debug_loclists+0x0")),
-        (loclist(("base_address", 5)), ("truncated", ".debug_loclists+0x9")),
-        (loclist(("start_end", 1, 2, "50"))[:-1], ("truncated", ".debug_loclists+0x12")),
-        (b"\x0a\x00", ("unknown_entry_kind", ".debug_loclists+0x0")),
-        (b"\xff\x00", ("unknown_entry_kind", ".debug_loclists+0x0")),
-        (b"\x04\x80\x80", ("truncated", ".debug_loclists+0x1")),
-        (b"\x04" + b"\xff" * 10 + b"\x01", ("leb128_overflow", ".debug_loclists+0x1")),
-        (b"\x05\xff\xff\xff\x7f", ("truncated", ".debug_loclists+0x5")),
-        (loclist(("offset_pair", 5, 4, "50"), "end_of_list"), ("bad_range", ".debug_loclists+0x0")),
-        (loclist(("start_end", 5, 4, "50"), "end_of_list"), ("bad_range", ".debug_loclists+0x0")),
-        (loclist(("start_length", LAST - 5, 9, "50"), "end_of_list"), ("address_overflow", ".debug_loclists+0x0")),
-        (loclist(("startx_endx", 1, 0, "50"), "end_of_list"), ("bad_range", ".debug_loclists+0x0")),
-    ],
+    (loclist(("start_end", 1, 2, "50")), ("truncated", ".debug_loclists+0x13")),
+    (b"", ("truncated", ".debug_loclists+0x0")),
+    (loclist(("base_address", 5)), ("truncated", ".debug_loclists+0x9")),
+    (loclist(("start_end", 1, 2, "50"))[:-1], ("truncated", ".debug_loclists+0x12")),
+    (b"\x0a\x00", ("unknown_entry_kind", ".debug_loclists+0x0")),
+    (b"\xff\x00", ("unknown_entry_kind", ".debug_loclists+0x0")),
+    (b"\x04\x80\x80", ("truncated", ".debug_loclists+0x1")),
+    (b"\x04" + b"\xff" * 10 + b"\x01", ("leb128_overflow", ".debug_loclists+0x1")),
+    (b"\x05\xff\xff\xff\x7f", ("truncated", ".debug_loclists+0x5")),
+    (loclist(("offset_pair", 5, 4, "50"), "end_of_list"), ("bad_range", ".debug_loclists+0x0")),
+    (loclist(("start_end", 5, 4, "50"), "end_of_list"), ("bad_range", ".debug_loclists+0x0")),
+    (loclist(("start_length", LAST - 5, 9, "50"), "end_of_list"), ("address_overflow", ".debug_loclists+0x0")),
+    (loclist(("startx_endx", 1, 0, "50"), "end_of_list"), ("bad_range", ".debug_loclists+0x0")),
 )
 def test_what_is_wrong_with_a_location_list(data, error):
     assert failed(read(data)) == error
 
 
-@pytest.mark.parametrize(
-    "entry", [("base_addressx", 3), ("startx_length", 3, 1, "50"), ("startx_endx", 0, 1 << 40, "50")]
-)
+@for_each("entry", ("base_addressx", 3), ("startx_length", 3, 1, "50"), ("startx_endx", 0, 1 << 40, "50"))
 def test_an_index_outside_debug_addr_is_an_error_there(entry):
     assert failed(read(loclist(entry, "end_of_list"))) == ("index_out_of_range", ".debug_addr+0x0")
 
@@ -324,15 +313,13 @@ def test_a_range_that_ends_before_it_begins_hides_no_other():
     assert failed(found) == ("bad_range", ".debug_rnglists+0x11")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "entries, kind",
-    [
-        ([("GNU_view_pair", 1, 2), "end_of_list"], None),
-        ([("GNU_view_pair", 1, 2), ("GNU_view_pair", 3, 4), "end_of_list"], None),
-        ([("GNU_view_pair", 1, 2), ("base_address", 7), "end_of_list"], None),
-        ([("GNU_view_pair", (1 << 64) - 1, 0), "end_of_list"], None),
-        ([("GNU_view_pair", 1, 2)], "truncated"),
-    ],
+    ([("GNU_view_pair", 1, 2), "end_of_list"], None),
+    ([("GNU_view_pair", 1, 2), ("GNU_view_pair", 3, 4), "end_of_list"], None),
+    ([("GNU_view_pair", 1, 2), ("base_address", 7), "end_of_list"], None),
+    ([("GNU_view_pair", (1 << 64) - 1, 0), "end_of_list"], None),
+    ([("GNU_view_pair", 1, 2)], "truncated"),
 )
 def test_a_view_pair_without_an_entry_is_none(entries, kind):
     found = read(loclist(*entries))
@@ -364,14 +351,12 @@ def test_a_base_selection_and_nothing_more_is_an_error():
     assert failed(read_loc(loc((-1, 0x700), end=False))) == ("truncated", ".debug_loc+0x10")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "data, kind",
-    [
-        (b"", "truncated"),
-        (b"\x08", "unknown_entry_kind"),
-        (b"\x07", "truncated"),
-        (rnglist(("start_end", 2, 1)), "bad_range"),
-    ],
+    (b"", "truncated"),
+    (b"\x08", "unknown_entry_kind"),
+    (b"\x07", "truncated"),
+    (rnglist(("start_end", 2, 1)), "bad_range"),
 )
 def test_what_is_wrong_with_a_range_list(data, kind):
     found = read_ranges(data)
@@ -424,17 +409,15 @@ def test_an_index_leads_to_a_list(wide, order):
     assert table.places() == list(table) == [table[0], table[1]]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "data, index, kind",
-    [
-        (table_of_lists(b"\x00"), 1, "index_out_of_range"),
-        (table_of_lists(b"\x00"), -1, "index_out_of_range"),
-        (table_of_lists(), 0, "index_out_of_range"),
-        (contribution(number(4, 4), count=0xFFFFFFFF), 0, "bad_offset"),
-        (contribution(number(4, 4), count=0xFFFFFFFF), 1, "truncated"),
-        (contribution(number(4, 4), count=0xFFFFFFFF), 0xFFFFFFFE, "truncated"),
-        (contribution(number(0xFFFFFFFF, 4) + b"\x00", count=1), 0, "bad_offset"),
-    ],
+    (table_of_lists(b"\x00"), 1, "index_out_of_range"),
+    (table_of_lists(b"\x00"), -1, "index_out_of_range"),
+    (table_of_lists(), 0, "index_out_of_range"),
+    (contribution(number(4, 4), count=0xFFFFFFFF), 0, "bad_offset"),
+    (contribution(number(4, 4), count=0xFFFFFFFF), 1, "truncated"),
+    (contribution(number(4, 4), count=0xFFFFFFFF), 0xFFFFFFFE, "truncated"),
+    (contribution(number(0xFFFFFFFF, 4) + b"\x00", count=1), 0, "bad_offset"),
 )
 def test_an_index_that_leads_nowhere(data, index, kind):
     table = list_table(data, 12, section=".debug_loclists")

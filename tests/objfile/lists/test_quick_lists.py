@@ -12,6 +12,7 @@ from dwarfgpu.objfile.lists.list_encoding import ListContext, read_list
 from dwarfgpu.objfile.lists.quick_lists import quick_locations, quick_ranges
 from dwarfgpu.program.code.code_object import opened
 from tests.builders.lists import loclist, rnglist
+from tests.builders.parameters import for_each
 
 ADDRESSES = (0x1000, 0x2000, 0xFFFFFFFF, 0)
 
@@ -71,23 +72,19 @@ def test_every_kind_of_entry(size, order):
     assert agree_on_locations(loclist(*located, ("end_of_list",), size=size, order=order), where, ADDRESSES)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "entry",
-    [
-        ("start_end", 0x20, 0x10),
-        ("start_length", (1 << 64) - 1, 0x10),  # of a function that a linker has dropped
-        ("startx_length", 9, 1),
-        ("start_length", (1 << 64) - 8, 0x10),
-    ],
+    ("start_end", 0x20, 0x10),
+    ("start_length", (1 << 64) - 1, 0x10),  # of a function that a linker has dropped
+    ("startx_length", 9, 1),
+    ("start_length", (1 << 64) - 8, 0x10),
 )
 def test_what_is_unusual_is_left_to_the_exact_readers(entry):
     assert quick_ranges(rnglist(entry, ("end_of_list",)), 0, context(), ADDRESSES) is None
     assert quick_locations(loclist((*entry, "50"), ("end_of_list",)), 0, context(), ADDRESSES, bytes) is None
 
 
-@pytest.mark.parametrize(
-    "data", [b"", b"\x04", b"\x04\x01", b"\x06\x00\x00", b"\x09\x00", b"\x04\xff\xff\xff", b"\x01"]
-)
+@for_each("data", b"", b"\x04", b"\x04\x01", b"\x06\x00\x00", b"\x09\x00", b"\x04\xff\xff\xff", b"\x01")
 def test_the_end_of_the_section(data):
     assert quick_ranges(data, 0, context(), ()) is None
     assert quick_locations(data, 0, context(), (), bytes) is None
@@ -99,10 +96,10 @@ def test_any_bytes(data, size, base):
     agree_on_locations(data + b"\0", context(size, "little", base), ADDRESSES)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name",
-    ["amdgpu/hip-kernels.gfx90a.w64.O2.v5.co", "host/optimized.gcc.O2.v5.x86_64", "asm/lists.gfx90a.w64.co",
-     "asm/lists.powerpc", "features/split.v5.co"],
+    "amdgpu/hip-kernels.gfx90a.w64.O2.v5.co", "host/optimized.gcc.O2.v5.x86_64", "asm/lists.gfx90a.w64.co",
+     "asm/lists.powerpc", "features/split.v5.co",
 )  # fmt: skip
 def test_lists_of_compilers(name):
     dwarf = opened(str(Path("fixtures") / name)).dwarf

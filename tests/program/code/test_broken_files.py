@@ -33,9 +33,6 @@ def unit_with(*parts, name="f", lines=("stmt_list", "sec_offset", 0)):
     return unit(die("compile_unit", lines, function))
 
 
-# --- What is broken hides nothing else ------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("form, value", [("string", "x"), ("block1", b"\0"), ("flag_present", True)])
 def test_where_the_lines_are_is_said_by_a_number(form, value):
     code = object_with(unit_with(lines=("stmt_list", form, value)))
@@ -117,8 +114,6 @@ def test_a_broken_kernel_hides_no_other():
     assert [kernel.descriptor is None for kernel in kernels.kernels].count(True) == 1
     assert [error.kind for error in kernels.problems] == ["truncated"]
 
-
-# --- Files that are cut ---------------------------------------------------------------------------------------------
 
 CUT = [
     "asm/forms.gfx90a.w64.o",
@@ -225,9 +220,6 @@ def test_what_is_before_a_cut_is_read(name, every):
         if {".debug_info", ".debug_abbrev"} <= there:
             found = opened(moved[:size]).dwarf.units_of(".debug_info")
             assert [each.header for each in found] == [each.header for each in units]
-
-
-# --- Bundles --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["containers/plain.hipfb", "containers/offload.bin"])

@@ -9,24 +9,23 @@ from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.code.code_lookup import parse_address, parse_addresses
 from dwarfgpu.program.code.kernel_parameters import parameters_of, with_parameters
 from tests.builders.commands import run
+from tests.builders.parameters import for_each
 
 HIP = "fixtures/amdgpu/hip-kernels.gfx90a.w64.O2.v5.co"
 SYMBOL = "_Z9divergentPii"
 CLASSES = "fixtures/host/classes.gcc.O0.v5.x86_64"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "symbol, names",
-    [
-        ("_Z9divergentPii", ("divergent",)),
-        ("_Z1kIjEvPT_", ("k<unsigned int>", "k")),
-        ("_ZN2ns1kIiEEvv", ("ns::k<int>", "ns::k", "k<int>", "k")),
-        ("_ZNK2ns1C1fEi", ("ns::C::f", "f")),
-        ("_ZN12_GLOBAL__N_11fEv", ("(anonymous namespace)::f", "f")),
-        ("_ZN1CcvPKcEv", ("C::operator char const*", "operator char const*")),
-        ("_ZlsR1AS0_", ("operator<<",)),
-        ("main", ("main",)),
-    ],
+    ("_Z9divergentPii", ("divergent",)),
+    ("_Z1kIjEvPT_", ("k<unsigned int>", "k")),
+    ("_ZN2ns1kIiEEvv", ("ns::k<int>", "ns::k", "k<int>", "k")),
+    ("_ZNK2ns1C1fEi", ("ns::C::f", "f")),
+    ("_ZN12_GLOBAL__N_11fEv", ("(anonymous namespace)::f", "f")),
+    ("_ZN1CcvPKcEv", ("C::operator char const*", "operator char const*")),
+    ("_ZlsR1AS0_", ("operator<<",)),
+    ("main", ("main",)),
 )
 def test_short_names_of_mangled_functions(symbol, names):
     assert short_names(symbol) == names
@@ -85,17 +84,15 @@ def _addresses(file, text):
         return {}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "words",
-    [
-        ("kernels", HIP, "{}", "--json"),
-        ("state", HIP, "{}", "--grid", "64", "--work-group", "64", "--json"),
-        ("locals", HIP, "--pc", "{}+0x2c", "--json"),
-        ("cfi", HIP, "--function", "{}", "--json"),
-        ("cfi", HIP, "--pc", "{}+8", "--json"),
-        ("dump", HIP, "--pc", "{}+8", "--json"),
-        ("info", HIP, "--pc", "{}+8", "--json"),
-    ],
+    ("kernels", HIP, "{}", "--json"),
+    ("state", HIP, "{}", "--grid", "64", "--work-group", "64", "--json"),
+    ("locals", HIP, "--pc", "{}+0x2c", "--json"),
+    ("cfi", HIP, "--function", "{}", "--json"),
+    ("cfi", HIP, "--pc", "{}+8", "--json"),
+    ("dump", HIP, "--pc", "{}+8", "--json"),
+    ("info", HIP, "--pc", "{}+8", "--json"),
 )
 def test_kernels_are_named_without_parameters(words):
     named, symbol = (run(*(word.format(name) for word in words)) for name in ("divergent", SYMBOL))

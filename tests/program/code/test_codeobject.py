@@ -15,6 +15,7 @@ from dwarfgpu.program.code.file_summary import summary
 from dwarfgpu.render import files, kernels
 from dwarfgpu.render.layout import plain
 from tests.builders.elf import SHT_NOBITS, ElfBuilder
+from tests.builders.parameters import for_each
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 
@@ -23,22 +24,17 @@ def file(name: str) -> CodeObject:
     return opened(str(FIXTURES / name))
 
 
-# --- Targets ------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
+@for_each(
     "name, target, target_id, lanes",
-    [
-        ("amdgpu/cl-kernels.gfx1030.w32.O2.v5.co", "amdgcn-gfx1030-wave32", "gfx1030", (32,)),
-        ("amdgpu/cl-kernels.gfx1030.w64.O2.v5.co", "amdgcn-gfx1030-wave64", "gfx1030", (64,)),
-        ("amdgpu/target.gfx90a.xnack-on.co", "amdgcn-gfx90a", "gfx90a:xnack+", (64,)),
-        ("amdgpu/target.gfx906.sramecc-on.xnack-off.co", "amdgcn-gfx906", "gfx906:sramecc+:xnack-", (64,)),
-        ("amdgpu/target.gfx11-generic.co", "amdgcn-gfx11-generic-wave32", "gfx11-generic", (32,)),
-        ("asm/code-object-v3.gfx906.co", "amdgcn-gfx906", "gfx906:xnack+", (64,)),
-        ("asm/code-object-v2.gfx803.co", "amdgcn-gfx803", "gfx803", (64,)),
-        ("asm/clrx.gfx801.co", "amdgcn-gfx801", "gfx801", (64,)),
-        ("host/stripped.gcc.x86_64", "x86_64", "x86_64", ()),
-    ],
+    ("amdgpu/cl-kernels.gfx1030.w32.O2.v5.co", "amdgcn-gfx1030-wave32", "gfx1030", (32,)),
+    ("amdgpu/cl-kernels.gfx1030.w64.O2.v5.co", "amdgcn-gfx1030-wave64", "gfx1030", (64,)),
+    ("amdgpu/target.gfx90a.xnack-on.co", "amdgcn-gfx90a", "gfx90a:xnack+", (64,)),
+    ("amdgpu/target.gfx906.sramecc-on.xnack-off.co", "amdgcn-gfx906", "gfx906:sramecc+:xnack-", (64,)),
+    ("amdgpu/target.gfx11-generic.co", "amdgcn-gfx11-generic-wave32", "gfx11-generic", (32,)),
+    ("asm/code-object-v3.gfx906.co", "amdgcn-gfx906", "gfx906:xnack+", (64,)),
+    ("asm/code-object-v2.gfx803.co", "amdgcn-gfx803", "gfx803", (64,)),
+    ("asm/clrx.gfx801.co", "amdgcn-gfx801", "gfx801", (64,)),
+    ("host/stripped.gcc.x86_64", "x86_64", "x86_64", ()),
 )
 def test_target(name, target, target_id, lanes):
     found = summary(file(name))
@@ -59,14 +55,12 @@ def test_a_machine_without_a_target_is_read_nevertheless():
     assert len(found.dwarf.units) == 7
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name, xnack, sramecc",
-    [
-        ("amdgpu/code-object-v4.gfx906.co", "any", "any"),
-        ("amdgpu/target.gfx906.sramecc-on.xnack-off.co", "off", "on"),
-        ("amdgpu/target.gfx1010.xnack-on.co", "on", "unsupported"),
-        ("asm/code-object-v3.gfx906.co", "on or any", "off or unsupported"),
-    ],
+    ("amdgpu/code-object-v4.gfx906.co", "any", "any"),
+    ("amdgpu/target.gfx906.sramecc-on.xnack-off.co", "off", "on"),
+    ("amdgpu/target.gfx1010.xnack-on.co", "on", "unsupported"),
+    ("asm/code-object-v3.gfx906.co", "on or any", "off or unsupported"),
 )
 def test_flags(name, xnack, sramecc):
     flags = summary(file(name)).flags
@@ -74,14 +68,12 @@ def test_flags(name, xnack, sramecc):
     assert (flags.xnack, flags.sramecc) == (xnack, sramecc)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "flags, target_id, xnack",
-    [
-        (0, "gfx801", "off or unsupported"),
-        (1, "gfx801:xnack+", "on or any"),
-        (0x2F, "gfx801", "off or unsupported"),  # with a processor, as tools wrote it
-        (0x128, "gfx801:xnack+", "on or any"),
-    ],
+    (0, "gfx801", "off or unsupported"),
+    (1, "gfx801:xnack+", "on or any"),
+    (0x2F, "gfx801", "off or unsupported"),  # with a processor, as tools wrote it
+    (0x128, "gfx801:xnack+", "on or any"),
 )
 def test_flags_of_version_2(flags, target_id, xnack):
     data = bytearray((FIXTURES / "asm/clrx.gfx801.co").read_bytes())
@@ -94,9 +86,6 @@ def test_flags_of_version_2(flags, target_id, xnack):
 
 def test_the_version_of_a_generic_processor():
     assert summary(file("amdgpu/target.gfx11-generic.co")).flags.generic_version == 1
-
-
-# --- DWARF --------------------------------------------------------------------------------------------------------
 
 
 def test_units_together():
@@ -181,17 +170,12 @@ def test_another_file_with_the_name_of_the_debug_file_is_refused(tmp_path):
     assert [error.kind for error in found.problems] == ["debug_file"]
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"\0", b"a", b"a\0", b"a\0\0\0\1\2\3", b"/etc/passwd\0\1\2\3\4", b"../x\0\0\0\0\1\2\3\4"]
-)
+@for_each("content", b"", b"\0", b"a", b"a\0", b"a\0\0\0\1\2\3", b"/etc/passwd\0\1\2\3\4", b"../x\0\0\0\0\1\2\3\4")
 def test_a_broken_link_names_nothing(content):
     elf = ElfBuilder()
     elf.section(".gnu_debuglink", content)
 
     assert debug_link(open_image(elf.build())) is None
-
-
-# --- Kernels ------------------------------------------------------------------------------------------------------
 
 
 def test_kernels_by_the_names_of_source_and_symbol():
@@ -208,9 +192,6 @@ def test_a_host_program_has_no_kernels():
         check_has_kernels(file("containers/fatbin.x86_64"))
     assert "dwarfgpu ls" in caught.value.hint
     check_has_kernels(file("containers/fatbin.x86_64@gfx1100"))
-
-
-# --- Contents -----------------------------------------------------------------------------------------------------
 
 
 def test_contents_name_the_target_of_the_file_itself():
@@ -231,9 +212,6 @@ def test_code_object_v3_is_chosen_by_its_target():
     assert opened(f"{FIXTURES}/asm/code-object-v3.gfx906.co@gfx906").is_amdgpu
     with pytest.raises(UsageError, match="no entry is for gfx900"):
         opened(f"{FIXTURES}/asm/code-object-v3.gfx906.co@gfx900")
-
-
-# --- Look-up ------------------------------------------------------------------------------------------------------
 
 
 def test_calls_at_an_address():
@@ -282,13 +260,11 @@ def test_an_address_outside_names_where_the_code_is():
     assert ".text 0x1600 to 0x1a80" in caught.value.hint
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name, symbol, variable",
-    [
-        ("amdgpu/hip-kernels.gfx90a.w64.O0.v5.co", "_ZN7physics10collisionsE", "physics::collisions"),
-        ("llvm24/hip-kernels.gfx942.w64.O0.co", "_ZN7physics5State5countE", "physics::State::count"),
-        ("host/values.gcc.O0.v5.x86_64", "matrix", "matrix"),
-    ],
+    ("amdgpu/hip-kernels.gfx90a.w64.O0.v5.co", "_ZN7physics10collisionsE", "physics::collisions"),
+    ("llvm24/hip-kernels.gfx942.w64.O0.co", "_ZN7physics5State5countE", "physics::State::count"),
+    ("host/values.gcc.O0.v5.x86_64", "matrix", "matrix"),
 )
 def test_variables_at_an_address_of_data(name, symbol, variable):
     code = file(name)
@@ -315,9 +291,6 @@ def test_names_without_debug_information_are_symbols():
 
     assert found.kind == "symbol"
     assert found.symbol.type == "AMDGPU_HSA_KERNEL"
-
-
-# --- Broken files -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["containers/tiny.gfx90a.co", "features/zstd.v5.co", "features/split.v4.co"])

@@ -12,23 +12,19 @@ from dwarfgpu.machines.machine import Machine
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.program.code.file_summary import summary
 from dwarfgpu.program.types.model import Pointer, stripped
+from tests.builders.parameters import for_each
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 COMPILERS = FIXTURES / "compilers"
 
 
-# --- Targets of version 2 -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
+@for_each(
     "name, target_id",
-    [
-        ("cl.clang13.gfx900.w64.O2.v5.hsa2.co", "gfx900:xnack+"),
-        ("cl.clang16.gfx900.w64.O2.v5.hsa2.co", "gfx900:xnack+"),
-        ("cl.clang13.gfx906.w64.O2.v5.hsa2.co", "gfx906:xnack+"),
-        ("cl.clang16.gfx803.w64.O0.v5.hsa2.co", "gfx803"),
-        ("cl.clang13.gfx900.w64.O2.v5.hsa3.co", "gfx900:xnack+"),
-    ],
+    ("cl.clang13.gfx900.w64.O2.v5.hsa2.co", "gfx900:xnack+"),
+    ("cl.clang16.gfx900.w64.O2.v5.hsa2.co", "gfx900:xnack+"),
+    ("cl.clang13.gfx906.w64.O2.v5.hsa2.co", "gfx906:xnack+"),
+    ("cl.clang16.gfx803.w64.O0.v5.hsa2.co", "gfx803"),
+    ("cl.clang13.gfx900.w64.O2.v5.hsa3.co", "gfx900:xnack+"),
 )
 def test_the_target_of_old_code_objects_is_known(name, target_id):
     found = opened(str(COMPILERS / name)).target
@@ -40,13 +36,11 @@ def without_notes(name):
     return (COMPILERS / name).read_bytes().replace(b"AMD\0", b"XYZ\0")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name, target_id",
-    [
-        ("cl.clang13.gfx900.w64.O2.v5.hsa2.co", "gfx900:xnack+"),
-        ("cl.clang16.gfx906.w64.O2.v5.hsa2.co", "gfx906:sramecc+:xnack+"),
-        ("cl.clang16.gfx803.w64.O0.v5.hsa2.co", "gfx803"),
-    ],
+    ("cl.clang13.gfx900.w64.O2.v5.hsa2.co", "gfx900:xnack+"),
+    ("cl.clang16.gfx906.w64.O2.v5.hsa2.co", "gfx906:sramecc+:xnack+"),
+    ("cl.clang16.gfx803.w64.O0.v5.hsa2.co", "gfx803"),
 )
 def test_without_a_note_the_machine_number_of_the_flags_tells_the_target(name, target_id):
     found = opened(without_notes(name)).target
@@ -68,9 +62,6 @@ def test_the_stepping_in_the_note_says_that_xnack_is_on():
     data[0x30:0x34] = bytes(4)
     found = summary(opened(bytes(data)))
     assert (found.target.target_id, found.flags.xnack) == ("gfx900:xnack+", "on")
-
-
-# --- Address classes ------------------------------------------------------------------------------------------------
 
 
 def spaces_of(program):
@@ -103,16 +94,16 @@ def test_pointers_of_hip_are_generic_although_clang_before_22_does_not_say_so(pa
     assert set(spaces.values()) == {1}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "attributes, where, scratch, out",
-    [("llvm-21", 5, 3, None), ("llvm-current", 1, 2, None), ("llvm-old", 1, 2, None), ("amdgpu-2020", 0, 2, 1)],
+    ("llvm-21", 5, 3, None),
+    ("llvm-current", 1, 2, None),
+    ("llvm-old", 1, 2, None),
+    ("amdgpu-2020", 0, 2, 1),
 )
 def test_address_classes_as_they_are_chosen(attributes, where, scratch, out):
     spaces = spaces_of(dwarfgpu.open(str(COMPILERS / "cl.clang19.gfx900.w64.O0.v5.co"), attributes=attributes))
     assert (spaces["where"], spaces["scratch"], spaces["out"]) == (where, scratch, out)
-
-
-# --- Values -----------------------------------------------------------------------------------------------------------
 
 
 def wave_of(program, pc, frame=0x40):
@@ -167,8 +158,6 @@ def test_conversions_in_a_value_are_followed(version):
                 compared += 1
     assert compared
 
-
-# --- Operands of two types --------------------------------------------------------------------------------------------
 
 SALVAGED = FIXTURES / "host" / "salvaged.clang.O2.v5.x86_64"
 

@@ -11,6 +11,7 @@ from tests.builders import compiled
 from tests.builders.elf import ElfBuilder
 from tests.builders.errors import raised
 from tests.builders.frames import FrameBuilder, z
+from tests.builders.parameters import for_each
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 X86_64, PPC64 = 62, 21
@@ -35,9 +36,6 @@ def debug_frame(instructions="", initial="def_cfa 7 8; offset 16 1", **options):
     builder = FrameBuilder(**options)
     builder.fde(builder.cie(initial), LOW, 0x40, instructions)
     return builder
-
-
-# --- Sections -------------------------------------------------------------------------------------------------------
 
 
 def test_a_file_without_call_frame_information():
@@ -161,20 +159,15 @@ def test_the_header_of_a_linker(compiler, tmp_path, require_tool):
     check_header(code_object.opened(str(path)))
 
 
-# --- Targets --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
+@for_each(
     "name, number, expected",
-    [
-        ("llvm24/hip-calls.gfx1100.w32.O2.co", 1576, "v40"),
-        ("llvm24/hip-calls.gfx1100.w64.O2.co", 2600, "v40"),
-        ("llvm24/hip-calls.gfx1100.w32.O2.co", 1, "exec"),
-        ("llvm24/hip-calls.gfx1100.w64.O2.co", 17, "exec"),
-        ("llvm24/hip-calls.gfx1100.w32.O2.co", 2600, "reg2600"),
-        ("llvm24/hip-calls.gfx90a.w64.O2.co", 3104, "a32"),
-        ("host/frames.gcc.O2.v5.x86_64", 16, "rip"),
-    ],
+    ("llvm24/hip-calls.gfx1100.w32.O2.co", 1576, "v40"),
+    ("llvm24/hip-calls.gfx1100.w64.O2.co", 2600, "v40"),
+    ("llvm24/hip-calls.gfx1100.w32.O2.co", 1, "exec"),
+    ("llvm24/hip-calls.gfx1100.w64.O2.co", 17, "exec"),
+    ("llvm24/hip-calls.gfx1100.w32.O2.co", 2600, "reg2600"),
+    ("llvm24/hip-calls.gfx90a.w64.O2.co", 3104, "a32"),
+    ("host/frames.gcc.O2.v5.x86_64", 16, "rip"),
 )
 def test_names_of_registers(name, number, expected):
     assert fixture(name).frames.register_name(number) == expected
@@ -215,9 +208,6 @@ def test_expressions_have_the_dialect_of_the_target_or_another():
     assert frames.code(row.cfa.block, fde).operations[-1] == "DW_OP_LLVM_form_aspace_address"
 
 
-# --- Rows that say nothing ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["amdgpu/hip-kernels.gfx90a.w64.O2.v5.co", "features/eh-frame.v5.co"])
 def test_compilers_without_unwind_information(name):
     """LLVM 22 writes an entry for every function, and nothing in it."""
@@ -234,9 +224,6 @@ def test_triton_knows_nothing_of_the_prologue():
     fde = next(entry for entry in frames.entries() if isinstance(entry, Fde))
 
     assert [row.is_empty for row in frames.rows(fde)] == [True, False]
-
-
-# --- Look-up --------------------------------------------------------------------------------------------------------
 
 
 def test_frames_at_an_address():
@@ -269,9 +256,12 @@ def test_a_function_without_an_entry():
     assert raised(NotFound, frame_rows.fdes_of, file, "alone").kind == "no_unwind_information"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "symbols, expected",
-    [([("f", LOW, 0x40)], "<f>"), ([("f", LOW - 0x10, 0x100)], "<f+0x10>"), ([("f", LOW + 0x40, 4)], ""), ([], "")],
+    ([("f", LOW, 0x40)], "<f>"),
+    ([("f", LOW - 0x10, 0x100)], "<f+0x10>"),
+    ([("f", LOW + 0x40, 4)], ""),
+    ([], ""),
 )
 def test_the_name_of_code(symbols, expected):
     file = file_of((".debug_frame", debug_frame().data, 0), symbols=symbols)
@@ -281,9 +271,6 @@ def test_the_name_of_code(symbols, expected):
 def test_names_in_a_file_that_is_not_linked():
     file = fixture("llvm24/hip-calls.gfx90a.w64.O2.o")
     assert len({frame_rows.code_name(file, entry) for entry in file.frames.entries()}) > 1
-
-
-# --- How it is shown ------------------------------------------------------------------------------------------------
 
 
 def listed(*sections):
@@ -376,9 +363,7 @@ def test_nothing_in_a_name_steers_a_terminal():
     assert not any("\x1b" in line for line in listed((".debug_frame", builder.data, 0)))
 
 
-@pytest.mark.parametrize(
-    "name", ["asm/cfi-vendor.gfx90a.w64.co", "host/frames.gcc.O2.v5.x86_64", "llvm24/hip-calls.gfx1100.w32.O0.co"]
-)
+@for_each("name", "asm/cfi-vendor.gfx90a.w64.co", "host/frames.gcc.O2.v5.x86_64", "llvm24/hip-calls.gfx1100.w32.O0.co")
 def test_lines_fit_80_columns(name):
     file = fixture(name)
     for entry in file.frames.entries():

@@ -90,8 +90,6 @@ def test_what_llvm_dwarfdump_lets_pass(name):
     assert {error.kind for error in errors} == {FORBIDDEN[name]}
 
 
-# --- readelf --------------------------------------------------------------------------------------------------------
-
 X86_64 = [name for name in FILES if name.startswith("host/")] + ["asm/host.x86_64", "asm/host-legacy.x86_64"]
 
 
@@ -145,9 +143,6 @@ def test_readelf_instructions(name, require_tool):
             assert any("LLVM" in each for each, _ in mine)
         else:
             assert mine == theirs[entry.offset]
-
-
-# --- Addresses ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow

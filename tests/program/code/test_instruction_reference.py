@@ -6,6 +6,7 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.isa.formulas import formulas
 from dwarfgpu.program.code.instruction_reference import find, names, reference_of
 from tests.builders.errors import raised
+from tests.builders.parameters import for_each
 
 
 def test_each_formula_is_of_an_instruction():
@@ -26,28 +27,24 @@ def test_encodings(name, first, last):
     assert (found[0], found[-1]) == (first, last)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name, expected",
-    [
-        ("v_mad_u64_u32", ["vdst dst 64", "sdst dst 32", "src0 src 32", "src1 src 32", "src2 src 64"]),
-        ("ds_add_rtn_u32", ["vdst dst 32", "addr src 32", "data0 src 32"]),
-        ("s_endpgm", []),
-    ],
+    ("v_mad_u64_u32", ["vdst dst 64", "sdst dst 32", "src0 src 32", "src1 src 32", "src2 src 64"]),
+    ("ds_add_rtn_u32", ["vdst dst 32", "addr src 32", "data0 src 32"]),
+    ("s_endpgm", []),
 )
 def test_operands(name, expected):
     operands = reference_of(name).plain.operands
     assert [f"{each.name} {each.role.value} {each.bits}" for each in operands if each.bits] == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name, expected",
-    [
-        ("global_load_dword", ("load", "global", ("vmcnt",))),
-        ("global_store_b32", ("store", "global", ("storecnt",))),
-        ("ds_add_u32", ("rmw", "local", ("dscnt",))),
-        ("s_load_b64", ("load", "scalar", ("kmcnt",))),
-        ("v_add_f32", ("", "", ())),
-    ],
+    ("global_load_dword", ("load", "global", ("vmcnt",))),
+    ("global_store_b32", ("store", "global", ("storecnt",))),
+    ("ds_add_u32", ("rmw", "local", ("dscnt",))),
+    ("s_load_b64", ("load", "scalar", ("kmcnt",))),
+    ("v_add_f32", ("", "", ())),
 )
 def test_memory_access_in_the_latest_generation(name, expected):
     action = reference_of(name).plain.action

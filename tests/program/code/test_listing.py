@@ -12,6 +12,7 @@ from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.program.code.disassemblers import code_image, machine_of
 from dwarfgpu.program.code.instructions import Disassembler, ListedInstruction, ProgramCode
 from dwarfgpu.states.program import open_program
+from tests.builders.parameters import for_each
 
 ROOT = Path(__file__).resolve().parents[3]
 FIXTURES = ROOT / "fixtures"
@@ -71,16 +72,14 @@ def test_every_code_object_is_what_llvm_objdump_says(name, require_tool):
     assert len(wrong) <= len(expected) // 50
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name, count",
-    [
-        ("asm/lane-pc.gfx90a.w64.co", 65),
-        ("asm/lane-pc.gfx1100.w32.co", 65),
-        ("asm/clrx.gfx801.co", 74),
-        ("amdgpu/target.gfx1250.co", 120),
-        ("containers/fatbin-two.x86_64@2", None),
-        ("containers/hip-program-compressed.x86_64", None),
-    ],
+    ("asm/lane-pc.gfx90a.w64.co", 65),
+    ("asm/lane-pc.gfx1100.w32.co", 65),
+    ("asm/clrx.gfx801.co", 74),
+    ("amdgpu/target.gfx1250.co", 120),
+    ("containers/fatbin-two.x86_64@2", None),
+    ("containers/hip-program-compressed.x86_64", None),
 )
 def test_instructions_are_all_of_the_code(name, count, require_tool):
     require_tool(*OBJDUMP)
@@ -163,9 +162,7 @@ def test_without_objdump_the_assembler_is_used(require_tool, tmp_path, monkeypat
     ]
 
 
-@pytest.mark.parametrize(
-    "name", ["asm/forms.i386", "asm/lists.powerpc", "asm/lines.powerpc64", "asm/lane-pc.gfx90a.w64.co"]
-)
+@for_each("name", "asm/forms.i386", "asm/lists.powerpc", "asm/lines.powerpc64", "asm/lane-pc.gfx90a.w64.co")
 def test_the_file_that_disassemblers_get(name):
     """An ELF file of any class and byte order, with the code at its address."""
     image = opened(str(FIXTURES / name)).image
@@ -197,14 +194,12 @@ def test_a_processor_that_no_disassembler_knows(tmp_path, monkeypatch):
     assert "a newer one may" in str(found.problem.hint)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "script, message",
-    [
-        ("sleep 60", "llvm-objdump took longer than 1 seconds"),
-        ("kill -SEGV $$", "llvm-objdump: exit status -11"),
-        ("echo what is this", "llvm-objdump writes nothing that can be understood"),
-        ("printf '\\\\377\\\\000'", "llvm-objdump writes nothing that can be understood"),
-    ],
+    ("sleep 60", "llvm-objdump took longer than 1 seconds"),
+    ("kill -SEGV $$", "llvm-objdump: exit status -11"),
+    ("echo what is this", "llvm-objdump writes nothing that can be understood"),
+    ("printf '\\\\377\\\\000'", "llvm-objdump writes nothing that can be understood"),
 )
 def test_a_disassembler_that_fails(tmp_path, monkeypatch, script, message):
     path = tmp_path / "llvm-objdump"

@@ -40,7 +40,7 @@ from dwarfgpu.program.code.repairs import (
 )
 from dwarfgpu.program.types.model import Pointer, known_size, stripped
 from dwarfgpu.targets.resolve import resolve
-from tests.builders.parameters import some_slow
+from tests.builders.parameters import for_each, some_slow
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 CLANG = "Debian clang version 22.1.8 (1~deb12u1)"
@@ -102,9 +102,6 @@ def rewritten(text, where=None, policy=AUTO):
     return "; ".join(texts), [repair.name for repair in used]
 
 
-# --- The table ------------------------------------------------------------------------------------------------------
-
-
 def operations(text):
     """Operations written without their prefix; the names of constants in braces stand for what they are."""
     spelled = "; ".join(part if part.startswith("{") else f"DW_OP_{part}" for part in text.split("; "))
@@ -162,16 +159,14 @@ def test_local_variables_without_an_address_are_undefined():
     assert rewritten(text.replace("2", "9", 1), site(address=0))[1] == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     "target, becomes, name",
-    [
-        ("amdgcn-gfx90a", "DW_OP_deref_size 4; DW_OP_lit6; DW_OP_shr", "scaled-frame-base"),
-        ("amdgcn-gfx1030-wave32", "DW_OP_deref_size 4; DW_OP_lit5; DW_OP_shr", "scaled-frame-base"),
-        ("amdgcn-gfx1030-wave64", "DW_OP_deref_size 4; DW_OP_lit6; DW_OP_shr", "scaled-frame-base"),
-        ("amdgcn-gfx942", "DW_OP_deref_size 4", "narrow-frame-base"),
-        ("amdgcn-gfx1100-wave32", "DW_OP_deref_size 4", "narrow-frame-base"),
-        ("amdgcn-gfx1200-wave64", "DW_OP_deref_size 4", "narrow-frame-base"),
-    ],
+    ("amdgcn-gfx90a", "DW_OP_deref_size 4; DW_OP_lit6; DW_OP_shr", "scaled-frame-base"),
+    ("amdgcn-gfx1030-wave32", "DW_OP_deref_size 4; DW_OP_lit5; DW_OP_shr", "scaled-frame-base"),
+    ("amdgcn-gfx1030-wave64", "DW_OP_deref_size 4; DW_OP_lit6; DW_OP_shr", "scaled-frame-base"),
+    ("amdgcn-gfx942", "DW_OP_deref_size 4", "narrow-frame-base"),
+    ("amdgcn-gfx1100-wave32", "DW_OP_deref_size 4", "narrow-frame-base"),
+    ("amdgcn-gfx1200-wave64", "DW_OP_deref_size 4", "narrow-frame-base"),
 )
 @pytest.mark.parametrize("register", ["s32", "s33"])
 def test_frame_bases(register, target, becomes, name):
@@ -181,28 +176,26 @@ def test_frame_bases(register, target, becomes, name):
     assert rewritten(f"DW_OP_regx {register}", site(target=target))[1] == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
-    [
-        "DW_OP_fbreg 8; DW_OP_lit3; DW_OP_swap; DW_OP_xderef",
-        "DW_OP_fbreg 8; DW_OP_lit1; DW_OP_swap; DW_OP_xderef; DW_OP_nop",
-        "DW_OP_fbreg 8; DW_OP_lit5; DW_OP_LLVM_form_aspace_address",
-        "DW_OP_bregx s3 0; DW_OP_lit1; DW_OP_swap; DW_OP_xderef",
-        "DW_OP_regx s3",
-        "DW_OP_bregx s3 0; DW_OP_stack_value",
-        "DW_OP_bregx v3 4; DW_OP_lit1; DW_OP_swap; DW_OP_xderef",
-        "DW_OP_bregx s3 0; DW_OP_lit1; DW_OP_swap; DW_OP_xderef; DW_OP_stack_value",
-        "DW_OP_bregx v3 0; DW_OP_constu 0xff; DW_OP_and; DW_OP_lit5; DW_OP_swap; DW_OP_xderef",
-        "DW_OP_regx v3; DW_OP_lit1; DW_OP_swap; DW_OP_xderef; DW_OP_stack_value",
-        "DW_OP_addr 0; DW_OP_lit1; DW_OP_swap; DW_OP_xderef",
-        "DW_OP_bregx v3 0; DW_OP_lit5; DW_OP_swap; DW_OP_xderef; DW_OP_deref; DW_OP_stack_value",
-        "DW_OP_bregx s3 0; DW_OP_lit5; DW_OP_swap; DW_OP_xderef; DW_OP_deref; DW_OP_convert 2; DW_OP_stack_value",
-        "DW_OP_bregx s33 0; DW_OP_lit5; DW_OP_swap; DW_OP_xderef; DW_OP_deref; DW_OP_convert 2; DW_OP_stack_value",
-        "DW_OP_fbreg 0; DW_OP_lit5; DW_OP_swap; DW_OP_xderef; DW_OP_deref; DW_OP_convert 2; DW_OP_stack_value",
-        "DW_OP_lit1; DW_OP_swap; DW_OP_xderef; DW_OP_stack_value",
-        "DW_OP_skip 0; DW_OP_fbreg 8; DW_OP_lit1; DW_OP_swap; DW_OP_xderef",
-        "",
-    ],
+    "DW_OP_fbreg 8; DW_OP_lit3; DW_OP_swap; DW_OP_xderef",
+    "DW_OP_fbreg 8; DW_OP_lit1; DW_OP_swap; DW_OP_xderef; DW_OP_nop",
+    "DW_OP_fbreg 8; DW_OP_lit5; DW_OP_LLVM_form_aspace_address",
+    "DW_OP_bregx s3 0; DW_OP_lit1; DW_OP_swap; DW_OP_xderef",
+    "DW_OP_regx s3",
+    "DW_OP_bregx s3 0; DW_OP_stack_value",
+    "DW_OP_bregx v3 4; DW_OP_lit1; DW_OP_swap; DW_OP_xderef",
+    "DW_OP_bregx s3 0; DW_OP_lit1; DW_OP_swap; DW_OP_xderef; DW_OP_stack_value",
+    "DW_OP_bregx v3 0; DW_OP_constu 0xff; DW_OP_and; DW_OP_lit5; DW_OP_swap; DW_OP_xderef",
+    "DW_OP_regx v3; DW_OP_lit1; DW_OP_swap; DW_OP_xderef; DW_OP_stack_value",
+    "DW_OP_addr 0; DW_OP_lit1; DW_OP_swap; DW_OP_xderef",
+    "DW_OP_bregx v3 0; DW_OP_lit5; DW_OP_swap; DW_OP_xderef; DW_OP_deref; DW_OP_stack_value",
+    "DW_OP_bregx s3 0; DW_OP_lit5; DW_OP_swap; DW_OP_xderef; DW_OP_deref; DW_OP_convert 2; DW_OP_stack_value",
+    "DW_OP_bregx s33 0; DW_OP_lit5; DW_OP_swap; DW_OP_xderef; DW_OP_deref; DW_OP_convert 2; DW_OP_stack_value",
+    "DW_OP_fbreg 0; DW_OP_lit5; DW_OP_swap; DW_OP_xderef; DW_OP_deref; DW_OP_convert 2; DW_OP_stack_value",
+    "DW_OP_lit1; DW_OP_swap; DW_OP_xderef; DW_OP_stack_value",
+    "DW_OP_skip 0; DW_OP_fbreg 8; DW_OP_lit1; DW_OP_swap; DW_OP_xderef",
+    "",
 )
 def test_what_is_not_written_like_that_stays_as_it_is(text):
     expression = asm.parse(text, dialects.get("llvm-user"), Format(), target=resolve("amdgcn-gfx90a"))
@@ -212,24 +205,20 @@ def test_what_is_not_written_like_that_stays_as_it_is(text):
     assert used == ()
 
 
-# --- Who is meant ---------------------------------------------------------------------------------------------------
-
 TEXT = "DW_OP_fbreg 8; DW_OP_lit1; DW_OP_swap; DW_OP_xderef"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "producer, applies",
-    [
-        (CLANG, True),
-        ("clang version 22.0.0", True),
-        ("Debian clang version 13.0.1-11+b2", True),
-        ("clang version 24.0.0git", True),
-        ("a compiler that nobody knows", True),
-        ("triton", True),
-        (None, True),
-        (ROCM, False),
-        ("AMD clang version 22.0.0git (https://github.com/ROCm/llvm-project roc-7.0.0)", False),
-    ],
+    (CLANG, True),
+    ("clang version 22.0.0", True),
+    ("Debian clang version 13.0.1-11+b2", True),
+    ("clang version 24.0.0git", True),
+    ("a compiler that nobody knows", True),
+    ("triton", True),
+    (None, True),
+    (ROCM, False),
+    ("AMD clang version 22.0.0git (https://github.com/ROCm/llvm-project roc-7.0.0)", False),
 )
 def test_a_producer_only_excludes_what_is_known_to_mean_what_it_says(producer, applies):
     assert bool(rewritten(TEXT, site(producer=producer))[1]) == applies
@@ -316,8 +305,6 @@ def test_policies():
     assert "auto, all, off, or some of kernel-private-variable" in str(caught.value.hint)
 
 
-# --- Values that are computed -----------------------------------------------------------------------------------------
-
 WIDENED = "DW_OP_convert 1; DW_OP_convert 3"
 LANE_OF_V5 = LANE_OF_V4.replace("v4", "v5")
 
@@ -344,15 +331,13 @@ def test_computed_values_are_read_through_conversions(value, becomes, names):
         assert rewritten(f"{value}; DW_OP_stack_value") == (found[0], ["vector-value", *names])
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
-    [
-        "DW_OP_lit3; DW_OP_convert 5; DW_OP_lit8; DW_OP_mul; DW_OP_stack_value",  # float
-        "DW_OP_lit3; DW_OP_convert 1; DW_OP_lit8; DW_OP_convert 3; DW_OP_mul; DW_OP_stack_value",  # two widths
-        "DW_OP_lit3; DW_OP_convert 17; DW_OP_lit8; DW_OP_mul; DW_OP_stack_value",  # no base type
-        "DW_OP_lit8; DW_OP_dup; DW_OP_lit3; DW_OP_convert 3; DW_OP_mul; DW_OP_plus; DW_OP_stack_value",  # copied
-        "DW_OP_convert 3; DW_OP_mul; DW_OP_stack_value",  # nothing on the stack
-    ],
+    "DW_OP_lit3; DW_OP_convert 5; DW_OP_lit8; DW_OP_mul; DW_OP_stack_value",  # float
+    "DW_OP_lit3; DW_OP_convert 1; DW_OP_lit8; DW_OP_convert 3; DW_OP_mul; DW_OP_stack_value",  # two widths
+    "DW_OP_lit3; DW_OP_convert 17; DW_OP_lit8; DW_OP_mul; DW_OP_stack_value",  # no base type
+    "DW_OP_lit8; DW_OP_dup; DW_OP_lit3; DW_OP_convert 3; DW_OP_mul; DW_OP_plus; DW_OP_stack_value",  # copied
+    "DW_OP_convert 3; DW_OP_mul; DW_OP_stack_value",  # nothing on the stack
 )
 @pytest.mark.parametrize("target", ["amdgcn-gfx90a", "x86_64"])
 def test_operands_without_a_common_integral_type_stay(text, target):
@@ -364,18 +349,16 @@ LOW_THREE = LOW_BIT.replace("1", "7")
 SIGN = "DW_OP_constu 4; DW_OP_xor; DW_OP_constu 4; DW_OP_minus"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text, becomes",
-    [
-        (
-            "DW_OP_lit3; DW_OP_convert 7; DW_OP_convert 6; DW_OP_stack_value",
-            f"DW_OP_lit3; DW_OP_convert 7; {LOW_BIT}; DW_OP_convert 7; DW_OP_convert 6; DW_OP_stack_value",
-        ),
-        (
-            "DW_OP_lit3; DW_OP_convert 8; DW_OP_stack_value",
-            f"DW_OP_lit3; DW_OP_convert 8; {LOW_THREE}; {SIGN}; DW_OP_convert 8; DW_OP_stack_value",
-        ),
-    ],
+    (
+        "DW_OP_lit3; DW_OP_convert 7; DW_OP_convert 6; DW_OP_stack_value",
+        f"DW_OP_lit3; DW_OP_convert 7; {LOW_BIT}; DW_OP_convert 7; DW_OP_convert 6; DW_OP_stack_value",
+    ),
+    (
+        "DW_OP_lit3; DW_OP_convert 8; DW_OP_stack_value",
+        f"DW_OP_lit3; DW_OP_convert 8; {LOW_THREE}; {SIGN}; DW_OP_convert 8; DW_OP_stack_value",
+    ),
 )
 @pytest.mark.parametrize("target", ["amdgcn-gfx90a", "x86_64"])
 def test_conversions_to_fewer_bits_than_a_byte_are_cut(text, becomes, target):
@@ -417,23 +400,21 @@ def test_operands_of_host_programs_get_one_type():
 CUT = "DW_OP_constu 255; DW_OP_and; DW_OP_constu 128; DW_OP_xor; DW_OP_constu 128; DW_OP_minus"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text, becomes, names",
-    [
-        (f"DW_OP_bregx v4 0; {EXTENDED}; DW_OP_stack_value", f"{LANE_OF_V4}; {CUT}; DW_OP_stack_value", True),
-        # a lane has no more than the 32 bits that are extended
-        (
-            f"DW_OP_bregx v4 0; {EXTENDED.replace('7', '31').replace('8', '32')}; DW_OP_stack_value",
-            f"{LANE_OF_V4}; {EXTENDED.replace('7', '31').replace('8', '32')}; DW_OP_stack_value",
-            False,
-        ),
-        # no extension: the numbers do not belong together
-        (
-            f"DW_OP_bregx v4 0; {EXTENDED.replace('7', '6')}; DW_OP_stack_value",
-            f"{LANE_OF_V4}; {EXTENDED.replace('7', '6')}; DW_OP_stack_value",
-            False,
-        ),
-    ],
+    (f"DW_OP_bregx v4 0; {EXTENDED}; DW_OP_stack_value", f"{LANE_OF_V4}; {CUT}; DW_OP_stack_value", True),
+    # a lane has no more than the 32 bits that are extended
+    (
+        f"DW_OP_bregx v4 0; {EXTENDED.replace('7', '31').replace('8', '32')}; DW_OP_stack_value",
+        f"{LANE_OF_V4}; {EXTENDED.replace('7', '31').replace('8', '32')}; DW_OP_stack_value",
+        False,
+    ),
+    # no extension: the numbers do not belong together
+    (
+        f"DW_OP_bregx v4 0; {EXTENDED.replace('7', '6')}; DW_OP_stack_value",
+        f"{LANE_OF_V4}; {EXTENDED.replace('7', '6')}; DW_OP_stack_value",
+        False,
+    ),
 )
 def test_the_extension_of_a_sign_reads_the_bits_that_it_extends(text, becomes, names):
     assert rewritten(text) == (becomes, ["vector-value", *(["sign-extension"] if names else [])])
@@ -457,18 +438,16 @@ def test_what_is_extended_has_its_sign_whatever_is_above_it(number, value):
     assert value_of(f"DW_OP_bregx v4 0; {EXTENDED}; DW_OP_stack_value", {4: number}) & 0xFFFFFFFF == value & 0xFFFFFFFF
 
 
-@pytest.mark.parametrize(
+@for_each(
     "left, right, operation, value",
-    [
-        (0xFFFFFFF8, 0, "DW_OP_lit3; DW_OP_shra", -1),  # (int)-8 >> 3
-        (0x7FFFFFFF, 1, "DW_OP_lit3; DW_OP_shra", -(1 << 28)),  # the sum has no bit above a lane
-        (0xFFFFFFFF, 9, "DW_OP_lit2; DW_OP_shr", 2),
-        (0xFFFFFFFF, 1, "DW_OP_not; DW_OP_lit4; DW_OP_shr", 0x0FFFFFFF),
-        (0xFFFFFFF8, 0, "DW_OP_lit2; DW_OP_div", -4),
-        (0xFFFFFFFF, 1, "DW_OP_lit0; DW_OP_eq", 1),
-        (0xFFFFFFFF, 1, "DW_OP_lit0; DW_OP_ne", 0),
-        (24, 8, "DW_OP_lit3; DW_OP_shra", 4),
-    ],
+    (0xFFFFFFF8, 0, "DW_OP_lit3; DW_OP_shra", -1),  # (int)-8 >> 3
+    (0x7FFFFFFF, 1, "DW_OP_lit3; DW_OP_shra", -(1 << 28)),  # the sum has no bit above a lane
+    (0xFFFFFFFF, 9, "DW_OP_lit2; DW_OP_shr", 2),
+    (0xFFFFFFFF, 1, "DW_OP_not; DW_OP_lit4; DW_OP_shr", 0x0FFFFFFF),
+    (0xFFFFFFF8, 0, "DW_OP_lit2; DW_OP_div", -4),
+    (0xFFFFFFFF, 1, "DW_OP_lit0; DW_OP_eq", 1),
+    (0xFFFFFFFF, 1, "DW_OP_lit0; DW_OP_ne", 0),
+    (24, 8, "DW_OP_lit3; DW_OP_shra", 4),
 )
 def test_what_is_computed_of_lanes_has_their_32_bits(left, right, operation, value):
     text = f"DW_OP_bregx v4 0; DW_OP_bregx v5 0; DW_OP_plus; {operation}; DW_OP_stack_value"
@@ -480,21 +459,16 @@ def test_what_is_added_to_a_lane_counts_as_computed():
     assert value_of("DW_OP_bregx v4 9; DW_OP_lit2; DW_OP_shr; DW_OP_stack_value", {4: 0xFFFFFFFF}) == 2
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text, around",
-    [
-        ("DW_OP_bregx v4 0; DW_OP_lit3; DW_OP_shl; DW_OP_stack_value", {}),  # higher bits do not show
-        ("DW_OP_bregx v4 0; DW_OP_lit0; DW_OP_ne; DW_OP_stack_value", {}),  # a lane and 0 have no higher bits
-        ("DW_OP_bregx v4 9; DW_OP_lit3; DW_OP_shr; DW_OP_stack_value", {"size": 8}),
-        ("DW_OP_bregx v4 0; DW_OP_convert 1; DW_OP_convert 6; DW_OP_stack_value", {}),
-        (f"DW_OP_bregx s33 8; {PRIVATE}; DW_OP_stack_value", {}),  # the shift is of the repair
-    ],
+    ("DW_OP_bregx v4 0; DW_OP_lit3; DW_OP_shl; DW_OP_stack_value", {}),  # higher bits do not show
+    ("DW_OP_bregx v4 0; DW_OP_lit0; DW_OP_ne; DW_OP_stack_value", {}),  # a lane and 0 have no higher bits
+    ("DW_OP_bregx v4 9; DW_OP_lit3; DW_OP_shr; DW_OP_stack_value", {"size": 8}),
+    ("DW_OP_bregx v4 0; DW_OP_convert 1; DW_OP_convert 6; DW_OP_stack_value", {}),
+    (f"DW_OP_bregx s33 8; {PRIVATE}; DW_OP_stack_value", {}),  # the shift is of the repair
 )
 def test_other_values_are_computed_as_they_are_written(text, around):
     assert "lane-arithmetic" not in rewritten(text, site(**around))[1]
-
-
-# --- What the code around shows ---------------------------------------------------------------------------------------
 
 
 def test_variables_on_the_stack_of_the_wave_are_at_the_address_of_the_lane():
@@ -555,8 +529,6 @@ def test_any_bytes_are_repaired_or_not(data, attribute):
     assert bool(used) == isinstance(found, Repaired)
     assert found.code
 
-
-# --- What the compiler means ------------------------------------------------------------------------------------------
 
 COMPILED = sorted(
     f"amdgpu/{each.name}"
@@ -787,9 +759,6 @@ def test_private_variables_are_where_the_code_looks_for_them(name, require_tool)
 
     assert len(told_offsets) > 5
     assert told_offsets <= used
-
-
-# --- Answers ----------------------------------------------------------------------------------------------------------
 
 
 def test_a_variable_tells_its_repairs_and_what_the_text_says():

@@ -4,6 +4,7 @@ import pytest
 
 from dwarfgpu.program.code import source_files
 from dwarfgpu.program.code.source_files import SourceTexts
+from tests.builders.parameters import for_each
 
 
 class File:
@@ -33,15 +34,13 @@ def test_lines_are_counted_from_1(reader):
     assert [found.line(number) for number in (-1, 0, 1, 2, 3)] == [None, None, "one", "two", None]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "directories, place",
-    [
-        (("$cdir", "$cwd"), "build/src/a.c"),
-        (("$cwd",), "src/a.c"),
-        (("$cwd",), "a.c"),
-        (("other",), "other/src/a.c"),
-        (("other",), "other/a.c"),
-    ],
+    (("$cdir", "$cwd"), "build/src/a.c"),
+    (("$cwd",), "src/a.c"),
+    (("$cwd",), "a.c"),
+    (("other",), "other/src/a.c"),
+    (("other",), "other/a.c"),
 )
 def test_directories(reader, tmp_path, directories, place):
     path = tmp_path / place

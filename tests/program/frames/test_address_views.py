@@ -11,6 +11,7 @@ from dwarfgpu.states.gpu_cores import open_gpu_stopped
 from dwarfgpu.targets.amdgpu.address_spaces import Apertures, with_apertures
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.errors import raised
+from tests.builders.parameters import for_each
 
 WAVE64, WAVE32 = resolve("gfx90a"), resolve("gfx1100")
 GFX8 = resolve("gfx803")
@@ -116,22 +117,18 @@ def test_a_machine_says_what_is_there():
     assert [view.available for view in found.views] == [6, 6, 512 - 22, 6]
 
 
-# --- Global memory ------------------------------------------------------------------------------------------------
-
 BASE = 0x7F00_0001_0000
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name, registers, how",
-    [
-        ("gfx90a", {"flat_scratch": BASE}, "flat_scratch 0x7f0000010000 + "),
-        ("gfx1100", {"flat_scratch": BASE}, "flat_scratch 0x7f0000010000 + "),
-        ("gfx803", "descriptor", "the base of the buffer descriptor s[0:3]"),
-        ("gfx900", "descriptor", "the base of the buffer descriptor s[0:3]"),
-        ("gfx1030", "descriptor", "the base of the buffer descriptor s[0:3]"),
-        ("gfx900", {"s0": 0x10000, "s1": 0x7F00, "s2": 0x1000, "s3": 0}, None),  # another resource
-        ("gfx900", {}, None),
-    ],
+    ("gfx90a", {"flat_scratch": BASE}, "flat_scratch 0x7f0000010000 + "),
+    ("gfx1100", {"flat_scratch": BASE}, "flat_scratch 0x7f0000010000 + "),
+    ("gfx803", "descriptor", "the base of the buffer descriptor s[0:3]"),
+    ("gfx900", "descriptor", "the base of the buffer descriptor s[0:3]"),
+    ("gfx1030", "descriptor", "the base of the buffer descriptor s[0:3]"),
+    ("gfx900", {"s0": 0x10000, "s1": 0x7F00, "s2": 0x1000, "s3": 0}, None),  # another resource
+    ("gfx900", {}, None),
 )
 def test_private_memory_has_a_global_address_where_its_base_is_known(name, registers, how):
     target = resolve(name)

@@ -167,9 +167,6 @@ def test_random_snapshots_agree(attached):
                     assert found.array[position].tolist() == values or set(states) <= {"error", "absent"}
 
 
-# --- Structures in several places -------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def spread():
     """Ten waves of a kernel whose structures are half in vector registers, half in scratch memory."""
@@ -202,9 +199,6 @@ def test_structures_in_several_places(spread, text):
         assert set(found.states[9]) == {"error"}
         assert found.reason_at(9, 0).kind == "memory_unavailable"
         assert CODES["error"] not in found.codes[:9]
-
-
-# --- Structures with arrays in them -----------------------------------------------------------------------------------
 
 
 def test_structures_with_arrays_are_documents_and_texts():

@@ -15,6 +15,7 @@ from dwarfgpu.program.code.unit_expressions import FileUnit
 from dwarfgpu.program.frames import frame_attributes
 from dwarfgpu.program.frames.lane_state import Simt
 from tests.builders.commands import run as run_command
+from tests.builders.parameters import for_each
 from tests.questions.harness import CALLS, IN_CALLS, Run
 
 NESTED = """
@@ -102,10 +103,10 @@ def test_an_attribute_that_gives_no_memory_is_ill_formed(stopped, monkeypatch):
     assert attribute.error.spec == "A.3.3.5 (3)"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "number, key, words",
-    [(0x7E, "value", "at the call m: 7"), (0x85, "data_location", "at the call m: refers to 0x7"),
-     (0x86, "data_value", "at the call m: with ")],
+    (0x7E, "value", "at the call m: 7"), (0x85, "data_location", "at the call m: refers to 0x7"),
+     (0x86, "data_value", "at the call m: with "),
 )  # fmt: skip
 def test_what_a_call_says_of_its_parameters(stopped, number, key, words):
     """DW_AT_call_value, DW_AT_call_data_location and DW_AT_call_data_value, in the calling frame (A.3.4.2 (2))."""
@@ -164,9 +165,6 @@ def test_a_list_of_lane_pcs_without_an_entry_here_is_undefined(monkeypatch):
     assert {(lane.pc, lane.error) for lane in Simt(frame).lane_pcs()} == {(None, None)}
 
 
-# --- Rules of registers that are wrong or undefined -----------------------------------------------------------------
-
-
 def test_undefined_registers_are_told_beside_the_saved_ones():
     words = ("bt", CALLS, "--state", IN_CALLS, "--wave", "1", "--registers")
     assert "        undefined: s0-s1, v0, v3-v7\n" in run_command(*words).stdout
@@ -189,9 +187,6 @@ def test_a_rule_that_is_ill_formed_is_told_with_its_error(monkeypatch):
     assert "        v41: <error: the piece is wrong [A.2.5.4.4.6]>\n" in run_command(*words).stdout
     (stack,) = json.loads(run_command(*words, "--json").stdout)["stacks"]
     assert stack["frames"][2]["wrong_registers"]["v41"]["kind"] == "bad_piece"
-
-
-# --- Operations in a frame ------------------------------------------------------------------------------------------
 
 
 def test_operations_are_evaluated_in_a_frame_of_the_file_that_a_snapshot_names():

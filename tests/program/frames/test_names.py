@@ -11,6 +11,7 @@ from dwarfgpu.render.values import Look, ValueWriter
 from tests.builders.declared import CODE, SIZE, at_data, named, program, typed
 from tests.builders.dwarf import die
 from tests.builders.gdb_stops import stops
+from tests.builders.parameters import for_each
 from tests.program.frames.test_variables_gdb import aligned, demangled, folded, shown_as_gdb_does
 
 CORPUS = Path(__file__).parent.parent / "corpus"
@@ -34,8 +35,6 @@ def imported(label: str, *more: Any) -> Any:
 def using(label: str, *more: Any) -> Any:
     return die("imported_module", ("import", "ref4", label), *more)
 
-
-# --- As the compiler does it ------------------------------------------------------------------------------------------
 
 NAMES = (
     "red green shade amount blue nested loud quiet own first second side hidden versioned c::red cd::blue "
@@ -127,23 +126,19 @@ def test_a_name_that_is_two_things_elsewhere_says_which(tmp_path):
     assert caught.value.hint == "did you mean one::x, two::x?"
 
 
-# --- Imports one by one -----------------------------------------------------------------------------------------------
-
 SPACE = die("namespace", named("space"), variable("x", 8), label="space")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "entries, locals, name, value",
-    [
-        ([SPACE, variable("x", 0)], [], "x", at(0)),
-        ([SPACE, variable("x", 0)], [imported("x8")], "x", at(8)),
-        ([SPACE, variable("x", 0)], [imported("x8", named("y"))], "y", at(8)),
-        ([SPACE, variable("x", 0)], [imported("space", named("alias"))], "alias::x", at(8)),
-        ([SPACE, variable("x", 0)], [die("lexical_block", imported("x8"))], "x", at(0)),
-        ([SPACE, variable("y", 0), using("space")], [variable("x", 4)], "x", at(4)),
-        # renamed as it is imported (a `use` of Fortran with a list)
-        ([SPACE], [using("space", imported("x8", named("z")))], "z", at(8)),
-    ],
+    ([SPACE, variable("x", 0)], [], "x", at(0)),
+    ([SPACE, variable("x", 0)], [imported("x8")], "x", at(8)),
+    ([SPACE, variable("x", 0)], [imported("x8", named("y"))], "y", at(8)),
+    ([SPACE, variable("x", 0)], [imported("space", named("alias"))], "alias::x", at(8)),
+    ([SPACE, variable("x", 0)], [die("lexical_block", imported("x8"))], "x", at(0)),
+    ([SPACE, variable("y", 0), using("space")], [variable("x", 4)], "x", at(4)),
+    # renamed as it is imported (a `use` of Fortran with a list)
+    ([SPACE], [using("space", imported("x8", named("z")))], "z", at(8)),
 )
 def test_imports_of_a_function(tmp_path, entries, locals, name, value):
     space = die("namespace", named("space"), variable("x", 8, label="x8"), label="space")
@@ -171,9 +166,6 @@ def test_an_import_of_nothing_hides_nothing(tmp_path):
     broken = die("imported_module", ("import", "ref4", "nowhere"))
     (frame,) = program(tmp_path, broken, SPACE, using("space")).at(CODE)
     assert frame["x"].value() == at(8)
-
-
-# --- Nearest first ----------------------------------------------------------------------------------------------------
 
 
 def test_an_enumerator_of_a_near_scope_comes_before_a_variable_of_a_far_one(tmp_path):
@@ -223,9 +215,6 @@ def test_a_type_has_a_scope_too(tmp_path):
     assert [found.at(CODE + offset)[0]["sizeof(odd)"].value() for offset in (0, 8)] == [8, 2]
 
 
-# --- Entry points -----------------------------------------------------------------------------------------------------
-
-
 def test_entry_points_are_names_of_the_function_with_parameters(tmp_path):
     second = die(
         "entry_point",
@@ -238,9 +227,6 @@ def test_entry_points_are_names_of_the_function_with_parameters(tmp_path):
     assert [(each.name, each.kind) for each in frame.variables()] == [("x", "local"), ("count", "parameter")]
     assert frame["count"].value() == at(4)
     assert frame.expression("&again").value() == CODE + 0x10
-
-
-# --- What is not found ------------------------------------------------------------------------------------------------
 
 
 def test_a_name_of_another_block_says_where_it_is_in_scope(tmp_path):
@@ -265,21 +251,16 @@ def test_a_type_that_is_not_found_has_its_column(tmp_path):
             frame[text].value()
 
 
-# --- Pointers to members ----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
-@pytest.mark.parametrize(
+@for_each(
     "text, shown",
-    [
-        ("&zoo::Dog::tricks", "&zoo::Dog::tricks"),
-        ("&zoo::Dog::legs", "&zoo::Animal::legs"),  # it is one of the class that has the member
-        ("&zoo::Bottom::in_base", "&zoo::Base::in_base"),
-        ("&Value::fraction", "&Value::number"),  # GDB knows an offset by the first member there, too
-        ("&zoo::Dog::legs == &zoo::Animal::legs", "true"),
-        ("sizeof(&zoo::Dog::tricks)", "8"),
-        ("sizeof(&zoo::Dog::Dog)", "16"),
-    ],
+    ("&zoo::Dog::tricks", "&zoo::Dog::tricks"),
+    ("&zoo::Dog::legs", "&zoo::Animal::legs"),  # it is one of the class that has the member
+    ("&zoo::Bottom::in_base", "&zoo::Base::in_base"),
+    ("&Value::fraction", "&Value::number"),  # GDB knows an offset by the first member there, too
+    ("&zoo::Dog::legs == &zoo::Animal::legs", "true"),
+    ("sizeof(&zoo::Dog::tricks)", "8"),
+    ("sizeof(&zoo::Dog::Dog)", "16"),
 )
 def test_the_address_of_a_member_without_an_object(compiler, text, shown):
     program = dg.open(FIXTURES / f"host/classes.{compiler}.O0.v5.x86_64")

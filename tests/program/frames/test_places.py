@@ -5,6 +5,7 @@ import pytest
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.frames.linespec import Linespecs, symbol_at
 from dwarfgpu.states.program import open_program
+from tests.builders.parameters import for_each
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 
@@ -13,18 +14,16 @@ def places(name: str) -> Linespecs:
     return Linespecs(open_program(FIXTURES / name).outside)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text, found",
-    [
-        ("zoo::Animal::speak", [("classes.cpp", 13)]),
-        ("Animal::speak", [("classes.cpp", 13)]),
-        ("speak", [("classes.cpp", 13), ("classes.cpp", 31)]),
-        ("classes.cpp:zoo::Dog::speak", [("classes.cpp", 31)]),
-        ("src/host/classes.cpp:13", [("classes.cpp", 13)]),
-        ("freestanding.h:25", [("freestanding.h", 25)]),
-        ("memset", [("freestanding.h", 13)]),
-        ("*zoo::Dog::speak", [("classes.cpp", 31)]),
-    ],
+    ("zoo::Animal::speak", [("classes.cpp", 13)]),
+    ("Animal::speak", [("classes.cpp", 13)]),
+    ("speak", [("classes.cpp", 13), ("classes.cpp", 31)]),
+    ("classes.cpp:zoo::Dog::speak", [("classes.cpp", 31)]),
+    ("src/host/classes.cpp:13", [("classes.cpp", 13)]),
+    ("freestanding.h:25", [("freestanding.h", 25)]),
+    ("memset", [("freestanding.h", 13)]),
+    ("*zoo::Dog::speak", [("classes.cpp", 31)]),
 )
 def test_names_with_scopes_and_files(text, found):
     read = places("host/classes.gcc.O0.v5.x86_64").read(text)
@@ -37,24 +36,20 @@ def test_a_function_that_is_only_inlined_is_where_it_was_inlined():
     assert not any(span.is_symbol for span in spans)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "*", ":", "a:", ":3", "*(", "'", "::", "a::b:3", "-", "99999999999999999999", "a b", "\0", "*1/0"]
-)
+@for_each("text", "", "*", ":", "a:", ":3", "*(", "'", "::", "a::b:3", "-", "99999999999999999999", "a b", "\0", "*1/0")
 def test_what_is_no_place_is_an_error(text):
     with pytest.raises(DwarfGpuError) as raised:
         places("host/classes.gcc.O0.v5.x86_64").read(text)
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name",
-    [
-        "features/split.v5.co",
-        "features/dwarf64.v5.co",
-        "features/zstd.v5.co",
-        "features/types.v4.co",
-        "features/plain.v3.co",
-    ],
+    "features/split.v5.co",
+    "features/dwarf64.v5.co",
+    "features/zstd.v5.co",
+    "features/types.v4.co",
+    "features/plain.v3.co",
 )
 def test_lines_and_addresses_agree(name):
     found = places(name)

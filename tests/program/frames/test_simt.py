@@ -13,6 +13,7 @@ from dwarfgpu.program.frames.wave_groups import wave_groups, wave_runs
 from dwarfgpu.render.lanes import wave_json
 from dwarfgpu.states.stopped import Stopped
 from tests.builders.divergence import NAMES, REGIONS, VARIANTS, Example, Masks
+from tests.builders.parameters import for_each
 
 ALL = (1 << 64) - 1
 MASKS = {
@@ -33,9 +34,6 @@ def example(request):
 def cut(masks, example):
     full = (1 << example.lane_count) - 1
     return Masks(*(mask & full for mask in masks))
-
-
-# --- The example of the document --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("masks", MASKS.values(), ids=MASKS)
@@ -108,9 +106,6 @@ def test_an_unknown_mask_leaves_states_open(example):
     assert {error.kind for error in found.problems} == {"register_unavailable"}
 
 
-# --- DW_AT_LLVM_active_lane -------------------------------------------------------------------------------------------
-
-
 def at_whole_wave(example, symbol):
     machine = Machine(example.target)
     machine.add_waves(2)
@@ -146,9 +141,6 @@ def test_the_masks_of_many_waves_are_found_at_once(example):
     )
 
 
-# --- Work-items -------------------------------------------------------------------------------------------------------
-
-
 def in_dispatch(example, grid, work_group, group, number):
     stopped = example.stopped(("lex_start", cut(MASKS["all"], example), None))
     machine = stopped.machine
@@ -174,13 +166,11 @@ def test_work_items_of_three_dimensions(example):
     assert found.lanes[31].work_item == (3, 3, 1)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "grid, work_group, group, number",
-    [
-        ((64, 1, 1), (64, 1, 1), (1, 0, 0), 0),
-        ((64, 1, 1), (64, 1, 1), (0, 0, 0), 9),
-        ((0, 1, 1), (1, 1, 1), (0, 0, 0), 0),
-    ],
+    ((64, 1, 1), (64, 1, 1), (1, 0, 0), 0),
+    ((64, 1, 1), (64, 1, 1), (0, 0, 0), 9),
+    ((0, 1, 1), (1, 1, 1), (0, 0, 0), 0),
 )
 def test_a_place_that_cannot_be_is_a_problem(example, grid, work_group, group, number):
     found = lanes_of_wave(in_dispatch(example, grid, work_group, group, number), 0)
@@ -188,9 +178,6 @@ def test_a_place_that_cannot_be_is_a_problem(example, grid, work_group, group, n
     assert found.problems
     assert {lane.work_item for lane in found.lanes} == {None}
     assert UNUSED not in {lane.state for lane in found.lanes}
-
-
-# --- Groups -----------------------------------------------------------------------------------------------------------
 
 
 def test_waves_are_grouped_by_where_they_stand(example):

@@ -17,6 +17,7 @@ from dwarfgpu.targets.resolve import resolve
 from tests.builders.dwarf import build, die, unit
 from tests.builders.elf import ElfBuilder
 from tests.builders.frames import FrameBuilder
+from tests.builders.parameters import for_each
 from tests.builders.spread import GFX90A, TARGET, expression
 
 OUTER, INNER, SIZE = 0x1000, 0x2000, 0x100
@@ -99,9 +100,6 @@ def simt(depth=None, **found):
     return Simt(stopped(**found).stack(0).call(0)[0 if depth is None else -1 - depth])
 
 
-# --- Lanes and iterations ---------------------------------------------------------------------------------------------
-
-
 def test_defaults():
     """A.3.3.5 (5), A.3.3.5 (6) and A.3.3.5 (7): what counts without the attributes."""
     found = simt()
@@ -130,13 +128,11 @@ def test_lanes_that_nothing_counts():
     assert found.active_mask() == 0b1010
 
 
-@pytest.mark.parametrize(
+@for_each(
     "lanes, kind, message",
-    [
-        (0, "bad_operand", "DW_AT_LLVM_lanes is 0"),
-        (-1, "bad_value", None),
-        (1 << 40, "limit_exceeded", "more than the limit of 1024"),
-    ],
+    (0, "bad_operand", "DW_AT_LLVM_lanes is 0"),
+    (-1, "bad_value", None),
+    (1 << 40, "limit_exceeded", "more than the limit of 1024"),
 )
 def test_lanes_that_cannot_be(lanes, kind, message):
     """A.3.3.5 (4): a value that is less than or equal to 0 is ill-formed."""
@@ -184,36 +180,29 @@ def with_iterations(form, value):
     return Simt(Stopped(machine, Loaded([LoadedCode(code_object.opened(elf.build()))])).stack(0).top)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text, count",
-    [
-        ("DW_OP_lit4; DW_OP_stack_value", 4),
-        ("DW_OP_regx s5; DW_OP_deref_size 4; DW_OP_lit1; DW_OP_plus; DW_OP_stack_value", 4),
-    ],
+    ("DW_OP_lit4; DW_OP_stack_value", 4),
+    ("DW_OP_regx s5; DW_OP_deref_size 4; DW_OP_lit1; DW_OP_plus; DW_OP_stack_value", 4),
 )
 def test_iterations_of_an_expression(text, count):
     """A.3.3.5 (7): one implicit location, read as the generic type."""
     assert with_iterations("exprloc", expression(text)).iterations() == count
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text, message",
-    [
-        ("DW_OP_lit0; DW_OP_stack_value", "is 0"),
-        ("DW_OP_lit0; DW_OP_not; DW_OP_stack_value", "is -1"),
-        ("DW_OP_regx s5", "gives no implicit location"),
-        ("DW_OP_lit4", "gives no implicit location"),
-        ("DW_OP_LLVM_undefined", "gives no implicit location"),
-        ("", "gives no implicit location"),
-    ],
+    ("DW_OP_lit0; DW_OP_stack_value", "is 0"),
+    ("DW_OP_lit0; DW_OP_not; DW_OP_stack_value", "is -1"),
+    ("DW_OP_regx s5", "gives no implicit location"),
+    ("DW_OP_lit4", "gives no implicit location"),
+    ("DW_OP_LLVM_undefined", "gives no implicit location"),
+    ("", "gives no implicit location"),
 )
 def test_iterations_that_are_ill_formed(text, message):
     """A.3.3.5 (7): another location than one implicit one, or a value that is not positive."""
     with pytest.raises(DwarfGpuError, match=message):
         with_iterations("exprloc", expression(text)).iterations()
-
-
-# --- Where lanes stand ------------------------------------------------------------------------------------------------
 
 
 def test_the_vector_may_be_in_memory_or_registers():
@@ -237,14 +226,12 @@ def test_an_expression_that_depends_on_the_lane_is_evaluated_for_each():
     assert [each.pc for each in found] == [4 * lane for lane in range(64)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text, message",
-    [
-        ("DW_OP_lit1; DW_OP_stack_value", "describes 64 bits, and its vector has 4096"),
-        ("DW_OP_regx pc; DW_OP_LLVM_extend 64 63", "describes 4032 bits, and its vector has 4096"),
-        ("DW_OP_drop", "stack"),
-        ("DW_OP_regx v200", "v200"),
-    ],
+    ("DW_OP_lit1; DW_OP_stack_value", "describes 64 bits, and its vector has 4096"),
+    ("DW_OP_regx pc; DW_OP_LLVM_extend 64 63", "describes 4032 bits, and its vector has 4096"),
+    ("DW_OP_drop", "stack"),
+    ("DW_OP_regx v200", "v200"),
 )
 def test_vectors_that_are_ill_formed_or_not_known(text, message):
     """A.3.3.5 (5): the location must hold an element for each lane."""
@@ -299,14 +286,12 @@ def test_inlined_calls_have_attributes_of_their_own():
     assert (caller.call.function, caller.pc) == ("outer", CALL)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "pc, other, expected",
-    [
-        (INLINED[0], INNER + 8, (0, "inner")),  # behind the inlined call that the wave is in
-        (INLINED[0], SECOND[0], (0, "small")),  # in another call of the same function
-        (INNER + 8, INLINED[0], (0, "small")),  # in an inlined call, and the wave is around it
-        (INLINED[0], INLINED[0] + 4, (0, "small")),
-    ],
+    (INLINED[0], INNER + 8, (0, "inner")),  # behind the inlined call that the wave is in
+    (INLINED[0], SECOND[0], (0, "small")),  # in another call of the same function
+    (INNER + 8, INLINED[0], (0, "small")),  # in an inlined call, and the wave is around it
+    (INLINED[0], INLINED[0] + 4, (0, "small")),
 )
 def test_a_lane_counts_for_the_innermost_frame_that_it_is_in(pc, other, expected):
     """Of the function alone the attribute says that lanes stand elsewhere; its inlined calls go with the address."""
@@ -329,9 +314,6 @@ def test_seen_from_the_function_around_an_inlined_call_lanes_are_in_it():
 def test_the_mask_of_a_caller_is_the_one_it_has():
     found = lanes_of_wave(stopped(mask=0x1), 0, 1)
     assert (found.mask, found.pc, found.call.function) == (1, CALL, "outer")
-
-
-# --- Any input --------------------------------------------------------------------------------------------------------
 
 
 @given(st.binary(max_size=20), st.integers(-2, 70))

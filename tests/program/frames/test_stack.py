@@ -31,6 +31,7 @@ from tests.builders.elf import ElfBuilder
 from tests.builders.errors import raised
 from tests.builders.frames import FrameBuilder
 from tests.builders.hostile import gpu
+from tests.builders.parameters import for_each
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 X86_64 = resolve("x86_64")
@@ -52,9 +53,6 @@ def host_stack(bias: int = 0, pc: int = ALIGNED, **registers: int) -> Any:
 def value(frame: Any, text: str, **changes: Any) -> Any:
     expression = decode(asm.assemble(text, dialects.get("gnu"), Format()), dialects.get("gnu"), Format())
     return result_for(evaluate(expression, evolve(frame.context(frame.lane(None)), result_kind=None, **changes)))
-
-
-# --- Frames of a host program -----------------------------------------------------------------------------------------
 
 
 def test_functions_and_places():
@@ -105,10 +103,10 @@ def test_a_call_site_that_names_another_function_says_nothing():
         value(stack.top, "DW_OP_entry_value (DW_OP_reg5)")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "called, callee, may_be",
-    [({}, {}, True), ({}, {"linkage_name": "hidden_f"}, True), ({"linkage_name": "f1"}, {"linkage_name": "f2"}, False),
-     ({}, {"name": "g"}, False)],
+    ({}, {}, True), ({}, {"linkage_name": "hidden_f"}, True), ({"linkage_name": "f1"}, {"linkage_name": "f2"}, False),
+     ({}, {"name": "g"}, False),
 )  # fmt: skip
 def test_a_declaration_may_lack_the_name_for_the_linker(called, callee, may_be):
     names = ({"name": "f", **each} for each in (called, callee))
@@ -169,9 +167,6 @@ def test_a_register_as_frame_base_is_the_address_in_it():
     assert value(stack.at(1), "DW_OP_fbreg -8").single.bit_offset == 0x70F8 * 8
 
 
-# --- Code that is loaded ----------------------------------------------------------------------------------------------
-
-
 def test_which_code_an_address_belongs_to():
     first = LoadedCode(opened(str(FIXTURES / "host/frames.gcc.O2.v5.x86_64")))
     second = LoadedCode(opened(str(FIXTURES / "llvm24/hip-calls.gfx90a.w64.O2.co")), 0x7F0000000000)
@@ -219,9 +214,6 @@ def test_an_entry_that_is_broken_hides_none_of_the_other_section():
     assert file("def_cfa 7 16", "def_cfa 7 8").information_at(0x1000).row.cfa.offset == 16
     with pytest.raises(IllFormed, match="no state is remembered"):
         file("restore_state", "nop").information_at(0x1000)
-
-
-# --- Units ------------------------------------------------------------------------------------------------------------
 
 
 def unit_of(name: str, bias: int = 0, pc: int | None = None) -> FileUnit:
@@ -283,9 +275,6 @@ def test_constants_have_the_size_of_their_type():
     assert constant_bytes(die.find("DW_AT_const_value")) == (21).to_bytes(8, "little")  # type: ignore[arg-type]
 
 
-# --- Waves ------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("bias", [0, 0x7F0000000000])
 def test_twelve_frames_that_save_vector_registers_for_lanes_of_their_own(tmp_path, bias):
     path = tmp_path / "nested.co"
@@ -334,9 +323,6 @@ def test_a_location_of_a_frame_is_made_once():
     assert frame.register(number, lanes) is frame.register(number, lanes)
     top = stack.top.register(number, lanes)
     assert top == locations.at(Register(machine.target.register(number)))  # type: ignore[arg-type]
-
-
-# --- Snapshots and their code objects ---------------------------------------------------------------------------------
 
 
 def saved(folder: Path, code: list[dict[str, Any]], **wave: Any) -> str:
@@ -430,12 +416,10 @@ def test_a_wave_without_a_program_counter_has_no_frames(tmp_path):
     assert "has no program counter" in found.error.message
 
 
-@pytest.mark.parametrize(
+@for_each(
     "address, expected",
-    [
-        (0x3010, ("no_unwind_information", "the callers are not known: ")),  # weigh(), which kernels call
-        (0x3D10, ("outermost", "saxpy is a kernel: no function has called it")),
-    ],
+    (0x3010, ("no_unwind_information", "the callers are not known: ")),  # weigh(), which kernels call
+    (0x3D10, ("outermost", "saxpy is a kernel: no function has called it")),
 )
 def test_code_with_an_empty_entry_of_call_frame_information(address, expected):
     code = LoadedCode(opened("fixtures/amdgpu/cl-kernels.gfx90a.w64.O0.v5.co"))

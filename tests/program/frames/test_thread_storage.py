@@ -14,6 +14,7 @@ from dwarfgpu.program.code.thread_storage import PT_TLS, below
 from dwarfgpu.targets.x86_64 import X86_64
 from tests.builders.declared import CODE, named, program, typed
 from tests.builders.dwarf import die
+from tests.builders.parameters import for_each
 
 SOURCE = Path(__file__).parents[1] / "corpus" / "thread_storage.c"
 SCRIPT = """
@@ -55,15 +56,13 @@ def stopped(tools: Any, folder: Path, program: Path, expressions: tuple[str, ...
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@for_each(
     "compiler, options",
-    [
-        ("gcc", ()),
-        ("gcc", ("-no-pie", "-gdwarf-4")),
-        ("clang-22", ("-fuse-ld=lld",)),
-        ("gcc", ("-static", "-DALONE")),
-        ("gcc", ("-static-pie", "-DALONE", "-O2")),
-    ],
+    ("gcc", ()),
+    ("gcc", ("-no-pie", "-gdwarf-4")),
+    ("clang-22", ("-fuse-ld=lld",)),
+    ("gcc", ("-static", "-DALONE")),
+    ("gcc", ("-static-pie", "-DALONE", "-O2")),
     ids=lambda each: each if isinstance(each, str) else " ".join(each) or "-",
 )
 def test_thread_local_variables_are_where_the_program_says(tmp_path, require_tool, compiler, options):
@@ -98,27 +97,23 @@ def test_thread_local_variables_are_where_the_program_says(tmp_path, require_too
         assert [float(each) for each in printed] == [float(other[name].value()) for name in asked]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "address, size, align, expected",
-    [
-        (0x1000, 0x40, 0x40, 0x9FC0),
-        (0x1000, 0x41, 0x40, 0x9F80),
-        (0x1010, 0x24, 0x40, 0x9FD0),  # the block begins as far into its alignment as the segment does
-        (0x1004, 4, 4, 0x9FFC),
-        (0x1004, 4, 0, 0x9FFC),
-        (0x1001, 3, 1, 0x9FFD),
-    ],
+    (0x1000, 0x40, 0x40, 0x9FC0),
+    (0x1000, 0x41, 0x40, 0x9F80),
+    (0x1010, 0x24, 0x40, 0x9FD0),  # the block begins as far into its alignment as the segment does
+    (0x1004, 4, 4, 0x9FFC),
+    (0x1004, 4, 0, 0x9FFC),
+    (0x1001, 3, 1, 0x9FFD),
 )
 def test_the_block_of_an_executable_ends_at_the_thread_pointer(address, size, align, expected):
     assert below(0xA000, Segment(PT_TLS, 4, 0, address, size, size, align)) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     "segments, why",
-    [
-        ((), "has no thread-local storage: there is no PT_TLS segment"),
-        ((PT_TLS,), "which file of the process is its executable is not known"),
-    ],
+    ((), "has no thread-local storage: there is no PT_TLS segment"),
+    ((PT_TLS,), "which file of the process is its executable is not known"),
 )
 def test_why_it_is_not_known(tmp_path, segments, why):
     location = ("location", "exprloc", b"\x08\x04\x9b")  # DW_OP_const1u 4; DW_OP_form_tls_address

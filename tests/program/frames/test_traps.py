@@ -8,6 +8,7 @@ import dwarfgpu as dg
 from dwarfgpu.program.frames.wave import trap_at
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.commands import run as run_command
+from tests.builders.parameters import for_each
 from tests.questions.harness import KERNEL, STATE, Run
 
 OLD = Path("fixtures/asm/code-object-v2.gfx803.co")
@@ -27,9 +28,13 @@ f:
 
 
 @pytest.mark.parametrize("processor", ["gfx803", "gfx90a", "gfx1030", "gfx1100", "gfx1200"])
-@pytest.mark.parametrize(
+@for_each(
     "number, meaning",
-    [(1, "breakpoint of a debugger"), (2, "llvm.trap"), (3, "llvm.debugtrap"), (7, "reserved"), (9, "reserved")],
+    (1, "breakpoint of a debugger"),
+    (2, "llvm.trap"),
+    (3, "llvm.debugtrap"),
+    (7, "reserved"),
+    (9, "reserved"),
 )
 def test_the_meaning_of_a_trap_is_told_where_a_wave_stopped(processor, number, meaning, tmp_path, require_tool):
     """AMDGPU usage, "Trap Handler ABI". The program counter is at the instruction, or the handler has moved it on."""
@@ -77,13 +82,11 @@ def test_without_flat_scratch_no_backing_address_is_made_up():
     assert Run(KERNEL, STATE)("info frame")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "registers, told",
-    [
-        ({}, "debugtrap(not known), queue not known"),
-        ({"v0": list(range(5, 69)), "s0": "0x11000", "s1": "0x7f00"}, "debugtrap(0x6 to 0x7), queue 0x7f0000011000"),
-        ({"v0": [9] * 64, "s0": "0x11000"}, "debugtrap(0x9), queue not known"),
-    ],
+    ({}, "debugtrap(not known), queue not known"),
+    ({"v0": list(range(5, 69)), "s0": "0x11000", "s1": "0x7f00"}, "debugtrap(0x6 to 0x7), queue 0x7f0000011000"),
+    ({"v0": [9] * 64, "s0": "0x11000"}, "debugtrap(0x9), queue not known"),
 )
 def test_a_debugtrap_of_an_old_code_object_has_its_argument_and_queue(registers, told, tmp_path):
     """AMDGPU usage of 2020, "Trap Handler ABI": s_trap 1 has the queue in s[0:1] and the argument in v0."""

@@ -138,9 +138,6 @@ def check_registers(
         assert found == expected, (frame.level, register.name)
 
 
-# --- What the functions of nine files do, as it stands in `wave_code.txt` ---------------------------------------------
-
-
 def written_code() -> dict[str, dict[str, waves.Listing]]:
     """The instructions that save registers, move the stack and call, of each function of some files."""
     found: dict[str, dict[str, waves.Listing]] = {}
@@ -233,9 +230,6 @@ def test_what_is_written_to_a_caller_goes_where_it_was_saved():
     assert machine.column("v40")[0, 8:].tolist() == [0xA0000000 + lane for lane in range(8, 64)]
     thread.accessor.write(middle.register(target.register_named("s34").number, thread.lanes), 32, 0x12345678)
     assert machine.column("v8")[0, 0] == 0x12345678
-
-
-# --- Every processor, by all of the code ------------------------------------------------------------------------------
 
 
 @pytest.mark.slow

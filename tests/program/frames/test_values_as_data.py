@@ -9,6 +9,7 @@ import pytest
 
 import dwarfgpu as dg
 from dwarfgpu.program.frames.all_waves import all_waves
+from tests.builders.parameters import for_each
 
 FILE = "fixtures/asm/lane-pc.gfx90a.w64.co"
 STATE = "docs/examples/variables.json"
@@ -107,9 +108,6 @@ def test_waves_are_rows(attached):
     assert every.array.tolist() == [list(TWICE.values())]
 
 
-# --- Copies -------------------------------------------------------------------------------------------------------
-
-
 def copies(thing):
     return (pickle.loads(pickle.dumps(thing)), copy.deepcopy(thing))
 
@@ -141,9 +139,6 @@ def test_handles_cannot_be_copied(frame):
         for copied in (pickle.dumps, copy.deepcopy, copy.copy):
             with pytest.raises(TypeError, match="cannot be pickled or copied: take its values"):
                 copied(thing)
-
-
-# --- Names --------------------------------------------------------------------------------------------------------
 
 
 def test_what_is_not_there_is_the_error_that_python_has_for_it(frame):
@@ -199,10 +194,10 @@ def test_what_is_one_thing_is_one_object_for_numpy_and_no_loop_runs_over_it(fram
             iter(thing)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "sequence, count",
-    [(lambda _frame: results(), 4), (lambda _frame: dg.open(FILE).attach(STATE), 1),
-     (lambda frame: frame.expression("2 * $lane").values("active"), len(EXECUTING))],
+    (lambda _frame: results(), 4), (lambda _frame: dg.open(FILE).attach(STATE), 1),
+     (lambda frame: frame.expression("2 * $lane").values("active"), len(EXECUTING)),
     ids=["LaneResults", "Attached", "Values"],
 )  # fmt: skip
 def test_sequences_are_as_long_for_all(frame, sequence, count):

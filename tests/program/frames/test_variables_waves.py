@@ -12,6 +12,7 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.machines import snapshot
 from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.types.declaration import safe_text
+from tests.builders.parameters import for_each
 from tests.builders.spread import code_object
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
@@ -81,9 +82,6 @@ def lanes(request: pytest.FixtureRequest) -> int:
     return int(request.param)
 
 
-# --- Variables ----------------------------------------------------------------------------------------------------
-
-
 def test_every_lane_has_its_own_variables(lanes):
     frame = kernel(lanes, EVEN)
     every = range(lanes)
@@ -141,9 +139,6 @@ def test_provenance_names_the_register_and_the_lane(lanes):
     assert (memory.space, memory.address, memory.lane) == ("private_lane", 0x10, 9)
 
 
-# --- Why not ------------------------------------------------------------------------------------------------------
-
-
 def test_a_place_without_a_location_names_the_nearest_ones(lanes):
     reason = kernel(lanes, ENTRY)["limit"].why(3)
     assert reason.kind == "no_location_here"
@@ -163,14 +158,12 @@ def test_what_has_no_location_is_optimized_out(lanes):
     assert safe_text(frame["unused"].type) == "int"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text, expected",
-    [
-        ("lane > 1 ? lane : 0.5", [0.5, 2]),  # in the order of the lanes, and the other way round
-        ("lane < 1 ? lane : 0.5", [0, 0.5]),
-        ("lane > 1 ? -1 : 4000000000u", [4000000000, -1]),
-        ("lane > 1 ? (char)1 : (long)1 << 40", [1 << 40, 1]),
-    ],
+    ("lane > 1 ? lane : 0.5", [0.5, 2]),  # in the order of the lanes, and the other way round
+    ("lane < 1 ? lane : 0.5", [0, 0.5]),
+    ("lane > 1 ? -1 : 4000000000u", [4000000000, -1]),
+    ("lane > 1 ? (char)1 : (long)1 << 40", [1 << 40, 1]),
 )
 def test_lanes_with_values_of_different_types(text, expected):
     state = FIXTURES.parent / "docs/examples/variables.json"
@@ -178,8 +171,8 @@ def test_lanes_with_values_of_different_types(text, expected):
     assert frame.eval(text, lanes=[0, 2]).array.tolist() == expected
 
 
-@pytest.mark.parametrize(
-    "text, expected", [("lane > 1 ? -1L : ~0UL", [(1 << 64) - 1, -1]), ("lane > 1 ? lane : slots[1]@2", [[1, 2], 2])]
+@for_each(
+    "text, expected", ("lane > 1 ? -1L : ~0UL", [(1 << 64) - 1, -1]), ("lane > 1 ? lane : slots[1]@2", [[1, 2], 2])
 )
 def test_lanes_whose_values_no_array_has(text, expected):
     """One of them says so, and the other is what it is."""
@@ -211,8 +204,6 @@ def test_a_value_that_needs_a_lane_says_so():
     with pytest.raises(dg.UsageError, match="64 lanes, no lane 64"):
         frame["even"].value(64)
 
-
-# --- Expressions --------------------------------------------------------------------------------------------------
 
 EXPRESSIONS = {
     "even + left": lambda lane: 4 * lane + 10,
@@ -256,19 +247,17 @@ def test_expressions_in_every_lane(lanes, text):
             assert frame.expression(text).value(lane) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text, column, message",
-    [
-        ("even + nothing", 8, "no variable `nothing` in X"),
-        ("limit.x", 6, "there is no member named x"),
-        ("&(even + 1)", 1, "a computed value has no address"),
-        ("&even", 1, "an object that is not in memory has no address"),
-        ("$nothing", 1, "there is no register \\$nothing"),
-        ("gibberish#1", 1, "Address space gibberish not recognised by the architecture"),
-        ("X(1)", 2, "function calls are not supported"),
-        ("*limit", 1, "is not a pointer"),
-        ("(struct nothing)0", 2, "there is no struct named nothing"),
-    ],
+    ("even + nothing", 8, "no variable `nothing` in X"),
+    ("limit.x", 6, "there is no member named x"),
+    ("&(even + 1)", 1, "a computed value has no address"),
+    ("&even", 1, "an object that is not in memory has no address"),
+    ("$nothing", 1, "there is no register \\$nothing"),
+    ("gibberish#1", 1, "Address space gibberish not recognised by the architecture"),
+    ("X(1)", 2, "function calls are not supported"),
+    ("*limit", 1, "is not a pointer"),
+    ("(struct nothing)0", 2, "there is no struct named nothing"),
 )
 def test_errors_point_at_the_column(text, column, message):
     frame = kernel(64, EVEN)
@@ -276,8 +265,6 @@ def test_errors_point_at_the_column(text, column, message):
         frame.expression(text).value(0)
     assert abs(caught.value.column - column) <= 1
 
-
-# --- Address spaces -----------------------------------------------------------------------------------------------
 
 SPACES = ("global", "generic", "region", "local", "private_lane", "private_wave")
 
@@ -337,9 +324,6 @@ def test_variables_in_all_address_spaces(lanes, tmp_path):
         assert frame.eval(f"*&{name}", "all").array.tolist() == expected
         assert frame.eval(f"&{name} == (int *){where}", "all").array.tolist() == [1] * lanes
     assert {where.partition("#")[0] for _, where, _ in truth.values()} == set(SPACES)
-
-
-# --- Writing ------------------------------------------------------------------------------------------------------
 
 
 def test_writes_go_where_a_variable_is(lanes):
@@ -414,9 +398,6 @@ def test_assignments_are_made_when_every_lane_is_known(lanes):
     assert frame.eval("--even", lanes=[6]).array.tolist() == [27]
     assert frame.eval("even--", lanes=[6, 8]).array.tolist() == [27, 26]
     assert frame.eval("even", lanes=[6, 8]).array.tolist() == [26, 25]
-
-
-# --- Without a machine --------------------------------------------------------------------------------------------
 
 
 def test_locations_and_constants_are_known_without_a_machine():

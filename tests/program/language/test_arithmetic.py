@@ -14,6 +14,7 @@ from dwarfgpu.program.language.operands import DataModel, ScalarOperand, convert
 from dwarfgpu.program.language.parser import parse
 from dwarfgpu.program.types.declaration import type_text
 from dwarfgpu.program.types.model import Array, Body, Dimension, Enumeration, Enumerator, Lazy, Struct, byte_size
+from tests.builders.parameters import for_each
 
 C = Arithmetic()
 CPLUS = Arithmetic(DataModel(is_cplus=True))
@@ -29,16 +30,14 @@ def literal(text, compute=C):
     return compute.literal(parse(text))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text, name",
-    [
-        ("1", "int"), ("2147483647", "int"), ("2147483648", "long"), ("0x7fffffff", "int"),
-        ("0x80000000", "unsigned int"), ("0xffffffffff", "long"), ("0xffffffffffffffff", "unsigned long"),
-        ("1u", "unsigned int"), ("4294967296u", "unsigned long"), ("1l", "long"), ("1ul", "unsigned long"),
-        ("1ll", "long long"), ("1ull", "unsigned long long"), ("18446744073709551615", "unsigned long"),
-        ("1.0", "double"), ("1.0f", "float"), ("1.0l", "long double"), ("'a'", "char"), ("L'a'", "wchar_t"),
-        ("u'a'", "char16_t"), ("U'a'", "char32_t"), ("true", "_Bool"), ("nullptr", "void *"),
-    ],
+    ("1", "int"), ("2147483647", "int"), ("2147483648", "long"), ("0x7fffffff", "int"),
+    ("0x80000000", "unsigned int"), ("0xffffffffff", "long"), ("0xffffffffffffffff", "unsigned long"),
+    ("1u", "unsigned int"), ("4294967296u", "unsigned long"), ("1l", "long"), ("1ul", "unsigned long"),
+    ("1ll", "long long"), ("1ull", "unsigned long long"), ("18446744073709551615", "unsigned long"),
+    ("1.0", "double"), ("1.0f", "float"), ("1.0l", "long double"), ("'a'", "char"), ("L'a'", "wchar_t"),
+    ("u'a'", "char16_t"), ("U'a'", "char32_t"), ("true", "_Bool"), ("nullptr", "void *"),
 )  # fmt: skip
 def test_types_of_literals(text, name):
     assert type_text(literal(text).type) == name
@@ -49,18 +48,16 @@ def test_a_number_larger_than_any_type_is_refused():
         literal("18446744073709551616")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "left, right, name",
-    [
-        ("char", "char", "int"), ("unsigned char", "short", "int"), ("unsigned short", "unsigned short", "int"),
-        ("int", "unsigned int", "unsigned int"), ("int", "long", "long"), ("unsigned int", "long", "long"),
-        ("long", "unsigned long", "unsigned long"), ("long", "long long", "long long"),
-        ("unsigned long", "long long", "unsigned long long"), ("long long", "unsigned int", "long long"),
-        ("_Bool", "_Bool", "int"), ("wchar_t", "char", "int"), ("char32_t", "int", "unsigned int"),
-        ("int", "float", "float"), ("float", "double", "double"), ("double", "long double", "long double"),
-        ("long", "float", "float"), ("_Float16", "_Float16", "_Float16"), ("_Float16", "float", "float"),
-        ("__int128", "unsigned long", "__int128"), ("__int128", "unsigned __int128", "unsigned __int128"),
-    ],
+    ("char", "char", "int"), ("unsigned char", "short", "int"), ("unsigned short", "unsigned short", "int"),
+    ("int", "unsigned int", "unsigned int"), ("int", "long", "long"), ("unsigned int", "long", "long"),
+    ("long", "unsigned long", "unsigned long"), ("long", "long long", "long long"),
+    ("unsigned long", "long long", "unsigned long long"), ("long long", "unsigned int", "long long"),
+    ("_Bool", "_Bool", "int"), ("wchar_t", "char", "int"), ("char32_t", "int", "unsigned int"),
+    ("int", "float", "float"), ("float", "double", "double"), ("double", "long double", "long double"),
+    ("long", "float", "float"), ("_Float16", "_Float16", "_Float16"), ("_Float16", "float", "float"),
+    ("__int128", "unsigned long", "__int128"), ("__int128", "unsigned __int128", "unsigned __int128"),
 )  # fmt: skip
 def test_common_types(left, right, name):
     """C23, 6.3.1.8; with the sizes of LP64."""
@@ -82,14 +79,12 @@ def test_enumerations_are_integers():
     assert [type_text(C.promoted(each)) for each in (signed, unsigned, small)] == ["int", "unsigned int", "int"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name, ctype",
-    [
-        ("int", ctypes.c_int32),
-        ("unsigned int", ctypes.c_uint32),
-        ("long", ctypes.c_int64),
-        ("unsigned long", ctypes.c_uint64),
-    ],
+    ("int", ctypes.c_int32),
+    ("unsigned int", ctypes.c_uint32),
+    ("long", ctypes.c_int64),
+    ("unsigned long", ctypes.c_uint64),
 )
 @given(st.integers(-(1 << 65), 1 << 65), st.integers(-(1 << 65), 1 << 65), st.sampled_from(BINARY))
 def test_integers_are_those_of_c(name, ctype, left, right, operator):
@@ -139,12 +134,10 @@ def test_all_lanes_are_as_each_lane_alone(pairs, operator, first, second):
         assert (int(b.select(together.bits, slot)), type_text(together.type)) == (each.bits, type_text(each.type))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "operator, operand, number, name",
-    [
-        ("-", "5", -5, "int"), ("~", "5", -6, "int"), ("!", "5", 0, "int"), ("+", "'a'", 97, "int"),
-        ("-", "1u", 4294967295, "unsigned int"), ("-", "1.5", -1.5, "double"), ("!", "0.0", 1, "int"),
-    ],
+    ("-", "5", -5, "int"), ("~", "5", -6, "int"), ("!", "5", 0, "int"), ("+", "'a'", 97, "int"),
+    ("-", "1u", 4294967295, "unsigned int"), ("-", "1.5", -1.5, "double"), ("!", "0.0", 1, "int"),
 )  # fmt: skip
 def test_unary_operators(operator, operand, number, name):
     found = C.unary(operator, literal(operand))
@@ -157,15 +150,13 @@ def test_conditions_are_bool_in_cplus_and_int_in_c():
     assert type_text(CPLUS.logical("&&", literal("1"), literal("2")).type) == "bool"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "source, target, number",
-    [
-        ("3.99", "int", 3), ("-3.99", "int", -3), ("1e30", "int", 2147483647), ("-1e30", "int", -2147483648),
-        ("-1.5", "unsigned char", 0), ("300", "unsigned char", 44), ("200", "signed char", -56),
-        ("0.5", "_Bool", 1), ("0.0", "_Bool", 0), ("256", "_Bool", 1), ("0.1", "float", 0.10000000149011612),
-        ("16777217", "float", 16777216.0), ("65504", "_Float16", 65504.0), ("65520", "_Float16", float("inf")),
-        ("1", "long double", 1.0), ("0.1l", "double", 0.1), ("-1", "unsigned long", (1 << 64) - 1),
-    ],
+    ("3.99", "int", 3), ("-3.99", "int", -3), ("1e30", "int", 2147483647), ("-1e30", "int", -2147483648),
+    ("-1.5", "unsigned char", 0), ("300", "unsigned char", 44), ("200", "signed char", -56),
+    ("0.5", "_Bool", 1), ("0.0", "_Bool", 0), ("256", "_Bool", 1), ("0.1", "float", 0.10000000149011612),
+    ("16777217", "float", 16777216.0), ("65504", "_Float16", 65504.0), ("65520", "_Float16", float("inf")),
+    ("1", "long double", 1.0), ("0.1l", "double", 0.1), ("-1", "unsigned long", (1 << 64) - 1),
 )  # fmt: skip
 def test_casts(source, target, number):
     negative = source.startswith("-")
@@ -173,9 +164,6 @@ def test_casts(source, target, number):
     if negative:
         operand = C.unary("-", operand)
     assert C.cast(operand, C.model.base(target)).number() == number
-
-
-# --- Pointers -----------------------------------------------------------------------------------------------------
 
 
 def pointer(address, name="int", space=None):
@@ -233,9 +221,6 @@ def test_division_by_zero():
             C.binary(operator, literal("1"), literal("0"))
     assert C.binary("/", literal("1.0"), literal("0")).number() == float("inf")
     assert C.binary("/", literal("1.0l"), literal("0")).number() == float("inf")
-
-
-# --- Complex numbers and vectors ----------------------------------------------------------------------------------
 
 
 def complex_of(real, imaginary):

@@ -12,6 +12,7 @@ from dwarfgpu.program.language.operands import DataModel, ScalarOperand, is_true
 from dwarfgpu.program.language.parser import parse
 from dwarfgpu.program.types.model import VOID
 from dwarfgpu.targets.resolve import resolve
+from tests.builders.parameters import for_each
 
 GLOBAL, GENERIC, REGION, LOCAL, PRIVATE, WAVE, LANE3 = 0, 1, 2, 3, 5, 6, 0x23
 C = Arithmetic(DataModel(target=resolve("gfx90a")))
@@ -33,30 +34,25 @@ def number(operator, left, right):
     return C.binary(operator, left, right).number()
 
 
-# --- Conversions --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
+@for_each(
     "source, address, target, expected",
-    [
-        (LOCAL, 0x10, GENERIC, SHARED + 0x10),
-        (LOCAL, 0, GENERIC, SHARED),
-        (PRIVATE, 0xFFFFFFFE, GENERIC, SCRATCH + 0xFFFFFFFE),
-        (GLOBAL, 0x1000, GENERIC, 0x1000),
-        (GENERIC, SHARED + 0x20, LOCAL, 0x20),
-        (GENERIC, SHARED, LOCAL, 0),
-        (GENERIC, SCRATCH + 4, PRIVATE, 4),
-        (GENERIC, 0x1000, GLOBAL, 0x1000),
-        (LOCAL, NULL, GENERIC, 0),
-        (PRIVATE, NULL, GENERIC, 0),
-        (GENERIC, 0, LOCAL, NULL),
-        (GENERIC, 0, PRIVATE, NULL),
-        (GENERIC, 0, REGION, NULL),
-        (LOCAL, NULL, PRIVATE, NULL),
-        (GLOBAL, 0, LOCAL, NULL),
-        (WAVE, NULL, GENERIC, 0),
-        (LANE3, 0x10, LANE3, 0x10),
-    ],
+    (LOCAL, 0x10, GENERIC, SHARED + 0x10),
+    (LOCAL, 0, GENERIC, SHARED),
+    (PRIVATE, 0xFFFFFFFE, GENERIC, SCRATCH + 0xFFFFFFFE),
+    (GLOBAL, 0x1000, GENERIC, 0x1000),
+    (GENERIC, SHARED + 0x20, LOCAL, 0x20),
+    (GENERIC, SHARED, LOCAL, 0),
+    (GENERIC, SCRATCH + 4, PRIVATE, 4),
+    (GENERIC, 0x1000, GLOBAL, 0x1000),
+    (LOCAL, NULL, GENERIC, 0),
+    (PRIVATE, NULL, GENERIC, 0),
+    (GENERIC, 0, LOCAL, NULL),
+    (GENERIC, 0, PRIVATE, NULL),
+    (GENERIC, 0, REGION, NULL),
+    (LOCAL, NULL, PRIVATE, NULL),
+    (GLOBAL, 0, LOCAL, NULL),
+    (WAVE, NULL, GENERIC, 0),
+    (LANE3, 0x10, LANE3, 0x10),
 )
 def test_casts_go_through_the_apertures(source, address, target, expected):
     cast = C.cast(pointer(address, source), C.model.pointer_to(VOID, target))
@@ -64,21 +60,19 @@ def test_casts_go_through_the_apertures(source, address, target, expected):
     assert C.cast(cast, pointer(0, source).type).bits == address  # and back
 
 
-@pytest.mark.parametrize(
+@for_each(
     "source, address, target",
-    [
-        (GENERIC, 0x1000, LOCAL),
-        (GENERIC, SCRATCH, LOCAL),
-        (GENERIC, SHARED, PRIVATE),
-        (GENERIC, SHARED, GLOBAL),
-        (GLOBAL, SHARED + 1, GENERIC),
-        (LOCAL, 0, PRIVATE),
-        (LOCAL, 0x10, GLOBAL),
-        (PRIVATE, 0x10, WAVE),
-        (PRIVATE, 0x10, LANE3),
-        (WAVE, 0x10, GENERIC),
-        (REGION, 0x10, GENERIC),
-    ],
+    (GENERIC, 0x1000, LOCAL),
+    (GENERIC, SCRATCH, LOCAL),
+    (GENERIC, SHARED, PRIVATE),
+    (GENERIC, SHARED, GLOBAL),
+    (GLOBAL, SHARED + 1, GENERIC),
+    (LOCAL, 0, PRIVATE),
+    (LOCAL, 0x10, GLOBAL),
+    (PRIVATE, 0x10, WAVE),
+    (PRIVATE, 0x10, LANE3),
+    (WAVE, 0x10, GENERIC),
+    (REGION, 0x10, GENERIC),
 )
 def test_what_is_in_no_other_space_is_an_error(source, address, target):
     with pytest.raises(EvaluationError, match="is not an address of") as raised:
@@ -133,9 +127,6 @@ def test_a_pointer_wider_than_its_space_keeps_the_null_of_the_space():
     assert C.cast(wide, C.model.pointer_to(VOID, GENERIC)).bits == 0
 
 
-# --- Assignments --------------------------------------------------------------------------------------------------
-
-
 def test_assignments_convert_to_the_generic_space_alone():
     """As ROCgdb's pointers do."""
     assert C.assigned(pointer(0x10, LOCAL), pointer(0, GENERIC).type).bits == SHARED + 0x10
@@ -147,9 +138,6 @@ def test_assignments_convert_to_the_generic_space_alone():
     assert C.assigned(literal("0"), pointer(0, LOCAL).type).bits == NULL
     assert C.assigned(literal("0"), pointer(0).type).bits == 0
     assert C.assigned(literal("16"), pointer(0, LOCAL).type).bits == 16
-
-
-# --- Null, comparisons and differences ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("space", [None, GLOBAL, GENERIC, REGION, LOCAL, PRIVATE, WAVE, LANE3])
@@ -212,9 +200,6 @@ def test_where_nothing_is_known_of_address_spaces_numbers_stay():
     assert PLAIN.assigned(local, generic.type).bits == 0x10
     with pytest.raises(UsageError, match="address space 3 and address space 5"):
         PLAIN.binary("==", local, pointer(0x10, PRIVATE, rules=PLAIN))
-
-
-# --- Addresses in a space -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("text, expected", [("0x10", 0x10), ("0", 0), ("0xffffffff", NULL), ("0xfffffffful", NULL)])

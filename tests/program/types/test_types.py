@@ -7,6 +7,7 @@ from dwarfgpu.program.types.declaration import declaration, type_text
 from dwarfgpu.program.types.model import byte_size, known_size, stripped
 from dwarfgpu.program.types.reader import Types, canonical, find_type, spellings
 from tests.builders.dwarf import dwarf, entry, unit
+from tests.builders.parameters import for_each
 
 INT = entry("base_type", "int", encoding=5, byte_size=4, label="int")
 CHAR = entry("base_type", "char", encoding=6, byte_size=1, label="char")
@@ -31,9 +32,6 @@ def types_of(*entries, language=C, byte_order="little", version=5, **options):
     return get
 
 
-# --- Base types ---------------------------------------------------------------------------------------------------
-
-
 def test_a_base_type_has_its_attributes():
     get = types_of(entry("base_type", "odd", encoding=7, byte_size=4, bit_size=12, data_bit_offset=3, endianity=1))
     odd = get("odd")
@@ -54,28 +52,23 @@ def test_a_vector_of_nothing_is_refused():
         get("none")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name, expected",
-    [
-        ("long int", "long"),
-        ("short unsigned int", "unsigned short"),
-        ("long long unsigned int", "unsigned long long"),
-        ("unsigned int", "unsigned int"),
-        ("char", "char"),
-        ("long double", "long double"),
-        ("__int128 unsigned", "__int128 unsigned"),
-        ("Buffer<long int, 4>", "Buffer<long, 4>"),
-        ("f<const short unsigned int>", "f<const unsigned short>"),
-        ("long_int", "long_int"),
-        ("ns::short_name", "ns::short_name"),
-    ],
+    ("long int", "long"),
+    ("short unsigned int", "unsigned short"),
+    ("long long unsigned int", "unsigned long long"),
+    ("unsigned int", "unsigned int"),
+    ("char", "char"),
+    ("long double", "long double"),
+    ("__int128 unsigned", "__int128 unsigned"),
+    ("Buffer<long int, 4>", "Buffer<long, 4>"),
+    ("f<const short unsigned int>", "f<const unsigned short>"),
+    ("long_int", "long_int"),
+    ("ns::short_name", "ns::short_name"),
 )
 def test_names_have_their_usual_words(name, expected):
     assert canonical(name) == expected
     assert name in spellings(expected) or name == expected or "const" in name
-
-
-# --- Pointers and their spaces ------------------------------------------------------------------------------------
 
 
 def test_pointers_know_their_spaces():
@@ -129,27 +122,22 @@ def test_an_array_of_itself_is_an_error():
     assert "..." in declaration(get("loop"))
 
 
-# --- Arrays -------------------------------------------------------------------------------------------------------
-
-
 def array(name, *subranges, **attributes):
     return entry("array_type", name, *subranges, type="int", **attributes)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "attributes, index, length",
-    [
-        ({"upper_bound": 255}, "size", 256),  # GCC: an unsigned number in a form without a sign
-        ({"upper_bound": 255}, "int", 256),  # gfortran: the index is signed, the number is not
-        ({"upper_bound": 0xFFFFFFFF}, "int", 0),  # negative in the index type
-        ({"upper_bound": 0xFFFFFFFF}, "size", 1 << 32),
-        ({"upper_bound": (1 << 64) - 1}, "size", 0),
-        ({"upper_bound": -1}, "size", 0),
-        ({"count": 200}, "size", 200),
-        ({"count": (1 << 64) - 1}, "size", None),  # LLVM's older way to say that it is not known
-        ({}, "size", None),
-        ({"lower_bound": -2, "upper_bound": ("sdata", 2)}, "int", 5),
-    ],
+    ({"upper_bound": 255}, "size", 256),  # GCC: an unsigned number in a form without a sign
+    ({"upper_bound": 255}, "int", 256),  # gfortran: the index is signed, the number is not
+    ({"upper_bound": 0xFFFFFFFF}, "int", 0),  # negative in the index type
+    ({"upper_bound": 0xFFFFFFFF}, "size", 1 << 32),
+    ({"upper_bound": (1 << 64) - 1}, "size", 0),
+    ({"upper_bound": -1}, "size", 0),
+    ({"count": 200}, "size", 200),
+    ({"count": (1 << 64) - 1}, "size", None),  # LLVM's older way to say that it is not known
+    ({}, "size", None),
+    ({"lower_bound": -2, "upper_bound": ("sdata", 2)}, "int", 5),
 )
 def test_the_number_of_elements(attributes, index, length):
     get = types_of(array("a", entry("subrange_type", type=index, **attributes)))
@@ -221,9 +209,6 @@ def test_a_dimension_may_be_an_enumeration():
     assert (get("a").dimensions[0].lower, get("a").dimensions[0].length) == (3, 4)
 
 
-# --- Structures ---------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("byte_order, expected", [("little", [0, 3, 8]), ("big", [29, 24, 0])])
 def test_old_bit_fields_count_from_the_other_end(byte_order, expected):
     """Three fields of a word: DW_AT_bit_offset counts from the most significant bit (DWARF 3, 5.6.6)."""
@@ -250,15 +235,13 @@ def test_new_bit_fields_count_from_the_beginning():
     assert (get("s").body.members[0].bit_offset, get("s").body.members[0].bit_size) == (35, 5)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "form, value, offset, is_computed",
-    [
-        ("data1", 12, 96, False),
-        ("block1", b"\x23\x0c", 96, False),  # DW_OP_plus_uconst 12, as DWARF 2 writes it
-        ("exprloc", b"\x23\x80\x01", 1024, False),
-        ("exprloc", b"\x3c\xe9\x02", 0, True),
-        ("exprloc", b"\x23\x0c\x96", 0, True),
-    ],
+    ("data1", 12, 96, False),
+    ("block1", b"\x23\x0c", 96, False),  # DW_OP_plus_uconst 12, as DWARF 2 writes it
+    ("exprloc", b"\x23\x80\x01", 1024, False),
+    ("exprloc", b"\x3c\xe9\x02", 0, True),
+    ("exprloc", b"\x23\x0c\x96", 0, True),
 )
 def test_where_members_are(form, value, offset, is_computed):
     member = entry("member", "m", type="int", data_member_location=(form, value))
@@ -330,8 +313,6 @@ def test_a_declaration_is_completed_by_a_type_unit():
     assert byte_size(Types().of(die_found)) == 40
 
 
-# --- Pointers into address spaces ---------------------------------------------------------------------------------
-
 AMDGPU, X86_64 = 224, 62
 SPACES = {0: (8, 0), 1: (8, 0), 2: (4, 0xFFFFFFFF), 3: (4, 0xFFFFFFFF), 5: (4, 0xFFFFFFFF), 6: (4, 0xFFFFFFFF)}
 """The bytes of an address and the null of the address spaces (AMDGPU usage, Address Space Mapping)."""
@@ -371,8 +352,8 @@ def test_a_pointer_without_a_known_space_has_the_size_of_the_unit():
     assert pointer_into()[0].byte_size == 8
 
 
-@pytest.mark.parametrize(
-    "attribute, size", [(("byte_size", "data1", 8), 8), (("bit_size", "data1", 64), 8), (("byte_size", "data1", 2), 2)]
+@for_each(
+    "attribute, size", (("byte_size", "data1", 8), 8), (("bit_size", "data1", 64), 8), (("byte_size", "data1", 2), 2)
 )
 def test_the_size_of_the_pointer_itself_is_stronger_and_a_contradiction_is_told(attribute, size):
     pointer, problems = pointer_into(("address_class", "data1", 3), attribute)
@@ -395,9 +376,6 @@ def test_structures_and_arrays_count_in_the_size_of_the_space():
     assert (byte_size(array), byte_size(get("l"))) == (12, 4)
 
 
-# --- Enumerations, functions, others ------------------------------------------------------------------------------
-
-
 def test_enumerators_have_the_sign_of_the_underlying_type():
     def enumeration(name, under, value, form="data1"):
         inner = entry("enumerator", "E", const_value=(form, value))
@@ -413,17 +391,15 @@ def test_enumerators_have_the_sign_of_the_underlying_type():
     assert [get(name).enumerators[0].value for name in "usnw"] == [200, 200, -7, (1 << 64) - 1]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "owner, language, prefix",
-    [
-        (("structure_type", "A"), CPLUS, "A::"),
-        (("union_type", "A"), CPLUS, "A::"),
-        (("namespace", "N"), CPLUS, "N::"),
-        (("namespace",), CPLUS, "(anonymous namespace)::"),
-        (("structure_type",), CPLUS, ""),
-        (("subprogram", "f"), CPLUS, ""),
-        (("structure_type", "A"), C, ""),
-    ],
+    (("structure_type", "A"), CPLUS, "A::"),
+    (("union_type", "A"), CPLUS, "A::"),
+    (("namespace", "N"), CPLUS, "N::"),
+    (("namespace",), CPLUS, "(anonymous namespace)::"),
+    (("structure_type",), CPLUS, ""),
+    (("subprogram", "f"), CPLUS, ""),
+    (("structure_type", "A"), C, ""),
 )
 def test_enumerators_without_an_enumeration_by_name_have_its_scope(owner, language, prefix):
     """As GDB 13 prints them: the scope of the enumeration, but none for a class that has no name itself."""
@@ -471,9 +447,6 @@ def test_the_old_numbers_of_llvm():
     assert types["v"].vector_size == 2
 
 
-# --- By name ------------------------------------------------------------------------------------------------------
-
-
 def test_types_are_found_by_the_names_users_write():
     get = types_of(
         entry("structure_type", "s", byte_size=4),
@@ -489,9 +462,6 @@ def test_types_are_found_by_the_names_users_write():
     assert find("t").name == "t"
     assert find("t", "struct") is None
     assert find("nothing") is None
-
-
-# --- Hostile files ------------------------------------------------------------------------------------------------
 
 
 def test_a_function_of_itself_is_cut():

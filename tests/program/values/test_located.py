@@ -18,6 +18,7 @@ from dwarfgpu.program.values.storage import Address, ObjectSurroundings, variabl
 from dwarfgpu.render.values import value_text
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.dwarf import die, dwarf, unit
+from tests.builders.parameters import for_each
 from tests.builders.programs import Unloaded
 
 INT, FLOAT = Base("int", 5, 4), Base("float", 4, 4)
@@ -107,9 +108,7 @@ def big_endian(rules):
 IN_REGISTER = locations.at(Register(BIG_ENDIAN.register(5)))
 
 
-@pytest.mark.parametrize(
-    "rules, numbers", [(DWARF5, (0x5566, 0x7788)), (DWARF6, (0x5566, 0x7788)), (AMD, (0x1122, 0x3344))]
-)
+@for_each("rules, numbers", (DWARF5, (0x5566, 0x7788)), (DWARF6, (0x5566, 0x7788)), (AMD, (0x1122, 0x3344)))
 def test_an_object_that_is_smaller_than_its_register_is_where_the_rules_say(rules, numbers):
     """`Rules.object_of_value_bits`: its members move with it."""
     half = Base("short", 5, 2)

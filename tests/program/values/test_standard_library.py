@@ -92,8 +92,6 @@ def numbered(text: str) -> str:
     return re.sub(r"^\$\d+ = ", "", text)
 
 
-# --- Broken objects -----------------------------------------------------------------------------------------------
-
 BROKEN = {
     "numbers._M_impl._M_finish = 0": ("numbers", "its pointers are not in order: 0x"),
     "many._M_impl._M_end_of_storage = (int *) 0x7fffffffffffffff": ("many", "its elements would be 9223"),
@@ -167,9 +165,6 @@ def test_parts_end_where_they_cannot_be_read(run):
         assert expected in run(f"print {name}"), assignment
 
 
-# --- JSON and settings --------------------------------------------------------------------------------------------
-
-
 def value_of(crashed, name: str) -> dict:
     program, core = map(str, crashed)
     done = run_command("eval", program, name, "--state", core, "--frame", "1", "--json")
@@ -205,8 +200,6 @@ def test_raw_values_are_a_setting(run):
     run("set print raw-values off")
     assert run("locals ^some$") == "some = std::optional<int> = {[contained value] = 5}\n"
 
-
-# --- libc++ -------------------------------------------------------------------------------------------------------
 
 LAYOUTS = """
 namespace std { inline namespace __1 {

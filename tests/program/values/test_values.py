@@ -36,6 +36,7 @@ from dwarfgpu.program.values.storage import Address, Bytes, ObjectPlace, cannot_
 from dwarfgpu.render.numbers import check_format, general
 from dwarfgpu.render.value_json import value_json
 from dwarfgpu.render.values import Look, value_text
+from tests.builders.parameters import for_each
 
 INT = Base("int", 5, 4)
 UNSIGNED = Base("unsigned int", 7, 4)
@@ -81,31 +82,26 @@ def stored(type, data, **options):
     return Object(type, ObjectPlace(Memory(data, **options)))
 
 
-# --- Scalars ------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
+@for_each(
     "type, data, number, text",
-    [
-        (INT, b"\xff\xff\xff\xff", -1, "-1"),
-        (UNSIGNED, b"\xff\xff\xff\xff", 4294967295, "4294967295"),
-        (CHAR, b"A", 65, "65 'A'"),
-        (CHAR, b"\xe9", -23, r"-23 '\351'"),
-        (BOOL, b"\1", 1, "true"),
-        (BOOL, b"\7", 7, "7"),
-        (FLOAT, b"\0\0\x80\x3f", 1.0, "1"),
-        (Base("char16_t", 0x10, 2), b"x\0", 120, "120 u'x'"),
-        (Base("wchar_t", 5, 4), b"\xac\x20\0\0", 8364, "8364 L'€'"),
-        (Base("address", 1, 8), (0x1234).to_bytes(8, "little"), 0x1234, "0x1234"),
-        (Base("odd", 7, 4, 12, 3), (0xABC << 3).to_bytes(4, "little"), 0xABC, "2748"),
-        (Base("odd", 5, 4, 4, 28), (0xF << 28).to_bytes(4, "little"), -1, "-1"),
-        (Base("swapped", 7, 4, byte_order="big"), b"\1\2\3\4", 0x01020304, "16909060"),
-        (Base("fixed", 0x0D, 2, binary_scale=-4), (-24).to_bytes(2, "little", signed=True), -1.5, "-1.5"),
-        (Base("money", 0x0D, 2, decimal_scale=-2), (1234).to_bytes(2, "little"), 12.34, "12.34"),
-        (Base("packed", 0x0A, 2), b"\x12\x34", 0x3412, "0x3412"),
-        (Subrange("small", Lazy.known(INT), Dimension(0, 9), 1), b"\7", 7, "7"),
-        (Typedef("t", Lazy.known(Qualified("const", Lazy.known(INT)))), b"\5\0\0\0", 5, "5"),
-    ],
+    (INT, b"\xff\xff\xff\xff", -1, "-1"),
+    (UNSIGNED, b"\xff\xff\xff\xff", 4294967295, "4294967295"),
+    (CHAR, b"A", 65, "65 'A'"),
+    (CHAR, b"\xe9", -23, r"-23 '\351'"),
+    (BOOL, b"\1", 1, "true"),
+    (BOOL, b"\7", 7, "7"),
+    (FLOAT, b"\0\0\x80\x3f", 1.0, "1"),
+    (Base("char16_t", 0x10, 2), b"x\0", 120, "120 u'x'"),
+    (Base("wchar_t", 5, 4), b"\xac\x20\0\0", 8364, "8364 L'€'"),
+    (Base("address", 1, 8), (0x1234).to_bytes(8, "little"), 0x1234, "0x1234"),
+    (Base("odd", 7, 4, 12, 3), (0xABC << 3).to_bytes(4, "little"), 0xABC, "2748"),
+    (Base("odd", 5, 4, 4, 28), (0xF << 28).to_bytes(4, "little"), -1, "-1"),
+    (Base("swapped", 7, 4, byte_order="big"), b"\1\2\3\4", 0x01020304, "16909060"),
+    (Base("fixed", 0x0D, 2, binary_scale=-4), (-24).to_bytes(2, "little", signed=True), -1.5, "-1.5"),
+    (Base("money", 0x0D, 2, decimal_scale=-2), (1234).to_bytes(2, "little"), 12.34, "12.34"),
+    (Base("packed", 0x0A, 2), b"\x12\x34", 0x3412, "0x3412"),
+    (Subrange("small", Lazy.known(INT), Dimension(0, 9), 1), b"\7", 7, "7"),
+    (Typedef("t", Lazy.known(Qualified("const", Lazy.known(INT)))), b"\5\0\0\0", 5, "5"),
 )
 def test_scalars(type, data, number, text):
     value = constant(type, data)
@@ -141,9 +137,6 @@ def test_all_lanes_are_as_each_lane_alone(patterns, name):
     np.testing.assert_array_equal(np.asarray(together), np.asarray(alone))
 
 
-# --- Floating point -----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("layout", [f.HALF, f.SINGLE, f.DOUBLE, f.BFLOAT], ids=lambda each: each.name)
 @given(st.integers(0, (1 << 64) - 1))
 def test_a_double_is_the_exact_number(layout, pattern):
@@ -158,9 +151,18 @@ def test_rounding_is_that_of_the_processor(layout, number):
     assert layout.encode(number) == layout.encode_exact(number)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "layout",
-    [f.HALF, f.BFLOAT, f.E4M3, f.E4M3_FNUZ, f.E5M2, f.E5M2_FNUZ, f.SINGLE, f.DOUBLE, f.X87, f.QUAD],
+    f.HALF,
+    f.BFLOAT,
+    f.E4M3,
+    f.E4M3_FNUZ,
+    f.E5M2,
+    f.E5M2_FNUZ,
+    f.SINGLE,
+    f.DOUBLE,
+    f.X87,
+    f.QUAD,
     ids=lambda each: each.name,
 )
 @given(st.integers(0, (1 << 128) - 1))
@@ -179,19 +181,17 @@ def _is_unnormal(layout, pattern):
     return bool(exponent) != bool(fraction >> 63)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "layout, pattern, number",
-    [
-        (f.E4M3, 0x7E, 448),
-        (f.E4M3, 0x01, Fraction(1, 512)),
-        (f.E4M3_FNUZ, 0x7F, 240),
-        (f.E4M3_FNUZ, 0x01, Fraction(1, 1024)),
-        (f.E5M2, 0x7B, 57344),
-        (f.E5M2_FNUZ, 0x7F, 57344),
-        (f.E5M2_FNUZ, 0x01, Fraction(1, 131072)),
-        (f.X87, 0x3FFF8000000000000000, 1),
-        (f.X87, 0x4000C90FDAA22168C235, Fraction(0xC90FDAA22168C235, 1 << 62)),
-    ],
+    (f.E4M3, 0x7E, 448),
+    (f.E4M3, 0x01, Fraction(1, 512)),
+    (f.E4M3_FNUZ, 0x7F, 240),
+    (f.E4M3_FNUZ, 0x01, Fraction(1, 1024)),
+    (f.E5M2, 0x7B, 57344),
+    (f.E5M2_FNUZ, 0x7F, 57344),
+    (f.E5M2_FNUZ, 0x01, Fraction(1, 131072)),
+    (f.X87, 0x3FFF8000000000000000, 1),
+    (f.X87, 0x4000C90FDAA22168C235, Fraction(0xC90FDAA22168C235, 1 << 62)),
 )
 def test_numbers_of_formats(layout, pattern, number):
     """Largest and smallest numbers of the 8-bit formats (OCP 8-bit floating point, table 1; and their fnuz forms)."""
@@ -199,9 +199,7 @@ def test_numbers_of_formats(layout, pattern, number):
     assert layout.encode_exact(Fraction(number)) == pattern
 
 
-@pytest.mark.parametrize(
-    "layout, pattern", [(f.E4M3, 0x7F), (f.E4M3, 0xFF), (f.E4M3_FNUZ, 0x80), (f.E5M2_FNUZ, 0x80), (f.E5M2, 0x7D)]
-)
+@for_each("layout, pattern", (f.E4M3, 0x7F), (f.E4M3, 0xFF), (f.E4M3_FNUZ, 0x80), (f.E5M2_FNUZ, 0x80), (f.E5M2, 0x7D))
 def test_what_is_not_a_number(layout, pattern):
     assert layout.kind(pattern) == "nan"
 
@@ -225,8 +223,6 @@ def test_general_is_that_of_c(number):
         assert general(number, 9) == general(Fraction(number), 9) == f"{number:.9g}"
 
 
-# --- Structures and arrays ----------------------------------------------------------------------------------------
-
 POINT = struct("Point", 8, member("x", INT, 0), member("y", INT, 32))
 
 
@@ -239,9 +235,7 @@ def test_structures_and_their_members():
         value.member("z")
 
 
-@pytest.mark.parametrize(
-    "byte_order, data", [("little", 5 | 29 << 3 | 0x123456 << 8), ("big", 5 << 29 | 29 << 24 | 0x123456)]
-)
+@for_each("byte_order, data", ("little", 5 | 29 << 3 | 0x123456 << 8), ("big", 5 << 29 | 29 << 24 | 0x123456))
 def test_bit_fields_in_both_byte_orders(byte_order, data):
     fields = struct("F", 4, member("a", UNSIGNED, 0, 3), member("b", INT, 3, 5), member("c", UNSIGNED, 8, 24))
     value = stored(fields, data.to_bytes(4, byte_order), byte_order=byte_order)
@@ -283,21 +277,21 @@ def test_strides_and_lower_bounds():
     assert value_text(Object(backwards, value.place.moved(32))) == "{2, 1, 0}"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "count, text",
-    [(10, "{7, 7, 7, 7, 7, 7, 7, 7, 7, 7}"), (11, "{7 <repeats 11 times>}"), (300, "{7 <repeats 300 times>}")],
+    (10, "{7, 7, 7, 7, 7, 7, 7, 7, 7, 7}"),
+    (11, "{7 <repeats 11 times>}"),
+    (300, "{7 <repeats 300 times>}"),
 )
 def test_runs_are_folded(count, text):
     assert value_text(stored(array(INT, count), b"\7\0\0\0" * count)) == text
 
 
-@pytest.mark.parametrize(
+@for_each(
     "count, after",
-    [
-        (2, ", <error: Cannot access memory at address 0x1008>"),
-        (12, " <repeats 12 times>"),
-        (1 << 40, " <repeats 199 times>..."),
-    ],
+    (2, ", <error: Cannot access memory at address 0x1008>"),
+    (12, " <repeats 12 times>"),
+    (1 << 40, " <repeats 199 times>..."),
 )
 def test_elements_that_fail_alike_are_folded(count, after):
     text = value_text(stored(array(INT, 1 + count), b"\7\0\0\0"))
@@ -331,9 +325,6 @@ def test_a_small_description_of_very_many_members_is_cut():
     text = value_text(stored(kind, b"\1\0\0\0"))
     assert "..." in text
     assert len(text) < 2_000_000
-
-
-# --- What is missing ----------------------------------------------------------------------------------------------
 
 
 def test_missing_bits_are_optimized_out():
@@ -390,20 +381,15 @@ def test_misuse_is_told():
             value.number()
 
 
-# --- Enumerations -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
+@for_each(
     "values, number, text",
-    [
-        ({"A": 0, "B": 5}, 5, "B"),
-        ({"A": 0, "B": 5}, 6, "6"),
-        ({"A": 1, "B": 2, "C": 8}, 9, "(A | C)"),
-        ({"A": 1, "B": 2, "C": 8}, 12, "(C | unknown: 0x4)"),
-        ({"A": 1, "B": 2}, 0, "0"),
-        ({"A": 1, "B": 6}, 7, "7"),
-        ({"A": -1, "B": 2}, 3, "3"),
-    ],
+    ({"A": 0, "B": 5}, 5, "B"),
+    ({"A": 0, "B": 5}, 6, "6"),
+    ({"A": 1, "B": 2, "C": 8}, 9, "(A | C)"),
+    ({"A": 1, "B": 2, "C": 8}, 12, "(C | unknown: 0x4)"),
+    ({"A": 1, "B": 2}, 0, "0"),
+    ({"A": 1, "B": 6}, 7, "7"),
+    ({"A": -1, "B": 2}, 3, "3"),
 )
 def test_enumerations(values, number, text):
     names = tuple(Enumerator(name, value) for name, value in values.items())
@@ -417,9 +403,6 @@ def test_the_unit_of_rust_is_no_number():
     assert value_text(constant(unit, b"")) == "()"
     assert value_text(constant(struct("(i32, ())", 0, member("__1", unit, 0)), b"")) == "{__1 = ()}"
     assert value_json(constant(unit, b"")) == {"type": "()", "text": "()"}
-
-
-# --- JSON ---------------------------------------------------------------------------------------------------------
 
 
 def test_json():
@@ -483,9 +466,6 @@ def test_json_says_why_there_is_no_value():
     assert found["error"]["kind"] == "memory_unavailable"
     many = value_json(stored(array(INT, 300), bytes(1200)), Look(elements=3))
     assert (len(many["elements"]), many["more"], many["length"]) == (3, 297, 300)
-
-
-# --- Any bytes ----------------------------------------------------------------------------------------------------
 
 
 @st.composite
