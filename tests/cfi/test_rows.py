@@ -76,7 +76,7 @@ def test_without_an_advance_there_is_one_row():
     ("MIPS_advance_loc8 4", 0x1010),
 )
 def test_a_row_begins_at_a_new_location(text, location):
-    """Advances are multiplied by the code alignment factor, an address is not."""
+    """A.6.4.1 (7): advances are multiplied by the code alignment factor, an address is not."""
     found = rows(f"{text}; def_cfa_offset 16", code=4)
 
     assert spans(found) == [(LOW, location), (location, LOW + SIZE)]
@@ -316,6 +316,7 @@ def test_states_that_change():
     "text", "nop", "GNU_args_size 16", "GNU_window_save", "AARCH64_negate_ra_state_with_pc", "AARCH64_set_ra_state 1 0"
 )
 def test_instructions_without_an_effect_on_the_table(text):
+    """A.6.4.1 (11), A.6.4.1 (2-6): entries are padded with the first."""
     assert rows(f"offset 3 1; {text}") == rows("offset 3 1")
 
 

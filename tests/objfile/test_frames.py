@@ -41,16 +41,22 @@ def fault(builder, **options):
 @pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("version", [1, 3, 4])
 def test_fields(kind, order, size, wide, version):
+    """A.6.4.1 (1) to (10), in each format; the code alignment factor, A.6.4.1 (7), and A.6.4.1 (8) are LEB128 numbers.
+
+    A.6.4.1 (2): an id of ones makes a CIE; A.6.4.1 (3): its version; A.6.4.1 (9): the column of the return address;
+    A.6.4.1 (10): initial instructions; A.6.4.1 (2-1): the length does not count itself; A.6.4.1 (2-2): the offset of
+    the CIE; A.6.4.1 (2-3): the initial location; A.6.4.1 (2-4): a number of bytes; A.6.4.1 (2-5): instructions.
+    """
     builder = FrameBuilder(kind, size=size, order=order, wide=wide)
     builder.cie("nop; nop; nop")  # so that offsets are not 0
-    first = builder.cie("def_cfa 7 8", version=version, code=4, data=-8, column=200 if version == 1 else 300)
+    first = builder.cie("def_cfa 7 8", version=version, code=300, data=-300, column=200 if version == 1 else 300)
     second = builder.fde(first, 0x1000, 0x20, "advance_loc 1")
     _, cie, fde = entries(builder)
 
     assert isinstance(cie, Cie)
     assert (cie.section, cie.offset, cie.end) == (f".{kind}", first, second)
     assert (cie.offset_size, cie.version, cie.augmentation) == (8 if wide else 4, version, "")
-    assert (cie.format.code_alignment, cie.format.data_alignment) == (4, -8)
+    assert (cie.format.code_alignment, cie.format.data_alignment) == (300, -300)
     assert (cie.format.form.address_size, cie.format.form.byte_order) == (size, order)
     assert cie.return_address == (200 if version == 1 else 300)
     assert cie.instructions.startswith(cfa("def_cfa 7 8"))
@@ -58,6 +64,7 @@ def test_fields(kind, order, size, wide, version):
     assert isinstance(fde, Fde)
     assert (fde.offset, fde.end, fde.cie) == (second, len(builder.data), cie)
     assert (fde.low, fde.high, fde.segment) == (0x1000, 0x1020, None)
+    assert [fde.covers(address) for address in (0xFFF, 0x1000, 0x101F, 0x1020)] == [False, True, True, False]
     assert fde.instructions.startswith(cfa("advance_loc 1"))
     assert builder.data[fde.instructions_offset : fde.end] == fde.instructions
 
@@ -87,7 +94,16 @@ def test_a_cie_is_read_once():
     assert second.cie is read
 
 
+def test_the_id_of_the_other_format_makes_no_cie():
+    """A.6.4.1 (2): 0x00000000ffffffff in the 64-bit format is the offset of a CIE, which is not there."""
+    builder = FrameBuilder(wide=True)
+    builder.entry(builder.number(0xFFFFFFFF) + b"\x04\0\x08\0\x04\x78\x10")
+
+    assert fault(builder).kind == "bad_cie"
+
+
 def test_a_cie_has_the_address_size_that_it_names():
+    """A.6.4.1 (5)"""
     builder = FrameBuilder(size=4)
     builder.fde(builder.cie(address_size=4), 0x1000, 16)
 
@@ -103,6 +119,7 @@ def test_before_version_4_the_address_size_is_that_of_the_file():
 
 @pytest.mark.parametrize("size", [1, 2, 4, 8])
 def test_a_segment_selector(size):
+    """A.6.4.1 (6)"""
     builder = FrameBuilder()
     cie = builder.cie(segment_size=size)
     builder.fde(cie, 0x1000, 16, before=builder.number(0x12, size))
@@ -179,6 +196,7 @@ VENDORS = "[amd:v0.0][abc:v1.2:x=y]"
 @pytest.mark.parametrize("version", [1, 3, 4])
 @pytest.mark.parametrize("text", ["[abc:v0.0]", "[abc:v0.0][def:v1.2:feature-a=on,feature-b=3]", VENDORS])
 def test_strings_of_vendors_add_no_fields(kind, version, text):
+    """A.6.4.1 (4)"""
     builder = FrameBuilder(kind)
     builder.fde(builder.cie("def_cfa 7 8", version=version, augmentation=text), 0x1000, 16, "undefined 3")
 
@@ -192,7 +210,7 @@ def test_strings_of_vendors_add_no_fields(kind, version, text):
 @pytest.mark.parametrize("version", [1, 3, 4])
 @pytest.mark.parametrize("text", ["unheard", "x", "[abc:v0.0", "]", "[abc]x", "zz[", "PLx", "arm\u00e9"])
 def test_of_an_unknown_augmentation_what_the_text_lists_is_read(kind, version, text):
-    """Length, CIE_id, version and augmentation; length, CIE_pointer, initial_location and address_range."""
+    """A.6.4.1 (4): length, CIE_id, version, augmentation; length, CIE_pointer, initial_location, address_range."""
     builder = FrameBuilder(kind)
     builder.fde(builder.cie("def_cfa 7 8", version=version, augmentation=text), 0x1000, 16, "undefined 3")
     after = builder.cie()
@@ -484,7 +502,10 @@ def cut_short(builder, first):
 
 
 BROKEN = {
-    "a version that is not known": ("bad_cie", lambda b, _: b.cie(version=7)),
+    **{
+        f"version {number}, A.6.4.1 (3)": ("bad_cie", lambda b, _, number=number: b.cie(version=number))
+        for number in (0, 2, 5, 255)
+    },
     "an address size that no address has": ("bad_cie", lambda b, _: b.cie(version=4, address_size=3)),
     "a segment selector of many bytes": ("bad_cie", lambda b, _: b.cie(version=4, segment_size=9)),
     "a string without an end": ("truncated", lambda b, _: b.entry(a_cie_id(b) + b"\x01zRRRRRR", align=1)),

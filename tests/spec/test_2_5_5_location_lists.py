@@ -1,17 +1,14 @@
 """A.2.5.5 DWARF location list expressions.
 
-What the entries of a list mean is shown by what matches a program location; what the matching entries give, by the
-operations that use the location of a debugging information entry.
+What the matching entries give is shown by the operations that use the location of a debugging information entry; which
+entries match a program location is in tests/objfile/lists/test_lists.py.
 """
 
 from typing import Any
 
-import pytest
-
 from dwarfgpu.cases.section_cases import run_list_case
 from tests.builders.cases import Case, table
-from tests.builders.lists import loc, loclist
-from tests.builders.parameters import for_each
+from tests.builders.lists import loclist
 
 CLAUSE = "A.2.5.5"
 WAVE64 = "amdgcn-gfx90a"
@@ -185,90 +182,14 @@ test_several_entries_match = table(SEVERAL_MATCHES)
 test_lists_that_use_others = table(NESTED)
 
 
-A, B, C, D = "50", "51", "52", "53"
-"""Expressions: DW_OP_reg0 to DW_OP_reg3."""
-
-
-def matching(data: bytes, pc: int, kind: str = "debug_loclists", **case: Any) -> list[str]:
-    found = run_list_case({"section": data.hex(), "section_kind": kind, "pc": pc, **case}, 1)
-    assert found["status"] == "ok", found
-    return [entry["expr"] for entry in found["entries"]]
-
-
-LIST = loclist(
-    ("start_end", 0x1000, 0x1010, A),
-    ("start_length", 0x1008, 0x10, B),
-    ("start_end", 0x1010, 0x1010, D),
-    ("default_location", C),
-    "end_of_list",
-    ("start_end", 0, 0x10000, D),
-)
-
-
-@for_each(
-    "pc, expected",
-    (0x0FFF, [C]),  # the default entry matches where no bounded one does
-    (0x1000, [A]),  # the starting address is the lowest one
-    (0x1007, [A]),
-    (0x1008, [A, B]),  # overlapping: the object is in more than one place
-    (0x100F, [A, B]),
-    (0x1010, [B]),  # the ending address is the first one past the range; an empty range holds no address
-    (0x1017, [B]),
-    (0x1018, [C]),
-    (0x2000, [C]),  # nothing behind the end of the list counts
-)
-def test_an_entry_matches_within_its_range(pc, expected):
-    assert matching(LIST, pc) == expected
-
-
-def test_without_a_default_entry_nothing_may_match():
-    """The object is then assumed not to be available."""
-    data = loclist(("start_end", 0x1000, 0x1010, A), "end_of_list")
-
-    assert matching(data, 0x1010) == []
-    assert matching(loclist("end_of_list"), 0x1010) == []
-
-
-def test_the_default_entry_may_stand_anywhere():
-    data = loclist(("default_location", C), ("start_end", 0x1000, 0x1010, A), "end_of_list")
-
-    assert matching(data, 0x1000) == [A]
-    assert matching(data, 0xFFF) == [C]
-
-
-BASES = [
-    ("offset_pair", 0, 4, A),
-    ("base_address", 0x2000),
-    ("offset_pair", 0, 4, B),
-    ("base_address", 0x3000),
-    ("offset_pair", 0, 4, C),
-    ("start_end", 0x1000, 0x1004, D),
-    "end_of_list",
-]
-
-
-@pytest.mark.parametrize("order", ["little", "big"])
-@pytest.mark.parametrize("size", [4, 8])
-@for_each("pc, expected", (0x1000, [A, D]), (0x1003, [A, D]), (0x1004, []), (0x2000, [B]), (0x3003, [C]), (0, []))
-def test_the_applicable_base_address_is_the_closest_before(order, size, pc, expected):
-    """Without one, it is that of the compilation unit."""
-    found = matching(loclist(*BASES, size=size, order=order), pc, byte_order=order, address_size=size, unit_base=0x1000)
-
-    assert found == expected
-
-
-@pytest.mark.parametrize("pc, expected", [(0x1000, [A]), (0x1004, [A, B]), (0x1008, [B]), (0x2004, [C]), (0x100C, [])])
-def test_lists_before_version_5(pc, expected):
-    data = loc((0, 8, A), (4, 12, B), (-1, 0x2000), (4, 8, C))
-
-    assert matching(data, pc, "debug_loc", unit_base=0x1000) == expected
-
-
 def test_a_list_whose_entries_match_gives_the_union_of_their_locations():
     """From the bytes of a list to the location of a variable: an object in two places."""
     data = loclist(
         ("start_end", 0x1000, 0x1010, "50"), ("start_end", 0x1008, 0x1010, "0300200000"), "end_of_list", size=4
     )
-    dies = {"unit:0x10": {"location": matching(data, 0x1008, address_size=4)}}
+    case = {"section": data.hex(), "section_kind": "debug_loclists", "pc": 0x1008, "address_size": 4}
+    matching = [entry["expr"] for entry in run_list_case(case, 1)["entries"]]
 
-    Case(CLAUSE, "call2 0x10", "r0 | mem 0x2000", rules="amd", address_size=4, dies=dies).check()
+    Case(
+        CLAUSE, "call2 0x10", "r0 | mem 0x2000", rules="amd", address_size=4, dies={"unit:0x10": {"location": matching}}
+    ).check()

@@ -152,9 +152,10 @@ def test_the_gnu_form_has_no_kinds_above_4():
 MATCHING = loclist(
     ("start_end", 0x10, 0x20, "50"),
     ("default_location", "5d"),
-    ("start_end", 0x18, 0x28, "51"),
+    ("start_length", 0x18, 0x10, "51"),
     ("start_end", 0x30, 0x30, "52"),
     "end_of_list",
+    ("start_end", 0, 0x100, "53"),
 )
 
 
@@ -169,10 +170,12 @@ MATCHING = loclist(
     (LAST, "5d"),
 )
 def test_the_entries_that_match_a_program_location(pc, expected):
+    """A.2.5.5"""
     assert " ".join(entry.expression.hex() for entry in read(MATCHING).matching(pc)) == expected
 
 
 def test_without_a_default_no_entry_need_match():
+    """A.2.5.5: the object is then assumed not to be available."""
     assert read(loclist(("start_end", 1, 2, "50"), "end_of_list")).matching(2) == ()
 
 
@@ -526,7 +529,7 @@ entries = st.one_of(
 
 @given(st.lists(entries, max_size=6))
 def test_matching_is_what_the_text_says(given_entries):
-    """The text once more, entry by entry and address by address."""
+    """A.2.5.5 once more, entry by entry and address by address."""
     base, bounded, defaults = 0x100, [], []
     for kind, *operands in given_entries:
         if kind == "base_address":
