@@ -40,30 +40,13 @@ test_abs = table(
     lines("""
     abs generic64  5                      -> 5
     abs generic64  -5                     -> 5
-    abs generic64  0                      -> 0
-    abs generic64  -9223372036854775808   -> 9223372036854775808
-    abs generic64  -9223372036854775807   -> 9223372036854775807
-    abs generic8   0x80                   -> 128
-    abs generic8   0xff                   -> 1
-    abs generic16  0x8001                 -> 32767
-    abs generic24  0xffffff               -> 1
-    abs generic32  0x80000001             -> 2147483647
     abs signed8    -128                   -> -128
     abs signed8    -127                   -> 127
-    abs signed7    -64                    -> -64
-    abs signed7    -63                    -> 63
-    abs signed1    -1                     -> -1
-    abs signed33   -4294967296            -> -4294967296
-    abs signed65   -1                     -> 1
-    abs signed128  -170141183460469231731687303715884105727 -> 170141183460469231731687303715884105727
     abs signed_char8 -3                   -> 3
     abs unsigned8  200                    -> 200
     abs address64  0xffffffffffffffff     -> 18446744073709551615
     abs float64    -1.5                   -> 1.5
     abs float32    -0.0                   -> 0.0
-    abs float16    -inf                   -> inf
-    abs float64    nan                    -> nan
-    abs bfloat1616 -2                     -> 2.0
     """)
 )
 
@@ -86,12 +69,10 @@ test_bitwise_operations = table(
     xor unsigned33  0x1ffffffff 0x100000000               -> 4294967295
     not generic64   0                                     -> 18446744073709551615
     not generic8    0x0f                                  -> 240
-    not generic24   0                                     -> 16777215
     not signed8     0                                     -> -1
     not unsigned7   0                                     -> 127
     not unsigned33  0                                     -> 8589934591
     not signed65    0                                     -> -1
-    not unsigned128 0                                     -> 340282366920938463463374607431768211455
     not boolean8    1                                     -> 254
     """)
 )
@@ -101,77 +82,41 @@ test_plus_minus_mul_neg = table(
     lines("""
     plus  generic64   0xffffffffffffffff 1      -> 0
     plus  generic64   0x7fffffffffffffff 1      -> 9223372036854775808
-    plus  generic8    0xff 2                    -> 1
-    plus  generic16   0xffff 0xffff             -> 65534
-    plus  generic24   0xffffff 1                -> 0
-    plus  generic32   0xfffffffe 3              -> 1
-    plus  generic40   0xffffffffff 1            -> 0
     plus  signed8     127 1                     -> -128
     plus  signed8     -128 -1                   -> 127
     plus  unsigned8   255 1                     -> 0
-    plus  signed7     63 1                      -> -64
     plus  unsigned1   1 1                       -> 0
-    plus  signed1     -1 -1                     -> 0
-    plus  unsigned24  0xffffff 1                -> 0
-    plus  signed33    0xffffffff 1              -> -4294967296
-    plus  unsigned33  0x1ffffffff 1             -> 0
-    plus  signed65    0xffffffffffffffff 1      -> -18446744073709551616
-    plus  unsigned65  0x1ffffffffffffffff 2     -> 1
-    plus  unsigned128 0xffffffffffffffff 1      -> 18446744073709551616
-    plus  unsigned64  0xffffffffffffffff 1      -> 0
     plus  address64   0xffffffffffffffff 2      -> 1
     plus  UTF32       0x41 1                    -> 66
     plus  boolean8    1 1                       -> 2
     plus  float32     0.1 0.2                   -> 0.30000001192092896
     plus  float64     0.1 0.2                   -> 0.30000000000000004
     plus  float16     2048 1                    -> 2048.0              # a tie goes to the even one
-    plus  float16     2048 3                    -> 2052.0
-    plus  float16     65504 16                  -> inf
-    plus  float32     3.4028234663852886e38 3.4028234663852886e38 -> inf
-    plus  float64     inf -inf                  -> nan
-    plus  bfloat1616  256 1                     -> 256.0
-    plus  bfloat1616  1 0.0078125               -> 1.0078125
     minus generic64   3 5                       -> 18446744073709551614
     minus generic64   0 1                       -> 18446744073709551615
-    minus generic8    0 1                       -> 255
-    minus generic24   0 1                       -> 16777215
     minus signed8     -128 1                    -> 127
     minus unsigned8   0 1                       -> 255
     minus signed7     -64 1                     -> 63
     minus unsigned33  0 1                       -> 8589934591
-    minus unsigned128 0 1                       -> 340282366920938463463374607431768211455
     minus float64     1 0.9                     -> 0.09999999999999998
     minus float32     inf inf                   -> nan
     mul   generic64   0x100000000 0x100000000   -> 0
     mul   generic64   -1 -1                     -> 1
-    mul   generic8    16 17                     -> 16
-    mul   generic24   0x1000 0x1001             -> 4096
-    mul   generic32   0x10001 0x10001           -> 131073
     mul   signed8     -128 -1                   -> -128
     mul   signed8     100 3                     -> 44
     mul   unsigned8   255 255                   -> 1
-    mul   signed33    0x10000 0x10000           -> -4294967296
-    mul   signed65    -18446744073709551616 -1  -> -18446744073709551616
     mul   unsigned128 0xffffffffffffffff 0xffffffffffffffff -> 340282366920938463426481119284349108225
     mul   float32     3 0.1                     -> 0.30000001192092896
     mul   float64     1e200 1e200               -> inf
-    mul   float64     0 inf                     -> nan
-    mul   float16     -2 0                      -> -0.0
     neg   generic64   1                         -> 18446744073709551615
     neg   generic64   0                         -> 0
-    neg   generic8    0x80                      -> 128
-    neg   generic16   1                         -> 65535
     neg   signed8     -128                      -> -128    # it "cannot be represented": it wraps around
     neg   signed8     5                         -> -5
     neg   unsigned8   5                         -> 251
     neg   signed1     -1                        -> -1
-    neg   signed33    1                         -> -1
-    neg   signed128   1                         -> -1
     neg   address64   1                         -> 18446744073709551615
     neg   float64     0                         -> -0.0
     neg   float32     inf                       -> -inf
-    neg   float16     1.5                       -> -1.5
-    neg   bfloat1616  -3                        -> 3.0
     """)
 )
 
@@ -182,41 +127,15 @@ test_div = table(
     lines("""
     div generic64   7 2                       -> 3
     div generic64   -7 2                      -> 18446744073709551613
-    div generic64   7 -2                      -> 18446744073709551613
-    div generic64   -7 -2                     -> 3
-    div generic64   0x8000000000000000 2      -> 13835058055282163712
-    div generic64   -9223372036854775808 -1   -> 9223372036854775808
-    div generic8    0x80 0xff                 -> 128
-    div generic8    0xfe 2                    -> 255
-    div generic16   0x8000 2                  -> 49152
-    div generic24   0x800000 2                -> 12582912
-    div generic32   0xfffffffe 2              -> 4294967295
     div signed8     -128 -1                   -> -128
     div signed8     -7 2                      -> -3
-    div signed8     7 -2                      -> -3
-    div signed8     1 -128                    -> 0
     div unsigned8   254 2                     -> 127
     div unsigned8   1 255                     -> 0
     div signed_char8 -100 7                   -> -14
     div unsigned_char8 200 7                  -> 28
-    div signed7     -64 -1                    -> -64
-    div signed1     -1 -1                     -> -1
-    div unsigned33  0x1ffffffff 3             -> 2863311530
-    div signed65    -18446744073709551616 -1  -> -18446744073709551616
-    div signed65    -18446744073709551616 3   -> -6148914691236517205
-    div unsigned128 0xffffffffffffffffffffffffffffffff 10 -> 34028236692093846346337460743176821145
     div address64   0xfffffffffffffffe 2      -> 9223372036854775807
     div float64     1 3                       -> 0.3333333333333333
     div float32     1 3                       -> 0.3333333432674408
-    div float16     1 3                       -> 0.333251953125
-    div bfloat1616  1 3                       -> 0.333984375
-    div float64     1 0                       -> inf
-    div float64     -1 0                      -> -inf
-    div float64     1 -0.0                    -> -inf
-    div float64     0 0                       -> nan
-    div float32     nan 1                     -> nan
-    div float32     inf inf                   -> nan
-    div float16     1 inf                     -> 0.0
     div generic64   1 0                       -> division_by_zero
     div generic8    1 0x100                   -> division_by_zero
     div signed8     1 0                       -> division_by_zero
@@ -233,17 +152,10 @@ test_mod = table(
     lines("""
     mod generic64   7 3                       -> 1
     mod generic64   -1 10                     -> 5
-    mod generic64   -7 3                      -> 0
-    mod generic64   7 -3                      -> 7
-    mod generic8    0xff 0x10                 -> 15
-    mod generic24   -1 10                     -> 5
     mod signed8     -7 3                      -> -1
     mod signed8     7 -3                      -> 1
-    mod signed8     -128 -1                   -> 0
     mod unsigned8   255 16                    -> 15
-    mod signed33    -4294967296 7             -> -4
     mod unsigned65  0x10000000000000000 10    -> 6
-    mod signed128   -170141183460469231731687303715884105728 10 -> -8
     mod boolean8    1 1                       -> 0
     mod generic64   1 0                       -> division_by_zero
     mod signed8     1 0                       -> division_by_zero
@@ -259,16 +171,10 @@ test_plus_uconst = table(
     lines("""
     plus_uconst generic64   1 4                     -> 5
     plus_uconst generic64   -1 1                    -> 0
-    plus_uconst generic64   0 0xffffffffffffffff    -> 18446744073709551615
-    plus_uconst generic64   1 0xffffffffffffffff    -> 0
-    plus_uconst generic8    1 300                   -> 45
-    plus_uconst generic24   0 0x1000001             -> 1
     plus_uconst signed8     1 255                   -> 0
     plus_uconst signed8     127 1                   -> -128
     plus_uconst unsigned8   255 2                   -> 1
     plus_uconst unsigned7   127 1                   -> 0
-    plus_uconst signed33    0xffffffff 1            -> -4294967296
-    plus_uconst unsigned128 0xffffffffffffffff 1    -> 18446744073709551616
     plus_uconst boolean8    0 1                     -> 1
     plus_uconst float64     1.5 2                   -> integral_type_required
     plus_uconst float32     1.5 2                   -> integral_type_required
@@ -285,66 +191,22 @@ test_shifts = table(
     lines("""
     shl  generic64   1 0                      -> 1
     shl  generic64   1 63                     -> 9223372036854775808
-    shl  generic64   1 64                     -> 0
-    shl  generic64   1 65                     -> 0
-    shl  generic64   1 -1                     -> 0
-    shl  generic64   3 63                     -> 9223372036854775808
-    shl  generic8    0xff 4                   -> 240
-    shl  generic8    1 8                      -> 0
-    shl  generic16   1 16                     -> 0
-    shl  generic24   1 23                     -> 8388608
-    shl  generic24   1 24                     -> 0
-    shl  generic32   1 32                     -> 0
     shl  signed8     1 7                      -> -128
     shl  signed8     1 8                      -> 0
-    shl  signed8     1 -1                     -> 0
-    shl  signed8     -1 1                     -> -2
     shl  unsigned8   255 1                    -> 254
-    shl  signed7     1 6                      -> -64
-    shl  signed7     1 7                      -> 0
     shl  unsigned1   1 0                      -> 1
-    shl  unsigned1   1 1                      -> 0
-    shl  signed33    1 32                     -> -4294967296
-    shl  unsigned65  1 64                     -> 18446744073709551616
-    shl  unsigned65  1 65                     -> 0
-    shl  unsigned128 1 127                    -> 170141183460469231731687303715884105728
-    shl  unsigned128 1 0x80000000000000000000000000000000 -> 0
     shr  generic64   -1 63                    -> 1
     shr  generic64   -1 64                    -> 0
-    shr  generic64   -1 -1                    -> 0
-    shr  generic64   -1 0                     -> 18446744073709551615
-    shr  generic8    0x80 7                   -> 1
-    shr  generic8    0x80 8                   -> 0
-    shr  generic24   0x800000 23              -> 1
     shr  signed8     -128 7                   -> 1
     shr  signed8     -1 1                     -> 127
-    shr  signed8     -1 8                     -> 0
     shr  unsigned8   255 4                    -> 15
-    shr  signed7     -1 6                     -> 1
-    shr  signed33    -1 1                     -> 4294967295
-    shr  signed65    -1 64                    -> 1
     shr  unsigned128 0x80000000000000000000000000000000 127 -> 1
     shra generic64   -1 1                     -> 18446744073709551615
     shra generic64   -8 1                     -> 18446744073709551612
-    shra generic64   0x8000000000000000 63    -> 18446744073709551615
-    shra generic64   0x8000000000000000 64    -> 18446744073709551615
-    shra generic64   0x8000000000000000 -1    -> 18446744073709551615
-    shra generic64   0x7fffffffffffffff 62    -> 1
-    shra generic64   0x7fffffffffffffff 63    -> 0
-    shra generic64   0x7fffffffffffffff 64    -> 0
-    shra generic8    0x80 3                   -> 240
-    shra generic24   0x800000 23              -> 16777215
-    shra generic32   0x80000000 4             -> 4160749568
     shra signed8     -128 3                   -> -16
     shra signed8     -3 1                     -> -2
-    shra signed8     -1 8                     -> -1
-    shra signed8     127 8                    -> 0
-    shra signed7     -64 6                    -> -1
-    shra signed1     -1 1                     -> -1
     shra unsigned8   128 3                    -> 240
     shra unsigned33  0x100000000 1            -> 6442450944
-    shra signed65    -18446744073709551616 64 -> -1
-    shra signed128   -170141183460469231731687303715884105728 126 -> -2
     """)
 )
 
