@@ -1,19 +1,16 @@
+import random
+
 from hypothesis import strategies as st
 
 from dwarfgpu import dialects
 from dwarfgpu.encoding import operands
 from dwarfgpu.encoding.cursor import encode_unsigned
 from dwarfgpu.encoding.operands import Format
-from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.expr import locations, table, types
+from dwarfgpu.expr import table
 from dwarfgpu.expr.asm import encode
-from dwarfgpu.expr.context import DieInfo
 from dwarfgpu.expr.instruction import Instruction
-from dwarfgpu.expr.storages import Memory, Register
-from dwarfgpu.expr.values import Value
-from dwarfgpu.machines.protocol import Backend
 from dwarfgpu.targets.resolve import resolve
-from tests.builders.contexts import TARGET, Frame, Unit, outcome
+from tests.properties.programs import Writer
 
 FORMS = [
     Format(address_size=address_size, offset_size=offset_size, byte_order=byte_order, version=version)
@@ -113,112 +110,10 @@ def nested(depth):
     return program
 
 
-CALLS = frozenset(("DW_OP_call2", "DW_OP_call4", "DW_OP_call_ref", "DW_OP_LLVM_NVIDIA_mux"))
-BRANCHES = frozenset(("DW_OP_bra", "DW_OP_skip"))
-STRAIGHT = [row for row in table.rows() if row.name not in CALLS | BRANCHES]
-"""The operations whose effect a program alone tells, and that go on to the next one."""
-
-INNER = [
-    "DW_OP_reg5",
-    "DW_OP_breg5 0; DW_OP_deref",
-    "DW_OP_lit1; DW_OP_lit2; DW_OP_plus",
-    "DW_OP_plus",
-    "DW_OP_addr 8",
-    "",
-]
-
-
-def word(kind):
-    """A strategy for an operand as a word, small enough that a program can get by with it."""
-    if kind == "expression":
-        return st.sampled_from(INNER).map("({})".format)
-    if kind in operands.BLOCKS:
-        return st.sampled_from(["0102030405060708", "01020304", "07", "0x"])
-    if kind == "encoded":
-        return st.just("0 0x10")
-    return st.sampled_from([8, 0, 1, 2, 4, 16, 32, 64]).map(str)
-
-
 @st.composite
-def statement(draw, rows):
-    row = draw(st.sampled_from(rows))
-    return " ".join([row.name, *[draw(word(operand.kind)) for operand in row.operands]])
-
-
-def pushing(rows):
-    return [row for row in rows if not row.inputs and not row.is_raw and row.outputs]
-
-
-def straight_programs(rows=STRAIGHT):
-    """Programs without branches and calls; they begin with a few entries, so that what follows has something to do."""
-    begin = st.lists(statement(pushing(rows)), max_size=4)
-    return st.builds(lambda head, rest: "; ".join([*head, *rest]), begin, st.lists(statement(rows), max_size=6))
-
-
-@st.composite
-def forward_programs(draw, rows=STRAIGHT):
-    """Programs that may skip forward, at most three times."""
-    statements = draw(st.lists(statement(pushing(rows)), max_size=3))
-    statements += draw(st.lists(statement(rows), max_size=6))
-    for number in range(draw(st.integers(1, 3))):
-        start = draw(st.integers(0, len(statements)))
-        statements.insert(draw(st.integers(start, len(statements))), f"l{number}:")
-        conditions = ["DW_OP_const1u 1", "DW_OP_const1u 0", "DW_OP_breg5 0; DW_OP_deref", "DW_OP_breg5 -8"]
-        branch = f"{draw(st.sampled_from(conditions))}; DW_OP_bra @l{number}"
-        statements.insert(start, draw(st.sampled_from([branch, branch, f"DW_OP_skip @l{number}"])))
-    return "\n".join(statements)
-
-
-TYPES = {
-    offset: types.BaseType(encoding, bits)
-    for offset, (encoding, bits) in enumerate(
-        [("signed", 64), ("unsigned", 32), ("float", 64), ("float", 32), ("signed_char", 8)]
-    )
-}
-
-
-class Machine(Backend):
-    """All memory can be read, and all registers: whatever is read is 8."""
-
-    def read_memory(self, space, address, size, wave, lane):
-        return (8).to_bytes(size, "little")
-
-    def read_register(self, register, wave, lane):
-        return (8).to_bytes(register.bit_size // 8, "little")
-
-
-class TypesAndEntries(Unit):
-    """Types at small offsets; entries without a location, with a register, or with a constant."""
-
-    def base_type(self, offset):
-        return TYPES[offset % len(TYPES)]
-
-    def address(self, index):
-        return 8 * index
-
-    def die(self, reference):
-        kind = reference.offset % 3
-        return DieInfo(self, None, bytes(8)) if kind < 2 else DieInfo(self, ())
-
-
-class FrameOfLane(Frame):
-    """A frame whose registers are those of the lane that asks."""
-
-    def register(self, number, lanes):
-        return locations.at(Register(TARGET.register(number), lanes.wave, lanes.lane))
-
-    def entry_parameter(self, die, lanes):
-        return Value(types.generic(8), die.offset)
-
-    def thread_local(self, offset, lanes, unit):
-        return locations.at(Memory(TARGET.default_space), offset * 8)
-
-
-def run(expression, rules, **changes):
-    """What an evaluation gives: its result, or its error."""
-    elements = {"lane_count": 1, "frame": FrameOfLane(), "unit": TypesAndEntries(), "object": FrameOfLane().cfa(None)}
-    return outcome(expression, rules, Machine(), **{**elements, **changes})
-
-
-def failed(outcome):
-    return isinstance(outcome, DwarfGpuError)
+def written(draw, dialect=LLVM_USER):
+    """The text of a program of operations that a dialect numbers."""
+    writer = Writer(random.Random(draw(st.integers(0, 1 << 64))), AMDGCN.name)
+    writer.rows = [row for row in writer.rows if dialect.encoding_of(row) is not None]
+    writer.shortcuts = 0
+    return writer.program(draw(st.integers(0, 8)))

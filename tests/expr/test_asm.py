@@ -3,13 +3,13 @@ import pytest
 from dwarfgpu import dialects
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, IllFormed, Unsupported
-from dwarfgpu.expr import rules
 from dwarfgpu.expr.asm import MAX_DEPTH, assemble, encode, implied_register, parse
 from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.table import find
+from tests.builders.contexts import outcome
 from tests.builders.errors import raised
 from tests.builders.parameters import for_each
-from tests.expr.programs import AMDGCN, DIALECTS, DWARF5, DWARF6, FORM, FORM_IDS, FORMS, GNU, LLVM_USER, X86_64, run
+from tests.expr.programs import AMDGCN, DIALECTS, DWARF5, DWARF6, FORM, FORM_IDS, FORMS, GNU, LLVM_USER, X86_64
 
 
 def hexadecimal(program, dialect=LLVM_USER, form=FORM, **options):
@@ -204,7 +204,7 @@ def test_operations_without_a_number_are_evaluated():
         DW_OP_plus
         end:
     """
-    result = run(parse(program, DWARF5, FORM), rules.AMD)
+    result = outcome(parse(program, DWARF5, FORM))
     assert [part.bit_size for part in result.places[0].storage.parts][:2] == [2, 4]
 
 

@@ -48,20 +48,16 @@ def base_types() -> dict[int, Any]:
     return found
 
 
-@functools.cache
-def _fitting(depth: int | None) -> list[table.Operation]:
-    """The operations whose operands are on a stack of so many entries; all, where it is None."""
-    rows = [row for row in table.rows() if row.name not in BLOCKED]
-    return rows if depth is None else [row for row in rows if not row.is_raw and len(row.inputs) <= depth]
-
-
 class Writer:
     """Writes a program, an operation at a time, choosing what fits on the stack more often than not."""
+
+    rows = tuple(row for row in table.rows() if row.name not in BLOCKED)
+    shortcuts = 0.25
+    """How likely a few operations that belong together are written."""
 
     def __init__(self, chance: random.Random, target_name: str) -> None:
         self.chance = chance
         self.vector = 1536 if "wave32" in target_name else 2560
-        self.rows = _fitting(None)
         self.depth = 0
 
     def program(self, length: int) -> str:
@@ -69,18 +65,15 @@ class Writer:
 
     def operation(self) -> str:
         chance = self.chance
-        if chance.random() < 0.25:
+        if chance.random() < self.shortcuts:
+            self.depth += 1
             return self.shortcut()
-        fitting = _fitting(self.depth)
-        row = chance.choice(fitting if fitting and chance.random() < 0.7 else self.rows)
-        if row.is_raw:
-            self.depth = max(1, self.depth)
-        else:
-            self.depth = max(0, self.depth - len(row.inputs)) + len(row.outputs)
+        fitting = [row for row in self.rows if not row.is_raw and len(row.inputs) <= self.depth]
+        row = chance.choice(fitting if fitting and chance.random() < 0.75 else self.rows)
+        self.depth = max(0, self.depth - len(row.inputs)) + (1 if row.is_raw else len(row.outputs))
         return " ".join([row.name, *(self.operand(operand.name, operand.kind) for operand in row.operands)])
 
     def shortcut(self) -> str:
-        self.depth += 1
         lane = "DW_OP_LLVM_push_lane"
         return self.chance.choice(
             [

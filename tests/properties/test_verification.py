@@ -36,17 +36,11 @@ ROWS = tuple(row for row in table.rows() if is_of_few(row))
 class SizedWriter(Writer):
     """Writes programs about parts of registers, implicit values and composites, choosing what fits on the stack."""
 
-    rows_of_kind = ROWS
+    rows = ROWS
+    shortcuts = 0.4
 
-    def operation(self) -> str:
-        chance = self.chance
-        if chance.random() < 0.4:
-            self.depth += 1
-            return self.sized() if chance.random() < 0.6 else self.shortcut()
-        fitting = [row for row in self.rows_of_kind if not row.is_raw and len(row.inputs) <= self.depth]
-        row = chance.choice(fitting if chance.random() < 0.8 else self.rows_of_kind)
-        self.depth = max(0, self.depth - len(row.inputs)) + (1 if row.is_raw else len(row.outputs))
-        return " ".join([row.name, *(self.operand(operand.name, operand.kind) for operand in row.operands)])
+    def shortcut(self) -> str:
+        return self.sized() if self.chance.random() < 0.6 else super().shortcut()
 
     def operand(self, name: str, kind: str) -> str:
         registers = (32, 33, 33, 16, self.vector, self.vector + 1, 34)
@@ -108,18 +102,15 @@ def tells_all(row: table.Operation) -> bool:
 class KnownWriter(SizedWriter):
     """Writes straight programs whose constants, kinds and sizes follow from the program alone."""
 
-    rows_of_kind = tuple(row for row in ROWS if tells_all(row))
+    rows = tuple(row for row in ROWS if tells_all(row))
     reads = (
         *("DW_OP_deref", "DW_OP_deref_size 1", "DW_OP_deref_size 4", "DW_OP_deref_size 8", "DW_OP_dup; DW_OP_deref"),
         *("DW_OP_bregx 32 0", "DW_OP_bregx 16 8", "DW_OP_lit3; DW_OP_LLVM_aspace_bregx 33 4"),
     )
 
     def shortcut(self) -> str:
-        return f"{self.chance.choice(self.reads)}; DW_OP_drop"
-
-    def sized(self) -> str:
-        text = super().sized()
-        return f"{text}; DW_OP_drop" if "deref" in text else text
+        text = self.sized() if self.chance.random() < 0.6 else self.chance.choice(self.reads)
+        return f"{text}; DW_OP_drop" if text in self.reads or "deref" in text else text
 
 
 def question(seed: int, kind: type[SizedWriter]) -> tuple[Expression, Context, list[Finding]]:
@@ -216,10 +207,9 @@ def check_errors(seed: int) -> None:
 CHECKS = (check_passed, check_known, check_errors)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_programs(check):
-    for seed in range(1_000):
+    for seed in range(250):
         check(seed)
 
 
@@ -227,5 +217,5 @@ def test_programs(check):
 @pytest.mark.parametrize("part", range(4))
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_100_000_programs(check, part):
-    for seed in range(10_000 * (part + 1), 10_000 * (part + 2)):
+    for seed in range(10_000 * part, 10_000 * (part + 1)):
         check(seed)
