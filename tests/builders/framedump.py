@@ -1,6 +1,6 @@
 """Call frame information as llvm-dwarfdump and readelf print it, and as dwarfgpu has it, in one form.
 
-A register is its number, an expression a tuple of operations with numbers as operands.
+A register is its number, an expression a text in which operands are decimal numbers.
 """
 
 import re
@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import attrs
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.expr.listing import statements
 from dwarfgpu.objfile.call_frames import Cie, Fde
 from dwarfgpu.targets.resolve import resolve
+from tests.comparison import library_operations, llvm_operations
 
 
 class Dumped(NamedTuple):
@@ -32,15 +32,9 @@ class Dumped(NamedTuple):
 _ENTRY = re.compile(
     r"([0-9a-f]{8,16}) ([0-9a-f]+) ([0-9a-f]+) (CIE|FDE)(?: cie=([0-9a-f]+) pc=([0-9a-f]+)\.\.\.([0-9a-f]+))?$"
 )
+_LAST = "Return address column"
 _PAIR = re.compile(r"(\w+)=(.*?)(?=, \w+=|$)")
-_HEADER = {
-    "Version": 0,
-    "Augmentation": 0,
-    "Address size": 0,
-    "Code alignment factor": 0,
-    "Data alignment factor": 0,
-    "Return address column": 0,
-}
+_HEADER = ("Version", "Augmentation", "Address size", "Code alignment factor", "Data alignment factor", _LAST)
 
 
 def dumped_by_llvm(text: str, target: str) -> list[Dumped]:
@@ -68,7 +62,7 @@ def dumped_by_llvm(text: str, target: str) -> list[Dumped]:
         elif line.startswith("  ") and ":" in line:
             key, _, value = line.strip().partition(":")
             fields[key] = value.strip()
-            if key == "Return address column":
+            if key == _LAST:
                 found[-1] = found[-1]._replace(header=tuple(fields.get(each, "") for each in _HEADER))
     return found
 
@@ -119,36 +113,23 @@ def _llvm_rule(text: str, target: str) -> Any:
     return ("register", register_number(text, target))
 
 
-def _llvm_expression(text: str, target: str) -> tuple[Any, ...]:
-    operations = []
-    for operation in text.split(", "):
-        words = operation.removeprefix("DW_OP_LLVM_user ").split()
-        if words[0] == "<decoding":
-            operations.append(("undecoded", *words[2:]))
-            continue
-        name, numbers = words[0], []
-        for word in words[1:]:
-            match = re.fullmatch(r"([A-Za-z_]\w*?)([+-]\d+)?", word)
-            if match:
-                implied = re.fullmatch(r"DW_OP_b?reg\d+", name)
-                numbers += [] if implied else [register_number(match[1], target)]
-                numbers += [int(match[2])] if match[2] else []
-            else:
-                numbers.append(int(word, 0))
-        operations.append((name, *numbers))
-    return tuple(operations)
+def _llvm_expression(text: str, target: str) -> str:
+    return llvm_operations.operations_of(text, resolve(_named_by_llvm(target)))
+
+
+def _named_by_llvm(target: str) -> str:
+    """The target whose names of registers llvm-dwarfdump uses: on AMDGPU it knows the waves of 64 lanes alone."""
+    is_wave32 = target.startswith("amdgcn") and target.endswith("-wave32")
+    return "amdgcn-gfx1100-wave64" if is_wave32 else target
 
 
 def register_number(name: str, target: str) -> Any:
-    """The number of a register as llvm-dwarfdump calls it, which on AMDGPU knows the waves of 64 lanes alone."""
+    """The number of a register as llvm-dwarfdump calls it."""
     match = re.fullmatch(r"reg(\d+)", name)
     if match:
         return int(match[1])
-    own = {"PC_REG": "pc", "EXEC_LO": "exec"}.get(name, name)
-    if target.startswith("amdgcn") and target.endswith("-wave32"):
-        target = "amdgcn-gfx1100-wave32" if name == "EXEC_LO" else "amdgcn-gfx1100-wave64"
-    register = resolve(target).register_named(own)
-    return name if register is None else register.number
+    register = resolve(_named_by_llvm(target)).register_named(name)
+    return llvm_operations.REGISTERS.get(name, name) if register is None else register.number
 
 
 # --- dwarfgpu -------------------------------------------------------------------------------------------------------
@@ -222,15 +203,8 @@ def _rule(rule: Any, entry: Any, frames: Any) -> Any:
     return (rule.word, *(_expression(v, entry, frames) if hasattr(v, "data") else v for v in values))
 
 
-def _expression(block: Any, entry: Any, frames: Any) -> tuple[Any, ...]:
-    operations = []
-    for statement in statements(frames.expression(block, entry)):
-        if statement.startswith("(undecoded: "):
-            operations.append(("undecoded", *statement[len("(undecoded: ") : -1].split()))
-            continue
-        name, *words = statement.split()
-        operations.append((name, *(int(word, 0) for word in words)))
-    return tuple(operations)
+def _expression(block: Any, entry: Any, frames: Any) -> str:
+    return library_operations.operations_of(frames.expression(block, entry))
 
 
 def run(tool: str, *arguments: Any) -> str:

@@ -3,7 +3,7 @@ import re
 from dwarfgpu.targets.target import Target
 
 _TOKEN = re.compile(r"[A-Za-z_][\w.]*|[+-]?0x[0-9a-f]+|[+-]?\d+")
-_REGISTERS = {
+REGISTERS = {
     "PC_REG": 16,  # AMDGPU
     "EXEC_LO": 1,
     "ECX": 1,  # i386
@@ -34,6 +34,6 @@ def operations_of(text: str, target: Target) -> str:
             operations[-1].append(str(int(token, 0)))
         elif not re.fullmatch(r"DW_OP_b?reg\d+", operations[-1][0]):
             register = target.register_named(token)
-            operations[-1].append(str(_REGISTERS.get(token, token) if register is None else register.number))
+            operations[-1].append(str(REGISTERS.get(token, token) if register is None else register.number))
     shown = [" ".join(words) for words in operations]
     return "; ".join([*shown, f"<{rest.strip(' )')}>"] if error else shown)
