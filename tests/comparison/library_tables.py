@@ -101,6 +101,8 @@ def _name(file: Opened, table: Any, where: str, number: int) -> Iterator[Row]:
         type_unit = None
         if entry.unit in tuple(table.type_units) and entry.unit not in tuple(table.compile_units):
             type_unit = tuple(table.type_units).index(entry.unit)
+        elif entry.signature is not None:
+            type_unit = len(table.type_units) + tuple(table.foreign_types).index(entry.signature)
         unit = None
         if type_unit is None and len(table.compile_units) > 1:
             unit = tuple(table.compile_units).index(entry.unit)

@@ -58,7 +58,7 @@ def name_rows(section: str, lines: list[str], target: Target) -> Iterator[Row]:
 
     def finished() -> Iterator[Row]:
         if entry:
-            yield Row("names", entry, header(**found))
+            yield Row("names", entry, header(**{**found, "parent": found.get("parent", "none")}))  # always the last
             found.clear()
 
     for line in lines:

@@ -40,7 +40,10 @@ OTHERS = [
     *(("clang", "cpp", f"-gdwarf-{version} -gsplit-dwarf {level}") for version in (4, 5) for level in ("-O0", "-O2")),
     *(("clang", "cpp", f"-gdwarf-{version} -gsplit-dwarf=single") for version in (4, 5)),
     *(("clang", "cpp", f"-gdwarf-{version} -gsplit-dwarf -fdebug-types-section") for version in (4, 5)),
-    *((compiler, "cpp", f"-gdwarf-{version} -gline-tables-only") for compiler in ("clang",) for version in (4, 5)),
+    *(("clang", "cpp", f"-gdwarf-{version} -gline-tables-only") for version in (4, 5)),
+    *(("clang", "cpp", f"-gdwarf-5 -gpubnames {more}") for more in ("", "-O2", "-gsplit-dwarf=single")),
+    *(("clang", "cpp", f"-gdwarf-5 -gpubnames -gsplit-dwarf {more}") for more in ("", "-fdebug-types-section")),
+    ("clang", "cpp", "-gdwarf-5 -glldb -gpubnames -gdwarf64"),
 ]  # fmt: skip
 
 
@@ -74,12 +77,12 @@ def test_objects(compiler, language, options, tmp_path, require_tool):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@for_each("compiler, index", ("gcc", []), ("clang", []), ("clang", ["-gpubnames"]))
 @pytest.mark.parametrize("version", [4, 5])
-def test_type_units(compiler, version, tmp_path, require_tool):
+def test_type_units(compiler, index, version, tmp_path, require_tool):
     """They are linked, because objects have a section for each."""
-    program = require_tool(*COMPILERS[compiler, "cpp"])
-    path = compile_source(tmp_path, program, ["-g", f"-gdwarf-{version}", "-fdebug-types-section"], "cpp", link=True)
+    options = ["-g", f"-gdwarf-{version}", "-fdebug-types-section", *index]
+    path = compile_source(tmp_path, require_tool(*COMPILERS[compiler, "cpp"]), options, "cpp", link=True)
     found = opened(path)
 
     check(path, require_tool(*DUMP))

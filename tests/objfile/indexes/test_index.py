@@ -402,6 +402,10 @@ def test_the_index_of_clang_is_part_of_ours(tmp_path, require_tool):
     for name in {name.decode() for name in table.names()}:
         mine = {(entry.kind, entry.die.offset) for entry in own.index.find(name)}
         theirs = {(entry.kind, entry.die.offset) for entry in listed.index.find(name)}
+        assert theirs
+        assert all(
+            name in (each.name, each.die.linkage_name, "(anonymous namespace)") for each in listed.index.find(name)
+        )
         assert theirs <= mine, name
         for _, offset in mine - theirs:
             extra = own.units[0].die_at(offset)

@@ -1,13 +1,9 @@
 """The producer's indices: ``.debug_names`` and ``.debug_aranges`` (DWARF 5, 6.1; A.6.1.1)."""
 
-import re
-import subprocess
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dwarfgpu.dwarf_constants import name_of
 from dwarfgpu.encoding.cursor import encode_unsigned
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.dwarf import Dwarf
@@ -19,7 +15,6 @@ from tests.builders.dwarf import FORM_CODES, DictSections, build, die, unit
 from tests.builders.errors import raised
 from tests.builders.indexes import Names, aranges, number
 from tests.builders.parameters import for_each
-from tests.builders.sources import compile_source, opened
 
 SUBPROGRAM, VARIABLE, TYPE = 0x2E, 0x34, 0x24
 PLAIN = {1: (SUBPROGRAM, (3, "ref4")), 2: (VARIABLE, (1, "data1"), (3, "ref4"))}
@@ -225,61 +220,6 @@ def test_a_broken_entry_hides_no_other_name():
     with pytest.raises(MalformedFile):
         table.find(b"f")
     assert [entry.die_offset for entry in table.find(b"g")] == [7]
-
-
-_NAME = re.compile(r'String: 0x[0-9a-f]+ "(.*)"')
-_ENTRY = re.compile(r"Entry @ (0x[0-9a-f]+)")
-_FIELD = re.compile(r"(Tag|DW_IDX_die_offset|DW_IDX_compile_unit|DW_IDX_type_unit|DW_IDX_parent): (.*)")
-
-
-def dumped_names(tool, path):
-    text = subprocess.run([tool, "--debug-names", str(path)], check=True, capture_output=True, text=True).stdout
-    found, name, fields = [], "", {}
-    for line in text.splitlines():
-        if match := _NAME.search(line):
-            name = match[1]
-        elif match := _ENTRY.search(line.split("DW_IDX_parent")[0]):
-            fields = {}
-            found.append((name, int(match[1], 16), fields))
-        elif (match := _FIELD.search(line)) and name:
-            fields[match[1]] = match[2]
-    return found
-
-
-@pytest.mark.slow
-@for_each(
-    "options, link",
-    (["-gpubnames"], True),
-    (["-gpubnames", "-O2"], False),
-    (["-gpubnames", "-gsplit-dwarf"], False),
-    (["-gpubnames", "-gsplit-dwarf=single"], False),
-    (["-gpubnames", "-fdebug-types-section"], True),
-    (["-gpubnames", "-fdebug-types-section", "-gsplit-dwarf"], False),
-    (["-glldb", "-gpubnames", "-gdwarf64"], False),
-)  # fmt: skip
-def test_the_index_of_clang(options, link, tmp_path, require_tool):
-    """Names, offsets, tags and parents as llvm-dwarfdump shows them, and each name leads to entries that have it."""
-    compiler = require_tool("clang++-22", "clang++")
-    path = compile_source(tmp_path, compiler, ["-g", "-gdwarf-5", *options], "cpp", link=link)
-    found = opened(path)
-    (table,) = found.index.tables
-    expected = dumped_names(require_tool("llvm-dwarfdump-22", "llvm-dwarfdump"), path)
-
-    mine = [(name, entry) for name in table.names() for entry in table.find(name)]
-    assert {(name.decode(), entry.offset) for name, entry in mine} == {(name, offset) for name, offset, _ in expected}
-    by_offset = {entry.offset: entry for _, entry in mine}
-    for _, offset, fields in expected:
-        entry = by_offset[offset]
-        assert entry.die_offset == int(fields["DW_IDX_die_offset"], 16)
-        assert name_of("DW_TAG", entry.tag) == fields["Tag"]
-        parent = re.search(r"0x[0-9a-f]+", fields.get("DW_IDX_parent", ""))
-        assert entry.parent == (int(parent[0], 16) if parent else None)
-    for name, _ in mine:
-        entries = found.index.find(name.decode())
-        assert entries, name
-        for entry in entries:
-            assert name.decode() in (entry.name, entry.die.linkage_name) or entry.kind == "namespace"
-    assert found.problems == []
 
 
 @pytest.mark.parametrize("order", ["little", "big"])

@@ -9,22 +9,14 @@ from elftools.elf.elffile import ELFFile
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
-from dwarfgpu.objfile.info.unit_tables import address_table
 from dwarfgpu.objfile.lists import list_encoding as lists
-from dwarfgpu.objfile.lists.list_encoding import (
-    ListContext,
-    list_table,
-    list_table_at,
-    list_tables,
-    raw_list,
-    read_list,
-)
+from dwarfgpu.objfile.lists.list_encoding import ListContext, list_table, list_tables, raw_list, read_list
 from tests.builders import compiled
 from tests.builders.errors import raised
 from tests.builders.lists import contribution, gnu_loclist, loc, loclist, number, ranges, rnglist, table_of_lists
 from tests.builders.parameters import for_each
+from tests.builders.sources import opened
 
 ADDRESSES = (0x1000, 0x2000, 0x3000)
 LAST = (1 << 64) - 1
@@ -123,29 +115,21 @@ def test_the_raw_entries_are_what_is_encoded():
     ]
 
 
+@for_each(
+    "pairs, expected",
+    ([(0, 4, "50"), (-1, 0x700), (4, 8, "5152"), (-1, 0), (0x30, 0x31, "")], ["100-104 50", "704-708 5152", "30-31 "]),
+    ([(-1, 0x700), (0, 0, "50"), (4, 8, "51")], []),  # a pair of zeros ends the list, whatever the base is
+)
 @pytest.mark.parametrize("order", ["little", "big"])
 @pytest.mark.parametrize("size", [4, 8])
-def test_pairs_count_from_the_base_address(size, order):
-    data = loc((0, 4, "50"), (-1, 0x700), (4, 8, "5152"), (-1, 0), (0x30, 0x31, ""), size=size, order=order)
-    assert shown(read_loc(data, size=size, order=order)) == ["100-104 50", "704-708 5152", "30-31 "]
-
-
-def test_a_pair_of_zeros_ends_the_list_whatever_the_base():
-    assert shown(read_loc(loc((-1, 0x700), (0, 0, "50"), (4, 8, "51")))) == []
+def test_pairs_count_from_the_base_address(pairs, expected, size, order):
+    assert shown(read_loc(loc(*pairs, size=size, order=order), size=size, order=order)) == expected
 
 
 def test_the_gnu_form_of_split_units():
-    data = gnu_loclist(
-        ("base_addressx", 1),
-        ("offset_pair", 0x10, 0x20, "50"),
-        ("startx_endx", 0, 2, "51"),
-        ("startx_length", 2, 0x10, "5253"),
-        "end_of_list",
-    )
+    kinds = [("base_addressx", 1), ("offset_pair", 0x10, 0x20, "50"), ("startx_endx", 0, 2, "51")]
+    data = gnu_loclist(*kinds, ("startx_length", 2, 0x10, "5253"), "end_of_list")
     assert shown(read_dwo(data)) == ["2010-2020 50", "1000-3000 51", "3000-3010 5253"]
-
-
-def test_the_gnu_form_has_no_kinds_above_4():
     assert failed(read_dwo(b"\x05")) == ("unknown_entry_kind", ".debug_loc.dwo+0x0")
 
 
@@ -177,10 +161,6 @@ def test_the_entries_that_match_a_program_location(pc, expected):
 def test_without_a_default_no_entry_need_match():
     """A.2.5.5: the object is then assumed not to be available."""
     assert read(loclist(("start_end", 1, 2, "50"), "end_of_list")).matching(2) == ()
-
-
-def test_several_defaults_all_match():
-    assert len(read(loclist(("default_location", "50"), ("default_location", "51"), "end_of_list")).matching(0)) == 2
 
 
 def test_an_entry_may_end_with_the_last_address():
@@ -275,14 +255,12 @@ def test_an_indexed_address_may_be_a_tombstone():
     (loclist(("start_end", 5, 4, "50"), "end_of_list"), ("bad_range", ".debug_loclists+0x0")),
     (loclist(("start_length", LAST - 5, 9, "50"), "end_of_list"), ("address_overflow", ".debug_loclists+0x0")),
     (loclist(("startx_endx", 1, 0, "50"), "end_of_list"), ("bad_range", ".debug_loclists+0x0")),
+    (loclist(("base_addressx", 3), "end_of_list"), ("index_out_of_range", ".debug_addr+0x0")),
+    (loclist(("startx_length", 3, 1, "50"), "end_of_list"), ("index_out_of_range", ".debug_addr+0x0")),
+    (loclist(("startx_endx", 0, 1 << 40, "50"), "end_of_list"), ("index_out_of_range", ".debug_addr+0x0")),
 )
 def test_what_is_wrong_with_a_location_list(data, error):
     assert failed(read(data)) == error
-
-
-@for_each("entry", ("base_addressx", 3), ("startx_length", 3, 1, "50"), ("startx_endx", 0, 1 << 40, "50"))
-def test_an_index_outside_debug_addr_is_an_error_there(entry):
-    assert failed(read(loclist(entry, "end_of_list"))) == ("index_out_of_range", ".debug_addr+0x0")
 
 
 def test_entries_before_an_error_are_given_but_the_list_has_no_answer():
@@ -334,15 +312,11 @@ def test_the_views_of_a_broken_entry_belong_to_no_other():
     assert [(entry.start, entry.views) for entry in found.entries] == [(1, None)]
 
 
-def test_an_offset_needs_a_base_address():
-    assert failed(read(loclist(("offset_pair", 0, 4, "50"), "end_of_list"), base=None))[0] == "unit_base"
-
-
-def test_an_index_needs_a_table_of_addresses():
-    data = loclist(("startx_length", 0, 4, "50"), "end_of_list")
-    found = read_list(data, 0, section=".debug_loclists", context=ListContext())
+@for_each("entry, kind", (("offset_pair", 0, 4, "50"), "unit_base"), (("startx_length", 0, 4, "50"), "debug_addr"))
+def test_offsets_need_a_base_address_and_indices_a_table(entry, kind):
+    found = read_list(loclist(entry, "end_of_list"), 0, section=".debug_loclists", context=ListContext())
     assert found.error.error_class == "missing_context"
-    assert failed(found) == ("debug_addr", ".debug_loclists+0x0")
+    assert failed(found) == (kind, ".debug_loclists+0x0")
 
 
 @pytest.mark.parametrize("cut", range(len(loc((1, 2, "5051")))))
@@ -376,9 +350,6 @@ def test_no_address_has_such_a_size(size):
 @pytest.mark.parametrize("offset", [5, 1 << 40])
 def test_a_list_outside_its_section(offset):
     assert failed(read(b"\x00", offset=offset)) == ("truncated", f".debug_loclists+{offset:#x}")
-
-
-def test_a_list_before_its_section():
     with pytest.raises(MalformedFile):
         read(b"\x00", offset=-1)
 
@@ -407,7 +378,7 @@ def test_an_index_leads_to_a_list(wide, order):
     assert len(table) == 2
     assert (first + second)[table[0] :].startswith(one)
     assert table[1] == len(first + second) - 1
-    assert list_table_at(first + second, len(first), **options) == table
+    assert lists.list_table_at(first + second, len(first), **options) == table
     assert [t.header for t in list_tables(first + second, **options)][1] == table.header
     assert table.places() == list(table) == [table[0], table[1]]
 
@@ -435,39 +406,6 @@ def test_a_base_that_is_none():
         list_table(table_of_lists(b"\x00"), 13, section=".debug_rnglists")
 
 
-UNIT = re.compile(r"^0x\w+: Compile Unit: .* format = (\w+), version = 0x(\w+), .* addr_size = 0x(\w+)", re.MULTILINE)
-LIST = re.compile(
-    r"^ +DW_AT_(\w+)\t\((?:indexed \(0x(\w+)\) (?:loclist|rangelist) = )?0x(\w+):? *((?:\n +\[.*)+)\)$", re.MULTILINE
-)
-
-
-def dumped_lists(text):
-    """The lists of ``llvm-dwarfdump --debug-info``, each with what its unit says."""
-    for format_, version, size, dies in zip(*[iter(UNIT.split(text)[1:])] * 4, strict=True):
-        unit = {"version": int(version, 16), "size": int(size, 16), "offset_size": 8 if format_ == "DWARF64" else 4}
-        for name in ("low_pc", "addr_base", "loclists_base", "rnglists_base"):
-            value = re.search(rf"DW_AT_{name}\t\(0x(\w+)\)", dies)
-            unit[name] = int(value[1], 16) if value else None
-        for name, index, offset, lines in LIST.findall(dies):
-            spans = re.findall(r"\[0x(\w+), 0x(\w+)\)", lines)
-            yield (
-                unit,
-                name,
-                int(index, 16) if index else None,
-                int(offset, 16),
-                [(int(a, 16), int(b, 16)) for a, b in spans],
-            )
-
-
-def context_of_unit(unit, found, order):
-    addresses = None
-    if unit["addr_base"] is not None:
-        addresses = address_table(
-            found[".debug_addr"], unit["addr_base"], Format(unit["size"], unit["offset_size"], order, unit["version"])
-        ).__getitem__
-    return ListContext(unit["size"], order, unit["low_pc"], addresses)
-
-
 @pytest.mark.parametrize("compiler", ["x86-64", "gcc", "amdgcn"])
 @pytest.mark.parametrize("version", [4, 5])
 def test_lists_of_dropped_functions_match_nothing(compiler, version, tmp_path, require_tool):
@@ -477,13 +415,16 @@ def test_lists_of_dropped_functions_match_nothing(compiler, version, tmp_path, r
     if version < 5:
         dead += "".join(f" -z dead-reloc-in-nonalloc=.debug_{s}=0xfffffffffffffffe" for s in ("loc", "ranges"))
     path = compiled.compiled(tmp_path, require_tool, compiler, options, link=f"--gc-sections -e third {dead}")
-    found, order, empty, full = compiled.sections(path), compiled.byte_order(path), 0, 0
+    empty = full = 0
     with path.open("rb") as stream:
         text = ELFFile(stream).get_section_by_name(".text").header
-    for unit, name, _, offset, _ in dumped_lists(compiled.dumped(path, require_tool, "--debug-info")):
-        new, old = (".debug_rnglists", ".debug_ranges") if name == "ranges" else (".debug_loclists", ".debug_loc")
-        section = new if version >= 5 else old
-        mine = read_list(found[section], offset, section=section, context=context_of_unit(unit, found, order))
+    attributes = [each for unit in opened(path).units for entry in unit.dies() for each in entry.attributes]
+    for attribute in attributes:
+        if attribute.value_class not in ("loclist", "rnglist") or attribute.name == "DW_AT_GNU_locviews":
+            continue
+        unit, (section, offset) = attribute.die.unit, attribute.list_place()
+        how = ListContext(unit.address_size, unit.format.byte_order, unit.low_pc, unit.tables.address)
+        mine = read_list(unit.tables.list_data(section), offset, section=section, context=how)
         assert mine.error is None
         for entry in mine.entries:
             alive = entry.start < entry.end
