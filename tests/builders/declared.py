@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import dwarfgpu as dg
-from tests.builders.dwarf import build, die, unit
+from tests.builders.dwarf import build, die, entry, unit
 from tests.builders.elf import ElfBuilder
 
 CODE, SIZE, DATA = 0x1000, 0x40, 0x2000
-INT = die("base_type", ("name", "string", "int"), ("encoding", "data1", 5), ("byte_size", "data1", 4), label="int")
+INT = entry("base_type", "int", label="int", encoding=5, byte_size=4)
 AT_DATA = ("location", "exprloc", b"\x03" + DATA.to_bytes(8, "little"))
 
 
@@ -31,7 +31,7 @@ def program(
 
     Its data are also segments of some other types. Without a header it is for x86-64.
     """
-    function = die("subprogram", named("f"), ("low_pc", "addr", CODE), ("high_pc", "data8", SIZE), *locals)
+    function = entry("subprogram", "f", *locals, low_pc=CODE, high_pc=("data8", SIZE))
     root = die("compile_unit", ("language", "data2", 0x1D), INT, *entries, function)
     elf = ElfBuilder(**(header or {"machine": 62, "flags": 0, "osabi": 0, "abi_version": 0}))
     text = elf.section(".text", bytes(SIZE), flags=0x6, address=CODE, align=16)

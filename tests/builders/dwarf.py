@@ -75,20 +75,26 @@ def entry(
 ) -> DieTree:
     """An entry with attributes as keywords, in the forms that fit: a number, a text or label, an expression, a flag.
 
-    Of another form the value is a pair: ``count=("udata", 1 << 60)``. A text is a label, but for names.
+    Of another form the value is a pair: ``count=("udata", 1 << 60)``. A text is a label, but for names. ``low_pc`` is
+    an address, and ``high_pc`` a size of 4 bytes.
     """
     attributes = [] if name is None else [("name", "string", name)]
     for attribute, value in values.items():
-        form = _form_of(value)
+        form = _form_of(attribute, value)
         attributes.append((attribute, *value) if isinstance(value, tuple) else (attribute, form, value))
     return die(tag, *attributes, *parts, label=label, dialect=dialect)
 
 
-def _form_of(value: Any) -> str:
-    if value is True:
-        return "flag_present"
+_TEXTS = ("linkage_name", "producer", "comp_dir", "dwo_name")
+
+
+def _form_of(attribute: str, value: Any) -> str:
+    if value is True or attribute in _TEXTS:
+        return "string" if attribute in _TEXTS else "flag_present"
     if not isinstance(value, int):
         return "exprloc" if isinstance(value, bytes) else "ref4"
+    if attribute in ("low_pc", "high_pc"):
+        return "addr" if attribute == "low_pc" else "data4"
     sizes = (size for size in (1, 2, 4, 8) if value < 1 << 8 * size)
     return "sdata" if value < 0 else f"data{next(sizes)}"
 

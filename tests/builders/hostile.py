@@ -28,7 +28,7 @@ from dwarfgpu.encoding.operands import Format
 from dwarfgpu.expr import asm
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.commands import run as run_here
-from tests.builders.dwarf import build, die, unit
+from tests.builders.dwarf import build, entry, unit
 from tests.builders.elf import SHF_ALLOC, ElfBuilder
 from tests.builders.frames import FrameBuilder
 
@@ -37,8 +37,8 @@ GFX90A = 0x3F
 CODE, SIZE = 0x1000, 0x100
 PC = CODE + 0x10
 DATA = 0x10000
-INT = die("base_type", ("name", "string", "int"), ("encoding", "data1", 5), ("byte_size", "data1", 4), label="int")
-CHAR = die("base_type", ("name", "string", "char"), ("encoding", "data1", 6), ("byte_size", "data1", 1), label="char")
+INT = entry("base_type", "int", label="int", encoding=5, byte_size=4)
+CHAR = entry("base_type", "char", label="char", encoding=6, byte_size=1)
 
 
 # --- Files --------------------------------------------------------------------------------------------------------
@@ -60,11 +60,11 @@ def typed(label: str) -> tuple[str, str, str]:
 
 def variable(name: str | bytes, kind: str = "int", location: str | bytes = "DW_OP_regx v0") -> Any:
     data = ops(location) if isinstance(location, str) else location
-    return die("variable", named(name), typed(kind), ("location", "exprloc", data))
+    return entry("variable", name, typed(kind), location=data)
 
 
 def member(name: str | bytes, kind: str, offset: int = 0) -> Any:
-    return die("member", named(name), typed(kind), ("data_member_location", "udata", offset))
+    return entry("member", name, typed(kind), ("data_member_location", "udata", offset))
 
 
 def gpu(
@@ -88,14 +88,10 @@ def gpu(
 
     ``compressed`` are the names of sections that are compressed. Without ``has_base`` the unit has no base address.
     """
-    function = die(
-        "subprogram", named(kernel), ("low_pc", "addr", CODE), ("high_pc", "data8", SIZE), *attributes, *locals
-    )
-    root = die(
+    function = entry("subprogram", kernel, *attributes, *locals, low_pc=CODE, high_pc=("data8", SIZE))
+    root = entry(
         "compile_unit",
-        named(unit_name),
-        ("producer", "string", producer),
-        ("comp_dir", "string", folder),
+        unit_name,
         ("language", "data2", 0x1D),
         *((("low_pc", "addr", CODE), ("high_pc", "data8", SIZE)) if has_base else ()),
         *unit_attributes,
@@ -103,6 +99,8 @@ def gpu(
         CHAR,
         *types,
         function,
+        producer=producer,
+        comp_dir=folder,
     )
     elf = ElfBuilder(flags=GFX90A)
     text = elf.section(".text", bytes(SIZE), flags=SHF_ALLOC | 4, address=CODE, align=16)

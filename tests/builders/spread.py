@@ -6,7 +6,7 @@ from dwarfgpu import dialects
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.expr import asm
 from dwarfgpu.targets.resolve import resolve
-from tests.builders.dwarf import build, die, unit
+from tests.builders.dwarf import build, die, entry, unit
 from tests.builders.elf import ElfBuilder
 
 TARGET = "amdgcn-gfx90a"
@@ -32,11 +32,10 @@ def expression(text: str, target: str = TARGET) -> bytes:
 
 def _struct(name: str, *members: str) -> object:
     inner = [
-        die("member", ("name", "string", each), ("type", "ref4", "int"), ("data_member_location", "data1", 4 * i))
-        for i, each in enumerate(members)
+        entry("member", each, ("data_member_location", "data1", 4 * i), type="int") for i, each in enumerate(members)
     ]
     size = 4 * len(members)
-    return die("structure_type", ("name", "string", name), ("byte_size", "data1", size), *inner, label=name)
+    return entry("structure_type", name, ("byte_size", "data1", size), *inner, label=name)
 
 
 def code_object(
@@ -44,12 +43,7 @@ def code_object(
 ) -> bytes:
     """The file; the code is at an address. ``flags`` are those of the ELF header for the target."""
     entries = [
-        die(
-            "variable",
-            ("name", "string", name),
-            ("type", "ref4", kind),
-            ("location", "exprloc", expression(location, target)),
-        )
+        entry("variable", name, ("type", "ref4", kind), location=expression(location, target))
         for name, kind, location in variables
     ]
     tree = die(
@@ -58,16 +52,10 @@ def code_object(
         ("name", "string", "spread.c"),
         ("low_pc", "addr", address),
         ("high_pc", "data4", SIZE),
-        die("base_type", ("name", "string", "int"), ("encoding", "data1", 5), ("byte_size", "data1", 4), label="int"),
+        entry("base_type", "int", label="int", encoding=5, byte_size=4),
         _struct("Pair", "first", "second"),
         _struct("Four", "a", "b", "c", "d"),
-        die(
-            "subprogram",
-            ("name", "string", "kernel"),
-            ("low_pc", "addr", address),
-            ("high_pc", "data4", SIZE),
-            *entries,
-        ),
+        entry("subprogram", "kernel", *entries, low_pc=address, high_pc=SIZE),
     )
     elf = ElfBuilder(flags=flags)
     text = elf.section(".text", bytes(SIZE), flags=0x6, address=address)

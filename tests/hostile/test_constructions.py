@@ -20,23 +20,9 @@ from dwarfgpu.lanes import LaneSet
 from dwarfgpu.objfile.elf.image import Image
 from dwarfgpu.questions.table import AT_SHELL, COMMANDS
 from tests.builders import lines
-from tests.builders.dwarf import die
+from tests.builders.dwarf import die, entry
 from tests.builders.frames import FrameBuilder, cfa
-from tests.builders.hostile import (
-    CODE,
-    PC,
-    Case,
-    Outcome,
-    bounded,
-    gpu,
-    member,
-    named,
-    ops,
-    sharing,
-    state,
-    typed,
-    variable,
-)
+from tests.builders.hostile import CODE, PC, Case, Outcome, bounded, gpu, member, ops, sharing, state, typed, variable
 
 AT_DATA = "DW_OP_addr 0x10000"
 NOTHING = "DW_OP_LLVM_undefined; DW_OP_LLVM_extend 1 65536; DW_OP_LLVM_extend 65536 65536"
@@ -45,10 +31,8 @@ STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066
 
 def test_numbers_of_a_gigabyte_are_refused_before_they_are_read(tmp_path):
     size = ("byte_size", "udata", 1 << 30)
-    huge = die(
-        "enumeration_type", named("E"), size, die("enumerator", named("e1"), ("const_value", "sdata", 1)), label="E"
-    )
-    number = die("base_type", named("B"), ("encoding", "data1", 5), size, label="B")
+    huge = entry("enumeration_type", "E", size, entry("enumerator", "e1", ("const_value", "sdata", 1)), label="E")
+    number = entry("base_type", "B", size, encoding=5, label="B")
     case = Case(tmp_path, gpu(variable("x", "E"), variable("y", "B"), types=[huge, number]))
     for text in ("e1", "(B)1", "x", "y", "y + 1"):
         outcome = checked(case("eval", text, "--lane", 0))
@@ -57,7 +41,7 @@ def test_numbers_of_a_gigabyte_are_refused_before_they_are_read(tmp_path):
 
 
 def test_a_type_that_refers_to_itself_takes_no_other_variable_away(tmp_path):
-    loop = die("enumeration_type", named("E"), typed("E"), ("byte_size", "data1", 4), label="E")
+    loop = entry("enumeration_type", "E", type="E", byte_size=4, label="E")
     case = Case(tmp_path, gpu(variable("before"), variable("bad", "E"), variable("after"), types=[loop]))
     message = "a type leads through more than 64 others, or back to itself"
     for found in (
@@ -130,13 +114,13 @@ def test_equal_elements_are_counted_up_to_a_limit(tmp_path: Path) -> None:
 
 SIZE = ("byte_size", "data1", 4)
 CIRCLES = {
-    "enumeration": [die("enumeration_type", named("E"), SIZE, typed("t"), label="t")],
-    "enumeration without size": [die("enumeration_type", named("E"), typed("t"), label="t")],
+    "enumeration": [entry("enumeration_type", "E", SIZE, type="t", label="t")],
+    "enumeration without size": [entry("enumeration_type", "E", type="t", label="t")],
     "enumeration of a typedef": [
-        die("enumeration_type", named("E"), typed("u"), label="t"),
-        die("typedef", named("T"), typed("t"), label="u"),
+        entry("enumeration_type", "E", type="u", label="t"),
+        entry("typedef", "T", type="t", label="u"),
     ],
-    "typedef": [die("typedef", named("T"), typed("t"), label="t")],
+    "typedef": [entry("typedef", "T", type="t", label="t")],
     "const": [die("const_type", typed("t"), label="t")],
     "const and volatile": [die("const_type", typed("u"), label="t"), die("volatile_type", typed("t"), label="u")],
     "array": [die("array_type", typed("t"), die("subrange_type", ("count", "udata", 2)), label="t")],
@@ -144,19 +128,20 @@ CIRCLES = {
         die("array_type", typed("int"), die("subrange_type", typed("u"), ("count", "udata", 2), label="u"), label="t")
     ],
     "subrange": [die("subrange_type", typed("t"), ("count", "udata", 2), label="t")],
-    "structure": [die("structure_type", named("S"), SIZE, member("m", "t"), member("n", "t"), label="t")],
-    "union": [die("union_type", named("U"), SIZE, member("m", "t"), member("n", "t"), label="t")],
-    "base": [die("class_type", named("S"), SIZE, die("inheritance", typed("t"), ("data_member_location", "udata", 0)),
-                 label="t")],
+    "structure": [entry("structure_type", "S", SIZE, member("m", "t"), member("n", "t"), label="t")],
+    "union": [entry("union_type", "U", SIZE, member("m", "t"), member("n", "t"), label="t")],
+    "base": [
+        entry("class_type", "S", SIZE, die("inheritance", typed("t"), ("data_member_location", "udata", 0)), label="t")
+    ],
     "pointer": [die("pointer_type", typed("t"), label="t")],
     "reference": [die("reference_type", typed("t"), label="t")],
     "function": [die("subroutine_type", typed("t"), die("formal_parameter", typed("t")), label="t")],
     "set": [die("set_type", typed("t"), label="t")],
-    "pointer to member": [die("ptr_to_member_type", typed("t"), ("containing_type", "ref4", "t"), label="t")],
+    "pointer to member": [entry("ptr_to_member_type", type="t", containing_type="t", label="t")],
     "file": [die("file_type", typed("t"), label="t")],
     "atomic": [die("atomic_type", typed("t"), label="t")],
     "restrict": [die("restrict_type", typed("t"), label="t")],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", CIRCLES)
@@ -177,13 +162,13 @@ def test_a_type_that_leads_to_itself_takes_only_itself_away(tmp_path: Path, name
 
 
 def diamonds(depth: int, *, step: int = 0) -> list[Any]:
-    types = [die("structure_type", named("B0"), SIZE, member("x", "int"), label="B0")]
+    types = [entry("structure_type", "B0", SIZE, member("x", "int"), label="B0")]
     for level in range(1, depth):
         bases = [
             die("inheritance", typed(f"B{level - 1}"), ("data_member_location", "udata", step * side))
             for side in range(2)
         ]
-        types.append(die("structure_type", named(f"B{level}"), SIZE, *bases, label=f"B{level}"))
+        types.append(entry("structure_type", f"B{level}", SIZE, *bases, label=f"B{level}"))
     return types
 
 
@@ -205,10 +190,10 @@ def test_a_base_that_is_inherited_twice_has_its_members(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_members_of_members_of_members_are_paid_from_the_budget(tmp_path: Path) -> None:
-    types = [die("structure_type", named("N0"), SIZE, member("m", "int"), label="N0")]
+    types = [entry("structure_type", "N0", SIZE, member("m", "int"), label="N0")]
     for level in range(1, 20):
         members = [member(name, f"N{level - 1}") for name in "abc"]
-        types.append(die("structure_type", named(f"N{level}"), SIZE, *members, label=f"N{level}"))
+        types.append(entry("structure_type", f"N{level}", SIZE, *members, label=f"N{level}"))
     case = Case(tmp_path, gpu(variable("a", "N19", AT_DATA), variable("b", "N19"), types=types))
     budget_is_named(checked(case("locals")))
     budget_is_named(checked(case("eval", "b", "--json", "--lane", "all")))
@@ -254,9 +239,7 @@ def test_many_long_evaluations_are_paid_from_the_budget(tmp_path: Path) -> None:
 def test_variables_that_share_a_long_list(tmp_path: Path) -> None:
     body = b"\x04\x00\xff\x01\x01\x30" * 3000 + b"\0"
     head = (len(body) + 8).to_bytes(4, "little") + b"\x05\0\x08\0\0\0\0\0"
-    variables = [
-        die("variable", named(f"v{number}"), typed("int"), ("location", "sec_offset", 12)) for number in range(400)
-    ]
+    variables = [entry("variable", f"v{number}", ("location", "sec_offset", 12), type="int") for number in range(400)]
     case = Case(tmp_path, gpu(*variables, extra={".debug_loclists": head + body}))
     budget_is_named(checked(case("locals", "--lane", "1")))
     budget_is_named(checked(case.debug("info scope k")))
@@ -270,7 +253,7 @@ def sharing_lists(step: int = 0) -> bytes:
     """A file of 5,000 variables with one list; with a step, the list of each one begins so much later."""
     head = (len(SHARED) + 8).to_bytes(4, "little") + b"\x05\0\x08\0\0\0\0\0"
     variables = [
-        die("variable", named(f"v{number}"), typed("int"), ("location", "sec_offset", 12 + step * number))
+        entry("variable", f"v{number}", ("location", "sec_offset", 12 + step * number), type="int")
         for number in range(5000)
     ]
     return gpu(*variables, extra={".debug_loclists": head + SHARED})
@@ -305,7 +288,7 @@ def test_questions_about_variables_that_share_a_long_list(tmp_path: Path) -> Non
 def test_a_short_list_that_is_shared_is_shown_with_each_entry(tmp_path: Path) -> None:
     body = b"\x04\x00\xff\x01\x01\x30" * 3 + b"\0"
     head = (len(body) + 8).to_bytes(4, "little") + b"\x05\0\x08\0\0\0\0\0"
-    variables = [die("variable", named(name), typed("int"), ("location", "sec_offset", 12)) for name in "ab"]
+    variables = [entry("variable", name, ("location", "sec_offset", 12), type="int") for name in "ab"]
     file = Case(tmp_path, gpu(*variables, extra={".debug_loclists": head + body})).file
     assert bounded("dump", file).out.count("DW_OP_lit0") == 6
 
@@ -342,7 +325,7 @@ def test_an_entry_is_found_by_name_among_long_chains(tmp_path: Path) -> None:
     variables = [
         die("variable", ("specification", "ref4", f"v{number + 1}"), label=f"v{number}") for number in range(count)
     ]
-    case = Case(tmp_path, gpu(*variables, die("variable", named("end"), typed("int"), label=f"v{count}")))
+    case = Case(tmp_path, gpu(*variables, entry("variable", "end", type="int", label=f"v{count}")))
     for words in (("dump", "--name", "end"), ("info", "--name", "end")):
         small(bounded(words[0], case.file, *words[1:], seconds=10), 100 << 20)
     assert bounded("dump", case.file, "--name", "end", seconds=10).out.count('DW_AT_name  "end"') == 1
@@ -414,10 +397,10 @@ def test_many_section_headers_of_the_same_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_nested_structures_as_json(tmp_path: Path) -> None:
-    types = [die("structure_type", named("N0"), SIZE, member("m", "int"), label="N0")]
+    types = [entry("structure_type", "N0", SIZE, member("m", "int"), label="N0")]
     for level in range(1, 40):
         members = [member(name, f"N{level - 1}") for name in "abc"]
-        types.append(die("structure_type", named(f"N{level}"), SIZE, *members, label=f"N{level}"))
+        types.append(entry("structure_type", f"N{level}", SIZE, *members, label=f"N{level}"))
     data = gpu(variable("a", "N39", AT_DATA), variable("b", "N39"), types=types)
     assert len(data) < 3000
     case = Case(tmp_path, data)
@@ -441,7 +424,7 @@ def test_rows_with_many_rules(tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", [0x40000000, 1 << 60, 1 << 63, (1 << 64) - 1])
 def test_sizes_that_no_object_has(tmp_path: Path, size: int) -> None:
     kinds = ("enumeration_type", "base_type", "structure_type", "pointer_type", "string_type", "ptr_to_member_type")
-    types = [die(kind, named(kind), ("encoding", "data1", 5), ("byte_size", "data8", size), label=kind)
+    types = [entry(kind, kind, ("byte_size", "data8", size), encoding=5, label=kind)
              for kind in kinds]  # fmt: skip
     case = Case(tmp_path, gpu(variable("good"), *(variable(f"v_{kind}", kind) for kind in kinds), types=types))
     assert "lanes 0-7      0  1  2  3  4  5  6  7" in checked(case("locals")).out
@@ -760,11 +743,10 @@ EVIL = "A\x1b[31m\x1b]0;t\x07\x1b]52;c;eA==\x07\b\x7f\u0090\u009b31m\u202eB\u206
 def steering(tmp_path_factory: pytest.TempPathFactory) -> Case:
     """A file with such a name everywhere, and a snapshot whose waves have it."""
     types = [
-        die("structure_type", named(f"{EVIL}S"), SIZE, member(EVIL, "int"), label="S"),
-        die("typedef", named(f"{EVIL}T"), typed("S"), label="T"),
-        die("enumeration_type", named(f"{EVIL}E"), SIZE, die("enumerator", named(EVIL), ("const_value", "data1", 1)),
-            label="E"),
-        die("pointer_type", typed("S"), ("byte_size", "data1", 8), label="P"),
+        entry("structure_type", f"{EVIL}S", SIZE, member(EVIL, "int"), label="S"),
+        entry("typedef", f"{EVIL}T", type="S", label="T"),
+        entry("enumeration_type", f"{EVIL}E", SIZE, entry("enumerator", EVIL, const_value=1), label="E"),
+        entry("pointer_type", type="S", byte_size=8, label="P"),
     ]  # fmt: skip
     data = gpu(
         variable(EVIL, "T", AT_DATA), variable("x", "T", AT_DATA), variable("e", "E", AT_DATA), variable("p", "P"),
@@ -831,7 +813,7 @@ def test_a_variable_is_drawn_whatever_its_name_would_be_as_an_expression(tmp_pat
 def test_bounds_that_ask_for_the_caller_of_each_wave(tmp_path: Path) -> None:
     count = ("count", "exprloc", ops("DW_OP_lit1; DW_OP_regx v0; DW_OP_call_frame_cfa; DW_OP_drop; DW_OP_drop"))
     array = die("array_type", typed("int"), die("subrange_type", count), label="s")
-    holder = die("structure_type", named("h"), ("byte_size", "data1", 8), member("inner", "s"), label="h")
+    holder = entry("structure_type", "h", member("inner", "s"), byte_size=8, label="h")
     case = Case(
         tmp_path,
         gpu(variable("a", "s"), variable("b", "h"), types=[array, holder], rules="def_cfa 64 0"),
@@ -843,8 +825,8 @@ def test_bounds_that_ask_for_the_caller_of_each_wave(tmp_path: Path) -> None:
 
 
 def test_an_enumeration_of_absurd_size(tmp_path: Path) -> None:
-    one = die("enumerator", named("one"), ("const_value", "sdata", 1))
-    kind = die("enumeration_type", named("e"), ("byte_size", "data8", 1 << 60), one, label="e")
+    one = entry("enumerator", "one", ("const_value", "sdata", 1))
+    kind = entry("enumeration_type", "e", ("byte_size", "data8", 1 << 60), one, label="e")
     case = Case(tmp_path, gpu(variable("a", "e"), types=[kind]))
     for asked in (case("eval", "a"), case.debug("print one"), case.debug("ptype enum e")):
         assert "not enough memory" not in checked(asked).text

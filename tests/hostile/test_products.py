@@ -12,10 +12,10 @@ import pytest
 
 from dwarfgpu.encoding.cursor import encode_unsigned
 from dwarfgpu.program.code.code_object import opened
-from tests.builders.dwarf import build, die, unit
+from tests.builders.dwarf import build, die, entry, unit
 from tests.builders.elf import ElfBuilder
 from tests.builders.frames import cfa
-from tests.builders.hostile import GFX90A, Case, bounded, gpu, member, named, ops, typed, variable
+from tests.builders.hostile import GFX90A, Case, bounded, gpu, member, ops, typed, variable
 from tests.builders.parameters import for_each, some_slow
 from tests.hostile.test_constructions import budget_is_named, checked, one_line
 
@@ -27,7 +27,7 @@ def offsets_of(data: bytes) -> dict[str | None, int]:
 
 @pytest.mark.parametrize("words", [("--json",), ("--jsonl", "--lane", "all"), ("--lane", "3")])
 def test_parts_of_a_location_times_lanes_are_paid_from_the_budget(tmp_path: Path, words: tuple[str, ...]) -> None:
-    structure = die("structure_type", named("S"), ("byte_size", "udata", 1 << 16), member("m", "int"), label="S")
+    structure = entry("structure_type", "S", ("byte_size", "udata", 1 << 16), member("m", "int"), label="S")
     register = "DW_OP_regx v0; DW_OP_LLVM_extend 32 65536"
     case = Case(tmp_path, gpu(variable("a", "S", register), types=[structure]))
     outcome = checked(case("eval", "a", "--location", *words))
@@ -81,8 +81,7 @@ def calls(count: int, last: str) -> tuple[Any, ...]:
         blocks = [b"\x98" + offset.to_bytes(2, "little") for offset in (*offsets[1:], offsets[0])]
         locations = [block * 2 for block in blocks[:-1]] + [ops(last) if last else blocks[-1]]
         made = tuple(
-            die("variable", named(f"v{number}"), typed("int"), ("location", "exprloc", data))
-            for number, data in enumerate(locations)
+            entry("variable", f"v{number}", type="int", location=data) for number, data in enumerate(locations)
         )
         known = offsets_of(gpu(*made))
         offsets = [known[f"v{number}"] for number in range(count)]
@@ -105,7 +104,7 @@ def test_expressions_that_call_each_other(tmp_path: Path, count: int, last: str)
 
 
 def test_pointers_to_variables_that_point_to_each_other(tmp_path: Path) -> None:
-    pointer = die("pointer_type", typed("int"), ("byte_size", "data1", 8), label="p")
+    pointer = entry("pointer_type", type="int", byte_size=8, label="p")
     plain = tuple(variable(f"v{number}", "p", b"\xa0" + bytes(4) + b"\0") for number in range(3))
     known = offsets_of(gpu(*plain, types=[pointer]))
     offsets = [known[f"v{(number + 1) % 3}"] for number in range(3)]
@@ -126,7 +125,7 @@ def test_sections_that_claim_to_be_large_when_they_are_unpacked(tmp_path: Path, 
     packed = zlib.compress(bytes(1 << 24), 9)
     head = (1).to_bytes(4, "little") + bytes(4) + size.to_bytes(8, "little") + (1).to_bytes(8, "little")
     elf = ElfBuilder(flags=GFX90A)
-    for name, data in build(unit(die("compile_unit", named("a")))).sections.items():
+    for name, data in build(unit(entry("compile_unit", "a"))).sections.items():
         if name != section:
             elf.section(name, data)
     elf.section(section, head + packed, flags=0x800)

@@ -14,14 +14,14 @@ from dwarfgpu.program.types.reader import Types
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import Address, ObjectSurroundings, variable_place
 from dwarfgpu.targets.resolve import resolve
-from tests.builders.dwarf import die, dwarf, unit
+from tests.builders.dwarf import die, dwarf, entry, unit
 from tests.builders.parameters import for_each
 from tests.builders.programs import Unloaded
 from tests.builders.spread import expression
 
 TARGET = resolve("gfx90a")
-INT = die("base_type", ("name", "string", "int"), ("encoding", "data1", 5), ("byte_size", "data1", 4), label="int")
-BYTE = die("base_type", ("name", "string", "byte"), ("encoding", "data1", 8), ("byte_size", "data1", 1), label="byte")
+INT = entry("base_type", "int", label="int", encoding=5, byte_size=4)
+BYTE = entry("base_type", "byte", label="byte", encoding=8, byte_size=1)
 AT_40 = expression("DW_OP_addr 0x40")
 
 
@@ -64,7 +64,7 @@ class Entries:
 
 
 def variable(name, label, data=AT_40):
-    return die("variable", named(name), typed(label), ("location", "exprloc", data))
+    return entry("variable", name, typed(label), location=data)
 
 
 # --- A.3.4.2 Call site parameters -----------------------------------------------------------------------------------
@@ -72,25 +72,20 @@ def variable(name, label, data=AT_40):
 
 def call_site():
     found = Entries(
-        die(
+        entry(
             "subprogram",
-            named("f"),
-            die("formal_parameter", named("first"), typed("int"), label="first"),
-            die("formal_parameter", named("second"), typed("int")),
-            die("formal_parameter", named("third"), typed("int")),
+            "f",
+            entry("formal_parameter", "first", type="int", label="first"),
+            entry("formal_parameter", "second", type="int"),
+            entry("formal_parameter", "third", type="int"),
         ),
-        die(
+        entry(
             "call_site",
-            named("site"),
-            die("call_site_parameter", ("location", "exprloc", b"\x55"), ("call_value", "exprloc", b"\x31")),
-            die("variable", named("other")),
-            die(
-                "call_site_parameter",
-                ("location", "exprloc", b"\x54"),
-                ("call_parameter", "ref4", "first"),
-                ("call_value", "exprloc", b"\x32"),
-            ),
-            die("call_site_parameter", named("third"), ("call_value", "exprloc", b"\x33")),
+            "site",
+            entry("call_site_parameter", location=b"\x55", call_value=b"\x31"),
+            entry("variable", "other"),
+            entry("call_site_parameter", location=b"\x54", call_parameter="first", call_value=b"\x32"),
+            entry("call_site_parameter", "third", call_value=b"\x33"),
         ),
     )
     return found.dies["site"], found
@@ -143,7 +138,7 @@ def test_a_value_at_the_top_of_the_stack_is_an_address_of_the_variable():
 @for_each("form, value, number", ("sdata", -7, -7), ("udata", 200, 200), ("block1", b"\1\2\3\4", 0x04030201))
 def test_a_variable_may_be_a_constant(form, value, number):
     """A.4.1 (2): DW_AT_const_value, a number or the bytes as they would be in memory."""
-    found = Entries(die("variable", named("x"), typed("int"), ("const_value", form, value)))
+    found = Entries(entry("variable", "x", ("const_value", form, value), type="int"))
     assert found.object("x").number() == number
     assert found.place("x").address is None
 
@@ -153,9 +148,7 @@ def test_the_location_of_a_common_block_is_that_of_its_base():
 
     def entries(offset):
         code = expression(f"DW_OP_call4 {offset:#x}; DW_OP_lit4; DW_OP_LLVM_offset")
-        return Entries(
-            die("common_block", named("block"), ("location", "exprloc", AT_40)), variable("member", "int", code)
-        )
+        return Entries(entry("common_block", "block", location=AT_40), variable("member", "int", code))
 
     found = entries(entries(0).dies["block"].offset)
     assert found.place("block").address == Address(None, 0x40)
@@ -169,10 +162,7 @@ def test_the_location_of_a_common_block_is_that_of_its_base():
 def test_a_base_type_of_addresses_has_an_address_space():
     """A.5.1 (2): DW_AT_LLVM_address_space of DW_ATE_address; without it there is none but the default."""
     address = (("encoding", "data1", 1), ("byte_size", "data1", 4))
-    found = Entries(
-        die("base_type", named("local"), *address, ("LLVM_address_space", "data1", 3)),
-        die("base_type", named("plain"), *address),
-    )
+    found = Entries(entry("base_type", "local", *address, LLVM_address_space=3), entry("base_type", "plain", *address))
     assert found.type("local").address_space == 3
     assert found.type("plain").address_space in (None, 0)
 
@@ -193,8 +183,8 @@ def test_a_pointer_is_followed_into_its_address_space(space, address):
 
 
 def structure(form, value):
-    member = die("member", named("m"), typed("int"), ("data_member_location", form, value))
-    return die("structure_type", named("S"), ("byte_size", "data1", 16), member, label="s")
+    member = entry("member", "m", ("data_member_location", form, value), type="int")
+    return entry("structure_type", "S", member, byte_size=16, label="s")
 
 
 MEMBERS = [
@@ -232,13 +222,7 @@ def test_the_containing_entity_may_be_at_any_location(form, value):
 def test_the_location_of_a_member_has_the_pointer_and_the_object_on_the_stack():
     """A.5.14 (1): first the value of the pointer, then the location of the instance, which is on top."""
     use = expression("DW_OP_swap; DW_OP_LLVM_offset")
-    pointer = die(
-        "ptr_to_member_type",
-        typed("int"),
-        ("containing_type", "ref4", "s"),
-        ("use_location", "exprloc", use),
-        label="p",
-    )
+    pointer = entry("ptr_to_member_type", type="int", containing_type="s", use_location=use, label="p")
     value = expression("DW_OP_lit8; DW_OP_stack_value")
     found = Entries(structure("data1", 8), pointer, variable("x", "s"), variable("to", "p", value))
     member = found.object("x").through(found.object("to"))
@@ -249,7 +233,7 @@ def test_the_location_of_a_member_has_the_pointer_and_the_object_on_the_stack():
 
 
 def array(*attributes):
-    bounds = die("subrange_type", typed("int"), ("count", "data1", 3))
+    bounds = entry("subrange_type", type="int", count=3)
     return die("array_type", typed("byte"), *attributes, bounds, label="a")
 
 

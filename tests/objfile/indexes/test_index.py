@@ -13,7 +13,7 @@ from dwarfgpu.objfile.info import pc_ranges
 from dwarfgpu.objfile.info import scopes as scopes_module
 from dwarfgpu.objfile.info.scopes import in_scopes, qualified_name, split_name
 from dwarfgpu.objfile.lists import list_encoding
-from tests.builders.dwarf import DictSections, build, die, dwarf, unit
+from tests.builders.dwarf import DictSections, build, die, dwarf, entry, unit
 from tests.builders.errors import raised
 from tests.builders.lists import rnglist, table_of_lists
 from tests.builders.parameters import for_each
@@ -35,40 +35,40 @@ def only(*parts, **options):
 
 
 def found(dwarf, name, kinds=KINDS):
-    return [(entry.kind, entry.qualified_name) for entry in dwarf.index.find(name, kinds)]
+    return [(hit.kind, hit.qualified_name) for hit in dwarf.index.find(name, kinds)]
 
 
 @for_each(
     "tree, kind",
     (function("x", 16, 4), "function"),
-    (die("subprogram", ("name", "string", "x"), ("inline", "data1", 1)), "function"),
-    (die("subprogram", ("name", "string", "x")), "function"),
-    (die("subprogram", ("name", "string", "x"), ("declaration", "flag_present")), None),
-    (die("subprogram", ("name", "string", "x"), ("declaration", "flag", 1)), None),
-    (die("subprogram", ("name", "string", "x"), ("declaration", "flag", 0)), "function"),
-    (die("inlined_subroutine", ("name", "string", "x")), None),
-    (die("variable", ("name", "string", "x")), "variable"),
-    (die("variable", ("name", "string", "x"), ("location", "exprloc", b"")), "variable"),
-    (die("variable", ("name", "string", "x"), ("location", "exprloc", ADDRESS)), "variable"),
-    (die("variable", ("name", "string", "x"), ("location", "sec_offset", 0)), "variable"),
-    (die("variable", ("name", "string", "x"), ("const_value", "data1", 3)), "variable"),
-    (die("variable", ("name", "string", "x"), ("location", "exprloc", b"\x50")), None),
-    (die("variable", ("name", "string", "x"), ("declaration", "flag_present")), None),
-    (die("formal_parameter", ("name", "string", "x")), None),
-    (die("member", ("name", "string", "x")), None),
-    (die("base_type", ("name", "string", "x")), "type"),
-    (die("structure_type", ("name", "string", "x"), ("declaration", "flag_present")), None),
-    (die("enumeration_type", ("name", "string", "x"), die("enumerator", ("name", "string", "y"))), "type"),
-    (die("typedef", ("name", "string", "x")), "type"),
+    (entry("subprogram", "x", inline=1), "function"),
+    (entry("subprogram", "x"), "function"),
+    (entry("subprogram", "x", declaration=True), None),
+    (entry("subprogram", "x", ("declaration", "flag", 1)), None),
+    (entry("subprogram", "x", ("declaration", "flag", 0)), "function"),
+    (entry("inlined_subroutine", "x"), None),
+    (entry("variable", "x"), "variable"),
+    (entry("variable", "x", location=b""), "variable"),
+    (entry("variable", "x", location=ADDRESS), "variable"),
+    (entry("variable", "x", ("location", "sec_offset", 0)), "variable"),
+    (entry("variable", "x", const_value=3), "variable"),
+    (entry("variable", "x", location=b"\x50"), None),
+    (entry("variable", "x", declaration=True), None),
+    (entry("formal_parameter", "x"), None),
+    (entry("member", "x"), None),
+    (entry("base_type", "x"), "type"),
+    (entry("structure_type", "x", declaration=True), None),
+    (entry("enumeration_type", "x", entry("enumerator", "y")), "type"),
+    (entry("typedef", "x"), "type"),
     (die("array_type", ("name", "string", "x"), children=True), "type"),
-    (die("namespace", ("name", "string", "x")), "namespace"),
-    (die("label", ("name", "string", "x"), ("low_pc", "addr", 3)), "label"),
-    (die("label", ("name", "string", "x")), None),
-    (die("imported_declaration", ("name", "string", "x")), None),
+    (entry("namespace", "x"), "namespace"),
+    (entry("label", "x", low_pc=3), "label"),
+    (entry("label", "x"), None),
+    (entry("imported_declaration", "x"), None),
 )
 def test_what_can_be_found_by_name(tree, kind):
     for way in ("search", "index"):
-        one = only(("name", "string", "x"), tree, die("namespace", ("name", "string", "other")))
+        one = only(("name", "string", "x"), tree, entry("namespace", "other"))
         if way == "index":
             one.index.build()
         expected = [] if kind is None else [(kind, "x")]
@@ -95,14 +95,14 @@ def test_what_can_be_found_by_name(tree, kind):
 )
 def test_a_local_variable_is_an_entry_if_it_is_static(location, static):
     assert is_static(location) == static
-    local = die("variable", ("name", "string", "x"), ("location", "exprloc", location))
-    one = only(die("subprogram", ("name", "string", "f"), die("lexical_block", local)))
+    local = entry("variable", "x", location=location)
+    one = only(entry("subprogram", "f", die("lexical_block", local)))
 
     assert found(one, "x") == ([("variable", "x")] if static else [])
 
 
 def test_a_local_variable_without_location_is_no_entry():
-    one = only(die("subprogram", ("name", "string", "f"), die("variable", ("name", "string", "x"))))
+    one = only(entry("subprogram", "f", entry("variable", "x")))
     one.index.build()
 
     assert found(one, "x") == []
@@ -153,24 +153,23 @@ def test_scopes_may_be_left_out(parts, scopes, meant):
 
 def test_qualified_names():
     one = only(
-        die(
+        entry(
             "namespace",
-            ("name", "string", "ns"),
-            die(
+            "ns",
+            entry(
                 "structure_type",
-                ("name", "string", "S"),
-                die("subprogram", ("name", "string", "f"), ("declaration", "flag_present"), label="f"),
-                die("variable", ("name", "string", "s"), ("declaration", "flag_present"), label="s"),
-                die("enumeration_type", ("name", "string", "E"), die("enumerator", ("name", "string", "one"))),
+                "S",
+                entry("subprogram", "f", label="f", declaration=True),
+                entry("variable", "s", label="s", declaration=True),
+                entry("enumeration_type", "E", entry("enumerator", "one")),
             ),
-            die("namespace", die("variable", ("name", "string", "hidden"))),
-            die("namespace", ("name", "string", "v1"), ("export_symbols", "flag_present"), function("versioned", 8, 4)),
+            die("namespace", entry("variable", "hidden")),
+            entry("namespace", "v1", function("versioned", 8, 4), export_symbols=True),
         ),
-        die("subprogram", ("specification", "ref4", "f"), ("low_pc", "addr", 16), ("high_pc", "data1", 4),
-            die("structure_type", ("name", "string", "Local"))),
-        die("variable", ("specification", "ref4", "s"), ("location", "exprloc", ADDRESS)),
-        die("variable", ("name", "string", "f"), ("linkage_name", "string", "_Z1f")),
-    )  # fmt: skip
+        entry("subprogram", None, entry("structure_type", "Local"), specification="f", low_pc=16, high_pc=4),
+        entry("variable", specification="s", location=ADDRESS),
+        entry("variable", "f", linkage_name="_Z1f"),
+    )
 
     assert found(one, "f") == [("function", "ns::S::f"), ("variable", "f")]
     assert found(one, "S::f") == found(one, "ns::S::f") == found(one, "::ns::S::f") == [("function", "ns::S::f")]
@@ -190,9 +189,9 @@ def test_qualified_names():
 def test_a_name_in_very_many_scopes_is_refused(monkeypatch):
     """Or each of the entries of a deep file would have a name as long as it is deep."""
     monkeypatch.setattr(scopes_module, "MAX_SCOPES", 20)
-    tree = die("namespace", ("name", "string", "a"))
+    tree = entry("namespace", "a")
     for _ in range(59):
-        tree = die("namespace", ("name", "string", "a"), tree)
+        tree = entry("namespace", "a", tree)
     one = only(tree)
     dies = [each for each in one.units[0].dies() if each.tag_name == "DW_TAG_namespace"]
 
@@ -206,35 +205,33 @@ def test_a_name_in_very_many_scopes_is_refused(monkeypatch):
 def test_concrete_functions_stand_for_their_abstract_instance():
     """DW_AT_abstract_origin: the instance with code is what a name means; without one, the abstract instance is."""
     one = only(
-        die("subprogram", ("name", "string", "f"), ("inline", "data1", 1), label="f"),
-        die("subprogram", ("abstract_origin", "ref4", "f"), ("low_pc", "addr", 16), ("high_pc", "data1", 4)),
-        die("subprogram", ("name", "string", "g"), ("inline", "data1", 1), label="g"),
+        entry("subprogram", "f", label="f", inline=1),
+        entry("subprogram", abstract_origin="f", low_pc=16, high_pc=4),
+        entry("subprogram", "g", label="g", inline=1),
         function("main", 32, 8, die("inlined_subroutine", ("abstract_origin", "ref4", "g"))),
     )
 
-    (entry,) = one.index.find("f")
-    assert entry.die.ranges() == [(16, 20)]
-    (entry,) = one.index.find("g")
-    assert entry.die.get("DW_AT_inline").value == 1
+    (hit,) = one.index.find("f")
+    assert hit.die.ranges() == [(16, 20)]
+    (hit,) = one.index.find("g")
+    assert hit.die.get("DW_AT_inline").value == 1
 
 
 def plain(dwarf):
-    """What every name means, found by asking every entry."""
+    """What every name means, found by asking every each."""
     answer = {}
-    for each in dwarf.index.units:
-        for entry in each.dies():
-            kind = kind_of(entry)
+    for part in dwarf.index.units:
+        for each in part.dies():
+            kind = kind_of(each)
             if kind is not None:
-                names = {entry.name or "(anonymous namespace)" * (kind == "namespace"), entry.linkage_name}
+                names = {each.name or "(anonymous namespace)" * (kind == "namespace"), each.linkage_name}
                 for name in names - {None, ""}:
-                    answer.setdefault(name, []).append(entry)
+                    answer.setdefault(name, []).append(each)
     return answer
 
 
 def answers(dwarf, names, kinds=KINDS):
-    return {
-        name: [(entry.die.unit.offset, entry.die.offset) for entry in dwarf.index.find(name, kinds)] for name in names
-    }
+    return {name: [(each.die.unit.offset, each.die.offset) for each in dwarf.index.find(name, kinds)] for name in names}
 
 
 def check_all_ways(open_it):
@@ -292,7 +289,7 @@ def random_units(seed, version=5, offset_size=4):
                 parts.append(die(rng.choice(["subprogram", "variable"]), (what, form, target), label=label))
             elif kind == 2:
                 inner = die("variable", name, ("location", "exprloc", rng.choice([ADDRESS, b"\x91\x10", b""])))
-                parts.append(die("subprogram", ("name", "string", rng.choice(pool)), inner, label=label))
+                parts.append(entry("subprogram", rng.choice(pool), inner, label=label))
             elif kind == 3:
                 parts.append(die("namespace", name, die("structure_type", name, label=label)))
             elif kind == 4:
@@ -307,8 +304,8 @@ def random_units(seed, version=5, offset_size=4):
 
 def test_what_was_found_is_kept(monkeypatch):
     monkeypatch.setattr(index_module, "KEPT_NAMES", 2)
-    tree = die("variable", ("name", "string", "x"), ("location", "exprloc", ADDRESS))
-    one = only(tree, die("namespace", ("name", "string", "other")))
+    tree = entry("variable", "x", location=ADDRESS)
+    one = only(tree, entry("namespace", "other"))
     (first,) = one.index.find("x")
     assert one.index.find("x")[0] is first
     one.index.find("x").clear()  # a list of one's own
@@ -332,9 +329,7 @@ def test_searching_and_indices_agree(seed, order):
 def test_only_functions_and_data_can_be_completed():
     """A function cannot complete a type; searching and indices agree on that, too."""
     tree = die(
-        "compile_unit",
-        die("structure_type", ("name", "string", "S"), label="S"),
-        die("subprogram", ("specification", "ref4", "S")),
+        "compile_unit", entry("structure_type", "S", label="S"), die("subprogram", ("specification", "ref4", "S"))
     )
 
     one = dwarf(unit(tree))
@@ -418,9 +413,7 @@ def loaded(dwarf):
 
 
 def test_a_name_reads_only_the_units_that_have_it():
-    trees = [
-        unit(die("compile_unit", ("name", "string", f"u{i}"), function(f"f{i}", 0x1000 * i + 16, 4))) for i in range(5)
-    ]
+    trees = [unit(entry("compile_unit", f"u{i}", function(f"f{i}", 0x1000 * i + 16, 4))) for i in range(5)]
     one = dwarf(*trees)
 
     assert found(one, "f3") == [("function", "f3")]
@@ -431,12 +424,18 @@ def test_a_name_reads_only_the_units_that_have_it():
 
 def test_an_address_reads_unit_entries_and_one_unit():
     trees = [
-        unit(die(
-            "compile_unit", ("low_pc", "addr", 0x1000 * i), ("high_pc", "data4", 0x100),
-            function(f"f{i}", 0x1000 * i + 16, 4), function("g", 0x1000 * i + 32, 4),
-        ))
+        unit(
+            entry(
+                "compile_unit",
+                None,
+                function(f"f{i}", 0x1000 * i + 16, 4),
+                function("g", 0x1000 * i + 32, 4),
+                low_pc=0x1000 * i,
+                high_pc=0x100,
+            )
+        )
         for i in range(1, 6)
-    ]  # fmt: skip
+    ]
     one = dwarf(*trees)
 
     assert [each.name for each in one.index.functions_at(0x3012)] == ["f3"]
@@ -449,7 +448,7 @@ def test_an_address_reads_unit_entries_and_one_unit():
 
 def test_many_questions_about_addresses_have_the_answers_of_the_first_ones(monkeypatch):
     trees = [
-        unit(die("compile_unit", ("low_pc", "addr", low), ("high_pc", "data4", size)))
+        unit(entry("compile_unit", low_pc=low, high_pc=size))
         for low, size in ((0x3000, 0x100), (0x1000, 0x3000), (0x2000, 0x20), (0x2010, 0), (0x9000, 1))
     ]
     first, often = dwarf(*trees), dwarf(*trees)
@@ -467,7 +466,7 @@ def test_nested_and_overlapping_functions():
         function("outer", 0x100, 0x100, function("nested", 0x140, 0x10)),
         function("long", 0x180, 0x200),
         function("last", 0x300, 8),
-        die("subprogram", ("name", "string", "dead"), ("low_pc", "addr", (1 << 64) - 1), ("high_pc", "data4", 64)),
+        entry("subprogram", "dead", low_pc=(1 << 64) - 1, high_pc=64),
     )
 
     def at(address):
@@ -495,7 +494,7 @@ def test_nested_and_overlapping_functions():
 )
 @for_each("low", ("low_pc", "addr", 0x2000), ("low_pc", "addrx", 0x2000), ("low_pc", "indirect/addr", 0x2000))
 def test_every_way_to_write_an_address(low, high):
-    one = only(ADDRESSES, die("subprogram", ("name", "string", "f"), low, high))
+    one = only(ADDRESSES, entry("subprogram", "f", low, high))
 
     assert [each.name for each in one.index.functions_at(0x2007)] == ["f"]
     assert one.index.functions_at(0x2008) == []
@@ -505,11 +504,7 @@ def test_functions_with_ranges():
     import struct
 
     pairs = struct.pack("<6Q", 0x10, 0x20, 0x40, 0x50, 0, 0)
-    tree = die(
-        "compile_unit",
-        ("low_pc", "addr", 0x1000),
-        die("subprogram", ("name", "string", "f"), ("ranges", "sec_offset", 0)),
-    )
+    tree = die("compile_unit", ("low_pc", "addr", 0x1000), entry("subprogram", "f", ("ranges", "sec_offset", 0)))
     one = dwarf(unit(tree, version=4), extra={".debug_ranges": pairs})
 
     assert [bool(one.index.functions_at(0x1000 + at)) for at in (0xF, 0x10, 0x1F, 0x20, 0x40, 0x4F, 0x50)] == [
@@ -519,11 +514,11 @@ def test_functions_with_ranges():
 
 def test_one_broken_function_does_not_hide_the_others():
     one = only(
-        die("subprogram", ("name", "string", "bad"), ("ranges", "rnglistx", 5)),
-        die("subprogram", ("name", "string", "worse"), ("low_pc", "addrx#", 99), ("high_pc", "data1", 4)),
-        die("subprogram", ("name", "string", "odd"), ("low_pc", "string", "x"), ("high_pc", "exprloc", b"y")),
+        entry("subprogram", "bad", ("ranges", "rnglistx", 5)),
+        entry("subprogram", "worse", ("low_pc", "addrx#", 99), high_pc=4),
+        entry("subprogram", "odd", ("low_pc", "string", "x"), high_pc=b"y"),
         die("subprogram", ("name", "data1", 3), ("low_pc", "addr", 0x900), ("high_pc", "data1", 4)),
-        die("subprogram", ("specification", "ref4", 3), ("low_pc", "addr", 0xA00), ("high_pc", "data1", 4)),
+        entry("subprogram", None, ("specification", "ref4", 3), low_pc=0xA00, high_pc=4),
         function("good", 0x100, 4),
     )
     one.index.build()
@@ -556,7 +551,7 @@ def test_functions_that_share_a_list_of_ranges_are_limited(monkeypatch):
     """A hundred functions with a list of a hundred ranges are ten thousand ranges."""
     monkeypatch.setattr(pc_ranges, "MIN_RANGES", 500)
     lists = table_of_lists(rnglist(*(("start_length", 0x1000 * i, 8) for i in range(1, 101)), "end_of_list"))
-    functions = [die("subprogram", ("name", "string", "f"), ("ranges", "sec_offset", 16)) for _ in range(100)]
+    functions = [entry("subprogram", "f", ("ranges", "sec_offset", 16)) for _ in range(100)]
     one = dwarf(unit(die("compile_unit", *functions)), extra={".debug_rnglists": lists})
 
     assert len(one.index.functions_at(0x1004)) == 7  # as many ranges as the unit has bytes
@@ -620,15 +615,15 @@ def test_functions_and_names_before_a_broken_entry_are_found():
 
 def variable(name, address, kind, suffix=b""):
     place = b"\x03" + address.to_bytes(8, "little") + suffix
-    return die("variable", ("name", "string", name), ("type", "ref4", kind), ("location", "exprloc", place))
+    return entry("variable", name, ("type", "ref4", kind), location=place)
 
 
 def test_variables_by_address():
     one = only(
-        die("base_type", ("name", "string", "int"), ("byte_size", "data1", 4), label="int"),
+        entry("base_type", "int", label="int", byte_size=4),
         die("array_type", ("type", "ref4", "typedef"), die("subrange_type", ("upper_bound", "data1", 2)),
             die("subrange_type", ("count", "data1", 2)), label="array"),
-        die("typedef", ("name", "string", "t"), ("type", "ref4", "const"), label="typedef"),
+        entry("typedef", "t", label="typedef", type="const"),
         die("const_type", ("type", "ref4", "int"), label="const"),
         die("pointer_type", label="pointer"),
         die("array_type", ("type", "ref4", "int"), die("subrange_type"), label="open"),
@@ -638,10 +633,10 @@ def test_variables_by_address():
         variable("pointer", 0x200, "pointer"),
         variable("open", 0x300, "open"),
         variable("shared", 0x400, "int", b"\x31\x16\x18"),
-        die("variable", ("name", "string", "register"), ("location", "exprloc", b"\x50")),
-        die("variable", ("name", "string", "list"), ("location", "sec_offset", 0)),
-        die("variable", ("name", "string", "bad"), ("location", "exprloc", b"\x03\x01")),
-        die("variable", ("name", "string", "cyclic"), ("type", "ref4", "cycle"), ("location", "exprloc", ADDRESS)),
+        entry("variable", "register", location=b"\x50"),
+        entry("variable", "list", ("location", "sec_offset", 0)),
+        entry("variable", "bad", location=b"\x03\x01"),
+        entry("variable", "cyclic", type="cycle", location=ADDRESS),
         die("typedef", ("type", "ref4", "cycle"), label="cycle"),
     )  # fmt: skip
 
@@ -663,7 +658,7 @@ def test_variables_by_address():
 
 def test_a_broken_type_hides_no_other_variable():
     one = only(
-        die("base_type", ("name", "string", "int"), ("byte_size", "data1", 4), label="int"),
+        entry("base_type", "int", label="int", byte_size=4),
         variable("good", 0x100, "int"),
         variable("broken", 0x100, 0xFFFF),
     )
@@ -673,11 +668,7 @@ def test_a_broken_type_hides_no_other_variable():
 
 
 def test_names_with_a_prefix():
-    one = only(
-        function("alpha", 16, 4),
-        die("variable", ("name", "strp", "alphabet")),
-        die("base_type", ("name", "string", "beta")),
-    )
+    one = only(function("alpha", 16, 4), die("variable", ("name", "strp", "alphabet")), entry("base_type", "beta"))
 
     assert one.index.names() == ["alpha", "alphabet", "beta"]
     assert one.index.names("alpha") == ["alpha", "alphabet"]

@@ -11,7 +11,7 @@ from dwarfgpu.objfile.indexes import debug_names as names_module
 from dwarfgpu.objfile.indexes.address_index import AddressSet, read_sets
 from dwarfgpu.objfile.indexes.debug_names import hash_of, read_tables
 from dwarfgpu.objfile.section_source import SectionSource
-from tests.builders.dwarf import FORM_CODES, DictSections, build, die, unit
+from tests.builders.dwarf import FORM_CODES, DictSections, build, die, entry, unit
 from tests.builders.errors import raised
 from tests.builders.indexes import Names, aranges, number
 from tests.builders.parameters import for_each
@@ -188,7 +188,7 @@ def test_an_index_of_the_producer_is_used_first():
 
 
 def test_a_broken_index_is_a_problem_and_hides_nothing():
-    built = build(unit(die("compile_unit", die("subprogram", ("name", "string", "f"), label="f"))))
+    built = build(unit(die("compile_unit", entry("subprogram", "f", label="f"))))
     for broken in (
         b"\x05",
         b"\xff\xff\xff\x00" + bytes(40),
@@ -252,9 +252,7 @@ def test_any_bytes_are_sets_or_errors(data):
 
 def test_address_sets_lead_to_the_unit():
     def function(i):
-        return die(
-            "subprogram", ("name", "string", f"f{i}"), ("low_pc", "addr", 0x1000 * (i + 1)), ("high_pc", "data1", 16)
-        )
+        return entry("subprogram", f"f{i}", low_pc=0x1000 * (i + 1), high_pc=16)
 
     built = build(*[unit(die("compile_unit", function(i))) for i in range(3)])
     second = len(built.sections[".debug_info"]) // 3

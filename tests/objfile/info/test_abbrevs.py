@@ -11,7 +11,7 @@ from dwarfgpu.objfile.info import readers
 from dwarfgpu.objfile.info.abbrevs import MAX_ATTRIBUTES, AbbreviationTable
 from dwarfgpu.objfile.info.forms import FORMS, NO_DATA
 from dwarfgpu.objfile.info.readers import FAILURES, FEW, EntryLayout, family
-from tests.builders.dwarf import FORM_CODES, DictSections, build, die, dwarf, unit
+from tests.builders.dwarf import FORM_CODES, DictSections, build, die, dwarf, entry, unit
 from tests.builders.errors import raised
 from tests.builders.parameters import for_each
 
@@ -314,7 +314,7 @@ def test_a_padded_code_is_understood():
 
 
 def test_every_unit_of_a_file_has_its_own_codes():
-    built = build(unit(die("compile_unit", ("name", "string", "a"))), unit(die("type_unit", ("name", "data1", 3))))
+    built = build(unit(entry("compile_unit", "a")), unit(die("type_unit", ("name", "data1", 3))))
     from dwarfgpu.objfile.dwarf import Dwarf
 
     first, second = Dwarf(DictSections(built.sections)).units

@@ -11,7 +11,7 @@ from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.dwarf import Dwarf
 from dwarfgpu.objfile.indexes.address_index import size_of_type
 from dwarfgpu.objfile.info import tree as tree_module
-from tests.builders.dwarf import DictSections, build, die, dwarf, unit
+from tests.builders.dwarf import DictSections, build, die, dwarf, entry, unit
 from tests.builders.errors import raised
 from tests.builders.parameters import for_each, some_slow
 
@@ -283,10 +283,7 @@ def test_a_unit_entry_without_children_is_alone():
 
 
 def test_a_broken_entry_hides_neither_those_before_it_nor_other_units():
-    trees = [
-        unit(die("compile_unit", die("namespace", die("variable", ("name", "string", "v"))), die("variable")))
-        for _ in range(2)
-    ]
+    trees = [unit(die("compile_unit", die("namespace", entry("variable", "v")), die("variable"))) for _ in range(2)]
     built = build(*trees)
     data = bytearray(built.sections[".debug_info"])
     half = len(data) // 2
@@ -321,11 +318,7 @@ def test_type_signatures_may_go_in_a_circle():
 
 @pytest.mark.parametrize("size", range(40))
 def test_a_truncated_unit_is_an_error_and_no_wrong_entry(size):
-    tree = die(
-        "compile_unit",
-        ("name", "string", "ab"),
-        die("variable", ("const_value", "block1", b"xyz"), ("type", "ref4", 1)),
-    )
+    tree = entry("compile_unit", "ab", die("variable", ("const_value", "block1", b"xyz"), ("type", "ref4", 1)))
     built = build(unit(tree))
     whole = [(each.tag, each.values) for each in Dwarf(DictSections(built.sections)).units[0].dies()]
     data = built.sections[".debug_info"]
@@ -378,9 +371,9 @@ def test_going_through_a_deep_tree_is_linear():
 
 def test_parents_asked_for_on_the_way():
     """What one question has found out does not mislead the next."""
-    big = die("member", ("name", "string", "m" * 600))
-    inner = die("structure_type", ("name", "string", "inner"), big, big)
-    found = only(die("namespace", ("name", "string", "a"), die("namespace", ("name", "string", "b"), inner), big), big)
+    big = entry("member", "m" * 600)
+    inner = entry("structure_type", "inner", big, big)
+    found = only(entry("namespace", "a", entry("namespace", "b", inner), big), big)
     dies = list(found.dies())
 
     assert dies[3].parent() == dies[2]
@@ -392,8 +385,8 @@ def test_parents_asked_for_on_the_way():
 
 def test_many_large_siblings():
     """The parent of the last of many entries is found without asking for the parents of all before it."""
-    leaves = [die("member", ("name", "string", "m" * 300)) for _ in range(3)]
-    found = only(*(die("structure_type", ("name", "string", f"s{i}"), *leaves) for i in range(1500)))
+    leaves = [entry("member", "m" * 300) for _ in range(3)]
+    found = only(*(entry("structure_type", f"s{i}", *leaves) for i in range(1500)))
     last = [each for each in found.dies() if each.tag_name == "DW_TAG_structure_type"][-1]
 
     assert [each.name for each in next(last.children()).ancestors()] == ["s1499", None]
@@ -403,9 +396,9 @@ def test_many_large_siblings():
 @pytest.mark.parametrize("first", [True, False])
 def test_references(form, first):
     user = die("variable", ("type", form, "int"), label="user")
-    target = die("base_type", ("name", "string", "int"), label="int")
+    target = entry("base_type", "int", label="int")
     children = [user, target] if first else [target, user]
-    found = dwarf(unit(die("compile_unit", ("name", "string", "other"))), unit(die("compile_unit", *children)))
+    found = dwarf(unit(entry("compile_unit", "other")), unit(die("compile_unit", *children)))
     variable = next(each for each in found.units[1].dies() if each.tag_name == "DW_TAG_variable")
 
     assert variable.type().name == "int"
@@ -415,7 +408,7 @@ def test_references(form, first):
 def test_a_reference_to_another_unit():
     found = dwarf(
         unit(die("compile_unit", die("variable", ("type", "ref_addr", "int")))),
-        unit(die("partial_unit", die("base_type", ("name", "string", "int"), label="int"))),
+        unit(die("partial_unit", entry("base_type", "int", label="int"))),
     )
     (variable,) = found.units[0].root.children()
 
@@ -434,14 +427,15 @@ def test_a_reference_to_no_entry_is_an_error(form, where):
 def test_the_name_of_what_is_completed_later():
     """DW_AT_specification and DW_AT_abstract_origin give an entry the attributes it does not have itself."""
     found = only(
-        die("structure_type", ("name", "string", "S"), die(
-            "subprogram", ("name", "string", "f"), ("linkage_name", "string", "_ZN1S1fEv"), ("type", "ref4", "int"),
-            ("declaration", "flag_present"), label="declared",
-        )),
-        die("base_type", ("name", "string", "int"), label="int"),
-        die("subprogram", ("specification", "ref4", "declared"), ("inline", "data1", 1), label="abstract"),
-        die("subprogram", ("abstract_origin", "ref4", "abstract"), ("low_pc", "addr", 16), label="concrete"),
-    )  # fmt: skip
+        entry(
+            "structure_type",
+            "S",
+            entry("subprogram", "f", linkage_name="_ZN1S1fEv", type="int", declaration=True, label="declared"),
+        ),
+        entry("base_type", "int", label="int"),
+        entry("subprogram", specification="declared", inline=1, label="abstract"),
+        entry("subprogram", abstract_origin="abstract", low_pc=16, label="concrete"),
+    )
     *_, abstract, concrete = found.root.children()
 
     assert concrete.name == abstract.name == "f"
@@ -499,16 +493,15 @@ def explore(found):
 
 BASE = build(
     unit(
-        die(
+        entry(
             "compile_unit",
+            None,
             ("str_offsets_base", "sec_offset", "strings"),
             ("addr_base", "sec_offset", "addresses"),
-            ("low_pc", "addr", 0x1000),
-            ("high_pc", "data4", 0x100),
             die("base_type", ("name", "strx1", "int"), ("byte_size", "data1", 4), label="int"),
-            die(
+            entry(
                 "namespace",
-                ("name", "string", "ns"),
+                "ns",
                 die(
                     "variable",
                     ("name", "strp", "v"),
@@ -517,15 +510,18 @@ BASE = build(
                 ),
                 die("subprogram", ("name", "strp", "f"), ("declaration", "flag_present"), label="declared"),
             ),
-            die(
+            entry(
                 "subprogram",
-                ("specification", "ref4", "declared"),
+                None,
                 ("low_pc", "addrx", 0x1000),
-                ("high_pc", "data4", 0x20),
                 ("ranges", "sec_offset", 0),
                 die("formal_parameter", ("name", "strx2", "p"), ("location", "exprloc", b"\x91\x70")),
                 die("lexical_block", die("variable", ("name", "strx3", "x"), ("const_value", "sdata", -3))),
+                specification="declared",
+                high_pc=0x20,
             ),
+            low_pc=0x1000,
+            high_pc=0x100,
         )
     )
 )

@@ -13,7 +13,7 @@ from dwarfgpu.objfile.info.forms import LOOKED_UP
 from dwarfgpu.objfile.info.split import package_parts
 from dwarfgpu.objfile.info.unit import read_headers
 from dwarfgpu.objfile.section_source import SectionSource
-from tests.builders.dwarf import DictSections, build, die, dwarf, unit
+from tests.builders.dwarf import DictSections, build, die, dwarf, entry, unit
 from tests.builders.errors import raised
 from tests.builders.lists import RLE
 from tests.builders.parameters import for_each
@@ -38,12 +38,10 @@ def test_every_version_and_format(format, order):
         "compile_unit",
         ("name", "strp", "main.c"),
         ("low_pc", "addr", 0x1000),
-        die("base_type", ("name", "string", "int"), label="int"),
+        entry("base_type", "int", label="int"),
         die("variable", ("type", "ref4", "int"), ("specification", "ref_addr", "int")),
     )
-    found = dwarf(
-        unit(tree, **format), unit(die("compile_unit", ("name", "string", "other")), **format), byte_order=order
-    )
+    found = dwarf(unit(tree, **format), unit(entry("compile_unit", "other"), **format), byte_order=order)
 
     first, second = found.units
 
@@ -61,7 +59,7 @@ def test_every_version_and_format(format, order):
 @pytest.mark.parametrize("version", [5, 6])
 @pytest.mark.parametrize("kind", ["compile", "type", "partial", "skeleton", "split_compile", "split_type", "0x80"])
 def test_unit_types(kind, version):
-    tree = die("type_unit", die("structure_type", ("name", "string", "S"), label="S"))
+    tree = die("type_unit", entry("structure_type", "S", label="S"))
     found = dwarf(
         unit(tree, kind, version=version, signature=0x1122334455667788, type_label="S", dwo_id=0xABCDEF0123456789)
     )
@@ -77,7 +75,7 @@ def test_unit_types(kind, version):
 
 
 def test_a_type_unit_of_version_4_is_in_its_own_section():
-    tree = die("type_unit", die("structure_type", ("name", "string", "S"), label="S"))
+    tree = die("type_unit", entry("structure_type", "S", label="S"))
     user = die("compile_unit", die("variable", ("type", "ref_sig8", 77)))
     found = dwarf(
         unit(user, version=4), unit(tree, "type", version=4, section=".debug_types", signature=77, type_label="S")
@@ -126,7 +124,7 @@ def test_broken_headers(data, kind):
 
 def test_a_broken_unit_does_not_hide_the_others():
     """Version 9 is not known, but where the next unit begins is."""
-    built = build(*(unit(die("compile_unit", ("name", "string", name))) for name in "abc"))
+    built = build(*(unit(entry("compile_unit", name)) for name in "abc"))
     data = bytearray(built.sections[".debug_info"])
     second = 4 + data[0]
     data[second + 4] = 9
@@ -181,7 +179,7 @@ def test_each_section_is_asked_for_once_and_only_when_needed():
 
 
 def test_dropped_caches_are_read_again():
-    built = build(unit(die("compile_unit", ("name", "strp", "a"), die("variable", ("name", "string", "v")))))
+    built = build(unit(die("compile_unit", ("name", "strp", "a"), entry("variable", "v"))))
     sections = DictSections(built.sections)
     found = Dwarf(sections)
     assert [entry.name for entry in found.index.find("v")] == ["v"]
@@ -195,7 +193,7 @@ def test_dropped_caches_are_read_again():
 
 
 def test_a_unit_without_entries_has_no_unit_entry():
-    found = dwarf(unit(None), unit(None, trailing=b"\0"), unit(die("compile_unit", ("name", "string", "c"))))
+    found = dwarf(unit(None), unit(None, trailing=b"\0"), unit(entry("compile_unit", "c")))
 
     for each in found.units[:2]:
         assert list(each.dies()) == []
@@ -207,7 +205,7 @@ def test_a_unit_without_entries_has_no_unit_entry():
 
 def test_much_data_is_released_in_time(monkeypatch):
     monkeypatch.setattr("dwarfgpu.objfile.info.debug_file.LOADED", 1 << 7)
-    found = dwarf(*(unit(die("compile_unit", ("name", "string", "n" * 40))) for _ in range(6)))
+    found = dwarf(*(unit(entry("compile_unit", "n" * 40)) for _ in range(6)))
 
     for each in found.units:
         assert len(list(each.dies())) == 1
@@ -303,7 +301,7 @@ def test_a_string_without_an_end():
 
 
 def test_text_that_is_no_utf8_can_be_printed():
-    found = dwarf(unit(die("compile_unit", ("name", "string", b"a\xff\xc3\xa9"))))
+    found = dwarf(unit(entry("compile_unit", b"a\xff\xc3\xa9")))
 
     assert found.units[0].name == "a\\xffé"
 
@@ -384,13 +382,14 @@ def test_ranges_before_version_5():
     assert next(found.root.children()).ranges() == [(0x1010, 0x1020)]
 
 
-SKELETON_5 = die(
+SKELETON_5 = entry(
     "skeleton_unit",
-    ("dwo_name", "string", "a.dwo"),
-    ("comp_dir", "string", "/src"),
-    ("low_pc", "addr", 0x1000),
+    None,
     ADDRESSES,
     die("label", ("low_pc", "addrx", 0x4444)),
+    dwo_name="a.dwo",
+    comp_dir="/src",
+    low_pc=0x1000,
 )
 SPLIT_5 = die(
     "compile_unit",
@@ -399,15 +398,16 @@ SPLIT_5 = die(
     die("variable", ("name", "strp", "v"), ("type", "ref_sig8", 5)),
 )
 SPLIT_TYPE_5 = die("type_unit", die("base_type", ("name", "strx", "int"), label="int"))
-SKELETON_4 = die(
+SKELETON_4 = entry(
     "compile_unit",
+    None,
     ("GNU_dwo_name", "string", "a.dwo"),
     ("GNU_dwo_id", "data8", 42),
-    ("comp_dir", "string", "/src"),
-    ("low_pc", "addr", 0x1000),
     ("GNU_ranges_base", "sec_offset", 16),
     ("GNU_addr_base", "sec_offset", 0),
     die("label", ("low_pc", "GNU_addr_index", 0x4444)),
+    comp_dir="/src",
+    low_pc=0x1000,
 )
 SPLIT_4 = die(
     "compile_unit",

@@ -8,7 +8,7 @@ from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.program.code.code_lookup import at_address, line_table, named
 from dwarfgpu.program.code.code_object import list_contents, opened
 from dwarfgpu.program.code.file_summary import summary
-from tests.builders.dwarf import build, die, unit
+from tests.builders.dwarf import build, die, entry, unit
 from tests.builders.elf import ElfBuilder
 from tests.builders.lines import program, table
 from tests.builders.lists import loclist, rnglist, table_of_lists
@@ -29,7 +29,7 @@ def object_with(*units, lines=LINES, extra=None):
 
 
 def unit_with(*parts, name="f", lines=("stmt_list", "sec_offset", 0)):
-    function = die("subprogram", ("name", "string", name), ("low_pc", "addr", 0x1000), ("high_pc", "data1", 8), *parts)
+    function = entry("subprogram", name, *parts, low_pc=0x1000, high_pc=8)
     return unit(die("compile_unit", lines, function))
 
 
@@ -52,9 +52,7 @@ def test_a_broken_line_table_hides_neither_functions_nor_names():
 
 def test_a_broken_call_hides_neither_the_line_nor_the_unit():
     code = object_with(
-        unit_with(
-            die("inlined_subroutine", ("low_pc", "addr", 0x1000), ("high_pc", "data1", 8), ("call_line", "string", ""))
-        )
+        unit_with(entry("inlined_subroutine", None, ("call_line", "string", ""), low_pc=0x1000, high_pc=8))
     )
     found = at_address(code, 0x1004)
 
@@ -75,7 +73,7 @@ def test_a_broken_list_hides_neither_other_lists_nor_entries():
     ranges = table_of_lists(rnglist(("start_end", 9, 8)), rnglist(("start_end", 0x1000, 0x1008), "end_of_list"))
     bases = (("loclists_base", "sec_offset", 12), ("rnglists_base", "sec_offset", 12))
     parts = [
-        die("subprogram", ("name", "string", name), ("ranges", "rnglistx", index), ("frame_base", "loclistx", index))
+        entry("subprogram", name, ("ranges", "rnglistx", index), ("frame_base", "loclistx", index))
         for name, index in (("lost", 7), ("broken", 0), ("good", 1))
     ]
     code = object_with(
@@ -226,7 +224,7 @@ def test_what_is_before_a_cut_is_read(name, every):
 def test_a_container_that_is_cut_lists_what_is_before(name):
     data = (FOLDER / name).read_bytes()
     whole = list_contents(data).entries
-    for entry in whole:
-        for size in (entry.offset + entry.size + step for step in (-1, 0, 1)):
+    for part in whole:
+        for size in (part.offset + part.size + step for step in (-1, 0, 1)):
             readable = [each.id for each in list_contents(data[:size]).entries if each.format == "elf"]
             assert readable == [each.id for each in whole if each.format == "elf" and each.offset + each.size <= size]

@@ -9,7 +9,7 @@ from dwarfgpu.program.types.declaration import type_text
 from dwarfgpu.program.types.model import Pointer
 from dwarfgpu.render.values import Look, ValueWriter
 from tests.builders.declared import CODE, SIZE, at_data, named, program, typed
-from tests.builders.dwarf import die
+from tests.builders.dwarf import die, entry
 from tests.builders.gdb_stops import stops
 from tests.builders.parameters import for_each
 from tests.program.frames.test_variables_gdb import aligned, demangled, folded, shown_as_gdb_does
@@ -119,14 +119,14 @@ def test_pointers_to_classes_are_cast_as_gdb_does(tmp_path, require_tool, compil
 
 
 def test_a_name_that_is_two_things_elsewhere_says_which(tmp_path):
-    spaces = [die("namespace", named(name), variable("x", offset)) for name, offset in (("one", 0), ("two", 4))]
+    spaces = [entry("namespace", name, variable("x", offset)) for name, offset in (("one", 0), ("two", 4))]
     (frame,) = program(tmp_path, *spaces).at(CODE)
     with pytest.raises(dg.DwarfGpuError, match="no variable `x` in f") as caught:
         frame["x"].value()
     assert caught.value.hint == "did you mean one::x, two::x?"
 
 
-SPACE = die("namespace", named("space"), variable("x", 8), label="space")
+SPACE = entry("namespace", "space", variable("x", 8), label="space")
 
 
 @for_each(
@@ -141,15 +141,15 @@ SPACE = die("namespace", named("space"), variable("x", 8), label="space")
     ([SPACE], [using("space", imported("x8", named("z")))], "z", at(8)),
 )
 def test_imports_of_a_function(tmp_path, entries, locals, name, value):
-    space = die("namespace", named("space"), variable("x", 8, label="x8"), label="space")
+    space = entry("namespace", "space", variable("x", 8, label="x8"), label="space")
     entries = [space if each is SPACE else each for each in entries]
     (frame,) = program(tmp_path, *entries, locals=tuple(locals)).at(CODE)
     assert frame[name].value() == value
 
 
 def test_directives_that_lead_to_each_other_end(tmp_path):
-    one = die("namespace", named("one"), using("two"), using("one"), label="one")
-    two = die("namespace", named("two"), using("one"), variable("x", 12), label="two")
+    one = entry("namespace", "one", using("two"), using("one"), label="one")
+    two = entry("namespace", "two", using("one"), variable("x", 12), label="two")
     (frame,) = program(tmp_path, one, two, using("one")).at(CODE)
     assert frame["one::x"].value() == frame["x"].value() == at(12)
     with pytest.raises(dg.DwarfGpuError, match="no variable `one::y`"):
@@ -157,8 +157,8 @@ def test_directives_that_lead_to_each_other_end(tmp_path):
 
 
 def test_without_a_function_what_a_unit_imports_counts(tmp_path):
-    space = die("namespace", named("space"), die("namespace", named("deep"), variable("x", 8), label="deep"))
-    found = program(tmp_path, space, die("namespace", named("deep")), imported("deep", named("alias")))
+    space = entry("namespace", "space", entry("namespace", "deep", variable("x", 8), label="deep"))
+    found = program(tmp_path, space, entry("namespace", "deep"), imported("deep", named("alias")))
     assert found["alias::x"].value() == at(8)
 
 
@@ -169,14 +169,10 @@ def test_an_import_of_nothing_hides_nothing(tmp_path):
 
 
 def test_an_enumerator_of_a_near_scope_comes_before_a_variable_of_a_far_one(tmp_path):
-    colours = die(
-        "enumeration_type",
-        named("colour"),
-        typed("int"),
-        ("byte_size", "data1", 4),
-        die("enumerator", named("red"), ("const_value", "sdata", 7)),
+    colours = entry(
+        "enumeration_type", "colour", entry("enumerator", "red", ("const_value", "sdata", 7)), type="int", byte_size=4
     )
-    (frame,) = program(tmp_path, die("namespace", named("space"), variable("red", 0)), colours).at(CODE)
+    (frame,) = program(tmp_path, entry("namespace", "space", variable("red", 0)), colours).at(CODE)
     assert frame["red"].value() == 7
     assert frame["space::red"].value() == at(0)
 
@@ -195,11 +191,8 @@ def test_a_variable_is_visible_where_its_scope_begins(tmp_path, start, seen_from
 
 
 def test_it_counts_from_the_block_that_declares_it(tmp_path):
-    block = die(
-        "lexical_block",
-        ("low_pc", "addr", CODE + 0x10),
-        ("high_pc", "data8", 0x20),
-        variable("x", 4, ("start_scope", "data1", 8)),
+    block = entry(
+        "lexical_block", None, variable("x", 4, ("start_scope", "data1", 8)), low_pc=CODE + 0x10, high_pc=0x20
     )
     found = program(tmp_path, locals=(variable("x", 0), block))
     assert [found.at(CODE + offset)[0]["x"].value() for offset in (0, 0x10, 0x18, 0x2F, 0x30)] == [
@@ -209,18 +202,15 @@ def test_it_counts_from_the_block_that_declares_it(tmp_path):
 
 def test_a_type_has_a_scope_too(tmp_path):
     size = ("byte_size", "data1", 2)
-    odd = die("base_type", named("odd"), ("encoding", "data1", 5), ("byte_size", "data1", 8))
-    late = die("base_type", named("odd"), ("encoding", "data1", 5), size, ("start_scope", "data1", 8))
+    odd = entry("base_type", "odd", encoding=5, byte_size=8)
+    late = entry("base_type", "odd", size, encoding=5, start_scope=8)
     found = program(tmp_path, odd, locals=(late,))
     assert [found.at(CODE + offset)[0]["sizeof(odd)"].value() for offset in (0, 8)] == [8, 2]
 
 
 def test_entry_points_are_names_of_the_function_with_parameters(tmp_path):
-    second = die(
-        "entry_point",
-        named("again"),
-        ("low_pc", "addr", CODE + 0x10),
-        die("formal_parameter", named("count"), typed("int"), at_data(4)),
+    second = entry(
+        "entry_point", "again", entry("formal_parameter", "count", at_data(4), type="int"), low_pc=CODE + 0x10
     )
     (frame,) = program(tmp_path, locals=(variable("x", 0), second)).at(CODE)
     assert frame.names == ("f", "again")
@@ -230,7 +220,7 @@ def test_entry_points_are_names_of_the_function_with_parameters(tmp_path):
 
 
 def test_a_name_of_another_block_says_where_it_is_in_scope(tmp_path):
-    block = die("lexical_block", ("low_pc", "addr", CODE + 8), ("high_pc", "data8", 8), variable("x", 0))
+    block = entry("lexical_block", None, variable("x", 0), low_pc=CODE + 8, high_pc=8)
     found = program(tmp_path, locals=(variable("y", 0), block))
     for frame, hint in (
         (found.at(CODE)[0], f"it is in scope at {CODE + 8:#x} to {CODE + 16:#x}"),

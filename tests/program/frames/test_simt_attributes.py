@@ -14,7 +14,7 @@ from dwarfgpu.program.frames.lane_state import Simt
 from dwarfgpu.program.frames.lanes import lanes_of_wave
 from dwarfgpu.states.stopped import Stopped
 from dwarfgpu.targets.resolve import resolve
-from tests.builders.dwarf import build, die, unit
+from tests.builders.dwarf import build, entry, unit
 from tests.builders.elf import ElfBuilder
 from tests.builders.frames import FrameBuilder
 from tests.builders.parameters import for_each
@@ -49,31 +49,28 @@ def attributes(**found):
 
 def stopped(*, outer=None, inner=None, inlined=None, pc=INNER, mask=0xFF, **registers):
     """A wave in the inner function, which the outer one has called, and into which another is inlined."""
-    tree = die(
+    tree = entry(
         "compile_unit",
-        ("producer", "string", "tests"),
-        ("low_pc", "addr", OUTER),
-        ("high_pc", "data4", INNER + SIZE - OUTER),
-        die("subprogram", ("name", "string", "small"), ("inline", "data1", 1), label="small"),
+        None,
+        entry("subprogram", "small", label="small", inline=1),
         function("outer", OUTER, *attributes(**(outer or {}))),
         function(
             "inner",
             INNER,
             *attributes(**(inner or {})),
-            die(
+            entry(
                 "inlined_subroutine",
-                ("abstract_origin", "ref4", "small"),
-                ("low_pc", "addr", INLINED[0]),
-                ("high_pc", "data4", INLINED[1] - INLINED[0]),
+                None,
                 *attributes(**(inlined or {})),
+                abstract_origin="small",
+                low_pc=INLINED[0],
+                high_pc=INLINED[1] - INLINED[0],
             ),
-            die(
-                "inlined_subroutine",
-                ("abstract_origin", "ref4", "small"),
-                ("low_pc", "addr", SECOND[0]),
-                ("high_pc", "data4", SECOND[1] - SECOND[0]),
-            ),
+            entry("inlined_subroutine", abstract_origin="small", low_pc=SECOND[0], high_pc=SECOND[1] - SECOND[0]),
         ),
+        producer="tests",
+        low_pc=OUTER,
+        high_pc=INNER + SIZE - OUTER,
     )
     frames = FrameBuilder()
     cie = frames.cie(code=4, data=4)
@@ -93,7 +90,7 @@ def stopped(*, outer=None, inner=None, inlined=None, pc=INNER, mask=0xFF, **regi
 
 
 def function(name, low, *parts):
-    return die("subprogram", ("name", "string", name), ("low_pc", "addr", low), ("high_pc", "data4", SIZE), *parts)
+    return entry("subprogram", name, *parts, low_pc=low, high_pc=SIZE)
 
 
 def simt(depth=None, **found):
@@ -152,19 +149,13 @@ def test_more_lanes_than_the_execution_mask_has():
 def with_iterations(form, value):
     from dwarfgpu.objfile.info.forms import LLVM_OLD
 
-    tree = die(
+    tree = entry(
         "compile_unit",
+        None,
         ("LLVM_augmentation", "string", "[amd:v0.0]"),
-        ("low_pc", "addr", OUTER),
-        ("high_pc", "data4", SIZE),
-        die(
-            "subprogram",
-            ("name", "string", "f"),
-            ("low_pc", "addr", OUTER),
-            ("high_pc", "data4", SIZE),
-            (0x3E0A, form, value),
-            dialect=LLVM_OLD,
-        ),
+        entry("subprogram", "f", (0x3E0A, form, value), low_pc=OUTER, high_pc=SIZE, dialect=LLVM_OLD),
+        low_pc=OUTER,
+        high_pc=SIZE,
         dialect=LLVM_OLD,
     )
     elf = ElfBuilder(flags=GFX90A)

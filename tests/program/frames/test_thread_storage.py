@@ -12,8 +12,8 @@ from dwarfgpu.machines.core import CoreProcess
 from dwarfgpu.objfile.elf.header import Segment
 from dwarfgpu.program.code.thread_storage import PT_TLS, below
 from dwarfgpu.targets.x86_64 import X86_64
-from tests.builders.declared import CODE, named, program, typed
-from tests.builders.dwarf import die
+from tests.builders.declared import CODE, program
+from tests.builders.dwarf import entry
 from tests.builders.parameters import for_each
 
 SOURCE = Path(__file__).parents[1] / "corpus" / "thread_storage.c"
@@ -117,7 +117,7 @@ def test_the_block_of_an_executable_ends_at_the_thread_pointer(address, size, al
 )
 def test_why_it_is_not_known(tmp_path, segments, why):
     location = ("location", "exprloc", b"\x08\x04\x9b")  # DW_OP_const1u 4; DW_OP_form_tls_address
-    mine = die("variable", named("mine"), typed("int"), location)
+    mine = entry("variable", "mine", location, type="int")
     made = program(tmp_path, locals=(mine,), segments=segments)
     registers = {"rip": CODE.to_bytes(8, "little"), "fs.base": bytes(8)}
     reason = made.attach(CoreProcess(X86_64, {"1": registers}))[0].frame(0)["mine"].why()

@@ -10,8 +10,8 @@ import pytest
 import dwarfgpu as dg
 from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.render.variables import VariablesRenderer
-from tests.builders.declared import AT_DATA, CODE, named, program, typed
-from tests.builders.dwarf import die
+from tests.builders.declared import AT_DATA, CODE, program, typed
+from tests.builders.dwarf import die, entry
 
 
 def shown(frame: Any, name: str) -> str:
@@ -21,11 +21,8 @@ def shown(frame: Any, name: str) -> str:
 def test_what_is_sound_beside_it_has_an_answer(tmp_path):
     found = program(
         tmp_path,
-        die("typedef", named("round"), typed("loop"), label="loop"),
-        locals=(
-            die("variable", named("bad"), typed("loop"), AT_DATA),
-            die("variable", named("good"), typed("int"), AT_DATA),
-        ),
+        entry("typedef", "round", type="loop", label="loop"),
+        locals=(entry("variable", "bad", AT_DATA, type="loop"), entry("variable", "good", AT_DATA, type="int")),
     )
     (frame,) = found.at(CODE)
     assert frame["good"].value() == 0x03020100
@@ -38,14 +35,10 @@ def test_what_is_sound_beside_it_has_an_answer(tmp_path):
 def test_a_class_that_contains_itself(tmp_path):
     found = program(
         tmp_path,
-        die(
-            "structure_type",
-            named("s"),
-            ("byte_size", "data1", 8),
-            die("member", named("inner"), typed("s"), ("data_member_location", "data1", 0)),
-            label="s",
+        entry(
+            "structure_type", "s", entry("member", "inner", type="s", data_member_location=0), byte_size=8, label="s"
         ),
-        locals=(die("variable", named("x"), typed("s"), AT_DATA),),
+        locals=(entry("variable", "x", AT_DATA, type="s"),),
     )
     (frame,) = found.at(CODE)
     assert "inner = {" in shown(frame, "x")
@@ -59,7 +52,7 @@ def test_an_array_of_very_many_elements_is_shown_in_part(tmp_path):
     found = program(
         tmp_path,
         die("array_type", typed("int"), count, label="many"),
-        locals=(die("variable", named("x"), typed("many"), AT_DATA),),
+        locals=(entry("variable", "x", AT_DATA, type="many"),),
     )
     (frame,) = found.at(CODE)
     assert frame["x[2]"].value() == 0x0B0A0908
@@ -76,8 +69,8 @@ def test_an_array_of_very_many_elements_is_shown_in_part(tmp_path):
 def test_sizes_that_no_object_has(tmp_path, size):
     found = program(
         tmp_path,
-        die("structure_type", named("s"), ("byte_size", "udata", size), label="s"),
-        locals=(die("variable", named("x"), typed("s"), AT_DATA),),
+        entry("structure_type", "s", ("byte_size", "udata", size), label="s"),
+        locals=(entry("variable", "x", AT_DATA, type="s"),),
     )
     (frame,) = found.at(CODE)
     with pytest.raises(dg.DwarfGpuError):
@@ -89,10 +82,10 @@ def test_types_and_origins_that_are_not_there(tmp_path):
     found = program(
         tmp_path,
         locals=(
-            die("variable", named("no_type"), AT_DATA),
-            die("variable", named("wrong"), ("type", "ref4", 0x7FFFFF), AT_DATA),
+            entry("variable", "no_type", AT_DATA),
+            entry("variable", "wrong", ("type", "ref4", 0x7FFFFF), AT_DATA),
             die("variable", ("abstract_origin", "ref4", 0x7FFFFF), AT_DATA),
-            die("variable", named("good"), typed("int"), AT_DATA),
+            entry("variable", "good", AT_DATA, type="int"),
         ),
     )
     (frame,) = found.at(CODE)
@@ -106,7 +99,7 @@ def test_types_and_origins_that_are_not_there(tmp_path):
 
 def test_locations_that_are_no_expressions(tmp_path):
     variables = [
-        die("variable", named(f"v{index}"), typed("int"), ("location", "exprloc", data))
+        entry("variable", f"v{index}", type="int", location=data)
         for index, data in enumerate([b"\x03\x01", b"\xff", b"\x9f", b"\x06", b"\x91\x00", b"\x9c", b"\x97", b""])
     ]
     (frame,) = program(tmp_path, locals=tuple(variables)).at(CODE)
@@ -159,15 +152,15 @@ def answered(variable: Any) -> None:
 
 
 def test_a_number_without_bits_has_no_arithmetic(tmp_path):
-    empty = die("base_type", named("empty"), ("encoding", "data1", 5), ("byte_size", "data1", 0), label="empty")
-    (frame,) = program(tmp_path, empty, locals=(die("variable", named("x"), typed("empty"), AT_DATA),)).at(CODE)
+    empty = entry("base_type", "empty", encoding=5, byte_size=0, label="empty")
+    (frame,) = program(tmp_path, empty, locals=(entry("variable", "x", AT_DATA, type="empty"),)).at(CODE)
     for text in ("-x", "x + 1", "x == 0", "(int) x", "!x", "(empty) 1"):
         with pytest.raises(dg.DwarfGpuError, match="cannot be computed with"):
             frame[text].value()
 
 
 def test_an_array_that_is_there_in_part_is_shown_in_part(tmp_path):
-    (frame,) = program(tmp_path, die("variable", named("x"), typed("int"), AT_DATA)).at(CODE)
+    (frame,) = program(tmp_path, entry("variable", "x", AT_DATA, type="int")).at(CODE)
     found = shown(frame, "x@18")
     assert found.startswith("x@18 = {50462976, 117835012, ")
     assert found.count("<error: Cannot access memory at address 0x20") == 2

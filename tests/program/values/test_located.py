@@ -17,7 +17,7 @@ from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import Address, ObjectSurroundings, variable_place
 from dwarfgpu.render.values import value_text
 from dwarfgpu.targets.resolve import resolve
-from tests.builders.dwarf import die, dwarf, unit
+from tests.builders.dwarf import die, dwarf, entry, unit
 from tests.builders.parameters import for_each
 from tests.builders.programs import Unloaded
 
@@ -164,12 +164,12 @@ def test_addresses_belong_to_their_space():
 def test_variables_are_found():
     """A.2.5.1 current program location: it selects the entry of a list, and without one there is no answer."""
     entries = [
-        die("base_type", ("name", "string", "int"), ("encoding", "data1", 5), ("byte_size", "data1", 4), label="int"),
-        die("variable", ("name", "string", "here"), ("type", "ref4", "int"), ("location", "exprloc", b"\x08\x10\x9f")),
-        die("variable", ("name", "string", "seven"), ("type", "ref4", "int"), ("const_value", "sdata", -7)),
-        die("variable", ("name", "string", "bytes"), ("type", "ref4", "int"), ("const_value", "block1", b"\1\2\3\4")),
-        die("variable", ("name", "string", "gone"), ("type", "ref4", "int")),
-        die("variable", ("name", "string", "listed"), ("type", "ref4", "int"), ("location", "sec_offset", 0)),
+        entry("base_type", "int", label="int", encoding=5, byte_size=4),
+        entry("variable", "here", type="int", location=b"\x08\x10\x9f"),
+        entry("variable", "seven", type="int", const_value=-7),
+        entry("variable", "bytes", ("const_value", "block1", b"\1\2\3\4"), type="int"),
+        entry("variable", "gone", type="int"),
+        entry("variable", "listed", ("location", "sec_offset", 0), type="int"),
     ]
     rows = b"".join(each.to_bytes(8, "little") for each in (0x10, 0x20)) + b"\2\0\x39\x9f" + bytes(16)
     found = dwarf(unit(die("compile_unit", ("low_pc", "addr", 0), *entries), version=4), extra={".debug_loc": rows})
