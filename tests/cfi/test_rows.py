@@ -99,10 +99,8 @@ def test_an_advance_of_zero_makes_no_row():
 
 def test_rows_end_with_the_entry():
     """What instructions say about locations behind the end is about nothing."""
-    assert spans(rows("advance_loc1 255; undefined 1; advance_loc1 255; undefined 2")) == [
-        (LOW, LOW + 255),
-        (LOW + 255, LOW + SIZE),
-    ]
+    expected = [(LOW, LOW + 255), (LOW + 255, LOW + SIZE)]
+    assert spans(rows("advance_loc1 255; undefined 1; advance_loc1 255; undefined 2")) == expected
     assert spans(rows("advance_loc2 256; undefined 1")) == [(LOW, LOW + SIZE)]
 
 

@@ -115,11 +115,8 @@ def test_an_expression_whose_bytes_are_not_the_shortest_is_shown_as_bytes():
 
 def test_operations_without_bytes_are_listed():
     expression = parse("DW_OP_lit1; DW_OP_LLVM_overlay; DW_OP_skip 0", GNU, FORM)
-    assert [(line.offset, line.bytes, line.text) for line in lines(expression)] == [
-        (0, b"", "DW_OP_lit1"),
-        (1, b"", "DW_OP_LLVM_overlay"),
-        (2, b"", "DW_OP_skip +0"),
-    ]
+    expected = [(0, b"", "DW_OP_lit1"), (1, b"", "DW_OP_LLVM_overlay"), (2, b"", "DW_OP_skip +0")]
+    assert [(line.offset, line.bytes, line.text) for line in lines(expression)] == expected
 
 
 def test_expressions_are_shown_in_expressions_down_to_a_depth():

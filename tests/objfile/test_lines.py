@@ -103,12 +103,8 @@ def test_a_sequence_begins_with_all_registers_anew():
 
 
 def test_statements_may_begin_without_being_one():
-    assert rows("copy", "negate_stmt", "end_sequence", "copy", "end_sequence", default_is_stmt=0) == [
-        "0 1:1:0",
-        "0 1:1:0 is_stmt end_sequence",
-        "0 1:1:0",
-        "0 1:1:0 end_sequence",
-    ]
+    expected = ["0 1:1:0", "0 1:1:0 is_stmt end_sequence", "0 1:1:0", "0 1:1:0 end_sequence"]
+    assert rows("copy", "negate_stmt", "end_sequence", "copy", "end_sequence", default_is_stmt=0) == expected
 
 
 def test_advances_count_instructions_but_fixed_ones_bytes():
@@ -157,10 +153,8 @@ def test_an_extended_instruction_may_be_longer_than_its_operands():
 
 
 def test_addresses_of_32_bits_wrap_around():
-    assert rows(("set_address", 0xFFFFFFFF), "copy", ("advance_pc", 5), "copy", "end_sequence", size=4)[:2] == [
-        "ffffffff 1:1:0 is_stmt",
-        "4 1:1:0 is_stmt",
-    ]
+    expected = ["ffffffff 1:1:0 is_stmt", "4 1:1:0 is_stmt"]
+    assert rows(("set_address", 0xFFFFFFFF), "copy", ("advance_pc", 5), "copy", "end_sequence", size=4)[:2] == expected
 
 
 def test_addresses_of_64_bits_wrap_around():
@@ -240,11 +234,8 @@ def test_every_version_and_format(version, order, wide, size):
     found = read(("set_address", 0x1000), ("special", 1, 1), ("advance_pc", 2), "end_sequence", **options)
 
     assert shown(found) == ["1001 1:2:0 is_stmt", "1003 1:2:0 is_stmt end_sequence"]
-    assert (found.header.version, found.header.offset_size, found.header.address_size) == (
-        version,
-        8 if wide else 4,
-        size,
-    )
+    expected = (version, 8 if wide else 4, size)
+    assert (found.header.version, found.header.offset_size, found.header.address_size) == expected
     assert found.path(1, "/home") == ("/home/a.c" if version < 5 else "/src/b.c")
 
 
@@ -258,13 +249,8 @@ def test_files_before_version_5(version):
 
     assert found.file(1) == FileEntry("a.c", 0, 1, 2)
     assert found.file(2) == FileEntry("b.h", 1, 300, 4)
-    assert [found.path(number, "/work") for number in range(1, 6)] == [
-        "/work/a.c",
-        "/usr/include/b.h",
-        "/work/sub/c.h",
-        "/d.h",
-        "/work/e.h",
-    ]
+    expected = ["/work/a.c", "/usr/include/b.h", "/work/sub/c.h", "/d.h", "/work/e.h"]
+    assert [found.path(number, "/work") for number in range(1, 6)] == expected
     assert found.path(3) == "sub/c.h"
     assert found.file(0) is found.file(6) is found.path(0) is None
     assert found.header.directory(0, "/work") == "/work"
@@ -299,11 +285,8 @@ def test_files_of_version_5():
     assert found.file(0) == FileEntry("line_strp:10", 1, 133, 9, MD5, "int x;\n")
     assert found.file(1) == FileEntry("line_strp:20", 0, 0, 0, None, None)  # neither digest nor source
     assert found.file(2).source == "\n"  # the source is there, and empty
-    assert [found.path(number, "/else") for number in range(3)] == [
-        "/src/inc/line_strp:10",
-        "/src/line_strp:20",
-        "/abs/line_strp:30",
-    ]
+    expected = ["/src/inc/line_strp:10", "/src/line_strp:20", "/abs/line_strp:30"]
+    assert [found.path(number, "/else") for number in range(3)] == expected
     assert found.file(3) is None
 
 
@@ -311,11 +294,8 @@ def test_directory_0_is_the_compilation_directory_and_not_relative_to_it():
     files = table_5(((1, 0x1F), (2, 0x0B)), *((number(16, 4), bytes((directory,))) for directory in (0, 1, 2)))
     found = read(tables=named("build", "inc", "/abs") + files, string_at=string_at)
 
-    assert [found.path(number, "build") for number in range(3)] == [
-        "build/line_strp:10",
-        "build/inc/line_strp:10",
-        "/abs/line_strp:10",
-    ]
+    expected = ["build/line_strp:10", "build/inc/line_strp:10", "/abs/line_strp:10"]
+    assert [found.path(number, "build") for number in range(3)] == expected
 
 
 @for_each(

@@ -194,11 +194,8 @@ def test_a_bundle_is_listed_and_opened(tmp_path):
 def test_compressed_bundles(version):
     data = compressed(TWO, version)
     entries = open_container(data).entries
-    assert [(entry.target_id, entry.format, entry.uri) for entry in entries] == [
-        ("", "empty", None),
-        ("gfx90a", "compressed", None),
-        ("gfx1100", "compressed", None),
-    ]
+    expected = [("", "empty", None), ("gfx90a", "compressed", None), ("gfx1100", "compressed", None)]
+    assert [(entry.target_id, entry.format, entry.uri) for entry in entries] == expected
     assert f"CCOB {version}, zlib" in entries[1].note
     assert info(open_image(data, "gfx90a")) == b"for A"
 
@@ -290,10 +287,8 @@ def test_offload_binaries(version):
     images = ((4, "amdgcn-amd-amdhsa", "gfx90a:xnack+", A), (1, "amdgcn-amd-amdhsa", "gfx1100", B))
     data = offload_binary(*images, version=version)
     entries = open_container(data).entries
-    assert [(e.kind, e.triple, e.target_id, e.format) for e in entries] == [
-        ("hip", "amdgcn-amd-amdhsa", "gfx90a:xnack+", "elf"),
-        ("openmp", "amdgcn-amd-amdhsa", "gfx1100", "elf"),
-    ]
+    expected = [("hip", "amdgcn-amd-amdhsa", "gfx90a:xnack+", "elf"), ("openmp", "amdgcn-amd-amdhsa", "gfx1100", "elf")]
+    assert [(e.kind, e.triple, e.target_id, e.format) for e in entries] == expected
     assert info(open_image(data, "gfx90a")) == b"for A"
     builder = ElfBuilder(machine=62, osabi=0)
     builder.section(".llvm.offloading", data, type=0x6FFF4C0B, align=8)
@@ -305,11 +300,8 @@ def test_sections_named_after_their_target():
     builder.section("__CLANG_OFFLOAD_BUNDLE__hip-amdgcn-amd-amdhsa--gfx90a", A)
     builder.section("__CLANG_OFFLOAD_BUNDLE__host-x86_64-pc-linux-gnu-", b"\0")
     data = builder.build()
-    assert [(entry.kind, entry.target_id) for entry in open_container(data).entries] == [
-        ("host", ""),
-        ("hip", "gfx90a"),
-        ("host", ""),
-    ]
+    expected = [("host", ""), ("hip", "gfx90a"), ("host", "")]
+    assert [(entry.kind, entry.target_id) for entry in open_container(data).entries] == expected
     assert info(open_image(data, "gfx90a")) == b"for A"
 
 

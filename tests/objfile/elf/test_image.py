@@ -52,26 +52,18 @@ def test_a_file_of_each_class_and_byte_order(size, order):
     image = Image(small_elf(address_size=size, byte_order=order))
 
     assert (image.address_size, image.byte_order) == (size, order)
-    assert (image.machine, image.machine_name, image.type_name, image.osabi_name) == (
-        224,
-        "AMDGPU",
-        "DYN",
-        "AMDGPU_HSA",
-    )
+    expected = (224, "AMDGPU", "DYN", "AMDGPU_HSA")
+    assert (image.machine, image.machine_name, image.type_name, image.osabi_name) == expected
     assert image.section(".debug_info").data == b"information" * 5
     assert image.section(".debug_str").data == b"string\0" * 30
     assert image.section(".debug_line").data == b"line\0\0" * 50
     assert image.section(".debug_line").name == ".zdebug_line"
     assert image.section(".bss").data == b""
-    assert [(s.name, s.value, s.size, s.type, s.bind) for s in image.symbols()][1:] == [
-        ("first", 0x1000, 16, "FUNC", "LOCAL"),
-        ("second", 0x1010, 8, "FUNC", "GLOBAL"),
-    ]
+    expected = [("first", 0x1000, 16, "FUNC", "LOCAL"), ("second", 0x1010, 8, "FUNC", "GLOBAL")]
+    assert [(s.name, s.value, s.size, s.type, s.bind) for s in image.symbols()][1:] == expected
     assert image.build_id == "00112233"
-    assert [(note.owner, note.type_name) for note in image.notes()] == [
-        ("GNU", "NT_GNU_BUILD_ID"),
-        ("AMD", "NT_AMD_HSA_CODE_OBJECT_VERSION"),
-    ]
+    expected = [("GNU", "NT_GNU_BUILD_ID"), ("AMD", "NT_AMD_HSA_CODE_OBJECT_VERSION")]
+    assert [(note.owner, note.type_name) for note in image.notes()] == expected
     assert image.problems == []
 
 
@@ -273,11 +265,8 @@ def test_a_broken_note_hides_only_those_behind_it():
     builder.section(".note.c", builder.note(b"AMD\0", 1, b"\1\2"), type=7, align=4)
     image = Image(builder.build())
 
-    assert [(note.owner, note.type, note.data) for note in image.notes()] == [
-        ("GNU", 3, b"\1\2"),
-        ("AMD", 77, b"xyz"),
-        ("AMD", 1, b"\1\2"),
-    ]
+    expected = [("GNU", 3, b"\1\2"), ("AMD", 77, b"xyz"), ("AMD", 1, b"\1\2")]
+    assert [(note.owner, note.type, note.data) for note in image.notes()] == expected
     assert [(problem.kind, problem.where.section, problem.where.offset) for problem in image.problems] == [
         ("truncated", ".note.a", len(good))
     ]

@@ -277,10 +277,8 @@ def test_memory_spaces_have_names(number, name):
 def test_memory_spaces_of_vendors_have_a_range():
     """A.2.14 and A.7.15: the bounds are no names of a space."""
     assert [number_of(f"DW_MSPACE_LLVM_{bound}_user") for bound in ("lo", "hi")] == [0x8000, 0xFFFF]
-    assert [name_of("DW_MSPACE_LLVM", number) for number in (0x8000, 0xFFFF)] == [
-        "DW_MSPACE_LLVM_unknown_0x8000",
-        "DW_MSPACE_LLVM_unknown_0xffff",
-    ]
+    expected = ["DW_MSPACE_LLVM_unknown_0x8000", "DW_MSPACE_LLVM_unknown_0xffff"]
+    assert [name_of("DW_MSPACE_LLVM", number) for number in (0x8000, 0xFFFF)] == expected
 
 
 @for_each(

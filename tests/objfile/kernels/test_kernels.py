@@ -162,19 +162,14 @@ def test_a_descriptor():
         "FLOAT_DENORM_MODE_16_64": "flush none",
         "ENABLE_VGPR_WORKITEM_ID": "x, y, z",
     }
-    assert [(user.name, user.first, user.count) for user in found.user_sgprs] == [
-        ("PRIVATE_SEGMENT_BUFFER", 0, 4),
-        ("KERNARG_SEGMENT_PTR", 4, 2),
-    ]
+    expected = [("PRIVATE_SEGMENT_BUFFER", 0, 4), ("KERNARG_SEGMENT_PTR", 4, 2)]
+    assert [(user.name, user.first, user.count) for user in found.user_sgprs] == expected
 
 
 def test_preloaded_arguments_follow_the_user_sgprs():
     found = parse_descriptor(descriptor(properties=0b1010, preload=3 | 2 << 7), GFX90A)
-    assert [(user.name, user.first, user.count) for user in found.user_sgprs] == [
-        ("DISPATCH_PTR", 0, 2),
-        ("KERNARG_SEGMENT_PTR", 2, 2),
-        ("KERNARG_PRELOAD", 4, 3),
-    ]
+    expected = [("DISPATCH_PTR", 0, 2), ("KERNARG_SEGMENT_PTR", 2, 2), ("KERNARG_PRELOAD", 4, 3)]
+    assert [(user.name, user.first, user.count) for user in found.user_sgprs] == expected
     assert found.field("KERNARG_PRELOAD_SPEC_OFFSET") == 2
 
 
@@ -248,11 +243,8 @@ def test_the_sample_of_the_clrx_assembler():
     assert found.kernel_code_entry_byte_offset == 0x100
     assert (found.compute_pgm_rsrc1, found.compute_pgm_rsrc2) == (0x002C0041, 0x90)
     assert (found.kernarg_segment_byte_size, found.wavefront_sgpr_count, found.workitem_vgpr_count) == (8, 15, 7)
-    assert (found.kernarg_segment_alignment, found.group_segment_alignment, found.private_segment_alignment) == (
-        4,
-        4,
-        4,
-    )
+    expected = (4, 4, 4)
+    assert (found.kernarg_segment_alignment, found.group_segment_alignment, found.private_segment_alignment) == expected
     assert found.wavefront_size == 64
     assert found.call_convention == 0
     named = {field.name: field.value for field in found.fields if field.value}
@@ -282,11 +274,8 @@ def test_what_llvm_writes_for_version_2():
     assert (found.workitem_private_segment_byte_size, found.kernarg_segment_byte_size) == (20, 24)
     assert (found.wavefront_sgpr_count, found.workitem_vgpr_count) == (16, 3)
     assert (found.call_convention, found.wavefront_size) == (0xFFFFFFFF, 64)
-    assert [user.name for user in found.user_sgprs] == [
-        "PRIVATE_SEGMENT_BUFFER",
-        "KERNARG_SEGMENT_PTR",
-        "FLAT_SCRATCH_INIT",
-    ]
+    expected = ["PRIVATE_SEGMENT_BUFFER", "KERNARG_SEGMENT_PTR", "FLAT_SCRATCH_INIT"]
+    assert [user.name for user in found.user_sgprs] == expected
     assert (found.field("USER_SGPR_COUNT"), found.field("ENABLE_PRIVATE_SEGMENT")) == (8, 1)
     assert (found.field("ENABLE_IEEE_MODE"), found.field("IS_PTR64")) == (1, 1)
     assert (found.vgprs, found.sgprs) == (4, 16)
@@ -371,18 +360,10 @@ def test_a_broken_kernel_hides_no_other():
         ("d.kd", 0, 64, 1, 1, 0),
     ]
     found = read_kernels(code_object(rows, data=descriptor(offset=0x1001), notes=[metadata_note()]))
-    assert [(kernel.name, kernel.descriptor is not None) for kernel in found.kernels] == [
-        ("a", True),
-        ("b", False),
-        ("c", False),
-        ("k", False),
-    ]
-    assert [problem.kind for problem in found.problems] == [
-        "misaligned_entry",
-        "truncated",
-        "truncated",
-        "no_descriptor",
-    ]
+    expected = [("a", True), ("b", False), ("c", False), ("k", False)]
+    assert [(kernel.name, kernel.descriptor is not None) for kernel in found.kernels] == expected
+    expected = ["misaligned_entry", "truncated", "truncated", "no_descriptor"]
+    assert [problem.kind for problem in found.problems] == expected
 
 
 def test_a_kernel_is_decoded_when_it_is_asked_for(monkeypatch):

@@ -138,13 +138,8 @@ def test_a_kernel_with_every_field():
 
     assert (found.encoding, found.version, found.target) == ("msgpack", (1, 2), "amdgcn-amd-amdhsa--gfx90a:xnack+")
     assert found.problems == ()
-    assert (read.name, read.symbol, read.kind, read.language, read.language_version) == (
-        "k",
-        "k.kd",
-        "init",
-        "HIP",
-        (2, 0),
-    )
+    expected = ("k", "k.kd", "init", "HIP", (2, 0))
+    assert (read.name, read.symbol, read.kind, read.language, read.language_version) == expected
     assert (read.sgpr_count, read.vgpr_count, read.agpr_count) == (10, 4, 3)
     assert (read.sgpr_spill_count, read.vgpr_spill_count) == (1, 2)
     assert (read.uses_dynamic_stack, read.uniform_work_group_size, read.workgroup_processor_mode) == (True, True, False)
@@ -312,20 +307,11 @@ def test_version_2_is_read_into_the_words_of_version_3():
     assert (first.name, first.symbol, first.language, first.language_version) == ("k1", "k1@kd", "OpenCL C", (2, 0))
     assert first.reqd_workgroup_size == (1, 2, 4)
     assert (first.kernarg_segment_size, first.kernarg_segment_align, first.private_segment_fixed_size) == (32, 8, 20)
-    assert (first.wavefront_size, first.sgpr_count, first.vgpr_count, first.max_flat_workgroup_size) == (
-        64,
-        16,
-        3,
-        1024,
-    )
+    expected = (64, 16, 3, 1024)
+    assert (first.wavefront_size, first.sgpr_count, first.vgpr_count, first.max_flat_workgroup_size) == expected
     assert [argument.offset for argument in first.args] == [0, 8, 12, 16, 24]
-    assert [argument.value_kind for argument in first.args] == [
-        "global_buffer",
-        "by_value",
-        "by_value",
-        "by_value",
-        "hidden_global_offset_x",
-    ]
+    expected = ["global_buffer", "by_value", "by_value", "by_value", "hidden_global_offset_x"]
+    assert [argument.value_kind for argument in first.args] == expected
     assert [argument.value_type for argument in first.args][3:] == ["i16", "i64"]
     assert first.args[2].type_name == 'it\'s: a "float" # x'
     assert (first.args[0].address_space, first.args[0].access, first.args[0].is_volatile) == ("global", "default", True)

@@ -82,12 +82,8 @@ def test_an_offset_in_an_object_is_in_each_section_that_has_it(built, machine):
     ]  # fmt: skip
     for text in ("second+4", "two.c:2"):
         (only,) = at_named_addresses(file, text)
-        assert (only.section, only.symbol.name, only.symbol.address, only.source.line) == (
-            ".text.second",
-            "second",
-            0,
-            2,
-        )
+        expected = (".text.second", "second", 0, 2)
+        assert (only.section, only.symbol.name, only.symbol.address, only.source.line) == expected
     with pytest.raises(NotFound, match="the file has nothing at the address 0x100"):
         at_named_addresses(file, "0x100")
     entries = [entry for entry in file.frames.entries() if isinstance(entry, Fde)]

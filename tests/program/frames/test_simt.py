@@ -187,19 +187,12 @@ def test_waves_are_grouped_by_where_they_stand(example):
     stopped.machine.add_waves(1)
 
     groups = wave_groups(stopped)
-    assert [(group.numbers, group.pc) for group in groups] == [
-        ([0, 2, 3], example.at("lex_1_else")),
-        ([1], example.at("lex_start")),
-        ([4], None),
-    ]
+    expected = [([0, 2, 3], example.at("lex_1_else")), ([1], example.at("lex_start")), ([4], None)]
+    assert [(group.numbers, group.pc) for group in groups] == expected
     assert [group.numbers for group in wave_groups(stopped, [3, 1, 2])] == [[1], [2, 3]]
     rows = [wave_json(stopped, run) for run in wave_runs(stopped)]
-    assert [(row["waves"], row["source"] and row["source"]["line"]) for row in rows] == [
-        (["0"], 21),
-        (["1"], 5),
-        (["2", "3"], 21),
-        (["4"], None),
-    ]
+    expected = [(["0"], 21), (["1"], 5), (["2", "3"], 21), (["4"], None)]
+    assert [(row["waves"], row["source"] and row["source"]["line"]) for row in rows] == expected
     assert rows[3]["error"]["kind"] == "pc"
     assert len(wave_runs(stopped, separate=True)) == 5
 

@@ -266,10 +266,8 @@ def test_inlined_calls_have_attributes_of_their_own():
 
     assert found.call.function == "small"
     assert found.lane_count == 16
-    assert [(lane.pc, lane.frame, lane.call.function) for lane in found.lanes[:2]] == [
-        (INLINED[0], 0, "small"),
-        (INNER + 8, 0, "inner"),
-    ]
+    expected = [(INLINED[0], 0, "small"), (INNER + 8, 0, "inner")]
+    assert [(lane.pc, lane.frame, lane.call.function) for lane in found.lanes[:2]] == expected
     around = lanes_of_wave(made, 0, 1)
     assert (around.call.function, around.lane_count) == ("inner", 64)
     assert {(lane.pc, lane.call.function) for lane in around.lanes} == {(INNER + 8, "inner")}

@@ -351,10 +351,8 @@ def test_the_file_is_one_of_the_code_objects(tmp_path):
         ],
     )
     stopped = open_stopped(opened(str(CALLS)), state)
-    assert [(code.file.name, code.bias) for code in stopped.loaded.codes] == [
-        (str(CALLS), 0x7F0000000000),
-        (str(other), 0x7E0000000000),
-    ]
+    expected = [(str(CALLS), 0x7F0000000000), (str(other), 0x7E0000000000)]
+    assert [(code.file.name, code.bias) for code in stopped.loaded.codes] == expected
     assert [error.kind for error in stopped.found] == ["unreadable"]
     assert stopped.stack(0).top.function.name == "leaf"
     with pytest.raises(UsageError, match="is not among the 3 code objects") as caught:
