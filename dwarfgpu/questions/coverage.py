@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.audits.coverage.availability import FileAvailability
+from dwarfgpu.audits.coverage.availability import FileAvailability, VariableAvailability
 from dwarfgpu.audits.coverage.build_comparison import compare_builds
 from dwarfgpu.audits.coverage.dwarfdump_statistics import VERSION, statistics
 from dwarfgpu.audits.coverage.sums import file_coverage, selector
-from dwarfgpu.audits.coverage.tally import Tally
+from dwarfgpu.audits.coverage.tally import CoverageSum, Tally
 from dwarfgpu.errors import NotFound, UsageError
-from dwarfgpu.program.code.code_object import opened
+from dwarfgpu.program.code.code_object import CodeObject, opened
 from dwarfgpu.questions.document import Document
-from dwarfgpu.questions.selection import source_of
+from dwarfgpu.questions.selection import Selection, source_of
 from dwarfgpu.render import coverage as render
 
 if TYPE_CHECKING:
-    from dwarfgpu.audits.coverage.availability import VariableAvailability
-    from dwarfgpu.program.code.code_object import CodeObject
+    from collections.abc import Iterable
+
     from dwarfgpu.questions.registry import Arguments
-    from dwarfgpu.questions.selection import Selection
 
 WORST = 10
 """How many functions, units or variables are shown if nothing else is said."""
@@ -86,10 +85,7 @@ def _chosen(
     records = [record for record in FileAvailability(file, **read_as) if is_wanted(record)]
     if not records and (function is not None or variable is not None):
         raise _nothing(file, function, variable)
-    tally = Tally()
-    for record in records:
-        tally.add(record)
-    total = tally.sum()
+    total = sum_of(records)
     if arguments.has("svg"):
         drawn = _worst_functions(records, worst or WORST) if function is None else records[:worst]
         title = f"{file.name}: {render.percent(total.share)} of the scopes of {total.variables} variables"
@@ -106,6 +102,14 @@ def _chosen(
         row={"file": file.name},
         problems=file.dwarf.problems,
     )
+
+
+def sum_of(records: Iterable[VariableAvailability]) -> CoverageSum:
+    """Return how much of the scopes of some variables has a location."""
+    tally = Tally()
+    for record in records:
+        tally.add(record)
+    return tally.sum()
 
 
 def _missing(record: VariableAvailability) -> int:

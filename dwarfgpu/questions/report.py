@@ -6,18 +6,19 @@ from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.audits.coverage.availability import FileAvailability
-from dwarfgpu.audits.coverage.code_scope import distinct_names
+from dwarfgpu.audits.coverage.availability import FileAvailability, VariableAvailability
+from dwarfgpu.audits.coverage.code_scope import CodeScope, distinct_names
 from dwarfgpu.audits.coverage.sums import selector
-from dwarfgpu.audits.coverage.tally import Tally
 from dwarfgpu.audits.verify.reports import check_file
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.instructions import Disassembler, ProgramCode
 from dwarfgpu.program.code.kernel_parameters import parameters_of, with_parameters
-from dwarfgpu.program.code.source_files import SourceTexts
+from dwarfgpu.program.code.source_files import LineAt, SourceFile, SourceTexts
 from dwarfgpu.program.frames.all_waves import all_waves
-from dwarfgpu.program.frames.lanes import UNUSED, lanes_of_wave
-from dwarfgpu.program.frames.wave_groups import wave_groups, wave_runs
+from dwarfgpu.program.frames.lanes import UNUSED, Lanes, lanes_of_wave
+from dwarfgpu.program.frames.wave_groups import Cohort, wave_groups, wave_runs
+from dwarfgpu.questions.coverage import sum_of
 from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.sources import sources_of
 from dwarfgpu.regular_files import whole_output
@@ -42,13 +43,8 @@ from dwarfgpu.render.pictures import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from dwarfgpu.audits.coverage.availability import VariableAvailability
-    from dwarfgpu.audits.coverage.code_scope import CodeScope
     from dwarfgpu.program.code.code_object import CodeObject
-    from dwarfgpu.program.code.source_files import LineAt
     from dwarfgpu.program.frames.execution import Execution
-    from dwarfgpu.program.frames.lanes import Lanes
-    from dwarfgpu.program.frames.wave_groups import Cohort
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
     from dwarfgpu.states.program import Attached
@@ -87,22 +83,25 @@ def report(selection: Selection, arguments: Arguments) -> Document:
     With FUNCTION, the functions are those of that name, with more of their instructions. A page is smaller than 3 MB;
     it says what was left out, and which question shows it. -o writes it to a file, whole or not at all.
     """
-    file = selection.opened.file
+    file, attached = selection.opened.file, selection.attached
     output = arguments.get("o")
     if output is not None:
-        _check_not_read(output, file, selection.attached)
-    marks = _Marks(selection.attached, file)
+        _check_not_read(output, file, attached)
+    marks = _marks(attached, file)
     reader = _reader(selection, arguments.get("directories"))
-    sections = [_kernels(file), *_state_sections(selection.attached, reader)]
+    sections = [_kernels(file)]
+    if attached is not None and attached.has_waves:
+        sections += [_lanes(attached, reader), _stacks(attached), _values(attached)]
+    elif attached is not None:
+        sections.append(_stacks(attached))
     findings, verdict = _findings(file, selection.reading()["dialect"])
     room = html.MAX_PAGE - findings.size - PROBLEM_ROOM - sum(section.size for section in sections)
     functions, tiles = _functions(selection, arguments.text, room, marks, reader)
     tiles = [html.Tile("Target", file.target.target_id or file.target.target.name, file.target.reason), *tiles, verdict]
-    if selection.attached is not None:
-        noun = "wave" if selection.attached.has_waves else "thread"
-        machine = selection.attached.stopped.machine
-        tiles.append(html.Tile("State", counted(len(selection.attached), noun), machine.target.name))
-        if selection.attached.has_waves:
+    if attached is not None:
+        machine = attached.stopped.machine
+        tiles.append(html.Tile("State", counted(len(attached), selection.noun), machine.target.name))
+        if attached.has_waves:
             tiles += _stopped_tiles(machine)
     sections += [findings, functions]
     if selection.problems:
@@ -185,7 +184,7 @@ def _kernels(file: CodeObject) -> html.PageSection:
 
 
 def _functions(
-    selection: Selection, name: str, room: int, marks: _Marks, reader: SourceTexts
+    selection: Selection, name: str, room: int, marks: dict[int, str], reader: SourceTexts
 ) -> tuple[html.PageSection, list[html.Tile]]:
     """Return the section of functions, those that lack most first, and figures about them all."""
     file = selection.opened.file
@@ -194,41 +193,30 @@ def _functions(
     if name and not by_function:
         hint = "`coverage` lists the functions with variables"
         raise NotFound("no_variable", f"no function `{name}` with variables has code in {file.name}", hint=hint)
-    total = Tally()
-    functions: list[_ReportedFunction] = []
     names = distinct_names(by_function)
-    for scope, records in by_function.items():
-        functions.append(_ReportedFunction(names[scope], scope.spans, records))
-        for record in records:
-            total.add(record)
-    functions.sort(key=lambda function: function.lacking)
+    functions = [
+        _ReportedFunction(names[scope], tuple(scope.spans), tuple(records), _unwinding(file, scope.spans))
+        for scope, records in by_function.items()
+    ]
+    functions.sort(key=lambda function: sum(record.located - record.size for record in function.records))
     if not name:
-        covered = {low for scope in by_function for low, _high in scope.spans}
-        functions += _symbols(file, covered)
+        functions += _symbols(file, {low for scope in by_function for low, _high in scope.spans})
     lines = _SourceLines(selection.opened.state, reader)
-    writer = _FunctionWriter(file, lines, marks, room // max(1, min(len(functions), MAX_FUNCTIONS)))
-    for function in functions:
-        function.unwinding = writer.unwinding(function.spans)
-    _add_functions(section, functions, writer)
+    _add_functions(
+        section, functions, _FunctionWriter(lines, marks, room // max(1, min(len(functions), MAX_FUNCTIONS)))
+    )
     section.count = len(functions)
     if not file.has_dwarf:
         section.parts.insert(0, html.note("The file has no debugging information: no variables, and no source lines."))
     elif not functions:
         section.add(html.note("No function has code."))
-    return section, _function_tiles(functions, total, has_dwarf=file.has_dwarf)
-
-
-def _function_tiles(functions: list[_ReportedFunction], total: Any, *, has_dwarf: bool) -> list[html.Tile]:
-    variables = total.sum()
-    of_scopes = f"of the scopes of {counted(variables.variables, 'variable')}"
-    located = html.Tile("Variables located", percent(variables.share), of_scopes)
-    if not has_dwarf:
-        located = html.Tile("Variables located", "-", "no debugging information")
+    total = sum_of(record for function in functions for record in function.records)
+    located = percent(total.share), f"of the scopes of {counted(total.variables, 'variable')}"
     size = sum(function.size for function in functions)
-    unwound = sum(function.unwinding.covered for function in functions)
-    return [
+    unwound = sum(function.unwound for function in functions)
+    return section, [
         html.Tile("Functions", str(len(functions)), f"{counted(size, 'byte')} of code"),
-        located,
+        html.Tile("Variables located", *(located if file.has_dwarf else ("-", "no debugging information"))),
         html.Tile("Code that unwinds", percent(unwound / size if size else None), "has call frame information"),
     ]
 
@@ -248,89 +236,96 @@ def _symbols(file: CodeObject, covered: set[int]) -> list[_ReportedFunction]:
     known = {}
     for symbol in file.symbol_image.symbols():
         if symbol.type == "FUNC" and symbol.is_defined and symbol.size and symbol.value not in covered:
-            spans = [(symbol.value, symbol.value + symbol.size)]
-            known[symbol.value] = _ReportedFunction(symbol.demangled, spans, [])
+            spans = ((symbol.value, symbol.value + symbol.size),)
+            known[symbol.value] = _ReportedFunction(symbol.demangled, spans, (), _unwinding(file, spans))
     return [known[low] for low in sorted(known)]
 
 
+def _unwinding(file: CodeObject, spans: Spans) -> tuple[tuple[int, int, str], ...]:
+    """Return the addresses with rows of call frame information that have rules, and what the rows say."""
+    found: list[tuple[int, int, str]] = []
+    for low, high in spans:
+        place = low
+        for start, end, words in sorted(_rows(file, low, high)):
+            begin, behind = max(start, place), min(end, high)
+            if behind > begin:
+                place = behind
+                if found and found[-1][1:] == (begin, words):
+                    begin = found.pop()[0]
+                found.append((begin, behind, words))
+    return tuple(found)
+
+
+def _rows(file: CodeObject, low: int, high: int) -> Iterator[tuple[int, int, str]]:
+    try:
+        for fde in file.frames.fdes_between(low, high):
+            for row in file.frames.rows(fde):
+                if not row.is_empty:
+                    cfa = "CFA and " if row.cfa else "no CFA, "
+                    yield row.start, row.end, f"{cfa}rules of {counted(len(row.registers), 'register')}"
+    except DwarfGpuError:
+        return  # the findings say what is wrong with it
+
+
+@frozen
 class _ReportedFunction:
     """A function on the page."""
 
-    def __init__(self, name: str, spans: Spans, records: list[VariableAvailability]) -> None:
-        self.name = name
-        self.spans = spans
-        self.records = records
-        self.size = sum(high - low for low, high in spans)
-        self.unwinding = _Unwinding()
+    name: str
+    spans: tuple[tuple[int, int], ...]
+    records: tuple[VariableAvailability, ...]
+    unwinding: tuple[tuple[int, int, str], ...]
 
     @property
-    def lacking(self) -> int:
-        """How many bytes of the scopes of its variables have no location, as a negative number."""
-        return sum(record.located - record.size for record in self.records)
+    def size(self) -> int:
+        return sum(high - low for low, high in self.spans)
+
+    @property
+    def unwound(self) -> int:
+        """How many bytes have rules of call frames."""
+        return sum(high - low for low, high, _words in self.unwinding)
 
     def facts(self, *, is_short: bool = False) -> list[str]:
         """Return what is said beside its name, as HTML, with pictures of the shares or without."""
         place = "no code" if not self.spans else f"{self.spans[0][0]:#x}, {counted(self.size, 'byte')}"
-        part = self.unwinding.covered / self.size if self.size else None
-        total = Tally()
-        for record in self.records:
-            total.add(record)
-        located = total.sum().share
         variables = f"of {counted(len(self.records), 'variable')}" if self.records else "no variables"
-        shares = [(located, variables), (part, "can be unwound")]
+        unwound = self.unwound / self.size if self.size else None
+        shares = [(sum_of(self.records).share, variables), (unwound, "can be unwound")]
         return [
             html.text(place),
             *(html.share(number, percent(number), words, is_drawn=not is_short) for number, words in shares),
         ]
 
-
-class _Unwinding:
-    """Which addresses of a function have rows of call frame information."""
-
-    def __init__(self) -> None:
-        self.spans: list[tuple[int, int, str]] = []
-        """From where to where, and what the rows say."""
-        self.covered = 0
-
-    def add(self, low: int, high: int, words: str) -> None:
-        """Add the addresses of a row, of which none was added before."""
-        self.covered += high - low
-        if self.spans and self.spans[-1][1] == low and self.spans[-1][2] == words:
-            low = self.spans.pop()[0]
-        self.spans.append((low, high, words))
-
-    def strip(self, spans: Spans) -> Strip:
-        """Return it as a strip over the addresses of the function."""
+    def unwinding_strip(self) -> Strip:
+        """Return where it can be unwound, as a strip over its addresses."""
         parts: list[StripPart] = []
 
         def add(begin: int, end: int, kind: str, words: str) -> None:
             if end > begin:
                 parts.append(StripPart(end - begin, kind, f"{begin:#x}-{end:#x}: {words}"))
 
-        for low, high in spans:
+        for low, high in self.spans:
             place = low
-            for begin, end, words in self.spans:
+            for begin, end, words in self.unwinding:
                 if low <= begin < high:
                     add(place, begin, NOTHING, "no rules of call frames")
                     add(begin, end, "unwinding", words)
                     place = end
             add(place, high, NOTHING, "no rules of call frames")
-        size = sum(high - low for low, high in spans)
-        return Strip("call frames", tuple(parts), percent(self.covered / size if size else None))
+        return Strip("call frames", tuple(parts), percent(self.unwound / self.size if self.size else None))
 
 
 def _add_functions(section: html.PageSection, functions: list[_ReportedFunction], writer: _FunctionWriter) -> None:
     """Add the functions that have room with all that is known, and the others by name."""
     shown: list[str] = []
     kinds: dict[str, None] = {}
-    size = 0
     room = section.room - (LISTED_ROOM if len(functions) > 1 else 0)
     for function in functions[:MAX_FUNCTIONS]:
         part = writer.html(function, kinds, is_open=not shown)  # one is open, to show what the others have
-        if size + len(part.encode("utf-8", "replace")) > room:
+        room -= len(part.encode("utf-8", "replace"))
+        if room < 0:
             break
         shown.append(part)
-        size += len(part.encode("utf-8", "replace"))
     rest = functions[len(shown) :]
     if functions:
         lead = "Where each variable of a function can be seen, address by address; below it which code can be unwound."
@@ -350,72 +345,40 @@ def _add_functions(section: html.PageSection, functions: list[_ReportedFunction]
             section.left_out = len(rest) - number
             section.how_to_see = "`dwarfgpu coverage FILE --json` lists all functions with variables."
             break
-    for name in writer.missing:
+    missing = [f"{name}: {reason}" for name, reason in sorted(writer.lines.missing.items())]
+    if len(missing) > MAX_MISSING:
+        missing[MAX_MISSING:] = [f"and {len(missing) - MAX_MISSING} more files"]
+    for name in missing:
         section.add(html.note(f"The source was not found: {name}"))
 
 
 class _FunctionWriter:
-    """Writes functions: strips, instructions beside the source, call frame information."""
+    """Writes functions: strips, and instructions beside the source."""
 
-    def __init__(self, file: CodeObject, lines: _SourceLines, marks: _Marks, room: int) -> None:
-        self.file = file
+    def __init__(self, lines: _SourceLines, marks: dict[int, str], room: int) -> None:
+        self.lines = lines
         self.marks = marks
         self.code = ProgramCode(lines.state, Disassembler())
-        self.lines = lines
         self.most = min(MOST_INSTRUCTIONS, max(FEWEST_INSTRUCTIONS, room // 2 // BYTES_OF_INSTRUCTION))
         """How many instructions of a function are shown."""
         self.most_strips = min(MOST_STRIPS, max(FEWEST_STRIPS, room // 2 // BYTES_OF_STRIP))
 
-    @property
-    def missing(self) -> list[str]:
-        """The source files that were not found, with the reason."""
-        names = [f"{name}: {reason}" for name, reason in sorted(self.lines.missing.items())]
-        return (
-            names if len(names) <= MAX_MISSING else [*names[:MAX_MISSING], f"and {len(names) - MAX_MISSING} more files"]
-        )
-
     def html(self, function: _ReportedFunction, kinds: dict[str, None], *, is_open: bool) -> str:
         """Return one function; add the names of the colours that it has."""
         spans, records = function.spans, function.records
-        strips = [*map(strip_of, records[: self.most_strips]), function.unwinding.strip(spans)]
+        strips = [*map(strip_of, records[: self.most_strips]), function.unwinding_strip()]
         kinds.update(dict.fromkeys(kinds_of(strips)))
         ends = (f"{spans[0][0]:#x}", f"{spans[-1][1]:#x}") if spans else ("", "")
         parts = []
         if len(spans) > 1:
-            parts.append(
-                html.note(
-                    f"The code is in {len(spans)} parts: " + ", ".join(f"{low:#x}-{high:#x}" for low, high in spans[:8])
-                )
-            )
+            places = ", ".join(f"{low:#x}-{high:#x}" for low, high in spans[:8])
+            parts.append(html.note(f"The code is in {len(spans)} parts: {places}"))
         parts.append(html.strip_rows(strips, ends, f"variables of {function.name} by address"))
         if len(records) > self.most_strips:
             more = counted(len(records) - self.most_strips, "more variable")
             parts.append(html.note(f"{more} not drawn: `dwarfgpu coverage FILE NAME` lists them."))
         parts.append(self._instructions(spans))
         return html.fold(function.name, parts, facts=function.facts(), is_name=True, is_open=is_open)
-
-    def unwinding(self, spans: Spans) -> _Unwinding:
-        """Return which addresses of a function have rows of call frame information with rules."""
-        unwinding = _Unwinding()
-        for low, high in spans:
-            place = low
-            for start, end, words in sorted(self._rows(low, high)):
-                begin, behind = max(start, place), min(end, high)
-                if behind > begin:
-                    unwinding.add(begin, behind, words)
-                    place = behind
-        return unwinding
-
-    def _rows(self, low: int, high: int) -> Iterator[tuple[int, int, str]]:
-        """Yield where rows with rules are, and of how many registers."""
-        try:
-            for fde in self.file.frames.fdes_between(low, high):
-                for row in self.file.frames.rows(fde):
-                    if not row.is_empty:
-                        cfa = "CFA and " if row.cfa else "no CFA, "
-                        yield row.start, row.end, f"{cfa}rules of {counted(len(row.registers), 'register')}"
-        except DwarfGpuError:
-            return  # the findings say what is wrong with it
 
     def _instructions(self, spans: Spans) -> str:
         """Return the instructions beside the lines they come from, and the waves that are at them."""
@@ -438,7 +401,7 @@ class _FunctionWriter:
                 source = self.lines.at(instruction.address)
                 if not blocks or blocks[-1][0] != source:
                     blocks.append((source, []))
-                here = self.marks.at(instruction.address)
+                here = self.marks.get(instruction.address)
                 mark = f'  <span class="here">\u25c0 {html.text(here)}</span>' if here else ""
                 words = html.text(f"{instruction.address:#x}  {' '.join(instruction.text.split())}")
                 blocks[-1][1].append(words + mark)
@@ -447,7 +410,7 @@ class _FunctionWriter:
         if not is_whole:
             more = "`dwarfgpu report FILE NAME` shows more, and `disassemble /s NAME` in `dwarfgpu debug FILE` all."
             parts.append(html.note(f"Only the first {counted(count, 'instruction')}: {more}"))
-        marked = any(self.marks.between(low, high) for low, high in spans)
+        marked = any(low <= address < high for low, high in spans for address in self.marks)
         return html.fold("Source and instructions", parts, is_open=marked and len(rows) < FEWEST_INSTRUCTIONS)
 
 
@@ -470,41 +433,28 @@ class _SourceLines:
     def at(self, address: int) -> tuple[str, int | None, str]:
         """Return the name of a file, the line in it and its text, as far as they are known."""
         place = self.place(address)
-        if place is None:
-            return "", None, ""
-        return place.file.name, place.line, self.text(place, place.line)
+        return ("", None, "") if place is None else (place.file.name, place.line, self.text(place.file, place.line))
 
-    def text(self, place: LineAt, line: int) -> str:
-        """Return a line of the file of another one; empty if it was not found."""
-        source = self.reader.read(place.file)
+    def text(self, file: SourceFile, line: int) -> str:
+        """Return a line of a file; empty if it was not found."""
+        source = self.reader.read(file)
         if source.missing:
-            self.missing[place.file.name] = source.missing
+            self.missing[file.name] = source.missing
         return (source.line(line) or "").expandtabs(4).rstrip()
 
 
-class _Marks:
-    """Where waves are in the code of a file, by the addresses of the file."""
-
-    def __init__(self, attached: Attached | None, file: CodeObject) -> None:
-        self.places: dict[int, str] = {}
-        if attached is None or not attached.has_waves:
-            return
-        try:
-            groups = wave_groups(attached.stopped)
-        except DwarfGpuError:  # the sections of the state say what is wrong
-            return
-        for group in groups:
-            code = None if group.pc is None else attached.stopped.loaded.at(group.pc)
-            if code is not None and group.pc is not None and code.file is file:
-                self.places[code.in_file(group.pc)] = _waves_text(group.numbers)
-
-    def at(self, address: int) -> str:
-        """Return the waves at an address; empty if there are none."""
-        return self.places.get(address, "")
-
-    def between(self, low: int, high: int) -> bool:
-        """Whether a wave is at one of some addresses."""
-        return any(low <= address < high for address in self.places)
+def _marks(attached: Attached | None, file: CodeObject) -> dict[int, str]:
+    """Return the waves that are in the code of a file, by the addresses of the file."""
+    places: dict[int, str] = {}
+    try:
+        groups = wave_groups(attached.stopped) if attached is not None and attached.has_waves else ()
+    except DwarfGpuError:  # the sections of the state say what is wrong
+        return places
+    for group in groups:
+        code = None if attached is None or group.pc is None else attached.stopped.loaded.at(group.pc)
+        if code is not None and group.pc is not None and code.file is file:
+            places[code.in_file(group.pc)] = _waves_text(group.numbers)
+    return places
 
 
 def _waves_text(indices: Sequence[int]) -> str:
@@ -529,89 +479,62 @@ def _findings(file: CodeObject, dialect: str | None) -> tuple[html.PageSection, 
 # --- Waves ------------------------------------------------------------------------------------------------------------
 
 
-def _state_sections(attached: Attached | None, reader: SourceTexts) -> list[html.PageSection]:
-    if attached is None:
-        return []
-    sections = [_stacks(attached)]
-    if attached.has_waves:
-        sections = [_lanes(attached, reader), *sections, _values(attached)]
-    return sections
-
-
 def _lanes(attached: Attached, reader: SourceTexts) -> html.PageSection:
     """Return where lanes are: on the source, and as a map for each run of waves that are alike."""
     section = html.PageSection("lanes", "Lanes", "map", STATE_ROOM)
     section.how_to_see = "`dwarfgpu lanes FILE --state S --wave N --svg` draws the lanes of a wave."
     stopped = attached.stopped
     runs = wave_runs(stopped)
-    lines = _LanesOnSource(attached.state, reader)
+    known: dict[str, Lanes] = {}
     maps: list[str] = []
     for run in runs[:MAX_WAVES]:
         name = _waves_text(run.numbers)
         try:
-            lanes: Lanes = lanes_of_wave(stopped, run.numbers[0])
+            lanes = known[name] = lanes_of_wave(stopped, run.numbers[0])
         except DwarfGpuError as error:
             section.add(html.note(f"{name}: {error.what}"))
             continue
-        lines.add(name, lanes)
         if len(maps) < MAX_MAPS:
             drawn = lanes_svg(lanes, lanes.lanes, is_alone=False)
             maps.append(html.fold(f"Map of {name}", [html.picture(drawn, f"lanes of {name}")], is_open=not maps))
-    for part in lines.tables():
-        section.add(part)
-    for part in maps:
+    for part in (*_lanes_on_source(known, _SourceLines(attached.state, reader)), *maps):
         section.add(part)
     section.left_out += max(0, len(runs) - len(maps))
     return section
 
 
-class _LanesOnSource:
-    """Collects which lanes are at which line."""
-
-    def __init__(self, state: Execution, reader: SourceTexts) -> None:
-        self.lines = _SourceLines(state, reader)
-        self.files: dict[str, LineAt] = {}
-        self.at_line: dict[str, dict[int, list[str]]] = {}
-        """By file and line."""
-        self.elsewhere: dict[str, list[str]] = {}
-
-    def add(self, name: str, lanes: Lanes) -> None:
-        """Add the lanes of waves."""
+def _lanes_on_source(known: dict[str, Lanes], source: _SourceLines) -> Iterator[str]:
+    """Yield the lines that lanes of waves are at, with those around them where the source is found."""
+    files: dict[str, tuple[SourceFile, dict[int, list[str]]]] = {}
+    elsewhere: dict[str, list[str]] = {}
+    for name, lanes in known.items():
         places: dict[tuple[int | None, str], list[int]] = {}
         for lane in lanes.lanes:
             if lane.state != UNUSED:
                 places.setdefault((lane.pc, lane.state), []).append(lane.number)
         for (pc, state), numbers in places.items():
             words = f"{name}: {len(numbers)} {state}, lane{'s' if len(numbers) > 1 else ''} {ranges_text(numbers)}"
-            place = None if pc is None else self.lines.place(pc)
+            place = None if pc is None else source.place(pc)
             if place is None:
-                where = "place not known" if pc is None else f"{pc:#x}"
-                self.elsewhere.setdefault(where, []).append(words)
+                elsewhere.setdefault("place not known" if pc is None else f"{pc:#x}", []).append(words)
             else:
-                self.files.setdefault(place.file.name, place)
-                self.at_line.setdefault(place.file.name, {}).setdefault(place.line, []).append(words)
-
-    def tables(self) -> Iterator[str]:
-        """Yield a table for each file: the lines with lanes, and those around them where the source is found."""
-        blocks: list[html.SourceBlock] = []
-        for file, lines in sorted(self.at_line.items()):
-            place = self.files[file]
-            near = {line + offset for line in lines for offset in range(-AROUND, AROUND + 1)}
-            before = 0
-            for line in sorted(near):
-                words = lines.get(line)
-                source = self.lines.text(place, line)
-                if words is None and not source:
-                    continue
-                if before and line > before + 1 and source:
-                    blocks.append(html.SourceBlock(file, None, "...", ()))
-                before = line
-                blocks.append(html.SourceBlock(file, line, source, _some(words or [])))
-        blocks += [html.SourceBlock("", None, where, _some(words)) for where, words in sorted(self.elsewhere.items())]
-        if blocks:
-            yield html.source_table(blocks, "lanes")
-        for name, reason in sorted(self.lines.missing.items()):
-            yield html.note(f"The source was not found: {name}: {reason}")
+                files.setdefault(place.file.name, (place.file, {}))[1].setdefault(place.line, []).append(words)
+    blocks: list[html.SourceBlock] = []
+    for name, (file, lines) in sorted(files.items()):
+        before = 0
+        for line in sorted({line + offset for line in lines for offset in range(-AROUND, AROUND + 1)}):
+            text = source.text(file, line)
+            if line not in lines and not text:
+                continue
+            if before and line > before + 1 and text:
+                blocks.append(html.SourceBlock(name, None, "...", ()))
+            before = line
+            blocks.append(html.SourceBlock(name, line, text, _some(lines.get(line, ()))))
+    blocks += [html.SourceBlock("", None, where, _some(words)) for where, words in sorted(elsewhere.items())]
+    if blocks:
+        yield html.source_table(blocks, "lanes")
+    for name, reason in sorted(source.missing.items()):
+        yield html.note(f"The source was not found: {name}: {reason}")
 
 
 def _some(words: Sequence[str]) -> tuple[str, ...]:
