@@ -6,15 +6,19 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.execution.breakpoints import ACCESS_WATCH, DPRINTF, FAULTS, READ_WATCH, TRAPS, WATCH
+from dwarfgpu.execution.breakpoints import ACCESS_WATCH, DPRINTF, FAULTS, READ_WATCH, TRAPS, WATCH, Breakpoint
+from dwarfgpu.program.frames.selectors import numbers_in
 from dwarfgpu.questions.document import Document, Output
 from dwarfgpu.questions.execution import KernelRun, session
+from dwarfgpu.questions.scripts import body
 from dwarfgpu.questions.stopping import WATCHPOINTS, ignoring, show_set
+from dwarfgpu.questions.values import FormattedText
+from dwarfgpu.render.layout import counted, table
+from dwarfgpu.render.values import value_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dwarfgpu.execution.breakpoints import Breakpoint
     from dwarfgpu.execution.control.debugging import Debugging
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.values.objects import Object
@@ -31,15 +35,6 @@ def break_(debugger: Debugger, arguments: Arguments) -> None:
     """PLACE is a line, FILE:LINE, a function or *ADDRESS; the default is the pc of the selected frame. With `if EXPR`,
     waves stop only if EXPR is true in an active lane, and the stop names those lanes.
     """
-    _set(debugger, arguments, is_temporary=False)
-
-
-def tbreak(debugger: Debugger, arguments: Arguments) -> None:
-    """It is deleted when it has stopped waves."""
-    _set(debugger, arguments, is_temporary=True)
-
-
-def _set(debugger: Debugger, arguments: Arguments, *, is_temporary: bool) -> None:
     debugging = session(debugger, arguments.command)
     place, condition = _parts(arguments)
     if not place:
@@ -47,6 +42,7 @@ def _set(debugger: Debugger, arguments: Arguments, *, is_temporary: bool) -> Non
         if pc is None:
             raise UsageError("the frame has no program counter", kind="no_frame", hint="name a place")
         place = f"*{pc:#x}"
+    is_temporary = arguments.command.name == "tbreak"
     show_set(debugger, debugging, debugging.break_at(place, condition, is_temporary=is_temporary))
 
 
@@ -66,8 +62,6 @@ def dprintf(debugger: Debugger, arguments: Arguments) -> None:
     all of these lanes, else each lane prints, in order; `$_lane` is the number of the lane. A lane in which an
     expression has no value prints why. `condition` limits it. Going back prints nothing.
     """
-    from dwarfgpu.questions.values import FormattedText
-
     debugging = session(debugger, arguments.command)
     match = re.search(r',\s*(?=")', arguments.needed())
     if match is None:
@@ -89,22 +83,7 @@ def watch(debugger: Debugger, arguments: Arguments) -> None:
     Where the value is in memory, that memory is watched from now on, as GDB does with -location. With `if EXPR` it
     stops only if the expression is true in that lane then.
     """
-    _watch(debugger, arguments, WATCH)
-
-
-def rwatch(debugger: Debugger, arguments: Arguments) -> None:
-    """It stops when a lane has read the memory of the expression."""
-    _watch(debugger, arguments, READ_WATCH)
-
-
-def awatch(debugger: Debugger, arguments: Arguments) -> None:
-    """It stops when a lane has read or written the memory of the expression."""
-    _watch(debugger, arguments, ACCESS_WATCH)
-
-
-def _watch(debugger: Debugger, arguments: Arguments, kind: str) -> None:
-    from dwarfgpu.render.values import value_text
-
+    kind = {"watch": WATCH, "rwatch": READ_WATCH, "awatch": ACCESS_WATCH}[arguments.command.name]
     debugging = session(debugger, arguments.command)
     arguments.needed()
     text, condition = _parts(arguments)
@@ -172,8 +151,6 @@ def _row(debugging: Debugging | None, point: Breakpoint) -> dict[str, Any]:
 
 
 def _table(rows: list[dict[str, Any]], output: Output) -> Iterable[str]:
-    from dwarfgpu.render.layout import counted, table
-
     if not rows:
         yield "No breakpoints or watchpoints."
         return
@@ -208,8 +185,6 @@ def _table(rows: list[dict[str, Any]], output: Output) -> Iterable[str]:
 
 
 def _chosen(debugger: Debugger, text: str) -> list[Breakpoint]:
-    from dwarfgpu.program.frames.selectors import numbers_in
-
     points = debugger.state_of(KernelRun).points
     if not text:
         return list(points)
@@ -241,13 +216,7 @@ def delete(debugger: Debugger, arguments: Arguments) -> None:
 def enable(debugger: Debugger, arguments: Arguments) -> None:
     """By numbers; without a number all of them."""
     for point in _chosen(debugger, arguments.text):
-        point.is_enabled = True
-
-
-def disable(debugger: Debugger, arguments: Arguments) -> None:
-    """They stay, and stop no wave until `enable`."""
-    for point in _chosen(debugger, arguments.text):
-        point.is_enabled = False
+        point.is_enabled = arguments.command.name == "enable"
 
 
 def _numbered(debugger: Debugger, arguments: Arguments) -> tuple[Breakpoint, str]:
@@ -283,8 +252,6 @@ def commands(debugger: Debugger, arguments: Arguments) -> None:
     """The lines up to `end` run each time when it has stopped waves; without a number those of the last breakpoint.
     With `silent` as the first line the stop is not shown. What follows a line that runs the kernel is left out.
     """
-    from dwarfgpu.questions.scripts import body
-
     points = debugger.state_of(KernelRun).points
     number = arguments.integer()
     point = points.numbered(points.last if number is None else number)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dwarfgpu.errors import UsageError
-from dwarfgpu.program.code.instructions import Disassembler, Listing, ProgramCode
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.program.code.instructions import Disassembler, ListedInstruction, Listing, ProgramCode
 from dwarfgpu.questions.document import ASSEMBLY, SOURCE, Document, Output
 from dwarfgpu.questions.sources import function_json, function_offset, places_of, shown_line, text_of
 from dwarfgpu.questions.waves import masks_by
@@ -16,8 +16,6 @@ from dwarfgpu.render.source import InstructionLines, numbered_line, padded_bytes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from dwarfgpu.errors import DwarfGpuError
-    from dwarfgpu.program.code.instructions import ListedInstruction
     from dwarfgpu.program.code.source_files import LineAt, SourceFile
     from dwarfgpu.program.frames.linespec import CodeSpan
     from dwarfgpu.questions.debugger import Debugger

@@ -6,28 +6,23 @@ import os
 import re
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.types.model import Pointer, Qualified, Struct, Typedef
+from dwarfgpu.program.types.model import Pointer, Qualified, Struct, Type, Typedef
 from dwarfgpu.questions.control import LAYOUTS
-from dwarfgpu.questions.debugger import names
-from dwarfgpu.questions.registry import WORD
+from dwarfgpu.questions.debugger import Debugger, names
+from dwarfgpu.questions.registry import WORD, Arguments, Command
 from dwarfgpu.questions.settings import SECTIONS
 from dwarfgpu.render.layout import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from typing import TypeAlias
-
-    from dwarfgpu.questions.debugger import Debugger
-    from dwarfgpu.questions.registry import Arguments, Command
 
     Found: TypeAlias = "tuple[int, Iterable[Candidate]]"
     """Where the text begins that a candidate replaces, and the candidates."""
     Complete: TypeAlias = Callable[[Debugger, str, int], Found]
-    from dwarfgpu.program.types.model import Type
 
 
 _LIST = re.compile(r"(?:-\w+\s+)*(?:all\s+|[\d,\s-]*\d\s+)(?:-\w+\s+)*")

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.frames.answers import answer
-from dwarfgpu.program.frames.lanes import ACTIVE, UNKNOWN, UNUSED
+from dwarfgpu.program.frames.lanes import ACTIVE, UNKNOWN, UNUSED, Lanes, LaneStatus
 from dwarfgpu.program.frames.selectors import numbers_of
 from dwarfgpu.questions import memory
 from dwarfgpu.questions.document import SOURCE
 from dwarfgpu.questions.examined import MemoryFormat
-from dwarfgpu.questions.registry import SIZES
+from dwarfgpu.questions.registry import SIZES, Arguments
 from dwarfgpu.questions.settings import SECTIONS
 from dwarfgpu.questions.sources import shown_line, sources_of, standing_lanes, start_of, text_of
 from dwarfgpu.questions.variables import why_none, without_value
-from dwarfgpu.render.layout import counted, fitted, lanes_text, shown
+from dwarfgpu.render.layout import Style, counted, fitted, lanes_text, shown
 from dwarfgpu.render.values import OPTIMIZED_OUT
 from dwarfgpu.render.variables import VariablesRenderer, frame_text
 from dwarfgpu.render.wave_tables import same_places
@@ -27,11 +27,8 @@ if TYPE_CHECKING:
 
     from dwarfgpu.program.code.source_files import SourceFile
     from dwarfgpu.program.frames.frame import Frame
-    from dwarfgpu.program.frames.lanes import Lanes, LaneStatus
     from dwarfgpu.program.frames.variable import Variable
     from dwarfgpu.questions.debugger import Debugger
-    from dwarfgpu.questions.registry import Arguments
-    from dwarfgpu.render.layout import Style
     from dwarfgpu.render.written_text import StyleName
 
 

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu import __version__
 from dwarfgpu.errors import UsageError, nearest
-from dwarfgpu.questions.debugger import Quit
+from dwarfgpu.questions.debugger import Debugger, Quit
 from dwarfgpu.questions.table import GROUPS
 from dwarfgpu.render.layout import wrapped
 from dwarfgpu.render.written_text import own
 
 if TYPE_CHECKING:
-    from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments, Command
     from dwarfgpu.questions.settings import Setting
 

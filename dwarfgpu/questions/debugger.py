@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Protocol
 
 from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.frames.history import READ_ONLY, Remembered
-from dwarfgpu.questions.document import NO_ANSWER, Output, exit_status
+from dwarfgpu.questions.document import NO_ANSWER, Document, Output, exit_status
 from dwarfgpu.questions.registry import Registry, read_arguments
 from dwarfgpu.questions.selection import Selection
 from dwarfgpu.regular_files import check_mappings, check_output, forget_changed_mappings, open_anew
@@ -18,10 +18,8 @@ from dwarfgpu.render.written_text import without_styles, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Protocol
 
     from dwarfgpu.program.code.completion_index import KnownNames
-    from dwarfgpu.questions.document import Document
     from dwarfgpu.states.program import Attached, Program
 
     class Aside(Protocol):

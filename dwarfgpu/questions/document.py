@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unread, UsageError
-from dwarfgpu.render.layout import WIDTH, folded, laid_out, plain_style
+from dwarfgpu.render.layout import WIDTH, Style, folded, laid_out, plain_style
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from typing import TypeAlias
-
-    from dwarfgpu.render.layout import Style
-
     Json = dict[str, Any]
     Highlight: TypeAlias = Callable[[str, Sequence[str], str], list[str]]
     """Gives lines of code the styles of its language: kind, lines, name of the file."""

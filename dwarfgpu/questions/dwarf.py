@@ -8,20 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
+from dwarfgpu.audits.dump import entries
+from dwarfgpu.audits.dump.entries import EntrySelection, Item, ShownUnit
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.program.code.code_lookup import parse_address
+from dwarfgpu.program.code.frame_rows import DecodedFrameEntry, Entry, FrameAt, code_name, fdes_of, frames_at
 from dwarfgpu.progress import counted
 from dwarfgpu.questions.document import Document, Output
-from dwarfgpu.render.layout import paragraphs, plain, problem_json
+from dwarfgpu.render import dump as render
+from dwarfgpu.render.call_frame_info import at_json, at_text, listed_json, listed_text
+from dwarfgpu.render.layout import Style, paragraphs, plain, problem_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from dwarfgpu.audits.dump.entries import EntrySelection, Item
     from dwarfgpu.program.code.code_object import CodeObject
-    from dwarfgpu.program.code.frame_rows import DecodedFrameEntry, Entry, FrameAt
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
-    from dwarfgpu.render.layout import Style
 
 
 def print_die(selection: Selection, arguments: Arguments) -> Document:
@@ -34,7 +37,7 @@ def print_die(selection: Selection, arguments: Arguments) -> Document:
     -section shows another section: line, loc, loclists, ranges, rnglists, frame, eh_frame, eh_frame_hdr, names or
     aranges; -section all shows the entries and all of these. symtab, dynsym, note and rela (or .rela.dyn) work too.
     """
-    from dwarfgpu.audits.dump import entries, sections
+    from dwarfgpu.audits.dump import sections
 
     file = selection.code_file
     chosen = _entries_selected(file, arguments)
@@ -55,9 +58,6 @@ def print_die(selection: Selection, arguments: Arguments) -> Document:
 
 
 def _entries_selected(file: CodeObject, arguments: Arguments) -> EntrySelection:
-    from dwarfgpu.audits.dump import entries
-    from dwarfgpu.program.code.code_lookup import parse_address
-
     text, _, behind = arguments.text.partition(" -depth ")
     depth = arguments.get("depth")
     if behind:
@@ -88,9 +88,6 @@ def _of_sections(
     if not names:
         return
     from dwarfgpu.audits.dump import sections
-    from dwarfgpu.program.code.frame_rows import code_name
-    from dwarfgpu.render import dump as render
-    from dwarfgpu.render.call_frame_info import listed_json, listed_text
 
     def frame_json(entry: DecodedFrameEntry) -> dict[str, Any]:
         return listed_json(entry, file.frames, name=code_name(file, entry.entry))
@@ -108,9 +105,6 @@ def _of_sections(
 
 def _units(items: Iterable[Item]) -> Iterator[dict[str, Any]]:
     """Yield units, each with its entries, which have to be asked for before the next unit."""
-    from dwarfgpu.audits.dump.entries import ShownUnit
-    from dwarfgpu.render.dump import entry_json
-
     known = iter(items)
     unit = next(known, None)
 
@@ -120,7 +114,7 @@ def _units(items: Iterable[Item]) -> Iterator[dict[str, Any]]:
             if isinstance(item, ShownUnit):
                 unit = item
                 return
-            yield entry_json(item)
+            yield render.entry_json(item)
         unit = None
 
     while isinstance(unit, ShownUnit):
@@ -128,9 +122,6 @@ def _units(items: Iterable[Item]) -> Iterator[dict[str, Any]]:
 
 
 def _dump(file: CodeObject, items: Iterable[Item], names: list[str], dialect: str | None, pc: int | None) -> Document:
-    from dwarfgpu.audits.dump.entries import ShownUnit
-    from dwarfgpu.render import dump as render
-
     def rows() -> Iterator[dict[str, Any]]:
         for item in items:
             yield {"unit": plain(item)} if isinstance(item, ShownUnit) else {"entry": render.entry_json(item)}
@@ -200,10 +191,6 @@ def _collecting(problems: list[DwarfGpuError]) -> Iterator[None]:
 
 def _call_frame_information(file: CodeObject, addresses: list[str | int], functions: list[str]) -> Document:
     """Return rows and entries, which are read as they are shown; what is wrong with them is then among the problems."""
-    from dwarfgpu.program.code.code_lookup import parse_address
-    from dwarfgpu.program.code.frame_rows import code_name, fdes_of, frames_at
-    from dwarfgpu.render import call_frame_info as render
-
     frames = file.frames
     problems: list[DwarfGpuError] = []
 
@@ -233,9 +220,9 @@ def _call_frame_information(file: CodeObject, addresses: list[str | int], functi
 
     def texts(style: Style) -> Iterator[list[str]]:
         for row, name in rows():
-            yield render.at_text(row, frames, style, name=name)
+            yield at_text(row, frames, style, name=name)
         for entry, name in entries():
-            yield render.listed_text(entry, frames, style, name=name)
+            yield listed_text(entry, frames, style, name=name)
         if not (frames.indexes or addresses or functions):
             yield ["no call frame information"]
 
@@ -246,8 +233,8 @@ def _call_frame_information(file: CodeObject, addresses: list[str | int], functi
         "file": file.name,
         "target": frames.target.name,
         "dialect": frames.dialect.name,
-        "addresses": (render.at_json(row, frames, name=name) for row, name in rows()),
-        "entries": (render.listed_json(entry, frames, name=name) for entry, name in entries()),
+        "addresses": (at_json(row, frames, name=name) for row, name in rows()),
+        "entries": (listed_json(entry, frames, name=name) for entry, name in entries()),
         "problems": all_problems(),
     }
     document = Document(

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.registry import Arguments, Command
 
 NOT_RUN = "The program is not being run."
-STEPS = frozenset(("step", "next", "stepi", "nexti"))
-"""The commands that let one wave run alone with ``set scheduler-locking step``."""
 
 
 class KernelRun:
@@ -150,38 +148,34 @@ def continue_(debugger: Debugger, arguments: Arguments) -> Document:
     return stopped(debugger, debugging, debugging.go_on())
 
 
-def _steps(
-    debugger: Debugger, arguments: Arguments, step: Callable[[Debugging, int], Halt], *, is_back: bool = False
-) -> Document:
-    """Step the selected wave as often as the command says, or until something else stops it."""
-    debugging = session(debugger, arguments.command) if is_back else _ready(debugger, arguments)
-    count, wave = _count(arguments), debugger.wave.index
-    halt = step(debugging, wave)
-    for _ in range(count - 1):
-        if halt.is_at_start if is_back else halt.kind != "step" or halt.points:
-            break
-        halt = step(debugging, wave)
-    return stopped(debugger, debugging, halt)
-
-
-def stepi(debugger: Debugger, arguments: Arguments) -> Document:
-    """The wave that is selected executes N instructions. Other waves run, too, unless `set scheduler-locking on`."""
-    return _steps(debugger, arguments, lambda debugging, wave: debugging.step_instruction(wave))
-
-
-def nexti(debugger: Debugger, arguments: Arguments) -> Document:
-    """Functions that are called are executed as a whole."""
-    return _steps(debugger, arguments, lambda debugging, wave: debugging.step_instruction(wave, over=True))
+STEPS: dict[str, Callable[[Debugging, int], Halt]] = {
+    "step": lambda debugging, wave: debugging.step_line(wave),
+    "next": lambda debugging, wave: debugging.step_line(wave, over=True),
+    "stepi": lambda debugging, wave: debugging.step_instruction(wave),
+    "nexti": lambda debugging, wave: debugging.step_instruction(wave, over=True),
+    "reverse-step": lambda debugging, wave: debugging.reverse_line(wave),
+    "reverse-next": lambda debugging, wave: debugging.reverse_line(wave, over=True),
+    "reverse-stepi": lambda debugging, wave: debugging.reverse_instruction(wave),
+    "reverse-nexti": lambda debugging, wave: debugging.reverse_instruction(wave, over=True),
+    "reverse-finish": lambda debugging, wave: debugging.reverse_finish(wave),
+}
+"""What a wave does once, by the names of the commands."""
 
 
 def step(debugger: Debugger, arguments: Arguments) -> Document:
     """It stops at the beginning of another line, also in a function that is called."""
-    return _steps(debugger, arguments, lambda debugging, wave: debugging.step_line(wave))
-
-
-def next_(debugger: Debugger, arguments: Arguments) -> Document:
-    """Functions that are called are executed as a whole."""
-    return _steps(debugger, arguments, lambda debugging, wave: debugging.step_line(wave, over=True))
+    name = arguments.command.name
+    if name == "reverse-finish":
+        arguments.none()
+    once, is_back = STEPS[name], name.startswith("reverse")
+    debugging = session(debugger, arguments.command) if is_back else _ready(debugger, arguments)
+    count, wave = _count(arguments), debugger.wave.index
+    halt = once(debugging, wave)
+    for _ in range(count - 1):
+        if halt.is_at_start if is_back else halt.kind != "step" or halt.points:
+            break
+        halt = once(debugging, wave)
+    return stopped(debugger, debugging, halt)
 
 
 def finish(debugger: Debugger, arguments: Arguments) -> Document:
@@ -234,34 +228,6 @@ def jump(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 # --- Back -------------------------------------------------------------------------------------------------------------
-
-
-def reverse_stepi(debugger: Debugger, arguments: Arguments) -> Document:
-    """The wave that is selected is where it was N instructions ago, and all else is as it was then."""
-    return _steps(debugger, arguments, lambda debugging, wave: debugging.reverse_instruction(wave), is_back=True)
-
-
-def reverse_nexti(debugger: Debugger, arguments: Arguments) -> Document:
-    """Functions that were called count as one instruction."""
-    return _steps(
-        debugger, arguments, lambda debugging, wave: debugging.reverse_instruction(wave, over=True), is_back=True
-    )
-
-
-def reverse_step(debugger: Debugger, arguments: Arguments) -> Document:
-    """It stops at the beginning of the line, or of the one that was executed before it."""
-    return _steps(debugger, arguments, lambda debugging, wave: debugging.reverse_line(wave), is_back=True)
-
-
-def reverse_next(debugger: Debugger, arguments: Arguments) -> Document:
-    """Functions that were called are passed as a whole."""
-    return _steps(debugger, arguments, lambda debugging, wave: debugging.reverse_line(wave, over=True), is_back=True)
-
-
-def reverse_finish(debugger: Debugger, arguments: Arguments) -> Document:
-    """It stops at the call of the function."""
-    arguments.none()
-    return _steps(debugger, arguments, lambda debugging, wave: debugging.reverse_finish(wave), is_back=True)
 
 
 def reverse_continue(debugger: Debugger, arguments: Arguments) -> Document:

@@ -8,9 +8,9 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
-from dwarfgpu.program.code.code_object import check_has_kernels, list_contents, opened, runnable
+from dwarfgpu.program.code.code_object import CodeObject, check_has_kernels, list_contents, opened, runnable
 from dwarfgpu.questions.document import BAD_FILE, Document, Output
-from dwarfgpu.questions.selection import source_of
+from dwarfgpu.questions.selection import Selection, source_of
 from dwarfgpu.regular_files import whole_output
 from dwarfgpu.render.layout import WIDTH, counted, fitted, plain, shown, table
 from dwarfgpu.states.program import Program, open_core, open_program, paths_of
@@ -18,10 +18,8 @@ from dwarfgpu.states.program import Program, open_core, open_program, paths_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments
-    from dwarfgpu.questions.selection import Selection
 
 
 # --- Opening --------------------------------------------------------------------------------------------------------
@@ -224,34 +222,11 @@ def info_sharedlibrary(selection: Selection, arguments: Arguments) -> Document:
 
 def info_agents(selection: Selection, arguments: Arguments) -> Document:
     """Each with its architecture, how many lanes its waves have, and how many waves there are. State A is active."""
-    return _active(selection, arguments, "agents")
-
-
-def info_queues(selection: Selection, arguments: Arguments) -> Document:
-    """Read and Write are numbers of packets, Size is in bytes: they are known where the memory of the queue is."""
-    return _active(selection, arguments, "queues")
-
-
-def info_packets(selection: Selection, arguments: Arguments) -> Document:
-    """Each packet has the number of its queue and its own, from 0. State is taken if the packet processor has read it,
-    else waits. Packets that later ones have replaced are gone. What the documents forbid of one is below the table.
-    """
-    return _active(selection, arguments, "packets")
-
-
-def info_dispatches(selection: Selection, arguments: Arguments) -> Document:
-    """Sizes are in work-items. Fence is what the packet asks for: B a barrier, A and R the acquire and the release
-    fence, each with its scope (a agent, s system).
-    """
-    return _active(selection, arguments, "dispatches")
-
-
-def _active(selection: Selection, arguments: Arguments, what: str) -> Document:
-    """Return what a machine of waves is made of, as a table."""
     from dwarfgpu.execution.launch import devices
     from dwarfgpu.render import machines as render
 
     arguments.none()
+    what = arguments.command.name.removeprefix("info ")
     machine = selection.machine
     parts = list(getattr(devices, what)(machine.stopped)) if machine.has_waves else []
     ids, columns = machine.stopped.machine.ids, getattr(render, what.upper())

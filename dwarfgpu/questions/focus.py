@@ -204,22 +204,14 @@ def _frame_of(debugger: Debugger, name: str) -> int:
     raise UsageError(f"No frame for function '{name[:60]}'.", kind="no_frame", hint="`bt` shows all frames")
 
 
-def up(debugger: Debugger, arguments: Arguments) -> None:
-    """With N, go so many frames outwards."""
-    _move(debugger, arguments, 1)
-
-
-def down(debugger: Debugger, arguments: Arguments) -> None:
-    """With N, go so many frames inwards."""
-    _move(debugger, arguments, -1)
-
-
 MAX_STEPS = 1 << 31
 """More frames than any stack has."""
 
 
-def _move(debugger: Debugger, arguments: Arguments, direction: int) -> None:
-    count = arguments.integer()
+def up(debugger: Debugger, arguments: Arguments) -> None:
+    """With N, go so many frames outwards."""
+    name, count = arguments.command.name, arguments.integer()
+    direction = 1 if name.startswith("up") else -1
     steps = 1 if count is None else max(-MAX_STEPS, min(count, MAX_STEPS))
     wanted = debugger.frame_number + direction * steps
     number = max(0, wanted)
@@ -232,7 +224,7 @@ def _move(debugger: Debugger, arguments: Arguments, direction: int) -> None:
         message = f"{which} frame selected; you cannot go {'up' if is_up else 'down'}."
         raise UsageError(message, kind="no_frame")
     debugger.select_frame(number)
-    if not arguments.command.name.endswith("silently"):
+    if not name.endswith("silently"):
         show_frame(debugger)
 
 

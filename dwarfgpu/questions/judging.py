@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from dwarfgpu.audits.judge.judgement import RULES, Judge, other_build
+from dwarfgpu.audits.judge.judgement import RULES, Judge, Judgement, other_build
 from dwarfgpu.audits.judge.lane_history import LaneRecorder, chosen_lane
 from dwarfgpu.audits.verify.findings import NOTE
-from dwarfgpu.audits.verify.reports import read_baseline, without_known
+from dwarfgpu.audits.verify.reports import FileReport, read_baseline, without_known
 from dwarfgpu.execution.control.running import launched_with
 from dwarfgpu.execution.launch.triton import kernel_and_arguments
 from dwarfgpu.questions.document import NO_ANSWER, OK, Document, Output
@@ -20,8 +20,6 @@ from dwarfgpu.render.layout import WIDTH, laid_out
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.audits.judge.judgement import Judgement
-    from dwarfgpu.audits.verify.reports import FileReport
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.program.frames.macros import macro_of
-from dwarfgpu.questions.debugger import remembered
+from dwarfgpu.program.frames.macros import Definitions, expanded, macro_of
+from dwarfgpu.questions.debugger import Debugger, remembered
 from dwarfgpu.questions.document import Document, Output
 from dwarfgpu.render.layout import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.program.frames.macros import Definitions
-    from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments
 
 
@@ -55,8 +53,6 @@ def info_macro(debugger: Debugger, arguments: Arguments) -> Document:
 
 def expand(debugger: Debugger, arguments: Arguments) -> Document:
     """With the macros that are defined at the line of the frame, as `print` reads an expression there."""
-    from dwarfgpu.program.frames.macros import expanded
-
     text = expanded(arguments.needed(), _macros(debugger), once=arguments.command.name.endswith("once"))
     return Document({"expanded": text}, [f"expands to: {shown(text)}"])
 

@@ -19,7 +19,7 @@ from dwarfgpu.program.types.model import Array, Base, Function, Pointer, resolve
 from dwarfgpu.program.values.storage import Address, cannot_access
 from dwarfgpu.questions.document import Document, Output
 from dwarfgpu.questions.examined import Examined, MemoryFormat
-from dwarfgpu.questions.registry import LETTERS, SIZES
+from dwarfgpu.questions.registry import LETTERS, SIZES, Arguments
 from dwarfgpu.render import numbers
 from dwarfgpu.render.layout import problem_json
 from dwarfgpu.render.numbers import formatted, whole
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.questions.debugger import Debugger
-    from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
 
 PER_LINE = {"b": 8, "h": 8, "w": 4, "g": 2}

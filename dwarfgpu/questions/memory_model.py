@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.audits.memory_model.checker import RULES, CheckWish, MemoryCheck
 from dwarfgpu.audits.memory_model.families import FAMILIES, family_of, mode_of
-from dwarfgpu.audits.memory_model.file_reports import check_code, check_paths
+from dwarfgpu.audits.memory_model.file_reports import MemoryReport, check_code, check_paths
 from dwarfgpu.audits.memory_model.intents import stated
-from dwarfgpu.audits.memory_model.sequences import cells
+from dwarfgpu.audits.memory_model.sequences import SequenceCell, cells
 from dwarfgpu.audits.memory_model.survey import accesses, outstanding_at, outstanding_now
 from dwarfgpu.errors import NotFound, UsageError, nearest
 from dwarfgpu.program.code.code_lookup import parse_address
@@ -22,8 +22,6 @@ from dwarfgpu.render import verification as text_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.audits.memory_model.file_reports import MemoryReport
-    from dwarfgpu.audits.memory_model.sequences import SequenceCell
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attrs import evolve
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.program.frames.register_contents import UNAVAILABLE, contents, registers_of
+from dwarfgpu.program.frames.register_contents import UNAVAILABLE, RegisterContents, contents, registers_of
 from dwarfgpu.program.frames.registers import type_of
 from dwarfgpu.program.types.model import Base, Struct
 from dwarfgpu.program.values.objects import constant
@@ -21,9 +21,7 @@ from dwarfgpu.render.values import ValueWriter, flags_text, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import TypeAlias
 
-    from dwarfgpu.program.frames.register_contents import RegisterContents
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments
 
@@ -52,20 +50,12 @@ def info_registers(debugger: Debugger, arguments: Arguments) -> Document:
     float, all. Without them: all that are no vectors and of which the machine knows something. They are those of the
     frame that is selected; what nothing has saved is said to be <not saved>. /F shows the last column by a format.
     """
-    return _info(debugger, arguments, "general")
-
-
-def info_all_registers(debugger: Debugger, arguments: Arguments) -> Document:
-    """Also those that are vectors. NAMES are as in `info registers`."""
-    return _info(debugger, arguments, "all")
-
-
-def _info(debugger: Debugger, arguments: Arguments, group: str) -> Document:
     if debugger.attached is None:
         hint = "`target snapshot S` attaches a snapshot, `core S` a core file"
         raise UsageError("The program has no registers now.", kind="no_machine", hint=hint)
     writer = _RegisterText(debugger, arguments.letter)
-    words = arguments.text.replace("$", "").replace(",", " ").split() or [group]
+    words = arguments.text.replace("$", "").replace(",", " ").split()
+    words = words or ["general" if arguments.command.name == "info registers" else "all"]
     return Document(
         {
             debugger.noun: debugger.wave.id,

@@ -137,6 +137,8 @@ class Command:
     """Its name behind ``dwarfgpu`` in GDB, if it makes sense there."""
     is_question: bool = False
     shell: Shell | None = None
+    explanation: str = ""
+    """The rest of the help where several commands have one function, which then knows them by their names."""
 
     @property
     def usage(self) -> str:
@@ -176,7 +178,7 @@ class Command:
         """What help says below the summary."""
         from inspect import getdoc
 
-        return getdoc(self.load()) or ""
+        return self.explanation or getdoc(self.load()) or ""
 
 
 class Registry:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
-from dwarfgpu.questions.debugger import Quit
-from dwarfgpu.questions.registry import PYTHON_DOES, Command, python_does
+from dwarfgpu.questions.debugger import Debugger, Quit
+from dwarfgpu.questions.registry import PYTHON_DOES, Arguments, Command, python_does
 from dwarfgpu.questions.table import SUPPORT
 from dwarfgpu.regular_files import read_input
 from dwarfgpu.render.layout import counted
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.wave import Wave
-    from dwarfgpu.questions.debugger import Debugger
-    from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.states.program import Attached
 
 
@@ -200,7 +198,9 @@ def alias(debugger: Debugger, arguments: Arguments) -> None:
         raise UsageError(f"{name} cannot be an alias of itself", hint="give the name of the command that it runs")
     debugger.aliases[name] = whole
     summary = f"the same as `{whole}`"
-    row = evolve(command, name=name, summary=summary, run="scripts.run_alias", aliases=(), options=(), gdb=None)
+    row = evolve(
+        command, name=name, summary=summary, run="scripts.run_alias", aliases=(), options=(), gdb=None, explanation=""
+    )
     debugger.registry.add(row)
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.questions.registry import operand, option
+from dwarfgpu.questions.registry import Arguments, operand, option
 from dwarfgpu.questions.settings import READING, Settings
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.frames.wave import Wave
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.questions.document import Output
-    from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.render.backtrace import CallWriter
     from dwarfgpu.render.values import Look
     from dwarfgpu.render.variables import VariablesRenderer

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceTexts, facts_of
-from dwarfgpu.program.frames.linespec import Linespecs
+from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceFile, SourceText, SourceTexts, facts_of
+from dwarfgpu.program.frames.linespec import Linespec, Linespecs
 from dwarfgpu.questions.document import SOURCE, Document, Output
 from dwarfgpu.questions.examined import begin_at
 from dwarfgpu.render.layout import counted, fitted, shown
@@ -16,12 +16,9 @@ from dwarfgpu.render.source import numbered_line, place_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
-    from dwarfgpu.program.code.source_files import SourceFile, SourceText
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.lanes import LaneStatus
-    from dwarfgpu.program.frames.linespec import Linespec
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection

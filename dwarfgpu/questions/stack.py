@@ -9,19 +9,28 @@ from attrs import evolve
 
 from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.expr.location_json import JsonWriter
+from dwarfgpu.expr.location_text import TextRenderer
+from dwarfgpu.program.frames import backtrace as stacks
+from dwarfgpu.program.frames import frame_attributes as attributes
+from dwarfgpu.program.frames.lanes import ACTIVE, UNKNOWN, UNUSED
 from dwarfgpu.program.frames.selectors import waves_of
-from dwarfgpu.program.frames.variable import PARAMETER
-from dwarfgpu.program.frames.wave import trap_at
+from dwarfgpu.program.frames.variable import PARAMETER, Variable
+from dwarfgpu.program.frames.wave import Wave, trap_at
 from dwarfgpu.questions.document import NO_ANSWER, Document, Output
+from dwarfgpu.questions.sources import line_text
+from dwarfgpu.questions.variables import variable_document, variable_lines
+from dwarfgpu.questions.waves import lanes_here
+from dwarfgpu.render import backtrace as render
+from dwarfgpu.render.lanes import stop_text, stops_json
 from dwarfgpu.render.layout import fitted, lanes_text, paragraphs, plain, problem_json, ranges_text, shown, wrapped
+from dwarfgpu.render.wave_tables import lane_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dwarfgpu.program.frames.backtrace import Backtrace, InnerRules, Saved
     from dwarfgpu.program.frames.frame import Frame
-    from dwarfgpu.program.frames.variable import Variable
-    from dwarfgpu.program.frames.wave import Wave
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
@@ -36,8 +45,6 @@ MAX_WAVES = 8
 
 def show_frame(debugger: Debugger) -> None:
     """Show the selected frame, and its line of the source; and where the lane is, if it does not execute there."""
-    from dwarfgpu.questions.sources import line_text
-
     frame, output = debugger.frame, debugger.output
     if not debugger.is_source_coming:
         output.lines(debugger.call_writer(frame).lines(frame, output.width, output.style))
@@ -51,10 +58,6 @@ def show_frame(debugger: Debugger) -> None:
 
 def _where_lane_is(selection: Selection, frame: Frame) -> str | None:
     """Return what there is to say about a lane that does not execute the code."""
-    from dwarfgpu.program.frames.lanes import ACTIVE, UNKNOWN, UNUSED
-    from dwarfgpu.questions.waves import lanes_here
-    from dwarfgpu.render.wave_tables import lane_place
-
     lane, mask = selection.lane, frame.active_mask
     if lane is None or mask is None or mask >> lane & 1:
         return None
@@ -77,10 +80,6 @@ def backtrace(selection: Selection, arguments: Arguments) -> Document:
     N, inner frames are left out if the selected lane was not active when their functions were called. -wave shows
     several waves; at the shell the default is all of them. Waves with equal stacks are shown once.
     """
-    from dwarfgpu.program.frames import backtrace as stacks
-    from dwarfgpu.render.backtrace import BacktraceRenderer
-    from dwarfgpu.render.lanes import stops_json
-
     machine = selection.machine.stopped.machine
     word, _, rest = arguments.text.partition(" ")
     is_full = arguments.has("full") or word == "full"  # gdb had the word before it had options
@@ -94,7 +93,7 @@ def backtrace(selection: Selection, arguments: Arguments) -> Document:
     if lane is not None:
         selection.needs_lanes()
         selection.needs_lane(lane)
-    renderer = BacktraceRenderer(machine.target)
+    renderer = render.BacktraceRenderer(machine.target)
 
     def groups() -> Iterator[Backtrace]:
         stopped, registers = selection.machine.stopped, arguments.has("registers")
@@ -147,8 +146,6 @@ def backtrace(selection: Selection, arguments: Arguments) -> Document:
 
 
 def _stop_lines(selection: Selection, waves: list[int]) -> Iterator[str]:
-    from dwarfgpu.render.lanes import stop_text
-
     machine = selection.machine.stopped.machine
     stops = [(wave, stop) for wave in waves if (stop := machine.stop_of(wave)) is not None and stop.reasons]
     by_text: dict[str, list[int]] = {}
@@ -186,8 +183,6 @@ def _stack_lines(
     is_group: bool = False,
 ) -> Iterator[str]:
     """Yield the frames of a wave. Of a group, whose waves may have other arguments, those are not shown."""
-    from dwarfgpu.program.frames.backtrace import InnerRules
-
     output = selection.output
     with selection.staying():
         if selection.wave_number != index:
@@ -205,7 +200,7 @@ def _stack_lines(
         if is_group and writer.arguments == "scalars":
             writer.arguments = "none"
         last = None
-        inner_rules = InnerRules()
+        inner_rules = stacks.InnerRules()
         for shown_frames, frame in enumerate(frames):
             if shown_frames >= FREE_FRAMES and not budget.take(_cost(frame, arguments, is_full=is_full)):
                 break
@@ -285,8 +280,6 @@ def _was_active(frame: Frame, lane: int) -> bool:
 
 def _locals_lines(selection: Any, frame: Frame, lane: int | None) -> Iterator[str]:
     """Yield the local variables of a frame, as GDB shows them below it."""
-    from dwarfgpu.questions.variables import variable_lines
-
     variables = _locals(frame)
     writer = selection.renderer(frame=frame)
     for variable in variables:
@@ -302,8 +295,6 @@ def _locals(frame: Frame) -> list[Variable]:
 def _add_locals(
     selection: Selection, arguments: Arguments, index: int | None, lane: int | None, frames: list[dict[str, Any]]
 ) -> None:
-    from dwarfgpu.questions.variables import variable_document
-
     with selection.staying():
         if selection.wave_number != index:
             selection.wave_number, selection.frame_number = index, 0
@@ -323,17 +314,13 @@ def _add_locals(
 
 def _saved_lines(selection: Selection, frame: Frame, inner_rules: InnerRules) -> Iterator[str]:
     """Yield where the registers of a frame are that are elsewhere than in themselves."""
-    from dwarfgpu.program.frames.backtrace import saved_registers
-
     if frame.activation is not None and not frame.is_inlined:
-        saved = saved_registers(frame.activation, inner_rules.of(frame.activation))
+        saved = stacks.saved_registers(frame.activation, inner_rules.of(frame.activation))
         yield from _register_lines(selection, saved, 8)
 
 
 def _register_lines(selection: Selection, saved: Iterable[Saved], indent: int) -> Iterator[str]:
-    from dwarfgpu.render.backtrace import BacktraceRenderer
-
-    yield from BacktraceRenderer(selection.machine.state.target).registers(saved, indent)
+    yield from render.BacktraceRenderer(selection.machine.state.target).registers(saved, indent)
 
 
 def info_frame(debugger: Debugger, arguments: Arguments) -> Document:
@@ -341,12 +328,11 @@ def info_frame(debugger: Debugger, arguments: Arguments) -> Document:
     registers of its caller: of vector registers for which lanes.
     """
     arguments.none()
-    from dwarfgpu.program.frames.backtrace import saved_by
 
     here = debugger.frame
     if here.activation is None:
         raise UsageError("No stack.", kind="no_frame", hint="`target snapshot S` attaches a machine")
-    saved = [] if here.is_inlined else list(saved_by(here))
+    saved = [] if here.is_inlined else list(stacks.saved_by(here))
 
     def lines(output: Output) -> Iterator[str]:
         for line in _facts(debugger, here):
@@ -368,15 +354,12 @@ def info_frame(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 def _frame_document(debugger: Debugger, here: Frame, saved: list[Saved]) -> dict[str, Any]:
-    from dwarfgpu.program.frames.backtrace import shown_frame
-    from dwarfgpu.render.backtrace import BacktraceRenderer
-
-    renderer = BacktraceRenderer(here.target)
+    renderer = render.BacktraceRenderer(here.target)
 
     def frame_json(frame: Frame | None) -> dict[str, Any] | None:
         if frame is None or frame.activation is None:
             return None
-        shown = shown_frame(frame, frame.activation, frame.active_lanes())
+        shown = stacks.shown_frame(frame, frame.activation, frame.active_lanes())
         return {**renderer.frame_json(shown), "cfa": renderer.cfa_json(shown)}
 
     outer = next(islice(debugger.wave, here.number + 1, None), None)
@@ -395,12 +378,10 @@ def _frame_document(debugger: Debugger, here: Frame, saved: list[Saved]) -> dict
 
 
 def _facts(debugger: Debugger, here: Frame) -> Iterator[str]:
-    from dwarfgpu.render.backtrace import line_text
-
     stack = here.stack
     assert stack is not None  # noqa: S101 (`info frame` needs one)
     source = here.call.source
-    place = "" if source is None or source.file is None else f" ({line_text(source)})"
+    place = "" if source is None or source.file is None else f" ({render.line_text(source)})"
     name = f" in {shown(here.name)}" if here.name else ""
     outer = next(islice(debugger.seen_wave, here.number + 1, None), None)
     caller = stack.activations.returns_to(here.level)
@@ -439,9 +420,6 @@ def _facts(debugger: Debugger, here: Frame) -> Iterator[str]:
 
 def _attribute_lines(here: Frame) -> Iterator[str]:
     """Yield what attributes of the function and of the call say of the frame."""
-    from dwarfgpu.expr.location_text import TextRenderer
-    from dwarfgpu.program.frames import frame_attributes as attributes
-
     if here.activation is None:
         return
     lanes, renderer = here.activation.thread.lanes, TextRenderer(here.target.byte_order)
@@ -469,9 +447,6 @@ def _attribute_lines(here: Frame) -> Iterator[str]:
 
 
 def _attributes_json(here: Frame) -> dict[str, Any]:
-    from dwarfgpu.expr.location_json import JsonWriter
-    from dwarfgpu.program.frames import frame_attributes as attributes
-
     if here.activation is None:
         return {}
     lanes, writer = here.activation.thread.lanes, JsonWriter(here.target.byte_order)
@@ -498,8 +473,6 @@ def _attributes_json(here: Frame) -> dict[str, Any]:
 
 
 def _cfa_text(frame: Frame) -> str:
-    from dwarfgpu.expr.location_text import TextRenderer
-
     activation = frame.activation
     if activation is None:
         return "??"
@@ -512,8 +485,6 @@ def _cfa_text(frame: Frame) -> str:
 
 def _memory_text(frame: Frame, saved: Saved) -> str | None:
     """Return where in memory a register is as a whole; None of what is somewhere else."""
-    from dwarfgpu.expr.location_text import TextRenderer
-
     if len(saved.spans) != 1:
         return None
     text = _short(frame, TextRenderer(frame.target.byte_order).location(saved.spans[0].location))

@@ -5,14 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.execution.breakpoints import ACCESS_WATCH, DPRINTF, READ_WATCH, WATCH
+from dwarfgpu.execution.breakpoints import ACCESS_WATCH, DPRINTF, READ_WATCH, WATCH, Breakpoint
+from dwarfgpu.program.frames.history import Remembered
+from dwarfgpu.program.types.declaration import type_text
 from dwarfgpu.questions.document import Document, Output
+from dwarfgpu.questions.focus import title
+from dwarfgpu.questions.scripts import joined, run_lines
+from dwarfgpu.questions.stack import show_frame
 from dwarfgpu.render.lanes import lanes_of, signal_text
+from dwarfgpu.render.values import value_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.execution.breakpoints import Breakpoint
     from dwarfgpu.execution.control.debugging import Debugging
     from dwarfgpu.execution.control.returned import ReturnType
     from dwarfgpu.execution.halts import Halt
@@ -44,8 +49,6 @@ class CommandsOfStops:
 
     def run(self, debugger: Debugger, points: tuple[Breakpoint, ...]) -> None:
         """Run the commands of breakpoints. As in GDB, what follows a command that runs the kernel is left out."""
-        from dwarfgpu.questions.scripts import joined, run_lines
-
         self._waiting += [point.commands for point in points if point.commands]
         if self._is_running:
             return
@@ -85,10 +88,6 @@ def stopped(debugger: Debugger, debugging: Debugging, halt: Halt, *, returned: R
 
 def _result(debugger: Debugger, debugging: Debugging, returned: ReturnType) -> dict[str, Any]:
     """Put the value that a function has returned into the history, and return what there is to say about it."""
-    from dwarfgpu.program.frames.history import Remembered
-    from dwarfgpu.program.types.declaration import type_text
-    from dwarfgpu.render.values import value_text
-
     frame, lane = debugger.frame, debugger.lane
     result: dict[str, Any] = {"type": type_text(returned.type)}
     values = returned.values(debugging.machine, debugger.wave.index)
@@ -204,8 +203,6 @@ def _lines(
     debugger.is_quiet = any(point.commands and point.commands[0].strip() == SILENT for point in halt.points)
     if not debugger.is_quiet:
         if has_switched:
-            from dwarfgpu.questions.focus import title
-
             yield f"[Switching to {debugger.noun} {title(debugger)}]"
         yield from _why(debugger, halt)
         yield from _where(debugger)
@@ -276,8 +273,6 @@ def _others(noun: str, lanes: dict[int, int], chosen: int) -> Iterator[str]:
 
 
 def _where(debugger: Debugger) -> Iterator[str]:
-    from dwarfgpu.questions.stack import show_frame
-
     try:
         show_frame(debugger)
     except DwarfGpuError as error:

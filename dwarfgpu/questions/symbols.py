@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.expr import listing
@@ -12,11 +12,11 @@ from dwarfgpu.program.code.declarations import declared, undeclared
 from dwarfgpu.program.code.repairs import as_written, repairs_of
 from dwarfgpu.program.frames.evaluator import Evaluator, nearly
 from dwarfgpu.program.frames.expression import static_type, type_named
-from dwarfgpu.program.frames.linespec import frame_base_of, scope_at, symbol_at
+from dwarfgpu.program.frames.linespec import Linespec, frame_base_of, scope_at, symbol_at
 from dwarfgpu.program.frames.names import variable_called, variables_named
 from dwarfgpu.program.frames.variable import Variable
 from dwarfgpu.program.types.declaration import HEAD, declaration, declaration_with_offsets, type_text
-from dwarfgpu.program.types.model import Hidden, Struct, Typedef
+from dwarfgpu.program.types.model import Hidden, Struct, Type, Typedef
 from dwarfgpu.program.types.reader import find_type
 from dwarfgpu.questions.document import Document, Output
 from dwarfgpu.questions.sources import places_of
@@ -27,11 +27,8 @@ from dwarfgpu.render.source import LocationWords, declarations, symbol_lines, ty
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from dwarfgpu.program.frames.frame import Frame
-    from dwarfgpu.program.frames.linespec import Linespec
-    from dwarfgpu.program.types.model import Type
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments
 
@@ -221,28 +218,14 @@ def info_functions(debugger: Debugger, arguments: Arguments) -> Document:
     """REGEXP is searched in their names, with scopes; without one all are shown. `-n` leaves out those that only
     symbols tell of.
     """
-    return _list(debugger, arguments, "function", "functions", is_code=True)
-
-
-def info_variables(debugger: Debugger, arguments: Arguments) -> Document:
-    """REGEXP is searched in their names, with scopes; without one all are shown. `-n` leaves out those that only
-    symbols tell of.
-    """
-    return _list(debugger, arguments, "variable", "variables", is_code=False)
-
-
-def info_types(debugger: Debugger, arguments: Arguments) -> Document:
-    """REGEXP is searched in their names, with scopes; without one all are shown."""
-    return _list(debugger, arguments, "type", "types", is_code=None)
-
-
-def _list(debugger: Debugger, arguments: Arguments, kind: Any, noun: str, *, is_code: bool | None) -> Document:
+    noun = arguments.command.name.removeprefix("info ")
+    kind: Any = noun.removesuffix("s")
     pattern = arguments.pattern()
     state = debugger.frame.state
 
     def symbols() -> Iterator[tuple[int, str]]:
-        if is_code is not None and not arguments.has("n"):
-            yield from undeclared(state, is_code=is_code, matches=pattern.search)
+        if kind != "type" and not arguments.has("n"):
+            yield from undeclared(state, is_code=kind == "function", matches=pattern.search)
 
     def lines(_output: Output) -> Iterator[str]:
         head = f'All {noun} matching regular expression "{shown(arguments.text)}":'

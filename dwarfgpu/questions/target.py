@@ -11,21 +11,18 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.program.frames.register_contents import registers_of
 from dwarfgpu.program.frames.selectors import wave_of
 from dwarfgpu.questions.document import Document, Output
-from dwarfgpu.questions.selection import needs_state
-from dwarfgpu.render.layout import beside, folded, paragraphs, range_text, shown, table, wrapped
+from dwarfgpu.questions.selection import Selection, needs_state
+from dwarfgpu.render.layout import Style, beside, folded, paragraphs, range_text, shown, table, wrapped
 from dwarfgpu.render.records import Record, fact, hexadecimal
 from dwarfgpu.render.written_text import without_styles
 from dwarfgpu.targets.amdgpu import address_spaces, numbers
-from dwarfgpu.targets.amdgpu.processors import ALTERNATIVES, processor_named, processors
+from dwarfgpu.targets.amdgpu.processors import ALTERNATIVES, Processor, processor_named, processors
 from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dwarfgpu.questions.registry import Arguments
-    from dwarfgpu.questions.selection import Selection
-    from dwarfgpu.render.layout import Style
-    from dwarfgpu.targets.amdgpu.processors import Processor
     from dwarfgpu.targets.target import Target, TargetRegister
 
 SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 1, 2, 4

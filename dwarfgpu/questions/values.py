@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.frames.answers import answer
+from dwarfgpu.program.frames.answers import LaneAnswer, answer
 from dwarfgpu.program.frames.columns import python_value
 from dwarfgpu.program.frames.history import Remembered
 from dwarfgpu.program.frames.reasons import Unavailable
@@ -20,7 +20,6 @@ from dwarfgpu.render.written_text import own
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dwarfgpu.program.frames.answers import LaneAnswer
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.questions.debugger import Debugger

@@ -8,29 +8,26 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu import progress
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.frames.answers import Values, answer
+from dwarfgpu.program.code.repairs import Repair, hint_of
+from dwarfgpu.program.frames.answers import LaneAnswer, Quantity, Values, answer
 from dwarfgpu.program.frames.reasons import Unavailable
-from dwarfgpu.program.frames.variable import PARAMETER, Variable
+from dwarfgpu.program.frames.selectors import waves_of
+from dwarfgpu.program.frames.variable import PARAMETER, Described, Variable
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.reader import speaks_cplus
 from dwarfgpu.questions.document import NO_ANSWER, Document, Output
-from dwarfgpu.questions.selection import names_lanes, needs_state
+from dwarfgpu.questions.selection import Selection, names_lanes, needs_state
 from dwarfgpu.render.layout import counted, fitted, shown
 from dwarfgpu.render.values import OPTIMIZED_OUT, ValueWriter, problem
-from dwarfgpu.render.variables import RepairNotes, frame_json, frame_text, kept_text, value_in_lanes
+from dwarfgpu.render.variables import RepairNotes, VariablesRenderer, frame_json, frame_text, kept_text, value_in_lanes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from dwarfgpu.program.code.repairs import Repair
-    from dwarfgpu.program.frames.answers import LaneAnswer, Quantity
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.history import Kept
-    from dwarfgpu.program.frames.variable import Described
     from dwarfgpu.questions.registry import Arguments
-    from dwarfgpu.questions.selection import Selection
     from dwarfgpu.render.trace import Tracer
-    from dwarfgpu.render.variables import VariablesRenderer
     from dwarfgpu.states.program import Attached, Program
 
     Json = dict[str, Any]
@@ -76,8 +73,6 @@ class Asked:
 
     def waves(self) -> list[int]:
         """Return the indices of the waves."""
-        from dwarfgpu.program.frames.selectors import waves_of
-
         if self.arguments.has("pc"):
             raise UsageError("--pc is for questions without a state", hint="leave out --pc or --state")
         machine = self.selection.machine.stopped.machine
@@ -184,8 +179,6 @@ class _VariablesDocument(Document):
         self._possible = {}
         self.write_answer(output, form)
         if self._possible:
-            from dwarfgpu.program.code.repairs import hint_of
-
             self.hints.append(hint_of(list(self._possible.values())))
 
     def _renderer(self, frame: Frame | None) -> VariablesRenderer:
@@ -462,8 +455,6 @@ def print_value(selection: Selection, arguments: Arguments) -> Document:
             error = first.reason.error if is_memory and first.reason.error is not None else None
             failure = error or Unavailable(first.reason)
             if values.possible_repairs:
-                from dwarfgpu.program.code.repairs import hint_of
-
                 failure.hint = hint_of(values.possible_repairs)
             raise failure.with_traceback(None)
         lines = without_value(selection, values.text, f"{why_none(first)}{_note_text(first)}")
@@ -473,8 +464,6 @@ def print_value(selection: Selection, arguments: Arguments) -> Document:
         lines = [f"${number} = {writer.cell(first)}{note}"]
     document = expression_document(selection, writer, values, [*lines, *writer.unrepaired(values)])
     if values.possible_repairs:
-        from dwarfgpu.program.code.repairs import hint_of
-
         document.hints.append(hint_of(values.possible_repairs))
     return document
 
@@ -521,25 +510,13 @@ def show_locals(selection: Selection, arguments: Arguments) -> Document:
     """Those of inner blocks first, in the order of the source. REGEXP chooses some of them by name, -t by type. With
     lanes each variable is shown with what it is in each of them. Without a state, -pc shows where each of them is.
     """
-    return _Variables(selection, arguments, "variables", lambda _kind: True)
-
-
-def info_locals(selection: Selection, arguments: Arguments) -> Document:
-    """Those of inner blocks first. REGEXP chooses some of them by name, -t by type. With lanes each variable is shown
-    with what it is in each of them.
-    """
-    return _Variables(selection, arguments, "locals", lambda kind: kind != PARAMETER)
-
-
-def info_args(selection: Selection, arguments: Arguments) -> Document:
-    """In the order of the source. REGEXP chooses some of them by name, -t by type."""
-    return _Variables(selection, arguments, "arguments", lambda kind: kind == PARAMETER)
+    return _Variables(selection, arguments)
 
 
 class _Variables(_VariablesDocument):
     """The variables of frames."""
 
-    def __init__(self, selection: Selection, arguments: Arguments, noun: str, is_meant: Callable[[str], bool]) -> None:
+    def __init__(self, selection: Selection, arguments: Arguments) -> None:
         self._place = asked(selection, arguments)
         if self._place.attached is None and not arguments.has("pc"):
             hint = "`target snapshot S` attaches a snapshot; `info scope FUNCTION` needs no state"
@@ -548,8 +525,8 @@ class _Variables(_VariablesDocument):
             raise UsageError("No frame selected.", kind="no_frame", hint=hint)
         self._arguments = arguments
         self._selection = selection
-        self._noun = noun
-        self._is_meant = is_meant
+        command = arguments.command.name
+        self._noun = {"info locals": "locals", "info args": "arguments"}.get(command, "variables")
         self._pattern, self._types = arguments.pattern(), arguments.pattern("t")
         self._letter = arguments.letter
         self._lanes = self._place.lanes()
@@ -571,7 +548,7 @@ class _Variables(_VariablesDocument):
         return [
             variable
             for variable in known
-            if self._is_meant(variable.kind)
+            if self._noun in ("variables", "arguments" if variable.kind == PARAMETER else "locals")
             and self._pattern.search(variable.name)
             and (not self._types.pattern or self._types.search(safe_text(variable.type)))
         ]

@@ -7,20 +7,23 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import __version__, progress
+from dwarfgpu.audits.verify.reports import FileReport, check_file, check_files, read_baseline, without_known
+from dwarfgpu.audits.verify.rule_table import IDIOMS, PARTS, RULES, check_ignored, rule_named
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
+from dwarfgpu.program.types.model import contradiction, resolved
 from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, Document, Output
 from dwarfgpu.questions.expressions import bytes_of, encoding_of, variables_called
 from dwarfgpu.questions.table import ENCODING
 from dwarfgpu.render import operations as render
 from dwarfgpu.render.layout import counted, fitted, plain, problem_json, shown
 from dwarfgpu.render.records import Record
+from dwarfgpu.render.verification import FINDING, RULE, rule_text, rules_text, sarif
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from dwarfgpu.audits.verify.findings import CheckRule
-    from dwarfgpu.audits.verify.reports import FileReport
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.variable import Variable
     from dwarfgpu.questions.registry import Arguments
@@ -79,8 +82,6 @@ def _refuse(arguments: Arguments, names: Iterable[str], where: str) -> None:
 
 
 def _verify_files(selection: Selection, arguments: Arguments) -> Document:
-    from dwarfgpu.audits.verify.reports import check_file, check_files, read_baseline, without_known
-    from dwarfgpu.audits.verify.rule_table import RULES, check_ignored
     from dwarfgpu.render import verification as text_of
 
     ignored = [name for text in arguments.many("ignore") for name in text.split(",") if name]
@@ -120,8 +121,6 @@ def checked_document(
     file_of: Callable[[Any], FileReport] = lambda report: report,
 ) -> Document:
     """Return the document of checks of files: each is checked when it is written, and its findings follow."""
-    from dwarfgpu.render.verification import FINDING
-
     reports: list[Any] = []
 
     def noted() -> Iterator[Any]:
@@ -164,8 +163,6 @@ def sarif_document(reports: Sequence[FileReport], rules: Mapping[str, CheckRule]
     """Return a SARIF log of reports, with the rules of the check that made them."""
     import json
 
-    from dwarfgpu.render.verification import sarif
-
     log = sarif(reports, list(rules.values()), __version__)
     document = Document(log, [json.dumps(log, indent=2)], is_file=True)
     document.status = status
@@ -174,8 +171,6 @@ def sarif_document(reports: Sequence[FileReport], rules: Mapping[str, CheckRule]
 
 def check_names() -> dict[str, str]:
     """Return the rules of `verify`, each with what it is about, and the parts that they belong to."""
-    from dwarfgpu.audits.verify.rule_table import IDIOMS, PARTS, RULES
-
     return {
         IDIOMS: "what the producer always writes so",
         **{name: rule.summary for name, rule in RULES.items()},
@@ -184,18 +179,12 @@ def check_names() -> dict[str, str]:
 
 
 def _rules() -> Document:
-    from dwarfgpu.audits.verify.rule_table import RULES
-    from dwarfgpu.render.verification import RULE, rules_text
-
     rules = list(RULES.values())
     data = {"rules": [*map(RULE.json, rules)]}
     return Document(data, lambda output: rules_text(rules, output.width), rows="rules")
 
 
 def _explained(name: str) -> Document:
-    from dwarfgpu.audits.verify.rule_table import rule_named
-    from dwarfgpu.render.verification import RULE, rule_text
-
     rule = rule_named(name)
     return Document(RULE.json(rule), lambda output: rule_text(rule, output.width))
 
@@ -309,7 +298,6 @@ def _verify_expression(selection: Selection, arguments: Arguments) -> Document:
 
 def _verify_variables(selection: Selection, arguments: Arguments) -> Document:
     from dwarfgpu.program.frames.variable import all_variables, checked
-    from dwarfgpu.program.types.model import contradiction, resolved
     from dwarfgpu.render.explanations import Explainer
 
     frame = selection.frame

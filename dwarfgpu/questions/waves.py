@@ -3,21 +3,40 @@
 from __future__ import annotations
 
 from itertools import chain, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.program.frames import wave_positions
+from dwarfgpu.program.frames.answers import answer
+from dwarfgpu.program.frames.lanes import UNUSED, Lanes, LaneStatus, lanes_of_wave
 from dwarfgpu.program.frames.selectors import numbers_in, waves_of
+from dwarfgpu.program.frames.wave_groups import Cohort, WorkGroup, wave_runs, work_group_runs
 from dwarfgpu.questions.document import Document, Output
+from dwarfgpu.questions.variables import expression_document
+from dwarfgpu.render.lane_svg import lanes_svg
+from dwarfgpu.render.lanes import lanes_document, standing_error, stop_text, wave_json
+from dwarfgpu.render.layout import TableLine, columns, fitted, problem_json
+from dwarfgpu.render.wave_map import places_map, values_grid, values_map
+from dwarfgpu.render.wave_tables import (
+    dispatch_position,
+    folded,
+    item_text,
+    lane_title,
+    lanes_table,
+    same_places,
+    wave_texts,
+    wave_title,
+    waves_table,
+    work_groups_json,
+    work_groups_table,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator
-    from typing import Any, TypeVar
 
-    from dwarfgpu.program.frames.lanes import Lanes, LaneStatus
     from dwarfgpu.program.frames.wave import Wave
-    from dwarfgpu.program.frames.wave_groups import Cohort, WorkGroup
     from dwarfgpu.program.frames.wave_positions import InDispatch
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
@@ -36,8 +55,6 @@ PER_ROW = (4, 8, 16, 32)
 
 def lanes_here(selection: Selection) -> Lanes:
     """Return the lanes of the wave, seen from the frame that is selected."""
-    from dwarfgpu.program.frames.lanes import lanes_of_wave
-
     selection.needs_lanes()
     wave = selection.wave
     return lanes_of_wave(wave.stopped, wave.index, selection.frame_number)
@@ -45,8 +62,6 @@ def lanes_here(selection: Selection) -> Lanes:
 
 def used_lanes(selection: Selection) -> int:
     """Return how many lanes of the wave have a work-item; all where that is not known."""
-    from dwarfgpu.program.frames.lanes import UNUSED
-
     try:
         return sum(lane.state != UNUSED for lane in lanes_here(selection).lanes)
     except DwarfGpuError:
@@ -71,16 +86,12 @@ def masks_by(selection: Selection, key_of: Callable[[LaneStatus], Key | None]) -
 
 def place_here(selection: Selection) -> InDispatch:
     """Return where the wave is in its dispatch."""
-    from dwarfgpu.program.frames import wave_positions
-
     wave = selection.wave
     return wave_positions.place_of(wave_positions.waves_of(wave.stopped), wave.index)
 
 
 def target_id(selection: Selection) -> str:
     """Return what ROCgdb calls the selected lane, and GDB the thread: ``AMDGPU Lane 1:2:1:1/5 (0,0,0)[5,0,0]``."""
-    from dwarfgpu.render.wave_tables import lane_title, wave_title
-
     name, lane = selection.wave.id, selection.lane
     if not selection.machine.has_waves:
         return f"LWP {name}"
@@ -93,8 +104,6 @@ def positions(selection: Selection) -> dict[str, str]:
 
     ``_dispatch_pos`` is ``(2,1,3)/0``, ``_thread_workgroup_pos`` ``0`` and ``_lane_workgroup_pos`` ``[7,3,1]``.
     """
-    from dwarfgpu.render.wave_tables import dispatch_position, item_text
-
     if selection.attached is None or selection.wave_number is None or not selection.attached.has_waves:
         return {}
     where, lane = place_here(selection), selection.lane
@@ -111,9 +120,6 @@ def positions(selection: Selection) -> dict[str, str]:
 def titles(selection: Selection) -> Iterator[tuple[int, str]]:
     """Yield what `info waves` shows of each wave, with its number from 1."""
     if selection.machine.has_waves:
-        from dwarfgpu.program.frames.wave_groups import wave_runs
-        from dwarfgpu.render.wave_tables import wave_texts
-
         stopped = selection.machine.stopped
         yield from wave_texts(stopped, wave_runs(stopped))
         return
@@ -135,10 +141,6 @@ def info_waves(selection: Selection, arguments: Arguments) -> Document:
     chosen = waves_of(stopped.machine, arguments.text) if arguments.text else None
     if not machine.has_waves:
         return _info_threads(selection, range(len(machine)) if chosen is None else chosen)
-    from dwarfgpu.program.frames.wave_groups import wave_runs
-    from dwarfgpu.render.lanes import standing_error, wave_json
-    from dwarfgpu.render.layout import problem_json
-    from dwarfgpu.render.wave_tables import waves_table
 
     is_each = arguments.has("each") or arguments.has("all")
 
@@ -186,8 +188,6 @@ def _beside(selection: Selection, document: Document) -> Attached | None:
 
 def _threads_beside(selection: Selection, threads: Attached, output: Output, *, is_each: bool) -> Iterator[str]:
     """Yield the lines about the threads of the host beside waves."""
-    from dwarfgpu.render.layout import TableLine, columns
-
     listed = list(islice(threads, None if is_each else MANY_THREADS))
     rows = [TableLine((f"LWP {thread.id}", _place_of(selection, thread))) for thread in listed]
     yield from columns(("Thread of the host", "Frame"), rows, output.width, output.style)
@@ -196,8 +196,6 @@ def _threads_beside(selection: Selection, threads: Attached, output: Output, *, 
 
 
 def _info_threads(selection: Selection, numbers: list[int] | range) -> Document:
-    from dwarfgpu.render.layout import TableLine, columns
-
     machine = selection.machine
     rows = [(number + 1, machine[number].id, _place_of(selection, machine[number])) for number in numbers]
     keys = ("number", "thread", "frame")
@@ -210,9 +208,6 @@ def _info_threads(selection: Selection, numbers: list[int] | range) -> Document:
         yield from columns(("Id", "Target Id", "Frame"), cells, output.width, output.style)
         waves = _beside(selection, document) if len(rows) == len(machine) else None
         if waves is not None:
-            from dwarfgpu.program.frames.wave_groups import wave_runs
-            from dwarfgpu.render.wave_tables import waves_table
-
             yield from waves_table(waves.stopped, wave_runs(waves.stopped), None, output.width, output.style)
 
     data = {"target": machine.state.target.name, "threads": [dict(zip(keys, row, strict=True)) for row in rows]}
@@ -232,9 +227,6 @@ def info_work_groups(selection: Selection, arguments: Arguments) -> Document:
     """Work-groups that are alike and follow each other are one row; -each gives each a row of its own. `*` is before
     the one of the selected wave.
     """
-    from dwarfgpu.program.frames.wave_groups import work_group_runs
-    from dwarfgpu.render.wave_tables import work_groups_json, work_groups_table
-
     arguments.none()
     selection.needs_lanes()
     stopped, current = selection.machine.stopped, selection.wave_number
@@ -259,10 +251,6 @@ def info_lanes(selection: Selection, arguments: Arguments) -> Document:
     work-item are left out unless -all or -unused is given. `*` is before the lane that is selected.
     -svg writes a picture in place of the table.
     """
-    from dwarfgpu.render.lanes import lanes_document, stop_text
-    from dwarfgpu.render.layout import fitted
-    from dwarfgpu.render.wave_tables import folded, lanes_table, same_places
-
     here = lanes_here(selection)
     wanted = arguments.get("lane") or arguments.text
     if wanted and not wanted[:1].isdigit() and wanted[:1] != "-" and wanted != "all":
@@ -283,8 +271,6 @@ def info_lanes(selection: Selection, arguments: Arguments) -> Document:
 
     def table(output: Output) -> Iterator[str]:
         if arguments.has("svg"):
-            from dwarfgpu.render.lane_svg import lanes_svg
-
             return lanes_svg(here, chosen)
         table = lanes_table(here, groups, current, output.width, output.style)
         if here.stop is None or not here.stop.reasons:
@@ -308,8 +294,6 @@ def chosen_lanes(here: Lanes, text: str, flags: Container[str], *, may_be_none: 
     Without a flag they are those with a work-item. That there are none is an error, unless there may be none in the
     state of a flag.
     """
-    from dwarfgpu.program.frames.lanes import UNUSED
-
     wanted = [state for state in ("active", "inactive", "unused") if state in flags]
     numbers: Iterable[int] = range(here.lane_count)
     if text not in ("", "all"):
@@ -332,11 +316,6 @@ def lane_map(selection: Selection, arguments: Arguments) -> Document:
 
     A row has 8 lanes where the work-groups are 8 work-items wide, and else 16; -row says otherwise.
     """
-    from dwarfgpu.program.frames.answers import answer
-    from dwarfgpu.questions.variables import expression_document
-    from dwarfgpu.render.lanes import lanes_document
-    from dwarfgpu.render.wave_map import places_map, values_grid, values_map
-
     here = lanes_here(selection)
     per_row = _per_row(here, arguments)
     if not arguments.text:
