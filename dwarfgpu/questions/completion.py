@@ -152,14 +152,20 @@ def _starting(words: Iterable[str], letters: str, meta: str = "") -> list[Candid
     return [Candidate(word, meta) for word in words if word.startswith(letters)]
 
 
-def _among(words: Callable[[Debugger], Iterable[str]], *, is_alone: bool = False) -> Complete:
-    """Return what completes one of some words; one that is alone begins behind the command."""
+def _last(offered: Callable[[Debugger, str], Iterable[Candidate]]) -> Complete:
+    """Return what completes the last word; candidates that begin otherwise are left out."""
 
     def found(debugger: Debugger, line: str, at: int) -> Found:
-        start = at if is_alone else _last_word(line, at)
-        return start, _starting(words(debugger), line[start:])
+        start = _last_word(line, at)
+        letters = line[start:]
+        return start, (each for each in offered(debugger, letters) if each.text.startswith(letters))
 
     return found
+
+
+def _words(words: Iterable[str]) -> Complete:
+    """Return what completes one of some words."""
+    return _last(lambda _debugger, letters: _starting(words, letters))
 
 
 def _setting(debugger: Debugger, line: str, at: int) -> Found:
@@ -200,27 +206,20 @@ def _path(_debugger: Debugger, line: str, at: int) -> Found:
     return len(line) - len(letters), sorted(found, key=lambda each: each.text)
 
 
-def _register(debugger: Debugger, line: str, at: int) -> Found:
-    start = _last_word(line, at)
-    return start, registers(debugger, line[start:].removeprefix("$"), "$" if line[start:].startswith("$") else "")
+def _registers(debugger: Debugger, letters: str) -> Iterator[Candidate]:
+    """Yield the registers of the target, with a sign before their names if one is typed."""
+    sign = "$" if letters.startswith("$") else ""
+    for name in ("pc", "sp", "fp", *(register.name for register in debugger.frame.target.registers())):
+        yield Candidate(f"{sign}{name}", "register")
 
 
-def registers(debugger: Debugger, letters: str, sign: str) -> Iterator[Candidate]:
-    """Yield the registers of the target whose names begin so."""
-    frame = debugger.frame
-    for name in ("pc", "sp", "fp"):
-        if name.startswith(letters):
-            yield Candidate(f"{sign}{name}", "register")
-    for register in frame.target.registers():
-        if register.name.startswith(letters):
-            yield Candidate(f"{sign}{register.name}", "register")
-
-
-def _kernel(debugger: Debugger, line: str, at: int) -> Found:
-    start = _last_word(line, at)
+def _kernels(debugger: Debugger, letters: str) -> list[Candidate]:
     file = debugger.opened.file
     listed = dict.fromkeys((*file.kernel_names(), *(kernel.name for kernel in file.kernels.kernels)))
-    return start, _starting(listed, line[start:], "kernel")
+    return _starting(listed, letters, "kernel")
+
+
+_kernel = _last(_kernels)
 
 
 def _launch(sizes: int) -> Complete:
@@ -249,46 +248,32 @@ def _launch(sizes: int) -> Complete:
     return found
 
 
-def _wave(debugger: Debugger, line: str, at: int) -> Found:
-    start = _last_word(line, at)
-    letters = line[start:]
-
-    def found() -> Iterator[Candidate]:
-        for number, name in enumerate(debugger.machine.stopped.machine.ids, 1):
-            if str(number).startswith(letters):
-                yield Candidate(str(number), name)
-            elif name.startswith(letters):
-                yield Candidate(name, f"wave {number}")
-
-    return start, found()
+def _waves(debugger: Debugger, letters: str) -> Iterator[Candidate]:
+    for number, name in enumerate(debugger.machine.stopped.machine.ids, 1):
+        if str(number).startswith(letters):
+            yield Candidate(str(number), name)
+        else:
+            yield Candidate(name, f"wave {number}")
 
 
-def _lane(debugger: Debugger, line: str, at: int) -> Found:
-    start = _last_word(line, at)
+def _lanes(debugger: Debugger, _letters: str) -> list[Candidate]:
     if debugger.lane is None:
-        return start, ()
+        return []
     mask = debugger.wave.frame(0).active_mask or 0
-    return start, [
-        Candidate(str(lane), "active" if mask >> lane & 1 else "inactive")
-        for lane in range(debugger.wave.state.target.lane_count)
-        if str(lane).startswith(line[start:])
-    ]
+    lanes = range(debugger.wave.state.target.lane_count)
+    return [Candidate(str(lane), "active" if mask >> lane & 1 else "inactive") for lane in lanes]
 
 
 def _names(*kinds: str, files: bool = False) -> Complete:
-    """Names of the program of some kinds, and of its source files."""
+    """Return what completes names of the program of some kinds, and of its source files."""
 
-    def found(debugger: Debugger, line: str, at: int) -> Found:
-        start = _last_word(line, at)
-        letters = line[start:]
+    def names(debugger: Debugger, letters: str) -> list[Candidate]:
         known = debugger.known_names
         most = debugger.settings["max-completions"]
         candidates = [Candidate(name, kind) for name, kind in known.starting(letters, kinds, most)]
-        if files:
-            candidates += [Candidate(f"{name}:", "file") for name in known.files(letters)]
-        return start, candidates
+        return candidates + [Candidate(f"{name}:", "file") for name in (known.files(letters) if files else ())]
 
-    return found
+    return _last(names)
 
 
 def _stop(debugger: Debugger, line: str, at: int) -> Found:
@@ -309,12 +294,8 @@ def _breakpoint(debugger: Debugger, line: str, at: int) -> Found:
     first = line[at:].split(" ", 1)[0]
     if line.split(" ", 1)[0].startswith("cond") and at + len(first) < len(line):
         return _expression(debugger, line, _past_blanks(line, at + len(first)))
-    start = _last_word(line, at)
-    return start, [
-        Candidate(str(point.number), f"{point.kind} {point.text}")
-        for point in points
-        if str(point.number).startswith(line[start:])
-    ]
+    numbers = [Candidate(str(point.number), f"{point.kind} {point.text}") for point in points]
+    return _last(lambda _debugger, _letters: numbers)(debugger, line, at)
 
 
 def _past_blanks(line: str, at: int) -> int:
@@ -361,7 +342,7 @@ def _expression(debugger: Debugger, line: str, at: int) -> Found:
 def _variables(debugger: Debugger, letters: str) -> Iterator[Candidate]:
     known = (f"${name}" for name in names(debugger))
     yield from _starting(known, f"${letters}", "convenience variable")
-    yield from registers(debugger, letters, "$")
+    yield from (each for each in _registers(debugger, "$") if each.text.startswith(f"${letters}"))
 
 
 def _symbol_names(debugger: Debugger, letters: str) -> Iterator[Candidate]:
@@ -449,24 +430,24 @@ def _members(kind: Type, depth: int, seen: set[object]) -> Iterator[str]:
 KINDS: dict[str, Complete] = {
     "alias": _alias,
     "breakpoint": _breakpoint,
-    "caught": _among(lambda _debugger: CAUGHT, is_alone=True),
+    "caught": lambda _debugger, line, at: (at, _starting(CAUGHT, line[at:])),
     "command": lambda debugger, line, at: _command(debugger, line, at, ""),
     "expression": _expression,
     "function": _names("function"),
     "kernel": _kernel,
-    "lane": _lane,
+    "lane": _last(_lanes),
     "launch": _launch(2),
     "launch without sizes": _launch(0),
-    "macro": _among(lambda debugger: debugger.macros, is_alone=True),
+    "macro": lambda debugger, line, at: (at, _starting(debugger.macros, line[at:])),
     "path": _path,
     "place": _names("function", files=True),
-    "register": _register,
-    "layout": _among(lambda _debugger: (*LAYOUTS, "next", "prev")),
-    "section": _among(lambda _debugger: SECTIONS),
+    "register": _last(_registers),
+    "layout": _words((*LAYOUTS, "next", "prev")),
+    "section": _words(SECTIONS),
     "setting": _setting,
     "shown": _shown,
     "stop": _stop,
     "symbol": _names("function", "variable", "type"),
-    "wave": _wave,
+    "wave": _last(_waves),
 }
 """What the operands of a command may be (`Command.completes`)."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.frames.answers import answer
-from dwarfgpu.program.frames.lanes import ACTIVE, UNKNOWN, UNUSED, Lanes, LaneStatus
+from dwarfgpu.program.frames.lanes import ACTIVE, Lanes, LaneStatus
 from dwarfgpu.program.frames.selectors import numbers_of
 from dwarfgpu.questions import memory
 from dwarfgpu.questions.document import SOURCE
@@ -17,9 +16,11 @@ from dwarfgpu.questions.registry import SIZES, Arguments
 from dwarfgpu.questions.settings import SECTIONS
 from dwarfgpu.questions.sources import shown_line, sources_of, standing_lanes, start_of, text_of
 from dwarfgpu.questions.variables import why_none, without_value
-from dwarfgpu.render.layout import Style, counted, fitted, lanes_text, shown
+from dwarfgpu.questions.waves import lanes_here
+from dwarfgpu.render.layout import Style, counted, fitted, lanes_text, shortened, shown
 from dwarfgpu.render.values import OPTIMIZED_OUT
 from dwarfgpu.render.variables import VariablesRenderer, frame_text
+from dwarfgpu.render.wave_map import place_letters
 from dwarfgpu.render.wave_tables import same_places
 
 if TYPE_CHECKING:
@@ -86,18 +87,16 @@ def _fitted(debugger: Debugger, name: str, lines: list[str], count: int) -> list
         return lines
     if name == "source":
         lines = [lines[0], *_made(debugger, name, count)[1]]
-    return [lines[0], *shortened(lines[1:], count, debugger.output.style)]
+    return [lines[0], *beginning(lines[1:], count, debugger.output.style)]
 
 
 def _made(debugger: Debugger, name: str, size: int) -> tuple[str, list[str]]:
     """Return the title and the lines of a section. What fails in it is said in it, and hides no other."""
-    head, make = _MAKERS[name]
     try:
-        section = make(debugger, size)
+        return _MAKERS[name](debugger, size)
     except DwarfGpuError as error:
         text = clipped(" ".join(str(error).split()), debugger.output.width)
-        return head, [debugger.output.style("error", text)]
-    return section
+        return name, [debugger.output.style("error", text)]
 
 
 # --- The sections ---------------------------------------------------------------------------------------------------
@@ -193,8 +192,6 @@ def _variable(debugger: Debugger, renderer: VariablesRenderer, variable: Variabl
 def _lanes(debugger: Debugger, size: int) -> tuple[str, list[str]]:
     if debugger.lane is None:
         return "lanes", []
-    from dwarfgpu.questions.waves import lanes_here
-
     here = lanes_here(debugger)
 
     def where(lane: LaneStatus) -> str:
@@ -259,13 +256,13 @@ def _expressions(debugger: Debugger, size: int) -> tuple[str, list[str]]:
     return "expressions", [clipped(line, debugger.output.width) for line in lines]
 
 
-_MAKERS: dict[str, tuple[str, Callable[[Debugger, int], tuple[str, list[str]]]]] = {
-    "source": ("source", _source),
-    "locals": ("locals", _locals),
-    "lanes": ("lanes", _lanes),
-    "registers": ("registers", _registers),
-    "stack": ("stack", _stack),
-    "expressions": ("expressions", _expressions),
+_MAKERS: dict[str, Callable[[Debugger, int], tuple[str, list[str]]]] = {
+    "source": _source,
+    "locals": _locals,
+    "lanes": _lanes,
+    "registers": _registers,
+    "stack": _stack,
+    "expressions": _expressions,
 }
 
 
@@ -279,8 +276,7 @@ LEAST = 2
 
 def clipped(text: str, width: int) -> str:
     """Return a text on one line that is not wider than that."""
-    text = shown(text)
-    return text if len(text) <= width else f"{text[: max(0, width - 3)]}..."[:width]
+    return shortened(shown(text), width)
 
 
 def title(text: str, width: int, style: Style) -> str:
@@ -315,7 +311,7 @@ def shares(natural: Sequence[int], room: int) -> list[int]:
     return widths
 
 
-def shortened(lines: list[str], count: int, style: Style) -> list[str]:
+def beginning(lines: list[str], count: int, style: Style) -> list[str]:
     """Return the first lines, and how many more there are."""
     if len(lines) <= count:
         return lines
@@ -329,33 +325,23 @@ def lanes_lines(
 
     Capitals are the places of active lanes, and A is that of the wave. `^` is below the lane that is selected.
     """
-    groups = same_places(lanes.lanes)
-    groups.sort(key=lambda group: group[0].state != ACTIVE)
-    known: dict[object, str] = {}
-    signs: dict[int, tuple[str, StyleName]] = {}
-    rows: list[str] = []
-    for group in groups:
-        first = group[0]
-        if first.state in (UNUSED, UNKNOWN):
-            letter = "." if first.state == UNUSED else "?"
-        else:
-            capital = known.setdefault(first.place[1:], ascii_uppercase[min(len(known), 25)])
-            letter = capital if first.state == ACTIVE else capital.lower()
-        for lane in group:
-            signs[lane.number] = letter, "name" if lane.state == ACTIVE else "dim"
-        what = f"{len(group)} {first.state}".ljust(12)
-        rows.append(clipped(f"{letter}  {what}  {where(first)}", width).rstrip())
+    groups = sorted(same_places(lanes.lanes), key=lambda group: group[0].state != ACTIVE)
+    letters = place_letters([group[0].place for group in groups])
     lines = []
     per_line = max(8, width // 8 * 8)
     for start in range(0, lanes.lane_count, per_line):
-        numbers = range(start, min(start + per_line, lanes.lane_count))
-        lines.append("".join(style(kind, sign) for sign, kind in map(signs.__getitem__, numbers)))
-        if current is not None and current in numbers:
+        shown_lanes = lanes.lanes[start : start + per_line]
+        signs = (style("name" if each.state == ACTIVE else "dim", letters[each.place]) for each in shown_lanes)
+        lines.append("".join(signs))
+        if current is not None and start <= current < start + per_line:
             label = f"^ lane {current}"
             column = current - start
             after = column + len(label) <= width
             lines.append(" " * column + label if after else f"lane {current} ^".rjust(column + 1))
-    return lines + rows
+    for group in groups:
+        what = f"{len(group)} {group[0].state}"
+        lines.append(clipped(f"{letters[group[0].place]}  {what:12}  {where(group[0])}", width).rstrip())
+    return lines
 
 
 def cells(texts: Sequence[str], width: int) -> list[str]:

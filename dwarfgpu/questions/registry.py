@@ -261,6 +261,13 @@ def python_does(word: str) -> UsageError:
     return UsageError(message, kind="no_command")
 
 
+COMPLETES = {
+    "EXPR": "expression", "FILE": "path", "PLACE": "place", "FUNCTION": "function", "COMMAND": "command",
+    "KERNEL": "kernel", "SETTING": "setting",
+}  # fmt: skip
+"""What an operand is, for completion, by its name; a command says so itself where it differs."""
+
+
 def option(usage: str, help: str, **fields: Any) -> Argument:
     """Declare an option: ``-all``, ``-lane LIST``."""
     flag, _, metavar = usage.partition(" ")
@@ -281,18 +288,20 @@ def setting_option(setting: Setting) -> Argument:
 
 
 def command(name: str, summary: str, run: str, **fields: Any) -> Command:
-    """Declare a command; ``aliases`` are words of one text."""
+    """Declare a command; ``aliases`` are words of one text, and the first operand says what completes it."""
     prefix = name.rpartition(" ")[0]
     aliases = tuple(
         alias.replace("_", " ") if "_" in alias else f"{prefix} {alias}".lstrip()
         for alias in fields.pop("aliases", "").split()
     )
-    return Command(name, summary, run, aliases=aliases, **fields)
+    first = re.search("[A-Z]+", fields.get("operands", ""))
+    fields.setdefault("completes", COMPLETES.get(first[0], "") if first else "")
+    return Command(name, summary, run, aliases=aliases, **{"repeats": "nothing", **fields})
 
 
 def question(name: str, summary: str, run: str, **fields: Any) -> Command:
     """Declare a command that returns a document, which every face writes as text or as JSON."""
-    return command(name, summary, run, is_question=True, **fields)
+    return command(name, summary, run, is_question=True, **{"repeats": "same", **fields})
 
 
 def shell(

@@ -38,74 +38,44 @@ NEEDS_MACHINE = "--state names a snapshot or a core file; --location shows the l
 # --- Where a question is asked --------------------------------------------------------------------------------------
 
 
-@frozen
-class Asked:
-    """The frames that a question is about: the selected one, or those that its options name."""
-
-    selection: Selection
-    arguments: Arguments
-    program: Program
-    attached: Attached | None
-
-    @property
-    def is_elsewhere(self) -> bool:
-        """Whether a reader is to be told which frame it is."""
-        return not self.selection.has_focus or any(map(self.arguments.has, ("wave", "frame", "pc")))
-
-    def frames(self) -> Iterator[tuple[str | None, Frame]]:
-        """Yield the frame of each wave, with the id of the wave where the machine has several."""
-        arguments, attached = self.arguments, self.attached
-        if attached is None:
-            yield None, self._without_machine()
-            return
-        waves = self.waves()
-        if attached is self.selection.attached and not any(map(arguments.has, ("wave", "frame"))):
-            yield (self.selection.wave.id if len(attached) > 1 else None), self.selection.frame
-            return
-        for index in waves:
-            wave = attached[index]
-            number = arguments.get("frame")
-            if number is None:
-                number = self.selection.frame_number if index == self.selection.wave_number else 0
-            yield (wave.id if len(attached) > 1 else None), wave.frame(number)
-            if len(waves) > 1:
-                wave.forget()
-
-    def waves(self) -> list[int]:
-        """Return the indices of the waves."""
-        if self.arguments.has("pc"):
-            raise UsageError("--pc is for questions without a state", hint="leave out --pc or --state")
-        machine = self.selection.machine.stopped.machine
-        if self.arguments.has("wave"):
-            return waves_of(machine, self.arguments.get("wave"))
-        return [self.selection.wave.index]
-
-    def lanes(self, default: str | None = None) -> list[int] | str | None:
-        """Return the lanes that are asked about. Without a state ``-all`` is about locations, and not about lanes."""
-        if self.attached is None and self.arguments.has("all") and not self.arguments.has("lane"):
-            return None
-        return self.selection.lanes_of(self.arguments, default)
-
-    def _without_machine(self) -> Frame:
-        """Return the frame at an address, or the program as a whole."""
-        arguments = self.arguments
-        for name in ("wave", "frame"):
-            if arguments.has(name) and not (name == "frame" and arguments.has("pc")):
-                raise needs_state(name)
-        if not arguments.has("pc"):
-            return self.program.outside
-        from dwarfgpu.program.code.code_lookup import parse_address
-
-        pc, number = arguments.get("pc"), arguments.get("frame") or 0
-        frames = self.program.at(parse_address(self.program.file, pc))
-        if not 0 <= number < len(frames):
-            raise UsageError(f"there is no frame {number} at {pc}, the last one is {len(frames) - 1}")
-        return frames[number]
+def _frames(
+    selection: Selection, arguments: Arguments, program: Program, attached: Attached | None
+) -> Iterator[tuple[str | None, Frame]]:
+    """Yield the selected frame, or those that options name, with the id of the wave where the machine has several."""
+    if attached is None:
+        yield None, _frame_without_machine(arguments, program)
+        return
+    if arguments.has("pc"):
+        raise UsageError("--pc is for questions without a state", hint="leave out --pc or --state")
+    machine, has_several = selection.machine.stopped.machine, len(attached) > 1
+    waves = waves_of(machine, arguments.get("wave")) if arguments.has("wave") else [selection.wave.index]
+    if attached is selection.attached and not any(map(arguments.has, ("wave", "frame"))):
+        yield (selection.wave.id if has_several else None), selection.frame
+        return
+    for index in waves:
+        wave = attached[index]
+        number = arguments.get("frame")
+        if number is None:
+            number = selection.frame_number if index == selection.wave_number else 0
+        yield (wave.id if has_several else None), wave.frame(number)
+        if len(waves) > 1:
+            wave.forget()
 
 
-def asked(selection: Selection, arguments: Arguments) -> Asked:
-    """Return where a question is asked, with idioms of compilers read as ``-repair`` says."""
-    return Asked(selection, arguments, *selection.repaired(arguments.get("repair")))
+def _frame_without_machine(arguments: Arguments, program: Program) -> Frame:
+    """Return the frame at an address, or the program as a whole."""
+    for name in ("wave", "frame"):
+        if arguments.has(name) and not (name == "frame" and arguments.has("pc")):
+            raise needs_state(name)
+    if not arguments.has("pc"):
+        return program.outside
+    from dwarfgpu.program.code.code_lookup import parse_address
+
+    pc, number = arguments.get("pc"), arguments.get("frame") or 0
+    frames = program.at(parse_address(program.file, pc))
+    if not 0 <= number < len(frames):
+        raise UsageError(f"there is no frame {number} at {pc}, the last one is {len(frames) - 1}")
+    return frames[number]
 
 
 def mask_problems(frame: Frame) -> list[DwarfGpuError]:
@@ -140,67 +110,65 @@ def evaluate(selection: Selection, arguments: Arguments) -> Document:
     expression. At the shell both also work without FILE: they then use only the state, and the code object that a
     snapshot names if an operation needs one.
     """
-    place = asked(selection, arguments)
     if arguments.has("ops") or arguments.has("hex"):
         from dwarfgpu.questions.expressions import evaluate_operations
 
-        ((wave, frame),) = place.frames()
+        ((wave, frame),) = _frames(selection, arguments, *selection.repaired(arguments.get("repair")))
         return evaluate_operations(selection, arguments, frame, wave, selection.lanes_of(arguments, "active"))
-    return Answers(place)
+    return Answers(selection, arguments)
 
 
-class _VariablesDocument(Document):
-    """An answer about variables, which ends with the repairs that would read them as their producer means."""
+class _FramesDocument(Document):
+    """An answer about frames, which ends with the repairs that would read them as their producer means."""
 
-    _possible: dict[str, Repair]
-    _selection: Selection
-    _arguments: Arguments
-    _letter: str | None
-    _place: Asked
+    def __init__(self, selection: Selection, arguments: Arguments) -> None:
+        self._selection = selection
+        self._arguments = arguments
+        self._program, self._attached = selection.repaired(arguments.get("repair"))
+        self._letter: str | None = None
+        self._possible: dict[str, Repair] = {}
 
-    def noted(self, values: Values) -> Values:
-        """Take note of what values have the shape of; return the values."""
-        self._possible.update((repair.name, repair) for repair in values.possible_repairs)
-        return values
+    def _frames(self) -> Iterator[tuple[str | None, Frame]]:
+        return _frames(self._selection, self._arguments, self._program, self._attached)
 
-    def described(self, variable: Variable) -> Variable:
-        """Take note of what the locations of a variable have the shape of; return the variable."""
-        for location in variable.locations():
-            self._possible.update((repair.name, repair) for repair in location.possible_repairs)
-        return variable
+    @property
+    def _is_elsewhere(self) -> bool:
+        """Whether a reader is to be told which frame it is."""
+        return not self._selection.has_focus or any(map(self._arguments.has, ("wave", "frame", "pc")))
 
-    def rows(self) -> Iterator[Json]:
-        """Yield the documents of ``--jsonl``, one for each line."""
-        self._possible = {}
-        yield from Document.rows(self)
+    def _asked_lanes(self, default: str | None = None) -> list[int] | str | None:
+        """Return the lanes that are asked about. Without a state ``-all`` is about locations, and not about lanes."""
+        if self._attached is None and self._arguments.has("all") and not self._arguments.has("lane"):
+            return None
+        return self._selection.lanes_of(self._arguments, default)
+
+    def _note(self, *found: Values | Variable | Described) -> None:
+        """Take note of the repairs that could apply to some answers or locations."""
+        self._possible.update((repair.name, repair) for each in found for repair in each.possible_repairs)
+
+    def _renderer(self, frame: Frame | None) -> VariablesRenderer:
+        frame, locations = frame or self._program.outside, self._arguments.has("location")
+        return self._selection.renderer(self._letter, frame=frame, locations=locations)
 
     def write(self, output: Output, form: str = "") -> None:
         """Write the answer, and know what to do about idioms that were not repaired."""
-        self._possible = {}
-        self.write_answer(output, form)
+        self._write(output, form)
         if self._possible:
             self.hints.append(hint_of(list(self._possible.values())))
 
-    def _renderer(self, frame: Frame | None) -> VariablesRenderer:
-        frame, locations = frame or self._place.program.outside, self._arguments.has("location")
-        return self._selection.renderer(self._letter, frame=frame, locations=locations)
-
-    def write_answer(self, output: Output, form: str) -> None:
-        """Write the answer alone."""
+    def _write(self, output: Output, form: str) -> None:
         Document.write(self, output, form)
 
 
-class Answers(_VariablesDocument):
+class Answers(_FramesDocument):
     """What expressions are, each in lanes of one wave or of several."""
 
-    def __init__(self, place: Asked) -> None:
-        self._arguments = place.arguments
-        self._texts = [text.strip() for text in place.arguments.operands or (place.arguments.needed(),)]
-        self._place = place
-        self._selection = place.selection
-        self._lanes = place.lanes("active")
-        self._letter = place.arguments.letter
+    def __init__(self, selection: Selection, arguments: Arguments) -> None:
+        _FramesDocument.__init__(self, selection, arguments)
+        self._texts = [text.strip() for text in arguments.operands or (arguments.needed(),)]
+        self._lanes = self._asked_lanes("active")
         self._needs_machine = False
+        self._letter = arguments.letter
         self._check_forms()
         Document.__init__(
             self, {"answers": self._documents(by_lane=False)}, self._lines, rows=lambda: self._documents(by_lane=True)
@@ -218,7 +186,7 @@ class Answers(_VariablesDocument):
                 message = f"{forms[0]} has no column for --{name} shows"
                 raise UsageError(message, hint="text and --json show it")
 
-    def write_answer(self, output: Output, form: str) -> None:
+    def _write(self, output: Output, form: str) -> None:
         """Write the answers as text, JSON, columns of text or arrays."""
         if self._arguments.has("npz"):
             self._save(output)
@@ -232,12 +200,12 @@ class Answers(_VariablesDocument):
     # --- Asking -----------------------------------------------------------------------------------------------------
 
     def _asked(self) -> Iterator[_Answered]:
-        attached = self._place.attached
+        attached = self._attached
         is_at_once = self._arguments.get("wave") == "all" and not self._assigns()
         if attached is not None and attached.has_waves and is_at_once:
             yield from self._of_all_waves(attached)
             return
-        for wave, frame in self._place.frames():
+        for wave, frame in self._frames():
             yield from self._of_frame(wave, frame)
 
     def _assigns(self) -> bool:
@@ -248,37 +216,33 @@ class Answers(_VariablesDocument):
 
     def _of_frame(self, wave: str | None, frame: Frame) -> Iterator[_Answered]:
         """Ask all expressions in a frame. What is wrong with one of several is its own error; the others go on."""
-        arguments = self._arguments
-        has_machine = self._place.attached is not None
+        arguments, has_machine = self._arguments, self._attached is not None
+        is_array = arguments.has("npz")
         self.problems += mask_problems(frame)
         for index, text in enumerate(self._texts):
             try:
                 quantity = frame[text]
             except DwarfGpuError as error:
-                if len(self._texts) == 1 or arguments.has("npz"):
+                if len(self._texts) == 1 or is_array:
                     raise
                 self.status = NO_ANSWER
                 yield _Answered(wave, frame, index, None, _refused(frame, text, self._lanes, error))
                 continue
-            if arguments.has("npz"):
-                values = self.noted(quantity.values(self._lanes))
-                if values.has_failed:
-                    self.status = NO_ANSWER
-                yield _Answered(wave, frame, index, quantity, values)
-                continue
             if arguments.has("location") and not has_machine and isinstance(quantity, Variable):
-                yield _Answered(wave, frame, index, self.described(quantity), None)
+                self._note(*quantity.locations())
+                yield _Answered(wave, frame, index, quantity, None)
                 continue
             with traced(frame) if arguments.has("trace") else nullcontext() as tracer:
                 try:
-                    values = self.noted(answer(quantity, text, self._lanes))
+                    values = quantity.values(self._lanes) if is_array else answer(quantity, text, self._lanes)
+                    self._note(values)
                 except DwarfGpuError as error:
-                    if len(self._texts) == 1:
+                    if len(self._texts) == 1 or is_array:
                         raise
                     values = _refused(frame, text, self._lanes, error)
-            if values.lacks_objects:
+            if values.has_failed if is_array else values.lacks_objects:
                 self.status = NO_ANSWER
-                self._needs_machine |= not has_machine and any(
+                self._needs_machine |= not (has_machine or is_array) and any(
                     answered.reason is not None and answered.reason.kind == "missing_context"
                     for answered in values.by_lane
                 )
@@ -298,7 +262,8 @@ class Answers(_VariablesDocument):
                 if values.problems or values.has_failed:
                     self.status = NO_ANSWER
                 trace = self._trace_of_first(attached, values)
-                yield _Answered(None, values.frame, index, None, self.noted(values), trace)
+                self._note(values)
+                yield _Answered(None, values.frame, index, None, values, trace)
         finally:
             shown.end()
 
@@ -346,7 +311,7 @@ class Answers(_VariablesDocument):
                 continue
             notes.noted(values)
             if not values.by_wave:
-                is_headed = answered.wave is not None and self._place.is_elsewhere
+                is_headed = answered.wave is not None and self._is_elsewhere
                 if is_headed and answered.wave != last:
                     last = answered.wave
                     yield output.style("kind", f"wave {last}")
@@ -513,23 +478,21 @@ def show_locals(selection: Selection, arguments: Arguments) -> Document:
     return _Variables(selection, arguments)
 
 
-class _Variables(_VariablesDocument):
+class _Variables(_FramesDocument):
     """The variables of frames."""
 
     def __init__(self, selection: Selection, arguments: Arguments) -> None:
-        self._place = asked(selection, arguments)
-        if self._place.attached is None and not arguments.has("pc"):
+        _FramesDocument.__init__(self, selection, arguments)
+        if self._attached is None and not arguments.has("pc"):
             hint = "`target snapshot S` attaches a snapshot; `info scope FUNCTION` needs no state"
             if not selection.has_focus:
                 hint = "give --state, or --pc for locations alone"
             raise UsageError("No frame selected.", kind="no_frame", hint=hint)
-        self._arguments = arguments
-        self._selection = selection
         command = arguments.command.name
         self._noun = {"info locals": "locals", "info args": "arguments"}.get(command, "variables")
         self._pattern, self._types = arguments.pattern(), arguments.pattern("t")
         self._letter = arguments.letter
-        self._lanes = self._place.lanes()
+        self._lanes = self._asked_lanes()
         self._notes = RepairNotes()
         self._others = 0
         Document.__init__(self, {"frames": self._documents()}, self._lines, rows="frames")
@@ -554,21 +517,21 @@ class _Variables(_VariablesDocument):
         ]
 
     def _documents(self) -> Iterator[Json]:
-        for wave, frame in self._place.frames():
+        for wave, frame in self._frames():
             writer = self._renderer(frame)
             entries = []
             for variable in self._variables(frame):
-                if self._place.attached is None:
-                    places = _places(variable, self._arguments)
-                    entries.append(writer.described_json(self.described(variable), places))
+                if self._attached is None:
+                    self._note(*variable.locations())
+                    entries.append(writer.described_json(variable, _places(variable, self._arguments)))
                     continue
                 entries.append(variable_document(writer, variable, self._lanes))
-                self._possible.update((repair.name, repair) for repair in variable.possible_repairs)
+                self._note(variable)
             yield {**({} if wave is None else {"wave": wave}), "frame": frame_json(frame), "variables": entries}
 
     def _lines(self, output: Output) -> Iterator[str]:
-        is_headed = self._place.is_elsewhere
-        for number, (wave, frame) in enumerate(self._place.frames()):
+        is_headed = self._is_elsewhere
+        for number, (wave, frame) in enumerate(self._frames()):
             variables = self._variables(frame)
             if is_headed:
                 if number:
@@ -588,17 +551,20 @@ class _Variables(_VariablesDocument):
 
     def _of_variable(self, frame: Frame, variable: Variable, indent: int) -> list[str]:
         writer = self._renderer(frame)
-        if self._place.attached is None:
+        if self._attached is None:
             places = _places(variable, self._arguments)
             self._others += len(variable.locations()) - len(places)
-            return writer.described(self.described(variable), indent, places)
+            self._note(*variable.locations())
+            return writer.described(variable, indent, places)
         has_focus = self._selection.has_focus and not self._selection.settings["verbose"]
         if has_focus and not names_lanes(self._arguments):
             self._notes.add(variable.name, variable.repairs)
             lines = variable_lines(self._selection, writer, variable, self._lanes, indent)
-            self._possible.update((repair.name, repair) for repair in variable.possible_repairs)
+            self._note(variable)
             return lines
-        return writer.text(self._notes.noted(self.noted(_answered(variable, self._lanes))), indent)
+        values = _answered(variable, self._lanes)
+        self._note(values)
+        return writer.text(self._notes.noted(values), indent)
 
 
 def _places(variable: Variable, arguments: Arguments) -> tuple[Described, ...]:
