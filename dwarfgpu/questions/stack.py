@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.expr.location_json import JsonWriter
 from dwarfgpu.expr.location_text import TextRenderer
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.frames import backtrace as stacks
 from dwarfgpu.program.frames import frame_attributes as attributes
 from dwarfgpu.program.frames.lanes import ACTIVE, UNKNOWN, UNUSED
@@ -29,7 +31,7 @@ from dwarfgpu.render.wave_tables import lane_place
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dwarfgpu.program.frames.backtrace import Backtrace, InnerRules, Saved
+    from dwarfgpu.program.frames.backtrace import Backtrace, Saved
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments
@@ -62,8 +64,8 @@ def _where_lane_is(selection: Selection, frame: Frame) -> str | None:
     if lane is None or mask is None or mask >> lane & 1:
         return None
     here = lanes_here(selection)
-    lane_status = next((each for each in here.lanes if each.number == lane), None)
-    if lane_status is None or lane_status.state in (ACTIVE, UNKNOWN):
+    lane_status = here.lanes[lane]
+    if lane_status.state in (ACTIVE, UNKNOWN):
         return None
     if lane_status.state == UNUSED:
         return f"lane {lane} is unused: it has no work-item"
@@ -94,6 +96,7 @@ def backtrace(selection: Selection, arguments: Arguments) -> Document:
         selection.needs_lanes()
         selection.needs_lane(lane)
     renderer = render.BacktraceRenderer(machine.target)
+    shown_frames = _ShownFrames(selection, arguments, count, lane, is_full)
 
     def groups() -> Iterator[Backtrace]:
         stopped, registers = selection.machine.stopped, arguments.has("registers")
@@ -108,13 +111,13 @@ def backtrace(selection: Selection, arguments: Arguments) -> Document:
         data = renderer.document(group, lane)
         data |= stops_json(machine, group.waves)
         if is_full and group.error is None:
-            _add_locals(selection, arguments, machine.wave_named(group.waves[0]), lane, data["frames"])
+            shown_frames.add_locals(machine.wave_named(group.waves[0]), data["frames"])
         return data
 
     def text(output: Output) -> Iterator[str]:
         if len(waves) == 1:
             yield from _stop_lines(selection, waves)
-            yield from _stack_lines(selection, waves[0], count, lane, arguments, is_full=is_full)
+            yield from shown_frames.lines(waves[0])
             if selection.machine[waves[0]].end.is_failure:
                 document.status = NO_ANSWER
             return
@@ -128,9 +131,7 @@ def backtrace(selection: Selection, arguments: Arguments) -> Document:
         if group.error is not None:
             yield from (style("error", line) for line in wrapped(str(group.error), selection.output.width))
             return
-        yield from _stack_lines(
-            selection, indices[0], count, lane, arguments, is_full=is_full, is_group=len(indices) > 1
-        )
+        yield from shown_frames.lines(indices[0], is_group=len(indices) > 1)
 
     document = Document(
         {
@@ -167,56 +168,78 @@ FREE_FRAMES = 16
 """So many frames cost nothing; what is shown of more, as of a stack without an end, is paid from the budget."""
 
 
-def _cost(frame: Frame, arguments: Arguments, *, is_full: bool) -> int:
-    count = sum(is_full or variable.kind == PARAMETER for variable in frame.variables())
-    return 32 + 64 * count + (256 if arguments.has("registers") else 0)
+@frozen
+class _ShownFrames:
+    """What a backtrace shows of the frames of a wave."""
 
+    selection: Selection
+    arguments: Arguments
+    count: slice | None
+    lane: int | None
+    is_full: bool
 
-def _stack_lines(
-    selection: Selection,
-    index: int,
-    count: slice | None,
-    lane: int | None,
-    arguments: Arguments,
-    *,
-    is_full: bool,
-    is_group: bool = False,
-) -> Iterator[str]:
-    """Yield the frames of a wave. Of a group, whose waves may have other arguments, those are not shown."""
-    output = selection.output
-    with selection.staying():
-        if selection.wave_number != index:
-            selection.wave_number, selection.frame_number = index, 0
-        wave = selection.seen_wave if lane is None else selection.wave.seen_by(lane)
-        frames: Iterable[Frame] = limited(wave, count)
-        if lane is not None:
-            warning, frames = _frames_of(list(frames), lane)
-        else:
-            warning, frames = ("", frames) if count is not None else _without_inner(selection, frames)
-        if warning:
-            yield warning
-        writer = selection.call_writer(selection.frame)
-        writer.lane = writer.lane if lane is None else lane
-        if is_group and writer.arguments == "scalars":
-            writer.arguments = "none"
-        last = None
-        inner_rules = stacks.InnerRules()
-        for shown_frames, frame in enumerate(frames):
-            if shown_frames >= FREE_FRAMES and not budget.take(_cost(frame, arguments, is_full=is_full)):
-                break
-            yield from writer.lines(frame, output.width, output.style)
-            note = None if frame.number or lane is not None else _where_lane_is(selection, frame)
-            if note:
-                yield " " * 4 + output.style("dim", note)
-            if arguments.has("registers"):
-                yield from _saved_lines(selection, frame, inner_rules)
-            if is_full:
-                yield from _locals_lines(selection, frame, writer.lane)
-            last = frame
-        if last is not None:
-            yield from _end_lines(selection, last.number + 1)
-        elif count is not None and lane is None:
-            yield from _end_lines(selection, 0)
+    def _is_paid(self, frame: Frame, number: int) -> bool:
+        if number < FREE_FRAMES:
+            return True
+        count = sum(self.is_full or variable.kind == PARAMETER for variable in frame.variables())
+        return budget.take(32 + 64 * count + 256 * self.arguments.has("registers"))
+
+    @contextmanager
+    def _looking_at(self, index: int | None) -> Iterator[None]:
+        with self.selection.staying():
+            if self.selection.wave_number != index:
+                self.selection.wave_number, self.selection.frame_number = index, 0
+            yield
+
+    def lines(self, index: int, *, is_group: bool = False) -> Iterator[str]:
+        """Yield the frames of a wave. Of a group, whose waves may have other arguments, those are not shown."""
+        selection, output, lane = self.selection, self.selection.output, self.lane
+        with self._looking_at(index):
+            wave = selection.seen_wave if lane is None else selection.wave.seen_by(lane)
+            warning, frames = "", limited(wave, self.count)
+            if lane is not None:
+                warning, frames = _frames_of(list(frames), lane)
+            elif self.count is None:
+                warning, frames = _without_inner(selection, frames)
+            if warning:
+                yield warning
+            writer = selection.call_writer(selection.frame)
+            writer.lane = writer.lane if lane is None else lane
+            if is_group and writer.arguments == "scalars":
+                writer.arguments = "none"
+            last = None
+            inner_rules = stacks.InnerRules()
+            for number, frame in enumerate(frames):
+                if not self._is_paid(frame, number):
+                    break
+                yield from writer.lines(frame, output.width, output.style)
+                note = None if frame.number or lane is not None else _where_lane_is(selection, frame)
+                if note:
+                    yield " " * 4 + output.style("dim", note)
+                if self.arguments.has("registers") and frame.activation is not None and not frame.is_inlined:
+                    saved = stacks.saved_registers(frame.activation, inner_rules.of(frame.activation))
+                    yield from render.BacktraceRenderer(frame.target).registers(saved, 8)
+                if self.is_full:
+                    yield from _locals_lines(selection, frame, writer.lane)
+                last = frame
+            if last is not None:
+                yield from _end_lines(selection, last.number + 1)
+            elif self.count is not None and lane is None:
+                yield from _end_lines(selection, 0)
+
+    def add_locals(self, index: int | None, frames: list[dict[str, Any]]) -> None:
+        """Add the local variables to the documents of frames."""
+        with self._looking_at(index):
+            lanes = self.selection.lanes_of(self.arguments) if self.lane is None else [self.lane]
+            for number, data in enumerate(frames):
+                data["locals"] = []
+                try:
+                    frame = self.selection.wave.frame(data["number"])
+                except UsageError:  # the waves were unwound together, and this one has cost the rest of the budget
+                    continue
+                if self._is_paid(frame, number):
+                    writer = self.selection.renderer(frame=frame)
+                    data["locals"] += (variable_document(writer, variable, lanes) for variable in _locals(frame))
 
 
 def frame_count(text: str | None, arguments: Arguments) -> slice | None:
@@ -292,37 +315,6 @@ def _locals(frame: Frame) -> list[Variable]:
     return [variable for variable in frame.variables() if variable.kind != PARAMETER]
 
 
-def _add_locals(
-    selection: Selection, arguments: Arguments, index: int | None, lane: int | None, frames: list[dict[str, Any]]
-) -> None:
-    with selection.staying():
-        if selection.wave_number != index:
-            selection.wave_number, selection.frame_number = index, 0
-        lanes = selection.lanes_of(arguments) if lane is None else [lane]
-        for number, data in enumerate(frames):
-            try:
-                frame = selection.wave.frame(data["number"])
-            except UsageError:  # the waves were unwound together, and this one alone has cost the rest of the budget
-                data["locals"] = []
-                continue
-            if number >= FREE_FRAMES and not budget.take(_cost(frame, arguments, is_full=True)):
-                data["locals"] = []
-                continue
-            writer = selection.renderer(frame=frame)
-            data["locals"] = [variable_document(writer, variable, lanes) for variable in _locals(frame)]
-
-
-def _saved_lines(selection: Selection, frame: Frame, inner_rules: InnerRules) -> Iterator[str]:
-    """Yield where the registers of a frame are that are elsewhere than in themselves."""
-    if frame.activation is not None and not frame.is_inlined:
-        saved = stacks.saved_registers(frame.activation, inner_rules.of(frame.activation))
-        yield from _register_lines(selection, saved, 8)
-
-
-def _register_lines(selection: Selection, saved: Iterable[Saved], indent: int) -> Iterator[str]:
-    yield from render.BacktraceRenderer(selection.machine.state.target).registers(saved, indent)
-
-
 def info_frame(debugger: Debugger, arguments: Arguments) -> Document:
     """The CFA, the function and its line, the caller, which lanes were active on entry, and where the frame has put
     registers of its caller: of vector registers for which lanes.
@@ -348,7 +340,7 @@ def info_frame(debugger: Debugger, arguments: Arguments) -> Document:
                 yield from fitted(f"  {', '.join(texts)}", output.width, 2)
         elif saved:
             yield " Saved registers:"
-            yield from _register_lines(debugger, saved, 2)
+            yield from render.BacktraceRenderer(here.target).registers(saved, 2)
 
     return Document(_frame_document(debugger, here, saved), lines)
 
