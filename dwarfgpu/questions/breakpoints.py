@@ -14,6 +14,7 @@ from dwarfgpu.questions.scripts import body
 from dwarfgpu.questions.stopping import WATCHPOINTS, ignoring, show_set
 from dwarfgpu.questions.values import FormattedText
 from dwarfgpu.render.layout import counted, table
+from dwarfgpu.render.records import Record
 from dwarfgpu.render.values import value_text
 
 if TYPE_CHECKING:
@@ -125,19 +126,11 @@ def info_breakpoints(debugger: Debugger, arguments: Arguments) -> Document:
     return Document({"breakpoints": rows}, lambda output: _table(rows, output), rows="breakpoints")
 
 
+BREAKPOINT = Record("number type=kind is_temporary is_enabled what=text hits condition ignored commands")
+
+
 def _row(debugging: Debugging | None, point: Breakpoint) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "number": point.number,
-        "type": point.kind,
-        "is_temporary": point.is_temporary,
-        "is_enabled": point.is_enabled,
-        "what": point.text,
-        "hits": point.hits,
-        "condition": point.condition,
-        "ignored": point.ignored,
-        "commands": list(point.commands),
-        "locations": [],
-    }
+    row = {**BREAKPOINT.json(point), "locations": []}
     for address in point.addresses:
         position = None if debugging is None else debugging.running.position(address)
         function = None if debugging is None else debugging.function_at(address)

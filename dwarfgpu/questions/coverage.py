@@ -60,7 +60,15 @@ def coverage(selection: Selection, arguments: Arguments) -> Document:
             problems=file.dwarf.problems,
         )
     if arguments.has("compare"):
-        return _compared(file, arguments, function, variable, worst, read_as)
+        other = opened(**source_of(arguments.get("compare")), attributes=arguments.get("attributes"))
+        if not other.has_dwarf:
+            raise NotFound("no_debug_info", f"{other.name} has no debugging information", hint="compile it with -g")
+        compared = compare_builds(file, other, **read_as, wanted=lambda: selector(function, variable))
+        return Document(
+            render.comparison_json(compared),
+            lambda output: render.comparison_text(compared, worst or WORST, output.style),
+            problems=(*file.dwarf.problems, *other.dwarf.problems),
+        )
     if function is None and variable is None and not arguments.has("svg"):
         sums = file_coverage(file, **read_as)
         return Document(
@@ -133,22 +141,3 @@ def _nothing(file: CodeObject, function: str | None, variable: str | None) -> No
         where = f"{file.name}" if function is None else f"`{function}`"
         message = f"there is no variable `{variable}` in {where}"
     return NotFound("no_variable", message, hint="`coverage` alone lists the functions")
-
-
-def _compared(
-    file: CodeObject,
-    arguments: Arguments,
-    function: str | None,
-    variable: str | None,
-    worst: int | None,
-    read_as: dict[str, Any],
-) -> Document:
-    other = opened(**source_of(arguments.get("compare")), attributes=arguments.get("attributes"))
-    if not other.has_dwarf:
-        raise NotFound("no_debug_info", f"{other.name} has no debugging information", hint="compile it with -g")
-    compared = compare_builds(file, other, **read_as, wanted=lambda: selector(function, variable))
-    return Document(
-        render.comparison_json(compared),
-        lambda output: render.comparison_text(compared, worst or WORST, output.style),
-        problems=(*file.dwarf.problems, *other.dwarf.problems),
-    )

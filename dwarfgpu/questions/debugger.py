@@ -96,7 +96,8 @@ class Debugger(Selection):
         """How often the machine had been written to when it was last seen."""
         self._known_names: KnownNames | None = None
         self._again: str | None = None
-        self._has_moved = False
+        self.has_moved = False
+        """Whether those who watch are going to be told of a change when the command has ended."""
         self._depth = 0
 
     # --- Lines ----------------------------------------------------------------------------------------------------
@@ -153,7 +154,7 @@ class Debugger(Selection):
         if command.repeats != "nothing":
             is_backwards = arguments.text == "-"  # as in `list -`, which goes on as it is
             self._again = line if command.repeats == "same" or is_backwards else command.name
-        if self._has_moved and not self._depth:
+        if self.has_moved and not self._depth:
             self.tell_watchers()
 
     def _write(self, document: Document, form: str) -> None:
@@ -190,7 +191,7 @@ class Debugger(Selection):
 
     def tell_watchers(self) -> None:
         """Call those who watch what is selected."""
-        self._has_moved = False
+        self.has_moved = False
         for watcher in self.watchers:
             watcher()
 
@@ -200,16 +201,11 @@ class Debugger(Selection):
         if changes == self._changes:
             return
         self._changes = changes
-        self._has_moved = True
+        self.has_moved = True
         try:
             self.seen_wave.frame(self.frame_number)
         except DwarfGpuError:  # there are not so many any more
             self.frame_number = 0
-
-    @property
-    def has_moved(self) -> bool:
-        """Whether those who watch are going to be told of a change when the command has ended."""
-        return self._has_moved
 
     def shows_context(self, section: str) -> bool:
         """Whether a section of the context view is shown after a change of what is selected."""
@@ -220,7 +216,7 @@ class Debugger(Selection):
     @property
     def is_source_coming(self) -> bool:
         """Whether the context view will show, behind the command, where the focus is now."""
-        return self._has_moved and self._depth == 1 and self.shows_context("source")
+        return self.has_moved and self._depth == 1 and self.shows_context("source")
 
     def _show_context(self) -> None:
         if any(map(self.shows_context, self.settings["context-sections"])):
@@ -238,14 +234,14 @@ class Debugger(Selection):
     def moved(self) -> None:
         """Take note that those who watch are told when the command has ended."""
         if not self.stays:
-            self._has_moved = True
+            self.has_moved = True
 
     # --- What is selected ----------------------------------------------------------------------------------------
 
     def use(self, program: Program, attached: Attached | None) -> None:
         Selection.use(self, program, attached)
         self._known_names = None
-        self._has_moved = True
+        self.has_moved = True
         self._changes = 0 if attached is None else attached.state.backend.changes
         state = (program if attached is None else attached).state
         state.remembered = remembered(self)

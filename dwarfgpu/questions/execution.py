@@ -80,17 +80,10 @@ def run_(debugger: Debugger, arguments: Arguments) -> Document:
     arguments.none()
     _begin(debugger, arguments)
     debugging = _ready(debugger, arguments)
-    return stopped(debugger, debugging, debugging.go_on())
-
-
-def start(debugger: Debugger, arguments: Arguments) -> Document:
-    """A temporary breakpoint at the kernel stops behind its prologue."""
-    arguments.none()
-    _begin(debugger, arguments)
-    debugging = _ready(debugger, arguments)
-    point = debugging.break_at(debugging.kernel, is_temporary=True)
-    if not arguments.form:
-        show_set(debugger, debugging, point)
+    if arguments.command.name == "start":
+        point = debugging.break_at(debugging.kernel, is_temporary=True)
+        if not arguments.form:
+            show_set(debugger, debugging, point)
     return stopped(debugger, debugging, debugging.go_on())
 
 

@@ -13,6 +13,7 @@ from dwarfgpu.questions.document import BAD_FILE, Document, Output
 from dwarfgpu.questions.selection import Selection, source_of
 from dwarfgpu.regular_files import whole_output
 from dwarfgpu.render.layout import WIDTH, counted, fitted, plain, shown, table
+from dwarfgpu.render.records import cell
 from dwarfgpu.states.program import Program, open_core, open_program, paths_of
 
 if TYPE_CHECKING:
@@ -124,8 +125,7 @@ def launch(debugger: Debugger, arguments: Arguments, *, is_again: bool = False) 
     waves = counted(len(launched.waves), "wave")
     groups = counted(launched.geometry.group_count, "work-group")
     debugger.output.line(f"[Launched {launched.plan.kernel.demangled}: {groups}, {waves}]")
-    for problem in (*launched.plan.problems, *launched.plan.notes):
-        debugger.output.line(debugger.output.style("error", f"warning: {problem}"))
+    show_problems(debugger, (*launched.plan.problems, *launched.plan.notes))
     _show_focus(debugger)
 
 
@@ -146,15 +146,14 @@ def _show_focus(debugger: Debugger) -> None:
         debugger.output.line(debugger.output.style("error", error.message))
 
 
-def show_problems(debugger: Debugger, problems: tuple[Exception, ...]) -> None:
-    """Show what is broken in files, each on a line."""
+def show_problems(debugger: Debugger, problems: Iterable[Any]) -> None:
+    """Show what is wrong, each on a line."""
     for problem in problems:
         debugger.output.line(debugger.output.style("error", f"warning: {problem}"))
 
 
-def _path(arguments: Arguments) -> str:
-    arguments.needed()
-    words = arguments.words
+def _path(arguments: Arguments, default: str | None = None) -> str:
+    words = arguments.words or [default or arguments.needed()]
     if len(words) != 1:
         raise arguments.wrong("takes one file; a name with blanks needs quotes")
     return os.path.expanduser(words[0])  # noqa: PTH111 (`pathlib` costs start-up time)
@@ -183,21 +182,18 @@ def generate_core_file(debugger: Debugger, arguments: Arguments) -> None:
     """
     from dwarfgpu.states.core_writing import write_core
 
-    words = arguments.words or [f"core.{os.getpid()}"]
-    if len(words) != 1:
-        raise arguments.wrong("takes one file; a name with blanks needs quotes")
+    path = _path(arguments, f"core.{os.getpid()}")
     kind = "pair" if arguments.has("pair") else "gpu" if arguments.has("gpu") else "merged"
     machine = debugger.machine
     version = arguments.get("version")
-    path = os.path.expanduser(words[0])  # noqa: PTH111
     written = write_core(machine.stopped, path, kind, version=None if version is None else int(version))
     debugger.output.line(f"Saved corefile {' and '.join(written.names)}")
     if written.unknown:
-        message = f"warning: {counted(written.unknown, 'register')} with unknown contents are written as 0"
-        debugger.output.line(debugger.output.style("error", message))
+        registers = counted(written.unknown, "register")
+        show_problems(debugger, [f"{registers} with unknown contents are written as 0"])
     if written.lost:
-        message = f"warning: a core file cannot say the stop reason {', '.join(written.lost)}: it is left out"
-        debugger.output.line(debugger.output.style("error", message))
+        reasons = ", ".join(written.lost)
+        show_problems(debugger, [f"a core file cannot say the stop reason {reasons}: it is left out"])
 
 
 # --- What is there --------------------------------------------------------------------------------------------------
@@ -504,12 +500,12 @@ def info_signals(debugger: Debugger, arguments: Arguments) -> Document:
     if debugger.attached is not None and debugger.noun == "wave":
         machine = debugger.attached.stopped.machine
         counts = Counter(stop.signal for stop in map(machine.stop_of, range(machine.wave_count)) if stop is not None)
-    rows: list[dict[str, Any]] = []
-    cells = [("Signal", "Description", "" if counts is None else "Waves", "Stop reasons")]
-    for name, meaning, reasons in chosen:
-        waves = None if counts is None else counts[name]
-        rows.append({"signal": name, "description": meaning, "waves": waves, "reasons": reasons})
-        cells.append((name, meaning, "" if waves is None else str(waves), ", ".join(reasons)))
+    rows = [
+        {"signal": name, "description": meaning, "waves": None if counts is None else counts[name], "reasons": reasons}
+        for name, meaning, reasons in chosen
+    ]
+    cells: list[tuple[str, ...]] = [("Signal", "Description", "" if counts is None else "Waves", "Stop reasons")]
+    cells += (tuple(map(cell, row.values())) for row in rows)
     return Document(
         {"signals": rows},
         lambda output: table(cells, "llrl", indent=0, width=output.width, style=output.style),

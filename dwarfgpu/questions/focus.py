@@ -96,8 +96,7 @@ def wave_apply(debugger: Debugger, arguments: Arguments) -> None:
     Flags before COMMAND: with -q waves are not named, with -c an error does not end it, and with -s errors and waves
     for which nothing is shown are passed over.
     """
-    which, flags, command = split(arguments)
-    check_command(debugger, flags, ("-q", "-c", "-s"), command, arguments)
+    which, flags, command = split(debugger, arguments)
     machine = debugger.machine
     numbers = waves_of(machine.stopped.machine, which)
 
@@ -160,8 +159,7 @@ def lane_apply(debugger: Debugger, arguments: Arguments) -> None:
     from dwarfgpu.questions.waves import chosen_lanes, lanes_here
 
     states = ("active", "inactive", "all")
-    which, flags, command = split(arguments)
-    check_command(debugger, flags, ("-q", "-c", "-s", *(f"-{state}" for state in states)), command, arguments)
+    which, flags, command = split(debugger, arguments, *(f"-{state}" for state in states))
     asked = {*arguments.options, *(flag[1:] for flag in flags if flag[1:] in states)}
     chosen = chosen_lanes(lanes_here(debugger), which, asked, may_be_none=True)
 
@@ -235,7 +233,7 @@ def frame_apply(debugger: Debugger, arguments: Arguments) -> None:
     """
     text = arguments.needed()
     if text.startswith("level"):
-        which, flags, command = split(evolve(arguments, text=text.removeprefix("level").strip()))
+        which, flags, command = split(debugger, evolve(arguments, text=text.removeprefix("level").strip()))
         count = sum(1 for _frame in debugger.wave)
         numbers = numbers_in(which, 0, count - 1, "frame")
         if not numbers:
@@ -243,10 +241,9 @@ def frame_apply(debugger: Debugger, arguments: Arguments) -> None:
             raise UsageError(message, kind="no_frame", hint="`bt` shows all frames")
     else:
         minus = "-" if text[0] == "-" else ""
-        which, flags, command = split(evolve(arguments, text=text[len(minus) :]))
+        which, flags, command = split(debugger, evolve(arguments, text=text[len(minus) :]))
         some = limited(debugger.wave, frame_count(None if which == "all" else minus + which, arguments))
         numbers = [each.number for each in some]
-    check_command(debugger, flags, ("-q", "-c", "-s"), command, arguments)
     writer = debugger.call_writer(debugger.frame)
 
     def visit(number: int) -> Iterable[str]:
@@ -259,8 +256,11 @@ def frame_apply(debugger: Debugger, arguments: Arguments) -> None:
 # --- Running commands -----------------------------------------------------------------------------------------------
 
 
-def split(arguments: Arguments) -> tuple[str, set[str], str]:
-    """Return a list, or ``all``, flags, and a command, which begins with the first word that is neither."""
+def split(debugger: Debugger, arguments: Arguments, *states: str) -> tuple[str, set[str], str]:
+    """Return a list, or ``all``, flags, and a command, which begins with the first word that is neither.
+
+    An unknown flag or command is refused before anything is run.
+    """
     text = arguments.needed()
     match = _LIST.match(text)
     which = "all" if text.split(maxsplit=1)[0] == "all" else match[0].strip() if match else ""
@@ -271,13 +271,7 @@ def split(arguments: Arguments) -> tuple[str, set[str], str]:
     while (found := _FLAG.match(command)) is not None:
         flags.add(found[1])
         command = command[found.end() :]
-    return which, flags, command
-
-
-def check_command(
-    debugger: Debugger, flags: set[str], known: tuple[str, ...], command: str, arguments: Arguments
-) -> None:
-    """Refuse an unknown flag or command before anything is run."""
+    known = ("-q", "-c", "-s", *states)
     odd = sorted(flags.difference(known))
     if odd:
         raise arguments.wrong(f"has no flag {odd[0][:40]}; it has {', '.join(known)}")
@@ -286,6 +280,7 @@ def check_command(
     if not command:
         raise arguments.wrong("needs a command after the list")
     debugger.check_applied(command)
+    return which, flags, command
 
 
 def apply(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
@@ -21,7 +21,7 @@ from dwarfgpu.questions.document import Document, Output
 from dwarfgpu.questions.examined import Examined, MemoryFormat
 from dwarfgpu.questions.registry import LETTERS, SIZES, Arguments
 from dwarfgpu.render import numbers
-from dwarfgpu.render.layout import problem_json
+from dwarfgpu.render.layout import counted, problem_json
 from dwarfgpu.render.numbers import formatted, whole
 from dwarfgpu.render.values import ValueWriter
 
@@ -372,16 +372,11 @@ def find(debugger: Debugger, arguments: Arguments) -> Document:
     pattern = b"".join(_bytes_of(debugger, text, letter) for text in texts)
     if length < len(pattern):
         raise UsageError("Search space too small to contain pattern.", kind="no_range")
-    places: list[Address] = []
-    for place in _matches(shower, start, length, pattern):
-        places.append(place)
-        if len(places) == most:
-            break
+    places = list(islice(_matches(shower, start, length, pattern), most or None))
     if places:
         shower.remember_place(places[-1])
     debugger.state_of(Remembered).variables["numfound"] = number(Base("int", DW_ATE_signed, 4), len(places))
-    count = len(places)
-    found = "Pattern not found." if not count else f"{count} pattern{'' if count == 1 else 's'} found."
+    found = f"{counted(len(places), 'pattern')} found." if places else "Pattern not found."
     names = [shower.writer.address(place, symbol=True) for place in places]
     rows = [
         {"address": int(place.value), "space": place.space, "text": name}

@@ -161,9 +161,9 @@ def info_outstanding(debugger: Debugger, arguments: Arguments) -> Document:
     return Document(data, lines, rows="outstanding")
 
 
-def _wish(arguments: Arguments) -> CheckWish:
+def _check(selection: Selection, arguments: Arguments, words: list[str]) -> Document:
     expected = tuple(stated(text) for text in arguments.many("expect"))
-    return CheckWish(
+    wish = CheckWish(
         _rule_set(arguments),
         arguments.get("mode"),
         arguments.get("function"),
@@ -172,10 +172,6 @@ def _wish(arguments: Arguments) -> CheckWish:
         search=arguments.many("directory"),
         required=arguments.get("require") or 0,
     )
-
-
-def _check(selection: Selection, arguments: Arguments, words: list[str]) -> Document:
-    wish = _wish(arguments)
     jobs = jobs_of(arguments)
     if jobs < 1:
         raise UsageError("--jobs is a number from 1 on")

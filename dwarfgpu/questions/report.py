@@ -189,7 +189,12 @@ def _functions(
     """Return the section of functions, those that lack most first, and figures about them all."""
     file = selection.opened.file
     section = html.PageSection("functions", "Functions", "function", room)
-    by_function = _variables(file, name, selection.reading())
+    by_function: dict[CodeScope, list[VariableAvailability]] = {}
+    is_wanted, reading = selector(name or None, None), selection.reading()
+    if file.has_dwarf:
+        for record in FileAvailability(file, dialect=reading["dialect"], repair=reading["repair"]):
+            if record.scope is not None and is_wanted(record):
+                by_function.setdefault(record.scope.function, []).append(record)
     if name and not by_function:
         hint = "`coverage` lists the functions with variables"
         raise NotFound("no_variable", f"no function `{name}` with variables has code in {file.name}", hint=hint)
@@ -219,16 +224,6 @@ def _functions(
         html.Tile("Variables located", *(located if file.has_dwarf else ("-", "no debugging information"))),
         html.Tile("Code that unwinds", percent(unwound / size if size else None), "has call frame information"),
     ]
-
-
-def _variables(file: CodeObject, name: str, reading: dict[str, Any]) -> dict[CodeScope, list[VariableAvailability]]:
-    by_function: dict[CodeScope, list[VariableAvailability]] = {}
-    if file.has_dwarf:
-        is_wanted = selector(name or None, None)
-        for record in FileAvailability(file, dialect=reading["dialect"], repair=reading["repair"]):
-            if record.scope is not None and is_wanted(record):
-                by_function.setdefault(record.scope.function, []).append(record)
-    return by_function
 
 
 def _symbols(file: CodeObject, covered: set[int]) -> list[_ReportedFunction]:

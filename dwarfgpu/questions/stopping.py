@@ -81,9 +81,25 @@ def stopped(debugger: Debugger, debugging: Debugging, halt: Halt, *, returned: R
     result = None
     if returned is not None and halt.kind == "step" and not halt.points:
         result = data["result"] = _result(debugger, debugging, returned)
-    return Document(
-        data, lambda output: _lines(debugger, debugging, halt, new, output, has_switched=has_switched, result=result)
-    )
+
+    def lines(output: Output) -> Iterator[str]:
+        for text in new:
+            output.write(text)
+        if halt.has_ended:
+            yield f"[Inferior 1 ({debugging.kernel}) exited normally]" if debugging.has_ended else halt.reason
+            return
+        debugger.is_quiet = any(point.commands and point.commands[0].strip() == SILENT for point in halt.points)
+        if not debugger.is_quiet:
+            if has_switched:
+                yield f"[Switching to {debugger.noun} {title(debugger)}]"
+            yield from _why(debugger, halt)
+            yield from _where(debugger)
+            if result is not None:
+                known = f"Value returned has type: {result['type']}. Cannot determine contents"
+                yield f"Value returned is ${result['number']} = {result['value']}" if "value" in result else known
+        debugger.state_of(CommandsOfStops).run(debugger, halt.points)
+
+    return Document(data, lines)
 
 
 def _result(debugger: Debugger, debugging: Debugging, returned: ReturnType) -> dict[str, Any]:
@@ -183,33 +199,6 @@ def _data(debugger: Debugger, debugging: Debugging, halt: Halt, printed: list[st
 
 
 # --- Text -------------------------------------------------------------------------------------------------------------
-
-
-def _lines(
-    debugger: Debugger,
-    debugging: Debugging,
-    halt: Halt,
-    printed: list[str],
-    output: Output,
-    *,
-    has_switched: bool,
-    result: dict[str, Any] | None,
-) -> Iterator[str]:
-    for text in printed:
-        output.write(text)
-    if halt.has_ended:
-        yield f"[Inferior 1 ({debugging.kernel}) exited normally]" if debugging.has_ended else halt.reason
-        return
-    debugger.is_quiet = any(point.commands and point.commands[0].strip() == SILENT for point in halt.points)
-    if not debugger.is_quiet:
-        if has_switched:
-            yield f"[Switching to {debugger.noun} {title(debugger)}]"
-        yield from _why(debugger, halt)
-        yield from _where(debugger)
-        if result is not None:
-            known = f"Value returned has type: {result['type']}. Cannot determine contents"
-            yield f"Value returned is ${result['number']} = {result['value']}" if "value" in result else known
-    debugger.state_of(CommandsOfStops).run(debugger, halt.points)
 
 
 def _why(debugger: Debugger, halt: Halt) -> Iterator[str]:

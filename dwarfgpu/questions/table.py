@@ -129,8 +129,8 @@ COMMANDS = (
     # --- Running kernels ----------------------------------------------------------------------------------------
     question("run", "run the launched kernel, from its beginning", "execution.run_", group=RUN, aliases="r",
             repeats="nothing"),
-    question("start", "run the launched kernel to its first line", "execution.start", group=RUN,
-            repeats="nothing"),
+    question("start", "run the launched kernel to its first line", "execution.run_", group=RUN,
+            repeats="nothing", explanation="A temporary breakpoint at the kernel stops behind its prologue."),
     command("kill", "end the launched kernel", "execution.kill", group=RUN, aliases="k"),
     question("continue", "continue running", "execution.continue_", group=RUN, aliases="c cont fg", operands="[N]",
             repeats="onwards"),

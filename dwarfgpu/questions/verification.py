@@ -48,9 +48,12 @@ def verify(selection: Selection, arguments: Arguments) -> Document:
     """
     if arguments.get("rules") == "":
         arguments.none()
-        return _rules()
+        rules = list(RULES.values())
+        data = {"rules": [*map(RULE.json, rules)]}
+        return Document(data, lambda output: rules_text(rules, output.width), rows="rules")
     if arguments.has("explain"):
-        return _explained(arguments.get("explain"))
+        rule = rule_named(arguments.get("explain"))
+        return Document(RULE.json(rule), lambda output: rule_text(rule, output.width))
     if arguments.has("ops") and arguments.has("hex"):
         raise UsageError("-ops and -hex are two ways to write one expression", hint="choose one of them")
     if arguments.has("ops") or arguments.has("hex"):
@@ -176,17 +179,6 @@ def check_names() -> dict[str, str]:
         **{name: rule.summary for name, rule in RULES.items()},
         **dict.fromkeys(PARTS, "all rules of this part"),
     }
-
-
-def _rules() -> Document:
-    rules = list(RULES.values())
-    data = {"rules": [*map(RULE.json, rules)]}
-    return Document(data, lambda output: rules_text(rules, output.width), rows="rules")
-
-
-def _explained(name: str) -> Document:
-    rule = rule_named(name)
-    return Document(RULE.json(rule), lambda output: rule_text(rule, output.width))
 
 
 # --- Machines ---------------------------------------------------------------------------------------------------------

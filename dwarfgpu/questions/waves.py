@@ -197,20 +197,22 @@ def _threads_beside(selection: Selection, threads: Attached, output: Output, *, 
 
 def _info_threads(selection: Selection, numbers: list[int] | range) -> Document:
     machine = selection.machine
-    rows = [(number + 1, machine[number].id, _place_of(selection, machine[number])) for number in numbers]
-    keys = ("number", "thread", "frame")
+    rows: list[dict[str, Any]] = [
+        {"number": number + 1, "thread": machine[number].id, "frame": _place_of(selection, machine[number])}
+        for number in numbers
+    ]
 
     def table(output: Output) -> Iterator[str]:
         cells = [
-            TableLine((str(number), f"LWP {name}", place), number - 1 == selection.wave_number)
-            for number, name, place in rows
+            TableLine((str(row["number"]), f"LWP {row['thread']}", row["frame"]), number == selection.wave_number)
+            for number, row in zip(numbers, rows, strict=True)
         ]
         yield from columns(("Id", "Target Id", "Frame"), cells, output.width, output.style)
         waves = _beside(selection, document) if len(rows) == len(machine) else None
         if waves is not None:
             yield from waves_table(waves.stopped, wave_runs(waves.stopped), None, output.width, output.style)
 
-    data = {"target": machine.state.target.name, "threads": [dict(zip(keys, row, strict=True)) for row in rows]}
+    data = {"target": machine.state.target.name, "threads": rows}
     document = Document(data, table, rows="threads")
     return document
 
