@@ -13,6 +13,8 @@ from dwarfgpu.render.layout import wrapped
 from dwarfgpu.render.written_text import own
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dwarfgpu.questions.registry import Arguments, Command
     from dwarfgpu.questions.settings import Setting
 
@@ -42,40 +44,39 @@ def help_(debugger: Debugger, arguments: Arguments) -> None:
     if debugger.registry.is_prefix(command.name):
         if command.run:
             debugger.output.line()
-        _summaries(debugger, {each.name: each for each in debugger.registry.names(command.name).values()})
+        _summaries(debugger, debugger.registry.names(command.name).values())
 
 
 def _overview(debugger: Debugger) -> None:
-    output, known = debugger.output, debugger.registry.commands.values()
-    for group in GROUPS:
-        output.line(output.style("name", f"{_upper(group)}:"))
-        names = ", ".join(
-            each.name for each in known if each.group == group and each.run and not _is_users(debugger, each)
-        )
-        output.lines(f"  {line}" for line in wrapped(names, output.width - 2))
+    output = debugger.output
+    groups = {_upper(group): [each.name for each in _members(debugger, group)] for group in GROUPS}
     if debugger.macros or debugger.aliases:
-        output.line(output.style("name", "Defined here:"))
-        names = ", ".join((*debugger.macros, *debugger.aliases))
-        output.lines(f"  {line}" for line in wrapped(names, output.width - 2))
+        groups["Defined here"] = [*debugger.macros, *debugger.aliases]
+    for title, names in groups.items():
+        output.line(output.style("name", f"{title}:"))
+        output.lines(f"  {line}" for line in wrapped(", ".join(names), output.width - 2))
     output.line()
     output.lines(
         wrapped("`help COMMAND` says more, `apropos WORD` finds commands. Names may be shortened.", output.width)
     )
 
 
+def _members(debugger: Debugger, group: str) -> list[Command]:
+    known = debugger.registry.commands.values()
+    return [each for each in known if each.group == group and each.run and not _is_users(debugger, each)]
+
+
 def _help_of_others(debugger: Debugger, text: str) -> bool:
     """Help about a group, a setting, or all that was defined; whether that is what the text means."""
-    known = debugger.registry.commands.values()
-    users = {each.name: each for each in known if _is_users(debugger, each)}
     if text in ("user", "user-defined"):
+        users = [each for each in debugger.registry.commands.values() if _is_users(debugger, each)]
         if not users:
             debugger.output.line("Nothing was defined.")
         _summaries(debugger, users)
         return True
     for group in GROUPS:
         if text == group or (text in group.split() and text not in debugger.registry.names()):
-            members = {each.name: each for each in known if each.group == group and each.run}
-            _summaries(debugger, {name: each for name, each in members.items() if name not in users})
+            _summaries(debugger, _members(debugger, group))
             return True
     verb, _, rest = text.partition(" ")
     if verb in ("set", "show") and rest and not rest.startswith("var"):
@@ -123,11 +124,11 @@ def _sentence(text: str) -> str:
     return f"{_upper(text)}."
 
 
-def _summaries(debugger: Debugger, commands: dict[str, Command]) -> None:
-    output = debugger.output
-    width = max(map(len, commands), default=0)
-    for name, command in commands.items():
-        first, *rest = wrapped(command.summary, output.width - width - 4)
+def _summaries(debugger: Debugger, commands: Iterable[Command]) -> None:
+    output, summaries = debugger.output, {each.name: each.summary for each in commands}
+    width = max(map(len, summaries), default=0)
+    for name, summary in summaries.items():
+        first, *rest = wrapped(summary, output.width - width - 4)
         output.line(f"  {output.style('name', name)}{' ' * (width - len(name))}  {first}")
         output.lines(f"{' ' * (width + 4)}{line}" for line in rest)
 

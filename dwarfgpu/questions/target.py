@@ -80,6 +80,7 @@ def address_aliases(selection: Selection, arguments: Arguments) -> Document:
 
     text = arguments.needed()
     machine: Any = None
+    address: Any
     wave = None
     lane = arguments.get("lane")
     if arguments.has("target"):
@@ -100,10 +101,15 @@ def address_aliases(selection: Selection, arguments: Arguments) -> Document:
         target = selection.frame.target
         space, address = parse_address(text, target)
     else:
+        from dwarfgpu.questions.memory import address_of
+
         with selection.staying():
             if arguments.has("wave"):
                 selection.select_wave(wave_of(selection.machine.stopped.machine, arguments.get("wave")))
-            space, address, machine, target = _aliased(selection, text)
+            target, machine = selection.frame.target, selection.machine.stopped.machine
+            where = address_of(selection, text)
+            space = target.default_space if where.space is None else target.space(where.space)
+            address = where.value
             lane = selection.lane if lane is None else lane
             if arguments.has("wave") or needs_wave(space, address):
                 wave = selection.wave.index
@@ -122,16 +128,6 @@ def address_aliases(selection: Selection, arguments: Arguments) -> Document:
                 yield from (place.rstrip(), f"      {how}")
 
     return Document(VIEWS.json(views), lines)
-
-
-def _aliased(selection: Selection, text: str) -> tuple[Any, int, Any, Any]:
-    from dwarfgpu.questions.memory import address_of
-
-    target = selection.frame.target
-    where = address_of(selection, text)
-    space = target.default_space if where.space is None else target.space(where.space)
-    value: Any = where.value
-    return space, value, selection.machine.stopped.machine, target
 
 
 # --- Registers ------------------------------------------------------------------------------------------------------
@@ -173,8 +169,8 @@ class RegisterRun:
 
     @property
     def numbers(self) -> str:
-        """The DWARF numbers as text."""
-        return number_range(self.first.number, self.last.number)
+        """The DWARF numbers as ``32-95``; ``-`` of registers that have none."""
+        return "-" if self.first.number < 0 else range_text(self.first.number, self.last.number)
 
     @property
     def lanes(self) -> str:
@@ -214,11 +210,6 @@ def register_runs(registers: Iterable[TargetRegister], target: Target, *, apart:
         else:
             runs.append(RegisterRun(register, register, rule))
     return runs
-
-
-def number_range(first: int, last: int) -> str:
-    """Return DWARF numbers as ``32-95``; ``-`` for registers that have none."""
-    return "-" if first < 0 else range_text(first, last)
 
 
 def info_sections(selection: Selection, arguments: Arguments) -> Document:
@@ -437,10 +428,6 @@ def runs_of(target: Target) -> list[RegisterRun]:
     return register_runs(chain(target.registers(), *unnumbered), target)
 
 
-def _bits(run: RegisterRun) -> str:
-    return f"{run.first.lane_bits} a lane" if run.first.lane_bits else str(run.first.bit_size)
-
-
 def _register_rows(report: TargetReport) -> Iterator[tuple[str, ...]]:
     """Yield a row for each name, with a column of DWARF numbers for each wave size."""
     is_pair = len(report.variants) > 1
@@ -453,7 +440,8 @@ def _register_rows(report: TargetReport) -> Iterator[tuple[str, ...]]:
         runs = [column.get(name) for column in columns]
         known = [run for run in runs if run is not None]
         cells = ["" if run is None else run.numbers for run in runs]
-        bits = " or ".join(dict.fromkeys(map(_bits, known)))
+        sizes = (f"{run.first.lane_bits} a lane" if run.first.lane_bits else str(run.first.bit_size) for run in known)
+        bits = " or ".join(dict.fromkeys(sizes))
         rules = " or ".join(dict.fromkeys(run.in_callers for run in known))
         yield (name, *cells, bits, rules)
 
