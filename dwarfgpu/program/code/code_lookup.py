@@ -13,7 +13,7 @@ from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.pc_ranges import Position
 from dwarfgpu.program.code.completion_index import did_you_mean
-from dwarfgpu.program.code.scopes import NOWHERE, SourceCall, SourceLine, functions_at
+from dwarfgpu.program.code.scopes import NOWHERE, FunctionScope, SourceCall, SourceLine, functions_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.line_table import LineTable
     from dwarfgpu.program.code.code_object import CodeObject
-    from dwarfgpu.program.code.scopes import FunctionScope
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from attrs import evolve
 
@@ -21,7 +21,6 @@ from dwarfgpu.objfile.section_source import ImageSections
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import IO
 
     from dwarfgpu.machines.protocol import TrapTable
     from dwarfgpu.objfile.containers.bundle import ContainerEntry as ContainerEntry  # noqa: PLC0414 (re-exported, for types alone)

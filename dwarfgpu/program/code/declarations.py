@@ -9,7 +9,7 @@ from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.header import SHF_EXECINSTR
-from dwarfgpu.objfile.elf.symbols import STT_FILE, STT_SECTION, STT_TLS
+from dwarfgpu.objfile.elf.symbols import STT_FILE, STT_SECTION, STT_TLS, Symbol
 from dwarfgpu.objfile.indexes.name_index import KIND_OF, kind_of
 from dwarfgpu.objfile.info.pc_ranges import Ranges
 from dwarfgpu.objfile.info.scopes import is_local, qualified_name
@@ -24,7 +24,6 @@ from dwarfgpu.program.types.reader import canonical, is_cplus
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dwarfgpu.objfile.elf.symbols import Symbol
     from dwarfgpu.objfile.indexes.name_index import Kind
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.info.unit import Unit

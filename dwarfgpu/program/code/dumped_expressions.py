@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu import dialects
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.expr.instruction import decode, operands_of, registers_of
+from dwarfgpu.expr.instruction import Instruction, decode, operands_of, registers_of
 from dwarfgpu.expr.listing import statements
 from dwarfgpu.immutable import frozen
 from dwarfgpu.targets.resolve import resolve
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.expr.dialect import Dialect
-    from dwarfgpu.expr.instruction import Instruction
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.targets.target import AddressSpace

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu import dialects
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import UsageError
-from dwarfgpu.expr.rules import PRESETS
+from dwarfgpu.expr.rules import PRESETS, Rules
 from dwarfgpu.immutable import frozen
 from dwarfgpu.targets.resolve import resolve
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.dialect import Dialect
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.expr.listing import Line
-    from dwarfgpu.expr.rules import Rules
     from dwarfgpu.expr.verify import Finding
     from dwarfgpu.targets.target import Target
 

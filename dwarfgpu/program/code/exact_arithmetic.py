@@ -10,14 +10,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from dwarfgpu.expr.instruction import BINARY, COMPARISONS, CONVERSIONS, PIECES, UNARY, instruction_of
+from dwarfgpu.expr.instruction import BINARY, COMPARISONS, CONVERSIONS, PIECES, UNARY, Instruction, instruction_of
 from dwarfgpu.immutable import frozen
 from dwarfgpu.targets.amdgpu.registers import LANE_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dwarfgpu.expr.instruction import Instruction
     from dwarfgpu.program.code.repairs import Site
 
 # --- Types of fewer bits than their bytes have --------------------------------------------------------------------

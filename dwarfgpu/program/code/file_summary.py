@@ -16,13 +16,12 @@ from dwarfgpu.objfile.elf.notes import HsaNotes, code_object_version, hsa_notes
 from dwarfgpu.objfile.elf.summary import Missing, SectionInfo, missing_parts, section_info
 from dwarfgpu.objfile.kernels.metadata import target_name
 from dwarfgpu.objfile.section_source import decode
-from dwarfgpu.program.code.code_object import ABI_V2, ABI_V3, TargetOf, has_xnack_v2
+from dwarfgpu.program.code.code_object import ABI_V2, ABI_V3, CodeObject, TargetOf, has_xnack_v2
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.dwarf import Dwarf
     from dwarfgpu.objfile.elf.image import Image
     from dwarfgpu.objfile.info.unit import Unit
-    from dwarfgpu.program.code.code_object import CodeObject
 
 __all__ = ["SectionInfo"]
 

@@ -27,22 +27,21 @@ from dwarfgpu.objfile.call_frames import (
     Fde,
     FdeIndex,
     FrameSection,
+    SearchTable,
     Terminator,
     read_frame_header,
 )
 from dwarfgpu.program.code.code_lookup import named
-from dwarfgpu.program.code.dumped_expressions import ExpressionDecoder
+from dwarfgpu.program.code.dumped_expressions import DumpedExpression, ExpressionDecoder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from dwarfgpu.expr.dialect import Dialect
     from dwarfgpu.expr.instruction import Expression
-    from dwarfgpu.objfile.call_frames import SearchTable
     from dwarfgpu.objfile.elf.image import Image
     from dwarfgpu.objfile.elf.sections import Section
     from dwarfgpu.program.code.code_object import CodeObject
-    from dwarfgpu.program.code.dumped_expressions import DumpedExpression
     from dwarfgpu.targets.target import Target
 
 

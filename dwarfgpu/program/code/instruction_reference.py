@@ -12,15 +12,13 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.isa import tables
 from dwarfgpu.isa.decoder import SUFFIXES, decode
 from dwarfgpu.isa.formats import bits_of, formats, insert
-from dwarfgpu.isa.formulas import formulas
-from dwarfgpu.isa.memory_actions import action_of
+from dwarfgpu.isa.formulas import Formula, formulas
+from dwarfgpu.isa.memory_actions import MemoryAction, action_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.isa.formulas import Formula
     from dwarfgpu.isa.instruction import GpuInstruction, OperandRole
-    from dwarfgpu.isa.memory_actions import MemoryAction
 
 DOCUMENTS = {9: "Vega and CDNA3, chapter 12", 11: "RDNA3, chapter 16", 12: "RDNA4, chapter 16"}
 """The ISA documents of generations, and their chapters about instructions, with a section for each format."""

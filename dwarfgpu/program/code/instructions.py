@@ -15,6 +15,7 @@ from dwarfgpu.errors import DwarfGpuError, EvaluationError, Unsupported, UsageEr
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.disassemblers import (
     DisassemblerFailed,
+    DisassemblyTarget,
     NoDisassembler,
     UnknownProcessor,
     candidates,
@@ -25,7 +26,6 @@ from dwarfgpu.program.code.disassemblers import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.program.code.disassemblers import DisassemblyTarget
     from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.program.frames.execution import Execution
 

@@ -11,7 +11,7 @@ from dwarfgpu.dwarf_constants import DW_AT_frame_base
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.machines.protocol import TRAPS
 from dwarfgpu.objfile.elf.header import PF_X, PT_LOAD
-from dwarfgpu.program.code.code_object import OFF
+from dwarfgpu.program.code.code_object import OFF, CodeObject, Policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.kernels.kernel import Kernel
-    from dwarfgpu.program.code.code_object import CodeObject, Policy
     from dwarfgpu.program.code.repairs import Site
     from dwarfgpu.program.code.scopes import FunctionScope, SourceCall
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen, immutable
-from dwarfgpu.objfile.line_table import DISCRIMINATOR, IS_STMT
+from dwarfgpu.objfile.line_table import DISCRIMINATOR, IS_STMT, FileEntry, LineMatrix, LineTable
 from dwarfgpu.objfile.section_source import decode
 from dwarfgpu.program.code.code_lookup import line_table, tidy
 from dwarfgpu.regular_files import places_of
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from dwarfgpu.objfile.info.unit import Unit
-    from dwarfgpu.objfile.line_table import FileEntry, LineMatrix, LineTable
     from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 
 

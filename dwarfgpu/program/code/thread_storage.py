@@ -15,12 +15,10 @@ from dwarfgpu.errors import EvaluationError, MissingContext
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.storages import Memory
 from dwarfgpu.immutable import frozen
-from dwarfgpu.objfile.elf.header import PT_DYNAMIC
+from dwarfgpu.objfile.elf.header import PT_DYNAMIC, Segment
 
 if TYPE_CHECKING:
-    from dwarfgpu.expr.locations import Location
     from dwarfgpu.machines.protocol import WaveBackend
-    from dwarfgpu.objfile.elf.header import Segment
     from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 
 PT_TLS = 7
@@ -42,7 +40,7 @@ class ThreadStorage:
     loaded: Loaded
     wave: int
 
-    def location(self, offset: int, code: LoadedCode | None) -> Location:
+    def location(self, offset: int, code: LoadedCode | None) -> locations.Location:
         """Return where a variable of a file is, from its offset in the storage of the file."""
         target = self.machine.target
         if target.thread_pointer is None:

@@ -18,12 +18,10 @@ from dwarfgpu.targets.amdgpu.address_spaces import DWORD, GenericView, LaneView,
 from dwarfgpu.targets.amdgpu.initial_state import scratch_descriptor
 from dwarfgpu.targets.amdgpu.numbers import GENERIC, GLOBAL, LOCAL, PRIVATE_LANE, PRIVATE_LANE_0, PRIVATE_WAVE
 from dwarfgpu.targets.amdgpu.processors import processor_of
-from dwarfgpu.targets.target import Scope
+from dwarfgpu.targets.target import AddressSpace, Scope, Target
 
 if TYPE_CHECKING:
     from dwarfgpu.machines.machine import Machine
-    from dwarfgpu.targets.amdgpu.address_spaces import Apertures
-    from dwarfgpu.targets.target import AddressSpace, Target
 
 
 SWIZZLE_FLAGS = 7 << 21
@@ -164,7 +162,7 @@ class _AliasFinder:
         self.note = ""
         generic = target.space(GENERIC)
         self.generic = generic
-        self.apertures: Apertures | None = (
+        self.apertures: ap.Apertures | None = (
             generic.alias.apertures if generic is not None and isinstance(generic.alias, GenericView) else None
         )
 

@@ -14,7 +14,7 @@ from dwarfgpu import bits as b
 from dwarfgpu.cfi.activation import Parted
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
-from dwarfgpu.program.frames.answers import AsWritten, Values
+from dwarfgpu.program.frames.answers import AsWritten, Quantity, Values
 from dwarfgpu.program.frames.call_stack import Stack, unknown_place
 from dwarfgpu.program.frames.lane_state import Simt
 from dwarfgpu.program.frames.variable import Variable
@@ -26,8 +26,6 @@ from dwarfgpu.program.types.model import has_dynamic_parts
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dwarfgpu.bits import Array
-    from dwarfgpu.program.frames.answers import Quantity
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.states.program import Attached
 
@@ -143,7 +141,7 @@ def _together(
 
 def _places(
     frame: Frame, quantity: Quantity, lanes: tuple[int, ...], wave_count: int
-) -> list[tuple[Frame | DwarfGpuError, Array]] | None:
+) -> list[tuple[Frame | DwarfGpuError, b.Array]] | None:
     """Return where the slots are, lanes of waves: the frames or errors, and which slots; None where all are together.
 
     "If the current lane is specified and the architecture program location LPC computed by the DW_AT_LLVM_lane_pc
@@ -164,7 +162,7 @@ def _places(
             pcs[:, position], entered[:, position] = all_pcs[:, lane], all_entered[:, lane]
     flat, is_in = pcs.reshape(-1), entered.reshape(-1)
     inside = is_in.nonzero()[0].astype(np.uint64)
-    places: list[tuple[Frame | DwarfGpuError, Array]] = [
+    places: list[tuple[Frame | DwarfGpuError, b.Array]] = [
         (frame.at_pc(int(flat[inside[group[0]]])), inside[group]) for group in b.groups(flat[inside])
     ]
     if len(inside) < len(flat):
@@ -172,7 +170,7 @@ def _places(
     return places
 
 
-def _ask_at(values: Values, place: Frame | DwarfGpuError, positions: Array) -> None:
+def _ask_at(values: Values, place: Frame | DwarfGpuError, positions: b.Array) -> None:
     if isinstance(place, DwarfGpuError):
         values.refuse(place, positions)
         return

@@ -17,9 +17,9 @@ from dwarfgpu.cfi.activation import Parted
 from dwarfgpu.errors import DwarfGpuError, Handle, MalformedFile, UsageError
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.immutable import frozen, immutable
-from dwarfgpu.lanes import Diverge, LaneFault, LaneSet, each_part, run_in_parts
+from dwarfgpu.lanes import Diverge, Group, LaneFault, LaneSet, each_part, run_in_parts
 from dwarfgpu.notebooks import ShownInNotebooks
-from dwarfgpu.program.frames.columns import MAX_DEPTH, MAX_ELEMENTS, WORD, column_of, python_value
+from dwarfgpu.program.frames.columns import MAX_DEPTH, MAX_ELEMENTS, WORD, Column, column_of, python_value
 from dwarfgpu.program.frames.reasons import (
     INACTIVE,
     NO_MEMORY,
@@ -29,12 +29,13 @@ from dwarfgpu.program.frames.reasons import (
     UNDEFINED,
     Reason,
     Unavailable,
+    ValueSource,
     reason_of,
     sources,
     unavailable,
 )
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.program.types.model import Array, Base, Struct, known_size, resolved
+from dwarfgpu.program.types.model import Array, Base, Struct, Type, known_size, resolved
 from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.objects import Object, optimized_out
 from dwarfgpu.program.values.storage import Located, ObjectPlace
@@ -44,16 +45,11 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from dwarfgpu.bits import Bits, Positions
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.expr.locations import Location
-    from dwarfgpu.lanes import Group
     from dwarfgpu.program.code.repairs import Repair
-    from dwarfgpu.program.frames.columns import Column
     from dwarfgpu.program.frames.frame import Frame
-    from dwarfgpu.program.frames.reasons import ValueSource
     from dwarfgpu.program.frames.variable import Variable
-    from dwarfgpu.program.types.model import Type
 
 T = TypeVar("T")
 
@@ -185,7 +181,7 @@ class Values(ShownInNotebooks):
         """The frame of all waves; None where they have none."""
         self.text = text
         """How it was asked for."""
-        self.active: Bits | None = active
+        self.active: b.Bits | None = active
         """The lanes that execute the code, as a mask, or one for each wave; None where that is not known."""
         self.by_wave = waves is not None
         """Whether the question is about waves, and not about one frame: whether users see the axis of waves."""
@@ -945,7 +941,7 @@ def _is_in_part(value: Object, error: DwarfGpuError) -> bool:
     return False
 
 
-def _selected(value: Object, positions: Positions, frame: Frame, lanes: LaneSet) -> Object:
+def _selected(value: Object, positions: b.Positions, frame: Frame, lanes: LaneSet) -> Object:
     """Return the object of some of the lanes of an object, those at some positions."""
     storage = value.described.storage
     if not isinstance(storage, Located):

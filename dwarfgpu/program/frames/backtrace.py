@@ -8,9 +8,9 @@ from attrs import evolve
 
 from dwarfgpu.cfi import rules
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.expr.locations import is_undefined
+from dwarfgpu.expr.locations import Location, is_undefined
 from dwarfgpu.expr.pieces import stretches_of
-from dwarfgpu.expr.storages import Implicit, Memory, Register
+from dwarfgpu.expr.storages import Implicit, Memory, Register, Storage
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.frames.selectors import no_lanes
 from dwarfgpu.progress import counted
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dwarfgpu.cfi.activation import Activation, End
-    from dwarfgpu.expr.locations import Location
-    from dwarfgpu.expr.storages import Storage
     from dwarfgpu.program.code.scopes import SourceCall
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.states.stopped import Stopped

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.cfi.activation import CallStack, Parted, Thread
+from dwarfgpu.cfi.activation import Activation, CallStack, End, Parted, Thread
 from dwarfgpu.errors import MissingContext, UsageError
 from dwarfgpu.program.frames.frame import Frame, frames_at
-from dwarfgpu.program.frames.lane_state import Simt
+from dwarfgpu.program.frames.lane_state import LanePc, Simt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.bits import Bits
-    from dwarfgpu.cfi.activation import Activation, End
     from dwarfgpu.machines.protocol import WaveBackend
-    from dwarfgpu.program.frames.lane_state import LanePc
     from dwarfgpu.program.frames.wave import Wave
     from dwarfgpu.states.stopped import Stopped
 

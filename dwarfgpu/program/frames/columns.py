@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from attrs import field
 
@@ -11,19 +11,24 @@ from dwarfgpu import budget
 from dwarfgpu.bits import comparable
 from dwarfgpu.errors import UsageError, shown
 from dwarfgpu.immutable import immutable
-from dwarfgpu.program.types.model import Array, Base, Enumeration, Struct, byte_size, element_bits, known_size, resolved
+from dwarfgpu.program.types.model import (
+    Array,
+    Base,
+    Enumeration,
+    Struct,
+    Type,
+    byte_size,
+    element_bits,
+    known_size,
+    resolved,
+)
 from dwarfgpu.program.values.arrays import MAX_READ
-from dwarfgpu.program.values.objects import optimized_out
-from dwarfgpu.program.values.scalars import scalar_of
+from dwarfgpu.program.values.objects import Object, optimized_out
+from dwarfgpu.program.values.scalars import Scalar, scalar_of
 from dwarfgpu.regular_files import whole_output
 
 if TYPE_CHECKING:
-    from typing import BinaryIO
-
     from dwarfgpu.encoding.cursor import ByteOrder
-    from dwarfgpu.program.types.model import Type
-    from dwarfgpu.program.values.objects import Object
-    from dwarfgpu.program.values.scalars import Scalar
     from dwarfgpu.program.values.storage import Reading
 
 

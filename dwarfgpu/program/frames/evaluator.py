@@ -18,7 +18,7 @@ from dwarfgpu.errors import EvaluationError, UsageError, nearest
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.storages import Implicit
 from dwarfgpu.immutable import frozen
-from dwarfgpu.lanes import uniform, uniform_flag
+from dwarfgpu.lanes import LaneSet, uniform, uniform_flag
 from dwarfgpu.program.code.scopes import scope_of_name
 from dwarfgpu.program.frames import registers
 from dwarfgpu.program.frames.names import NamedEnumerator, NamedFunction, Names
@@ -49,11 +49,8 @@ from dwarfgpu.program.values.storage import Address
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from dwarfgpu.bits import Bits
-    from dwarfgpu.lanes import LaneSet
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.names import Meaning
-    from dwarfgpu.program.language.syntax import Name
 
 
 _LEFT = {
@@ -77,7 +74,7 @@ class Write:
     """An assignment to be made."""
 
     target: Object
-    pattern: Bits = field(eq=b.comparable)
+    pattern: b.Bits = field(eq=b.comparable)
     bit_size: int
 
 
@@ -574,7 +571,7 @@ class Evaluator:
             bits = b.resized(bits, target.bit_size)
         order = self.around.context.target.byte_order
         if isinstance(bits, int):
-            stored: Bits = scalar.stored(bits, order)
+            stored: b.Bits = scalar.stored(bits, order)
         else:
             stored = b.array([scalar.stored(int(number), order) for number in bits.tolist()], scalar.storage_bits)
         self.writes.append(Write(target, stored, scalar.storage_bits))
@@ -626,7 +623,7 @@ def seen_as(owner: Object, type: t.Type) -> Object:
     return Object(type, owner.place, container=owner.container) if part is None else part
 
 
-def class_moved(owner: Object, type: t.Type) -> Bits | None:
+def class_moved(owner: Object, type: t.Type) -> b.Bits | None:
     """Return the address of an object converted to a pointer to a base, or to a class derived from it.
 
     None where neither class is a base of the other, and the address stays as it is.
@@ -716,7 +713,7 @@ MANY, FEW = 10, 4
 """How many names, and how many of them for the same thing, are shown."""
 
 
-def hint_for(frame: Frame, node: Name) -> str | None:
+def hint_for(frame: Frame, node: s.Name) -> str | None:
     """Return what to do about a name that is not found."""
     code = frame.code
     if code is not None and not code.file.has_dwarf:
@@ -745,7 +742,7 @@ def nearly(frame: Frame, name: str, kinds: Collection[str] = ()) -> str | None:
     return did_you_mean([code.file for code in codes], name, kinds)
 
 
-def _elsewhere(frame: Frame, node: Name) -> list[str]:
+def _elsewhere(frame: Frame, node: s.Name) -> list[str]:
     """Return the names by which variables of other scopes or files are reached."""
     names = frame.state.part(Names)
     if node.file is None:
@@ -753,7 +750,7 @@ def _elsewhere(frame: Frame, node: Name) -> list[str]:
     return [f"{file}::{node.parts[-1]}" for file in names.files_of(node.parts[-1])]
 
 
-def _in_other_blocks(frame: Frame, node: Name) -> list[tuple[int, int]]:
+def _in_other_blocks(frame: Frame, node: s.Name) -> list[tuple[int, int]]:
     """Return the addresses at which other blocks of the function have a variable with the name."""
     if frame.code is None or frame.function is None or len(node.parts) != 1:
         return []

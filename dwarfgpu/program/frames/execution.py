@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dwarfgpu.budget import MAX_FRAMES
 from dwarfgpu.errors import EvaluationError
-from dwarfgpu.expr.rules import PRESETS
+from dwarfgpu.expr.rules import PRESETS, Rules
 from dwarfgpu.machines.protocol import Backend, Capabilities, memory_unavailable, register_unavailable
 from dwarfgpu.objfile.elf.header import SHT_NOBITS
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dwarfgpu.cfi.activation import TailCallSite
-    from dwarfgpu.expr.rules import Rules
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.loaded import Loaded, LoadedCode
     from dwarfgpu.program.code.source_files import SourceFiles

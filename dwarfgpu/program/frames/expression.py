@@ -9,29 +9,25 @@ import attrs
 from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.lanes import each_part
+from dwarfgpu.lanes import Group, LaneSet, each_part
 from dwarfgpu.program.frames import registers
 from dwarfgpu.program.frames.answers import Quantity, store
-from dwarfgpu.program.frames.evaluator import Evaluator
+from dwarfgpu.program.frames.evaluator import Evaluator, Write
 from dwarfgpu.program.frames.names import Names, variable_called
 from dwarfgpu.program.frames.reasons import Unavailable
 from dwarfgpu.program.frames.variable import Variable
 from dwarfgpu.program.language.parser import parse, parse_type
-from dwarfgpu.program.language.syntax import Assignment, Cast, MemberAccess, Name, RegisterName, Subscript, Unary
+from dwarfgpu.program.language.syntax import Assignment, Cast, MemberAccess, Name, Node, RegisterName, Subscript, Unary
 from dwarfgpu.program.language.tokens import ExpressionError
 from dwarfgpu.program.types.members import member_named
-from dwarfgpu.program.types.model import Array, Pointer, resolved
+from dwarfgpu.program.types.model import Array, Pointer, Type, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from dwarfgpu.lanes import Group, LaneSet
     from dwarfgpu.objfile.info.dies import Die
-    from dwarfgpu.program.frames.evaluator import Write
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.history import Remembered
-    from dwarfgpu.program.language.syntax import Node
-    from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.values.objects import Object
 
 

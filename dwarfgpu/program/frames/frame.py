@@ -6,7 +6,7 @@ is the call frame that expressions ask (`FrameInfo`): for its registers, its fra
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from functools import cached_property
@@ -16,10 +16,10 @@ from attrs import evolve
 
 from dwarfgpu import bits as b
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.cfi.activation import Parted, TailCall
+from dwarfgpu.cfi.activation import Activation, CallStack, End, Parted, TailCall
 from dwarfgpu.errors import DwarfGpuError, Handle, IllFormed, MissingContext, UsageError
 from dwarfgpu.expr import locations
-from dwarfgpu.expr.context import Context, LoneFrame, known_register
+from dwarfgpu.expr.context import Context, DieReference, LoneFrame, UnitInfo, known_register
 from dwarfgpu.expr.instruction import Expression, Instruction
 from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.expr.machine import evaluate, result_for
@@ -28,35 +28,26 @@ from dwarfgpu.expr.table import find as find_operation
 from dwarfgpu.lanes import LaneSet, lane_number
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.code import scopes
-from dwarfgpu.program.code.repairs import as_written
+from dwarfgpu.program.code.repairs import Repair, as_written
 from dwarfgpu.program.code.scopes import NOWHERE
 from dwarfgpu.program.code.unit_expressions import FileUnit, location_list
 from dwarfgpu.program.frames import reasons
-from dwarfgpu.program.frames.execution import HINT, NO_STATE
-from dwarfgpu.program.frames.lane_state import Simt
+from dwarfgpu.program.frames.execution import HINT, NO_STATE, Execution
+from dwarfgpu.program.frames.lane_state import LanePc, Simt
 from dwarfgpu.program.frames.selectors import no_lanes
 from dwarfgpu.program.frames.variable import Variable, kind_of
 from dwarfgpu.program.values.storage import ObjectSurroundings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from dwarfgpu.cfi.activation import Activation, CallStack, End
-    from dwarfgpu.expr.context import DieReference, UnitInfo
     from dwarfgpu.expr.evaluation import Trace
-    from dwarfgpu.expr.locations import Location
     from dwarfgpu.expr.values import Value
     from dwarfgpu.machines.protocol import Backend, WaveBackend
     from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.encoding_context import EncodingContext
     from dwarfgpu.program.code.loaded import LoadedCode
-    from dwarfgpu.program.code.repairs import Repair
-    from dwarfgpu.program.code.scopes import FunctionScope, SourceCall
     from dwarfgpu.program.frames.answers import Quantity, Values
-    from dwarfgpu.program.frames.execution import Execution
     from dwarfgpu.program.frames.expression import SourceExpression
-    from dwarfgpu.program.frames.lane_state import LanePc
     from dwarfgpu.program.frames.macros import Definitions
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.targets.target import Target
@@ -129,7 +120,7 @@ class Frame(Handle):
         place: int | None,
         *,
         number: int = 0,
-        scope: FunctionScope | None = None,
+        scope: scopes.FunctionScope | None = None,
         depth: int = 0,
         inlined_into: Frame | None = None,
         stack: Calls | None = None,
@@ -262,7 +253,7 @@ class Frame(Handle):
         return own + tuple(entry.name for entry in scopes.entry_points(self.function) if entry.name is not None)
 
     @property
-    def call(self) -> SourceCall:
+    def call(self) -> scopes.SourceCall:
         """The function and the line of the source."""
         if self.code is None or self.place is None:
             return NOWHERE
@@ -597,7 +588,7 @@ class Frame(Handle):
         except DwarfGpuError:
             return False
 
-    def register(self, number: int, lanes: LaneSet) -> Location:
+    def register(self, number: int, lanes: LaneSet) -> locations.Location:
         """Return where a register of the frame is."""
         location = self._activation.register(number, lanes)
         if self._kept is not None and is_undefined(location):
@@ -631,11 +622,11 @@ class Frame(Handle):
         finally:
             frame._kept = before  # noqa: SLF001
 
-    def entry_register(self, number: int, lanes: LaneSet) -> Location:
+    def entry_register(self, number: int, lanes: LaneSet) -> locations.Location:
         """Return where the value is that a register had on entry."""
         return self._activation.entry_register(number, lanes)
 
-    def cfa(self, lanes: LaneSet) -> Location:
+    def cfa(self, lanes: LaneSet) -> locations.Location:
         """Return the Canonical Frame Address."""
         return self._activation.cfa(lanes)
 
@@ -691,7 +682,7 @@ class Frame(Handle):
                 raise IllFormed("bad_operand", message, spec="A.3.3.5 (2)")
         return unit, bases if self._is_repaired else tuple(map(as_written, bases))
 
-    def frame_base(self, lanes: LaneSet) -> Location:
+    def frame_base(self, lanes: LaneSet) -> locations.Location:
         """Return what DW_AT_frame_base gives (A.3.3.5 (2))."""
         unit, bases = self._bases()
         context = self.context(lanes, unit)
@@ -753,7 +744,7 @@ class Frame(Handle):
             raise IllFormed("bad_operand", "DW_AT_call_value is a location list", spec="A.3.4.2 (2)")
         return result_for(evaluate(expression, context, self._activation.thread.trace))  # type: ignore[no-any-return]
 
-    def thread_local(self, offset: int, lanes: LaneSet, unit: UnitInfo | None) -> Location:
+    def thread_local(self, offset: int, lanes: LaneSet, unit: UnitInfo | None) -> locations.Location:
         """Return the location of an offset in the thread-local storage of the file of a unit (A.2.5.4.4.3 (4))."""
         from dwarfgpu.program.code.thread_storage import ThreadStorage
 
@@ -943,5 +934,5 @@ class FileFrame(LoneFrame):
     def __init__(self, target: Target) -> None:
         self.target = target
 
-    def register(self, number: int, lanes: LaneSet) -> Location:
+    def register(self, number: int, lanes: LaneSet) -> locations.Location:
         return locations.at(Register(known_register(self.target, self.target.register(number), number)))

@@ -6,7 +6,7 @@ shown beside it, and nothing is unwound by them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from attrs import evolve
 
@@ -21,7 +21,6 @@ from dwarfgpu.program.frames.variable import PARAMETER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Literal, TypeAlias
 
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.expr.values import Value

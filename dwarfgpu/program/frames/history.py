@@ -15,13 +15,14 @@ from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.storages import Implicit, Part
 from dwarfgpu.immutable import frozen
-from dwarfgpu.lanes import uniform
+from dwarfgpu.lanes import LaneSet, uniform
 from dwarfgpu.program.types.model import (
     VOID,
     Array,
     Dimension,
     Function,
     Lazy,
+    Type,
     Void,
     byte_size,
     hidden,
@@ -29,15 +30,10 @@ from dwarfgpu.program.types.model import (
     resolved,
 )
 from dwarfgpu.program.values.objects import Object
-from dwarfgpu.program.values.storage import Located, ObjectSurroundings
+from dwarfgpu.program.values.storage import Located, ObjectSurroundings, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-
-    from dwarfgpu.expr.locations import Location
-    from dwarfgpu.lanes import LaneSet
-    from dwarfgpu.program.types.model import Type
-    from dwarfgpu.program.values.storage import Reading
 
 
 MAX_KEPT = 1 << 16
@@ -49,7 +45,7 @@ class Frozen:
     """A value as it was: its bits are in an implicit location, apart from those that never change."""
 
     type: Type
-    location: Location
+    location: locations.Location
     bit_size: int | None = None
 
     @property
@@ -179,7 +175,7 @@ def frozen_copy(value: Object) -> Frozen:
     return Frozen(kind, _copied(place.read(size), size, storage.byte_order), value.bit_size)
 
 
-def _copied(reading: Reading, size: int, byte_order: str) -> Location:
+def _copied(reading: Reading, size: int, byte_order: str) -> locations.Location:
     """Return the bits of a reading; those without a value stay without."""
     bits, undefined = int(reading.bits), int(reading.undefined)
     if not undefined:

@@ -14,10 +14,10 @@ from attrs import evolve
 
 from dwarfgpu import bits as b
 from dwarfgpu import budget
-from dwarfgpu.cfi.activation import FREE_FRAMES, Parted
+from dwarfgpu.cfi.activation import FREE_FRAMES, Activation, Parted
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MissingContext
 from dwarfgpu.expr import locations
-from dwarfgpu.expr.access import Accessor
+from dwarfgpu.expr.access import Accessor, Reading
 from dwarfgpu.expr.locations import Location, is_undefined
 from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Composite, Implicit
@@ -26,9 +26,6 @@ from dwarfgpu.lanes import LaneSet, each_part
 from dwarfgpu.program.code.unit_expressions import FileUnit
 
 if TYPE_CHECKING:
-    from dwarfgpu.bits import Array, Bits
-    from dwarfgpu.cfi.activation import Activation
-    from dwarfgpu.expr.access import Reading
     from dwarfgpu.expr.context import Context
     from dwarfgpu.machines.protocol import Backend
     from dwarfgpu.objfile.info.dies import Attribute, Die
@@ -120,7 +117,7 @@ class Simt:
 
     # --- DW_AT_LLVM_active_lane -----------------------------------------------------------------------------------
 
-    def active_mask(self, lanes: LaneSet | None = None) -> Bits:
+    def active_mask(self, lanes: LaneSet | None = None) -> b.Bits:
         """Return the active lanes, the first one in the lowest bit; for many waves, one mask for each.
 
         Without the attribute it is the execution mask of the frame, and a target without one has one lane.
@@ -149,7 +146,7 @@ class Simt:
             raise MissingContext("frame", message, spec="A.3.3.5 (6)")
         return self._whole(self._reading(location, count, lanes), "the execution mask")
 
-    def _whole(self, reading: Reading, what: str) -> Bits:
+    def _whole(self, reading: Reading, what: str) -> b.Bits:
         if type(reading.undefined) is not int or reading.undefined:
             message = f"{what} has bits without a value"
             raise EvaluationError("undefined_read", message, spec="A.3.3.5 (6)")
@@ -196,7 +193,7 @@ class Simt:
             active, here, unknown = mask or 0, LanePc(self.pc), LanePc(None, error)
             return tuple(here if active >> lane & 1 else unknown for lane in range(self.lane_count)), error
 
-    def pcs_in_waves(self) -> tuple[Array, Array]:
+    def pcs_in_waves(self) -> tuple[b.Array, b.Array]:
         """Return where lanes are in many waves that are at one place, as ``[wave, lane]``: pcs, and which have one.
 
         Raise `Parted` where each wave must be asked by itself.
@@ -219,7 +216,7 @@ class Simt:
                     known[where, lane] |= np.equal(undefined, 0)
         return pcs, known
 
-    def _columns(self, attribute: Attribute, waves: LaneSet) -> list[tuple[Bits, Bits]]:
+    def _columns(self, attribute: Attribute, waves: LaneSet) -> list[tuple[b.Bits, b.Bits]]:
         """Return the elements of the vector in some waves: the bits, and those without a value, all or none."""
         size = 8 * self.target.address_size
         vector = self._evaluated(attribute, waves, "A.3.3.5 (5)")

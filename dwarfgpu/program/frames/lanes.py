@@ -9,16 +9,14 @@ from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.frames.call_stack import negative_frame
+from dwarfgpu.program.frames.call_stack import Stack, negative_frame
 from dwarfgpu.program.frames.lane_state import Simt
-from dwarfgpu.program.frames.wave_positions import place_of, waves_of
+from dwarfgpu.program.frames.wave_positions import InDispatch, place_of, waves_of
 
 if TYPE_CHECKING:
     from dwarfgpu.machines.protocol import WaveStop
     from dwarfgpu.program.code.scopes import SourceCall
-    from dwarfgpu.program.frames.call_stack import Stack
     from dwarfgpu.program.frames.frame import Frame
-    from dwarfgpu.program.frames.wave_positions import InDispatch
     from dwarfgpu.states.stopped import Stopped
 
 ACTIVE, INACTIVE, UNUSED, UNKNOWN = "active", "inactive", "unused", "unknown"

@@ -13,7 +13,7 @@ from dwarfgpu.lanes import first_lane
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.code.code_lookup import name_and_offset
 from dwarfgpu.program.frames.columns import python_value
-from dwarfgpu.program.frames.frame import frames_at
+from dwarfgpu.program.frames.frame import Frame, frames_at
 from dwarfgpu.program.frames.names import Names
 from dwarfgpu.program.types.model import Array, Function, resolved
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.program.code.source_files import SourceFile
     from dwarfgpu.program.frames.execution import Execution
-    from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.variable import Variable
     from dwarfgpu.program.values.objects import Object
 

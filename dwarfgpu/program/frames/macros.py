@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.objfile.macros import DEFINE, END_FILE, START_FILE, macro_events
+from dwarfgpu.objfile.macros import DEFINE, END_FILE, START_FILE, MacroEvent, macro_events
 from dwarfgpu.program.code.code_lookup import line_table, tidy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from dwarfgpu.objfile.info.unit import Unit
-    from dwarfgpu.objfile.macros import MacroEvent
     from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.program.code.scopes import SourceLine
 

@@ -19,7 +19,7 @@ from dwarfgpu.program.language.syntax import MAX_PARTS
 from dwarfgpu.program.types.aggregates import object_qualifiers
 from dwarfgpu.program.types.declaration import type_text
 from dwarfgpu.program.types.members import member_named, methods_named
-from dwarfgpu.program.types.model import Enumeration, StaticMember, Struct
+from dwarfgpu.program.types.model import Enumeration, Method, StaticMember, Struct, Type
 from dwarfgpu.program.types.reader import canonical, is_cplus
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.program.frames.execution import Execution
     from dwarfgpu.program.frames.frame import Frame
-    from dwarfgpu.program.types.model import Method, Type
 
     Meaning: TypeAlias = "Variable | NamedEnumerator | NamedFunction"
 

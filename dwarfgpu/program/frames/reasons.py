@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext
-from dwarfgpu.expr.locations import is_undefined
+from dwarfgpu.expr.locations import Location, is_undefined
 from dwarfgpu.expr.pieces import stretches_of
 from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory, Register
 from dwarfgpu.immutable import frozen
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from dwarfgpu.cfi.activation import Activation
     from dwarfgpu.expr.instruction import Expression
-    from dwarfgpu.expr.locations import Location
     from dwarfgpu.lanes import LaneSet
 
 

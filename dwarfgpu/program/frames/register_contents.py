@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.frames.frame import no_registers
+from dwarfgpu.program.frames.frame import Frame, no_registers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.targets.target import TargetRegister
 
 NOT_SAVED, UNAVAILABLE = "not saved", "unavailable"

@@ -9,18 +9,15 @@ from dwarfgpu.dwarf_constants import DW_ATE_float, DW_ATE_signed, DW_ATE_unsigne
 from dwarfgpu.errors import UsageError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.storages import Register
-from dwarfgpu.program.frames.history import NOTHING, READ_ONLY
-from dwarfgpu.program.frames.reasons import UNDEFINED_RULE, lost_register, unavailable
+from dwarfgpu.program.frames.history import NOTHING, READ_ONLY, Remembered
+from dwarfgpu.program.frames.reasons import UNDEFINED_RULE, Unavailable, lost_register, unavailable
 from dwarfgpu.program.language import syntax as s
 from dwarfgpu.program.language.operands import ScalarOperand
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.values.objects import Object
 
 if TYPE_CHECKING:
-    from dwarfgpu.expr.locations import Location
     from dwarfgpu.program.frames.evaluator import Evaluator
-    from dwarfgpu.program.frames.history import Remembered
-    from dwarfgpu.program.frames.reasons import Unavailable
     from dwarfgpu.targets.target import Target, TargetRegister
 
 
@@ -66,7 +63,7 @@ def named(evaluator: Evaluator, name: str) -> Any:
     return Object(kind, place)
 
 
-def _location(evaluator: Evaluator, register: TargetRegister) -> Location:
+def _location(evaluator: Evaluator, register: TargetRegister) -> locations.Location:
     """Return where a register of the frame is; one without a DWARF number is known of the innermost frame alone."""
     lanes, activation = evaluator.lanes, evaluator.frame.activation
     info = evaluator.around.context.frame

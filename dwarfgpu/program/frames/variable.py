@@ -11,39 +11,34 @@ from dwarfgpu import bits as b
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError, MissingContext
 from dwarfgpu.expr import locations
-from dwarfgpu.expr.context import DieReference
+from dwarfgpu.expr.context import Context, DieReference
 from dwarfgpu.expr.convert import with_undefined_rest
 from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Composite
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.scopes import is_local, qualified_name
 from dwarfgpu.program.code import scopes
-from dwarfgpu.program.code.repairs import as_written, possible_repairs, repairs_of, uses_frame_base
-from dwarfgpu.program.code.unit_expressions import location_list
+from dwarfgpu.program.code.repairs import Repair, as_written, possible_repairs, repairs_of, uses_frame_base
+from dwarfgpu.program.code.unit_expressions import FileUnit, location_list
 from dwarfgpu.program.frames import reasons
 from dwarfgpu.program.frames.answers import Quantity
 from dwarfgpu.program.frames.reasons import Unavailable
-from dwarfgpu.program.types.model import byte_size, known_size
+from dwarfgpu.program.types.model import Type, byte_size, known_size
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import MAX_OBJECT, Located, ObjectPlace, constant_place, definition_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dwarfgpu.expr.context import Context
     from dwarfgpu.expr.instruction import Expression
-    from dwarfgpu.expr.locations import Location
     from dwarfgpu.expr.values import Value
     from dwarfgpu.expr.verify import Finding
     from dwarfgpu.lanes import LaneSet
     from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.loaded import LoadedCode
-    from dwarfgpu.program.code.repairs import Repair
-    from dwarfgpu.program.code.unit_expressions import FileUnit
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.language.operands import ScalarOperand
-    from dwarfgpu.program.types.model import Type
 
 
 PARAMETER, LOCAL, STATIC, CONSTANT = "parameter", "local", "static", "constant"
@@ -213,7 +208,7 @@ class Variable(Quantity):
             place = place.of_object(known_size(self.type))
         return Object(self.type, place)
 
-    def _located(self, plan: _Plan, lanes: LaneSet) -> Location:
+    def _located(self, plan: _Plan, lanes: LaneSet) -> locations.Location:
         frame = self.frame
         context = frame.context(lanes, plan.unit)
         if plan.after_call is None:
@@ -224,7 +219,7 @@ class Variable(Quantity):
             self._kept = tuple(sorted(kept))
         return results[0] if len(results) == 1 else locations.union(results, lanes.count)
 
-    def _results(self, plan: _Plan, context: Context) -> list[Location]:
+    def _results(self, plan: _Plan, context: Context) -> list[locations.Location]:
         return [result_for(evaluate(expression, context, self.frame.trace)) for expression in plan.expressions]
 
     def _plan_here(self) -> _Plan | Unavailable:
@@ -406,7 +401,7 @@ def _is_fixed(expression: Expression) -> bool:
     return all(name in _FIXED or name.startswith(_FIXED_NUMBERS) for name in names)
 
 
-def _completed(location: Location, type: Type) -> Location:
+def _completed(location: locations.Location, type: Type) -> locations.Location:
     """Return a composite with as many bits as the object: compilers leave out unknown pieces at the end.
 
     OPEN: the text has reading past the storage be an error (A.2.5.4.3.4 (4)). What is there can be read this way under

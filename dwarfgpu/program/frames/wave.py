@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, Handle, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.machines.protocol import UNKNOWN_TRAP, trap_inputs
+from dwarfgpu.machines.protocol import UNKNOWN_TRAP, TrapMeaning, WaveStop, trap_inputs
 from dwarfgpu.notebooks import ShownInNotebooks
 from dwarfgpu.program.frames.call_stack import Stack, negative_frame
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.cfi.activation import End
-    from dwarfgpu.machines.protocol import TrapMeaning, WaveStop
     from dwarfgpu.program.frames.execution import Execution
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.states.stopped import Stopped

@@ -6,7 +6,7 @@ data. In lists they also have the same active lanes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -22,14 +22,10 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import Diverge, LaneFault
 from dwarfgpu.program.frames.call_stack import Stack, unknown_place
 from dwarfgpu.program.frames.lane_state import Simt
-from dwarfgpu.program.frames.wave_positions import place_of, waves_of
+from dwarfgpu.program.frames.wave_positions import Triple, place_of, waves_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from dwarfgpu.bits import Array, Bits
     from dwarfgpu.machines.protocol import WaveStop
-    from dwarfgpu.program.frames.wave_positions import Triple
     from dwarfgpu.states.stopped import Stopped
     from dwarfgpu.targets.target import TargetRegister
 
@@ -51,7 +47,7 @@ class Cohort:
     """Why they have stopped; of several without what differs between waves. None where the machine does not know."""
 
     @property
-    def waves(self) -> Bits:
+    def waves(self) -> b.Bits:
         """Their indices as slots have them: of one wave the index, of several an array."""
         return self.numbers[0] if len(self.numbers) == 1 else b.array(self.numbers, 64)
 
@@ -81,7 +77,7 @@ def wave_groups(stopped: Stopped, waves: Sequence[int] | None = None) -> list[Co
     return sorted(groups, key=lambda group: group.numbers[0])
 
 
-def _contents(stopped: Stopped, register: TargetRegister, waves: Array) -> Any:
+def _contents(stopped: Stopped, register: TargetRegister, waves: b.Array) -> Any:
     machine = stopped.machine
     accessor = Accessor(machine, machine.target.byte_order, len(waves))
     return accessor.read(locations.at(Register(register, waves)), register.bit_size).bits

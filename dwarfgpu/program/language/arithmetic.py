@@ -47,7 +47,6 @@ from dwarfgpu.program.types.model import byte_size, resolved
 from dwarfgpu.targets.amdgpu import numbers
 
 if TYPE_CHECKING:
-    from dwarfgpu.bits import Flags
     from dwarfgpu.targets.target import Target
 
 
@@ -327,7 +326,7 @@ class Arithmetic:
         )
         return left, right
 
-    def _equality(self, left: ScalarOperand, right: ScalarOperand) -> Flags | None:
+    def _equality(self, left: ScalarOperand, right: ScalarOperand) -> b.Flags | None:
         """Compare a pointer with an operand that is null in every slot; return None if neither operand is."""
         for operand, other in ((left, right), (right, left)):
             if is_pointer(operand.type) and _is_null(other):
@@ -450,7 +449,7 @@ def null_pointer(operand: ScalarOperand, type: t.Type) -> ScalarOperand:
 # --- Comparisons, bits and checks -------------------------------------------------------------------------------------
 
 
-def _compared(operator: str, type: t.Type, left: ScalarOperand, right: ScalarOperand) -> Flags:
+def _compared(operator: str, type: t.Type, left: ScalarOperand, right: ScalarOperand) -> b.Flags:
     numbers = computing(type)
     if operator == "==":
         return numbers.equal(left.bits, right.bits)

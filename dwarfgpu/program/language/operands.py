@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attrs import field
 
@@ -12,17 +12,12 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.expr.arithmetic import ExactFloats, Floats, Integers
 from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.program.types.model import VOID, Base, Enumeration, Lazy, Pointer, Void, byte_size, resolved
-from dwarfgpu.program.values.objects import optimized_out
+from dwarfgpu.program.types.model import VOID, Base, Enumeration, Lazy, Pointer, Type, Void, byte_size, resolved
+from dwarfgpu.program.values.objects import Object, optimized_out
 from dwarfgpu.program.values.scalars import Scalar, scalar_of
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from dwarfgpu.bits import Bits, Flags
     from dwarfgpu.expr.floats import FloatFormat
-    from dwarfgpu.program.types.model import Type
-    from dwarfgpu.program.values.objects import Object
 
     Computing: TypeAlias = Integers | Floats
     from dwarfgpu.encoding.cursor import ByteOrder
@@ -35,7 +30,7 @@ class ScalarOperand:
     """A value of a scalar type: its pattern, as an unsigned number."""
 
     type: Type
-    bits: Bits = field(eq=b.comparable)
+    bits: b.Bits = field(eq=b.comparable)
     is_written_zero: bool = False
     """Whether it is the integer 0 of the text, which is a null pointer where it meets a pointer (C23, 6.3.2.3)."""
 
@@ -98,7 +93,7 @@ def is_integral(type: Type) -> bool:
     return isinstance(inner, (Base, Enumeration)) and scalar_or_error(type).layout is None
 
 
-def is_true(operand: ScalarOperand) -> Flags:
+def is_true(operand: ScalarOperand) -> b.Flags:
     """Return whether a value counts as true; a pointer does where it is not the null of its address space."""
     scalar = operand.scalar
     if scalar.layout is not None:
@@ -106,7 +101,7 @@ def is_true(operand: ScalarOperand) -> Flags:
     return operand.bits != scalar.null
 
 
-def of_flags(flags: Flags, type: Type) -> ScalarOperand:
+def of_flags(flags: b.Flags, type: Type) -> ScalarOperand:
     """Return the value of a condition."""
     return ScalarOperand(type, b.of_flags(flags))
 
@@ -122,7 +117,7 @@ def converted(operand: ScalarOperand, type: Type) -> ScalarOperand:
     return ScalarOperand(type, _pattern(operand.bits, source, target))
 
 
-def _pattern(bits: Bits, source: Scalar, target: Scalar) -> Bits:
+def _pattern(bits: b.Bits, source: Scalar, target: Scalar) -> b.Bits:
     if source.layout is None and target.layout is None:
         if source.is_signed and target.bits > source.bits:
             return b.of_signed(b.signed(bits, source.bits), target.bits)
@@ -138,7 +133,7 @@ def _pattern(bits: Bits, source: Scalar, target: Scalar) -> Bits:
     return _reencoded(bits, source.layout, target.layout)
 
 
-def _truncated(bits: Bits, layout: FloatFormat, target: Scalar) -> Bits:
+def _truncated(bits: b.Bits, layout: FloatFormat, target: Scalar) -> b.Bits:
     """Cut floating-point numbers to integers; a number that does not fit becomes the nearest that does."""
     mask = (1 << target.bits) - 1
     highest = mask >> 1 if target.is_signed else mask
@@ -153,13 +148,13 @@ def _truncated(bits: Bits, layout: FloatFormat, target: Scalar) -> Bits:
     return _each(bits, cut, target.bits)
 
 
-def _reencoded(bits: Bits, source: FloatFormat, target: FloatFormat) -> Bits:
+def _reencoded(bits: b.Bits, source: FloatFormat, target: FloatFormat) -> b.Bits:
     if source.fits_double:
         return target.encode(source.decode(bits))
     return _each(bits, lambda pattern: target.encode_exact(source.exact(int(pattern))), target.bit_size)
 
 
-def _each(numbers: Any, function: Any, width: int) -> Bits:
+def _each(numbers: Any, function: Any, width: int) -> b.Bits:
     if isinstance(numbers, int):
         result: int = function(numbers)
         return result

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.language.syntax import Character, Float, Integer
+from dwarfgpu.program.language.syntax import Character, Float, Integer, StringLiteral
 
 if TYPE_CHECKING:
-    from typing import NoReturn
-
     from dwarfgpu.program.language.operands import DataModel
-    from dwarfgpu.program.language.syntax import StringLiteral
 
 
 MAX_LENGTH = 1 << 16

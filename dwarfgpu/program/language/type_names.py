@@ -8,13 +8,12 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.language import syntax as s
 from dwarfgpu.program.language.tokens import ExpressionError, Token, integer, tokens
-from dwarfgpu.program.types.model import Array, Dimension, Function, Lazy, MemberPointer, Qualified
+from dwarfgpu.program.types.model import Array, Dimension, Function, Lazy, MemberPointer, Qualified, Type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dwarfgpu.program.language.operands import DataModel
-    from dwarfgpu.program.types.model import Type
 
     Lookup = Callable[[str, str], "Type | None"]
     SpaceNumber = Callable[[str], "int | None"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.dwarf_constants import names
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
-from dwarfgpu.objfile.dwarf import index_of
+from dwarfgpu.objfile.dwarf import Dwarf, index_of
 from dwarfgpu.objfile.info.forms import LLVM_21, LLVM_OLD
 from dwarfgpu.objfile.info.scopes import qualified_name, scopes_of
 from dwarfgpu.program.types import aggregates
@@ -22,7 +22,6 @@ from dwarfgpu.program.types.model import MAX_DEPTH, MAX_NUMBER, address_space, c
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dwarfgpu.objfile.dwarf import Dwarf
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.info.unit import Unit
 

@@ -9,12 +9,21 @@ from attrs import evolve
 from dwarfgpu.dwarf_constants import DW_TAG_member
 from dwarfgpu.errors import EvaluationError, MalformedFile, shown
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.types.model import Array, Dimension, Dynamic, byte_size, element_bits, known_size, resolved
+from dwarfgpu.program.types.model import (
+    Array,
+    Bound,
+    Dimension,
+    Dynamic,
+    Type,
+    byte_size,
+    element_bits,
+    known_size,
+    resolved,
+)
 from dwarfgpu.program.values.storage import ObjectPlace
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.info.dies import Die
-    from dwarfgpu.program.types.model import Bound, Type
     from dwarfgpu.program.values.objects import Object
 
 MAX_READ = 1 << 16

@@ -18,7 +18,6 @@ from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.model import MAX_DEPTH, cycle, known_size, number_size, resolved, stripped
 
 if TYPE_CHECKING:
-    from dwarfgpu.bits import Bits
     from dwarfgpu.encoding.cursor import ByteOrder
 
 _SIGNED = frozenset((dw.DW_ATE_signed, dw.DW_ATE_signed_char, dw.DW_ATE_signed_fixed))
@@ -64,7 +63,7 @@ class Scalar:
     null: int = 0
     """The pattern that counts as false: of a pointer, the null of its address space."""
 
-    def pattern(self, stored: Bits, byte_order: ByteOrder) -> Bits:
+    def pattern(self, stored: b.Bits, byte_order: ByteOrder) -> b.Bits:
         """Return the value's own bits among those of the object."""
         if self.swapped:
             stored = b.byte_swapped(stored, self.storage_bits // 8)
@@ -83,7 +82,7 @@ class Scalar:
         bits = pattern << low
         return int(b.byte_swapped(bits, self.storage_bits // 8)) if self.swapped else bits
 
-    def number(self, pattern: Bits) -> Any:
+    def number(self, pattern: b.Bits) -> Any:
         """Return the number of a pattern: an int or float, or an ``int64``, ``uint64`` or ``float64`` array."""
         if self.layout is not None:
             return self.layout.decode(pattern)

@@ -8,7 +8,7 @@ the evaluator: it evaluates what a type computes in the context that the text pr
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, field
@@ -36,9 +36,7 @@ from dwarfgpu.program.code.unit_expressions import FileUnit, constant_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from contextlib import AbstractContextManager
 
-    from dwarfgpu.bits import Bits
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.objfile.info.unit import Unit
@@ -58,7 +56,7 @@ class Address:
     """An address, and the number of its address space; None is the default one."""
 
     space: int | None
-    value: Bits = field(eq=comparable)
+    value: b.Bits = field(eq=comparable)
 
 
 @immutable
@@ -120,7 +118,7 @@ class Storage:
         """Return how many of some bits are alike every ``step`` bits, as far as that is known without reading them."""
         return 0
 
-    def place(self, dynamic: Dynamic, place: ObjectPlace, value: Bits | None = None) -> ObjectPlace:
+    def place(self, dynamic: Dynamic, place: ObjectPlace, value: b.Bits | None = None) -> ObjectPlace:
         """Evaluate an expression that gives the place of an object's data, member or base.
 
         The object of a member or a base is on the initial stack (A.5.7.3), above the value of a pointer to a member

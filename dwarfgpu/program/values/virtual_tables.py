@@ -9,14 +9,13 @@ from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.model import resolved, stripped
-from dwarfgpu.program.values.storage import Address, Located
+from dwarfgpu.program.values.storage import Address, Located, ObjectPlace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.objfile.info.dies import Attribute
     from dwarfgpu.program.values.objects import Object
-    from dwarfgpu.program.values.storage import ObjectPlace
 
 DW_OP_CONSTU = 0x10
 MAX_DEPTH = 16
