@@ -136,7 +136,7 @@ class Evaluator:
         return self.compute.cast(self.operand(node.operand), kind)
 
     def on_size_of(self, node: Any) -> Any:
-        if isinstance(node.operand, s.TYPE_NODES):
+        if isinstance(node.operand, s.TypeNode):
             return self.compute.size(self.builder.build(node.operand))
         found = self.value(node.operand)
         return self.compute.size(found.type if isinstance(found, ScalarOperand) else found.target().type)

@@ -191,7 +191,7 @@ class Evaluator:
             return self.builder.build(node)
         except UsageError as error:
             name = node
-            while not isinstance(name, s.NamedType) and isinstance(getattr(name, "to", None), s.TYPE_NODES):
+            while not isinstance(name, s.NamedType) and isinstance(getattr(name, "to", None), s.TypeNode):
                 name = name.to
             raise self.error(name, error.message, hint=error.hint, kind=error.kind) from error
 
@@ -475,7 +475,7 @@ class Evaluator:
         return operand if moved is None else evolve(operand, bits=b.resized(moved, operand.scalar.bits))
 
     def _size_of(self, node: s.SizeOf) -> ScalarOperand:
-        if isinstance(node.operand, s.TYPE_NODES):
+        if isinstance(node.operand, s.TypeNode):
             return self.compute.size(self.built(node.operand))
         kind = self.type_of(node.operand)
         if known_size(kind) is None:  # an array has the bounds that it has now
@@ -533,8 +533,8 @@ class Evaluator:
         return self.compute.address_in(self.operand(node.address), number)
 
     def _call(self, node: s.Call) -> Any:
-        if isinstance(node.function, s.TYPE_NODES) and len(node.arguments) == 1:
-            return self._cast(s.Cast(node.function, node.arguments[0], node.position))
+        if isinstance(node.function, s.TypeNode) and len(node.arguments) == 1:
+            return self._cast(s.Cast(node.position, node.function, node.arguments[0]))
         raise self.error(node, "function calls are not supported", kind="unsupported")
 
     # --- Assignment -----------------------------------------------------------------------------------------------

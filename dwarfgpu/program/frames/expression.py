@@ -16,8 +16,8 @@ from dwarfgpu.program.frames.evaluator import Evaluator, Write
 from dwarfgpu.program.frames.names import Names, variable_called
 from dwarfgpu.program.frames.reasons import Unavailable
 from dwarfgpu.program.frames.variable import Variable
+from dwarfgpu.program.language import syntax as s
 from dwarfgpu.program.language.parser import parse, parse_type
-from dwarfgpu.program.language.syntax import Assignment, Cast, MemberAccess, Name, Node, RegisterName, Subscript, Unary
 from dwarfgpu.program.language.tokens import ExpressionError
 from dwarfgpu.program.types.members import member_named
 from dwarfgpu.program.types.model import Array, Pointer, Type, resolved
@@ -39,7 +39,7 @@ class SourceExpression(Quantity):
         self.text = text
         self.written = text if written is None else written
         """How it was written, with its macros."""
-        self.tree: Node = parse(text, lambda name: frame.state.part(Names).type(frame, name) is not None)
+        self.tree: s.SyntaxNode = parse(text, lambda name: frame.state.part(Names).type(frame, name) is not None)
 
     def __repr__(self) -> str:
         return f"SourceExpression({self.text!r})"
@@ -110,9 +110,9 @@ class SourceExpression(Quantity):
         """Return why there is no value: the reason of the variable or register that the expression is part of."""
         evaluator = Evaluator(self.frame, lanes, self.text)
         tree = self.tree
-        while isinstance(tree, Subscript) or (isinstance(tree, MemberAccess) and not tree.is_arrow):
+        while isinstance(tree, s.Subscript) or (isinstance(tree, s.MemberAccess) and not tree.is_arrow):
             tree = tree.operand
-        if isinstance(tree, RegisterName):
+        if isinstance(tree, s.RegisterName):
             return registers.explain(evaluator, tree.name)
         variable = evaluator.named(tree)
         return variable.explain(lanes) if isinstance(variable, Variable) else None
@@ -120,18 +120,18 @@ class SourceExpression(Quantity):
 
 def static_type(evaluator: Evaluator, tree: Any) -> Type | None:
     """Return the type of a tree that declarations alone tell; None where a value is needed."""
-    if isinstance(tree, Name):
+    if isinstance(tree, s.Name):
         variable = evaluator.named(tree)
         return None if variable is None else variable.type
-    if isinstance(tree, Cast):
+    if isinstance(tree, s.Cast):
         return evaluator.built(tree.type)
-    if isinstance(tree, Assignment):
+    if isinstance(tree, s.Assignment):
         return static_type(evaluator, tree.target)
-    if isinstance(tree, MemberAccess):
+    if isinstance(tree, s.MemberAccess):
         owner = static_type(evaluator, tree.operand)
         member = None if owner is None else member_named(_pointed(owner), tree.name[-1])
         return None if member is None else member.type
-    if isinstance(tree, Subscript) or (isinstance(tree, Unary) and tree.operator == "*"):
+    if isinstance(tree, s.Subscript) or (isinstance(tree, s.Unary) and tree.operator == "*"):
         owner = static_type(evaluator, tree.operand)
         return None if owner is None else _element(owner)
     return None
@@ -235,11 +235,12 @@ def variables_in(frame: Frame, tree: Any) -> list[Variable]:
 
 def is_constant(tree: Any) -> bool:
     """Return whether an expression names nothing that could change: no variable, register or memory."""
-    return not any(isinstance(node, (Name, RegisterName, Subscript, MemberAccess, Unary)) for node in _nodes_in(tree))
+    changing = s.Name, s.RegisterName, s.Subscript, s.MemberAccess, s.Unary
+    return not any(isinstance(node, changing) for node in _nodes_in(tree))
 
 
-def _names_in(tree: Any) -> Iterator[Name]:
-    yield from (node for node in _nodes_in(tree) if isinstance(node, Name))
+def _names_in(tree: Any) -> Iterator[s.Name]:
+    yield from (node for node in _nodes_in(tree) if isinstance(node, s.Name))
 
 
 def _nodes_in(tree: Any) -> Iterator[Any]:
@@ -248,7 +249,7 @@ def _nodes_in(tree: Any) -> Iterator[Any]:
     while waiting:
         node = waiting.pop()
         yield node
-        if isinstance(node, Name):
+        if isinstance(node, s.Name):
             continue
         if isinstance(node, tuple):
             waiting += reversed(node)

@@ -162,7 +162,7 @@ def may_set(evaluator: Evaluator, name: str) -> bool:
 def note(evaluator: Evaluator, node: s.Assignment, name: str) -> Object:
     """Note that a convenience variable is to be set, to a value of any type."""
     if node.operator:
-        result = evaluator.object(s.Binary(node.operator, node.target, node.value, node.position))
+        result = evaluator.object(s.Binary(node.position, node.operator, node.target, node.value))
     else:
         result = evaluator.object(node.value).target()
     evaluator.notes.append((name, result))
@@ -176,7 +176,7 @@ def _variable(evaluator: Evaluator, remembered: Remembered, name: str) -> Object
         return kept.of(evaluator.around)
     selected = remembered.computed().get(name) if name in READ_ONLY else None
     if isinstance(selected, str):
-        return evaluator.object(s.StringLiteral(selected, "", 0))
+        return evaluator.object(s.StringLiteral(0, selected, ""))
     if selected is not None:
         return ScalarOperand(evaluator.compute.model.base("int"), selected)
     return NOTHING.of(evaluator.around)

@@ -37,7 +37,7 @@ SOURCE_FILES = frozenset(
 _CONSTANTS = {"true": True, "false": False}
 
 
-def parse(text: str, is_type: Callable[[str], bool] | None = None) -> s.Node:
+def parse(text: str, is_type: Callable[[str], bool] | None = None) -> s.SyntaxNode:
     """Parse an expression. ``is_type`` says whether a name is that of a type; without it only C's own are."""
     parser = Parser(text, is_type)
     tree = parser.expression()
@@ -49,10 +49,10 @@ def parse(text: str, is_type: Callable[[str], bool] | None = None) -> s.Node:
     return tree
 
 
-def _step(target: s.Node, token: Token, *, is_postfix: bool = False) -> s.Node:
+def _step(target: s.SyntaxNode, token: Token, *, is_postfix: bool = False) -> s.SyntaxNode:
     """Return ``++x`` as ``x += 1``."""
-    step = s.Integer(1, "", is_decimal=True, position=token.position)
-    return s.Assignment(target, token.text[0], step, token.position, is_postfix)
+    step = s.Integer(token.position, 1, "", is_decimal=True)
+    return s.Assignment(token.position, target, token.text[0], step, is_postfix)
 
 
 def parse_type(text: str, is_type: Callable[[str], bool] | None = None) -> s.TypeNode:
@@ -82,7 +82,7 @@ class Parser(TypeParser):
 
     # --- Operators ------------------------------------------------------------------------------------------------
 
-    def expression(self) -> s.Node:
+    def expression(self) -> s.SyntaxNode:
         """Parse an expression, with assignments and conditions."""
         self._deeper()
         left = self._conditional()
@@ -90,11 +90,11 @@ class Parser(TypeParser):
         if token.kind == "sign" and token.text in ASSIGNMENTS:
             self._count(token.position)
             self.advance()
-            left = s.Assignment(left, token.text[:-1], self.expression(), token.position)
+            left = s.Assignment(token.position, left, token.text[:-1], self.expression())
         self.depth -= 1
         return left
 
-    def _conditional(self) -> s.Node:
+    def _conditional(self) -> s.SyntaxNode:
         condition = self._binary(1)
         token = self.token
         if not self.accept("?"):
@@ -105,9 +105,9 @@ class Parser(TypeParser):
         self._deeper()
         no = self._conditional()
         self.depth -= 1
-        return s.Conditional(condition, yes, no, token.position)
+        return s.Conditional(token.position, condition, yes, no)
 
-    def _binary(self, lowest: int) -> s.Node:
+    def _binary(self, lowest: int) -> s.SyntaxNode:
         """Parse operators that bind at least as tightly as a precedence; those of one precedence associate left."""
         left = self._unary()
         while True:
@@ -119,24 +119,24 @@ class Parser(TypeParser):
             self.advance()
             right = self._binary(power + 1)
             if token.text == "@":
-                left = s.Repeat(left, right, token.position)
+                left = s.Repeat(token.position, left, right)
             elif power == 12:
-                left = s.MemberPointerAccess(left, right, token.text == "->*", token.position)
+                left = s.MemberPointerAccess(token.position, left, right, token.text == "->*")
             else:
-                left = s.Binary(token.text, left, right, token.position)
+                left = s.Binary(token.position, token.text, left, right)
 
-    def _unary(self) -> s.Node:
+    def _unary(self) -> s.SyntaxNode:
         self._deeper()
         operand = self._prefixed()
         self.depth -= 1
         return operand
 
-    def _prefixed(self) -> s.Node:
+    def _prefixed(self) -> s.SyntaxNode:
         token = self.token
         if token.kind == "sign":
             if token.text in UNARY:
                 self.advance()
-                return s.Unary(token.text, self._unary(), token.position)
+                return s.Unary(token.position, token.text, self._unary())
             if token.text in STEPS:
                 self.advance()
                 return _step(self._unary(), token)
@@ -148,13 +148,13 @@ class Parser(TypeParser):
                 self.advance()
                 kind = self.needed_type()
                 self.expect("}")
-                return s.At(kind, self._unary(), token.position)
+                return s.At(token.position, kind, self._unary())
         if token.kind == "name":
             if token.text == "sizeof":
                 return self._sizeof()
             if self.peek(1).text == "#" and self.peek(1).kind == "sign":
                 self.advance(2)
-                return s.InSpace(token.text, self._unary(), token.position)
+                return s.InSpace(token.position, token.text, self._unary())
         return self._postfixed()
 
     def _is_cast(self) -> bool:
@@ -175,27 +175,27 @@ class Parser(TypeParser):
         finally:
             self.index = start
 
-    def _cast(self) -> s.Node:
+    def _cast(self) -> s.SyntaxNode:
         position = self.advance().position
         kind = self.type()
         self.expect(")")
         self._count(position)
-        return s.Cast(kind, self._unary(), position)
+        return s.Cast(position, kind, self._unary())
 
-    def _sizeof(self) -> s.Node:
+    def _sizeof(self) -> s.SyntaxNode:
         position = self.advance().position
         if self.token.text == "(":
             self.index += 1
             if self.starts_type() and not self._is_conversion():
                 kind = self.type()
                 self.expect(")")
-                return s.SizeOf(kind, position)
+                return s.SizeOf(position, kind)
             self.index -= 1
-        return s.SizeOf(self._unary(), position)
+        return s.SizeOf(position, self._unary())
 
     # --- Postfixes ------------------------------------------------------------------------------------------------
 
-    def _postfixed(self) -> s.Node:
+    def _postfixed(self) -> s.SyntaxNode:
         operand = self._primary()
         while self.token.kind == "sign":
             token = self.token
@@ -203,12 +203,12 @@ class Parser(TypeParser):
                 self.advance()
                 index = self.expression()
                 self.expect("]")
-                operand = s.Subscript(operand, index, token.position)
+                operand = s.Subscript(token.position, operand, index)
             elif token.text in (".", "->"):
                 self.advance()
-                operand = s.MemberAccess(operand, self._member_name(), token.text == "->", token.position)
+                operand = s.MemberAccess(token.position, operand, self._member_name(), token.text == "->")
             elif token.text == "(":
-                operand = s.Call(operand, self._arguments(), token.position)
+                operand = s.Call(token.position, operand, self._arguments())
             elif token.text in STEPS:
                 self.advance()
                 operand = _step(operand, token, is_postfix=True)
@@ -225,9 +225,9 @@ class Parser(TypeParser):
             parts.append(self.advance().text)
         return tuple(parts)
 
-    def _arguments(self) -> tuple[s.Node, ...]:
+    def _arguments(self) -> tuple[s.SyntaxNode, ...]:
         self.expect("(")
-        arguments: list[s.Node] = []
+        arguments: list[s.SyntaxNode] = []
         while not self.accept(")"):
             if arguments:
                 self.expect(",")
@@ -236,7 +236,7 @@ class Parser(TypeParser):
 
     # --- Names and literals ---------------------------------------------------------------------------------------
 
-    def _primary(self) -> s.Node:
+    def _primary(self) -> s.SyntaxNode:
         token = self.token
         if token.kind == "integer":
             return integer_literal(self.advance(), self.text)
@@ -246,7 +246,7 @@ class Parser(TypeParser):
             return self._string()
         if token.kind == "register":
             self.advance()
-            return s.RegisterName(token.text[1:], token.position)
+            return s.RegisterName(token.position, token.text[1:])
         if token.kind == "character":
             return self._character()
         if token.kind == "name":
@@ -259,14 +259,14 @@ class Parser(TypeParser):
             return self._name()
         raise self.error(f"an operand is missing before {self.shown()}")
 
-    def _string(self) -> s.Node:
+    def _string(self) -> s.SyntaxNode:
         first = self.advance()
         value = first.value
         while self.token.kind == "string" and self.token.prefix in ("", first.prefix):
             value += self.advance().value
-        return s.StringLiteral(value, first.prefix, first.position)
+        return s.StringLiteral(first.position, value, first.prefix)
 
-    def _character(self) -> s.Node:
+    def _character(self) -> s.SyntaxNode:
         """Parse a character; or a name in quotes, if a scope follows or it cannot be a character."""
         token = self.advance()
         if self.token.text == "::" and self.token.kind == "sign" and not token.prefix:
@@ -276,15 +276,15 @@ class Parser(TypeParser):
             names = tuple(token.value.split("::"))
             if len(names) > s.MAX_PARTS:
                 raise self.error_at(token.position, f"a name has more than {s.MAX_PARTS} parts")
-            return s.Name(names, token.position)
+            return s.Name(token.position, names)
         return character_literal(token, self.text)
 
-    def _name(self) -> s.Node:
+    def _name(self) -> s.SyntaxNode:
         token = self.token
         if token.kind == "name":
             if token.text in _CONSTANTS:
                 self.advance()
-                return s.Boolean(_CONSTANTS[token.text], token.position)
+                return s.Boolean(token.position, _CONSTANTS[token.text])
             if token.text == "nullptr":
                 self.advance()
                 return s.Null(token.position)
@@ -297,7 +297,7 @@ class Parser(TypeParser):
                 return self._scoped(token.position, file)
         return self._scoped(token.position, None)
 
-    def _converted(self) -> s.Node | None:
+    def _converted(self) -> s.SyntaxNode | None:
         """Parse a cast in the form of a call, ``int(x)``; None where a name only begins like that of a type."""
         start, position = self.index, self.token.position
         count = 1
@@ -310,7 +310,7 @@ class Parser(TypeParser):
                 arguments = self._arguments()
                 if len(arguments) != 1:
                     raise self.error_at(position, "a conversion takes one value")
-                return s.Cast(name, arguments[0], position)
+                return s.Cast(position, name, arguments[0])
             if following.text == "::" or named is not None:
                 return None
         raise self.error_at(position, f"{self.tokens[start].text} is a type, and a value is needed")
@@ -330,7 +330,7 @@ class Parser(TypeParser):
             index += 1
         return None
 
-    def _scoped(self, position: int, file: str | None) -> s.Node:
+    def _scoped(self, position: int, file: str | None) -> s.SyntaxNode:
         names = [""] if self.accept("::") else []
         while True:
             token = self.token
@@ -352,7 +352,7 @@ class Parser(TypeParser):
             if len(names) > s.MAX_PARTS:
                 raise self.error_at(position, f"a name has more than {s.MAX_PARTS} parts")
             if not self.accept("::"):
-                return s.Name(tuple(names), position, file)
+                return s.Name(position, tuple(names), file)
 
     def _operator(self) -> str:
         token = self.token

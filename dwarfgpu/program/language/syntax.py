@@ -1,8 +1,6 @@
-"""The syntax tree of a source expression. Each node has its column, for error messages."""
+"""The syntax tree of a source expression."""
 
 from __future__ import annotations
-
-from typing import TypeAlias
 
 from dwarfgpu.immutable import frozen
 
@@ -11,11 +9,23 @@ MAX_PARTS = 100
 
 
 @frozen
-class Name:
+class SyntaxNode:
+    """A part of an expression."""
+
+    position: int
+    """Where it is in the text, for error messages."""
+
+
+@frozen
+class TypeNode(SyntaxNode):
+    """A type in an expression."""
+
+
+@frozen
+class Name(SyntaxNode):
     """``x``, ``ns::T::x``, ``::x``, ``'file.c'::x``, ``fn::x``. An empty first part is the outermost scope."""
 
     parts: tuple[str, ...]
-    position: int
     file: str | None = None
     """The source file that the name is looked up in."""
 
@@ -25,253 +35,217 @@ class Name:
 
 
 @frozen
-class RegisterName:
+class RegisterName(SyntaxNode):
     """``$pc``, ``$v4``, ``$lane``: a register, or a number of the state; without the dollar."""
 
     name: str
-    position: int
 
 
 @frozen
-class Integer:
+class Integer(SyntaxNode):
     """A number as it was written: its type depends on the sizes of the target (`arithmetic.literal`)."""
 
     value: int
     suffix: str
     is_decimal: bool
-    position: int
 
 
 @frozen
-class Float:
+class Float(SyntaxNode):
     """``1.5f``: numerator and denominator, so that nothing is lost."""
 
     numerator: int
     denominator: int
     suffix: str
-    position: int
 
 
 @frozen
-class Character:
+class Character(SyntaxNode):
     """``'a'``, ``L'a'``."""
 
     value: int
     prefix: str
-    position: int
 
 
 @frozen
-class StringLiteral:
+class StringLiteral(SyntaxNode):
     """``"text"``: its characters without the zero at the end."""
 
     value: str
     prefix: str
-    position: int
 
 
 @frozen
-class Boolean:
+class Boolean(SyntaxNode):
     """``true`` and ``false``."""
 
     value: bool
-    position: int
 
 
 @frozen
-class Null:
+class Null(SyntaxNode):
     """``nullptr``."""
 
-    position: int
-
 
 @frozen
-class MemberAccess:
+class MemberAccess(SyntaxNode):
     """``s.m``, ``p->m``; the name may have a scope, ``s.Base::m``."""
 
-    operand: Node
+    operand: SyntaxNode
     name: tuple[str, ...]
     is_arrow: bool
-    position: int
 
 
 @frozen
-class MemberPointerAccess:
+class MemberPointerAccess(SyntaxNode):
     """``s.*m``, ``p->*m``."""
 
-    operand: Node
-    pointer: Node
+    operand: SyntaxNode
+    pointer: SyntaxNode
     is_arrow: bool
-    position: int
 
 
 @frozen
-class Subscript:
+class Subscript(SyntaxNode):
     """``a[i]``."""
 
-    operand: Node
-    index: Node
-    position: int
+    operand: SyntaxNode
+    index: SyntaxNode
 
 
 @frozen
-class Unary:
+class Unary(SyntaxNode):
     """``*p``, ``&x``, ``!x``, ``~x``, ``-x``, ``+x``."""
 
     operator: str
-    operand: Node
-    position: int
+    operand: SyntaxNode
 
 
 @frozen
-class Binary:
+class Binary(SyntaxNode):
     """``+ - * / % << >> < <= > >= == != & ^ |``, and ``&&`` and ``||``, which may not evaluate the right operand."""
 
     operator: str
-    left: Node
-    right: Node
-    position: int
+    left: SyntaxNode
+    right: SyntaxNode
 
 
 @frozen
-class Conditional:
+class Conditional(SyntaxNode):
     """``c ? a : b``."""
 
-    condition: Node
-    yes: Node
-    no: Node
-    position: int
+    condition: SyntaxNode
+    yes: SyntaxNode
+    no: SyntaxNode
 
 
 @frozen
-class Assignment:
+class Assignment(SyntaxNode):
     """``x = y``; with an operator ``x += y``, of which ``++x`` and ``x++`` are cases."""
 
-    target: Node
+    target: SyntaxNode
     operator: str
     """Empty for ``=``."""
-    value: Node
-    position: int
+    value: SyntaxNode
     is_postfix: bool = False
     """Whether its value is the old one, as of ``x++``."""
 
 
 @frozen
-class Cast:
+class Cast(SyntaxNode):
     """``(type) x``."""
 
     type: TypeNode
-    operand: Node
-    position: int
+    operand: SyntaxNode
 
 
 @frozen
-class SizeOf:
+class SizeOf(SyntaxNode):
     """``sizeof x``, ``sizeof (type)``."""
 
-    operand: Node | TypeNode
-    position: int
+    operand: SyntaxNode | TypeNode
 
 
 @frozen
-class Repeat:
+class Repeat(SyntaxNode):
     """``x@8``: consecutive objects as an array."""
 
-    operand: Node
-    count: Node
-    position: int
+    operand: SyntaxNode
+    count: SyntaxNode
 
 
 @frozen
-class At:
+class At(SyntaxNode):
     """``{type} address``: the object at an address."""
 
     type: TypeNode
-    address: Node
-    position: int
+    address: SyntaxNode
 
 
 @frozen
-class InSpace:
+class InSpace(SyntaxNode):
     """``aspace#address``."""
 
     space: str
-    address: Node
-    position: int
+    address: SyntaxNode
 
 
 @frozen
-class Call:
+class Call(SyntaxNode):
     """``f(x)``. Functions are not called; conversions are written so too, ``int(x)``."""
 
-    function: Node | TypeNode
-    arguments: tuple[Node, ...]
-    position: int
+    function: SyntaxNode | TypeNode
+    arguments: tuple[SyntaxNode, ...]
 
 
 # --- Types --------------------------------------------------------------------------------------------------------
 
 
 @frozen
-class NamedType:
+class NamedType(TypeNode):
     """A type by its name; ``keyword`` is the ``struct``, ``class``, ``union`` or ``enum`` before it, if any."""
 
     name: str
     keyword: str
-    position: int
 
 
 @frozen
-class QualifiedType:
+class QualifiedType(TypeNode):
     """``const T``; ``words`` in the order they were written."""
 
     words: tuple[str, ...]
     to: TypeNode
-    position: int
 
 
 @frozen
-class PointerType:
+class PointerType(TypeNode):
     """``T *``, ``T &``, ``T &&``; in an address space ``T @local *``."""
 
     sign: str
     to: TypeNode
-    position: int
     space: str | None = None
 
 
 @frozen
-class MemberPointerType:
+class MemberPointerType(TypeNode):
     """``T C::*``."""
 
     owner: str
     to: TypeNode
-    position: int
 
 
 @frozen
-class ArrayType:
+class ArrayType(TypeNode):
     """``T [4]``; None for ``T []``."""
 
     element: TypeNode
     count: int | None
-    position: int
 
 
 @frozen
-class FunctionType:
+class FunctionType(TypeNode):
     """``T (int, char *)``."""
 
     result: TypeNode
     parameters: tuple[TypeNode, ...]
     is_variadic: bool
-    position: int
-
-
-TypeNode: TypeAlias = "NamedType | QualifiedType | PointerType | MemberPointerType | ArrayType | FunctionType"
-Node: TypeAlias = (
-    "Name | RegisterName | Integer | Float | Character"
-    " | StringLiteral | Boolean | Null | MemberAccess | MemberPointerAccess | Subscript"
-    " | Unary | Binary | Conditional | Assignment | Cast | SizeOf | Repeat | At | InSpace | Call"
-)
-TYPE_NODES = (NamedType, QualifiedType, PointerType, MemberPointerType, ArrayType, FunctionType)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
@@ -16,28 +16,22 @@ if TYPE_CHECKING:
 MAX_LENGTH = 1 << 16
 """The longest text that is read."""
 
-SIGNS = (
-    "<<=", ">>=", "->*", "...",
-    "->", "++", "--", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "::", ".*",
-    "+=", "-=", "*=", "/=", "%=", "&=", "^=", "|=",
-    "+", "-", "*", "/", "%", "&", "|", "^", "~", "!", "<", ">", "=", "?", ":", ".", ",", "(", ")", "[", "]", "{", "}",
-    "#", "@",
-)  # fmt: skip
-
 ASSIGNMENTS = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "&=", "^=", "|=", "<<=", ">>="))
 STEPS = frozenset(("++", "--"))
 
-_SPACE = re.compile(r"\s+")
-_NAME = re.compile(r"(?:[A-Za-z_]|[^\x00-\x7f])\w*")
-_REGISTER = re.compile(r"\$(?:[fg]s\.base\b|\$?\w*)")
-"""Names with a dollar; also ``$``, ``$$`` and ``$$3`` of GDB's value history."""
-_HEX_FLOAT = re.compile(r"0[xX][0-9a-fA-F']*\.?[0-9a-fA-F']*[pP][+-]?\d+[A-Za-z0-9_]*")
-_FLOAT = re.compile(
-    r"(?:\d[\d']*\.(?!\.)[\d']*|\.\d[\d']*)(?:[eE][+-]?\d+)?[A-Za-z0-9_]*"
-    r"|\d[\d']*[eE][+-]?\d+[A-Za-z0-9_]*"
+_TOKEN = re.compile(
+    r"""(?P<space>\s+)
+    |(?P<quote>(?:u8|[LuU])?['"])
+    |(?P<float>0[xX][0-9a-fA-F']*\.?[0-9a-fA-F']*[pP][+-]?\d+[A-Za-z0-9_]*
+        |(?:\d[\d']*\.(?!\.)[\d']*|\.\d[\d']*)(?:[eE][+-]?\d+)?[A-Za-z0-9_]*
+        |\d[\d']*[eE][+-]?\d+[A-Za-z0-9_]*)
+    |(?P<integer>0[xX][0-9a-fA-F']+\w*|0[bB][01']+\w*|\d[\w']*)
+    |(?P<register>\$(?:[fg]s\.base\b|\$?\w*))
+    |(?P<name>(?:[A-Za-z_]|[^\x00-\x7f])\w*)
+    |(?P<sign><<=|>>=|->\*|\.\.\.|->|\+\+|--|<<|>>|&&|\|\||::|\.\*|[-+*/%&|^<>=!]=|[-+*/%&|^~!<>=?:.,()[\]{}#@])""",
+    re.VERBOSE,
 )
-_INTEGER = re.compile(r"0[xX][0-9a-fA-F']+\w*|0[bB][01']+\w*|\d[\w']*")
-_QUOTE = re.compile(r"(u8|[LuU])?(['\"])")
+"""The kinds of tokens. A name with a dollar is also ``$``, ``$$`` or ``$$3`` of GDB's value history."""
 
 
 @frozen
@@ -66,13 +60,14 @@ def tokens(text: str) -> list[Token]:
     words: list[Token] = []
     position = 0
     while position < len(text):
-        space = _SPACE.match(text, position)
-        if space is not None:
-            position = space.end()
-            continue
-        token = _next(text, position)
-        words.append(token)
-        position = token.end
+        match = _TOKEN.match(text, position)
+        if match is None:
+            raise ExpressionError(text, position, f"unexpected character {text[position]!r}")
+        if match["quote"]:
+            words.append(_quoted(text, position, match[0][:-1], match[0][-1]))
+        elif match["space"] is None:
+            words.append(Token(match.lastgroup or "", match[0], position))
+        position = match.end() if match["quote"] is None else words[-1].end
     words.append(Token("end", "", len(text)))
     return words
 
@@ -82,82 +77,33 @@ def is_assignment(text: str) -> bool:
     return any(word.kind == "sign" and word.text in ASSIGNMENTS | STEPS for word in tokens(text))
 
 
-def _next(text: str, position: int) -> Token:
-    quote = _QUOTE.match(text, position)
-    if quote is not None:
-        return _quoted(text, position, quote[1] or "", quote[2])
-    for kind, pattern in (("float", _HEX_FLOAT), ("float", _FLOAT), ("integer", _INTEGER)):
-        match = pattern.match(text, position)
-        if match is not None:
-            return Token(kind, match[0], position)
-    register = _REGISTER.match(text, position)
-    if register is not None:
-        return Token("register", register[0], position)
-    name = _NAME.match(text, position)
-    if name is not None:
-        return Token("name", name[0], position)
-    for sign in SIGNS:
-        if text.startswith(sign, position):
-            return Token("sign", sign, position)
-    raise ExpressionError(text, position, f"unexpected character {text[position]!r}")
-
-
 # --- Characters and strings ---------------------------------------------------------------------------------------
 
 _SIMPLE = {
     "a": "\a", "b": "\b", "e": "\033", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v",
     "'": "'", '"': '"', "\\": "\\", "?": "?",
 }  # fmt: skip
-_OCTAL = re.compile(r"[0-7]{1,3}")
-_HEX = re.compile(r"[0-9a-fA-F]+")
+_UNIT = re.compile(
+    r"""\\(?:(?P<simple>[abefnrtv'"\\?])|(?P<octal>[0-7]{1,3})
+    |[xuU](?P<hex>(?<=x)[0-9a-fA-F]+|(?<=u)[0-9a-fA-F]{4}|(?<=U)[0-9a-fA-F]{8}))|[^\\]""",
+    re.VERBOSE,
+)
 
 
 def _quoted(text: str, start: int, prefix: str, quote: str) -> Token:
+    kind = "character" if quote == "'" else "string"
     position = start + len(prefix) + 1
-    value: list[str] = []
-    while position < len(text):
-        character = text[position]
-        if character == quote:
-            kind = "character" if quote == "'" else "string"
-            return Token(kind, text[start : position + 1], start, "".join(value), prefix)
-        if character == "\\":
-            unit, position = _escape(text, position + 1)
-            value.append(unit)
-            continue
-        value.append(character)
-        position += 1
-    what = "character" if quote == "'" else "string"
-    raise ExpressionError(text, start, f"the {what} has no end", hint=f"close it with {quote}")
-
-
-def _escape(text: str, position: int) -> tuple[str, int]:
-    """Return the character of an escape sequence, and the position after it."""
-    letter = text[position : position + 1]
-    if letter in _SIMPLE and letter:
-        return _SIMPLE[letter], position + 1
-    octal = _OCTAL.match(text, position)
-    if octal is not None:
-        return chr(int(octal[0], 8)), octal.end()
-    if letter == "x":
-        digits = _HEX.match(text, position + 1)
-        if digits is not None:
-            return _character(text, position, int(digits[0], 16)), digits.end()
-    if letter in ("u", "U"):
-        length = 4 if letter == "u" else 8
-        digits = _HEX.match(text, position + 1, position + 1 + length)
-        if digits is not None and len(digits[0]) == length:
-            return _character(text, position, int(digits[0], 16)), digits.end()
-    return _no_escape(text, position)
-
-
-def _character(text: str, position: int, code: int) -> str:
-    if code > 0x10FFFF:
-        return _no_escape(text, position)
-    return chr(code)
-
-
-def _no_escape(text: str, position: int) -> NoReturn:
-    raise ExpressionError(text, position - 1, "unknown escape sequence")
+    value = ""
+    while position < len(text) and text[position] != quote:
+        unit = _UNIT.match(text, position)
+        if unit is None or int(unit["hex"] or "0", 16) > 0x10FFFF:
+            raise ExpressionError(text, position, "unknown escape sequence")
+        code = int(unit["hex"], 16) if unit["hex"] else int(unit["octal"] or "0", 8)
+        value += chr(code) if unit["hex"] or unit["octal"] else _SIMPLE.get(unit["simple"], unit[0])
+        position = unit.end()
+    if position == len(text):
+        raise ExpressionError(text, start, f"the {kind} has no end", hint=f"close it with {quote}")
+    return Token(kind, text[start : position + 1], start, value, prefix)
 
 
 # --- Errors -------------------------------------------------------------------------------------------------------
@@ -214,7 +160,7 @@ def integer(token: Token, text: str) -> Integer:
         value = int(digits, 8)
     else:
         value = int(digits)
-    return Integer(value, "".join(sorted(suffix, reverse=True)), digits[0] != "0" or digits == "0", token.position)
+    return Integer(token.position, value, "".join(sorted(suffix, reverse=True)), digits[0] != "0" or digits == "0")
 
 
 def floating(token: Token, text: str) -> Float:
@@ -241,7 +187,7 @@ def floating(token: Token, text: str) -> Float:
     if suffix.lower() not in _FLOAT_SUFFIXES or abs(power) > MAX_EXPONENT:
         raise error
     number *= Fraction(base) ** power
-    return Float(number.numerator, number.denominator, suffix.lower(), token.position)
+    return Float(token.position, number.numerator, number.denominator, suffix.lower())
 
 
 def character(token: Token, text: str) -> Character:
@@ -252,7 +198,7 @@ def character(token: Token, text: str) -> Character:
     if not token.prefix and code > 0xFF:
         message = f"{_cut(token.text)} does not fit a char"
         raise ExpressionError(text, token.position, message, hint=f"write L{token.text}")
-    return Character(code, token.prefix, token.position)
+    return Character(token.position, code, token.prefix)
 
 
 def _cut(text: str) -> str:
@@ -266,12 +212,9 @@ STRINGS = {"": "char", "u8": "char8_t", "u": "char16_t", "U": "char32_t", "L": "
 def string_bytes(node: StringLiteral, model: DataModel) -> tuple[str, bytes]:
     """Return the type name of a string's characters, and its bytes with the null character at the end."""
     size = {"": 1, "u8": 1, "u": 2, "U": 4, "L": model.wchar_size}[node.prefix]
-    if size == 1:
-        return STRINGS[node.prefix], node.value.encode("utf-8", "surrogateescape") + b"\0"
-    codes = [ord(letter) for letter in node.value] if size == 4 else _utf16(node.value)
-    return STRINGS[node.prefix], b"".join(code.to_bytes(size, model.byte_order) for code in [*codes, 0])
-
-
-def _utf16(text: str) -> list[int]:
-    data = text.encode("utf-16-le", "surrogatepass")
-    return [int.from_bytes(data[i : i + 2], "little") for i in range(0, len(data), 2)]
+    order = "" if size == 1 else f"-{model.byte_order[0]}e"
+    errors = "surrogateescape" if size == 1 else "surrogatepass"
+    try:
+        return STRINGS[node.prefix], f"{node.value}\0".encode(f"utf-{8 * size}{order}", errors)
+    except UnicodeEncodeError:
+        raise UsageError("a string of bytes cannot have a surrogate", hint='write L"..."', kind="bad_operand") from None

@@ -116,20 +116,20 @@ class TypeParser:
                 self.advance()
             elif named is None and not words and word in KEYWORDS:
                 self.advance()
-                named = s.NamedType(self._any_name(word), word, position)
+                named = s.NamedType(position, self._any_name(word), word)
             elif named is None and not words:
                 named_type = self.named_type()
                 if named_type is None:
                     break
                 name, count = named_type
                 self.advance(count)
-                named = s.NamedType(name, "", position)
+                named = s.NamedType(position, name, "")
             else:
                 break
         if named is None:
-            named = s.NamedType(self._arithmetic(words, position), "", position)
+            named = s.NamedType(position, self._arithmetic(words, position), "")
         if qualifiers:
-            return s.QualifiedType(tuple(dict.fromkeys(qualifiers)), named, position)
+            return s.QualifiedType(position, tuple(dict.fromkeys(qualifiers)), named)
         return named
 
     def _any_name(self, keyword: str) -> str:
@@ -236,12 +236,12 @@ class TypeParser:
                 self.advance(2)
             elif token.text in ("*", "&", "&&") and token.kind == "sign":
                 self.advance()
-                base = s.PointerType(token.text, base, token.position, space)
+                base = s.PointerType(token.position, token.text, base, space)
                 space = None
             elif token.kind == "name" and token.text in QUALIFIERS:
                 self.advance()
                 word = "restrict" if token.text.startswith("__") else token.text
-                base = s.QualifiedType((word,), base, token.position)
+                base = s.QualifiedType(token.position, (word,), base)
             elif token.kind == "name" and self._owner_words():
                 base = self._member_pointer(base)
             else:
@@ -270,7 +270,7 @@ class TypeParser:
         first, last = self.token, self.tokens[self.index + count - 3]
         owner = self.text[first.position : last.end]
         self.advance(count)
-        return s.MemberPointerType(owner, base, first.position)
+        return s.MemberPointerType(first.position, owner, base)
 
     def _is_group(self) -> bool:
         following = self.peek(1)
@@ -302,11 +302,11 @@ class TypeParser:
             self.expect("]")
             if depth > MAX_DECLARATORS:
                 raise self.error("a type is nested too deep")
-            return s.ArrayType(self._suffixes(base, depth + 1), count, token.position)
+            return s.ArrayType(token.position, self._suffixes(base, depth + 1), count)
         if token.text == "(" and token.kind == "sign" and self._has_parameters():
             self.advance()
             parameters, is_variadic = self._parameters(depth)
-            return s.FunctionType(self._suffixes(base, depth + 1), parameters, is_variadic, token.position)
+            return s.FunctionType(token.position, self._suffixes(base, depth + 1), parameters, is_variadic)
         return base
 
     def _dimension(self) -> int | None:
@@ -418,7 +418,7 @@ class TypeBuilder:
             return self.model.pointer_to(self.build(node.to), space, node.sign)
         if isinstance(node, s.MemberPointerType):
             target = self.build(node.to)
-            owner = self._named(s.NamedType(node.owner, "", node.position))
+            owner = self._named(s.NamedType(node.position, node.owner, ""))
             size = self.model.pointer_size * (2 if isinstance(target, Function) else 1)
             return MemberPointer(Lazy.known(target), Lazy.known(owner), size)
         if isinstance(node, s.ArrayType):

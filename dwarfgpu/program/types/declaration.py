@@ -85,13 +85,10 @@ class Declarer:
         if self.left[0] < 0 or (self.left[0] < MAX_TYPES - FREE_TYPES and not budget.take(PRICE)):
             return "..."
         _, inner = self.unwrapped(type, show)
-        base = self.base(type, show, level, depth)
-        prefix = self.prefix(type, show, False, bool(declarator), depth)
-        suffix = self.suffix(type, show, False, depth)
+        base, rest = self.parts(type, declarator, show, level, depth, is_spaced=bool(declarator))
         is_compound = isinstance(inner, (t.Pointer, t.MemberPointer, t.Function)) or (
             isinstance(inner, t.Array) and not inner.is_vector
         )
-        rest = f"{prefix}{declarator}{suffix}"
         is_apart = rest and rest[0] not in " [" if self.is_tight else declarator or is_compound
         return f"{base} {rest}" if is_apart else base + rest
 
@@ -107,28 +104,39 @@ class Declarer:
             kind = kind.target
         raise cycle(start)
 
-    # --- The three parts of a declaration -------------------------------------------------------------------------
-
-    def base(self, type: t.Type, show: int, level: int, depth: int, space: str = "") -> str:
-        """Return the front of a declaration: the type that all declarators apply to, with its qualifiers.
+    def parts(
+        self, type: t.Type, rest: str, show: int, level: int, depth: int, *,
+        is_pointed: bool = False, is_spaced: bool = False, space: str = "",
+    ) -> tuple[str, str]:  # fmt: skip
+        """Return the front of a declaration, to which all declarators apply, and the declarators around ``rest``.
 
         ``space`` is the address space that the object is in.
         """
         if depth > MAX_TEXT_DEPTH:
-            return "..."
+            return "...", rest
         words, inner = self.unwrapped(type, show)
-        words.add(space)
+        if not isinstance(inner, t.MemberPointer):
+            words.add(space)
         if isinstance(inner, t.Pointer):
-            return self.base(inner.target, show, level, depth + 1, self._space(inner))
+            behind = words - {"const"} if inner.is_reference else words
+            rest = inner.sign + self._behind(behind, spaced=is_spaced, after_sign=not inner.is_reference) + rest
+            around = self._space(inner)
+            return self.parts(inner.target, rest, show, level, depth + 1, is_pointed=True, is_spaced=True, space=around)
         if isinstance(inner, t.MemberPointer):
-            return self.base(inner.target, show, level, depth + 1)
+            owner, _ = self.parts(inner.owner.get(), "", 0, 0, depth + 1)
+            rest = f"{owner}::*{self._behind(words, spaced=is_spaced, after_sign=True)}{rest}"
+            is_method = isinstance(self.unwrapped(inner.target, show)[1], t.Function)
+            return self.parts(inner.target, rest, show, level, depth + 1, is_pointed=is_method)
+        if isinstance(inner, (t.Function, t.Array)):
+            rest = f"({rest})" if is_pointed else rest
         if isinstance(inner, t.Function):
-            return self.base(inner.result, show, level, depth + 1)
+            return self.parts(inner.result, f"{rest}({self.parameters(inner, depth)})", show, level, depth + 1)
         front = "".join(f"{word} " for word in ORDER if word in words)
-        if isinstance(inner, t.Array):
-            element = self.base(inner.element, show, level, depth + 1)
-            return element if element.startswith(front) else front + element
-        return front + self.named(inner, show, level, depth)
+        if not isinstance(inner, t.Array):
+            return front + self.named(inner, show, level, depth), rest
+        rest += self._bounds(inner)
+        base, rest = self.parts(inner.element, rest, show, level, depth + 1, is_spaced=is_spaced)
+        return base if base.startswith(front) else front + base, rest
 
     def _space(self, pointer: t.Pointer) -> str:
         """Return what OpenCL calls the address space that the entry of a pointer states; empty if it states none."""
@@ -139,58 +147,6 @@ class Declarer:
             return ""
         space = address_space(die, pointer.address_space)
         return "" if space is None else _SPACES.get(space.name, "")
-
-    def prefix(
-        self,
-        type: t.Type,
-        show: int,
-        pointed: bool,  # noqa: FBT001
-        spaced: bool,  # noqa: FBT001
-        depth: int,
-        space: str = "",
-    ) -> str:
-        """Return the text before the declared name: ``*``, ``(*``, ``const``."""
-        if depth > MAX_TEXT_DEPTH:
-            return ""
-        words, inner = self.unwrapped(type, show)
-        if isinstance(inner, t.Pointer):
-            words.add(space)
-            before = self.prefix(inner.target, show, True, True, depth + 1, self._space(inner))
-            mine = words - {"const"} if inner.is_reference else words
-            return before + inner.sign + self._behind(mine, spaced=spaced, after_sign=not inner.is_reference)
-        if isinstance(inner, t.MemberPointer):
-            owner = self.base(inner.owner.get(), 0, 0, depth + 1)
-            target = self.unwrapped(inner.target, show)[1]
-            if isinstance(target, t.Function):
-                return f"({owner}::*{self._behind(words, spaced=spaced, after_sign=True)}"
-            before = self.prefix(inner.target, show, False, False, depth + 1)
-            return f"{before}{owner}::*{self._behind(words, spaced=spaced, after_sign=True)}"
-        if isinstance(inner, t.Function):
-            before = self.prefix(inner.result, show, False, False, depth + 1)
-            return before + ("(" if pointed else "")
-        if isinstance(inner, t.Array):
-            before = self.prefix(inner.element, show, False, spaced, depth + 1)
-            return before + ("(" if pointed else "")
-        return ""
-
-    def suffix(self, type: t.Type, show: int, pointed: bool, depth: int) -> str:  # noqa: FBT001
-        """Return the text after the declared name: ``)``, ``[3]``, ``(int, int)``."""
-        if depth > MAX_TEXT_DEPTH:
-            return ""
-        _, inner = self.unwrapped(type, show)
-        closed = ")" if pointed else ""
-        if isinstance(inner, t.Pointer):
-            return self.suffix(inner.target, show, True, depth + 1)
-        if isinstance(inner, t.MemberPointer):
-            is_method = isinstance(self.unwrapped(inner.target, show)[1], t.Function)
-            return (")" if is_method else "") + self.suffix(inner.target, show, False, depth + 1)
-        if isinstance(inner, t.Function):
-            rest = self.suffix(inner.result, show, False, depth + 1)
-            return f"{closed}({self.parameters(inner, depth)}){rest}"
-        if isinstance(inner, t.Array):
-            rest = self.suffix(inner.element, show, False, depth + 1)
-            return closed + self._bounds(inner) + rest
-        return ""
 
     def _behind(self, words: set[str], *, spaced: bool, after_sign: bool) -> str:
         text = " ".join(word for word in ORDER if word in words)

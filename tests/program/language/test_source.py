@@ -6,7 +6,7 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.program.language import syntax as s
 from dwarfgpu.program.language.operands import DataModel
 from dwarfgpu.program.language.parser import parse, parse_type
-from dwarfgpu.program.language.tokens import MAX_LENGTH, ExpressionError, tokens
+from dwarfgpu.program.language.tokens import MAX_LENGTH, ExpressionError, string_bytes, tokens
 from dwarfgpu.program.language.type_names import TypeBuilder
 from dwarfgpu.program.types.declaration import type_text
 from dwarfgpu.program.types.model import Base, Body, Lazy, Struct, byte_size
@@ -201,6 +201,12 @@ def test_limits():
     assert parse("1" + "+1" * 1000)
 
 
+def test_a_string_of_bytes_has_no_surrogate():
+    with pytest.raises(UsageError, match="surrogate"):
+        string_bytes(parse(r'"\ud800"'), DataModel())
+    assert string_bytes(parse(r'u"\ud800"'), DataModel()) == ("char16_t", b"\x00\xd8\x00\x00")
+
+
 def test_tokens_say_where_they_are():
     found = tokens("  ab+= 12")
     assert [(each.text, each.position, each.kind) for each in found] == [
@@ -226,6 +232,8 @@ def test_tokens_say_where_they_are():
     ("int (*(*)(void))[2]", "int (*(*)(void))[2]"),
     ("struct S *", "struct S *"),
     ("int S::*", "int struct S::*"),
+    ("int *(S::*)(int)", "int *(struct S::*)(int)"),
+    ("int (*(S::*)(void))(char)", "int (*(struct S::*)(void))(char)"),
 )
 def test_types_are_built(text, expected):
     model = DataModel()
