@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dwarfgpu.machines.protocol import WaveBackend
     from dwarfgpu.objfile.elf.core import CoreFile
     from dwarfgpu.program.code.code_object import CodeObject, Policy
-    from dwarfgpu.program.frames.call_stack import Stack
+    from dwarfgpu.program.frames.frame import Stack
     from dwarfgpu.program.frames.wave import Wave
 
 

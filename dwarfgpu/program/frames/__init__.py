@@ -1,7 +1,7 @@
 """Frames and what is visible in them: stacks, lanes, variables, and the values of expressions.
 
-- `execution` has what all frames share, `call_stack` the frames of a thread, `frame` one of them, `call_sites` what
-  parameters were at a call, and `backtrace` the frames as they are shown
+- `execution` has what all frames share, `frame` the frames of a thread and each of them, `call_sites` what parameters
+  were at a call, and `backtrace` the frames as they are shown
 - `wave` is one wave, `wave_groups` are waves at one place, `wave_positions` their places in the dispatch, and
   `all_waves` asks all of them at once
 - `lanes` are the lanes of a wave, `lane_state` reads the attributes about them

@@ -15,7 +15,7 @@ from dwarfgpu.cfi.activation import Parted
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
 from dwarfgpu.program.frames.answers import AsWritten, Quantity, Values
-from dwarfgpu.program.frames.call_stack import Stack, unknown_place
+from dwarfgpu.program.frames.frame import Stack, unknown_place
 from dwarfgpu.program.frames.lane_state import Simt
 from dwarfgpu.program.frames.variable import Variable
 from dwarfgpu.program.frames.wave_groups import Cohort, wave_groups

@@ -1,4 +1,6 @@
-"""Frames as a user sees them: one for each function that is executing, inlined ones included.
+"""Frames as a user sees them: one for each function that is executing, inlined ones included; and stacks of them.
+
+The unwinder finds the activations of a thread; the debugging information tells which functions each of them executes.
 
 Frames that are inlined into each other share an activation of the unwinder. The outermost of them, whose code it is,
 is the call frame that expressions ask (`FrameInfo`): for its registers, its frame base and its call site.
@@ -10,13 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from attrs import evolve
 
 from dwarfgpu import bits as b
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.cfi.activation import Activation, CallStack, End, Parted, TailCall
+from dwarfgpu.cfi.activation import Activation, CallStack, End, Parted, TailCall, Thread
 from dwarfgpu.errors import DwarfGpuError, Handle, IllFormed, MissingContext, UsageError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.context import Context, DieReference, LoneFrame, UnitInfo, known_register
@@ -49,39 +51,10 @@ if TYPE_CHECKING:
     from dwarfgpu.program.frames.answers import Quantity, Values
     from dwarfgpu.program.frames.expression import SourceExpression
     from dwarfgpu.program.frames.macros import Definitions
+    from dwarfgpu.program.frames.wave import Wave
     from dwarfgpu.program.types.model import Type
+    from dwarfgpu.states.stopped import Stopped
     from dwarfgpu.targets.target import Target
-
-    class Thread(Protocol):
-        """A wave or a thread as its frames know it."""
-
-        index: int
-
-        @property
-        def id(self) -> str: ...
-        def __iter__(self) -> Iterator[Frame]: ...
-
-    class Calls(Protocol):
-        """The stack of a thread as its frames know it; `Stack` has the meanings."""
-
-        @property
-        def lane(self) -> int | None: ...
-
-        wave: Any
-        machine: WaveBackend
-
-        @property
-        def owner(self) -> Thread | None: ...
-        @property
-        def wave_stack(self) -> Calls: ...
-        @property
-        def activations(self) -> CallStack: ...
-        @property
-        def end(self) -> End: ...
-        def call(self, level: int) -> tuple[Frame, ...]: ...
-        def at(self, level: int) -> Frame | None: ...
-        def of_lane(self, lane: int) -> Calls: ...
-        def lane_pcs(self, level: int) -> tuple[LanePc, ...] | None: ...
 
     Places = list[tuple["Frame | DwarfGpuError", Sequence[int]]]
 
@@ -123,7 +96,7 @@ class Frame(Handle):
         scope: scopes.FunctionScope | None = None,
         depth: int = 0,
         inlined_into: Frame | None = None,
-        stack: Calls | None = None,
+        stack: Stack | None = None,
         activation: Activation | None = None,
     ) -> None:
         self.state = state
@@ -190,7 +163,7 @@ class Frame(Handle):
         return self.state.backend
 
     @property
-    def wave(self) -> Thread | None:
+    def wave(self) -> Wave | None:
         """The wave whose frame it is; None without a state."""
         return None if self.stack is None else self.stack.owner
 
@@ -884,7 +857,7 @@ def frames_at(
     code: LoadedCode | None,
     place: int,
     number: int = 0,
-    stack: Calls | None = None,
+    stack: Stack | None = None,
     activation: Activation | None = None,
 ) -> tuple[Frame, ...]:
     """Return the frames of the functions at an address, innermost first, numbered from ``number``; at least one."""
@@ -936,3 +909,190 @@ class FileFrame(LoneFrame):
 
     def register(self, number: int, lanes: LaneSet) -> locations.Location:
         return locations.at(Register(known_register(self.target, self.target.register(number), number)))
+
+
+# --- The frames of a thread -----------------------------------------------------------------------------------------
+
+
+class Stack:
+    """The frames of one thread (wave) of a machine, found when they are asked for.
+
+    Given an ascending array of waves at one place, it is the innermost call of all of them. What depends on a caller
+    raises `Parted` then, because each has its own.
+
+    A stack that one of the lanes sees has numbers of its own. "If the current lane is specified and the architecture
+    program location LPC computed by the DW_AT_LLVM_lane_pc attribute for the current lane is not the undefined location
+    description, it must be LPC" (A.2.5.1, current program location). A call that the lane was not active in is shown as
+    the wave has it.
+    """
+
+    def __init__(
+        self,
+        stopped: Stopped,
+        wave: b.Bits = 0,
+        *,
+        owner: Wave | None = None,
+        lane: int | None = None,
+        wave_stack: Stack | None = None,
+    ) -> None:
+        self.lane = lane
+        """The lane whose view it is; None where it is that of the wave."""
+        self.wave_stack: Stack = wave_stack or self
+        """The frames as the wave has them."""
+        self.state = stopped.state
+        self.stopped = stopped
+        self.machine = stopped.machine
+        self.wave: Any = wave
+        """Its index, or an array of them."""
+        self.owner = owner
+        """The wave whose stack it is, where it is one."""
+        target, rules, register = self.machine.target, self.state.rules, self.machine.register
+        self.thread: Thread = (
+            Thread(target, rules, self.machine, stopped.loaded, wave, register=register)
+            if wave_stack is None
+            else wave_stack.thread
+        )
+        self._begin()
+
+    def _begin(self) -> None:
+        """Forget all frames, which the next question finds again."""
+        if self.wave_stack is self:
+            place, state = _place_of(self.machine, self.wave), self.state
+            self._activations = CallStack(
+                self.thread, place, state.max_frames, is_in_call=self.stopped.is_in_call, tail_calls=state.tail_calls
+            )
+        else:
+            self._activations = self.wave_stack.activations
+        self._calls: list[tuple[Frame, ...]] = []
+        self._frames: list[Frame] = []
+        self._lane_pcs: dict[int, tuple[LanePc, ...] | None] = {}
+        self._of_lanes: dict[int, Stack] = {}
+        self._changes = self.machine.changes
+        """The number of writes before the frames were found."""
+
+    @property
+    def activations(self) -> CallStack:
+        """The registers of each call, without asking the debugging information which function it is."""
+        self._refresh()
+        return self._activations
+
+    def _refresh(self) -> None:
+        """Forget the frames when something has been written since, because callers may be others now."""
+        if self._changes != self.machine.changes:
+            self._begin()
+
+    # --- Frames as users count them -------------------------------------------------------------------------------
+
+    @property
+    def top(self) -> Frame:
+        """The innermost frame."""
+        return self.call(0)[0]
+
+    def frame(self, number: int) -> Frame | None:
+        """Return the frame with a number, 0 for the innermost one; None when the stack ends before."""
+        self._refresh()
+        while number >= len(self._frames):
+            if not self.call(len(self._calls)):
+                return None
+        return self._frames[number]
+
+    @property
+    def count(self) -> int:
+        """How many frames there are."""
+        for _frame in self:
+            pass
+        return len(self._frames)
+
+    # --- Calls ----------------------------------------------------------------------------------------------------
+
+    def call(self, level: int) -> tuple[Frame, ...]:
+        """Return the frames of a call, 0 for the innermost one; none when the stack ends before.
+
+        The functions that are inlined come first, the function whose code it is last.
+        """
+        if level and not isinstance(self.wave, int):
+            raise Parted
+        activations = self.activations
+        while level >= len(self._calls):
+            activation = activations.at(len(self._calls))
+            if activation is None:
+                return ()
+            frames = self._frames_of(activation)
+            self._calls.append(frames)
+            self._frames += frames
+        return self._calls[level]
+
+    def _frames_of(self, activation: Activation) -> tuple[Frame, ...]:
+        """Return the frames of the next call, which follow those that are known."""
+        place, number = activation.place, len(self._frames)
+        if self.lane is not None:
+            pcs = self.lane_pcs(activation.level)
+            at = pcs[self.lane].pc if pcs is not None and 0 <= self.lane < len(pcs) else None
+            place = place if at is None or at == activation.pc else at
+            same = self.wave_stack.call(activation.level)
+            if place == activation.place and same[0].number == number:
+                return same
+        return frames_at(self.state, self.state.loaded.at(place), place, number, self, activation)
+
+    def at(self, level: int) -> Frame | None:
+        """Return the function whose code a call executes, 0 for the innermost one; None when the stack ends before."""
+        frames = self.call(level)
+        return frames[-1] if frames else None
+
+    # --- Lanes ----------------------------------------------------------------------------------------------------
+
+    def of_lane(self, lane: int) -> Stack:
+        """Return the frames as a lane sees them."""
+        if self.wave_stack is not self:
+            return self.wave_stack.of_lane(lane)
+        self._refresh()
+        if lane not in self._of_lanes:
+            self._of_lanes[lane] = Stack(self.stopped, self.wave, owner=self.owner, lane=lane, wave_stack=self)
+        return self._of_lanes[lane]
+
+    def lane_pcs(self, level: int) -> tuple[LanePc, ...] | None:
+        """Return where the lanes are in a call; None where no function says so and all are where the wave is."""
+        if self.wave_stack is not self:
+            return self.wave_stack.lane_pcs(level)
+        self._refresh()
+        if level not in self._lane_pcs:
+            frame = self.call(level)[0]
+            simt = Simt(frame)
+            self._lane_pcs[level] = simt.known_places(frame.active_mask)[0] if simt.says_places else None
+        return self._lane_pcs[level]
+
+    def __iter__(self) -> Iterator[Frame]:
+        """Return the functions whose code the calls execute, innermost first."""
+        level = 0
+        while (frame := self.at(level)) is not None:
+            yield frame
+            level += 1
+
+    @property
+    def end(self) -> End:
+        """Why there are no further frames."""
+        activations = self.activations
+        for _activation in activations:
+            pass
+        if activations.end is None:  # it has one when there is no next frame
+            raise AssertionError(self)
+        return activations.end
+
+
+def negative_frame(number: int) -> UsageError:
+    """Return the error of a frame with a negative number."""
+    return UsageError(f"there is no frame {number}", kind="no_frame", hint="frames count from 0, the innermost")
+
+
+def _place_of(machine: WaveBackend, wave: Any) -> int:
+    """Return the program location of a wave, or of several at one place."""
+    first = wave if isinstance(wave, int) else int(wave[0])
+    pc = machine.program_counter(first)
+    if pc is None:
+        raise unknown_place(machine.ids[first])
+    return pc
+
+
+def unknown_place(wave: str) -> MissingContext:
+    """Return the error of a wave whose place is not known."""
+    return MissingContext("pc", f"the place of wave {wave} is not known: it has no program counter")

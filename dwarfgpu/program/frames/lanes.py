@@ -9,7 +9,7 @@ from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.frames.call_stack import Stack, negative_frame
+from dwarfgpu.program.frames.frame import Stack, negative_frame
 from dwarfgpu.program.frames.lane_state import Simt
 from dwarfgpu.program.frames.wave_positions import InDispatch, place_of, waves_of
 

@@ -8,7 +8,7 @@ from dwarfgpu.errors import DwarfGpuError, Handle, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.machines.protocol import UNKNOWN_TRAP, TrapMeaning, WaveStop, trap_inputs
 from dwarfgpu.notebooks import ShownInNotebooks
-from dwarfgpu.program.frames.call_stack import Stack, negative_frame
+from dwarfgpu.program.frames.frame import Stack, negative_frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

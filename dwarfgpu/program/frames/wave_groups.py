@@ -20,7 +20,7 @@ from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.storages import Register
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import Diverge, LaneFault
-from dwarfgpu.program.frames.call_stack import Stack, unknown_place
+from dwarfgpu.program.frames.frame import Stack, unknown_place
 from dwarfgpu.program.frames.lane_state import Simt
 from dwarfgpu.program.frames.wave_positions import Triple, place_of, waves_of
 
