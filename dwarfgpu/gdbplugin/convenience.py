@@ -12,7 +12,7 @@ from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.machines.gdb.backend import Refused
 from dwarfgpu.machines.gdb.process import byte_order, number_of, selected_frame
-from dwarfgpu.program.frames.expression import type_named
+from dwarfgpu.program.frames.evaluator import type_named
 from dwarfgpu.program.frames.history import MAX_KEPT, NOTHING, Frozen, Remembered, number
 from dwarfgpu.program.types import model
 from dwarfgpu.program.types.model import known_size

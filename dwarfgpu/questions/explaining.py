@@ -6,7 +6,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.program.frames.answers import answer
-from dwarfgpu.program.frames.expression import variables_in
+from dwarfgpu.program.frames.evaluator import variables_in
 from dwarfgpu.program.frames.variable import Variable
 from dwarfgpu.questions.document import Document, Output
 from dwarfgpu.questions.expressions import variables_called

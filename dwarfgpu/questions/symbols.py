@@ -10,8 +10,7 @@ from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.expr import listing
 from dwarfgpu.program.code.declarations import declared, undeclared
 from dwarfgpu.program.code.repairs import as_written, repairs_of
-from dwarfgpu.program.frames.evaluator import Evaluator, nearly
-from dwarfgpu.program.frames.expression import static_type, type_named
+from dwarfgpu.program.frames.evaluator import Evaluator, nearly, static_type, type_named
 from dwarfgpu.program.frames.linespec import Linespec, frame_base_of, scope_at, symbol_at
 from dwarfgpu.program.frames.names import variable_called, variables_named
 from dwarfgpu.program.frames.variable import Variable

@@ -17,7 +17,7 @@ from dwarfgpu.execution.control.stepping import PastStep, StepGoal, backwards, l
 from dwarfgpu.execution.control.watching import PRIVATE, Watched, Watcher, stack_pointer
 from dwarfgpu.execution.halts import Halt, ValueChange
 from dwarfgpu.objfile.info.pc_ranges import covers
-from dwarfgpu.program.frames.expression import is_constant
+from dwarfgpu.program.frames.evaluator import is_constant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.halts import Halt
     from dwarfgpu.execution.launch.launch import Launched
     from dwarfgpu.program.code.source_files import LineAt
-    from dwarfgpu.program.frames.expression import SourceExpression
+    from dwarfgpu.program.frames.evaluator import SourceExpression
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.states.program import Attached
 

@@ -7,7 +7,7 @@
 - `lanes` are the lanes of a wave, `lane_state` reads the attributes about them
 - `variable` is a variable of a frame, `names` finds what a name means, and `evaluator` computes expressions; both give
   a quantity, which has `answers` in every lane, or a reason of `reasons`
-- `registers` are the names with a dollar, `history` what a debugger remembers of values
+- `registers` are the types of registers, `history` what a debugger remembers of values
 - `selectors` and `linespec` read how users name waves, lanes and places; `address_aliases` finds one byte in all
   address spaces
 """

@@ -8,20 +8,25 @@ a : b``, the evaluation raises `Diverge`, and the caller evaluates each part of 
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+import attrs
 from attrs import evolve, field
 
 from dwarfgpu import bits as b
-from dwarfgpu.errors import EvaluationError, UsageError, nearest
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError, nearest
 from dwarfgpu.expr import locations
-from dwarfgpu.expr.storages import Implicit
+from dwarfgpu.expr.storages import Implicit, Register
 from dwarfgpu.immutable import frozen
-from dwarfgpu.lanes import LaneSet, uniform, uniform_flag
+from dwarfgpu.lanes import Group, LaneSet, each_part, uniform, uniform_flag
 from dwarfgpu.program.code.scopes import scope_of_name
-from dwarfgpu.program.frames import registers
-from dwarfgpu.program.frames.names import NamedEnumerator, NamedFunction, Names
+from dwarfgpu.program.frames.answers import Quantity, store
+from dwarfgpu.program.frames.history import NOTHING, READ_ONLY, Remembered
+from dwarfgpu.program.frames.names import NamedEnumerator, NamedFunction, Names, variable_called
+from dwarfgpu.program.frames.reasons import UNDEFINED_RULE, Unavailable, lost_register, unavailable
+from dwarfgpu.program.frames.registers import part_of, type_of
 from dwarfgpu.program.frames.variable import PARAMETER, STATIC, Variable
 from dwarfgpu.program.language import syntax as s
 from dwarfgpu.program.language.arithmetic import Arithmetic, kept_in_space
@@ -34,6 +39,7 @@ from dwarfgpu.program.language.operands import (
     is_true,
     loaded,
 )
+from dwarfgpu.program.language.parser import parse, parse_type
 from dwarfgpu.program.language.tokens import ExpressionError, UnknownName, string_bytes
 from dwarfgpu.program.language.type_names import TypeBuilder
 from dwarfgpu.program.types import model as t
@@ -47,10 +53,12 @@ from dwarfgpu.program.values.scalars import scalar_of
 from dwarfgpu.program.values.storage import Address
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
+    from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.names import Meaning
+    from dwarfgpu.targets.target import TargetRegister
 
 
 _LEFT = {
@@ -62,6 +70,12 @@ _LEFT = {
     s.Assignment: "target",
 }
 """The operators that associate to the left, and their first operand, of which trees are as deep as the text is long."""
+_INTEGERS = {8: "signed char", 16: "short", 32: "int", 64: "long", 128: "unsigned __int128"}
+_STACK = ("sp", "fp", "rsp", "rbp")
+_NUMBERED = re.compile(r"(?:s|ttmp)\d+")
+"""General registers; what the others of a wave hold are bits and addresses, and no signed numbers."""
+_LANE = ("lane", "_lane")
+_WAVE = ("wave", "_wave")
 _WORD = re.compile(r"(?<!^)([A-Z])")
 _CODE_TYPE = t.Function(t.Lazy.known(t.VOID), t.Lazy.known(()))
 _TEXT = t.Typedef("<text variable, no debug info>", t.Lazy.known(_CODE_TYPE))
@@ -307,8 +321,148 @@ class Evaluator:
         if isinstance(tree, s.Name) and self.meaning(tree) is None:
             self._symbol(tree)
 
+    # --- Names with a dollar --------------------------------------------------------------------------------------
+
+    def _dollar(self, name: str) -> Any:
+        """Return the value of ``$name``: a register as an object, or a number; None if nothing has that name."""
+        frame, lanes = self.frame, self.lanes
+        model = self.compute.model
+        if name in _LANE and frame.has_lanes:
+            if lanes.lane is None:
+                raise UsageError(
+                    "$lane needs a lane", hint="select a lane, on the command line with --lane", kind="no_lane"
+                )
+            return ScalarOperand(model.base("int"), lanes.lane)
+        if name in _WAVE and frame.stack is not None:
+            return ScalarOperand(model.base("int"), frame.stack.wave + 1)  # as users number waves
+        register = self._register(name)
+        part = part_of(frame.target, name) if register is None else None
+        if part is not None:
+            register = self._register(part[0])
+        counter = frame.target.program_counter
+        if frame.pc is not None and (name == "pc" or (register is not None and register.number == counter)):
+            code = t.Function(t.Lazy.known(t.VOID), t.Lazy.known(()), is_prototyped=model.is_cplus)
+            return ScalarOperand(model.pointer_to(code), frame.pc)
+        if register is None:
+            return None
+        location = self._register_location(register)
+        kind = self._register_type(register)
+        if not frame.has_lanes and name in _STACK:
+            kind = model.pointer_to(t.VOID)
+        place = self.around.located(location)
+        if part is not None:
+            return Object(part[1], place.moved(part[2]))
+        if kind is None:
+            raise unavailable(
+                UNDEFINED_RULE, f"{register.name} has {register.bit_size} bits, and no type has that size"
+            )
+        return Object(kind, place)
+
+    def _register_location(self, register: TargetRegister) -> locations.Location:
+        """Return where a register of the frame is; one without a DWARF number is known of the innermost frame alone."""
+        lanes, activation = self.lanes, self.frame.activation
+        info = self.around.context.frame
+        if info is not None and register.number >= 0:
+            return info.register(register.number, lanes)
+        if info is None or activation is None:
+            raise UsageError("no frame is selected, so there are no registers", kind="no_frame")
+        if activation.level:
+            message = f"{register.name} has no DWARF number, so call frame information does not keep it for a caller"
+            raise unavailable(UNDEFINED_RULE, message)
+        return locations.at(Register(register, activation.thread.wave if lanes.wave is None else lanes.wave))
+
+    def _counter_place(self, name: str) -> Object | None:
+        """Return the program counter as an object that can be assigned to; None if a name is of something else."""
+        frame, counter = self.frame, self.frame.target.program_counter
+        register = self._register("pc" if name == "pc" and counter is None else name)
+        if name == "pc" and counter is not None:
+            register = frame.target.register(counter)
+        if register is None or register.number != counter or frame.pc is None:
+            return None
+        model = self.compute.model
+        kind = model.base("unsigned long" if register.bit_size == 64 else "unsigned int")
+        return Object(kind, self.around.located(self._register_location(register)))
+
+    def _knows(self, name: str) -> bool:
+        """Return whether ``$name`` is a register of the target, or a number such as ``$lane``."""
+        is_part = part_of(self.frame.target, name) is not None
+        return is_part or name in (*_LANE, *_WAVE, "pc") or self._register(name) is not None
+
+    def lost(self, name: str) -> Unavailable | None:
+        """Return why a register has no value in a frame, if its callee did not keep it."""
+        register, activation = self._register(name), self.frame.activation
+        if register is None or activation is None:
+            return None
+        return lost_register(activation, register.number, self.lanes)
+
+    def _register(self, name: str) -> TargetRegister | None:
+        target = self.frame.target
+        machine: Any = self.frame.backend
+        find = getattr(machine, "register_named", None) or target.register_named
+        lower = name.lower()
+        register: TargetRegister | None = find(lower)
+        if register is None and lower in ("sp", "fp") and target.stack_pointer is not None:
+            numbers = {"sp": target.stack_pointer, "fp": 6 if target.name.startswith("x86") else None}
+            number = numbers[lower]
+            register = None if number is None else target.register(number)
+        return register or target.unnumbered_register(lower)
+
+    def _register_type(self, register: TargetRegister) -> t.Type | None:
+        model = self.compute.model
+        known = type_of(self.frame.target, register.name)
+        if known is not None:
+            return known
+        if self.frame.has_lanes and not register.lane_bits and not _NUMBERED.fullmatch(register.name):
+            return model.base({32: "unsigned int", 64: "unsigned long"}.get(register.bit_size, "unsigned int"))
+        unit = register.lane_bits or register.bit_size
+        element: t.Type | None = None
+        if unit in _INTEGERS:
+            element = model.base(_INTEGERS[unit])
+        elif unit % 8 == 0:
+            element = t.Array(t.Lazy.known(model.base("unsigned char")), (t.Dimension(0, count=unit // 8),))
+        if element is None or not register.lane_bits:
+            return element
+        count = register.bit_size // register.lane_bits
+        return t.Array(t.Lazy.known(element), (t.Dimension(0, count=count),))
+
     def _register_name(self, node: s.RegisterName) -> Any:
-        return registers.value(self, node)
+        """Return what a name means: in this order a value of the history, a register, a convenience variable."""
+        remembered = self.frame.state.remembered
+        kept = None if remembered is None else remembered.of_history(node.name, self)
+        operand = self._dollar(node.name) if kept is None else kept.of(self.around)
+        if operand is None and remembered is not None:
+            operand = self._convenience(remembered, node.name)
+        if operand is None:
+            hint = "registers are named as the target names them, such as $pc, $exec or $v4"
+            message = f"there is no register ${node.name[:80]}"
+            raise self.error(node, message, hint=hint, kind="no_register")
+        return operand
+
+    def _may_set(self, name: str) -> bool:
+        """Return whether a convenience variable has or can get this name."""
+        remembered = self.frame.state.remembered
+        return remembered is not None and remembered.may_set(name) and not self._knows(name)
+
+    def _note(self, node: s.Assignment, name: str) -> Object:
+        """Note that a convenience variable is to be set, to a value of any type."""
+        if node.operator:
+            result = self.object(s.Binary(node.position, node.operator, node.target, node.value))
+        else:
+            result = self.object(node.value).target()
+        self.notes.append((name, result))
+        return self.object(node.target) if node.is_postfix else result
+
+    def _convenience(self, remembered: Remembered, name: str) -> Object | ScalarOperand:
+        """Return what ``$foo`` is, without the dollar; a variable that has not been set is void."""
+        kept = remembered.variable(name, self)
+        if kept is not None:
+            return kept.of(self.around)
+        selected = remembered.computed().get(name) if name in READ_ONLY else None
+        if isinstance(selected, str):
+            return self.object(s.StringLiteral(0, selected, ""))
+        if selected is not None:
+            return ScalarOperand(self.compute.model.base("int"), selected)
+        return NOTHING.of(self.around)
 
     # --- Parts ----------------------------------------------------------------------------------------------------
 
@@ -540,11 +694,11 @@ class Evaluator:
     # --- Assignment -----------------------------------------------------------------------------------------------
 
     def _assignment(self, node: s.Assignment) -> Any:
-        if isinstance(node.target, s.RegisterName) and registers.may_set(self, node.target.name):
-            return registers.note(self, node, node.target.name)
+        if isinstance(node.target, s.RegisterName) and self._may_set(node.target.name):
+            return self._note(node, node.target.name)
         target = None
         if isinstance(node.target, s.RegisterName):
-            target = registers.counter_place(self, node.target.name)
+            target = self._counter_place(node.target.name)
         if target is None:
             target = self.value(node.target)
         if isinstance(target, ScalarOperand):
@@ -580,6 +734,235 @@ class Evaluator:
 
 def _noun(type: t.Type) -> str:
     return "function" if isinstance(type, t.Function) else "array"
+
+
+# --- Expressions --------------------------------------------------------------------------------------------------
+
+
+class SourceExpression(Quantity):
+    """An expression such as ``s->a[3] + 1`` in a frame."""
+
+    def __init__(self, frame: Frame, text: str, written: str | None = None) -> None:
+        self.frame = frame
+        self.text = text
+        self.written = text if written is None else written
+        """How it was written, with its macros."""
+        self.tree: s.SyntaxNode = parse(text, lambda name: frame.state.part(Names).type(frame, name) is not None)
+
+    def __repr__(self) -> str:
+        return f"SourceExpression({self.text!r})"
+
+    @property
+    def type(self) -> t.Type:
+        """The type of the value; an error where it depends on a value that is missing.
+
+        Where variables are does not matter for it, so names, members and elements need neither lane nor location.
+        """
+        frame = self.frame
+        known = static_type(Evaluator(frame, frame.lane(None), self.text), self.tree)
+        if known is not None:
+            return known
+        lanes = frame.lane_numbers("active") if frame.has_lanes and frame.activation is not None else (None,)
+        # what depends on a value is asked where there is one; assignments in it are not made
+        return self.evaluate(frame.lane(lanes[0] if lanes else 0))[0].type
+
+    @cached_property
+    def depends_on_place(self) -> bool:
+        return any(len(node.parts) == 1 and node.file is None for node in _names_in(self.tree))
+
+    def in_frame(self, frame: Frame) -> Quantity:
+        return frame.quantity(self.written)
+
+    def check_name(self) -> None:
+        Evaluator(self.frame, self.frame.lane(None), self.text).check_name(self.tree)
+
+    def evaluate(self, lanes: LaneSet) -> tuple[Object, Evaluator]:
+        """Return the value in some lanes, and the evaluator that has what is to be assigned."""
+        evaluator = Evaluator(self.frame, lanes, self.text)
+        try:
+            return evaluator.object(self.tree), evaluator
+        except RecursionError:
+            message = "the expression is nested too deep to be computed"
+            raise UsageError(message, kind="too_deep", hint="compute it in parts") from None
+
+    def find(self, lanes: LaneSet) -> Object:
+        """Return the value as an object, for some lanes. Assignments in it are made."""
+        value, evaluator = self.evaluate(lanes)
+        finish([evaluator])
+        return value
+
+    def groups(self, lanes: LaneSet) -> list[Group[Object]]:
+        """Return the value in some lanes. Assignments wait for all lanes: no lane sees those of another."""
+        evaluators: dict[int, Evaluator] = {}
+
+        def find(part: LaneSet) -> Object:
+            value, evaluator = self.evaluate(part)
+            evaluators[id(value)] = evaluator
+            return value
+
+        groups = each_part(lanes, find)
+        finish([evaluators[id(group.result)] for group in groups if group.result is not None])
+        return groups
+
+    def perform(self, numbers: tuple[int | None, ...]) -> None:
+        """Evaluate it for its assignments, which are made if it has a value in all of the lanes."""
+        evaluators: list[Evaluator] = []
+        for place, lanes in self.frame.places_of(numbers, self):
+            expression = self if place is self.frame else SourceExpression(place, self.text)
+            for chosen, lane_set in place.lane_sets(lanes):
+                groups = each_part(lane_set, expression.evaluate)
+                evaluators += [_result(group, lane_set, chosen)[1] for group in groups]
+        finish(evaluators)
+
+    def explain(self, lanes: LaneSet) -> Unavailable | None:
+        """Return why there is no value: the reason of the variable or register that the expression is part of."""
+        evaluator = Evaluator(self.frame, lanes, self.text)
+        tree = self.tree
+        while isinstance(tree, s.Subscript) or (isinstance(tree, s.MemberAccess) and not tree.is_arrow):
+            tree = tree.operand
+        if isinstance(tree, s.RegisterName):
+            return evaluator.lost(tree.name)
+        variable = evaluator.named(tree)
+        return variable.explain(lanes) if isinstance(variable, Variable) else None
+
+
+def static_type(evaluator: Evaluator, tree: Any) -> t.Type | None:
+    """Return the type of a tree that declarations alone tell; None where a value is needed."""
+    if isinstance(tree, s.Name):
+        variable = evaluator.named(tree)
+        return None if variable is None else variable.type
+    if isinstance(tree, s.Cast):
+        return evaluator.built(tree.type)
+    if isinstance(tree, s.Assignment):
+        return static_type(evaluator, tree.target)
+    if isinstance(tree, s.MemberAccess):
+        owner = static_type(evaluator, tree.operand)
+        member = None if owner is None else member_named(_pointed(owner), tree.name[-1])
+        return None if member is None else member.type
+    if isinstance(tree, s.Subscript) or (isinstance(tree, s.Unary) and tree.operator == "*"):
+        owner = static_type(evaluator, tree.operand)
+        return None if owner is None else _element(owner)
+    return None
+
+
+def _pointed(owner: t.Type) -> t.Type:
+    """Return what a pointer or a reference leads to; any other type as it is."""
+    for _ in range(2):  # a reference to a pointer
+        inner = resolved(owner)
+        if isinstance(inner, t.Pointer):
+            owner = inner.target
+    return owner
+
+
+def _element(owner: t.Type) -> t.Type | None:
+    """Return the type of an element of an array, or of what a pointer leads to; None where an object tells."""
+    inner = resolved(owner)
+    if isinstance(inner, t.Pointer) and inner.is_reference:
+        inner = resolved(inner.target)
+    if isinstance(inner, t.Pointer):
+        return inner.target
+    if not isinstance(inner, t.Array) or inner.column_major or inner.generic is not None or not inner.dimensions:
+        return None
+    return inner.element if len(inner.dimensions) == 1 else evolve(inner, dimensions=inner.dimensions[1:])
+
+
+def finish(evaluators: Iterable[Evaluator]) -> None:
+    """Make the assignments of an expression, each evaluator those of its lanes."""
+    notes: dict[str, list[tuple[LaneSet, Object]]] = {}
+    remembered: Remembered | None = None
+    for evaluator in evaluators:
+        for write in evaluator.writes:
+            store(write.target, write.pattern, write.bit_size, evaluator.frame, evaluator.lanes)
+        for name, value in evaluator.notes:
+            notes.setdefault(name, []).append((evaluator.lanes, value))
+        remembered = evaluator.frame.state.remembered
+    for name, pieces in notes.items():
+        assert remembered is not None  # noqa: S101 (nothing is noted without)
+        remembered.set(name, pieces)
+
+
+def assign(frame: Frame, target: Quantity, text: str, lanes: Iterable[int] | int | str | None) -> None:
+    """Make the assignment ``target = text`` in some lanes, after all values have been computed."""
+    numbers = frame.lane_numbers(lanes)
+    writes: list[tuple[Write, LaneSet]] = []
+    for place, lanes_there in frame.places_of(numbers, target):
+        there = target if place is frame else target.in_frame(place)
+        writes += _assignments(place, there, text, lanes_there)
+    for write, part in writes:
+        store(write.target, write.pattern, write.bit_size, frame, part)
+
+
+def _assignments(
+    frame: Frame, target: Quantity, text: str, numbers: tuple[int | None, ...]
+) -> Iterator[tuple[Write, LaneSet]]:
+    tree = parse(text, lambda name: frame.state.part(Names).type(frame, name) is not None)
+
+    def find(part: LaneSet) -> Any:
+        evaluator = Evaluator(frame, part, text)
+        evaluator.assign(target.find(part), evaluator.operand(tree))
+        return evaluator.writes[-1], part
+
+    for lane_numbers, chosen in frame.lane_sets(numbers):
+        yield from (_result(group, chosen, lane_numbers) for group in each_part(chosen, find))
+
+
+def _result(group: Group[Any], lanes: LaneSet, numbers: Sequence[int | None] | None = None) -> Any:
+    """Return the result of a group of lanes, or raise its error with the first of its lanes."""
+    if group.result is not None:
+        return group.result
+    error = group.outcome(0)
+    assert isinstance(error, DwarfGpuError)  # noqa: S101 (a group without a result has errors)
+    slot = group.slots(lanes.count)[0]
+    if numbers is not None:
+        lane: Any = numbers[slot]
+    else:
+        lane = None if lanes.count == 1 else lanes.select(slot).lane
+    if lane is not None and not isinstance(error, ExpressionError):
+        error.message = f"{error.message} (lane {lane})"
+    raise error
+
+
+def type_named(frame: Frame, name: str) -> t.Type:
+    """Return the type that a text such as ``struct S *`` means in a frame."""
+    tree = parse_type(name, lambda word: frame.state.part(Names).type(frame, word) is not None)
+    return Evaluator(frame, frame.lane(None), name).built(tree)
+
+
+def variables_in(frame: Frame, tree: Any) -> list[Variable]:
+    """Return the variables that an expression names, each once."""
+    variables: dict[Die, Variable] = {}
+    for node in _names_in(tree):
+        try:
+            variable = variable_called(frame, node.parts, node.file)
+        except DwarfGpuError:
+            variable = None
+        if variable is not None:
+            variables.setdefault(variable.die, variable)
+    return list(variables.values())
+
+
+def is_constant(tree: Any) -> bool:
+    """Return whether an expression names nothing that could change: no variable, register or memory."""
+    changing = s.Name, s.RegisterName, s.Subscript, s.MemberAccess, s.Unary
+    return not any(isinstance(node, changing) for node in _nodes_in(tree))
+
+
+def _names_in(tree: Any) -> Iterator[s.Name]:
+    yield from (node for node in _nodes_in(tree) if isinstance(node, s.Name))
+
+
+def _nodes_in(tree: Any) -> Iterator[Any]:
+    """Yield the parts of an expression, in the order of the text; nothing is part of a name."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if isinstance(node, s.Name):
+            continue
+        if isinstance(node, tuple):
+            waiting += reversed(node)
+        elif attrs.has(type(node)):
+            waiting += [getattr(node, part.name) for part in reversed(attrs.fields(type(node)))]
 
 
 # --- Members and bases of classes ---------------------------------------------------------------------------------

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.encoding_context import EncodingContext
     from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.program.frames.answers import Quantity, Values
-    from dwarfgpu.program.frames.expression import SourceExpression
+    from dwarfgpu.program.frames.evaluator import SourceExpression
     from dwarfgpu.program.frames.macros import Definitions
     from dwarfgpu.program.frames.wave import Wave
     from dwarfgpu.program.types.model import Type
@@ -808,7 +808,7 @@ class Frame(Handle):
         return self._parsed(self._without_macros(text), text)
 
     def _parsed(self, text: str, written: str) -> SourceExpression:
-        from dwarfgpu.program.frames.expression import SourceExpression
+        from dwarfgpu.program.frames.evaluator import SourceExpression
 
         return SourceExpression(self, text, written)
 
@@ -841,13 +841,13 @@ class Frame(Handle):
 
     def assign(self, target: Quantity, text: str, lanes: Iterable[int] | int | str | None = None) -> None:
         """Write the value of an expression to a quantity in some lanes; in the active ones by default."""
-        from dwarfgpu.program.frames.expression import assign
+        from dwarfgpu.program.frames.evaluator import assign
 
         assign(self, target, text, "active" if lanes is None and self.has_lanes else lanes)
 
     def type(self, name: str) -> Type:
         """Return the type with a name, as an expression writes it."""
-        from dwarfgpu.program.frames.expression import type_named
+        from dwarfgpu.program.frames.evaluator import type_named
 
         return type_named(self, name)
 
