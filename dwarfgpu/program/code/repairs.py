@@ -39,7 +39,6 @@ _WITH_TYPE = CONVERSIONS | {"DW_OP_regval_type", "DW_OP_const_type", "DW_OP_dere
 _WIDTH_SHOWS = frozenset(f"DW_OP_{name}" for name in ("dup", "shra", "shr", "div", "eq", "ne"))
 _PLACES = frozenset(("DW_OP_fbreg", "DW_OP_addr", "DW_OP_addrx"))
 REGISTER_VALUE = "DW_OP_bregx"
-EXTENSION = ("EXTENSION",)
 _COMPUTING = BINARY | COMPARISONS | UNARY | CONVERSIONS | _MOVES | _PLACES | {REGISTER_VALUE}
 
 
@@ -88,7 +87,7 @@ def repaired(expression: Expression, site: Site, policy: Policy = AUTO) -> tuple
     result: list[Instruction] = []
     used: list[Repair] = []
     for part, piece in _parts(expression.instructions) if site.is_amdgpu else ():
-        for repair in _shaped(allowed, tuple(instruction.name for instruction in part)):
+        for repair in _shaped(allowed, _names(part)):
             rewritten = _rewritten(part, piece, repair, site)
             if rewritten is not None:
                 result += rewritten
@@ -139,18 +138,8 @@ def may_be_idiom(expression: Expression, attribute: str) -> bool:
     instructions = expression.instructions
     if _needs_exact_arithmetic({instruction.operation.name for instruction in instructions}):
         return True
-    return _has_idiom(tuple([instruction.name for instruction in instructions]), attribute)
-
-
-@lru_cache(maxsize=4096)
-def _has_idiom(names: tuple[str, ...], attribute: str) -> bool:
-    allowed, first = _allowed(attribute, None, ALL), 0
-    for end, name in enumerate((*names, "")):
-        if not name or name in PIECES:
-            if _shaped(allowed, names[first:end]):
-                return True
-            first = end + 1
-    return False
+    allowed = _allowed(attribute, None, ALL)
+    return any(_shaped(allowed, _names(part)) for part, _piece in _parts(instructions))
 
 
 @cache
@@ -164,20 +153,9 @@ def _allowed(attribute: str, producer: str | None, policy: Policy) -> tuple[Repa
 
 
 @lru_cache(maxsize=4096)
-def _shaped(allowed: tuple[Repair, ...], names: tuple[str, ...]) -> tuple[Repair, ...]:
-    return tuple(
-        repair for repair in allowed if not repair.is_arithmetic and _has_shape(names, _statements(repair.pattern))
-    )
-
-
-def _has_shape(names: tuple[str, ...], pattern: tuple[tuple[str, ...], ...]) -> bool:
-    pattern = _with_conversions(pattern, names)
-    if pattern[:1] == (("VALUE",),):
-        pattern = pattern[1:]
-        names = names[max(1, len(names) - len(pattern)) :]
-    return len(names) == len(pattern) and all(
-        name in _alternatives(words[0]) for name, words in zip(names, pattern, strict=True)
-    )
+def _shaped(allowed: tuple[Repair, ...], names: str) -> tuple[Repair, ...]:
+    """Return the repairs whose pattern operations with some names have."""
+    return tuple(repair for repair in allowed if not repair.is_arithmetic and _shape(repair.pattern).fullmatch(names))
 
 
 def read_as_meant(expression: Expression, site: Site, policy: Policy) -> Expression:
@@ -245,11 +223,17 @@ def _rewritten(
 ) -> list[Instruction] | None:
     """Return the operations that a repair makes of a part; None if the part does not match."""
     operands: dict[str, Any] = {}
-    if not _matches(part, _statements(repair.pattern), operands):
+    match = _shape(repair.pattern).fullmatch(_names(part))
+    value = part[: match["VALUE"].count(";")] if match is not None and "VALUE" in repair.pattern else ()
+    if match is None or not all(map(_computes, value)):
         return None
+    if value:
+        operands["VALUE"] = value
+    else:
+        for words, instruction in zip(_statements(repair.pattern), part, strict=True):
+            operands.update(zip(words[1:], instruction.operands, strict=True))
     operands["SIZE"] = piece[0].operands[0] if piece and piece[0].name == "DW_OP_piece" else None
     operands["IS_PIECE"] = bool(piece)
-    value = operands.get("VALUE", ())
     if not all(CONDITIONS[name][1](site, operands) for name in repair.conditions):
         return None
     shift = (site.target.lane_count - 1).bit_length() if site.target.stack_scale == 1 else 0
@@ -268,38 +252,15 @@ def _rewritten(
     return result
 
 
-def _with_conversions(pattern: tuple[tuple[str, ...], ...], names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """Return a pattern with the conversions among some names that its EXTENSION stands for."""
-    if EXTENSION not in pattern:
-        return pattern
-    i = pattern.index(EXTENSION)
-    end = first = max(len(names) - (len(pattern) - i - 1), 0)
-    while first and names[first - 1] == "DW_OP_convert":
-        first -= 1
-    meant: list[tuple[str, ...]] = [("DW_OP_convert", f"T{k}") for k in range(end - first)]
-    if meant and first and names[first - 1] == "DW_OP_deref":
-        meant.insert(0, ("DW_OP_deref",))
-    return (*pattern[:i], *(meant or [EXTENSION]), *pattern[i + 1 :])
+@cache
+def _shape(pattern: str) -> re.Pattern[str]:
+    """Return a pattern as one of the names of operations, each with a semicolon behind it."""
+    special = {"VALUE": "(?P<VALUE>(?:[^;]+;)+)", "EXTENSION": "(?:DW_OP_deref;)?(?:DW_OP_convert;)+"}
+    return re.compile("".join(special.get(name, f"(?:{name});") for name, *_words in _statements(pattern)))
 
 
-def _matches(part: Sequence[Instruction], pattern: tuple[tuple[str, ...], ...], operands: dict[str, Any]) -> bool:
-    pattern = _with_conversions(pattern, [instruction.name for instruction in part])
-    if pattern and pattern[0] == ("VALUE",):
-        count = len(part) - len(pattern) + 1
-        value = part[: max(count, 0)]
-        if not value or not all(map(_computes, value)):
-            return False
-        operands["VALUE"] = value
-        part, pattern = part[count:], pattern[1:]
-    if len(part) != len(pattern):
-        return False
-    for instruction, (names, *words) in zip(part, pattern, strict=True):
-        if instruction.name not in _alternatives(names):
-            return False
-        if len(words) != len(instruction.operands):
-            return False
-        operands.update(zip(words, instruction.operands, strict=True))
-    return True
+def _names(instructions: Sequence[Instruction]) -> str:
+    return "".join([f"{instruction.name};" for instruction in instructions])
 
 
 def _computes(instruction: Instruction) -> bool:
@@ -336,11 +297,6 @@ def _of_register(instruction: Instruction, site: Site, shift: int) -> list[Instr
 @cache
 def _statements(text: str) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(statement.split()) for statement in text.split(";"))
-
-
-@cache
-def _alternatives(names: str) -> frozenset[str]:
-    return frozenset(names.split("|"))
 
 
 # --- The repairs --------------------------------------------------------------------------------------------------

@@ -151,6 +151,18 @@ def _plain_name(type: t.Struct) -> str:
     return re.sub(r"__\w+::", "", (type.name or "").partition("<")[0])
 
 
+def _numbered(values: Iterable[Object]) -> Iterator[Child]:
+    """Yield parts that are called by their positions."""
+    return (Child(f"[{index}]", value) for index, value in enumerate(values))
+
+
+def _row(pointer: Object, count: int) -> Iterator[Object]:
+    """Yield the objects one behind the other to the first of which a pointer leads."""
+    first = pointer.dereferenced()
+    size = first.bits()
+    return (Object(first.type, first.place.moved(size * index)) for index in range(count))
+
+
 def _struct(value: Object) -> t.Struct:
     inner = stripped(value.type)
     if not isinstance(inner, t.Struct):
@@ -201,13 +213,8 @@ def _elements(first: Object, last: Object, end: Object) -> Contents:
     _check(begin, finish, limit, size)
     length = (finish - begin) // size
 
-    def parts() -> Iterator[Child]:
-        target = first.dereferenced()
-        for index in range(length):
-            yield Child(f"[{index}]", Object(target.type, target.place.moved(8 * size * index)))
-
     summary = f"std::vector of length {length}, capacity {(limit - begin) // size}"
-    return Contents(summary, "array", length, parts)
+    return Contents(summary, "array", length, lambda: _numbered(_row(first, length)))
 
 
 def _check(begin: int, finish: int, limit: int, size: int) -> None:
@@ -234,15 +241,15 @@ def _bits(data: Object, type: t.Struct) -> Contents:
         raise _broken(f"its length is {length}")
     kind = _argument(type, 0)
 
-    def parts() -> Iterator[Child]:
+    def elements() -> Iterator[Object]:
         words = start.member("_M_p").dereferenced()
         for index in range(length):
             number, bit = divmod(index + shift, 8 * word)
             pattern = int(Object(words.type, words.place.moved(8 * word * number)).number()) >> bit & 1
-            yield Child(f"[{index}]", constant(kind, bytes([pattern])))
+            yield constant(kind, bytes([pattern]))
 
-    capacity = 8 * (int(limit) - begin)
-    return Contents(f"std::vector<bool> of length {length}, capacity {capacity}", "array", length, parts)
+    summary = f"std::vector<bool> of length {length}, capacity {8 * (int(limit) - begin)}"
+    return Contents(summary, "array", length, lambda: _numbered(elements()))
 
 
 def _target(pointer: Object) -> t.Type:
@@ -275,36 +282,22 @@ def _characters(pointer: Object, length: int) -> Contents:
 
 
 def _list(value: Object, type: t.Struct) -> Contents:
-    header = value.member("_M_impl").member("_M_node")
-    end = header.address
-    kind = _argument(type, 0)
-    first = header.member("_M_next").pointer()
-    if end is not None and first.value == end.value:
-        return Contents("empty std::__cxx11::list")
-    count = int(header.member("_M_size").number()) if header.found("_M_size") is not None else 0
-    node_type = _target(header.member("_M_next"))
-    offset = -(-2 * byte_size(header.member("_M_next").type) // _alignment(kind)) * _alignment(kind)
+    """Return the contents of a list; the nodes of a forward list lead to the next one alone, the last one nowhere."""
+    is_forward, kind = _noun(type) == "forward_list", _argument(type, 0)
+    name = "std::forward_list" if is_forward else "std::__cxx11::list"
+    header = value.member("_M_impl").member("_M_head" if is_forward else "_M_node")
+    link, place = header.member("_M_next"), header.address
+    end = 0 if is_forward else None if place is None else int(place.value)
+    if link.pointer().value == end:
+        return Contents(f"empty {name}")
+    size = header.found("_M_size")
+    count = 0 if size is None else int(size.number())
+    offset = -(-byte_size(link.type) * (1 if is_forward else 2) // _alignment(kind)) * _alignment(kind)
 
-    def parts() -> Iterator[Child]:
-        chain = _chain(header, "_M_next", node_type, None if end is None else int(end.value))
-        for index, node in enumerate(chain):
-            yield Child(f"[{index}]", _at(header, node, kind, offset))
+    def elements() -> Iterator[Object]:
+        return (_at(header, node, kind, offset) for node in _chain(header, "_M_next", _target(link), end))
 
-    return Contents("std::__cxx11::list", "", max(count, 1), parts)
-
-
-def _forward_list(value: Object, type: t.Struct) -> Contents:
-    header, kind = value.member("_M_impl").member("_M_head"), _argument(type, 0)
-    link = header.member("_M_next")
-    if not link.pointer().value:
-        return Contents("empty std::forward_list")
-    offset = -(-byte_size(link.type) // _alignment(kind)) * _alignment(kind)
-
-    def parts() -> Iterator[Child]:
-        for index, node in enumerate(_chain(header, "_M_next", _target(link), None)):
-            yield Child(f"[{index}]", _at(header, node, kind, offset))
-
-    return Contents("std::forward_list", "", 1, parts)
+    return Contents(name, "", max(count, 1), lambda: _numbered(elements()))
 
 
 def _deque(value: Object, type: t.Struct) -> Contents:
@@ -327,14 +320,14 @@ def _deque(value: Object, type: t.Struct) -> Contents:
     if rest or skipped or cut or not 0 <= first <= per_block or not 0 <= length * size <= LARGEST:
         raise _broken(f"its first and its last block are at {nodes[0]:#x} and {nodes[1]:#x}, with {length} elements")
 
-    def parts() -> Iterator[Child]:
+    def elements() -> Iterator[Object]:
         table = start.member("_M_node").dereferenced()
         for index in range(length):
             block, position = divmod(first + index, per_block)
             element = Object(table.type, table.place.moved(8 * word * block)).dereferenced()
-            yield Child(f"[{index}]", Object(kind, element.place.moved(8 * size * position)))
+            yield Object(kind, element.place.moved(8 * size * position))
 
-    return Contents(_counted("deque", length), "array", length, parts)
+    return Contents(_counted("deque", length), "array", length, lambda: _numbered(elements()))
 
 
 def _span(value: Object, type: t.Struct) -> Contents:
@@ -352,10 +345,9 @@ def _span(value: Object, type: t.Struct) -> Contents:
     if not 0 <= length * byte_size(kind) <= LARGEST:
         raise _broken(f"its length is {length}")
 
-    def parts() -> Iterator[Child]:
-        return (Child(f"[{index}]", pointer.element(index)) for index in range(length))
-
-    return Contents(f"{_plain_name(type)} of length {length}", "array", length, parts)
+    return Contents(
+        f"{_plain_name(type)} of length {length}", "array", length, lambda: _numbered(_row(pointer, length))
+    )
 
 
 def _bitset(value: Object, type: t.Struct) -> Contents:
@@ -598,18 +590,15 @@ _READERS: dict[str, Any] = {
     "vector": _vector,
     "basic_string": _string,
     "basic_string_view": _string_view,
-    "list": _list,
-    "forward_list": _forward_list,
+    **dict.fromkeys(("list", "forward_list"), _list),
     "deque": _deque,
-    "span": _span,
-    "initializer_list": _span,
+    **dict.fromkeys(("span", "initializer_list"), _span),
     "bitset": _bitset,
     **dict.fromkeys(("map", "multimap", "set", "multiset"), _keyed),
     **dict.fromkeys(("unordered_map", "unordered_multimap", "unordered_set", "unordered_multiset"), _keyed),
     "atomic": _atomic,
     "unique_ptr": _unique,
-    "shared_ptr": _shared,
-    "weak_ptr": _shared,
+    **dict.fromkeys(("shared_ptr", "weak_ptr"), _shared),
     "pair": _pair,
     "tuple": _tuple,
 }
