@@ -161,10 +161,19 @@ class Arithmetic:
     # --- Operators ----------------------------------------------------------------------------------------------------
 
     def unary(self, operator: str, operand: ScalarOperand) -> ScalarOperand:
-        """Apply ``+``, ``-``, ``~`` or ``!``."""
-        vector_result = unary(self, operator, operand)
-        if vector_result is not None:
-            return vector_result
+        """Apply ``+``, ``-``, ``~`` or ``!``, to the elements of a vector and the parts of a complex number too."""
+        vector = _vector(operand.type)
+        if vector is not None and operator == "!":
+            raise _no_operator(operator, operand.type)
+        if vector is not None:
+            return self._packed(vector[0], [self.unary(operator, each) for each in self._elements(operand)])
+        if _is_complex(operand.type):
+            real, imaginary = self._parts(operand)
+            if operator == "!":
+                return self.unary("!", self.logical("||", real, imaginary))
+            if operator == "~":  # the conjugate, as GNU C has it
+                return self._joined(operand.type, [real, self.unary("-", imaginary)])
+            return self._joined(operand.type, [self.unary(operator, real), self.unary(operator, imaginary)])
         if operator == "!":
             return of_flags(b.negated(is_true(operand)), self.model.truth)
         if is_pointer(operand.type) or (operator == "~" and not is_integral(operand.type)):
@@ -179,9 +188,10 @@ class Arithmetic:
 
     def binary(self, operator: str, left: ScalarOperand, right: ScalarOperand) -> ScalarOperand:
         """Apply an operator that evaluates both of its operands."""
-        vector_result = binary(self, operator, left, right)
-        if vector_result is not None:
-            return vector_result
+        if _vector(left.type) is not None or _vector(right.type) is not None:
+            return self._on_vectors(operator, left, right)
+        if _is_complex(left.type) or _is_complex(right.type):
+            return self._on_complex(operator, left, right)
         if is_pointer(left.type) or is_pointer(right.type):
             return self._with_pointers(operator, left, right)
         if isinstance(resolved(left.type), t.MemberPointer) or isinstance(resolved(right.type), t.MemberPointer):
@@ -210,9 +220,18 @@ class Arithmetic:
 
     def cast(self, operand: ScalarOperand, type: t.Type) -> ScalarOperand:
         """Convert an operand to a type, as ``(type) operand`` does."""
-        vector_result = cast(self, operand, type)
-        if vector_result is not None:
-            return vector_result
+        vector = _vector(type)
+        if _is_complex(type):
+            part = self.model.base(_PARTS[byte_size(type)])
+            return self._joined(type, [self.cast(each, part) for each in self._parts(operand)])
+        if _is_complex(operand.type):
+            return self.cast(self._parts(operand)[0], type)
+        if vector is not None and _vector(operand.type) is None:
+            return self._packed(vector[0], [operand] * vector[1])
+        if vector is not None and byte_size(operand.type) != byte_size(type):
+            raise UsageError("cannot convert between vectors of different sizes", kind="type_mismatch")
+        if vector is not None:
+            return ScalarOperand(type, operand.bits)
         if is_pointer(operand.type) and is_pointer(type):
             return self.in_space(operand, type)
         return converted(operand, type)
@@ -398,6 +417,83 @@ class Arithmetic:
             raise UsageError(f"an array cannot have {count} elements", kind="bad_index")
         return t.Array(t.Lazy.known(type), (t.Dimension(0, count=count),))
 
+    # --- Complex numbers and vectors ----------------------------------------------------------------------------------
+
+    def _split(self, operand: ScalarOperand, element: t.Type, count: int) -> list[ScalarOperand]:
+        """Return the elements that are one behind the other in a pattern, the first in memory first."""
+        width, bits = 8 * byte_size(element), scalar_or_error(element).bits
+        places = range(count) if self.model.byte_order == "little" else range(count - 1, -1, -1)
+        shifted = (b.shr(operand.bits, place * width, width * count) for place in places)
+        return [ScalarOperand(element, b.resized(each, bits)) for each in shifted]
+
+    def _joined(self, type: t.Type, values: list[ScalarOperand]) -> ScalarOperand:
+        """Return the pattern of a type in which values are one behind the other."""
+        total = 8 * byte_size(type)
+        width = total // max(len(values), 1)
+        bits: Any = 0
+        for place, value in enumerate(values if self.model.byte_order == "little" else values[::-1]):
+            bits = bits | b.shl(b.resized(value.bits, total), place * width, total)
+        return ScalarOperand(type, bits)
+
+    def _parts(self, operand: ScalarOperand) -> list[ScalarOperand]:
+        """Return the real and the imaginary part of a number."""
+        if not _is_complex(operand.type):
+            return [operand, ScalarOperand(self.model.base("int"), 0)]
+        return self._split(operand, self.model.base(_PARTS[byte_size(operand.type)]), 2)
+
+    def _on_complex(self, operator: str, left: ScalarOperand, right: ScalarOperand) -> ScalarOperand:
+        kind = max(filter(_is_complex, (left.type, right.type)), key=byte_size)
+        part = self.model.base(_PARTS[byte_size(kind)])
+        for operand in (left, right):  # complex float and double are computed as complex double
+            if not _is_complex(operand.type) and is_float(operand.type) and byte_size(operand.type) > byte_size(part):
+                part = self.model.base(_PARTS[2 * byte_size(operand.type)])
+                kind = self.model.base(f"complex {part.name}")
+        (a, c), (e, f) = ([self.cast(each, part) for each in self._parts(side)] for side in (left, right))
+        of = self.binary
+        if operator in ("==", "!="):
+            same = self.logical("&&", of("==", a, e), of("==", c, f))
+            return same if operator == "==" else self.unary("!", same)
+        if operator in ("+", "-"):
+            return self._joined(kind, [of(operator, a, e), of(operator, c, f)])
+        if operator == "*":
+            real = of("-", of("*", a, e), of("*", c, f))
+            return self._joined(kind, [real, of("+", of("*", a, f), of("*", c, e))])
+        if operator == "/":
+            size = of("+", of("*", e, e), of("*", f, f))
+            real = of("/", of("+", of("*", a, e), of("*", c, f)), size)
+            return self._joined(kind, [real, of("/", of("-", of("*", c, e), of("*", a, f)), size)])
+        raise _no_operator(operator, kind)
+
+    def _elements(self, operand: ScalarOperand) -> list[ScalarOperand]:
+        vector = _vector(operand.type)
+        return [] if vector is None else self._split(operand, *vector)
+
+    def _packed(self, element: t.Type, values: list[ScalarOperand]) -> ScalarOperand:
+        """Return a vector of values."""
+        kind = t.Array(t.Lazy.known(element), (t.Dimension(0, count=len(values)),), is_vector=True)
+        return self._joined(kind, [self.cast(value, element) for value in values])
+
+    def _on_vectors(self, operator: str, left: ScalarOperand, right: ScalarOperand) -> ScalarOperand:
+        """Apply an operator to each element; repeat a scalar operand. A comparison gives 0 or -1 per element."""
+        shape = _vector(left.type) or _vector(right.type)
+        assert shape is not None  # noqa: S101 (the caller has checked)
+        element, count = shape
+        sides = []
+        for operand in (left, right):
+            vector = _vector(operand.type)
+            if vector is None:
+                sides.append([self.cast(operand, element)] * count)
+                continue
+            if vector[1] != count or byte_size(vector[0]) != byte_size(element):
+                raise UsageError("operators need vectors of the same shape", kind="type_mismatch")
+            sides.append(self._elements(operand))
+        values = [self.binary(operator, *pair) for pair in zip(*sides, strict=True)]
+        if operator in COMPARISONS:
+            names = {1: "signed char", 2: "short", 4: "int"}
+            element = self.model.base(names.get(byte_size(element), "long"))
+            values = [self.unary("-", value) for value in values]
+        return self._packed(element, values)
+
 
 # --- Pointers ---------------------------------------------------------------------------------------------------------
 
@@ -487,114 +583,13 @@ def _no_operators(operator: str, left: ScalarOperand, right: ScalarOperand) -> U
 # --- Complex numbers and vectors --------------------------------------------------------------------------------------
 
 _PARTS = {8: "float", 16: "double", 32: "long double", 4: "_Float16"}
+"""The types of the parts of complex numbers, by the bytes of these."""
 MAX_ELEMENTS = 1024
-
-
-def unary(computer: Arithmetic, operator: str, operand: ScalarOperand) -> ScalarOperand | None:
-    """Apply an operator to a complex number or a vector; return None for any other operand."""
-    if _is_complex(operand.type):
-        real, imaginary = _parts(computer, operand)
-        if operator == "!":
-            return computer.unary("!", computer.logical("||", real, imaginary))
-        if operator == "~":  # the conjugate, as GNU C has it
-            return _complex(computer, operand.type, real, computer.unary("-", imaginary))
-        return _complex(computer, operand.type, computer.unary(operator, real), computer.unary(operator, imaginary))
-    vector = _vector(operand.type)
-    if vector is None:
-        return None
-    if operator == "!":
-        raise _no_operator(operator, operand.type)
-    element, count = vector
-    values = [computer.unary(operator, value) for value in _elements(computer, operand)]
-    return _packed(computer, element, count, values)
-
-
-def binary(computer: Arithmetic, operator: str, left: ScalarOperand, right: ScalarOperand) -> ScalarOperand | None:
-    """Apply an operator if either operand is a complex number or a vector; return None otherwise."""
-    if _vector(left.type) is not None or _vector(right.type) is not None:
-        return _on_vectors(computer, operator, left, right)
-    if _is_complex(left.type) or _is_complex(right.type):
-        return _on_complex(computer, operator, left, right)
-    return None
-
-
-def cast(computer: Arithmetic, operand: ScalarOperand, type: t.Type) -> ScalarOperand | None:
-    """Convert from or to a complex number or a vector; return None for other conversions."""
-    if _is_complex(type):
-        part = computer.model.base(_PARTS[byte_size(type)])
-        if _is_complex(operand.type):
-            real, imaginary = _parts(computer, operand)
-        else:
-            real, imaginary = operand, ScalarOperand(computer.model.base("int"), 0)
-        return _complex(computer, type, computer.cast(real, part), computer.cast(imaginary, part))
-    if _is_complex(operand.type):
-        return computer.cast(_parts(computer, operand)[0], type)
-    target = _vector(type)
-    if target is not None:
-        element, count = target
-        if _vector(operand.type) is not None:
-            if byte_size(operand.type) != byte_size(type):
-                raise UsageError("cannot convert between vectors of different sizes", kind="type_mismatch")
-            return ScalarOperand(type, operand.bits)
-        return _packed(computer, element, count, [operand] * count)
-    return None
-
-
-# --- Complex numbers --------------------------------------------------------------------------------------------------
 
 
 def _is_complex(type: t.Type) -> bool:
     inner = resolved(type)
     return isinstance(inner, t.Base) and inner.encoding == DW_ATE_complex_float and inner.byte_size in _PARTS
-
-
-def _parts(computer: Arithmetic, operand: ScalarOperand) -> tuple[ScalarOperand, ScalarOperand]:
-    if not _is_complex(operand.type):
-        return operand, ScalarOperand(computer.model.base("int"), 0)
-    size = byte_size(operand.type) // 2
-    part = computer.model.base(_PARTS[2 * size])
-    used = {"long double": 80}.get(part.name, 8 * size)
-    low = b.resized(operand.bits, used)
-    high = b.resized(b.shr(operand.bits, 8 * size, 16 * size), used)
-    pair = (low, high) if computer.model.byte_order == "little" else (high, low)
-    return ScalarOperand(part, pair[0]), ScalarOperand(part, pair[1])
-
-
-def _complex(computer: Arithmetic, type: t.Type, real: ScalarOperand, imaginary: ScalarOperand) -> ScalarOperand:
-    """Combine two parts. The real part is first in memory, which is the low half of a little-endian number."""
-    half = 4 * byte_size(type)
-    low, high = (real, imaginary) if computer.model.byte_order == "little" else (imaginary, real)
-    return ScalarOperand(type, b.resized(low.bits, 2 * half) | b.shl(b.resized(high.bits, 2 * half), half, 2 * half))
-
-
-def _on_complex(computer: Arithmetic, operator: str, left: ScalarOperand, right: ScalarOperand) -> ScalarOperand:
-    kind = max(filter(_is_complex, (left.type, right.type)), key=byte_size)
-    part = computer.model.base(_PARTS[byte_size(kind)])
-    for operand in (left, right):  # complex float and double are computed as complex double
-        if not _is_complex(operand.type) and is_float(operand.type) and byte_size(operand.type) > byte_size(part):
-            part = computer.model.base(_PARTS[2 * byte_size(operand.type)])
-            kind = computer.model.base(f"complex {part.name}")
-    (a, c), (e, f) = (
-        (computer.cast(x, part), computer.cast(y, part)) for x, y in (_parts(computer, left), _parts(computer, right))
-    )
-    if operator in ("==", "!="):
-        same = computer.logical("&&", computer.binary("==", a, e), computer.binary("==", c, f))
-        return same if operator == "==" else computer.unary("!", same)
-    if operator in ("+", "-"):
-        return _complex(computer, kind, computer.binary(operator, a, e), computer.binary(operator, c, f))
-    product = computer.binary
-    if operator == "*":
-        real = product("-", product("*", a, e), product("*", c, f))
-        return _complex(computer, kind, real, product("+", product("*", a, f), product("*", c, e)))
-    if operator == "/":
-        size = product("+", product("*", e, e), product("*", f, f))
-        real = product("/", product("+", product("*", a, e), product("*", c, f)), size)
-        imaginary = product("/", product("-", product("*", c, e), product("*", a, f)), size)
-        return _complex(computer, kind, real, imaginary)
-    raise _no_operator(operator, kind)
-
-
-# --- Vectors ----------------------------------------------------------------------------------------------------------
 
 
 def _vector(type: t.Type) -> tuple[t.Type, int] | None:
@@ -613,50 +608,3 @@ def _limited(element: t.Type, count: int) -> tuple[t.Type, int]:
         message = f"vectors of more than {MAX_ELEMENTS} elements are not supported"
         raise UsageError(message, kind="limit_exceeded")
     return element, count
-
-
-def _elements(computer: Arithmetic, operand: ScalarOperand) -> list[ScalarOperand]:
-    vector = _vector(operand.type)
-    if vector is None:
-        return []
-    element, count = vector
-    width = 8 * byte_size(element)
-    places = range(count) if computer.model.byte_order == "little" else range(count - 1, -1, -1)
-    total = width * count
-    return [ScalarOperand(element, b.resized(b.shr(operand.bits, place * width, total), width)) for place in places]
-
-
-def _packed(computer: Arithmetic, element: t.Type, count: int, values: list[ScalarOperand]) -> ScalarOperand:
-    values = [computer.cast(value, element) for value in values]
-    width = 8 * byte_size(element)
-    total = width * count
-    if computer.model.byte_order == "big":
-        values.reverse()
-    bits: Any = 0
-    for place, value in enumerate(values):
-        bits = bits | b.shl(b.resized(value.bits, total), place * width, total)
-    kind = t.Array(t.Lazy.known(element), (t.Dimension(0, count=count),), is_vector=True)
-    return ScalarOperand(kind, bits)
-
-
-def _on_vectors(computer: Arithmetic, operator: str, left: ScalarOperand, right: ScalarOperand) -> ScalarOperand:
-    """Apply an operator to each element; repeat a scalar operand. A comparison gives 0 or -1 per element."""
-    shape = _vector(left.type) or _vector(right.type)
-    assert shape is not None  # noqa: S101 (the caller has checked)
-    element, count = shape
-    sides = []
-    for operand in (left, right):
-        vector = _vector(operand.type)
-        if vector is None:
-            sides.append([computer.cast(operand, element)] * count)
-            continue
-        if vector[1] != count or byte_size(vector[0]) != byte_size(element):
-            raise UsageError("operators need vectors of the same shape", kind="type_mismatch")
-        sides.append(_elements(computer, operand))
-    values = [computer.binary(operator, *pair) for pair in zip(*sides, strict=True)]
-    if operator in COMPARISONS:
-        size = byte_size(element)
-        mask = computer.model.base({1: "signed char", 2: "short", 4: "int", 8: "long"}.get(size, "long"))
-        values = [computer.unary("-", value) for value in values]
-        element = mask
-    return _packed(computer, element, count, values)
