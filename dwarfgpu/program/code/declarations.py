@@ -17,9 +17,8 @@ from dwarfgpu.objfile.section_source import decode
 from dwarfgpu.program.code.code_lookup import line_table, tidy
 from dwarfgpu.program.code.source_files import short_name
 from dwarfgpu.program.types import model as t
-from dwarfgpu.program.types.aggregates import object_qualifiers
 from dwarfgpu.program.types.declaration import Declarer, type_text
-from dwarfgpu.program.types.reader import canonical, is_cplus
+from dwarfgpu.program.types.reader import canonical, is_cplus, object_qualifiers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -44,7 +44,6 @@ from dwarfgpu.program.language.tokens import ExpressionError, UnknownName, strin
 from dwarfgpu.program.language.type_names import TypeBuilder
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.program.types.members import MAX_DEPTH, is_new, member_named, methods_named
 from dwarfgpu.program.types.model import byte_size, known_size, number_size, resolved, stripped
 from dwarfgpu.program.types.reader import is_cplus
 from dwarfgpu.program.values.arrays import definite
@@ -298,7 +297,7 @@ class Evaluator:
         inner = None if this is None else resolved(this.type)
         if this is None or not isinstance(inner, t.Pointer):
             return None
-        member = member_named(inner.target, name)
+        member = t.member_named(inner.target, name)
         if isinstance(member, t.StaticMember):
             return Variable(self.frame, member.die, self.frame.code_of(member.die.unit), STATIC)
         return None if member is None else OfThis(this)
@@ -474,7 +473,7 @@ class Evaluator:
         for base in owners:
             owner = base_named(owner, base)
         owner = owner.target()
-        methods = methods_named(owner.type, name) if member_named(owner.type, name) is None else []
+        methods = t.methods_named(owner.type, name) if t.member_named(owner.type, name) is None else []
         return self._method(methods, node) if methods else owner.member(name)
 
     def _method(self, methods: list[t.Method], node: s.MemberAccess) -> Object:
@@ -837,7 +836,7 @@ def static_type(evaluator: Evaluator, tree: Any) -> t.Type | None:
         return static_type(evaluator, tree.target)
     if isinstance(tree, s.MemberAccess):
         owner = static_type(evaluator, tree.operand)
-        member = None if owner is None else member_named(_pointed(owner), tree.name[-1])
+        member = None if owner is None else t.member_named(_pointed(owner), tree.name[-1])
         return None if member is None else member.type
     if isinstance(tree, s.Subscript) or (isinstance(tree, s.Unary) and tree.operator == "*"):
         owner = static_type(evaluator, tree.operand)
@@ -1029,7 +1028,7 @@ def class_moved(owner: Object, type: t.Type) -> b.Bits | None:
 
 def _part(owner: Object, name: str, depth: int, seen: set[object]) -> Object | None:
     inner = stripped(owner.type)
-    if not isinstance(inner, t.Struct) or depth > MAX_DEPTH or not is_new(inner, seen):
+    if not isinstance(inner, t.Struct) or depth > t.MAX_INHERITED or not t.is_new(inner, seen):
         return None
     if inner.name == name:
         return owner
@@ -1073,7 +1072,7 @@ def address_of(evaluator: Evaluator, name: s.Name) -> ScalarOperand | None:
 def _data_member(type: t.Type, name: str, depth: int, seen: set[object]) -> tuple[t.Type, t.Member, int | None] | None:
     """Return a data member by name: the class or base that has it, the member, and its bit offset in that."""
     inner = stripped(type)
-    if not isinstance(inner, t.Struct) or depth > MAX_DEPTH or not is_new(inner, seen):
+    if not isinstance(inner, t.Struct) or depth > t.MAX_INHERITED or not t.is_new(inner, seen):
         return None
     for candidate in inner.body.members:
         if candidate.name == name:

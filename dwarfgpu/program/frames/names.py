@@ -16,11 +16,9 @@ from dwarfgpu.program.code import scopes
 from dwarfgpu.program.frames.reasons import MISSING, unavailable
 from dwarfgpu.program.frames.variable import STATIC, Variable, variables_of
 from dwarfgpu.program.language.syntax import MAX_PARTS
-from dwarfgpu.program.types.aggregates import object_qualifiers
 from dwarfgpu.program.types.declaration import type_text
-from dwarfgpu.program.types.members import member_named, methods_named
-from dwarfgpu.program.types.model import Enumeration, Method, StaticMember, Struct, Type
-from dwarfgpu.program.types.reader import canonical, is_cplus
+from dwarfgpu.program.types.model import Enumeration, Method, StaticMember, Struct, Type, member_named, methods_named
+from dwarfgpu.program.types.reader import canonical, is_cplus, object_qualifiers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

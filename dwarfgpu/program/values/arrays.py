@@ -207,7 +207,7 @@ def _of_entry(die: Die, owner: Object) -> Object:
         around = owner.container
         while around is not None:
             if around.inner.die == parent:
-                from dwarfgpu.program.types.aggregates import member
+                from dwarfgpu.program.types.reader import member
 
                 return around.field(member(Types(), die))
             around = around.container

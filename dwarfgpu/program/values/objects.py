@@ -15,8 +15,7 @@ from dwarfgpu.immutable import immutable
 from dwarfgpu.notebooks import ShownInNotebooks
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.program.types.members import is_new
-from dwarfgpu.program.types.model import byte_size, hidden, known_size, resolved, stripped
+from dwarfgpu.program.types.model import byte_size, hidden, is_new, known_size, resolved, stripped
 from dwarfgpu.program.values import arrays
 from dwarfgpu.program.values.scalars import Scalar, complex_parts, scalar_of
 from dwarfgpu.program.values.storage import Address, Bytes, ObjectPlace, Reading
