@@ -12,7 +12,7 @@ from dwarfgpu.program.types import model
 from dwarfgpu.program.types.declaration import Declarer, type_text
 from dwarfgpu.program.types.model import hidden, known_size, resolved, stripped
 from dwarfgpu.program.types.reader import speaks_cplus
-from dwarfgpu.program.values.arrays import MAX_READ, Elements
+from dwarfgpu.program.values.objects import MAX_READ, Elements
 from dwarfgpu.program.values.scalars import Scalar, character_prefix
 from dwarfgpu.program.values.storage import Address, ObjectPlace, Reading
 from dwarfgpu.render import numbers

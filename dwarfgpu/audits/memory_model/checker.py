@@ -24,7 +24,7 @@ from dwarfgpu.errors import DwarfGpuError, NotFound, Unsupported
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.memory_actions import GENERIC, covers, has_bits
 from dwarfgpu.program.code.code_lookup import line_table, tidy
-from dwarfgpu.program.code.disassemblers import machine_of
+from dwarfgpu.program.code.instructions import machine_of
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 from dwarfgpu.program.code.source_files import SourceTexts
 from dwarfgpu.program.frames.execution import Execution

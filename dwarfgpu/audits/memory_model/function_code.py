@@ -20,7 +20,7 @@ from dwarfgpu.isa.memory_actions import (
     registers_of,
     used_registers,
 )
-from dwarfgpu.program.code.disassemblers import machine_of
+from dwarfgpu.program.code.instructions import machine_of
 
 if TYPE_CHECKING:
     from collections.abc import Container, Hashable, Iterator, Sequence

@@ -36,8 +36,7 @@ from dwarfgpu.program.frames.reasons import (
 )
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import Array, Base, Struct, Type, known_size, resolved
-from dwarfgpu.program.values.arrays import MAX_READ
-from dwarfgpu.program.values.objects import Object, optimized_out
+from dwarfgpu.program.values.objects import MAX_READ, Object, optimized_out
 from dwarfgpu.program.values.storage import Located, ObjectPlace
 
 if TYPE_CHECKING:

@@ -22,8 +22,7 @@ from dwarfgpu.program.types.model import (
     known_size,
     resolved,
 )
-from dwarfgpu.program.values.arrays import MAX_READ
-from dwarfgpu.program.values.objects import Object, optimized_out
+from dwarfgpu.program.values.objects import MAX_READ, Object, optimized_out
 from dwarfgpu.program.values.scalars import Scalar, scalar_of
 from dwarfgpu.regular_files import whole_output
 

@@ -46,8 +46,7 @@ from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import byte_size, known_size, number_size, resolved, stripped
 from dwarfgpu.program.types.reader import is_cplus
-from dwarfgpu.program.values.arrays import definite
-from dwarfgpu.program.values.objects import Object
+from dwarfgpu.program.values.objects import Object, definite
 from dwarfgpu.program.values.scalars import scalar_of
 from dwarfgpu.program.values.storage import Address
 

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from dwarfgpu.errors import DwarfGpuError, Unsupported
-from dwarfgpu.program.code import disassemblers, instructions
+from dwarfgpu.program.code import instructions
 from dwarfgpu.program.code.code_object import opened
-from dwarfgpu.program.code.disassemblers import code_image, machine_of
-from dwarfgpu.program.code.instructions import Disassembler, ListedInstruction, ProgramCode
+from dwarfgpu.program.code.instructions import Disassembler, ListedInstruction, ProgramCode, code_image, machine_of
 from dwarfgpu.states.program import open_program
 from tests.builders.parameters import for_each
 
@@ -130,7 +129,7 @@ def test_the_assembler_of_llvm_reads_code_as_llvm_objdump_does(name, require_too
 
 def test_code_of_gpus_needs_no_tool(monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
-    monkeypatch.setattr(disassemblers, "PLACE", "/nowhere")
+    monkeypatch.setattr(instructions, "PLACE", "/nowhere")
     file = opened(str(FIXTURES / "asm/lane-pc.gfx90a.w64.co"))
     code = bytes.fromhex("000081bf ff0082be34120000 ffffffff 0100 88bf ff")
     found = Disassembler().listing(machine_of(file.image, file.target.target), code, 0x100)
@@ -148,7 +147,7 @@ def test_without_objdump_the_assembler_is_used(require_tool, tmp_path, monkeypat
     monkeypatch.setattr(instructions, "_decoded", not_known)
     (tmp_path / "llvm-mc-22").symlink_to(require_tool("llvm-mc-22", "llvm-mc"))
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(disassemblers, "PLACE", str(tmp_path / "nowhere"))
+    monkeypatch.setattr(instructions, "PLACE", str(tmp_path / "nowhere"))
     file = opened(str(FIXTURES / "asm/lane-pc.gfx90a.w64.co"))
     code = bytes.fromhex("000081bf ff0082be34120000 ffffffff 000080bf ffffffff")
     found = Disassembler().listing(machine_of(file.image, file.target.target), code, 0x100)
@@ -185,7 +184,7 @@ def test_a_processor_that_no_disassembler_knows(tmp_path, monkeypatch):
     script.write_text("#!/bin/sh\necho \"'gfx90a' is not a recognized processor for this target\" >&2\n")
     script.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(disassemblers, "PLACE", str(tmp_path / "nowhere"))
+    monkeypatch.setattr(instructions, "PLACE", str(tmp_path / "nowhere"))
     file = opened(str(FIXTURES / "asm/lane-pc.gfx90a.w64.co"))
     found = Disassembler().listing(machine_of(file.image, file.target.target), b"\1\2\3\4\5\6", 0x100)
     assert [each.text for each in found.instructions] == [f".byte {n:#04x}" for n in range(1, 7)]
@@ -205,7 +204,7 @@ def test_a_disassembler_that_fails(tmp_path, monkeypatch, script, message):
     path = tmp_path / "llvm-objdump"
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
-    monkeypatch.setattr(disassemblers, "SECONDS", 1)
+    monkeypatch.setattr(instructions, "SECONDS", 1)
     file = opened(str(FIXTURES / "asm/lane-pc.gfx90a.w64.co"))
     machine = machine_of(file.image, file.target.target)
     found = Disassembler(str(path)).listing(machine, b"\1\2\3\4", 0x100)
