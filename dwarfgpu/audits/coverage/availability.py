@@ -26,7 +26,7 @@ from dwarfgpu.audits.noting import noted
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.objfile.info.scopes import qualified_name
-from dwarfgpu.program.code.repairs import AUTO
+from dwarfgpu.program.code.code_object import AUTO, Policy
 from dwarfgpu.progress import counted
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject
-    from dwarfgpu.program.code.repairs import Policy
 
 FREE = 1 << 20
 """So much is read of lists whatever the size of the file; then no more than the sections have bytes."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu.audits.coverage.availability import FileAvailability
 from dwarfgpu.audits.coverage.tally import Tally
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.code.repairs import AUTO
+from dwarfgpu.program.code.code_object import AUTO, Policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.coverage.availability import VariableAvailability
     from dwarfgpu.audits.coverage.tally import CoverageSum
     from dwarfgpu.program.code.code_object import CodeObject
-    from dwarfgpu.program.code.repairs import Policy
 
 
 @frozen

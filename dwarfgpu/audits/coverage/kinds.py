@@ -18,8 +18,9 @@ from dwarfgpu.expr import known_entries, verify
 from dwarfgpu.expr.instruction import decode, registers_of
 from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.immutable import frozen
+from dwarfgpu.program.code.code_object import AUTO, Policy
 from dwarfgpu.program.code.loaded import HAS_TYPES, LoadedCode
-from dwarfgpu.program.code.repairs import AUTO, Site, may_be_idiom, read_as_meant, repairs_of
+from dwarfgpu.program.code.repairs import Site, may_be_idiom, read_as_meant, repairs_of
 from dwarfgpu.program.code.unit_expressions import Surroundings
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.code.code_object import CodeObject
-    from dwarfgpu.program.code.repairs import Policy
 
 REGISTER, MEMORY, IMPLICIT, CONSTANT = "register", "memory", "implicit", "constant"
 COMPOSITE, PARTIAL = "composite", "partial composite"

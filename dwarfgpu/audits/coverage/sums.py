@@ -12,7 +12,7 @@ from dwarfgpu.audits.coverage.tally import Tally, bytes_of, repairs_of
 from dwarfgpu.audits.coverage.unit_walk import STATIC
 from dwarfgpu.audits.noting import noted
 from dwarfgpu.immutable import frozen, immutable
-from dwarfgpu.program.code.repairs import AUTO
+from dwarfgpu.program.code.code_object import AUTO, Policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject
-    from dwarfgpu.program.code.repairs import Policy
 
 
 @immutable
