@@ -21,7 +21,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.dies import Die
 from dwarfgpu.program.code.code_lookup import line_table
-from dwarfgpu.program.code.unit_expressions import location_list
+from dwarfgpu.program.code.loaded import location_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,9 +19,8 @@ from dwarfgpu.expr.instruction import decode, registers_of
 from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_object import AUTO, Policy
-from dwarfgpu.program.code.loaded import HAS_TYPES, LoadedCode
+from dwarfgpu.program.code.loaded import HAS_TYPES, LoadedCode, Surroundings
 from dwarfgpu.program.code.repairs import Site, may_be_idiom, read_as_meant, repairs_of
-from dwarfgpu.program.code.unit_expressions import Surroundings
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

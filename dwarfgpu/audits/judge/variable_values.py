@@ -19,7 +19,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.storages import Composite, Register
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import first_lane
-from dwarfgpu.program.code.unit_expressions import location_list
+from dwarfgpu.program.code.loaded import location_list
 from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.variable import STATIC
 from dwarfgpu.program.types.model import Pointer, known_size, stripped

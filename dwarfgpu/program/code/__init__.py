@@ -1,8 +1,8 @@
 """Code: one file by itself, and the files that are loaded.
 
 - `code_object` joins the parts of a file, `file_summary` describes it as a whole
-- `loaded` has the files at their addresses in the running program, `thread_storage` their thread-local variables,
-  `unit_expressions` the expressions of entries at a program location
+- `loaded` has the files at their addresses in the running program with the expressions of their entries at a program
+  location, `thread_storage` their thread-local variables
 - `code_lookup` answers what is at an address and what a name refers to; `scopes` has the functions and blocks at an
   address, `completion_index` the names in order, `declarations` where names are declared
 - `source_files` has the source and where the code of its lines is

@@ -30,9 +30,9 @@ from dwarfgpu.expr.table import find as find_operation
 from dwarfgpu.lanes import LaneSet, lane_number
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.code import scopes
+from dwarfgpu.program.code.loaded import FileUnit, location_list
 from dwarfgpu.program.code.repairs import Repair, as_written
 from dwarfgpu.program.code.scopes import NOWHERE
-from dwarfgpu.program.code.unit_expressions import FileUnit, location_list
 from dwarfgpu.program.frames import reasons
 from dwarfgpu.program.frames.execution import HINT, NO_STATE, Execution
 from dwarfgpu.program.frames.lane_state import LanePc, Simt

@@ -23,7 +23,7 @@ from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Composite, Implicit
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import LaneSet, each_part
-from dwarfgpu.program.code.unit_expressions import FileUnit
+from dwarfgpu.program.code.loaded import FileUnit
 
 if TYPE_CHECKING:
     from dwarfgpu.expr.context import Context

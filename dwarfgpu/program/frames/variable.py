@@ -18,8 +18,8 @@ from dwarfgpu.expr.storages import Composite
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.scopes import is_local, qualified_name
 from dwarfgpu.program.code import scopes
+from dwarfgpu.program.code.loaded import FileUnit, location_list
 from dwarfgpu.program.code.repairs import Repair, as_written, possible_repairs, repairs_of, uses_frame_base
-from dwarfgpu.program.code.unit_expressions import FileUnit, location_list
 from dwarfgpu.program.frames import reasons
 from dwarfgpu.program.frames.answers import Quantity
 from dwarfgpu.program.frames.reasons import Unavailable

@@ -32,7 +32,7 @@ from dwarfgpu.expr.types import generic
 from dwarfgpu.expr.values import Value
 from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.objfile.dwarf import index_of
-from dwarfgpu.program.code.unit_expressions import FileUnit, constant_bytes
+from dwarfgpu.program.code.loaded import FileUnit, constant_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

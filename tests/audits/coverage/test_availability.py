@@ -15,7 +15,7 @@ from dwarfgpu.audits.coverage.tally import Tally
 from dwarfgpu.objfile.info.pc_ranges import ranges_of
 from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.program.code.code_object import AUTO, OFF, CodeObject, opened
-from dwarfgpu.program.code.unit_expressions import location_list
+from dwarfgpu.program.code.loaded import location_list
 from tests.builders.commands import run
 from tests.builders.dwarf import die
 from tests.builders.hostile import CODE, SIZE, gpu, named, ops, typed, variable

@@ -11,7 +11,7 @@ import dwarfgpu as dg
 from dwarfgpu.errors import IllFormed
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.storages import Implicit
-from dwarfgpu.program.code.unit_expressions import FileUnit
+from dwarfgpu.program.code.loaded import FileUnit
 from dwarfgpu.program.frames import frame_attributes
 from dwarfgpu.program.frames.lane_state import Simt
 from tests.builders.commands import run as run_command

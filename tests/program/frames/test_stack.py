@@ -18,8 +18,7 @@ from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Register
 from dwarfgpu.machines.core import CoreProcess
 from dwarfgpu.program.code.code_object import opened
-from dwarfgpu.program.code.loaded import Loaded, LoadedCode
-from dwarfgpu.program.code.unit_expressions import FileUnit, base_type_of, byte_size_of, constant_bytes
+from dwarfgpu.program.code.loaded import FileUnit, Loaded, LoadedCode, base_type_of, byte_size_of, constant_bytes
 from dwarfgpu.program.frames import call_sites
 from dwarfgpu.program.frames.backtrace import backtraces
 from dwarfgpu.program.frames.selectors import waves_of

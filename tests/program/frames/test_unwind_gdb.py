@@ -10,7 +10,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Memory
 from dwarfgpu.program.code.code_object import opened
-from dwarfgpu.program.code.unit_expressions import constant_bytes
+from dwarfgpu.program.code.loaded import constant_bytes
 from dwarfgpu.states.opening import open_stopped
 from tests.builders import stops
 

@@ -10,7 +10,7 @@ from dwarfgpu.expr.rules import AMD, DWARF5, DWARF6
 from dwarfgpu.expr.storages import ImplicitPointer, Memory, Part, Register
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.protocol import Backend, memory_unavailable
-from dwarfgpu.program.code.unit_expressions import FileUnit
+from dwarfgpu.program.code.loaded import FileUnit
 from dwarfgpu.program.types.model import Base, Body, Lazy, Member, Pointer, Struct
 from dwarfgpu.program.types.reader import Types
 from dwarfgpu.program.values.objects import Object
