@@ -7,10 +7,12 @@ translated or reworded. A leaf that says nothing but its kind has no class of it
 
 from __future__ import annotations
 
+import copyreg
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
 
 class Where:
@@ -73,7 +75,8 @@ class DwarfGpuError(Exception):
         return [f"{self.__class__.__name__}: {self}", *hint]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self.__class__, self.__dict__)
+        state = {**self.__dict__, "args": (self.message,)}
+        return copyreg.__newobj__, (self.__class__,), state  # type: ignore[attr-defined]
 
     def __str__(self) -> str:
         """Return ``WHAT at WHERE: RULE [CLAUSE]``, or only the rule of an error without a position."""
@@ -81,13 +84,6 @@ class DwarfGpuError(Exception):
         what = self.what
         clause = f" [{self.spec}]" if self.spec else ""
         return f"{what} at {where}: {self.message}{clause}" if where else f"{self.message}{clause}"
-
-
-def _rebuild(cls: type[DwarfGpuError], state: dict[str, Any]) -> DwarfGpuError:
-    error = cls.__new__(cls)
-    error.__dict__.update(state)
-    error.args = (error.message,)
-    return error
 
 
 class MalformedFile(DwarfGpuError):
@@ -173,6 +169,15 @@ class Handle:
         name = self.__class__.__name__
         message = f"{name}: what belongs to an open program cannot be pickled or copied: take its values()"
         raise TypeError(message)
+
+
+@contextmanager
+def noting(note: Callable[[DwarfGpuError], object]) -> Iterator[None]:
+    """Hand an error over instead of raising it: what is broken hides nothing beside it."""
+    try:
+        yield
+    except DwarfGpuError as error:
+        note(error)
 
 
 def shown(number: int) -> str:

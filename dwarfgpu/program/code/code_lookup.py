@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from attrs import evolve
 
 from dwarfgpu.dwarf_constants import DW_AT_stmt_list, DW_AT_str_offsets_base
-from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
+from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError, noting
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.pc_ranges import Position
 from dwarfgpu.program.code.completion_index import did_you_mean
@@ -216,10 +216,8 @@ def at_address(file: CodeObject, address: int) -> AtAddress:
     frames: tuple[SourceCall, ...] = ()
     text = None
     if file.has_dwarf:
-        try:
+        with noting(file.dwarf.note):
             unit, frames, row = _in_dwarf(file, address, functions_at(file, address))
-        except DwarfGpuError as error:
-            file.dwarf.note(error)
         if row is not None:
             source, text = row.source, row.text
     variables = () if section is not None and section in code else _variables(file, address)
@@ -276,13 +274,11 @@ def calls_at(file: CodeObject, address: int, functions: tuple[FunctionScope, ...
     """Return the calls at an address, with their source lines; without DWARF, one call named after the symbol."""
     source = None
     if file.has_dwarf:
-        try:
+        with noting(file.dwarf.note):
             _unit, calls, row = _in_dwarf(file, address, functions)
             if calls:
                 return calls
             source = None if row is None else row.source
-        except DwarfGpuError as error:
-            file.dwarf.note(error)
     symbol = file.symbol_image.symbol_at(address)
     name, linkage_name = (None, None) if symbol is None else (symbol.demangled, symbol.name)
     return (SourceCall(name, linkage_name, source, inlined=False, offset=None),)
@@ -290,13 +286,10 @@ def calls_at(file: CodeObject, address: int, functions: tuple[FunctionScope, ...
 
 def begins_line(file: CodeObject, address: int) -> bool:
     """Return whether a statement of the line table begins at an address."""
-    if not file.has_dwarf:
-        return False
-    try:
-        row = _in_dwarf(file, address, functions_at(file, address))[2]
-    except DwarfGpuError as error:
-        file.dwarf.note(error)
-        return False
+    row = None
+    if file.has_dwarf:
+        with noting(file.dwarf.note):
+            row = _in_dwarf(file, address, functions_at(file, address))[2]
     return row is not None and row.is_statement and row.range[0] == address
 
 
@@ -306,10 +299,8 @@ def _variables(file: CodeObject, address: int) -> tuple[Named, ...]:
     suffixes = (b"", *GENERIC_SPACE) if file.is_amdgpu else (b"",)
     variables = []
     for die in file.dwarf.index.variables_at(address, suffixes):
-        try:
+        with noting(file.dwarf.note):
             variables.append(_named(file, "variable", die))
-        except DwarfGpuError as error:
-            file.dwarf.note(error)
     return tuple(variables)
 
 
@@ -330,11 +321,9 @@ def _in_dwarf(
     if unit is None:
         return None, (), None
     row = table = None
-    try:
+    with noting(dwarf.note):
         table = line_table(file, unit)
         row = None if table is None else _row(table, unit, address)
-    except DwarfGpuError as error:
-        dwarf.note(error)
     position = Position() if row is None else Position(row.file, row.source.line, row.source.column)
     calls: list[SourceCall] = []
     for function in functions:
@@ -398,10 +387,8 @@ def named(file: CodeObject, name: str) -> tuple[Named, ...]:
     results: list[Named] = []
     if file.has_dwarf:
         for entry in file.dwarf.index.find(name):
-            try:
+            with noting(file.dwarf.note):
                 results.append(_named(file, entry.kind, entry.die))
-            except DwarfGpuError as error:
-                file.dwarf.note(error)
     known = {result.symbol.name for result in results if result.symbol is not None}
     all_named = file.symbol_image.symbols_named(name)
     if not all_named and not results:
@@ -457,11 +444,9 @@ def _named(file: CodeObject, kind: str, die: Die) -> Named:
 
 
 def _noted(file: CodeObject, ask: Callable[[], T]) -> T | None:
-    try:
+    with noting(file.dwarf.note):
         return ask()
-    except DwarfGpuError as error:
-        file.dwarf.note(error)
-        return None
+    return None
 
 
 def declared_at(file: CodeObject, die: Die) -> SourceLine | None:
@@ -471,11 +456,7 @@ def declared_at(file: CodeObject, die: Die) -> SourceLine | None:
         return None
     at_line, at_column = line.unsigned(), column.unsigned() if column is not None else 0
     unit = number.die.unit if number is not None else die.unit
-    try:
-        table = line_table(file, unit, of_entries=True)
-    except DwarfGpuError as error:
-        file.dwarf.note(error)
-        table = None
+    table = _noted(file, lambda: line_table(file, unit, of_entries=True))
     if table is None or number is None:
         return SourceLine(None, at_line, at_column)
     return _source(table, unit, number.unsigned(), at_line, at_column)

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from dwarfgpu.errors import DwarfGpuError, MissingContext, NotFound, UsageError
+from dwarfgpu.errors import DwarfGpuError, MissingContext, NotFound, UsageError, noting
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA, EM_AMDGPU, ET_REL, SHT_NOBITS, SHT_SYMTAB
 from dwarfgpu.objfile.elf.image import BYTES, Image
@@ -398,13 +398,10 @@ class CodeObject:
         return other.sections
 
     def _opened(self, path: str) -> CodeObject | None:
-        try:
-            if "\0" in path or not os.path.isfile(path):  # noqa: PTH113
-                return None
-            return CodeObject(open_image(path), self.attributes)
-        except DwarfGpuError as error:
-            self._problems.append(error)
-            return None
+        with noting(self._problems.append):
+            if "\0" not in path and os.path.isfile(path):  # noqa: PTH113
+                return CodeObject(open_image(path), self.attributes)
+        return None
 
 
 def _has_units(image: Image) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from contextlib import suppress
 from functools import cached_property
 from itertools import islice
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from dwarfgpu.errors import DwarfGpuError, nearest
+from dwarfgpu.errors import DwarfGpuError, nearest, noting
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -122,17 +123,13 @@ def did_you_mean(files: Collection[CodeObject], word: str, kinds: Collection[str
 
 def _sources(file: CodeObject) -> Iterator[str]:
     for unit in file.dwarf.index.units:
-        try:
+        with noting(file.dwarf.note):
             if unit.name:
                 yield unit.name.rpartition("/")[2]
-        except DwarfGpuError as error:
-            file.dwarf.note(error)
 
 
 def _symbols(file: CodeObject) -> Iterator[tuple[str, str]]:
-    try:
+    with suppress(DwarfGpuError):  # the names that can be read are those that are offered
         for symbol in file.symbol_image.symbols():
             if symbol.type in _SYMBOLS and symbol.name and symbol.is_defined:
                 yield symbol.name, _SYMBOLS[symbol.type]
-    except DwarfGpuError:  # the names that can be read are those that are offered
-        return

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.errors import noting
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.header import SHF_EXECINSTR
 from dwarfgpu.objfile.elf.symbols import STT_FILE, STT_SECTION, STT_TLS, Symbol
@@ -47,20 +47,15 @@ class Declared:
 def declared(state: Execution, kind: Kind, matches: Callable[[str], object]) -> Iterator[Declared]:
     """Yield what a program defines under names that match, without repeats."""
     seen: set[tuple[str | None, int | None, str]] = set()
-    for code in state.loaded.codes:
-        if not code.file.has_dwarf:
-            continue
-        for unit in code.file.dwarf.index.units:
-            try:
-                declarations = list(_of_unit(state, code, unit, kind, matches))
-            except DwarfGpuError as error:
-                code.file.dwarf.note(error)
-                continue
-            for declaration in declarations:
-                key = declaration.file, declaration.line, declaration.text
-                if key not in seen:
-                    seen.add(key)
-                    yield declaration
+    for code, unit in state.sources.units():
+        declarations: list[Declared] = []
+        with noting(code.file.dwarf.note):
+            declarations = list(_of_unit(state, code, unit, kind, matches))
+        for declaration in declarations:
+            key = declaration.file, declaration.line, declaration.text
+            if key not in seen:
+                seen.add(key)
+                yield declaration
 
 
 def _of_unit(
@@ -72,7 +67,7 @@ def _of_unit(
     else:
         offsets = {offset for in_name in index.names_of(unit).names.values() for offset in in_name}
     for offset in sorted(offsets):
-        try:
+        with noting(code.file.dwarf.note):
             die = unit.die_known_at(offset)
             if KIND_OF.get(die.tag) != kind:
                 continue
@@ -83,8 +78,6 @@ def _of_unit(
                 text = _text(state, die, kind, name)
                 if text is not None:
                     yield Declared(name, *_place(code, die), text)
-        except DwarfGpuError as error:  # what is broken hides nothing beside it
-            code.file.dwarf.note(error)
 
 
 def _place(code: LoadedCode, die: Die) -> tuple[str | None, int | None]:
@@ -178,12 +171,10 @@ def _known_variables(code: LoadedCode) -> Callable[[Symbol], bool]:
     places: dict[str, list[tuple[Unit, int]]] = {}
     for unit in code.file.dwarf.index.units:
         section = ".debug_str" + unit.suffix
-        try:
+        with noting(code.file.dwarf.note):
             for key, offsets in code.file.dwarf.index.names_of(unit).names.items():
                 name = unit.source.text(section, key) if isinstance(key, int) else decode(key)
                 places.setdefault(name, []).extend((unit, offset) for offset in offsets)
-        except DwarfGpuError as error:
-            code.file.dwarf.note(error)
 
     starts = code.file.dwarf.index.variable_addresses()
 

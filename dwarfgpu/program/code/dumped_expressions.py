@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu import dialects
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.errors import DwarfGpuError, noting
 from dwarfgpu.expr.instruction import Instruction, decode, operands_of, registers_of
 from dwarfgpu.expr.listing import statements
 from dwarfgpu.immutable import frozen
@@ -128,8 +128,6 @@ def _referred(unit: Unit, offset: int, instruction: Instruction, kind: str) -> s
 
 
 def _address(unit: Unit, index: int) -> str:
-    try:
+    with noting(unit.dwarf.note):
         return f"{unit.tables.address(index):#x}"
-    except DwarfGpuError as error:
-        unit.dwarf.note(error)
-        return "unknown"
+    return "unknown"

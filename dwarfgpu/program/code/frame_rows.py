@@ -16,7 +16,7 @@ from dwarfgpu.cfi.rows import Initial, Tables, UnwindRules, unknown_augmentation
 from dwarfgpu.cfi.rules import ExpressionBytes, Rule, rule_json
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.encoding.pointers import Bases, encoding_text
-from dwarfgpu.errors import DwarfGpuError, NotFound
+from dwarfgpu.errors import DwarfGpuError, NotFound, noting
 from dwarfgpu.expr.instruction import decode as decode_expression
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.call_frames import (
@@ -260,13 +260,11 @@ def _header(image: Image, eh_frame: Section, problems: list[DwarfGpuError]) -> S
     section = image.section(EH_FRAME_HDR)
     if section is None or not image.is_linked:
         return None
-    try:
+    header = None
+    with noting(problems.append):
         header = read_frame_header(
             section.data, address=section.address, byte_order=image.byte_order, address_size=image.address_size
         )
-    except DwarfGpuError as error:
-        problems.append(error)
-        return None
     return header if header is not None and header.eh_frame in (None, eh_frame.address) else None
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from attrs import evolve, field
 
 from dwarfgpu.dwarf_constants import DW_AT_artificial, DW_TAG_formal_parameter
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.errors import noting
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
@@ -38,12 +38,10 @@ def parameters_of(file: CodeObject, kernel: Kernel) -> tuple[KernelParameter, ..
     """Return the parameters that the debugging information gives a kernel; None where it has no such function."""
     if not file.has_dwarf or kernel.entry is None:
         return None
-    try:
+    with noting(file.dwarf.note):
         function = _function(file, kernel)
         return None if function is None else tuple(_parameters(function))
-    except DwarfGpuError as error:
-        file.dwarf.note(error)
-        return None
+    return None
 
 
 def _function(file: CodeObject, kernel: Kernel) -> Die | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from contextlib import suppress
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -634,7 +635,6 @@ class Surroundings:
 
 
 def _unbroken(ask: Callable[[], T]) -> T | None:
-    try:
+    with suppress(DwarfGpuError):
         return ask()
-    except DwarfGpuError:
-        return None
+    return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.errors import noting
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.pc_ranges import SCOPES, covers, listed, scopes_at
 
@@ -67,12 +67,10 @@ def functions_at(file: CodeObject, address: int) -> tuple[FunctionScope, ...]:
     if not file.has_dwarf:
         return ()
     functions: Sequence[Die] = ()
-    try:
+    with noting(file.dwarf.note):
         functions = file.dwarf.index.functions_at(address)
         return _nested(functions[-1], address) if functions else ()
-    except DwarfGpuError as error:
-        file.dwarf.note(error)
-        return tuple(FunctionScope(function, (function,)) for function in functions[-1:])
+    return tuple(FunctionScope(function, (function,)) for function in functions[-1:])
 
 
 def _nested(function: Die, address: int) -> tuple[FunctionScope, ...]:
@@ -100,12 +98,8 @@ def scope_edges(function: Die) -> list[int] | None:
         if dw.DW_AT_start_scope in die.abbreviation.attributes:
             return None
         if die.tag in SCOPES:
-            try:
-                ranges = die.ranges()
-            except DwarfGpuError as error:
-                die.unit.dwarf.note(error)
-                continue
-            edges.update(address for span in ranges for address in span)
+            with noting(die.unit.dwarf.note):
+                edges.update(address for span in die.ranges() for address in span)
     return sorted(edges)
 
 
@@ -120,13 +114,10 @@ def declared_in(scope: Die, address: int) -> list[Die]:
     origin = scope.number(dw.DW_AT_abstract_origin)
     if origin is None:
         return entries
-    try:
+    with noting(scope.unit.dwarf.note):
         copied = _copied(scope)
-        missing = [die for die in _entries(origin.reference(), 0, copied) if die not in copied]
-    except DwarfGpuError as error:
-        scope.unit.dwarf.note(error)
-        return entries
-    return entries + missing
+        return entries + [die for die in _entries(origin.reference(), 0, copied) if die not in copied]
+    return entries
 
 
 def is_visible(die: Die, scope: Die, address: int) -> bool:
@@ -136,7 +127,7 @@ def is_visible(die: Die, scope: Die, address: int) -> bool:
     """
     if dw.DW_AT_start_scope not in die.abbreviation.attributes:
         return True
-    try:
+    with noting(die.unit.dwarf.note):
         start = die.number(dw.DW_AT_start_scope)
         if start is None:
             return True
@@ -144,9 +135,7 @@ def is_visible(die: Die, scope: Die, address: int) -> bool:
             return covers(listed(start.die.unit, *start.list_place()), address)
         around = scope.ranges()
         return not around or address >= around[0][0] + start.unsigned()
-    except DwarfGpuError as error:
-        die.unit.dwarf.note(error)
-        return True
+    return True
 
 
 def scope_of_name(function: Die, name: str) -> list[tuple[int, int]]:

@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.errors import noting
 from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.objfile.line_table import DISCRIMINATOR, IS_STMT, FileEntry, LineMatrix, LineTable
 from dwarfgpu.objfile.section_source import decode
@@ -199,11 +199,9 @@ class SourceFiles:
         return file
 
     def _table(self, code: LoadedCode, unit: Unit) -> LineTable | None:
-        try:
+        with noting(code.file.dwarf.note):
             return line_table(code.file, unit)
-        except DwarfGpuError as error:
-            code.file.dwarf.note(error)
-            return None
+        return None
 
 
 # --- The text of source files -------------------------------------------------------------------------------------

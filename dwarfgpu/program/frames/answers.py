@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_left
+from contextlib import suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -858,7 +859,8 @@ def answer(quantity: Quantity, text: str, lanes: Iterable[int] | int | str | Non
     values.raises_misuse = True
     values.type = next((answer.value.type for answer in values.by_lane if answer.value is not None), None)
     if values.type is None:
-        values.type = _type_of(quantity)
+        with suppress(DwarfGpuError):
+            values.type = quantity.type
     same = [lane for lane in values.lanes if lane is not None] or None
     values.repaired = tuple(
         AsWritten(name, variable.repairs, partial(_answer_as_written, variable, name, same))
@@ -869,13 +871,6 @@ def answer(quantity: Quantity, text: str, lanes: Iterable[int] | int | str | Non
 
 def _answer_as_written(variable: Variable, name: str, lanes: list[int] | None) -> Values:
     return answer(variable.as_written(), name, lanes)
-
-
-def _type_of(quantity: Quantity) -> Type | None:
-    try:
-        return quantity.type
-    except DwarfGpuError:
-        return None
 
 
 def _without(values: Any, mask: Any, other: Any = None) -> Any:
@@ -932,11 +927,9 @@ def _is_in_part(value: Object, error: DwarfGpuError) -> bool:
     if target.scalar is not None or bits < 8:
         return False
     for position in (0, bits - 8):
-        try:
+        with suppress(DwarfGpuError):
             if not target.place.moved(position).read(8).undefined:
                 return True
-        except DwarfGpuError:
-            continue
     return False
 
 

@@ -8,7 +8,7 @@ from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.cfi.activation import TailCallSite
 from dwarfgpu.dialects.dwarf5 import DWARF5, GNU
 from dwarfgpu.encoding.operands import Format
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.errors import DwarfGpuError, noting
 from dwarfgpu.expr.instruction import decode
 from dwarfgpu.objfile.dwarf import index_of
 
@@ -25,10 +25,8 @@ DEREF = DWARF5.by_name["DW_OP_deref"].opcode
 
 def call_site_at(function: Die, pc: int) -> Die | None:
     """Return the call in a function that returns to an address of the file, or the tail call at it."""
-    try:
+    with noting(function.unit.dwarf.note):
         return next((site for site in _sites(function) if (at := _place_of(site)) and at[0] == pc), None)
-    except DwarfGpuError as error:
-        function.unit.dwarf.note(error)
     return None
 
 

@@ -8,6 +8,7 @@ a : b``, the evaluation raises `Diverge`, and the caller evaluates each part of 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -930,12 +931,10 @@ def variables_in(frame: Frame, tree: Any) -> list[Variable]:
     """Return the variables that an expression names, each once."""
     variables: dict[Die, Variable] = {}
     for node in _names_in(tree):
-        try:
+        with suppress(DwarfGpuError):
             variable = variable_called(frame, node.parts, node.file)
-        except DwarfGpuError:
-            variable = None
-        if variable is not None:
-            variables.setdefault(variable.die, variable)
+            if variable is not None:
+                variables.setdefault(variable.die, variable)
     return list(variables.values())
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.errors import DwarfGpuError, UsageError, noting
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.frames.frame import Stack, negative_frame
 from dwarfgpu.program.frames.lane_state import Simt
@@ -86,10 +86,8 @@ def lanes_of_wave(stopped: Stopped, wave: int, frame: int = 0) -> Lanes:
     except DwarfGpuError as error:
         problems.append(error)
     iterations = 1
-    try:
+    with noting(problems.append):
         iterations = simt.iterations()
-    except DwarfGpuError as error:
-        problems.append(error)
     places = _places(stack, seen_from, simt, mask, problems)
     lanes = []
     for lane in range(count):

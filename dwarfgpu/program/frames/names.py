@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.errors import DwarfGpuError, noting
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.indexes.name_index import KIND_OF, is_static
 from dwarfgpu.objfile.info.scopes import NAMED_SCOPES, is_local, qualified_name, scopes_of, split_name
@@ -274,10 +274,8 @@ class Names:
         enumerators = self._enumerators.get(unit)
         if enumerators is None:
             enumerators = self._enumerators[unit] = {}
-            try:
+            with noting(unit.dwarf.note):
                 _collect(unit.root, "", enumerators, 0)
-            except DwarfGpuError as error:
-                unit.dwarf.note(error)
         return enumerators
 
     def _enumerators_in(self, block: Die) -> dict[str, NamedEnumerator]:
@@ -471,10 +469,8 @@ class Imports:
         if imports is None:
             imports = self._units[unit] = {}
             if _may_import(unit):
-                try:
+                with noting(unit.dwarf.note):
                     _collect_imports(unit.root, (), imports)
-                except DwarfGpuError as error:
-                    unit.dwarf.note(error)
         return imports
 
     def paths(self, unit: Unit | None, blocks: Iterable[Die], around: Path, parts: Path) -> Iterator[Path]:
@@ -556,18 +552,16 @@ def _collect_imports(owner: Die, scope: Path, imports: dict[Path, Imported]) -> 
 def _of_block(block: Die) -> Imported:
     imported = Imported({}, [])
     for owner in block.origins():
-        try:
+        with noting(owner.unit.dwarf.note):
             for die in owner.children():
                 if die.tag in _IMPORTS:
                     _add(die, imported)
-        except DwarfGpuError as error:
-            owner.unit.dwarf.note(error)
     return imported
 
 
 def _add(die: Die, imported: Imported) -> None:
     """Note one import. A broken one is reported and hides no other."""
-    try:
+    with noting(die.unit.dwarf.note):
         reference = die.number(dw.DW_AT_import)
         if reference is None:
             return
@@ -584,8 +578,6 @@ def _add(die: Die, imported: Imported) -> None:
         for child in die.children():  # entities that are renamed as they are imported
             if child.tag == dw.DW_TAG_imported_declaration:
                 _add(child, imported)
-    except DwarfGpuError as error:
-        die.unit.dwarf.note(error)
 
 
 # --- Signatures -------------------------------------------------------------------------------------------------

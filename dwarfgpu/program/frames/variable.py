@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ from attrs import evolve
 
 from dwarfgpu import bits as b
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.errors import DwarfGpuError, MissingContext
+from dwarfgpu.errors import DwarfGpuError, MissingContext, noting
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.context import Context, DieReference
 from dwarfgpu.expr.convert import with_undefined_rest
@@ -382,10 +383,9 @@ class Variable(Quantity):
         plan = self._plan
         if not isinstance(plan, _Plan):
             return None
-        try:
+        with suppress(DwarfGpuError):
             return reasons.why_undefined(plan.expressions, self.frame.activation, lanes)
-        except DwarfGpuError:
-            return None
+        return None
 
 
 def kind_of(die: Die) -> str:
@@ -437,12 +437,10 @@ def all_variables(frame: Frame) -> Iterator[Variable]:
 
 def variables_of(frame: Frame, code: LoadedCode, unit: Unit) -> Iterator[Variable]:
     """Yield the variables of a unit, those of functions too."""
-    try:
+    with noting(unit.dwarf.note):
         for die, _depth in unit.root.walk():
             if die.tag in scopes.DECLARED and die.name:
                 yield Variable(frame, die, code, kind_of(die) if is_local(die) else STATIC)
-    except DwarfGpuError as error:
-        unit.dwarf.note(error)
 
 
 def owner_of(variable: Variable) -> str | None:

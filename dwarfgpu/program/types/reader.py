@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.dialects.dwarf5 import DWARF5
 from dwarfgpu.dwarf_constants import names
-from dwarfgpu.errors import DwarfGpuError, MalformedFile
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, noting
 from dwarfgpu.objfile.dwarf import Dwarf, index_of
 from dwarfgpu.objfile.indexes.address_index import FROM_ONE
 from dwarfgpu.objfile.info.forms import LLVM_21, LLVM_OLD
@@ -412,7 +412,7 @@ def definition(die: Die) -> Die:
     if name is None:
         return die
     fallback = None
-    try:
+    with noting(die.unit.dwarf.note):  # that a unit is broken does not make the declaration so
         for entry in index_of(die.unit).find(f"::{name}"):
             other = entry.die
             is_same_kind = die.tag == other.tag or {die.tag, other.tag} <= _CLASSES
@@ -421,8 +421,6 @@ def definition(die: Die) -> Die:
             if other.unit is die.unit:
                 return other
             fallback = fallback or other
-    except DwarfGpuError as error:  # that a unit is broken does not make the declaration so
-        die.unit.dwarf.note(error)
     return fallback or die
 
 
