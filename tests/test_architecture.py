@@ -173,7 +173,7 @@ BUDGETS: dict[str, float] = {
     "program.language": 2.15, "program.frames": 8.4, "audits.verify": 4.4, "audits.coverage": 2.48,
     "audits.judge": 4.34, "audits.memory_model": 2.28, "audits.dump": 1.27, "audits.noting": 0.1,
     "render": 8.7,
-    "questions": 12.02,
+    "questions": 12.0,
     "cli": 1.93, "repl": 1.52, "gdbplugin": 2.16, "serve": 1.09, "cases": 1.43, "fleet": 2.16,
     "encoding": 0.6, "targets": 2.8,
 }  # fmt: skip

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.code.instructions import Disassembler, ListedInstruction, Listing, ProgramCode
-from dwarfgpu.questions.document import ASSEMBLY, SOURCE, Document, Output
-from dwarfgpu.questions.sources import function_json, function_offset, places_of, shown_line, text_of
+from dwarfgpu.questions.document import ASSEMBLY, Document, Output
+from dwarfgpu.questions.sources import function_json, function_offset, numbered_lines, places_of
 from dwarfgpu.questions.waves import masks_by
 from dwarfgpu.render.layout import problem_json, shown, wrapped
-from dwarfgpu.render.source import InstructionLines, numbered_line, padded_bytes
+from dwarfgpu.render.source import InstructionLines, padded_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -42,11 +42,6 @@ def code_of(debugger: Debugger) -> ProgramCode:
         kept.disassembler = Disassembler(debugger.settings["disassembler"])
         kept.told.clear()
     return ProgramCode(debugger.frame.state, kept.disassembler)
-
-
-def instructions(debugger: Debugger, address: int, count: int) -> Listing:
-    """Return instructions from an address on."""
-    return code_of(debugger).some(address, count)
 
 
 def instructions_before(debugger: Debugger, address: int, count: int) -> Listing:
@@ -252,12 +247,5 @@ def _source_lines(debugger: Debugger, rows: Sequence[ListedInstruction]) -> dict
     return shown_lines
 
 
-def _numbered(debugger: Debugger, file: SourceFile, first: int, last: int) -> Iterator[str]:
-    text = text_of(debugger, file)
-    numbers = [number for number in range(max(1, first), last + 1) if text.line(number) is not None]
-    if not numbers:
-        yield f"{last}\tin {shown(file.name)}"
-        return
-    lines = debugger.output.code(SOURCE, [shown_line(text.line(number) or "") for number in numbers], file.path)
-    for number, line in zip(numbers, lines, strict=True):
-        yield numbered_line(number, line)
+def _numbered(debugger: Debugger, file: SourceFile, first: int, last: int) -> list[str]:
+    return numbered_lines(debugger, file, first, last) or [f"{last}\tin {shown(file.name)}"]

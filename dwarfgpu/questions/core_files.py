@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.questions.document import Document
@@ -14,43 +14,34 @@ if TYPE_CHECKING:
     from dwarfgpu.states.stopped import Stopped
 
 
-class AuxiliaryEntry(NamedTuple):
-    """A type of the auxiliary vector (<elf.h>)."""
-
-    name: str
-    meaning: str
-    form: str = "x"
-    """How its value is shown: a number as `format` has it, or ``s`` for the address of a text."""
-
-
-AUXILIARY = {
-    0: AuxiliaryEntry("AT_NULL", "End of vector"),
-    1: AuxiliaryEntry("AT_IGNORE", "Entry should be ignored"),
-    2: AuxiliaryEntry("AT_EXECFD", "File descriptor of program", "d"),
-    3: AuxiliaryEntry("AT_PHDR", "Program headers for program"),
-    4: AuxiliaryEntry("AT_PHENT", "Size of program header entry", "d"),
-    5: AuxiliaryEntry("AT_PHNUM", "Number of program headers", "d"),
-    6: AuxiliaryEntry("AT_PAGESZ", "System page size", "d"),
-    7: AuxiliaryEntry("AT_BASE", "Base address of interpreter"),
-    8: AuxiliaryEntry("AT_FLAGS", "Flags"),
-    9: AuxiliaryEntry("AT_ENTRY", "Entry point of program"),
-    10: AuxiliaryEntry("AT_NOTELF", "Program is not ELF", "d"),
-    11: AuxiliaryEntry("AT_UID", "Real user ID", "d"),
-    12: AuxiliaryEntry("AT_EUID", "Effective user ID", "d"),
-    13: AuxiliaryEntry("AT_GID", "Real group ID", "d"),
-    14: AuxiliaryEntry("AT_EGID", "Effective group ID", "d"),
-    15: AuxiliaryEntry("AT_PLATFORM", "String identifying platform", "s"),
-    16: AuxiliaryEntry("AT_HWCAP", "Machine-dependent CPU capability hints"),
-    17: AuxiliaryEntry("AT_CLKTCK", "Frequency of times()", "d"),
-    23: AuxiliaryEntry("AT_SECURE", "Boolean, was exec setuid-like?", "d"),
-    24: AuxiliaryEntry("AT_BASE_PLATFORM", "String identifying base platform", "s"),
-    25: AuxiliaryEntry("AT_RANDOM", "Address of 16 random bytes"),
-    26: AuxiliaryEntry("AT_HWCAP2", "Extension of AT_HWCAP"),
-    31: AuxiliaryEntry("AT_EXECFN", "File name of executable", "s"),
-    33: AuxiliaryEntry("AT_SYSINFO_EHDR", "System-supplied DSO's ELF header"),
-    51: AuxiliaryEntry("AT_MINSIGSTKSZ", "Minimum stack size for signal delivery"),
+AUXILIARY: dict[int, tuple[str, ...]] = {
+    0: ("AT_NULL", "End of vector"),
+    1: ("AT_IGNORE", "Entry should be ignored"),
+    2: ("AT_EXECFD", "File descriptor of program", "d"),
+    3: ("AT_PHDR", "Program headers for program"),
+    4: ("AT_PHENT", "Size of program header entry", "d"),
+    5: ("AT_PHNUM", "Number of program headers", "d"),
+    6: ("AT_PAGESZ", "System page size", "d"),
+    7: ("AT_BASE", "Base address of interpreter"),
+    8: ("AT_FLAGS", "Flags"),
+    9: ("AT_ENTRY", "Entry point of program"),
+    10: ("AT_NOTELF", "Program is not ELF", "d"),
+    11: ("AT_UID", "Real user ID", "d"),
+    12: ("AT_EUID", "Effective user ID", "d"),
+    13: ("AT_GID", "Real group ID", "d"),
+    14: ("AT_EGID", "Effective group ID", "d"),
+    15: ("AT_PLATFORM", "String identifying platform", "s"),
+    16: ("AT_HWCAP", "Machine-dependent CPU capability hints"),
+    17: ("AT_CLKTCK", "Frequency of times()", "d"),
+    23: ("AT_SECURE", "Boolean, was exec setuid-like?", "d"),
+    24: ("AT_BASE_PLATFORM", "String identifying base platform", "s"),
+    25: ("AT_RANDOM", "Address of 16 random bytes"),
+    26: ("AT_HWCAP2", "Extension of AT_HWCAP"),
+    31: ("AT_EXECFN", "File name of executable", "s"),
+    33: ("AT_SYSINFO_EHDR", "System-supplied DSO's ELF header"),
+    51: ("AT_MINSIGSTKSZ", "Minimum stack size for signal delivery"),
 }
-"""The types that GDB names."""
+"""The types that GDB names, and their meaning; ``d`` is a decimal number, ``s`` the address of a text, the rest hex."""
 LONGEST = 4096
 
 
@@ -78,12 +69,12 @@ def info_auxv(debugger: Debugger, arguments: Arguments) -> Document:
     stopped = debugger.machine.stopped
     rows, lines = [], []
     for number, value in stopped.process.auxiliary.items():
-        entry = AUXILIARY.get(number, AuxiliaryEntry("???", ""))
-        text = (
-            format(value, f"#{entry.form}") if entry.form != "s" else f'{value:#x} "{shown(_text_at(stopped, value))}"'
-        )
-        rows.append({"type": number, "name": entry.name, "value": value})
-        lines.append(f"{number:<4} {entry.name:<20} {entry.meaning:<30} {text}")
+        name, meaning, *form = AUXILIARY.get(number, ("???", ""))
+        text = str(value) if form == ["d"] else f"{value:#x}"
+        if form == ["s"]:
+            text += f' "{shown(_text_at(stopped, value))}"'
+        rows.append({"type": number, "name": name, "value": value})
+        lines.append(f"{number:<4} {name:<20} {meaning:<30} {text}")
     return Document({"auxiliary_vector": rows}, lines, rows="auxiliary_vector")
 
 

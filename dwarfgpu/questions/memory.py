@@ -315,7 +315,7 @@ class _Shower:
         if count < 0:
             listing = code.instructions_before(self.debugger, value, -count)
         else:
-            listing = code.instructions(self.debugger, value, count)
+            listing = code.code_of(self.debugger).some(value, count)
         found = listing.instructions
         if found:
             self.known.next = Address(None, found[0].address if count < 0 else found[-1].address + found[-1].size)

@@ -78,10 +78,15 @@ def line_text(debugger: Debugger, frame: Frame) -> str | None:
     if place is None or not place[1]:
         return None
     file, number = place
-    line = text_of(debugger, file).line(number)
-    if line is None:
-        return None
-    return numbered_line(number, debugger.output.code(SOURCE, [shown_line(line)], file.path)[0])
+    return next(iter(numbered_lines(debugger, file, number, number)), None)
+
+
+def numbered_lines(debugger: Debugger, file: SourceFile, first: int, last: int) -> list[str]:
+    """Return the lines of a source file that there are, with their numbers."""
+    text = text_of(debugger, file)
+    known = [(number, line) for number in range(max(1, first), last + 1) if (line := text.line(number)) is not None]
+    lines = debugger.output.code(SOURCE, [shown_line(line) for _number, line in known], file.path)
+    return [numbered_line(number, line) for (number, _line), line in zip(known, lines, strict=True)]
 
 
 def shown_line(line: str) -> str:

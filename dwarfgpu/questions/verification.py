@@ -17,7 +17,6 @@ from dwarfgpu.questions.expressions import bytes_of, encoding_of, variables_call
 from dwarfgpu.questions.table import ENCODING
 from dwarfgpu.render import operations as render
 from dwarfgpu.render.layout import counted, fitted, plain, problem_json, shown
-from dwarfgpu.render.records import Record
 from dwarfgpu.render.verification import FINDING, RULE, rule_text, rules_text, sarif
 
 if TYPE_CHECKING:
@@ -194,9 +193,6 @@ class _Failure:
     message: str
 
 
-FAILURE = Record("function variable kind message")
-
-
 def _verify_machine(selection: Selection) -> Document:
     """Evaluate each variable of each frame of each wave, or of those that are selected."""
     failures: Counter[_Failure] = Counter()
@@ -224,7 +220,7 @@ def _verify_machine(selection: Selection) -> Document:
     data = {
         "values": {word: states[state] for state, word in _STATES.items()},
         "findings": [
-            {**FAILURE.json(failure), "lanes": lanes, f"{noun}s": waves[failure]} for failure, lanes in failures.items()
+            {**plain(failure), "lanes": lanes, f"{noun}s": waves[failure]} for failure, lanes in failures.items()
         ],
     }
     return Document(data, text, rows="findings", problems=problems, has_failed=bool(failures))
