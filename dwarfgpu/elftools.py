@@ -34,7 +34,7 @@ from dwarfgpu.errors import DwarfGpuError, Unsupported, UsageError
 from dwarfgpu.expr.instruction import Expression, decode
 from dwarfgpu.expr.listing import text as listing
 from dwarfgpu.objfile.info.dies import Attribute, Die
-from dwarfgpu.objfile.lists.list_encoding import ListContext, read_list
+from dwarfgpu.objfile.lists.list_encoding import read_list
 from dwarfgpu.objfile.opening import open_stream
 from dwarfgpu.program.code.code_object import CodeObject
 from dwarfgpu.program.code.frame_rows import Cie, Fde, Frames, UnwindRules
@@ -246,9 +246,7 @@ class Bridge:
             return (self._described(self._of_attribute(location)),)
         unit = location.die.unit
         section, offset = location.list_place()
-        context = ListContext(unit.address_size, unit.format.byte_order, unit.low_pc, unit.tables.address)
-        data = unit.tables.list_data(section)
-        located = read_list(data, offset, section=section, context=context)
+        located = read_list(unit.tables.list_data(section), offset, section=section, context=unit.list_context)
         if located.error is not None:
             raise located.error
         return tuple(

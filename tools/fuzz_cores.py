@@ -124,7 +124,7 @@ def ask(names: list[str], *, writes: bool = False) -> None:
 
     from dwarfgpu.program.frames.wave_groups import wave_runs
     from dwarfgpu.render.cores import core_json, core_text
-    from dwarfgpu.states.core_summary import core_summary
+    from dwarfgpu.states.core_summary import core_rows
     from dwarfgpu.states.gpu_cores import choose, has_gpu_state, open_core_waves
     from dwarfgpu.states.stopped import Stopped
 
@@ -135,13 +135,12 @@ def ask(names: list[str], *, writes: bool = False) -> None:
             return None
 
     has_gpu_state(names)
-    summary = quietly(core_summary, names)
-    if summary is not None:
-        list(core_text(summary))
-        core_json(summary)
     opened = quietly(open_core_waves, names)
     if opened is None:
         return
+    rows = core_rows(opened)
+    list(core_text(opened, rows))
+    core_json(opened, rows)
     for machine in opened.core.machines:
         count = min(machine.wave_count, 50)
         waves = np.arange(count, dtype=np.uint64)
@@ -159,7 +158,7 @@ def ask(names: list[str], *, writes: bool = False) -> None:
                 quietly(machine.gather_memory, space, address, 8, waves, 1, count)
     machine = quietly(choose, opened.core, None, None)
     if machine is not None:
-        stopped = Stopped(machine, opened.code.loaded(), opened.problems)
+        stopped = Stopped(machine, opened.loaded(), tuple(opened.problems))
         quietly(wave_runs, stopped)
         for wave in range(min(machine.wave_count, 3)):
             quietly(stopped.wave(wave).frames)

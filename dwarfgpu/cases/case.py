@@ -169,9 +169,9 @@ def _read(node: Node, expressions: CaseExpressions) -> Read:
     offset = fields["offset"].signed(64) if "offset" in fields else 0
     if "bytes" in fields:
         return Read(fields["bytes"].unsigned(63), None, offset)
-    described = type_of(fields["type"], expressions.setting.target)
+    make = type_of(fields["type"], expressions.setting.target)
     with expressions.noting():  # an ill-formed type
-        return Read(0, described.make(), offset)
+        return Read(0, make(), offset)
     return Read()
 
 

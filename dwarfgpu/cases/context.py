@@ -181,7 +181,7 @@ def _unit(fields: dict[str, Node], expressions: CaseExpressions) -> DescribedUni
     entries = table(fields.get("dies"), die_reference, lambda reference: f"the entry {reference}")
     return DescribedUnit(
         setting.form.reference_size,
-        base_types=_numbered(fields.get("base_types"), lambda node: type_of(node, target).make),
+        base_types=_numbered(fields.get("base_types"), lambda node: type_of(node, target)),
         debug_addr=_numbered(fields.get("debug_addr"), lambda node: node.unsigned(target.default_space.address_bits)),
         dies={key: _die(node, str(key), expressions) for key, node in entries} if "dies" in fields else None,
     )
@@ -331,8 +331,6 @@ class DescribedFrame:
     _own: dict[int, Location] = field(factory=dict, init=False)
     """The locations of registers that are the same for all lanes, once they are known."""
 
-    # --- Registers ------------------------------------------------------------------------------------------------
-
     def register(self, number: int, lanes: LaneSet) -> Location:
         location = self._own.get(number)
         if location is None:
@@ -367,8 +365,6 @@ class DescribedFrame:
         value = place.bit_offset // 8 // self.machine.target.stack_scale
         return locations.at(Implicit(value & ((1 << register.bit_size) - 1), register.bit_size))
 
-    # --- Memory ---------------------------------------------------------------------------------------------------
-
     def cfa(self, lanes: LaneSet) -> Location:
         if self._cfa is None:
             raise MissingContext("frame", "the Canonical Frame Address is not known", hint="describe it as `cfa`")
@@ -388,8 +384,6 @@ class DescribedFrame:
             message = f"no address is known for the thread-local storage at {offset:#x}"
             raise EvaluationError("memory_unavailable", message, spec="A.2.5.4.4.3 (4)")
         return locations.at(Memory(self.machine.target.default_space), 8 * address)
-
-    # --- The caller -----------------------------------------------------------------------------------------------
 
     def caller(self) -> FrameInfo:
         if self._entry_registers is None:

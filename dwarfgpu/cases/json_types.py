@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import IllFormed
@@ -13,7 +14,6 @@ from dwarfgpu.expr.locations import UNDEFINED, Location, SingleLocation, remaini
 from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory, Part, Register, Undefined
 from dwarfgpu.expr.types import BaseType
 from dwarfgpu.expr.values import Value
-from dwarfgpu.immutable import frozen
 from dwarfgpu.strict_json import MAX_INTEGER_BITS, Node, parse_integer
 from dwarfgpu.targets.target import Scope
 
@@ -32,47 +32,32 @@ if TYPE_CHECKING:
 # --- Types --------------------------------------------------------------------------------------------------------
 
 
-@frozen
-class DescribedType:
-    """A description of a base type; whether it is well-formed is checked when the type is made."""
+def type_of(node: Node, target: Target) -> Callable[[], BaseType]:
+    """Read a type: ``"generic"``, or an object with encoding and size.
 
-    encoding: str
-    """``generic``, or the name of a DW_ATE encoding."""
-    byte_size: int = 0
-    bit_size: int | None = None
-    vector_size: int | None = None
-    address_size: int = 8
-
-    def make(self) -> BaseType:
-        """Return the type; raise the error of an ill-formed DW_TAG_base_type."""
-        if self.encoding == "generic":
-            return types.generic(self.address_size)
-        whole = 8 * self.byte_size
-        bits = whole if self.bit_size is None else self.bit_size
-        if bits > whole:
-            message = f"a base type of {bits} bits does not fit its {self.byte_size} bytes"
-            raise IllFormed("bad_type", message, spec="DWARF 5, 5.1")
-        if not 0 < bits <= MAX_INTEGER_BITS or bits * (self.vector_size or 1) > types.MAX_BIT_SIZE:
-            count = "" if self.vector_size is None else f", {self.vector_size} times"
-            message = f"a base type of {bits} bits{count} is too small or too large"
-            hint = f"1 to {MAX_INTEGER_BITS} bits, and {types.MAX_BIT_SIZE} bits in all, are possible"
-            raise IllFormed("bad_type", message, spec="DWARF 5, 5.1", hint=hint)
-        return BaseType(self.encoding, bits, vector_size=self.vector_size)
-
-
-def type_of(node: Node, target: Target) -> DescribedType:
-    """Read a type: ``"generic"``, or an object with encoding and size."""
+    Return what makes it, or raises the error of an ill-formed DW_TAG_base_type, which concerns only who uses it.
+    """
     if type(node.value) is str:
         if node.value != "generic":
             raise node.fail(f"{node.value!r} is not a type", hint='write "generic", or an object with `encoding`')
-        return DescribedType("generic", address_size=target.address_size)
+        return partial(types.generic, target.address_size)
     fields = node.fields(("encoding", "byte_size"), ("bit_size", "vector_size"))
-    return DescribedType(
-        fields["encoding"].choice(types.ENCODINGS),
-        fields["byte_size"].unsigned(32),
-        fields["bit_size"].unsigned(32) if "bit_size" in fields else None,
-        fields["vector_size"].unsigned(32) if "vector_size" in fields else None,
-    )
+    encoding, byte_size = fields["encoding"].choice(types.ENCODINGS), fields["byte_size"].unsigned(32)
+    bits = fields["bit_size"].unsigned(32) if "bit_size" in fields else 8 * byte_size
+    vector_size = fields["vector_size"].unsigned(32) if "vector_size" in fields else None
+    return partial(_base_type, encoding, byte_size, bits, vector_size)
+
+
+def _base_type(encoding: str, byte_size: int, bits: int, vector_size: int | None) -> BaseType:
+    if bits > 8 * byte_size:
+        message = f"a base type of {bits} bits does not fit its {byte_size} bytes"
+        raise IllFormed("bad_type", message, spec="DWARF 5, 5.1")
+    if not 0 < bits <= MAX_INTEGER_BITS or bits * (vector_size or 1) > types.MAX_BIT_SIZE:
+        count = "" if vector_size is None else f", {vector_size} times"
+        message = f"a base type of {bits} bits{count} is too small or too large"
+        hint = f"1 to {MAX_INTEGER_BITS} bits, and {types.MAX_BIT_SIZE} bits in all, are possible"
+        raise IllFormed("bad_type", message, spec="DWARF 5, 5.1", hint=hint)
+    return BaseType(encoding, bits, vector_size=vector_size)
 
 
 # --- Values -------------------------------------------------------------------------------------------------------
@@ -139,7 +124,7 @@ class JsonLocations:
             fields = node.fields(("value", "type"), ("kind",))
             if "kind" in fields:
                 fields["kind"].choice(("value",))
-            kind = type_of(fields["type"], self.target).make()
+            kind = type_of(fields["type"], self.target)()
             return Value(kind, bits_of(fields["value"], kind, self.target))
         return self.location(node)
 
@@ -175,8 +160,6 @@ class JsonLocations:
             raise node.fail(f"{offset} is outside the storage of {storage.bit_size} bits")
         return locations.at(storage, offset)
 
-    # --- Memory and registers -------------------------------------------------------------------------------------
-
     def space(self, fields: dict[str, Node]) -> AddressSpace:
         """Return the address space in ``space`` and ``space_name``; the default one without either."""
         spaces = [space_of(fields[key], self.target) for key in ("space", "space_name") if key in fields]
@@ -205,8 +188,6 @@ class JsonLocations:
         if "register" not in fields and "name" not in fields:
             raise node.fail("the key 'register' is missing")
         return self._placed(Register(self.register(fields)), fields.get("bit_offset"))
-
-    # --- Other storages -------------------------------------------------------------------------------------------
 
     def _implicit(self, node: Node) -> Location:
         fields = node.fields(("kind", "bytes"), ("bit_offset",))

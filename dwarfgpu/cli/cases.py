@@ -144,7 +144,7 @@ def _question(options: Any) -> dict[str, Any]:
             asked[key] = getattr(options, key)
     if options.write is not None:
         asked["write"] = bytes_of(options.write).hex()
-    asked.update(encoding_keys(options))
+    asked |= {name: getattr(options, name) for name in ENCODING[1:] if getattr(options, name) is not None}
     if options.stack:
         asked["stack"] = True
     if options.read is not None:
@@ -156,11 +156,6 @@ def _question(options: Any) -> dict[str, Any]:
         else:
             asked["lanes"] = lanes
     return asked
-
-
-def encoding_keys(options: Any) -> dict[str, Any]:
-    """Return the keys of a case for the options that an encoding depends on."""
-    return {name: getattr(options, name) for name in ENCODING[1:] if getattr(options, name) is not None}
 
 
 def _read(text: str) -> dict[str, Any]:

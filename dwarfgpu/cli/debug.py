@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from contextlib import suppress
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import dwarfgpu
@@ -40,25 +41,14 @@ class _InOrder(argparse.Action):
         namespace.commands = [*known, (self.const, values)]
 
 
-def _debug(session: Session, options: Any) -> int:
-    from dwarfgpu.repl.start import debug
-
-    return debug(session, options)
-
-
-def _serve(session: Session, options: Any) -> int:
+def serve(session: Session, options: Any) -> int:
+    """Serve waves to GDB."""
     if session.wants_json:
         raise UsageError("`serve` does not answer in JSON", hint="leave out --json and --jsonl")
     from dwarfgpu.render.layout import shown
-    from dwarfgpu.serve.listener import serve
+    from dwarfgpu.serve import listener
 
-    return serve(options, lambda text: session.err.writelines((shown(text), "\n")))
-
-
-def _run(session: Session, options: Any) -> int:
-    from dwarfgpu.cli.running import run_kernel
-
-    return run_kernel(session, options)
+    return listener.serve(options, lambda text: session.err.writelines((shown(text), "\n")))
 
 
 def gdb_script() -> str:
@@ -87,7 +77,8 @@ def gdb_script() -> str:
     return path
 
 
-def _gdb_script(session: Session, _options: Any) -> int:
+def print_gdb_script(session: Session, _options: Any) -> int:
+    """Print the path of the file that GDB sources."""
     path = gdb_script()
     if session.wants_json:
         session.print_json({"path": path})
@@ -105,12 +96,18 @@ class ShellCommand(NamedTuple):
     summary: str
     group: str
     """The part of `dwarfgpu --help` in which it is."""
-    run: Callable[[Session, Any], int] | None
-    """None of those that `cli.run` runs itself."""
+    run: str
+    """The module in `dwarfgpu` and the function that is it: it takes the session and the options."""
     description: str
     examples: tuple[str, ...]
     arguments: tuple[Argument, ...] = ()
     """`add_arguments` declares more of the debugger."""
+
+    def load(self) -> Callable[[Session, Any], int]:
+        """Return the function that is the command; its module is imported only now."""
+        module, _, name = self.run.rpartition(".")
+        run: Callable[[Session, Any], int] = getattr(import_module(f"dwarfgpu.{module}"), name)
+        return run
 
 
 _RUN = "dwarfgpu run k.co saxpy --grid 64 --work-group 64 'x=ones(64)' 'y=ones(64)' 2 64"
@@ -118,7 +115,7 @@ COMMANDS = {
     "debug": ShellCommand(
         "look at a snapshot, a core file or code, command by command",
         START,
-        _debug,
+        "repl.start.debug",
         """\
 Debug a snapshot, a core file, or a code file alone, with the commands of GDB and ROCgdb. `help` lists the commands.
 Without a terminal, commands are read from standard input.""",
@@ -132,7 +129,7 @@ Without a terminal, commands are read from standard input.""",
     "run": ShellCommand(
         "execute a kernel without a GPU, and save what it computes",
         EXECUTE,
-        _run,
+        "cli.running.run_kernel",
         """\
 Execute a kernel for AMD GPUs instruction by instruction, without a GPU. ARG is NAME=VALUE, or VALUE by position. VALUE
 is @FILE.npy, zeros(COUNT, TYPE), ones(COUNT), arange(COUNT), random(COUNT, TYPE, SEED), full(COUNT, VALUE), a number,
@@ -179,7 +176,7 @@ The exit status is 1 if waves stop at a fault or a trap.""",
     "serve": ShellCommand(
         "show the waves of a snapshot to any GDB, through its remote protocol",
         EXECUTE,
-        _serve,
+        "cli.debug.serve",
         """\
 Serve the waves of a snapshot, the threads of a core file, or the waves of a kernel that is launched, to one GDB after
 the other. What to type in GDB is printed. Nothing runs; writes change the copy in memory, which the next GDB sees. ^C
@@ -207,7 +204,7 @@ ends the server.""",
     "fleet": ShellCommand(
         "ask one question about many dumps or builds, with the workers of Dask",
         LOOK,
-        None,
+        "cli.fleet.fleet",
         """\
 Run one command on many inputs. QUESTION is `bt`, `waves`, `eval`, `locals`, `verify`, `coverage`, `judge`,
 `memmodel check` or another command that takes FILE, quoted together with its options and expressions but without FILE:
@@ -236,7 +233,7 @@ A broken input gets a row with its error. The exit status is 3 if an input has n
     "gdb-script": ShellCommand(
         "print the path of the script that loads dwarfgpu into GDB",
         START,
-        _gdb_script,
+        "cli.debug.print_gdb_script",
         """\
 GDB has a Python of its own, which does not know this installation. The script tells it, checks what that Python has,
 and makes `import dwarfgpu.gdb` possible in scripts of GDB.""",
@@ -245,7 +242,7 @@ and makes `import dwarfgpu.gdb` possible in scripts of GDB.""",
     "completion": ShellCommand(
         "print the script with which a shell completes dwarfgpu's words",
         START,
-        None,
+        "cli.run.completion",
         """\
 For bash put `eval "$(dwarfgpu completion bash)"` into ~/.bashrc; for zsh write the output to a file `_dwarfgpu` in a
 folder of $fpath; for fish to ~/.config/fish/completions/dwarfgpu.fish.""",

@@ -19,24 +19,19 @@ from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, OK, Document
 from dwarfgpu.regular_files import whole_output
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator
 
     from dwarfgpu.fleet.cluster import Batch
     from dwarfgpu.fleet.inputs import Input
     from dwarfgpu.fleet.parts import InputOutcome
-    from dwarfgpu.questions.registry import Arguments
-
-    Reader = Callable[[list[str]], tuple[Mapping[str, Any], Arguments, int]]
-    """Reads the words of a question: what they select, the rest, and what the answer may cost."""
-
 
 PAGE = "summary.html"
 SUMMARY = "summary.json"
 
 
-def fleet(session: Session, options: Any, read: Reader) -> int:
+def fleet(session: Session, options: Any) -> int:
     """Ask a question about each of many inputs, and show what the answers say together."""
-    question = question_of(options.question, read, options.budget)
+    question = question_of(options.question, options.budget)
     needs_extra()
     local = local_workers(options.scheduler or "local")
     if options.out is None and local is None:
@@ -55,11 +50,12 @@ def fleet(session: Session, options: Any, read: Reader) -> int:
         return _report(session, folder, question, is_kept=options.out is not None)
 
 
-def question_of(text: str, read: Reader, budget: str | None = None) -> Question:
+def question_of(text: str, budget: str | None = None) -> Question:
     """Return the question that one word of the command line has, with its own operands and options.
 
     What the answer for an input may cost is also an option of `fleet`.
     """
+    from dwarfgpu.cli.run import question_words
     from dwarfgpu.fleet.answers import WITH_FILES, check_words, names_file, question_named
 
     try:
@@ -72,7 +68,7 @@ def question_of(text: str, read: Reader, budget: str | None = None) -> Question:
     if any(each.name == "state" for each in command.at_shell.selects):
         files += ["--state", "-"]
     costs = [] if budget is None else ["--budget", budget]
-    selected, arguments, cost = read([name, *files, *costs, *words])
+    selected, arguments, cost = question_words([name, *files, *costs, *words])
     selects = {key: value for key, value in selected.items() if value not in (None, False)}
     if selects.pop("file", "-") != "-" or selects.pop("state", "-") != "-":
         raise names_file(text)

@@ -179,29 +179,23 @@ def _other(name: str, words: list[str]) -> Any:
     given = vars(parser.parse_intermixed_args(words) if is_mixed else parser.parse_args(words))
     options = argparse.Namespace(**{name.removeprefix("operand "): value for name, value in given.items()})
     _join_states(options)
-    run_it = debug.COMMANDS[name].run or {"completion": _completion, "fleet": _fleet}[name]
-    options.run = lambda session: run_it(session, options)
+    options.run = lambda session: debug.COMMANDS[name].load()(session, options)
     return options
 
 
-def _completion(session: Session, options: Any) -> int:
+def completion(session: Session, options: Any) -> int:
+    """Print the script of a shell, or what completes the last of some words."""
     from dwarfgpu.cli.completion import SCRIPTS, completed
 
     if options.words:
-        for line in completed(options.shell, options.words, summaries(), _parser_of):
+        for line in completed(options.shell, options.words, summaries(), parser_of):
             session.print(line)
     else:
         session.out.write(SCRIPTS[options.shell])
     return OK
 
 
-def _fleet(session: Session, options: Any) -> int:
-    from dwarfgpu.cli.fleet import fleet
-
-    return fleet(session, options, _question_words)
-
-
-def _question_words(words: list[str]) -> tuple[dict[str, Any], Arguments, int]:
+def question_words(words: list[str]) -> tuple[dict[str, Any], Arguments, int]:
     """Read the words of a question that is asked elsewhere: what they select, the rest, and what it may cost."""
     command = AT_SHELL[words[0]]
     given = vars(_question(words[0], command, words[1:]))
@@ -503,12 +497,12 @@ def summaries() -> dict[str, str]:
 def parsers() -> Iterator[tuple[str, str, argparse.ArgumentParser]]:
     """Yield each command of the shell: its name, what it is for, and its parser."""
     for name, summary in summaries().items():
-        parser = _parser_of(name)
+        parser = parser_of(name)
         assert parser is not None  # noqa: S101 (it is a command)
         yield name, summary, parser
 
 
-def _parser_of(name: str) -> argparse.ArgumentParser | None:
+def parser_of(name: str) -> argparse.ArgumentParser | None:
     """Return the parser of a command of the shell, if it is one."""
     if name in AT_SHELL:
         return _question_parser(name, AT_SHELL[name])
@@ -519,22 +513,19 @@ def _parser_of(name: str) -> argparse.ArgumentParser | None:
 
 def _overview() -> str:
     known = summaries()
+    groups = {name: command.group for name, command in debug.COMMANDS.items()}
+    groups |= {name: command.at_shell.group for name, command in AT_SHELL.items()}
     width = max(map(len, known))
     lines = ["usage: dwarfgpu COMMAND [OPTION...]", "       dwarfgpu --version", ""]
     lines += ["Evaluate the DWARF that GPU compilers emit, without a GPU.", ""]
     for group in SHELL_GROUPS:
         lines.append(f"{group}:")
-        lines += (f"  {name:{width}}  {summary}" for name, summary in known.items() if _group(name) == group)
+        lines += (
+            f"  {name:{width}}  {summary}" for name, summary in known.items() if groups.get(name, CONVERT) == group
+        )
         lines.append("")
     lines += ["`dwarfgpu COMMAND --help` shows the options of a command."]
     return "".join(f"{part}\n" for line in lines for part in folded(line, _help_width(), width + 4))
-
-
-def _group(name: str) -> str:
-    """Return what a command is for."""
-    if name in AT_SHELL:
-        return AT_SHELL[name].at_shell.group
-    return debug.COMMANDS[name].group if name in debug.COMMANDS else CONVERT
 
 
 def _unknown(name: str) -> UsageError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from functools import lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from dwarfgpu.fleet.inputs import Input
     from dwarfgpu.program.code.code_object import CodeObject
-    from dwarfgpu.questions.document import Document
     from dwarfgpu.questions.registry import Argument, Command
 
     Row = dict[str, Any]
@@ -243,24 +243,19 @@ def _answered(question: Question, item: Input) -> Iterator[Row]:
         with selection.settings.lent(dict(question.settings)):
             document = row.load()(selection, arguments)
             assert document is not None  # noqa: S101 (it is a question)
-            said = set()
+            said: set[tuple[Any, Any]] = set()
             for answer in flat(document.rows()):
                 if answer.get("state") == "error":
                     said.add((answer.get("error_kind"), answer.get("message")))
                 yield answer
         check_mappings()
-        yield from _problems(document, selection, said)
+        for error in (*document.problems, *selection.problems):  # those that are not in a row yet, one of each kind
+            key = error.kind, error.message
+            if key not in said:
+                said.add(key)
+                yield {**error_row(error), "state": "problem"}
     if cost.is_spent:
         yield {"state": "error", "error_class": "usage", "error_kind": "budget", "message": cost.message}
-
-
-def _problems(document: Document, selection: Selection, seen: set[tuple[Any, Any]]) -> Iterator[Row]:
-    """Yield a row for each kind of problem that was met beside the answer, and that is not in a row yet."""
-    for error in (*document.problems, *selection.problems):
-        key = error.kind, error.message
-        if key not in seen:
-            seen.add(key)
-            yield {**error_row(error), "state": "problem"}
 
 
 def _code_and_state(question: Question, item: Input) -> tuple[str | None, str | tuple[str, ...] | None]:
@@ -407,7 +402,8 @@ def _value(said: Mapping[str, Any]) -> Row:
     if value is not None:
         row["value"] = value[:MAX_TEXT] if isinstance(value, str) else _json(value)
         if isinstance(value, (bool, int, float)):
-            row["number"] = _number(value)
+            with suppress(OverflowError):
+                row["number"] = float(value)
     reason = said.get("reason") or said.get("error")
     if isinstance(reason, dict):
         error = reason.get("error")
@@ -415,13 +411,6 @@ def _value(said: Mapping[str, Any]) -> Row:
         row["error_class"] = _text((error if isinstance(error, dict) else reason).get("class"))
         row["message"] = _text(reason.get("message"))
     return row
-
-
-def _number(value: float) -> float | None:
-    try:
-        return float(value)
-    except OverflowError:
-        return None
 
 
 def _of_lanes(row: Row, document: Mapping[str, Any]) -> Iterator[Row]:

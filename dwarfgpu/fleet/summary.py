@@ -181,8 +181,6 @@ class Summary:
         elif state == "error":
             self.failures.setdefault(row["error_kind"] or "error", FleetGroup()).add(name, 1)
 
-    # --- As data ------------------------------------------------------------------------------------------------
-
     def json(self) -> dict[str, Any]:
         """Return the summary as a JSON object."""
         return {
@@ -264,7 +262,7 @@ def summary_text(summary: Summary, width: int) -> Iterator[str]:
         histogram = values.histogram()
         most = max((count for _, count in histogram), default=0)
         for text, count in histogram:
-            yield f"  {text:>28}  {count:>9,}  {'#' * _bar(count, most, BAR)}"
+            yield f"  {text:>28}  {count:>9,}  {'#' * (max(1, round(BAR * count / most)) if count else 0)}"
     if summary.rules:
         yield ""
         yield "findings by rule"
@@ -292,10 +290,6 @@ def _groups_text(groups: Sequence[tuple[str, FleetGroup]], width: int, *, keeps_
         yield f"  {group.count:>9,}  {shown(text)[: max(width, 40)]}  ({where})"
     if left_out and keeps_first:
         yield f"  {'':>9}  {left_out:,} more"
-
-
-def _bar(count: int, most: int, size: int) -> int:
-    return max(1, round(size * count / most)) if count else 0
 
 
 # --- As a page --------------------------------------------------------------------------------------------------------
@@ -357,7 +351,10 @@ def _values_html(groups: Sequence[tuple[str, FleetGroup]]) -> Iterator[str]:
     """Yield tables of values; after the first ones they are shown when they are opened."""
     if len(groups) > 1:
         yield html.note("The values of the fewest inputs are first.")
-    rows = [(text, _examples(group), f"{group.count:,}", f"{group.inputs:,}") for text, group in groups[:MOST_ON_PAGE]]
+    rows = []
+    for text, group in groups[:MOST_ON_PAGE]:
+        where = ", ".join(group.examples) + (", ..." if group.inputs > len(group.examples) else "")
+        rows.append((text, where, f"{group.count:,}", f"{group.inputs:,}"))
     columns = "value", "where", "lanes", "inputs"
     yield html.grid(columns, rows[:FIRST], numbers_from=2)
     left_out = len(groups) - len(rows)
@@ -410,7 +407,3 @@ def _facts(group: FleetGroup, whole: int, noun: str) -> list[str]:
 def _where(group: FleetGroup) -> str:
     more = group.inputs - len(group.examples)
     return html.items([*group.examples, *([f"and {number_of(more, 'more input')}"] if more > 0 else [])])
-
-
-def _examples(group: FleetGroup) -> str:
-    return ", ".join(group.examples) + (", ..." if group.inputs > len(group.examples) else "")

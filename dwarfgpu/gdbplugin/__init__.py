@@ -52,13 +52,10 @@ def _why_not(name: str, folders: tuple[str, ...]) -> str:
         for base in spec.submodule_search_locations or ()
         for folder in folders
     ]
-    if not places or any(file[file.find(".") :] in EXTENSION_SUFFIXES for file in _files(places)):
+    files = [name for place in places if os.path.isdir(place) for name in os.listdir(place)]  # noqa: PTH112, PTH208
+    if not places or any(file[file.find(".") :] in EXTENSION_SUFFIXES for file in files):
         return ""
     return "was built for another version of Python"
-
-
-def _files(places: list[str]) -> list[str]:
-    return [name for place in places if os.path.isdir(place) for name in os.listdir(place)]  # noqa: PTH112, PTH208
 
 
 def report() -> None:

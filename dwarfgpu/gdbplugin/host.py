@@ -171,12 +171,6 @@ def no_process() -> UsageError:
 # --- Frames -------------------------------------------------------------------------------------------------------
 
 
-def _is_interrupted(frame: Any) -> bool:
-    """Whether a frame goes on where it was interrupted, and not behind a call."""
-    newer = frame.newer()
-    return newer is not None and newer.type() in (gdb.SIGTRAMP_FRAME, gdb.DUMMY_FRAME)
-
-
 def _outside(frame: Any) -> int:
     """Return how many functions a frame of GDB is inlined into."""
     if frame.type() == gdb.DUMMY_FRAME:
@@ -268,7 +262,9 @@ class Processes:
         process = CallerProcess(thread, frame)
         program, target = self.program_of(process, is_wave=False)
         attached = program.attach(GdbBackend(target, process))
-        attached.stopped.is_in_call = frame.level() > 0 and not _is_interrupted(frame)
+        newer = frame.newer()  # a frame that was interrupted goes on there, and not behind a call
+        is_interrupted = newer is not None and newer.type() in (gdb.SIGTRAMP_FRAME, gdb.DUMMY_FRAME)
+        attached.stopped.is_in_call = frame.level() > 0 and not is_interrupted
         attached.state.remembered = self.of(thread).state.remembered
         attached.state.trusts_lists = self._trusts_lists
         return attached

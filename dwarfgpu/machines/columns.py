@@ -85,8 +85,6 @@ class RegisterFile:
         known = self._known or Cells("|b1", (0, width)).with_rows(wave_count, b"\1" * (wave_count * width))
         self._known = known.with_rows(count)
 
-    # --- One register ---------------------------------------------------------------------------------------------
-
     def knows(self, wave: int, number: int) -> bool:
         """Return whether a register of a wave is known."""
         return self._known is None or bool(self._known.buffer[wave * len(self.registers) + self.positions[number]])

@@ -54,8 +54,6 @@ class CoreProcess(WaveBackend):
         self._memory = FileMemory((memoryview(data) for _address, data in extents), stretches)
         self._written: dict[int, int] = {}
 
-    # --- Access ---------------------------------------------------------------------------------------------------
-
     def read_memory(self, space: AddressSpace, address: int, size: int, wave: int, lane: int | None) -> bytes:
         self._check(space, address, size, wave)
         data = self._memory.read(address, size)

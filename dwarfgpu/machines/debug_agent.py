@@ -7,14 +7,10 @@ reports: between other lines, with a prefix before each line, or cut off.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from attrs import define, field
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MAX_WAVES = 1 << 16
 MAX_TEXT = 1 << 30
@@ -149,11 +145,6 @@ def _read_line(wave: PrintedWave, line: str) -> str | None:
         wave.loaded = int(loaded[1], 16), int(loaded[2], 16)
         return None
     if wave.function is None:  # the disassembly has no registers
-        for register in _registers(line):
-            wave.registers.setdefault(*register)
+        for name, value in _SCALAR.findall(line):
+            wave.registers.setdefault(name, int(value, 16))
     return None
-
-
-def _registers(line: str) -> Iterator[tuple[str, int]]:
-    for name, value in _SCALAR.findall(line):
-        yield name, int(value, 16)

@@ -64,8 +64,6 @@ class DescribedMachine(Machine):
         for region in memory:
             self.describe_memory(region)
 
-    # --- Describing -----------------------------------------------------------------------------------------------
-
     def register(self, number: int) -> TargetRegister | None:
         """Return the register with a DWARF number, in the size in which it is described."""
         file = self._file_of.get(number)

@@ -241,8 +241,6 @@ class Machine(WaveBackend):
         """Return the path of a code object; a relative one is relative to the folder of the machine."""
         return os.path.join(self.folder, code.path)  # noqa: PTH118 (`pathlib` costs start-up time)
 
-    # --- Running --------------------------------------------------------------------------------------------------
-
     def run(self, *_arguments: Any, **_options: Any) -> Any:
         """Refuse to run: only waves that were launched do (`execution.gpu.Gpu`)."""
         message = f"a {self.capabilities.name} cannot run: it is what waves were when it was made"
@@ -445,8 +443,6 @@ class Machine(WaveBackend):
                 for at in {0, size - 1} if size <= width else range(0, size + width - 1, width):
                     reaches &= (waves != wave) | known[(offsets + min(at, size - 1)) // width]
         return reaches
-
-    # --- Memory ---------------------------------------------------------------------------------------------------
 
     def read_memory(self, space: AddressSpace, address: int, size: int, wave: int, lane: int | None) -> bytes:
         return self.memory.read(space, address, size, wave, lane)

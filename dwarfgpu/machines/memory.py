@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from operator import add
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from attrs import field
 
@@ -27,9 +27,8 @@ from dwarfgpu.targets.amdgpu.numbers import GLOBAL, LOCAL, PRIVATE_LANE, PRIVATE
 from dwarfgpu.targets.target import Scope
 
 if TYPE_CHECKING:
-    from array import array
-
     from dwarfgpu.bits import Array, Bits
+    from dwarfgpu.machines.machine import Machine
     from dwarfgpu.targets.target import AddressSpace, Target
 
 
@@ -39,25 +38,6 @@ INSTANCED = (Scope.WORKGROUP, Scope.WAVE)
 
 NOWHERE = -1
 """The instance of a wave that there is not, or that is in no work-group."""
-
-
-class Owner(Protocol):
-    """What memory needs to know of its machine."""
-
-    changes: int
-
-    @property
-    def target(self) -> Target: ...
-
-    @property
-    def wave_count(self) -> int: ...
-
-    @property
-    def group_numbers(self) -> array[int]:
-        """The number of the work-group of each wave, `NOWHERE` where it has none."""
-
-    def groups(self) -> Array:
-        """Return `group_numbers` as an array of numpy."""
 
 
 @immutable
@@ -96,7 +76,7 @@ class Region:
 class Memories:
     """All memory of a machine."""
 
-    def __init__(self, owner: Owner) -> None:
+    def __init__(self, owner: Machine) -> None:
         self._owner = owner
         self.stores: dict[int, Extents] = {}
         """The bytes of each address space that has some, by its number."""
@@ -215,8 +195,6 @@ class Memories:
         for owner, address, size in [] if space is None else self.extents(space):
             owned.setdefault(owner, []).append((address, size))
         return owned
-
-    # --- Instances ------------------------------------------------------------------------------------------------
 
     def _no_instance(self, space: AddressSpace, wave: int) -> str:
         if not 0 <= wave < self._owner.wave_count:

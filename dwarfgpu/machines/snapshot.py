@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unread, UsageError
-from dwarfgpu.machines.machine import LoadedCodeObject, Machine
+from dwarfgpu.machines.machine import Machine
 from dwarfgpu.machines.protocol import Capabilities
 from dwarfgpu.machines.snapshot_json import MANIFEST
 from dwarfgpu.regular_files import check_output, open_input, read_input, signals_raise
@@ -64,28 +64,22 @@ def load(path: str | os.PathLike[str], *, force: bool = False) -> Snapshot:
     is_folder = os.path.isdir(place)  # noqa: PTH112
     file = os.path.join(place, MANIFEST) if is_folder else place  # noqa: PTH118
     try:
-        text = read_input(file).decode()
+        document = parse(read_input(file).decode())
     except UnicodeDecodeError as error:
         message = f"{file}: it is not UTF-8 text ({error.reason} at byte {error.start})"
         raise MalformedFile("unreadable", message) from None
-    return loads(text, place if is_folder else folder, place, force=force, is_folder=is_folder)
-
-
-def loads(
-    text: str, folder: str = ".", name: str = "snapshot", *, force: bool = False, is_folder: bool = False
-) -> Snapshot:
-    """Return the snapshot in the text of the JSON form, or of a manifest; the paths in it are relative to a folder."""
-    try:
-        document = parse(text)
     except NotACase as error:
-        raise _bad(name, error.message) from None
-    return of_document(document, folder, name, force=force, is_folder=is_folder)
+        raise _bad(place, error.message) from None
+    return of_document(document, place if is_folder else folder, place, force=force, is_folder=is_folder)
 
 
 def of_document(
     document: object, folder: str = ".", name: str = "snapshot", *, force: bool = False, is_folder: bool = False
 ) -> Snapshot:
-    """Return the snapshot in a JSON value, which is a manifest if the arrays are in the folder."""
+    """Return the snapshot in a JSON value, which is a manifest if the arrays are in the folder.
+
+    The paths in it are relative to the folder.
+    """
     if is_folder:
         from dwarfgpu.machines.snapshot_folder import read_folder as read
     else:
@@ -176,7 +170,11 @@ def save(machine: Machine, path: str | os.PathLike[str]) -> None:
     if any(file.row_count != machine.wave_count for file in machine.files):
         raise UsageError("a snapshot cannot hold registers of which each lane has its own")
     is_folder = place.suffix == SUFFIX
-    paths = [_path_from(machine, code, place if is_folder else place.parent) for code in machine.code_objects]
+    folder = place if is_folder else place.parent
+    paths = [
+        code.path if os.path.isabs(code.path) else os.path.relpath(machine.code_path(code), folder)  # noqa: PTH117
+        for code in machine.code_objects
+    ]
     passing = place.parent / f".{place.name}.{os.getpid()}.part"
     with signals_raise():
         try:
@@ -195,12 +193,6 @@ def save(machine: Machine, path: str | os.PathLike[str]) -> None:
             raise UsageError(f"{place} cannot be written: {error.strerror or error}") from None
         finally:
             _remove(passing)
-
-
-def _path_from(machine: Machine, code: LoadedCodeObject, folder: Path) -> str:
-    if os.path.isabs(code.path):  # noqa: PTH117
-        return code.path
-    return os.path.relpath(machine.code_path(code), folder)
 
 
 def _remove(path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
@@ -84,10 +85,6 @@ def three(node: Node, at_least: int = 0) -> tuple[int, int, int]:
     return x, y, z
 
 
-def _sizes(node: Node) -> tuple[int, int, int]:
-    return three(node, at_least=1)
-
-
 def _path(node: Node) -> str:
     path = node.string()
     if not path or "\0" in path:
@@ -108,7 +105,7 @@ RECORDS: dict[type, tuple[Readers, Readers]] = {
     Dispatch: (
         {"id": dispatch_id},
         {"kernel": Node.string}
-        | dict.fromkeys(("grid", "work_group"), _sizes)
+        | dict.fromkeys(("grid", "work_group"), partial(three, at_least=1))
         | dict.fromkeys(("kernarg", "queue", "packet"), address),
     ),
 }

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 import struct
+from bisect import bisect_right
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -446,14 +447,8 @@ class SearchTable:
 
     def find(self, address: int) -> tuple[int, int] | None:
         """Return the last row whose location is not after an address."""
-        low, high = 0, self.count
-        while low < high:
-            middle = (low + high) // 2
-            if self.row(middle)[0] <= address:
-                low = middle + 1
-            else:
-                high = middle
-        return self.row(low - 1) if low else None
+        behind = bisect_right(range(self.count), address, key=lambda index: self.row(index)[0])
+        return self.row(behind - 1) if behind else None
 
 
 def read_frame_header(

@@ -49,6 +49,7 @@ from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
 from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.objfile.contributions import ADDRESS_SIZES, check_address_size, each_contribution, initial_length
 from dwarfgpu.objfile.info.forms import BLOCKS, STRING_INDEX, read_value
+from dwarfgpu.objfile.info.pc_ranges import Ranges
 from dwarfgpu.objfile.section_source import decode
 
 if TYPE_CHECKING:
@@ -262,10 +263,10 @@ class _Tables:
 
     def _entry(self, form_of: list[tuple[int, int]]) -> FileEntry:
         values: dict[int, int | bytes | str] = {type_: self._value(form) for type_, form in form_of}
-        md5 = values.get(dw.DW_LNCT_MD5)
+        md5, path = values.get(dw.DW_LNCT_MD5), values.get(dw.DW_LNCT_path)
         source = values.get(dw.DW_LNCT_LLVM_source)
         return FileEntry(
-            name=_text(values.get(dw.DW_LNCT_path)),
+            name=path if isinstance(path, str) else "",
             directory=_number(values.get(dw.DW_LNCT_directory_index)),
             timestamp=_number(values.get(dw.DW_LNCT_timestamp)),
             size=_number(values.get(dw.DW_LNCT_size)),
@@ -319,10 +320,6 @@ class _Tables:
 def file_entry(cursor: Cursor, name: str) -> FileEntry:
     """Read the rest of a file entry as versions 2 to 4 and DW_LNE_define_file have it (DWARF 4, 6.2.4 (16))."""
     return FileEntry(name, cursor.uleb(), cursor.uleb(), cursor.uleb())
-
-
-def _text(value: int | bytes | str | None) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _number(value: int | bytes | str | None) -> int:
@@ -739,8 +736,7 @@ class LineTable:
         self.zero_is_code = zero_is_code
         self._rows: LineMatrix | None = None
         self._pieces: list[_Piece] | None = None
-        self._starts: list[int] = []
-        self._reaches: list[int] = []
+        self._ranges: Ranges | None = None
 
     @property
     def rows(self) -> LineMatrix:
@@ -757,8 +753,7 @@ class LineTable:
 
     def drop(self) -> None:
         """Give the memory back. The next question runs the program again."""
-        self._rows = self._pieces = None
-        self._starts, self._reaches = [], []
+        self._rows = self._pieces = self._ranges = None
 
     def at(self, address: int, *, prefers_statements: bool = False) -> list[LineSpan]:
         """Return the rows that apply to an address: one, or one for each of several sequences that overlap there.
@@ -767,17 +762,14 @@ class LineTable:
         GDB has it.
         """
         pieces = self._live()
+        if self._ranges is None:
+            self._ranges = Ranges((piece.start, piece.end, index) for index, piece in enumerate(pieces))
         rows_there = []
-        index = bisect_right(self._starts, address) - 1
-        while index >= 0 and self._reaches[index] > address:
-            piece = pieces[index]
-            if address < piece.end:
-                row = self._row_at(piece, address)
-                if row is not None:
-                    chosen = self._statement(row, piece.sequence.first) if prefers_statements else row
-                    rows_there.append(self._span(chosen, row))
-            index -= 1
-        rows_there.reverse()
+        for index in self._ranges.at(address):
+            row = self._row_at(pieces[index], address)
+            if row is not None:
+                chosen = self._statement(row, pieces[index].sequence.first) if prefers_statements else row
+                rows_there.append(self._span(chosen, row))
         return rows_there
 
     def ranges(self) -> list[tuple[int, int]]:
@@ -812,11 +804,6 @@ class LineTable:
             dead = {last, last - 1} if self.zero_is_code else {0, last, last - 1}
             pieces = (_piece(rows, sequence) for sequence in rows.sequences if sequence.origin not in dead)
             self._pieces = sorted((p for p in pieces if p.start < p.end), key=lambda piece: piece.start)
-            self._starts = [piece.start for piece in self._pieces]
-            reach = 0
-            for piece in self._pieces:
-                reach = max(reach, piece.end)
-                self._reaches.append(reach)
         return self._pieces
 
     def _row_at(self, piece: _Piece, address: int) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
@@ -11,29 +11,6 @@ if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.objfile.elf.image import Image
     from dwarfgpu.objfile.elf.sections import Section
-
-
-class Sections(Protocol):
-    """What the readers of DWARF need from a file."""
-
-    @property
-    def byte_order(self) -> ByteOrder: ...
-
-    @property
-    def address_size(self) -> int: ...
-
-    @property
-    def name(self) -> str:
-        """What the file is called in messages."""
-
-    def data(self, name: str) -> bytes | memoryview | None:
-        """Return a section's content, decompressed and relocated; None if it is absent.
-
-        Raise `MalformedFile` if it is broken.
-
-        Sections of one name, as relocatable files have for each group, are in one piece, and references between them
-        count from its beginning.
-        """
 
 
 MAX_TEXTS = 1 << 26
@@ -47,7 +24,7 @@ _PIECE = 256
 class SectionSource:
     """The sections of one file as bytes, each asked for once, and the strings that were read."""
 
-    def __init__(self, sections: Sections) -> None:
+    def __init__(self, sections: ImageSections) -> None:
         self.sections = sections
         self.name = sections.name
         self.byte_order: ByteOrder = sections.byte_order
@@ -141,7 +118,11 @@ def decode(data: bytes) -> str:
 
 
 class ImageSections:
-    """The sections of an image by name. What a truncated file still holds of a section is read."""
+    """The sections of an image by name, decompressed and relocated.
+
+    What a truncated file still holds of a section is read. Sections of one name, as relocatable files have for each
+    group, are in one piece, and references between them count from its beginning.
+    """
 
     def __init__(self, image: Image) -> None:
         self.image = image

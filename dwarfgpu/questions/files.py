@@ -395,10 +395,11 @@ def snapshot(selection: Selection, arguments: Arguments) -> Document:
     def text(output: Output) -> Iterable[str]:
         if action == "info":
             return render.summary_text(summary, output.style)
-        return [f"{summary.name}: {problem}" for problem in summary.problems or ("ok",)]
+        return [f"{summary['name']}: {problem}" for problem in summary["problems"] or ("ok",)]
 
-    document = Document(render.summary_json(summary), text)
-    if action == "check" and not summary.is_sound:
+    data = {key: value for key, value in summary.items() if key not in ("wave_ids", "is_sound")}
+    document = Document(data, text)
+    if action == "check" and not summary["is_sound"]:
         document.status = BAD_FILE
     return document
 
@@ -443,16 +444,19 @@ def core(selection: Selection, arguments: Arguments) -> Document:
     it is beside the GPU's as core.PID.
     """
     from dwarfgpu.render.cores import core_json, core_text
-    from dwarfgpu.states.core_summary import core_summary
+    from dwarfgpu.states.core_summary import core_rows
+    from dwarfgpu.states.gpu_cores import open_core_waves
+    from dwarfgpu.states.stopped import OpenOptions
 
     action, *files = arguments.words or [""]
     if action != "info":
         raise arguments.wrong(f"does info, not {action[:40]!r}")
     if not files:
         raise UsageError("`core info` needs the name of a core file")
-    summary = core_summary(files, selection.moved_files())
-    document = Document(core_json(summary), lambda output: core_text(summary, output.width, output.style))
-    if not summary.parts["waves"]:
+    opened = open_core_waves(files, options=OpenOptions(moved=selection.moved_files() or {}))
+    rows = core_rows(opened)
+    document = Document(core_json(opened, rows), lambda output: core_text(opened, rows, output.width, output.style))
+    if not rows["waves"]:
         document.status = BAD_FILE
     return document
 

@@ -13,34 +13,38 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.states.core_conversion import ConversionSummary
-    from dwarfgpu.states.core_summary import CoreSummary
+    from dwarfgpu.states.gpu_cores import OpenedCore
+
+    Rows = dict[str, list[dict[str, Any]]]
 
 MAX_ROWS = 12
 """The rows of one part that are shown."""
 
 
-def core_text(summary: CoreSummary, width: int = WIDTH, style: Style = plain_style) -> Iterator[str]:
-    """Yield what is in GPU core files."""
-    for name in summary.names:
-        note = " (found beside it)" if name == summary.companion else ""
+def core_text(opened: OpenedCore, parts: Rows, width: int = WIDTH, style: Style = plain_style) -> Iterator[str]:
+    """Yield what is in GPU core files, of which `core_rows` gives the rows."""
+    files, core, loaded = opened.files, opened.core, opened.loaded()
+    for name in files.names:
+        note = " (found beside it)" if name == files.companion else ""
         yield style("kind", shown(name)) + note
-    version = "not known" if summary.r_version is None else str(summary.r_version)
-    kind = "host and GPU" if summary.has_host else "GPU alone"
-    major, minor = summary.ioctl
-    yield from labelled("memory", f"{kind}, {summary.bytes_:,} bytes in {counted(summary.ranges, 'range')}", style)
+    version = "not known" if core.r_version is None else str(core.r_version)
+    kind = "host and GPU" if files.has_host else "GPU alone"
+    major, minor = core.state.ioctl
+    ranges = counted(len(core.memory.starts), "range")
+    yield from labelled("memory", f"{kind}, {core.memory.size:,} bytes in {ranges}", style)
     yield from labelled("runtime", f"r_version {version}, kernel interface {major}.{minor}", style)
     for name, (title, record) in TABLES.items():
-        rows = [SimpleNamespace(**row, loaded=summary.loaded) for row in summary.parts[name]]
+        rows = [SimpleNamespace(**row, loaded=loaded) for row in parts[name]]
         if rows:
             yield style("name", title)
             yield from record.lines(rows[:MAX_ROWS], width=width, style=style)
             if len(rows) > MAX_ROWS:
                 yield f"  ... and {len(rows) - MAX_ROWS} more (--json has all)"
-    if not summary.parts["waves"]:
+    if not parts["waves"]:
         yield from labelled("waves", "none can be read", style)
-    if summary.problems:
+    if opened.problems:
         yield style("name", "What is missing or wrong")
-        for problem in summary.problems:
+        for problem in opened.problems:
             yield from (style("error", line) for line in fitted(f"  {problem}", width, 4))
             if problem.hint:
                 yield from (style("hint", line) for line in fitted(f"    hint: {problem.hint}", width, 6))
@@ -75,15 +79,19 @@ TABLES = {
 """The title of each part, and its columns."""
 
 
-def core_json(summary: CoreSummary) -> dict[str, Any]:
+def core_json(opened: OpenedCore, parts: Rows) -> dict[str, Any]:
     """Return what is in GPU core files as plain values."""
-    parts = plain(summary.parts)
-    for row in parts["waves"]:
-        row["frame"] = standing_text(summary.loaded, row["pc"])
-    return {**SUMMARY.json(summary), **parts, "problems": [*map(PROBLEM.json, summary.problems)]}
+    plain_parts, loaded = plain(parts), opened.loaded()
+    for row in plain_parts["waves"]:
+        row["frame"] = standing_text(loaded, row["pc"])
+    return {**SUMMARY.json(opened), **plain_parts, "problems": [*map(PROBLEM.json, opened.problems)]}
 
 
-SUMMARY = Record("files=names companion has_host r_version kernel_interface=ioctl bytes=bytes_ ranges")
+SUMMARY = Record(
+    "files=files.names companion=files.companion has_host=files.has_host r_version=core.r_version",
+    "kernel_interface=core.state.ioctl bytes=core.memory.size",
+    fact("ranges", value=lambda opened: len(opened.core.memory.starts)),
+)
 PROBLEM = Record("kind message hint")
 
 

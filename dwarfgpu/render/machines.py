@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.render.layout import Style, counted, fitted, labels, plain, plain_style, shown, table, wrapped
+from dwarfgpu.render.layout import Style, counted, fitted, labels, plain_style, shown, table, wrapped
 from dwarfgpu.render.records import Record, fact, hexadecimal, nested
 
 if TYPE_CHECKING:
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.launch.devices import QueuedPacket
     from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.program.frames.address_aliases import View, Views
-    from dwarfgpu.states.snapshot_files import SnapshotSummary
 
     Json = dict[str, Any]
 
@@ -57,30 +56,24 @@ VIEWS = Record(
 # --- Snapshots ----------------------------------------------------------------------------------------------------
 
 
-def summary_text(summary: SnapshotSummary, style: Style = plain_style) -> list[str]:
+def summary_text(summary: Json, style: Style = plain_style) -> list[str]:
     """Return the contents of a snapshot as lines."""
     memory = [
-        (space, f"{counted(size, 'byte')} in {counted(count, 'extent')}") for space, count, size in summary.memory
+        (row["space"], f"{counted(row['bytes'], 'byte')} in {counted(row['extents'], 'extent')}")
+        for row in summary["memory"]
     ]
-    names = ", ".join(summary.wave_ids) + (", ..." if 0 < len(summary.wave_ids) < summary.wave_count else "")
+    ids, count = summary["wave_ids"], summary["wave_count"]
+    names = ", ".join(ids) + (", ..." if 0 < len(ids) < count else "")
     pairs = [
-        ("target", f"{summary.target}, waves of {summary.lane_count} lanes"),
-        ("waves", f"{summary.wave_count}: {names}" if names else str(summary.wave_count)),
-        ("registers", summary.registers or "none"),
-        ("dispatches", "; ".join(summary.dispatches) or "none"),
-        ("code objects", "; ".join(summary.code_objects) or "none"),
+        ("target", f"{summary['target']}, waves of {summary['lane_count']} lanes"),
+        ("waves", f"{count}: {names}" if names else str(count)),
+        ("registers", summary["registers"] or "none"),
+        ("dispatches", "; ".join(summary["dispatches"]) or "none"),
+        ("code objects", "; ".join(summary["code_objects"]) or "none"),
         *(memory or [("memory", "none")]),
     ]
-    problems = [style("error", problem) for problem in summary.problems]
-    return [style("kind", shown(summary.name)), *labels(pairs, style), *problems]
-
-
-def summary_json(summary: SnapshotSummary) -> Json:
-    """Return the contents of a snapshot as a JSON object."""
-    document: Json = plain(summary)
-    del document["wave_ids"], document["is_sound"]
-    document["memory"] = [dict(zip(("space", "extents", "bytes"), row, strict=True)) for row in summary.memory]
-    return document
+    problems = [style("error", problem) for problem in summary["problems"]]
+    return [style("kind", shown(summary["name"])), *labels(pairs, style), *problems]
 
 
 # --- Agents, queues, dispatches and files -------------------------------------------------------------------------

@@ -81,8 +81,6 @@ class Terminal:
     def _wants_pages(self) -> bool:
         return self.is_terminal and self._settings is not None and bool(self._settings["pagination"])
 
-    # --- Size -----------------------------------------------------------------------------------------------------
-
     def _measure(self) -> None:
         if self._settings is None:
             return
@@ -103,8 +101,6 @@ class Terminal:
                 lines = os.get_terminal_size(sys.stdout.fileno()).lines
         return self.session.out.width or WIDTH, lines or 24
 
-    # --- Colours --------------------------------------------------------------------------------------------------
-
     @property
     def has_colors(self) -> bool:
         return self.style("name", "x") != "x"
@@ -122,8 +118,6 @@ class Terminal:
         from dwarfgpu.repl.highlight import highlighted
 
         return highlighted(kind, lines, file)
-
-    # --- Pages ----------------------------------------------------------------------------------------------------
 
     def write(self, text: str) -> None:
         """Write a text; when the screen is full, ask the user whether to go on."""

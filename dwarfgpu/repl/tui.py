@@ -294,8 +294,6 @@ class Panels:
         self._table = None
         self._answers.clear()
 
-    # --- Source ---------------------------------------------------------------------------------------------------
-
     def source(self, width: int, height: int) -> list[StyleAndTextTuples]:
         """Return the source around the frame, with the number of lanes at each line."""
         debugger = self._debugger
@@ -325,8 +323,6 @@ class Panels:
                 [(style, f"{mark}{count} {number:{digits}} "), *to_formatted_text(ANSI(written(line)), style=style)]
             )
         return lines
-
-    # --- Instructions and registers -------------------------------------------------------------------------------
 
     def code(self, width: int, height: int) -> list[StyleAndTextTuples]:
         """Return the instructions of the function around that of the frame."""
@@ -363,8 +359,6 @@ class Panels:
             self._answers[key] = "".join(texts).splitlines()
         return self._answers[key]
 
-    # --- Lanes ----------------------------------------------------------------------------------------------------
-
     def lanes(self, width: int, height: int) -> list[StyleAndTextTuples]:
         """Return the variables in the lanes around the selected one."""
         table = self._lane_table()
@@ -390,8 +384,6 @@ class Panels:
         if self._table is None or seen != self._seen:
             self._table, self._seen = lane_table(debugger.frame), seen
         return self._table
-
-    # --- Output ---------------------------------------------------------------------------------------------------
 
     def output(self, width: int, height: int) -> list[StyleAndTextTuples]:
         """Return the last lines of output; longer ones are folded."""

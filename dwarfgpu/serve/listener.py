@@ -10,7 +10,7 @@ from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.errors import UsageError
 from dwarfgpu.objfile.elf.header import PT_LOAD
 from dwarfgpu.program.code.code_object import check_has_kernels, opened
 from dwarfgpu.program.code.loaded import LoadedCode
@@ -20,7 +20,7 @@ from dwarfgpu.serve.remote import SIGTRAP, RemoteStub, ServedState
 from dwarfgpu.serve.served_files import as_host_code
 from dwarfgpu.states.gpu_cores import is_about_waves, open_gpu_stopped
 from dwarfgpu.states.host_cores import open_core
-from dwarfgpu.states.opening import is_elf, load_code, open_snapshot
+from dwarfgpu.states.opening import codes_of, is_elf, load_code, open_snapshot
 from dwarfgpu.states.stopped import OpenOptions, without_part
 
 if TYPE_CHECKING:
@@ -64,15 +64,8 @@ def served_waves(
     if file is not None:
         loaded, errors = load_code(machine, file, OpenOptions(force))
         return _with_code(machine, name, loaded.codes, map(str, errors))
-    problems: list[str] = []
-    codes: list[LoadedCode] = []
-    for entry in machine.code_objects:
-        try:
-            path = os.path.join(machine.folder, entry.path)  # noqa: PTH118 (`pathlib` costs start-up time)
-            codes.append(LoadedCode(opened(path), entry.load_address or 0))
-        except DwarfGpuError as error:
-            problems.append(f"{error}: its code is not served")
-    return _with_code(machine, name, codes, problems)
+    codes, problems = codes_of(machine)
+    return _with_code(machine, name, codes, [f"{error}: its code is not served" for error in problems])
 
 
 def _with_code(

@@ -70,14 +70,7 @@ class PacketParser:
             body, checksum = self._data[1:end], self._data[end + 1 : end + 3]
             self._data = self._data[end + 3 :]
             self.refusals = 0
-            yield body if _number(checksum) == sum(body) & 255 else None
-
-
-def _number(checksum: bytes) -> int | None:
-    try:
-        return int(checksum, 16)
-    except ValueError:
-        return None
+            yield body if checksum.lower() == b"%02x" % (sum(body) & 255) else None
 
 
 def converse(

@@ -77,7 +77,8 @@ def _codes(
             hint = "name it as FILE, or put the file of --save-code-objects in the folder of the text"
             problems.append(MissingContext("code_object", message, spec="", hint=hint))
         elif loaded is not None:
-            codes.append((code, loaded[0] - _lowest(code)))
+            low = min((segment.address for segment in code.image.segments if segment.type == PT_LOAD), default=0)
+            codes.append((code, loaded[0] - (low & -4096)))  # the loaded range begins with the page of the lowest one
             given = None if code is given else given
     if given is not None:
         message = f"the text does not say where {given.name} was loaded: its own addresses are used"
@@ -89,12 +90,6 @@ def _codes(
 def _fits(file: CodeObject, uri: str, count: int) -> bool:
     base = os.path.basename(file.image.path or "")  # noqa: PTH119
     return count == 1 or (bool(base) and base in uri)
-
-
-def _lowest(code: CodeObject) -> int:
-    """Return the lowest segment address of a file, rounded down to a page, where its loaded range begins."""
-    low = min((segment.address for segment in code.image.segments if segment.type == PT_LOAD), default=0)
-    return low & -4096
 
 
 def _found(uri: str, path: str) -> CodeObject | None:
@@ -125,11 +120,6 @@ def _found(uri: str, path: str) -> CodeObject | None:
 
 
 # --- The machine --------------------------------------------------------------------------------------------------
-
-
-def _stop_of(wave: PrintedWave) -> WaveStop:
-    reasons = tuple(name for name in wave.reason.split("|") if name in REASONS)
-    return WaveStop(reasons, is_stopped=wave.is_stopped)
 
 
 def agent_machine(printed: PrintedWaves, code: CodeObject, problems: list[DwarfGpuError]) -> Machine:
@@ -165,7 +155,9 @@ def agent_machine(printed: PrintedWaves, code: CodeObject, problems: list[DwarfG
         wave_in_group=[place[1] for place in places],
         ids=[wave.number for wave in waves],
     )
-    machine.stops = {index: _stop_of(wave) for index, wave in enumerate(waves)}
+    reasons = (tuple(name for name in wave.reason.split("|") if name in REASONS) for wave in waves)
+    stops = (WaveStop(names, is_stopped=wave.is_stopped) for names, wave in zip(reasons, waves, strict=True))
+    machine.stops = dict(enumerate(stops))
     for index, wave in enumerate(waves):
         _set(machine, index, "pc", wave.pc)
         contents: dict[str, Any] = wave.registers | wave.vectors

@@ -248,7 +248,7 @@ class _Converter:
     def code(self, small: Machine, prefix: str) -> dict[str, bytes]:
         """Give the small machine its code objects; return the files that hold them."""
         files: dict[str, bytes] = {}
-        for number, found in enumerate(self.opened.code.found):
+        for number, found in enumerate(self.opened.found):
             name = found.entry.uri or f"the code object at {found.entry.address:#x}"
             if found.file is None:
                 if found.where == "not found":

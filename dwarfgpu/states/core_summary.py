@@ -1,50 +1,25 @@
-"""What is in a GPU core file, on one screen: agents, queues, dispatches, waves, code, and what is missing."""
+"""The rows of what is in a GPU core file: agents, queues, dispatches, waves, code objects and threads of the host."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
-from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.states.gpu_cores import open_core_waves
 from dwarfgpu.states.snapshot_files import dispatch_text
-from dwarfgpu.states.stopped import OpenOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from dwarfgpu.machines.gpu_core.core_waves import GpuCore
-    from dwarfgpu.program.code.loaded import Loaded
+    from dwarfgpu.states.gpu_cores import OpenedCore
 
 
-@frozen
-class CoreSummary:
-    """What is in the files of one crash."""
-
-    names: tuple[str, ...]
-    companion: str | None
-    has_host: bool
-    r_version: int | None
-    ioctl: tuple[int, int]
-    parts: dict[str, list[dict[str, Any]]]
-    """The rows of agents, queues, dispatches, waves, code objects and threads of the host."""
-    ranges: int
-    bytes_: int
-    problems: tuple[DwarfGpuError, ...]
-    loaded: Loaded
-
-
-def core_summary(paths: Sequence[str], moved: Mapping[str, str] | None = None) -> CoreSummary:
-    """Return what is in GPU core files; ``moved`` says where the files of their machine are (`places_of`)."""
-    opened = open_core_waves(paths, options=OpenOptions(moved=moved or {}))
-    files, core = opened.files, opened.core
+def core_rows(opened: OpenedCore) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of each part of GPU core files."""
+    core = opened.core
     per_agent: Counter[int] = Counter()
     for queue in core.queues:
         per_agent[queue.agent] += queue.wave_count
     waves, per_dispatch = _waves(core)
-    parts: dict[str, list[dict[str, Any]]] = {
+    return {
         "agents": [
             {"number": number, "processor": agent.processor, "engines": agent.engines, "xccs": agent.xccs,
              "waves": per_agent[number]}
@@ -65,17 +40,14 @@ def core_summary(paths: Sequence[str], moved: Mapping[str, str] | None = None) -
         "code_objects": [
             {"address": found.entry.address, "uri": found.entry.uri, "where": found.where,
              "has_dwarf": None if found.file is None else found.file.has_dwarf}
-            for found in opened.code.found
+            for found in opened.found
         ],
         "threads": [
-            {"pid": thread.pid, "signal": thread.signal, "rip": _number(thread.registers.get("rip"))}
-            for thread in files.threads
+            {"pid": thread.pid, "signal": thread.signal,
+             "rip": int.from_bytes(thread.registers["rip"], "little") if "rip" in thread.registers else None}
+            for thread in opened.files.threads
         ],
     }  # fmt: skip
-    return CoreSummary(
-        files.names, files.companion, files.has_host, core.r_version, core.state.ioctl, parts,
-        len(core.memory.starts), core.memory.size, opened.problems, opened.code.loaded(),
-    )  # fmt: skip
 
 
 def _waves(core: GpuCore) -> tuple[list[dict[str, Any]], Counter[int]]:
@@ -100,7 +72,3 @@ def _waves(core: GpuCore) -> tuple[list[dict[str, Any]], Counter[int]]:
             row = rows.setdefault(tuple(key.values()), {"count": 0, **key, "first": str(machine.ids[wave])})
             row["count"] += 1
     return sorted(rows.values(), key=lambda row: (row["signal"] is None, -row["count"])), per_dispatch
-
-
-def _number(data: bytes | None) -> int | None:
-    return None if data is None else int.from_bytes(data, "little")

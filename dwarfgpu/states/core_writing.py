@@ -68,7 +68,7 @@ def write_core(
         with whole_output(name) as stream:
             file: Any = stream
             write(file, contents)
-    return WrittenCore(names, contents.unknown, contents.lost)
+    return WrittenCore(names, contents.unknown, tuple(sorted(contents.lost)))
 
 
 def images_of(stopped: Stopped, *, embeds: bool = False) -> Iterator[LoadedImage]:

@@ -269,16 +269,6 @@ def _pids(image: Image) -> set[int]:
 # --- The waves ----------------------------------------------------------------------------------------------------
 
 
-@frozen
-class OpenedCore:
-    """A crash with its waves and its code."""
-
-    files: CoreFiles
-    core: GpuCore
-    code: CoreCode
-    problems: tuple[DwarfGpuError, ...]
-
-
 def open_core_waves(paths: Sequence[str], file: CodeObject | None = None, options: OpenOptions = USUAL) -> OpenedCore:
     """Open the files of one crash, read their waves and find their code."""
     files = open_core_files(paths)
@@ -286,16 +276,15 @@ def open_core_waves(paths: Sequence[str], file: CodeObject | None = None, option
     if not files.has_host and not core.wave_count:
         message = f"{files.names[0]} is the part of the GPU alone, and does not have what its waves are read from"
         core.problems.insert(0, MissingContext("host_core", message, spec="", hint=HOW_TO_GET))
-    code = CoreCode(files, core, file, options)
-    code.name_kernels()
-    traps = own_traps(code.loaded().codes)
+    opened_core = OpenedCore(files, core, file, options)
+    opened_core.name_kernels()
+    traps = own_traps(opened_core.loaded().codes)
+    opened_core.problems[:0] = (*files.problems, *core.problems)
     for machine in core.machines:
         machine.traps = traps
-    problems = [*files.problems, *core.problems, *code.problems]
-    for machine in core.machines:
-        problems += group_problems(machine)
-    problems += code.outside()
-    return OpenedCore(files, core, code, tuple(problems))
+        opened_core.problems += group_problems(machine)
+    opened_core.problems += opened_core.outside()
+    return opened_core
 
 
 def choose(core: GpuCore, file: CodeObject | None, part: str | None) -> SavedGpu:
@@ -339,8 +328,8 @@ class FoundCode:
     ``not needed``, ``not found`` and others."""
 
 
-class CoreCode:
-    """The code objects of a process, opened where they were found."""
+class OpenedCore:
+    """A crash with its waves and its code objects, opened where they were found."""
 
     def __init__(self, files: CoreFiles, core: GpuCore, file: CodeObject | None, options: OpenOptions) -> None:
         self.files = files
@@ -349,14 +338,14 @@ class CoreCode:
         self.problems: list[DwarfGpuError] = []
         self._images: dict[int, Image | None] = {}
         self._given = file if file is not None and file.is_amdgpu else None
-        self._codes: dict[int, LoadedCode] = {}
+        self._codes: dict[int, LoadedCode | None] = {}
         chosen = None if self._given is None else self._entry_of(self._given)
         needed = self._needed()
         self.found = [
             self._find(entry, given=index == chosen)
             if index in needed or index == chosen
             else FoundCode(entry, None, "not needed")
-            for index, entry in enumerate(core.objects.objects)
+            for index, entry in enumerate(core.objects)
         ]
         if self._given is not None and chosen is None:
             self._add_given(self._given)
@@ -372,7 +361,7 @@ class CoreCode:
 
     def _needed(self) -> set[int]:
         """Return which code objects are opened: all, or of very many those that a wave or a kernel is in."""
-        entries = self.core.objects.objects
+        entries = self.core.objects
         if len(entries) <= MAX_OPENED:
             return set(range(len(entries)))
         from bisect import bisect_right
@@ -467,7 +456,7 @@ class CoreCode:
 
     def _entry_of(self, file: CodeObject) -> int | None:
         """Return which code object of the process the user's file is: by its contents, or by its name."""
-        entries = self.core.objects.objects
+        entries = self.core.objects
         fitting = [index for index, entry in enumerate(entries) if self.differs(file, entry) is None]
         if fitting:
             base = os.path.basename(file.image.path or "")  # noqa: PTH119
@@ -534,6 +523,7 @@ class CoreCode:
     def _code(self, index: int) -> LoadedCode | None:
         found = self.found[index]
         if index not in self._codes and found.file is not None:
+            self._codes[index] = None
             try:
                 self._codes[index] = self.options.code(found.file, found.entry.address)
             except DwarfGpuError as error:
@@ -574,7 +564,7 @@ def open_gpu_stopped(paths: Sequence[str], file: CodeObject | None = None, optio
     """Open the waves of GPU core files; without a file with the code that the process had loaded."""
     opened_core = open_core_waves(paths, file, options)
     machine, files = choose(opened_core.core, file, part_of(paths)), opened_core.files
-    stopped = Stopped(machine, opened_core.code.loaded(), opened_core.problems, name=" and ".join(files.names))
+    stopped = Stopped(machine, opened_core.loaded(), tuple(opened_core.problems), name=" and ".join(files.names))
     host = next((image.name for image in files.images if files.threads and image.machine == EM_X86_64), None)
     stopped.notes = tuple(_notes_of(opened_core, machine, host))
     if host is not None:

@@ -173,14 +173,14 @@ def load_code(
         if entry is not None:
             _check_contents(machine, entry, file)
         _check_target(machine, file)
-    others, problems = _codes_of(machine, options, file.attributes, without=chosen)
+    others, problems = codes_of(machine, options, file.attributes, without=chosen)
     codes = [own, *others]
     set_named_pcs(machine, codes)
     machine.traps = own_traps(codes)
     return Loaded(codes), tuple(problems)
 
 
-def _codes_of(
+def codes_of(
     machine: Machine, options: OpenOptions = USUAL, attributes: str | None = None, without: int = -1
 ) -> tuple[list[LoadedCode], list[DwarfGpuError]]:
     """Open the code objects of a snapshot, of all but one; of those that cannot be opened only the error is known."""
@@ -199,7 +199,7 @@ def find_named_pcs(machine: Machine) -> None:
     """Turn program counters that are names into addresses, with the code objects that the snapshot names."""
     if not machine.named_pcs:
         return
-    codes, problems = _codes_of(machine)
+    codes, problems = codes_of(machine)
     if not codes:
         _index, name = next(iter(machine.named_pcs.items()))
         why = str(problems[0].message) if problems else "the snapshot names no code object"

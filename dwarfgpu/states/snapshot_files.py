@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.immutable import frozen
 from dwarfgpu.machines import snapshot
 from dwarfgpu.machines.columns import names_of
 from dwarfgpu.machines.machine import Machine
@@ -20,26 +19,6 @@ MAX_NAMES = 4
 """How many wave ids a summary lists."""
 
 
-@frozen
-class SnapshotSummary:
-    """What is in a snapshot."""
-
-    name: str
-    target: str
-    lane_count: int
-    wave_count: int
-    wave_ids: list[str]
-    registers: str
-    dispatches: list[str]
-    code_objects: list[str]
-    memory: list[tuple[str, int, int]]
-    """Address space, number of extents, total bytes."""
-    problems: list[str]
-    """The warnings of the snapshot, and code objects that are missing or have changed."""
-    is_sound: bool
-    """Whether no code object has changed; missing ones do not count."""
-
-
 def load(path: str | os.PathLike[str], *, force: bool = False) -> snapshot.Snapshot:
     """Load a snapshot of either form; look up a program counter that is a name in the code objects of the snapshot.
 
@@ -52,33 +31,35 @@ def load(path: str | os.PathLike[str], *, force: bool = False) -> snapshot.Snaps
     return machine
 
 
-def summary(path: str) -> SnapshotSummary:
-    """Return what is in a snapshot; loading it checks it."""
+def summary(path: str) -> dict[str, Any]:
+    """Return what is in a snapshot, as JSON has it, with the first wave ids; loading it checks it.
+
+    It is sound if no code object has changed; missing ones do not count.
+    """
     machine = load(path, force=True)
-    memory = []
-    for space in machine.memory.spaces:
-        sizes = [size for _owner, _address, size in machine.memory.extents(space)]
-        memory.append((space.name, len(sizes), sum(sizes)))
+    sizes = {
+        space.name: [size for _owner, _at, size in machine.memory.extents(space)] for space in machine.memory.spaces
+    }
     problems = list(snapshot.code_problems(machine))
-    return SnapshotSummary(
-        name=path,
-        target=machine.target_name,
-        lane_count=machine.target.lane_count,
-        wave_count=machine.wave_count,
-        wave_ids=machine.ids[:MAX_NAMES],
-        registers=", ".join(_file_text(machine, index) for index in range(len(machine.files))),
-        dispatches=[dispatch_text(entry) for entry in machine.dispatches],
-        code_objects=[
+    return {
+        "name": path,
+        "target": machine.target_name,
+        "lane_count": machine.target.lane_count,
+        "wave_count": machine.wave_count,
+        "registers": ", ".join(_file_text(machine, index) for index in range(len(machine.files))),
+        "dispatches": [dispatch_text(entry) for entry in machine.dispatches],
+        "code_objects": [
             entry.path if entry.load_address is None else f"{entry.path} at {entry.load_address:#x}"
             for entry in machine.code_objects
         ],
-        memory=memory,
-        problems=[
+        "memory": [{"space": name, "extents": len(each), "bytes": sum(each)} for name, each in sizes.items()],
+        "problems": [
             *(str(warning) for warning in machine.warnings),
             *(f"code_objects[{index}]: {what}" for index, what, _other in problems),
         ],
-        is_sound=not any(other for _index, _what, other in problems),
-    )
+        "wave_ids": machine.ids[:MAX_NAMES],
+        "is_sound": not any(other for _index, _what, other in problems),
+    }
 
 
 def code_paths(machine: Machine) -> list[str]:

@@ -262,7 +262,7 @@ class StateTemplate:
             else:
                 registers[name] = self._value(users[name], (register.lane_bits or register.bit_size) // 8)
         wave["registers"] = registers
-        for place in sorted(regions, key=_order):
+        for place in sorted(regions, key=lambda place: (*place[:2], -1 if place[3] is None else place[3])):
             region = self._region(wave, place, regions[place], notes)
             if region is not None:
                 self.document.setdefault("memory", []).append(region)
@@ -351,11 +351,6 @@ def form_of(type: Type | None, size: int) -> str:
 def _labels(needing: list[Needed]) -> str:
     texts = [entry.label if entry.type is None else f"{entry.label}: {safe_text(entry.type)}" for entry in needing]
     return "; ".join(dict.fromkeys(texts))
-
-
-def _order(region: Access) -> tuple[int, int, int]:
-    space, address, _size, lane = region
-    return space, address, -1 if lane is None else lane
 
 
 # --- Making one ---------------------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ import sys
 import pytest
 
 from dwarfgpu.cli.fleet import question_of
-from dwarfgpu.cli.run import _question_words
 from dwarfgpu.errors import MalformedFile, UsageError
 from dwarfgpu.fleet.answers import COLUMNS, error_row, flat, make_question, questions, rows_of
 from dwarfgpu.fleet.cluster import MOST_BYTES, MOST_INPUTS, local_workers, split
@@ -220,10 +219,10 @@ def test_schedulers_and_what_an_answer_may_cost():
     for wrong in ("local:0", "local:x", "cluster"):
         with pytest.raises(UsageError):
             local_workers(wrong)
-    assert question_of("bt --budget 5", _question_words).budget == 5
-    assert question_of("bt", _question_words, "7").budget == 7
-    assert question_of("bt --budget 5", _question_words, "7").budget == 5
-    assert question_of("memmodel check", _question_words, "7").budget == 7
+    assert question_of("bt --budget 5").budget == 5
+    assert question_of("bt", "7").budget == 7
+    assert question_of("bt --budget 5", "7").budget == 5
+    assert question_of("memmodel check", "7").budget == 7
 
 
 # --- The summary ------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from dwarfgpu.machines.gpu_core.writing import CoreForm, LoadedImage, core_conte
 from dwarfgpu.render.cores import conversion_text, core_json, core_text
 from dwarfgpu.states import gpu_cores
 from dwarfgpu.states.core_conversion import convert_core, memory_choice
-from dwarfgpu.states.core_summary import core_summary
+from dwarfgpu.states.core_summary import core_rows
 from dwarfgpu.states.core_writing import write_core
 from dwarfgpu.states.gpu_cores import choose, open_core_files, open_core_waves, open_gpu_stopped
 from dwarfgpu.states.memory_image import image_in_memory
@@ -158,7 +158,8 @@ def test_the_part_of_the_gpu_alone_says_what_to_do(tmp_path):
         open_gpu_stopped([gpu])
     assert "core file" in caught.value.hint
     (tmp_path / "other").mkdir()
-    text = "\n".join(core_text(core_summary([gpu]), 200))
+    opened = open_core_waves([gpu])
+    text = "\n".join(core_text(opened, core_rows(opened), 200))
     assert "GPU alone" in text
     assert "none can be read" in text
     assert "--state core.PID --state gpucore.PID" in text
@@ -170,7 +171,7 @@ def test_the_part_of_the_gpu_alone_says_what_to_do(tmp_path):
 def test_a_code_object_in_memory_is_read_from_the_core_file(tmp_path):
     data = TINY.read_bytes()
     uri = f"memory://4711#offset=0x5500000000&size={len(data):#x}"
-    (found,) = open_core_waves(tiny(tmp_path, uri=uri, host=(0x55_0000_0000, data))).code.found
+    (found,) = open_core_waves(tiny(tmp_path, uri=uri, host=(0x55_0000_0000, data))).found
     assert found.where == "in the core file"
     assert found.file.image.build_id == open_program(str(TINY)).file.image.build_id
     assert found.file.has_dwarf
@@ -179,14 +180,14 @@ def test_a_code_object_in_memory_is_read_from_the_core_file(tmp_path):
 def test_a_code_object_is_found_beside_the_core_file_and_where_it_was_moved_to(tmp_path):
     shutil.copy(TINY, tmp_path / "tiny.gfx90a.co")
     opened = open_core_waves(tiny(tmp_path, uri="file:///gone/away/tiny.gfx90a.co"))
-    assert opened.code.found[0].where == "by its name, in another folder"
+    assert opened.found[0].where == "by its name, in another folder"
     (tmp_path / "new/sub").mkdir(parents=True)
     shutil.copy(TINY, tmp_path / "new/sub/k.co")
     paths = tiny(tmp_path, uri="file:///gone/away/sub/k.co")
     opened = open_core_waves(
         paths, options=OpenOptions(moved={"/gone": "/nowhere", "/gone/away": str(tmp_path / "new")})
     )
-    assert opened.code.found[0].where == "by its new path"
+    assert opened.found[0].where == "by its new path"
 
 
 def test_a_code_object_of_that_name_with_other_contents_is_refused(tmp_path):
@@ -199,13 +200,13 @@ def test_a_code_object_of_that_name_with_other_contents_is_refused(tmp_path):
         data[place] ^= 0xFF
     (tmp_path / "tiny.gfx90a.co").write_bytes(data)
     opened = open_core_waves(tiny(tmp_path, uri="file:///gone/away/tiny.gfx90a.co"))
-    assert opened.code.found[0].where == "loaded image only"
+    assert opened.found[0].where == "loaded image only"
     assert any("is not the code object at" in text for text in said(opened))
 
 
 def test_without_a_file_the_loaded_image_has_code_and_symbols(tmp_path):
     opened = open_core_waves(tiny(tmp_path, uri="file:///gone/away/k.co"))
-    (found,) = opened.code.found
+    (found,) = opened.found
     assert found.where == "loaded image only"
     assert any(symbol.name == "tiny.kd" for symbol in found.file.image.symbols())
     assert any("only the code in memory is known" in text for text in said(opened))
@@ -228,7 +229,7 @@ def test_only_some_of_many_lost_code_objects_are_named(tmp_path):
     lost = [text for text in said(opened) if "not found" in text]
     assert len(lost) == 9
     assert lost[-1] == "22 other code objects were not found either"
-    assert len(opened.code.found) == 30
+    assert len(opened.found) == 30
 
 
 def test_another_file_is_refused_unless_it_is_forced(tmp_path):
@@ -253,11 +254,11 @@ def test_the_list_of_code_objects_may_be_broken(tmp_path):
     ):
         before = files.memory.read(place, 8)
         files.memory.write(place, value.to_bytes(8, "little"))
-        found = read_objects(files.memory, r_debug)
-        assert any(text in str(problem) for problem in found.problems), text
-        assert len(found.objects) == 1
+        _version, objects, problems = read_objects(files.memory, r_debug)
+        assert any(text in str(problem) for problem in problems), text
+        assert len(objects) == 1
         files.memory.write(place, before)
-    assert read_objects(files.memory, 0).r_version is None
+    assert read_objects(files.memory, 0)[0] is None
 
 
 def test_waves_outside_of_all_code_are_a_problem(tmp_path):
@@ -280,13 +281,13 @@ def test_kernels_are_named_and_no_file_is_needed(tmp_path):
 
 def test_a_summary_is_one_screen(tmp_path):
     before = open_program(str(TINY)).attach(EXAMPLES / "launch.json")
-    summary = core_summary(write_core(before.stopped, str(tmp_path / "core"), "pair").names)
-    lines = list(core_text(summary, 100))
+    opened = open_core_waves(write_core(before.stopped, str(tmp_path / "core"), "pair").names)
+    lines = list(core_text(opened, core_rows(opened), 100))
     assert len(lines) < 40
     text = "\n".join(lines)
     for part in ("gfx90a", "compute (AQL)", "grid 128x1x1", "tiny () at tiny.hip:", "as named", "4711"):
         assert part in text
-    data = json.loads(json.dumps(core_json(summary)))
+    data = json.loads(json.dumps(core_json(opened, core_rows(opened))))
     assert data["waves"][0]["count"] == 2
     assert data["agents"][0]["processor"] == "gfx90a"
 

@@ -59,24 +59,19 @@ def _relocations(image: Image, section: Section) -> SectionPart:
 
     if section.type == SHT_CREL:
         raise Unsupported("relocation", f"{image.name}: compact relocations ({section.name}) are not supported")
-    header, layout = section.header, image.layout
-    shift, mask = (32, 0xFFFFFFFF) if layout.address_size == 8 else (8, 0xFF)
-    layout_of_row = layout.rela if section.type == SHT_RELA else layout.rel
-    data = section.decompressed()
-    data = data[: len(data) // layout_of_row.size * layout_of_row.size]
+    header, data = section.header, section.decompressed()
     has_symbols = 0 < header.link < len(image.sections)
     table = image.symbol_table(image.sections[header.link]) if has_symbols else None
     rules = RULES.get(image.machine, {})
 
     def rows() -> Iterator[tuple[Any, ...]]:
-        for offset, info, *addend in layout_of_row.iter_unpack(data):
-            number, index = info & mask, info >> shift
+        for offset, index, number, addend in image.layout.relocations(data, have_addends=section.type == SHT_RELA):
             name = None
             if index:
                 is_known = table is not None and index < table.count
                 name = table.symbol(index).demangled if is_known and table is not None else f"symbol {index}"
             kind = rules[number].name if number in rules else str(number)
-            yield offset, kind, addend[0] if addend else None, name
+            yield offset, kind, addend, name
 
     target = image.sections[header.info].name if 0 < header.info < len(image.sections) else None
     tables = (Table("relocations", _RELOCATION_COLUMNS, rows()),)

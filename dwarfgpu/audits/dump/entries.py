@@ -493,7 +493,7 @@ class UnitValues:
             return attribute.value, None, Reference(section, offset)
         lists = self._long.get((section, offset))
         if lists is None:
-            listed = self.lists.read(section, offset, kind, self.unit)
+            listed = self.lists.read(section, offset, self.unit)
             entries, pc = listed.entries, None
             if kind == "loclist":
                 entries, pc = tuple(entry for entry in entries if entry.code is not None), self.pc

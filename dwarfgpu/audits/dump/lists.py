@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.audits.dump.parts import SectionPart, Table
@@ -117,13 +118,11 @@ class ListSection:
         """Add unreferenced lists in sequence, as long as they can be read."""
         position, stop = start, len(self.data) if end is None else end
         while position < stop:
-            listed = self.reader.read(self.section, position, self.kind, None, end)
+            listed = self.reader.read(self.section, position, None, end)
             parts.setdefault(position, (None, end))
             if listed.error is not None or listed.end <= position:
                 return
             position = listed.end
-
-    # --- Parts ----------------------------------------------------------------------------------------------------
 
     def _header(self, table: ListTable, unit: Unit | None) -> SectionPart:
         header = table.header
@@ -144,15 +143,15 @@ class ListSection:
         return SectionPart(self.section, header.start, title, facts, (table_of_offsets,))
 
     def _list(self, offset: int, unit: Unit | None, end: int | None) -> SectionPart:
-        listed = self.reader.read(self.section, offset, self.kind, unit, end)
+        listed = self.reader.read(self.section, offset, unit, end)
         facts = {"unit": _place(unit), "base": None if listed.base is None else f"{listed.base:#x}"}
         head = _COLUMNS[self.kind]
-        rows = tuple(_row(entry)[: len(head.split())] for entry in listed.entries)
+        width = len(head.split())
+        rows = tuple(
+            (entry.offset, entry.kind, ", ".join(map(hex, entry.operands)), entry.start, entry.end, entry.code)[:width]
+            for entry in listed.entries
+        )
         return SectionPart(self.section, offset, _TITLES[self.kind], facts, (Table("entries", head, rows),))
-
-
-def _row(entry: DumpedListEntry) -> tuple[Any, ...]:
-    return entry.offset, entry.kind, ", ".join(map(hex, entry.operands)), entry.start, entry.end, entry.code
 
 
 def _place(unit: Unit | None) -> str | None:
@@ -182,8 +181,6 @@ class DumpedListEntry:
 class ListedList:
     """One list."""
 
-    section: str
-    offset: int
     entries: tuple[DumpedListEntry, ...]
     end: int
     """Where the next one may begin."""
@@ -198,22 +195,14 @@ class ListDecoder:
     def __init__(self, file: CodeObject, code: ExpressionDecoder) -> None:
         self.file = file
         self.code = code
-        self._last: tuple[tuple[object, ...], ListedList] | None = None
+        self.read = lru_cache(maxsize=1)(self._read)
+        """Reads the list at an offset of a section; the last one is remembered, because entries may share it."""
         self._seen: set[tuple[str, int]] = set()
         self._counts: dict[str, int] = {}
         """How many entries the lists of a section have that were read so far, each list counted once."""
 
-    def read(self, section: str, offset: int, kind: str, unit: Unit | None, end: int | None = None) -> ListedList:
-        """Read the list of a kind (``loclist`` or ``rnglist``) at an offset; ``unit`` is its unit, if that is known.
-
-        The last one is remembered, because entries may share it.
-        """
-        key = (section, offset, kind, unit, end)
-        if self._last is None or self._last[0] != key:
-            self._last = key, self._read(section, offset, unit, end)
-        return self._last[1]
-
-    def _read(self, section: str, offset: int, unit: Unit | None, end: int | None) -> ListedList:
+    def _read(self, section: str, offset: int, unit: Unit | None, end: int | None = None) -> ListedList:
+        """Read a list; ``unit`` is its unit, if that is known."""
         dwarf = self.file.dwarf if unit is None else unit.dwarf
         data = dwarf.source.data(section) if unit is None else unit.tables.list_data(section)
         context = self._context(unit)
@@ -226,7 +215,7 @@ class ListDecoder:
         if error is not None:
             dwarf.note(error)
         entries = tuple(self._entries(raw, section, context, unit))
-        return ListedList(section, offset, entries, after, context.base, error)
+        return ListedList(entries, after, context.base, error)
 
     def _check_room(self, section: str, size: int, offset: int) -> None:
         """Raise an error if the lists that were read have more entries than their section has room for."""

@@ -314,8 +314,6 @@ class CheckedFunction(OutstandingFlow):
                 accesses.append(index)
         return accesses
 
-    # --- Fences -------------------------------------------------------------------------------------------------------
-
     def _check_fence(self, state: OutstandingState, index: int, fence: FenceGroup) -> None:
         if fence.release is not None and fence.pivot is None:
             self._check_release(state, index, fence.release)
@@ -329,8 +327,6 @@ class CheckedFunction(OutstandingFlow):
             if not any(covers(done, text) for done in state.invalidated):
                 message = f"{rule.name}: there is no {text} behind the last load"
                 self._tell("invalidate", index, message, rule)
-
-    # --- Registers ----------------------------------------------------------------------------------------------------
 
     def _check_registers(self, state: OutstandingState, index: int) -> None:
         step = self.function.steps[index]

@@ -7,7 +7,7 @@ Spaces"), which a GDB without them refuses.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dwarfgpu.errors import EvaluationError
 from dwarfgpu.immutable import frozen
@@ -15,7 +15,6 @@ from dwarfgpu.machines.machine import Dispatch
 from dwarfgpu.machines.protocol import (
     Capabilities,
     WaveBackend,
-    WaveStop,
     check_size,
     memory_unavailable,
     not_writable,
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
 
     from dwarfgpu.bits import Array, Bits
     from dwarfgpu.errors import DwarfGpuError
+    from dwarfgpu.machines.gdb.process import GdbProcess
+    from dwarfgpu.machines.protocol import WaveStop
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
 
 GDB_NAMES = {"rflags": "eflags", "fs.base": "fs_base", "gs.base": "gs_base", "fcw": "fctrl", "fsw": "fstat"}
@@ -81,47 +82,6 @@ class RegisterColumn(list[Any]):
         return list(self)
 
 
-class Process(Protocol):
-    """A process in GDB. Threads are counted from 0; every method may raise `Refused`."""
-
-    ids: list[str]
-    places: list[WavePlace | None]
-    """The place of each wave, where it is known."""
-
-    @property
-    def has_moved_on(self) -> bool:
-        """Whether the process has run since, or has ended."""
-
-    @property
-    def changes(self) -> int:
-        """The number of writes to registers or memory."""
-
-    def read_register(self, thread: int, name: str) -> int:
-        """Read a register of the innermost frame as a number."""
-
-    def write_register(self, thread: int, name: str, content: int) -> None:
-        """Replace the content of a register of the innermost frame."""
-
-    def read_memory(self, thread: int, space: str | None, address: int, size: int) -> bytes:
-        """Read memory in an address space, or in the default one (None)."""
-
-    def write_memory(self, thread: int, space: str | None, address: int, data: bytes) -> None:
-        """Replace bytes of memory."""
-
-    @property
-    def file_changes(self) -> int:
-        """The number of times that files of code were loaded or unloaded."""
-
-    def files(self) -> Sequence[LoadedFile]:
-        """Return the loaded files of code."""
-
-    def dispatches(self) -> Mapping[str, Dispatch]:
-        """Return what GDB knows of dispatches, by its names for them."""
-
-    def stop_of(self, name: str) -> WaveStop | None:
-        """Return why the wave with a name has stopped, if that is known."""
-
-
 class GdbBackend(WaveBackend):
     """Threads of a process in GDB that have one target; each is a wave.
 
@@ -138,7 +98,7 @@ class GdbBackend(WaveBackend):
         instances=True,
     )
 
-    def __init__(self, target: Target, process: Process) -> None:
+    def __init__(self, target: Target, process: GdbProcess) -> None:
         self.target = target
         self.process = process
         self.ids = process.ids
@@ -185,8 +145,6 @@ class GdbBackend(WaveBackend):
     def stop_of(self, wave: int) -> WaveStop | None:
         return self.process.stop_of(self.ids[wave])
 
-    # --- Registers ------------------------------------------------------------------------------------------------
-
     def read_register(self, register: TargetRegister, wave: int, lane: int | None) -> bytes:
         if self._known_until != self.process.changes:
             self._known_until = self.process.changes
@@ -208,7 +166,8 @@ class GdbBackend(WaveBackend):
             return register_unavailable(register, refused.why)
         except EvaluationError as error:
             return error
-        return _pattern(content, register).to_bytes(-(-register.bit_size // 8), self.target.byte_order)
+        content &= (1 << register.bit_size) - 1  # GDB's register may have more bits
+        return content.to_bytes(-(-register.bit_size // 8), self.target.byte_order)
 
     def write_register(self, register: TargetRegister, data: bytes, wave: int, lane: int | None) -> None:
         self._check_wave(register, wave)
@@ -230,8 +189,6 @@ class GdbBackend(WaveBackend):
                 "moved_on", "the program has run since this frame was read", hint="get the frame again"
             )
 
-    # --- Many slots at once ---------------------------------------------------------------------------------------
-
     def gather_memory(
         self, space: AddressSpace, addresses: Bits, size: int, waves: Bits | None, lanes: Bits | None, count: int
     ) -> tuple[Array, Array]:
@@ -243,8 +200,6 @@ class GdbBackend(WaveBackend):
     ) -> tuple[Array, Array]:
         self._check_current()
         return super().gather_register(register, offsets, size, waves, lanes, count)
-
-    # --- Memory ---------------------------------------------------------------------------------------------------
 
     def read_memory(self, space: AddressSpace, address: int, size: int, wave: int, lane: int | None) -> bytes:
         self._check(space, address, size, wave)
@@ -326,11 +281,6 @@ def dispatches_of(ids: Sequence[str], known: Mapping[str, Dispatch]) -> tuple[li
 
 def _gdb_name(register: TargetRegister) -> str:
     return GDB_NAMES.get(register.name, register.name)
-
-
-def _pattern(content: int, register: TargetRegister) -> int:
-    """Return the bits of a register from those of GDB's register, which may have more or fewer."""
-    return content & ((1 << register.bit_size) - 1)
 
 
 def _not_written(what: str, refused: Refused) -> EvaluationError:

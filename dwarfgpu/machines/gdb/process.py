@@ -31,7 +31,7 @@ _files: dict[int, tuple[int, list[LoadedFile]]] = {}
 
 
 class GdbProcess:
-    """Some threads of an inferior at the current stop."""
+    """Some threads of an inferior at the current stop, counted from 0; every access may raise `Refused`."""
 
     def __init__(self, inferior: Any, threads: list[Any]) -> None:
         self.inferior = inferior
@@ -53,6 +53,7 @@ class GdbProcess:
 
     @property
     def has_moved_on(self) -> bool:
+        """Whether the process has run since, or has ended."""
         if not self.inferior.is_valid() or self._runs != self._watch.runs(self.inferior.num):
             return True
         return not self.threads[0].is_valid()
@@ -85,6 +86,7 @@ class GdbProcess:
 
     @property
     def changes(self) -> int:
+        """The number of writes to registers or memory."""
         return self._watch.changes
 
     def read_register(self, thread: int, name: str) -> int:
@@ -103,6 +105,7 @@ class GdbProcess:
                 raise Refused(f"GDB has no register {name}") from None
 
     def read_memory(self, thread: int, space: str | None, address: int, size: int) -> bytes:
+        """Read memory in an address space, or in the default one (None)."""
         with self._seeing(thread, space):
             return bytes(self.inferior.read_memory(self._address(space, address), size))
 
@@ -142,6 +145,7 @@ class GdbProcess:
 
     @property
     def file_changes(self) -> int:
+        """The number of times that files of code were loaded or unloaded."""
         return self._watch.files
 
     def read(self, address: int, size: int) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from array import array
+from bisect import bisect_right
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,6 @@ from dwarfgpu.machines.gpu_core.mapped_registers import MappedRegisters, RecordR
 from dwarfgpu.machines.gpu_core.note import ALWAYS_TTMPS, AQL, ENABLED, QUEUE_BITS, exceptions_in
 from dwarfgpu.machines.gpu_core.runtime import (
     TRAPS_KEEP_PC,
-    RuntimeObjects,
     read_objects,
     read_packet,
     read_queue,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from dwarfgpu.machines.gpu_core.file_memory import FileMemory
     from dwarfgpu.machines.gpu_core.layout import CoreFamily, RecordShape
     from dwarfgpu.machines.gpu_core.note import AgentEntry, CoreState, QueueEntry
-    from dwarfgpu.machines.gpu_core.runtime import DispatchPacket, QueueMemory
+    from dwarfgpu.machines.gpu_core.runtime import DispatchPacket, LoadedObject, QueueMemory
     from dwarfgpu.machines.gpu_core.save_area import SavedWaves
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
 
@@ -102,17 +102,14 @@ class GpuCore:
 
     state: CoreState
     memory: FileMemory
-    objects: RuntimeObjects
+    r_version: int | None
+    """The version of the runtime, if it is known."""
+    objects: list[LoadedObject]
     queues: list[QueueSummary] = field(factory=list)
     dispatches: list[Dispatch] = field(factory=list)
     packets: list[DispatchPacket] = field(factory=list)
     machines: list[SavedGpu] = field(factory=list)
     problems: list[DwarfGpuError] = field(factory=list)
-
-    @property
-    def r_version(self) -> int | None:
-        """The version of the runtime, if it is known."""
-        return self.objects.r_version
 
     @property
     def wave_count(self) -> int:
@@ -199,14 +196,14 @@ class SavedGpu(Machine):
 
 def read_gpu_core(state: CoreState, memory: FileMemory) -> GpuCore:
     """Read agents, queues, dispatches and waves. Record what cannot be read as a problem, and read the rest."""
-    objects = read_objects(memory, state.r_debug)
-    core = GpuCore(state, memory, objects, problems=[*objects.problems])
+    r_version, objects, problems = read_objects(memory, state.r_debug)
+    core = GpuCore(state, memory, r_version, objects, problems=problems)
     if state.runtime_state != ENABLED:
         message = f"the runtime was not enabled (state {state.runtime_state}): its waves may not be readable"
         core.problems.append(MalformedFile("runtime_state", message))
     reader = _Collector(core)
     reader.read()
-    code = [LoadedCodeObject(entry.uri, entry.address) for entry in objects.objects]
+    code = [LoadedCodeObject(entry.uri, entry.address) for entry in objects]
     for columns in reader.columns.values():
         core.machines.append(_machine(core, columns, code))
     return core
@@ -484,20 +481,12 @@ def _record_reader(memory: FileMemory, family: CoreFamily) -> Any:
                 if data is None:
                     return None
                 return unpack_hardware(data, start - low), unpack_ttmps(data, record + shape.ttmp_at - low)
-            first, last = low, low + memory.room(low)
+            last = low + memory.room(low)
             offset, buffer = there[1] - low, memory.blocks[there[0]].buffer
-            down = _below(memory, low)
-            first -= down
+            first = memory.starts[bisect_right(memory.starts, low) - 1]
         return unpack_hardware(buffer, offset + start), unpack_ttmps(buffer, offset + record + shape.ttmp_at)
 
     return read
-
-
-def _below(memory: FileMemory, address: int) -> int:
-    """Return how many bytes before an address belong to the same stretch of memory."""
-    from bisect import bisect_right
-
-    return address - memory.starts[bisect_right(memory.starts, address) - 1]
 
 
 # --- Machines -----------------------------------------------------------------------------------------------------

@@ -214,8 +214,6 @@ class MappedRegisters(RegisterFile):
         for wave, row in zip(chosen.tolist(), units, strict=True):
             self.write(wave, number, row.tobytes())
 
-    # --- All of them ----------------------------------------------------------------------------------------------
-
     @property
     def known(self) -> Array:
         """Flags of the known registers: ``known[wave, register]``."""

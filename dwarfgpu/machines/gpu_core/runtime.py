@@ -42,24 +42,15 @@ class LoadedObject:
     uri: str
 
 
-@frozen
-class RuntimeObjects:
-    """What ``r_debug`` says."""
-
-    r_version: int | None
-    objects: tuple[LoadedObject, ...]
-    problems: tuple[DwarfGpuError, ...] = ()
-
-
-def read_objects(memory: FileMemory, r_debug: int) -> RuntimeObjects:
-    """Read the list of loaded code objects."""
+def read_objects(memory: FileMemory, r_debug: int) -> tuple[int | None, list[LoadedObject], list[DwarfGpuError]]:
+    """Return what ``r_debug`` says: its version, the list of loaded code objects, and what is wrong with that."""
     data = memory.read(r_debug, R_DEBUG.size) if r_debug else None
     if data is None:
         message = (
             f"the list of code objects (r_debug) is at {r_debug:#x}, which is in none of the files: no code object and "
             "no version of the runtime is known"
         )
-        return RuntimeObjects(None, (), (MissingContext("r_debug", message, spec="", hint=ADD_HOST),))
+        return None, [], [MissingContext("r_debug", message, spec="", hint=ADD_HOST)]
     version, item, _brk, state, _base = R_DEBUG.unpack(data)
     problems: list[DwarfGpuError] = []
     if state:
@@ -82,7 +73,7 @@ def read_objects(memory: FileMemory, r_debug: int) -> RuntimeObjects:
             problems.append(_bad(f"the URI of a code object is at {name:#x}, and its end is in none of the files"))
         objects.append(LoadedObject(address, (uri or b"").decode("utf-8", "surrogateescape")))
         item = following
-    return RuntimeObjects(version, tuple(objects), tuple(problems))
+    return version, objects, problems
 
 
 ADD_HOST = "it is memory of the host: name the host's core file as well (--state core.PID --state gpucore.PID)"

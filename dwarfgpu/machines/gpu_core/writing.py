@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Any
 
-from attrs import define, evolve, field, frozen
+from attrs import evolve, frozen
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.machines.gpu_core import layout
@@ -88,20 +88,6 @@ class CoreForm:
     host_memory: tuple[tuple[int, bytes], ...] = ()
 
 
-@define
-class CoreContents:
-    """What a core file is made of."""
-
-    state: CoreState
-    form: CoreForm
-    host: list[tuple[int, Any]] = field(factory=list)
-    device: list[tuple[int, Any]] = field(factory=list)
-    unknown: int = 0
-    """How many registers of waves are 0 because nothing is known of them."""
-    lost: tuple[str, ...] = ()
-    """The stop reasons of waves that have no place in the file."""
-
-
 # --- The contents -------------------------------------------------------------------------------------------------
 
 
@@ -120,15 +106,19 @@ def core_contents(
     given: list[Machine] = [machines] if isinstance(machines, Machine) else list(machines)
     images = list(images)
     stops = stops or (lambda machine, wave: given[machine].stop_of(wave) or WaveStop())
-    writer = _CoreWriter(form or CoreForm(), stops, kernel_objects or {})
-    writer.add_memory(given[0], images)
+    contents = CoreContents(form or CoreForm(), stops, kernel_objects or {})
+    contents.add_memory(given[0], images)
     for index, machine in enumerate(given):
-        writer.add_machine(index, machine)
-    return writer.finish(images)
+        contents.add_machine(index, machine)
+    contents.finish(images)
+    return contents
 
 
-class _CoreWriter:
-    """Collects what a core file has."""
+class CoreContents:
+    """What a core file is made of, collected machine by machine."""
+
+    state: CoreState
+    """What its note says; known when all is collected."""
 
     def __init__(
         self, form: CoreForm, stops: Callable[[int, int], WaveStop], kernel_objects: Mapping[str, int]
@@ -143,7 +133,9 @@ class _CoreWriter:
         self.taken: list[tuple[int, int]] = [(address, len(data)) for address, data in form.host_memory]
         self.free = 0
         self.unknown = 0
+        """How many registers of waves are 0 because nothing is known of them."""
         self.lost: set[str] = set()
+        """The stop reasons of waves that have no place in the file."""
 
     def add_memory(self, machine: Machine, images: list[LoadedImage]) -> None:
         """Add the global memory of the machines, and of code objects what is not in it."""
@@ -203,8 +195,8 @@ class _CoreWriter:
         for waves in members.values():
             self.queues.append(_QueueWriter(self, machine, index, agent, family, waves).write())
 
-    def finish(self, images: list[LoadedImage]) -> CoreContents:
-        """Add what the runtime knows of the code objects, and return all."""
+    def finish(self, images: list[LoadedImage]) -> None:
+        """Add what the runtime knows of the code objects."""
         names = [image.uri.encode("utf-8", "surrogateescape") + b"\0" for image in images]
         size = R_DEBUG.size + LINK_MAP.size * len(images) + sum(map(len, names))
         address = self.allocate(size)
@@ -220,17 +212,22 @@ class _CoreWriter:
             name_at += len(name)
         self.host.append((address, data + b"".join(names)))
         form = self.form
-        state = CoreState(
+        self.state = CoreState(
             tuple(self.agents), tuple(self.queues), address, form.runtime_state, form.ttmp_setup, (1, 14)
-        )  # fmt: skip
-        return CoreContents(state, form, self.host, self.device, self.unknown, tuple(sorted(self.lost)))
+        )
 
 
 class _QueueWriter:
     """Writes the waves of one queue of one machine."""
 
     def __init__(
-        self, writer: _CoreWriter, machine: Machine, index: int, agent: AgentEntry, family: CoreFamily, waves: list[int]
+        self,
+        writer: CoreContents,
+        machine: Machine,
+        index: int,
+        agent: AgentEntry,
+        family: CoreFamily,
+        waves: list[int],
     ) -> None:
         self.writer = writer
         self.form = writer.form

@@ -104,134 +104,6 @@ class Found:
     """Why its bytes cannot be read."""
 
 
-class Scanner:
-    """Finds the images of a file; ``problems`` collects what is broken between them."""
-
-    def __init__(self, file: str, problems: list[DwarfGpuError]) -> None:
-        self.file = file
-        self.problems = problems
-
-    def bundles(self, data: memoryview, base: int, where: str) -> Iterator[Found]:
-        """Yield the images of bundles that follow one another, with padding between them."""
-        position = number = broken = 0
-        while broken < MAX_BROKEN and number < MAX_ENTRIES:
-            position = next_bundle(data, position)
-            if position < 0:
-                return
-            number += 1
-            end = position + 4
-            note = where if number == 1 else f"{where}, bundle {number}"
-            try:
-                part, end = self._bundle(data, position, base, note)
-                for image in self._entries(part):
-                    if part.compressed is None:
-                        end = max(end, position + image.offset + image.size)
-                    yield image
-            except DwarfGpuError as error:
-                self.problems.append(error)
-                broken += 1
-            position = min(end, len(data))
-
-    def _bundle(self, data: memoryview, position: int, base: int, note: str) -> tuple[ImagePart, int]:
-        raw = data[position:]
-        if raw[:4] != COMPRESSED_MAGIC:
-            return ImagePart(self.file, raw, base + position, note), position + len(BUNDLE_MAGIC)
-        header = compressed_header(raw, self.file, base + position)
-        size = header.whole or max(next_bundle(raw, 4), 0) or len(raw)
-        note += f", compressed (CCOB {header.version}, {header.method}, {size} -> {header.size} bytes)"
-        part = ImagePart(self.file, raw[:size], base + position, note)
-        part.compressed = header
-        part.content_size = header.size
-        return part, position + size
-
-    def _entries(self, part: ImagePart) -> Iterator[Found]:
-        limit = 1 << 14
-        head = part.head(limit)
-        position = len(BUNDLE_MAGIC) + 8
-        if head[: len(BUNDLE_MAGIC)] != BUNDLE_MAGIC:
-            message = "a compressed bundle does not hold a bundle"
-            raise malformed(self.file, "not_a_bundle", message, offset=part.base, spec=SPEC)
-        if len(head) < position:
-            raise malformed(self.file, "truncated", "a bundle is truncated", offset=part.base, spec=SPEC)
-        count = int.from_bytes(head[position - 8 : position], "little")
-        if count > MAX_ENTRIES:
-            message = f"the bundle claims {count} entries, more than can be read"
-            raise malformed(self.file, "too_large", message, offset=part.base, spec=SPEC)
-        for index in range(count):
-            while len(head) == limit < part.content_size and position + 4096 > limit:
-                limit *= 4
-                head = part.head(limit)
-            name = position + 24
-            offset, size, name_size = struct.unpack_from("<QQQ", head, position) if name <= len(head) else (0, 0, 0)
-            position = name + name_size
-            if position > len(head):
-                message = f"the table of a bundle ends in entry {index} of {count}"
-                raise malformed(self.file, "truncated", message, offset=part.base, spec=SPEC)
-            id_ = bytes(head[name:position]).decode("utf-8", "backslashreplace")
-            yield self._checked(Found(part, id_, parse_target(id_), offset, size, part.note), part.content_size)
-
-    def _checked(self, image: Found, available: int) -> Found:
-        """Return an entry that lies inside its part, or one without bytes that keeps the reason."""
-        if image.offset + image.size <= available:
-            return image
-        end = image.offset + image.size
-        message = f"entry {image.id or 'without a name'} ends at {end:#x} of {available:#x} bytes"
-        problem = malformed(self.file, "truncated", message, offset=image.part.base, spec=SPEC)
-        self.problems.append(problem)
-        note = f"{image.note}, truncated".removeprefix(", ")
-        return Found(image.part, image.id, image.target, image.offset, 0, note, problem)
-
-    def offload_binaries(self, data: memoryview, base: int, where: str) -> Iterator[Found]:
-        """Yield the images of offload binaries that follow one another."""
-        position = number = broken = 0
-        while position + 32 <= len(data) and number < MAX_ENTRIES and broken < MAX_BROKEN:
-            if data[position : position + 4] != OFFLOAD_MAGIC:
-                padding = bytes(data[position : position + SEARCH_STEP])
-                skipped = (len(padding) - len(padding.lstrip(b"\0"))) & ~7
-                if not skipped:
-                    self._add("bad_magic", "no offload binary begins here", base + position)
-                    return
-                position += skipped
-                continue
-            number += 1
-            size: int = struct.unpack_from("<Q", data, position + 8)[0]
-            part = ImagePart(self.file, data[position : position + max(size, 32)], base + position, where)
-            try:
-                yield from self._offload_entries(part)
-            except (struct.error, OverflowError):  # an offset outside the binary, or outside any memory
-                self._add("truncated", "a table of an offload binary is truncated", part.base)
-                broken += 1
-            except DwarfGpuError as error:
-                self.problems.append(error)
-                broken += 1
-            position += max(size, 32)
-            position += -position % 8
-
-    def _offload_entries(self, part: ImagePart) -> Iterator[Found]:
-        data = part.raw
-        version, _, start, count = struct.unpack_from("<IQQQ", data, 4)
-        if version not in (1, 2):
-            message = f"{self.file}: offload binaries of version {version} are not supported"
-            raise Unsupported("offload_version", message, spec=OFFLOAD_SPEC)
-        if version == 1:
-            count = 1  # the field is the size of the only entry
-        if count > MAX_ENTRIES:
-            message = f"the offload binary claims {count} entries, more than can be read"
-            raise malformed(self.file, "too_large", message, offset=part.base, spec=OFFLOAD_SPEC)
-        for index in range(count):
-            row = struct.unpack_from("<HHIQQQQ", data, start + 40 * index)
-            _, kind, _, strings, strings_count, offset, size = row
-            texts = _offload_strings(data, strings, strings_count, 16 if version == 1 else 24)
-            target = parse_target(texts.get("arch", ""))
-            kind_name = OFFLOAD_KINDS.get(kind, str(kind))
-            target = TargetId(kind_name, texts.get("triple", ""), target.processor, target.features)
-            id_ = "-".join(text for text in (kind_name, target.triple, target.text) if text)
-            yield self._checked(Found(part, id_, target, offset, size, part.note), len(data))
-
-    def _add(self, kind: str, message: str, offset: int) -> None:
-        self.problems.append(malformed(self.file, kind, message, offset=offset, spec=OFFLOAD_SPEC))
-
-
 def compressed_header(raw: memoryview, file: str, offset: int) -> CompressedHeader:
     """Read the header of a compressed bundle: versions 1 to 3 differ in the sizes they give."""
     version = int.from_bytes(raw[4:6], "little")
@@ -377,7 +249,8 @@ class Container:
 
         content = self.content(entry)
         is_file = entry.index == 0 and not entry.id
-        select = entry.index if self._is_ambiguous(entry) else entry.target_id
+        same = sum(other.target_id == entry.target_id for other in self.entries)
+        select = entry.target_id if entry.target_id and same == 1 else entry.index
         name = self.name if is_file else f"{self.name}@{select}"
         if content[:4] != ELF_MAGIC:
             kind = _format_of(bytes(content[:8])) if content else "empty"
@@ -420,10 +293,6 @@ class Container:
         kind = "ambiguous" if entries else "no_entry"
         raise UsageError(f"{self.name}: {message}", kind=kind, hint=_candidates(entries or self.entries))
 
-    def _is_ambiguous(self, entry: ContainerEntry) -> bool:
-        same = sum(other.target_id == entry.target_id for other in self.entries)
-        return same > 1 or not entry.target_id
-
     def _target(self, entry: ContainerEntry) -> TargetId:
         target = self._images[entry.index].target
         if entry.id or target.processor:
@@ -435,16 +304,15 @@ class Container:
         return parse_target(name) if name else target
 
     def _scan(self) -> Iterator[Found]:
-        scanner = Scanner(self.name, self.problems)
         head = self.data[: len(BUNDLE_MAGIC)]
         if head[:4] == ELF_MAGIC:
-            yield from self._scan_elf(scanner)
+            yield from self._scan_elf()
         elif head[:4] == OFFLOAD_MAGIC:
-            yield from scanner.offload_binaries(self.data, self.start, "offload binary")
+            yield from self._offload_binaries(self.data, self.start, "offload binary")
         elif head[:4] == COMPRESSED_MAGIC or head == BUNDLE_MAGIC:
-            yield from scanner.bundles(self.data, self.start, "bundle")
+            yield from self._bundles(self.data, self.start, "bundle")
 
-    def _scan_elf(self, scanner: Scanner) -> Iterator[Found]:
+    def _scan_elf(self) -> Iterator[Found]:
         from dwarfgpu.objfile.elf.image import Image
 
         image = Image(self.data, name=self.name, path=self.path)
@@ -465,13 +333,133 @@ class Container:
                 data = self.data[section.offset :]
             base = self.start + section.offset
             if is_bundle:
-                yield from scanner.bundles(data, base, section.name)
+                yield from self._bundles(data, base, section.name)
             elif is_binary:
-                yield from scanner.offload_binaries(data, base, section.name)
+                yield from self._offload_binaries(data, base, section.name)
             else:
                 id_ = section.name.removeprefix(prefix)
                 part = ImagePart(self.name, data, base, "a section of its own")
                 yield Found(part, id_, parse_target(id_), 0, len(data), part.note)
+
+    def _bundles(self, data: memoryview, base: int, where: str) -> Iterator[Found]:
+        """Yield the images of bundles that follow one another, with padding between them."""
+        position = number = broken = 0
+        while broken < MAX_BROKEN and number < MAX_ENTRIES:
+            position = next_bundle(data, position)
+            if position < 0:
+                return
+            number += 1
+            end = position + 4
+            note = where if number == 1 else f"{where}, bundle {number}"
+            try:
+                part, end = self._bundle(data, position, base, note)
+                for image in self._bundle_entries(part):
+                    if part.compressed is None:
+                        end = max(end, position + image.offset + image.size)
+                    yield image
+            except DwarfGpuError as error:
+                self.problems.append(error)
+                broken += 1
+            position = min(end, len(data))
+
+    def _bundle(self, data: memoryview, position: int, base: int, note: str) -> tuple[ImagePart, int]:
+        raw = data[position:]
+        if raw[:4] != COMPRESSED_MAGIC:
+            return ImagePart(self.name, raw, base + position, note), position + len(BUNDLE_MAGIC)
+        header = compressed_header(raw, self.name, base + position)
+        size = header.whole or max(next_bundle(raw, 4), 0) or len(raw)
+        note += f", compressed (CCOB {header.version}, {header.method}, {size} -> {header.size} bytes)"
+        part = ImagePart(self.name, raw[:size], base + position, note)
+        part.compressed = header
+        part.content_size = header.size
+        return part, position + size
+
+    def _bundle_entries(self, part: ImagePart) -> Iterator[Found]:
+        limit = 1 << 14
+        head = part.head(limit)
+        position = len(BUNDLE_MAGIC) + 8
+        if head[: len(BUNDLE_MAGIC)] != BUNDLE_MAGIC:
+            message = "a compressed bundle does not hold a bundle"
+            raise malformed(self.name, "not_a_bundle", message, offset=part.base, spec=SPEC)
+        if len(head) < position:
+            raise malformed(self.name, "truncated", "a bundle is truncated", offset=part.base, spec=SPEC)
+        count = int.from_bytes(head[position - 8 : position], "little")
+        if count > MAX_ENTRIES:
+            message = f"the bundle claims {count} entries, more than can be read"
+            raise malformed(self.name, "too_large", message, offset=part.base, spec=SPEC)
+        for index in range(count):
+            while len(head) == limit < part.content_size and position + 4096 > limit:
+                limit *= 4
+                head = part.head(limit)
+            name = position + 24
+            offset, size, name_size = struct.unpack_from("<QQQ", head, position) if name <= len(head) else (0, 0, 0)
+            position = name + name_size
+            if position > len(head):
+                message = f"the table of a bundle ends in entry {index} of {count}"
+                raise malformed(self.name, "truncated", message, offset=part.base, spec=SPEC)
+            id_ = bytes(head[name:position]).decode("utf-8", "backslashreplace")
+            yield self._checked(Found(part, id_, parse_target(id_), offset, size, part.note), part.content_size)
+
+    def _checked(self, image: Found, available: int) -> Found:
+        """Return an entry that lies inside its part, or one without bytes that keeps the reason."""
+        if image.offset + image.size <= available:
+            return image
+        end = image.offset + image.size
+        message = f"entry {image.id or 'without a name'} ends at {end:#x} of {available:#x} bytes"
+        problem = malformed(self.name, "truncated", message, offset=image.part.base, spec=SPEC)
+        self.problems.append(problem)
+        note = f"{image.note}, truncated".removeprefix(", ")
+        return Found(image.part, image.id, image.target, image.offset, 0, note, problem)
+
+    def _offload_binaries(self, data: memoryview, base: int, where: str) -> Iterator[Found]:
+        """Yield the images of offload binaries that follow one another."""
+        position = number = broken = 0
+        while position + 32 <= len(data) and number < MAX_ENTRIES and broken < MAX_BROKEN:
+            if data[position : position + 4] != OFFLOAD_MAGIC:
+                padding = bytes(data[position : position + SEARCH_STEP])
+                skipped = (len(padding) - len(padding.lstrip(b"\0"))) & ~7
+                if not skipped:
+                    self._add("bad_magic", "no offload binary begins here", base + position)
+                    return
+                position += skipped
+                continue
+            number += 1
+            size: int = struct.unpack_from("<Q", data, position + 8)[0]
+            part = ImagePart(self.name, data[position : position + max(size, 32)], base + position, where)
+            try:
+                yield from self._offload_entries(part)
+            except (struct.error, OverflowError):  # an offset outside the binary, or outside any memory
+                self._add("truncated", "a table of an offload binary is truncated", part.base)
+                broken += 1
+            except DwarfGpuError as error:
+                self.problems.append(error)
+                broken += 1
+            position += max(size, 32)
+            position += -position % 8
+
+    def _offload_entries(self, part: ImagePart) -> Iterator[Found]:
+        data = part.raw
+        version, _, start, count = struct.unpack_from("<IQQQ", data, 4)
+        if version not in (1, 2):
+            message = f"{self.name}: offload binaries of version {version} are not supported"
+            raise Unsupported("offload_version", message, spec=OFFLOAD_SPEC)
+        if version == 1:
+            count = 1  # the field is the size of the only entry
+        if count > MAX_ENTRIES:
+            message = f"the offload binary claims {count} entries, more than can be read"
+            raise malformed(self.name, "too_large", message, offset=part.base, spec=OFFLOAD_SPEC)
+        for index in range(count):
+            row = struct.unpack_from("<HHIQQQQ", data, start + 40 * index)
+            _, kind, _, strings, strings_count, offset, size = row
+            texts = _offload_strings(data, strings, strings_count, 16 if version == 1 else 24)
+            target = parse_target(texts.get("arch", ""))
+            kind_name = OFFLOAD_KINDS.get(kind, str(kind))
+            target = TargetId(kind_name, texts.get("triple", ""), target.processor, target.features)
+            id_ = "-".join(text for text in (kind_name, target.triple, target.text) if text)
+            yield self._checked(Found(part, id_, target, offset, size, part.note), len(data))
+
+    def _add(self, kind: str, message: str, offset: int) -> None:
+        self.problems.append(malformed(self.name, kind, message, offset=offset, spec=OFFLOAD_SPEC))
 
     def _entry(self, index: int, image: Found) -> ContainerEntry:
         target, part = image.target, image.part

@@ -153,7 +153,7 @@ def parse_target(text: str) -> TargetId:
         triple, target = "", rest
     elif len(parts) < 3:
         triple, target = (rest, "") if kind else ("", rest)
-    elif len(parts) >= 4 and _is_processor(parts[3]):
+    elif len(parts) >= 4 and parts[3].startswith("gfx") and parts[3][3:4].isdigit():
         triple, target = "-".join(parts[:3]), "-".join(parts[3:])
     else:
         triple, target = "-".join(parts[:4]).rstrip("-"), "".join(parts[4:])
@@ -161,10 +161,6 @@ def parse_target(text: str) -> TargetId:
     processor, *enabled = processor.split("+")  # code object V2 and V3: <processor> ( "+" <target-feature> )*
     features += [f"{feature.replace('sram-ecc', 'sramecc')}+" for feature in enabled]
     return TargetId(kind, triple, processor, tuple(sorted(features)))
-
-
-def _is_processor(text: str) -> bool:
-    return text.startswith("gfx") and text[3:4].isdigit()
 
 
 def target_matches(entry: TargetId, wanted: TargetId) -> bool:

@@ -14,6 +14,8 @@ from dwarfgpu.errors import MalformedFile
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dwarfgpu.encoding.cursor import ByteOrder
 
 MAGIC = b"\x7fELF"
@@ -104,9 +106,11 @@ class ElfLayout:
         name, value, size, info, other, place = row
         return name, info, other, place, value, size
 
-    def symbol_and_type(self, info: int) -> tuple[int, int]:
-        """Return the number of the symbol and the type that ``r_info`` of a relocation holds."""
-        return divmod(info, 1 << 32 if self.address_size == 8 else 1 << 8)
+    def relocations(self, data: bytes, *, have_addends: bool) -> Iterator[tuple[int, int, int, int | None]]:
+        """Yield the rows of a table of relocations that are whole: offset, number of the symbol, type and addend."""
+        row, types = (self.rela if have_addends else self.rel), 1 << 32 if self.address_size == 8 else 1 << 8
+        for offset, info, *addend in row.iter_unpack(data[: len(data) // row.size * row.size]):
+            yield offset, *divmod(info, types), addend[0] if addend else None
 
 
 @frozen

@@ -223,7 +223,8 @@ class Index:
             for key, offsets in index.names.items():
                 try:
                     text = source.text(section, key) if isinstance(key, int) else decode(key)
-                    if text not in names and text.startswith(prefix) and _any_kind(unit, offsets, kinds):
+                    fit = (kind_of(unit.die_known_at(offset)) in kinds for offset in offsets)
+                    if text not in names and text.startswith(prefix) and any(fit):
                         names.add(text)
                 except DwarfGpuError as error:
                     self.dwarf.note(error)
@@ -327,15 +328,12 @@ class Index:
             if unit not in tried:
                 tried.add(unit)
                 yield unit
-        yield from (unit for unit in self._units_spanning(address) if unit not in tried)
-
-    def _units_spanning(self, address: int) -> Iterator[Unit]:
-        """Yield the units whose own addresses contain one, in their order."""
         self._spanned += 1
         if self._spanned <= SEARCHES:
-            yield from (unit for unit in self.units if covers(self.spans_of(unit), address))
+            spanning = (unit for unit in self.units if covers(self.spans_of(unit), address))
         else:
-            yield from (self.units[i] for i in sorted(set(self._unit_ranges.at(address))))
+            spanning = (self.units[i] for i in sorted(set(self._unit_ranges.at(address))))
+        yield from (unit for unit in spanning if unit not in tried)
 
     @cached_property
     def _unit_ranges(self) -> Ranges:
@@ -379,20 +377,15 @@ class Index:
             return []
         try:
             for owner in filter(None, (unit, unit.skeleton)):
-                ranges = self._ranges_of(owner)
+                ranges: list[tuple[int, int]] = []
+                with self.dwarf.noting:
+                    ranges = owner.root.ranges()
                 budget.spend(owner, ranges)
                 if ranges:
                     return ranges
             return self.addresses_of(unit).spans()
         except DwarfGpuError as error:
             self.dwarf.note(unit.error(error))
-            return []
-
-    def _ranges_of(self, unit: Unit) -> list[tuple[int, int]]:
-        try:
-            return unit.root.ranges()
-        except DwarfGpuError as error:
-            self.dwarf.note(error)
             return []
 
     def variables_at(self, address: int, suffixes: Collection[bytes] = (b"",)) -> list[Die]:
@@ -422,10 +415,6 @@ class Index:
 
             variables = self._variables[unit] = VariableIndex(unit)
         return variables
-
-
-def _any_kind(unit: Unit, offsets: Iterable[int], kinds: Collection[Kind]) -> bool:
-    return any(kind_of(unit.die_known_at(offset)) in kinds for offset in offsets)
 
 
 def _place(reference: Attribute) -> tuple[Unit, int]:

@@ -129,16 +129,14 @@ class NameSearch:
             return None
         data = self.source.view(self._section)
         hits: dict[Unit, list[int]] = {}
-        for pattern in (needle.name + b"\0", *map(self._low, copies)):
+        places = ((offset & 0xFFFFFFFF).to_bytes(4, self._order) for offset in copies)
+        for pattern in (needle.name + b"\0", *places):
             for position in find_all(data, pattern):
                 i = bisect_right(self._starts, position) - 1
                 if i >= 0:
                     unit = self.units[i]
                     hits.setdefault(unit, []).append(position - unit.offset)
         return hits
-
-    def _low(self, offset: int) -> bytes:
-        return (offset & 0xFFFFFFFF).to_bytes(4, self._order)
 
     def _indices(self, unit: Unit, offsets: Iterable[int]) -> list[int]:
         if unit.version < 5 and not unit.suffix:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.info.split import Contributions, OpenSplit, SplitFile
-    from dwarfgpu.objfile.section_source import Sections
+    from dwarfgpu.objfile.section_source import ImageSections
 
 LOADED = 1 << 26
 """How many bytes of units are held in pieces besides the section itself."""
@@ -57,12 +57,12 @@ class DebugFile:
 
     def __init__(
         self,
-        sections: Sections,
+        sections: ImageSections,
         *,
         attributes: AttributeDialect | str | None = None,
         open_split: OpenSplit | None = None,
-        package: Sections | None = None,
-        supplementary: Sections | None = None,
+        package: ImageSections | None = None,
+        supplementary: ImageSections | None = None,
         machine: int = 0,
     ) -> None:
         self.source = SectionSource(sections)
@@ -91,7 +91,7 @@ class DebugFile:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name})"
 
-    def _related(self, sections: Sections) -> DebugFile:
+    def _related(self, sections: ImageSections) -> DebugFile:
         return type(self)(sections, attributes=self.dialect, machine=self.machine)
 
     @property

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.objfile.info.debug_file import DebugFile
     from dwarfgpu.objfile.info.unit import Unit
-    from dwarfgpu.objfile.section_source import Sections
+    from dwarfgpu.objfile.section_source import ImageSections
 
     Contributions: TypeAlias = dict[str, tuple[int, int]]
     """The offset and size of a unit's part, by section."""
@@ -38,7 +38,7 @@ class SplitFile:
 
 
 if TYPE_CHECKING:
-    OpenSplit: TypeAlias = Callable[[SplitFile], Sections | None]
+    OpenSplit: TypeAlias = Callable[[SplitFile], ImageSections | None]
     """A function that opens the file that a skeleton names, or returns None if there is no such file."""
 
 # The columns of an index. Version 2 is that of GCC's and LLVM's DWARF 4 packages.
