@@ -20,7 +20,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.header import EM_AMDGPU, SHF_ALLOC
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from dwarfgpu.objfile.elf.image import Image
     from dwarfgpu.program.code.loaded import LoadedCode
@@ -222,21 +222,11 @@ class ProgramCode:
             inside = [section for section in sections if 0 <= place - section.address < section.size]
             if inside:
                 size = min(size, inside[0].address + inside[0].size - place)
-            while size > 0:
-                try:
-                    return code.file.image.read(place, size)
-                except DwarfGpuError:
-                    size //= 2  # the segment ends before
-        return self._read_memory(address, size)
-
-    def _read_memory(self, address: int, size: int) -> bytes:
+            data = _as_much(lambda count: code.file.image.read(place, count), size)  # the segment may end before
+            if data:
+                return data
         space = self.state.target.default_space
-        while size > 0:
-            try:
-                return self.state.backend.read_memory(space, address, size, 0, None)
-            except DwarfGpuError:
-                size //= 2
-        return b""
+        return _as_much(lambda count: self.state.backend.read_memory(space, address, count, 0, None), size)
 
     def _machine(self, code: LoadedCode, address: int) -> DisassemblyTarget:
         """Return what the code at an address is for. Where kernels differ in their wave size, each has its own."""
@@ -250,6 +240,16 @@ class ProgramCode:
                 if kernel.name == symbol.name and said is not None and said.wavefront_size:  # type: ignore[union-attr]
                     return evolve(target, wave_size=said.wavefront_size)
         return target
+
+
+def _as_much(read: Callable[[int], bytes], size: int) -> bytes:
+    """Return the bytes that can be read, half as many again and again."""
+    while size > 0:
+        try:
+            return read(size)
+        except DwarfGpuError:
+            size //= 2
+    return b""
 
 
 # --- Disassemblers of the machine -------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from attrs import evolve
 
@@ -709,13 +709,20 @@ class Frame(Handle):
 
     def _at_call(self, value: Attribute, lanes: LaneSet) -> Value:
         """Return DW_AT_call_value, evaluated in the calling frame (A.3.4.2 (2))."""
-        caller = self.caller()
-        context = evolve(caller.context(lanes), result_kind="value")
-        unit: Any = context.unit  # the attribute is one of its entries
-        expression: Expression | tuple[Expression, ...] = unit.expressions(value)
-        if isinstance(expression, tuple):
+        if value.value_class == "loclist":
             raise IllFormed("bad_operand", "DW_AT_call_value is a location list", spec="A.3.4.2 (2)")
-        return result_for(evaluate(expression, context, self._activation.thread.trace))  # type: ignore[no-any-return]
+        return self.caller().evaluated(value, lanes, "value")[0]  # type: ignore[no-any-return]
+
+    def evaluated(self, attribute: Attribute, lanes: LaneSet, kind: Literal["value", "location"]) -> list[Any]:
+        """Evaluate the expression of an attribute here, or those of a location list that are valid here."""
+        if self.code is None:  # the attribute is one of its entries
+            raise AssertionError(attribute)
+        unit = self.unit_info(attribute.die.unit, self.code)
+        expressions = unit.expressions(attribute)
+        context = evolve(self.context(lanes, unit), result_kind=kind)
+        trace = self.trace if self.activation is None else self.activation.thread.trace
+        chosen = expressions if isinstance(expressions, tuple) else (expressions,)
+        return [result_for(evaluate(expression, context, trace)) for expression in chosen]
 
     def thread_local(self, offset: int, lanes: LaneSet, unit: UnitInfo | None) -> locations.Location:
         """Return the location of an offset in the thread-local storage of the file of a unit (A.2.5.4.4.3 (4))."""

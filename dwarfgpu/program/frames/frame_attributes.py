@@ -6,13 +6,10 @@ shown beside it, and nothing is unwound by them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
-
-from attrs import evolve
+from typing import TYPE_CHECKING, Any, Literal
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError, IllFormed
-from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Memory
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.scopes import qualified_name
@@ -27,8 +24,6 @@ if TYPE_CHECKING:
     from dwarfgpu.lanes import LaneSet
     from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.program.frames.frame import Frame
-
-    Kind: TypeAlias = Literal["value", "location"]
 
 RETURN_ADDRESS, STATIC_LINK = "DW_AT_return_addr", "DW_AT_static_link"
 CLAUSES = {RETURN_ADDRESS: "A.3.3.5 (1)", STATIC_LINK: "A.3.3.5 (3)"}
@@ -74,23 +69,12 @@ def frame_attributes(frame: Frame, lanes: LaneSet) -> tuple[FrameAttribute, ...]
 
 def _location(frame: Frame, attribute: Attribute, lanes: LaneSet) -> Location:
     """Return the location of an attribute: "one memory location description", else the DWARF is ill-formed."""
-    results = _evaluated(frame, attribute, lanes, "location")
+    results = frame.evaluated(attribute, lanes, "location")
     place = results[0].single if len(results) == 1 else None
     if place is None or type(place.storage) is not Memory:
         message = f"{attribute.name} must have one memory location description"
         raise IllFormed("wrong_kind", message, spec=CLAUSES[attribute.name])
     return results[0]  # type: ignore[no-any-return]
-
-
-def _evaluated(frame: Frame, attribute: Attribute, lanes: LaneSet, kind: Kind) -> list[Any]:
-    """Evaluate the expression of an attribute in a frame, or those of a location list that are valid there."""
-    if frame.code is None:  # the attribute is one of its entries
-        raise AssertionError(attribute)
-    unit = frame.unit_info(attribute.die.unit, frame.code)
-    expressions = unit.expressions(attribute)
-    context = evolve(frame.context(lanes, unit), result_kind=kind)
-    chosen = expressions if isinstance(expressions, tuple) else (expressions,)
-    return [result_for(evaluate(expression, context, frame.trace)) for expression in chosen]
 
 
 def parent_of(frame: Frame, link: Location, lanes: LaneSet) -> Frame | None:
@@ -156,11 +140,11 @@ def _formals(frame: Frame) -> dict[bytes, str]:
     return names
 
 
-def _at_call(caller: Frame, attribute: Attribute | None, lanes: LaneSet, kind: Kind) -> Any:
+def _at_call(caller: Frame, attribute: Attribute | None, lanes: LaneSet, kind: Literal["value", "location"]) -> Any:
     if attribute is None:
         return None
     try:
-        results = _evaluated(caller, attribute, lanes, kind)
+        results = caller.evaluated(attribute, lanes, kind)
         if len(results) != 1:
             raise IllFormed("bad_operand", f"{attribute.name} is a location list", spec="A.3.4.2 (2)")
     except DwarfGpuError as error:

@@ -201,12 +201,9 @@ def _bit(mask: int, position: int, size: int, byte_order: str) -> bool:
 # --- The history, and convenience variables -----------------------------------------------------------------------
 
 READ_ONLY = frozenset(
-    (
-        *("_thread", "_wave_id", "_lane_count"),
-        "_shell_exitcode",
-        *("_dispatch_pos", "_thread_workgroup_pos", "_lane_workgroup_pos"),
-    )
-)
+    ("_thread", "_wave_id", "_lane_count", "_shell_exitcode", "_dispatch_pos", "_thread_workgroup_pos",
+     "_lane_workgroup_pos")
+)  # fmt: skip
 """What ROCgdb says of the selected wave and lane, and `_wave_id` and `_lane_count`."""
 
 

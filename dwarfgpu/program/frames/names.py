@@ -61,7 +61,7 @@ class Names:
 
     def __init__(self, state: Execution) -> None:
         self.state = state
-        self._imports = Imports()
+        self._imports: dict[Unit, dict[Path, Imported]] = {}
         self._enumerators: dict[Unit, dict[str, NamedEnumerator]] = {}
         self._local_enumerators: dict[Die, dict[str, NamedEnumerator]] = {}
         self._base_types: dict[Unit, dict[str, Die]] = {}
@@ -119,9 +119,9 @@ class Names:
     def _paths(self, frame: Frame, parts: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         """Return the qualified names that a name in the function may mean, the nearest first."""
         if parts[0] == "":
-            return self._imports.paths(frame.unit, (), (), parts[1:])
+            return self._imported_paths(frame.unit, (), (), parts[1:])
         around = () if frame.function is None else tuple(name for name, _ in scopes_of(frame.function))
-        return self._imports.paths(frame.unit, frame.blocks, around, parts)
+        return self._imported_paths(frame.unit, frame.blocks, around, parts)
 
     def _at(self, frame: Frame, path: tuple[str, ...], kinds: Any) -> list[tuple[LoadedCode, Die]]:
         """Return the entries with a qualified name, those of the unit of the function first."""
@@ -190,10 +190,10 @@ class Names:
             meaning: Meaning | None
             paths = self._paths(frame, parts)
             if frame.unit is None:
-                paths = self._imports.paths(unit, (), (), parts[parts[0] == "" :])
+                paths = self._imported_paths(unit, (), (), parts[parts[0] == "" :])
             for path in paths:
                 meaning = self._enumerators_of(unit).get("::".join(path))
-                if meaning is None and frame.unit is None and self._imports.of_unit(unit):
+                if meaning is None and frame.unit is None and self._imports_of(unit):
                     meaning = self._chosen(frame, self._at(frame, path, ("variable", "function")))
                 if meaning is not None:
                     return meaning
@@ -287,6 +287,70 @@ class Names:
                     for enumerator in die.children():
                         enumerators.setdefault(enumerator.name or "", NamedEnumerator(die, enumerator))
         return enumerators
+
+    # --- Imported names ----------------------------------------------------------------------------------------------
+
+    def _imports_of(self, unit: Unit) -> dict[Path, Imported]:
+        """Return the imports of the namespaces of a unit, by their names; ``()`` is the outermost scope."""
+        imports = self._imports.get(unit)
+        if imports is None:
+            imports = self._imports[unit] = {}
+            if _may_import(unit):
+                with noting(unit.dwarf.note):
+                    _collect_imports(unit.root, (), imports)
+        return imports
+
+    def _imported_paths(self, unit: Unit | None, blocks: Iterable[Die], around: Path, parts: Path) -> Iterator[Path]:
+        """Yield the qualified names that a name in a function can mean, nearest first; some may name nothing.
+
+        ``blocks`` are the blocks around the place, innermost first, and ``around`` the scopes of the function. What a
+        directive makes visible counts as if it were in the nearest namespace around both it and the one that it names
+        (C++, [namespace.udir]).
+        """
+        if len(parts) > MAX_PARTS:
+            return
+        known = {} if unit is None else self._imports_of(unit)
+        directives: list[tuple[int, Path]] = []
+        if unit is not None and _may_import(unit):
+            for block in blocks:
+                local = _of_block(block)
+                for target in local.declarations.get(parts[0], ()):
+                    yield from self._behind(known, target, parts[1:])
+                directives += [(_shared(around, target), target) for target in local.directives]
+        for count in range(len(around), -1, -1):
+            scope = around[:count]
+            directives += [(_shared(scope, target), target) for target in known.get(scope, NOTHING).directives]
+        for count in range(len(around), -1, -1):
+            seen: set[Path] = set()
+            yield from self._within(known, around[:count], parts, seen, directs=False)
+            for level, target in directives:
+                if level == count:
+                    yield from self._within(known, target, parts, seen)
+
+    def _within(
+        self, known: dict[Path, Imported], scope: Path, parts: Path, seen: set[Path], *, directs: bool = True
+    ) -> Iterator[Path]:
+        """Yield the meanings of a name in a scope: its own, its imported declarations, then by directives."""
+        if scope in seen or len(seen) > MAX_LOOKUPS:
+            return
+        seen.add(scope)
+        imported = known.get(scope, NOTHING)
+        if len(parts) > 1:
+            yield from self._behind(known, (*scope, parts[0]), parts[1:])
+        else:
+            yield (*scope, *parts)
+        for target in imported.declarations.get(parts[0], ()):
+            yield from self._behind(known, target, parts[1:])
+        if directs:
+            for target in imported.directives:
+                yield from self._within(known, target, parts, seen)
+
+    def _behind(self, known: dict[Path, Imported], target: Path, rest: Path) -> Iterator[Path]:
+        """Yield the meanings of the rest of a name inside the scope that its beginning names."""
+        if rest:
+            yield from self._within(known, target, rest, set())
+        else:
+            yield target
 
     # --- Types ----------------------------------------------------------------------------------------------------
 
@@ -455,75 +519,6 @@ class Imported:
 
 
 NOTHING = Imported({}, [])
-
-
-class Imports:
-    """The imports of the scopes of units, read once for each unit."""
-
-    def __init__(self) -> None:
-        self._units: dict[Unit, dict[Path, Imported]] = {}
-
-    def of_unit(self, unit: Unit) -> dict[Path, Imported]:
-        """Return the imports of the namespaces of a unit, by their names; ``()`` is the outermost scope."""
-        imports = self._units.get(unit)
-        if imports is None:
-            imports = self._units[unit] = {}
-            if _may_import(unit):
-                with noting(unit.dwarf.note):
-                    _collect_imports(unit.root, (), imports)
-        return imports
-
-    def paths(self, unit: Unit | None, blocks: Iterable[Die], around: Path, parts: Path) -> Iterator[Path]:
-        """Yield the qualified names that a name in a function can mean, nearest first; some may name nothing.
-
-        ``blocks`` are the blocks around the place, innermost first, and ``around`` the scopes of the function. What a
-        directive makes visible counts as if it were in the nearest namespace around both it and the one that it names
-        (C++, [namespace.udir]).
-        """
-        if len(parts) > MAX_PARTS:
-            return
-        known = {} if unit is None else self.of_unit(unit)
-        directives: list[tuple[int, Path]] = []
-        if unit is not None and _may_import(unit):
-            for block in blocks:
-                local = _of_block(block)
-                for target in local.declarations.get(parts[0], ()):
-                    yield from self._behind(known, target, parts[1:])
-                directives += [(_shared(around, target), target) for target in local.directives]
-        for count in range(len(around), -1, -1):
-            scope = around[:count]
-            directives += [(_shared(scope, target), target) for target in known.get(scope, NOTHING).directives]
-        for count in range(len(around), -1, -1):
-            seen: set[Path] = set()
-            yield from self._within(known, around[:count], parts, seen, directs=False)
-            for level, target in directives:
-                if level == count:
-                    yield from self._within(known, target, parts, seen)
-
-    def _within(
-        self, known: dict[Path, Imported], scope: Path, parts: Path, seen: set[Path], *, directs: bool = True
-    ) -> Iterator[Path]:
-        """Yield the meanings of a name in a scope: its own, its imported declarations, then by directives."""
-        if scope in seen or len(seen) > MAX_LOOKUPS:
-            return
-        seen.add(scope)
-        imported = known.get(scope, NOTHING)
-        if len(parts) > 1:
-            yield from self._behind(known, (*scope, parts[0]), parts[1:])
-        else:
-            yield (*scope, *parts)
-        for target in imported.declarations.get(parts[0], ()):
-            yield from self._behind(known, target, parts[1:])
-        if directs:
-            for target in imported.directives:
-                yield from self._within(known, target, parts, seen)
-
-    def _behind(self, known: dict[Path, Imported], target: Path, rest: Path) -> Iterator[Path]:
-        """Yield the meanings of the rest of a name inside the scope that its beginning names."""
-        if rest:
-            yield from self._within(known, target, rest, set())
-        else:
-            yield target
 
 
 def _may_import(unit: Unit) -> bool:

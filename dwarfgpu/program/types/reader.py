@@ -118,14 +118,15 @@ class Types:
             return t.Qualified(WORDS[tag], self.lazy(die), die)
         if tag in KINDS:
             return self._struct(die, KINDS[tag])
-        if tag in _MAKERS:
-            return _MAKERS[tag](self, die)
+        make: Callable[[Die], t.Type] | None = getattr(self, f"_{tag}", None)
+        if make is not None:
+            return make(die)
         if not tag.endswith("_type"):
             error = MalformedFile("no_type", f"{die.tag_name} is not a type", spec="DWARF 5, 5")
             raise die.unit.error(error, die.offset)
         return t.Opaque(die.tag_name, qualified_name(die), _number(die, dw.DW_AT_byte_size), die)
 
-    def _base(self, die: Die) -> t.Type:
+    def _base_type(self, die: Die) -> t.Type:
         byte_size, bit_size = _number(die, dw.DW_AT_byte_size), _number(die, dw.DW_AT_bit_size)
         if byte_size is None and bit_size is not None:
             byte_size = (bit_size + 7) // 8
@@ -155,7 +156,7 @@ class Types:
             die.unit.dwarf.note(error)
         return pointer
 
-    def _member_pointer(self, die: Die) -> t.Type:
+    def _ptr_to_member_type(self, die: Die) -> t.Type:
         owner = die.number(dw.DW_AT_containing_type)
         target = die.type()
         size = _number(die, dw.DW_AT_byte_size)
@@ -172,6 +173,8 @@ class Types:
 
     def _typedef(self, die: Die) -> t.Type:
         return t.Typedef(qualified_name(die) or "(unnamed typedef)", self.lazy(die), die)
+
+    _template_alias = _typedef
 
     def _struct(self, die: Die, kind: str) -> t.Type:
         die = definition(die)
@@ -190,7 +193,7 @@ class Types:
             is_cplus(die.unit),
         )
 
-    def _enumeration(self, die: Die) -> t.Type:
+    def _enumeration_type(self, die: Die) -> t.Type:
         die = definition(die)
         underlying = None if die.number(dw.DW_AT_type) is None else self.lazy(die)
         name = _name(die)
@@ -208,7 +211,7 @@ class Types:
             is_cplus(die.unit),
         )
 
-    def _function(self, die: Die) -> t.Type:
+    def _subroutine_type(self, die: Die) -> t.Type:
         children = [
             child
             for child in die.children()
@@ -221,9 +224,11 @@ class Types:
             is_variadic = False  # int f(): nothing is said of its parameters
         return t.Function(self.lazy(die), t.Lazy.known(parameters), is_variadic, is_prototyped, die)
 
+    _subprogram = _entry_point = _subroutine_type
+
     # --- Arrays and strings ---------------------------------------------------------------------------------------
 
-    def _array(self, die: Die) -> t.Type:
+    def _array_type(self, die: Die) -> t.Type:
         dimensions = []
         generic = None
         for child in die.children():
@@ -256,7 +261,7 @@ class Types:
             die,
         )
 
-    def _string(self, die: Die) -> t.Type:
+    def _string_type(self, die: Die) -> t.Type:
         size = die.number(dw.DW_AT_byte_size)
         length = bound(die, dw.DW_AT_string_length)
         bits = _number(die, dw.DW_AT_string_length_bit_size)
@@ -271,28 +276,13 @@ class Types:
             die,
         )
 
-    def _subrange(self, die: Die) -> t.Type:
+    def _subrange_type(self, die: Die) -> t.Type:
         return t.Subrange(qualified_name(die), self.lazy(die), dimension(die), _number(die, dw.DW_AT_byte_size), die)
 
-    def _unspecified(self, die: Die) -> t.Type:
+    _generic_subrange = _subrange_type
+
+    def _unspecified_type(self, die: Die) -> t.Type:
         return t.UnspecifiedType(die.name or "(unspecified)", die)
-
-
-_MAKERS: dict[str, Callable[[Types, Die], t.Type]] = {
-    "base_type": Types._base,  # noqa: SLF001 (the table of the class)
-    "ptr_to_member_type": Types._member_pointer,  # noqa: SLF001
-    "typedef": Types._typedef,  # noqa: SLF001
-    "template_alias": Types._typedef,  # noqa: SLF001
-    "enumeration_type": Types._enumeration,  # noqa: SLF001
-    "array_type": Types._array,  # noqa: SLF001
-    "subroutine_type": Types._function,  # noqa: SLF001
-    "subprogram": Types._function,  # noqa: SLF001
-    "entry_point": Types._function,  # noqa: SLF001
-    "string_type": Types._string,  # noqa: SLF001
-    "subrange_type": Types._subrange,  # noqa: SLF001
-    "generic_subrange": Types._subrange,  # noqa: SLF001
-    "unspecified_type": Types._unspecified,  # noqa: SLF001
-}
 
 
 # --- Attributes of types ------------------------------------------------------------------------------------------

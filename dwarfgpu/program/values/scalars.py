@@ -27,13 +27,8 @@ _UNSIGNED = frozenset(
 _KINDS = {dw.DW_ATE_boolean: "boolean", dw.DW_ATE_address: "pointer"}
 """What is no plain integer."""
 _FLOATS = frozenset(
-    (
-        dw.DW_ATE_float,
-        dw.DW_ATE_imaginary_float,
-        dw.DW_ATE_HP_float128,
-        dw.DW_ATE_HP_imaginary_float90,
-        dw.DW_ATE_HP_imaginary_float128,
-    )
+    getattr(dw, f"DW_ATE_{name}")
+    for name in ("float", "imaginary_float", "HP_float128", "HP_imaginary_float90", "HP_imaginary_float128")
 )
 _COMPLEX = frozenset((dw.DW_ATE_complex_float, dw.DW_ATE_HP_complex_float, dw.DW_ATE_HP_complex_float128))
 _CHARACTERS = {"char16_t": "u", "char32_t": "U", "wchar_t": "L", "char8_t": "u8"}

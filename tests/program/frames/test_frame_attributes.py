@@ -97,7 +97,7 @@ def test_an_attribute_that_gives_no_memory_is_ill_formed(stopped, monkeypatch):
     program, core, _ = stopped("nested.c", NESTED)
     frame = dg.open(program).attach(str(core))[0].frame(0)
     value = locations.at(Implicit(0, 64))
-    monkeypatch.setattr(frame_attributes, "_evaluated", lambda *_: [value])
+    monkeypatch.setattr(frame, "evaluated", lambda *_: [value])
     (attribute,) = frame_attributes.frame_attributes(frame, frame.activation.thread.lanes)
     assert isinstance(attribute.error, IllFormed)
     assert attribute.error.spec == "A.3.3.5 (3)"
