@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceFile, SourceText, SourceTexts, facts_of
+from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceTexts, facts_of
 from dwarfgpu.program.frames.linespec import Linespec, Linespecs
 from dwarfgpu.questions.document import SOURCE, Document, Output
 from dwarfgpu.questions.examined import begin_at
@@ -17,6 +17,7 @@ from dwarfgpu.render.source import numbered_line, place_words
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dwarfgpu.program.code.source_files import SourceFile, SourceText
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.lanes import LaneStatus
     from dwarfgpu.questions.debugger import Debugger
