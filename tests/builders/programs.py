@@ -7,21 +7,16 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import dwarfgpu
 from dwarfgpu import dialects
-from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.instruction import decode
-from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.machines.protocol import Backend, memory_unavailable
 from dwarfgpu.objfile.info.scopes import is_local, qualified_name
 from dwarfgpu.program.code.code_object import opened
-from dwarfgpu.program.code.loaded import LoadedCode
-from dwarfgpu.program.types.reader import Types
 from dwarfgpu.program.values.objects import Object
-from dwarfgpu.program.values.storage import ObjectSurroundings, variable_place
 from dwarfgpu.render.values import Look, value_text
 
 VARIABLE = 0x34
-SECTIONS = (".rodata", ".data", ".data.rel.ro", ".bss", ".text")
 _NUMBERED = re.compile(r"^\$\d+ = ", re.MULTILINE)
 
 
@@ -66,19 +61,12 @@ class Program:
         self.gdb = tools("gdb")
         self.demangler = tools("c++filt", "llvm-cxxfilt-22")
         self.file = opened(str(path))
-        self.types = Types()
         self.names: dict[str, str] = {}
 
     def asked(self, commands: Iterable[str]) -> dict[str, str]:
-        """What gdb answers to each command when main is reached. The memory is read on the way."""
-        sections = [each for each in self.file.image.sections if each.name in SECTIONS and each.size]
-        dumps = [
-            f"dump binary memory {self.path}.{each.index} {each.address} {each.address + each.size}"
-            for each in sections
-        ]
-        arguments = [self.gdb, "-nx", "-batch", "-ex", "start"]
-        for command in dumps:
-            arguments += ["-ex", command]
+        """What gdb answers to each command when main is reached. A core file is written on the way."""
+        core = self.path.with_suffix(".core")
+        arguments = [self.gdb, "-nx", "-batch", "-ex", "start", "-ex", f"generate-core-file {core}"]
         commands = list(commands)
         for index, command in enumerate(commands):
             arguments += ["-ex", f"echo @@{index}@@\\n", "-ex", command]
@@ -93,33 +81,23 @@ class Program:
         )
         text = done.stdout.decode("utf-8", "replace")
         found = re.split(r"@@\d+@@\n", text)[1:]
-        stretches = []
-        for each in sections:
-            with open(f"{self.path}.{each.index}", "rb") as stream:  # noqa: PTH123
-                stretches.append((each.address, stream.read()))
-        target = self.file.target.target
-        context = Context(target=target, rules=PRESETS[target.default_rules], backend=Dumped(stretches))
-        self.around = ObjectSurroundings(context, LoadedCode(self.file))
+        self.frame = dwarfgpu.open(str(self.path)).attach(str(core))[0].frame()
         answers = [_NUMBERED.sub("", each.rstrip("\n")) for each in found]
         assert len(answers) == len(commands), text[-2000:]
         return dict(zip(commands, answers, strict=True))
 
-    def variables(self) -> dict[str, Any]:
-        """The entries of all variables outside functions that have a location, by the names gdb knows them by."""
-        return {
-            qualified_name(die) or "": die
+    def variables(self) -> list[str]:
+        """The names by which gdb knows the variables outside functions that have a location."""
+        return [
+            qualified_name(die)
             for unit in self.file.dwarf.compile_units()
             for die in unit.dies()
             if die.tag == VARIABLE and die.name and "DW_AT_location" in die and not is_local(die)
-        }
+        ]
 
-    def object(self, die: Any) -> Object:
-        place = variable_place(self.around, die)
-        assert place is not None
-        return Object(self.types.type_of(die), place)
-
-    def symbol(self, address: Any) -> str | None:
-        return self.symbol_text(address, demangled=True)
+    def value(self, expression: str) -> Object:
+        """The value of an expression at the beginning of main."""
+        return self.frame.expression(expression).object()
 
     def symbol_text(self, address: Any, *, demangled: bool) -> str | None:
         found = self.file.image.symbol_at(address.value)

@@ -608,7 +608,7 @@ class Evaluator:
         operand = self._loaded(value)
         source = resolved(operand.type)
         if isinstance(inner, t.Pointer) and isinstance(source, t.Pointer):
-            if inner.address_space is None:
+            if inner.address_space is None and source.address_space is not None:
                 # an address stays in its space
                 kind = inner = kept_in_space(inner, source)
             operand = self._of_class(operand, source.target, inner.target)

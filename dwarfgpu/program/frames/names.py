@@ -18,7 +18,7 @@ from dwarfgpu.program.frames.variable import STATIC, Variable, variables_of
 from dwarfgpu.program.language.syntax import MAX_PARTS
 from dwarfgpu.program.types.declaration import type_text
 from dwarfgpu.program.types.model import Enumeration, Method, StaticMember, Struct, Type, member_named, methods_named
-from dwarfgpu.program.types.reader import canonical, is_cplus, object_qualifiers
+from dwarfgpu.program.types.reader import canonical, is_cplus, object_qualifiers, spellings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -375,9 +375,10 @@ class Names:
         if all(word in ARITHMETIC for word in name.split()):
             return self._base(frame, name)
         declared = None
-        parts = split_name(name)
-        by_scope = (self._at(frame, path, ("type",)) for path in self._paths(frame, parts))
-        for _code, die in chain(chain.from_iterable(by_scope), self._alone(frame, parts, ("type",))):
+        spelled = [split_name(spelling) for spelling in spellings(canonical(name))]
+        by_scope = (self._at(frame, path, ("type",)) for parts in spelled for path in self._paths(frame, parts))
+        alone = chain.from_iterable(self._alone(frame, parts, ("type",)) for parts in spelled)
+        for _code, die in chain(chain.from_iterable(by_scope), alone):
             kind = self.state.types.of(die)
             if not _fits(kind, keyword, is_cplus(die.unit)):
                 continue

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.types.declaration import declaration
-from tests.builders.evaluating import Evaluator
 from tests.builders.programs import Program
 from tests.program.values.differences import EXPRESSIONS, VALUES, reason_for
 
@@ -46,50 +46,48 @@ def compared(program: Program, commands: dict[str, object], answer, table) -> in
 @pytest.mark.parametrize("source, least", [("constructs.c", 1000), ("constructs.cpp", 260)])
 def test_values_and_types_are_those_of_gdb(tmp_path, require_tool, compiler, version, source, least):
     program = built(tmp_path, require_tool, compiler, version, source)
-    variables = {name: die for name, die in program.variables().items() if not any(each in name for each in HIDDEN)}
+    names = [name for name in program.variables() if not any(each in name for each in HIDDEN)]
     letters = ["", "/x", "/d", "/c", "/f"] if version == 4 else ["", "/u", "/o", "/t", "/z", "/a", "/s", "/r"]
-    commands = {f"print{letter} {name}": die for letter in letters for name, die in variables.items()}
-    commands |= {f"ptype {name}": die for name, die in variables.items()}
+    commands = {f"print{letter} {name}": name for letter in letters for name in names}
+    commands |= {f"ptype {name}": name for name in names}
 
-    def answer(command, die):
+    def answer(command, name):
         word = command.split()[0]
-        if word == "ptype":
-            return f"type = {declaration(program.types.type_of(die))}"
-        return program.text(program.object(die), word[6:] or None)
+        value = program.value(name)
+        return f"type = {declaration(value.type)}" if word == "ptype" else program.text(value, word[6:] or None)
 
     assert compared(program, commands, answer, VALUES) >= least
+
+
+def expressions(name):
+    """The print commands for the lines of a file."""
+    lines = (CORPUS / name).read_text("utf-8").splitlines()
+    return {f"print {line}": line for line in lines if line and not line.startswith("//")}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("compiler, version", [("gcc", 5), ("clang", 4)])
 def test_expressions_are_those_of_gdb(tmp_path, require_tool, compiler, version):
     program = built(tmp_path, require_tool, compiler, version, "constructs.c")
-    lines = (CORPUS / "expressions.txt").read_text("utf-8").splitlines()
-    commands = {f"print {line}": line for line in lines if line and not line.startswith("//")}
-    asked = {}
 
     def answer(_command, expression):
-        if not asked:
-            asked[0] = Evaluator(program)
         try:
-            return asked[0].text(expression)
-        except Exception as error:  # noqa: BLE001 (the message is compared)
+            return program.text(program.value(expression))
+        except DwarfGpuError as error:  # the message is compared
             return str(error)
 
     table = [each._replace(command=f"print ({each.command})") for each in EXPRESSIONS]
-    assert compared(program, commands, answer, table) >= 400
+    assert compared(program, expressions("expressions.txt"), answer, table) >= 400
 
 
 @pytest.mark.slow
 def test_expressions_of_cplus_are_those_of_gdb(tmp_path, require_tool):
     program = built(tmp_path, require_tool, "gcc", 5, "constructs.cpp")
-    lines = (CORPUS / "expressions_cpp.txt").read_text("utf-8").splitlines()
-    evaluator = []
 
     def answer(_command, expression):
-        if not evaluator:
-            evaluator.append(Evaluator(program))
-        return evaluator[0].text(expression)
+        try:
+            return program.text(program.value(expression))
+        except DwarfGpuError as error:
+            return str(error)
 
-    commands = {f"print {line}": line for line in lines if line and not line.startswith("//")}
-    assert compared(program, commands, answer, []) >= 60
+    assert compared(program, expressions("expressions_cpp.txt"), answer, []) >= 60
