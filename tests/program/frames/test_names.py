@@ -283,3 +283,9 @@ def test_what_has_no_pointer_to_it():
     ):
         with pytest.raises(dg.UsageError, match=said):
             program[text].value()
+
+
+@pytest.mark.parametrize("argument", ["short", "short int"])
+def test_template_arguments_may_be_spelled_as_gdb_or_as_gcc_does(argument):
+    program = dg.open(str(FIXTURES / "host/classes.gcc.O0.v5.x86_64"))
+    assert program.eval(f"sizeof(zoo::Buffer<{argument}, 4>)") == 12
