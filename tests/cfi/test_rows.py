@@ -24,6 +24,7 @@ from tests.builders.frames import FrameBuilder
 from tests.builders.parameters import for_each
 
 LOW, SIZE = 0x1000, 0x100
+NESTED = "undefined 1; remember_state; undefined 2; remember_state; undefined 3"
 
 
 def fde_of(initial, instructions, *, low=LOW, size=SIZE, **cie):
@@ -62,8 +63,32 @@ def spans(found):
 # --- Rows (DWARF 5, 6.4.1 and 6.4.2.1) ------------------------------------------------------------------------------
 
 
-def test_without_an_advance_there_is_one_row():
-    assert spans(rows("")) == [(LOW, LOW + SIZE)]
+# Where each row begins, and the registers that have a rule in it.
+@for_each(
+    "text, expected",
+    ("", {0x1000: []}),
+    (
+        "advance_loc 1; undefined 1; set_loc 0x1010; undefined 2; advance_loc 1; undefined 3",
+        {0x1000: [], 0x1001: [1], 0x1010: [1, 2], 0x1011: [1, 2, 3]},
+    ),
+    # an advance of zero makes no row
+    ("advance_loc 0; undefined 1; advance_loc 4; advance_loc 0; undefined 2", {0x1000: [1], 0x1004: [1, 2]}),
+    # what instructions say about locations behind the end is about nothing
+    ("advance_loc1 255; undefined 1; advance_loc1 255; undefined 2", {0x1000: [], 0x10FF: [1]}),
+    ("advance_loc2 256; undefined 1", {0x1000: []}),
+    # rows before a state is restored keep their rules, and the location is no part of the state
+    ("remember_state; advance_loc 1; undefined 3; advance_loc 1; restore_state", {0x1000: [], 0x1001: [3], 0x1002: []}),
+    ("remember_state; advance_loc 4; restore_state; advance_loc 4; undefined 1", {0x1000: [], 0x1004: [], 0x1008: [1]}),
+    # states nest
+    (f"{NESTED}", {0x1000: [1, 2, 3]}),
+    (f"{NESTED}; restore_state", {0x1000: [1, 2]}),
+    (f"{NESTED}; restore_state; restore_state", {0x1000: [1]}),
+    (f"{NESTED}; restore_state; undefined 4; restore_state", {0x1000: [1]}),
+)
+def test_rows(text, expected):
+    found = rows(text)
+    assert {row.start: sorted(row.registers) for row in found} == expected
+    assert [row.end for row in found] == [*[*expected][1:], LOW + SIZE]
 
 
 @for_each(
@@ -81,27 +106,6 @@ def test_a_row_begins_at_a_new_location(text, location):
 
     assert spans(found) == [(LOW, location), (location, LOW + SIZE)]
     assert [row.cfa.offset for row in found] == [8, 16]
-
-
-def test_locations_add_up():
-    found = rows("advance_loc 1; undefined 1; set_loc 0x1010; undefined 2; advance_loc 1; undefined 3")
-
-    assert spans(found) == [(0x1000, 0x1001), (0x1001, 0x1010), (0x1010, 0x1011), (0x1011, 0x1100)]
-    assert [len(row.registers) for row in found] == [0, 1, 2, 3]
-
-
-def test_an_advance_of_zero_makes_no_row():
-    found = rows("advance_loc 0; undefined 1; advance_loc 4; advance_loc 0; undefined 2")
-
-    assert spans(found) == [(0x1000, 0x1004), (0x1004, 0x1100)]
-    assert [sorted(row.registers) for row in found] == [[1], [1, 2]]
-
-
-def test_rows_end_with_the_entry():
-    """What instructions say about locations behind the end is about nothing."""
-    expected = [(LOW, LOW + 255), (LOW + 255, LOW + SIZE)]
-    assert spans(rows("advance_loc1 255; undefined 1; advance_loc1 255; undefined 2")) == expected
-    assert spans(rows("advance_loc2 256; undefined 1")) == [(LOW, LOW + SIZE)]
 
 
 def test_an_entry_of_no_bytes_has_no_rows():
@@ -229,28 +233,21 @@ def test_an_expression_knows_where_it_stands():
         assert builder.data[block.offset : block.offset + len(block.data)] == block.data
 
 
-@pytest.mark.parametrize("text", ["restore 3", "restore_extended 3"])
-class TestRestore:
-    def test_gives_back_the_initial_rule(self, text):
-        assert rule(f"undefined 3; {text}", 3, "def_cfa 7 8; offset 3 1") == Offset(-8)
-
-    def test_takes_away_a_rule_where_there_was_none(self, text):
-        assert 3 not in last(f"undefined 3; {text}").registers
-
-    def test_of_a_register_that_has_its_initial_rule(self, text):
-        assert rule(text, 3, "same_value 3") == SameValue()
-        assert 3 not in last(text).registers
-
-    def test_does_not_touch_the_cfa(self, text):
-        assert cfa(f"def_cfa_offset 16; {text}") == RegisterOffset(7, 16, 0)
-
-    def test_in_a_cie_there_is_nothing_to_restore(self, text):
-        error = fault("", f"undefined 3; {text}")
-        assert error.kind == "bad_cie"
-        assert error.where.operation.startswith("DW_CFA_restore")
-
-    def test_can_be_taken_back(self, text):
-        assert rule(f"undefined 3; remember_state; {text}; restore_state", 3, "same_value 3") == UndefinedRule()
+@for_each(
+    "initial, text, expected",
+    ("def_cfa 7 8; offset 3 1", "undefined 3; {}", Offset(-8)),
+    ("def_cfa 7 8", "undefined 3; {}", None),  # where there was none
+    ("same_value 3", "{}", SameValue()),
+    ("def_cfa 7 8", "{}", None),
+    ("same_value 3", "undefined 3; remember_state; {}; restore_state", UndefinedRule()),
+)
+@pytest.mark.parametrize("restore", ["restore 3", "restore_extended 3"])
+def test_restore_gives_back_the_initial_rule(restore, initial, text, expected):
+    assert rule(text.format(restore), 3, initial) == expected
+    assert cfa(f"def_cfa 7 8; def_cfa_offset 16; {restore}", initial) == RegisterOffset(7, 16, 0)
+    error = fault("", f"undefined 3; {restore}")  # in a CIE there is nothing to restore
+    assert error.kind == "bad_cie"
+    assert error.where.operation.startswith("DW_CFA_restore")
 
 
 # --- State (DWARF 5, 6.4.2.4) ---------------------------------------------------------------------------------------
@@ -263,24 +260,6 @@ def test_restore_state_gives_back_registers_and_cfa():
     assert found.registers == {3: Offset(-8)}
 
 
-def test_states_nest():
-    text = "undefined 1; remember_state; undefined 2; remember_state; undefined 3; "
-    assert sorted(last(text).registers) == [1, 2, 3]
-    assert sorted(last(text + "restore_state").registers) == [1, 2]
-    assert sorted(last(text + "restore_state; restore_state").registers) == [1]
-    assert sorted(last(text + "restore_state; undefined 4; restore_state").registers) == [1]
-
-
-def test_rows_before_keep_their_rules():
-    found = rows("remember_state; advance_loc 1; undefined 3; advance_loc 1; restore_state")
-    assert [sorted(row.registers) for row in found] == [[], [3], []]
-
-
-def test_location_is_no_part_of_the_state():
-    found = rows("remember_state; advance_loc 4; restore_state; advance_loc 4; undefined 1")
-    assert spans(found) == [(0x1000, 0x1004), (0x1004, 0x1008), (0x1008, 0x1100)]
-
-
 @for_each("text", "restore_state", "remember_state; restore_state; restore_state", "undefined 1; restore_state")
 def test_restore_state_without_remember_state(text):
     error = fault(text)
@@ -288,10 +267,28 @@ def test_restore_state_without_remember_state(text):
     assert error.where.operation == "DW_CFA_restore_state"
 
 
-def test_a_state_of_the_cie_is_not_for_its_entries():
-    assert fault("restore_state", "def_cfa 7 8; remember_state").kind == "restore_without_remember"
-    assert fault("", "restore_state").kind == "restore_without_remember"
+def test_a_cie_may_have_states_of_its_own():
     assert cfa("", "def_cfa 7 8; remember_state; def_cfa 6 16; restore_state") == RegisterOffset(7, 8, 0)
+
+
+@for_each(
+    "text, initial, kind, before",
+    ("restore_state", "def_cfa 7 8; remember_state", "restore_without_remember", None),  # a state of the CIE
+    ("", "restore_state", "restore_without_remember", None),
+    (bytes(5) + b"\x41\x0c\x07", "def_cfa 7 8", "truncated", None),  # no room for padding
+    (b"\x41\x3f", "def_cfa 7 8", "unknown_instruction", None),
+    ("", b"\x3f", "unknown_instruction", 24),  # an error of the CIE is that of its entries
+)
+def test_what_is_wrong_with_instructions(text, initial, kind, before):
+    error = fault(text, initial)
+    assert (error.kind, error.error_class) == (kind, "ill_formed")
+    assert before is None or error.where.offset < before
+
+
+def test_an_augmentation_that_is_not_known():
+    error = fault("", "", augmentation="unheard")
+    assert error.kind == "bad_augmentation"
+    assert error.spec.startswith("A.6.4.1")
 
 
 def test_very_many_states():
@@ -371,27 +368,6 @@ def test_rows_before_an_error_are_right():
 
     assert spans(found) == [(LOW, LOW + 4), (LOW + 4, LOW + 8)]
     assert caught.where.section == ".debug_frame"
-
-
-def test_instructions_cut_short():
-    error = fault(bytes(5) + b"\x41\x0c\x07")  # no room for padding
-    assert (error.kind, error.error_class) == ("truncated", "ill_formed")
-
-
-def test_an_unknown_instruction():
-    assert fault(b"\x41\x3f").kind == "unknown_instruction"
-
-
-def test_an_error_of_the_cie_is_that_of_its_entries():
-    error = fault("", b"\x3f")
-    assert error.kind == "unknown_instruction"
-    assert error.where.offset < 24
-
-
-def test_an_augmentation_that_is_not_known():
-    error = fault("", "", augmentation="unheard")
-    assert error.kind == "bad_augmentation"
-    assert error.spec.startswith("A.6.4.1")
 
 
 def test_a_table_too_large_to_be_one():
