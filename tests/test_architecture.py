@@ -180,7 +180,7 @@ BUDGETS: dict[str, float] = {
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself).
 
 Whoever raises a number gives the reason here."""
-MOST_LINES_OF_TESTS = 89.6
+MOST_LINES_OF_TESTS = 87.5
 
 IMPORTERS = {"import_module", "__import__"}
 MAY_PRINT = {"cli", "repl"}
