@@ -58,8 +58,8 @@ class WaveBatch:
     """Some waves at one instruction."""
 
     __slots__ = (
-        "accumulation", "count", "exec", "lanes", "local", "mask", "mode", "passed", "pc", "rows", "scalar", "scc",
-        "spent", "status", "vector", "waves", "wide_a", "wide_v",
+        "_index", "accumulation", "count", "exec", "lanes", "local", "mask", "mode", "passed", "pc", "rows", "scalar",
+        "scc", "spent", "stack", "status", "vector", "waves", "wide_a", "wide_v",
     )  # fmt: skip
 
     def __init__(self, waves: Any, lanes: int, vectors: int, accumulations: int) -> None:
@@ -82,6 +82,9 @@ class WaveBatch:
         """The columns that were the latest addresses of local memory, with what is known of them."""
         self.rows: list[tuple[Any, int, int]] = []
         """The latest columns that are known to be rows, with the first number and the step."""
+        self.stack: tuple[Any, ...] = (None,) * 6
+        """The latest resource of a stack, with what `MemoryAccess.stack_address` knows of it."""
+        self._index: Any = None
         self.scc: Any = 0
         self.mode = 0
         self.status: Any = 0
@@ -93,6 +96,15 @@ class WaveBatch:
         """Change the executing lanes."""
         self.exec = value
         self.mask = None if isinstance(value, int) and value == (1 << self.lanes) - 1 else lane_flags(value, self.lanes)
+
+    @property
+    def index(self) -> Any:
+        """What chooses the rows of the waves in an array with one for each wave of the machine: a slice if it can."""
+        if self._index is None:
+            first = int(self.waves[0])
+            is_range = (self.waves == np.arange(first, first + self.count)).all()
+            self._index = slice(first, first + self.count) if is_range else self.waves
+        return self._index
 
     # --- Parting and joining --------------------------------------------------------------------------------------
 

@@ -268,7 +268,7 @@ def write_formatted(memory: MemoryAccess, writer: BlockWriter, instruction: GpuI
     count = len(match[8])
     number = instruction.modifiers.get("format", 1) if instruction.name[0] == "t" else None
     access = ElementAccess(memory, writer.processor, number, is_half)
-    place = memory.buffer_place(writer, instruction)
+    place = ", ".join(memory.buffer_parts(writer, instruction))
     registers = [cell(data, number // 2 if is_half else number) for number in range(count)]
     highs = [is_half and bool(is_high or number % 2) for number in range(count)]
     if match[1] == "load":

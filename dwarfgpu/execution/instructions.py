@@ -216,6 +216,8 @@ def _add_with_carry(writer: BlockWriter, instruction: GpuInstruction) -> None:
 def read_lane(register: Any, lane: Any, count: int, lanes: int) -> Any:
     """Return a lane of a vector register as a scalar number."""
     if isinstance(lane, int):
+        if len(register) == 1:
+            return register.item(lane % lanes if register.size > 1 else 0)
         return number_of(register[:, lane % lanes : lane % lanes + 1] if register.shape[1] > 1 else register)
     if register.shape[1] == 1:
         return number_of(register)
@@ -226,7 +228,8 @@ def read_lane(register: Any, lane: Any, count: int, lanes: int) -> Any:
 def write_lane(register: Any, value: Any, lane: Any, count: int, lanes: int) -> Any:
     """Return a vector register with a lane that has a scalar number."""
     rows = count if not (isinstance(value, int) and isinstance(lane, int)) else register.shape[0]
-    new = np.array(np.broadcast_to(register, (rows, lanes)))
+    new = np.empty((rows, lanes), np.uint32)
+    new[...] = register
     if isinstance(lane, int):
         new[:, lane % lanes] = value if isinstance(value, int) else value[:, 0]
     else:

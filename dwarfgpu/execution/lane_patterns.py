@@ -51,9 +51,10 @@ def known_row(batch: WaveBatch, column: Lanes) -> tuple[int, int] | None:
 def start_of_row(batch: WaveBatch, column: Lanes, step: int) -> int | None:
     """Return the first number of a column that is a row with a step; None for others."""
     known = known_row(batch, column)
-    if known is None:
-        return first_of_row(column, step)
-    return known[0] if known[1] == step else None
+    if known is None and (first := first_of_row(column, step)) is not None:
+        keep_row(batch, column, first, step)
+        return first
+    return known[0] if known is not None and known[1] == step else None
 
 
 def shifted_index(batch: WaveBatch, count: Lanes, low: Lanes, high: Lanes) -> Lanes:

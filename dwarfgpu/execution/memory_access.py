@@ -27,6 +27,7 @@ from dwarfgpu.execution.faults import ADDRESS_ERROR, MEMORY_VIOLATION, MachineFa
 from dwarfgpu.execution.lane_patterns import LocalPlaces, start_of_row
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics import functions
+from dwarfgpu.isa.semantics.functions import merged
 from dwarfgpu.isa.semantics.numbers import ALL, LOW
 
 if TYPE_CHECKING:
@@ -78,12 +79,15 @@ class MemoryAccess:
 
         ``group_of`` is the row of local memory of each wave.
         """
-        self._known_row: tuple[Any, Any, int, int | None] = (None, None, 0, None)
         self.local_size = local.shape[1]
         self.local = MemorySegment.of(0, local.reshape(-1))
         self.group_of = group_of
         self.scratch_size = scratch.shape[1]
         self.scratch = MemorySegment.of(0, scratch.reshape(-1))
+        dwords = self.scratch_size // (4 * self.lanes)
+        self.private_size = 4 * dwords
+        rows = scratch[:, : dwords * 4 * self.lanes].reshape(len(scratch), dwords, self.lanes, 4)
+        self.private = {size: rows.view(WORDS[size]) for size in (1, 2, 4)} if rows.size else {}
         windows = [MemorySegment.of(self.scratch_base, self.scratch.data)] if scratch.size else []
         self.memory.__init__([*self._mapped, *windows])  # type: ignore[misc]
 
@@ -138,37 +142,43 @@ class MemoryAccess:
         if shape is None:
             return buffer_formats.write_formatted(self, writer, instruction)
         address = self._address(writer, instruction, shape)
-        space = writer.name(shape.space)
         if shape.action == "load":
             self._write_load(writer, instruction, shape, address)
-        elif shape.action == "store" and shape.space == LOCAL and shape.size == 4:
+        elif shape.action == "store":
+            self._write_store(writer, instruction, shape, address)
+        else:
+            self._write_atomic(writer, instruction, shape, address)
+        return True
+
+    def _write_store(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape, address: str) -> None:
+        if shape.space == LOCAL and shape.size == 4:
             place, store = needed(instruction, "addr"), writer.name(self.store_local)
             for number, offset in enumerate(_local_offsets(instruction, shape)):
                 data = needed(instruction, f"data{number}")
                 texts = ", ".join(self._word(data, word, shape) for word in range(shape.count))
                 writer.write(f"{store}(b, v[{place.index}], {offset}, [{texts}])")
-        elif shape.action == "store":
-            data = needed(instruction, "vdata", "data0", "data")
-            texts = ", ".join(self._word(data, number, shape) for number in range(shape.count))
-            call = f"{writer.name(self.store)}(b, {space}, {address}, {shape.size}, [{texts}])"
-            if self._write_row(writer, instruction, shape, self.row):
-                call = f"{call} if r is None else {writer.name(self.put_row)}(r, [{texts}])"
-            writer.write(call)
-        else:
-            self._write_atomic(writer, instruction, shape, address)
-        return True
+            return
+        data = needed(instruction, "vdata", "data0", "data")
+        texts = ", ".join(self._word(data, number, shape) for number in range(shape.count))
+        call = f"{writer.name(self.store)}(b, {writer.name(shape.space)}, {address}, {shape.size}, [{texts}])"
+        if row := self._row_text(writer, instruction, shape, self.row):
+            call = f"{call} if (r := {row}) is None else {writer.name(self.put_row)}(r, [{texts}])"
+        if own := self._private_text(writer, instruction, shape):
+            call = f"{writer.name(self.store_private)}(b, {own}, {shape.size}, [{texts}]) or ({call})"
+        writer.write(call)
 
     def _write_load(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape, address: str) -> None:
         destination = needed(instruction, "vdst", "vdata")
         if shape.space == LOCAL and shape.size == 4:
             place, offsets = needed(instruction, "addr"), _local_offsets(instruction, shape)
-            writer.write(f"x = {writer.name(self.load_local)}(b, v[{place.index}], {offsets}, {shape.count})")
+            call = f"{writer.name(self.load_local)}(b, v[{place.index}], {offsets}, {shape.count})"
         else:
-            space = writer.name(shape.space)
-            call = f"{writer.name(self.load)}(b, {space}, {address}, {shape.size}, {shape.count})"
-            if self._write_row(writer, instruction, shape, self.load_near):
-                call = f"{call} if r is None else r"
-            writer.write(f"x = {call}")
+            call = f"{writer.name(self.load)}(b, {writer.name(shape.space)}, {address}, {shape.size}, {shape.count})"
+            if near := self._row_text(writer, instruction, shape, self.load_near):
+                call = f"{call} if (r := {near}) is None else r"
+            if own := self._private_text(writer, instruction, shape):
+                call = f"{writer.name(self.load_private)}(b, {own}, {shape.size}, {shape.count}) or ({call})"
+        writer.write(f"x = {call}")
         for number in range(shape.count * (2 if shape.pair else 1)):
             self._keep(writer, destination, number, f"x[{number}]", shape)
 
@@ -316,7 +326,7 @@ class MemoryAccess:
             plus = "" if shape.pair or not offset else f" + {offset}"
             return f"(v[{needed(instruction, 'addr').index}].astype('i8'){plus})"
         if shape.space == BUFFER:
-            place = self.buffer_place(writer, instruction)
+            place = ", ".join(self.buffer_parts(writer, instruction))
             return f"{writer.name(self.buffer_address)}(b, {place}, {shape.size * shape.count})"
         vaddr, saddr = instruction.operand("vaddr"), instruction.operand("saddr")
         has_base = _has_base(saddr)
@@ -337,21 +347,40 @@ class MemoryAccess:
         lane = f"joined(b.wide_v, v, {vaddr.index})"
         return f"({lane} + {constant})" if offset else lane
 
-    def _write_row(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape, question: Any) -> bool:
-        """Write a question about the memory that the lanes reach, if it has an answer; ``r`` is the answer."""
+    def _row_text(
+        self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape, question: Any
+    ) -> str | None:
+        """Return the text of a question about the memory that the lanes reach; None if it has no answer."""
         vaddr, saddr = instruction.operand("vaddr"), instruction.operand("saddr")
         if shape.space not in (GLOBAL, FLAT) or vaddr is None or vaddr.kind is not OperandKind.VGPR:
-            return False
+            return None
         low, high, base = f"v[{vaddr.index}]", f"v[{vaddr.index + 1}]", "0"
         if _has_base(saddr):
             high, base = "None", writer.scalar(saddr, 64)  # type: ignore[arg-type]
         parts = "b", writer.name(shape.space), low, high, base, _offset_of(instruction), shape.size, shape.count
-        writer.write(f"r = {writer.name(question)}({', '.join(map(str, parts))})")
-        return True
+        return f"{writer.name(question)}({', '.join(map(str, parts))})"
+
+    def _private_text(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape) -> str | None:
+        """Return the text of the private address that all lanes reach, where there may be one; else None."""
+        vaddr, saddr = instruction.operand("vaddr"), instruction.operand("saddr")
+        offset, modifiers = str(_offset_of(instruction)), instruction.modifiers
+        lane = f"v[{vaddr.index}]" if vaddr is not None and vaddr.kind is OperandKind.VGPR else ""
+        if shape.space == FLAT and lane and not _has_base(saddr):
+            return f"{writer.name(self.flat_private)}({lane}, v[{vaddr.index + 1}], {offset})"  # type: ignore[union-attr]
+        if shape.space == SCRATCH and _has_base(saddr):
+            offset = f"{writer.scalar(saddr, 32)} + {offset}"  # type: ignore[arg-type]
+        elif shape.space != SCRATCH and (shape.space != BUFFER or writer.generation >= 11 or modifiers.get("idxen")):
+            return None
+        if lane and not modifiers.get("sve_off") and (shape.space == SCRATCH or modifiers.get("offen")):
+            offset = f"None if {lane}.size > 1 else int({lane}[0, 0]) + {offset}"
+        if shape.space == SCRATCH:
+            return offset
+        words, _index, _offset, scalar = self.buffer_parts(writer, instruction)
+        return f"{writer.name(self.stack_address)}(b, {words}, {offset}, {scalar}, {shape.size * shape.count})"
 
     @staticmethod
-    def buffer_place(writer: BlockWriter, instruction: GpuInstruction) -> str:
-        """Return the text of what an address in a buffer is made of: the resource, index, offset, and scalar offset."""
+    def buffer_parts(writer: BlockWriter, instruction: GpuInstruction) -> tuple[str, str, str, str]:
+        """Return the texts of what an address in a buffer is made of: the resource, index, offset, scalar offset."""
         modifiers = instruction.modifiers
         resource = needed(instruction, "srsrc", "rsrc")
         words = ", ".join(f"s[{resource.index + number}]" for number in range(4))
@@ -365,7 +394,7 @@ class MemoryAccess:
             if modifiers.get("offen"):
                 offset = f"v[{first}].astype('u8') + {writer.constant(_offset_of(instruction), 'u8')}"
         scalar = writer.scalar(soffset, 32) if soffset is not None and soffset.kind is not OperandKind.OFF else "0"
-        return f"({words}), {index}, {offset}, {scalar}"
+        return f"({words})", index, offset, scalar
 
     watch: Any = None
     """A function that is told of each access of lanes: the space, addresses, flags of the lanes, and the bytes."""
@@ -469,15 +498,10 @@ class MemoryAccess:
             return None
         if self.watch is not None:
             return None
-        known = self._known_row
-        if known[0] is low and known[1] is high and known[2] == size * count:
-            first = known[3]
-        else:
-            first = start_of_row(batch, low, size * count)
-            if first is not None and high is not None:
-                upper = int(high[0, 0])
-                first = first | upper << 32 if (high == upper).all() else None
-            self._known_row = low, high, size * count, first
+        first = start_of_row(batch, low, size * count)
+        if first is not None and high is not None:
+            upper = int(high[0, 0])
+            first = first | upper << 32 if high.size == 1 or (high == upper).all() else None
         if first is None:
             return None
         first = first + base + offset & ALL
@@ -530,6 +554,74 @@ class MemoryAccess:
         # The indices are inside, and "wrap" is the mode that asks the least.
         return [view[number:].take(index, mode="wrap") for number in range(count)]
 
+    # --- One private address --------------------------------------------------------------------------------------
+    # Code that is not optimized keeps variables at one private address for all lanes: a row of memory in each wave.
+
+    def load_private(self, batch: WaveBatch, address: Any, size: int, count: int) -> list[Lanes] | None:
+        """Return the numbers that all lanes read from one private address on, as `load` does; else None."""
+        if not self._is_private_row(address, size, count):
+            return None
+        rows, at, part = self.private[size], address >> 2, (address & 3) // size
+        return [rows[batch.index, at + number, :, part].copy() for number in range(count)]
+
+    def store_private(self, batch: WaveBatch, address: Any, size: int, values: list[Lanes]) -> bool:
+        """Write the numbers of all lanes from one private address on, as `store` does; return whether it could."""
+        if not self._is_private_row(address, size, len(values)):
+            return False
+        rows, index, mask, part = self.private[size], batch.index, batch.mask, (address & 3) // size
+        for at, value in enumerate(values, address >> 2):
+            rows[index, at, :, part] = value if mask is None else merged(mask, value, rows[index, at, :, part])
+        return True
+
+    def _is_private_row(self, address: Any, size: int, count: int) -> bool:
+        """Return whether a private address, if there is one of all lanes, is inside and aligned, and nobody watches."""
+        return (
+            isinstance(address, int)
+            and 0 <= address <= self.private_size - size * count
+            and not address & (size - 1)
+            and self.finds_rows
+            and self.watch is None
+        )
+
+    def flat_private(self, low: Lanes, high: Lanes, offset: int) -> int | None:
+        """Return the private address that a generic one is, if all lanes have the same; else None."""
+        if low.size > 1 or high.size > 1:
+            return None
+        address = (int(low[0, 0]) | int(high[0, 0]) << 32) + offset & ALL
+        return address & LOW if address >> 32 == self.private_aperture >> 32 else None
+
+    def stack_address(self, batch: WaveBatch, words: Any, offset: Any, scalar: Any, size: int) -> int | None:
+        """Return the private address that an offset in the stack of each wave is; None if the resource is another one.
+
+        The shape of the resource is remembered as long as its registers stay.
+        """
+        base, flags, records, form, start, room = batch.stack
+        if base is not words[0] or flags is not words[1] or records is not words[2] or form is not words[3]:
+            start, room = self._stack_start(batch, words)
+            batch.stack = (*words, start, room)
+        if start is None or offset is None or not isinstance(scalar, int) or offset + scalar + size > room:
+            return None
+        dword, rest = divmod(start + scalar, 4 * self.lanes)
+        return None if rest else 4 * dword + offset
+
+    def _stack_start(self, batch: WaveBatch, words: Any) -> tuple[int | None, int]:
+        """Return where a resource begins in the private memory of each wave, and how much it has; up to GFX10.
+
+        It must be one of the stacks that kernels start with: a dword of each lane in turn.
+        """
+        flags, records, form = (
+            word if isinstance(word, int) else number_of(word) for word in (words[1] >> 16, *words[2:])
+        )
+        if not (isinstance(flags, int) and isinstance(records, int) and isinstance(form, int) and self.private):
+            return None, 0
+        element = 4 if self.swizzles_dwords else 2 << (form >> 19 & 3)
+        is_stack = form >> 23 & 1 and flags >> 15 and element == 4 and 8 << (form >> 21 & 3) == self.lanes
+        is_unchecked = self.generation >= 10 and form >> 28 & 3 == 2 and records > 0
+        room = LOW if is_unchecked else 0 if self.generation >= 10 or flags & 0x3FFF else records
+        base = np.asarray(words[0] | (words[1] & 0xFFFF) << 32).astype(np.int64).reshape(-1)
+        starts = base - self.scratch_base - batch.waves * self.scratch_size
+        return int(starts[0]) if is_stack and (starts == starts[0]).all() else None, room
+
     @staticmethod
     def put_row(row: Lanes, values: list[Lanes]) -> None:
         """Write numbers that follow each other, for each lane, to what `row` has returned."""
@@ -565,8 +657,6 @@ class MemoryAccess:
             return address is self.apart
         if size == 1 or not any(self._is_interleaved(space, segment) for segment, _mask, _offsets in places):
             return False
-        if space == SCRATCH:  # most often all lanes have the same address
-            return bool(((address & 3) + size > 4).any())
         for segment, mask, offsets in places:
             if self._is_interleaved(space, segment):
                 crosses = (offsets & 3) + size > 4
@@ -700,7 +790,7 @@ class MemoryAccess:
             raise MachineFault("a buffer resource that differs between waves")
         address = self._unchecked_buffer_address(words, flags, last_word, index, offset, scalar)
         is_stack = self.generation < 11 and last_word >> 23 & 1
-        is_apart = is_stack and self._is_apart(batch, words, offset, address, size)
+        is_apart = is_stack and self._is_apart(batch, words, address, size)
         records = words[2]
         if not (isinstance(records, int) and records == LOW):
             inside = self._is_inside(records, flags, last_word, index, offset, scalar, size)
@@ -731,7 +821,7 @@ class MemoryAccess:
         inside = index < records
         return inside & (offset < np.uint64(stride)) if swizzled else inside
 
-    def _is_apart(self, batch: WaveBatch, words: Any, offset: Any, address: Lanes, size: int) -> bool:
+    def _is_apart(self, batch: WaveBatch, words: Any, address: Lanes, size: int) -> bool:
         """Return whether a number in a stack is in several dwords, which do not follow each other, up to GFX10.
 
         Waves that reach the private memory of others with the resource of their stacks stop.
@@ -742,13 +832,7 @@ class MemoryAccess:
         first = np.uint64(self.scratch_base) + batch.waves.astype(np.uint64) * np.uint64(self.scratch_size)
         behind = first + np.uint64(self.scratch_size)
         mask: Lanes = True if batch.mask is None else batch.mask
-        if isinstance(offset, int):  # the lanes reach one dword after the other
-            crosses: Lanes = np.bool_((offset & 3) + size > 4)
-            is_inside = (address[:, 0] >= first) & (address[:, -1] < behind)
-            if is_inside.all() and not crosses:
-                return False
-        else:
-            crosses = (address & np.uint64(3)) + np.uint64(size) > np.uint64(4)
+        crosses = (address & np.uint64(3)) + np.uint64(size) > np.uint64(4)
         is_apart = bool(np.any(crosses & mask))
         last = self.stack_byte(address, size - 1) if is_apart else address
         outside = ((address < first[:, None]) | (last >= behind[:, None])) & mask
@@ -776,8 +860,6 @@ class MemoryAccess:
         stride = flags & 0x3FFF
         start = _long(base) + _long(scalar)
         offset = _long(offset)
-        if isinstance(index, int) and not index and not swizzled:
-            return start + offset
         if not swizzled:
             return start + _long(index) * _long(stride) + offset
         element = 2 << (format_word >> 19 & 3)

@@ -17,6 +17,8 @@ from dwarfgpu.execution.memory_access import MemoryAccess
 from dwarfgpu.isa.semantics.functions import merged
 from dwarfgpu.isa.semantics.numbers import LOW
 from dwarfgpu.isa.semantics.rows import MEANINGS
+from dwarfgpu.targets.amdgpu.initial_state import scratch_descriptor
+from dwarfgpu.targets.amdgpu.processors import processor_named
 
 LAUNCH = "fixtures/amdgpu/launch.gfx1100.w32.O2.co"
 
@@ -290,6 +292,73 @@ def test_what_is_not_read_by_lower_words(change):
     else:
         base, space = 1 << 32, "flat"
     assert memory.load_near(batch, space, low, high, base, offset, 4, 1) is None
+
+
+def a_stack(lanes, generation, waves=(0, 1, 2)):
+    """Return waves with private memory of random bytes, and the resource of their stacks, up to GFX10."""
+    batch = WaveBatch(waves, lanes, 0, 0)
+    batch.set_exec((1 << lanes) - 1)
+    base, size = 0x7_FFFF_0000, 16 * 4 * lanes
+    memory = MemoryAccess(GlobalMemory([]), lanes=lanes, scratch_base=base, apertures=(1 << 32, 2 << 32))
+    memory.generation, memory.swizzles_dwords = generation, True
+    scratch = np.random.default_rng(8).integers(0, 256, (5, size)).astype(np.uint8)
+    memory.use(np.zeros((0, 0), np.uint8), np.zeros(5, np.int64), scratch)
+    processor = processor_named({9: "gfx90a", 10: "gfx1030"}[generation])
+    words = scratch_descriptor(processor, base, 5 * size, lanes)
+    own = base + size * batch.waves.astype(np.uint64)[:, None]
+    return batch, memory, (own & np.uint64(0xFFFF_FFFF), own >> np.uint64(32) | np.uint64(words[1]), *words[2:])
+
+
+@pytest.mark.parametrize("lanes, generation", [(64, 9), (32, 10), (64, 10)])
+@pytest.mark.parametrize("waves", [(0, 1, 2), (2,), (4, 1)])
+@pytest.mark.parametrize("size, count, offset", [(4, 1, 8), (4, 4, 0), (2, 1, 6), (1, 1, 13)])
+@pytest.mark.parametrize("mask", [None, 0, 0xF0F0_0001])
+def test_one_private_address_is_a_row_in_each_wave(lanes, generation, waves, size, count, offset, mask):
+    batch, memory, words = a_stack(lanes, generation, waves)
+    if mask is not None:
+        batch.set_exec(mask)
+    scalar = 4 * lanes * 3
+    addresses = memory.buffer_address(batch, words, 0, offset, scalar, size * count)
+    flags = np.broadcast_to(True if batch.mask is None else batch.mask, (batch.count, lanes))
+    own = memory.stack_address(batch, words, offset, scalar, size * count)
+    assert own == offset + 4 * 3
+    assert memory.stack_address(batch, words, offset, scalar + 4, size * count) is None
+    generic = np.full((1, 1), own - 4, np.uint32), np.full((1, 1), 2, np.uint32)
+    assert memory.flat_private(*generic, 4) == own
+    quick = memory.load_private(batch, own, size, count)
+    wanted = memory.load(batch, "buffer", addresses, size, count)
+    assert quick is not None
+    assert all((one[flags] == other[flags]).all() for one, other in zip(quick, wanted, strict=True))
+    values = [np.full((1, 1), number, f"u{size}") for number in range(count)]
+    before = memory.scratch.data.copy()
+    memory.store(batch, "buffer", addresses, size, values)
+    after = memory.scratch.data.copy()
+    memory.scratch.data[:] = before
+    assert memory.store_private(batch, own, size, values)
+    assert (memory.scratch.data == after).all()
+
+
+@pytest.mark.parametrize("change", ["outside", "unaligned", "watched", "lanes", "form", "waves", "records", "none"])
+def test_what_is_no_private_row(change):
+    batch, memory, words = a_stack(64, 9)
+    offset: Any = 8
+    if change == "outside":
+        offset = 61
+    elif change == "unaligned":
+        offset = 10
+    elif change == "watched":
+        memory.watch = print
+    elif change == "lanes":
+        offset = None
+    elif change == "form":
+        words = (*words[:3], words[3] ^ 1 << 21)
+    elif change == "waves":
+        words = (words[0][::-1], *words[1:])
+    elif change == "records":
+        words = (*words[:2], 8, words[3])
+    own = memory.stack_address(batch, words, offset, 0, 4)
+    assert (memory.load_private(batch, own, 4, 1) is None) == (change != "none")
+    assert memory.store_private(batch, own, 4, [np.zeros((1, 1), np.uint32)]) == (change == "none")
 
 
 @pytest.mark.parametrize("pattern", ["runs", "lines", "groups", "runs with one exception", "groups with one", "other"])
