@@ -19,7 +19,7 @@ import numpy as np
 
 from dwarfgpu.execution import halts, instructions
 from dwarfgpu.execution.barriers import GroupBarriers
-from dwarfgpu.execution.batch import FLAT_SCRATCH, M0, NOTHING, NOWHERE, UNSET, VCC, VCC_HI, WaveBatch, number_of
+from dwarfgpu.execution.batch import FLAT_SCRATCH, M0, NOTHING, NOWHERE, UNSET, VCC, VCC_HI, WaveBatch
 from dwarfgpu.execution.block_writer import INDEX_ENABLE, BlockWriter, Clock
 from dwarfgpu.execution.breakpoints import Arrival
 from dwarfgpu.execution.device_memory import GlobalMemory, MemorySegment
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from dwarfgpu.isa.instruction import GpuInstruction
     from dwarfgpu.machines.machine import Machine
     from dwarfgpu.machines.protocol import TrapMeaning
+    from dwarfgpu.targets.target import TargetRegister
 
 SCALAR_PLACES = {
     **{f"s{number}": number for number in range(VCC)}, **{f"ttmp{number}": 108 + number for number in range(16)},
@@ -105,6 +106,12 @@ class Device:
         self.memory.swizzles_dwords = self.generation >= 9
         self.memory.generation = self.generation
         self.apertures = apertures
+        self._scalar_places: dict[int | str, TargetRegister] = {
+            place: register
+            for name, place in (SCALAR_PLACES | {name: name for name in ("flat_scratch", "pc", "exec", "mode")}).items()
+            if (register := machine.register_named(name)) is not None
+        }
+        """The scalar registers of the target, by where a batch has them."""
         self.clock = Clock()
         self.barriers = GroupBarriers()
         self.barriers.on_complete = self._release
@@ -678,15 +685,12 @@ class Device:
 
     def _write(self, batch: WaveBatch) -> None:
         machine = self.machine
-        for prefix, registers in (("v", batch.vector), ("a", batch.accumulation)):
-            for number, column in enumerate(registers):
+        for file in machine.files:
+            columns = {"v0": batch.vector, "a0": batch.accumulation}.get(file.registers[0].name, [])
+            for register, column in zip(file.registers, columns, strict=False):
                 if column is not NOTHING:
-                    machine.set_register(
-                        f"{prefix}{number}", np.broadcast_to(column, (batch.count, self.lanes)), batch.waves
-                    )
-        for name, value in self._scalars(batch):
-            numbers = np.full(batch.count, value, np.uint64) if isinstance(value, int) else value[:, 0]
-            machine.set_register(name, numbers, batch.waves)
+                    machine.put(file, register, column, batch.index)
+        machine.set_numbers(self._scalars(batch), batch.index)
 
     def _refresh(self) -> None:
         """Take over what has been changed in the machine since the waves were written to it."""
@@ -716,15 +720,16 @@ class Device:
             new.passed = batch.passed
             yield new
 
-    def _scalars(self, batch: WaveBatch) -> Iterator[tuple[str, Any]]:
-        """Yield the scalar registers that are known, by the names that the target has."""
-        scalar, named = batch.scalar, self.machine.register_named
-        for name, number in SCALAR_PLACES.items():
-            if scalar[number] is not UNSET and named(name) is not None:
-                yield name, scalar[number]
-        if scalar[FLAT_SCRATCH] is not UNSET and named("flat_scratch") is not None:
-            yield "flat_scratch", scalar[FLAT_SCRATCH] | scalar[FLAT_SCRATCH + 1] << 32
-        yield from (("pc", batch.pc), ("exec", batch.exec), ("mode", batch.mode & INDEX_ENABLE * 2 - 1))
+    def _scalars(self, batch: WaveBatch) -> Iterator[tuple[TargetRegister, Any]]:
+        """Yield the scalar registers that are known, those that the target has."""
+        scalar, places = batch.scalar, self._scalar_places
+        for place, register in places.items():
+            if isinstance(place, int) and scalar[place] is not UNSET:
+                yield register, scalar[place]
+        if scalar[FLAT_SCRATCH] is not UNSET and "flat_scratch" in places:
+            yield places["flat_scratch"], scalar[FLAT_SCRATCH] | scalar[FLAT_SCRATCH + 1] << 32
+        yield from ((places["pc"], batch.pc), (places["exec"], batch.exec))
+        yield places["mode"], batch.mode & INDEX_ENABLE * 2 - 1
 
 
 @contextmanager
@@ -845,16 +850,19 @@ def _batch_of(machine: Machine, rows: Any, lanes: int) -> WaveBatch:
     batch = WaveBatch(
         rows, lanes, len(vector.registers) if vector else 0, len(accumulation.registers) if accumulation else 0
     )
-    for file, columns in ((vector, batch.vector), (accumulation, batch.accumulation)):
-        if file is not None:
-            for number, register in enumerate(file.registers):
-                if file.known[rows, file.positions[register.number]].any():
-                    columns[number] = file.data[rows, number]
+    index = batch.index
     for file in machine.files:
-        for position, register in enumerate(file.registers):
-            if register.lane_bits or not file.known[rows, position].any():
-                continue
-            _set(batch, register.name, number_of(file.data[rows, position].astype(np.uint64)))
+        columns = batch.vector if file is vector else batch.accumulation if file is accumulation else None
+        known = np.flatnonzero(file.known[index].any(axis=0)).tolist()
+        data = file.data[index]
+        if columns is not None:
+            for position in known:
+                columns[position] = data[:, position].copy()
+            continue
+        first, is_same = data[0, :, 0].tolist(), (data == data[0]).all(axis=(0, 2)).tolist()
+        for position in known:
+            number = first[position] if is_same[position] else data[:, position].astype(np.uint64)
+            _set(batch, file.registers[position].name, number)
     return batch
 
 

@@ -35,6 +35,8 @@ class Gpu(Machine):
         """How weak the memory of waves that run is; None for memory that has everything at once."""
         self.work_ahead: StartingWaves | None = None
         """The work-groups that start when the waves that there are have ended."""
+        self.opened: dict[str, tuple[Any, ...]] = {}
+        """The files of launches by their names: as they are, as they are loaded, and what changes when they do."""
         self._device: Device | None = None
 
     @property

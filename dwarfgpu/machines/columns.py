@@ -115,6 +115,13 @@ class RegisterFile:
         if self._known is not None:
             self._known.array[waves, position] = True
 
+    def put_numbers(self, waves: Any, positions: list[int], values: Any) -> None:
+        """Set the registers at some positions, in some waves, each to a number or to a row of lanes."""
+        rows = waves if isinstance(waves, slice) else waves[:, None]
+        self.data[rows, positions] = values
+        if self._known is not None:
+            self._known.array[rows, positions] = True
+
     def flags(self, waves: Any, number: int, count: int) -> Array:
         """Return flags of the slots in which a register is known; the slots may share one wave."""
         import numpy as np

@@ -140,11 +140,13 @@ class Machine(WaveBackend):
         work_group: Any = NONE,
         wave_in_group: Any = NONE,
         ids: Sequence[str] | None = None,
+        groups: Any = None,
     ) -> range:
         """Add waves, of which no register is known; their indices.
 
         Each of these is one for all waves, or an array with one a wave: ``dispatch``, an index in `dispatches`;
         ``work_group``, a position ``(x, y, z)``; ``wave_in_group``. Without ``ids`` a wave is called by its index.
+        ``groups`` are the `group_numbers` of all waves, an array, if the caller has them.
         """
         first = self.wave_count
         owners = _column(dispatch, count)
@@ -157,12 +159,13 @@ class Machine(WaveBackend):
         self.changes += 1
         columns = owners, _column(work_group, count, 3), _column(wave_in_group, count)
         self.places = {
-            name: cells.with_rows(count, struct.pack(f"<{len(column)}q", *column))
+            name: cells.with_rows(count, _packed(column))
             for (name, cells), column in zip(self.places.items(), columns, strict=True)
         }
         for file in self.files:
             file.more_waves(count)
-        self._groups = self._index_of = None
+        self._groups = None if groups is None else array("q", groups.astype("i8").tobytes())
+        self._index_of = None
         return range(first, first + count)
 
     def add_waves_of(self, source: Any, waves: Sequence[int], dispatch: Any) -> None:
@@ -321,10 +324,34 @@ class Machine(WaveBackend):
         new = np.asarray(values)
         if new.ndim == 1 and not register.lane_bits:
             new = new[:, None]
-        self._file_of[register.number].put(waves, register.number, new)
+        self.put(self._file_of[register.number], register, new, waves)
+        self.changes += 1
+
+    def put(self, file: RegisterFile, register: TargetRegister, values: Any, waves: Any) -> None:
+        """Set a register of a file in some waves, whose lanes are then all known, without counting a change."""
+        file.put(waves, register.number, values)
         if self._unknown_lanes:
+            import numpy as np
+
             for wave in np.arange(self.wave_count)[waves].reshape(-1).tolist():
                 self.set_unknown_lanes(register, wave, 0)
+
+    def set_numbers(self, values: Iterable[tuple[TargetRegister, Any]], waves: Any) -> None:
+        """Set registers of some waves, a slice or an array: each to one number, or to a column ``[wave, 1]``."""
+        import numpy as np
+
+        values = list(values)
+        self.allocate_registers(register for register, _value in values)
+        alike: dict[int, dict[int, int]] = {}
+        for register, value in values:
+            file = self._file_of[register.number]
+            if isinstance(value, int):
+                alike.setdefault(self.files.index(file), {})[file.positions[register.number]] = value
+            else:
+                file.put(waves, register.number, value)
+        for index, numbers in alike.items():
+            row = np.array(list(numbers.values()))[:, None]
+            self.files[index].put_numbers(waves, list(numbers), row)
         self.changes += 1
 
     def column(self, name: str) -> Array:
@@ -458,7 +485,9 @@ class Machine(WaveBackend):
         return self.memory.gather(space, addresses, size, waves, lanes, count)
 
 
-def _column(given: Any, count: int, width: int = 1) -> list[int]:
+def _column(given: Any, count: int, width: int = 1) -> Any:
+    if getattr(given, "ndim", 0) == 1 + (width > 1):
+        return given.reshape(-1)
     given = given.tolist() if hasattr(given, "tolist") else given
     if isinstance(given, int):
         return [given] * (count * width)
@@ -466,6 +495,10 @@ def _column(given: Any, count: int, width: int = 1) -> list[int]:
     if width > 1 and not (rows and hasattr(rows[0], "__iter__")):
         return rows * count
     return [number for row in rows for number in row] if width > 1 else rows
+
+
+def _packed(column: Any) -> bytes:
+    return column.astype("<i8").tobytes() if hasattr(column, "dtype") else struct.pack(f"<{len(column)}q", *column)
 
 
 def _inside(file: RegisterFile | None, offsets: Any, size: int, rows: Any) -> Any:

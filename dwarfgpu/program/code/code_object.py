@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.kernels.kernel import Kernels
     from dwarfgpu.objfile.line_table import LineTable
     from dwarfgpu.program.code.frame_rows import Frames
+    from dwarfgpu.program.code.kernel_parameters import KernelParameter
     from dwarfgpu.targets.target import Target
 
 ABI_V2, ABI_V3 = 0, 1
@@ -162,6 +163,8 @@ class CodeObject:
         """Those that have been asked for."""
         self.shared_line_tables: dict[Any, LineTable] = {}
         """The line tables by their offsets."""
+        self.parameters: dict[int, tuple[KernelParameter, ...] | None] = {}
+        """The parameters of kernels that have been asked for, by the entry (`kernel_parameters.parameters_of`)."""
         self.attributes = attributes
         """How the numbers of attributes are read: a dialect; None is by producer."""
         self._split: list[CodeObject] = []

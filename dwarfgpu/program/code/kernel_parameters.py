@@ -38,10 +38,12 @@ def parameters_of(file: CodeObject, kernel: Kernel) -> tuple[KernelParameter, ..
     """Return the parameters that the debugging information gives a kernel; None where it has no such function."""
     if not file.has_dwarf or kernel.entry is None:
         return None
-    with noting(file.dwarf.note):
-        function = _function(file, kernel)
-        return None if function is None else tuple(_parameters(function))
-    return None
+    if kernel.entry not in file.parameters:
+        file.parameters[kernel.entry] = None
+        with noting(file.dwarf.note):
+            function = _function(file, kernel)
+            file.parameters[kernel.entry] = None if function is None else tuple(_parameters(function))
+    return file.parameters[kernel.entry]
 
 
 def _function(file: CodeObject, kernel: Kernel) -> Die | None:

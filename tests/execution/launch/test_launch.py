@@ -243,6 +243,19 @@ def test_a_second_launch_finds_the_code_loaded():
     assert other.plan.load_address > first.plan.load_address
 
 
+def test_a_file_that_has_changed_is_opened_again(tmp_path):
+    path = tmp_path / "kernels.co"
+    path.write_bytes(Path(fixture("gfx90a.w64.O2")).read_bytes())
+    machine = machine_for(str(path), "group_x")
+    files = []
+    for added in (b"", b"", b"\0"):
+        path.write_bytes(path.read_bytes() + added)
+        files.append(launch(machine, str(path), "group_x", grid=(64,), work_group=(64,)).plan.file)
+        machine.run()
+    assert [len(file.image.data) - len(files[0].image.data) for file in files] == [0, 0, 1]
+    assert len(machine.code_objects) == 2
+
+
 def test_files_in_memory_and_kernels_that_require_a_work_group():
     data = Path(fixture("gfx90a.w64.O2")).read_bytes()
     file = opened(data)
