@@ -30,31 +30,31 @@ class Arrival:
     """Waves of one batch that are about to execute an instruction."""
 
     def __init__(self, device: Device, batch: WaveBatch) -> None:
-        self._device = device
-        self._batch = batch
+        self.device = device
+        self.batch = batch
         self.pc = batch.pc
 
     def __repr__(self) -> str:
-        return f"Arrival({self.pc:#x}, {self._batch.count} waves)"
+        return f"Arrival({self.pc:#x}, {self.batch.count} waves)"
 
     @property
     def waves(self) -> Any:
         """The indices of the waves in the machine."""
-        return self._batch.waves
+        return self.batch.waves
 
     @property
     def lanes(self) -> Any:
         """The lanes that execute, as flags ``[wave, lane]``."""
-        return executing(self._batch)
+        return executing(self.batch)
 
     @property
     def machine(self) -> Gpu:
         """The machine, with the registers that these waves have now."""
-        return self._device.written(self._batch)
+        return self.device.written(self.batch)
 
     def register(self, name: str) -> Any:
         """Return a register of these waves: ``[wave, lane]`` for v5 and a5, ``[wave]`` for others such as s5."""
-        batch, file = self._batch, {"v": self._batch.vector, "a": self._batch.accumulation}.get(name[:1])
+        batch, file = self.batch, {"v": self.batch.vector, "a": self.batch.accumulation}.get(name[:1])
         if file is None or not name[1:].isdigit():
             return self.machine.column(name)[batch.waves]
         if int(name[1:]) >= len(file):

@@ -106,7 +106,7 @@ class Device:
         self.memory.swizzles_dwords = self.generation >= 9
         self.memory.generation = self.generation
         self.apertures = apertures
-        self._scalar_places: dict[int | str, TargetRegister] = {
+        self.scalar_places: dict[int | str, TargetRegister] = {
             place: register
             for name, place in (SCALAR_PLACES | {name: name for name in ("flat_scratch", "pc", "exec", "mode")}).items()
             if (register := machine.register_named(name)) is not None
@@ -722,7 +722,7 @@ class Device:
 
     def _scalars(self, batch: WaveBatch) -> Iterator[tuple[TargetRegister, Any]]:
         """Yield the scalar registers that are known, those that the target has."""
-        scalar, places = batch.scalar, self._scalar_places
+        scalar, places = batch.scalar, self.scalar_places
         for place, register in places.items():
             if isinstance(place, int) and scalar[place] is not UNSET:
                 yield register, scalar[place]

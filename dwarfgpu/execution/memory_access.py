@@ -559,6 +559,12 @@ class MemoryAccess:
 
     def load_private(self, batch: WaveBatch, address: Any, size: int, count: int) -> list[Lanes] | None:
         """Return the numbers that all lanes read from one private address on, as `load` does; else None."""
+        if self.watch is not None or not self.finds_rows:
+            return None
+        return self.private_numbers(batch, address, size, count)
+
+    def private_numbers(self, batch: WaveBatch, address: Any, size: int, count: int) -> list[Lanes] | None:
+        """Return the same for somebody who only looks: nobody is told."""
         if not self._is_private_row(address, size, count):
             return None
         rows, at, part = self.private[size], address >> 2, (address & 3) // size
@@ -566,7 +572,7 @@ class MemoryAccess:
 
     def store_private(self, batch: WaveBatch, address: Any, size: int, values: list[Lanes]) -> bool:
         """Write the numbers of all lanes from one private address on, as `store` does; return whether it could."""
-        if not self._is_private_row(address, size, len(values)):
+        if self.watch is not None or not self.finds_rows or not self._is_private_row(address, size, len(values)):
             return False
         rows, index, mask, part = self.private[size], batch.index, batch.mask, (address & 3) // size
         for at, value in enumerate(values, address >> 2):
@@ -574,14 +580,9 @@ class MemoryAccess:
         return True
 
     def _is_private_row(self, address: Any, size: int, count: int) -> bool:
-        """Return whether a private address, if there is one of all lanes, is inside and aligned, and nobody watches."""
-        return (
-            isinstance(address, int)
-            and 0 <= address <= self.private_size - size * count
-            and not address & (size - 1)
-            and self.finds_rows
-            and self.watch is None
-        )
+        """Return whether a private address, if there is one of all lanes, is inside and aligned."""
+        is_inside = isinstance(address, int) and 0 <= address <= self.private_size - size * count
+        return is_inside and not address & (size - 1)
 
     def flat_private(self, low: Lanes, high: Lanes, offset: int) -> int | None:
         """Return the private address that a generic one is, if all lanes have the same; else None."""

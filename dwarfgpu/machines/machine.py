@@ -125,6 +125,8 @@ class Machine(WaveBackend):
         self.warnings: list[DwarfGpuError] = []
         """What its file has that was not read."""
         self.memory = Memories(self)
+        self.asked: set[str] = set()
+        """What has been read since somebody emptied this: the names of registers, and ``memory``."""
         self.traps: list[tuple[int, int, TrapTable]] = []
         """The addresses of code objects whose numbers of ``s_trap`` are not those of the last version, with theirs."""
         if apertures is not None:
@@ -419,6 +421,7 @@ class Machine(WaveBackend):
 
     def read_register(self, register: TargetRegister, wave: int, lane: int | None) -> bytes:
         row = self._row(register, wave, lane)
+        self.asked.add(register.name)
         file = self._file_of.get(register.number)
         data = None if file is None else file.read(row, register.number)
         if data is None:
@@ -439,6 +442,7 @@ class Machine(WaveBackend):
     ) -> tuple[Array, Array]:
         import numpy as np
 
+        self.asked.add(register.name)
         file = self._file_of.get(register.number)
         rows = self._rows(register, waves, lanes)
         inside = _inside(file, offsets, size, rows)
@@ -472,6 +476,7 @@ class Machine(WaveBackend):
         return reaches
 
     def read_memory(self, space: AddressSpace, address: int, size: int, wave: int, lane: int | None) -> bytes:
+        self.asked.add("memory")
         return self.memory.read(space, address, size, wave, lane)
 
     def write_memory(self, space: AddressSpace, address: int, data: bytes, wave: int, lane: int | None) -> None:
@@ -480,6 +485,7 @@ class Machine(WaveBackend):
     def gather_memory(
         self, space: AddressSpace, addresses: Bits, size: int, waves: Bits | None, lanes: Bits | None, count: int
     ) -> tuple[Array, Array]:
+        self.asked.add("memory")
         if not size:  # nothing to gather, but an address may still mean the memory of a lane that there is not
             return super().gather_memory(space, addresses, size, waves, lanes, count)
         return self.memory.gather(space, addresses, size, waves, lanes, count)

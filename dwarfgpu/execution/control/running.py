@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from dwarfgpu import progress
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError, nearest
+from dwarfgpu.execution.control.placed import Discoveries, Unplaced, condition_in
 from dwarfgpu.execution.control.printf import printed
 from dwarfgpu.execution.control.stepping import CodeMap
 from dwarfgpu.immutable import frozen
@@ -81,6 +82,8 @@ class Running:
             self.program = Program(launched.plan.file) if program is None else program
         self.condition_problem: ConditionProblem | None = None
         """Why the condition of the breakpoint at which waves stopped has no value."""
+        self._conditions: dict[str, Discoveries] = {}
+        """What is known of conditions that have been asked."""
 
     @cached_property
     def attached(self) -> Attached:
@@ -91,6 +94,7 @@ class Running:
         """Go on with debugging information that was read anew."""
         self.program, self.attached = attached.program, attached
         self.__dict__.pop("reader", None)
+        self._conditions.clear()
 
     @contextmanager
     def progress_shown(self) -> Iterator[None]:
@@ -209,11 +213,18 @@ class Running:
 
     def truth(self, text: str, arrival: Arrival, number: int = 0) -> Any:
         """Return in which lanes of waves an expression is true. Lanes where it has no value count as true."""
+        self.condition_problem = None
+        batch = arrival.batch
+        if text not in self._conditions:
+            self._conditions[text] = Discoveries(self.attached, arrival.device, condition_in(text))
+        column = self._conditions[text].at(batch)
+        if column is not None:
+            with suppress(Unplaced):
+                return np.broadcast_to(column(batch), (batch.count, batch.lanes))
         waves: list[int] = arrival.waves.tolist()
         machine = arrival.machine  # which has the registers of these waves now
         flags = np.zeros((len(waves), machine.target.lane_count), bool)
         rows = {machine.ids[wave]: row for row, wave in enumerate(waves)}
-        self.condition_problem = None
         for values in all_waves(self.attached, text, waves=waves, lanes="all"):
             places = [rows[name] for name in values.names]
             if values.has_failed:

@@ -6,20 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.execution.batch import VCC
+from dwarfgpu.execution.control.placed import Discoveries, PlacedVariable, Unplaced, variables_in
 from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.execution.halts import executing
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import executed, text
 from dwarfgpu.isa.instruction import OperandKind
 from dwarfgpu.lanes import first_lane
+from dwarfgpu.program.values.objects import Object
+from dwarfgpu.program.values.storage import Bytes, ObjectPlace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.running import CodePosition, Running
     from dwarfgpu.isa.instruction import GpuInstruction
-    from dwarfgpu.program.values.objects import Object
 
 _VECTORS = (OperandKind.VGPR, OperandKind.AGPR)
 
@@ -62,6 +64,10 @@ class StepTrace:
         self._step: Callable[[WaveBatch, int], None] = self._instruction if show is None else self._line
         self._pending: tuple[GpuInstruction, CodePosition, int, int] | None = None
         self._known: dict[str, str] = {}
+        self._positions: dict[int, CodePosition] = {}
+        self._found = Discoveries(running.attached, running.machine.device, variables_in)
+        self._texts: dict[tuple[int, str], tuple[bytes | None, str | None]] = {}
+        """The latest bits and text of each variable, by the address and the name."""
         self._last: tuple[str | None, int, str | None] | None = None
         self._before = running.machine.device.observer
         running.machine.device.observer = self._observe
@@ -69,11 +75,9 @@ class StepTrace:
     def _observe(self, batch: WaveBatch) -> bool:
         if self._before is not None and self._before(batch):
             return True
-        ids = self.running.machine.ids
-        for row, wave in enumerate(batch.waves.tolist()):
-            if ids[wave] == self.wave:
-                self._step(batch, row)
-                break
+        number = self.running.machine.wave_named(self.wave)
+        for row in (batch.waves == number).nonzero()[0].tolist():
+            self._step(batch, row)
         return False
 
     def end(self) -> None:
@@ -110,42 +114,72 @@ class StepTrace:
     # --- Lines ----------------------------------------------------------------------------------------------------
 
     def _line(self, batch: WaveBatch, row: int) -> None:
-        position = self.running.position(batch.pc)
+        position = self._positions.get(batch.pc)
+        if position is None:
+            position = self._positions[batch.pc] = self.running.position(batch.pc)
         place = (position.file, position.line, position.function)
         if place == self._last or not position.line:
             return
         self._last = place
         mask = _mask(batch, row)
-        wave = int(batch.waves[row])
-        self.running.machine.device.written(batch)
-        self.tell(TracedStep(position, mask, None, tuple(self._changed(wave, self._lane(mask)))))
+        self.tell(TracedStep(position, mask, None, tuple(self._changed(batch, row, self._lane(mask)))))
 
-    def _changed(self, wave: int, lane: int) -> list[tuple[str, str]]:
-        """Return the variables of the innermost function whose values have changed, as texts."""
-        assert self._show is not None  # noqa: S101 (lines are traced with it)
-        changed = []
+    def _changed(self, batch: WaveBatch, row: int, lane: int) -> Iterator[tuple[str, str]]:
+        """Yield the variables of the innermost function whose values have changed, as texts."""
+        wave, is_written = int(batch.waves[row]), False
+        variables = self._found.at(batch)
+        if variables is None:
+            self.running.machine.device.written(batch)
+            variables, is_written = self._variables(wave), True
+        for variable in variables:
+            bits = _bits(variable, batch, row, lane)
+            before, shown = self._texts.get((batch.pc, variable.name), (None, None))
+            if bits is None or bits != before:
+                if bits is not None and variable.is_text_of_bits:
+                    shown = self._text(Object(variable.type, ObjectPlace(Bytes(bits))))
+                else:
+                    if not is_written:
+                        self.running.machine.device.written(batch)
+                    is_written = True
+                    shown = self._value(wave, variable.name, lane)
+                self._texts[batch.pc, variable.name] = bits, shown
+            if shown is not None and self._known.get(variable.name) != shown:
+                self._known[variable.name] = shown
+                yield variable.name, shown
+
+    def _variables(self, wave: int) -> list[PlacedVariable]:
+        """Return the variables where only the frame can tell their values."""
         try:
             variables = self.running.attached[wave].frame(0).variables()
         except DwarfGpuError:
             return []
-        for variable in variables:
-            name = variable.name
-            if not name:
-                continue
-            try:
-                answer = variable.frame.eval(name, [lane]).of(lane)
-            except DwarfGpuError:
-                continue
-            if answer.value is None:
-                continue
-            try:
-                shown = self._show(answer.value)
-            except DwarfGpuError:
-                continue
-            if self._known.get(name) != shown:
-                changed.append((name, shown))
-                self._known[name] = shown
-        return changed
+        return [PlacedVariable(variable.name, None) for variable in variables if variable.name]
+
+    def _value(self, wave: int, name: str, lane: int) -> str | None:
+        try:
+            answer = self.running.attached[wave].frame(0).eval(name, [lane]).of(lane)
+        except DwarfGpuError:
+            return None
+        return None if answer.value is None else self._text(answer.value)
+
+    def _text(self, value: Object) -> str | None:
+        assert self._show is not None  # noqa: S101 (lines are traced with it)
+        try:
+            return self._show(value)
+        except DwarfGpuError:
+            return None
+
+
+def _bits(variable: PlacedVariable, batch: WaveBatch, row: int, lane: int) -> bytes | None:
+    """Return the bytes of a variable in a lane; None where only the frame can tell them."""
+    try:
+        column = None if variable.column is None else variable.column(batch)
+    except Unplaced:
+        return None
+    if column is None:
+        return None
+    value = column[row if column.shape[0] > 1 else 0, lane if column.shape[1] > 1 else 0]
+    return bytes(value.tobytes())
 
 
 def _mask(batch: WaveBatch, row: int) -> int:

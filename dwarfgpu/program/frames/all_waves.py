@@ -92,7 +92,7 @@ def _together(
     attached: Attached, group: Cohort, text: str, lanes: tuple[int, ...], number: int, names: list[str]
 ) -> Values:
     """Evaluate for all waves of a group at once; raise `Parted` where that is not possible."""
-    frame, numbers = _frame(attached, group, number), b.array(group.numbers, 64)
+    frame, numbers = frame_of(attached, group, number), b.array(group.numbers, 64)
     problems: list[DwarfGpuError] = []
     masks: Any = None
     if frame.activation is not None:
@@ -118,7 +118,7 @@ def _together(
     if isinstance(quantity, DwarfGpuError):
         values.refuse(quantity)
         return values
-    places = _places(frame, quantity, lanes, len(numbers))
+    places = places_of(frame, quantity, lanes, len(numbers))
     if places is None:
         step = max(1, CHUNK // len(lanes)) if lanes else 1
         for first in range(0, len(numbers) if lanes else 0, step):
@@ -139,7 +139,7 @@ def _together(
     return values
 
 
-def _places(
+def places_of(
     frame: Frame, quantity: Quantity, lanes: tuple[int, ...], wave_count: int
 ) -> list[tuple[Frame | DwarfGpuError, b.Array]] | None:
     """Return where the slots are, lanes of waves: the frames or errors, and which slots; None where all are together.
@@ -205,7 +205,8 @@ def _as_written(variable: Variable, values: Values) -> Values:
     return told
 
 
-def _frame(attached: Attached, group: Cohort, number: int) -> Frame:
+def frame_of(attached: Attached, group: Cohort, number: int) -> Frame:
+    """Return a frame of waves at one place; raise `Parted` if not all have it."""
     if isinstance(group.waves, int):
         return attached[group.waves].frame(number)
     frames = Stack(attached.stopped, group.waves).call(0)

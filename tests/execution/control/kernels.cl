@@ -65,3 +65,17 @@ __kernel void stacks(__global int *out, __global const int *depth) {
     volatile int first[2] = {3, 4};
     out[i] = deep(depth[i], first);
 }
+__kernel void mixed(__global long *out, int n) {
+    char c = get_local_id(0) * 7;
+    uchar d = c;
+    short s = c * 300;
+    ushort t = s;
+    int i = s * 1000;
+    uint u = i;
+    long l = (long)i * 100003;
+    ulong m = l;
+    for (int k = 0; k < n; k++) {
+        c += 37, d -= 3, s ^= k * 77, t += 1, i = -i + k, u *= 3, l = l * 3 - k, m ^= l << 7;
+    }
+    out[get_global_id(0)] = c + d + s + t + i + u + l + m;
+}

@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.execution.control.placed import Discoveries
 from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.control.tracing import StepTrace
 from dwarfgpu.execution.gpu import Gpu
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.machines import snapshot
+from dwarfgpu.render.values import value_text
 from dwarfgpu.targets.resolve import resolve
 
 SLOW = pytest.mark.slow
@@ -163,6 +165,38 @@ def test_a_condition_of_the_source_says_which_lanes_stop(built, key):
     assert launched.buffers["out"].tolist() == STEPS
     assert seen <= {i for i, number in enumerate(NUMBERS.tolist()) if i & 1 and highest(number) > 300}
     assert seen
+
+
+PAIRS = "cd", "st", "iu", "lm", "cu", "sm", "dl", "ti"
+CONDITIONS = [
+    *(f"{left} {sign} {right}" for left, right in PAIRS for sign in ("<", "==", ">=")),
+    "c + d > s - t", "(i ^ u) & 64", "l * 3 + i != m", "-c < ~d", "!(u & 4) || s > 'a'", "k > 1 && (l | 1) < -m",
+    "-1 < u", "4294967295 == u * 4294967296 - 1", "d - 200 < 0", "t * t > i", "m", "+c", "k == 2u",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "key", [("gfx90a", "O0"), *(pytest.param(key, marks=SLOW) for key in (("gfx1100", "O0"), WAVE64, ("gfx90a", "O2")))]
+)
+def test_a_condition_of_integers_is_what_it_is_without_columns(built, key, monkeypatch):
+    launched = started(built(*key), "mixed", args={"out": np.zeros(COUNT, np.int64), "n": 4})
+    running = Running(launched)
+    (point,) = running.break_at("kernels.cl:78")
+    counts = {True: 0, False: 0}
+
+    def ask(arrival):
+        for text in CONDITIONS:
+            quick = running.truth(text, arrival)
+            counts[running._conditions[text].at(arrival.batch) is not None] += 1
+            with monkeypatch.context() as changed:
+                changed.setattr(Discoveries, "at", lambda *_: None)
+                assert (quick == running.truth(text, arrival)).all(), text
+        return False
+
+    point.holds = ask
+    assert running.run().has_ended
+    assert counts[True]
+    assert key[1] == "O2" or not counts[False]
 
 
 def highest(number):
@@ -480,6 +514,31 @@ def test_a_trace_of_a_wave_that_jumps_where_no_code_is(built):
     trace.end()
     assert halt.reason == "MEMORY_VIOLATION: no code at 0x10"
     assert steps == []
+
+
+TRACED = [
+    ("mixed", ["zeros(64, i8)", 2]), pytest.param("stacks", ["zeros(64)", "arange(64)"], marks=SLOW),
+    pytest.param("saxpy", ["ones(64)", "ones(64)", 2, 64], marks=SLOW), pytest.param("structs", None, marks=SLOW),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kernel, args", TRACED)
+@pytest.mark.parametrize(
+    "key", [("gfx90a", "O0"), *(pytest.param(key, marks=SLOW) for key in (("gfx1100", "O0"), ("gfx90a", "O2")))]
+)
+def test_a_trace_of_lines_is_what_it_is_without_columns(built, key, kernel, args, monkeypatch):
+    traces = []
+    for is_quick in (True, False):
+        if not is_quick:
+            monkeypatch.setattr(Discoveries, "at", lambda *_: None)
+        launched = started(built(*key), kernel, count=64, args=args, private_size=4096 if kernel == "stacks" else None)
+        steps = []
+        trace = StepTrace(Running(launched), steps.append, lane=5, show=value_text)
+        launched.machine.run(limit=3000)
+        trace.end()
+        traces.append([(step.position, step.active, step.results) for step in steps])
+    assert traces[0] == traces[1]
+    assert any(results for _position, _active, results in traces[0])
 
 
 def test_code_behind_its_description_has_the_name_of_the_kernel():

@@ -1,0 +1,313 @@
+"""Variables at a place in the code as columns: found once, then read from the registers and memory of waves.
+
+A question about lanes looks up names and entries, and evaluates locations. At one place in the code all of that stays
+the same as long as the scalar registers do from which locations count, such as the frame base. So scalars in a vector
+register, in a scalar one, or at one private address of all lanes are remembered with where they are. A condition of
+integers is then an operation on arrays (20 times as fast), and a trace of lines reads only what has changed.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dwarfgpu import bits as b
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.execution.batch import NOTHING, UNSET, number_of
+from dwarfgpu.expr.storages import Memory, Register
+from dwarfgpu.immutable import frozen
+from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
+from dwarfgpu.program.frames.all_waves import frame_of, places_of
+from dwarfgpu.program.frames.evaluator import Evaluator, SourceExpression
+from dwarfgpu.program.frames.reasons import Unavailable
+from dwarfgpu.program.frames.variable import Variable
+from dwarfgpu.program.frames.wave_groups import Cohort
+from dwarfgpu.program.language.arithmetic import COMPARISONS
+from dwarfgpu.program.language.syntax import Binary, Boolean, Character, Integer, Name, Unary
+from dwarfgpu.program.types.model import Base, Pointer, Type, known_size, resolved
+from dwarfgpu.program.values.scalars import scalar_of
+from dwarfgpu.program.values.storage import Located
+
+if TYPE_CHECKING:
+    from dwarfgpu.execution.batch import WaveBatch
+    from dwarfgpu.execution.device import Device
+    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.values.objects import Object
+    from dwarfgpu.states.program import Attached
+
+Column = Callable[["WaveBatch"], Any]
+"""What gives an array that fits ``[wave, lane]``; it raises `Unplaced` where that is not known."""
+MOST = 8
+"""The values of the registers that one place is remembered for, such as the frame bases of a recursive function."""
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "&": operator.and_, "|": operator.or_, "^": operator.xor,
+}  # fmt: skip
+_CHANGED: dict[str, Callable[[Any], Any]] = {"-": operator.neg, "~": operator.invert, "+": operator.pos}
+
+
+class Unplaced(Exception):
+    """An expression, or a part of it, is none that can be read as a column."""
+
+
+@frozen(eq=False)
+class Discovery:
+    """What was found, which holds while some scalar registers have the values that they had."""
+
+    found: Any
+    registers: tuple[tuple[int, int], ...]
+    """The registers by their place in a batch; -1 is the execution mask."""
+
+    def holds(self, batch: WaveBatch) -> bool:
+        """Return whether waves have these values."""
+        return all(_register(batch, place) == value for place, value in self.registers)
+
+
+class Discoveries:
+    """What a function finds at places in the code, for as long as it holds."""
+
+    def __init__(self, attached: Attached, device: Device, find: Callable[[Frame, LaneSet, Device], Any]) -> None:
+        self._attached = attached
+        self._device = device
+        self._find = find
+        self._known: dict[int, list[Discovery] | None] = {}
+        """By the address; None where nothing can be found."""
+
+    def at(self, batch: WaveBatch) -> Any:
+        """Return what is found where waves are; None where nothing can be."""
+        known = self._known.setdefault(batch.pc, [])
+        if known is None or self._device.machine.has_gaps:
+            return None
+        for finding in known:
+            if finding.holds(batch):
+                return finding.found
+        new = self._finding(batch) if len(known) < MOST else None
+        if new is None:
+            self._known[batch.pc] = None
+            return None
+        known.append(new)
+        return new.found
+
+    def _finding(self, batch: WaveBatch) -> Discovery | None:
+        machine = self._device.written(batch)
+        machine.asked = set()
+        try:
+            frame = frame_of(self._attached, Cohort(batch.waves.tolist(), batch.pc), 0)
+            lanes = LaneSet.product(b.array(batch.waves.tolist(), 64), b.array(range(batch.lanes), 64))
+            found = self._find(frame, lanes, self._device)
+            known = self._device.scalar_places.items()
+            places = {register.name: place for place, register in known if isinstance(place, int)} | {"exec": -1}
+            registers = [(places[name], _register(batch, places[name])) for name in machine.asked - {"pc"}]
+        except (DwarfGpuError, Diverge, LaneFault, Unplaced, KeyError):
+            return None
+        return Discovery(found, tuple(registers))
+
+
+def _register(batch: WaveBatch, place: int) -> int:
+    value = batch.exec if place < 0 else batch.scalar[place]
+    number = value if isinstance(value, int) else number_of(value)
+    if value is UNSET or not isinstance(number, int):
+        raise Unplaced
+    return number
+
+
+# --- One variable -------------------------------------------------------------------------------------------------
+
+
+def column_of(variable: Variable, lanes: LaneSet, device: Device) -> tuple[Column, np.dtype[Any]]:
+    """Return what reads a scalar in the lanes of waves, and the type of its bits, which have no sign."""
+    if places_of(variable.frame, variable, tuple(range(device.lanes)), 1) is not None:
+        raise Unplaced  # lanes are at places of their own
+    found: Object = variable.find(lanes)
+    kind = scalar_of(variable.type)
+    location = found.place.storage.location.single if isinstance(found.place.storage, Located) else None
+    if kind is None or location is None or kind.bits != kind.storage_bits or kind.bits not in (8, 16, 32, 64):
+        raise Unplaced
+    offset, size = location.bit_offset + found.place.bit_offset, kind.bits // 8
+    storage, type_ = location.storage, np.dtype(f"u{size}")
+    if kind.swapped or found.place.storage.byte_order != "little":
+        raise Unplaced
+    if isinstance(storage, Memory):
+        first = int(np.asarray(offset).flat[0])
+        if storage.space.name != "private_lane" or first % 8 or not np.all(offset == first):
+            raise Unplaced
+        return _of_memory(device, first // 8, size), type_
+    if not isinstance(storage, Register) or storage.lane is not None or size > 4:
+        raise Unplaced
+    name, number = storage.register.name[:1], storage.register.name[1:]
+    if name == "v" and number.isdecimal() and _is_own_lane(offset, lanes):
+        return _of_vector(int(number), type_), type_
+    if name == "s" and number.isdecimal() and isinstance(offset, int) and not offset:
+        return _of_scalar(int(number), type_), type_
+    raise Unplaced
+
+
+def _is_own_lane(offset: Any, lanes: LaneSet) -> bool:
+    return not isinstance(offset, int) and bool((offset == lanes.lane * np.uint64(32)).all())
+
+
+def _of_memory(device: Device, address: int, size: int) -> Column:
+    count = max(1, size // 4)
+
+    def read(batch: WaveBatch) -> Any:
+        words = device.memory.private_numbers(batch, address, min(size, 4), count)
+        if words is None:
+            raise Unplaced
+        return words[0] if count == 1 else words[0] | words[1].astype(np.uint64) << np.uint64(32)
+
+    return read
+
+
+def _of_vector(number: int, type_: Any) -> Column:
+    def read(batch: WaveBatch) -> Any:
+        if batch.vector[number] is NOTHING:
+            raise Unplaced
+        return batch.vector[number].astype(type_)
+
+    return read
+
+
+def _of_scalar(number: int, type_: Any) -> Column:
+    def read(batch: WaveBatch) -> Any:
+        value = batch.scalar[number]
+        if value is UNSET:
+            raise Unplaced
+        return np.asarray([[value]] if isinstance(value, int) else value).astype(type_)
+
+    return read
+
+
+# --- The variables of a frame ------------------------------------------------------------------------------------
+
+
+@frozen(eq=False)
+class PlacedVariable:
+    """A variable by its name."""
+
+    name: str
+    column: Column | None
+    """What reads its bits; None if only the frame can tell."""
+    type: Any = None
+    """Its type; None where it is not needed."""
+    is_text_of_bits: bool = False
+    """Whether its text follows from its bits and the type alone; else a pointer with equal bits has an equal text."""
+
+
+def variables_in(frame: Frame, lanes: LaneSet, device: Device) -> list[PlacedVariable]:
+    """Find the variables of a frame, each name once; those that have no location there are left out."""
+    found = []
+    for name in dict.fromkeys(variable.name for variable in frame.variables() if variable.name):
+        try:
+            found.append(_variable_named(name, frame, lanes, device))
+        except Unavailable:
+            continue
+        except (DwarfGpuError, Unplaced):
+            found.append(PlacedVariable(name, None))
+    return found
+
+
+def _variable_named(name: str, frame: Frame, lanes: LaneSet, device: Device) -> PlacedVariable:
+    tree = frame.expression(name).tree
+    meaning = Evaluator(frame, lanes, name).meaning(tree) if isinstance(tree, Name) else None
+    if not isinstance(meaning, Variable):
+        raise Unplaced
+    column, _bits = column_of(meaning, lanes, device)
+    kind = scalar_of(meaning.type)
+    is_pointer = kind is None or kind.kind in ("pointer", "bytes")
+    if is_pointer and not _is_pointer_to_numbers(meaning.type):
+        raise Unplaced
+    return PlacedVariable(name, column, meaning.type, not is_pointer)
+
+
+def _is_pointer_to_numbers(type_: Type) -> bool:
+    """Return whether a type is a pointer whose text is its address: not one to characters, which are shown, too."""
+    pointer = resolved(type_)
+    target = resolved(pointer.target) if isinstance(pointer, Pointer) else None
+    return isinstance(target, Base) and known_size(target) not in (None, 1)
+
+
+# --- Conditions ---------------------------------------------------------------------------------------------------
+
+
+def condition_in(text: str) -> Callable[[Frame, LaneSet, Device], Column]:
+    """Return what finds a condition of integers as a column of flags."""
+
+    def find(frame: Frame, lanes: LaneSet, device: Device) -> Column:
+        if frame.state.remembered is not None and frame.state.remembered.macros:
+            raise Unplaced  # what a name means may change
+        quantity: SourceExpression | Variable | Any = frame.quantity(text)
+        terms = _Terms(Evaluator(frame, lanes, text), lanes, device)
+        column, _kind = terms.variable(quantity) if isinstance(quantity, Variable) else terms.term(quantity.tree)
+        return lambda batch: column(batch) != 0
+
+    return find
+
+
+class _Terms:
+    """The parts of an expression as columns, with the arithmetic of C."""
+
+    def __init__(self, evaluator: Evaluator, lanes: LaneSet, device: Device) -> None:
+        self._evaluator = evaluator
+        self._compute = evaluator.compute
+        self._lanes = lanes
+        self._device = device
+
+    def variable(self, variable: Any) -> tuple[Column, Type]:
+        if not isinstance(variable, Variable):
+            raise Unplaced
+        type_ = _number_type(variable.type)
+        column, _bits = column_of(variable, self._lanes, self._device)
+        return lambda batch: column(batch).view(type_), variable.type
+
+    def term(self, node: Any) -> tuple[Column, Type]:
+        if isinstance(node, Name):
+            return self.variable(self._evaluator.meaning(node))
+        if isinstance(node, (Integer, Character, Boolean)):
+            operand = self._evaluator.operand(node)
+            number = np.array([[operand.bits]], np.uint64).astype(_number_type(operand.type))
+            return lambda _batch: number, operand.type
+        if isinstance(node, Unary) and node.operator in ("!", *_CHANGED):
+            return self._unary(node.operator, *self.term(node.operand))
+        if isinstance(node, Binary):
+            return self._binary(node.operator, *self.term(node.left), *self.term(node.right))
+        raise Unplaced
+
+    def _unary(self, sign: str, column: Column, kind: Type) -> tuple[Column, Type]:
+        if sign == "!":
+            return self._flags(lambda batch: column(batch) == 0)
+        promoted = self._compute.promoted(kind)
+        type_, change = _number_type(promoted), _CHANGED[sign]
+        return lambda batch: change(column(batch).astype(type_)), promoted
+
+    def _binary(self, sign: str, left: Column, left_kind: Type, right: Column, right_kind: Type) -> tuple[Column, Type]:
+        if sign in ("&&", "||"):
+            both = np.logical_and if sign == "&&" else np.logical_or
+            return self._flags(lambda batch: both(left(batch) != 0, right(batch) != 0))
+        if sign not in _OPERATORS:
+            raise Unplaced
+        kind = self._compute.common(left_kind, right_kind)
+        type_ = _number_type(kind)
+        compute: Callable[[Any, Any], Any] = _OPERATORS[sign]
+
+        def column(batch: WaveBatch) -> Any:
+            return compute(left(batch).astype(type_), right(batch).astype(type_))
+
+        return self._flags(column) if sign in COMPARISONS else (column, kind)
+
+    def _flags(self, column: Column) -> tuple[Column, Type]:
+        truth = self._compute.model.truth
+        type_ = _number_type(truth)
+        return lambda batch: column(batch).astype(type_), truth
+
+
+def _number_type(kind: Type) -> np.dtype[Any]:
+    """Return the type of numpy for an integer; raise an error for other types."""
+    scalar = scalar_of(kind)
+    if scalar is None or scalar.kind not in ("integer", "boolean", "character") or scalar.scale is not None:
+        raise Unplaced
+    if scalar.layout is not None or scalar.bits != scalar.storage_bits or scalar.bits not in (8, 16, 32, 64):
+        raise Unplaced
+    return np.dtype(f"{'i' if scalar.is_signed else 'u'}{scalar.bits // 8}")
