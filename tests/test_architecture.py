@@ -172,7 +172,7 @@ BUDGETS: dict[str, float] = {
     "execution": 11.74, "states": 3.52, "program.types": 2.13, "program.code": 5.17, "program.values": 1.87,
     "program.language": 2.15, "program.frames": 8.38, "audits.verify": 4.4, "audits.coverage": 2.48,
     "audits.judge": 4.34, "audits.memory_model": 2.28, "audits.dump": 1.24, "audits.noting": 0.1,
-    "render": 8.7,
+    "render": 8.6,
     "questions": 12.0,
     "cli": 1.9, "repl": 1.51, "gdbplugin": 2.15, "serve": 1.08, "cases": 1.4, "fleet": 2.14,
     "encoding": 0.6, "targets": 2.8,

@@ -367,7 +367,7 @@ def checked(code: CodeObject) -> None:
     """``verify``, with the places of the findings, and the text, the JSON and the SARIF of them."""
     report = check_file(code)
     json.dumps([*map(render_verification.FINDING.json, report.findings)], default=list)
-    deque(render_verification.report_text(report, width=80), maxlen=0)
+    deque(render_verification.report_text(report), maxlen=0)
     json.dumps(render_verification.sarif([report], list(RULES.values()), "0"), default=list)
 
 

@@ -49,7 +49,7 @@ def begin(folder: Path) -> fuzz_loop.Try:
         file = opened(str(path))
         for rule_set in ("llvm22", "text"):
             report = check_code(file, CheckWish(rule_set, search=("fixtures",)))
-            list(checked_text([report], 80))
+            list(checked_text([report]))
             json.dumps(REPORT.json(report))
         check = MemoryCheck(file)
         listed = [ACCESS.json(access) for access in accesses(check, None)]

@@ -6,6 +6,7 @@ import argparse
 import os
 import re
 import sys
+from contextlib import nullcontext
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -18,7 +19,7 @@ from dwarfgpu.questions.registry import CONVERT, SHELL_GROUPS, Arguments
 from dwarfgpu.questions.selection import STDIN_PART
 from dwarfgpu.questions.table import AT_SHELL
 from dwarfgpu.regular_files import check_mappings
-from dwarfgpu.render.layout import WIDTH, folded, laid_out, wrapped
+from dwarfgpu.render.layout import WIDTH, folded, wrapped
 from dwarfgpu.render.written_text import SafeStream, silence
 
 if TYPE_CHECKING:
@@ -103,15 +104,11 @@ def _color(words: Sequence[str]) -> str:
 def _run(session: Session, options: Any) -> int:
     """Run a command; its answer goes to the file that `-o` names, if it does."""
     path: str | None = getattr(options, "output", None)
-    status: int
+    with nullcontext() if path is None else session.written_to(path), session.output().laid_out():
+        status: int = options.run(session)
+        check_mappings()
     if path is None:
-        status = options.run(session)
-        check_mappings()
         session.out.flush()
-        return status
-    with session.written_to(path):
-        status = options.run(session)
-        check_mappings()
     return status
 
 
@@ -377,14 +374,13 @@ def _ask(session: Session, command: Command, given: dict[str, Any]) -> int:
     if command.name == "eval" and is_alone(given):
         from dwarfgpu.cli import cases
 
-        with laid_out(session.out.width or WIDTH):
-            return cases.evaluate(session, given, _budget(given))
+        return cases.evaluate(session, given, _budget(given))
     output = session.output()
     output.binary = None if session.out.isatty() else getattr(session.out.raw, "buffer", None)
     selection = Selection(output)
     select(selection, _selected(command, given), read_input)
     arguments = _arguments(command, given, session.form)
-    with laid_out(output.width), selection.settings.lent(arguments.settings), budget.question(_budget(given)) as cost:
+    with selection.settings.lent(arguments.settings), budget.question(_budget(given)) as cost:
         document = command.load()(selection, arguments)
         assert document is not None  # noqa: S101 (it is a question)
         status = session.answer(document, selection)

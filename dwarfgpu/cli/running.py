@@ -72,7 +72,7 @@ def _show(session: Session, result: RunReport, printed: list[str]) -> None:
             session.out.write(text)
         if printed and not printed[-1].endswith("\n"):
             session.print()
-        for line in report_text(result, style=session.style):
+        for line in report_text(result):
             session.print(line)
     for notice in result.notices:
         session.hint(notice)
@@ -138,7 +138,7 @@ def _trace(session: Session, running: Running, options: Any) -> StepTrace | None
 
     if session.as_json:
         raise UsageError("a trace is no single document", hint="use --jsonl")
-    writer = TraceWriter(session.style)
+    writer = TraceWriter()
 
     def tell(step: Any) -> None:
         if session.as_lines:

@@ -172,7 +172,7 @@ def _table(rows: list[dict[str, Any]], output: Output) -> Iterable[str]:
             for number, place in enumerate(locations, 1):
                 source = f" at {place['file']}:{place['line']}" if place.get("file") else ""
                 lines.append(f"{row['number']}.{number}  {place['address']:#018x} in {place.get('function')}{source}")
-    for number, line in enumerate(table(cells, "llllll", indent=0, style=output.style)):
+    for number, line in enumerate(table(cells, "llllll", indent=0, is_headed=True)):
         yield line
         yield from notes.get(number, ())
 

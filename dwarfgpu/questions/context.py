@@ -22,6 +22,7 @@ from dwarfgpu.render.values import OPTIMIZED_OUT
 from dwarfgpu.render.variables import VariablesRenderer, frame_text
 from dwarfgpu.render.wave_map import place_letters
 from dwarfgpu.render.wave_tables import same_places
+from dwarfgpu.render.written_text import without_styles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -113,7 +114,7 @@ def _source(debugger: Debugger, size: int) -> tuple[str, list[str]]:
     if text.missing is not None:
         sources_of(debugger).told.add(file.path)
         told = f"{file.name}: {text.missing} `directory DIR` looks elsewhere."
-        lines = fitted(told, debugger.output.width, 4)
+        lines = fitted(told, 4)
         return head, [*lines, *_elsewhere(debugger, lanes, file, range(0))]
     elsewhere = 0
     if size > 2 * MAX_ELSEWHERE:  # on a low screen the lines around the frame matter more
@@ -244,7 +245,7 @@ def _stack(debugger: Debugger, size: int) -> tuple[str, list[str]]:
             lines.append(debugger.output.style("dim", "   ..."))
             break
         mark = "=>" if frame.number == chosen else "  "
-        text = clipped(frame_text(frame), debugger.output.width - 3)
+        text = clipped(without_styles(frame_text(frame)), debugger.output.width - 3)
         lines.append(f"{mark} {debugger.output.style('name', text) if frame.number == chosen else text}")
     return "stack", lines
 

@@ -66,14 +66,14 @@ def coverage(selection: Selection, arguments: Arguments) -> Document:
         compared = compare_builds(file, other, **read_as, wanted=lambda: selector(function, variable))
         return Document(
             render.comparison_json(compared),
-            lambda output: render.comparison_text(compared, worst or WORST, output.style),
+            lambda _output: render.comparison_text(compared, worst or WORST),
             problems=(*file.dwarf.problems, *other.dwarf.problems),
         )
     if function is None and variable is None and not arguments.has("svg"):
         sums = file_coverage(file, **read_as)
         return Document(
             render.file_json(sums, worst),
-            lambda output: render.file_text(sums, worst or WORST, output.style),
+            lambda _output: render.file_text(sums, worst or WORST),
             rows="functions",
             row={"file": file.name},
             problems=sums.problems,
@@ -105,7 +105,7 @@ def _chosen(
     data = {"file": file.name, **render.SUM.json(total), "variables_listed": map(render.VARIABLE.json, records)}
     return Document(
         data,
-        lambda output: render.variables_text(records, total, name or file.name, output.style),
+        lambda _output: render.variables_text(records, total, name or file.name),
         rows="variables_listed",
         row={"file": file.name},
         problems=file.dwarf.problems,

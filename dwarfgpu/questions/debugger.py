@@ -13,7 +13,7 @@ from dwarfgpu.questions.document import NO_ANSWER, Document, Output, exit_status
 from dwarfgpu.questions.registry import Registry, read_arguments
 from dwarfgpu.questions.selection import Selection
 from dwarfgpu.regular_files import check_mappings, check_output, forget_changed_mappings, open_anew
-from dwarfgpu.render.layout import fitted, laid_out
+from dwarfgpu.render.layout import fitted
 from dwarfgpu.render.written_text import without_styles, written
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class Debugger(Selection):
             arguments = read_arguments(command, rest)
             self.is_quiet = bool(arguments.form) or (self._depth > 1 and self.is_quiet)
             with (
-                laid_out(self.output.width),
+                self.output.laid_out(),
                 self.settings.lent(arguments.settings),
                 budget.question(self.settings["budget"]) as cost,
             ):
@@ -170,7 +170,7 @@ class Debugger(Selection):
         if document.problems and document.is_empty:
             raise document.problems[0]
         for problem in document.problems:
-            for line in fitted(f"warning: {problem}", self.output.width, 2):
+            for line in fitted(f"warning: {problem}", 2):
                 self.output.line(self.output.style("error", line))
         self.output.lines(document.hints)
 
@@ -192,8 +192,9 @@ class Debugger(Selection):
     def tell_watchers(self) -> None:
         """Call those who watch what is selected."""
         self.has_moved = False
-        for watcher in self.watchers:
-            watcher()
+        with self.output.laid_out():
+            for watcher in self.watchers:
+                watcher()
 
     def _notice_writes(self) -> None:
         """Take note of writes, which change what is seen; there may be other frames then."""

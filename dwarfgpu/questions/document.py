@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unread, UsageError
@@ -82,6 +82,10 @@ class Output:
         """
         return self.highlight(kind, lines, file) if lines else []
 
+    def laid_out(self) -> AbstractContextManager[None]:
+        """Lay out texts for the screen."""
+        return laid_out(self.width, self.style)
+
     @contextmanager
     def collected(self, width: int | None = None) -> Iterator[list[str]]:
         """Collect what is written, as plain text, instead of writing it."""
@@ -91,7 +95,8 @@ class Output:
         self.fold = None
         self.width = self.width if width is None else width
         try:
-            yield texts
+            with laid_out(self.width):
+                yield texts
         finally:
             self.write, self.style, self.width, self.height, self.fold, self.highlight = before
 
@@ -155,7 +160,7 @@ class Document:
             for row in self.rows():
                 output.write(f"{json.dumps(row)}\n")
         else:
-            with laid_out(WIDTH if self._is_file else output.width):
+            with laid_out(WIDTH) if self._is_file else output.laid_out():
                 for line in self.text(output):
                     self.is_empty = False
                     if self._is_file:

@@ -17,7 +17,7 @@ from dwarfgpu.progress import counted
 from dwarfgpu.questions.document import Document, Output
 from dwarfgpu.render import dump as render
 from dwarfgpu.render.call_frame_info import at_json, at_text, listed_json, listed_text
-from dwarfgpu.render.layout import Style, paragraphs, plain, problem_json
+from dwarfgpu.render.layout import paragraphs, plain, problem_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -92,8 +92,8 @@ def _of_sections(
     def frame_json(entry: DecodedFrameEntry) -> dict[str, Any]:
         return listed_json(entry, file.frames, name=code_name(file, entry.entry))
 
-    def frame_text(entry: DecodedFrameEntry, style: Style) -> list[str]:
-        return listed_text(entry, file.frames, style, name=code_name(file, entry.entry))
+    def frame_text(entry: DecodedFrameEntry) -> list[str]:
+        return listed_text(entry, file.frames, name=code_name(file, entry.entry))
 
     dump = sections.SectionDump(file, dialect, pc)
     for name in names:
@@ -134,14 +134,14 @@ def _dump(file: CodeObject, items: Iterable[Item], names: list[str], dialect: st
             if isinstance(item, ShownUnit):
                 yield from () if is_first else ("",)
                 is_first = False
-                yield from render.unit_text(item, output.style)
+                yield from render.unit_text(item)
             else:
-                yield from render.entry_text(item, output.style)
+                yield from render.entry_text(item)
         for _name, of_section, _json, text_of in _of_sections(file, names, dialect, pc):
             for part in of_section:
                 yield from () if is_first else ("",)
                 is_first = False
-                yield from text_of(part, output.style)
+                yield from text_of(part)
 
     of_sections = (
         {"section": name, "parts": map(json, of_section)}
@@ -218,11 +218,11 @@ def _call_frame_information(file: CodeObject, addresses: list[str | int], functi
             yield decoded, code_name(file, entry)
             problems.extend([decoded.error] if decoded.error is not None else [])
 
-    def texts(style: Style) -> Iterator[list[str]]:
+    def texts() -> Iterator[list[str]]:
         for row, name in rows():
-            yield at_text(row, frames, style, name=name)
+            yield at_text(row, frames, name=name)
         for entry, name in entries():
-            yield listed_text(entry, frames, style, name=name)
+            yield listed_text(entry, frames, name=name)
         if not (frames.indexes or addresses or functions):
             yield ["no call frame information"]
 
@@ -239,7 +239,7 @@ def _call_frame_information(file: CodeObject, addresses: list[str | int], functi
     }
     document = Document(
         data,
-        lambda output: paragraphs(texts(output.style)),
+        lambda _output: paragraphs(texts()),
         rows=lambda: chain(data["addresses"], data["entries"]),
         row={"file": file.name},
     )

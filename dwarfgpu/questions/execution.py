@@ -187,7 +187,7 @@ def finish(debugger: Debugger, arguments: Arguments) -> Document:
     if not arguments.form:
         debugger.output.write("Run till exit from ")
         writer = debugger.call_writer(frame)
-        debugger.output.lines(writer.lines(frame, debugger.output.width, debugger.output.style))
+        debugger.output.lines(writer.lines(frame))
     kind = return_type(frame)
     return stopped(debugger, debugging, debugging.finish(wave, frame.number), returned=kind)
 

@@ -11,7 +11,7 @@ from dwarfgpu.program.frames.variable import Variable
 from dwarfgpu.questions.document import Document, Output
 from dwarfgpu.questions.expressions import variables_called
 from dwarfgpu.questions.variables import expression_document, traced
-from dwarfgpu.render.explanations import Explainer, variable_json
+from dwarfgpu.render import explanations as render
 from dwarfgpu.render.variables import RepairNotes
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ def explain(debugger: Debugger, arguments: Arguments) -> Document:
     text = arguments.needed()
     if debugger.attached is None:
         variables = variables_called(debugger, text)
-        data: dict[str, Any] = {"variables": map(variable_json, variables)}
-        return Document(data, lambda output: _declared(variables, output), rows="variables")
+        data: dict[str, Any] = {"variables": map(render.variable_json, variables)}
+        return Document(data, _declared(variables), rows="variables")
     lanes = debugger.lanes_of(arguments)
     _program, attached = debugger.repaired(arguments.get("repair") or debugger.settings["repair"])
     assert attached is not None  # noqa: S101 (there is a machine)
@@ -45,7 +45,7 @@ def explain(debugger: Debugger, arguments: Arguments) -> Document:
         notes = RepairNotes()
         for number, variable in enumerate(variables):
             yield from ("",) if number else ()
-            yield from _declared([variable], output)
+            yield from _declared([variable])
             with traced(frame) as tracer:
                 values = answer(variable, variable.name, lanes)
             yield from (f"  {line}" for line in tracer.lines(output.width - 2))
@@ -54,24 +54,22 @@ def explain(debugger: Debugger, arguments: Arguments) -> Document:
             yield from ("",) if variables else ()
             values = notes.noted(answer(quantity, text, lanes))
             yield from debugger.renderer(frame=frame).text(values)
-        yield from notes.lines(output.style)
+        yield from notes.lines()
 
     def explained() -> Iterator[dict[str, Any]]:
         for variable in variables:
             with traced(frame) as tracer:
                 values = answer(variable, variable.name, lanes)
-            yield {**variable_json(variable), "trace": tracer.documents(), "answer": writer.document(values)}
+            yield {**render.variable_json(variable), "trace": tracer.documents(), "answer": writer.document(values)}
 
     whole = (writer.document(answer(quantity, text, lanes)) for _ in range(is_whole))
     data = {"variables": explained() if variables else [], "answers": whole}
     return Document(data, lines, rows=lambda: chain.from_iterable(data.values()))
 
 
-def _declared(variables: Iterable[Variable], output: Output) -> Iterator[str]:
-    explainer = Explainer(output.width, output.style)
+def _declared(variables: Iterable[Variable]) -> Iterator[str]:
     for variable in variables:
-        yield from explainer.declared(variable)
-        yield from explainer.places(variable)
+        yield from chain(render.declared(variable), render.located(variable))
 
 
 def locate(debugger: Debugger, arguments: Arguments) -> Document:
@@ -88,8 +86,8 @@ def locate(debugger: Debugger, arguments: Arguments) -> Document:
 
     def lines(output: Output) -> Iterator[str]:
         notes = RepairNotes()
-        yield from Explainer(output.width, output.style).parts(notes.noted(found))
-        yield from notes.lines(output.style)
+        yield from render.parts(notes.noted(found))
+        yield from notes.lines()
 
     return expression_document(debugger, writer, found, lines)
 
@@ -100,7 +98,7 @@ def print_expression(debugger: Debugger, arguments: Arguments) -> Document:
     """
     variables = variables_called(debugger, arguments.needed())
     return Document(
-        {"variables": map(variable_json, variables)},
-        lambda output: chain.from_iterable(map(Explainer(output.width, output.style).operations, variables)),
+        {"variables": map(render.variable_json, variables)},
+        lambda _output: chain.from_iterable(map(render.operations, variables)),
         rows="variables",
     )

@@ -64,7 +64,7 @@ def disassemble(selection: Selection, arguments: Arguments) -> Document:
     status = {"status": "ok"} if fault is None else {"status": "error", "kind": fault.kind}
     document = Document(
         {"dialect": context.dialect.name, **status, "operations": map(render.LINE.json, lines)},
-        lambda output: render.lines_text(lines, output.style),
+        lambda _output: render.lines_text(lines),
         rows="operations",
         problems=() if fault is None else (fault,),
     )
@@ -114,8 +114,8 @@ def operations(_selection: Selection, arguments: Arguments) -> Document:
 
     def text(output: Output) -> Iterator[str]:
         if names:
-            return paragraphs(render.paragraph(row, output.style) for row in rows)
-        return render.overview(rows, output.style)
+            return paragraphs(render.paragraph(row) for row in rows)
+        return render.overview(rows)
 
     return Document({"operations": map(render.document, rows)}, text, rows="operations")
 
@@ -131,7 +131,7 @@ def _instructions(names: Sequence[str]) -> Document:
 
     def text(output: Output) -> Iterator[str]:
         if is_full:
-            return paragraphs(render.instruction_paragraph(row, output.style) for row in rows)
+            return paragraphs(render.instruction_paragraph(row) for row in rows)
         return map(render.instruction_line, rows)
 
     documents = (render.instruction_document(row, is_full=is_full) for row in rows)

@@ -14,6 +14,7 @@ from dwarfgpu.questions.selection import Selection, source_of
 from dwarfgpu.regular_files import whole_output
 from dwarfgpu.render.layout import WIDTH, counted, fitted, plain, shown, table
 from dwarfgpu.render.records import cell
+from dwarfgpu.render.written_text import without_styles
 from dwarfgpu.states.program import Program, open_core, open_program, paths_of
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def attach(debugger: Debugger, arguments: Arguments) -> None:
     count = counted(len(machine), debugger.noun)
     debugger.output.line(f"[Attached {machine.stopped.name}: {count} of {machine.state.target.name}]")
     for note in machine.stopped.notes:
-        debugger.output.lines(fitted(f"[{note[0].upper()}{note[1:]}]", debugger.output.width, 1))
+        debugger.output.lines(fitted(f"[{note[0].upper()}{note[1:]}]", 1))
     _show_focus(debugger)
 
 
@@ -211,7 +212,7 @@ def info_sharedlibrary(selection: Selection, arguments: Arguments) -> Document:
         codes = tuple(code for code in codes if pattern.search(code.file.name))
     return Document(
         {"files": map(FILES.json, codes)},
-        lambda output: files_table(codes, output.width, output.style) if codes else ["No shared libraries matched."],
+        lambda _output: files_table(codes) if codes else ["No shared libraries matched."],
         rows="files",
     )
 
@@ -231,9 +232,9 @@ def info_agents(selection: Selection, arguments: Arguments) -> Document:
         if not parts:
             yield f"No {what} are currently active."
             return
-        yield from columns.screen(parts, lambda part: selection.wave_number in part.waves, output.width, output.style)
+        yield from columns.screen(parts, lambda part: selection.wave_number in part.waves)
         if what == "packets":
-            yield from render.packet_problems(parts, output.width, output.style)
+            yield from render.packet_problems(parts)
 
     rows = ({**columns.json(part), "waves": [ids[wave] for wave in part.waves]} for part in parts)
     return Document({what: rows}, text, rows=what)
@@ -254,11 +255,9 @@ def info_kernels(selection: Selection, arguments: Arguments) -> Document:
     fields = bool(arguments.words) or arguments.has("fields")
 
     def text(output: Output) -> Iterable[str]:
-        if output.width >= WIDTH:
-            whole = kernels_text(kernels, output.style, fields=fields)
-            return chain(whole, printf_text(file.kernels.metadata, output.style))
         lines = chain(kernels_text(kernels, fields=fields), printf_text(file.kernels.metadata))
-        return (part for line in lines for part in fitted(line, output.width))
+        is_wide = output.width >= WIDTH
+        return lines if is_wide else (part for line in lines for part in fitted(without_styles(line)))
 
     data = {
         "file": file.name,
@@ -300,7 +299,7 @@ def info_file(selection: Selection, arguments: Arguments) -> Document:
     summary, units = file_summary.summary(file), arguments.has("units")
     return Document(
         render.summary_json(summary, units=units),
-        lambda output: render.summary_text(summary, output.style, units=units),
+        lambda _output: render.summary_text(summary, units=units),
         problems=summary.problems,
     )
 
@@ -325,8 +324,8 @@ def _look_up(file: CodeObject, arguments: Arguments) -> Document:
 
     def lines(output: Output) -> Iterator[str]:
         for address in addresses:
-            yield from render.address_text(address, output.style)
-        yield from render.named_text(names, output.style)
+            yield from render.address_text(address)
+        yield from render.named_text(names)
 
     data: dict[str, Any] = {"file": file.name, "addresses": [*map(plain, addresses)], "names": [*map(plain, names)]}
     rows = (*data["addresses"], *data["names"])
@@ -347,7 +346,7 @@ def info_images(selection: Selection, arguments: Arguments) -> Document:
     contents = list_contents(**source_of(path))
     return Document(
         contents_json(contents),
-        lambda output: contents_text(contents, output.style),
+        lambda _output: contents_text(contents),
         rows="entries",
         row={"file": contents.name},
         problems=contents.problems,
@@ -394,7 +393,7 @@ def snapshot(selection: Selection, arguments: Arguments) -> Document:
 
     def text(output: Output) -> Iterable[str]:
         if action == "info":
-            return render.summary_text(summary, output.style)
+            return render.summary_text(summary)
         return [f"{summary['name']}: {problem}" for problem in summary["problems"] or ("ok",)]
 
     data = {key: value for key, value in summary.items() if key not in ("wave_ids", "is_sound")}
@@ -432,9 +431,7 @@ def _convert_core(sources: list[str], destination: str, selection: Selection, ar
     machine = choose(opened.core, None, part_of(sources))
     options = arguments.options
     summary = convert_core(opened, machine, destination, options.get("waves"), options.get("memory"))
-    return Document(
-        conversion_json(summary), lambda output: conversion_text(summary, output.style), problems=opened.problems
-    )
+    return Document(conversion_json(summary), lambda _output: conversion_text(summary), problems=opened.problems)
 
 
 def core(selection: Selection, arguments: Arguments) -> Document:
@@ -455,7 +452,7 @@ def core(selection: Selection, arguments: Arguments) -> Document:
         raise UsageError("`core info` needs the name of a core file")
     opened = open_core_waves(files, options=OpenOptions(moved=selection.moved_files() or {}))
     rows = core_rows(opened)
-    document = Document(core_json(opened, rows), lambda output: core_text(opened, rows, output.width, output.style))
+    document = Document(core_json(opened, rows), lambda _output: core_text(opened, rows))
     if not rows["waves"]:
         document.status = BAD_FILE
     return document
@@ -512,7 +509,7 @@ def info_signals(debugger: Debugger, arguments: Arguments) -> Document:
     cells += (tuple(map(cell, row.values())) for row in rows)
     return Document(
         {"signals": rows},
-        lambda output: table(cells, "llrl", indent=0, width=output.width, style=output.style),
+        lambda output: table(cells, "llrl", indent=0, width=output.width, is_headed=True),
         rows="signals",
     )
 

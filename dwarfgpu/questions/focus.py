@@ -119,7 +119,7 @@ def wave_find(debugger: Debugger, arguments: Arguments) -> None:
     found = 0
     for number, text in titles(debugger):
         if pattern.search(text):
-            debugger.output.lines(fitted(f"{name} {number} has {text}", debugger.output.width, 2))
+            debugger.output.lines(fitted(f"{name} {number} has {text}", 2))
             found += 1
     if not found:
         debugger.output.line(f"No {debugger.noun}s match '{arguments.text}'")
@@ -248,7 +248,7 @@ def frame_apply(debugger: Debugger, arguments: Arguments) -> None:
 
     def visit(number: int) -> Iterable[str]:
         debugger.select_frame(number)
-        return writer.lines(debugger.frame, debugger.output.width, debugger.output.style)
+        return writer.lines(debugger.frame)
 
     apply(debugger, numbers, visit, command, flags)
 

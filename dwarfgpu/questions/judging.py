@@ -66,7 +66,7 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
         return _page(selection, arguments, judge_, judgement, report)
 
     def text(output: Output) -> Iterator[str]:
-        yield from text_of.judgement_text(judgement, report, output.style, output.width, shows_all=arguments.has("all"))
+        yield from text_of.judgement_text(judgement, report, shows_all=arguments.has("all"))
 
     document = Document(text_of.judgement_json(judgement, report), text, rows="findings", has_failed=has_failed)
     if not judgement.halt.has_ended:

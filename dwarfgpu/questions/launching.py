@@ -47,8 +47,7 @@ def launch_state(selection: Selection, arguments: Arguments) -> Document:
     place = dispatch.geometry.place(number - 1)
     registers = initial_state(dispatch, place)
     return Document(
-        render.state_json(dispatch, place, registers),
-        lambda output: render.state_text(dispatch, place, registers, output.style),
+        render.state_json(dispatch, place, registers), lambda _output: render.state_text(dispatch, place, registers)
     )
 
 
@@ -67,7 +66,5 @@ def structure(selection: Selection, arguments: Arguments) -> Document:
     address = planning.number(words[1].removeprefix("global#"), "ADDR")
     found = read_object(machine, machine.target, words[0], address)
     return Document(
-        render.OBJECT.json(found),
-        lambda output: render.object_text(found, output.style),
-        has_failed=bool(found.violations),
+        render.OBJECT.json(found), lambda _output: render.object_text(found), has_failed=bool(found.violations)
     )

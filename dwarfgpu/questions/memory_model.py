@@ -94,7 +94,7 @@ def _table(arguments: Arguments, words: list[str]) -> Document:
         "cells": map(render.CELL.json, chosen),
     }
     other = "LLVM 22" if rule_set == "text" else "the text"
-    return Document(data, lambda output: render.table_text(chosen, output.width, other), rows="cells")
+    return Document(data, lambda _output: render.table_text(chosen, other), rows="cells")
 
 
 def _words(cell: SequenceCell) -> tuple[str, ...]:
@@ -117,7 +117,7 @@ def _show(selection: Selection, arguments: Arguments, words: list[str]) -> Docum
         function, rows = outstanding_at(check, address)
         return Document(
             render.outstanding_json(function, address, rows),
-            lambda output: render.outstanding_text(function, address, rows, output.width),
+            lambda _output: render.outstanding_text(function, address, rows),
             rows="outstanding",
         )
     surveyed = accesses(check, arguments.get("function"))
@@ -128,7 +128,7 @@ def _show(selection: Selection, arguments: Arguments, words: list[str]) -> Docum
         "rules": check.rule_set,
         "accesses": map(render.ACCESS.json, surveyed),
     }
-    return Document(data, lambda output: render.accesses_text(surveyed, output.width), rows="accesses")
+    return Document(data, lambda _output: render.accesses_text(surveyed), rows="accesses")
 
 
 def info_outstanding(debugger: Debugger, arguments: Arguments) -> Document:
@@ -150,10 +150,10 @@ def info_outstanding(debugger: Debugger, arguments: Arguments) -> Document:
     here = code.in_file(address)
 
     def lines(output: Output) -> Iterator[str]:
-        yield from render.outstanding_text(function, here, rows, output.width)
+        yield from render.outstanding_text(function, here, rows)
         if now is not None:
             start = code.in_program(function.addresses[0])
-            yield from render.outstanding_now_text(debugger.wave.id, start, now, output.width)
+            yield from render.outstanding_now_text(debugger.wave.id, start, now)
 
     data = render.outstanding_json(function, here, rows)
     if now is not None:
@@ -190,9 +190,7 @@ def _check(selection: Selection, arguments: Arguments, words: list[str]) -> Docu
         noted(),
         render.REPORT.json,
         _status,
-        lambda report, output: text_of.report_text(
-            report.file, output.style, output.width, shows_all=arguments.has("all")
-        ),
+        lambda report: text_of.report_text(report.file, shows_all=arguments.has("all")),
         render.checked_text,
         lambda report: report.file,
     )

@@ -178,7 +178,7 @@ class _RegisterText:
             yield f"{head}<not saved> (some of its bits)"
         elif isinstance(kind := type_of(self.frame.target, register.name), Struct):
             text = self._parts(found, kind)
-            first, *rest = fitted(f"{'':{NAME_WIDTH}}{text}", self.debugger.output.width, NAME_WIDTH + 1)
+            first, *rest = fitted(f"{'':{NAME_WIDTH}}{text}", NAME_WIDTH + 1)
             yield from (f"{head}{first[NAME_WIDTH:]}", *rest)
         else:
             natural = self._natural(found, name)

@@ -128,8 +128,8 @@ class Selection:
 
         from dwarfgpu.render.variables import VariablesRenderer
 
-        settings, style = self.settings, self.output.style
-        found = VariablesRenderer(frame or self.frame, letter, style, locations=locations, verbose=settings["verbose"])
+        settings = self.settings
+        found = VariablesRenderer(frame or self.frame, letter, locations=locations, verbose=settings["verbose"])
         found.look = evolve(
             found.look,
             elements=settings["print elements"],

@@ -457,7 +457,7 @@ def _source_lines(source: Json, width: int) -> Iterator[str]:
     if source["language"]:
         yield f"Source language is {source['language']}."
     if source["producer"]:
-        yield from fitted(f"Producer is {source['producer']}.", width, 2)
+        yield from fitted(f"Producer is {source['producer']}.", 2)
     yield f"Compiled with DWARF {source['dwarf_version']} debugging format."
     yield f"{'Includes' if source['has_macros'] else 'Does not include'} preprocessor macro info."
 

@@ -49,7 +49,7 @@ def show_frame(debugger: Debugger) -> None:
     """Show the selected frame, and its line of the source; and where the lane is, if it does not execute there."""
     frame, output = debugger.frame, debugger.output
     if not debugger.is_source_coming:
-        output.lines(debugger.call_writer(frame).lines(frame, output.width, output.style))
+        output.lines(debugger.call_writer(frame).lines(frame))
         line = line_text(debugger, frame)
         if line is not None:
             output.line(line)
@@ -154,7 +154,7 @@ def _stop_lines(selection: Selection, waves: list[int]) -> Iterator[str]:
         by_text.setdefault(stop_text(stop), []).append(wave + 1)
     for text, numbers in by_text.items():
         who = "" if len(waves) == 1 else f" of {selection.noun} {ranges_text(numbers)}"
-        yield from fitted(f"[Stop reason{who}: {text}]", selection.output.width, 1)
+        yield from fitted(f"[Stop reason{who}: {text}]", 1)
 
 
 def _group_head(selection: Selection, indices: list[int], names: tuple[str, ...]) -> str:
@@ -212,7 +212,7 @@ class _ShownFrames:
             for number, frame in enumerate(frames):
                 if not self._is_paid(frame, number):
                     break
-                yield from writer.lines(frame, output.width, output.style)
+                yield from writer.lines(frame)
                 note = None if frame.number or lane is not None else _where_lane_is(selection, frame)
                 if note:
                     yield " " * 4 + output.style("dim", note)
@@ -269,7 +269,7 @@ def _end_lines(selection: Selection, following: int) -> Iterator[str]:
         return
     end = selection.wave.end
     if not end.is_regular:
-        lines = fitted(f"Backtrace stopped: {end.message}", selection.output.width)
+        lines = fitted(f"Backtrace stopped: {end.message}")
         yield from (selection.output.style("error", line) for line in lines)
 
 
@@ -328,7 +328,7 @@ def info_frame(debugger: Debugger, arguments: Arguments) -> Document:
 
     def lines(output: Output) -> Iterator[str]:
         for line in _facts(debugger, here):
-            yield from fitted(line, output.width, 2)
+            yield from fitted(line, 2)
         if saved and not here.has_lanes:
             pointer = here.target.stack_pointer
             places = [(saved_register, _memory_text(here, saved_register)) for saved_register in saved]
@@ -337,7 +337,7 @@ def info_frame(debugger: Debugger, arguments: Arguments) -> Document:
                 yield f" Previous frame's sp is {_cfa_text(here)}"
             if texts:
                 yield " Saved registers:"
-                yield from fitted(f"  {', '.join(texts)}", output.width, 2)
+                yield from fitted(f"  {', '.join(texts)}", 2)
         elif saved:
             yield " Saved registers:"
             yield from render.BacktraceRenderer(here.target).registers(saved, 2)

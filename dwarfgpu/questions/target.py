@@ -12,7 +12,7 @@ from dwarfgpu.program.frames.register_contents import registers_of
 from dwarfgpu.program.frames.selectors import wave_of
 from dwarfgpu.questions.document import Document, Output
 from dwarfgpu.questions.selection import Selection, needs_state
-from dwarfgpu.render.layout import Style, beside, folded, paragraphs, range_text, shown, table, wrapped
+from dwarfgpu.render.layout import beside, folded, paragraphs, range_text, shown, style, table, wrapped
 from dwarfgpu.render.records import Record, fact, hexadecimal
 from dwarfgpu.render.written_text import without_styles
 from dwarfgpu.targets.amdgpu import address_spaces, numbers
@@ -41,10 +41,10 @@ def print_address_spaces(selection: Selection, arguments: Arguments) -> Document
     arguments.none()
     spaces = list(selection.frame.target.spaces())
     data = {"spaces": map(SPACE.json, spaces)}
-    return Document(data, lambda output: spaces_table(spaces, output.style), rows="spaces")
+    return Document(data, lambda _output: spaces_table(spaces), rows="spaces")
 
 
-def spaces_table(spaces: Iterable[Any], style: Style) -> list[str]:
+def spaces_table(spaces: Iterable[Any]) -> list[str]:
     """Return the lines of a table of address spaces."""
     spaces = list(spaces)
     rows = [SPACE.head]
@@ -56,7 +56,7 @@ def spaces_table(spaces: Iterable[Any], style: Style) -> list[str]:
             last = of_lanes[-1]
             name = f"{space.name}..{last.name[len(_OF_LANE) :]}"
             rows.append((name, f"{space.number:#x}-{last.number:#x}", *SPACE.cells(space)[2:]))
-    return table(rows, SPACE.sides, indent=0, style=style)
+    return table(rows, SPACE.sides, indent=0, is_headed=True)
 
 
 SPACE = Record(
@@ -120,7 +120,7 @@ def address_aliases(selection: Selection, arguments: Arguments) -> Document:
     views = views_of(target, space, address, lane, machine, wave)
 
     def lines(output: Output) -> Iterator[str]:
-        for line in views_text(views, output.style):
+        for line in views_text(views):
             place, _, how = line.rpartition("  ")
             if len(without_styles(line)) <= output.width or not place.strip():
                 yield from folded(line, output.width, 0)
@@ -145,7 +145,7 @@ def print_registers(selection: Selection, arguments: Arguments) -> Document:
     runs = register_runs(registers, target, apart=bool(arguments.text))
     rows = ({**REGISTER.json(each), "in_callers": target.in_callers(each.number)} for each in registers)
     data = {"target": target.name, "registers": rows}
-    return Document(data, lambda output: RUN.lines(runs, indent=0, style=output.style), rows="registers")
+    return Document(data, lambda _output: RUN.lines(runs, indent=0, is_headed=True), rows="registers")
 
 
 REGISTER = Record(
@@ -308,17 +308,17 @@ def targets(selection: Selection, arguments: Arguments) -> Document:
     reports = [_report(name) for name in arguments.words]
     return Document(
         {"targets": [*map(_report_json, reports)]},
-        lambda output: paragraphs(_report_text(report, output.style) for report in reports),
+        lambda _output: paragraphs(map(_report_text, reports)),
         rows="targets",
     )
 
 
 def _overview(output: Output) -> Iterator[str]:
-    yield from PROCESSOR.lines(processors(), indent=0, style=output.style)
+    yield from PROCESSOR.lines(processors(), indent=0, is_headed=True)
     yield ""
-    yield from table([("Name", "Processor"), *ALTERNATIVES], "ll", indent=0, style=output.style)
+    yield from table([("Name", "Processor"), *ALTERNATIVES], "ll", indent=0, is_headed=True)
     yield ""
-    yield from table([("Other target", ""), *OTHERS], "ll", indent=0, style=output.style)
+    yield from table([("Other target", ""), *OTHERS], "ll", indent=0, is_headed=True)
 
 
 def _target_features(processor: Processor) -> tuple[str, ...]:
@@ -375,7 +375,7 @@ def _report(name: str) -> TargetReport:
     return TargetReport(name, processor, tuple(map(resolve, full)))
 
 
-def _report_text(report: TargetReport, style: Style) -> Iterator[str]:
+def _report_text(report: TargetReport) -> Iterator[str]:
     first = report.variants[0]
     names = ", ".join(":".join((target.name, *target.features)) for target in report.variants)
     yield f"{style('name', report.asked)}: {names}"
@@ -383,12 +383,12 @@ def _report_text(report: TargetReport, style: Style) -> Iterator[str]:
     if report.processor is not None:
         yield ""
         features = [(word, meaning) for word, meaning in MEANINGS.items() if word in report.processor.features]
-        yield from table([("Feature", "The processor"), *features], "ll", indent=0, style=style)
+        yield from table([("Feature", "The processor"), *features], "ll", indent=0, is_headed=True)
     yield ""
-    yield from table(_register_rows(report), "l" + "r" * len(report.variants) + "rl", indent=0, style=style)
+    yield from table(_register_rows(report), "l" + "r" * len(report.variants) + "rl", indent=0, is_headed=True)
     yield ""
     largest = max(report.variants, key=lambda target: target.lane_count)
-    yield from spaces_table(largest.spaces(), style)
+    yield from spaces_table(largest.spaces())
     if len(report.variants) > 1:
         small = min(target.lane_count for target in report.variants)
         yield f"In waves of {small} lanes the last is private_lane{small - 1}."

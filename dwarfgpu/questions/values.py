@@ -72,7 +72,7 @@ def _show_kept(debugger: Debugger, name: str, lanes: dict[int | None, Any]) -> N
     values_here = answer(debugger.frame.expression(name), name, chosen)
     writer = debugger.renderer()
     if numbers:
-        debugger.output.lines(value_in_lanes(writer, values_here, f"{name} = ", debugger.output.width))
+        debugger.output.lines(value_in_lanes(writer, values_here, f"{name} = "))
         return
     (lane_answer,) = values_here.by_lane
     reason = lane_answer.reason

@@ -17,7 +17,7 @@ from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.reader import speaks_cplus
 from dwarfgpu.questions.document import NO_ANSWER, Document, Output
 from dwarfgpu.questions.selection import Selection, names_lanes, needs_state
-from dwarfgpu.render.layout import counted, fitted, shown
+from dwarfgpu.render.layout import counted, fitted, shown, style
 from dwarfgpu.render.values import OPTIMIZED_OUT, ValueWriter, problem
 from dwarfgpu.render.variables import RepairNotes, VariablesRenderer, frame_json, frame_text, kept_text, value_in_lanes
 
@@ -324,7 +324,7 @@ class Answers(_FramesDocument):
                 place = values.names, values.pc, None if values.frame is None else values.frame.number
                 if place != last:
                     last = place
-                    yield from heading(values, output.style)
+                    yield from heading(values)
                 if tracer is not None:
                     for line in (f"the trace of wave {values.names[0]}:", *tracer.lines(output.width - 2)):
                         yield f"  {line}"
@@ -408,11 +408,10 @@ def print_value(selection: Selection, arguments: Arguments) -> Document:
     if not values.lanes:
         raise UsageError("no lane is active", kind="no_lane")
     first = values.by_lane[0]
-    style, width = selection.output.style, selection.output.width
     lines: Iterable[str]
     if in_each and any(answered.value is not None for answered in values.by_lane):
         number = history.add(_kept(values, in_each_lane=True))
-        lines = value_in_lanes(writer, values, f"${number} = ", width)
+        lines = value_in_lanes(writer, values, f"${number} = ")
     elif in_each or first.value is None:
         assert first.reason is not None  # noqa: S101 (it has no value)
         if first.state == "error":  # else there is no value because of what the program is like
@@ -538,7 +537,7 @@ class _Variables(_FramesDocument):
                     yield ""
                 if wave is not None:
                     yield output.style("kind", f"wave {wave}")
-                yield frame_text(frame, output.style)
+                yield frame_text(frame)
             if not variables and not self._arguments.has("q"):
                 is_choice = self._pattern.pattern or self._arguments.has("t")
                 yield f"No {f'matching {self._noun}' if is_choice else self._noun}."
@@ -575,7 +574,7 @@ def _places(variable: Variable, arguments: Arguments) -> tuple[Described, ...]:
 def _footnotes(selection: Selection, output: Output, notes: RepairNotes, others: int) -> Iterator[str]:
     """Yield what is said once of all variables of an answer: repairs, and locations that are not shown."""
     if not selection.settings["verbose"]:  # else each answer has said it
-        yield from notes.lines(output.style, "`set verbose on`" if selection.has_focus else "-v")
+        yield from notes.lines("`set verbose on`" if selection.has_focus else "-v")
     if others:
         yield output.style("dim", f"{counted(others, 'other location')} elsewhere; --all shows every location")
 
@@ -605,7 +604,7 @@ def variable_lines(
     selection: Selection, writer: VariablesRenderer, variable: Variable, lanes: Any, indent: int = 0
 ) -> list[str]:
     """Return ``name = value`` for one lane, or why there is no value."""
-    name, style = variable.name, selection.output.style
+    name = variable.name
     try:
         values = answer(variable, name, lanes)
         (answered,) = values.by_lane
@@ -635,8 +634,8 @@ def why_none(answered: LaneAnswer) -> str:
 
 def without_value(selection: Selection, text: str, why: str, indent: int = 0) -> list[str]:
     """Return the lines ``name = <optimized out> (why)``."""
-    style, head = selection.output.style, f"{' ' * indent}{shown(text)}"
-    first, *rest = fitted(f"{head} = {why}", selection.output.width, indent + 4)
+    head = f"{' ' * indent}{shown(text)}"
+    first, *rest = fitted(f"{head} = {why}", indent + 4)
     if first.startswith(head):
         start = " " * indent + style("name", shown(text))
         first = f"{start}{first[len(head) :][:3]}{style('error', first[len(head) + 3 :])}"

@@ -49,10 +49,10 @@ def verify(selection: Selection, arguments: Arguments) -> Document:
         arguments.none()
         rules = list(RULES.values())
         data = {"rules": [*map(RULE.json, rules)]}
-        return Document(data, lambda output: rules_text(rules, output.width), rows="rules")
+        return Document(data, rules_text(rules), rows="rules")
     if arguments.has("explain"):
         rule = rule_named(arguments.get("explain"))
-        return Document(RULE.json(rule), lambda output: rule_text(rule, output.width))
+        return Document(RULE.json(rule), rule_text(rule))
     if arguments.has("ops") and arguments.has("hex"):
         raise UsageError("-ops and -hex are two ways to write one expression", hint="choose one of them")
     if arguments.has("ops") or arguments.has("hex"):
@@ -104,11 +104,11 @@ def _verify_files(selection: Selection, arguments: Arguments) -> Document:
         every = [*reports]
         return sarif_document(every, RULES, max(map(_status, every), default=0))
 
-    def lines(report: FileReport, output: Output) -> Iterator[str]:
+    def lines(report: FileReport) -> Iterator[str]:
         if report.error is not None:
             document.problems.append(report.error)
         options = {"shows_all": arguments.has("all"), "shows_idioms": arguments.has("verbose")}
-        yield from text_of.report_text(report, output.style, output.width, **options)
+        yield from text_of.report_text(report, **options)
 
     document = checked_document(reports, text_of.report_json, _status, lines, text_of.summary_text)
     return document
@@ -118,8 +118,8 @@ def checked_document(
     found: Iterable[Any],
     summarised: Callable[[Any], dict[str, Any]],
     status: Callable[[Any], int],
-    lines: Callable[[Any, Output], Iterable[str]],
-    summary: Callable[[list[Any], int], Iterable[str]],
+    lines: Callable[[Any], Iterable[str]],
+    summary: Callable[[list[Any]], Iterable[str]],
     file_of: Callable[[Any], FileReport] = lambda report: report,
 ) -> Document:
     """Return the document of checks of files: each is checked when it is written, and its findings follow."""
@@ -133,8 +133,8 @@ def checked_document(
 
     def text(output: Output) -> Iterator[str]:
         for report in noted():
-            yield from lines(report, output)
-        yield from summary(reports, output.width)
+            yield from lines(report)
+        yield from summary(reports)
 
     def findings() -> Iterator[dict[str, Any]]:
         for report in reports:
@@ -211,9 +211,9 @@ def _verify_machine(selection: Selection) -> Document:
         for failure, lanes in failures.items():
             names = waves[failure]
             where = f"{shown(failure.function)}: {shown(failure.variable)}"
-            yield from fitted(f"{where}: {failure.message}", output.width, 4)
+            yield from fitted(f"{where}: {failure.message}", 4)
             places = f"{counted(len(names), noun)} ({', '.join(names[:3])}{', ...' if len(names) > 3 else ''})"
-            yield from fitted(f"    in {counted(lanes, 'lane')} of {places}", output.width, 7)
+            yield from fitted(f"    in {counted(lanes, 'lane')} of {places}", 7)
         parts = [f"{states[state]} {word}" for state, word in _STATES.items() if states[state]]
         yield f"{counted(sum(states.values()), 'value')}: {', '.join(parts) or 'there are no variables'}"
 
@@ -279,14 +279,12 @@ def _verify_expression(selection: Selection, arguments: Arguments) -> Document:
         expression, in_cfi=arguments.has("cfi"), depth=arguments.get("depth") or 0, want=arguments.get("want")
     )
     data = {"dialect": context.dialect.name, "rules": context.rules.name, "findings": map(plain, findings)}
-    return Document(
-        data, lambda output: render.findings_text(findings, output.style), rows="findings", has_failed=bool(findings)
-    )
+    return Document(data, lambda _output: render.findings_text(findings), rows="findings", has_failed=bool(findings))
 
 
 def _verify_variables(selection: Selection, arguments: Arguments) -> Document:
     from dwarfgpu.program.frames.variable import all_variables, checked
-    from dwarfgpu.render.explanations import Explainer
+    from dwarfgpu.render.explanations import findings_text
 
     frame = selection.frame
     variables: Iterable[Variable]
@@ -314,10 +312,9 @@ def _verify_variables(selection: Selection, arguments: Arguments) -> Document:
     def text(output: Output) -> Iterator[str]:
         for name, error in errors:
             yield f"{shown(name)}: {output.style('error', str(error))}"
-        explainer = Explainer(output.width, output.style)
         for location in locations:
             if location.findings:
-                yield from explainer.findings(location)
+                yield from findings_text(location)
         what = f"{counted(count, 'variable')}, {counted(len(locations), 'location')}"
         yield f"{what}: {counted(total, 'finding') if total else 'no findings'}"
 

@@ -156,7 +156,7 @@ def info_waves(selection: Selection, arguments: Arguments) -> Document:
         yield from (wave_json(stopped, run) for run in runs())
 
     def table(output: Output) -> Iterator[str]:
-        yield from waves_table(stopped, runs(), current, output.width, output.style)
+        yield from waves_table(stopped, runs(), current)
         if threads is not None:
             yield from _threads_beside(selection, threads, output, is_each=is_each)
 
@@ -190,7 +190,7 @@ def _threads_beside(selection: Selection, threads: Attached, output: Output, *, 
     """Yield the lines about the threads of the host beside waves."""
     listed = list(islice(threads, None if is_each else MANY_THREADS))
     rows = [TableLine((f"LWP {thread.id}", _place_of(selection, thread))) for thread in listed]
-    yield from columns(("Thread of the host", "Frame"), rows, output.width, output.style)
+    yield from columns(("Thread of the host", "Frame"), rows)
     if len(listed) < len(threads):
         yield f"  and {len(threads) - len(listed)} more (-each lists them)"
 
@@ -207,10 +207,10 @@ def _info_threads(selection: Selection, numbers: list[int] | range) -> Document:
             TableLine((str(row["number"]), f"LWP {row['thread']}", row["frame"]), number == selection.wave_number)
             for number, row in zip(numbers, rows, strict=True)
         ]
-        yield from columns(("Id", "Target Id", "Frame"), cells, output.width, output.style)
+        yield from columns(("Id", "Target Id", "Frame"), cells)
         waves = _beside(selection, document) if len(rows) == len(machine) else None
         if waves is not None:
-            yield from waves_table(waves.stopped, wave_runs(waves.stopped), None, output.width, output.style)
+            yield from waves_table(waves.stopped, wave_runs(waves.stopped), None)
 
     data = {"target": machine.state.target.name, "threads": rows}
     document = Document(data, table, rows="threads")
@@ -238,7 +238,7 @@ def info_work_groups(selection: Selection, arguments: Arguments) -> Document:
 
     return Document(
         {"work_groups": work_groups_json(stopped, runs())},
-        lambda output: work_groups_table(stopped, runs(), current, output.width, output.style),
+        lambda _output: work_groups_table(stopped, runs(), current),
         rows="work_groups",
     )
 
@@ -274,10 +274,10 @@ def info_lanes(selection: Selection, arguments: Arguments) -> Document:
     def table(output: Output) -> Iterator[str]:
         if arguments.has("svg"):
             return lanes_svg(here, chosen)
-        table = lanes_table(here, groups, current, output.width, output.style)
+        table = lanes_table(here, groups, current)
         if here.stop is None or not here.stop.reasons:
             return table
-        return chain(fitted(f"[Stop reason: {stop_text(here.stop)}]", output.width, 1), table)
+        return chain(fitted(f"[Stop reason: {stop_text(here.stop)}]", 1), table)
 
     return Document(
         lanes_document(here, groups),
@@ -323,7 +323,7 @@ def lane_map(selection: Selection, arguments: Arguments) -> Document:
     if not arguments.text:
         return Document(
             lanes_document(here, ([lane] for lane in here.lanes)),
-            lambda output: places_map(here, selection.lane, per_row, output.width, output.style),
+            lambda _output: places_map(here, selection.lane, per_row),
             rows="lanes",
             row={"wave": here.wave},
         )
@@ -332,9 +332,7 @@ def lane_map(selection: Selection, arguments: Arguments) -> Document:
     writer = selection.renderer(arguments.letter)
     look = evolve(writer.look, is_pretty=False)
     drawn = values_grid if arguments.has("values") else values_map
-    return expression_document(
-        selection, writer, found, lambda output: drawn(here, found, look, per_row, output.width, output.style)
-    )
+    return expression_document(selection, writer, found, lambda _output: drawn(here, found, look, per_row))
 
 
 def _per_row(here: Lanes, arguments: Arguments) -> int:

@@ -13,17 +13,15 @@ from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.variable import PARAMETER, Variable
 from dwarfgpu.program.types.model import Array, Pointer, Struct, Type, resolved
 from dwarfgpu.render.layout import (
-    WIDTH,
-    Style,
     beside,
     cut,
     error_json,
     fitted,
-    plain_style,
     problem_json,
     range_text,
     room,
     shown,
+    style,
     wrapped,
 )
 from dwarfgpu.render.records import Record
@@ -228,15 +226,15 @@ class CallWriter:
             return SIGNAL_HANDLER, ""
         return f"{_address(frame)}{shown(frame.name or '??')} ({self._arguments(frame)})", _place(frame)
 
-    def lines(self, frame: Frame, width: int = WIDTH, style: Style = plain_style) -> list[str]:
+    def lines(self, frame: Frame) -> list[str]:
         """Return a frame with its number, in lines that fit the screen."""
         head = f"#{frame.number}".ljust(3) + " "
         call, place = self._parts(frame)
         whole = f"{head}{call} {place}".rstrip()
-        if len(whole) > width >= len(head + call):  # as in GDB, the place goes to the next line
-            lines = [head + call, *fitted(" " * CALL_INDENT + place, width, CALL_INDENT)]
+        if len(whole) > room() >= len(head + call):  # as in GDB, the place goes to the next line
+            lines = [head + call, *fitted(" " * CALL_INDENT + place, CALL_INDENT)]
         else:
-            lines = fitted(whole, width, CALL_INDENT)
+            lines = fitted(whole, CALL_INDENT)
         name = shown(frame.name or "??")
         before, separator, after = lines[0].partition(f"{name} (")
         if separator:

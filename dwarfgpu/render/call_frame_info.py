@@ -23,7 +23,7 @@ from dwarfgpu.program.code.frame_rows import (
     rule_json,
 )
 from dwarfgpu.render.dump import code_json, code_text
-from dwarfgpu.render.layout import Style, beside, error_json, labels, plain_style, room, shown, wrapped
+from dwarfgpu.render.layout import beside, error_json, labels, room, shown, style, wrapped
 from dwarfgpu.render.records import Record, fact, hexadecimal, nested
 
 NO_INFORMATION = "no unwind information"
@@ -34,7 +34,7 @@ _LABEL = 12
 # --- Text ---------------------------------------------------------------------------------------------------------
 
 
-def listed_text(listed: DecodedFrameEntry, frames: Frames, style: Style = plain_style, *, name: str = "") -> list[str]:
+def listed_text(listed: DecodedFrameEntry, frames: Frames, *, name: str = "") -> list[str]:
     """Return an entry as lines: its header, instructions and rows. ``name`` is the name of its code.
 
     A row shows what has changed since the row before; the first row and the initial rules of a CIE are
@@ -43,19 +43,19 @@ def listed_text(listed: DecodedFrameEntry, frames: Frames, style: Style = plain_
     entry = listed.entry
     head = f"{entry.section}+{entry.offset:#x}"
     if isinstance(entry, Cie):
-        lines = [style("kind", f"{head}  CIE"), *_cie_header(entry, frames, style)]
+        lines = [style("kind", f"{head}  CIE"), *_cie_header(entry, frames)]
     elif isinstance(entry, Fde):
-        lines = [_fde_head(entry, style, name), *_fde_header(entry, style)]
+        lines = [_fde_head(entry, name), *_fde_header(entry)]
     else:
         return [style("kind", f"{head}  terminator")]
-    lines += instructions_text(listed.instructions, entry, frames, style)
+    lines += instructions_text(listed.instructions, entry, frames)
     before: UnwindRules | None = None
     for row in listed.rows:
         lines += [f"  {style('name', 'rows')}"] if before is None else []
-        lines += row_text(row, frames, style, entry=entry, before=before)
+        lines += row_text(row, frames, entry=entry, before=before)
         before = row
     if listed.initial.cfa is not None or listed.initial.registers:
-        rules = _rules(listed.initial.cfa, listed.initial.registers, entry, frames, style)
+        rules = _rules(listed.initial.cfa, listed.initial.registers, entry, frames)
         lines += [f"  {style('name', 'rules')}", *rules]
     if listed.error is not None:
         first, *rest = wrapped(f"error: {listed.error}", room(2))
@@ -63,18 +63,18 @@ def listed_text(listed: DecodedFrameEntry, frames: Frames, style: Style = plain_
     return lines
 
 
-def at_text(frame_at: FrameAt, frames: Frames, style: Style = plain_style, *, name: str = "") -> list[str]:
+def at_text(frame_at: FrameAt, frames: Frames, *, name: str = "") -> list[str]:
     """Return the row of one address as lines."""
-    lines = [_fde_head(frame_at.fde, style, name)]
-    return lines if frame_at.row is None else lines + row_text(frame_at.row, frames, style, entry=frame_at.fde)
+    lines = [_fde_head(frame_at.fde, name)]
+    return lines if frame_at.row is None else lines + row_text(frame_at.row, frames, entry=frame_at.fde)
 
 
-def _fde_head(fde: Fde, style: Style, name: str) -> str:
+def _fde_head(fde: Fde, name: str) -> str:
     head = f"{fde.section}+{fde.offset:#x}  FDE {fde.low:#x} to {fde.high:#x}"
     return style("kind", f"{head}  {shown(name)}".rstrip())
 
 
-def _cie_header(cie: Cie, frames: Frames, style: Style) -> list[str]:
+def _cie_header(cie: Cie, frames: Frames) -> list[str]:
     pairs: list[tuple[str, str | None]] = [
         ("version", f"{cie.version}{', DWARF64' if cie.offset_size == 8 else ''}"),
         ("augmentation", f'"{cie.augmentation}"' if cie.augmentation else None),
@@ -93,12 +93,12 @@ def _cie_header(cie: Cie, frames: Frames, style: Style) -> list[str]:
         ("personality", _pointer(cie.personality)),
         ("frames", "of signals" if cie.is_signal_frame else None),
     ]
-    return labels(pairs, style, indent=2)
+    return labels(pairs, indent=2)
 
 
-def _fde_header(fde: Fde, style: Style) -> list[str]:
+def _fde_header(fde: Fde) -> list[str]:
     pairs = [("CIE", f"{fde.cie.offset:#x}"), ("segment", hexadecimal(fde.segment)), ("LSDA", _pointer(fde.lsda))]
-    return labels(pairs, style, indent=2)
+    return labels(pairs, indent=2)
 
 
 def _pointer(pointer: Any) -> str | None:
@@ -107,7 +107,7 @@ def _pointer(pointer: Any) -> str | None:
     return f"the address at {pointer.address:#x}" if pointer.indirect else f"{pointer.address:#x}"
 
 
-def instructions_text(listed: Instructions, entry: Cie | Fde, frames: Frames, style: Style = plain_style) -> list[str]:
+def instructions_text(listed: Instructions, entry: Cie | Fde, frames: Frames) -> list[str]:
     """Return a line for each instruction, with its expression below; repeated nops are counted."""
     lines = [f"  {style('name', 'instructions')}"] if listed.instructions else []
     location = entry.low if isinstance(entry, Fde) else None
@@ -151,15 +151,13 @@ def _words(instruction: DecodedInstruction, location: int | None, frames: Frames
     return " ".join(words), location
 
 
-def row_text(
-    row: UnwindRules, frames: Frames, style: Style = plain_style, *, entry: Cie | Fde, before: UnwindRules | None = None
-) -> list[str]:
+def row_text(row: UnwindRules, frames: Frames, *, entry: Cie | Fde, before: UnwindRules | None = None) -> list[str]:
     """Return a row as lines: all of it, or what has changed since the row before."""
     lines = [f"    {style('number', f'{row.start:#x}')} to {row.end:#x}"]
     if row.is_empty:
         return [f"{lines[0]}  {NO_INFORMATION}"]
     if before is None or before.is_empty:
-        return lines + _rules(row.cfa, row.registers, entry, frames, style)
+        return lines + _rules(row.cfa, row.registers, entry, frames)
     changed: dict[int, Rule | None] = {}
     if row.registers is not before.registers:  # rows between which no rule changes share them
         changed = {number: rule for number, rule in row.registers.items() if before.registers.get(number) != rule}
@@ -167,23 +165,21 @@ def row_text(
     same_cfa = row.cfa == before.cfa
     if same_cfa and not changed:
         return [f"{lines[0]}  as before"]
-    return lines + _rules(row.cfa, changed, entry, frames, style, with_cfa=not same_cfa)
+    return lines + _rules(row.cfa, changed, entry, frames, with_cfa=not same_cfa)
 
 
-def _rules(
-    cfa: Any, registers: Any, entry: Cie | Fde, frames: Frames, style: Style, *, with_cfa: bool = True
-) -> list[str]:
+def _rules(cfa: Any, registers: Any, entry: Cie | Fde, frames: Frames, *, with_cfa: bool = True) -> list[str]:
     lines = []
     if with_cfa:
-        lines += _rule("CFA", _cfa_lines(cfa, entry, frames), style)
+        lines += _rule("CFA", _cfa_lines(cfa, entry, frames))
     for numbers, rule in _grouped(registers):
         first, last = frames.register_name(numbers[0]), frames.register_name(numbers[-1])
         name = first if len(numbers) == 1 else f"{first} to {last}"
-        lines += _rule(name, _rule_lines(rule, entry, frames), style)
+        lines += _rule(name, _rule_lines(rule, entry, frames))
     return lines
 
 
-def _rule(name: str, lines: list[str], style: Style) -> list[str]:
+def _rule(name: str, lines: list[str]) -> list[str]:
     return beside(f"      {style('name', name)}{' ' * max(1, _LABEL - len(name))}", lines, 6 + _LABEL)
 
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.render.backtrace import standing_text
-from dwarfgpu.render.layout import WIDTH, Style, counted, fitted, labelled, plain, plain_style, shown
+from dwarfgpu.render.layout import counted, fitted, labelled, plain, room, shown, style
 from dwarfgpu.render.records import Record, fact
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ MAX_ROWS = 12
 """The rows of one part that are shown."""
 
 
-def core_text(opened: OpenedCore, parts: Rows, width: int = WIDTH, style: Style = plain_style) -> Iterator[str]:
+def core_text(opened: OpenedCore, parts: Rows) -> Iterator[str]:
     """Yield what is in GPU core files, of which `core_rows` gives the rows."""
     files, core, loaded = opened.files, opened.core, opened.loaded()
     for name in files.names:
@@ -31,23 +31,23 @@ def core_text(opened: OpenedCore, parts: Rows, width: int = WIDTH, style: Style 
     kind = "host and GPU" if files.has_host else "GPU alone"
     major, minor = core.state.ioctl
     ranges = counted(len(core.memory.starts), "range")
-    yield from labelled("memory", f"{kind}, {core.memory.size:,} bytes in {ranges}", style)
-    yield from labelled("runtime", f"r_version {version}, kernel interface {major}.{minor}", style)
+    yield from labelled("memory", f"{kind}, {core.memory.size:,} bytes in {ranges}")
+    yield from labelled("runtime", f"r_version {version}, kernel interface {major}.{minor}")
     for name, (title, record) in TABLES.items():
         rows = [SimpleNamespace(**row, loaded=loaded) for row in parts[name]]
         if rows:
             yield style("name", title)
-            yield from record.lines(rows[:MAX_ROWS], width=width, style=style)
+            yield from record.lines(rows[:MAX_ROWS], width=room(), is_headed=True)
             if len(rows) > MAX_ROWS:
                 yield f"  ... and {len(rows) - MAX_ROWS} more (--json has all)"
     if not parts["waves"]:
-        yield from labelled("waves", "none can be read", style)
+        yield from labelled("waves", "none can be read")
     if opened.problems:
         yield style("name", "What is missing or wrong")
         for problem in opened.problems:
-            yield from (style("error", line) for line in fitted(f"  {problem}", width, 4))
+            yield from (style("error", line) for line in fitted(f"  {problem}", 4))
             if problem.hint:
-                yield from (style("hint", line) for line in fitted(f"    hint: {problem.hint}", width, 6))
+                yield from (style("hint", line) for line in fitted(f"    hint: {problem.hint}", 6))
 
 
 def _found(row: Any) -> str:
@@ -95,15 +95,15 @@ SUMMARY = Record(
 PROBLEM = Record("kind message hint")
 
 
-def conversion_text(summary: ConversionSummary, style: Style = plain_style) -> Iterator[str]:
+def conversion_text(summary: ConversionSummary) -> Iterator[str]:
     """Yield what a small snapshot has, and what was left out."""
     yield style("kind", shown(summary.written))
-    yield from labelled("waves", f"{summary.waves} of {summary.all_waves}", style)
-    yield from labelled("memory", f"{summary.bytes_:,} bytes", style)
+    yield from labelled("waves", f"{summary.waves} of {summary.all_waves}")
+    yield from labelled("memory", f"{summary.bytes_:,} bytes")
     if summary.dispatches:
-        yield from labelled("dispatches", "; ".join(summary.dispatches), style)
-    yield from labelled("code objects", ", ".join(summary.code_objects) or "none", style)
-    yield from labelled("left out", "; ".join(summary.left_out) or "nothing", style)
+        yield from labelled("dispatches", "; ".join(summary.dispatches))
+    yield from labelled("code objects", ", ".join(summary.code_objects) or "none")
+    yield from labelled("left out", "; ".join(summary.left_out) or "nothing")
 
 
 def conversion_json(summary: ConversionSummary) -> dict[str, Any]:

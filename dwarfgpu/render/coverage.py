@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.audits.coverage.code_scope import CodeScope, distinct_names
 from dwarfgpu.audits.coverage.tally import REASONS, CoverageSum
-from dwarfgpu.render.layout import Style, counted, plain_style, room, shown, table, wrapped
+from dwarfgpu.render.layout import counted, room, shown, style, table, wrapped
 from dwarfgpu.render.records import Record, fact
 
 if TYPE_CHECKING:
@@ -37,18 +37,18 @@ def percent(share: float | None) -> str:
 # --- A file -------------------------------------------------------------------------------------------------------
 
 
-def file_text(coverage: FileCoverage, worst: int, style: Style = plain_style) -> Iterator[str]:
+def file_text(coverage: FileCoverage, worst: int) -> Iterator[str]:
     """Yield the text about a file: kinds, reasons, and its units and functions, worst first."""
-    yield from sum_text(shown(coverage.name), coverage.sum, style)
+    yield from sum_text(shown(coverage.name), coverage.sum)
     if coverage.scopes_without_code:
         yield f"{counted(coverage.scopes_without_code, 'function')} or inlined calls have no code, and do not count"
-    yield from _kinds(coverage.sum, style)
+    yield from _kinds(coverage.sum)
     if len(coverage.units) > 1:
-        yield from _parts("units", coverage.units, worst, style)
-    yield from _parts("functions", coverage.functions, worst, style)
+        yield from _parts("units", coverage.units, worst)
+    yield from _parts("functions", coverage.functions, worst)
 
 
-def sum_text(name: str, total: CoverageSum, style: Style = plain_style) -> Iterator[str]:
+def sum_text(name: str, total: CoverageSum) -> Iterator[str]:
     """Yield the head: how much of how many variables."""
     if not total.variables and not total.statics:
         yield f"{style('name', name)}: no variables"
@@ -67,7 +67,7 @@ def sum_text(name: str, total: CoverageSum, style: Style = plain_style) -> Itera
         yield f"  {total.statics_located} of {total.statics} outside of functions have a location"
 
 
-def _kinds(total: CoverageSum, style: Style) -> Iterator[str]:
+def _kinds(total: CoverageSum) -> Iterator[str]:
     if not total.size:
         return
     written, repaired = dict(total.written), dict(total.repaired)
@@ -79,19 +79,19 @@ def _kinds(total: CoverageSum, style: Style) -> Iterator[str]:
         for name in names
     ]
     yield ""
-    yield from table(rows, "lrr", style=style)
+    yield from table(rows, "lrr", is_headed=True)
     if total.missing:
         yield ""
         rows = [("no location because", "as written", "")]
         rows += [(name, _part(count, total.size), REASONS[name]) for name, count in total.missing]
-        yield from table(rows, "lrl", style=style, width=room())
+        yield from table(rows, "lrl", is_headed=True, width=room())
 
 
 def _part(count: int, size: int) -> str:
     return percent(count / size) if count else "-"
 
 
-def _parts(noun: str, parts: Sequence[UnitCoverage | CodeScope], worst: int, style: Style) -> Iterator[str]:
+def _parts(noun: str, parts: Sequence[UnitCoverage | CodeScope], worst: int) -> Iterator[str]:
     if not parts:
         return
     rows: list[tuple[str, ...]] = [(f"{noun}, worst first", "variables", "nowhere", "located", "repaired", "bytes")]
@@ -100,7 +100,7 @@ def _parts(noun: str, parts: Sequence[UnitCoverage | CodeScope], worst: int, sty
         name, total = names[part] if isinstance(part, CodeScope) else part.name, part.sum
         has_repairs = total.written != total.repaired
         rows.append((name, *_cells(total, total.variables, total.nowhere, has_repairs=has_repairs)))
-    yield from _ranked(rows, "lrrrrr", NAME, len(parts), worst, style)
+    yield from _ranked(rows, "lrrrrr", NAME, len(parts), worst)
 
 
 def _cells(total: CoverageSum, *counts: int, has_repairs: bool = True) -> tuple[str, ...]:
@@ -108,11 +108,9 @@ def _cells(total: CoverageSum, *counts: int, has_repairs: bool = True) -> tuple[
     return *map(str, counts), percent(total.share), repaired, str(total.size)
 
 
-def _ranked(
-    rows: list[tuple[str, ...]], sides: str, longest: int, count: int, worst: int, style: Style
-) -> Iterator[str]:
+def _ranked(rows: list[tuple[str, ...]], sides: str, longest: int, count: int, worst: int) -> Iterator[str]:
     yield ""
-    yield from table(rows, sides, longest=longest, style=style)
+    yield from table(rows, sides, longest=longest, is_headed=True)
     if count > worst:
         yield f"  and {count - worst} more: --worst {count} shows all"
 
@@ -148,11 +146,9 @@ SUM = Record(
 # --- Variables ----------------------------------------------------------------------------------------------------
 
 
-def variables_text(
-    records: Sequence[VariableAvailability], total: CoverageSum, name: str, style: Style = plain_style
-) -> Iterator[str]:
+def variables_text(records: Sequence[VariableAvailability], total: CoverageSum, name: str) -> Iterator[str]:
     """Yield the text about some variables: where each has which kind of location, and why not."""
-    yield from sum_text(name, total, style)
+    yield from sum_text(name, total)
     before: tuple[str, ...] | None = None
     for record in records:
         calls = record.calls
@@ -160,10 +156,10 @@ def variables_text(
             yield ""
             yield from wrapped(CALL.join(calls) or "outside of functions")
             before = calls
-        yield from _variable(record, style)
+        yield from _variable(record)
 
 
-def _variable(record: VariableAvailability, style: Style) -> Iterator[str]:
+def _variable(record: VariableAvailability) -> Iterator[str]:
     name = shown(record.name)
     size = record.size
     where = percent(record.located / size if size else float(bool(record.written)))
@@ -207,21 +203,21 @@ VARIABLE = Record(
 # --- Two builds ---------------------------------------------------------------------------------------------------
 
 
-def comparison_text(comparison: BuildComparison, worst: int, style: Style = plain_style) -> Iterator[str]:
+def comparison_text(comparison: BuildComparison, worst: int) -> Iterator[str]:
     """Yield the text about two builds."""
     rows: list[tuple[str, ...]] = [("", "variables", "everywhere", "nowhere", "located", "repaired", "bytes")]
     for name, total in zip(comparison.names, comparison.sums, strict=True):
         rows.append((name, *_cells(total, total.variables, total.whole, total.nowhere)))
-    yield from table(rows, "lrrrrrr", longest=NAME - 12, style=style)
+    yield from table(rows, "lrrrrrr", longest=NAME - 12, is_headed=True)
     counts = f"{len(comparison.worse)} worse, {len(comparison.better)} better, {comparison.same} the same"
     yield f"{counts}, {len(comparison.gone)} gone, {len(comparison.new)} new"
     for title in CHANGES:
         changes = getattr(comparison, title)
         if changes:
-            yield from _changes(title, changes, worst, style)
+            yield from _changes(title, changes, worst)
 
 
-def _changes(title: str, changes: Sequence[VariableChange], worst: int, style: Style) -> Iterator[str]:
+def _changes(title: str, changes: Sequence[VariableChange], worst: int) -> Iterator[str]:
     from dwarfgpu.audits.coverage.build_comparison import share_of
 
     rows: list[tuple[str, ...]] = [(title, "before", "after", "change")]
@@ -229,7 +225,7 @@ def _changes(title: str, changes: Sequence[VariableChange], worst: int, style: S
         shares = [None if total is None else share_of(total) for total in (change.before, change.after)]
         difference = "" if change.change is None else f"{100 * change.change:+.1f}"
         rows.append((change_name(change), *map(percent, shares), difference))
-    yield from _ranked(rows, "lrrr", 48, len(changes), worst, style)
+    yield from _ranked(rows, "lrrr", 48, len(changes), worst)
 
 
 def change_name(change: VariableChange) -> str:

@@ -10,20 +10,7 @@ from attrs import evolve
 from dwarfgpu.audits.dump.entries import Lists, Reference, ShownAttribute, ShownEntry, ShownUnit
 from dwarfgpu.encoding.operands import dwarf_format
 from dwarfgpu.program.code.dumped_expressions import DumpedExpression
-from dwarfgpu.render.layout import (
-    Style,
-    aligned,
-    beside,
-    counted,
-    cut,
-    error_json,
-    labels,
-    plain,
-    plain_style,
-    room,
-    shown,
-    wrapped,
-)
+from dwarfgpu.render.layout import aligned, beside, counted, cut, error_json, labels, plain, room, shown, style, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -51,7 +38,7 @@ _RIGHT = ("number", "rare", "address")
 # --- Entries as text ----------------------------------------------------------------------------------------------
 
 
-def unit_text(unit: ShownUnit, style: Style = plain_style) -> list[str]:
+def unit_text(unit: ShownUnit) -> list[str]:
     """Return the header of a unit as lines."""
     size = dwarf_format(unit.offset_size)
     lines = [
@@ -66,10 +53,10 @@ def unit_text(unit: ShownUnit, style: Style = plain_style) -> list[str]:
         ("augmentation", unit.augmentation),
         ("expressions", f"{unit.expressions}, registers of {unit.target}"),
     ]
-    return lines + labels(pairs, style, indent=2)
+    return lines + labels(pairs, indent=2)
 
 
-def entry_text(entry: ShownEntry, style: Style = plain_style) -> list[str]:
+def entry_text(entry: ShownEntry) -> list[str]:
     """Return an entry and its attributes as lines, indented by its depth."""
     indent = 2 * min(entry.depth, DEEPEST)
     lines = [f"{style('number', f'{entry.offset:#010x}')}  {' ' * indent}{style('name', entry.tag)}"]
@@ -214,7 +201,7 @@ def code_json(code: DumpedExpression) -> dict[str, Any]:
 # --- Parts of sections as text ------------------------------------------------------------------------------------
 
 
-def part_text(part: SectionPart, style: Style = plain_style) -> Iterator[str]:
+def part_text(part: SectionPart) -> Iterator[str]:
     """Yield the lines of a part of a section."""
     yield style("kind", f"{part.section}+{part.offset:#x}") + f"  {part.title}"
     facts = [(name, value) for name, value in part.facts.items() if value is not None]
@@ -224,14 +211,14 @@ def part_text(part: SectionPart, style: Style = plain_style) -> Iterator[str]:
         head = f"  {style('name', name)}{' ' * (label - len(name))}  "
         yield from beside(head, wrapped(text, max(NARROWEST, room(label + 4))), label + 4)
     for table in part.tables:
-        yield from _table_text(table, style)
+        yield from _table_text(table)
 
 
 def _plain_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _table_text(table: Table, style: Style) -> Iterator[str]:
+def _table_text(table: Table) -> Iterator[str]:
     """Yield the lines of a table.
 
     A column without any value is left out if all rows are known when the first one is written.

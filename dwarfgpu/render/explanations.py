@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.expr import listing
 from dwarfgpu.program.frames.variable import Checked, Described, Variable, owner_of
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.render.layout import Style, beside, counted, lanes_text, plain_style, shown, wrapped
+from dwarfgpu.render.layout import beside, counted, lanes_text, room, shown, style, wrapped
 from dwarfgpu.render.operations import LINE, bytes_text
 from dwarfgpu.render.variables import VariablesRenderer, repaired_head
 
@@ -20,124 +20,128 @@ if TYPE_CHECKING:
 KINDS = {"parameter": "a parameter", "local": "a local variable", "static": "a variable", "constant": "a constant"}
 
 
-class Explainer:
-    """Writes what the file says about variables, in lines of a width."""
+# --- What a variable is ---------------------------------------------------------------------------------------
 
-    def __init__(self, width: int, style: Style = plain_style) -> None:
-        self.width = width
-        self.style = style
 
-    # --- What a variable is ---------------------------------------------------------------------------------------
+def declared(variable: Variable) -> Iterator[str]:
+    """Yield the name and type of a variable, and the entry that declares it."""
+    die = variable.die
+    owner = owner_of(variable)
+    where = f" of {shown(owner)}" if owner else ""
+    entry = f"{die.unit.section}+{die.section_offset:#x}"
+    name = style("name", shown(variable.name))
+    words = f"{shown(variable.name)}: {safe_text(variable.type)}, {KINDS[variable.kind]}{where} ({entry})"
+    first, *rest = wrapped(words)
+    yield first.replace(shown(variable.name), name, 1)
+    yield from (f"    {line}" for line in rest)
 
-    def declared(self, variable: Variable) -> Iterator[str]:
-        """Yield the name and type of a variable, and the entry that declares it."""
-        die = variable.die
-        owner = owner_of(variable)
-        where = f" of {shown(owner)}" if owner else ""
-        entry = f"{die.unit.section}+{die.section_offset:#x}"
-        name = self.style("name", shown(variable.name))
-        words = f"{shown(variable.name)}: {safe_text(variable.type)}, {KINDS[variable.kind]}{where} ({entry})"
-        first, *rest = wrapped(words, self.width)
-        yield first.replace(shown(variable.name), name, 1)
-        yield from (f"    {line}" for line in rest)
 
-    def places(self, variable: Variable) -> Iterator[str]:
-        """Yield every location of a variable; the one that is valid at the current address is marked."""
-        places = variable.locations()
-        address = variable.frame.place
-        if not places:
-            what = "its value is the constant DW_AT_const_value of the entry"
-            if not variable.is_here():
-                what = "optimized out: the entry gives no location"
-            yield from self._indented(what, 2)
-            return
-        if len(places) == 1 and places[0].range is None and not places[0].is_default:
-            yield from self._indented(f"wherever it is in scope: {places[0].operations}", 2)
-            yield from self._repaired(places[0], 4)
-            return
-        here = [place for place in places if holds(place, address)] or [place for place in places if place.is_default]
-        known = "" if address is None else f"; at {address:#x} {'the marked one is valid' if here else 'none is valid'}"
-        yield from self._indented(f"its location list has {counted(len(places), 'entry', 'entries')}{known}:", 2)
-        for place in places:
-            mark = "=>" if address is not None and place in here else "  "
-            lines = wrapped(f"{range_text(place)}: {place.operations}", self.width - 5)
-            yield from beside(f"  {mark} ", lines, 7)
-            yield from self._repaired(place, 7)
+def located(variable: Variable) -> Iterator[str]:
+    """Yield every location of a variable; the one that is valid at the current address is marked."""
+    places = variable.locations()
+    address = variable.frame.place
+    if not places:
+        what = "its value is the constant DW_AT_const_value of the entry"
+        if not variable.is_here():
+            what = "optimized out: the entry gives no location"
+        yield from _indented(what, 2)
+        return
+    if len(places) == 1 and places[0].range is None and not places[0].is_default:
+        yield from _indented(f"wherever it is in scope: {places[0].operations}", 2)
+        yield from _repaired(places[0], 4)
+        return
+    here = [place for place in places if holds(place, address)] or [place for place in places if place.is_default]
+    known = "" if address is None else f"; at {address:#x} {'the marked one is valid' if here else 'none is valid'}"
+    yield from _indented(f"its location list has {counted(len(places), 'entry', 'entries')}{known}:", 2)
+    for place in places:
+        mark = "=>" if address is not None and place in here else "  "
+        lines = wrapped(f"{range_text(place)}: {place.operations}", room(5))
+        yield from beside(f"  {mark} ", lines, 7)
+        yield from _repaired(place, 7)
 
-    def _repaired(self, place: Described, indent: int) -> Iterator[str]:
-        """Yield the operations that are evaluated in place of those of the file."""
-        if place.repaired is not None:
-            lines = self._indented(f"{repaired_head(place)}{place.repaired}", indent)
-            yield from (self.style("dim", line) for line in lines)
 
-    def _indented(self, text: str, indent: int) -> Iterator[str]:
-        yield from beside(" " * indent, wrapped(text, self.width - indent - 2), indent + 2)
+def _repaired(place: Described, indent: int) -> Iterator[str]:
+    """Yield the operations that are evaluated in place of those of the file."""
+    if place.repaired is not None:
+        lines = _indented(f"{repaired_head(place)}{place.repaired}", indent)
+        yield from (style("dim", line) for line in lines)
 
-    # --- Operations -----------------------------------------------------------------------------------------------
 
-    def operations(self, variable: Variable) -> Iterator[str]:
-        """Yield every location of a variable, operation by operation, with the bytes."""
-        yield from self.declared(variable)
-        places = variable.locations()
-        if not places:
-            yield from self.places(variable)
-        for place in places:
-            yield f"  {range_text(place)}:"
-            if place.expression is not None:
-                yield from self._listing(place, variable)
+def _indented(text: str, indent: int) -> Iterator[str]:
+    yield from beside(" " * indent, wrapped(text, room(indent + 2)), indent + 2)
 
-    def _listing(self, place: Described, variable: Variable) -> Iterator[str]:
-        assert place.written is not None  # noqa: S101 (`operations` has checked it)
-        lines = listing.lines(place.written, variable.frame.target)
-        if not lines:
-            yield "    (no operations)"
-        width = min(max((len(line.text) for line in lines), default=0), 28)
-        for line in lines:
-            note = f"{' ' * (width - len(line.text))}  # {line.note}" if line.note else ""
-            texts = wrapped(f"{line.text}{note}", self.width - 39)
-            yield from beside(f"    {line.offset:#06x}  {bytes_text(line):26} ", texts, 41)
-        yield from self._repaired(place, 4)
 
-    # --- Parts ----------------------------------------------------------------------------------------------------
+# --- Operations -----------------------------------------------------------------------------------------------
 
-    def parts(self, values: Values) -> Iterator[str]:
-        """Yield the places of the parts of a value; lanes with the same places are together."""
-        groups: dict[tuple[tuple[str, str], ...], int] = {}
-        missing: dict[str, int] = {}
-        for lane_answer in values.by_lane:
-            bit = 1 << (lane_answer.lane or 0)
-            if lane_answer.value is None:
-                reason = "no value" if lane_answer.reason is None else lane_answer.reason.message
-                missing[reason] = missing.get(reason, 0) | bit
-                continue
-            rows = tuple((_extent(source), _place(source, lane_answer.lane)) for source in lane_answer.sources())
-            groups[rows] = groups.get(rows, 0) | bit
-        has_lanes = any(lane_answer.lane is not None for lane_answer in values.by_lane)
-        kind = "" if values.type is None else f": {safe_text(values.type)}"
-        yield f"{self.style('name', shown(values.text))}{kind}"
-        for rows, mask in groups.items():
-            if has_lanes:
-                yield from wrapped(f"  {lanes_text(mask).replace(',', ', ')}", self.width)
-            extents = max(len(extent) for extent, _place in rows) if rows else 0
-            for extent, where in rows:
-                places = wrapped(where, self.width - extents - 6)
-                yield from beside(f"    {extent:{extents}}  ", places, extents + 6)
-        for reason, mask in missing.items():
-            head = f"{lanes_text(mask)}: " if has_lanes else ""
-            yield from (self.style("error", line) for line in self._indented(f"{head}{reason}", 2))
 
-    # --- Findings -------------------------------------------------------------------------------------------------
+def operations(variable: Variable) -> Iterator[str]:
+    """Yield every location of a variable, operation by operation, with the bytes."""
+    yield from declared(variable)
+    places = variable.locations()
+    if not places:
+        yield from located(variable)
+    for place in places:
+        yield f"  {range_text(place)}:"
+        if place.expression is not None:
+            yield from _listing(place, variable)
 
-    def findings(self, checked: Checked) -> Iterator[str]:
-        """Yield what is wrong with one location."""
-        name = self.style("name", shown(checked.variable.name))
-        yield f"{name} {range_text(checked.place)}:"
-        for finding in checked.findings:
-            clause = f" [{finding.spec}]" if finding.spec else ""
-            text = f"{finding.offset:#06x}  {finding.severity}: {finding.message}{clause}"
-            first, *rest = wrapped(text, self.width - 10)
-            yield f"  {self.style(finding.severity, first)}"
-            yield from (f"          {line}" for line in rest)
+
+def _listing(place: Described, variable: Variable) -> Iterator[str]:
+    assert place.written is not None  # noqa: S101 (`operations` has checked it)
+    lines = listing.lines(place.written, variable.frame.target)
+    if not lines:
+        yield "    (no operations)"
+    width = min(max((len(line.text) for line in lines), default=0), 28)
+    for line in lines:
+        note = f"{' ' * (width - len(line.text))}  # {line.note}" if line.note else ""
+        texts = wrapped(f"{line.text}{note}", room(39))
+        yield from beside(f"    {line.offset:#06x}  {bytes_text(line):26} ", texts, 41)
+    yield from _repaired(place, 4)
+
+
+# --- Parts ----------------------------------------------------------------------------------------------------
+
+
+def parts(values: Values) -> Iterator[str]:
+    """Yield the places of the parts of a value; lanes with the same places are together."""
+    groups: dict[tuple[tuple[str, str], ...], int] = {}
+    missing: dict[str, int] = {}
+    for lane_answer in values.by_lane:
+        bit = 1 << (lane_answer.lane or 0)
+        if lane_answer.value is None:
+            reason = "no value" if lane_answer.reason is None else lane_answer.reason.message
+            missing[reason] = missing.get(reason, 0) | bit
+            continue
+        rows = tuple((_extent(source), _place(source, lane_answer.lane)) for source in lane_answer.sources())
+        groups[rows] = groups.get(rows, 0) | bit
+    has_lanes = any(lane_answer.lane is not None for lane_answer in values.by_lane)
+    kind = "" if values.type is None else f": {safe_text(values.type)}"
+    yield f"{style('name', shown(values.text))}{kind}"
+    for rows, mask in groups.items():
+        if has_lanes:
+            yield from wrapped(f"  {lanes_text(mask).replace(',', ', ')}")
+        extents = max(len(extent) for extent, _place in rows) if rows else 0
+        for extent, where in rows:
+            places = wrapped(where, room(extents + 6))
+            yield from beside(f"    {extent:{extents}}  ", places, extents + 6)
+    for reason, mask in missing.items():
+        head = f"{lanes_text(mask)}: " if has_lanes else ""
+        yield from (style("error", line) for line in _indented(f"{head}{reason}", 2))
+
+
+# --- Findings -------------------------------------------------------------------------------------------------
+
+
+def findings_text(checked: Checked) -> Iterator[str]:
+    """Yield what is wrong with one location."""
+    name = style("name", shown(checked.variable.name))
+    yield f"{name} {range_text(checked.place)}:"
+    for finding in checked.findings:
+        clause = f" [{finding.spec}]" if finding.spec else ""
+        text = f"{finding.offset:#06x}  {finding.severity}: {finding.message}{clause}"
+        first, *rest = wrapped(text, room(10))
+        yield f"  {style(finding.severity, first)}"
+        yield from (f"          {line}" for line in rest)
 
 
 def variable_json(variable: Variable) -> dict[str, Any]:

@@ -5,19 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.encoding.demangle import demangled, without_parameters
-from dwarfgpu.render.layout import (
-    Style,
-    beside,
-    counted,
-    labelled,
-    labels,
-    plain,
-    plain_style,
-    problem_json,
-    shown,
-    table,
-    wrapped,
-)
+from dwarfgpu.render.layout import beside, counted, labelled, labels, plain, problem_json, shown, style, table, wrapped
 from dwarfgpu.render.records import Record, fact, nested
 
 if TYPE_CHECKING:
@@ -40,7 +28,7 @@ TYPES = {
 # --- Listings -----------------------------------------------------------------------------------------------------
 
 
-def contents_text(contents: CodeObjectContents, style: Style = plain_style) -> list[str]:
+def contents_text(contents: CodeObjectContents) -> list[str]:
     """Return a line for each image of a file, below the place where it is stored."""
     places: dict[str, list[ContainerEntry]] = {}
     for entry in contents.entries:
@@ -74,7 +62,7 @@ def contents_json(contents: CodeObjectContents) -> dict[str, Any]:
 # --- Summaries ----------------------------------------------------------------------------------------------------
 
 
-def summary_text(summary: FileSummary, style: Style = plain_style, *, units: bool = False) -> list[str]:
+def summary_text(summary: FileSummary, *, units: bool = False) -> list[str]:
     """Return the summary of a file as lines."""
     image = summary.image
     bits = f"{image.address_size * 8}-bit {image.byte_order}-endian"
@@ -100,10 +88,10 @@ def summary_text(summary: FileSummary, style: Style = plain_style, *, units: boo
         ("holds", "code objects: `dwarfgpu ls` lists them" if summary.has_embedded else None),
         *(() if summary.dwarf is None else _dwarf(summary.dwarf)),
     ]
-    lines = [style("kind", shown(image.name)), *labels(pairs, style)]
+    lines = [style("kind", shown(image.name)), *labels(pairs)]
     if units and summary.dwarf is not None:
         lines += [style("name", "units"), *(line for unit in summary.dwarf.units for line in _unit(unit))]
-    lines += _sections(summary.sections, style)
+    lines += _sections(summary.sections)
     notes = image.notes()
     if notes:
         lines.append(style("name", "notes"))
@@ -165,9 +153,9 @@ def _unit(unit: UnitSummary) -> list[str]:
     return lines
 
 
-def _sections(sections: tuple[SectionInfo, ...], style: Style) -> list[str]:
+def _sections(sections: tuple[SectionInfo, ...]) -> list[str]:
     if not sections:
-        return labelled("sections", "none", style)
+        return labelled("sections", "none")
     listed = list(sections)
     if len(listed) > MANY_SECTIONS:
         names = (".eh_frame", ".text")
@@ -236,7 +224,7 @@ def source_text(source: SourceLine | None) -> str:
     return ":".join([shown(source.file or "??"), *numbers])
 
 
-def address_text(place: AtAddress, style: Style = plain_style) -> list[str]:
+def address_text(place: AtAddress) -> list[str]:
     """Return what is at an address as lines: the calls there, the innermost first."""
     where = [symbol_text(place.symbol)] if place.symbol is not None else []
     where += [place.section] if place.section else []
@@ -267,7 +255,7 @@ def symbol_text(symbol: SymbolInfo) -> str:
     return f"<{symbol.name}+{symbol.offset:#x}>" if symbol.offset else f"<{symbol.name}>"
 
 
-def named_text(meanings: Sequence[Named], style: Style = plain_style) -> list[str]:
+def named_text(meanings: Sequence[Named]) -> list[str]:
     """Return what a name means; a type that many units repeat is shown once."""
     groups: dict[tuple[object, ...], list[Named]] = {}
     for named in meanings:
@@ -275,10 +263,10 @@ def named_text(meanings: Sequence[Named], style: Style = plain_style) -> list[st
         place = None if declared is None else (declared.file, declared.line, declared.column)
         key = (named.kind, named.tag, named.name, named.linkage_name, place, named.byte_size, named.ranges)
         groups.setdefault(key, []).append(named)
-    return [line for group in groups.values() for line in _named(group, style)]
+    return [line for group in groups.values() for line in _named(group)]
 
 
-def _named(group: list[Named], style: Style) -> list[str]:
+def _named(group: list[Named]) -> list[str]:
     named = group[0]
     kind = named.kind if named.tag is None else f"{named.kind} ({named.tag})"
     lines = [f"{style('name', shown(named.name))}  {kind}"]
@@ -295,7 +283,7 @@ def _named(group: list[Named], style: Style) -> list[str]:
         ("size", f"{named.byte_size} bytes" if named.byte_size is not None and symbol is None else None),
         ("entry", None if named.offset is None else f"{named.section}+{named.offset:#x}{unit}{more}"),
     ]
-    return lines + labels(pairs, style, indent=2)
+    return lines + labels(pairs, indent=2)
 
 
 def _symbol(symbol: SymbolInfo) -> str:

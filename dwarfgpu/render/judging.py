@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from dwarfgpu.render.layout import Style, counted, plain_style, shortened, shown, table
+from dwarfgpu.render.layout import counted, room, shortened, shown, table
 from dwarfgpu.render.records import Fact, Record, fact, nested, number
 from dwarfgpu.render.verification import FINDING, report_json, report_text, severities_text
 
@@ -23,17 +23,15 @@ MOST_VARIABLES = 12
 LONGEST_NAME = 34
 
 
-def judgement_text(
-    judgement: Judgement, report: FileReport, style: Style = plain_style, width: int = 80, *, shows_all: bool = False
-) -> Iterator[str]:
+def judgement_text(judgement: Judgement, report: FileReport, *, shows_all: bool = False) -> Iterator[str]:
     """Yield the findings, what was judged of each function, and a line that sums up."""
-    yield from report_text(report, style, width, shows_all=shows_all)
+    yield from report_text(report, shows_all=shows_all)
     if report.findings:
         yield ""
     yield from FUNCTION.lines(judgement.functions)
     yield ""
     if judgement.comparison is not None:
-        yield from comparison_text(judgement.comparison, style, width, shows_all=shows_all)
+        yield from comparison_text(judgement.comparison, shows_all=shows_all)
         yield ""
     what = severities_text(Counter(finding.severity for finding in report.findings))
     known = f" ({report.known} of the baseline)" if report.known else ""
@@ -80,20 +78,18 @@ def judgement_json(judgement: Judgement, report: FileReport) -> dict[str, Any]:
 # --- Two builds -------------------------------------------------------------------------------------------------------
 
 
-def comparison_text(
-    comparison: BuildJudgement, style: Style = plain_style, width: int = 80, *, shows_all: bool = False
-) -> Iterator[str]:
+def comparison_text(comparison: BuildJudgement, *, shows_all: bool = False) -> Iterator[str]:
     """Yield the variables that are not right everywhere, and the sums of functions and files in percent."""
     lacking = [variable for variable in comparison.variables if variable.wrong or variable.missing]
     lacking.sort(key=lambda variable: (-variable.wrong, -variable.missing, variable.function, variable.line))
     shown_ones = lacking if shows_all else lacking[:MOST_VARIABLES]
     if shown_ones:
-        yield from VARIABLE.lines(shown_ones, width=width, style=style)
+        yield from VARIABLE.lines(shown_ones, width=room(), is_headed=True)
         if len(shown_ones) < len(lacking):
             yield f"  {counted(len(lacking) - len(shown_ones), 'more variable')}: see --all"
         yield ""
     rows = [(f"against {comparison.other}", *PART.head[1:]), *sum_rows(comparison)]
-    yield from table(rows, PART.sides, longest=LONGEST_NAME + 8, width=width, style=style)
+    yield from table(rows, PART.sides, longest=LONGEST_NAME + 8, width=room(), is_headed=True)
     yield f"  {comparison.aligned:,} of {comparison.stops:,} statements of lanes are aligned"
 
 

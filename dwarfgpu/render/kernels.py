@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from dwarfgpu.render.layout import Style, beside, labels, paragraphs, plain, plain_style, shown, table, wrapped
+from dwarfgpu.render.layout import beside, labels, paragraphs, plain, shown, style, table, wrapped
 from dwarfgpu.render.records import Record, fact, nested
 
 if TYPE_CHECKING:
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 NO_SGPR = 0xFFFF
 
 
-def kernels_text(kernels: Sequence[Described], style: Style = plain_style, *, fields: bool = False) -> Iterator[str]:
+def kernels_text(kernels: Sequence[Described], *, fields: bool = False) -> Iterator[str]:
     """Yield kernels, each with its parameters in the source if they are known, with an empty line between them."""
-    yield from paragraphs(kernel_text(kernel, style, known, fields=fields) for kernel, known in kernels)
+    yield from paragraphs(kernel_text(kernel, known, fields=fields) for kernel, known in kernels)
     if not kernels:
         yield "no kernels"
 
 
-def printf_text(metadata: Any, style: Style = plain_style) -> Iterator[str]:
+def printf_text(metadata: Any) -> Iterator[str]:
     """Yield the formats of ``printf`` that the kernels call, by their numbers, with the sizes of the arguments."""
     if metadata is None or not metadata.printf:
         return
@@ -40,25 +40,23 @@ def printf_text(metadata: Any, style: Style = plain_style) -> Iterator[str]:
         yield from beside("  ", wrapped(f'{entry.id}: "{shown(entry.format)}", {arguments}', 78), 4)
 
 
-def kernel_text(
-    kernel: Kernel, style: Style = plain_style, parameters: Parameters = None, *, fields: bool = False
-) -> list[str]:
+def kernel_text(kernel: Kernel, parameters: Parameters = None, *, fields: bool = False) -> list[str]:
     """Return a kernel as lines.
 
     ``fields`` adds every field of its descriptor, and the arguments that the runtime passes.
     """
-    lines = [kernel_head(kernel, style), *labels(_summary(kernel), style, indent=2)]
-    lines += _arguments(kernel, style, parameters, hidden=fields)
+    lines = [kernel_head(kernel), *labels(_summary(kernel), indent=2)]
+    lines += _arguments(kernel, parameters, hidden=fields)
     described: Any = kernel.descriptor or kernel.code
     if described is not None:
         if fields:
-            lines += _descriptor(described, style)
+            lines += _descriptor(described)
         for violation in described.violations:
             lines += [style("error", f"  {line}") for line in wrapped(violation, 78)]
     return lines
 
 
-def kernel_head(kernel: Kernel, style: Style = plain_style) -> str:
+def kernel_head(kernel: Kernel) -> str:
     """Return the name of a kernel in the source, and its symbol if that is another."""
     name = kernel.demangled
     return style("kind", shown(name)) + ("" if name == kernel.name else f"  {shown(kernel.name)}")
@@ -180,13 +178,13 @@ def _user_sgpr(register: Any) -> str:
     return f"{where} {register.name}"
 
 
-def _arguments(kernel: Kernel, style: Style, parameters: Parameters, *, hidden: bool) -> list[str]:
+def _arguments(kernel: Kernel, parameters: Parameters, *, hidden: bool) -> list[str]:
     metadata = kernel.metadata
     if metadata is None and parameters:
         shown_rows = [("size", "type", "name")]
         shown_rows += [(_number(each.byte_size), shown(each.type), shown(each.name or "")) for each in parameters]
         head = f"  {style('name', 'arguments')}   their places are not known: this kernel has no metadata"
-        return [head, *table(shown_rows, "rll", indent=4, style=style)]
+        return [head, *table(shown_rows, "rll", indent=4, is_headed=True)]
     if metadata is None:
         return [f"  {style('name', 'arguments')}   not known: this kernel has no metadata"]
     given = [argument for argument in metadata.args if hidden or not argument.is_hidden]
@@ -200,7 +198,7 @@ def _arguments(kernel: Kernel, style: Style, parameters: Parameters, *, hidden: 
         words = [word for word in ("const", "restrict", "volatile", "pipe") if getattr(argument, f"is_{word}")]
         type_ = " ".join([*words, argument.type_name or argument.value_type or ""]).strip()
         rows.append((_number(argument.offset), _number(argument.size), kind, type_, argument.name or ""))
-    lines = [f"  {style('name', 'arguments')}", *table(rows, "rrlll", indent=4, style=style)]
+    lines = [f"  {style('name', 'arguments')}", *table(rows, "rrlll", indent=4, is_headed=True)]
     return [*lines, f"  {more}"] if more else lines
 
 
@@ -208,7 +206,7 @@ def _number(value: int | None) -> str:
     return "?" if value is None else str(value)
 
 
-def _descriptor(described: Any, style: Style) -> list[str]:
+def _descriptor(described: Any) -> list[str]:
     """Return every field: first the whole numbers, then the bits of the words."""
     lines = [f"  {style('name', 'descriptor')}"]
     words = {field.word for field in described.fields}

@@ -18,8 +18,6 @@ Style: TypeAlias = Callable[[StyleName, str], str]
 
 WIDTH = 80
 """The columns of a text that is for no terminal."""
-_columns = WIDTH
-"""The columns of the text that is laid out now."""
 NARROWEST = 20
 """The columns of a screen that is narrower."""
 NARROWEST_TEXT = 12
@@ -36,18 +34,34 @@ DEEPEST = 60
 _PIECE = re.compile(" *[^ ]+")
 
 
-# --- The width ----------------------------------------------------------------------------------------------------
+# --- The screen ---------------------------------------------------------------------------------------------------
+
+
+def plain_style(_style: StyleName, text: str) -> str:
+    """Return the text as it is."""
+    return text
+
+
+_columns = WIDTH
+_style: Style = plain_style
+"""The columns and the style of the text that is laid out now."""
 
 
 @contextmanager
-def laid_out(columns: int) -> Iterator[None]:
-    """Lay out texts for a screen of some columns."""
-    global _columns  # noqa: PLW0603 (one text is laid out at a time, and functions deep inside ask for its room)
-    before, _columns = _columns, max(columns, NARROWEST)
+def laid_out(columns: int, style: Style = plain_style) -> Iterator[None]:
+    """Lay out texts for a screen of some columns, in the style of the screen."""
+    global _columns, _style
+    before = _columns, _style
+    _columns, _style = max(columns, NARROWEST), style
     try:
         yield
     finally:
-        _columns = before
+        _columns, _style = before
+
+
+def style(name: StyleName, text: str) -> str:
+    """Return a text in one of the styles of the text that is laid out."""
+    return _style(name, text)
 
 
 def room(margin: int = 0) -> int:
@@ -56,11 +70,6 @@ def room(margin: int = 0) -> int:
 
 
 # --- Text ---------------------------------------------------------------------------------------------------------
-
-
-def plain_style(_style: StyleName, text: str) -> str:
-    """Return the text as it is."""
-    return text
 
 
 def shown(text: str) -> str:
@@ -86,16 +95,16 @@ def beside(head: str, lines: Iterable[str], start: int) -> list[str]:
     return [f"{head}{first}".rstrip(), *(" " * start + line for line in rest)]
 
 
-def labelled(label: str, text: str, style: Style = plain_style, *, indent: int = 0) -> list[str]:
+def labelled(label: str, text: str, *, indent: int = 0) -> list[str]:
     """Return a label with a text to its right, wrapped in its own column."""
     width = LABEL - indent
     head = " " * indent + style("name", label) + " " * max(1, width - len(label))
     return beside(head, wrapped(text, room(LABEL)), LABEL)
 
 
-def labels(pairs: Iterable[tuple[str, str | None]], style: Style = plain_style, *, indent: int = 0) -> list[str]:
+def labels(pairs: Iterable[tuple[str, str | None]], *, indent: int = 0) -> list[str]:
     """Return each label with its text, as `labelled` does; one without a text is left out."""
-    return [line for label, text in pairs if text is not None for line in labelled(label, text, style, indent=indent)]
+    return [line for label, text in pairs if text is not None for line in labelled(label, text, indent=indent)]
 
 
 def wrapped(text: str, width: int = 0) -> list[str]:
@@ -142,7 +151,7 @@ def packed(parts: Iterable[str], width: int) -> list[str]:
         if lines and len(lines[-1]) + 1 + len(part) <= width:
             lines[-1] += f" {part}"
         else:
-            lines += wrapped(part, width)
+            lines += wrapped(part)
     return lines
 
 
@@ -242,12 +251,12 @@ def table(
     indent: int = 2,
     longest: int = 0,
     width: int = 0,
-    style: Style = plain_style,
+    is_headed: bool = False,
 ) -> list[str]:
     """Return rows in columns, and leave out a column that is empty in every row.
 
     ``sides`` is that of `aligned`. With ``longest``, a first cell that is longer has lines of its own above
-    the rest of its row. With ``width``, the last cell of a row that is wider is below it. With ``style``, the
+    the rest of its row. With ``width``, the last cell of a row that is wider is below it. If it ``is_headed``, the
     first row is shown as the head.
     """
     whole = [tuple(shown(cell) for cell in row) for row in rows]
@@ -269,7 +278,7 @@ def table(
             lines += [margin + " " * BELOW + part for part in wrapped(row[-1], width - indent - BELOW)]
         else:
             lines.append(line(fits))
-    return [style("dim", lines[0]), *lines[1:]] if lines else []
+    return [style("dim", lines[0]), *lines[1:]] if lines and is_headed else lines
 
 
 @frozen
@@ -282,25 +291,22 @@ class TableLine:
     style: StyleName = "plain"
 
 
-def columns(
-    head: tuple[str, ...], rows: Sequence[TableLine], width: int = WIDTH, style: Style = plain_style
-) -> Iterator[str]:
+def columns(head: tuple[str, ...], rows: Sequence[TableLine]) -> Iterator[str]:
     """Yield a head and rows that are no wider than the screen.
 
     If a row is too long, its last cell is below it. A cell before that which is much longer than its column
     moves the rest of its row, and does not widen the column.
     """
-    width = max(width, NARROWEST)
     cells = [tuple(shown(cell) for cell in row.cells) for row in rows]
-    widths = _widths(head, cells, width)
-    for line in _lines(head, widths, width, "  "):
+    widths = _widths(head, cells)
+    for line in _lines(head, widths, "  "):
         yield style("dim", line)
     for row, texts in zip(rows, cells, strict=True):
-        for line in _lines(texts, widths, width, MARK if row.is_marked else "  "):
+        for line in _lines(texts, widths, MARK if row.is_marked else "  "):
             yield style(row.style, line)
 
 
-def _widths(head: tuple[str, ...], cells: list[tuple[str, ...]], width: int) -> list[int]:
+def _widths(head: tuple[str, ...], cells: list[tuple[str, ...]]) -> list[int]:
     """Return the widths of all columns but the last.
 
     The column before the last is only as wide as lets most last cells fit beside it.
@@ -309,23 +315,23 @@ def _widths(head: tuple[str, ...], cells: list[tuple[str, ...]], width: int) -> 
     if result:
         used = len(MARK) + sum(result[:-1]) + GAP * len(result)
         lasts = sorted(len(row[-1]) for row in cells) or [0]
-        room = width - used - lasts[-1 - len(lasts) // 10]
-        fitting = [len(row[-2]) for row in cells if len(row[-2]) <= room]
+        free = room() - used - lasts[-1 - len(lasts) // 10]
+        fitting = [len(row[-2]) for row in cells if len(row[-2]) <= free]
         result[-1] = max([len(head[-2]), *fitting])
     return result
 
 
-def _lines(cells: tuple[str, ...], widths: list[int], width: int, mark: str) -> Iterator[str]:
+def _lines(cells: tuple[str, ...], widths: list[int], mark: str) -> Iterator[str]:
     last = cells[-1]
     text = mark + aligned((*cells[:-1], ""), (*widths, 0), gap=GAP)
-    if len(text) + len(last) <= width:
+    if len(text) + len(last) <= room():
         yield (text + last).rstrip()
         return
-    yield from fitted(text.rstrip(), width, BELOW)
+    yield from fitted(text.rstrip(), BELOW)
     if last:
-        yield from fitted(" " * BELOW + last, width, BELOW)
+        yield from fitted(" " * BELOW + last, BELOW)
 
 
-def fitted(text: str, width: int, indent: int = 0) -> list[str]:
+def fitted(text: str, indent: int = 0) -> list[str]:
     """Return a text in lines that fit the screen, all but the first indented."""
-    return folded(shown(text), max(width, NARROWEST), indent)
+    return folded(shown(text), room(), indent)

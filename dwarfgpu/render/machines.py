@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.render.layout import Style, counted, fitted, labels, plain_style, shown, table, wrapped
+from dwarfgpu.render.layout import counted, fitted, labels, shown, style, table, wrapped
 from dwarfgpu.render.records import Record, fact, hexadecimal, nested
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # --- Addresses ----------------------------------------------------------------------------------------------------
 
 
-def views_text(views: Views, style: Style = plain_style) -> list[str]:
+def views_text(views: Views) -> list[str]:
     """Return all views of an address as lines, one a line."""
     first = views.asked
     whose = [f"wave {views.wave}"] if views.wave is not None else []
@@ -56,7 +56,7 @@ VIEWS = Record(
 # --- Snapshots ----------------------------------------------------------------------------------------------------
 
 
-def summary_text(summary: Json, style: Style = plain_style) -> list[str]:
+def summary_text(summary: Json) -> list[str]:
     """Return the contents of a snapshot as lines."""
     memory = [
         (row["space"], f"{counted(row['bytes'], 'byte')} in {counted(row['extents'], 'extent')}")
@@ -73,7 +73,7 @@ def summary_text(summary: Json, style: Style = plain_style) -> list[str]:
         *(memory or [("memory", "none")]),
     ]
     problems = [style("error", problem) for problem in summary["problems"]]
-    return [style("kind", shown(summary["name"])), *labels(pairs, style), *problems]
+    return [style("kind", shown(summary["name"])), *labels(pairs), *problems]
 
 
 # --- Agents, queues, dispatches and files -------------------------------------------------------------------------
@@ -128,11 +128,11 @@ DISPATCHES = Record(
 )
 
 
-def packet_problems(packets: Iterable[QueuedPacket], width: int, style: Style) -> Iterator[str]:
+def packet_problems(packets: Iterable[QueuedPacket]) -> Iterator[str]:
     """Yield what the texts forbid of packets."""
     for row in packets:
         for problem in row.problems:
-            yield from (style("error", line) for line in wrapped(f"{row.queue}:{row.index}: {problem}", width))
+            yield from (style("error", line) for line in wrapped(f"{row.queue}:{row.index}: {problem}"))
 
 
 def _address(which: int) -> Callable[[LoadedCode], str]:
@@ -154,8 +154,8 @@ FILES = Record(
 """The loaded files of code, with the addresses of their instructions."""
 
 
-def files_table(codes: Sequence[LoadedCode], width: int, style: Style) -> Iterator[str]:
+def files_table(codes: Sequence[LoadedCode]) -> Iterator[str]:
     """Yield the loaded files of code."""
-    yield from FILES.screen(codes, lambda _code: False, width, style)
+    yield from FILES.screen(codes, lambda _code: False)
     if not all(code.file.has_dwarf for code in codes):
-        yield from fitted("(*): the file has no debugging information.", width)
+        yield from fitted("(*): the file has no debugging information.")

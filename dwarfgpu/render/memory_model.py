@@ -27,7 +27,7 @@ CELL = Record(
 )
 
 
-def table_text(cells: Iterable[SequenceCell], width: int, other: str) -> Iterator[str]:
+def table_text(cells: Iterable[SequenceCell], other: str) -> Iterator[str]:
     """Yield the cells of a table, and what the differences to the ``other`` rule set are."""
     used: set[str] = set()
     count = 0
@@ -40,13 +40,13 @@ def table_text(cells: Iterable[SequenceCell], width: int, other: str) -> Iterato
             yield f"    {step.text}"
         if not cell.steps:
             yield "    nothing"
-        yield from fitted(f"  [{cell.clause}]", width, 4)
+        yield from fitted(f"  [{cell.clause}]", 4)
         if cell.differences:
-            yield from fitted(f"  not as {other} has it: {', '.join(map(difference_name, cell.differences))}", width, 4)
+            yield from fitted(f"  not as {other} has it: {', '.join(map(difference_name, cell.differences))}", 4)
     yield counted(count, "cell")
     for name in DIFFERENCES:
         if name in used:
-            yield from fitted(f"{difference_name(name)}: {DIFFERENCES[name]}", width, 4)
+            yield from fitted(f"{difference_name(name)}: {DIFFERENCES[name]}", 4)
 
 
 # --- Accesses ---------------------------------------------------------------------------------------------------------
@@ -74,7 +74,7 @@ OUTSTANDING = Record("address#", SOURCE, "instruction", fact("counters", value=_
 OUTSTANDING_NOW = Record("address# instruction", fact("counters", value=_counters), "is_performed")
 
 
-def accesses_text(accesses: Iterable[SurveyedAccess], width: int) -> Iterator[str]:
+def accesses_text(accesses: Iterable[SurveyedAccess]) -> Iterator[str]:
     """Yield the accesses, function by function."""
     function = None
     count = 0
@@ -84,10 +84,10 @@ def accesses_text(accesses: Iterable[SurveyedAccess], width: int) -> Iterator[st
             function = access.function
             yield f"{shown(function)}:"
         line = "" if access.place is None else f"{_short(access.place)}  "
-        yield from fitted(f"  +{access.offset:#06x}  {line}{access.instruction}", width, 12)
+        yield from fitted(f"  +{access.offset:#06x}  {line}{access.instruction}", 12)
         ordering = f"{access.ordering} {access.scope}".strip()
         counters = ", ".join(access.counters)
-        yield from fitted(f"          {access.operation}, {access.space}, {counters}: {ordering}", width, 12)
+        yield from fitted(f"          {access.operation}, {access.space}, {counters}: {ordering}", 12)
     yield counted(count, "access", "accesses")
 
 
@@ -96,9 +96,7 @@ def outstanding_json(function: FunctionCode, address: int, rows: Sequence[Outsta
     return {"function": function.name, "address": f"{address:#x}", "outstanding": [*map(OUTSTANDING.json, rows)]}
 
 
-def outstanding_text(
-    function: FunctionCode, address: int, rows: Sequence[OutstandingAccess], width: int
-) -> Iterator[str]:
+def outstanding_text(function: FunctionCode, address: int, rows: Sequence[OutstandingAccess]) -> Iterator[str]:
     """Yield what is outstanding at an address."""
     where = f"{shown(function.name)}+{address - function.addresses[0]:#x}"
     if not rows:
@@ -108,13 +106,13 @@ def outstanding_text(
     for row in rows:
         place = "" if row.address is None else f"+{row.address - function.addresses[0]:#06x}  "
         line = "" if row.place is None else f"{_short(row.place)}  "
-        yield from fitted(f"  {place}{line}{row.instruction}", width, 12)
+        yield from fitted(f"  {place}{line}{row.instruction}", 12)
         counters = ", ".join(f"{counter} ({later} later)" for counter, later in row.counters)
         registers = f", writes {', '.join(row.registers)}" if row.registers else ""
-        yield from fitted(f"          {counters}{registers}", width, 12)
+        yield from fitted(f"          {counters}{registers}", 12)
 
 
-def outstanding_now_text(wave: str, start: int, rows: Sequence[CurrentAccess], width: int) -> Iterator[str]:
+def outstanding_now_text(wave: str, start: int, rows: Sequence[CurrentAccess]) -> Iterator[str]:
     """Yield what a wave has outstanding now."""
     if not rows:
         yield f"nothing is outstanding in wave {wave} now"
@@ -123,9 +121,9 @@ def outstanding_now_text(wave: str, start: int, rows: Sequence[CurrentAccess], w
     for row in rows:
         distance = row.address - start
         place = f"+{distance:#06x}" if 0 <= distance < 1 << 16 else f"{row.address:#x}"
-        yield from fitted(f"  {place}  {row.instruction}", width, 12)
+        yield from fitted(f"  {place}  {row.instruction}", 12)
         counters = ", ".join(f"{counter} ({later} later)" for counter, later in row.counters)
-        yield from fitted(f"          {counters}, {'' if row.is_performed else 'not yet '}performed", width, 12)
+        yield from fitted(f"          {counters}, {'' if row.is_performed else 'not yet '}performed", 12)
 
 
 def _short(place: SourcePosition) -> str:
@@ -145,22 +143,22 @@ REPORT = Record(
 )
 
 
-def checked_text(reports: Sequence[MemoryReport], width: int) -> Iterator[str]:
+def checked_text(reports: Sequence[MemoryReport]) -> Iterator[str]:
     """Yield how much was checked, and what was found."""
     findings = sum(len(report.file.findings) for report in reports)
     instructions = sum(report.instructions for report in reports)
     operations = sum(report.operations for report in reports)
     missing = Counter(path for report in reports for path in report.missing)
     for path in missing:
-        yield from fitted(f"{shown(path)}, so nothing is known of what it asks for", width, 4)
+        yield from fitted(f"{shown(path)}, so nothing is known of what it asks for", 4)
     for report in reports:
         for name, count in report.known_bugs:
             versions = next(bug.versions for bug in KNOWN_BUGS if bug.field == name)
             made = f", and {shown(report.producers[0])} made it" if report.producers else ""
             where = f"{shown(report.file.name)}: {counted(count, 'operation')} with a known bug of {versions}{made}"
-            yield from fitted(f"{where} ({difference_name(name)}): --rules text shows where", width, 4)
+            yield from fitted(f"{where} ({difference_name(name)}): --rules text shows where", 4)
         if report.unchecked is not None:
-            yield from fitted(f"{shown(report.file.name)}: {report.unchecked}", width, 4)
+            yield from fitted(f"{shown(report.file.name)}: {report.unchecked}", 4)
     what = f"{counted(len(reports), 'file')}, {counted(instructions, 'instruction')}, "
     what += f"{counted(operations, 'operation')} with a known ordering: "
     what += counted(findings, "finding") if findings else "no findings"

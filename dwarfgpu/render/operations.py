@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.render.layout import Style, folded, paragraphs, plain, plain_style, room
+from dwarfgpu.render.layout import folded, paragraphs, plain, room, style
 from dwarfgpu.render.records import Record, fact, nested
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ WIDEST = 40
 # --- Operations ---------------------------------------------------------------------------------------------------
 
 
-def overview(operations: Iterable[OperationReference], style: Style = plain_style) -> Iterator[str]:
+def overview(operations: Iterable[OperationReference]) -> Iterator[str]:
     """Yield a line for each operation, below the section of the text that defines it."""
     sections = groupby(operations, lambda row: row.section)
     yield from paragraphs([style("name", name), *(f"  {line(row)}" for row in rows)] for name, rows in sections)
@@ -38,7 +38,7 @@ def line(operation: OperationReference, width: int = 0) -> str:
     return f"{name:{width}}  ( {operation.effect.strip()} )  [{operation.spec}]"
 
 
-def paragraph(operation: OperationReference, style: Style = plain_style) -> list[str]:
+def paragraph(operation: OperationReference) -> list[str]:
     """Return the full description of an operation as lines."""
     name = style("name", " ".join((operation.name, *operation.operands)))
     lines = [name, f"  {operation.meaning}", f"  stack    ( {operation.effect.strip()} )"]
@@ -73,7 +73,7 @@ def instruction_line(instruction: InstructionReference) -> str:
     return instruction.name if formula is None else f"{instruction.name}  {formula.types}  {formula.text}"
 
 
-def instruction_paragraph(instruction: InstructionReference, style: Style = plain_style) -> list[str]:
+def instruction_paragraph(instruction: InstructionReference) -> list[str]:
     """Return the full description of an instruction as lines."""
     lines = [style("name", instruction.name)]
     formula = instruction.formula
@@ -173,7 +173,7 @@ def bytes_text(line: Line) -> str:
     return line.bytes[:BYTES].hex(" ") + (" .." if len(line.bytes) > BYTES else "")
 
 
-def lines_text(lines: Sequence[Line], style: Style = plain_style) -> Iterator[str]:
+def lines_text(lines: Sequence[Line]) -> Iterator[str]:
     """Yield a line for each operation: offset, bytes, operation, note."""
     width = min(max((len(line.text) for line in lines), default=0), WIDEST)
     for line in lines:
@@ -189,7 +189,7 @@ LINE = Record("offset bytes operation=name operands note")
 # --- Findings -----------------------------------------------------------------------------------------------------
 
 
-def findings_text(findings: Sequence[Finding], style: Style = plain_style) -> Iterator[str]:
+def findings_text(findings: Sequence[Finding]) -> Iterator[str]:
     """Yield a line for each finding."""
     for finding in findings:
         severity = style(finding.severity, f"{finding.severity}:")

@@ -12,7 +12,7 @@ import attrs
 from attrs import evolve
 
 from dwarfgpu.immutable import frozen
-from dwarfgpu.render.layout import Style, TableLine, columns, plain, table
+from dwarfgpu.render.layout import TableLine, columns, plain, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -112,9 +112,9 @@ class Record:
         """Return the cells of a row of text."""
         return tuple(each.text(each.value(row)) for each in self._titled)
 
-    def screen(self, rows: Sequence[Any], is_marked: Callable[[Any], bool], width: int, style: Style) -> Iterator[str]:
+    def screen(self, rows: Sequence[Any], is_marked: Callable[[Any], bool]) -> Iterator[str]:
         """Yield the lines of a table as GDB lays it out, with marks (`layout.columns`)."""
-        return columns(self.head, [TableLine(self.cells(row), is_marked(row)) for row in rows], width, style)
+        return columns(self.head, [TableLine(self.cells(row), is_marked(row)) for row in rows])
 
     def lines(self, rows: Iterable[Any], **options: Any) -> list[str]:
         """Return the lines of a table with its head (`layout.table`)."""

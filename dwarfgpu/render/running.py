@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.encoding.demangle import demangled
-from dwarfgpu.render.layout import WIDTH, Style, counted, lanes_text, plain_style
+from dwarfgpu.render.layout import counted, lanes_text, room, style
 from dwarfgpu.render.records import Record, fact, number
 from dwarfgpu.render.wave_tables import item_text
 
@@ -25,7 +25,7 @@ MAX_LINES = 24
 # --- Where it stopped ---------------------------------------------------------------------------------------------
 
 
-def report_text(report: RunReport, width: int = WIDTH, style: Style = plain_style) -> Iterator[str]:
+def report_text(report: RunReport) -> Iterator[str]:
     """Yield what a run has come to."""
     halt = report.halt
     name = style("name", demangled(report.kernel))
@@ -47,10 +47,10 @@ def report_text(report: RunReport, width: int = WIDTH, style: Style = plain_styl
         ended = f"{report.waves_ended:,} of {report.wave_count:,} waves have ended"
         yield f"  {ended}, {report.instructions:,} instructions were executed"
     for buffer in report.buffers:
-        yield from _buffer_text(buffer, style)
+        yield from _buffer_text(buffer)
     if report.profile is not None:
         yield ""
-        yield from profile_text(report.profile, width, style)
+        yield from profile_text(report.profile)
     if report.snapshot is not None:
         yield f"snapshot: {report.snapshot}"
 
@@ -63,7 +63,7 @@ def _items_text(wave: StoppedWave) -> str:
     return f", work-item {first}" if first == last else f", work-items {first} to {last}"
 
 
-def _buffer_text(buffer: BufferPreview, style: Style) -> Iterator[str]:
+def _buffer_text(buffer: BufferPreview) -> Iterator[str]:
     count = 1
     for size in buffer.shape:
         count *= size
@@ -116,8 +116,7 @@ BUFFER = Record("name type shape first file=path")
 class TraceWriter:
     """Writes the steps of a trace, with a heading where the line of the source changes."""
 
-    def __init__(self, style: Style = plain_style) -> None:
-        self._style = style
+    def __init__(self) -> None:
         self._line: tuple[str | None, int] | None = None
 
     def lines(self, step: TracedStep) -> Iterator[str]:
@@ -128,14 +127,14 @@ class TraceWriter:
             if changed:
                 yield f"    {changed}"
             function = "" if position.function is None else f" in {position.function}"
-            yield f"{self._style('name', f'{position.file}:{position.line}')}{function}, {lanes_text(step.active)}"
+            yield f"{style('name', f'{position.file}:{position.line}')}{function}, {lanes_text(step.active)}"
             return
         if (position.file, position.line) != self._line:
             self._line = position.file, position.line
             where = f"{position.file}:{position.line}" if position.file else position.place or "no line"
-            yield f"{self._style('name', where)}, {lanes_text(step.active)}"
+            yield f"{style('name', where)}, {lanes_text(step.active)}"
         result = f"  # {changed}" if changed else ""
-        yield f"  {position.address:#x}  {step.text}{self._style('dim', result)}"
+        yield f"  {position.address:#x}  {step.text}{style('dim', result)}"
 
 
 STEP = Record(
@@ -148,9 +147,9 @@ STEP = Record(
 # --- What was counted ---------------------------------------------------------------------------------------------
 
 
-def profile_text(rows: tuple[ProfiledLine, ...], width: int = WIDTH, style: Style = plain_style) -> Iterator[str]:
+def profile_text(rows: tuple[ProfiledLine, ...]) -> Iterator[str]:
     """Yield a profile: the lines with most instructions."""
-    yield from _counted(rows).lines(rows[:MAX_LINES], width=width, style=style)
+    yield from _counted(rows).lines(rows[:MAX_LINES], width=room(), is_headed=True)
     if len(rows) > MAX_LINES:
         yield f"  ... and {counted(len(rows) - MAX_LINES, 'more line')} (--json has all)"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.render.kernels import kernel_head
-from dwarfgpu.render.layout import Style, counted, labels, plain_style, room, table, wrapped
+from dwarfgpu.render.layout import counted, labels, room, style, table, wrapped
 from dwarfgpu.render.records import Record, fact, nested
 
 if TYPE_CHECKING:
@@ -31,16 +31,14 @@ def _triple(numbers: tuple[int, ...]) -> str:
 # --- The initial state --------------------------------------------------------------------------------------------
 
 
-def state_text(
-    dispatch: PlannedDispatch, place: GridPosition, registers: tuple[RegisterState, ...], style: Style = plain_style
-) -> list[str]:
+def state_text(dispatch: PlannedDispatch, place: GridPosition, registers: tuple[RegisterState, ...]) -> list[str]:
     """Return the initial registers of a wave as lines."""
-    lines = [kernel_head(dispatch.kernel, style), *labels(_summary(dispatch, place), style, indent=2)]
+    lines = [kernel_head(dispatch.kernel), *labels(_summary(dispatch, place), indent=2)]
     lines.append(f"  {style('name', 'registers')}")
     for register in registers:
-        lines += _register(register, style)
+        lines += _register(register)
     lines += [style("error", f"  {line}") for problem in dispatch.problems for line in wrapped(problem, room(2))]
-    return [*lines, *_arguments(dispatch, style)]
+    return [*lines, *_arguments(dispatch)]
 
 
 def _summary(dispatch: PlannedDispatch, place: GridPosition) -> list[tuple[str, str]]:
@@ -63,7 +61,7 @@ def _summary(dispatch: PlannedDispatch, place: GridPosition) -> list[tuple[str, 
     ]
 
 
-def _register(register: RegisterState, style: Style) -> list[str]:
+def _register(register: RegisterState) -> list[str]:
     row, rule = register.row, register.row.rule
     value = f"  {style('number', _number(register))}" if row.is_set and row.kind != "v" else ""
     label = style("name", row.registers) + " " * max(1, COLUMN - 4 - len(row.registers))
@@ -102,7 +100,7 @@ def _runs(words: tuple[int, ...]) -> Iterator[tuple[int, int, int, int]]:
         at = end + 1
 
 
-def _arguments(dispatch: PlannedDispatch, style: Style) -> list[str]:
+def _arguments(dispatch: PlannedDispatch) -> list[str]:
     if not dispatch.arguments:
         return []
     head = f"  {style('name', 'arguments')}   at {dispatch.places.kernarg:#x}"
@@ -160,7 +158,7 @@ def _register_json(register: RegisterState) -> dict[str, Any]:
 # --- Structures in memory -----------------------------------------------------------------------------------------
 
 
-def object_text(structure: ObjectInMemory, style: Style = plain_style) -> list[str]:
+def object_text(structure: ObjectInMemory) -> list[str]:
     """Return a structure with all its fields as lines."""
     lines = [f"{style('kind', structure.name)} at {structure.address:#x}, {counted(structure.size, 'byte')}"]
     lines += [f"  {style('dim', line)}" for line in wrapped(f"[{structure.clause}]", 78)]

@@ -18,18 +18,7 @@ from dwarfgpu.program.frames.reasons import NO_LOCATION_HERE, OPTIMIZED_OUT, Rea
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import Array, Base, Enumeration, MemberPointer, Pointer, Struct, Type, resolved
 from dwarfgpu.program.values.scalars import Scalar, character_prefix, scalar_of
-from dwarfgpu.render.layout import (
-    Style,
-    beside,
-    counted,
-    error_json,
-    lanes_text,
-    packed,
-    plain_style,
-    room,
-    shown,
-    wrapped,
-)
+from dwarfgpu.render.layout import beside, counted, error_json, lanes_text, packed, room, shown, style, wrapped
 from dwarfgpu.render.records import Record, fact
 from dwarfgpu.render.values import Look, value_text
 from dwarfgpu.render.written_text import StyleName, without_styles
@@ -76,16 +65,9 @@ class VariablesRenderer:
     """Writes answers about a frame."""
 
     def __init__(
-        self,
-        frame: Frame | None,
-        letter: str | None = None,
-        style: Style = plain_style,
-        *,
-        locations: bool = False,
-        verbose: bool = False,
+        self, frame: Frame | None, letter: str | None = None, *, locations: bool = False, verbose: bool = False
     ) -> None:
         self.frame = frame
-        self.style = style
         self.locations = locations
         self.verbose = verbose
         """Whether an answer says what the file alone says of variables that are repaired."""
@@ -116,7 +98,7 @@ class VariablesRenderer:
 
     def text(self, values: Values, indent: int = 0) -> list[str]:
         """Return one answer: on one line where all lanes have the same, else a line for each value, or a table."""
-        head = " " * indent + self.style("name", shown(values.text))
+        head = " " * indent + style("name", shown(values.text))
         cells = [(answer, self.cell(answer)) for answer in values.by_lane]
         if not cells:
             return [f"{head}: no lane is active"]
@@ -132,12 +114,12 @@ class VariablesRenderer:
                 note = f"  ({len(cells)} lanes{note})"
                 if first.value is None and len(without_styles(lines[-1])) + len(note) > room():
                     lines.append(" " * (indent + 2))
-                lines[-1] += self.style("dim", note)
+                lines[-1] += style("dim", note)
         else:
-            kind = "" if values.type is None else self.style("dim", f"  {safe_text(values.type)}")
+            kind = "" if values.type is None else style("dim", f"  {safe_text(values.type)}")
             lines = [f"{head}{kind}", *self._many(cells, indent + 2)]
         if values.kept:
-            lines[-1] += self.style("dim", kept_text(values))
+            lines[-1] += style("dim", kept_text(values))
         lines += self.places(values.by_lane, indent + 2) if self.locations else []
         return lines + self.unrepaired(values, indent + 2)
 
@@ -156,17 +138,17 @@ class VariablesRenderer:
         who = "" if unrepaired.name == text else f"{unrepaired.name}: "
         names = ", ".join(repair_names(unrepaired.repairs))
         words = f"{who}repaired ({names}); as written: {first}{more}"
-        return [" " * indent + self.style("dim", line) for line in wrapped(words, room(indent))]
+        return [" " * indent + style("dim", line) for line in wrapped(words, room(indent))]
 
     def _one(self, name: str, indent: int, answer: LaneAnswer, text: str) -> list[str]:
-        head = " " * indent + self.style("name", shown(name))
+        head = " " * indent + style("name", shown(name))
         if answer.value is None and answer.reason is not None:
             # the message is wrapped together with what precedes it, of which only the length counts
             before = "x" * (len(shown(name)) + indent + 3)
             first, *rest = wrapped(f"{before} {missing_word(answer.reason)} {answer.reason.message}", room(10))
             first = first.removeprefix(before).strip()
-            lines = [f"{head} = {self.style('error', first)}"]
-            return lines + [" " * (indent + 4) + self.style("error", line) for line in rest]
+            lines = [f"{head} = {style('error', first)}"]
+            return lines + [" " * (indent + 4) + style("error", line) for line in rest]
         return [f"{head} = {text}"]
 
     def cell(self, answer: LaneAnswer) -> str:
@@ -193,10 +175,10 @@ class VariablesRenderer:
                 label = " " * (indent + width)
             words = text if state != "inactive" else f"{text}  (inactive)"
             if state in ("active", "inactive"):
-                yield f"{label}  {self.style('dim', words) if state == 'inactive' else words}"
+                yield f"{label}  {style('dim', words) if state == 'inactive' else words}"
                 continue
             lines = wrapped(words, max(30, room(len(label) + 2)))
-            yield from beside(f"{label}  ", (self.style("error", line) for line in lines), len(label) + 2)
+            yield from beside(f"{label}  ", (style("error", line) for line in lines), len(label) + 2)
 
     def _table(self, cells: Sequence[tuple[LaneAnswer, str]], indent: int) -> Iterator[str]:
         """Yield the lines of a table; values of lanes that do not execute the code are in parentheses.
@@ -215,7 +197,7 @@ class VariablesRenderer:
                 answer, text = entry if entry is not None else (None, "")
                 padded = text.rjust(width)
                 if answer is not None and answer.state != "active":
-                    padded = self.style("dim" if answer.state == "inactive" else "error", padded)
+                    padded = style("dim" if answer.state == "inactive" else "error", padded)
                 line.append(padded)
             label = f"lanes {first}-{first + count - 1}".ljust(12)
             yield f"{' ' * indent}{label}  {' '.join(line)}".rstrip()
@@ -233,7 +215,7 @@ class VariablesRenderer:
             more = f" (in lane {first_lane(mask)}; the others alike)" if others else ""
             words = f"{NOTHING}  {lanes_text(mask)}: {text}{more}"
             yield from beside(
-                " " * indent, (self.style("error", line) for line in wrapped(words, room(indent + 3))), indent + 3
+                " " * indent, (style("error", line) for line in wrapped(words, room(indent + 3))), indent + 3
             )
 
     def places(self, answers: tuple[LaneAnswer, ...], indent: int) -> Iterator[str]:
@@ -249,8 +231,8 @@ class VariablesRenderer:
         for text, mask in groups.items():
             who = "" if alone or answers[0].lane is None else f"{lanes_text(mask)}: "
             first, *rest = wrapped(f"{who}{text}", room(indent + 3))
-            yield " " * indent + self.style("dim", f"at {first}")
-            yield from (" " * (indent + 3) + self.style("dim", line) for line in rest)
+            yield " " * indent + style("dim", f"at {first}")
+            yield from (" " * (indent + 3) + style("dim", line) for line in rest)
 
     def _own_place(self, answer: LaneAnswer, location: Location) -> str | None:
         """Return a place that belongs to the lane itself in the words that hold for all lanes; None for any other."""
@@ -271,14 +253,14 @@ class VariablesRenderer:
 
     def described(self, variable: Variable, indent: int = 0, places: Sequence[Described] | None = None) -> list[str]:
         """Return where the file says a variable is, without a state; ``places`` are the locations to show (all)."""
-        head = f"{' ' * indent}{self.style('name', shown(variable.name))}: {safe_text(variable.type)}"
+        head = f"{' ' * indent}{style('name', shown(variable.name))}: {safe_text(variable.type)}"
         lines = [head]
         locations = variable.locations() if places is None else places
         if not locations:
             what = "a constant" if variable.is_here() else "no location: optimized out"
             if variable.is_listed:
                 what = "no location here"
-            lines[0] += self.style("dim", f"  ({what})")
+            lines[0] += style("dim", f"  ({what})")
         for location in locations:
             where = ""
             if location.is_default:
@@ -288,7 +270,7 @@ class VariablesRenderer:
             lines += _operations(where, location.operations, indent + 2)
             if location.repaired is not None:
                 repaired = _operations(repaired_head(location), location.repaired, indent + 4)
-                lines += [self.style("dim", line) for line in repaired]
+                lines += [style("dim", line) for line in repaired]
         return lines
 
     # --- JSON -----------------------------------------------------------------------------------------------------
@@ -564,7 +546,7 @@ class RepairNotes:
             self.add(unrepaired.name, unrepaired.repairs)
         return values
 
-    def lines(self, style: Style = plain_style, how: str = "") -> Iterator[str]:
+    def lines(self, how: str = "") -> Iterator[str]:
         """Yield the footnote, on as many lines as it takes; ``how`` tells how what the file alone says is shown."""
         groups = [f"{', '.join(map(shown, names))} ({', '.join(repairs)})" for repairs, names in self._names.items()]
         if groups:
@@ -582,7 +564,7 @@ def _reason_json(reason: Reason) -> Json:
     return result if reason.error is None else result | error_json(reason.error)
 
 
-def frame_text(frame: Frame, style: Style = plain_style) -> str:
+def frame_text(frame: Frame) -> str:
     """Return a frame on one line: its number, its function and where it is in the source."""
     source = frame.call.source
     where = ""
@@ -607,7 +589,7 @@ def _short(answer: LaneAnswer, text: str) -> str:
 # --- The values of many waves -------------------------------------------------------------------------------------
 
 
-def heading(values: Values, style: Style = plain_style) -> Iterator[str]:
+def heading(values: Values) -> Iterator[str]:
     """Yield how many waves there are, and where they are."""
     from dwarfgpu.render.files import source_text
 
@@ -621,7 +603,6 @@ def heading(values: Values, style: Style = plain_style) -> Iterator[str]:
 
 def lines_of_waves(renderer: VariablesRenderer, values: Values) -> Iterator[str]:
     """Yield what something is in waves, those with the same in every lane together; below it why values are missing."""
-    style = renderer.style
     kind = "" if values.type is None else style("dim", f"  {safe_text(values.type)}")
     yield f"  {style('name', shown(values.text))}{kind}"
     for waves, line, places in grouped(LaneTexts(renderer, values)):
@@ -682,7 +663,7 @@ def _lanes(cells: LaneTexts, wave: int) -> str:
 LANE_INDENT = 4
 
 
-def value_in_lanes(writer: VariablesRenderer, values: Values, head: str, width: int) -> Iterator[str]:
+def value_in_lanes(writer: VariablesRenderer, values: Values, head: str) -> Iterator[str]:
     """Yield the values of lanes in braces, runs of lanes with one value together, and below them why some have none.
 
     The value of a lane that does not execute the code is in parentheses.
@@ -694,16 +675,16 @@ def value_in_lanes(writer: VariablesRenderer, values: Values, head: str, width: 
         value = f"({text})" if state == "inactive" else text
         end = "}" if index == len(runs) - 1 else ","
         size = len(label) + len(value) + len(end)
-        if length + size + (index > 0) > width and length > LANE_INDENT:
+        if length + size + (index > 0) > room() and length > LANE_INDENT:
             yield line
             line, length = " " * LANE_INDENT, LANE_INDENT
         elif index:
             line, length = f"{line} ", length + 1
-        style: StyleName = "dim" if state == "inactive" else "plain" if state == "active" else "error"
-        line += label + writer.style(style, value) + end
+        kind: StyleName = "dim" if state == "inactive" else "plain" if state == "active" else "error"
+        line += label + style(kind, value) + end
         length += size
     yield line
-    yield from _reasons(writer, values, width)
+    yield from _reasons(writer, values)
 
 
 def _runs(writer: VariablesRenderer, values: Values) -> list[tuple[int, int, str, str]]:
@@ -718,12 +699,12 @@ def _runs(writer: VariablesRenderer, values: Values) -> list[tuple[int, int, str
     return runs
 
 
-def _reasons(writer: VariablesRenderer, values: Values, width: int) -> Iterator[str]:
+def _reasons(writer: VariablesRenderer, values: Values) -> Iterator[str]:
     groups: dict[str, int] = {}
     for answer in values.by_lane:
         if answer.value is None and answer.reason is not None:
             text = f"{answer.reason.placeholder} ({answer.reason.message})"
             groups[text] = groups.get(text, 0) | 1 << (answer.lane or 0)
     for text, mask in groups.items():
-        lines = wrapped(f"{lanes_text(mask)}: {text}", width - LANE_INDENT)
-        yield from beside("  ", (writer.style("error", line) for line in lines), LANE_INDENT)
+        lines = wrapped(f"{lanes_text(mask)}: {text}", room(LANE_INDENT))
+        yield from beside("  ", (style("error", line) for line in lines), LANE_INDENT)

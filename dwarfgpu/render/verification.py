@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.render.layout import Style, counted, fitted, plain_style, problem_json, shown
+from dwarfgpu.render.layout import counted, fitted, problem_json, shown, style
 from dwarfgpu.render.records import Record, fact
 
 if TYPE_CHECKING:
@@ -44,14 +44,7 @@ def report_json(report: FileReport) -> dict[str, Any]:
 # --- Text -------------------------------------------------------------------------------------------------------------
 
 
-def report_text(
-    report: FileReport,
-    style: Style = plain_style,
-    width: int = 80,
-    *,
-    shows_all: bool = False,
-    shows_idioms: bool = False,
-) -> Iterator[str]:
+def report_text(report: FileReport, *, shows_all: bool = False, shows_idioms: bool = False) -> Iterator[str]:
     """Yield the findings of a file, few of each rule unless all are asked for.
 
     Idioms of the producer are one line with their number, unless they are asked for.
@@ -68,21 +61,21 @@ def report_text(
         if of_rule[name] > MAX_SHOWN and not shows_all:
             more[name] += 1
         else:
-            yield from _finding_text(finding, style, width)
+            yield from _finding_text(finding)
     if idioms:
         rules = ", ".join(f"{count} {name}" for name, count in idioms.items())
         what = f"{counted(idioms.total(), 'idiom')} of the producer"
-        yield from fitted(f"{shown(report.name)}: {what}: {rules} (-v shows them)", width, 4)
+        yield from fitted(f"{shown(report.name)}: {what}: {rules} (-v shows them)", 4)
     for name, count in more.items():
         hint = "" if shows_all else " (--all shows them)"
-        yield from fitted(f"{shown(report.name)}: and {count} more of {name}{hint}", width, 4)
+        yield from fitted(f"{shown(report.name)}: and {count} more of {name}{hint}", 4)
 
 
-def _finding_text(finding: FileFinding, style: Style, width: int) -> Iterator[str]:
+def _finding_text(finding: FileFinding) -> Iterator[str]:
     place = "" if finding.section is None else f"{shown(finding.place)}: "
     text = f"{shown(finding.message)} [{finding.clause}] ({finding.rule.name})"
     mark = f"{finding.severity}:"
-    lines = fitted(f"{shown(finding.file)}: {place}{mark} {text}", width, 4)
+    lines = fitted(f"{shown(finding.file)}: {place}{mark} {text}", 4)
     first = next((index for index, line in enumerate(lines) if mark in line), 0)
     lines[first] = lines[first].replace(mark, style(finding.severity, mark), 1)
     yield from lines
@@ -90,14 +83,14 @@ def _finding_text(finding: FileFinding, style: Style, width: int) -> Iterator[st
     if finding.source is not None:
         where += f", {shown(finding.source[0])}:{finding.source[1]}"
     if where:
-        yield from fitted(f"    in {where}", width, 7)
+        yield from fitted(f"    in {where}", 7)
     if finding.seen is not None:
-        yield from fitted(f"    first: {shown(finding.seen)}", width, 7)
+        yield from fitted(f"    first: {shown(finding.seen)}", 7)
     if finding.idiom is not None:
-        yield from fitted(f"    an idiom of the producer, which dwarfgpu reads as meant: {finding.idiom}", width, 7)
+        yield from fitted(f"    an idiom of the producer, which dwarfgpu reads as meant: {finding.idiom}", 7)
 
 
-def summary_text(reports: Sequence[FileReport], width: int = 80) -> Iterator[str]:
+def summary_text(reports: Sequence[FileReport]) -> Iterator[str]:
     """Yield how much was checked, and what was found."""
     findings = [finding for report in reports for finding in report.findings]
     left_out = sum(sum((report.left_out or {}).values()) for report in reports)
@@ -115,7 +108,7 @@ def summary_text(reports: Sequence[FileReport], width: int = 80) -> Iterator[str
     notes += [f"{known} of the baseline"] * bool(known)
     broken = sum(report.error is not None for report in reports)
     notes += [f"{counted(broken, 'file')} could not be read"] * bool(broken)
-    yield from fitted(what + (f" ({', '.join(notes)})" if notes else ""), width, 4)
+    yield from fitted(what + (f" ({', '.join(notes)})" if notes else ""), 4)
 
 
 def severities_text(counts: Mapping[str, int]) -> str:
@@ -124,18 +117,18 @@ def severities_text(counts: Mapping[str, int]) -> str:
     return f"{counted(counts['error'], 'error')}, {counted(counts['warning'], 'warning')}{notes}"
 
 
-def rules_text(rules: Iterable[CheckRule], width: int) -> Iterator[str]:
+def rules_text(rules: Iterable[CheckRule]) -> Iterator[str]:
     """Yield the rules: name, severity, clause, and what must hold."""
     for rule in rules:
-        yield from fitted(f"{rule.name}  {rule.severity}  [{rule.clause}]", width, 4)
-        yield from fitted(f"    {rule.summary}", width, 4)
+        yield from fitted(f"{rule.name}  {rule.severity}  [{rule.clause}]", 4)
+        yield from fitted(f"    {rule.summary}", 4)
 
 
-def rule_text(rule: CheckRule, width: int) -> Iterator[str]:
+def rule_text(rule: CheckRule) -> Iterator[str]:
     """Yield all that is known of a rule."""
     yield f"{rule.name}: {rule.severity} [{rule.clause}]"
-    yield from fitted(f"  {rule.summary}", width, 2)
-    yield from fitted(f"  What to do: {rule.advice}.", width, 2)
+    yield from fitted(f"  {rule.summary}", 2)
+    yield from fitted(f"  What to do: {rule.advice}.", 2)
 
 
 # --- SARIF ------------------------------------------------------------------------------------------------------------

@@ -11,18 +11,7 @@ from dwarfgpu.program.frames.columns import python_value
 from dwarfgpu.program.frames.lanes import ACTIVE, UNKNOWN, UNUSED, Lanes
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.render.lanes import states_text
-from dwarfgpu.render.layout import (
-    WIDTH,
-    Style,
-    TableLine,
-    columns,
-    counted,
-    cut,
-    fitted,
-    plain_style,
-    ranges_text,
-    shown,
-)
+from dwarfgpu.render.layout import TableLine, columns, counted, cut, fitted, ranges_text, room, shown, style
 from dwarfgpu.render.values import Look, value_line, value_text
 from dwarfgpu.render.wave_tables import lane_place, same_places, wave_title
 
@@ -48,9 +37,7 @@ LONGEST_CELL = 24
 # --- Places -------------------------------------------------------------------------------------------------------
 
 
-def places_map(
-    wave_lanes: Lanes, current: int | None, per_row: int, width: int = WIDTH, style: Style = plain_style
-) -> Iterator[str]:
+def places_map(wave_lanes: Lanes, current: int | None, per_row: int) -> Iterator[str]:
     """Yield which lanes are where: a letter for each place, a capital if the lanes are active."""
     groups = {lanes[0].place: lanes for lanes in same_places(wave_lanes.lanes)}
     letters = place_letters(list(groups))
@@ -60,8 +47,8 @@ def places_map(
             sign = letters[place]
             text = f"[{sign}]" if lane.number == current else sign
             signs[lane.number] = text, "name" if lane.state == ACTIVE else "dim"
-    yield from _head(wave_lanes, width, style)
-    yield from _grid(signs, wave_lanes.lane_count, per_row, width, style)
+    yield from _head(wave_lanes)
+    yield from _grid(signs, wave_lanes.lane_count, per_row)
     yield ""
     rows = []
     for place, lanes in groups.items():
@@ -70,7 +57,7 @@ def places_map(
         state = f"{len(lanes)} {first.state}"
         numbers = [lane.number for lane in lanes]
         rows.append(TableLine((letters[place], state, where, _list(numbers)), current in numbers))
-    yield from columns(("", "State", "Frame", "Lanes"), rows, width, style)
+    yield from columns(("", "State", "Frame", "Lanes"), rows)
 
 
 def place_letters(places: list[Any]) -> dict[Any, str]:
@@ -107,32 +94,28 @@ class _Kind:
     """Why there is no value."""
 
 
-def values_map(
-    wave_lanes: Lanes, values: Values, look: Look, per_row: int, width: int = WIDTH, style: Style = plain_style
-) -> Iterator[str]:
+def values_map(wave_lanes: Lanes, values: Values, look: Look, per_row: int) -> Iterator[str]:
     """Yield a value in each lane: a shade for each value, or for each range of many values."""
     lanes = _used(wave_lanes, values)
     kinds = [*_shades(lanes, look), *_missing(lanes)]
     signs = {lane: kind.sign for kind in kinds for lane in kind.lanes}
-    yield from _head(wave_lanes, width, style)
-    yield from _titles(values, width, style)
-    yield from _grid(_styled(wave_lanes, lanes, signs), wave_lanes.lane_count, per_row, width, style)
+    yield from _head(wave_lanes)
+    yield from _titles(values)
+    yield from _grid(_styled(wave_lanes, lanes, signs), wave_lanes.lane_count, per_row)
     yield ""
     rows = [TableLine((kind.sign, str(len(kind.lanes)), kind.text, _list(kind.lanes))) for kind in kinds]
     unused = [lane.number for lane in wave_lanes.lanes if lane.state == UNUSED]
     if unused:
         rows.append(TableLine((NOTHING[UNUSED], str(len(unused)), "(unused)", _list(unused))))
-    yield from columns(("", "Count", "Value", "Lanes"), rows, width, style)
+    yield from columns(("", "Count", "Value", "Lanes"), rows)
     if any(not lane_answer.is_active for lane_answer in lanes.values()):
         yield style("dim", INACTIVE_NOTE)
     for kind in kinds:
         if kind.reason:
-            yield from (style("error", line) for line in fitted(f"{kind.sign} {kind.reason}", width))
+            yield from (style("error", line) for line in fitted(f"{kind.sign} {kind.reason}"))
 
 
-def values_grid(
-    wave_lanes: Lanes, values: Values, look: Look, per_row: int, width: int = WIDTH, style: Style = plain_style
-) -> Iterator[str]:
+def values_grid(wave_lanes: Lanes, values: Values, look: Look, per_row: int) -> Iterator[str]:
     """Yield the value in each lane, in rows of lanes under the numbers of their columns."""
     lanes = _used(wave_lanes, values)
     missing = list(_missing(lanes))
@@ -142,9 +125,9 @@ def values_grid(
             signs[lane] = value_line(answer.value, LONGEST_CELL, look)
     cells = _styled(wave_lanes, lanes, signs)
     size = max((len(text) for text, _style in cells.values()), default=1)
-    yield from _head(wave_lanes, width, style)
-    yield from _titles(values, width, style)
-    yield from _grid(cells, wave_lanes.lane_count, per_row, width, style, cell=size + 1, side=">")
+    yield from _head(wave_lanes)
+    yield from _titles(values)
+    yield from _grid(cells, wave_lanes.lane_count, per_row, cell=size + 1, side=">")
     has_idle = any(not answer.is_active for answer in lanes.values())
     if missing or has_idle:
         yield ""
@@ -152,7 +135,7 @@ def values_grid(
         yield style("dim", INACTIVE_NOTE)
     for kind in missing:
         text = f"  {kind.sign} {kind.text}{kind.reason and f' ({kind.reason})'}: lanes {_list(kind.lanes)}"
-        yield from (style("error", line) for line in fitted(text, width, 4))
+        yield from (style("error", line) for line in fitted(text, 4))
 
 
 def _used(wave_lanes: Lanes, values: Values) -> dict[int, LaneAnswer]:
@@ -175,13 +158,13 @@ def _styled(wave_lanes: Lanes, lanes: dict[int, LaneAnswer], signs: dict[int, st
     return cells
 
 
-def _titles(values: Values, width: int, style: Style) -> Iterator[str]:
+def _titles(values: Values) -> Iterator[str]:
     """Yield what was asked, its type, and the variables that were repaired."""
     title = shown(values.text) + ("" if values.type is None else f"  {safe_text(values.type)}")
-    yield from (style("kind", line) for line in fitted(cut(title), width))
+    yield from (style("kind", line) for line in fitted(cut(title)))
     for variable in values.repaired:
         names = ", ".join(repair.name for repair in variable.repairs)
-        yield from (style("dim", line) for line in fitted(f"{variable.name} is repaired ({names})", width))
+        yield from (style("dim", line) for line in fitted(f"{variable.name} is repaired ({names})"))
 
 
 def _shades(lanes: dict[int, LaneAnswer], look: Look) -> list[_Kind]:
@@ -263,22 +246,16 @@ def _missing(lanes: dict[int, LaneAnswer]) -> Iterator[_Kind]:
 # --- The parts of both maps ---------------------------------------------------------------------------------------
 
 
-def _head(wave_lanes: Lanes, width: int, style: Style) -> Iterator[str]:
+def _head(wave_lanes: Lanes) -> Iterator[str]:
     title = f"{wave_title(wave_lanes.wave, wave_lanes.where)}: {states_text(wave_lanes)}"
-    yield from (style("kind", line) for line in fitted(title, width))
+    yield from (style("kind", line) for line in fitted(title))
 
 
 def _grid(
-    signs: dict[int, tuple[str, StyleName]],
-    count: int,
-    per_row: int,
-    width: int,
-    style: Style,
-    cell: int = CELL,
-    side: str = "^",
+    signs: dict[int, tuple[str, StyleName]], count: int, per_row: int, cell: int = CELL, side: str = "^"
 ) -> Iterator[str]:
     fewest = 8 if cell == CELL else 1
-    while per_row > fewest and LABEL + 2 + cell * per_row > width:
+    while per_row > fewest and LABEL + 2 + cell * per_row > room():
         per_row //= 2
     numbers = "".join(f"{column:{side}{cell}}" for column in range(min(per_row, count)))
     yield style("dim", f"{' ' * (LABEL + 2)}{numbers}".rstrip())

@@ -10,17 +10,7 @@ from dwarfgpu.program.frames.lanes import ACTIVE, UNKNOWN, UNUSED, Lanes, LaneSt
 from dwarfgpu.program.frames.wave_positions import InDispatch, Triple, group_text, place_of, waves_of
 from dwarfgpu.render.backtrace import line_text, standing_text
 from dwarfgpu.render.lanes import LETTERS
-from dwarfgpu.render.layout import (
-    WIDTH,
-    Style,
-    TableLine,
-    columns,
-    counted,
-    plain_style,
-    range_text,
-    ranges_text,
-    shown,
-)
+from dwarfgpu.render.layout import TableLine, columns, counted, range_text, ranges_text, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -74,9 +64,7 @@ def lane_title(name: str, where: InDispatch, lanes: Sequence[int]) -> str:
 # --- Waves --------------------------------------------------------------------------------------------------------
 
 
-def waves_table(
-    stopped: Stopped, runs: Iterable[Cohort], current: int | None, width: int = WIDTH, style: Style = plain_style
-) -> Iterator[str]:
+def waves_table(stopped: Stopped, runs: Iterable[Cohort], current: int | None) -> Iterator[str]:
     """Yield waves, numbered from 1."""
     machine, rows = waves_of(stopped), []
     reasons: list[str] = []
@@ -97,7 +85,7 @@ def waves_table(
     if not any(reasons):
         titles = titles[:2] + titles[3:]
         rows = [evolve(row, cells=row.cells[:2] + row.cells[3:]) for row in rows]
-    yield from columns(titles, rows, width, style)
+    yield from columns(titles, rows)
 
 
 def wave_texts(stopped: Stopped, runs: Iterable[Cohort]) -> Iterator[tuple[int, str]]:
@@ -110,13 +98,7 @@ def wave_texts(stopped: Stopped, runs: Iterable[Cohort]) -> Iterator[tuple[int, 
             yield wave + 1, f"{wave_title(machine.ids[wave], place_of(machine, wave))} {where}{why}"
 
 
-def work_groups_table(
-    stopped: Stopped,
-    runs: Iterable[list[WorkGroup]],
-    current: int | None,
-    width: int = WIDTH,
-    style: Style = plain_style,
-) -> Iterator[str]:
+def work_groups_table(stopped: Stopped, runs: Iterable[list[WorkGroup]], current: int | None) -> Iterator[str]:
     """Yield work-groups with their waves; equal consecutive ones are one row."""
     machine, rows = waves_of(stopped), []
     for run in runs:
@@ -135,7 +117,7 @@ def work_groups_table(
         active = "?" if first.active is None else f"{first.active}/{lanes}"
         cells = "" if owner is None else str(owner.id), name, waves, active, where
         rows.append(TableLine(cells, current in first.waves))
-    yield from columns(("Dispatch", "Work-group", "Waves", "Active", "Frame"), rows, width, style)
+    yield from columns(("Dispatch", "Work-group", "Waves", "Active", "Frame"), rows)
 
 
 def work_groups_json(stopped: Stopped, runs: Iterable[list[WorkGroup]]) -> Iterator[dict[str, Any]]:
@@ -178,13 +160,7 @@ def same_places(lanes: Iterable[LaneStatus]) -> list[list[LaneStatus]]:
     return list(groups.values())
 
 
-def lanes_table(
-    wave_lanes: Lanes,
-    groups: Iterable[list[LaneStatus]],
-    current: int | None,
-    width: int = WIDTH,
-    style: Style = plain_style,
-) -> Iterator[str]:
+def lanes_table(wave_lanes: Lanes, groups: Iterable[list[LaneStatus]], current: int | None) -> Iterator[str]:
     """Yield lanes with their states and places."""
     rows = []
     for group in groups:
@@ -197,7 +173,7 @@ def lanes_table(
             lane_place(wave_lanes, lane),
         )
         rows.append(TableLine(cells, current in numbers, "plain" if lane.state == ACTIVE else "dim"))
-    yield from columns(("Id", "State", "Target Id", "Frame"), rows, width, style)
+    yield from columns(("Id", "State", "Target Id", "Frame"), rows)
 
 
 def lane_place(wave_lanes: Lanes, lane: LaneStatus, *, short: bool = True) -> str:

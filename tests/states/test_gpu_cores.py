@@ -11,6 +11,7 @@ from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.machines import snapshot
 from dwarfgpu.machines.gpu_core.writing import CoreForm, LoadedImage, core_contents
 from dwarfgpu.render.cores import conversion_text, core_json, core_text
+from dwarfgpu.render.layout import laid_out
 from dwarfgpu.states import gpu_cores
 from dwarfgpu.states.core_conversion import convert_core, memory_choice
 from dwarfgpu.states.core_summary import core_rows
@@ -159,7 +160,8 @@ def test_the_part_of_the_gpu_alone_says_what_to_do(tmp_path):
     assert "core file" in caught.value.hint
     (tmp_path / "other").mkdir()
     opened = open_core_waves([gpu])
-    text = "\n".join(core_text(opened, core_rows(opened), 200))
+    with laid_out(200):
+        text = "\n".join(core_text(opened, core_rows(opened)))
     assert "GPU alone" in text
     assert "none can be read" in text
     assert "--state core.PID --state gpucore.PID" in text
@@ -282,7 +284,7 @@ def test_kernels_are_named_and_no_file_is_needed(tmp_path):
 def test_a_summary_is_one_screen(tmp_path):
     before = open_program(str(TINY)).attach(EXAMPLES / "launch.json")
     opened = open_core_waves(write_core(before.stopped, str(tmp_path / "core"), "pair").names)
-    lines = list(core_text(opened, core_rows(opened), 100))
+    lines = list(core_text(opened, core_rows(opened)))
     assert len(lines) < 40
     text = "\n".join(lines)
     for part in ("gfx90a", "compute (AQL)", "grid 128x1x1", "tiny () at tiny.hip:", "as named", "4711"):
