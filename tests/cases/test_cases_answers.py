@@ -58,23 +58,19 @@ TWICE = {**AMD, "dies": {"unit:16": {"location": ["50", "51"]}}}
 
 # --- Locations ----------------------------------------------------------------------------------------------------
 
+POINTER = {"kind": "implicit_pointer", "die": "info:0x4c", "byte_offset": 4, "space": 0}
+LANE_5 = {**GPU, "lane": 5}
 LOCATIONS = [
     ("DW_OP_addr 0x10", {}, memory(16)),
     ("DW_OP_addr 0x10; DW_OP_lit3; DW_OP_LLVM_bit_offset", AMD, memory(16, 3)),
     ("DW_OP_lit16; DW_OP_lit3; DW_OP_LLVM_form_aspace_address", GPU, memory(16, 0, 3, "local")),
     ("DW_OP_lit16; DW_OP_lit6; DW_OP_LLVM_form_aspace_address", GPU, memory(16, 0, 6, "private_wave")),
-    (
-        "DW_OP_lit16; DW_OP_lit5; DW_OP_LLVM_form_aspace_address",
-        {**GPU, "lane": 5},
-        {**memory(16, 0, 5, "private_lane"), "lane": 5},
-    ),
+    ("DW_OP_lit16; DW_OP_lit5; DW_OP_LLVM_form_aspace_address", LANE_5,
+     {**memory(16, 0, 5, "private_lane"), "lane": 5}),
     ("DW_OP_lit16; DW_OP_const1u 0x23; DW_OP_LLVM_form_aspace_address", GPU, memory(16, 0, 0x23, "private_lane3")),
-    ("DW_OP_lit16; DW_OP_lit1; DW_OP_LLVM_form_aspace_address", {**GPU, "lane": 5}, memory(16, 0, 1, "generic")),
-    (
-        "DW_OP_const8u 0x2000000000010; DW_OP_lit1; DW_OP_LLVM_form_aspace_address",
-        {**GPU, "lane": 5},
-        {**memory(0x2000000000010, 0, 1, "generic"), "lane": 5},
-    ),
+    ("DW_OP_lit16; DW_OP_lit1; DW_OP_LLVM_form_aspace_address", LANE_5, memory(16, 0, 1, "generic")),
+    ("DW_OP_const8u 0x2000000000010; DW_OP_lit1; DW_OP_LLVM_form_aspace_address", LANE_5,
+     {**memory(0x2000000000010, 0, 1, "generic"), "lane": 5}),
     ("DW_OP_lit16; DW_OP_lit1; DW_OP_LLVM_form_aspace_address", {**GFX8, "lane": 5}, memory(16, 0, 1, "generic")),
     ("DW_OP_regx 2564; DW_OP_const2u 160; DW_OP_LLVM_bit_offset", GPU, register(2564, "v4", 160)),
     ("DW_OP_regx 1540", GPU32, register(1540, "v4")),
@@ -86,61 +82,25 @@ LOCATIONS = [
     ("DW_OP_implicit_value 010203; DW_OP_lit9; DW_OP_LLVM_bit_offset", AMD, implicit("010203", 9)),
     ("DW_OP_implicit_value 010203; DW_OP_lit9; DW_OP_LLVM_bit_offset", BIG, implicit("010203", 9)),
     ("DW_OP_implicit_value 0x", {}, implicit("")),
-    (
-        "DW_OP_implicit_pointer 0x4c 4",
-        {},
-        {"kind": "implicit_pointer", "die": "info:0x4c", "byte_offset": 4, "space": 0},
-    ),
-    (
-        "DW_OP_implicit_pointer 0x4c 4; DW_OP_lit9; DW_OP_LLVM_bit_offset",
-        AMD,
-        {"kind": "implicit_pointer", "die": "info:0x4c", "byte_offset": 4, "space": 0, "bit_offset": 9},
-    ),
-    (
-        "DW_OP_implicit_pointer 0x4c 4; DW_OP_LLVM_offset_uconst 4; DW_OP_piece 4",
-        AMD,
-        composite(
-            (32, {"kind": "implicit_pointer", "die": "info:0x4c", "byte_offset": 4, "space": 0, "bit_offset": 32})
-        ),
-    ),
-    (
-        "DW_OP_lit3; DW_OP_LLVM_aspace_implicit_pointer 0x4c -4",
-        GPU,
-        {"kind": "implicit_pointer", "die": "info:0x4c", "byte_offset": -4, "space": 3},
-    ),
-    (
-        "DW_OP_implicit_pointer 0x4c 4; DW_OP_deref",
-        AMD,
-        {"kind": "implicit_pointer", "die": "info:0x4c", "byte_offset": 4, "space": 0},
-    ),
+    ("DW_OP_implicit_pointer 0x4c 4", {}, POINTER),
+    ("DW_OP_implicit_pointer 0x4c 4; DW_OP_lit9; DW_OP_LLVM_bit_offset", AMD, {**POINTER, "bit_offset": 9}),
+    ("DW_OP_implicit_pointer 0x4c 4; DW_OP_LLVM_offset_uconst 4; DW_OP_piece 4", AMD,
+     composite((32, {**POINTER, "bit_offset": 32}))),
+    ("DW_OP_lit3; DW_OP_LLVM_aspace_implicit_pointer 0x4c -4", GPU, {**POINTER, "byte_offset": -4, "space": 3}),
+    ("DW_OP_implicit_pointer 0x4c 4; DW_OP_deref", AMD, POINTER),
     ("", {}, UNDEFINED),
     ("DW_OP_LLVM_undefined; DW_OP_lit3; DW_OP_LLVM_offset", AMD, UNDEFINED),
-    (
-        "DW_OP_reg0; DW_OP_piece 4; DW_OP_piece 2; DW_OP_addr 8; DW_OP_bit_piece 3 5",
-        {},
-        composite((32, register(0, "r0")), (16, UNDEFINED), (3, memory(8, 5))),
-    ),
-    (
-        "DW_OP_piece 2; DW_OP_LLVM_piece_end; DW_OP_lit9; DW_OP_LLVM_bit_offset",
-        AMD,
-        composite((16, UNDEFINED), bit_offset=9),
-    ),
+    ("DW_OP_reg0; DW_OP_piece 4; DW_OP_piece 2; DW_OP_addr 8; DW_OP_bit_piece 3 5", {},
+     composite((32, register(0, "r0")), (16, UNDEFINED), (3, memory(8, 5)))),
+    ("DW_OP_piece 2; DW_OP_LLVM_piece_end; DW_OP_lit9; DW_OP_LLVM_bit_offset", AMD,
+     composite((16, UNDEFINED), bit_offset=9)),
     ("DW_OP_addr 8; DW_OP_LLVM_extend 12 3", AMD, composite(*[(12, memory(8))] * 3)),
-    (
-        "DW_OP_addr 0x10; DW_OP_addr 0x20; DW_OP_lit4; DW_OP_LLVM_select_bit_piece 12 4",
-        AMD,
-        composite((12, memory(0x10)), (12, memory(0x11, 4)), (12, memory(0x23)), (12, memory(0x14, 4))),
-    ),
-    (
-        "DW_OP_LLVM_undefined; DW_OP_addr 0x20; DW_OP_lit2; DW_OP_LLVM_select_bit_piece 8 3",
-        AMD,
-        composite((8, UNDEFINED), (8, memory(0x21)), (8, UNDEFINED)),
-    ),
-    (
-        "DW_OP_addr 8; DW_OP_piece 1; DW_OP_LLVM_piece_end; DW_OP_LLVM_extend 8 2",
-        AMD,
-        composite(*[(8, composite((8, memory(8))))] * 2),
-    ),
+    ("DW_OP_addr 0x10; DW_OP_addr 0x20; DW_OP_lit4; DW_OP_LLVM_select_bit_piece 12 4", AMD,
+     composite((12, memory(0x10)), (12, memory(0x11, 4)), (12, memory(0x23)), (12, memory(0x14, 4)))),
+    ("DW_OP_LLVM_undefined; DW_OP_addr 0x20; DW_OP_lit2; DW_OP_LLVM_select_bit_piece 8 3", AMD,
+     composite((8, UNDEFINED), (8, memory(0x21)), (8, UNDEFINED))),
+    ("DW_OP_addr 8; DW_OP_piece 1; DW_OP_LLVM_piece_end; DW_OP_LLVM_extend 8 2", AMD,
+     composite(*[(8, composite((8, memory(8))))] * 2)),
     ("DW_OP_call4 0x10", TWICE, BOTH),
     ("DW_OP_call4 0x10; DW_OP_LLVM_extend 8 1", TWICE, composite((8, BOTH))),
 ]  # fmt: skip

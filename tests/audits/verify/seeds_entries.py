@@ -34,6 +34,33 @@ def at_place(name: str, *attributes: Any) -> Any:
     return die("variable", named(name), typed("int"), *attributes)
 
 
+def base(*attributes: Any) -> Any:
+    """A type of 4 bytes."""
+    return die("base_type", named("t"), ("encoding", "data1", 5), ("byte_size", "data1", 4), *attributes)
+
+
+def pointer(*attributes: Any) -> Any:
+    return die("pointer_type", typed("int"), *attributes)
+
+
+def block(low: int, size: int) -> Any:
+    return die("lexical_block", ("low_pc", "addr", low), ("high_pc", "data4", size))
+
+
+def function(low: int, form: str, high: int) -> Any:
+    return die("subprogram", named("g"), ("low_pc", "addr", low), ("high_pc", form, high))
+
+
+def completed(attribute: str, label: str) -> Any:
+    """A function that completes another entry."""
+    return die("subprogram", (attribute, "ref4", label), label="g")
+
+
+def with_member(tag: str, size: int, form: str, offset: int) -> Any:
+    member = die("member", named("m"), typed("int"), ("data_member_location", form, offset))
+    return die(tag, ("byte_size", "data1", size), member)
+
+
 def patched(rule: str, name: str, before: bytes, after: bytes, *locals: Any) -> Seed:
     """A file in which some bytes are others."""
 
@@ -73,14 +100,13 @@ OF_KERNEL = (
     ("noreturn", "udata", 1),
     ("main_subprogram", "block1", b"x"),
 )
+FOUR_BYTES = ("byte_size", "data1", 4)
 MISSING = {
     "a base type without a size": die("base_type", named("t"), ("encoding", "data1", 5)),
     "a base type without an encoding": die("base_type", named("t"), ("byte_size", "data1", 4)),
     "an array without a type": die("array_type", die("subrange_type", ("count", "data1", 3))),
-    "an enumerator without a value": die("enumeration_type", ("byte_size", "data1", 4), die("enumerator", named("e"))),
-    "an enumerator without a name": die(
-        "enumeration_type", ("byte_size", "data1", 4), die("enumerator", ("const_value", "data1", 1))
-    ),
+    "an enumerator without a value": die("enumeration_type", FOUR_BYTES, die("enumerator", named("e"))),
+    "an enumerator without a name": die("enumeration_type", FOUR_BYTES, die("enumerator", ("const_value", "data1", 1))),
     "an import of nothing": die("imported_declaration", named("i")),
     "an imported module without its name": die("imported_module"),
     "a base class without a type": die("structure_type", ("byte_size", "data1", 4), die("inheritance")),
@@ -91,7 +117,7 @@ PARENTS = {
     "an enumerator in a unit": die("enumerator", named("e"), ("const_value", "data1", 1)),
     "a base class in a unit": die("inheritance", typed("int")),
     "a parameter in a unit": die("formal_parameter", named("p"), typed("int")),
-    "a block in a unit": die("lexical_block", ("low_pc", "addr", CODE), ("high_pc", "data4", 4)),
+    "a block in a unit": block(CODE, 4),
     "a label in a unit": die("label", named("l"), ("low_pc", "addr", CODE)),
     "a unit in a unit": die("compile_unit", named("u")),
     "more parameters in a unit": die("unspecified_parameters"),
@@ -105,13 +131,11 @@ F = die("subprogram", named("f"), ("inline", "data1", 1), label="f")
 OWNERS = {
     "lanes of a variable": at_place("a", ("LLVM_lanes", "data1", 64)),
     "lane program counters of a variable": at_place("a", ("LLVM_lane_pc", "exprloc", V0)),
-    "an address space of a base type": die(
-        "base_type", named("t"), ("encoding", "data1", 5), ("byte_size", "data1", 4), ("LLVM_address_space", "data1", 5)
-    ),
+    "an address space of a base type": base(("LLVM_address_space", "data1", 5)),
     "a vector size of a structure": die("structure_type", ("byte_size", "data1", 4), ("LLVM_vector_size", "data1", 4)),
     "a memory space of a typedef": die("typedef", named("t"), typed("int"), ("LLVM_memory_space", "data1", 1)),
     "a frame base of a variable": at_place("a", ("frame_base", "exprloc", V0)),
-    "an encoding of a pointer": die("pointer_type", typed("int"), ("encoding", "data1", 5)),
+    "an encoding of a pointer": pointer(("encoding", "data1", 5)),
     "a line table of a namespace": die("namespace", named("n"), ("stmt_list", "sec_offset", 0)),
     "a folder of a namespace": die("namespace", named("n"), ("comp_dir", "string", "/")),
     "a table of addresses of a namespace": die("namespace", named("n"), ("addr_base", "sec_offset", 8)),
@@ -128,7 +152,7 @@ REFERENCES = {
 VALUES = {
     "encoding": (
         "a base type is encoded as 0x3f",
-        die("base_type", named("t"), ("encoding", "data1", 0x3F), ("byte_size", "data1", 4)),
+        die("base_type", named("t"), ("encoding", "data1", 0x3F), FOUR_BYTES),
     ),
     "virtuality": ("a virtuality of 9", at_place("a", ("virtuality", "data1", 9))),
     "accessibility": ("an accessibility of 8", at_place("a", ("accessibility", "data1", 8))),
@@ -142,6 +166,12 @@ VALUES = {
     "calling": ("a calling convention of 0x20", at_place("a", ("calling_convention", "data1", 0x20))),
 }
 
+PLACE = ("location", "exprloc", V0)
+LABEL = die("label", named("l"))
+MEMBER_OF_F = die("ptr_to_member_type", typed("int"), ("containing_type", "ref4", "f"))
+RANGES = rnglist(("start_length", CODE, 4), "end_of_list")
+CLANG_14 = "AMD clang version 14.0.0"
+
 SEEDS = (
     *(inside("attribute-class", f"class {n} of a variable", each) for n, each in enumerate(CLASSES)),
     *(of_kernel("attribute-class", f"{each[0]} with {each[1]}", each) for each in OF_KERNEL),
@@ -151,173 +181,61 @@ SEEDS = (
     inside("attribute-missing", "an inlined call of nothing", die("inlined_subroutine")),
     inside("attribute-missing", "a parameter of a call without a place", die("call_site", die("call_site_parameter"))),
     *(beside("parent", name, F, each) for name, each in PARENTS.items()),
-    inside(
-        "parent",
-        "a parameter in a call",
-        die("call_site", die("call_site_parameter", ("location", "exprloc", V0), die("label", named("l")))),
-    ),
+    inside("parent", "a parameter in a call", die("call_site", die("call_site_parameter", PLACE, LABEL))),
     *(beside("attribute-owner", name, each) for name, each in OWNERS.items()),
     *(inside("reference", name, each) for name, each in REFERENCES.items()),
     inside("reference-tag", "a variable as a type", variable("b"), die("variable", named("a"), typed("b"), label="b")),
     beside("reference-tag", "a function as a type", F, die("variable", named("a"), typed("f"))),
-    beside(
-        "reference-tag", "a type that is completed by a function", die("subprogram", ("specification", "ref4", "int"))
-    ),
-    beside(
-        "reference-tag", "an object pointer to a type", die("subprogram", named("g"), ("object_pointer", "ref4", "int"))
-    ),
+    beside("reference-tag", "a type that is completed by a function", completed("specification", "int")),
+    beside("reference-tag", "an object pointer to a type",
+           die("subprogram", named("g"), ("object_pointer", "ref4", "int"))),
     inside("reference-tag", "a call of a type", die("call_site", ("call_origin", "ref4", "int"))),
-    beside(
-        "reference-tag",
-        "a pointer to a member of a function",
-        F,
-        die("ptr_to_member_type", typed("int"), ("containing_type", "ref4", "f")),
-    ),
+    beside("reference-tag", "a pointer to a member of a function", F, MEMBER_OF_F),
     beside("reference-cycle", "a typedef of itself", die("typedef", named("t"), typed("t"), label="t")),
-    beside(
-        "reference-cycle",
-        "two that are const of each other",
-        die("const_type", typed("v"), label="c"),
-        die("volatile_type", typed("c"), label="v"),
-    ),
-    beside(
-        "reference-cycle",
-        "a function that completes itself",
-        die("subprogram", ("specification", "ref4", "g"), label="g"),
-    ),
-    beside(
-        "reference-cycle", "an origin that is its own", die("subprogram", ("abstract_origin", "ref4", "g"), label="g")
-    ),
+    beside("reference-cycle", "two that are const of each other", die("const_type", typed("v"), label="c"),
+           die("volatile_type", typed("c"), label="v")),
+    beside("reference-cycle", "a function that completes itself", completed("specification", "g")),
+    beside("reference-cycle", "an origin that is its own", completed("abstract_origin", "g")),
     *(beside("value-unknown", name, each) for name, each in VALUES.values()),
     of_kernel("value-unknown", "inlined in the way 9", ("inline", "data1", 9)),
     of_kernel("lanes", "none", ("LLVM_lanes", "data1", 0)),
     of_kernel("lanes", "minus one", ("LLVM_lanes", "sdata", -1)),
     of_kernel("lanes-of-target", "128 of 64", ("LLVM_lanes", "data1", 128)),
     of_kernel("lanes-of-target", "1024 of 64", ("LLVM_lanes", "udata", 1024)),
-    beside(
-        "vector-size",
-        "none",
-        die(
-            "base_type",
-            named("t"),
-            ("encoding", "data1", 5),
-            ("byte_size", "data1", 4),
-            ("LLVM_vector_size", "data1", 0),
-        ),
-    ),
-    beside(
-        "vector-size",
-        "minus two",
-        die(
-            "base_type",
-            named("t"),
-            ("encoding", "data1", 5),
-            ("byte_size", "data1", 4),
-            ("LLVM_vector_size", "sdata", -2),
-        ),
-    ),
-    beside("address-space", "of a pointer", die("pointer_type", typed("int"), ("LLVM_address_space", "data1", 99))),
-    beside(
-        "address-space", "of a reference", die("reference_type", typed("int"), ("LLVM_address_space", "udata", 777))
-    ),
-    beside("address-space", "by class", die("pointer_type", typed("int"), ("address_class", "data4", 99))),
+    beside("vector-size", "none", base(("LLVM_vector_size", "data1", 0))),
+    beside("vector-size", "minus two", base(("LLVM_vector_size", "sdata", -2))),
+    beside("address-space", "of a pointer", pointer(("LLVM_address_space", "data1", 99))),
+    beside("address-space", "of a reference",
+           die("reference_type", typed("int"), ("LLVM_address_space", "udata", 777))),
+    beside("address-space", "by class", pointer(("address_class", "data4", 99))),
     beside("memory-space", "of a variable", at_place("a", ("LLVM_memory_space", "udata", 99))),
-    beside("memory-space", "of a pointer", die("pointer_type", typed("int"), ("LLVM_memory_space", "data1", 88))),
-    inside(
-        "ranges-and-pc",
-        "of a block",
-        die("lexical_block", ("low_pc", "addr", CODE), ("high_pc", "data4", 4), ("ranges", "sec_offset", 12)),
-        sections={
-            ".debug_rnglists": table_of_lists(rnglist(("start_length", CODE, 4), "end_of_list"))[:8]
-            + bytes(4)
-            + rnglist(("start_length", CODE, 4), "end_of_list")
-        },
-    ),
+    beside("memory-space", "of a pointer", pointer(("LLVM_memory_space", "data1", 88))),
+    inside("ranges-and-pc", "of a block",
+           die("lexical_block", ("low_pc", "addr", CODE), ("high_pc", "data4", 4), ("ranges", "sec_offset", 12)),
+           sections={".debug_rnglists": table_of_lists(RANGES)[:8] + bytes(4) + RANGES}),
     inside("high-pc-alone", "of a block", die("lexical_block", ("high_pc", "data4", 4))),
     beside("high-pc-alone", "of a function", die("subprogram", named("g"), ("high_pc", "addr", CODE))),
-    inside(
-        "range-reversed", "of a block", die("lexical_block", ("low_pc", "addr", CODE + 8), ("high_pc", "addr", CODE))
-    ),
-    beside(
-        "range-reversed",
-        "of a function",
-        die("subprogram", named("g"), ("low_pc", "addr", CODE + 8), ("high_pc", "addr", CODE)),
-    ),
-    inside(
-        "range-outside",
-        "a block behind its function",
-        die("lexical_block", ("low_pc", "addr", CODE + SIZE), ("high_pc", "data4", 4)),
-    ),
-    inside(
-        "range-outside",
-        "a block that ends too late",
-        die("lexical_block", ("low_pc", "addr", CODE + SIZE - 4), ("high_pc", "data4", 8)),
-    ),
-    beside(
-        "not-in-code",
-        "a function of nowhere",
-        die("subprogram", named("g"), ("low_pc", "addr", 0x900000), ("high_pc", "data4", 4)),
-    ),
-    beside(
-        "not-in-code",
-        "a function that ends too late",
-        die("subprogram", named("g"), ("low_pc", "addr", CODE), ("high_pc", "data4", SIZE + 4)),
-    ),
-    inside(
-        "location-and-constant",
-        "of a variable",
-        at_place("a", ("location", "exprloc", V0), ("const_value", "data1", 1)),
-    ),
-    inside(
-        "location-and-constant",
-        "of a parameter",
-        die("formal_parameter", named("a"), ("const_value", "data1", 1), ("location", "exprloc", V0)),
-    ),
+    inside("range-reversed", "of a block",
+           die("lexical_block", ("low_pc", "addr", CODE + 8), ("high_pc", "addr", CODE))),
+    beside("range-reversed", "of a function", function(CODE + 8, "addr", CODE)),
+    inside("range-outside", "a block behind its function", block(CODE + SIZE, 4)),
+    inside("range-outside", "a block that ends too late", block(CODE + SIZE - 4, 8)),
+    beside("not-in-code", "a function of nowhere", function(0x900000, "data4", 4)),
+    beside("not-in-code", "a function that ends too late", function(CODE, "data4", SIZE + 4)),
+    inside("location-and-constant", "of a variable", at_place("a", PLACE, ("const_value", "data1", 1))),
+    inside("location-and-constant", "of a parameter",
+           die("formal_parameter", named("a"), ("const_value", "data1", 1), PLACE)),
     inside("string", "past its section", die("variable", ("name", "strp", 0xFFFF), typed("int"))),
     inside("string", "of lines past its section", die("variable", ("name", "line_strp", 0xFFFF), typed("int"))),
     inside("string", "without a table", die("variable", ("name", "strx1#", 7), typed("int"))),
     inside("address", "without a table", die("label", named("l"), ("low_pc", "addrx#", 7))),
     inside("attribute-twice", "a name", die("variable", named("a"), named("b"), typed("int"))),
     inside("attribute-twice", "a line", at_place("a", ("decl_line", "data1", 1), ("decl_line", "data1", 1))),
-    beside(
-        "pointer-size",
-        "8 bytes into 32 bits",
-        die("pointer_type", typed("int"), ("byte_size", "data1", 8), ("address_class", "data1", 3)),
-    ),
-    beside(
-        "pointer-size",
-        "4 bytes into 64 bits",
-        die("pointer_type", typed("int"), ("byte_size", "data1", 4), ("LLVM_address_space", "data1", 1)),
-    ),
-    beside(
-        "member-outside",
-        "behind its structure",
-        die(
-            "structure_type",
-            ("byte_size", "data1", 8),
-            die("member", named("m"), typed("int"), ("data_member_location", "data1", 9)),
-        ),
-    ),
-    beside(
-        "member-outside",
-        "of a union",
-        die(
-            "union_type",
-            ("byte_size", "data1", 4),
-            die("member", named("m"), typed("int"), ("data_member_location", "udata", 64)),
-        ),
-    ),
+    beside("pointer-size", "8 bytes into 32 bits", pointer(("byte_size", "data1", 8), ("address_class", "data1", 3))),
+    beside("pointer-size", "4 bytes into 64 bits", pointer(FOUR_BYTES, ("LLVM_address_space", "data1", 1))),
+    beside("member-outside", "behind its structure", with_member("structure_type", 8, "data1", 9)),
+    beside("member-outside", "of a union", with_member("union_type", 4, "udata", 64)),
     beside("unknown-tag", "a number of nobody", die(0x7F, named("t"))),
-    of_unit(
-        "augmentation",
-        "without brackets",
-        ("LLVM_augmentation", "string", "amdgpu"),
-        producer="AMD clang version 14.0.0",
-    ),
-    of_unit(
-        "augmentation",
-        "without a version",
-        ("LLVM_augmentation", "string", "[amdgpu]"),
-        producer="AMD clang version 14.0.0",
-    ),
-)
+    of_unit("augmentation", "without brackets", ("LLVM_augmentation", "string", "amdgpu"), producer=CLANG_14),
+    of_unit("augmentation", "without a version", ("LLVM_augmentation", "string", "[amdgpu]"), producer=CLANG_14),
+)  # fmt: skip
