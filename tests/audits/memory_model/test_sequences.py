@@ -64,11 +64,8 @@ def steps(family: str, mode: str, words: str, rule_set: str = "text") -> list[st
         ("GFX12 cu load acquire workgroup generic", "flat_load; s_wait_dscnt 0x0"),
         (
             "GFX12 wgp store release agent-one-as global",
-            (
-                glo,
-                "global_wb scope:SCOPE_DEV; s_wait_bvhcnt 0x0; s_wait_samplecnt 0x0; "
-                "s_wait_storecnt 0x0; s_wait_loadcnt 0x0; buffer/global_store scope:SCOPE_DEV",
-            ),
+            "global_wb scope:SCOPE_DEV; s_wait_bvhcnt 0x0; s_wait_samplecnt 0x0; s_wait_storecnt 0x0; s_wait_loadcnt 0x0; "
+            "buffer/global_store scope:SCOPE_DEV",
         ),
         ("GFX12 cu store release workgroup global", "s_wait_dscnt 0x0; buffer/global_store"),
         (
