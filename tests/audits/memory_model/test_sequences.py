@@ -42,6 +42,9 @@ def steps(family: str, mode: str, words: str, rule_set: str = "text") -> list[st
     return [step.text for step in cell(family, mode, rule_set, *words.split()).steps]
 
 
+WAITS_OF_GFX12 = "s_wait_bvhcnt 0x0; s_wait_samplecnt 0x0; s_wait_storecnt 0x0; s_wait_loadcnt 0x0"
+
+
 @pytest.mark.parametrize(
     "words, expected",
     [
@@ -64,8 +67,7 @@ def steps(family: str, mode: str, words: str, rule_set: str = "text") -> list[st
         ("GFX12 cu load acquire workgroup generic", "flat_load; s_wait_dscnt 0x0"),
         (
             "GFX12 wgp store release agent-one-as global",
-            "global_wb scope:SCOPE_DEV; s_wait_bvhcnt 0x0; s_wait_samplecnt 0x0; s_wait_storecnt 0x0; s_wait_loadcnt 0x0; "
-            "buffer/global_store scope:SCOPE_DEV",
+            f"global_wb scope:SCOPE_DEV; {WAITS_OF_GFX12}; buffer/global_store scope:SCOPE_DEV",
         ),
         ("GFX12 cu store release workgroup global", "s_wait_dscnt 0x0; buffer/global_store"),
         (
