@@ -9,15 +9,11 @@ from tests.builders.judged_statements import assembled_loop
 ROOT = Path(__file__).resolve().parents[2]
 SIZES = ("--grid", "64", "--work-group", "64")
 RIGHT = ("judge", "fixtures/asm/lane-pc.gfx90a.w64.co", "X", *SIZES, "zeros(64)", "40")
-WRONG = (
-    "judge",
-    "fixtures/llvm24/hip-calls.gfx1100.w32.O2.co",
-    "_Z5callsPiPfi",
-    *SIZES,
-    "zeros(4096)",
-    "zeros(4096)",
-    "20",
-)
+CALLS = "fixtures/llvm24/hip-calls.gfx1100.w32.O2.co"
+WRONG = ("judge", CALLS, "_Z5callsPiPfi", *SIZES, "zeros(4096)", "zeros(4096)", "20")
+SAXPY = ("judge", "fixtures/amdgpu/cl-kernels.{}.v5.co", "saxpy", *SIZES, "zeros(64)", "ones(64)", "2", "60")
+OPTIMIZED = (SAXPY[0], SAXPY[1].format("gfx90a.w64.O2"), *SAXPY[2:])
+WHOLE = (*OPTIMIZED[:-1], "64")
 
 
 def run(*words):
@@ -74,19 +70,9 @@ def test_findings_as_sarif():
 
 
 def test_what_a_repair_reads_as_meant_is_found_without_it():
-    words = (
-        "judge",
-        "fixtures/amdgpu/cl-kernels.gfx90a.w64.O2.v5.co",
-        "saxpy",
-        *SIZES,
-        "zeros(64)",
-        "ones(64)",
-        "2",
-        "64",
-    )
     rules = {}
     for policy in ("auto", "off"):
-        status, out, _err = run(*words, "--repair", policy, "--json")
+        status, out, _err = run(*WHOLE, "--repair", policy, "--json")
         assert status == 1  # there is no call frame information either way
         rules[policy] = {finding["rule"] for finding in json.loads(out)["findings"]}
     steps = {"unwind-missing", "statement-back"}  # which no repair is about
@@ -136,31 +122,19 @@ def test_steps_that_go_back_alone_are_no_failure(require_tool, tmp_path):
 
 
 def test_statements_are_findings_like_the_others(tmp_path):
-    words = (
-        "judge",
-        "fixtures/amdgpu/cl-kernels.gfx90a.w64.O2.v5.co",
-        "saxpy",
-        *SIZES,
-        "zeros(64)",
-        "ones(64)",
-        "2",
-        "64",
-    )
     path = str(tmp_path / "known.json")
-    assert run(*words, "--json", "-o", path)[0] == 1
+    assert run(*WHOLE, "--json", "-o", path)[0] == 1
     back = [each for each in json.loads(Path(path).read_text())["findings"] if each["rule"] == "statement-back"]
     assert {each["clause"] for each in back} == {"DWARF 5, 6.2.2"}
     assert all("a step goes back from line" in each["message"] for each in back)
     assert {each["severity"] for each in back} == {"note"}
-    (result,) = json.loads(run(*words, "--sarif")[1])["runs"]
+    (result,) = json.loads(run(*WHOLE, "--sarif")[1])["runs"]
     assert "statement-back" in {each["ruleId"] for each in result["results"]}
-    status, out, _err = run(*words, "--baseline", path)
+    status, out, _err = run(*WHOLE, "--baseline", path)
     assert status == 0
     assert "of the baseline)" in out
 
 
-SAXPY = ("judge", "fixtures/amdgpu/cl-kernels.{}.v5.co", "saxpy", *SIZES, "zeros(64)", "ones(64)", "2", "60")
-OPTIMIZED = (SAXPY[0], SAXPY[1].format("gfx90a.w64.O2"), *SAXPY[2:])
 OTHER = ("--against", SAXPY[1].format("gfx1100.w32.O0"))
 
 

@@ -64,20 +64,8 @@ def test_memory_is_read_through_the_machine(folder):
 
 def test_a_snapshot_comes_from_standard_input_too():
     text = (ROOT / STOPPED).read_text()
-    done = run(
-        "eval",
-        "--state",
-        "-",
-        "--wave",
-        "2",
-        "--lane",
-        "1",
-        "--read",
-        "4",
-        "--ops",
-        "DW_OP_regx v0",
-        stdin=text.encode(),
-    )
+    words = ("eval", "--state", "-", "--wave", "2", "--lane", "1", "--read", "4", "--ops", "DW_OP_regx v0")
+    done = run(*words, stdin=text.encode())
     assert done.stdout == "wave 1:1:1:2, lane 1: v0: 40000000\n"
 
 

@@ -10,6 +10,8 @@ from tests.builders.hostile import gpu, named, typed, variable
 
 ROOT = Path(__file__).resolve().parents[2]
 GOOD = "fixtures/host/values.gcc.O0.v5.x86_64"
+JUDGED = "fixtures/llvm24/hip-kernels.gfx1100.w32.O2.co"
+"""A kernel in which a judge finds warnings and notes."""
 
 
 @pytest.fixture
@@ -51,17 +53,7 @@ def test_findings_say_what_where_and_by_which_rule(bad):
         ("verify", "fixtures/amdgpu/cl-kernels.gfx1100.w32.O0.v5.co", "-v"),  # warnings
         ("verify", "fixtures/host/split.gcc.v5.dwo"),  # an error
         ("verify", "--ops", "DW_OP_lit1; DW_OP_lit3; DW_OP_xderef; DW_OP_plus", "--target", "gfx90a"),
-        (
-            "judge",
-            "fixtures/llvm24/hip-kernels.gfx1100.w32.O2.co",
-            "_Z9divergentPii",
-            "--grid",
-            "64",
-            "--work-group",
-            "64",
-            "out=zeros(64)",
-            "limit=40",
-        ),  # warnings and notes
+        ("judge", JUDGED, "_Z9divergentPii", "--grid", "64", "--work-group", "64", "out=zeros(64)", "limit=40"),
         ("memmodel", "check", "fixtures/amdgpu/ordering.gfx1100.w32.O2.co"),
     ],
     ids=lambda words: " ".join(words[:2]),

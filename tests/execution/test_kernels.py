@@ -29,27 +29,10 @@ def compiled(require_tool, tmp_path_factory):
     def build(processor: str, level: str) -> str:
         if (processor, level) not in known:
             path = str(folder / f"kernels.{processor}.{level}.co")
-            words = [
-                clang,
-                "-x",
-                "cl",
-                "-cl-std=CL2.0",
-                "-target",
-                "amdgcn-amd-amdhsa",
-                f"-mcpu={processor}",
-                f"-{level.removesuffix(HALVES)}",
-            ]
+            words = [clang, "-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}"]
+            words += [f"-{level.removesuffix(HALVES)}", "-g", "-w", "-nogpulib"]
             words += ["-Xclang", "-target-feature", "-Xclang", "+real-true16"] * level.endswith(HALVES)
-            words += [
-                "-g",
-                "-w",
-                "-nogpulib",
-                "-include",
-                str(HERE / "kernels.h"),
-                str(HERE / "kernels.cl"),
-                "-o",
-                path,
-            ]
+            words += ["-include", str(HERE / "kernels.h"), str(HERE / "kernels.cl"), "-o", path]
             subprocess.run(words, check=True, capture_output=True)
             known[processor, level] = path
         return known[processor, level]

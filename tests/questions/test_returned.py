@@ -34,16 +34,8 @@ ALL = [(processor, level) for processor in ("gfx900", "gfx90a", "gfx1030", "gfx1
 def code(request, require_tool, tmp_path_factory):
     processor, level = request.param
     path = str(tmp_path_factory.mktemp("returned") / "returned.co")
-    words = [
-        require_tool("clang-22"),
-        "-x",
-        "cl",
-        "-cl-std=CL2.0",
-        "-target",
-        "amdgcn-amd-amdhsa",
-        f"-mcpu={processor}",
-    ]
-    words += [f"-{level}", "-g", "-nogpulib", "-w", "-Xclang", "-finclude-default-header"]
+    words = [require_tool("clang-22"), "-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa"]
+    words += [f"-mcpu={processor}", f"-{level}", "-g", "-nogpulib", "-w", "-Xclang", "-finclude-default-header"]
     subprocess.run([*words, str(SOURCE), "-o", path], check=True, capture_output=True)
     return path, level
 

@@ -124,19 +124,8 @@ def test_a_build_without_debugging_information_is_refused(require_tool, tmp_path
     path = tmp_path / "plain.so"
     words = ["-target", "x86_64-pc-linux-gnu", "-shared", "-fPIC", str(tmp_path / "plain.c"), "-o", str(path)]
     subprocess.run([require_tool("clang-22"), *words], check=True)
-    sizes = ("--grid", "24", "--work-group", "24")
-    done = run(
-        "judge",
-        GPU.format("gfx1100.w32.O0"),
-        "saxpy",
-        *sizes,
-        "zeros(24)",
-        "ones(24)",
-        "2",
-        "20",
-        "--against",
-        str(path),
-    )
+    words = ("judge", GPU.format("gfx1100.w32.O0"), "saxpy", "--grid", "24", "--work-group", "24")
+    done = run(*words, "zeros(24)", "ones(24)", "2", "20", "--against", str(path))
     assert done.returncode == 2
     assert "plain.so has no debugging information" in done.stderr
 

@@ -57,6 +57,10 @@ def in_one_place(attribute: str) -> Seed:
     return Seed("list-several-locations", attribute, made)
 
 
+VARIABLE = die("variable", named("a"), typed("int"), ("location", "sec_offset", 12))
+BLOCK = die("lexical_block", ("ranges", "sec_offset", 12))
+DEFAULT, WHOLE = ("default_location", V0), ("start_length", CODE, 16)
+
 SEEDS = (
     indexed("list-bad-index", "behind the table", 7, 12),
     indexed("list-bad-index", "behind the table", 7, 12, kind="rnglist"),
@@ -64,18 +68,8 @@ SEEDS = (
     indexed("list-no-table", "no base", 0, None, kind="rnglist"),
     indexed("list-no-table", "a base behind the section", 0, 0x999),
     indexed("list-no-table", "a base within the header", 0, 3, kind="rnglist"),
-    baseless(
-        "of locations",
-        die("variable", named("a"), typed("int"), ("location", "sec_offset", 12)),
-        ".debug_loclists",
-        loclist(("offset_pair", 0, 8, V0), "end_of_list"),
-    ),
-    baseless(
-        "of ranges",
-        die("lexical_block", ("ranges", "sec_offset", 12)),
-        ".debug_rnglists",
-        rnglist(("offset_pair", 0, 8), "end_of_list"),
-    ),
+    baseless("of locations", VARIABLE, ".debug_loclists", loclist(("offset_pair", 0, 8, V0), "end_of_list")),
+    baseless("of ranges", BLOCK, ".debug_rnglists", rnglist(("offset_pair", 0, 8), "end_of_list")),
     *map(in_one_place, ("frame_base", "return_addr", "static_link", "LLVM_lane_pc", "LLVM_active_lane")),
     ranges("list-truncated", "no end", rnglist(("start_length", CODE, 16))),
     ranges("list-unknown-entry-kind", "of kind 0x44", b"\x44" + rnglist("end_of_list")),
@@ -88,24 +82,14 @@ SEEDS = (
     locations("list-unknown-entry-kind", "of kind 0x44", b"\x44" + loclist("end_of_list")),
     locations("list-reversed", "the end before the start", loclist(at(8, 0), "end_of_list")),
     locations("list-reversed", "by offsets", loclist(("offset_pair", 8, 4, V0), "end_of_list")),
-    locations(
-        "list-default-twice", "two of them", loclist(("default_location", V0), ("default_location", V0), "end_of_list")
-    ),
+    locations("list-default-twice", "two of them", loclist(DEFAULT, DEFAULT, "end_of_list")),
     locations("list-address-index", "without a table", loclist(("startx_length", 7, 4, V0), "end_of_list")),
-    locations(
-        "list-address-index",
-        "a base without a table",
-        loclist(("base_addressx", 9), ("offset_pair", 0, 4, V0), "end_of_list"),
-    ),
+    locations("list-address-index", "a base", loclist(("base_addressx", 9), ("offset_pair", 0, 4, V0), "end_of_list")),
     locations("expression-stack-underflow", "in an entry", loclist(at(0, 8, "22"), "end_of_list")),
     locations(
         "expression-register-unavailable", "in the second entry", loclist(at(0, 8), at(8, 16, "50"), "end_of_list")
     ),
-    ranges(
-        "list-overlap",
-        "two of a block",
-        rnglist(("start_length", CODE, 16), ("start_length", CODE + 8, 16), "end_of_list"),
-    ),
-    ranges("list-overlap", "one twice", rnglist(("start_length", CODE, 16), ("start_length", CODE, 16), "end_of_list")),
+    ranges("list-overlap", "two of a block", rnglist(WHOLE, ("start_length", CODE + 8, 16), "end_of_list")),
+    ranges("list-overlap", "one twice", rnglist(WHOLE, WHOLE, "end_of_list")),
     ranges("entry-range-outside", "of a block", rnglist(("start_length", CODE + SIZE, 4), "end_of_list")),
 )
