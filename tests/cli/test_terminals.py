@@ -12,6 +12,7 @@ from dwarfgpu.questions.registry import SHELL_GROUPS
 from dwarfgpu.render.layout import folded
 from dwarfgpu.render.written_text import styled, without_styles
 from tests.builders.commands import ROOT, run, run_at_terminal
+from tests.builders.parameters import some_slow
 from tests.cli.test_faces import CORE, EQUAL, FILE, STATE
 from tests.docs.test_examples import examples
 
@@ -110,13 +111,7 @@ def check(words: list[str], columns: int, env: dict[str, str] | None = None) -> 
     assert words_of(plain(shown.stdout + shown.stderr)) == words_of(free.stdout + free.stderr), "a word is cut"
 
 
-@pytest.mark.parametrize("command", ANSWERS)
-def test_an_answer_fits_80_columns(command: str) -> None:
-    check(shlex.split(command), 80)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("columns", [40, 200])
+@pytest.mark.parametrize("columns", some_slow([40, 80, 200], quick=[80]))
 @pytest.mark.parametrize("command", ANSWERS)
 def test_an_answer_fits_any_screen(command: str, columns: int) -> None:
     check(shlex.split(command), columns)

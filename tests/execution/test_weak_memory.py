@@ -192,15 +192,6 @@ def test_what_is_forbidden_does_not_show(litmus, tmp_path):
     assert not [outcome for outcome in outcomes if litmus.is_forbidden(outcome)]
 
 
-@pytest.mark.slow
-@needs_clang
-def test_a_missing_invalidate_shows(tmp_path):
-    litmus = Litmus("mp", "gfx1200", "system")
-    path = litmus.build(tmp_path)
-    shown = outcomes_without(litmus, path, ("global_inv",), 320, 6)
-    assert list(shown.values()) == [True]
-
-
 @needs_clang
 @pytest.mark.slow
 @pytest.mark.parametrize("litmus", tuple(every_litmus()), ids=lambda litmus: litmus.label)

@@ -20,6 +20,7 @@ from tests.builders.commands import run
 from tests.builders.dwarf import die
 from tests.builders.hostile import CODE, SIZE, gpu, named, ops, typed, variable
 from tests.builders.lists import loclist, rnglist
+from tests.builders.parameters import some_slow
 
 FIXTURES = Path("fixtures")
 REGISTER = ops("DW_OP_regx s4").hex()
@@ -354,14 +355,8 @@ def check(path: Path) -> None:
             assert counted == {kind: count for kind, count in kinds if count}, record.name
 
 
-@pytest.mark.parametrize("name", SAMPLES)
-def test_sums_are_those_of_asking_for_every_address(name):
-    check(FIXTURES / name)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("path", EVERY, ids=str)
-def test_every_fixture_is_counted_exactly(path):
+@pytest.mark.parametrize("path", some_slow(EVERY, quick=[FIXTURES / name for name in SAMPLES]), ids=str)
+def test_sums_are_those_of_asking_for_every_address(path):
     check(path)
 
 

@@ -12,6 +12,7 @@ from dwarfgpu.program.code.code_object import opened
 from tests.builders.dwarf import die
 from tests.builders.hostile import CODE, SIZE, gpu, named, ops, typed, variable
 from tests.builders.lists import loclist
+from tests.builders.parameters import some_slow
 
 FIXTURES = Path("fixtures")
 NOT_READ = {
@@ -63,14 +64,8 @@ def compare(tool: str, path: Path, *, is_known: str = "") -> None:
         assert different == {}
 
 
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("name", some_slow([name for name in EVERY if name not in NOT_READ], quick=SAMPLES))
 def test_the_numbers_are_those_of_llvm_dwarfdump(name, require_tool):
-    compare(require_tool("llvm-dwarfdump-22", "llvm-dwarfdump"), FIXTURES / name, is_known=name)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in EVERY if name not in NOT_READ])
-def test_every_fixture_has_the_numbers_of_llvm_dwarfdump(name, require_tool):
     compare(require_tool("llvm-dwarfdump-22", "llvm-dwarfdump"), FIXTURES / name, is_known=name)
 
 

@@ -19,6 +19,7 @@ from dwarfgpu.render.layout import plain
 from tests.builders.commands import run
 from tests.builders.elf import ElfBuilder
 from tests.builders.errors import raised
+from tests.builders.parameters import some_slow
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 HIP = "amdgpu/hip-kernels.gfx1100.w32.O2.v5.co"
@@ -414,17 +415,11 @@ def whole(name: str) -> CodeObject:
     return code
 
 
-@pytest.mark.parametrize("name", SOME)
+@pytest.mark.parametrize("name", some_slow(ALL, quick=SOME))
 def test_all_of_a_file(name):
     code = whole(name)
     if not name.endswith((".dwo", ".dwp", ".i386.o")):
         assert [str(error) for error in code.problems] == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(set(ALL) - set(SOME)))
-def test_all_of_every_other_file(name):
-    assert [str(error) for error in whole(name).problems] == []
 
 
 @pytest.mark.slow

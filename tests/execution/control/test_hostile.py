@@ -5,6 +5,7 @@ import random
 import pytest
 
 from dwarfgpu.execution.launch.launch import launch, machine_for
+from tests.builders.parameters import some_slow
 
 FILES = {
     "gfx90a": "fixtures/amdgpu/cl-kernels.gfx90a.w64.O2.v5.co",
@@ -39,15 +40,10 @@ def run_damaged(path, seed, count):
         assert halt.kind != "fault" or halt.waves
 
 
+@pytest.mark.parametrize("seed, count", some_slow([(1, 25), (2, 2000)], quick=[(1, 25)]))
 @pytest.mark.parametrize("processor", FILES)
-def test_damaged_code_stops_with_a_reason(processor):
-    run_damaged(FILES[processor], 1, 25)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("processor", FILES)
-def test_much_damaged_code_stops_with_a_reason(processor):
-    run_damaged(FILES[processor], 2, 2000)
+def test_damaged_code_stops_with_a_reason(processor, seed, count):
+    run_damaged(FILES[processor], seed, count)
 
 
 @pytest.mark.parametrize(

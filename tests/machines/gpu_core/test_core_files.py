@@ -156,20 +156,12 @@ def subjects(tmp_path_factory):
     return fuzz_cores.make_subjects(tmp_path_factory.mktemp("good"), ("gfx90a", "gfx1100-wave32", "gfx1250"))
 
 
-def tried(numbers, subjects, folder):
-    attempt = fuzz_cores.attempt_of(subjects, folder)
+@pytest.mark.slow
+@pytest.mark.parametrize("numbers", [range(200), range(200, 4000)])
+def test_damaged_files_give_answers_or_errors(numbers, subjects, tmp_path):
+    attempt = fuzz_cores.attempt_of(subjects, tmp_path)
     for number in numbers:
         assert fuzz_loop.tried(attempt, f"test/{number}") is None, f"test/{number}"
-
-
-@pytest.mark.slow
-def test_some_hundred_damaged_files(subjects, tmp_path):
-    tried(range(200), subjects, tmp_path)
-
-
-@pytest.mark.slow
-def test_many_damaged_files(subjects, tmp_path):
-    tried(range(200, 4000), subjects, tmp_path)
 
 
 def waves_of(folder, machine, kind="merged", **more):
