@@ -13,7 +13,7 @@ from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.frames.evaluator import Evaluator
 from dwarfgpu.program.frames.history import Remembered, number
-from dwarfgpu.program.language.operands import loaded
+from dwarfgpu.program.language.arithmetic import loaded
 from dwarfgpu.program.language.tokens import tokens
 from dwarfgpu.program.types.model import Array, Base, Function, Pointer, resolved
 from dwarfgpu.program.values.storage import Address, cannot_access

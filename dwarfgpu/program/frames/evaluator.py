@@ -30,19 +30,19 @@ from dwarfgpu.program.frames.reasons import UNDEFINED_RULE, Unavailable, lost_re
 from dwarfgpu.program.frames.registers import part_of, type_of
 from dwarfgpu.program.frames.variable import PARAMETER, STATIC, Variable
 from dwarfgpu.program.language import syntax as s
-from dwarfgpu.program.language.arithmetic import Arithmetic, kept_in_space
-from dwarfgpu.program.language.operands import (
+from dwarfgpu.program.language.arithmetic import (
+    Arithmetic,
     DataModel,
     ScalarOperand,
     converted,
     is_integral,
     is_pointer,
     is_true,
+    kept_in_space,
     loaded,
 )
-from dwarfgpu.program.language.parser import parse, parse_type
+from dwarfgpu.program.language.parser import TypeBuilder, parse, parse_type
 from dwarfgpu.program.language.tokens import ExpressionError, UnknownName, string_bytes
-from dwarfgpu.program.language.type_names import TypeBuilder
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import byte_size, known_size, number_size, resolved, stripped

@@ -370,7 +370,7 @@ class Names:
         return self._types[key]
 
     def _type(self, frame: Frame, name: str, keyword: str) -> Type | None:
-        from dwarfgpu.program.language.type_names import ARITHMETIC
+        from dwarfgpu.program.language.parser import ARITHMETIC
 
         if all(word in ARITHMETIC for word in name.split()):
             return self._base(frame, name)

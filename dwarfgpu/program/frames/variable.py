@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.program.frames.frame import Frame
-    from dwarfgpu.program.language.operands import ScalarOperand
+    from dwarfgpu.program.language.arithmetic import ScalarOperand
 
 
 PARAMETER, LOCAL, STATIC, CONSTANT = "parameter", "local", "static", "constant"
@@ -253,7 +253,7 @@ class Variable(Quantity):
 
     def at_entry(self, lanes: LaneSet) -> ScalarOperand:
         """Return the value that the call site gives a parameter; raise `Unavailable` where it says nothing."""
-        from dwarfgpu.program.language.operands import ScalarOperand
+        from dwarfgpu.program.language.arithmetic import ScalarOperand
 
         if self.frame.activation is None:
             what = "what was passed is known to the caller alone, and there is no caller"

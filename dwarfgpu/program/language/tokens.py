@@ -10,7 +10,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.program.language.syntax import Character, Float, Integer, StringLiteral
 
 if TYPE_CHECKING:
-    from dwarfgpu.program.language.operands import DataModel
+    from dwarfgpu.program.language.arithmetic import DataModel
 
 
 MAX_LENGTH = 1 << 16
@@ -141,6 +141,11 @@ _FLOAT_SUFFIXES = frozenset(("", "f", "l", "f16", "bf16"))
 MAX_DIGITS = 1000
 """The longest number, and the largest exponent, that is read: more than the widest type can hold."""
 MAX_EXPONENT = 20_000
+
+
+def literal(token: Token, text: str) -> Integer | Float | Character:
+    """Parse the literal that a token is."""
+    return {"integer": integer, "float": floating, "character": character}[token.kind](token, text)
 
 
 def integer(token: Token, text: str) -> Integer:

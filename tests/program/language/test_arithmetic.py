@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from dwarfgpu import bits as b
 from dwarfgpu.errors import EvaluationError, UsageError
 from dwarfgpu.lanes import LaneFault
-from dwarfgpu.program.language.arithmetic import Arithmetic
-from dwarfgpu.program.language.operands import DataModel, ScalarOperand, converted
+from dwarfgpu.program.language.arithmetic import Arithmetic, DataModel, ScalarOperand, converted
 from dwarfgpu.program.language.parser import parse
 from dwarfgpu.program.types.declaration import type_text
 from dwarfgpu.program.types.model import Array, Body, Dimension, Enumeration, Enumerator, Lazy, Struct, byte_size

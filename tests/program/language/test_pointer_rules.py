@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from dwarfgpu import bits as b
 from dwarfgpu.errors import EvaluationError, MissingContext, UsageError
 from dwarfgpu.lanes import LaneFault
-from dwarfgpu.program.language.arithmetic import Arithmetic
-from dwarfgpu.program.language.operands import DataModel, ScalarOperand, is_true
+from dwarfgpu.program.language.arithmetic import Arithmetic, DataModel, ScalarOperand, is_true
 from dwarfgpu.program.language.parser import parse
 from dwarfgpu.program.types.model import VOID
 from dwarfgpu.targets.resolve import resolve
