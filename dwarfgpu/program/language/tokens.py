@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.language.syntax import Character, Float, Integer, StringLiteral
+from dwarfgpu.program.language.syntax import Character, Float, Integer, StringLiteral, SyntaxNode
 
 if TYPE_CHECKING:
     from dwarfgpu.program.language.arithmetic import DataModel
@@ -143,7 +143,7 @@ MAX_DIGITS = 1000
 MAX_EXPONENT = 20_000
 
 
-def literal(token: Token, text: str) -> Integer | Float | Character:
+def literal(token: Token, text: str) -> SyntaxNode:
     """Parse the literal that a token is."""
     return {"integer": integer, "float": floating, "character": character}[token.kind](token, text)
 
