@@ -6,6 +6,7 @@ import pytest
 
 from dwarfgpu.cases.case import run_case
 from tests.builders.cases import run_lines
+from tests.builders.parameters import for_each
 
 AMD = {"rules": "amd", "dialect": "llvm-user"}
 BIG = {"byte_order": "big", **AMD}
@@ -226,18 +227,16 @@ def test_the_keys_of_an_answer():
     assert list(ops("DW_OP_drop")["error"]) == ["class", "kind", "message", "offset", "operation", "spec"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "keys, dialect, rules",
-    [
-        ({}, "gnu", "dwarf5"),
-        ({"target": "x86_64"}, "gnu", "dwarf5"),
-        (GPU, "llvm-user", "amd"),
-        ({**GPU, "rules": "dwarf6"}, "llvm-user", "dwarf6"),
-        ({"dialect": "amdgpu-2020"}, "amdgpu-2020", "dwarf5"),
-        ({"dialect": "dwarf6", "rules": "dwarf6"}, "dwarf6", "dwarf6"),
-        ({"dialect": "dwarf5"}, "dwarf5", "dwarf5"),
-        ({"dialect": "llvm-legacy"}, "llvm-legacy", "dwarf5"),
-    ],
+    ({}, "gnu", "dwarf5"),
+    ({"target": "x86_64"}, "gnu", "dwarf5"),
+    (GPU, "llvm-user", "amd"),
+    ({**GPU, "rules": "dwarf6"}, "llvm-user", "dwarf6"),
+    ({"dialect": "amdgpu-2020"}, "amdgpu-2020", "dwarf5"),
+    ({"dialect": "dwarf6", "rules": "dwarf6"}, "dwarf6", "dwarf6"),
+    ({"dialect": "dwarf5"}, "dwarf5", "dwarf5"),
+    ({"dialect": "llvm-legacy"}, "llvm-legacy", "dwarf5"),
 )
 def test_an_answer_says_by_which_dialect_and_rules(keys, dialect, rules):
     found = ops("DW_OP_lit1", **keys)
@@ -279,21 +278,19 @@ def test_references_have_the_size_that_format_and_version_say(offset_size, versi
 # --- The kind of the result ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text, want, expected",
-    [
-        ("DW_OP_lit5", None, value(5)),
-        ("DW_OP_lit5", "value", value(5)),
-        ("DW_OP_lit5", "location", memory(5)),
-        ("DW_OP_addr 5", None, memory(5)),
-        ("DW_OP_addr 5", "value", value(5)),
-        ("DW_OP_reg0", "location", register(0, "r0")),
-        ("", "location", UNDEFINED),
-        ("DW_OP_piece 1", "location", composite((8, UNDEFINED))),
-        ("DW_OP_reg0", "value", "bad_result_kind"),
-        ("", "value", "bad_result_kind"),
-        ("DW_OP_lit1; DW_OP_stack_value", "value", "bad_result_kind"),
-    ],
+    ("DW_OP_lit5", None, value(5)),
+    ("DW_OP_lit5", "value", value(5)),
+    ("DW_OP_lit5", "location", memory(5)),
+    ("DW_OP_addr 5", None, memory(5)),
+    ("DW_OP_addr 5", "value", value(5)),
+    ("DW_OP_reg0", "location", register(0, "r0")),
+    ("", "location", UNDEFINED),
+    ("DW_OP_piece 1", "location", composite((8, UNDEFINED))),
+    ("DW_OP_reg0", "value", "bad_result_kind"),
+    ("", "value", "bad_result_kind"),
+    ("DW_OP_lit1; DW_OP_stack_value", "value", "bad_result_kind"),
 )  # fmt: skip
 def test_the_kind_that_is_wanted(text, want, expected):
     answer = ops(text, **({} if want is None else {"want": want}))
@@ -303,17 +300,15 @@ def test_the_kind_that_is_wanted(text, want, expected):
 # --- The stack ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text, keys, expected",
-    [
-        ("", {}, []),
-        ("DW_OP_lit1; DW_OP_reg0; DW_OP_addr 8", AMD, [value(1), register(0, "r0"), memory(8)]),
-        ("DW_OP_lit1; DW_OP_lit2; DW_OP_plus", {}, [value(3)]),
-        ("DW_OP_lit1; DW_OP_drop", {}, []),
-        ("DW_OP_lit1; DW_OP_skip 1; DW_OP_lit2", {}, [value(1)]),
-        ("DW_OP_call4 0x10; DW_OP_lit3", {"dies": {"unit:16": {"location": "3132"}}}, [value(1), value(2), value(3)]),
-        ("DW_OP_lit1; DW_OP_piece 2", AMD, [composite((16, memory(1)))]),
-    ],
+    ("", {}, []),
+    ("DW_OP_lit1; DW_OP_reg0; DW_OP_addr 8", AMD, [value(1), register(0, "r0"), memory(8)]),
+    ("DW_OP_lit1; DW_OP_lit2; DW_OP_plus", {}, [value(3)]),
+    ("DW_OP_lit1; DW_OP_drop", {}, []),
+    ("DW_OP_lit1; DW_OP_skip 1; DW_OP_lit2", {}, [value(1)]),
+    ("DW_OP_call4 0x10; DW_OP_lit3", {"dies": {"unit:16": {"location": "3132"}}}, [value(1), value(2), value(3)]),
+    ("DW_OP_lit1; DW_OP_piece 2", AMD, [composite((16, memory(1)))]),
 )
 def test_the_final_stack_is_reported_bottom_first(text, keys, expected):
     assert ops(text, stack=True, **keys)["stack"] == expected

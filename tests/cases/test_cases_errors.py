@@ -1,6 +1,7 @@
 import pytest
 
 from dwarfgpu.cases.case import run_case
+from tests.builders.parameters import for_each
 
 AMD = {"rules": "amd", "dialect": "llvm-user"}
 GPU = {"target": "amdgcn-gfx90a"}
@@ -117,9 +118,7 @@ def test_errors(error_class, kind, program, context, case, operation, offset, sp
     assert spec is None or error.get("spec") == spec, error
 
 
-@pytest.mark.parametrize(
-    "text", ["DW_OP_nothing", "DW_OP_lit1 5", "DW_OP_skip @nowhere", "DW_OP_const1u 256", "lit1", "("]
-)
+@for_each("text", "DW_OP_nothing", "DW_OP_lit1 5", "DW_OP_skip @nowhere", "DW_OP_const1u 256", "lit1", "(")
 def test_text_that_is_no_program_is_ill_formed(text):
     error = run_case({"ops": text}, 1)["error"]
     assert error["class"] in {"ill_formed", "unsupported"}

@@ -9,6 +9,7 @@ from dwarfgpu.errors import MalformedFile
 from dwarfgpu.strict_json import NotACase
 from tests.builders.cases import run_lines
 from tests.builders.errors import raised
+from tests.builders.parameters import for_each
 
 BASE = {"expr": "31"}
 FAR = {"name": "far", "address_size": 4}
@@ -235,18 +236,16 @@ def test_what_is_wrong_with_the_form_comes_first():
         run_case({"ops": "DW_OP_nothing", "stack": "yes"}, 1)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "number, expected",
-    [
-        (5, 5),
-        ("5", 5),
-        ("0x10", 16),
-        ("0XfF", 255),
-        ("-3", 2**64 - 3),
-        (-3, 2**64 - 3),
-        ("-0x3", 2**64 - 3),
-        ("007", 7),
-    ],
+    (5, 5),
+    ("5", 5),
+    ("0x10", 16),
+    ("0XfF", 255),
+    ("-3", 2**64 - 3),
+    (-3, 2**64 - 3),
+    ("-0x3", 2**64 - 3),
+    ("007", 7),
 )
 def test_integers_are_numbers_or_strings(number, expected):
     assert run_case({"expr": "", "context": {"initial_stack": [number]}}, 1)["result"]["value"] == expected
@@ -282,22 +281,20 @@ def test_a_line_counts_although_it_is_blank():
     assert json.loads(next(run_lines(["\n", "  \n", '{"expr": "31"}'])))["id"] == 3
 
 
-@pytest.mark.parametrize(
+@for_each(
     "line",
-    [
-        "31",
-        "{",
-        '{"expr": "31"} {}',
-        "{'expr': '31'}",
-        '{"expr": "31", "expr": "32"}',
-        '{"expr": "31", "context": {"lane": 1, "lane": 2}}',
-        '{"expr": "31", "context": {"lane": NaN}}',
-        '{"expr": "31", "id": Infinity}',
-        '{"expr": "31", "id": ' + "9" * 5000 + "}",
-        '{"expr": "31", "id": ' + "[" * 100_000,
-        '{"expr": "31", "context": {"object": ' + '{"kind": "multiple", "places": [' * 200 + "]}" * 200 + "}}",
-        "\ufeff{}",
-    ],
+    "31",
+    "{",
+    '{"expr": "31"} {}',
+    "{'expr': '31'}",
+    '{"expr": "31", "expr": "32"}',
+    '{"expr": "31", "context": {"lane": 1, "lane": 2}}',
+    '{"expr": "31", "context": {"lane": NaN}}',
+    '{"expr": "31", "id": Infinity}',
+    '{"expr": "31", "id": ' + "9" * 5000 + "}",
+    '{"expr": "31", "id": ' + "[" * 100_000,
+    '{"expr": "31", "context": {"object": ' + '{"kind": "multiple", "places": [' * 200 + "]}" * 200 + "}}",
+    "\ufeff{}",
 )  # fmt: skip
 def test_a_line_that_is_no_case_ends_the_run_and_is_named(line):
     answers = run_lines(['{"expr": "31"}', line, '{"expr": "31"}'])

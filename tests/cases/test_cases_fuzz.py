@@ -12,6 +12,7 @@ from dwarfgpu import dialects
 from dwarfgpu.cases.case import run_case
 from dwarfgpu.strict_json import NotACase
 from tests.builders.cases import run_lines
+from tests.builders.parameters import for_each
 from tests.cases.generators import SETTINGS, TYPES, context, random_case
 
 CLASSES = {"ill_formed", "evaluation_error", "missing_context", "malformed", "unsupported"}
@@ -145,19 +146,17 @@ def test_any_text(text):
     check({"ops": f"DW_OP_{text}", "limits": {"steps": 100}})
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
-    [
-        "DW_OP_constu " + "9" * 5000,
-        "DW_OP_consts -0x" + "f" * 3000,
-        "DW_OP_skip " + "1" * 5000,
-        "DW_OP_implicit_value " + "00" * 100_000,
-        "DW_OP_entry_value " + "(DW_OP_entry_value " * 3000 + ")" * 3000,
-        "DW_OP_lit1; " * 20_000,
-        "x" * 100_000,
-        "a:" * 5000,
-        "(" * 5000,
-    ],
+    "DW_OP_constu " + "9" * 5000,
+    "DW_OP_consts -0x" + "f" * 3000,
+    "DW_OP_skip " + "1" * 5000,
+    "DW_OP_implicit_value " + "00" * 100_000,
+    "DW_OP_entry_value " + "(DW_OP_entry_value " * 3000 + ")" * 3000,
+    "DW_OP_lit1; " * 20_000,
+    "x" * 100_000,
+    "a:" * 5000,
+    "(" * 5000,
     ids=range(9),
 )
 def test_long_text(text):
@@ -167,33 +166,29 @@ def test_long_text(text):
 REGISTER = {"registers": {"5": {"bytes": "ff" * 2000}}, "base_types": {**TYPES, "99": WIDE}}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
-    [
-        "DW_OP_regval_type 5 99",
-        "DW_OP_regval_type 5 99; DW_OP_deref",
-        "DW_OP_addr 0; DW_OP_regval_type 5 99; DW_OP_LLVM_offset",
-        "DW_OP_addr 0; DW_OP_regval_type 5 99; DW_OP_LLVM_form_aspace_address",
-        "DW_OP_addr 0; DW_OP_dup; DW_OP_regval_type 5 99; DW_OP_dup; DW_OP_LLVM_overlay",
-        "DW_OP_regval_type 5 99; DW_OP_form_tls_address",
-        "DW_OP_regval_type 5 99; DW_OP_stack_value; DW_OP_deref",
-    ],
+    "DW_OP_regval_type 5 99",
+    "DW_OP_regval_type 5 99; DW_OP_deref",
+    "DW_OP_addr 0; DW_OP_regval_type 5 99; DW_OP_LLVM_offset",
+    "DW_OP_addr 0; DW_OP_regval_type 5 99; DW_OP_LLVM_form_aspace_address",
+    "DW_OP_addr 0; DW_OP_dup; DW_OP_regval_type 5 99; DW_OP_dup; DW_OP_LLVM_overlay",
+    "DW_OP_regval_type 5 99; DW_OP_form_tls_address",
+    "DW_OP_regval_type 5 99; DW_OP_stack_value; DW_OP_deref",
 )
 @pytest.mark.parametrize("keys", [{}, {"want": "location"}, {"want": "value"}, {"rules": "dwarf5"}, {"lanes": [0, 1]}])
 def test_wide_numbers(text, keys):
     check({"ops": text, "rules": "amd", "dialect": "llvm-user", "context": {**REGISTER, "tls": {}}, **keys})
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
-    [
-        pytest.param("DW_OP_addr 0; DW_OP_LLVM_extend 1 65536; DW_OP_LLVM_extend 65536 65536", marks=pytest.mark.slow),
-        "DW_OP_addr 0; DW_OP_LLVM_extend 1 65537",
-        "DW_OP_addr 0; DW_OP_LLVM_extend 1 0xffffffffffffffff",
-        "DW_OP_addr 1; DW_OP_piece 0xffffffffffffffff; DW_OP_piece 2",
-        "DW_OP_addr 2; DW_OP_piece 0xffffffffffffffff",
-        "DW_OP_addr 8; DW_OP_LLVM_offset_uconst 0x7fffffffffffffff; DW_OP_deref; DW_OP_LLVM_offset",
-    ],
+    pytest.param("DW_OP_addr 0; DW_OP_LLVM_extend 1 65536; DW_OP_LLVM_extend 65536 65536", marks=pytest.mark.slow),
+    "DW_OP_addr 0; DW_OP_LLVM_extend 1 65537",
+    "DW_OP_addr 0; DW_OP_LLVM_extend 1 0xffffffffffffffff",
+    "DW_OP_addr 1; DW_OP_piece 0xffffffffffffffff; DW_OP_piece 2",
+    "DW_OP_addr 2; DW_OP_piece 0xffffffffffffffff",
+    "DW_OP_addr 8; DW_OP_LLVM_offset_uconst 0x7fffffffffffffff; DW_OP_deref; DW_OP_LLVM_offset",
 )
 def test_composites_that_are_too_large(text):
     answer = check({"ops": text, "rules": "amd", "dialect": "llvm-user", "stack": True})

@@ -8,6 +8,7 @@ from dwarfgpu.cases.section_cases import run_frame_case
 from dwarfgpu.strict_json import NotACase
 from tests.builders.errors import raised
 from tests.builders.frames import FrameBuilder, z
+from tests.builders.parameters import for_each
 
 
 def simple(**options):
@@ -202,26 +203,24 @@ def test_a_broken_entry_is_no_answer_about_other_addresses():
     assert error(builder, fde=2)["kind"] == "bad_cie"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "changes, path",
-    [
-        ({"section": ...}, ""),
-        ({"section_kind": ...}, ""),
-        ({"section": "0"}, "section"),
-        ({"section": 3}, "section"),
-        ({"section_kind": "debug_info"}, "section_kind"),
-        ({"address_size": 3}, "address_size"),
-        ({"byte_order": "middle"}, "byte_order"),
-        ({"pc": -1}, "pc"),
-        ({"pc": 1 << 64}, "pc"),
-        ({"pc": 1 << 32, "address_size": 4}, "pc"),
-        ({"section_address": 1 << 64}, "section_address"),
-        ({"target": "gfx1"}, "target"),
-        ({"target": None}, "target"),
-        ({"fde": -1}, "fde"),
-        ({"fde": "x"}, "fde"),
-        ({"pcs": 3}, "pcs"),
-    ],
+    ({"section": ...}, ""),
+    ({"section_kind": ...}, ""),
+    ({"section": "0"}, "section"),
+    ({"section": 3}, "section"),
+    ({"section_kind": "debug_info"}, "section_kind"),
+    ({"address_size": 3}, "address_size"),
+    ({"byte_order": "middle"}, "byte_order"),
+    ({"pc": -1}, "pc"),
+    ({"pc": 1 << 64}, "pc"),
+    ({"pc": 1 << 32, "address_size": 4}, "pc"),
+    ({"section_address": 1 << 64}, "section_address"),
+    ({"target": "gfx1"}, "target"),
+    ({"target": None}, "target"),
+    ({"fde": -1}, "fde"),
+    ({"fde": "x"}, "fde"),
+    ({"pcs": 3}, "pcs"),
 )
 def test_what_is_no_case(changes, path):
     caught = raised(NotACase, run, simple(), **changes)

@@ -8,6 +8,7 @@ from dwarfgpu.cases.section_cases import run_list_case
 from dwarfgpu.strict_json import NotACase
 from tests.builders.errors import raised
 from tests.builders.lists import gnu_loclist, loc, loclist
+from tests.builders.parameters import for_each
 
 LIST = loclist(("offset_pair", 0, 4, "50"), ("start_end", 2, 6, "51"), ("default_location", "52"), "end_of_list")
 
@@ -58,9 +59,7 @@ def test_without_a_program_location_all_entries_are_given():
     }
 
 
-@pytest.mark.parametrize(
-    "pc, expected", [(0, ["50"]), ("0x3", ["50", "51"]), (5, ["51"]), (6, ["52"]), ((1 << 64) - 1, ["52"])]
-)
+@for_each("pc, expected", (0, ["50"]), ("0x3", ["50", "51"]), (5, ["51"]), (6, ["52"]), ((1 << 64) - 1, ["52"]))
 def test_the_entries_that_match(pc, expected):
     assert expressions(pc=pc) == expected
 
@@ -100,14 +99,12 @@ def test_an_index_that_is_not_there_is_an_error(table):
 
 
 @pytest.mark.parametrize("pc", [None, 1])
-@pytest.mark.parametrize(
+@for_each(
     "data, kind, offset",
-    [
-        (LIST[:-1], "truncated", len(LIST) - 1),
-        (b"", "truncated", 0),
-        (b"\x0b", "unknown_entry_kind", 0),
-        (loclist(("start_end", 2, 1, "50"), "end_of_list"), "bad_range", 0),
-    ],
+    (LIST[:-1], "truncated", len(LIST) - 1),
+    (b"", "truncated", 0),
+    (b"\x0b", "unknown_entry_kind", 0),
+    (loclist(("start_end", 2, 1, "50"), "end_of_list"), "bad_range", 0),
 )
 def test_a_broken_list_is_an_answer(data, kind, offset, pc):
     found = error(data, pc=pc)
@@ -123,33 +120,31 @@ def test_an_offset_without_a_base_is_an_answer(base):
     assert (found["class"], found["kind"]) == ("missing_context", "unit_base")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "changes, path",
-    [
-        ({"sektion": "00"}, "sektion"),
-        ({"section": ...}, ""),
-        ({"section_kind": ...}, ""),
-        ({"section": "0"}, "section"),
-        ({"section": "0x00"}, "section"),
-        ({"section": 0}, "section"),
-        ({"section_kind": "debug_frame"}, "section_kind"),
-        ({"offset": -1}, "offset"),
-        ({"offset": "one"}, "offset"),
-        ({"offset": 1.0}, "offset"),
-        ({"offset": True}, "offset"),
-        ({"address_size": 3}, "address_size"),
-        ({"byte_order": "middle"}, "byte_order"),
-        ({"version": 1}, "version"),
-        ({"version": 7}, "version"),
-        ({"unit_base": 1 << 32, "address_size": 4}, "unit_base"),
-        ({"pc": -1}, "pc"),
-        ({"pc": 1 << 64}, "pc"),
-        ({"debug_addr": [1]}, "debug_addr"),
-        ({"debug_addr": {"x": 1}}, "debug_addr.x"),
-        ({"debug_addr": {"-1": 1}}, "debug_addr.-1"),
-        ({"debug_addr": {"1": 1, "0x1": 2}}, "debug_addr.0x1"),
-        ({"debug_addr": {"1": 1 << 64}}, "debug_addr.1"),
-    ],
+    ({"sektion": "00"}, "sektion"),
+    ({"section": ...}, ""),
+    ({"section_kind": ...}, ""),
+    ({"section": "0"}, "section"),
+    ({"section": "0x00"}, "section"),
+    ({"section": 0}, "section"),
+    ({"section_kind": "debug_frame"}, "section_kind"),
+    ({"offset": -1}, "offset"),
+    ({"offset": "one"}, "offset"),
+    ({"offset": 1.0}, "offset"),
+    ({"offset": True}, "offset"),
+    ({"address_size": 3}, "address_size"),
+    ({"byte_order": "middle"}, "byte_order"),
+    ({"version": 1}, "version"),
+    ({"version": 7}, "version"),
+    ({"unit_base": 1 << 32, "address_size": 4}, "unit_base"),
+    ({"pc": -1}, "pc"),
+    ({"pc": 1 << 64}, "pc"),
+    ({"debug_addr": [1]}, "debug_addr"),
+    ({"debug_addr": {"x": 1}}, "debug_addr.x"),
+    ({"debug_addr": {"-1": 1}}, "debug_addr.-1"),
+    ({"debug_addr": {"1": 1, "0x1": 2}}, "debug_addr.0x1"),
+    ({"debug_addr": {"1": 1 << 64}}, "debug_addr.1"),
 )
 def test_what_is_not_a_case(changes, path):
     problem = raised(NotACase, run, **changes)

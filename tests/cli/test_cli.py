@@ -12,6 +12,7 @@ import pytest
 
 from dwarfgpu.render.layout import shown, wrapped
 from tests.builders import commands
+from tests.builders.parameters import for_each
 
 ROOT = Path(__file__).resolve().parents[2]
 LIT = ("eval", "--ops", "DW_OP_lit5")
@@ -65,24 +66,22 @@ def test_lanes() -> None:
     assert done.stdout.splitlines()[1] == "lane 2: value 4 (generic)"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "words",
-    [
-        LIT,
-        (*LIT, "--trace", "--stack"),
-        (*LIT, "--target", "gfx90a", "--lane", "0-3"),
-        ("disasm", "3123"),
-        ("disasm", "31"),
-        ("asm", "DW_OP_lit1"),
-        ("ops",),
-        ("ops", "offset"),
-        ("verify", "--ops", "DW_OP_plus"),
-        ("ls", FATBIN),
-        ("info", TINY),
-        ("info", FATBIN),
-        ("info", TINY, "--pc", "tiny", "--name", "tiny"),
-        ("kernels", "fixtures/features/split.v5.co"),
-    ],
+    LIT,
+    (*LIT, "--trace", "--stack"),
+    (*LIT, "--target", "gfx90a", "--lane", "0-3"),
+    ("disasm", "3123"),
+    ("disasm", "31"),
+    ("asm", "DW_OP_lit1"),
+    ("ops",),
+    ("ops", "offset"),
+    ("verify", "--ops", "DW_OP_plus"),
+    ("ls", FATBIN),
+    ("info", TINY),
+    ("info", FATBIN),
+    ("info", TINY, "--pc", "tiny", "--name", "tiny"),
+    ("kernels", "fixtures/features/split.v5.co"),
     ids=str,
 )
 def test_json_and_jsonl(words: tuple[str, ...]) -> None:
@@ -101,12 +100,10 @@ def test_trace_in_json_has_the_stack_before_and_after() -> None:
     assert [entry["value"] for entry in trace[2]["after"]] == [3]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "operations",
-    [
-        pytest.param("again: DW_OP_lit1; DW_OP_piece 1; DW_OP_skip @again", marks=pytest.mark.slow),
-        "again: DW_OP_lit1; DW_OP_skip @again",
-    ],
+    pytest.param("again: DW_OP_lit1; DW_OP_piece 1; DW_OP_skip @again", marks=pytest.mark.slow),
+    "again: DW_OP_lit1; DW_OP_skip @again",
 )
 def test_a_trace_that_nobody_can_read_is_cut_in_the_middle_and_does_not_change_the_error(operations: str) -> None:
     plain = run("eval", "--ops", operations)
@@ -179,9 +176,7 @@ def test_state_from_standard_input() -> None:
     assert done.stdout == "default#0x14\n"
 
 
-@pytest.mark.parametrize(
-    "text", ["", "[]", "{", '{"registerz": {}}', '{"registers": 5}', '{"ops": "DW_OP_lit1"}', "\xff"]
-)
+@for_each("text", "", "[]", "{", '{"registerz": {}}', '{"registers": 5}', '{"ops": "DW_OP_lit1"}', "\xff")
 def test_bad_state_names_the_file(tmp_path: Path, text: str) -> None:
     path = tmp_path / "state.json"
     path.write_bytes(text.encode("latin-1"))
@@ -206,9 +201,19 @@ def test_help_is_as_wide_as_the_terminal(columns: str, longest: int) -> None:
     assert longest - 30 < max(map(len, options.splitlines())) <= longest
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
-    ["", " ", "   ", "word", " word", "two  words ", "exactly ten", "w" * 30, "a\tb\x85c", "x" * 9 + " ", "é\u2003ü"],
+    "",
+    " ",
+    "   ",
+    "word",
+    " word",
+    "two  words ",
+    "exactly ten",
+    "w" * 30,
+    "a\tb\x85c",
+    "x" * 9 + " ",
+    "é\u2003ü",
 )
 def test_short_texts_are_wrapped_as_textwrap_does(text: str) -> None:
     expected = textwrap.wrap(shown(text), 10, break_long_words=False, break_on_hyphens=False)
@@ -236,16 +241,14 @@ def test_nothing_is_written(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     "words",
-    [
-        ("--version",),
-        LIT,
-        ("ls", KERNELS),
-        ("info", KERNELS, "--name", "saxpy"),
-        ("info", KERNELS, "--pc", "0x2200"),
-        ("kernels", TINY),
-    ],
+    ("--version",),
+    LIT,
+    ("ls", KERNELS),
+    ("info", KERNELS, "--name", "saxpy"),
+    ("info", KERNELS, "--pc", "0x2200"),
+    ("kernels", TINY),
     ids=str,
 )
 def test_short_commands_import_little(words: tuple[str, ...]) -> None:

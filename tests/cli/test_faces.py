@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from dwarfgpu.questions.table import AT_SHELL
+from tests.builders.parameters import for_each
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = str(ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co")
@@ -73,9 +74,7 @@ def test_a_question_has_one_answer_at_every_face(run, at_prompt, command, line, 
     assert at_prompt(line.replace("FORM", form), *opened) == run(*words, *([form] if form else []))
 
 
-@pytest.mark.parametrize(
-    "command, line", [("--lane 2", "locals -lane 2"), ("--all --location", "locals -all -location")]
-)
+@for_each("command, line", ("--lane 2", "locals -lane 2"), ("--all --location", "locals -all -location"))
 def test_locals_are_the_same_below_the_head_that_a_command_line_needs(run, at_prompt, command, line):
     head, *lines = run("locals", FILE, *STOPPED, *command.split(), "-t", "int$")[1].splitlines()
     assert head == "#0  X at src/asm/lane-pc.c:15"
@@ -91,13 +90,11 @@ def test_locals_of_the_lane_in_focus_are_in_the_words_of_gdb(at_prompt):
 
 
 @pytest.mark.parametrize("form", ["--json", "--jsonl"])
-@pytest.mark.parametrize(
+@for_each(
     "command, line, status",
-    [
-        ("info {} {} --pc 1", "info file {} -pc 1", 1),
-        ("cfi {} {} --pc 1", "maint print cfi {} -pc 1", 1),
-        ("info {} {} --budget 1 --pc X", "with budget 1 -- info file {} -pc X", None),
-    ],
+    ("info {} {} --pc 1", "info file {} -pc 1", 1),
+    ("cfi {} {} --pc 1", "maint print cfi {} -pc 1", 1),
+    ("info {} {} --budget 1 --pc X", "with budget 1 -- info file {} -pc X", None),
 )
 def test_what_is_wrong_with_an_answer_that_is_data_is_said_beside_it(run, at_prompt, command, line, status, form):
     expected = run(*command.format(FILE, form).split())
@@ -107,13 +104,11 @@ def test_what_is_wrong_with_an_answer_that_is_data_is_said_beside_it(run, at_pro
         assert expected[2].startswith("dwarfgpu: error: ")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "words",
-    [
-        *("eval even --lane 99", "eval even --lane 3-1", "eval even --lane x", "eval nosuch"),
-        *("eval even --format q", "eval even --format 3x", "eval even --repair zz", "lanes --lane 99"),
-        *("lanes --lane x", "bt --lane 99", "bt --lane x", "bt --wave 9", "waves 9", "waves 3-1"),
-    ],
+    *("eval even --lane 99", "eval even --lane 3-1", "eval even --lane x", "eval nosuch"),
+    *("eval even --format q", "eval even --format 3x", "eval even --repair zz", "lanes --lane 99"),
+    *("lanes --lane x", "bt --lane 99", "bt --lane x", "bt --wave 9", "waves 9", "waves 3-1"),
 )
 def test_an_error_has_one_text_at_every_face(run, at_prompt, words):
     name, *rest = words.split()

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders.commands import document, run
+from tests.builders.parameters import for_each
 
 ROOT = Path(__file__).resolve().parents[2]
 FATBIN = "fixtures/containers/fatbin.x86_64"
@@ -127,18 +128,16 @@ def test_kernels_as_json() -> None:
     assert old["kernel_code"]["amd_machine_version_major"] == 8
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name",
-    [
-        TINY,
-        FATBIN,
-        SPLIT,
-        "fixtures/asm/forms.gfx90a.w64.o",
-        "fixtures/asm/forms.powerpc64",
-        "fixtures/containers/fat-object.x86_64.o",
-        "fixtures/amdgpu/launch.gfx90a.w64.O2.co",
-        "fixtures/host/types.gcc.v5.x86_64",
-    ],
+    TINY,
+    FATBIN,
+    SPLIT,
+    "fixtures/asm/forms.gfx90a.w64.o",
+    "fixtures/asm/forms.powerpc64",
+    "fixtures/containers/fat-object.x86_64.o",
+    "fixtures/amdgpu/launch.gfx90a.w64.O2.co",
+    "fixtures/host/types.gcc.v5.x86_64",
 )
 def test_80_columns(name: str) -> None:
     commands = [("ls", name), ("info", name, "--units")]

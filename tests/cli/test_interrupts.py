@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders.parameters import for_each
+
 ROOT = Path(__file__).resolve().parents[2]
 INTERRUPTED_AFTER = """
 import signal, sys
@@ -64,8 +66,8 @@ def test_it_ends_a_command_in_one_line(seconds: float) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seconds", [0.001 * 1.3**step for step in range(18)])
-@pytest.mark.parametrize(
-    "command", [f"verify {KERNELS}", f"report {STATE}", f"debug {STATE} -nx -batch -ex list", f"coverage {KERNELS}"]
+@for_each(
+    "command", f"verify {KERNELS}", f"report {STATE}", f"debug {STATE} -nx -batch -ex list", f"coverage {KERNELS}"
 )
 def test_it_ends_every_command_at_any_moment(seconds: float, command: str) -> None:
     check_interrupted(seconds, command)
@@ -123,9 +125,8 @@ def test_it_is_not_lost_where_others_would_swallow_it() -> None:
     assert process.returncode == 130
 
 
-@pytest.mark.parametrize(
-    "number, status, said",
-    [(signal.SIGINT, 130, "dwarfgpu: interrupted\n"), (signal.SIGTERM, 128 + signal.SIGTERM, "")],
+@for_each(
+    "number, status, said", (signal.SIGINT, 130, "dwarfgpu: interrupted\n"), (signal.SIGTERM, 128 + signal.SIGTERM, "")
 )
 def test_a_server_ends(number: signal.Signals, status: int, said: str) -> None:
     process = started("import sys; from dwarfgpu.cli import main; sys.exit(main())", "serve", *STATE.split()[2:])

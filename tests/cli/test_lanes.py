@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders.commands import document, documents, run
+from tests.builders.parameters import for_each
 
 ROOT = Path(__file__).resolve().parents[2]
 KERNEL = "fixtures/asm/lane-pc.gfx90a.w64.co"
@@ -55,9 +56,7 @@ def test_lanes_can_be_chosen():
     assert [row["lanes"] for row in documents(*words, "--unused", "--active", "--lane", "39-41,1")] == [[1], [40, 41]]
 
 
-@pytest.mark.parametrize(
-    "option, rows", [((), 25), (("--all",), 26), (("--group", "-all"), 4), (("--each", "--all"), 64)]
-)
+@for_each("option, rows", ((), 25), (("--all",), 26), (("--group", "-all"), 4), (("--each", "--all"), 64))
 def test_rows_are_folded(option, rows):
     done = run("lanes", KERNEL, "--state", STATE, "--wave", "1", *option)
     found = re.findall(r"^[* ] \d[\d,-]* +[AIU] ", done.stdout, re.MULTILINE)

@@ -11,6 +11,7 @@ import pytest
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.machines import snapshot
 from dwarfgpu.program.code.code_object import opened
+from tests.builders.parameters import for_each
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = "docs/examples/launch.json"
@@ -128,12 +129,10 @@ def test_state_of_what_has_no_kernels(run):
     assert (status, "a file that is not linked cannot be loaded" in err) == (2, True)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "kind, address, name",
-    [
-        ("queue", QUEUE, "amd_queue_t"), ("packet", PACKET, "hsa_kernel_dispatch_packet_t"),
-        ("signal", SIGNAL, "amd_signal_t"), ("kernel-descriptor", DESCRIPTOR, "kernel descriptor"),
-    ],
+    ("queue", QUEUE, "amd_queue_t"), ("packet", PACKET, "hsa_kernel_dispatch_packet_t"),
+    ("signal", SIGNAL, "amd_signal_t"), ("kernel-descriptor", DESCRIPTOR, "kernel descriptor"),
 )  # fmt: skip
 def test_hsa_shows_each_structure(run, kind, address, name):
     status, out, err = run("hsa", kind, address, "--state", EXAMPLE)

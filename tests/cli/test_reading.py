@@ -1,7 +1,7 @@
 import json
 from pathlib import Path
 
-import pytest
+from tests.builders.parameters import for_each
 
 HIP_19 = "fixtures/compilers/hip.clang19.gfx900.w64.O0.v5.co"
 CL_19 = "fixtures/compilers/cl.clang19.gfx900.w64.O0.v5.co"
@@ -18,17 +18,15 @@ WRONG = (
 )
 
 
-@pytest.mark.parametrize(
+@for_each(
     "words",
-    [
-        ("eval", KERNEL, "even", *STATE),
-        ("locals", KERNEL, *STATE),
-        ("lanes", KERNEL, *STATE),
-        ("waves", KERNEL, *STATE),
-        ("bt", KERNEL, *STATE),
-        ("verify", KERNEL),
-        ("debug", KERNEL, *STATE, "-nx", "-batch", "-ex", "print even"),
-    ],
+    ("eval", KERNEL, "even", *STATE),
+    ("locals", KERNEL, *STATE),
+    ("lanes", KERNEL, *STATE),
+    ("waves", KERNEL, *STATE),
+    ("bt", KERNEL, *STATE),
+    ("verify", KERNEL),
+    ("debug", KERNEL, *STATE, "-nx", "-batch", "-ex", "print even"),
     ids=lambda words: words[0],
 )
 def test_every_command_that_reads_dwarf_takes_them(run, words):

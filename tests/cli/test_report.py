@@ -14,6 +14,7 @@ from tests.builders.cores import Thread, core_file
 from tests.builders.dwarf import die
 from tests.builders.hostile import gpu, named, state, typed, variable
 from tests.builders.pages import Page, check_loads_nothing
+from tests.builders.parameters import for_each
 
 KERNEL = "fixtures/asm/lane-pc.gfx90a.w64.co"
 STATE = "docs/examples/lanes.json"
@@ -294,15 +295,13 @@ def test_at_the_prompt(tmp_path):
     assert "lanes" in Page(out.read_text("utf-8")).sections
 
 
-@pytest.mark.parametrize(
+@for_each(
     "words, status, message",
-    [
-        (("README.md",), 3, "README.md: this is neither an ELF file nor an offload bundle"),
-        (("nowhere.co",), 3, "nowhere.co: No such file or directory"),
-        ((KERNEL, "nosuch"), 1, "no function `nosuch` with variables has code in"),
-        ((FAST, "--state", STATE), 3, "is not the code object that the snapshot was made with"),
-        ((KERNEL, "--state", "nowhere.json"), 3, "nowhere.json: No such file or directory"),
-    ],
+    (("README.md",), 3, "README.md: this is neither an ELF file nor an offload bundle"),
+    (("nowhere.co",), 3, "nowhere.co: No such file or directory"),
+    ((KERNEL, "nosuch"), 1, "no function `nosuch` with variables has code in"),
+    ((FAST, "--state", STATE), 3, "is not the code object that the snapshot was made with"),
+    ((KERNEL, "--state", "nowhere.json"), 3, "nowhere.json: No such file or directory"),
 )
 def test_an_error_is_one_line_and_leaves_the_old_page(tmp_path, words, status, message):
     out = tmp_path / "out.html"

@@ -12,7 +12,7 @@ from dwarfgpu.questions.registry import SHELL_GROUPS
 from dwarfgpu.render.layout import folded
 from dwarfgpu.render.written_text import styled, without_styles
 from tests.builders.commands import ROOT, run, run_at_terminal
-from tests.builders.parameters import some_slow
+from tests.builders.parameters import for_each, some_slow
 from tests.cli.test_faces import CORE, EQUAL, FILE, STATE
 from tests.docs.test_examples import examples
 
@@ -124,15 +124,13 @@ def test_what_the_documentation_shows_fits(command: str, columns: int) -> None:
     check(shlex.split(command)[1:], columns)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "words",
-    [
-        f"report {FILE} --state {STATE}",
-        f"lanes {FILE} --state {STATE} --svg",
-        f"eval {FILE} even --state {STATE} --lane all --csv",
-        f"bt {CALLS} --full --wave all --json",
-        f"verify {KERNELS} --sarif",
-    ],
+    f"report {FILE} --state {STATE}",
+    f"lanes {FILE} --state {STATE} --svg",
+    f"eval {FILE} even --state {STATE} --lane all --csv",
+    f"bt {CALLS} --full --wave all --json",
+    f"verify {KERNELS} --sarif",
 )
 def test_a_file_is_the_same_whatever_the_screen(words: str) -> None:
     assert run(*words.split(), env={"COLUMNS": "40"}).stdout == run(*words.split()).stdout
@@ -178,19 +176,17 @@ def test_the_list_of_commands_has_each_in_its_group() -> None:
     assert sorted(re.findall(r"^  ([\w-]+)  ", text, re.MULTILINE)) == sorted(summaries())
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text, width, lines",
-    [
-        ("one two three", 20, ["one two three"]),
-        ("one two three", 9, ["one two", "    three"]),
-        ("  one two three", 9, ["  one two", "    three"]),
-        ("a  b    c", 6, ["a  b", "    c"]),
-        ("  averylongword two", 8, ["  averylongword", "     two"]),
-        ("a" * 12, 8, ["a" * 12]),
-        ("", 8, [""]),
-        ("            deep", 8, ["    deep"]),
-        ("a\tb", 8, ["a", "    b"]),
-    ],
+    ("one two three", 20, ["one two three"]),
+    ("one two three", 9, ["one two", "    three"]),
+    ("  one two three", 9, ["  one two", "    three"]),
+    ("a  b    c", 6, ["a  b", "    c"]),
+    ("  averylongword two", 8, ["  averylongword", "     two"]),
+    ("a" * 12, 8, ["a" * 12]),
+    ("", 8, [""]),
+    ("            deep", 8, ["    deep"]),
+    ("a\tb", 8, ["a", "    b"]),
 )
 def test_a_line_is_cut_at_blanks_alone(text: str, width: int, lines: list[str]) -> None:
     assert folded(text, width) == lines
@@ -219,9 +215,7 @@ def test_colours_are_shown_where_they_are_wanted(command: str) -> None:
         assert is_coloured or "\x1b" not in done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(
-    "words", ["verify --help", "--help", "ops", "completion bash", f"dump {KERNELS}", "verify --rules"]
-)
+@for_each("words", "verify --help", "--help", "ops", "completion bash", f"dump {KERNELS}", "verify --rules")
 def test_a_pipe_that_is_closed_ends_a_command_quietly(words: str) -> None:
     program = [sys.executable, "-m", "dwarfgpu", *words.split()]
     with subprocess.Popen(program, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -249,16 +243,14 @@ def test_a_file_without_a_command_names_commands_for_it() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     "words, error, hint",
-    [
-        (
-            f"waves {CORE}",
-            "the following arguments are required: --state/-state",
-            f"{CORE} is a state: `dwarfgpu waves --state {CORE}`",
-        ),
-        ("completion", "the following arguments are required: shell", "`dwarfgpu completion --help` shows the options"),
-    ],
+    (
+        f"waves {CORE}",
+        "the following arguments are required: --state/-state",
+        f"{CORE} is a state: `dwarfgpu waves --state {CORE}`",
+    ),
+    ("completion", "the following arguments are required: shell", "`dwarfgpu completion --help` shows the options"),
 )
 def test_what_is_missing_is_named(words: str, error: str, hint: str) -> None:
     done = run(*words.split())

@@ -10,6 +10,7 @@ import dwarfgpu as dg
 from dwarfgpu.cli import main
 from tests.builders.dwarf import die
 from tests.builders.hostile import Case, bounded, gpu, named, typed
+from tests.builders.parameters import for_each
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co"
@@ -133,17 +134,15 @@ HOST = ROOT / "fixtures/host/frames.gcc.O2.v5.x86_64"
 ARRAYS = ROOT / "fixtures/asm/types.powerpc64"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "words, said",
-    [
-        (("--csv", "--json"), "--csv does not go with --json"),
-        (("--csv", "--npz", "-"), "--npz does not go with --csv"),
-        (("--jsonl", "--npz", "-"), "--npz does not go with --jsonl"),
-        (("--csv", "--trace"), "--csv has no column for --trace shows"),
-        (("--npz", "-", "--location"), "--npz has no column for --location shows"),
-        (("--frame", "-1"), "there is no frame -1"),
-        (("--lane", "-1"), "Unrecognized option at: -1"),
-    ],
+    (("--csv", "--json"), "--csv does not go with --json"),
+    (("--csv", "--npz", "-"), "--npz does not go with --csv"),
+    (("--jsonl", "--npz", "-"), "--npz does not go with --jsonl"),
+    (("--csv", "--trace"), "--csv has no column for --trace shows"),
+    (("--npz", "-", "--location"), "--npz has no column for --location shows"),
+    (("--frame", "-1"), "there is no frame -1"),
+    (("--lane", "-1"), "Unrecognized option at: -1"),
 )
 @pytest.mark.parametrize("wave", ["1", "all"])
 def test_what_cannot_be_asked(run, wave, words, said):
@@ -426,9 +425,7 @@ def test_active_lanes_are_those_of_the_attribute(run, tmp_path):
     assert [each.number for each in dg.open(OLD_NUMBERS).attach(path)[0].lanes if each.is_active] == [1, 3]
 
 
-@pytest.mark.parametrize(
-    "words", [("eval", FILE, "even"), ("eval", FILE, "even", "--wave", "all"), ("locals", FILE), ("waves", FILE)]
-)
+@for_each("words", ("eval", FILE, "even"), ("eval", FILE, "even", "--wave", "all"), ("locals", FILE), ("waves", FILE))
 def test_a_mask_that_is_not_known_is_said(run, tmp_path, words):
     state = json.loads(STATE[1].read_text())
     del state["waves"][0]["exec"]

@@ -12,6 +12,7 @@ from dwarfgpu.execution.barriers import GroupBarriers
 from dwarfgpu.execution.batch import WaveBatch
 from dwarfgpu.execution.faults import UnknownInstruction
 from tests.builders.instruction_bench import InstructionBench
+from tests.builders.parameters import for_each
 
 SOURCE = Path(__file__).parent / "split_barriers.cl"
 SIZE, GROUPS = 128, 3
@@ -101,8 +102,8 @@ def test_a_wave_that_nobody_signals_waits_for_ever(require_tool, tmp_path):
     assert machine.run().kind == halts.STUCK
 
 
-@pytest.mark.parametrize("text", ["s_barrier_signal 1", "s_barrier_signal m0", "s_barrier_wait 3",
-                                  "s_get_barrier_state s0, 2"])  # fmt: skip
+@for_each("text", "s_barrier_signal 1", "s_barrier_signal m0", "s_barrier_wait 3",
+                                  "s_get_barrier_state s0, 2")  # fmt: skip
 def test_named_barriers_stop_the_wave(require_tool, text):
     with pytest.raises(UnknownInstruction, match="of a named barrier"):
         InstructionBench(require_tool("llvm-mc-22"), "gfx1200", 32).run(text)

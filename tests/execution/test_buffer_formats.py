@@ -10,6 +10,7 @@ from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.isa.tables import table
 from tests.builders import float_models
 from tests.builders.instruction_bench import MEMORY, InstructionBench
+from tests.builders.parameters import for_each
 
 NUMBERS = np.random.default_rng(41)
 PROCESSORS = [("gfx900", 64), ("gfx90a", 64), ("gfx1030", 32), ("gfx1100", 32), ("gfx1200", 32)]
@@ -228,11 +229,12 @@ def test_elements_outside_of_the_buffer_and_of_lanes_that_do_not_execute(it):
     assert it.bytes.view(np.uint32)[:4].tolist() == [0, 77, 2, 77]
 
 
-@pytest.mark.parametrize("number, value, message", [
+@for_each(
+    "number, value, message",
     (1 | 4 << 4, 256, "none of 8 bits"), (1 | 2 << 4, 0x3F000000, "none of 8 bits"),
     (6 | 7 << 4, 0, "floats of 11 bits"),
     (10, 0, "4 components if 1"), (0, 0, "data format 0"), (1 | 7 << 4, 0, "has no floats"),
-])  # fmt: skip
+)  # fmt: skip
 def test_what_no_document_says_stops_the_wave(require_tool, number, value, message):
     it = InstructionBench(require_tool("llvm-mc-22"), "gfx900", 64)
     resource(it, 4, last_word(it, number))

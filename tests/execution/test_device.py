@@ -19,6 +19,7 @@ from dwarfgpu.isa.semantics.numbers import LOW
 from dwarfgpu.isa.semantics.rows import MEANINGS
 from dwarfgpu.targets.amdgpu.initial_state import scratch_descriptor
 from dwarfgpu.targets.amdgpu.processors import processor_named
+from tests.builders.parameters import for_each
 
 LAUNCH = "fixtures/amdgpu/launch.gfx1100.w32.O2.co"
 
@@ -85,31 +86,29 @@ def test_memory_of_several_segments_and_any_alignment():
     assert fault.value.waves.tolist() == [False, True]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name, wanted",
-    [
-        ("global_load_dwordx4", ("load", "global", 4, 4)),
-        ("global_load_b96", ("load", "global", 4, 3)),
-        ("buffer_store_short_d16_hi", ("store", "buffer", 2, 1)),
-        ("scratch_load_d16_hi_u8", ("load", "scratch", 1, 1)),
-        ("ds_read2st64_b64", ("load", "ds", 4, 2)),
-        ("ds_load_2addr_stride64_b32", ("load", "ds", 4, 1)),
-        ("ds_write_b8_d16_hi", ("store", "ds", 1, 1)),
-        ("flat_atomic_add_x2", ("add", "flat", 8, 1)),
-        ("global_atomic_smax", ("max", "global", 4, 1)),
-        ("global_atomic_max_u64", ("max", "global", 8, 1)),
-        ("global_atomic_add_f32", ("add", "global", 4, 1)),
-        ("global_atomic_cmpswap_b32", ("cmpswap", "global", 4, 1)),
-        ("ds_add_rtn_u32", ("add", "ds", 4, 1)),
-        ("ds_cmpst_rtn_b64", ("cmpst", "ds", 8, 1)),
-        ("ds_min_i32", ("min", "ds", 4, 1)),
-        ("ds_max_num_rtn_f64", ("max", "ds", 8, 1)),
-        ("ds_pk_add_rtn_bf16", ("pk_add_bf16", "ds", 4, 1)),
-        ("global_atomic_pk_add_f16", ("pk_add_f16", "global", 4, 1)),
-        ("flat_atomic_fcmpswap_x2", ("cmpswap", "flat", 8, 1)),
-        ("buffer_atomic_csub_u32", ("csub", "buffer", 4, 1)),
-        ("global_atomic_ordered_add_b64", ("ordered_add", "global", 8, 1)),
-    ],
+    ("global_load_dwordx4", ("load", "global", 4, 4)),
+    ("global_load_b96", ("load", "global", 4, 3)),
+    ("buffer_store_short_d16_hi", ("store", "buffer", 2, 1)),
+    ("scratch_load_d16_hi_u8", ("load", "scratch", 1, 1)),
+    ("ds_read2st64_b64", ("load", "ds", 4, 2)),
+    ("ds_load_2addr_stride64_b32", ("load", "ds", 4, 1)),
+    ("ds_write_b8_d16_hi", ("store", "ds", 1, 1)),
+    ("flat_atomic_add_x2", ("add", "flat", 8, 1)),
+    ("global_atomic_smax", ("max", "global", 4, 1)),
+    ("global_atomic_max_u64", ("max", "global", 8, 1)),
+    ("global_atomic_add_f32", ("add", "global", 4, 1)),
+    ("global_atomic_cmpswap_b32", ("cmpswap", "global", 4, 1)),
+    ("ds_add_rtn_u32", ("add", "ds", 4, 1)),
+    ("ds_cmpst_rtn_b64", ("cmpst", "ds", 8, 1)),
+    ("ds_min_i32", ("min", "ds", 4, 1)),
+    ("ds_max_num_rtn_f64", ("max", "ds", 8, 1)),
+    ("ds_pk_add_rtn_bf16", ("pk_add_bf16", "ds", 4, 1)),
+    ("global_atomic_pk_add_f16", ("pk_add_f16", "global", 4, 1)),
+    ("flat_atomic_fcmpswap_x2", ("cmpswap", "flat", 8, 1)),
+    ("buffer_atomic_csub_u32", ("csub", "buffer", 4, 1)),
+    ("global_atomic_ordered_add_b64", ("ordered_add", "global", 8, 1)),
 )
 def test_names_say_what_is_moved(name, wanted):
     shape = shape_of(name)
@@ -216,9 +215,7 @@ def test_a_row_of_memory_is_where_the_addresses_say():
     )
 
 
-@pytest.mark.parametrize(
-    "change", ["one lane", "high", "outside", "unaligned", "masked", "watched", "backwards", "base"]
-)
+@for_each("change", "one lane", "high", "outside", "unaligned", "masked", "watched", "backwards", "base")
 def test_what_is_no_row_of_memory(change):
     batch, memory, _start, addresses = a_row()
     low, base, offset = (addresses - np.uint64(0xFFFF_FF00)).astype(np.uint32), 0xFFFF_FF00, 0

@@ -10,6 +10,7 @@ from dwarfgpu.execution.device import Device
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.execution.memory_access import MemoryAccess
 from dwarfgpu.isa.semantics import functions
+from tests.builders.parameters import for_each
 
 HERE = Path(__file__).parent
 PROCESSORS = ("gfx900", "gfx906", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1102", "gfx1200", "gfx1201")
@@ -173,9 +174,11 @@ def test_registers_by_number(compiled, processor, level):
         assert found.tolist() == [chosen(lane, k) for lane in range(COUNT)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "processor, level",
-    [("gfx1200", f"O2{HALVES}"), *everywhere("O2"), pytest.param("gfx1201", f"O0{HALVES}", marks=pytest.mark.slow)],
+    ("gfx1200", f"O2{HALVES}"),
+    *everywhere("O2"),
+    pytest.param("gfx1201", f"O0{HALVES}", marks=pytest.mark.slow),
 )
 def test_bytes_are_multiplied_and_added_as_16_bits(compiled, processor, level):
     left, right = RANDOM.integers(-128, 128, (2, COUNT, 8)).astype(np.int8)

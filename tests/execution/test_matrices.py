@@ -12,6 +12,7 @@ from dwarfgpu.isa.decoder import decode
 from dwarfgpu.isa.decoder import text as decoded_text
 from tests.builders.float_models import eight_bits
 from tests.builders.instruction_bench import InstructionBench, assembled
+from tests.builders.parameters import for_each
 
 RANDOM = np.random.default_rng(11)
 A, B, C, D, INDEX = 0, 32, 64, 128, 200
@@ -234,13 +235,11 @@ def test_blocks_and_lanes_are_broadcast(require_tool):
                     assert bench.read(D + i, "f4")[0, 4 * block + j] == wanted, (cbsz, abid, blgp, block, i, j)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text, blocks",
-    [
-        (f"v_mfma_f32_4x4x1f32 v[{D}:{D + 3}], v{A}, v{B}, 1.0 cbsz:5", 16),
-        (f"v_mfma_f32_4x4x1f32 v[{D}:{D + 3}], v{A}, v{B}, 1.0 cbsz:2 abid:4", 16),
-        (f"v_mfma_f32_16x16x8bf16 v[{D}:{D + 3}], v{A}, v{B}, 1.0 cbsz:1", 1),
-    ],
+    (f"v_mfma_f32_4x4x1f32 v[{D}:{D + 3}], v{A}, v{B}, 1.0 cbsz:5", 16),
+    (f"v_mfma_f32_4x4x1f32 v[{D}:{D + 3}], v{A}, v{B}, 1.0 cbsz:2 abid:4", 16),
+    (f"v_mfma_f32_16x16x8bf16 v[{D}:{D + 3}], v{A}, v{B}, 1.0 cbsz:1", 1),
 )
 def test_blocks_that_a_matrix_does_not_have_are_not_broadcast(require_tool, text, blocks):
     """CBSZ is at most the logarithm of the blocks, ABID less than a group has (CDNA ISA documents, "MFMA")."""
@@ -427,20 +426,15 @@ PAIRS = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
 """The two of each four K of A that are not 0."""
 
 
-@pytest.mark.parametrize(
+@for_each(
     "processor, name, lanes",
-    [
-        *(
-            pytest.param("gfx942", name, 64, marks=() if "16x16x32_f16" in name else pytest.mark.slow)
-            for name in SMFMAC
-        ),
-        *(
-            ("gfx1200", name, lanes)
-            for name in SWMMAC
-            for lanes in (32, 64)
-            if (name, lanes) != ("v_swmmac_i32_16x16x32_iu4", 64)
-        ),
-    ],
+    *(pytest.param("gfx942", name, 64, marks=() if "16x16x32_f16" in name else pytest.mark.slow) for name in SMFMAC),
+    *(
+        ("gfx1200", name, lanes)
+        for name in SWMMAC
+        for lanes in (32, 64)
+        if (name, lanes) != ("v_swmmac_i32_16x16x32_iu4", 64)
+    ),
 )
 def test_sparse_products(require_tool, processor, name, lanes):
     _v, _operation, result, dimensions, *kinds = name.split("_")
@@ -510,15 +504,13 @@ def test_constants_are_matrices_of_one_number(require_tool):
     assert (old.read(9, "i4", file="accumulation") == 5).all()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "line",
-    [
-        "v_wmma_f32_16x16x16_f16 v[0:7], v[8:11], v[16:19], v[24:31]",
-        "v_wmma_bf16_16x16x16_bf16 v[0:3], v[8:11], v[16:19], v[24:27] neg_lo:[0,0,1]",
-        "v_wmma_i32_16x16x32_iu4 v[0:7], v[8:9], v[16:17], 4 neg_lo:[1,1,0] clamp",
-        "v_swmmac_f32_16x16x32_f16 v[0:7], v[8:11], v[16:23], v24 index_key:1",
-        "v_swmmac_i32_16x16x64_iu4 v[0:7], v[8:9], v[16:19], v24 neg_lo:[1,0,0]",
-    ],
+    "v_wmma_f32_16x16x16_f16 v[0:7], v[8:11], v[16:19], v[24:31]",
+    "v_wmma_bf16_16x16x16_bf16 v[0:3], v[8:11], v[16:19], v[24:27] neg_lo:[0,0,1]",
+    "v_wmma_i32_16x16x32_iu4 v[0:7], v[8:9], v[16:17], 4 neg_lo:[1,1,0] clamp",
+    "v_swmmac_f32_16x16x32_f16 v[0:7], v[8:11], v[16:23], v24 index_key:1",
+    "v_swmmac_i32_16x16x64_iu4 v[0:7], v[8:9], v[16:19], v24 neg_lo:[1,0,0]",
 )
 def test_matrix_operations_of_gfx12_are_written_as_they_were_read(require_tool, line):
     (code,) = assembled(require_tool("llvm-mc-22"), line, "gfx1200", 32)

@@ -11,6 +11,7 @@ from dwarfgpu.execution.batch import UNSET, WaveBatch, lane_mask
 from dwarfgpu.execution.faults import MachineFault, UnknownInstruction
 from tests.builders.float_models import eight_bits
 from tests.builders.instruction_bench import LOCAL_SIZE, MEMORY, InstructionBench
+from tests.builders.parameters import for_each
 
 NUMBERS = np.random.default_rng(23)
 
@@ -62,23 +63,21 @@ def signed(number, bits):
     return number - (number >> bits - 1 << bits)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text, kind, exact",
-    [
-        ("v_add_u32 v9, v0, v1 clamp", "u32", lambda a, b, _c: a + b),
-        ("v_sub_u32 v9, v0, v1 clamp", "u32", lambda a, b, _c: a - b),
-        ("v_add_i32 v9, v0, v1 clamp", "i32", lambda a, b, _c: a + b),
-        ("v_sub_i32 v9, v0, v1 clamp", "i32", lambda a, b, _c: a - b),
-        ("v_add_u16_e64 v9, v0, v1 clamp", "u16", lambda a, b, _c: a + b),
-        ("v_sub_i16 v9, v0, v1 clamp", "i16", lambda a, b, _c: a - b),
-        ("v_mad_u16 v9, v0, v1, v2 clamp", "u16", lambda a, b, c: a * b + c),
-        ("v_mad_i16 v9, v0, v1, v2 clamp", "i16", lambda a, b, c: a * b + c),
-        ("v_pk_add_i16 v9, v0, v1 clamp", "i16", lambda a, b, _c: a + b),
-        ("v_pk_sub_u16 v9, v0, v1 clamp", "u16", lambda a, b, _c: a - b),
-        ("v_mad_u32_u24 v9, v0, v1, v2 clamp", "u32", lambda a, b, c: (a % 2**24) * (b % 2**24) + c),
-        ("v_mad_i32_i24 v9, v0, v1, v2 clamp", "i32", lambda a, b, c: signed(a, 24) * signed(b, 24) + c),
-        ("v_sad_u32 v9, v0, v1, v2 clamp", "u32", lambda a, b, c: abs(a - b) + c),
-    ],
+    ("v_add_u32 v9, v0, v1 clamp", "u32", lambda a, b, _c: a + b),
+    ("v_sub_u32 v9, v0, v1 clamp", "u32", lambda a, b, _c: a - b),
+    ("v_add_i32 v9, v0, v1 clamp", "i32", lambda a, b, _c: a + b),
+    ("v_sub_i32 v9, v0, v1 clamp", "i32", lambda a, b, _c: a - b),
+    ("v_add_u16_e64 v9, v0, v1 clamp", "u16", lambda a, b, _c: a + b),
+    ("v_sub_i16 v9, v0, v1 clamp", "i16", lambda a, b, _c: a - b),
+    ("v_mad_u16 v9, v0, v1, v2 clamp", "u16", lambda a, b, c: a * b + c),
+    ("v_mad_i16 v9, v0, v1, v2 clamp", "i16", lambda a, b, c: a * b + c),
+    ("v_pk_add_i16 v9, v0, v1 clamp", "i16", lambda a, b, _c: a + b),
+    ("v_pk_sub_u16 v9, v0, v1 clamp", "u16", lambda a, b, _c: a - b),
+    ("v_mad_u32_u24 v9, v0, v1, v2 clamp", "u32", lambda a, b, c: (a % 2**24) * (b % 2**24) + c),
+    ("v_mad_i32_i24 v9, v0, v1, v2 clamp", "i32", lambda a, b, c: signed(a, 24) * signed(b, 24) + c),
+    ("v_sad_u32 v9, v0, v1, v2 clamp", "u32", lambda a, b, c: abs(a - b) + c),
 )
 def test_integers_are_clamped_to_their_type(bench, text, kind, exact):
     it = bench("gfx906")
@@ -397,9 +396,12 @@ def resource(it, first, base, size, last_word, stride=0):
         it.scalar(first + number, word)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "processor, lanes, last_word",
-    [("gfx90a", 64, 0x27000), ("gfx1030", 32, 0x31014000), ("gfx1100", 32, 0x31004000), ("gfx1200", 32, 0x31004000)],
+    ("gfx90a", 64, 0x27000),
+    ("gfx1030", 32, 0x31014000),
+    ("gfx1100", 32, 0x31004000),
+    ("gfx1200", 32, 0x31004000),
 )
 def test_accesses_outside_of_a_buffer_read_0_and_write_nothing(bench, processor, lanes, last_word):
     it = bench(processor, lanes)
@@ -567,16 +569,14 @@ def test_mode_says_whether_a_clamped_nan_becomes_0(bench, processor, keeps):
         assert it.read(2, "f4")[0, 0] == 1
 
 
-@pytest.mark.parametrize(
+@for_each(
     "processor, mode, factor",
-    [
-        ("gfx90a", 0x00, 2),
-        ("gfx90a", 0x50, 2),  # denormal sources are kept, denormal results are not
-        ("gfx90a", 0xA0, 1),  # denormal results are kept
-        ("gfx90a", 0xF0, 1),
-        ("gfx1100", 1 << 9, 1),  # IEEE
-        ("gfx1200", 1 << 9, 2),  # GFX12 has no such bit
-    ],
+    ("gfx90a", 0x00, 2),
+    ("gfx90a", 0x50, 2),  # denormal sources are kept, denormal results are not
+    ("gfx90a", 0xA0, 1),  # denormal results are kept
+    ("gfx90a", 0xF0, 1),
+    ("gfx1100", 1 << 9, 1),  # IEEE
+    ("gfx1200", 1 << 9, 2),  # GFX12 has no such bit
 )
 def test_output_modifiers_count_without_denormal_results_and_ieee(bench, processor, mode, factor):
     """They are ignored else, and make +0 of -0 (ISA documents, "Output Modifiers")."""
@@ -667,14 +667,12 @@ def test_the_halves_of_a_wave_of_32_lanes_are_not_exchanged(bench):
     assert (it.read(2) == 7).all()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "processor, control, name",
-    [
-        ("gfx1100", 0x142, "row_bcast is not supported starting from GFX10"),
-        ("gfx1030", 0x130, "wave_shl is not supported starting from GFX10"),
-        ("gfx900", 0x161, "row_xmask is not supported on ASICs earlier than GFX10"),
-        ("gfx900", 0x151, "row_newbcast/row_share is not supported on ASICs earlier than GFX90A/GFX10"),
-    ],
+    ("gfx1100", 0x142, "row_bcast is not supported starting from GFX10"),
+    ("gfx1030", 0x130, "wave_shl is not supported starting from GFX10"),
+    ("gfx900", 0x161, "row_xmask is not supported on ASICs earlier than GFX10"),
+    ("gfx900", 0x151, "row_newbcast/row_share is not supported on ASICs earlier than GFX90A/GFX10"),
 )
 def test_controls_of_dpp_that_other_processors_have_stop_the_wave(bench, processor, control, name):
     it = bench(processor, 64 if processor == "gfx900" else 32)
@@ -683,9 +681,9 @@ def test_controls_of_dpp_that_other_processors_have_stop_the_wave(bench, process
         it.execute([code])
 
 
-@pytest.mark.parametrize("text", ["flat_load_dword v4, v[0:1]", "flat_store_dword v[0:1], v4",
+@for_each("text", "flat_load_dword v4, v[0:1]", "flat_store_dword v[0:1], v4",
                                   "flat_atomic_add v[0:1], v4", "ds_read_b32 v4, v0", "ds_write_b32 v0, v4",
-                                  "ds_add_rtn_u32 v5, v0, v4", "ds_read_u8 v5, v0"])  # fmt: skip
+                                  "ds_add_rtn_u32 v5, v0, v4", "ds_read_u8 v5, v0")  # fmt: skip
 def test_accesses_outside_of_local_memory_are_errors(bench, text):
     it = bench("gfx90a")
     addresses = (1 << 48) + 4 * np.arange(64, dtype=np.uint64)
@@ -699,9 +697,10 @@ def test_accesses_outside_of_local_memory_are_errors(bench, text):
     it.run(text)
 
 
-@pytest.mark.parametrize("name, wanted", [
+@for_each(
+    "name, wanted",
     ("min", [-0.0, -0.0, 1.5, 1.5, -3.0]), ("max", [0.0, 0.0, 1.5, 1.5, 2.0]),
-])  # fmt: skip
+)  # fmt: skip
 def test_minimum_and_maximum_of_floats_in_memory(bench, name, wanted):
     """-0 is below +0, and a NaN of either kind is no number."""
     it = bench("gfx1030", 32)
@@ -725,15 +724,13 @@ def halfs(it, number):
 
 
 @pytest.mark.parametrize("processor", ["gfx900", "gfx90a", "gfx1030", "gfx1200"])
-@pytest.mark.parametrize(
+@for_each(
     "operation, wanted",
-    [
-        ("v_add_f16_e64 v9, v0, -1.0", lambda x: x - np.float16(1)),
-        ("v_mul_f16_e64 v9, v0, -0.5", lambda x: x * np.float16(-0.5)),
-        ("v_fma_f16 v9, v0, 2.0, 4.0", lambda x: x * np.float16(2) + np.float16(4)),
-        ("v_max_f16_e64 v9, -2.0, v0", lambda x: np.maximum(x, np.float16(-2))),
-        ("v_pk_add_f16 v9, v0, 1.0", lambda x: x + np.float16(1)),
-    ],
+    ("v_add_f16_e64 v9, v0, -1.0", lambda x: x - np.float16(1)),
+    ("v_mul_f16_e64 v9, v0, -0.5", lambda x: x * np.float16(-0.5)),
+    ("v_fma_f16 v9, v0, 2.0, 4.0", lambda x: x * np.float16(2) + np.float16(4)),
+    ("v_max_f16_e64 v9, -2.0, v0", lambda x: np.maximum(x, np.float16(-2))),
+    ("v_pk_add_f16 v9, v0, 1.0", lambda x: x + np.float16(1)),
 )
 def test_a_constant_of_an_operation_on_halfs_is_a_half(bench, processor, operation, wanted):
     """The constants are those of the type of the operation (ISA documents, "Inline Constants")."""
@@ -789,14 +786,12 @@ def test_bytes_go_to_a_half_and_packed_integers_have_no_other_sign(bench):
         it.run("v_pk_mad_u16 v9, v0, v0, v0 neg_lo:[1,0,0]")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "processor, word, operand",
-    [
-        ("gfx90a", 0x7E04A205, "s5"),  # v_swap_b32 v2, s5
-        ("gfx1030", 0x7E04CA05, "s5"),  # v_swap_b32 v2, s5
-        ("gfx1030", 0x7E048605, "s5"),  # v_movrels_b32 v2, s5
-        ("gfx1030", 0x7E04D0C1, "-1"),  # v_swaprel_b32 v2, -1
-    ],
+    ("gfx90a", 0x7E04A205, "s5"),  # v_swap_b32 v2, s5
+    ("gfx1030", 0x7E04CA05, "s5"),  # v_swap_b32 v2, s5
+    ("gfx1030", 0x7E048605, "s5"),  # v_movrels_b32 v2, s5
+    ("gfx1030", 0x7E04D0C1, "-1"),  # v_swaprel_b32 v2, -1
 )
 def test_a_bad_encoding_is_not_taken_for_a_vector_register(bench, processor, word, operand):
     """The source of these can only be a vector register (RDNA2 ISA document, 12.7): LLVM calls others invalid."""

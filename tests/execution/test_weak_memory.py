@@ -11,6 +11,7 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.caches import AGENT, OWN_UNIT, SYSTEM, WORK_GROUP, Caches, invalidated_kinds
 from dwarfgpu.execution.caches import reach_of_access as reach
 from dwarfgpu.execution.device_memory import MemorySegment
+from tests.builders.parameters import for_each
 from tests.execution.litmus import FORBIDDEN, Litmus, every_litmus, steps
 
 KERNELS = "fixtures/amdgpu/cl-kernels.gfx1100.w32.O2.v5.co"
@@ -146,14 +147,12 @@ def test_a_seed_gives_the_same_run_again():
     assert any(count for _pc, count in runs[0])
 
 
-@pytest.mark.parametrize(
+@for_each(
     "options, message",
-    [
-        ({"weak_memory": -1}, "negative"),
-        ({"agents": 2}, "weak memory"),
-        ({"weak_memory": 1, "agents": 9}, "1 to 8"),
-        ({"weak_memory": 1, "fine_grained": ["z"]}, "no buffer"),
-    ],
+    ({"weak_memory": -1}, "negative"),
+    ({"agents": 2}, "weak memory"),
+    ({"weak_memory": 1, "agents": 9}, "1 to 8"),
+    ({"weak_memory": 1, "fine_grained": ["z"]}, "no buffer"),
 )
 def test_what_weak_memory_cannot_be(options, message):
     machine = dg.machine_for(KERNELS, "saxpy")
@@ -175,15 +174,13 @@ def outcomes_without(litmus: Litmus, path: Path, kinds: tuple[str, ...], tests: 
 
 
 @needs_clang
-@pytest.mark.parametrize(
+@for_each(
     "litmus",
-    [
-        Litmus("mp", "gfx1100", "agent"),
-        Litmus("sb", "gfx900", "agent"),
-        Litmus("mp", "gfx942", "agent"),
-        Litmus("mp", "gfx1200", "workgroup", "wgp"),
-        Litmus("mp", "gfx900", "workgroup", "cu", "local global"),
-    ],
+    Litmus("mp", "gfx1100", "agent"),
+    Litmus("sb", "gfx900", "agent"),
+    Litmus("mp", "gfx942", "agent"),
+    Litmus("mp", "gfx1200", "workgroup", "wgp"),
+    Litmus("mp", "gfx900", "workgroup", "cu", "local global"),
     ids=lambda litmus: litmus.label,
 )
 def test_what_is_forbidden_does_not_show(litmus, tmp_path):

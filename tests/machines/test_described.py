@@ -14,6 +14,7 @@ from dwarfgpu.machines.described import DescribedMachine, Region
 from dwarfgpu.machines.extents import Extents
 from dwarfgpu.machines.protocol import Backend
 from dwarfgpu.targets.resolve import resolve
+from tests.builders.parameters import for_each
 
 GFX90A = resolve("amdgcn-gfx90a")
 GFX1100 = resolve("amdgcn-gfx1100-wave32")
@@ -56,8 +57,8 @@ def test_regions_may_be_long_and_begin_anywhere(start):
     assert read(found, "none", start + 1, 700) == data[1:701].hex()
 
 
-@pytest.mark.parametrize(
-    "address, size, first", [(0x0F, 2, None), (0x10, 5, 0x14), (0x12, 300, 0x14), (0x20, 1, None), (0xFF, 400, None)]
+@for_each(
+    "address, size, first", (0x0F, 2, None), (0x10, 5, 0x14), (0x12, 300, 0x14), (0x20, 1, None), (0xFF, 400, None)
 )
 def test_a_read_names_the_first_byte_without_a_value(address, size, first):
     found = machine(GENERIC, ("none", 0x10, "01020304", None))
@@ -150,20 +151,18 @@ def test_private_lane_memory_needs_a_lane_that_exists(lane):
 # --- Registers ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     "target, number, contents, expected",
-    [
-        (GENERIC, 5, 0x1234, "3412000000000000"),
-        (GENERIC, 5, -2, "feffffffffffffff"),
-        (resolve("generic", byte_order="big", address_size=4), 5, 0x1234, "00001234"),
-        (GENERIC, 5, b"\x01\x02\x03", "010203"),
-        (X86_64, 17, 1, "01" + "00" * 15),
-        (GFX90A, 32, -1, "ffffffff"),
-        (GFX90A, 2560, [1, -1], "01000000ffffffff" + "00000000" * 62),
-        (GFX90A, 2560, [], "00000000" * 64),
-        (GFX90A, 2560, 7, "07000000" + "00000000" * 63),
-        (GFX1100, 1536, list(range(32)), "".join(i.to_bytes(4, "little").hex() for i in range(32))),
-    ],
+    (GENERIC, 5, 0x1234, "3412000000000000"),
+    (GENERIC, 5, -2, "feffffffffffffff"),
+    (resolve("generic", byte_order="big", address_size=4), 5, 0x1234, "00001234"),
+    (GENERIC, 5, b"\x01\x02\x03", "010203"),
+    (X86_64, 17, 1, "01" + "00" * 15),
+    (GFX90A, 32, -1, "ffffffff"),
+    (GFX90A, 2560, [1, -1], "01000000ffffffff" + "00000000" * 62),
+    (GFX90A, 2560, [], "00000000" * 64),
+    (GFX90A, 2560, 7, "07000000" + "00000000" * 63),
+    (GFX1100, 1536, list(range(32)), "".join(i.to_bytes(4, "little").hex() for i in range(32))),
 )
 def test_registers_hold_numbers_bytes_or_lanes(target, number, contents, expected):
     found = DescribedMachine(target, {number: contents})
@@ -173,24 +172,22 @@ def test_registers_hold_numbers_bytes_or_lanes(target, number, contents, expecte
     assert not found.lane_owned(register)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "target, number, contents",
-    [
-        (GENERIC, 5, 1 << 64),
-        (GENERIC, 5, -(1 << 63) - 1),
-        (GENERIC, 5, b""),
-        (GENERIC, 5, bytes((1 << 16) + 1)),
-        (GENERIC, 5, [1 << 64]),
-        (X86_64, 0, b"\0" * 4),
-        (X86_64, 56, 0),
-        (GFX90A, 32, [1, 2]),
-        (GFX90A, 32, 1 << 32),
-        (GFX90A, 2560, [0] * 65),
-        (GFX90A, 2560, [1 << 32]),
-        (GFX90A, 2560, bytes(128)),
-        (GFX1100, 1536, [0] * 33),
-        (GFX1100, 2560, [0]),
-    ],
+    (GENERIC, 5, 1 << 64),
+    (GENERIC, 5, -(1 << 63) - 1),
+    (GENERIC, 5, b""),
+    (GENERIC, 5, bytes((1 << 16) + 1)),
+    (GENERIC, 5, [1 << 64]),
+    (X86_64, 0, b"\0" * 4),
+    (X86_64, 56, 0),
+    (GFX90A, 32, [1, 2]),
+    (GFX90A, 32, 1 << 32),
+    (GFX90A, 2560, [0] * 65),
+    (GFX90A, 2560, [1 << 32]),
+    (GFX90A, 2560, bytes(128)),
+    (GFX1100, 1536, [0] * 33),
+    (GFX1100, 2560, [0]),
 )
 def test_what_is_no_register_or_does_not_fit_is_an_error(target, number, contents):
     with pytest.raises(UsageError):

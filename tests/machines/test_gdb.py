@@ -5,6 +5,7 @@ import pytest
 from dwarfgpu.errors import EvaluationError, UsageError
 from dwarfgpu.machines.gdb.backend import GdbBackend, Refused
 from dwarfgpu.targets.resolve import resolve
+from tests.builders.parameters import for_each
 
 X86_64 = resolve("x86_64")
 
@@ -50,9 +51,13 @@ def read(found: GdbBackend, name: str) -> bytes:
     return found.read_register(X86_64.register_named(name), 0, None)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name, theirs, size",
-    [("rax", "rax", 8), ("rflags", "eflags", 8), ("fs.base", "fs_base", 8), ("fcw", "fctrl", 2), ("rip", "rip", 8)],
+    ("rax", "rax", 8),
+    ("rflags", "eflags", 8),
+    ("fs.base", "fs_base", 8),
+    ("fcw", "fctrl", 2),
+    ("rip", "rip", 8),
 )
 def test_registers_have_the_names_of_gdb(name, theirs, size):
     found = machine(**{theirs: 0x12345})

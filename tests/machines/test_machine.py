@@ -22,6 +22,7 @@ from dwarfgpu.machines.extents import Extents, Overlap
 from dwarfgpu.machines.machine import Dispatch, Machine
 from dwarfgpu.targets.amdgpu.address_spaces import Apertures
 from dwarfgpu.targets.resolve import resolve
+from tests.builders.parameters import for_each
 
 WAVE64, WAVE32 = resolve("gfx90a"), resolve("gfx1100")
 TARGETS = st.sampled_from([WAVE64, WAVE32])
@@ -91,19 +92,17 @@ def test_registers_are_set_in_some_waves():
     assert [machine.knows(v0, wave) for wave in range(4)] == [False, False, True, True]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "call",
-    [
-        lambda machine: machine.set_register("q7", 1),
-        lambda machine: machine.column("s1"),
-        lambda machine: machine.vgpr,
-        lambda machine: machine.write_register(machine.register_named("s0"), b"\0", 0, None),
-        lambda machine: machine.set_apertures(Apertures(1, 1 << 32)),
-        lambda machine: machine.memory.map(WAVE64.space_named("generic"), 0, b"x"),
-        lambda machine: machine.memory.map(WAVE64.space_named("local"), (1 << 32) - 1, b"xy"),
-        lambda machine: machine.memory.map(WAVE64.space_named("local"), 0, b"xy"),
-        lambda machine: machine.memory.map(WAVE64.space_named("private_wave"), 0, b"xy", instance=7),
-    ],
+    lambda machine: machine.set_register("q7", 1),
+    lambda machine: machine.column("s1"),
+    lambda machine: machine.vgpr,
+    lambda machine: machine.write_register(machine.register_named("s0"), b"\0", 0, None),
+    lambda machine: machine.set_apertures(Apertures(1, 1 << 32)),
+    lambda machine: machine.memory.map(WAVE64.space_named("generic"), 0, b"x"),
+    lambda machine: machine.memory.map(WAVE64.space_named("local"), (1 << 32) - 1, b"xy"),
+    lambda machine: machine.memory.map(WAVE64.space_named("local"), 0, b"xy"),
+    lambda machine: machine.memory.map(WAVE64.space_named("private_wave"), 0, b"xy", instance=7),
 )
 def test_what_cannot_be_is_refused(call):
     with pytest.raises(UsageError):
@@ -224,22 +223,20 @@ def test_memory_is_mapped_without_a_copy_and_allocated_above_what_there_is():
     assert machine.read_memory(WAVE64.space_named("global"), second, 100, 0, None) == bytes(100)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name,address,lane,expected",
-    [
-        ("private_lane", 0, 3, 9),
-        ("private_lane", 5, 3, 4),
-        ("private_lane", 8, 3, 1),
-        ("private_lane", 9, 3, 0),
-        ("private_lane3", 2, None, 7),
-        ("private_lane", 4, 5, 4),
-        ("private_wave", 0, None, 525),
-        ("private_wave", 525, None, 0),
-        ("generic", (2 << 48) + 4, 3, 5),
-        ("generic", 0x1004, None, 12),
-        ("global", 0x0FFF, None, 0),
-        ("local", 0, None, 0),
-    ],
+    ("private_lane", 0, 3, 9),
+    ("private_lane", 5, 3, 4),
+    ("private_lane", 8, 3, 1),
+    ("private_lane", 9, 3, 0),
+    ("private_lane3", 2, None, 7),
+    ("private_lane", 4, 5, 4),
+    ("private_wave", 0, None, 525),
+    ("private_wave", 525, None, 0),
+    ("generic", (2 << 48) + 4, 3, 5),
+    ("generic", 0x1004, None, 12),
+    ("global", 0x0FFF, None, 0),
+    ("local", 0, None, 0),
 )
 def test_what_is_available_from_an_address_on(name, address, lane, expected):
     machine = machine_with(WAVE64)

@@ -22,6 +22,7 @@ from dwarfgpu.machines import snapshot, snapshot_folder, snapshot_json
 from dwarfgpu.machines.machine import Dispatch, Machine
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.machines import contents, machines
+from tests.builders.parameters import for_each
 
 WHOLE = {
     "schema": 1,
@@ -525,30 +526,28 @@ def edit(folder, *path, value):
     (folder / "manifest.json").write_text(json.dumps(manifest))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "path,value,message",
-    [
-        (("waves", "count"), 3, r"waves\.id: wave-id\.npy has the shape 2, and 3 is needed"),
-        (("waves", "id"), "pc.npy", r"waves\.id: pc\.npy holds <u8, and <U is needed"),
-        (("waves", "dispatch"), "wave-id.npy", r"waves\.dispatch: .* <i8 is needed"),
-        (("dispatches",), [], r"waves\.dispatch: a number is not in the range"),
-        (("registers", 0, "data"), "none.npy", r"registers\[0\]\.data: none\.npy cannot be read"),
-        (("registers", 0, "data"), "../x.npy", r"registers\[0\]\.data: .* not the name of a file"),
-        (("registers", 0, "data"), "manifest.json", r"registers\[0\]\.data: manifest\.json is not a \.npy file"),
-        (("registers", 0, "names"), "m0,mode", r"registers\[0\]\.data: .* has the shape 2x1, and 2x2 is needed"),
-        (("registers", 0, "names"), "pc", r"registers\[0\]\.data: .* holds <u4, and <u8 is needed"),
-        (("registers", 0, "names"), "s5-s4", r"registers\[0\]\.names: .* not a range"),
-        (("registers", 0, "names"), "s0-s4000000000", r"registers\[0\]\.names: these are more than"),
-        (("registers", 0, "names"), "s0-v4", r"registers\[0\]\.names: .* not a range"),
-        (("registers", 0, "names"), "", r"registers\[0\]\.names: .* no register ''"),
-        (("registers", 0, "names"), "s0,v0", r"registers\[0\]\.names: registers of different sizes"),
-        (("registers", 0, "names"), "s0,s0", r"registers\[0\]\.names: a register is named twice"),
-        (("registers", 0, "names"), "s0", r"registers\[\d\]\.names: register s0 is given twice"),
-        (("memory", 0, "space"), "generic", r"memory\[0\]\.space: .* keeps no bytes"),
-        (("memory", 1, "space"), "global", r"memory\[1\]\.space: global memory is given twice"),
-        (("memory", 0, "extents"), "local-extents.npy", r"memory\[0\]\.extents: .* anyx2 is needed"),
-        (("memory", 0, "data"), "local.npy", r"memory\[0\]\.data: local\.npy has the shape 4, and 5 is needed"),
-    ],
+    (("waves", "count"), 3, r"waves\.id: wave-id\.npy has the shape 2, and 3 is needed"),
+    (("waves", "id"), "pc.npy", r"waves\.id: pc\.npy holds <u8, and <U is needed"),
+    (("waves", "dispatch"), "wave-id.npy", r"waves\.dispatch: .* <i8 is needed"),
+    (("dispatches",), [], r"waves\.dispatch: a number is not in the range"),
+    (("registers", 0, "data"), "none.npy", r"registers\[0\]\.data: none\.npy cannot be read"),
+    (("registers", 0, "data"), "../x.npy", r"registers\[0\]\.data: .* not the name of a file"),
+    (("registers", 0, "data"), "manifest.json", r"registers\[0\]\.data: manifest\.json is not a \.npy file"),
+    (("registers", 0, "names"), "m0,mode", r"registers\[0\]\.data: .* has the shape 2x1, and 2x2 is needed"),
+    (("registers", 0, "names"), "pc", r"registers\[0\]\.data: .* holds <u4, and <u8 is needed"),
+    (("registers", 0, "names"), "s5-s4", r"registers\[0\]\.names: .* not a range"),
+    (("registers", 0, "names"), "s0-s4000000000", r"registers\[0\]\.names: these are more than"),
+    (("registers", 0, "names"), "s0-v4", r"registers\[0\]\.names: .* not a range"),
+    (("registers", 0, "names"), "", r"registers\[0\]\.names: .* no register ''"),
+    (("registers", 0, "names"), "s0,v0", r"registers\[0\]\.names: registers of different sizes"),
+    (("registers", 0, "names"), "s0,s0", r"registers\[0\]\.names: a register is named twice"),
+    (("registers", 0, "names"), "s0", r"registers\[\d\]\.names: register s0 is given twice"),
+    (("memory", 0, "space"), "generic", r"memory\[0\]\.space: .* keeps no bytes"),
+    (("memory", 1, "space"), "global", r"memory\[1\]\.space: global memory is given twice"),
+    (("memory", 0, "extents"), "local-extents.npy", r"memory\[0\]\.extents: .* anyx2 is needed"),
+    (("memory", 0, "data"), "local.npy", r"memory\[0\]\.data: local\.npy has the shape 4, and 5 is needed"),
 )
 def test_a_bad_manifest_is_refused_by_key(folder, path, value, message):
     edit(folder, *path, value=value)
@@ -556,20 +555,18 @@ def test_a_bad_manifest_is_refused_by_key(folder, path, value, message):
         snapshot.load(folder)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name,rows,message",
-    [
-        ("global-extents", [[0x1000, 3], [0x1002, 2]], r"global#0x1002 is given twice"),
-        ("global-extents", [[(1 << 64) - 4, 5]], "past the end of the address space"),
-        ("private_wave-extents", [[0, 0, 8], [2, 0, 5]], "there is no wave 2"),
-        ("private_wave-extents", [[0, 0, 8], [1, (1 << 32) - 4, 5]], "past the end of the address space"),
-        ("local-extents", [[0, 0, 2], [0, 1, 2]], r"local#0x1 is given twice"),
-        ("v0", np.zeros((2, 1, 63), dtype="<u4"), "has the shape 2x1x63, and 2x1x64 is needed"),
-        ("v0", np.zeros((2, 1, 64), dtype=">u4"), "holds >u4, and <u4 is needed"),
-        ("v0", np.asfortranarray(np.zeros((2, 1, 64), dtype="<u4")), "Fortran order"),
-        ("wave-id", np.array(["a", "a"]), "two waves have one name"),
-        ("wave-work-group", np.full((2, 3), -2), "a number is not in the range"),
-    ],
+    ("global-extents", [[0x1000, 3], [0x1002, 2]], r"global#0x1002 is given twice"),
+    ("global-extents", [[(1 << 64) - 4, 5]], "past the end of the address space"),
+    ("private_wave-extents", [[0, 0, 8], [2, 0, 5]], "there is no wave 2"),
+    ("private_wave-extents", [[0, 0, 8], [1, (1 << 32) - 4, 5]], "past the end of the address space"),
+    ("local-extents", [[0, 0, 2], [0, 1, 2]], r"local#0x1 is given twice"),
+    ("v0", np.zeros((2, 1, 63), dtype="<u4"), "has the shape 2x1x63, and 2x1x64 is needed"),
+    ("v0", np.zeros((2, 1, 64), dtype=">u4"), "holds >u4, and <u4 is needed"),
+    ("v0", np.asfortranarray(np.zeros((2, 1, 64), dtype="<u4")), "Fortran order"),
+    ("wave-id", np.array(["a", "a"]), "two waves have one name"),
+    ("wave-work-group", np.full((2, 3), -2), "a number is not in the range"),
 )
 def test_a_bad_array_is_refused_by_key(folder, name, rows, message):
     array = np.array(rows, dtype=np.uint64) if isinstance(rows, list) else rows

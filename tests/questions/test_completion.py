@@ -9,6 +9,7 @@ import pytest
 from dwarfgpu.questions.completion import KINDS, complete, operand_before
 from dwarfgpu.questions.registry import Command
 from dwarfgpu.questions.table import COMMANDS
+from tests.builders.parameters import for_each
 from tests.questions.harness import Run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,32 +34,30 @@ def test_every_row_of_the_table_says_what_is_known(command: Command) -> None:
 
 
 class TestCommands:
-    @pytest.mark.parametrize(
+    @for_each(
         "line, expected",
-        [
-            ("ptyp", ["ptype"]),
-            ("  ptyp", ["  ptype"]),
-            ("info la", ["info lanes"]),
-            ("i lan", ["i lanes"]),
-            ("maint print addr", ["maint print address-spaces"]),
-            ("mt p addr", ["mt p address-spaces"]),
-            ("wher", ["where"]),
-            ("help inf", ["help info"]),
-            ("help info lan", ["help info lanes"]),
-            ("pipe ptyp", ["pipe ptype"]),
-            ("| ptyp", ["| ptype"]),
-            ("alias p0 = ptyp", ["alias p0 = ptype"]),
-            ("lane app", ["lane apply"]),
-            ("lane apply al", ["lane apply all"]),
-            ("lane apply all ptyp", ["lane apply all ptype"]),
-            ("lane apply 0-3,5 info la", ["lane apply 0-3,5 info lanes"]),
-            ("wave apply 1 2 ptyp", ["wave apply 1 2 ptype"]),
-            ("zzz", []),
-            ("zzz x", []),
-            ("info zzz x", []),
-            ("# ptyp", []),
-            ("alias p", []),
-        ],
+        ("ptyp", ["ptype"]),
+        ("  ptyp", ["  ptype"]),
+        ("info la", ["info lanes"]),
+        ("i lan", ["i lanes"]),
+        ("maint print addr", ["maint print address-spaces"]),
+        ("mt p addr", ["mt p address-spaces"]),
+        ("wher", ["where"]),
+        ("help inf", ["help info"]),
+        ("help info lan", ["help info lanes"]),
+        ("pipe ptyp", ["pipe ptype"]),
+        ("| ptyp", ["| ptype"]),
+        ("alias p0 = ptyp", ["alias p0 = ptype"]),
+        ("lane app", ["lane apply"]),
+        ("lane apply al", ["lane apply all"]),
+        ("lane apply all ptyp", ["lane apply all ptype"]),
+        ("lane apply 0-3,5 info la", ["lane apply 0-3,5 info lanes"]),
+        ("wave apply 1 2 ptyp", ["wave apply 1 2 ptype"]),
+        ("zzz", []),
+        ("zzz x", []),
+        ("info zzz x", []),
+        ("# ptyp", []),
+        ("alias p", []),
     )
     def test_names(self, run: Run, line: str, expected: list[str]) -> None:
         assert texts(run, line) == expected
@@ -77,39 +76,37 @@ class TestCommands:
 
 
 class TestOperands:
-    @pytest.mark.parametrize(
+    @for_each(
         "line, expected",
-        [
-            ("print -l", ["print -lane"]),
-            ("print -lane ac", ["print -lane active"]),
-            ("print -lane active ev", ["print -lane active even"]),
-            ("print/x ev", ["print/x even"]),
-            ("print/", []),
-            ("explain -repair o", ["explain -repair off"]),
-            ("core-file -f", ["core-file -force"]),
-            ("set pagin", ["set pagination"]),
-            ("set pagination o", ["set pagination on", "set pagination off"]),
-            ("set style enabled of", ["set style enabled off"]),
-            ("set width a", ["set width auto"]),
-            ("set print elements u", ["set print elements unlimited"]),
-            ("set editing-mode v", ["set editing-mode vi"]),
-            ("set context-sections source st", ["set context-sections source stack"]),
-            ("show confir", ["show confirm"]),
-            ("show user z", []),
-            ("context loc", ["context locals"]),
-            ("set var ev", ["set var even"]),
-            ("set ev", ["set even"]),
-            ("info registers exe", ["info registers exec"]),
-            ("info registers $exe", ["info registers $exec"]),
-            ("target launch X", ["target launch X"]),
-            ("wave 1:1", ["wave 1:1:1:1"]),
-            ("lane 6", ["lane 6", "lane 60", "lane 61", "lane 62", "lane 63"]),
-            ("list X", ["list X"]),
-            ("list lane-", ["list lane-pc.c:"]),
-            ("disassemble whole", ["disassemble whole_wave"]),
-            ("maint print die whole", ["maint print die whole_wave"]),
-            ("info line X la", ["info line X lane-pc.c:"]),
-        ],
+        ("print -l", ["print -lane"]),
+        ("print -lane ac", ["print -lane active"]),
+        ("print -lane active ev", ["print -lane active even"]),
+        ("print/x ev", ["print/x even"]),
+        ("print/", []),
+        ("explain -repair o", ["explain -repair off"]),
+        ("core-file -f", ["core-file -force"]),
+        ("set pagin", ["set pagination"]),
+        ("set pagination o", ["set pagination on", "set pagination off"]),
+        ("set style enabled of", ["set style enabled off"]),
+        ("set width a", ["set width auto"]),
+        ("set print elements u", ["set print elements unlimited"]),
+        ("set editing-mode v", ["set editing-mode vi"]),
+        ("set context-sections source st", ["set context-sections source stack"]),
+        ("show confir", ["show confirm"]),
+        ("show user z", []),
+        ("context loc", ["context locals"]),
+        ("set var ev", ["set var even"]),
+        ("set ev", ["set even"]),
+        ("info registers exe", ["info registers exec"]),
+        ("info registers $exe", ["info registers $exec"]),
+        ("target launch X", ["target launch X"]),
+        ("wave 1:1", ["wave 1:1:1:1"]),
+        ("lane 6", ["lane 6", "lane 60", "lane 61", "lane 62", "lane 63"]),
+        ("list X", ["list X"]),
+        ("list lane-", ["list lane-pc.c:"]),
+        ("disassemble whole", ["disassemble whole_wave"]),
+        ("maint print die whole", ["maint print die whole_wave"]),
+        ("info line X la", ["info line X lane-pc.c:"]),
     )
     def test_operands(self, run: Run, line: str, expected: list[str]) -> None:
         assert texts(run, line) == expected
@@ -137,40 +134,36 @@ class TestOperands:
 
 
 class TestExpressions:
-    @pytest.mark.parametrize(
+    @for_each(
         "line, expected",
-        [
-            ("print ev", ["print even"]),
-            ("print 2*ev", ["print 2*even"]),
-            ("print left + ev", ["print left + even"]),
-            ("print slots[ev", ["print slots[even"]),
-            ("print $exe", ["print $exec"]),
-            ("print $v25", ["print $v25", *(f"print $v25{digit}" for digit in range(6))]),
-            ("print private_l", ["print private_lane#"]),
-            ("print sizeo", ["print sizeof"]),
-            ("print X", ["print X"]),
-            ("print even.", []),
-            ("print 1.", []),
-            ("print nothing->", []),
-        ],
+        ("print ev", ["print even"]),
+        ("print 2*ev", ["print 2*even"]),
+        ("print left + ev", ["print left + even"]),
+        ("print slots[ev", ["print slots[even"]),
+        ("print $exe", ["print $exec"]),
+        ("print $v25", ["print $v25", *(f"print $v25{digit}" for digit in range(6))]),
+        ("print private_l", ["print private_lane#"]),
+        ("print sizeo", ["print sizeof"]),
+        ("print X", ["print X"]),
+        ("print even.", []),
+        ("print 1.", []),
+        ("print nothing->", []),
     )
     def test_names(self, run: Run, line: str, expected: list[str]) -> None:
         assert texts(run, line) == expected
 
-    @pytest.mark.parametrize(
+    @for_each(
         "text, expected",
-        [
-            ("a->", "a"),
-            ("2 * a.", "a"),
-            ("a->b[1 + c].", "a->b[1 + c]"),
-            ("f(a, (b)).", "f(a, (b))"),
-            ("(*p).", "(*p)"),
-            ("x + (*p)->q . r .", "(*p)->q . r"),
-            ("ns::a->", "ns::a"),
-            ("$1.", "$1"),
-            (")].", ")]"),
-            ("+ .", ""),
-        ],
+        ("a->", "a"),
+        ("2 * a.", "a"),
+        ("a->b[1 + c].", "a->b[1 + c]"),
+        ("f(a, (b)).", "f(a, (b))"),
+        ("(*p).", "(*p)"),
+        ("x + (*p)->q . r .", "(*p)->q . r"),
+        ("ns::a->", "ns::a"),
+        ("$1.", "$1"),
+        (")].", ")]"),
+        ("+ .", ""),
     )
     def test_what_a_member_is_of(self, text: str, expected: str) -> None:
         end = len(text.removesuffix(".").removesuffix("->"))

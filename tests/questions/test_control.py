@@ -3,6 +3,7 @@
 import pytest
 
 from dwarfgpu.questions.debugger import Quit
+from tests.builders.parameters import for_each
 from tests.questions.harness import Run
 
 
@@ -89,42 +90,38 @@ class TestSettings:
     def test_all_are_listed(self, run: Run) -> None:
         assert len(run("show").splitlines()) == len(run.debugger.settings.declared)
 
-    @pytest.mark.parametrize(
+    @for_each(
         "line, name, value",
-        [
-            ("set confirm off", "confirm", False),
-            ("set confirm", "confirm", True),
-            ("set conf no", "confirm", False),
-            ("set width 0", "width", 1 << 31),
-            ("set width unlimited", "width", 1 << 31),
-            ("set width auto", "width", -1),
-            ("set width 0x50", "width", 80),
-            ("set style off", "style enabled", False),
-            ("set style enabled off", "style enabled", False),
-            ("set print elem 5", "print elements", 5),
-            ("set editing-mode v", "editing-mode", "vi"),
-            ("set context-sections lanes, source", "context-sections", ("lanes", "source")),
-            ("set context-sections", "context-sections", ()),
-            ("set history size unlimited", "history size", 1 << 31),
-            ("set history filename ~/h x", "history filename", "~/h x"),
-        ],
+        ("set confirm off", "confirm", False),
+        ("set confirm", "confirm", True),
+        ("set conf no", "confirm", False),
+        ("set width 0", "width", 1 << 31),
+        ("set width unlimited", "width", 1 << 31),
+        ("set width auto", "width", -1),
+        ("set width 0x50", "width", 80),
+        ("set style off", "style enabled", False),
+        ("set style enabled off", "style enabled", False),
+        ("set print elem 5", "print elements", 5),
+        ("set editing-mode v", "editing-mode", "vi"),
+        ("set context-sections lanes, source", "context-sections", ("lanes", "source")),
+        ("set context-sections", "context-sections", ()),
+        ("set history size unlimited", "history size", 1 << 31),
+        ("set history filename ~/h x", "history filename", "~/h x"),
     )
     def test_they_are_read_as_gdb_reads_them(self, run: Run, line: str, name: str, value: object) -> None:
         run(line)
         assert run.debugger.settings[name] == value
 
-    @pytest.mark.parametrize(
+    @for_each(
         "line, message",
-        [
-            ("set confirm maybe", "confirm is on or off, not 'maybe'"),
-            ("set width -3", "width is a number from 0, or unlimited, or auto, not '-3'"),
-            ("set listsize 0x", "listsize is a number from 1, or unlimited, not '0x'"),
-            ("set editing-mode ed", "editing-mode is emacs, vi, not 'ed'"),
-            ("set context-sections all", "context-sections is source, locals"),
-            ("set pagniation off", "there is no setting 'pagniation off'"),
-            ("set", "`set` needs SETTING VALUE"),
-            ("show pagniation", "there is no setting 'pagniation'"),
-        ],
+        ("set confirm maybe", "confirm is on or off, not 'maybe'"),
+        ("set width -3", "width is a number from 0, or unlimited, or auto, not '-3'"),
+        ("set listsize 0x", "listsize is a number from 1, or unlimited, not '0x'"),
+        ("set editing-mode ed", "editing-mode is emacs, vi, not 'ed'"),
+        ("set context-sections all", "context-sections is source, locals"),
+        ("set pagniation off", "there is no setting 'pagniation off'"),
+        ("set", "`set` needs SETTING VALUE"),
+        ("show pagniation", "there is no setting 'pagniation'"),
     )
     def test_what_is_wrong_is_one_line(self, run: Run, line: str, message: str) -> None:
         assert run.fails(line).message.startswith(message)
@@ -141,15 +138,13 @@ class TestSettings:
 
 
 class TestTheRest:
-    @pytest.mark.parametrize(
+    @for_each(
         "line, text",
-        [
-            (r"echo hello\n", "hello\n"),
-            ("echo", ""),
-            (r"echo a\tb\\c", "a\tb\\c"),
-            (r"echo \101\n", "A\n"),
-            ("echo \\ indented \\", " indented "),
-        ],
+        (r"echo hello\n", "hello\n"),
+        ("echo", ""),
+        (r"echo a\tb\\c", "a\tb\\c"),
+        (r"echo \101\n", "A\n"),
+        ("echo \\ indented \\", " indented "),
     )
     def test_echo(self, run: Run, line: str, text: str) -> None:
         assert run(line) == text

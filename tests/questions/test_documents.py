@@ -12,6 +12,7 @@ from dwarfgpu.errors import MalformedFile
 from dwarfgpu.questions.document import write_json
 from dwarfgpu.render.layout import ranges_text
 from tests.builders.commands import run
+from tests.builders.parameters import for_each
 
 BROKEN = MalformedFile("broken", "something is broken")
 
@@ -31,15 +32,13 @@ def failing(*items):
     raise BROKEN
 
 
-@pytest.mark.parametrize(
+@for_each(
     "whole",
-    [
-        {},
-        {"a": 1, "b": [], "c": {}, "d": None},
-        {"units": []},
-        {"units": [1, "two\nlines", [3, {"four": [5]}]], "more": {"x": [True]}},
-        {"schema": 1, "units": [{"name": "a", "entries": [{"tag": "b"}, {}]}, {"name": "c", "entries": []}]},
-    ],
+    {},
+    {"a": 1, "b": [], "c": {}, "d": None},
+    {"units": []},
+    {"units": [1, "two\nlines", [3, {"four": [5]}]], "more": {"x": [True]}},
+    {"schema": 1, "units": [{"name": "a", "entries": [{"tag": "b"}, {}]}, {"name": "c", "entries": []}]},
 )
 def test_iterators_are_written_as_the_lists_they_stand_for(whole):
     def lazy(value):

@@ -7,6 +7,7 @@ import pytest
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.questions.completion import complete
+from tests.builders.parameters import for_each
 from tests.questions.harness import KERNEL, STATE, Run
 
 FILE = "fixtures/amdgpu/cl-kernels.gfx1100.w32.O0.v5.co"
@@ -455,10 +456,10 @@ def test_breakpoints_are_documents(divergent):
     assert json.loads(divergent("info breakpoints --jsonl 3"))["number"] == 3
 
 
-@pytest.mark.parametrize(
+@for_each(
     "line",
-    ["start", "step", "next 2", "stepi", "nexti", "until", "until 87", "advance 88", "finish", "jump 88",
-     "reverse-step", "reverse-next", "reverse-stepi", "reverse-nexti", "reverse-finish"],
+    "start", "step", "next 2", "stepi", "nexti", "until", "until 87", "advance 88", "finish", "jump 88",
+     "reverse-step", "reverse-next", "reverse-stepi", "reverse-nexti", "reverse-finish",
 )  # fmt: skip
 def test_every_step_answers_as_json(launched, line):
     launched("break weigh", "target launch spaces 64 64 out=zeros(64) shared_by_host=256 table=zeros(64,i4) n=5", "run")
@@ -494,29 +495,27 @@ def test_completion_knows_places_conditions_and_numbers(launched):
     assert texts(launched, "set scheduler-locking o") == ["set scheduler-locking off", "set scheduler-locking on"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "line, message",
-    [
-        ("break nowhere", "nowhere"),
-        ("break *0x10", "no code at 0x10"),
-        ("break 100 if", "needs an expression"),
-        ("break 100 if step = 3", "is an assignment"),
-        ("watch", "needs EXPR"),
-        ("watch 5", "Cannot watch constant value `5'."),
-        ("catch rain", "takes fault or trap"),
-        ("delete 9", "No breakpoint number 9."),
-        ("enable x", "Bad breakpoint argument"),
-        ("condition", "needs N [EXPR]"),
-        ("condition 9 x", "No breakpoint number 9."),
-        ("ignore 1", "No breakpoint number 1."),
-        ("commands 3", "No breakpoint number 3."),
-        ("continue 0", "takes a number from 1"),
-        ("step x", "takes a number"),
-        ("advance", "needs PLACE"),
-        ("jump nowhere", "nowhere"),
-        ("run now", "takes no arguments"),
-        ("finish", "not meaningful in the outermost frame"),
-    ],
+    ("break nowhere", "nowhere"),
+    ("break *0x10", "no code at 0x10"),
+    ("break 100 if", "needs an expression"),
+    ("break 100 if step = 3", "is an assignment"),
+    ("watch", "needs EXPR"),
+    ("watch 5", "Cannot watch constant value `5'."),
+    ("catch rain", "takes fault or trap"),
+    ("delete 9", "No breakpoint number 9."),
+    ("enable x", "Bad breakpoint argument"),
+    ("condition", "needs N [EXPR]"),
+    ("condition 9 x", "No breakpoint number 9."),
+    ("ignore 1", "No breakpoint number 1."),
+    ("commands 3", "No breakpoint number 3."),
+    ("continue 0", "takes a number from 1"),
+    ("step x", "takes a number"),
+    ("advance", "needs PLACE"),
+    ("jump nowhere", "nowhere"),
+    ("run now", "takes no arguments"),
+    ("finish", "not meaningful in the outermost frame"),
 )
 def test_errors_are_one_line(launched, line, message):
     error = str(launched.fails(line))
@@ -650,17 +649,15 @@ def test_dprintf_says_in_which_lane_there_is_no_value(launched):
     assert "dprintf, lane 10: " not in text
 
 
-@pytest.mark.parametrize(
+@for_each(
     "operands, problem",
-    [
-        ("kernels.cl:100", "Format string required"),
-        (',"x"', "needs a place"),
-        ('kernels.cl:100,"%d"', "Wrong number of arguments"),
-        ('kernels.cl:100,"%q",step', "Unrecognized format specifier"),
-        ('kernels.cl:100,"%d",nosuch', "nosuch"),
-        ('kernels.cl:100,"%d",step = 3', "is an assignment"),
-        ('nosuch.cl:1,"x"', "nosuch.cl"),
-    ],
+    ("kernels.cl:100", "Format string required"),
+    (',"x"', "needs a place"),
+    ('kernels.cl:100,"%d"', "Wrong number of arguments"),
+    ('kernels.cl:100,"%q",step', "Unrecognized format specifier"),
+    ('kernels.cl:100,"%d",nosuch', "nosuch"),
+    ('kernels.cl:100,"%d",step = 3', "is an assignment"),
+    ('nosuch.cl:1,"x"', "nosuch.cl"),
 )
 def test_what_dprintf_refuses(launched, operands, problem):
     assert problem in str(launched.fails(f"dprintf {operands}"))

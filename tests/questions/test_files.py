@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.builders.parameters import for_each
 from tests.questions.harness import Run
 from tests.questions.test_waves import HOST, LANES, STATE, TINY, changed, threads  # noqa: F401
 
@@ -13,16 +14,14 @@ ROOT = Path(__file__).resolve().parents[2]
 LAUNCH = ROOT / "fixtures/amdgpu/launch.gfx1100.w32.O2.co"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "path, what",
-    [
-        ("asm/lane-pc.gfx90a.w64.co", "amdgcn gfx90a, DWARF 5"),
-        ("features/types.v4.co", "DWARF 4"),
-        ("features/stripped.v5.co", "DWARF 5"),  # in the file beside it
-        ("asm/code-object-v2.gfx803.co", "amdgcn gfx803, no debugging symbols found"),
-        ("host/frames.gcc.O2.v5.x86_64", "x86_64, DWARF 5"),
-        ("amdgpu/target.gfx906.sramecc-on.xnack-off.co", "amdgcn gfx906:sramecc+:xnack-"),
-    ],
+    ("asm/lane-pc.gfx90a.w64.co", "amdgcn gfx90a, DWARF 5"),
+    ("features/types.v4.co", "DWARF 4"),
+    ("features/stripped.v5.co", "DWARF 5"),  # in the file beside it
+    ("asm/code-object-v2.gfx803.co", "amdgcn gfx803, no debugging symbols found"),
+    ("host/frames.gcc.O2.v5.x86_64", "x86_64, DWARF 5"),
+    ("amdgpu/target.gfx906.sramecc-on.xnack-off.co", "amdgcn gfx906:sramecc+:xnack-"),
 )
 def test_opening_a_file(path, what):
     lines = Run(None)(f"file {ROOT / 'fixtures' / path}").splitlines()
@@ -104,18 +103,16 @@ def test_arguments_of_a_kernel():
         assert int.from_bytes(memory, "little") == 0x1234
 
 
-@pytest.mark.parametrize(
+@for_each(
     "words, message",
-    [
-        ("", "needs a kernel"),
-        ("tiny 64", "needs a kernel"),
-        ("nothing 64 64", "has no kernel 'nothing'"),
-        ("tiny x 64", "GRID 'x' is not a number"),
-        ("tiny 64 0", "0"),
-        ("tiny 64 64 x", "ARG 'x' is not a value"),
-        ("tiny 64 64 1 2 3", "has 2 arguments, and 3 values are given"),
-        ("tiny 100 64", "does not allow partial work-groups"),
-    ],
+    ("", "needs a kernel"),
+    ("tiny 64", "needs a kernel"),
+    ("nothing 64 64", "has no kernel 'nothing'"),
+    ("tiny x 64", "GRID 'x' is not a number"),
+    ("tiny 64 0", "0"),
+    ("tiny 64 64 x", "ARG 'x' is not a value"),
+    ("tiny 64 64 1 2 3", "has 2 arguments, and 3 values are given"),
+    ("tiny 100 64", "does not allow partial work-groups"),
 )
 def test_what_cannot_be_launched(words, message):
     run = Run(TINY, STATE_OF_TINY)

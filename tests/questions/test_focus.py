@@ -6,6 +6,7 @@ import pytest
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.program.frames.selectors import numbers_of
+from tests.builders.parameters import for_each
 from tests.questions.harness import Run
 from tests.questions.test_waves import LANES, STATE, TINY, threads  # noqa: F401 (a fixture)
 
@@ -91,20 +92,18 @@ def test_a_command_in_several_lanes(run):
     assert run("lane").startswith("[Current wave is 1, lane 3 ")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "line, count",
-    [
-        ("lane apply all -q lane", 40),
-        ("lane apply -all all -q lane", 64),
-        ("lane apply all -q -all lane", 64),
-        ("lane apply -active all -q lane", 12),
-        ("lane apply all -active -q lane", 12),
-        ("lane apply all -inactive -q lane", 28),
-        ("lane apply 1 -inactive -q lane", 0),  # it is active, and nothing is said
-        ("lane apply 0 -active -q lane", 0),
-        ("lane apply 0-3 5 7,9 -q lane", 7),
-        ("lane apply 60-70 -all -q lane", 4),
-    ],
+    ("lane apply all -q lane", 40),
+    ("lane apply -all all -q lane", 64),
+    ("lane apply all -q -all lane", 64),
+    ("lane apply -active all -q lane", 12),
+    ("lane apply all -active -q lane", 12),
+    ("lane apply all -inactive -q lane", 28),
+    ("lane apply 1 -inactive -q lane", 0),  # it is active, and nothing is said
+    ("lane apply 0 -active -q lane", 0),
+    ("lane apply 0-3 5 7,9 -q lane", 7),
+    ("lane apply 60-70 -all -q lane", 4),
 )
 def test_which_lanes(run, line, count):
     assert len(run(line).splitlines()) == count
@@ -119,22 +118,20 @@ def test_a_command_that_fails_ends_it_unless_a_flag_says_otherwise(run):
     assert run("lane apply 1-3 -q -c frame 7").splitlines()[0].startswith("No frame at level 7.")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "line, message",
-    [
-        ("lane apply", "needs LIST"),
-        ("lane apply 0", "needs a command"),
-        ("lane apply all", "needs a command"),
-        ("lane apply frame", "needs a list"),
-        ("lane apply 64 lane", "No lanes match '64'."),
-        ("lane apply 50 lane", "No lanes match '50'."),
-        ("lane apply 0 nonsense", "there is no command `nonsense`"),
-        ("lane apply 0 -z lane", "has no flag -z"),
-        ("lane apply 0 -c -s lane", "not both"),
-        ("wave apply 9 wave", "No waves match '9'."),
-        ("wave apply 1 -active wave", "has no flag -active"),
-        ("wave apply 1", "needs a command"),
-    ],
+    ("lane apply", "needs LIST"),
+    ("lane apply 0", "needs a command"),
+    ("lane apply all", "needs a command"),
+    ("lane apply frame", "needs a list"),
+    ("lane apply 64 lane", "No lanes match '64'."),
+    ("lane apply 50 lane", "No lanes match '50'."),
+    ("lane apply 0 nonsense", "there is no command `nonsense`"),
+    ("lane apply 0 -z lane", "has no flag -z"),
+    ("lane apply 0 -c -s lane", "not both"),
+    ("wave apply 9 wave", "No waves match '9'."),
+    ("wave apply 1 -active wave", "has no flag -active"),
+    ("wave apply 1", "needs a command"),
 )
 def test_what_cannot_be_applied(run, line, message):
     assert message in run.fails(line).message

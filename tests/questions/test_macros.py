@@ -9,6 +9,7 @@ from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.macros import DEFINE, END_FILE, START_FILE, UNDEF, MacroEvent, macro_events
 from dwarfgpu.program.frames.macros import Definitions, defined_at, expanded
+from tests.builders.parameters import for_each
 from tests.questions.harness import Run
 from tests.questions.test_against_gdb import asked
 
@@ -56,9 +57,7 @@ WRITTEN = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "compiler", ["gcc -g3 -gdwarf-5", "gcc -g3 -gdwarf-4 -gstrict-dwarf", "clang-22 -g -gdwarf-5 -fdebug-macro"]
-)
+@for_each("compiler", "gcc -g3 -gdwarf-5", "gcc -g3 -gdwarf-4 -gstrict-dwarf", "clang-22 -g -gdwarf-5 -fdebug-macro")
 def test_macros_are_those_of_gdb(compiler, require_tool, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "inc.h").write_text(f"#define {MACROS['SQ']}\n")
@@ -83,16 +82,14 @@ def test_macros_are_those_of_gdb(compiler, require_tool, tmp_path, monkeypatch):
     assert json.loads(run("info macro --json SQ"))["macro"]["defined_at"][1]["line"] == 2
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text, problem",
-    [
-        ("SQ(1,2)", "expected 1, got 2"),
-        ("SQ(1", "Malformed"),
-        ("F(SQ) 1", "Malformed"),
-        ("Q(1)", "__VA_OPT__ must be followed by an open parenthesis"),
-        ("U(1)", "Unterminated __VA_OPT__"),
-        ("N(1)", "__VA_OPT__ is only valid in a variadic macro"),
-    ],
+    ("SQ(1,2)", "expected 1, got 2"),
+    ("SQ(1", "Malformed"),
+    ("F(SQ) 1", "Malformed"),
+    ("Q(1)", "__VA_OPT__ must be followed by an open parenthesis"),
+    ("U(1)", "Unterminated __VA_OPT__"),
+    ("N(1)", "__VA_OPT__ is only valid in a variadic macro"),
 )
 def test_what_cannot_be_expanded(text, problem):
     with pytest.raises(DwarfGpuError, match=problem):
@@ -153,28 +150,24 @@ def test_definitions_outside_files_come_first():
 TABLE = bytes.fromhex("050000")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "data, kind",
-    [
-        (b"", "bad_offset"),
-        (b"\x07\0\0", "bad_version"),
-        (b"\x05\0\x04", "vendor_macros"),
-        (TABLE, "truncated"),
-        (TABLE + b"\x07\0\0\0\0", "bad_import"),
-        (TABLE + b"\x07\0\1\0\0", "bad_offset"),
-        (TABLE + b"\3\0\1" * 201, "limit_exceeded"),
-        (
-            b"".join(TABLE + (b"\7" + (14 * i).to_bytes(4, "little")) * 2 + b"\0" for i in range(1, 40))
-            + TABLE
-            + b"\0",
-            "bad_import",
-        ),
-        (TABLE + b"\x0a\0\0\0\0", "supplementary_file"),
-        (TABLE + b"\x01\0abc", "truncated"),
-        (TABLE + b"\x05\0\xff\xff\xff\x7f", "bad_string"),
-        (TABLE + b"\x0b\0\xff\xff\x7f", "index_out_of_range"),
-        (TABLE + b"\x40", "bad_macro"),
-    ],
+    (b"", "bad_offset"),
+    (b"\x07\0\0", "bad_version"),
+    (b"\x05\0\x04", "vendor_macros"),
+    (TABLE, "truncated"),
+    (TABLE + b"\x07\0\0\0\0", "bad_import"),
+    (TABLE + b"\x07\0\1\0\0", "bad_offset"),
+    (TABLE + b"\3\0\1" * 201, "limit_exceeded"),
+    (
+        b"".join(TABLE + (b"\7" + (14 * i).to_bytes(4, "little")) * 2 + b"\0" for i in range(1, 40)) + TABLE + b"\0",
+        "bad_import",
+    ),
+    (TABLE + b"\x0a\0\0\0\0", "supplementary_file"),
+    (TABLE + b"\x01\0abc", "truncated"),
+    (TABLE + b"\x05\0\xff\xff\xff\x7f", "bad_string"),
+    (TABLE + b"\x0b\0\xff\xff\x7f", "index_out_of_range"),
+    (TABLE + b"\x40", "bad_macro"),
 )
 def test_a_broken_table_is_one_error(data, kind, monkeypatch):
     (unit, *_) = Run("fixtures/features/macro.v5.co").debugger.opened.file.dwarf.index.units
@@ -189,16 +182,14 @@ OLD = b"\xff\1vendor\0\3\0\1\1\2A 1\0\2\4A\0\4\0"
 """Of `.debug_macinfo`: what a vendor says, a file that is entered, A defined at line 2 and undefined at line 4."""
 
 
-@pytest.mark.parametrize(
+@for_each(
     "data, found",
-    [
-        (OLD, [(START_FILE, 0, "", 1), (DEFINE, 2, "A 1", 0), (UNDEF, 4, "A", 0), (END_FILE, 0, "", 0)]),
-        (b"", "bad_offset"),
-        (b"\1\2A", "truncated"),
-        (b"\3\0\1", "truncated"),
-        (b"\7\0", "bad_macro"),
-        (b"\3\0\1" * 201, "limit_exceeded"),
-    ],
+    (OLD, [(START_FILE, 0, "", 1), (DEFINE, 2, "A 1", 0), (UNDEF, 4, "A", 0), (END_FILE, 0, "", 0)]),
+    (b"", "bad_offset"),
+    (b"\1\2A", "truncated"),
+    (b"\3\0\1", "truncated"),
+    (b"\7\0", "bad_macro"),
+    (b"\3\0\1" * 201, "limit_exceeded"),
 )
 def test_macros_of_dwarf_4_have_no_header(data, found, monkeypatch):
     (unit, *_) = Run("fixtures/features/macro.v5.co").debugger.opened.file.dwarf.index.units

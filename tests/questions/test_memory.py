@@ -1,26 +1,23 @@
 """``x``: memory of a lane, in every address space; test_data_gdb compares its formats with gdb."""
 
-import pytest
-
+from tests.builders.parameters import for_each
 from tests.questions.harness import KERNEL, Run
 
 
-@pytest.mark.parametrize(
+@for_each(
     "line, text",
-    [
-        ("x/4dw slots", "private_lane#0x10:\t0\t1\t2\t3\n"),
-        ("x/4dw &slots", "private_lane#0x10:\t0\t1\t2\t3\n"),
-        ("x/2xw private_lane#0x14", "private_lane#0x14:\t0x00000001\t0x00000002\n"),
-        ("x/2x private_lane#0x14", "private_lane#0x14:\t0x00000001\t0x00000002\n"),
-        ("x/xg slots", "private_lane#0x10:\t0x0000000100000000\n"),
-        ("x/3xb &slots[3]", "private_lane#0x1c:\t0x03\t0x00\t0x00\n"),
-        ("x/2th &slots[1]", "private_lane#0x14:\t0000000000000001\t0000000000000000\n"),
-        ("x/2ow &slots[1]", "private_lane#0x14:\t01\t02\n"),
-        ("x/cb &slots[1]", "private_lane#0x14:\t1 '\\001'\n"),
-        ("x/fw &slots[1]", "private_lane#0x14:\t1.40129846e-45\n"),
-        ("x/-2dw &slots[3]", "private_lane#0x14:\t1\t2\n"),
-        ("x/0x slots", ""),
-    ],
+    ("x/4dw slots", "private_lane#0x10:\t0\t1\t2\t3\n"),
+    ("x/4dw &slots", "private_lane#0x10:\t0\t1\t2\t3\n"),
+    ("x/2xw private_lane#0x14", "private_lane#0x14:\t0x00000001\t0x00000002\n"),
+    ("x/2x private_lane#0x14", "private_lane#0x14:\t0x00000001\t0x00000002\n"),
+    ("x/xg slots", "private_lane#0x10:\t0x0000000100000000\n"),
+    ("x/3xb &slots[3]", "private_lane#0x1c:\t0x03\t0x00\t0x00\n"),
+    ("x/2th &slots[1]", "private_lane#0x14:\t0000000000000001\t0000000000000000\n"),
+    ("x/2ow &slots[1]", "private_lane#0x14:\t01\t02\n"),
+    ("x/cb &slots[1]", "private_lane#0x14:\t1 '\\001'\n"),
+    ("x/fw &slots[1]", "private_lane#0x14:\t1.40129846e-45\n"),
+    ("x/-2dw &slots[3]", "private_lane#0x14:\t1\t2\n"),
+    ("x/0x slots", ""),
 )
 def test_formats_and_sizes(run, line, text):
     assert run(line) == text

@@ -8,6 +8,7 @@ from dwarfgpu.targets.resolve import resolve
 from tests.builders.address_spaces import BASE, LOCAL, PRIVATE, SHARED, StoppedKernel, hip, optimized
 from tests.builders.declared import GFX90A, at_data, named, program, typed
 from tests.builders.dwarf import die
+from tests.builders.parameters import for_each
 from tests.questions.harness import Run
 
 PROCESSORS = ["gfx90a", "gfx1100-wave32", "gfx1100-wave64", "gfx1200-wave32", "gfx1200-wave64"]
@@ -184,20 +185,18 @@ def test_null_is_that_of_the_address_space(stopped):
     assert "Cannot access memory at address local#0x0" in values(run, "(char @local *) 0")[0]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "expression, message",
-    [
-        ("(int @local *) genp", "generic#0x200000000000c is not an address of local"),
-        ("(int @private_lane *) gen", "generic#0x1000000000020 is not an address of private_lane"),
-        ("(int @local *)(int @generic *) 0x1000", "generic#0x1000 is not an address of local"),
-        ("(int @private_lane *) shared", "local#0x20 is not an address of private_lane"),
-        ("(int @global *) shared", "local#0x20 is not an address of global"),
-        ("(int @global *) gen", "generic#0x1000000000020 is not an address of global"),
-        ("(int @generic *)(int @global *) 0x1000000000020", "global#0x1000000000020 is not an address of generic"),
-        ("(int @region *) gen", "generic#0x1000000000020 is not an address of region"),
-        ("(int @private_wave *) arr[0]", "private_lane#0xc is not an address of private_wave"),
-        ("(int @private_lane3 *) arr[0]", "private_lane#0xc is not an address of private_lane3"),
-    ],
+    ("(int @local *) genp", "generic#0x200000000000c is not an address of local"),
+    ("(int @private_lane *) gen", "generic#0x1000000000020 is not an address of private_lane"),
+    ("(int @local *)(int @generic *) 0x1000", "generic#0x1000 is not an address of local"),
+    ("(int @private_lane *) shared", "local#0x20 is not an address of private_lane"),
+    ("(int @global *) shared", "local#0x20 is not an address of global"),
+    ("(int @global *) gen", "generic#0x1000000000020 is not an address of global"),
+    ("(int @generic *)(int @global *) 0x1000000000020", "global#0x1000000000020 is not an address of generic"),
+    ("(int @region *) gen", "generic#0x1000000000020 is not an address of region"),
+    ("(int @private_wave *) arr[0]", "private_lane#0xc is not an address of private_wave"),
+    ("(int @private_lane3 *) arr[0]", "private_lane#0xc is not an address of private_lane3"),
 )
 def test_an_address_that_is_not_in_the_other_space_is_an_error(stopped, expression, message):
     error = stopped().fails(f"print {expression}")

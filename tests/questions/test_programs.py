@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dwarfgpu.render.written_text import styled
+from tests.builders.parameters import for_each
 from tests.questions.harness import KERNEL, STATE, Run
 
 
@@ -62,20 +63,15 @@ def test_a_log_that_cannot_be_written_stays_off(run: Run) -> None:
 HEAD = "  Num  Description       Connection           Executable\n"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "line, expected",
-    [
-        ("complete info sourc", "info source\ninfo sources\n"),
-        ("complete disassem", "disassemble\n"),
-        ("complete print nothing_of_the_kind", ""),
-        ("info sources lane-pc", f"{KERNEL}:\n  src/asm/lane-pc.c\n"),
-        ("info program", "Wave 1:1:1:1 stopped at 0x7f0000001548.\n"),
-        (
-            "info signals sigbus",
-            "Signal  Description  Waves  Stop reasons\nSIGBUS  Bus error        0  ADDRESS_ERROR\n",
-        ),
-        ("info inferiors", f"{HEAD}* 1    machine           snapshot             {KERNEL}\n"),
-    ],
+    ("complete info sourc", "info source\ninfo sources\n"),
+    ("complete disassem", "disassemble\n"),
+    ("complete print nothing_of_the_kind", ""),
+    ("info sources lane-pc", f"{KERNEL}:\n  src/asm/lane-pc.c\n"),
+    ("info program", "Wave 1:1:1:1 stopped at 0x7f0000001548.\n"),
+    ("info signals sigbus", "Signal  Description  Waves  Stop reasons\nSIGBUS  Bus error        0  ADDRESS_ERROR\n"),
+    ("info inferiors", f"{HEAD}* 1    machine           snapshot             {KERNEL}\n"),
 )
 def test_facts_about_the_program(line, expected):
     assert Run(KERNEL, STATE, width=200)(line) == expected

@@ -9,6 +9,7 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.machines.machine import Machine
 from dwarfgpu.objfile.info.forms import DIALECTS
 from dwarfgpu.questions.settings import READING, SETTINGS
+from tests.builders.parameters import for_each
 from tests.questions.harness import Run
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
@@ -84,13 +85,11 @@ def test_repairs_hold_for_the_machine_that_is_attached_and_a_hint_names_the_opti
     assert "set repair" not in run("eval -repair plain-private-variable,scaled-frame-base both")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "line, message",
-    [
-        ("set dialect klingon", "there is no dialect 'klingon'"),
-        ("set attributes klingon", "there is no attribute dialect klingon"),
-        ("set repair klingon", "there is no repair 'klingon'"),
-    ],
+    ("set dialect klingon", "there is no dialect 'klingon'"),
+    ("set attributes klingon", "there is no attribute dialect klingon"),
+    ("set repair klingon", "there is no repair 'klingon'"),
 )
 def test_what_does_not_exist_is_refused_and_changes_nothing(line, message):
     run = Run(HIP_19)

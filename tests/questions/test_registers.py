@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders.parameters import for_each
 from tests.questions.harness import CALLS, IN_CALLS, KERNEL, STATE, Run
 
 
@@ -62,17 +63,15 @@ def test_registers_of_callers_are_found_by_unwinding():
     assert "<not saved>" in run("info registers v0")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "line, message",
-    [
-        ("info registers zork", "Invalid register `zork'"),
-        ("info registers v1000", "Invalid register `v1000'"),
-        ("info registers v3-v1", "Invalid register `v3-v1'"),
-        ("info registers v0-s3", "Invalid register `v0-s3'"),
-        ("info registers s104-s120", "Invalid register `s106'"),
-        ("info registers v0-v99999999", "Invalid register `v0-v99999999'"),
-        ("info registers/y s4", 'Undefined output format "y".'),
-    ],
+    ("info registers zork", "Invalid register `zork'"),
+    ("info registers v1000", "Invalid register `v1000'"),
+    ("info registers v3-v1", "Invalid register `v3-v1'"),
+    ("info registers v0-s3", "Invalid register `v0-s3'"),
+    ("info registers s104-s120", "Invalid register `s106'"),
+    ("info registers v0-v99999999", "Invalid register `v0-v99999999'"),
+    ("info registers/y s4", 'Undefined output format "y".'),
 )
 def test_errors(run, line, message):
     assert str(run.fails(line)) == message

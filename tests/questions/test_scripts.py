@@ -6,6 +6,7 @@ import pytest
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.questions.scripts import is_open, joined, run_lines, run_script
+from tests.builders.parameters import for_each
 from tests.questions.harness import STATE, Run
 
 FILE = "fixtures/asm/lane-pc.gfx90a.w64.co"
@@ -94,23 +95,21 @@ outer x y
         run.script("define print\nprint $arg0\nend")
         assert "more than 100 deep" in run.fails("print 1").message
 
-    @pytest.mark.parametrize(
+    @for_each(
         "text, message",
-        [
-            ("define", "`define` needs NAME"),
-            ("define a b\nend", "'a b' cannot be the name of a command"),
-            ("define end\nend", "end cannot be defined anew"),
-            ("define while\nend", "there is no `while` here: write it in Python"),
-            ("define hook-print\nend", "there is no `hook-print` here: write it in Python"),
-            ("define say\nif 1\necho x\nend\nend", "there is no `if` here: write it in Python"),
-            ("if 1\necho x\nend", "there is no `if` here: write it in Python and run it with `source FILE.py`"),
-            ("while 1\nend", "there is no `while` here"),
-            ("document say\nx\nend", "there is no `document` here"),
-            ("define info\nend", "info cannot be defined anew"),
-            ("define say\necho x", "the definition of say has no end"),
-            ("end", "`end` belongs to no command before it"),
-            ("else", "there is no `else` here"),
-        ],
+        ("define", "`define` needs NAME"),
+        ("define a b\nend", "'a b' cannot be the name of a command"),
+        ("define end\nend", "end cannot be defined anew"),
+        ("define while\nend", "there is no `while` here: write it in Python"),
+        ("define hook-print\nend", "there is no `hook-print` here: write it in Python"),
+        ("define say\nif 1\necho x\nend\nend", "there is no `if` here: write it in Python"),
+        ("if 1\necho x\nend", "there is no `if` here: write it in Python and run it with `source FILE.py`"),
+        ("while 1\nend", "there is no `while` here"),
+        ("document say\nx\nend", "there is no `document` here"),
+        ("define info\nend", "info cannot be defined anew"),
+        ("define say\necho x", "the definition of say has no end"),
+        ("end", "`end` belongs to no command before it"),
+        ("else", "there is no `else` here"),
     )
     def test_what_is_wrong_is_one_line(self, run: Script, text: str, message: str) -> None:
         assert run.wrong(text).message.startswith(message)
@@ -126,14 +125,12 @@ class TestAliases:
         assert "e  the same as `echo a`" in run("help user")
         assert run("alias -a ee = ec", "alias") == "alias e = echo a\nalias ee = echo\n"
 
-    @pytest.mark.parametrize(
+    @for_each(
         "line, message",
-        [
-            ("alias x", "`alias` needs a name, = and a command"),
-            ("alias xx = nothing", "there is no command `nothing`"),
-            ("alias print = echo", "print is a command of the debugger"),
-            ("alias a b = echo", "`alias` needs a name"),
-        ],
+        ("alias x", "`alias` needs a name, = and a command"),
+        ("alias xx = nothing", "there is no command `nothing`"),
+        ("alias print = echo", "print is a command of the debugger"),
+        ("alias a b = echo", "`alias` needs a name"),
     )
     def test_what_is_wrong_is_one_line(self, run: Script, line: str, message: str) -> None:
         assert run.fails(line).message.startswith(message)
@@ -147,20 +144,18 @@ class TestLines:
     def test_a_backslash_joins_lines(self) -> None:
         assert list(joined(["a \\", "b", "c\\\\", "d\\"])) == ["a b", "c\\\\", "d"]
 
-    @pytest.mark.parametrize(
+    @for_each(
         "text, expected",
-        [
-            ("print x", False),
-            ("print x \\", True),
-            ("define say", True),
-            ("define say\necho x", True),
-            ("define say\necho x\nend", False),
-            ("define say\ndefine inner\nend", True),
-            ("define say\ndefine inner\nend\nend", False),
-            ("while 1", False),
-            ("end", False),
-            ("", False),
-        ],
+        ("print x", False),
+        ("print x \\", True),
+        ("define say", True),
+        ("define say\necho x", True),
+        ("define say\necho x\nend", False),
+        ("define say\ndefine inner\nend", True),
+        ("define say\ndefine inner\nend\nend", False),
+        ("while 1", False),
+        ("end", False),
+        ("", False),
     )
     def test_whether_lines_are_missing(self, text: str, expected: bool) -> None:
         assert is_open(text) is expected
@@ -179,16 +174,14 @@ class TestSource:
         (tmp_path / "b").write_text("lane 99")
         assert run.fails(f"source {tmp_path}/a").message.startswith(f"{tmp_path}/a:1: {tmp_path}/b:1: Lane 99")
 
-    @pytest.mark.parametrize(
+    @for_each(
         "line, message",
-        [
-            ("source", "`source` needs one file"),
-            ("source a b", "`source` needs one file"),
-            ("source 'a", "'a: no closing quotation"),
-            ("source /nowhere/x", "/nowhere/x: No such file"),
-            ("source /nowhere/x.py", "/nowhere/x.py: No such file"),
-            ("source /", "/: Is a directory"),
-        ],
+        ("source", "`source` needs one file"),
+        ("source a b", "`source` needs one file"),
+        ("source 'a", "'a: no closing quotation"),
+        ("source /nowhere/x", "/nowhere/x: No such file"),
+        ("source /nowhere/x.py", "/nowhere/x.py: No such file"),
+        ("source /", "/: Is a directory"),
     )
     def test_what_is_wrong_is_one_line(self, run: Script, line: str, message: str) -> None:
         assert run.fails(line).message.startswith(message)
@@ -210,14 +203,12 @@ class TestPython:
         )
         assert run("lane 4", f"source {script}").splitlines()[-3:] == ["1:1:1:1 X 4", "[18] 1", "True"]
 
-    @pytest.mark.parametrize(
+    @for_each(
         "text, message",
-        [
-            ("x = 1\nx / 0\n", ":2: ZeroDivisionError: division by zero"),
-            ("def f(:\n", ":1: SyntaxError: invalid syntax"),
-            ("raise SystemExit(3)\n", ": exit status 3"),
-            ("open('/nowhere/y')\n", ":1: FileNotFoundError: "),
-        ],
+        ("x = 1\nx / 0\n", ":2: ZeroDivisionError: division by zero"),
+        ("def f(:\n", ":1: SyntaxError: invalid syntax"),
+        ("raise SystemExit(3)\n", ": exit status 3"),
+        ("open('/nowhere/y')\n", ":1: FileNotFoundError: "),
     )
     def test_what_a_script_raises_is_one_line(self, run: Script, tmp_path: Path, text: str, message: str) -> None:
         script = tmp_path / "bad.py"

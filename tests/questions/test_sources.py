@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from dwarfgpu.questions.sources import line_text
+from tests.builders.parameters import for_each
 from tests.questions.harness import Run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,21 +53,19 @@ def test_an_empty_line_goes_on(run):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@for_each(
     "what, first, last",
-    [
-        ("20", "15>", "24"),
-        ("3", "1", "10*"),
-        ("7,9", "7", "9"),
-        ("7,+1", "7", "8"),
-        ("20,", "20", "29"),
-        (",20", "11", "20"),
-        ("X", "1", "10*"),
-        ("lane-pc.c:20", "15>", "24"),
-        ("src/asm/lane-pc.c:20", "15>", "24"),
-        ("lane-pc.c:X", "1", "10*"),
-        ("X,12", "5", "12*"),
-    ],
+    ("20", "15>", "24"),
+    ("3", "1", "10*"),
+    ("7,9", "7", "9"),
+    ("7,+1", "7", "8"),
+    ("20,", "20", "29"),
+    (",20", "11", "20"),
+    ("X", "1", "10*"),
+    ("lane-pc.c:20", "15>", "24"),
+    ("src/asm/lane-pc.c:20", "15>", "24"),
+    ("lane-pc.c:X", "1", "10*"),
+    ("X,12", "5", "12*"),
 )
 def test_what_can_be_listed(run, what, first, last):
     found = numbers(run(f"list {what}"))
@@ -82,18 +81,16 @@ def test_an_address_and_the_size_of_a_list(run):
     assert run("info line 999") == 'Line number 999 is out of range for "src/asm/lane-pc.c".\n'
 
 
-@pytest.mark.parametrize(
+@for_each(
     "line, message",
-    [
-        ("list 100", "Line number 95 out of range; src/asm/lane-pc.c has 32 lines."),
-        ("list nosuch", 'Function "nosuch" not defined.'),
-        ("list nosuch.c:3", "No source file named nosuch.c."),
-        ("list lane-pc.c:nosuch", 'Function "nosuch" not defined in "lane-pc.c".'),
-        ("list 9,7", "line 7, the last one, is before line 9, the first one"),
-        ("list *0", "No line number known for 0x0."),
-        ("list *result", None),
-        ("list *(", None),
-    ],
+    ("list 100", "Line number 95 out of range; src/asm/lane-pc.c has 32 lines."),
+    ("list nosuch", 'Function "nosuch" not defined.'),
+    ("list nosuch.c:3", "No source file named nosuch.c."),
+    ("list lane-pc.c:nosuch", 'Function "nosuch" not defined in "lane-pc.c".'),
+    ("list 9,7", "line 7, the last one, is before line 9, the first one"),
+    ("list *0", "No line number known for 0x0."),
+    ("list *result", None),
+    ("list *(", None),
 )
 def test_what_cannot_be_listed(run, line, message):
     error = run.fails(line)
@@ -178,20 +175,18 @@ def test_what_would_steer_a_terminal_is_escaped(monkeypatch, tmp_path):
     assert Run(LANES, STATE)("list 1,3") == "1\tone\n2\t\ttwo \\x1b[31m\n3\t\\xff\n"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "what, text",
-    [
-        ("", 'Line 15 of "{}" starts at address 0x7f0000001548 <X+72> and ends at 0x7f000000154c <X+76>.'),
-        ("15", 'Line 15 of "{}" starts at address 0x7f0000001548 <X+72> and ends at 0x7f000000154c <X+76>.'),
-        (
-            "*0x7f000000154a",
-            'Line 15 of "{}" starts at address 0x7f0000001548 <X+72> and ends at 0x7f000000154c <X+76>.',
-        ),
-        ("X", 'Line 5 of "{}" starts at address 0x7f0000001500 <X> and ends at 0x7f0000001510 <X+16>.'),
-        ("7", 'Line 7 of "{}" is at address 0x7f0000001510 <X+16> but contains no code.'),
-        ("lane-pc.c:14", 'Line 14 of "{}" starts at address 0x7f0000001544 <X+68> and ends at 0x7f0000001548 <X+72>.'),
-        ("*0", "No line number information available for address 0x0"),
-    ],
+    ("", 'Line 15 of "{}" starts at address 0x7f0000001548 <X+72> and ends at 0x7f000000154c <X+76>.'),
+    ("15", 'Line 15 of "{}" starts at address 0x7f0000001548 <X+72> and ends at 0x7f000000154c <X+76>.'),
+    (
+        "*0x7f000000154a",
+        'Line 15 of "{}" starts at address 0x7f0000001548 <X+72> and ends at 0x7f000000154c <X+76>.',
+    ),
+    ("X", 'Line 5 of "{}" starts at address 0x7f0000001500 <X> and ends at 0x7f0000001510 <X+16>.'),
+    ("7", 'Line 7 of "{}" is at address 0x7f0000001510 <X+16> but contains no code.'),
+    ("lane-pc.c:14", 'Line 14 of "{}" starts at address 0x7f0000001544 <X+68> and ends at 0x7f0000001548 <X+72>.'),
+    ("*0", "No line number information available for address 0x0"),
 )  # fmt: skip
 def test_info_line(run, what, text):
     run.debugger.output.width = 132

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders.parameters import for_each
 from tests.questions.harness import Run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,14 +48,12 @@ def test_a_location_list_with_operations_of_vendors(run):
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name, words",
-    [
-        ("limit", "multi-location:\n  Range 0x7f0000001518-0x7f0000001580: a variable in $s6\n"),
-        ("unused", "optimized out"),
-        ("X", "a function at address 0x7f0000001500"),
-        ("lex_1_then", "at 0x7f0000001528 in a file compiled without debugging"),
-    ],
+    ("limit", "multi-location:\n  Range 0x7f0000001518-0x7f0000001580: a variable in $s6\n"),
+    ("unused", "optimized out"),
+    ("X", "a function at address 0x7f0000001500"),
+    ("lex_1_then", "at 0x7f0000001528 in a file compiled without debugging"),
 )
 def test_what_is_where(run, name, words):
     assert run(f"info address {name}") == f'Symbol "{name}" is {words}.\n'
@@ -127,9 +126,7 @@ def test_names_of_classes_and_units_of_types(classes):
     assert text.count("\tint\n") == 1
 
 
-@pytest.mark.parametrize(
-    "name", ["asm/lines.powerpc64", "features/split.v5.co", "features/stripped.v5.co", "host/stripped.gcc.x86_64"]
-)
+@for_each("name", "asm/lines.powerpc64", "features/split.v5.co", "features/stripped.v5.co", "host/stripped.gcc.x86_64")
 def test_every_kind_of_file(name):
     run = Run(FIXTURES / name)
     for what in ("functions", "variables", "types"):

@@ -4,30 +4,29 @@ import subprocess
 
 import pytest
 
+from tests.builders.parameters import for_each
 from tests.questions.harness import KERNEL, Run
 
 CLASSES = "fixtures/host/classes.gcc.O0.v5.x86_64"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "line, text",
-    [
-        ("whatis left", "int"),
-        ("whatis left + 1.5", "double"),
-        ("whatis slots", "int [4]"),
-        ("whatis &slots", "int (*)[4]"),
-        ("whatis out", "int *"),
-        ("whatis int *", "int *"),
-        ("whatis unused", "int"),
-        ("whatis $v3", "int [64]"),
-        ("whatis $v3[1]", "int"),
-        ("whatis $pc", "void (*)()"),
-        ("whatis $nobody", "void"),
-        ("whatis local#0", "void *"),
-        ("ptype slots", "int [4]"),
-        ("ptype unsigned", "unsigned int"),
-        ("ptype/o left", "int"),
-    ],
+    ("whatis left", "int"),
+    ("whatis left + 1.5", "double"),
+    ("whatis slots", "int [4]"),
+    ("whatis &slots", "int (*)[4]"),
+    ("whatis out", "int *"),
+    ("whatis int *", "int *"),
+    ("whatis unused", "int"),
+    ("whatis $v3", "int [64]"),
+    ("whatis $v3[1]", "int"),
+    ("whatis $pc", "void (*)()"),
+    ("whatis $nobody", "void"),
+    ("whatis local#0", "void *"),
+    ("ptype slots", "int [4]"),
+    ("ptype unsigned", "unsigned int"),
+    ("ptype/o left", "int"),
 )
 def test_types_of_expressions_and_names(run, line, text):
     assert run(line) == f"type = {text}\n"
@@ -63,12 +62,10 @@ def test_offsets_and_holes_without_a_machine():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@for_each(
     "name",
-    [
-        *("zoo::Named", "zoo::Dog", "zoo::Bottom", "zoo::Base", "zoo::Left", "zoo::Buffer<short, 4>"),
-        *("Fields", "Value"),
-    ],
+    *("zoo::Named", "zoo::Dog", "zoo::Bottom", "zoo::Base", "zoo::Left", "zoo::Buffer<short, 4>"),
+    *("Fields", "Value"),
 )
 def test_classes_are_laid_out_as_gdb_has_them(require_tool, name):
     command = [require_tool("gdb"), "-nx", "-batch", "-ex", f"ptype/o {name}", CLASSES]
@@ -76,18 +73,16 @@ def test_classes_are_laid_out_as_gdb_has_them(require_tool, name):
     assert Run(CLASSES)(f"ptype/o {name}") == theirs.stdout
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text, shown",
-    [
-        ("out", "int *"),  # neither global nor constant memory has a number in the file
-        ("l", "local int *"),
-        ("lc", "local const int * volatile"),
-        ("qq", "private int * private *"),
-        ("rows", "local int (*)[4]"),
-        ("struct S", "struct S {\n    local int *a;\n    lp b;\n}"),
-        ("lp", "local float *"),
-        ("k", "void (int *, local int *, local const int * volatile, local int (*)[4])"),
-    ],
+    ("out", "int *"),  # neither global nor constant memory has a number in the file
+    ("l", "local int *"),
+    ("lc", "local const int * volatile"),
+    ("qq", "private int * private *"),
+    ("rows", "local int (*)[4]"),
+    ("struct S", "struct S {\n    local int *a;\n    lp b;\n}"),
+    ("lp", "local float *"),
+    ("k", "void (int *, local int *, local const int * volatile, local int (*)[4])"),
 )
 def test_pointers_of_opencl_have_the_address_space_of_the_file(opencl_types, text, shown):
     assert opencl_types(f"ptype {text}") == f"type = {shown}\n"

@@ -10,6 +10,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.access import Accessor, Reading
 from dwarfgpu.program.frames.history import Remembered, _copied, number
 from dwarfgpu.program.types.model import Base
+from tests.builders.parameters import for_each
 from tests.questions.harness import CALLS, IN_CALLS, KERNEL, STATE, Run
 
 
@@ -27,44 +28,42 @@ def test_the_value_is_that_of_the_focus_lane(run):
     assert run("print left") == "$2 = 4\n"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "line, value",
-    [
-        ("print limit", "20"),
-        ("p limit", "20"),
-        ("inspect limit", "20"),
-        ("print/x limit", "0x14"),
-        ("print/t limit", "10100"),
-        ("print/o limit", "024"),
-        ("print/c limit", "20 '\\024'"),
-        ("print/z limit", "0x00000014"),
-        ("print/a $pc", "0x7f0000001548 <X+72>"),
-        ("print/r limit", "20"),
-        ("print/rx limit", "0x14"),
-        ("print -limit", "-20"),
-        ("print -- -limit", "-20"),
-        ("print out", "(int *) generic#0x10000"),
-        ("print &slots", "(int (*)[4]) private_lane#0x10"),
-        ("print &slots[0x40000001]", "(int *) private_lane#0x14"),  # 32 bits, as `slots + n` has
-        # as the tests of ROCgdb have it (gdb.rocm/aspace-user-input.exp)
-        ("print/d private_lane#0x0", "private_lane#0"),
-        ("print/o private_lane#0x8", "private_lane#010"),
-        ("print/x &slots", "private_lane#0x10"),
-        ("print/u &slots", "private_lane#16"),
-        ("print/t &slots", "private_lane#10000"),
-        ("print/z &slots", "private_lane#0x00000010"),
-        ("print/a &slots", "private_lane#0x10"),
-        ("print/x (int *) 0x10", "0x10"),
-        ("print limit == 20 ? left : 3", "0"),
-        ("print $pc", "(void (*)()) 0x7f0000001548 <X+72>"),
-        ("print $lane", "0"),
-        ("print sizeof(slots)", "16"),
-        ("print slots", "{0, 1, 2, 3}"),
-        ("print/x slots", "{0x0, 0x1, 0x2, 0x3}"),
-        ("print $exec", "349525"),
-        ("print $v1", "{0 <repeats 64 times>}"),
-        ("print $nobody", "void"),
-    ],
+    ("print limit", "20"),
+    ("p limit", "20"),
+    ("inspect limit", "20"),
+    ("print/x limit", "0x14"),
+    ("print/t limit", "10100"),
+    ("print/o limit", "024"),
+    ("print/c limit", "20 '\\024'"),
+    ("print/z limit", "0x00000014"),
+    ("print/a $pc", "0x7f0000001548 <X+72>"),
+    ("print/r limit", "20"),
+    ("print/rx limit", "0x14"),
+    ("print -limit", "-20"),
+    ("print -- -limit", "-20"),
+    ("print out", "(int *) generic#0x10000"),
+    ("print &slots", "(int (*)[4]) private_lane#0x10"),
+    ("print &slots[0x40000001]", "(int *) private_lane#0x14"),  # 32 bits, as `slots + n` has
+    # as the tests of ROCgdb have it (gdb.rocm/aspace-user-input.exp)
+    ("print/d private_lane#0x0", "private_lane#0"),
+    ("print/o private_lane#0x8", "private_lane#010"),
+    ("print/x &slots", "private_lane#0x10"),
+    ("print/u &slots", "private_lane#16"),
+    ("print/t &slots", "private_lane#10000"),
+    ("print/z &slots", "private_lane#0x00000010"),
+    ("print/a &slots", "private_lane#0x10"),
+    ("print/x (int *) 0x10", "0x10"),
+    ("print limit == 20 ? left : 3", "0"),
+    ("print $pc", "(void (*)()) 0x7f0000001548 <X+72>"),
+    ("print $lane", "0"),
+    ("print sizeof(slots)", "16"),
+    ("print slots", "{0, 1, 2, 3}"),
+    ("print/x slots", "{0x0, 0x1, 0x2, 0x3}"),
+    ("print $exec", "349525"),
+    ("print $v1", "{0 <repeats 64 times>}"),
+    ("print $nobody", "void"),
 )
 def test_values_have_numbers(run, line, value):
     assert run(line) == f"$1 = {value}\n"
@@ -87,21 +86,19 @@ def test_what_has_no_value_says_why_within_the_screen_and_is_not_remembered(run)
     assert run("print limit").startswith("$1 = 20 ")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "line, text",
-    [
-        ("print -elements 2 -- slots", "{0, 1...}"),
-        ("print -elem 2 -- slots", "{0, 1...}"),
-        ("print -elements 2 slots", "{0, 1...}"),
-        ("print -elements 2 -- /x slots", "{0x0, 0x1...}"),
-        ("print/x -elements unlimited -- slots", "{0x0, 0x1, 0x2, 0x3}"),
-        ("print -max-depth 0 -- slots", "{...}"),
-        ("print -symbol off -elements 2 -- $pc", "(void (*)()) 0x7f0000001548"),
-        ("print -symbol -- $pc", "(void (*)()) 0x7f0000001548 <X+72>"),
-        ("print -lane 1-2 -elements 1 -- slots", "{[1]=({10...}), [2]={20...}}"),
-        ("with print elements 1 -- print slots", "{0...}"),
-        ("w print el 1 -- print -elements 2 -- slots", "{0, 1...}"),
-    ],
+    ("print -elements 2 -- slots", "{0, 1...}"),
+    ("print -elem 2 -- slots", "{0, 1...}"),
+    ("print -elements 2 slots", "{0, 1...}"),
+    ("print -elements 2 -- /x slots", "{0x0, 0x1...}"),
+    ("print/x -elements unlimited -- slots", "{0x0, 0x1, 0x2, 0x3}"),
+    ("print -max-depth 0 -- slots", "{...}"),
+    ("print -symbol off -elements 2 -- $pc", "(void (*)()) 0x7f0000001548"),
+    ("print -symbol -- $pc", "(void (*)()) 0x7f0000001548 <X+72>"),
+    ("print -lane 1-2 -elements 1 -- slots", "{[1]=({10...}), [2]={20...}}"),
+    ("with print elements 1 -- print slots", "{0...}"),
+    ("w print el 1 -- print -elements 2 -- slots", "{0, 1...}"),
 )
 def test_settings_for_one_command(run, line, text):
     assert run(line) == f"$1 = {text}\n"
@@ -308,16 +305,14 @@ def test_eval_shows_the_operations(run):
     assert run("eval -lane 2 left") == "left = 4\n"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "line, text",
-    [
-        ("eval -lane 2 -ops DW_OP_lit4; DW_OP_lit3; DW_OP_plus", "value 7 (generic)\n"),
-        ("eval -lane 2 -ops DW_OP_LLVM_push_lane", "value 2 (generic)\n"),
-        ("eval -hex 31 23 04", "lanes 0,2,4,6,8,10,12,14,16,18: value 5 (generic)\n"),
-        ("eval -lane 0-1 -ops DW_OP_LLVM_push_lane", "lane 0: value 0 (generic)\nlane 1: value 1 (generic)\n"),
-        ("eval -lane 3 -ops DW_OP_regx v3", "v3\n"),
-        ("eval -repair off -lane 2 left", "left = 4\n"),
-    ],
+    ("eval -lane 2 -ops DW_OP_lit4; DW_OP_lit3; DW_OP_plus", "value 7 (generic)\n"),
+    ("eval -lane 2 -ops DW_OP_LLVM_push_lane", "value 2 (generic)\n"),
+    ("eval -hex 31 23 04", "lanes 0,2,4,6,8,10,12,14,16,18: value 5 (generic)\n"),
+    ("eval -lane 0-1 -ops DW_OP_LLVM_push_lane", "lane 0: value 0 (generic)\nlane 1: value 1 (generic)\n"),
+    ("eval -lane 3 -ops DW_OP_regx v3", "v3\n"),
+    ("eval -repair off -lane 2 left", "left = 4\n"),
 )
 def test_eval_takes_operations(run, line, text):
     assert run(line) == text
@@ -382,17 +377,15 @@ def test_locals_of_a_caller():
     assert "y = <optimized out> (it has no location at 0x7f0000001c5b: the nearest below is" in run("info args")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "file, state, line, message",
-    [
-        (KERNEL, None, "info locals", "No frame selected."),
-        (KERNEL, None, "info args", "No frame selected."),
-        (KERNEL, STATE, "info locals [", "takes a regular expression"),
-        (KERNEL, STATE, "info locals -lane 99", "there is no lane 99"),
-        (None, None, "info locals", "no file is open"),
-        (None, None, "print 3", "no file is open"),
-        (None, None, "set var x = 3", "no file is open"),
-    ],
+    (KERNEL, None, "info locals", "No frame selected."),
+    (KERNEL, None, "info args", "No frame selected."),
+    (KERNEL, STATE, "info locals [", "takes a regular expression"),
+    (KERNEL, STATE, "info locals -lane 99", "there is no lane 99"),
+    (None, None, "info locals", "no file is open"),
+    (None, None, "print 3", "no file is open"),
+    (None, None, "set var x = 3", "no file is open"),
 )
 def test_nothing_to_show(file, state, line, message):
     assert message in str(Run(file, state).fails(line))
@@ -484,17 +477,15 @@ def test_long_expressions_need_no_deep_stack(run, operator, number):
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text, message",
-    [
-        ("even" + "[0]" * 900, "the type int has no elements"),
-        ("even" + ".x" * 900, "there is no member named x"),
-        ("even" + "++" * 900, "the left side of an assignment must be"),
-        ("even::" * 900 + "even", "a name has more than 100 parts"),
-        ("even::" * 10_000 + "even", "a name has more than 100 parts"),
-        ("'" + "even::" * 900 + "even'", "a name has more than 100 parts"),
-        ("sizeof(struct " + "even::" * 900 + "even)", ""),
-    ],
+    ("even" + "[0]" * 900, "the type int has no elements"),
+    ("even" + ".x" * 900, "there is no member named x"),
+    ("even" + "++" * 900, "the left side of an assignment must be"),
+    ("even::" * 900 + "even", "a name has more than 100 parts"),
+    ("even::" * 10_000 + "even", "a name has more than 100 parts"),
+    ("'" + "even::" * 900 + "even'", "a name has more than 100 parts"),
+    ("sizeof(struct " + "even::" * 900 + "even)", ""),
 )
 @pytest.mark.parametrize("command", ["print", "ptype", "print -lane 0,2", "explain"])
 def test_what_is_wrong_in_a_long_expression_is_told(run, command, text, message):

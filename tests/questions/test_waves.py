@@ -8,6 +8,7 @@ import pytest
 
 from dwarfgpu.questions.waves import positions
 from tests.builders import cores
+from tests.builders.parameters import for_each
 from tests.questions.harness import Run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -188,18 +189,16 @@ def test_the_lane_that_is_looked_at_stands_alone(run):
     assert rows == ["  24-29 I", "* 30    I", "  31-39 I"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "command, message",
-    [
-        ("info lanes 64", "No lanes match '64'."),
-        ("info lanes -active 0", "No lanes match '-active 0'."),
-        ("info lanes 50", "No lanes match '50'."),
-        ("info lanes -1", "Unrecognized option at: -1"),
-        ("info lanes x", "'x' is not a list of lanes such as 0,3,8-11"),
-        ("info lanes -odd", "`info lanes`: -odd is no option of it"),
-        ("map -row 5", "`map` has rows of 4, 8, 16, 32 lanes, not '5'"),
-        ("map nothing", "no variable `nothing` in X"),
-    ],
+    ("info lanes 64", "No lanes match '64'."),
+    ("info lanes -active 0", "No lanes match '-active 0'."),
+    ("info lanes 50", "No lanes match '50'."),
+    ("info lanes -1", "Unrecognized option at: -1"),
+    ("info lanes x", "'x' is not a list of lanes such as 0,3,8-11"),
+    ("info lanes -odd", "`info lanes`: -odd is no option of it"),
+    ("map -row 5", "`map` has rows of 4, 8, 16, 32 lanes, not '5'"),
+    ("map nothing", "no variable `nothing` in X"),
 )
 def test_what_cannot_be_asked_of_lanes(run, command, message):
     assert message in run.fails(command).message

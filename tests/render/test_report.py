@@ -7,6 +7,7 @@ import pytest
 
 from dwarfgpu.render import lane_svg, pictures
 from dwarfgpu.render import report as html
+from tests.builders.parameters import for_each
 
 LIGHT, DARK = 0, 1
 SCHEMES = pytest.mark.parametrize("scheme", [LIGHT, DARK], ids=["light", "dark"])
@@ -133,14 +134,12 @@ def test_long_texts_are_cut():
     assert len(html.text("x" * 10_000)) == html.LONGEST_TEXT
 
 
-@pytest.mark.parametrize(
+@for_each(
     "numbers, bars",
-    [
-        ([], []),
-        ([3, 3, 5], [("3", 2), ("5", 1)]),
-        (list(range(32)), [(f"{first} to {first + 1}", 2) for first in range(0, 32, 2)]),
-        ([0.5, 0.25], [("0.25", 1), ("0.5", 1)]),
-    ],
+    ([], []),
+    ([3, 3, 5], [("3", 2), ("5", 1)]),
+    (list(range(32)), [(f"{first} to {first + 1}", 2) for first in range(0, 32, 2)]),
+    ([0.5, 0.25], [("0.25", 1), ("0.5", 1)]),
 )
 def test_histograms_count_every_number_once(numbers, bars):
     assert pictures.histogram(numbers) == bars
@@ -152,8 +151,8 @@ def test_histograms_of_many_floats_have_equal_parts():
     assert sum(count for _words, count in bars) == 100
 
 
-@pytest.mark.parametrize(
-    "numbers", [[1e308, -1e308], [float("inf"), 1.0], [0, 2**64 - 1, 2**63], [5], list(range(-(2**63), 2**63, 2**57))]
+@for_each(
+    "numbers", [1e308, -1e308], [float("inf"), 1.0], [0, 2**64 - 1, 2**63], [5], list(range(-(2**63), 2**63, 2**57))
 )
 def test_numbers_at_the_ends_of_their_range(numbers):
     lines = list(pictures.histogram_svg("x", numbers))

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders.parameters import for_each
+
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -88,12 +90,10 @@ class Terminal:
             os.close(self._file)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "is_told, does",
-    [
-        (True, "idle"), (True, "printing"), (True, "busy"), (True, "page"), (True, "full screen"),
-        (False, "idle"), (False, "printing"), (False, "page"), (False, "full screen"),
-    ],
+    (True, "idle"), (True, "printing"), (True, "busy"), (True, "page"), (True, "full screen"),
+    (False, "idle"), (False, "printing"), (False, "page"), (False, "full screen"),
 )  # fmt: skip
 def test_it_ends_with_its_terminal(tmp_path: Path, is_told: bool, does: str) -> None:
     (tmp_path / "loop.py").write_text(LOOPS.get(does, ""))

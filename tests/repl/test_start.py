@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders.parameters import for_each
+
 ROOT = Path(__file__).resolve().parents[2]
 FILE = "fixtures/asm/lane-pc.gfx90a.w64.co"
 STATE = "docs/examples/variables.json"
@@ -37,14 +39,12 @@ class TestBatch:
         done = Done("-batch", "-ex", "echo one\\n", "-x", script, "-ex", "echo three\\n")
         assert (done.out, done.err, done.status) == ("one\ntwo\nthree\n", "", 0)
 
-    @pytest.mark.parametrize(
+    @for_each(
         "command, status, message",
-        [
-            ("lane 99", 2, "Lane 99 does not exist on this thread."),
-            ("source /nowhere", 2, "/nowhere: No such file or directory"),
-            ("file /nowhere", 3, "/nowhere: No such file or directory"),
-            ("quit 7", 7, ""),
-        ],
+        ("lane 99", 2, "Lane 99 does not exist on this thread."),
+        ("source /nowhere", 2, "/nowhere: No such file or directory"),
+        ("file /nowhere", 3, "/nowhere: No such file or directory"),
+        ("quit 7", 7, ""),
     )
     def test_an_error_ends_no_other_command_and_is_the_status(self, command: str, status: int, message: str) -> None:
         done = Done(*STOPPED, "-batch", "-ex", command, "-ex", "echo on\\n")
@@ -172,9 +172,7 @@ class TestLines:
         assert b"Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize(
-    "words", [["-batch", "-ex", "help"], ["-batch", "-ex", "lane 5", "-ex", "show"], ["-x", os.devnull]]
-)
+@for_each("words", ["-batch", "-ex", "help"], ["-batch", "-ex", "lane 5", "-ex", "show"], ["-x", os.devnull])
 def test_no_editor_without_a_terminal_and_no_core_files_for_a_snapshot_are_imported(words: list[str]) -> None:
     unused = {"prompt_toolkit", "pygments", "asyncio", "dwarfgpu.machines.gpu_core"}
     program = (

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from dwarfgpu.serve.packets import MAX_PACKET, PacketParser, converse, escaped, framed, unescaped
 from tests.builders.commands import run as run_command
+from tests.builders.parameters import for_each
 
 ROOT = Path(__file__).resolve().parents[2]
 STATE = "docs/examples/variables.json"
@@ -152,20 +153,18 @@ def test_a_kernel_is_launched():
         assert server.lines[0].startswith("[tiny of fixtures/containers/tiny.gfx90a.co: 4 waves of amdgcn-gfx90a at :")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "words, message",
-    [
-        ([STATE, "--port", "70000"], "--port is 0 to 65535, not 70000"),
-        ([STATE, "--port", "1", "--socket", "x"], "--port and --socket do not go together"),
-        ([STATE, "--socket", "/dev/null/x"], "no socket at /dev/null/x: Not a directory"),
-        ([STATE, "--grid", "4"], "--grid is for a kernel that is launched"),
-        ([CODE, "--launch", "X"], "--launch needs --grid and --work-group"),
-        ([CODE, CODE, "--launch", "X"], "--launch takes one file, the code of the kernel"),
-        ([STATE, "--json"], "`serve` does not answer in JSON"),
-        (["nowhere.json"], "nowhere.json: No such file or directory"),
-        (["docs/examples/tile.py"], "docs/examples/tile.py"),
-        ([CODE], "is not a core file"),
-    ],
+    ([STATE, "--port", "70000"], "--port is 0 to 65535, not 70000"),
+    ([STATE, "--port", "1", "--socket", "x"], "--port and --socket do not go together"),
+    ([STATE, "--socket", "/dev/null/x"], "no socket at /dev/null/x: Not a directory"),
+    ([STATE, "--grid", "4"], "--grid is for a kernel that is launched"),
+    ([CODE, "--launch", "X"], "--launch needs --grid and --work-group"),
+    ([CODE, CODE, "--launch", "X"], "--launch takes one file, the code of the kernel"),
+    ([STATE, "--json"], "`serve` does not answer in JSON"),
+    (["nowhere.json"], "nowhere.json: No such file or directory"),
+    (["docs/examples/tile.py"], "docs/examples/tile.py"),
+    ([CODE], "is not a core file"),
 )
 def test_errors_are_one_line(words, message):
     done = run_command("serve", *words)

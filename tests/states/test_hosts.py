@@ -8,6 +8,7 @@ from dwarfgpu.program.frames.all_waves import all_waves
 from dwarfgpu.program.frames.backtrace import backtraces
 from dwarfgpu.states import hosts
 from tests.builders.errors import raised
+from tests.builders.parameters import for_each
 
 FILE = "fixtures/asm/lane-pc.gfx90a.w64.co"
 
@@ -21,9 +22,7 @@ def attached(name: str = "lanes"):
     return dwarfgpu.open(FILE).attach(f"docs/examples/{name}.json")
 
 
-@pytest.mark.parametrize(
-    "ask", [dg.selected, dg.wave, dg.waves, dg.attached, lambda: dg.eval("1"), lambda: dg.locate("x")]
-)
+@for_each("ask", dg.selected, dg.wave, dg.waves, dg.attached, lambda: dg.eval("1"), lambda: dg.locate("x"))
 def test_without_a_host_it_is_said_what_to_do(ask):
     with pytest.raises(dwarfgpu.UsageError, match="no program is selected") as caught:
         ask()

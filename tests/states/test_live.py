@@ -9,6 +9,7 @@ import dwarfgpu as dg
 from dwarfgpu.machines.gdb.backend import GdbBackend, LoadedFile
 from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.program.frames.names import Names
+from tests.builders.parameters import for_each
 from tests.machines.test_conformance import ProcessOfMachine
 
 FILE = "fixtures/asm/lane-pc.gfx90a.w64.co"
@@ -52,14 +53,12 @@ def attach(process: Process, program: dg.Program | None = None) -> dg.Attached:
 SIZE = Path(FILE).stat().st_size
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name",
-    [
-        FILE,
-        f"file://{Path(FILE).resolve()}",
-        f"memory://17#offset={COPY:#x}&size={SIZE}",
-        f"system-supplied DSO at {COPY:#x}",
-    ],
+    FILE,
+    f"file://{Path(FILE).resolve()}",
+    f"memory://17#offset={COPY:#x}&size={SIZE}",
+    f"system-supplied DSO at {COPY:#x}",
 )
 def test_code_is_read_from_where_it_is(name):
     expected = dg.open(FILE).attach(STATE)[0].frame(0)
@@ -71,17 +70,15 @@ def test_code_is_read_from_where_it_is(name):
     assert found.problems == ()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wrong, kind",
-    [
-        (place("/nowhere/at/all"), "unreadable"),
-        (place(section=".other"), "other_file"),
-        (place("memory://17#size=5"), "bad_uri"),
-        (place(f"memory://17#offset={COPY:#x}&size=0"), "code"),
-        (place("memory://17#offset=0x100&size=64"), "memory_unavailable"),
-        (place(f"memory://17#offset={COPY + 4:#x}&size=4096"), "not_elf"),
-        (place("system-supplied DSO at 0x100"), "memory_unavailable"),
-    ],
+    (place("/nowhere/at/all"), "unreadable"),
+    (place(section=".other"), "other_file"),
+    (place("memory://17#size=5"), "bad_uri"),
+    (place(f"memory://17#offset={COPY:#x}&size=0"), "code"),
+    (place("memory://17#offset=0x100&size=64"), "memory_unavailable"),
+    (place(f"memory://17#offset={COPY + 4:#x}&size=4096"), "not_elf"),
+    (place("system-supplied DSO at 0x100"), "memory_unavailable"),
 )
 def test_a_file_that_cannot_be_opened_is_as_if_it_were_not_there(wrong, kind):
     found = attach(Process(machine(), wrong))

@@ -11,6 +11,7 @@ from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.machines import snapshot
 from dwarfgpu.states.program import open_program
 from dwarfgpu.states.state_template import template, text
+from tests.builders.parameters import for_each
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 LANE_PC = FIXTURES / "asm/lane-pc.gfx90a.w64.co"
@@ -185,14 +186,12 @@ def test_a_file_that_the_user_names_has_the_place_too(tmp_path: Path) -> None:
         dg.load_snapshot(path)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "place,code,message",
-    [
-        ("Y+0x48", {}, "has no symbol 'Y'"),
-        ("X+0xzz", {}, "is not an address"),
-        ("lane-pc.c:999", {}, "line 999 of lane-pc.c has no code"),
-        ("X", {"path": "nowhere.co"}, "nowhere.co"),
-    ],
+    ("Y+0x48", {}, "has no symbol 'Y'"),
+    ("X+0xzz", {}, "is not an address"),
+    ("lane-pc.c:999", {}, "line 999 of lane-pc.c has no code"),
+    ("X", {"path": "nowhere.co"}, "nowhere.co"),
 )
 def test_a_place_that_is_not_there_is_an_error(tmp_path: Path, place: str, code: Any, message: str) -> None:
     path = tmp_path / "named.json"

@@ -16,6 +16,7 @@ from dwarfgpu.states.program import open_core, open_program
 from dwarfgpu.states.snapshot_files import convert, save
 from tests.builders.commands import run
 from tests.builders.errors import raised
+from tests.builders.parameters import for_each
 
 FILE = "fixtures/amdgpu/cl-kernels.gfx1100.w32.O0.v5.co"
 CRASH = "docs/examples/crash.core"
@@ -80,9 +81,10 @@ def test_every_reason_that_registers_can_say_is_read_again(family):
         assert (read, lost) == (((), (reason,)) if is_lost else ((reason,), ()))
 
 
-@pytest.mark.parametrize("version, reason, trap", [
+@for_each(
+    "version, reason, trap",
     (2, "BREAKPOINT", 7), (2, "DEBUG_TRAP", 3), (2, "TRAP", 4), (3, "BREAKPOINT", 1), (3, "TRAP", 4),
-])  # fmt: skip
+)  # fmt: skip
 def test_a_core_file_has_the_numbers_of_traps_of_its_code(version, reason, trap, tmp_path):
     """AMDGPU usage of 2020, "Trap Handler ABI": of code objects up to version 2, s_trap 7 is the breakpoint."""
     data = bytearray(Path("fixtures/asm/lane-pc.gfx90a.w64.co").read_bytes())
@@ -104,15 +106,13 @@ def test_a_core_file_says_which_reason_it_cannot_hold():
 WHOLE = {"schema": 1, "target": "gfx90a", "waves": [{"stop": {"reasons": ["MEMORY_VIOLATION"]}}]}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "stop, message",
-    [
-        ({}, "waves[0].stop: the key 'reasons' is missing"),
-        ({"reasons": ["CRASH"]}, "waves[0].stop.reasons[0]: 'CRASH' is not one of"),
-        ({"reasons": [], "lanes": 1 << 64}, "waves[0].stop.lanes: "),
-        ({"reasons": [], "address": -1}, "waves[0].stop.address: "),
-        ({"reasons": ["ILLEGAL_INSTRUCTION"], "signal": "SIGSEGV"}, "waves[0].stop.signal: the signal of these"),
-    ],
+    ({}, "waves[0].stop: the key 'reasons' is missing"),
+    ({"reasons": ["CRASH"]}, "waves[0].stop.reasons[0]: 'CRASH' is not one of"),
+    ({"reasons": [], "lanes": 1 << 64}, "waves[0].stop.lanes: "),
+    ({"reasons": [], "address": -1}, "waves[0].stop.address: "),
+    ({"reasons": ["ILLEGAL_INSTRUCTION"], "signal": "SIGSEGV"}, "waves[0].stop.signal: the signal of these"),
 )
 def test_a_wrong_reason_is_an_error(stop, message):
     assert message in raised(MalformedFile, snapshot.of_document, {**WHOLE, "waves": [{"stop": stop}]}).message

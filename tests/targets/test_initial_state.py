@@ -24,6 +24,7 @@ from dwarfgpu.targets.amdgpu.initial_state import (
 )
 from dwarfgpu.targets.amdgpu.processors import processor_named, processors
 from tests.builders.errors import raised
+from tests.builders.parameters import for_each
 
 PACKET, QUEUE, KERNARG, ENTRY, BASE = (0x7F0000001000, 0x7F0000002000, 0x7F0000003000, 0x7F0000004000, 0x7F0000010000)
 SHORT = {
@@ -60,30 +61,28 @@ def scalars(one):
     return {row.registers: row.rule.name for row in rows(one) if row.kind in ("s", "ttmp")}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "processor, asked, user, expected",
-    [
-        (
-            "gfx90a", "psb disp queue kernarg dispid fsi x y z scratch", 14,
-            {"s[0:3]": "Private Segment Buffer", "s[4:5]": "Dispatch Ptr", "s[6:7]": "Queue Ptr",
-             "s[8:9]": "Kernarg Segment Ptr", "s[10:11]": "Dispatch Id", "s[12:13]": "Flat Scratch Init",
-             "s14": "Work-Group Id X", "s15": "Work-Group Id Y", "s16": "Work-Group Id Z",
-             "s17": "Scratch Wavefront Offset"},
-        ),
-        ("gfx90a", "psb kernarg x", 6,
-         {"s[0:3]": "Private Segment Buffer", "s[4:5]": "Kernarg Segment Ptr", "s6": "Work-Group Id X"}),
-        ("gfx1100", "kernarg x", 15,
-         {"s[0:1]": "Kernarg Segment Ptr", "s[2:14]": "(padding)", "s15": "Work-Group Id X"}),
-        ("gfx1100", "disp queue kernarg dispid x y z scratch", 13,
-         {"s[0:1]": "Dispatch Ptr", "s[2:3]": "Queue Ptr", "s[4:5]": "Kernarg Segment Ptr", "s[6:7]": "Dispatch Id",
-          "s[8:12]": "(padding)", "s13": "Work-Group Id X", "s14": "Work-Group Id Y", "s15": "Work-Group Id Z"}),
-        ("gfx1200", "kernarg x", 2,
-         {"s[0:1]": "Kernarg Segment Ptr", "ttmp7": "Work-Group Id Y, Z", "ttmp8": "Wave Id",
-          "ttmp9": "Work-Group Id X"}),
-        ("gfx801", "psb disp kernarg x", 8,
-         {"s[0:3]": "Private Segment Buffer", "s[4:5]": "Dispatch Ptr", "s[6:7]": "Kernarg Segment Ptr",
-          "s8": "Work-Group Id X"}),
-    ],
+    (
+        "gfx90a", "psb disp queue kernarg dispid fsi x y z scratch", 14,
+        {"s[0:3]": "Private Segment Buffer", "s[4:5]": "Dispatch Ptr", "s[6:7]": "Queue Ptr",
+         "s[8:9]": "Kernarg Segment Ptr", "s[10:11]": "Dispatch Id", "s[12:13]": "Flat Scratch Init",
+         "s14": "Work-Group Id X", "s15": "Work-Group Id Y", "s16": "Work-Group Id Z",
+         "s17": "Scratch Wavefront Offset"},
+    ),
+    ("gfx90a", "psb kernarg x", 6,
+     {"s[0:3]": "Private Segment Buffer", "s[4:5]": "Kernarg Segment Ptr", "s6": "Work-Group Id X"}),
+    ("gfx1100", "kernarg x", 15,
+     {"s[0:1]": "Kernarg Segment Ptr", "s[2:14]": "(padding)", "s15": "Work-Group Id X"}),
+    ("gfx1100", "disp queue kernarg dispid x y z scratch", 13,
+     {"s[0:1]": "Dispatch Ptr", "s[2:3]": "Queue Ptr", "s[4:5]": "Kernarg Segment Ptr", "s[6:7]": "Dispatch Id",
+      "s[8:12]": "(padding)", "s13": "Work-Group Id X", "s14": "Work-Group Id Y", "s15": "Work-Group Id Z"}),
+    ("gfx1200", "kernarg x", 2,
+     {"s[0:1]": "Kernarg Segment Ptr", "ttmp7": "Work-Group Id Y, Z", "ttmp8": "Wave Id",
+      "ttmp9": "Work-Group Id X"}),
+    ("gfx801", "psb disp kernarg x", 8,
+     {"s[0:3]": "Private Segment Buffer", "s[4:5]": "Dispatch Ptr", "s[6:7]": "Kernarg Segment Ptr",
+      "s8": "Work-Group Id X"}),
 )  # fmt: skip
 def test_system_sgprs_begin_at_user_sgpr_count(processor, asked, user, expected):
     assert scalars(start(processor, asked, user=user)) == expected
@@ -168,9 +167,7 @@ def test_work_group_ids_in_ttmp_registers():
     assert "ttmp9" not in table(start("gfx1200", "y", wave=32))
 
 
-@pytest.mark.parametrize(
-    "ids, expected", [(0, 3), (1, 3 | 1 << 10), (2, 3 | 1 << 10 | 1 << 20), (3, 3 | 1 << 10 | 1 << 20)]
-)
+@for_each("ids, expected", (0, 3), (1, 3 | 1 << 10), (2, 3 | 1 << 10 | 1 << 20), (3, 3 | 1 << 10 | 1 << 20))
 def test_packed_work_item_ids(ids, expected):
     one = start("gfx90a", ENABLE_VGPR_WORKITEM_ID=ids)
     (row,) = [row for row in rows(one) if row.kind == "v"]
@@ -186,10 +183,11 @@ def test_separate_work_item_ids(ids, count):
     assert [item_words(row, one, one.geometry.place(0), 3 + 16 + 32) for row in found] == [3, 1, 1][:count]
 
 
-@pytest.mark.parametrize("wave, items, expected", [
+@for_each(
+    "wave, items, expected",
     (64, 64, (0xFFFFFFFF, 0xFFFFFFFF)), (64, 40, (0xFFFFFFFF, 0xFF)), (64, 32, (0xFFFFFFFF, 0)), (64, 1, (1, 0)),
     (32, 32, (0xFFFFFFFF,)), (32, 31, (0x7FFFFFFF,)), (32, 1, (1,)),
-])  # fmt: skip
+)  # fmt: skip
 def test_exec_has_a_bit_for_each_work_item(wave, items, expected):
     assert table(start("gfx1100", wave=wave, grid=(items,), group=(256,)))["exec"] == ("EXEC", expected)
 
@@ -209,10 +207,11 @@ def test_preloaded_arguments_and_the_code_behind_their_block():
     assert table(short)["s[2:3]"][1] == (0x3F3E3D3C, 0)
 
 
-@pytest.mark.parametrize("processor, words", [
+@for_each(
+    "processor, words",
     ("gfx701", (0, 20)), ("gfx803", (0, 20)), ("gfx900", (BASE & 0xFFFFFFFF, BASE >> 32)),
     ("gfx90a", (BASE & 0xFFFFFFFF, BASE >> 32)), ("gfx1030", (BASE & 0xFFFFFFFF, BASE >> 32)),
-])  # fmt: skip
+)  # fmt: skip
 def test_flat_scratch_init(processor, words):
     assert table(start(processor, "fsi"))["s[0:1]"] == ("Flat Scratch Init", words)
 
@@ -245,18 +244,20 @@ def test_what_processors_do_not_have():
     assert "not used" in texts["gfx900"]
 
 
-@pytest.mark.parametrize("processor, private, wave, expected", [
+@for_each(
+    "processor, private, wave, expected",
     ("gfx900", 0, 64, 0), ("gfx900", 1, 64, 1024), ("gfx900", 20, 64, 2048), ("gfx1030", 20, 32, 1024),
     ("gfx1100", 20, 32, 768), ("gfx1100", 20, 64, 1280), ("gfx1200", 1, 32, 256),
-])  # fmt: skip
+)  # fmt: skip
 def test_scratch_of_a_wave_comes_in_units(processor, private, wave, expected):
     assert scratch_wave_bytes(processor_named(processor), private, wave) == expected
 
 
-@pytest.mark.parametrize("processor, wave, word3", [
+@for_each(
+    "processor, wave, word3",
     ("gfx600", 64, 0xEA4FAC), ("gfx803", 64, 0xEA4FAC), ("gfx90a", 64, 0xE24FAC), ("gfx1030", 32, 0x21C14FAC),
     ("gfx1030", 64, 0x21E14FAC),
-])  # fmt: skip
+)  # fmt: skip
 def test_the_scratch_descriptor_swizzles_dwords_by_lane(processor, wave, word3):
     words = scratch_descriptor(processor_named(processor), BASE, 0x14000, wave)
     assert words == (BASE & 0xFFFFFFFF, 0x80000000 | BASE >> 32, 0x14000, word3)
@@ -281,21 +282,19 @@ def test_mode_comes_from_the_descriptor():
     assert [name for name, *_ in mode_fields(fields)] == ["FP_ROUND", "FP_DENORM", "FP16_OVFL"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "processor, asked, user, fields, expected",
-    [
-        ("gfx90a", "psb kernarg x", 6, {}, ()),
-        ("gfx1100", "kernarg x", 15, {}, ()),
-        ("gfx900", "psb kernarg", 5, {},
-         ("the fields ask for 6 user SGPRs, and USER_SGPR_COUNT is 5: they must match",)),
-        ("gfx900", "psb disp queue kernarg dispid fsi pss cntx cnty", 17, {},
-         ("17 user SGPRs are more than the 16 that gfx900 sets",)),
-        ("gfx1100", "psb", 4, {}, ("ENABLE_SGPR_PRIVATE_SEGMENT_BUFFER must be 0: gfx1100 does not support it",)),
-        ("gfx600", "fsi", 2, {}, ("ENABLE_SGPR_FLAT_SCRATCH_INIT must be 0: gfx600 does not support it",)),
-        ("gfx900", "x", 0, {"ENABLE_VGPR_WORKITEM_ID": 3}, ("ENABLE_VGPR_WORKITEM_ID is 3, which is undefined",)),
-        ("gfx942", "kernarg", 2, {"KERNARG_PRELOAD_SPEC_LENGTH": 4},
-         ("the fields ask for 6 user SGPRs, and USER_SGPR_COUNT is 2: they must match",)),
-    ],
+    ("gfx90a", "psb kernarg x", 6, {}, ()),
+    ("gfx1100", "kernarg x", 15, {}, ()),
+    ("gfx900", "psb kernarg", 5, {},
+     ("the fields ask for 6 user SGPRs, and USER_SGPR_COUNT is 5: they must match",)),
+    ("gfx900", "psb disp queue kernarg dispid fsi pss cntx cnty", 17, {},
+     ("17 user SGPRs are more than the 16 that gfx900 sets",)),
+    ("gfx1100", "psb", 4, {}, ("ENABLE_SGPR_PRIVATE_SEGMENT_BUFFER must be 0: gfx1100 does not support it",)),
+    ("gfx600", "fsi", 2, {}, ("ENABLE_SGPR_FLAT_SCRATCH_INIT must be 0: gfx600 does not support it",)),
+    ("gfx900", "x", 0, {"ENABLE_VGPR_WORKITEM_ID": 3}, ("ENABLE_VGPR_WORKITEM_ID is 3, which is undefined",)),
+    ("gfx942", "kernarg", 2, {"KERNARG_PRELOAD_SPEC_LENGTH": 4},
+     ("the fields ask for 6 user SGPRs, and USER_SGPR_COUNT is 2: they must match",)),
 )  # fmt: skip
 def test_problems_of_a_descriptor(processor, asked, user, fields, expected):
     assert problems(start(processor, asked, user=user, **fields)) == expected
@@ -378,18 +377,16 @@ def test_grids_that_are_huge_small_and_of_few_dimensions():
     assert (shape.wave_count, shape.size_of((0, 0, 0)), shape.lanes_of(shape.place(0))) == (1, (40, 1, 1), 40)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "grid, work_group, message",
-    [
-        ((), (1,), "a grid has 1 to 3 dimensions, not 0"),
-        ((1,), (1, 1, 1, 1), "a work-group has 1 to 3 dimensions, not 4"),
-        ((0,), (1,), "the grid size x = 0 does not fit"),
-        ((1, 2**32), (1,), "the grid size y = 4294967296 does not fit"),
-        ((1,), (1, 1, -1), "the work-group size z = -1 does not fit"),
-        ((1,), (65536,), "the work-group size x = 65536 does not fit"),
-        ((64,), (1025,), "a work-group of 1025 work-items does not fit: a processor has at most 1024"),
-        ((64,), (32, 32, 2), "a work-group of 2048 work-items does not fit: a processor has at most 1024"),
-    ],
+    ((), (1,), "a grid has 1 to 3 dimensions, not 0"),
+    ((1,), (1, 1, 1, 1), "a work-group has 1 to 3 dimensions, not 4"),
+    ((0,), (1,), "the grid size x = 0 does not fit"),
+    ((1, 2**32), (1,), "the grid size y = 4294967296 does not fit"),
+    ((1,), (1, 1, -1), "the work-group size z = -1 does not fit"),
+    ((1,), (65536,), "the work-group size x = 65536 does not fit"),
+    ((64,), (1025,), "a work-group of 1025 work-items does not fit: a processor has at most 1024"),
+    ((64,), (32, 32, 2), "a work-group of 2048 work-items does not fit: a processor has at most 1024"),
 )
 def test_what_does_not_fit(grid, work_group, message):
     assert raised(UsageError, geometry, grid, work_group, 64).message == message

@@ -26,6 +26,7 @@ from dwarfgpu.targets.amdgpu.resources import (
     image_object_of,
     sampler_object,
 )
+from tests.builders.parameters import for_each
 
 STRUCTURES = [QUEUE, SIGNAL, DISPATCH_PACKET]
 OTHERS = [AGENT_PACKET, BARRIER_VALUE_PACKET, VENDOR_PACKET, OTHER_PACKET, PACKETS[3], PACKETS[5]]
@@ -119,18 +120,16 @@ def test_values_must_fit_and_names_must_be_there() -> None:
         SIGNAL.encode({"": 1})
 
 
-@pytest.mark.parametrize(
+@for_each(
     "start, name",
-    [
-        ("02", "hsa_kernel_dispatch_packet_t"),
-        ("03", "hsa_barrier_and_packet_t"),
-        ("04", "hsa_agent_dispatch_packet_t"),
-        ("05", "hsa_barrier_or_packet_t"),
-        ("000002", "hsa_amd_barrier_value_packet_t"),
-        ("000001", "packet of a vendor"),
-        ("01", "AQL packet"),
-        ("77", "AQL packet"),
-    ],
+    ("02", "hsa_kernel_dispatch_packet_t"),
+    ("03", "hsa_barrier_and_packet_t"),
+    ("04", "hsa_agent_dispatch_packet_t"),
+    ("05", "hsa_barrier_or_packet_t"),
+    ("000002", "hsa_amd_barrier_value_packet_t"),
+    ("000001", "packet of a vendor"),
+    ("01", "AQL packet"),
+    ("77", "AQL packet"),
 )
 def test_a_packet_is_what_its_header_says(start: str, name: str) -> None:
     data = bytes.fromhex(start).ljust(64, b"\0")
@@ -164,40 +163,36 @@ GOOD_PACKET = {
 GOOD_QUEUE = {"size": 64, "base_address": 0x10000}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "structure, good, changed, address, rules",
-    [
-        (DISPATCH_PACKET, GOOD_PACKET, {}, 0x1000, ()),
-        (DISPATCH_PACKET, GOOD_PACKET, {"header": KERNEL_DISPATCH_HEADER | 5 << 13}, 0x1000,
-         ("bits 15:13 of header must be 0, found 0x5",)),
-        (DISPATCH_PACKET, GOOD_PACKET, {"header": 2 | 3 << 9}, 0x1000, ("acquire_fence_scope must not be 3",)),
-        (DISPATCH_PACKET, GOOD_PACKET, {"setup": 5}, 0x1000, ("bits 15:2 of setup must be 0, found 0x1",)),
-        (DISPATCH_PACKET, GOOD_PACKET, {"setup": 0}, 0x1000, ("dimensions must be 1, 2 or 3, found 0",)),
-        (DISPATCH_PACKET, GOOD_PACKET, {"grid_size_z": 0, "workgroup_size_y": 2}, 0x1000,
-         ("workgroup_size_y must be 1 with dimensions 1, found 2", "grid_size_z must not be 0")),
-        (DISPATCH_PACKET, GOOD_PACKET, {}, 0x1020, ("hsa_kernel_dispatch_packet_t must be aligned to 64 bytes",)),
-        (OTHER_PACKET, {}, {"header": 9}, 0x1000, ("type must not be 9",)),
-        (OTHER_PACKET, {}, {"header": 1}, 0x1000, ()),
-        (SIGNAL, {}, {"kind": 1}, 0x1000, ()),
-        (SIGNAL, {}, {"kind": 2}, 0x1000, ("kind must not be 2",)),
-        (QUEUE, GOOD_QUEUE, {}, 0xFFFFFF00, ()),
-        (QUEUE, GOOD_QUEUE, {}, 0xFFFFFF40, ("the queue must not span a boundary of 4 GiB",)),
-        (QUEUE, GOOD_QUEUE, {"size": 48, "base_address": 0x10020}, 0x1000,
-         ("size must be a power of 2, found 48", "base_address must be aligned to 64 bytes, found 0x10020")),
-        (QUEUE, GOOD_QUEUE, {"type": 3}, 0x1000, ("type must not be 3",)),
-    ],
+    (DISPATCH_PACKET, GOOD_PACKET, {}, 0x1000, ()),
+    (DISPATCH_PACKET, GOOD_PACKET, {"header": KERNEL_DISPATCH_HEADER | 5 << 13}, 0x1000,
+     ("bits 15:13 of header must be 0, found 0x5",)),
+    (DISPATCH_PACKET, GOOD_PACKET, {"header": 2 | 3 << 9}, 0x1000, ("acquire_fence_scope must not be 3",)),
+    (DISPATCH_PACKET, GOOD_PACKET, {"setup": 5}, 0x1000, ("bits 15:2 of setup must be 0, found 0x1",)),
+    (DISPATCH_PACKET, GOOD_PACKET, {"setup": 0}, 0x1000, ("dimensions must be 1, 2 or 3, found 0",)),
+    (DISPATCH_PACKET, GOOD_PACKET, {"grid_size_z": 0, "workgroup_size_y": 2}, 0x1000,
+     ("workgroup_size_y must be 1 with dimensions 1, found 2", "grid_size_z must not be 0")),
+    (DISPATCH_PACKET, GOOD_PACKET, {}, 0x1020, ("hsa_kernel_dispatch_packet_t must be aligned to 64 bytes",)),
+    (OTHER_PACKET, {}, {"header": 9}, 0x1000, ("type must not be 9",)),
+    (OTHER_PACKET, {}, {"header": 1}, 0x1000, ()),
+    (SIGNAL, {}, {"kind": 1}, 0x1000, ()),
+    (SIGNAL, {}, {"kind": 2}, 0x1000, ("kind must not be 2",)),
+    (QUEUE, GOOD_QUEUE, {}, 0xFFFFFF00, ()),
+    (QUEUE, GOOD_QUEUE, {}, 0xFFFFFF40, ("the queue must not span a boundary of 4 GiB",)),
+    (QUEUE, GOOD_QUEUE, {"size": 48, "base_address": 0x10020}, 0x1000,
+     ("size must be a power of 2, found 48", "base_address must be aligned to 64 bytes, found 0x10020")),
+    (QUEUE, GOOD_QUEUE, {"type": 3}, 0x1000, ("type must not be 3",)),
 )  # fmt: skip
 def test_what_the_texts_forbid(structure, good, changed, address, rules) -> None:
     assert broken_rules(structure, address, structure.decode(structure.encode(good | changed))) == rules
 
 
-@pytest.mark.parametrize(
+@for_each(
     "processor, lanes, parts",
-    [
-        ("gfx803", 64, {"swizzle_enable": 1, "element_size": 4, "index_stride": 64}),
-        ("gfx90a", 64, {"swizzle_enable": 1, "index_stride": 64}),
-        ("gfx1030", 32, {"swizzle_enable": 1, "index_stride": 32}),
-    ],
+    ("gfx803", 64, {"swizzle_enable": 1, "element_size": 4, "index_stride": 64}),
+    ("gfx90a", 64, {"swizzle_enable": 1, "index_stride": 64}),
+    ("gfx1030", 32, {"swizzle_enable": 1, "index_stride": 32}),
 )
 def test_the_buffer_of_scratch_memory_is_read_as_it_is_made(processor, lanes, parts) -> None:
     row = processor_named(processor)

@@ -19,6 +19,7 @@ from dwarfgpu.targets.amdgpu.address_spaces import (
 from dwarfgpu.targets.resolve import resolve
 from dwarfgpu.targets.target import Scope
 from tests.builders.errors import raised
+from tests.builders.parameters import for_each
 
 WAVE_SIZES = st.sampled_from([32, 64])
 SEGMENT = st.integers(0, (1 << 32) - 1)
@@ -59,18 +60,16 @@ def test_gfx6_does_not_support_the_generic_address_space(name):
     assert resolve(name).space(1) is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     "address, lane, wave_size, wave_address",
-    [
-        (0, 0, 64, 0),
-        (0, 1, 64, 4),
-        (3, 1, 64, 7),
-        (4, 0, 64, 256),
-        (4, 0, 32, 128),
-        (0x30, 0, 64, 0xC00),  # dword aligned and lane 0: the address times the wave size
-        (0x31, 63, 64, 0xC00 + 63 * 4 + 1),
-        (0x40, 31, 32, 0x800 + 31 * 4),
-    ],
+    (0, 0, 64, 0),
+    (0, 1, 64, 4),
+    (3, 1, 64, 7),
+    (4, 0, 64, 256),
+    (4, 0, 32, 128),
+    (0x30, 0, 64, 0xC00),  # dword aligned and lane 0: the address times the wave size
+    (0x31, 63, 64, 0xC00 + 63 * 4 + 1),
+    (0x40, 31, 32, 0x800 + 31 * 4),
 )
 def test_the_formula_of_the_document(address, lane, wave_size, wave_address):
     assert lane_to_wave(address, lane, wave_size) == wave_address
@@ -126,20 +125,18 @@ APERTURES = st.builds(
 )
 
 
-@pytest.mark.parametrize(
+@for_each(
     "generic, space, address",
-    [
-        (0, 0, 0),
-        (0x7F0000001000, 0, 0x7F0000001000),
-        (SHARED - 1, 0, SHARED - 1),
-        (SHARED, 3, 0),
-        (SHARED + 0xFFFFFFFF, 3, 0xFFFFFFFF),
-        (SHARED + 0x100000000, 0, SHARED + 0x100000000),
-        (0x2000000000030, 5, 0x30),
-        (PRIVATE + 0xFFFFFFFF, 5, 0xFFFFFFFF),
-        (PRIVATE + 0x100000000, 0, PRIVATE + 0x100000000),
-        ((1 << 64) - 1, 0, (1 << 64) - 1),
-    ],
+    (0, 0, 0),
+    (0x7F0000001000, 0, 0x7F0000001000),
+    (SHARED - 1, 0, SHARED - 1),
+    (SHARED, 3, 0),
+    (SHARED + 0xFFFFFFFF, 3, 0xFFFFFFFF),
+    (SHARED + 0x100000000, 0, SHARED + 0x100000000),
+    (0x2000000000030, 5, 0x30),
+    (PRIVATE + 0xFFFFFFFF, 5, 0xFFFFFFFF),
+    (PRIVATE + 0x100000000, 0, PRIVATE + 0x100000000),
+    ((1 << 64) - 1, 0, (1 << 64) - 1),
 )
 def test_what_a_generic_address_means_on_gfx9(generic, space, address):
     assert ap.locate(generic, ap.GFX9) == (space, address)
@@ -213,18 +210,16 @@ def test_the_other_spaces_have_their_own_storage(number):
     assert resolve("gfx90a").space(number).alias is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     "address, size, pieces, scope",
-    [
-        (0x1000, 8, [(0, 0x1000, 8)], Scope.PROCESS),
-        (SHARED + 0x10, 8, [(3, 0x10, 8)], Scope.WORKGROUP),
-        (PRIVATE + 0x30, 4, [(6, 0xC00, 4)], Scope.LANE),
-        (PRIVATE + 0x30, 8, [(6, 0xC00, 4), (6, 0xD00, 4)], Scope.LANE),
-        (SHARED - 2, 4, [(0, SHARED - 2, 2), (3, 0, 2)], Scope.PROCESS),
-        (SHARED + 0xFFFFFFFE, 4, [(3, 0xFFFFFFFE, 2), (0, SHARED + 0x100000000, 2)], Scope.WORKGROUP),
-        (0xFFFFFFFE, 4, [(0, 0xFFFFFFFE, 4)], Scope.PROCESS),
-        (PRIVATE, 0, [], Scope.LANE),
-    ],
+    (0x1000, 8, [(0, 0x1000, 8)], Scope.PROCESS),
+    (SHARED + 0x10, 8, [(3, 0x10, 8)], Scope.WORKGROUP),
+    (PRIVATE + 0x30, 4, [(6, 0xC00, 4)], Scope.LANE),
+    (PRIVATE + 0x30, 8, [(6, 0xC00, 4), (6, 0xD00, 4)], Scope.LANE),
+    (SHARED - 2, 4, [(0, SHARED - 2, 2), (3, 0, 2)], Scope.PROCESS),
+    (SHARED + 0xFFFFFFFE, 4, [(3, 0xFFFFFFFE, 2), (0, SHARED + 0x100000000, 2)], Scope.WORKGROUP),
+    (0xFFFFFFFE, 4, [(0, 0xFFFFFFFE, 4)], Scope.PROCESS),
+    (PRIVATE, 0, [], Scope.LANE),
 )
 def test_generic_addresses_lead_to_the_storage(address, size, pieces, scope):
     alias = resolve("gfx90a").space(1).alias

@@ -6,6 +6,7 @@ from dwarfgpu.targets.amdgpu.processors import processors
 from dwarfgpu.targets.amdgpu.registers import sgpr
 from dwarfgpu.targets.resolve import resolve
 from dwarfgpu.targets.target import TargetRegister, UnspecifiedRegister
+from tests.builders.parameters import for_each
 
 # First and last number, first name, bits. Of the edition of LLVM 22; 1792 up to 2047 and 3584 to 4095 are used only by
 # processors with 1024 vector registers, AGPRs only by those that have them.
@@ -28,22 +29,20 @@ def expanded(rows):
     return sorted(result)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name, rows",
-    [
-        ("gfx803", [*BOTH, *WAVE_64]),
-        ("gfx900", [*BOTH, *WAVE_64]),
-        ("gfx906", [*BOTH, *WAVE_64]),
-        ("gfx908", [*BOTH, *WAVE_64, AGPR_64]),
-        ("gfx90a", [*BOTH, *WAVE_64, AGPR_64]),
-        ("gfx942", [*BOTH, *WAVE_64, AGPR_64]),
-        ("gfx950", [*BOTH, *WAVE_64, AGPR_64]),
-        ("gfx1030-wave32", [*BOTH, *WAVE_32]),
-        ("gfx1100-wave32", [*BOTH, *WAVE_32]),
-        ("gfx1100-wave64", [*BOTH, *WAVE_64]),
-        ("gfx1201-wave64", [*BOTH, *WAVE_64]),
-        ("gfx1250", [*BOTH, *WAVE_32, *HIGH_32]),
-    ],
+    ("gfx803", [*BOTH, *WAVE_64]),
+    ("gfx900", [*BOTH, *WAVE_64]),
+    ("gfx906", [*BOTH, *WAVE_64]),
+    ("gfx908", [*BOTH, *WAVE_64, AGPR_64]),
+    ("gfx90a", [*BOTH, *WAVE_64, AGPR_64]),
+    ("gfx942", [*BOTH, *WAVE_64, AGPR_64]),
+    ("gfx950", [*BOTH, *WAVE_64, AGPR_64]),
+    ("gfx1030-wave32", [*BOTH, *WAVE_32]),
+    ("gfx1100-wave32", [*BOTH, *WAVE_32]),
+    ("gfx1100-wave64", [*BOTH, *WAVE_64]),
+    ("gfx1201-wave64", [*BOTH, *WAVE_64]),
+    ("gfx1250", [*BOTH, *WAVE_32, *HIGH_32]),
 )
 def test_a_target_has_the_registers_of_the_table(name, rows):
     registers = [(r.number, r.name, r.bit_size) for r in resolve(name).registers()]
@@ -55,50 +54,46 @@ def test_accumulation_registers_are_where_the_matrix_instructions_are():
     assert having == {"gfx908", "gfx90a", "gfx940", "gfx941", "gfx942", "gfx950", "gfx9-4-generic"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "target, name, register",
-    [
-        ("gfx90a", "v40", TargetRegister(2600, "v40", 2048, 32)),
-        ("gfx1100-wave32", "v40", TargetRegister(1576, "v40", 1024, 32)),
-        ("gfx90a", "s30", TargetRegister(62, "s30", 32, 0)),
-        ("gfx90a", "s31", TargetRegister(63, "s31", 32, 0)),
-        ("gfx90a", "s32", TargetRegister(64, "s32", 32, 0)),
-        ("gfx90a", "s33", TargetRegister(65, "s33", 32, 0)),
-        ("gfx90a", "s63", TargetRegister(95, "s63", 32, 0)),
-        ("gfx90a", "s64", TargetRegister(1088, "s64", 32, 0)),
-        ("gfx90a", "s105", TargetRegister(1129, "s105", 32, 0)),
-        ("gfx90a", "a32", TargetRegister(3104, "a32", 2048, 32)),
-        ("gfx1250", "v1023", TargetRegister(4095, "v1023", 1024, 32)),
-        # the spelling of the document
-        ("gfx90a", "VGPR255", TargetRegister(2815, "v255", 2048, 32)),
-        ("gfx90a", "AGPR1", TargetRegister(3073, "a1", 2048, 32)),
-        ("gfx90a", "SGPR70", TargetRegister(1094, "s70", 32, 0)),
-        ("gfx90a", "PC_64", TargetRegister(16, "pc", 64, 0)),
-        ("gfx90a", "EXEC_MASK_64", TargetRegister(17, "exec", 64, 0)),
-        ("gfx1100-wave32", "EXEC_MASK_32", TargetRegister(1, "exec", 32, 0)),
-        ("gfx1100-wave32", "VCC_32", TargetRegister(512, "vcc", 32, 0)),
-    ],
+    ("gfx90a", "v40", TargetRegister(2600, "v40", 2048, 32)),
+    ("gfx1100-wave32", "v40", TargetRegister(1576, "v40", 1024, 32)),
+    ("gfx90a", "s30", TargetRegister(62, "s30", 32, 0)),
+    ("gfx90a", "s31", TargetRegister(63, "s31", 32, 0)),
+    ("gfx90a", "s32", TargetRegister(64, "s32", 32, 0)),
+    ("gfx90a", "s33", TargetRegister(65, "s33", 32, 0)),
+    ("gfx90a", "s63", TargetRegister(95, "s63", 32, 0)),
+    ("gfx90a", "s64", TargetRegister(1088, "s64", 32, 0)),
+    ("gfx90a", "s105", TargetRegister(1129, "s105", 32, 0)),
+    ("gfx90a", "a32", TargetRegister(3104, "a32", 2048, 32)),
+    ("gfx1250", "v1023", TargetRegister(4095, "v1023", 1024, 32)),
+    # the spelling of the document
+    ("gfx90a", "VGPR255", TargetRegister(2815, "v255", 2048, 32)),
+    ("gfx90a", "AGPR1", TargetRegister(3073, "a1", 2048, 32)),
+    ("gfx90a", "SGPR70", TargetRegister(1094, "s70", 32, 0)),
+    ("gfx90a", "PC_64", TargetRegister(16, "pc", 64, 0)),
+    ("gfx90a", "EXEC_MASK_64", TargetRegister(17, "exec", 64, 0)),
+    ("gfx1100-wave32", "EXEC_MASK_32", TargetRegister(1, "exec", 32, 0)),
+    ("gfx1100-wave32", "VCC_32", TargetRegister(512, "vcc", 32, 0)),
 )
 def test_registers_by_name(target, name, register):
     assert resolve(target).register_named(name) == register
     assert resolve(target).register(register.number) == register
 
 
-@pytest.mark.parametrize(
+@for_each(
     "target, name",
-    [
-        ("gfx90a", "v256"),
-        ("gfx90a", "s106"),
-        ("gfx90a", "a256"),
-        ("gfx900", "a0"),
-        ("gfx1250", "v1024"),
-        ("gfx90a", "vcc_lo"),
-        ("gfx90a", "exec_hi"),
-        ("gfx90a", "exec_mask_32"),
-        ("gfx1100-wave32", "vcc_64"),
-        ("gfx90a", "m0"),
-        ("gfx90a", "v1.0"),
-    ],
+    ("gfx90a", "v256"),
+    ("gfx90a", "s106"),
+    ("gfx90a", "a256"),
+    ("gfx900", "a0"),
+    ("gfx1250", "v1024"),
+    ("gfx90a", "vcc_lo"),
+    ("gfx90a", "exec_hi"),
+    ("gfx90a", "exec_mask_32"),
+    ("gfx1100-wave32", "vcc_64"),
+    ("gfx90a", "m0"),
+    ("gfx90a", "v1.0"),
 )
 def test_names_without_a_number(target, name):
     assert resolve(target).register_named(name) is None
@@ -145,9 +140,12 @@ def test_what_a_callee_preserves(target):
         assert target.unspecified_rule(target.register_named(name).number) == UnspecifiedRegister.UNDEFINED
 
 
-@pytest.mark.parametrize(
+@for_each(
     "target, rule",
-    [("gfx900", "same_value"), ("gfx90a", "same_value"), ("gfx942", "undefined"), ("gfx1100", "undefined")],
+    ("gfx900", "same_value"),
+    ("gfx90a", "same_value"),
+    ("gfx942", "undefined"),
+    ("gfx1100", "undefined"),
 )
 def test_s0_to_s3_are_the_scratch_descriptor_unless_flat_scratch_is_architected(target, rule):
     assert {resolve(target).unspecified_rule(32 + i) for i in range(4)} == {rule}
@@ -160,23 +158,26 @@ def test_accumulation_registers_from_a32_are_preserved_since_gfx90a(target, rule
     assert {target.unspecified_rule(3072 + i) for i in range(32, 256)} == {rule}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "target, scale",
-    [("gfx900", 1), ("gfx90a", 1), ("gfx1030", 1), ("gfx942", 64), ("gfx1100", 32), ("gfx1100-wave64", 64)],
+    ("gfx900", 1),
+    ("gfx90a", 1),
+    ("gfx1030", 1),
+    ("gfx942", 64),
+    ("gfx1100", 32),
+    ("gfx1100-wave64", 64),
 )
 def test_the_stack_pointer_is_the_cfa_or_that_of_one_lane(target, scale):
     assert resolve(target).stack_scale == scale
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name, present, absent",
-    [
-        ("gfx600", ["m0", "mode", "ttmp11"], ["flat_scratch", "xnack_mask", "ttmp12"]),
-        ("gfx803", ["flat_scratch", "tba", "tma"], ["xnack_mask", "ttmp12"]),
-        ("gfx801", ["xnack_mask"], ["ttmp12"]),
-        ("gfx90a", ["flat_scratch", "xnack_mask", "ttmp15", "trapsts"], ["ttmp16", "s0", "v0"]),
-        ("gfx1201-wave64", ["flat_scratch", "ttmp15"], ["xnack_mask"]),
-    ],
+    ("gfx600", ["m0", "mode", "ttmp11"], ["flat_scratch", "xnack_mask", "ttmp12"]),
+    ("gfx803", ["flat_scratch", "tba", "tma"], ["xnack_mask", "ttmp12"]),
+    ("gfx801", ["xnack_mask"], ["ttmp12"]),
+    ("gfx90a", ["flat_scratch", "xnack_mask", "ttmp15", "trapsts"], ["ttmp16", "s0", "v0"]),
+    ("gfx1201-wave64", ["flat_scratch", "ttmp15"], ["xnack_mask"]),
 )
 def test_registers_without_a_number(name, present, absent):
     target = resolve(name)

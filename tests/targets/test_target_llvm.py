@@ -8,7 +8,7 @@ import pytest
 
 from dwarfgpu.targets.amdgpu.processors import ALTERNATIVES, processor_named, processors
 from dwarfgpu.targets.resolve import EM_AMDGPU, EM_X86_64, resolve, resolve_elf
-from tests.builders.parameters import some_slow
+from tests.builders.parameters import for_each, some_slow
 
 OTHER_VERSIONS = {
     *("gfx940", "gfx941"),  # before LLVM 22
@@ -133,15 +133,13 @@ def test_both_wave_sizes(compile_ir, name, wave_size):
     assert wave_size in processor_named(name).wave_sizes
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name, options",
-    [
-        ("gfx90a", []),
-        ("gfx942", []),
-        ("gfx1100-wave32", ["-mattr=+wavefrontsize32"]),
-        ("gfx1100-wave64", ["-mattr=+wavefrontsize64"]),
-        ("gfx1250", []),
-    ],
+    ("gfx90a", []),
+    ("gfx942", []),
+    ("gfx1100-wave32", ["-mattr=+wavefrontsize32"]),
+    ("gfx1100-wave64", ["-mattr=+wavefrontsize64"]),
+    ("gfx1250", []),
 )
 def test_numbers_of_variables_in_registers(compile_ir, name, options):
     target = resolve(name)

@@ -6,6 +6,7 @@ from dwarfgpu.errors import DwarfGpuError, UnknownTarget, UsageError
 from dwarfgpu.targets.amdgpu.processors import ALTERNATIVES, processor_named, processor_of_mach, processors
 from dwarfgpu.targets.resolve import EM_AMDGPU, EM_X86_64, decode_flags, resolve, resolve_elf
 from tests.builders.errors import raised
+from tests.builders.parameters import for_each
 
 PROCESSORS = list(processors())
 
@@ -119,46 +120,44 @@ def test_alternative_names(alternative, name):
     assert resolve(f"amdgcn-{alternative}").name == f"amdgcn-{name}"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name, canonical, features",
-    [
-        ("generic", "generic", ()),
-        (" Generic ", "generic", ()),
-        ("x86_64", "x86_64", ()),
-        ("x86-64", "x86_64", ()),
-        ("AMD64", "x86_64", ()),
-        ("x86_64-unknown-linux-gnu", "x86_64", ()),
-        ("gfx90a", "amdgcn-gfx90a", ()),
-        ("amdgcn-gfx90a", "amdgcn-gfx90a", ()),
-        ("amdgcn-gfx90a-wave64", "amdgcn-gfx90a", ()),
-        ("GFX1100", "amdgcn-gfx1100-wave32", ()),
-        ("amdgcn-gfx1100-wave32", "amdgcn-gfx1100-wave32", ()),
-        ("amdgcn-gfx1100-wave64", "amdgcn-gfx1100-wave64", ()),
-        ("gfx1100-wave64", "amdgcn-gfx1100-wave64", ()),
-        ("amdgcn-amd-amdhsa--gfx90a", "amdgcn-gfx90a", ()),
-        ("amdgcn-amd-amdhsa--gfx1100", "amdgcn-gfx1100-wave32", ()),
-        ("amdgcn-mesa-mesa3d-gfx900", "amdgcn-gfx900", ()),
-        ("amdgcn-amd-amdpal-gfx1030", "amdgcn-gfx1030-wave32", ()),
-        ("amdgcn-amd-amdpal-gfx10-3-generic", "amdgcn-gfx10-3-generic-wave32", ()),
-        ("amdgcn-amd-amdhsa-unknown-gfx1100", "amdgcn-gfx1100-wave32", ()),
-        ("amdgcn-amd-amdhsa--gfx1100-wave64", "amdgcn-gfx1100-wave64", ()),
-        ("amdgcn-mesa-mesa3d--gfx900", "amdgcn-gfx900", ()),  # what LLVM calls the vendor
-        ("amdgcn-mesa3d-mesa3d--gfx900", "amdgcn-gfx900", ()),
-        ("amdgcn-amd-amdpal--gfx1030", "amdgcn-gfx1030-wave32", ()),
-        ("amdgcn-amd-amdhsa--gfx90a:xnack+:sramecc-", "amdgcn-gfx90a", ("sramecc-", "xnack+")),
-        ("amdgcn-amd-amdhsa--gfx90a:sramecc-:xnack+", "amdgcn-gfx90a", ("sramecc-", "xnack+")),
-        ("gfx908:xnack-", "amdgcn-gfx908", ("xnack-",)),
-        ("amdgcn-amd-amdhsa--gfx902+xnack", "amdgcn-gfx902", ("xnack+",)),
-        ("amdgcn-amd-amdhsa--gfx908+xnack+sram-ecc", "amdgcn-gfx908", ("sramecc+", "xnack+")),
-        ("hip-amdgcn-amd-amdhsa--gfx90a", "amdgcn-gfx90a", ()),
-        ("hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+", "amdgcn-gfx90a", ("xnack+",)),
-        ("openmp-amdgcn-amd-amdhsa--gfx90a", "amdgcn-gfx90a", ()),
-        ("gfx9-4-generic", "amdgcn-gfx9-4-generic", ()),
-        ("amdgcn-amd-amdhsa--gfx9-4-generic:xnack+", "amdgcn-gfx9-4-generic", ("xnack+",)),
-        ("amdgcn-amd-amdhsa--gfx10-3-generic-wave64", "amdgcn-gfx10-3-generic-wave64", ()),
-        ("amdgcn-gfx11-generic", "amdgcn-gfx11-generic-wave32", ()),
-        ("amdgcn-gfx1250", "amdgcn-gfx1250", ()),
-    ],
+    ("generic", "generic", ()),
+    (" Generic ", "generic", ()),
+    ("x86_64", "x86_64", ()),
+    ("x86-64", "x86_64", ()),
+    ("AMD64", "x86_64", ()),
+    ("x86_64-unknown-linux-gnu", "x86_64", ()),
+    ("gfx90a", "amdgcn-gfx90a", ()),
+    ("amdgcn-gfx90a", "amdgcn-gfx90a", ()),
+    ("amdgcn-gfx90a-wave64", "amdgcn-gfx90a", ()),
+    ("GFX1100", "amdgcn-gfx1100-wave32", ()),
+    ("amdgcn-gfx1100-wave32", "amdgcn-gfx1100-wave32", ()),
+    ("amdgcn-gfx1100-wave64", "amdgcn-gfx1100-wave64", ()),
+    ("gfx1100-wave64", "amdgcn-gfx1100-wave64", ()),
+    ("amdgcn-amd-amdhsa--gfx90a", "amdgcn-gfx90a", ()),
+    ("amdgcn-amd-amdhsa--gfx1100", "amdgcn-gfx1100-wave32", ()),
+    ("amdgcn-mesa-mesa3d-gfx900", "amdgcn-gfx900", ()),
+    ("amdgcn-amd-amdpal-gfx1030", "amdgcn-gfx1030-wave32", ()),
+    ("amdgcn-amd-amdpal-gfx10-3-generic", "amdgcn-gfx10-3-generic-wave32", ()),
+    ("amdgcn-amd-amdhsa-unknown-gfx1100", "amdgcn-gfx1100-wave32", ()),
+    ("amdgcn-amd-amdhsa--gfx1100-wave64", "amdgcn-gfx1100-wave64", ()),
+    ("amdgcn-mesa-mesa3d--gfx900", "amdgcn-gfx900", ()),  # what LLVM calls the vendor
+    ("amdgcn-mesa3d-mesa3d--gfx900", "amdgcn-gfx900", ()),
+    ("amdgcn-amd-amdpal--gfx1030", "amdgcn-gfx1030-wave32", ()),
+    ("amdgcn-amd-amdhsa--gfx90a:xnack+:sramecc-", "amdgcn-gfx90a", ("sramecc-", "xnack+")),
+    ("amdgcn-amd-amdhsa--gfx90a:sramecc-:xnack+", "amdgcn-gfx90a", ("sramecc-", "xnack+")),
+    ("gfx908:xnack-", "amdgcn-gfx908", ("xnack-",)),
+    ("amdgcn-amd-amdhsa--gfx902+xnack", "amdgcn-gfx902", ("xnack+",)),
+    ("amdgcn-amd-amdhsa--gfx908+xnack+sram-ecc", "amdgcn-gfx908", ("sramecc+", "xnack+")),
+    ("hip-amdgcn-amd-amdhsa--gfx90a", "amdgcn-gfx90a", ()),
+    ("hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+", "amdgcn-gfx90a", ("xnack+",)),
+    ("openmp-amdgcn-amd-amdhsa--gfx90a", "amdgcn-gfx90a", ()),
+    ("gfx9-4-generic", "amdgcn-gfx9-4-generic", ()),
+    ("amdgcn-amd-amdhsa--gfx9-4-generic:xnack+", "amdgcn-gfx9-4-generic", ("xnack+",)),
+    ("amdgcn-amd-amdhsa--gfx10-3-generic-wave64", "amdgcn-gfx10-3-generic-wave64", ()),
+    ("amdgcn-gfx11-generic", "amdgcn-gfx11-generic-wave32", ()),
+    ("amdgcn-gfx1250", "amdgcn-gfx1250", ()),
 )
 def test_names(name, canonical, features):
     if canonical is None:
@@ -178,22 +177,20 @@ def test_settings_make_another_target_in_any_order():
     assert resolve("gfx90a:xnack+:sramecc-") is resolve("gfx90a:sramecc-:xnack+")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name, hint",
-    [
-        ("gfx90b", "amdgcn-gfx90a"),
-        ("amdgcn-gfx1105", "amdgcn-gfx1100, amdgcn-gfx1101"),
-        ("amdgcn-amd-amdhsa--gfx943", "amdgcn-gfx942"),
-        ("genric", "generic"),
-        ("x86", "x86_64"),
-        ("", "generic, x86_64, amdgcn-<processor>"),
-        ("armv7", "generic, x86_64, amdgcn-<processor>"),
-        ("amdgcn", "amdgcn-<processor>"),
-        ("amdgcn-", "amdgcn-<processor>"),
-        ("amdgcn-gfx1100-wave32-wave64", "amdgcn-gfx1100"),
-        ("amdgcn-gfx1100-wave64-wave32", "amdgcn-gfx1100"),
-        ("amdgcn-amd-linux--gfx90a", "amdgcn-"),
-    ],
+    ("gfx90b", "amdgcn-gfx90a"),
+    ("amdgcn-gfx1105", "amdgcn-gfx1100, amdgcn-gfx1101"),
+    ("amdgcn-amd-amdhsa--gfx943", "amdgcn-gfx942"),
+    ("genric", "generic"),
+    ("x86", "x86_64"),
+    ("", "generic, x86_64, amdgcn-<processor>"),
+    ("armv7", "generic, x86_64, amdgcn-<processor>"),
+    ("amdgcn", "amdgcn-<processor>"),
+    ("amdgcn-", "amdgcn-<processor>"),
+    ("amdgcn-gfx1100-wave32-wave64", "amdgcn-gfx1100"),
+    ("amdgcn-gfx1100-wave64-wave32", "amdgcn-gfx1100"),
+    ("amdgcn-amd-linux--gfx90a", "amdgcn-"),
 )
 def test_unknown_names_are_refused_with_close_ones(name, hint):
     caught = raised(UnknownTarget, resolve, name)
@@ -201,21 +198,19 @@ def test_unknown_names_are_refused_with_close_ones(name, hint):
     assert hint in caught.hint
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name, message",
-    [
-        ("gfx90a-wave32", "gfx90a has no waves of 32 lanes"),
-        ("amdgcn-gfx803-wave32", "gfx803 has no waves of 32 lanes"),
-        ("amdgcn-gfx1250-wave64", "gfx1250 has no waves of 64 lanes"),
-        ("gfx1100:xnack+", "gfx1100 has no target feature 'xnack'"),
-        ("gfx900:sramecc+", "gfx900 has no target feature 'sramecc'"),
-        ("gfx90a:tgsplit+", "gfx90a has no target feature 'tgsplit'"),  # not part of a target ID
-        ("gfx90a:xnack", "target feature 'xnack' has no sign"),
-        ("gfx90a:", "target feature '' has no sign"),
-        ("gfx90a+", "gfx90a has no target feature ''"),
-        ("gfx90a:xnack+:xnack-", "the target feature xnack is given twice"),
-        ("gfx90a+xnack:xnack-", "the target feature xnack is given twice"),
-    ],
+    ("gfx90a-wave32", "gfx90a has no waves of 32 lanes"),
+    ("amdgcn-gfx803-wave32", "gfx803 has no waves of 32 lanes"),
+    ("amdgcn-gfx1250-wave64", "gfx1250 has no waves of 64 lanes"),
+    ("gfx1100:xnack+", "gfx1100 has no target feature 'xnack'"),
+    ("gfx900:sramecc+", "gfx900 has no target feature 'sramecc'"),
+    ("gfx90a:tgsplit+", "gfx90a has no target feature 'tgsplit'"),  # not part of a target ID
+    ("gfx90a:xnack", "target feature 'xnack' has no sign"),
+    ("gfx90a:", "target feature '' has no sign"),
+    ("gfx90a+", "gfx90a has no target feature ''"),
+    ("gfx90a:xnack+:xnack-", "the target feature xnack is given twice"),
+    ("gfx90a+xnack:xnack-", "the target feature xnack is given twice"),
 )
 def test_combinations_that_cannot_be(name, message):
     caught = raised(UsageError, resolve, name)
@@ -236,9 +231,7 @@ def test_byte_orders_are_little_and_big(byte_order):
 
 
 @pytest.mark.parametrize("name", ["x86_64", "gfx90a"])
-@pytest.mark.parametrize(
-    "choice", [{"byte_order": "big"}, {"address_size": 4}, {"byte_order": "little", "address_size": 7}]
-)
+@for_each("choice", {"byte_order": "big"}, {"address_size": 4}, {"byte_order": "little", "address_size": 7})
 def test_only_generic_lets_choose(name, choice):
     with pytest.raises(UsageError, match="little-endian with 8-byte addresses"):
         resolve(name, **choice)
@@ -259,28 +252,24 @@ def test_any_name_gives_a_target_or_an_error(name):
     assert result.hint if isinstance(result, DwarfGpuError) else resolve(result.name).name == result.name
 
 
-@pytest.mark.parametrize(
+@for_each(
     "flags, name, features",
-    [
-        (0x53F, "amdgcn-gfx90a", ()),  # any, any
-        (0x63F, "amdgcn-gfx90a", ("xnack-",)),
-        (0x73F, "amdgcn-gfx90a", ("xnack+",)),
-        (0x93F, "amdgcn-gfx90a", ("sramecc-",)),
-        (0xE3F, "amdgcn-gfx90a", ("sramecc+", "xnack-")),
-        (0xB3F, "amdgcn-gfx90a", ("sramecc-", "xnack+")),
-        (0x041, "amdgcn-gfx1100-wave32", ()),
-        (0x341, "amdgcn-gfx1100-wave32", ()),  # a setting of what the processor has not
-        (0x0100055F, "amdgcn-gfx9-4-generic", ()),
-    ],
+    (0x53F, "amdgcn-gfx90a", ()),  # any, any
+    (0x63F, "amdgcn-gfx90a", ("xnack-",)),
+    (0x73F, "amdgcn-gfx90a", ("xnack+",)),
+    (0x93F, "amdgcn-gfx90a", ("sramecc-",)),
+    (0xE3F, "amdgcn-gfx90a", ("sramecc+", "xnack-")),
+    (0xB3F, "amdgcn-gfx90a", ("sramecc-", "xnack+")),
+    (0x041, "amdgcn-gfx1100-wave32", ()),
+    (0x341, "amdgcn-gfx1100-wave32", ()),  # a setting of what the processor has not
+    (0x0100055F, "amdgcn-gfx9-4-generic", ()),
 )
 def test_flags_of_code_object_v4_and_later(flags, name, features):
     target = resolve_elf(EM_AMDGPU, flags)
     assert (target.name, target.features) == (name, features)
 
 
-@pytest.mark.parametrize(
-    "flags, features", [(0x030, ()), (0x130, ("xnack+",)), (0x230, ("sramecc+",)), (0x330, ("sramecc+", "xnack+"))]
-)
+@for_each("flags, features", (0x030, ()), (0x130, ("xnack+",)), (0x230, ("sramecc+",)), (0x330, ("sramecc+", "xnack+")))
 def test_flags_of_code_object_v3(flags, features):
     target = resolve_elf(EM_AMDGPU, flags, abi_version=1)
     assert (target.name, target.features) == ("amdgcn-gfx908", features)
@@ -306,15 +295,13 @@ def test_the_version_of_a_generic_code_object(abi_version):
     assert decode_flags(0x53F, abi_version).generic_version == 0
 
 
-@pytest.mark.parametrize(
+@for_each(
     "machine, flags, message",
-    [
-        (EM_AMDGPU, 0, "does not say which AMDGPU processor"),
-        (EM_AMDGPU, 0x05, "0x5 is an r600 processor"),
-        (EM_AMDGPU, 0x27, "no AMDGPU processor is known for EF_AMDGPU_MACH 0x27"),
-        (EM_AMDGPU, 0xFF, "no AMDGPU processor is known for EF_AMDGPU_MACH 0xff"),
-        (40, 0, "there is no target for e_machine 40"),
-    ],
+    (EM_AMDGPU, 0, "does not say which AMDGPU processor"),
+    (EM_AMDGPU, 0x05, "0x5 is an r600 processor"),
+    (EM_AMDGPU, 0x27, "no AMDGPU processor is known for EF_AMDGPU_MACH 0x27"),
+    (EM_AMDGPU, 0xFF, "no AMDGPU processor is known for EF_AMDGPU_MACH 0xff"),
+    (40, 0, "there is no target for e_machine 40"),
 )
 def test_files_without_a_target(machine, flags, message):
     with pytest.raises(UnknownTarget, match=message):

@@ -6,6 +6,7 @@ from dwarfgpu.targets.amdgpu.processors import processors
 from dwarfgpu.targets.amdgpu.registers import target_name
 from dwarfgpu.targets.resolve import generic, resolve
 from dwarfgpu.targets.target import Scope, TargetRegister, UnspecifiedRegister
+from tests.builders.parameters import for_each
 
 AMDGPU = [target_name(processor, size) for processor in processors() for size in processor.wave_sizes]
 ALL = [resolve(name) for name in ("generic", "x86_64", *AMDGPU)]
@@ -166,9 +167,7 @@ def test_the_psabi_lets_a_callee_preserve(name):
     assert target.unspecified_rule(target.register_named(name).number) == UnspecifiedRegister.SAME_VALUE
 
 
-@pytest.mark.parametrize(
-    "name", ["rax", "rcx", "rdx", "rsi", "rdi", "r8", "r11", "rip", "xmm0", "xmm15", "mxcsr", "k1"]
-)
+@for_each("name", "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r11", "rip", "xmm0", "xmm15", "mxcsr", "k1")
 def test_other_x86_64_registers_are_undefined_without_a_rule(name):
     target = resolve("x86_64")
     assert target.unspecified_rule(target.register_named(name).number) == UnspecifiedRegister.UNDEFINED

@@ -20,7 +20,7 @@ from tests.builders.commands import run
 from tests.builders.dwarf import die
 from tests.builders.hostile import CODE, SIZE, gpu, named, ops, typed, variable
 from tests.builders.lists import loclist, rnglist
-from tests.builders.parameters import some_slow
+from tests.builders.parameters import for_each, some_slow
 
 FIXTURES = Path("fixtures")
 REGISTER = ops("DW_OP_regx s4").hex()
@@ -57,28 +57,26 @@ def sums(record):
 # --- Kinds ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text,kind",
-    [
-        ("DW_OP_regx s4", "register"),
-        ("DW_OP_regx v0; DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_shl; DW_OP_LLVM_offset", "register"),
-        ("DW_OP_addr 0x10000", "memory global"),
-        ("DW_OP_lit16", "memory global"),
-        ("DW_OP_lit16; DW_OP_lit3; DW_OP_LLVM_form_aspace_address", "memory local"),
-        ("DW_OP_lit16; DW_OP_lit5; DW_OP_LLVM_form_aspace_address", "memory private_lane"),
-        ("DW_OP_lit16; DW_OP_lit6; DW_OP_LLVM_form_aspace_address; DW_OP_lit4; DW_OP_LLVM_offset",
-         "memory private_wave"),
-        ("DW_OP_lit16; DW_OP_bregx s4+0; DW_OP_LLVM_form_aspace_address", "memory"),
-        ("DW_OP_call_frame_cfa", "memory"),
-        ("DW_OP_lit1; DW_OP_stack_value", "implicit"),
-        ("DW_OP_implicit_value 01020304", "implicit"),
-        ("DW_OP_regx s4; DW_OP_piece 4; DW_OP_regx s5; DW_OP_piece 4", "composite"),
-        ("DW_OP_regx s4; DW_OP_piece 4; DW_OP_piece 4", "partial composite"),
-        ("DW_OP_regx s4; DW_OP_piece 4; DW_OP_LLVM_undefined; DW_OP_piece 4", "partial composite"),
-        ("DW_OP_push_object_address", "open"),
-        ("DW_OP_bregx s4+0; DW_OP_bra @else; DW_OP_regx s4; DW_OP_skip @end; else: DW_OP_lit1; DW_OP_stack_value; end:",
-         "open"),
-    ],
+    ("DW_OP_regx s4", "register"),
+    ("DW_OP_regx v0; DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_shl; DW_OP_LLVM_offset", "register"),
+    ("DW_OP_addr 0x10000", "memory global"),
+    ("DW_OP_lit16", "memory global"),
+    ("DW_OP_lit16; DW_OP_lit3; DW_OP_LLVM_form_aspace_address", "memory local"),
+    ("DW_OP_lit16; DW_OP_lit5; DW_OP_LLVM_form_aspace_address", "memory private_lane"),
+    ("DW_OP_lit16; DW_OP_lit6; DW_OP_LLVM_form_aspace_address; DW_OP_lit4; DW_OP_LLVM_offset",
+     "memory private_wave"),
+    ("DW_OP_lit16; DW_OP_bregx s4+0; DW_OP_LLVM_form_aspace_address", "memory"),
+    ("DW_OP_call_frame_cfa", "memory"),
+    ("DW_OP_lit1; DW_OP_stack_value", "implicit"),
+    ("DW_OP_implicit_value 01020304", "implicit"),
+    ("DW_OP_regx s4; DW_OP_piece 4; DW_OP_regx s5; DW_OP_piece 4", "composite"),
+    ("DW_OP_regx s4; DW_OP_piece 4; DW_OP_piece 4", "partial composite"),
+    ("DW_OP_regx s4; DW_OP_piece 4; DW_OP_LLVM_undefined; DW_OP_piece 4", "partial composite"),
+    ("DW_OP_push_object_address", "open"),
+    ("DW_OP_bregx s4+0; DW_OP_bra @else; DW_OP_regx s4; DW_OP_skip @end; else: DW_OP_lit1; DW_OP_stack_value; end:",
+     "open"),
 )  # fmt: skip
 def test_the_kind_is_told_from_the_operations(text, kind):
     record = records(variable("x", location=text))["x"]
@@ -86,28 +84,24 @@ def test_the_kind_is_told_from_the_operations(text, kind):
     assert record.located == record.size == SIZE
 
 
-@pytest.mark.parametrize(
+@for_each(
     "data,reason",
-    [
-        (ops("DW_OP_LLVM_undefined"), "undefined"),
-        (ops("DW_OP_piece 4; DW_OP_piece 4"), "undefined"),
-        (b"", "empty expression"),
-        (ops("DW_OP_plus"), "ill-formed"),
-        (b"\x01", "ill-formed"),
-        (ops("DW_OP_fbreg 8"), "ill-formed"),  # no frame base
-    ],
+    (ops("DW_OP_LLVM_undefined"), "undefined"),
+    (ops("DW_OP_piece 4; DW_OP_piece 4"), "undefined"),
+    (b"", "empty expression"),
+    (ops("DW_OP_plus"), "ill-formed"),
+    (b"\x01", "ill-formed"),
+    (ops("DW_OP_fbreg 8"), "ill-formed"),  # no frame base
 )
 def test_an_expression_may_say_that_there_is_no_location(data, reason):
     assert sums(records(variable("x", location=data))["x"]) == ({}, {reason: SIZE})
 
 
-@pytest.mark.parametrize(
+@for_each(
     "base,kind",
-    [
-        ("DW_OP_regx s33", "memory global"),  # the address in it (A.3.3.5 (2))
-        ("DW_OP_lit0; DW_OP_lit5; DW_OP_LLVM_form_aspace_address", "memory private_lane"),
-        ("DW_OP_call_frame_cfa", "memory"),
-    ],
+    ("DW_OP_regx s33", "memory global"),  # the address in it (A.3.3.5 (2))
+    ("DW_OP_lit0; DW_OP_lit5; DW_OP_LLVM_form_aspace_address", "memory private_lane"),
+    ("DW_OP_call_frame_cfa", "memory"),
 )
 def test_what_counts_from_the_frame_base_is_where_that_is(base, kind):
     attributes = [("frame_base", "exprloc", ops(base))]
@@ -149,29 +143,23 @@ def test_code_before_between_and_after_the_entries():
     ]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "entries, written, missing",
-    [
-        (
-            [("start_end", 0x10, 0x20, REGISTER), ("default_location", VALUE)],
-            {"register": 16, "implicit": SIZE - 16},
-            {},
-        ),
-        (
-            [("start_end", 0, 0x80, REGISTER), ("start_end", 0x40, SIZE, VALUE)],
-            {"register": 0x40, "several": 0x40, "implicit": SIZE - 0x80},
-            {},
-        ),
-        ([("start_end", 0, SIZE, REGISTER), ("start_end", 0, SIZE, LANE)], {"register": SIZE}, {}),  # one kind twice
-        (
-            [("start_end", 0, 0x40, ""), ("start_end", 0x40, SIZE, UNDEFINED)],
-            {},
-            {"empty expression": 0x40, "undefined": SIZE - 0x40},
-        ),
-        # An entry that reaches out of the scope counts within.
-        ([("start_end", 0x80, 0x1000, REGISTER)], {"register": SIZE - 0x80}, {"before its first entry": 0x80}),
-        ([], {}, {"list without entries": SIZE}),
-    ],
+    ([("start_end", 0x10, 0x20, REGISTER), ("default_location", VALUE)], {"register": 16, "implicit": SIZE - 16}, {}),
+    (
+        [("start_end", 0, 0x80, REGISTER), ("start_end", 0x40, SIZE, VALUE)],
+        {"register": 0x40, "several": 0x40, "implicit": SIZE - 0x80},
+        {},
+    ),
+    ([("start_end", 0, SIZE, REGISTER), ("start_end", 0, SIZE, LANE)], {"register": SIZE}, {}),  # one kind twice
+    (
+        [("start_end", 0, 0x40, ""), ("start_end", 0x40, SIZE, UNDEFINED)],
+        {},
+        {"empty expression": 0x40, "undefined": SIZE - 0x40},
+    ),
+    # An entry that reaches out of the scope counts within.
+    ([("start_end", 0x80, 0x1000, REGISTER)], {"register": SIZE - 0x80}, {"before its first entry": 0x80}),
+    ([], {}, {"list without entries": SIZE}),
 )
 def test_entries_of_a_list(entries, written, missing):
     assert sums(in_list(*entries)) == (written, missing)

@@ -12,7 +12,7 @@ from dwarfgpu.program.code.code_object import opened
 from tests.builders.dwarf import die
 from tests.builders.hostile import CODE, SIZE, gpu, named, ops, typed, variable
 from tests.builders.lists import loclist
-from tests.builders.parameters import some_slow
+from tests.builders.parameters import for_each, some_slow
 
 FIXTURES = Path("fixtures")
 NOT_READ = {
@@ -83,25 +83,23 @@ def test_sums_and_statistics_agree_where_nothing_is_undefined(name):
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     "locals,extra",
-    [
-        # entries that overlap count twice, and so the scope is covered by more than it has
-        (
-            [die("variable", named("x"), typed("int"), ("location", "sec_offset", 0))],
-            loclist(("start_end", CODE, CODE + 0x20, "50"), ("start_end", CODE, CODE + 0x30, "51"), ("end_of_list",)),
-        ),
-        # a block without code lends a list nothing
-        (
-            [die("lexical_block", die("variable", named("x"), typed("int"), ("location", "sec_offset", 0)))],
-            loclist(("start_end", CODE, CODE + 0x20, "50"), ("end_of_list",)),
-        ),
-        ([variable("x", location=b"")], b""),
-        ([variable("x", location=ops("DW_OP_entry_value 50; DW_OP_stack_value"))], b""),
-        ([die("variable", named("x"), typed("int"), ("const_value", "data1", 1))], b""),
-        ([die("variable", named("x"), ("artificial", "flag_present"), typed("int"))], b""),
-        ([die("formal_parameter", named("x")), die("formal_parameter", named("x"))], b""),
-    ],
+    # entries that overlap count twice, and so the scope is covered by more than it has
+    (
+        [die("variable", named("x"), typed("int"), ("location", "sec_offset", 0))],
+        loclist(("start_end", CODE, CODE + 0x20, "50"), ("start_end", CODE, CODE + 0x30, "51"), ("end_of_list",)),
+    ),
+    # a block without code lends a list nothing
+    (
+        [die("lexical_block", die("variable", named("x"), typed("int"), ("location", "sec_offset", 0)))],
+        loclist(("start_end", CODE, CODE + 0x20, "50"), ("end_of_list",)),
+    ),
+    ([variable("x", location=b"")], b""),
+    ([variable("x", location=ops("DW_OP_entry_value 50; DW_OP_stack_value"))], b""),
+    ([die("variable", named("x"), typed("int"), ("const_value", "data1", 1))], b""),
+    ([die("variable", named("x"), ("artificial", "flag_present"), typed("int"))], b""),
+    ([die("formal_parameter", named("x")), die("formal_parameter", named("x"))], b""),
 )
 def test_single_rules_of_the_definitions(locals, extra, tmp_path, require_tool):
     path = tmp_path / "built.co"

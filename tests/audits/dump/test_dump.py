@@ -19,7 +19,7 @@ from dwarfgpu.render.layout import plain
 from tests.builders.commands import run
 from tests.builders.elf import ElfBuilder
 from tests.builders.errors import raised
-from tests.builders.parameters import some_slow
+from tests.builders.parameters import for_each, some_slow
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 HIP = "amdgpu/hip-kernels.gfx1100.w32.O2.v5.co"
@@ -46,9 +46,7 @@ def attribute(entry: ShownEntry, name: str):
 # --- Entries ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "name", [HIP, HOST, "features/types.v4.co", "asm/forms.powerpc64", "features/two-units.v5.dwp"]
-)
+@for_each("name", HIP, HOST, "features/types.v4.co", "asm/forms.powerpc64", "features/two-units.v5.dwp")
 def test_every_entry_is_shown_once_with_its_owner(name):
     code = file(name)
     expected = []
@@ -80,8 +78,8 @@ def test_what_values_mean():
     assert location.notes == ("index 1: 0x4770", "address space 1: generic")
 
 
-@pytest.mark.parametrize(
-    "name, register", [(HIP, "v0"), (HIP.replace("w32", "w64"), "v0"), (HIP.replace("gfx1100.w32", "gfx90a.w64"), "v0")]
+@for_each(
+    "name, register", (HIP, "v0"), (HIP.replace("w32", "w64"), "v0"), (HIP.replace("gfx1100.w32", "gfx90a.w64"), "v0")
 )
 def test_registers_have_the_names_of_their_wave_size(name, register):
     text = json.dumps([render_entries.entry_json(each) for each in entries(name)])
@@ -294,18 +292,16 @@ def test_rows_of_lines():
         parts(HIP, ".debug_line", pc=1)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name, section",
-    [
-        (HIP, ".debug_loclists"),
-        (HIP, ".debug_rnglists"),
-        (HIP.replace("v5", "v4"), ".debug_loc"),
-        (HIP.replace("v5", "v4"), ".debug_ranges"),
-        ("asm/lists-dwarf64.gfx90a.w64.co", ".debug_loclists"),
-        ("asm/lists.powerpc", ".debug_loclists"),
-        (HOST, ".debug_loclists"),
-        ("features/split.v4.dwo", ".debug_loc.dwo"),
-    ],
+    (HIP, ".debug_loclists"),
+    (HIP, ".debug_rnglists"),
+    (HIP.replace("v5", "v4"), ".debug_loc"),
+    (HIP.replace("v5", "v4"), ".debug_ranges"),
+    ("asm/lists-dwarf64.gfx90a.w64.co", ".debug_loclists"),
+    ("asm/lists.powerpc", ".debug_loclists"),
+    (HOST, ".debug_loclists"),
+    ("features/split.v4.dwo", ".debug_loc.dwo"),
 )
 def test_every_list_that_an_entry_leads_to(name, section):
     """Each has the entries that the attribute shows, whose base addresses and views are left out there."""

@@ -13,6 +13,7 @@ from dwarfgpu.program.types.declaration import type_name
 from dwarfgpu.program.types.reader import TYPES
 from dwarfgpu.render.dump import entry_json
 from tests.builders.dwarf import die, dwarf, unit
+from tests.builders.parameters import for_each
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 
@@ -22,20 +23,18 @@ def names(fixture: str) -> set[str]:
     return {type_name(die) for unit in dwarf.compile_units() for die in unit.dies() if die.tag in TYPES}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "fixture, expected",
-    [
-        (
-            "host/classes.clang.O0.v5.x86_64",
-            {"int", "const zoo::Animal *", "zoo::Dog &&", "int (zoo::Dog::*)(const zoo::Dog *)", "int zoo::Dog::*"},
-        ),
-        (
-            "host/values.gcc.O0.v5.x86_64",
-            {"int[2][3]", "int (*)(int, int)", "volatile short unsigned int", "Node *", "const char[6]"},
-        ),
-        ("features/types.v5.co", {"physics::Vec3", "const physics::Vec3 *", "physics::Ring<short, 8>"}),
-        ("amdgpu/hip-kernels.gfx90a.w64.O0.v5.co", {"int (*)(int)", "int[64]", "void *"}),
-    ],
+    (
+        "host/classes.clang.O0.v5.x86_64",
+        {"int", "const zoo::Animal *", "zoo::Dog &&", "int (zoo::Dog::*)(const zoo::Dog *)", "int zoo::Dog::*"},
+    ),
+    (
+        "host/values.gcc.O0.v5.x86_64",
+        {"int[2][3]", "int (*)(int, int)", "volatile short unsigned int", "Node *", "const char[6]"},
+    ),
+    ("features/types.v5.co", {"physics::Vec3", "const physics::Vec3 *", "physics::Ring<short, 8>"}),
+    ("amdgpu/hip-kernels.gfx90a.w64.O0.v5.co", {"int (*)(int)", "int[64]", "void *"}),
 )
 def test_names(fixture, expected):
     assert expected <= names(fixture)

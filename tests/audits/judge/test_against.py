@@ -14,6 +14,7 @@ from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.states.program import open_program
 from tests.builders.compared_builds import GFX942, GFX1100, assembled, defects_of, steps_of
+from tests.builders.parameters import for_each
 
 ROOT = Path(__file__).resolve().parents[3]
 PROCESSORS = pytest.mark.parametrize("processor", [GFX942, GFX1100], ids=lambda each: each.name)
@@ -86,9 +87,7 @@ def test_every_location_that_is_wrong_is_found_at_its_first_statement(processor,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "level, processor, other", [("O0", "gfx90a.w64", "gfx1100.w32"), ("O0", "gfx1200.w32", "gfx1030.w32")]
-)
+@for_each("level, processor, other", ("O0", "gfx90a.w64", "gfx1100.w32"), ("O0", "gfx1200.w32", "gfx1030.w32"))
 def test_code_that_is_not_optimized_is_the_same_on_another_processor(level, processor, other):
     paths = [str(ROOT / f"fixtures/amdgpu/cl-kernels.{name}.{level}.v5.co") for name in (processor, other)]
     judgement = compared(*paths, "divergent", ("zeros(64)", 24), grid=40, work_group=40)

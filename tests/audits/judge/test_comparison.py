@@ -2,7 +2,6 @@
 
 import itertools
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,6 +22,7 @@ from dwarfgpu.audits.judge.recorded_values import (
     is_unused,
     value_text,
 )
+from tests.builders.parameters import for_each
 
 
 def text_of(lines, others):
@@ -33,21 +33,19 @@ def text_of(lines, others):
     ]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "lines, others, expected",
-    [
-        ([1, 2, 3], [1, 2, 3], ["0", "1", "2"]),
-        ([1, 3], [1, 2, 3], ["0", "2"]),
-        ([1, 9, 3], [1, 2, 3], ["0", "-", "2"]),
-        # a piece of 3 was moved before 2, and another one stayed
-        ([1, 3, 2, 3], [1, 2, 3], ["0", "-", "1", "2"]),
-        # 3 was moved as a whole: either may be the one that is out of order
-        ([1, 3, 2, 4], [1, 2, 3, 4], ["0", "?0,1,2,3", "?0,1,2,3", "3"]),
-        # a loop that was unrolled twice
-        ([1, 2, 3], [1, 2, 1, 2, 3], ["0,2", "1,3", "4"]),
-        ([], [1], []),
-        ([1, 2], [], ["-", "-"]),
-    ],
+    ([1, 2, 3], [1, 2, 3], ["0", "1", "2"]),
+    ([1, 3], [1, 2, 3], ["0", "2"]),
+    ([1, 9, 3], [1, 2, 3], ["0", "-", "2"]),
+    # a piece of 3 was moved before 2, and another one stayed
+    ([1, 3, 2, 3], [1, 2, 3], ["0", "-", "1", "2"]),
+    # 3 was moved as a whole: either may be the one that is out of order
+    ([1, 3, 2, 4], [1, 2, 3, 4], ["0", "?0,1,2,3", "?0,1,2,3", "3"]),
+    # a loop that was unrolled twice
+    ([1, 2, 3], [1, 2, 1, 2, 3], ["0,2", "1,3", "4"]),
+    ([], [1], []),
+    ([1, 2], [], ["-", "-"]),
     ids=str,
 )
 def test_visits_are_aligned(lines, others, expected):
@@ -110,45 +108,41 @@ F32, F64, P64, P32 = Leaf("", FLOAT, 32, True), Leaf("", FLOAT, 64, True), Leaf(
 RAW = Leaf("<0>", BYTES, 64)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "leaf, bits, other, there",
-    [
-        (I32, 5, I32, 5),
-        (I32, 0xFFFFFFFF, I64, (1 << 64) - 1),  # -1 in both
-        (F32, 0x7FC00001, F32, 0x7FC00001),
-        (F32, 0x3F800000, F64, 0x3FF0000000000000),  # of other types: nothing can be said
-        (P64, 0x1010, P64, 0x9010),
-        (P64, 0x1100, P64, 0x9100),  # the end of one buffer is the start of the next
-        (P64, 0, P64, 0),
-        (P64, 0x500, P64, 0x700),
-        (P64, (1 << 48) + 16, P64, (4 << 48) + 64),  # each build has its own layout of local memory
-        (P64, (2 << 48) + 16, P64, (5 << 48) + 64),
-        (P64, (1 << 48) + 16, P64, 0x720),  # local memory of a GPU is a static variable on the host
-        (P64, 0xDEAD0000, P64, 0xBEEF0000),  # neither is known
-        (P32, 16, P64, 0x9010),
-        (U64, 0x1010, U64, 0x9010),  # an integer that is the address of the same
-    ],
+    (I32, 5, I32, 5),
+    (I32, 0xFFFFFFFF, I64, (1 << 64) - 1),  # -1 in both
+    (F32, 0x7FC00001, F32, 0x7FC00001),
+    (F32, 0x3F800000, F64, 0x3FF0000000000000),  # of other types: nothing can be said
+    (P64, 0x1010, P64, 0x9010),
+    (P64, 0x1100, P64, 0x9100),  # the end of one buffer is the start of the next
+    (P64, 0, P64, 0),
+    (P64, 0x500, P64, 0x700),
+    (P64, (1 << 48) + 16, P64, (4 << 48) + 64),  # each build has its own layout of local memory
+    (P64, (2 << 48) + 16, P64, (5 << 48) + 64),
+    (P64, (1 << 48) + 16, P64, 0x720),  # local memory of a GPU is a static variable on the host
+    (P64, 0xDEAD0000, P64, 0xBEEF0000),  # neither is known
+    (P32, 16, P64, 0x9010),
+    (U64, 0x1010, U64, 0x9010),  # an integer that is the address of the same
 )
 def test_values_are_the_same(leaf, bits, other, there):
     assert difference(leaf, bits, other, there) is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     "leaf, bits, other, there, expected",
-    [
-        (I32, 0xFFFFFFFF, I32, 1, ("-1", "1")),
-        (I32, 0xFFFFFFFF, I64, 0xFFFFFFFF, ("-1", "4294967295")),
-        (U32, 7, U32, 8, ("7", "8")),
-        (F32, 0x7FC00001, F32, 0x7FC00002, ("nan (0x7fc00001)", "nan (0x7fc00002)")),
-        (F32, 0x80000000, F32, 0, ("-0", "0")),
-        (P64, 0x1010, P64, 0x9014, ("buffer out+0x10", "buffer out+0x14")),
-        (P64, 0x1110, P64, 0x9010, ("buffer in+0x10", "buffer out+0x10")),
-        (P64, 0, P64, 0x9000, ("0x0", "buffer out")),
-        (P64, 0x510, P64, 0x710, ("leaf", "other")),
-        (P64, (2 << 48), P64, (4 << 48), ("0x2000000000000", "0x4000000000000")),
-        (U64, 0x1010, U64, 0x9014, ("4112", "36884")),
-        (RAW, 1, RAW, 2, ("0x1", "0x2")),
-    ],
+    (I32, 0xFFFFFFFF, I32, 1, ("-1", "1")),
+    (I32, 0xFFFFFFFF, I64, 0xFFFFFFFF, ("-1", "4294967295")),
+    (U32, 7, U32, 8, ("7", "8")),
+    (F32, 0x7FC00001, F32, 0x7FC00002, ("nan (0x7fc00001)", "nan (0x7fc00002)")),
+    (F32, 0x80000000, F32, 0, ("-0", "0")),
+    (P64, 0x1010, P64, 0x9014, ("buffer out+0x10", "buffer out+0x14")),
+    (P64, 0x1110, P64, 0x9010, ("buffer in+0x10", "buffer out+0x10")),
+    (P64, 0, P64, 0x9000, ("0x0", "buffer out")),
+    (P64, 0x510, P64, 0x710, ("leaf", "other")),
+    (P64, (2 << 48), P64, (4 << 48), ("0x2000000000000", "0x4000000000000")),
+    (U64, 0x1010, U64, 0x9014, ("4112", "36884")),
+    (RAW, 1, RAW, 2, ("0x1", "0x2")),
 )
 def test_values_differ(leaf, bits, other, there, expected):
     assert difference(leaf, bits, other, there) == expected

@@ -12,6 +12,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.code.code_object import opened
 from tests.audits.memory_model.generator import TARGETS, compiled, source
 from tests.audits.memory_model.seeds import assembled, assembly, seeded
+from tests.builders.parameters import for_each
 
 HEAD = """\t.text
 \t.globl f
@@ -117,16 +118,14 @@ LOAD = "12: global_load_b32 v2, v[0:1], off glc; s_waitcnt vmcnt(0); buffer_gl1_
 NEXT = "; global_load_b32 v3, v[0:1], off; s_waitcnt vmcnt(0)"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "change,found",
-    [
-        (("", ""), []),
-        ((" glc", ""), ["order-cache-bits"]),
-        (("vmcnt(0); buffer_gl1_inv", "vmcnt(1); buffer_gl1_inv"), ["order-early-invalidate"]),
-        (("buffer_gl1_inv; ", ""), ["order-invalidate"]),
-        (("buffer_gl0_inv; ", ""), ["order-invalidate"]),
-        (("s_waitcnt vmcnt(0); buffer_gl1_inv; buffer_gl0_inv", "s_nop 0"), ["order-wait-after"]),
-    ],
+    (("", ""), []),
+    ((" glc", ""), ["order-cache-bits"]),
+    (("vmcnt(0); buffer_gl1_inv", "vmcnt(1); buffer_gl1_inv"), ["order-early-invalidate"]),
+    (("buffer_gl1_inv; ", ""), ["order-invalidate"]),
+    (("buffer_gl0_inv; ", ""), ["order-invalidate"]),
+    (("s_waitcnt vmcnt(0); buffer_gl1_inv; buffer_gl0_inv", "s_nop 0"), ["order-wait-after"]),
 )
 def test_the_steps_of_an_acquire(assemble, change, found):
     assert rules(assemble((LOAD + NEXT).replace(*change, 1)), **expected("k.cl:12 acquire agent")) == found

@@ -9,6 +9,7 @@ import pytest
 
 from tests.builders import commands
 from tests.builders.commands import run
+from tests.builders.parameters import for_each
 from tests.objfile.containers.test_bundle import bundle_of
 
 GFX1100 = "fixtures/amdgpu/ordering.gfx1100.w32.O2.co"
@@ -88,15 +89,13 @@ def test_a_file_that_is_broken_does_not_stop_the_rest(tmp_path):
     assert "1 file could not be checked" in done.stdout
 
 
-@pytest.mark.parametrize(
+@for_each(
     "made, options, reason",
-    [
-        ("", (), None),
-        ("", ("--require", "3"), "2 operations were checked, 3 are required"),
-        ("moved", (), "its source was not read, so no operation was checked"),
-        ("changed", (), "its source was not read, so no operation was checked"),
-        ("-g0", (), "it has no line table (compile with -g), so no operation was checked"),
-    ],
+    ("", (), None),
+    ("", ("--require", "3"), "2 operations were checked, 3 are required"),
+    ("moved", (), "its source was not read, so no operation was checked"),
+    ("changed", (), "its source was not read, so no operation was checked"),
+    ("-g0", (), "it has no line table (compile with -g), so no operation was checked"),
 )
 @pytest.mark.skipif(shutil.which("clang-22") is None, reason="clang-22 is not installed")
 def test_where_nothing_is_checked_the_status_is_3(tmp_path, made, options, reason):

@@ -14,6 +14,7 @@ from dwarfgpu.audits.memory_model.sequences import cell, cells
 from dwarfgpu.errors import Unsupported, UsageError
 from dwarfgpu.targets.amdgpu.processors import processors
 from tests.audits.memory_model.llvm_sequences import TARGETS, of_llvm, of_table
+from tests.builders.parameters import for_each
 
 
 def compare(llc: str, processor: str, mode: str, folder) -> int:
@@ -45,39 +46,37 @@ def steps(family: str, mode: str, words: str, rule_set: str = "text") -> list[st
 WAITS_OF_GFX12 = "s_wait_bvhcnt 0x0; s_wait_samplecnt 0x0; s_wait_storecnt 0x0; s_wait_loadcnt 0x0"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "words, expected",
-    [
-        # AMDGPU usage, memory model code sequences GFX6-GFX10
-        ("GFX9 cu load acquire workgroup global", "buffer/global_load"),
-        ("GFX9 cu load acquire workgroup generic", "flat_load; s_waitcnt lgkmcnt(0)"),
-        ("GFX9 cu load acquire agent global", "buffer/global_load glc; s_waitcnt vmcnt(0); buffer_wbinvl1_vol"),
-        ("GFX9 cu store release agent global", "s_waitcnt vmcnt(0) lgkmcnt(0); buffer/global_store"),
-        ("GFX9 cu store release workgroup local", "ds_store"),
-        ("GFX9 cu load plain none global", "buffer/global_load"),
-        ("GFX9 cu load volatile none global", "buffer/global_load glc"),
-        ("GFX9 cu load nontemporal none global", "buffer/global_load glc slc"),
-        ("GFX10 wgp fence acquire singlethread all", ""),
-        # AMDGPU usage, memory model code sequences GFX12
-        (
-            "GFX12 wgp load acquire workgroup global",
-            "buffer/global_load scope:SCOPE_SE; s_wait_loadcnt 0x0; global_inv scope:SCOPE_SE",
-        ),
-        ("GFX12 cu load acquire workgroup global", "buffer/global_load"),
-        ("GFX12 cu load acquire workgroup generic", "flat_load; s_wait_dscnt 0x0"),
-        (
-            "GFX12 wgp store release agent-one-as global",
-            f"global_wb scope:SCOPE_DEV; {WAITS_OF_GFX12}; buffer/global_store scope:SCOPE_DEV",
-        ),
-        ("GFX12 cu store release workgroup global", "s_wait_dscnt 0x0; buffer/global_store"),
-        (
-            "GFX12 wgp rmw-return acquire system global",
-            "buffer/global_atomic th:TH_ATOMIC_RETURN scope:SCOPE_SYS; s_wait_loadcnt 0x0; global_inv scope:SCOPE_SYS",
-        ),
-        ("GFX12 cu rmw acquire workgroup generic", "flat_atomic"),
-        ("GFX12 cu fence acquire workgroup all", "s_wait_dscnt 0x0"),
-        ("GFX12 wgp store volatile none global", "buffer/global_store scope:SCOPE_SYS; s_wait_storecnt 0x0"),
-    ],
+    # AMDGPU usage, memory model code sequences GFX6-GFX10
+    ("GFX9 cu load acquire workgroup global", "buffer/global_load"),
+    ("GFX9 cu load acquire workgroup generic", "flat_load; s_waitcnt lgkmcnt(0)"),
+    ("GFX9 cu load acquire agent global", "buffer/global_load glc; s_waitcnt vmcnt(0); buffer_wbinvl1_vol"),
+    ("GFX9 cu store release agent global", "s_waitcnt vmcnt(0) lgkmcnt(0); buffer/global_store"),
+    ("GFX9 cu store release workgroup local", "ds_store"),
+    ("GFX9 cu load plain none global", "buffer/global_load"),
+    ("GFX9 cu load volatile none global", "buffer/global_load glc"),
+    ("GFX9 cu load nontemporal none global", "buffer/global_load glc slc"),
+    ("GFX10 wgp fence acquire singlethread all", ""),
+    # AMDGPU usage, memory model code sequences GFX12
+    (
+        "GFX12 wgp load acquire workgroup global",
+        "buffer/global_load scope:SCOPE_SE; s_wait_loadcnt 0x0; global_inv scope:SCOPE_SE",
+    ),
+    ("GFX12 cu load acquire workgroup global", "buffer/global_load"),
+    ("GFX12 cu load acquire workgroup generic", "flat_load; s_wait_dscnt 0x0"),
+    (
+        "GFX12 wgp store release agent-one-as global",
+        f"global_wb scope:SCOPE_DEV; {WAITS_OF_GFX12}; buffer/global_store scope:SCOPE_DEV",
+    ),
+    ("GFX12 cu store release workgroup global", "s_wait_dscnt 0x0; buffer/global_store"),
+    (
+        "GFX12 wgp rmw-return acquire system global",
+        "buffer/global_atomic th:TH_ATOMIC_RETURN scope:SCOPE_SYS; s_wait_loadcnt 0x0; global_inv scope:SCOPE_SYS",
+    ),
+    ("GFX12 cu rmw acquire workgroup generic", "flat_atomic"),
+    ("GFX12 cu fence acquire workgroup all", "s_wait_dscnt 0x0"),
+    ("GFX12 wgp store volatile none global", "buffer/global_store scope:SCOPE_SYS; s_wait_storecnt 0x0"),
 )
 def test_a_cell_of_the_text(words, expected):
     family, mode, cell = words.split(maxsplit=2)

@@ -12,6 +12,7 @@ from dwarfgpu.audits.verify.line_tables import LineChecks
 from dwarfgpu.audits.verify.unit_tables import UnitTableChecks
 from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.program.code.code_object import CodeObject
+from tests.builders.parameters import for_each
 
 FEATURES = Path(__file__).parents[3] / "fixtures" / "features"
 STOPS = "index-names-unreadable index-names-abbreviation index-names-form index-names-entry index-names-version"
@@ -72,18 +73,16 @@ def found(data: bytes) -> set[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@for_each(
     "name, section, limit",
-    [
-        ("debug-names.v5.co", ".debug_names", 400),
-        ("debug-names.v5.co", ".debug_names", None),
-        ("debug-names.v5.co", ".debug_line", 100),
-        ("debug-names.v5.co", ".debug_line", None),
-        ("debug-names.v5.co", ".debug_str_offsets", None),
-        ("plain.v3.co", ".debug_line", 160),
-        ("pubnames.v4.co", ".debug_line", 160),
-        ("aranges.v5.co", ".debug_aranges", None),
-    ],
+    ("debug-names.v5.co", ".debug_names", 400),
+    ("debug-names.v5.co", ".debug_names", None),
+    ("debug-names.v5.co", ".debug_line", 100),
+    ("debug-names.v5.co", ".debug_line", None),
+    ("debug-names.v5.co", ".debug_str_offsets", None),
+    ("plain.v3.co", ".debug_line", 160),
+    ("pubnames.v4.co", ".debug_line", 160),
+    ("aranges.v5.co", ".debug_aranges", None),
 )
 def test_what_llvm_rejects_is_found(name, section, limit, tmp_path, require_tool) -> None:
     tool = require_tool("llvm-dwarfdump-22", "llvm-dwarfdump")

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from dwarfgpu.execution.launch.launch import launch, machine_for
-from tests.builders.parameters import some_slow
+from tests.builders.parameters import for_each, some_slow
 
 FILES = {
     "gfx90a": "fixtures/amdgpu/cl-kernels.gfx90a.w64.O2.v5.co",
@@ -46,13 +46,11 @@ def test_damaged_code_stops_with_a_reason(processor, seed, count):
     run_damaged(FILES[processor], seed, count)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "words, reason",
-    [
-        (b"\xff" * 8, "ILLEGAL_INSTRUCTION: no instruction: "),
-        (bytes.fromhex("ff02fe7f"), "is not among the"),  # v_mov_b32 of the last register
-        (bytes.fromhex("0000a0bf"), None),  # s_nop
-    ],
+    (b"\xff" * 8, "ILLEGAL_INSTRUCTION: no instruction: "),
+    (bytes.fromhex("ff02fe7f"), "is not among the"),  # v_mov_b32 of the last register
+    (bytes.fromhex("0000a0bf"), None),  # s_nop
 )
 def test_the_reason_of_an_instruction_that_cannot_be_executed(words, reason):
     machine, code = started(FILES["gfx90a"])

@@ -8,6 +8,7 @@ import pytest
 from dwarfgpu.errors import UsageError
 from dwarfgpu.program.code.code_lookup import name_and_offset
 from tests.builders.commands import run
+from tests.builders.parameters import for_each
 
 FUNCTIONS = ["operator+(V, V)", "operator+=(V&, V)", "operator++(V&)"]
 SIZES = ("--grid", "32", "--work-group", "32", "zeros(1)")
@@ -22,19 +23,17 @@ def operators(require_tool, tmp_path_factory):
     return str(path)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text, expected",
-    [
-        ("k", ("k", None)),
-        ("k+0x10", ("k", 16)),
-        ("k + 4", ("k", 4)),
-        ("operator+", ("operator+", None)),
-        ("operator+ + 4", ("operator+", 4)),
-        ("operator++4", ("operator+", 4)),
-        ("operator+=", ("operator+=", None)),
-        ("operator+(V, V)", ("operator+(V, V)", None)),
-        ("operator+(V, V)+0x10", ("operator+(V, V)", 16)),
-    ],
+    ("k", ("k", None)),
+    ("k+0x10", ("k", 16)),
+    ("k + 4", ("k", 4)),
+    ("operator+", ("operator+", None)),
+    ("operator+ + 4", ("operator+", 4)),
+    ("operator++4", ("operator+", 4)),
+    ("operator+=", ("operator+=", None)),
+    ("operator+(V, V)", ("operator+(V, V)", None)),
+    ("operator+(V, V)+0x10", ("operator+(V, V)", 16)),
 )
 def test_a_number_behind_the_last_plus_is_an_offset(text, expected):
     assert name_and_offset(text) == expected

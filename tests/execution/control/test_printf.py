@@ -10,6 +10,7 @@ from dwarfgpu.execution.control.printf import formatted, printed, unescaped
 from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.objfile.kernels.metadata import PrintfFormat
+from tests.builders.parameters import for_each
 
 
 def by_host(text, *values):
@@ -28,9 +29,7 @@ def double(number):
 
 @pytest.mark.parametrize("letter", "diuoxX")
 @pytest.mark.parametrize("number", [0, 1, -1, 42, 123456789, -2147483648])
-@pytest.mark.parametrize(
-    "before", ["", "5", "-12", "012", "+", " ", "#", "#10", "-#14", ".0", ".7", "12.5", "+08", "#.3"]
-)
+@for_each("before", "", "5", "-12", "012", "+", " ", "#", "#10", "-#14", ".0", ".7", "12.5", "+08", "#.3")
 def test_integers(letter, number, before):
     text = f"<%{before}{letter}>"
     assert formatted(text, [struct.pack("<i", number)]) == by_host(text, ctypes.c_int(number))
@@ -102,14 +101,12 @@ def talking(path, args, count=3):
     return "".join(running.printed())
 
 
-@pytest.mark.parametrize(
+@for_each(
     "processor, version",
-    [
-        ("gfx90a", 5),
-        ("gfx1100", 4),
-        ("gfx1100", 6),
-        *(pytest.param(*key, marks=pytest.mark.slow) for key in (("gfx900", 5), ("gfx1030", 6), ("gfx1200", 6))),
-    ],
+    ("gfx90a", 5),
+    ("gfx1100", 4),
+    ("gfx1100", 6),
+    *(pytest.param(*key, marks=pytest.mark.slow) for key in (("gfx900", 5), ("gfx1030", 6), ("gfx1200", 6))),
 )
 def test_kernels_of_opencl_print(printing, processor, version):
     found = talking(printing(processor, version), {"n": 3, "x": 1.5, "v": [1, 2, 3, 4.5], "p": 0x1000})
@@ -142,12 +139,13 @@ def test_a_kernel_that_prints_nothing_has_no_buffer(built):
     assert list(Running(launched).printed()) == []
 
 
-@pytest.mark.parametrize("data, sizes, is_said", [
+@for_each(
+    "data, sizes, is_said",
     (b"abcd" + b"\7\0\0\0" + b"ab\0\0" + bytes(4), (8, 4, 4), True),  # as clang 22 stores abcd, 7, ab
     (b"abcd" + bytes(4) + b"ab\0\0" + bytes(4), (8, 4, 4), True),
     (b"abc\0" + b"\7\0\0\0" + b"abcdefgh" + bytes(4), (4, 4, 12), False),  # nothing follows it
     (b"\0\0\0\0" + b"\7\0\0\0" + b"a\tb\0", (4, 4, 4), False),
-])  # fmt: skip
+)  # fmt: skip
 def test_a_string_without_its_end_is_said_at_the_line(data, sizes, is_said):
     record = struct.pack("<I", 1) + data
     memory = struct.pack("<II", len(record), 1 << 20) + record

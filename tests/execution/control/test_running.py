@@ -15,6 +15,7 @@ from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.machines import snapshot
 from dwarfgpu.render.values import value_text
 from dwarfgpu.targets.resolve import resolve
+from tests.builders.parameters import for_each
 
 SLOW = pytest.mark.slow
 PROCESSORS = ["gfx90a", "gfx1100", *(pytest.param(name, marks=SLOW) for name in ("gfx900", "gfx1030", "gfx1200"))]
@@ -144,9 +145,11 @@ def test_hidden_arguments_have_the_sizes_of_the_launch(built, processor, version
 # --- Breakpoints --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     "key",
-    [("gfx90a", "O0"), *(pytest.param((name, "O0"), marks=SLOW) for name in ("gfx900", "gfx1100", "gfx1200")), WAVE64],
+    ("gfx90a", "O0"),
+    *(pytest.param((name, "O0"), marks=SLOW) for name in ("gfx900", "gfx1100", "gfx1200")),
+    WAVE64,
 )
 def test_a_condition_of_the_source_says_which_lanes_stop(built, key):
     launched = steps_launched(built(*key))
@@ -175,8 +178,8 @@ CONDITIONS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "key", [("gfx90a", "O0"), *(pytest.param(key, marks=SLOW) for key in (("gfx1100", "O0"), WAVE64, ("gfx90a", "O2")))]
+@for_each(
+    "key", ("gfx90a", "O0"), *(pytest.param(key, marks=SLOW) for key in (("gfx1100", "O0"), WAVE64, ("gfx90a", "O2")))
 )
 def test_a_condition_of_integers_is_what_it_is_without_columns(built, key, monkeypatch):
     launched = started(built(*key), "mixed", args={"out": np.zeros(COUNT, np.int64), "n": 4})
@@ -275,16 +278,14 @@ def test_a_condition_without_a_value_stops_and_says_why(built):
     assert running.condition_problem.text.startswith("steps > 3: ")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "place, condition, message",
-    [
-        ("nowhere.cl:3", None, "No source file named nowhere.cl"),
-        ("kernels.cl:9999", None, "kernels.cl:9999 or a later line"),
-        ("no_function", None, 'Function "no_function" not defined'),
-        ("0x1234", None, "there is no code at 0x1234"),
-        ("kernels.cl:10", "x = 3", "is an assignment"),
-        ("kernels.cl:10", "x +", "x +"),
-    ],
+    ("nowhere.cl:3", None, "No source file named nowhere.cl"),
+    ("kernels.cl:9999", None, "kernels.cl:9999 or a later line"),
+    ("no_function", None, 'Function "no_function" not defined'),
+    ("0x1234", None, "there is no code at 0x1234"),
+    ("kernels.cl:10", "x = 3", "is an assignment"),
+    ("kernels.cl:10", "x +", "x +"),
 )
 def test_places_and_conditions_that_mean_nothing(built, place, condition, message):
     running = Running(steps_launched(built("gfx1100", "O0")))
@@ -375,15 +376,13 @@ def test_a_trap_stops_the_waves_that_reach_it(built, processor):
     assert (halt.kind, halt.reason) == ("trap", "ASSERT_TRAP")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "number, reason",
-    [
-        (1, "DEBUG_TRAP: debugtrap(0x0 to 0x3f), queue 0x80007f0000010000"),
-        (2, "ASSERT_TRAP: queue 0x80007f0000010000"),
-        (3, "DEBUG_TRAP"),
-        (4, "TRAP"),
-        (7, "BREAKPOINT"),
-    ],
+    (1, "DEBUG_TRAP: debugtrap(0x0 to 0x3f), queue 0x80007f0000010000"),
+    (2, "ASSERT_TRAP: queue 0x80007f0000010000"),
+    (3, "DEBUG_TRAP"),
+    (4, "TRAP"),
+    (7, "BREAKPOINT"),
 )
 def test_traps_of_old_code_objects_have_other_numbers(number, reason):
     """AMDGPU usage of 2020, "Trap Handler ABI"; s[0:1] of this kernel has half of its scratch buffer."""
@@ -459,11 +458,12 @@ def test_a_stack_that_is_too_deep_is_a_fault_and_no_other_wave_suffers(built, pr
     assert set(out[:64].tolist() + out[128:].tolist()) == {1 + 5 + 4 + 3 + 2 + 1}
 
 
-@pytest.mark.parametrize("size, count, where", [
+@for_each(
+    "size, count, where",
     (256, 65, "just past the end of `x`, which has 256 bytes"),
     (200, 64, "just past the end of `x`, which has 200 bytes"),
-    (4, 4096, "just past the end of `x`, which has 4 bytes"),
-])  # fmt: skip
+    (4, 4096, "just past the end of `x`, which has 4 bytes")
+)  # fmt: skip
 @pytest.mark.parametrize("key", [("gfx90a", "O2"), ("gfx1100", "O0")])
 def test_a_fault_names_the_buffer(built, key, size, count, where):
     args = {"y": f"zeros({count})", "x": f"ones({size // 4})", "a": 1.0, "n": count}
@@ -523,9 +523,7 @@ TRACED = [
 
 
 @pytest.mark.parametrize("kernel, args", TRACED)
-@pytest.mark.parametrize(
-    "key", [("gfx90a", "O0"), *(pytest.param(key, marks=SLOW) for key in (("gfx1100", "O0"), ("gfx90a", "O2")))]
-)
+@for_each("key", ("gfx90a", "O0"), *(pytest.param(key, marks=SLOW) for key in (("gfx1100", "O0"), ("gfx90a", "O2"))))
 def test_a_trace_of_lines_is_what_it_is_without_columns(built, key, kernel, args, monkeypatch):
     traces = []
     for is_quick in (True, False):
@@ -562,9 +560,11 @@ def launched(path, **changed):
     return launch(machine, path, "structs", grid=(8,), work_group=(8,), args=args)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "processor",
-    ["gfx90a", "gfx1100", *(pytest.param(name, marks=pytest.mark.slow) for name in ("gfx900", "gfx1030", "gfx1200"))],
+    "gfx90a",
+    "gfx1100",
+    *(pytest.param(name, marks=pytest.mark.slow) for name in ("gfx900", "gfx1030", "gfx1200")),
 )
 def test_structures_by_value_and_in_memory(built, processor):
     run = launched(built(processor))
@@ -578,20 +578,18 @@ def test_a_structure_as_a_list_or_as_text(built):
     assert run.buffers["out"].tolist() == [3 + 2 * i + (10, 100)[i & 1] - 5 for i in range(8)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wrong, message",
-    [
-        ({**PAIR, "d": 1}, "argument 1 (struct pair s) of structs has no member 'd'"),
-        ({"a": 1}, "argument 1 (struct pair s) of structs lacks b, c"),
-        ({**PAIR, "a": 1.5}, "argument 1 (struct pair s) of structs.a is int, an integer, not 1.5"),
-        ({**PAIR, "a": 1 << 40}, "argument 1 (struct pair s) of structs.a is int, which 1099511627776 does not fit"),
-        ({**PAIR, "b": [1]}, "argument 1 (struct pair s) of structs.b has 2 elements, and 1 are given"),
-        ({**PAIR, "c": [1, 2, 300]}, "argument 1 (struct pair s) of structs.c[2] is char, which 300 does not fit"),
-        ([1, 2], "argument 1 (struct pair s) of structs has 3 members, and 2 values are given"),
-        (5, "argument 1 (struct pair s) of structs is struct pair, not 5"),
-        ("5", "argument 1 (struct pair s) of structs is struct pair, not 5"),
-        ({**PAIR, "a": {}}, "argument 1 (struct pair s) of structs.a is int, not {}"),
-    ],
+    ({**PAIR, "d": 1}, "argument 1 (struct pair s) of structs has no member 'd'"),
+    ({"a": 1}, "argument 1 (struct pair s) of structs lacks b, c"),
+    ({**PAIR, "a": 1.5}, "argument 1 (struct pair s) of structs.a is int, an integer, not 1.5"),
+    ({**PAIR, "a": 1 << 40}, "argument 1 (struct pair s) of structs.a is int, which 1099511627776 does not fit"),
+    ({**PAIR, "b": [1]}, "argument 1 (struct pair s) of structs.b has 2 elements, and 1 are given"),
+    ({**PAIR, "c": [1, 2, 300]}, "argument 1 (struct pair s) of structs.c[2] is char, which 300 does not fit"),
+    ([1, 2], "argument 1 (struct pair s) of structs has 3 members, and 2 values are given"),
+    (5, "argument 1 (struct pair s) of structs is struct pair, not 5"),
+    ("5", "argument 1 (struct pair s) of structs is struct pair, not 5"),
+    ({**PAIR, "a": {}}, "argument 1 (struct pair s) of structs.a is int, not {}"),
 )
 def test_structures_that_do_not_fit(built, wrong, message):
     with pytest.raises(UsageError) as error:
@@ -599,13 +597,11 @@ def test_structures_that_do_not_fit(built, wrong, message):
     assert error.value.message == message
 
 
-@pytest.mark.parametrize(
+@for_each(
     "args, message, hint",
-    [
-        ({"x": 1}, "structs has no argument 'x'", "it takes float* out, struct pair s, struct pair* many"),
-        ({"mani": 1}, "structs has no argument 'mani'", "did you mean many?"),
-        ({"out": 0}, "no value for s, many of structs", "it takes float* out, struct pair s, struct pair* many"),
-    ],
+    ({"x": 1}, "structs has no argument 'x'", "it takes float* out, struct pair s, struct pair* many"),
+    ({"mani": 1}, "structs has no argument 'mani'", "did you mean many?"),
+    ({"out": 0}, "no value for s, many of structs", "it takes float* out, struct pair s, struct pair* many"),
 )
 def test_names_that_are_not_there(built, args, message, hint):
     with pytest.raises(UsageError) as error:

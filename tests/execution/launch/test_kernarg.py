@@ -18,6 +18,7 @@ from dwarfgpu.objfile.kernels.kernel import Kernel
 from dwarfgpu.objfile.kernels.metadata import KernelArgument, KernelMetadata
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.targets.amdgpu.geometry import geometry
+from tests.builders.parameters import for_each
 
 ROOT = Path(__file__).resolve().parents[3]
 LAUNCH = ROOT / "fixtures/amdgpu/launch.gfx90a.w64.O2.co"
@@ -46,62 +47,58 @@ def refused(of: Kernel, args: Any) -> UsageError:
     return error.value
 
 
-@pytest.mark.parametrize(
+@for_each(
     "size, more, value, expected",
-    [
-        (1, {}, -1, b"\xff"),
-        (1, {}, 255, b"\xff"),
-        (2, {}, 0x1234, b"\x34\x12"),
-        (4, {}, True, b"\1\0\0\0"),
-        (8, {}, -(1 << 63), b"\0" * 7 + b"\x80"),
-        (3, {}, 0x010203, b"\3\2\1"),
-        (2, {}, 1.5, struct.pack("<e", 1.5)),
-        (4, {}, 1.5, struct.pack("<f", 1.5)),
-        (8, {}, 1.5, struct.pack("<d", 1.5)),
-        (4, {"type_name": "float"}, 3, struct.pack("<f", 3)),
-        (2, {"type_name": "half"}, 3, struct.pack("<e", 3)),
-        (8, {"value_type": "f64"}, 3, struct.pack("<d", 3)),
-        (4, {"type_name": "int"}, 3, b"\3\0\0\0"),
-        (4, {"type_name": "float"}, float("inf"), struct.pack("<f", float("inf"))),
-        (5, {}, b"abcde", b"abcde"),
-        (0, {}, b"", b""),
-        (12, {}, np.array([1, 2, 3], dtype=np.int32), struct.pack("<3i", 1, 2, 3)),
-        (16, {}, np.array([(1, 2.5)], dtype=[("a", "<i8"), ("b", "<f8")]), struct.pack("<qd", 1, 2.5)),
-        (4, {}, np.int32(-2), struct.pack("<i", -2)),
-        (4, {}, np.uint64(7), struct.pack("<i", 7)),
-        (4, {}, np.float64(0.5), struct.pack("<f", 0.5)),
-        (8, {}, np.array(9), struct.pack("<q", 9)),
-        (6, {}, bytearray(b"sixsix"), b"sixsix"),
-    ],
+    (1, {}, -1, b"\xff"),
+    (1, {}, 255, b"\xff"),
+    (2, {}, 0x1234, b"\x34\x12"),
+    (4, {}, True, b"\1\0\0\0"),
+    (8, {}, -(1 << 63), b"\0" * 7 + b"\x80"),
+    (3, {}, 0x010203, b"\3\2\1"),
+    (2, {}, 1.5, struct.pack("<e", 1.5)),
+    (4, {}, 1.5, struct.pack("<f", 1.5)),
+    (8, {}, 1.5, struct.pack("<d", 1.5)),
+    (4, {"type_name": "float"}, 3, struct.pack("<f", 3)),
+    (2, {"type_name": "half"}, 3, struct.pack("<e", 3)),
+    (8, {"value_type": "f64"}, 3, struct.pack("<d", 3)),
+    (4, {"type_name": "int"}, 3, b"\3\0\0\0"),
+    (4, {"type_name": "float"}, float("inf"), struct.pack("<f", float("inf"))),
+    (5, {}, b"abcde", b"abcde"),
+    (0, {}, b"", b""),
+    (12, {}, np.array([1, 2, 3], dtype=np.int32), struct.pack("<3i", 1, 2, 3)),
+    (16, {}, np.array([(1, 2.5)], dtype=[("a", "<i8"), ("b", "<f8")]), struct.pack("<qd", 1, 2.5)),
+    (4, {}, np.int32(-2), struct.pack("<i", -2)),
+    (4, {}, np.uint64(7), struct.pack("<i", 7)),
+    (4, {}, np.float64(0.5), struct.pack("<f", 0.5)),
+    (8, {}, np.array(9), struct.pack("<q", 9)),
+    (6, {}, bytearray(b"sixsix"), b"sixsix"),
 )
 def test_a_value_becomes_its_bytes(size, more, value, expected):
     assert segment(kernel(argument(8, size, **more)), [value]) == b"\0" * 8 + expected.ljust(56, b"\0")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "size, more, value, message",
-    [
-        (1, {}, 256, "argument 0 of k has 1 bytes, which 256 does not fit"),
-        (1, {}, -129, "argument 0 of k has 1 bytes, which -129 does not fit"),
-        (4, {}, 1 << 5000, "argument 0 of k has 4 bytes, which 0x1"),
-        (4, {"type_name": "int", "name": "n"}, 1.5, "argument 0 (int n) of k is an integer, not 1.5"),
-        (4, {"type_name": "unsigned int"}, 1.5, "argument 0 (unsigned int) of k is an integer, not 1.5"),
-        (3, {}, 1.5, "argument 0 of k has 3 bytes, and no float has that size"),
-        (2, {"type_name": "half"}, 1e9, "argument 0 (half) of k is a float of 2 bytes, which the number does not fit"),
-        (4, {"type_name": "float"}, 10**400, "argument 0 (float) of k is a float of 4 bytes, which the number"),
-        (4, {}, b"abc", "argument 0 of k has 4 bytes, but 3 are given"),
-        (4, {}, np.zeros(3, dtype=np.int32), "argument 0 of k has 4 bytes, but 12 are given"),
-        (4, {}, "abcd", "argument 0 of k is a value, not a value of type str"),
-        (4, {}, None, "argument 0 of k is a value, not None"),
-        (4, {}, 1j, "argument 0 of k is a value, not a value of type complex"),
-        (8, {"value_kind": "global_buffer"}, -1, "argument 0 of k is a pointer of 8 bytes, which -1 does not fit"),
-        (8, {"value_kind": "global_buffer"}, 1.5, "argument 0 of k is a pointer, not a value of type float"),
-        (8, {"value_kind": "global_buffer"}, "x", "argument 0 of k is a pointer, not a value of type str"),
-        (8, {"value_kind": "global_buffer"}, b"abc", "argument 0 of k has 8 bytes, but 3 are given"),
-        (4, {"value_kind": "dynamic_shared_pointer"}, -1, "argument 0 of k is a pointer to local memory, not"),
-        (4, {"value_kind": "dynamic_shared_pointer"}, 1.0, "argument 0 of k is a pointer to local memory, not"),
-        (60, {}, 0, "argument 0 of k has no place in the kernarg segment of 64 bytes"),
-    ],
+    (1, {}, 256, "argument 0 of k has 1 bytes, which 256 does not fit"),
+    (1, {}, -129, "argument 0 of k has 1 bytes, which -129 does not fit"),
+    (4, {}, 1 << 5000, "argument 0 of k has 4 bytes, which 0x1"),
+    (4, {"type_name": "int", "name": "n"}, 1.5, "argument 0 (int n) of k is an integer, not 1.5"),
+    (4, {"type_name": "unsigned int"}, 1.5, "argument 0 (unsigned int) of k is an integer, not 1.5"),
+    (3, {}, 1.5, "argument 0 of k has 3 bytes, and no float has that size"),
+    (2, {"type_name": "half"}, 1e9, "argument 0 (half) of k is a float of 2 bytes, which the number does not fit"),
+    (4, {"type_name": "float"}, 10**400, "argument 0 (float) of k is a float of 4 bytes, which the number"),
+    (4, {}, b"abc", "argument 0 of k has 4 bytes, but 3 are given"),
+    (4, {}, np.zeros(3, dtype=np.int32), "argument 0 of k has 4 bytes, but 12 are given"),
+    (4, {}, "abcd", "argument 0 of k is a value, not a value of type str"),
+    (4, {}, None, "argument 0 of k is a value, not None"),
+    (4, {}, 1j, "argument 0 of k is a value, not a value of type complex"),
+    (8, {"value_kind": "global_buffer"}, -1, "argument 0 of k is a pointer of 8 bytes, which -1 does not fit"),
+    (8, {"value_kind": "global_buffer"}, 1.5, "argument 0 of k is a pointer, not a value of type float"),
+    (8, {"value_kind": "global_buffer"}, "x", "argument 0 of k is a pointer, not a value of type str"),
+    (8, {"value_kind": "global_buffer"}, b"abc", "argument 0 of k has 8 bytes, but 3 are given"),
+    (4, {"value_kind": "dynamic_shared_pointer"}, -1, "argument 0 of k is a pointer to local memory, not"),
+    (4, {"value_kind": "dynamic_shared_pointer"}, 1.0, "argument 0 of k is a pointer to local memory, not"),
+    (60, {}, 0, "argument 0 of k has no place in the kernarg segment of 64 bytes"),
 )
 def test_a_value_that_does_not_do(size, more, value, message):
     assert refused(kernel(argument(8, size, **more)), [value]).message.startswith(message)
@@ -159,19 +156,17 @@ def test_by_position_by_name_and_not_at_all():
     assert [part.name for part in lay_out(UNNAMED, None, 0).parts] == ["argument 0", "int"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "of, args, message, hint",
-    [
-        (NAMED, [1], "k has 2 arguments, and 1 values are given", "it takes out, n"),
-        (NAMED, [1, 2, 3], "k has 2 arguments, and 3 values are given", "it takes out, n"),
-        (kernel(), [1], "k has 0 arguments, and 1 values are given", "k takes no arguments"),
-        (NAMED, {"out": 1, "m": 2}, "k has no argument 'm'", "it takes out, n"),
-        (NAMED, {"out": 1}, "no value for n of k", "it takes out, n"),
-        (UNNAMED, {"out": 1}, "k has no argument 'out'", "the metadata has no names: give them by position"),
-        (NAMED, "xy", "arguments are a sequence, a mapping or bytes, not str", None),
-        (NAMED, 5, "arguments are a sequence, a mapping or bytes, not int", None),
-        (NAMED, b"x" * 65, "the kernarg segment of k has 64 bytes, but 65 are given", None),
-    ],
+    (NAMED, [1], "k has 2 arguments, and 1 values are given", "it takes out, n"),
+    (NAMED, [1, 2, 3], "k has 2 arguments, and 3 values are given", "it takes out, n"),
+    (kernel(), [1], "k has 0 arguments, and 1 values are given", "k takes no arguments"),
+    (NAMED, {"out": 1, "m": 2}, "k has no argument 'm'", "it takes out, n"),
+    (NAMED, {"out": 1}, "no value for n of k", "it takes out, n"),
+    (UNNAMED, {"out": 1}, "k has no argument 'out'", "the metadata has no names: give them by position"),
+    (NAMED, "xy", "arguments are a sequence, a mapping or bytes, not str", None),
+    (NAMED, 5, "arguments are a sequence, a mapping or bytes, not int", None),
+    (NAMED, b"x" * 65, "the kernarg segment of k has 64 bytes, but 65 are given", None),
 )  # fmt: skip
 def test_the_wrong_arguments(of, args, message, hint):
     error = refused(of, args)
@@ -219,33 +214,31 @@ def test_a_segment_that_cannot_be(size, align):
 TOLD = LaunchFacts(geometry((100, 6), (16, 4), 64), 0x7F0000001000, 0x10000, 0x20000, 48)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "kind, size, value",
-    [
-        ("hidden_block_count_x", 4, 6),
-        ("hidden_block_count_y", 4, 1),
-        ("hidden_block_count_z", 4, 1),
-        ("hidden_group_size_x", 2, 16),
-        ("hidden_group_size_y", 2, 4),
-        ("hidden_group_size_z", 2, 1),
-        ("hidden_remainder_x", 2, 4),
-        ("hidden_remainder_y", 2, 2),
-        ("hidden_remainder_z", 2, 0),
-        ("hidden_grid_dims", 2, 2),
-        ("hidden_dynamic_lds_size", 4, 48),
-        ("hidden_private_base", 4, 0x20000),
-        ("hidden_shared_base", 4, 0x10000),
-        ("hidden_queue_ptr", 8, 0x7F0000001000),
-        ("hidden_global_offset_x", 8, 0),
-        ("hidden_none", 8, 0),
-        ("hidden_printf_buffer", 8, 0),
-        ("hidden_hostcall_buffer", 8, 0),
-        ("hidden_default_queue", 8, 0),
-        ("hidden_completion_action", 8, 0),
-        ("hidden_multigrid_sync_arg", 8, 0),
-        ("hidden_heap_v1", 8, 0),
-        ("hidden_of_the_future", 8, 0),
-    ],
+    ("hidden_block_count_x", 4, 6),
+    ("hidden_block_count_y", 4, 1),
+    ("hidden_block_count_z", 4, 1),
+    ("hidden_group_size_x", 2, 16),
+    ("hidden_group_size_y", 2, 4),
+    ("hidden_group_size_z", 2, 1),
+    ("hidden_remainder_x", 2, 4),
+    ("hidden_remainder_y", 2, 2),
+    ("hidden_remainder_z", 2, 0),
+    ("hidden_grid_dims", 2, 2),
+    ("hidden_dynamic_lds_size", 4, 48),
+    ("hidden_private_base", 4, 0x20000),
+    ("hidden_shared_base", 4, 0x10000),
+    ("hidden_queue_ptr", 8, 0x7F0000001000),
+    ("hidden_global_offset_x", 8, 0),
+    ("hidden_none", 8, 0),
+    ("hidden_printf_buffer", 8, 0),
+    ("hidden_hostcall_buffer", 8, 0),
+    ("hidden_default_queue", 8, 0),
+    ("hidden_completion_action", 8, 0),
+    ("hidden_multigrid_sync_arg", 8, 0),
+    ("hidden_heap_v1", 8, 0),
+    ("hidden_of_the_future", 8, 0),
 )
 def test_what_the_runtime_adds(kind, size, value):
     (part,) = hidden_parts(kernel(argument(16, size, kind)), 64, TOLD)

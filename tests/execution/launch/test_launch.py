@@ -25,6 +25,7 @@ from dwarfgpu.objfile.kernels.kernel import parse_descriptor, parse_kernel_code
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.commands import run as run_command
+from tests.builders.parameters import for_each
 
 ROOT = Path(__file__).resolve().parents[3]
 FIXTURES = ROOT / "fixtures"
@@ -317,24 +318,22 @@ def test_any_bytes_are_launched_or_refused(path, data):
 # --- What is refused ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     "kernel, options, message",
-    [
-        ("nothing", {}, "has no kernel 'nothing'"),
-        ("group_x", {"grid": (1 << 33,)}, "the grid size x = 8589934592 does not fit"),
-        ("group_x", {"grid": ()}, "a grid has 1 to 3 dimensions"),
-        ("group_x", {"work_group": (512,)}, "a work-group of 512 work-items is too large for group_x"),
-        ("group_x", {"work_group": (2000,)}, "a work-group of 2000 work-items does not fit"),
-        ("fixed_size", {}, "fixed_size requires work-groups of 8,4,2"),
-        ("group_x", {"args": [1, 2]}, "group_x has 1 argument, and 2 values are given"),
-        ("group_x", {"args": []}, "group_x has 1 argument, and 0 values are given"),
-        ("group_x", {"args": ["x"]}, "argument 0 (int* out) of group_x is a pointer"),
-        ("group_x", {"dynamic_local": 65537}, "65537 bytes of local memory do not fit"),
-        ("group_x", {"dynamic_local": -1}, "-1 bytes of local memory: the number cannot be negative"),
-        ("scratch", {"private_size": 4}, "4 bytes of private memory are not possible for scratch"),
-        ("scratch", {"private_size": 1 << 32}, "4294967296 bytes of private memory are not possible for scratch"),
-        ("scratch", {"private_size": 1 << 26}, "bytes of scratch memory do not fit: a work-group has 1 waves"),
-    ],
+    ("nothing", {}, "has no kernel 'nothing'"),
+    ("group_x", {"grid": (1 << 33,)}, "the grid size x = 8589934592 does not fit"),
+    ("group_x", {"grid": ()}, "a grid has 1 to 3 dimensions"),
+    ("group_x", {"work_group": (512,)}, "a work-group of 512 work-items is too large for group_x"),
+    ("group_x", {"work_group": (2000,)}, "a work-group of 2000 work-items does not fit"),
+    ("fixed_size", {}, "fixed_size requires work-groups of 8,4,2"),
+    ("group_x", {"args": [1, 2]}, "group_x has 1 argument, and 2 values are given"),
+    ("group_x", {"args": []}, "group_x has 1 argument, and 0 values are given"),
+    ("group_x", {"args": ["x"]}, "argument 0 (int* out) of group_x is a pointer"),
+    ("group_x", {"dynamic_local": 65537}, "65537 bytes of local memory do not fit"),
+    ("group_x", {"dynamic_local": -1}, "-1 bytes of local memory: the number cannot be negative"),
+    ("scratch", {"private_size": 4}, "4 bytes of private memory are not possible for scratch"),
+    ("scratch", {"private_size": 1 << 32}, "4294967296 bytes of private memory are not possible for scratch"),
+    ("scratch", {"private_size": 1 << 26}, "bytes of scratch memory do not fit: a work-group has 1 waves"),
 )
 def test_what_cannot_be_launched_leaves_the_machine_alone(kernel, options, message):
     path = fixture("gfx90a.w64.O2")
@@ -394,14 +393,12 @@ def changed(monkeypatch: pytest.MonkeyPatch, file: str, kernel: str, **metadata:
     return code_object
 
 
-@pytest.mark.parametrize(
+@for_each(
     "metadata, grid, message",
-    [
-        ({"uniform_work_group_size": True}, (100,), "group_x does not allow partial work-groups"),
-        ({"max_num_workgroups_x": 3}, (256,), "4 work-groups in x are too many for group_x"),
-        ({"max_num_workgroups_z": 1}, (64, 1, 2), "2 work-groups in z are too many for group_x"),
-        ({"cluster_dims": (2, 1, 1)}, (256,), "group_x runs in clusters of work-groups, which cannot be launched"),
-    ],
+    ({"uniform_work_group_size": True}, (100,), "group_x does not allow partial work-groups"),
+    ({"max_num_workgroups_x": 3}, (256,), "4 work-groups in x are too many for group_x"),
+    ({"max_num_workgroups_z": 1}, (64, 1, 2), "2 work-groups in z are too many for group_x"),
+    ({"cluster_dims": (2, 1, 1)}, (256,), "group_x runs in clusters of work-groups, which cannot be launched"),
 )
 def test_what_the_metadata_asks(monkeypatch, metadata, grid, message):
     file = changed(monkeypatch, fixture("gfx90a.w64.O2"), "group_x", **metadata)
@@ -462,13 +459,14 @@ def test_arguments_that_the_source_does_not_have_are_null(args):
         done.buffers["out"]
 
 
-@pytest.mark.parametrize("text, local, notes", [
+@for_each(
+    "text, local, notes",
     ('{"name": "add_scaled", "shared": 4096, "num_warps": 4, "threads_per_warp": 64}', 4096, 1),
     ('{"name": "add_scaled", "shared": 512, "num_warps": 1, "warp_size": 64}', 512, 0),
     ('{"name": "other", "shared": 4096}', 0, 0),
     ('{"name": "add_scaled", "shared": "4", "num_warps": [], "threads_per_warp": true}', 0, 0),
     ("[1", 0, 0),
-])  # fmt: skip
+)  # fmt: skip
 def test_triton_says_how_large_local_memory_is(tmp_path, text, local, notes):
     path = str(tmp_path / "add_scaled.hsaco")
     (tmp_path / "add_scaled.hsaco").write_bytes(Path(TRITON).read_bytes())

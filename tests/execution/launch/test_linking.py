@@ -13,6 +13,7 @@ from dwarfgpu.objfile.elf.linking import linked
 from dwarfgpu.objfile.elf.loading import load
 from dwarfgpu.program.code.code_object import opened
 from tests.builders.elf import ElfBuilder
+from tests.builders.parameters import for_each
 from tests.questions.harness import Run
 
 FOLDER = Path("fixtures/amdgpu")
@@ -85,11 +86,12 @@ def data_after_linking(number, *, addend=4, place=1, addends=True):
     return word, text + 0x24 + LOADED_AT, data + WORD + LOADED_AT, slot
 
 
-@pytest.mark.parametrize("number, formula, shift, bits", [
+@for_each(
+    "number, formula, shift, bits",
     (0, "0", 0, 64), (1, "S + A", 0, 32), (2, "S + A", 32, 32), (3, "S + A", 0, 64), (4, "S + A - P", 0, 32),
     (5, "S + A - P", 0, 64), (7, "GOT + A - P", 0, 32), (8, "GOT + A - P", 0, 32), (9, "GOT + A - P", 32, 32),
     (10, "S + A - P", 0, 32), (11, "S + A - P", 32, 32), (14, "branch", 0, 16),
-])  # fmt: skip
+)  # fmt: skip
 def test_each_relocation_is_applied_where_the_file_is_loaded(number, formula, shift, bits):
     """AMDGPU usage, "Relocation Records"; that of a branch counts words from its end."""
     word, symbol, place, slot = data_after_linking(number, addend=4)
@@ -98,7 +100,8 @@ def test_each_relocation_is_applied_where_the_file_is_loaded(number, formula, sh
     assert word == values[formula] >> shift & (1 << bits) - 1
 
 
-@pytest.mark.parametrize("number, options, message", [
+@for_each(
+    "number, options, message",
     (6, {}, "R_AMDGPU_ABS32 gives 0x7f0000001028, more than 32 bits"),
     (12, {}, "the relocation of type 12 at .data+0x18 is not one of such files"),
     (13, {}, "the relocation R_AMDGPU_RELATIVE64 at .data+0x18 is not one of such files"),
@@ -106,7 +109,7 @@ def test_each_relocation_is_applied_where_the_file_is_loaded(number, formula, sh
     (4, {"place": 0xFFF1}, "the relocation R_AMDGPU_REL32 at .data+0x18 has the distance of a fixed address"),
     (3, {"place": 0}, "here is not in the file"),
     (3, {"addends": False}, "the relocations in .rel.data are of type REL, and AMDGPU's are RELA"),
-])  # fmt: skip
+)  # fmt: skip
 def test_what_cannot_be_applied_is_refused(number, options, message):
     with pytest.raises(DwarfGpuError) as error:
         data_after_linking(number, **options)

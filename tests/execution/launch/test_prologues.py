@@ -16,6 +16,7 @@ from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.targets.amdgpu.initial_state import InitialRegisters
 from dwarfgpu.targets.amdgpu.processors import processor_named, processors
 from tests.builders.lane import Lane
+from tests.builders.parameters import for_each
 from tests.builders.prologue import (
     FOLDERS,
     GOLDEN,
@@ -221,18 +222,16 @@ def test_golden_kernels_are_what_the_tool_says(require_tool) -> None:
 PAIR = "v_dual_mov_b32 v1, v2 :: v_dual_mov_b32 v2, v1"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "lines,reads",
-    [
-        (["s_mov_b32 s0, s1", "s_mov_b32 s2, s0"], [(("s1",), "s_mov_b32 s0, s1")]),
-        (["s_load_dwordx2 s[0:1], s[4:5], 0x0"], [(("s4", "s5"), "s_load_dwordx2 s[0:1], s[4:5], 0x0")]),
-        (["global_store_dword v0, v1, s[0:1]"], [(("v0", "v1", "s0", "s1"), "global_store_dword v0, v1, s[0:1]")]),
-        ([PAIR], [(("v2", "v1"), PAIR)]),
-        (["v_add_co_u32 v1, s[0:1], v0, s2"], [(("v0", "s2"), "v_add_co_u32 v1, s[0:1], v0, s2")]),
-        (["s_cmp_eq_u32 s0, 0"], [(("s0",), "s_cmp_eq_u32 s0, 0")]),
-        (["s_bitset1_b32 s0, 5"], [(("s0",), "s_bitset1_b32 s0, 5")]),
-        (["v_mov_b32_e32 v0, ttmp9"], [(("ttmp9",), "v_mov_b32_e32 v0, ttmp9")]),
-    ],
+    (["s_mov_b32 s0, s1", "s_mov_b32 s2, s0"], [(("s1",), "s_mov_b32 s0, s1")]),
+    (["s_load_dwordx2 s[0:1], s[4:5], 0x0"], [(("s4", "s5"), "s_load_dwordx2 s[0:1], s[4:5], 0x0")]),
+    (["global_store_dword v0, v1, s[0:1]"], [(("v0", "v1", "s0", "s1"), "global_store_dword v0, v1, s[0:1]")]),
+    ([PAIR], [(("v2", "v1"), PAIR)]),
+    (["v_add_co_u32 v1, s[0:1], v0, s2"], [(("v0", "s2"), "v_add_co_u32 v1, s[0:1], v0, s2")]),
+    (["s_cmp_eq_u32 s0, 0"], [(("s0",), "s_cmp_eq_u32 s0, 0")]),
+    (["s_bitset1_b32 s0, 5"], [(("s0",), "s_bitset1_b32 s0, 5")]),
+    (["v_mov_b32_e32 v0, ttmp9"], [(("ttmp9",), "v_mov_b32_e32 v0, ttmp9")]),
 )  # fmt: skip
 def test_reads_before_writes_are_found(lines: list[str], reads: list[tuple[tuple[str, ...], str]]) -> None:
     assert live_in(lines) == reads

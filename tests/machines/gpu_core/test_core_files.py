@@ -24,6 +24,7 @@ from dwarfgpu.machines.gpu_core.writing import CoreForm, write_host
 from dwarfgpu.machines.protocol import WaveStop
 from tests.builders.core_layout import HARDWARE, Bytes, read_waves
 from tests.builders.gpu_cores import LOAD_ADDRESS, PROCESSORS, filled, written
+from tests.builders.parameters import for_each
 from tools import fuzz_cores, fuzz_loop
 
 
@@ -122,17 +123,15 @@ def test_the_owner_exceptions_and_engines_of_a_note():
     assert (agent.engines, agent.xccs) == (1, 1)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "data, text",
-    [
-        (b"", "has 0 bytes"),
-        (write_note(STATE)[:100], "do not fit its 100 bytes"),
-        (struct.pack("<Q", 2) + write_note(STATE)[8:], "has the version 2"),
-        (write_note(STATE, agent_size=0), "agents of 0 bytes"),
-        (write_note(STATE, queue_size=0), "queues of 0 bytes"),
-        (write_note(STATE)[:24] + b"\xff\xff\xff\xff" + write_note(STATE)[28:], "do not fit"),
-        (write_note(STATE)[:16] + b"\xff" * 8 + write_note(STATE)[24:], "do not fit"),
-    ],
+    (b"", "has 0 bytes"),
+    (write_note(STATE)[:100], "do not fit its 100 bytes"),
+    (struct.pack("<Q", 2) + write_note(STATE)[8:], "has the version 2"),
+    (write_note(STATE, agent_size=0), "agents of 0 bytes"),
+    (write_note(STATE, queue_size=0), "queues of 0 bytes"),
+    (write_note(STATE)[:24] + b"\xff\xff\xff\xff" + write_note(STATE)[28:], "do not fit"),
+    (write_note(STATE)[:16] + b"\xff" * 8 + write_note(STATE)[24:], "do not fit"),
 )
 def test_a_note_that_cannot_be_read_says_why(data, text):
     with pytest.raises(MalformedFile, match=text):
@@ -238,9 +237,7 @@ def test_the_pc_of_a_wave_is_where_the_version_has_it(processor, r_version, tmp_
 
 
 @pytest.mark.parametrize("trap", [1, 2, 3, 7, 15])
-@pytest.mark.parametrize(
-    "processor", ["gfx90a", "gfx942", "gfx1030-wave32", "gfx1100-wave64", "gfx1200-wave32", "gfx1250"]
-)
+@for_each("processor", "gfx90a", "gfx942", "gfx1030-wave32", "gfx1100-wave64", "gfx1200-wave32", "gfx1250")
 def test_the_trap_id_has_its_place(processor, trap, tmp_path):
     machine = filled(processor, waves=1, group=1)
     (wave,) = waves_of(tmp_path, machine, form=CoreForm(r_version=12), stops=lambda _m, _w: WaveStop(trap=trap))

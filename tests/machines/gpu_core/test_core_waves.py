@@ -18,6 +18,7 @@ from dwarfgpu.states.gpu_cores import open_core_files, open_core_waves
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.core_layout import Bytes
 from tests.builders.gpu_cores import LOAD_ADDRESS, PROCESSORS, filled, written
+from tests.builders.parameters import for_each
 from tests.machines.conformance import BackendConformance
 from tests.machines.test_conformance import machine_of
 
@@ -240,9 +241,7 @@ def test_writes_stay_in_memory_and_memory_and_registers_agree(tmp_path):
 # --- Program counters ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "processor", ["gfx900", "gfx90a", "gfx942", "gfx1030-wave32", "gfx1100-wave32", "gfx1200-wave64"]
-)
+@for_each("processor", "gfx900", "gfx90a", "gfx942", "gfx1030-wave32", "gfx1100-wave32", "gfx1200-wave64")
 @pytest.mark.parametrize("r_version", [8, 10, 12])
 def test_a_wave_behind_its_trap_is_shown_at_it(processor, r_version, tmp_path):
     machine = filled(processor, waves=2, group=1)
@@ -316,9 +315,10 @@ def test_gfx12_has_its_reasons_in_the_flags_of_exceptions(processor, tmp_path):
     assert reasons == [*((name,) for name in FLAGS.values()), *((TRAPSTS[bit],) for bit in range(7))]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "processor, bits",
-    [("gfx942", {23: "TRAP", 24: "TRAP", 25: "SINGLE_STEP"}), ("gfx1100", {17: "TRAP", 18: "TRAP", 20: "SINGLE_STEP"})],
+    ("gfx942", {23: "TRAP", 24: "TRAP", 25: "SINGLE_STEP"}),
+    ("gfx1100", {17: "TRAP", 18: "TRAP", 20: "SINGLE_STEP"}),
 )
 def test_begin_end_and_single_step_have_bits_of_their_own(processor, bits):
     for bit, name in bits.items():
@@ -326,9 +326,7 @@ def test_begin_end_and_single_step_have_bits_of_their_own(processor, bits):
         assert reasons_of(family_of("gfx90a"), 0, {"trapsts": 1 << bit}) == ()
 
 
-@pytest.mark.parametrize(
-    "trap, name", [(1, "BREAKPOINT"), (2, "ASSERT_TRAP"), (3, "DEBUG_TRAP"), (4, "TRAP"), (15, "TRAP")]
-)
+@for_each("trap, name", (1, "BREAKPOINT"), (2, "ASSERT_TRAP"), (3, "DEBUG_TRAP"), (4, "TRAP"), (15, "TRAP"))
 @pytest.mark.parametrize("processor", PROCESSORS)
 def test_traps_are_reasons(processor, trap, name, tmp_path):
     machine = filled(processor, waves=1, group=1, vgprs=4, lds=0, scratch=0)
