@@ -20,6 +20,7 @@ from dwarfgpu.render.layout import (
     problem_json,
     range_text,
     room,
+    runs,
     shown,
     style,
     wrapped,
@@ -171,17 +172,14 @@ _NUMBERED = re.compile(r"([a-z]+)(\d+)")
 
 def names_text(names: Iterable[str]) -> str:
     """Return names of registers, those that follow each other together: ``s4-s29, v40``."""
-    runs: list[tuple[str, str]] = []
-    last: tuple[str, int] | None = None
-    for name in names:
-        match = _NUMBERED.fullmatch(name)
-        key = None if match is None else (match[1], int(match[2]))
-        if key is not None and last is not None and key == (last[0], last[1] + 1):
-            runs[-1] = runs[-1][0], name
-        else:
-            runs.append((name, name))
-        last = key
-    return ", ".join(first if first == end else f"{first}-{end}" for first, end in runs)
+
+    def follows(last: str, name: str) -> bool:
+        before, match = _NUMBERED.fullmatch(last), _NUMBERED.fullmatch(name)
+        if before is None or match is None:
+            return False
+        return (before[1], int(before[2]) + 1) == (match[1], int(match[2]))
+
+    return ", ".join(run[0] if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs(names, follows))
 
 
 def _number(location: Location) -> str | None:

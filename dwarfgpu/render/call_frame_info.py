@@ -45,7 +45,9 @@ def listed_text(listed: DecodedFrameEntry, frames: Frames, *, name: str = "") ->
     if isinstance(entry, Cie):
         lines = [style("kind", f"{head}  CIE"), *_cie_header(entry, frames)]
     elif isinstance(entry, Fde):
-        lines = [_fde_head(entry, name), *_fde_header(entry)]
+        cie, segment = f"{entry.cie.offset:#x}", hexadecimal(entry.segment)
+        pairs = ("CIE", cie), ("segment", segment), ("LSDA", _pointer(entry.lsda))
+        lines = [_fde_head(entry, name), *labels(pairs, indent=2)]
     else:
         return [style("kind", f"{head}  terminator")]
     lines += instructions_text(listed.instructions, entry, frames)
@@ -93,11 +95,6 @@ def _cie_header(cie: Cie, frames: Frames) -> list[str]:
         ("personality", _pointer(cie.personality)),
         ("frames", "of signals" if cie.is_signal_frame else None),
     ]
-    return labels(pairs, indent=2)
-
-
-def _fde_header(fde: Fde) -> list[str]:
-    pairs = [("CIE", f"{fde.cie.offset:#x}"), ("segment", hexadecimal(fde.segment)), ("LSDA", _pointer(fde.lsda))]
     return labels(pairs, indent=2)
 
 

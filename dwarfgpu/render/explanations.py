@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.expr import listing
 from dwarfgpu.program.frames.variable import Checked, Described, Variable, owner_of
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.render.layout import beside, counted, lanes_text, room, shown, style, wrapped
+from dwarfgpu.render.layout import beside, counted, lane_masks, lanes_text, room, shown, style, wrapped
 from dwarfgpu.render.operations import LINE, bytes_text
 from dwarfgpu.render.variables import VariablesRenderer, repaired_head
 
@@ -104,16 +104,15 @@ def _listing(place: Described, variable: Variable) -> Iterator[str]:
 
 def parts(values: Values) -> Iterator[str]:
     """Yield the places of the parts of a value; lanes with the same places are together."""
-    groups: dict[tuple[tuple[str, str], ...], int] = {}
-    missing: dict[str, int] = {}
-    for lane_answer in values.by_lane:
-        bit = 1 << (lane_answer.lane or 0)
-        if lane_answer.value is None:
-            reason = "no value" if lane_answer.reason is None else lane_answer.reason.message
-            missing[reason] = missing.get(reason, 0) | bit
-            continue
-        rows = tuple((_extent(source), _place(source, lane_answer.lane)) for source in lane_answer.sources())
-        groups[rows] = groups.get(rows, 0) | bit
+    known = [each for each in values.by_lane if each.value is not None]
+    groups = lane_masks(
+        (each.lane, tuple((_extent(source), _place(source, each.lane)) for source in each.sources())) for each in known
+    )
+    missing = lane_masks(
+        (each.lane, "no value" if each.reason is None else each.reason.message)
+        for each in values.by_lane
+        if each.value is None
+    )
     has_lanes = any(lane_answer.lane is not None for lane_answer in values.by_lane)
     kind = "" if values.type is None else f": {safe_text(values.type)}"
     yield f"{style('name', shown(values.text))}{kind}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu.render import pictures
 from dwarfgpu.render import report as html
 from dwarfgpu.render.judging import PART, share_text, sum_rows
-from dwarfgpu.render.layout import counted
+from dwarfgpu.render.layout import counted, runs
 from dwarfgpu.render.pictures import OUTSIDE, Strip, StripPart
 from dwarfgpu.render.values import value_line
 
@@ -179,16 +179,9 @@ def _against_section(compared: BuildJudgement, history: LaneHistory) -> html.Pag
 def _different_rows(history: LaneHistory) -> Iterator[tuple[str, ...]]:
     """Yield a row for each run of statements at which a variable has the same two values, or lacks one."""
     for (function, name, _die), values in sorted(history.variables.items(), key=_first_wrong):
-        runs: list[tuple[int, int, ShownValue]] = []
-        for index, value in sorted(values.items()):
-            if not value.other:
-                continue
-            before = runs[-1] if runs else None
-            if before is not None and before[1] == index - 1 and before[2] == value:
-                runs[-1] = before[0], index, value
-            else:
-                runs.append((index, index, value))
-        for first, last, value in runs:
+        different = ((index, value) for index, value in sorted(values.items()) if value.other)
+        for run in runs(different, lambda before, each: each == (before[0] + 1, before[1])):
+            (first, value), (last, _value) = run[0], run[-1]
             numbers = str(first + 1) if first == last else f"{first + 1} to {last + 1}"
             lines = sorted({history.steps[index].line for index in range(first, last + 1)})
             of_lines = str(lines[0]) if len(lines) == 1 else f"{lines[0]} to {lines[-1]}"
@@ -205,17 +198,8 @@ def _frame_parts(steps: Iterable[LaneStep]) -> Iterator[StripPart]:
 
 def _merged(parts: Iterable[StripPart]) -> Iterator[StripPart]:
     """Yield neighbours that say the same but for the statement as one part."""
-    before: StripPart | None = None
-    for part in parts:
-        is_same = before is not None and before.kind == part.kind
-        if before is not None and is_same and _said(before) == _said(part):
-            before = StripPart(before.size + 1, before.kind, before.text)
-            continue
-        if before is not None:
-            yield before
-        before = part
-    if before is not None:
-        yield before
+    for run in runs(parts, lambda last, part: (last.kind, _said(last)) == (part.kind, _said(part))):
+        yield StripPart(len(run), run[0].kind, run[0].text)
 
 
 def _said(part: StripPart) -> str:

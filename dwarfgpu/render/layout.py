@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import attrs
 
@@ -32,6 +32,8 @@ BELOW = 4
 """The indent of a last cell that is below its row."""
 DEEPEST = 60
 _PIECE = re.compile(" *[^ ]+")
+_Item = TypeVar("_Item")
+_Key = TypeVar("_Key")
 
 
 # --- The screen ---------------------------------------------------------------------------------------------------
@@ -165,15 +167,21 @@ def range_text(first: int, last: int) -> str:
     return str(first) if first == last else f"{first}-{last}"
 
 
+def runs(items: Iterable[_Item], follows: Callable[[_Item, _Item], bool]) -> Iterator[list[_Item]]:
+    """Yield neighbours together, as long as each ``follows`` the one before it."""
+    run: list[_Item] = []
+    for item in items:
+        if run and not follows(run[-1], item):
+            yield run
+            run = []
+        run.append(item)
+    if run:
+        yield run
+
+
 def ranges_text(numbers: Iterable[int]) -> str:
     """Return ascending numbers as a short list: ``0-31,40``."""
-    ranges: list[list[int]] = []
-    for number in numbers:
-        if ranges and number == ranges[-1][1] + 1:
-            ranges[-1][1] = number
-        else:
-            ranges.append([number, number])
-    return ",".join(range_text(first, last) for first, last in ranges)
+    return ",".join(range_text(run[0], run[-1]) for run in runs(numbers, lambda last, number: number == last + 1))
 
 
 def lanes_text(mask: int) -> str:
@@ -182,6 +190,14 @@ def lanes_text(mask: int) -> str:
         return "no lanes"
     lanes = ranges_text(number for number in range(mask.bit_length()) if mask >> number & 1)
     return f"lane{'s' if mask & (mask - 1) else ''} {lanes}"
+
+
+def lane_masks(found: Iterable[tuple[int | None, _Key]]) -> dict[_Key, int]:
+    """Return everything that is found in lanes, each with the mask of its lanes."""
+    masks: dict[_Key, int] = {}
+    for lane, key in found:
+        masks[key] = masks.get(key, 0) | 1 << (lane or 0)
+    return masks
 
 
 def paragraphs(texts: Iterable[Iterable[str]]) -> Iterator[str]:

@@ -106,10 +106,8 @@ def outstanding_text(function: FunctionCode, address: int, rows: Sequence[Outsta
     for row in rows:
         place = "" if row.address is None else f"+{row.address - function.addresses[0]:#06x}  "
         line = "" if row.place is None else f"{_short(row.place)}  "
-        yield from fitted(f"  {place}{line}{row.instruction}", 12)
-        counters = ", ".join(f"{counter} ({later} later)" for counter, later in row.counters)
         registers = f", writes {', '.join(row.registers)}" if row.registers else ""
-        yield from fitted(f"          {counters}{registers}", 12)
+        yield from _waiting(row, place + line, registers)
 
 
 def outstanding_now_text(wave: str, start: int, rows: Sequence[CurrentAccess]) -> Iterator[str]:
@@ -121,9 +119,13 @@ def outstanding_now_text(wave: str, start: int, rows: Sequence[CurrentAccess]) -
     for row in rows:
         distance = row.address - start
         place = f"+{distance:#06x}" if 0 <= distance < 1 << 16 else f"{row.address:#x}"
-        yield from fitted(f"  {place}  {row.instruction}", 12)
-        counters = ", ".join(f"{counter} ({later} later)" for counter, later in row.counters)
-        yield from fitted(f"          {counters}, {'' if row.is_performed else 'not yet '}performed", 12)
+        yield from _waiting(row, f"{place}  ", f", {'' if row.is_performed else 'not yet '}performed")
+
+
+def _waiting(row: OutstandingAccess | CurrentAccess, place: str, note: str) -> Iterator[str]:
+    yield from fitted(f"  {place}{row.instruction}", 12)
+    counters = ", ".join(f"{counter} ({later} later)" for counter, later in row.counters)
+    yield from fitted(f"          {counters}{note}", 12)
 
 
 def _short(place: SourcePosition) -> str:

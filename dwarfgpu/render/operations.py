@@ -40,21 +40,21 @@ def line(operation: OperationReference, width: int = 0) -> str:
 
 def paragraph(operation: OperationReference) -> list[str]:
     """Return the full description of an operation as lines."""
-    name = style("name", " ".join((operation.name, *operation.operands)))
-    lines = [name, f"  {operation.meaning}", f"  stack    ( {operation.effect.strip()} )"]
-    lines.append(f"  clause   {operation.spec}, {operation.section}")
-    lines.append(f"  since    {operation.since}{', deprecated' if operation.deprecated else ''}")
-    if operation.aliases:
-        lines.append(f"  also     {', '.join(operation.aliases)}")
-    if operation.needs:
-        lines.append(f"  needs    {', '.join(operation.needs)}")
-    lines.append(f"  in CFI   {'no: ' + operation.cfi_obstacle if operation.cfi_obstacle else 'yes'}")
     by_path: dict[str, list[str]] = {}
     for name, path in operation.encodings:
         by_path.setdefault(path, []).append(name)
     encodings = ", ".join(f"{path} ({', '.join(names)})" for path, names in by_path.items())
-    lines.append(f"  encoded  {encodings or 'no dialect has a number for it'}")
-    return lines
+    facts = {
+        "stack": f"( {operation.effect.strip()} )",
+        "clause": f"{operation.spec}, {operation.section}",
+        "since": f"{operation.since}{', deprecated' if operation.deprecated else ''}",
+        "also": ", ".join(operation.aliases),
+        "needs": ", ".join(operation.needs),
+        "in CFI": f"no: {operation.cfi_obstacle}" if operation.cfi_obstacle else "yes",
+        "encoded": encodings or "no dialect has a number for it",
+    }
+    head = [style("name", " ".join((operation.name, *operation.operands))), f"  {operation.meaning}"]
+    return [*head, *(f"  {label:7}  {text}" for label, text in facts.items() if text)]
 
 
 def document(operation: OperationReference) -> dict[str, Any]:

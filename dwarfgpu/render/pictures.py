@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.render.layout import shortened, shown
+from dwarfgpu.render.layout import range_text, runs, shortened, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -325,14 +325,15 @@ def heat_map_svg(
     for index, (label, of_wave) in enumerate(rows):
         y = top + index * (MAP_CELL + 2)
         yield f'<text class="quiet" x="{MARGIN}" y="{y + 9}">{caption(label, MAP_LABELS // CHARACTER)}</text>'
-        for first, last, cell in _runs(of_wave):
-            where = f"lane {first}" if last == first + 1 else f"lanes {first}-{last - 1}"
+        for run in runs(enumerate(of_wave), lambda last, each: last[1] == each[1]):
+            (first, cell), (last, _cell) = run[0], run[-1]
+            where = f"lane{'s' * (first < last)} {range_text(first, last)}"
             kind = "idle" if cell.is_idle else _shade(cell.number, low, high)
             height = MAP_CELL // 4 if cell.is_idle else MAP_CELL
             pointed = caption(f"{label}, {where}: {cell.text}")
             yield (
                 f'<rect class="{kind}" x="{left + first * MAP_CELL}" y="{y + (MAP_CELL - height) // 2}" '
-                f'width="{(last - first) * MAP_CELL - 1}" height="{height}"><title>{pointed}</title></rect>'
+                f'width="{len(run) * MAP_CELL - 1}" height="{height}"><title>{pointed}</title></rect>'
             )
     y = top + len(rows) * (MAP_CELL + 2) + 10
     words = []
@@ -348,15 +349,6 @@ def heat_map_svg(
         words.append("small and grey: inactive")
     yield f'<text class="quiet" x="{left}" y="{y + 11}">{caption("; ".join(words))}</text>'
     yield "</svg>"
-
-
-def _runs(cells: Sequence[HeatCell]) -> Iterator[tuple[int, int, HeatCell]]:
-    """Yield neighbours that are equal: the first, the one behind the last, and what they are."""
-    first = 0
-    for index in range(1, len(cells) + 1):
-        if index == len(cells) or cells[index] != cells[first]:
-            yield first, index, cells[first]
-            first = index
 
 
 def histogram_svg(title: str, numbers: Sequence[float], *, is_alone: bool = True) -> Iterator[str]:

@@ -18,7 +18,19 @@ from dwarfgpu.program.frames.reasons import NO_LOCATION_HERE, OPTIMIZED_OUT, Rea
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import Array, Base, Enumeration, MemberPointer, Pointer, Struct, Type, resolved
 from dwarfgpu.program.values.scalars import Scalar, character_prefix, scalar_of
-from dwarfgpu.render.layout import beside, counted, error_json, lanes_text, packed, room, shown, style, wrapped
+from dwarfgpu.render.layout import (
+    beside,
+    counted,
+    error_json,
+    lane_masks,
+    lanes_text,
+    packed,
+    room,
+    runs,
+    shown,
+    style,
+    wrapped,
+)
 from dwarfgpu.render.records import Record, fact
 from dwarfgpu.render.values import Look, value_text
 from dwarfgpu.render.written_text import StyleName, without_styles
@@ -159,10 +171,7 @@ class VariablesRenderer:
         return value_text(answer.value, self.look)
 
     def _many(self, cells: Sequence[tuple[LaneAnswer, str]], indent: int) -> Iterator[str]:
-        groups: dict[tuple[str, str], int] = {}
-        for answer, text in cells:
-            lane = 0 if answer.lane is None else answer.lane
-            groups[answer.state, text] = groups.get((answer.state, text), 0) | 1 << lane
+        groups = lane_masks((answer.lane, (answer.state, text)) for answer, text in cells)
         if len(groups) > MAX_GROUPS and all(len(_short(answer, text)) <= MAX_CELL for answer, text in cells):
             yield from self._table(cells, indent)
             return
@@ -223,10 +232,10 @@ class VariablesRenderer:
         located = [(answer, answer.location) for answer in answers]
         texts = [(answer, at, self._text.entry(at)) for answer, at in located if at is not None]
         is_shared = len(texts) > 1 and len({text for _each, _at, text in texts}) == 1
-        groups: dict[str, int] = {}
-        for answer, location, written in texts:
-            text = written if is_shared else self._own_place(answer, location) or written
-            groups[text] = groups.get(text, 0) | 1 << (answer.lane or 0)
+        groups = lane_masks(
+            (answer.lane, written if is_shared else self._own_place(answer, at) or written)
+            for answer, at, written in texts
+        )
         alone = len(groups) == 1
         for text, mask in groups.items():
             who = "" if alone or answers[0].lane is None else f"{lanes_text(mask)}: "
@@ -669,11 +678,11 @@ def value_in_lanes(writer: VariablesRenderer, values: Values, head: str) -> Iter
     The value of a lane that does not execute the code is in parentheses.
     """
     line, length = head + "{", len(head) + 1
-    runs = _runs(writer, values)
-    for index, (first, last, text, state) in enumerate(runs):
+    alike = [*_runs(writer, values)]
+    for index, (first, last, text, state) in enumerate(alike):
         label = f"[{first}]=" if first == last else f"[{first}-{last}]="
         value = f"({text})" if state == "inactive" else text
-        end = "}" if index == len(runs) - 1 else ","
+        end = "}" if index == len(alike) - 1 else ","
         size = len(label) + len(value) + len(end)
         if length + size + (index > 0) > room() and length > LANE_INDENT:
             yield line
@@ -687,24 +696,24 @@ def value_in_lanes(writer: VariablesRenderer, values: Values, head: str) -> Iter
     yield from _reasons(writer, values)
 
 
-def _runs(writer: VariablesRenderer, values: Values) -> list[tuple[int, int, str, str]]:
-    """Return runs of lanes with the same value in the same state: the first, the last, the value, the state."""
-    runs: list[tuple[int, int, str, str]] = []
+def _runs(writer: VariablesRenderer, values: Values) -> Iterator[tuple[int, int, str, str]]:
+    """Yield runs of lanes with the same value in the same state: the first, the last, the value, the state."""
+    cells = []
     for answer in values.by_lane:
-        lane = first = answer.lane or 0
-        text = writer.cell(answer) if answer.value is not None or answer.reason is None else answer.reason.placeholder
-        if runs and runs[-1][1] + 1 == lane and runs[-1][2:] == (text, answer.state):
-            first = runs.pop()[0]
-        runs.append((first, lane, text, answer.state))
-    return runs
+        reason = answer.reason if answer.value is None else None
+        text = writer.cell(answer) if reason is None else reason.placeholder
+        cells.append((answer.lane or 0, text, answer.state))
+    for run in runs(cells, lambda last, cell: cell == (last[0] + 1, *last[1:])):
+        first, text, state = run[0]
+        yield first, run[-1][0], text, state
 
 
 def _reasons(writer: VariablesRenderer, values: Values) -> Iterator[str]:
-    groups: dict[str, int] = {}
-    for answer in values.by_lane:
-        if answer.value is None and answer.reason is not None:
-            text = f"{answer.reason.placeholder} ({answer.reason.message})"
-            groups[text] = groups.get(text, 0) | 1 << (answer.lane or 0)
+    groups = lane_masks(
+        (answer.lane, f"{answer.reason.placeholder} ({answer.reason.message})")
+        for answer in values.by_lane
+        if answer.value is None and answer.reason is not None
+    )
     for text, mask in groups.items():
         lines = wrapped(f"{lanes_text(mask)}: {text}", room(LANE_INDENT))
         yield from beside("  ", (style("error", line) for line in lines), LANE_INDENT)

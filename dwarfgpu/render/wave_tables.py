@@ -10,7 +10,7 @@ from dwarfgpu.program.frames.lanes import ACTIVE, UNKNOWN, UNUSED, Lanes, LaneSt
 from dwarfgpu.program.frames.wave_positions import InDispatch, Triple, group_text, place_of, waves_of
 from dwarfgpu.render.backtrace import line_text, standing_text
 from dwarfgpu.render.lanes import LETTERS
-from dwarfgpu.render.layout import TableLine, columns, counted, range_text, ranges_text, shown
+from dwarfgpu.render.layout import TableLine, columns, counted, range_text, ranges_text, runs, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -139,17 +139,12 @@ def work_groups_json(stopped: Stopped, runs: Iterable[list[WorkGroup]]) -> Itera
 
 def folded(lanes: Iterable[LaneStatus], current: int | None) -> Iterator[list[LaneStatus]]:
     """Yield neighbours in one state at one place together; the selected lane is alone."""
-    run: list[LaneStatus] = []
-    for lane in lanes:
-        if run:
-            last = run[-1]
-            is_next = last.place == lane.place and last.number + 1 == lane.number
-            if not is_next or current in (last.number, lane.number):
-                yield run
-                run = []
-        run.append(lane)
-    if run:
-        yield run
+
+    def follows(last: LaneStatus, lane: LaneStatus) -> bool:
+        is_next = last.place == lane.place and last.number + 1 == lane.number
+        return is_next and current not in (last.number, lane.number)
+
+    return runs(lanes, follows)
 
 
 def same_places(lanes: Iterable[LaneStatus]) -> list[list[LaneStatus]]:
