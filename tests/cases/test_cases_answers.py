@@ -57,8 +57,6 @@ BOTH = {"kind": "multiple", "places": [register(0, "r0"), register(1, "r1")]}
 TWICE = {**AMD, "dies": {"unit:16": {"location": ["50", "51"]}}}
 
 
-# --- Locations ----------------------------------------------------------------------------------------------------
-
 POINTER = {"kind": "implicit_pointer", "die": "info:0x4c", "byte_offset": 4, "space": 0}
 LANE_5 = {**GPU, "lane": 5}
 LOCATIONS = [
@@ -119,8 +117,6 @@ def test_an_answer_can_be_given_back_in_a_context(keys, location):
         assert result("DW_OP_push_object_address", **described) == location
         assert result("", **{**described, "initial_stack": [0, location]}) == location
 
-
-# --- Values -------------------------------------------------------------------------------------------------------
 
 S32 = {"encoding": "signed", "byte_size": 4}
 U8 = {"encoding": "unsigned", "byte_size": 1}
@@ -216,9 +212,6 @@ def test_numbers_are_written_as_what_they_are():
     assert '"value": -0.0' in next(run_lines([line]))
 
 
-# --- What stands around a result ----------------------------------------------------------------------------------
-
-
 def test_the_keys_of_an_answer():
     assert list(ops("DW_OP_lit1")) == ["id", "status", "dialect", "rules", "result"]
     found = ops("DW_OP_addr 0", read={"bytes": 1}, stack=True, memory=[{"space": 0, "address": 0, "bytes": "07"}])
@@ -275,9 +268,6 @@ def test_references_have_the_size_that_format_and_version_say(offset_size, versi
     assert found["result"] == value(5)
 
 
-# --- The kind of the result ---------------------------------------------------------------------------------------
-
-
 @for_each(
     "text, want, expected",
     ("DW_OP_lit5", None, value(5)),
@@ -295,9 +285,6 @@ def test_references_have_the_size_that_format_and_version_say(offset_size, versi
 def test_the_kind_that_is_wanted(text, want, expected):
     answer = ops(text, **({} if want is None else {"want": want}))
     assert (answer["error"]["kind"] if answer["status"] == "error" else answer["result"]) == expected
-
-
-# --- The stack ----------------------------------------------------------------------------------------------------
 
 
 @for_each(

@@ -257,9 +257,6 @@ def test_other_strings_are_no_integers(text):
         run_case({"expr": "", "context": {"initial_stack": [text]}}, 1)
 
 
-# --- Lines --------------------------------------------------------------------------------------------------------
-
-
 def test_lines_are_answered_in_order_and_as_they_come():
     seen = []
 

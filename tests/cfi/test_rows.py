@@ -60,9 +60,6 @@ def spans(found):
     return [(row.start, row.end) for row in found]
 
 
-# --- Rows (DWARF 5, 6.4.1 and 6.4.2.1) ------------------------------------------------------------------------------
-
-
 # Where each row begins, and the registers that have a rule in it.
 @for_each(
     "text, expected",
@@ -135,9 +132,6 @@ def test_initial_instructions_have_no_location(text):
     assert fault("", text).kind == "bad_cie"
 
 
-# --- The CFA (A.6.4.2.2) --------------------------------------------------------------------------------------------
-
-
 def test_def_cfa_expression():
     found = cfa("def_cfa_expression 3036")
 
@@ -190,9 +184,6 @@ def test_a_factored_offset_of_more_than_64_bits(text):
 def test_an_offset_of_more_than_64_bits(text):
     assert cfa(text.format((1 << 63) - 1)).offset == (1 << 63) - 1
     assert fault(text.format(1 << 63)).kind == "overflow"
-
-
-# --- Registers (A.6.4.1, A.6.4.2.3) ---------------------------------------------------------------------------------
 
 
 @for_each(
@@ -248,9 +239,6 @@ def test_restore_gives_back_the_initial_rule(restore, initial, text, expected):
     error = fault("", f"undefined 3; {restore}")  # in a CIE there is nothing to restore
     assert error.kind == "bad_cie"
     assert error.where.operation.startswith("DW_CFA_restore")
-
-
-# --- State (DWARF 5, 6.4.2.4) ---------------------------------------------------------------------------------------
 
 
 def test_restore_state_gives_back_registers_and_cfa():

@@ -31,9 +31,6 @@ def other(tmp_path_factory) -> str:
     return str(path)
 
 
-# --- lanes ------------------------------------------------------------------------------------------------------------
-
-
 def test_the_lanes_of_a_wave():
     found = document("lanes", KERNEL, "--state", STATE, "--wave", "1:1:1:1", "--all", "--each")
     places = {row["lanes"][0]: (row["state"], (row["source"] or {}).get("line")) for row in found["lanes"]}
@@ -92,9 +89,6 @@ def test_lanes_of_host_programs_are_refused(tmp_path):
     assert len(done.stderr.splitlines()) <= 2
 
 
-# --- waves ------------------------------------------------------------------------------------------------------------
-
-
 def test_the_list_of_waves():
     found = document("waves", KERNEL, "--state", STATE)["waves"]
     assert [each["waves"] for each in found] == [["1:1:1:1", "1:1:2:1"], ["1:1:3:1"]]
@@ -114,9 +108,6 @@ def test_waves_of_which_little_is_known(other):
     assert done.returncode == 1
     assert "AMDGPU Wave no mask " in done.stdout
     assert len(done.stderr.splitlines()) == 2
-
-
-# --- eval --wave all --------------------------------------------------------------------------------------------------
 
 
 def test_values_of_all_waves():
@@ -247,9 +238,6 @@ def test_all_waves_are_documents_as_one_wave_is():
         assert sorted(together, key=key) == sorted(alone, key=key)
 
 
-# --- One lane, without numpy ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("form", ["dgs", "json"])
 def test_one_lane_needs_no_numpy(tmp_path, form):
     path = "docs/examples/variables.json"
@@ -270,8 +258,6 @@ def test_one_lane_needs_no_numpy(tmp_path, form):
     expected = ["limit = 20", "slots[1] = 21", "out[lane] = 102", "False 0"]
     assert done.stdout.splitlines()[-4:] == expected, done.stderr
 
-
-# --- Repairs ----------------------------------------------------------------------------------------------------------
 
 HIP = "fixtures/amdgpu/hip-kernels.gfx90a.w64.O2.v5.co"
 

@@ -40,9 +40,6 @@ def of_file(tmp_path_factory) -> Page:
     return written(tmp_path_factory.mktemp("file") / "out.html", FAST)
 
 
-# --- What is on it ------------------------------------------------------------------------------------------------
-
-
 def test_the_kernels_with_what_they_start_with(with_state):
     text = with_state.texts["kernels"]
     assert "starts with s[0:1] KERNARG_SEGMENT_PTR" in text
@@ -148,9 +145,6 @@ def test_what_cannot_be_read_is_on_the_page(tmp_path):
     assert "of 27 section headers, 0 are in the file" in page.texts["problems"]
 
 
-# --- What it is made of -------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(params=["with_state", "of_file"])
 def page(request) -> Page:
     return request.getfixturevalue(request.param)
@@ -218,9 +212,6 @@ def test_nothing_of_a_file_is_markup(tmp_path):
         assert "<script>" in page.texts[section]
 
 
-# --- How large it is ----------------------------------------------------------------------------------------------
-
-
 def test_what_has_no_room_is_counted(monkeypatch, tmp_path):
     monkeypatch.setattr(html, "MAX_PAGE", 90_000)
     monkeypatch.setattr(question, "MAX_LISTED", 2)
@@ -274,9 +265,6 @@ int f{n}(struct s{n} *p, int x, float y) {{
         subprocess.run(copy, check=True, timeout=60)
     subprocess.run([require_tool("ld.lld-22"), "-shared", *units, "-o", whole], check=True, timeout=60)
     return whole
-
-
-# --- Where it goes, and what is wrong -----------------------------------------------------------------------------
 
 
 def test_standard_output_and_json_have_the_page(of_file, tmp_path):

@@ -126,8 +126,6 @@ def test_a_host_program_and_frames(run):
     assert run("eval")[0] == 2
 
 
-# --- Forms, and what does not go together -------------------------------------------------------------------------
-
 CALLS = ROOT / "fixtures/llvm24/hip-calls.gfx1100.w32.O2.co"
 IN_CALLS = ("--state", ROOT / "docs/examples/calls.json", "--wave", "1")
 HOST = ROOT / "fixtures/host/frames.gcc.O2.v5.x86_64"
@@ -209,9 +207,6 @@ def test_what_needs_a_machine_says_how_to_name_one(run):
     assert run("eval", FILE, "even", "--pc", "0x1548", "--location")[2] == ""
 
 
-# --- How answers look ---------------------------------------------------------------------------------------------
-
-
 def test_a_register_of_a_caller_has_the_reason_of_its_variables(run):
     status, out, _ = run("eval", CALLS, "$v0", "$v0[3]", "x", *IN_CALLS, "--frame", "1", "--lane", "0", "--json")
     found = [each["lanes"]["0"]["reason"] for each in json.loads(out)["answers"]]
@@ -238,9 +233,6 @@ def test_an_array_without_its_bounds_is_no_value(run):
     assert (status, found["state"], found["reason"]["error"]["kind"]) == (1, "error", "unknown_operation")
     status, out, _ = run("eval", ARRAYS, "array_ptr", "array_unallocated", "--dialect", "llvm-user")
     assert (status, out) == (0, "array_ptr = {1, 2, 3, 4}\narray_unallocated = <not associated>\n")
-
-
-# --- What does not belong together --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("codes", [[], [{"path": "gone.co", "load_address": "0x7f0000000000"}]])
@@ -286,9 +278,6 @@ def test_a_table_of_lanes_has_the_reason_below_it_of_those_without_a_value(run):
 
 def test_colour_has_no_escapes_around_nothing(run):
     assert "\x1b[2m\x1b[0m" not in run("locals", FILE, *STATE, "--lane", "2", "--color", "always")[1]
-
-
-# --- Traces through frames, and the places of callers -------------------------------------------------------------
 
 
 def test_a_trace_of_a_repaired_expression_has_its_operations(run):
@@ -398,9 +387,6 @@ def test_repairs_are_one_footnote_of_an_answer(run, tmp_path):
     repairs = {each["name"]: each["repairs"] for each in frame["variables"] if "repairs" in each}
     assert [each["names"] for each in repairs["rest"]] == [["vector-register"]]
     assert list(repairs["rest"][0]["as_written"]["lanes"]) == ["0"]
-
-
-# --- Which lanes are active ---------------------------------------------------------------------------------------
 
 
 OLD_NUMBERS = ROOT / "fixtures/asm/lane-pc-old-numbers.gfx90a.w64.co"

@@ -107,9 +107,6 @@ def test_both_readers_agree_on_all_fixtures():
     assert set(REASONS) - set().union(*found.values()) == set(), "these reasons explain nothing"
 
 
-# --- Sections -----------------------------------------------------------------------------------------------------
-
-
 def sections(bridge, found):
     """What pyelftools relocates and decompresses is what the bridge gives it."""
     dwarf = asked(found, "sections", bridge.elffile.get_dwarf_info)
@@ -122,9 +119,6 @@ def sections(bridge, found):
                 found["section", theirs.name] += 1
             elif ours.size != theirs.size or ours.address != theirs.address:
                 found["size of section", theirs.name] += 1
-
-
-# --- Units and entries ----------------------------------------------------------------------------------------------
 
 
 def units(bridge, found):
@@ -278,8 +272,6 @@ def range_list(bridge, theirs, ours, die, found):
         found["range list", "other entries"] += 1
 
 
-# --- Line tables ----------------------------------------------------------------------------------------------------
-
 REGISTERS = ("address", "line", "column", "file", "is_stmt", "basic_block", "end_sequence", "prologue_end",
              "epilogue_begin", "isa", "discriminator", "op_index")  # fmt: skip
 
@@ -305,9 +297,6 @@ def lines(bridge, unit, own_unit, found):
 def without_end(row):
     """A row, without is_stmt where it ends a sequence."""
     return row[:4] + row[5:] if row[REGISTERS.index("end_sequence")] else row
-
-
-# --- Call frame information -----------------------------------------------------------------------------------------
 
 
 def frames(bridge, found):

@@ -59,8 +59,6 @@ def assemble(it, lines):
     return [[code] for code in codes]
 
 
-# --- Atomic operations --------------------------------------------------------------------------------------------
-
 EDGES = (0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x3F800000, 0xBF800000, 0x40490FDB)
 
 
@@ -230,8 +228,6 @@ def test_every_atomic_operation(it):
             assert it.read(target, f"u{size}")[0, :LANES].tolist() == before, name
 
 
-# --- Loads and stores ---------------------------------------------------------------------------------------------
-
 MOVES = re.compile(
     r"(?P<space>ds|global|flat|scratch|buffer)_(?P<action>load|read|store|write)_(?:d16_(?P<front_hi>hi_)?)?"
     r"(?P<size>u?byte|sbyte|u?short|sshort|dword(?:x[234])?|[uib]8|[uib]16|b32|b64|b96|b128)(?P<half>_d16(?:_hi)?)?$"
@@ -330,8 +326,6 @@ def bytes_at(it, space, start, width, lane):
     return memory[start : start + width].tobytes()
 
 
-# --- Both halves --------------------------------------------------------------------------------------------------
-
 MODELS = integer_models.MODELS | float_models.MODELS
 
 
@@ -389,8 +383,6 @@ def some_packed(kind, lanes):
     return NUMBERS.integers(0, 1 << bits, lanes).astype(np.uint64)
 
 
-# --- Two addresses ------------------------------------------------------------------------------------------------
-
 PAIRS = re.compile(
     r"ds_(?P<action>read|load|write|store|wrxchg|storexchg)_?2(?:addr)?_?(?P<far>st64|stride64)?_?(?:rtn_)?(?P<size>b32|b64)$"
 )
@@ -433,8 +425,6 @@ def test_every_operation_of_local_memory_with_two_offsets(it):
                     wanted = b"".join(word.to_bytes(4, "little") for word in new)
                     assert it.local[0, place].tobytes() == wanted, name
 
-
-# --- Scalar memory ------------------------------------------------------------------------------------------------
 
 SCALARS = re.compile(r"s_(?P<buffer>buffer_)?(?P<action>load|store|atomic)_(?P<what>\w+?)(?P<wide>_x2)?$")
 SCALAR_SIZES = {
@@ -496,9 +486,6 @@ def test_every_operation_of_scalar_memory(it):
             continue
         number = int(before[4]) & (1 << 8 * size) - 1
         assert found == [signed(number, 8 * size) & LOW if match["what"][0] == "i" else number], name
-
-
-# --- Lanes, branches and registers by number ----------------------------------------------------------------------
 
 
 def test_lanes_are_read_and_written_by_number(it):
@@ -655,8 +642,6 @@ def test_mode_is_set_from_a_register(it):
     it.run(f"s_setreg_b32 hwreg({name}, 0, 4), s2")
     assert it.batch.mode == 0xF5
 
-
-# --- All of them --------------------------------------------------------------------------------------------------
 
 FAMILIES = re.compile(
     r"t?buffer_(load|store)_(d16_)?(hi_)?format_|v_(mfma|smfmac|wmma|swmmac)_|(global|scratch|buffer)_load_lds_"

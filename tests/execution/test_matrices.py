@@ -81,8 +81,6 @@ def registers(first, bits, count, *, letter="v"):
     return f"{letter}{first}" if number == 1 else f"{letter}[{first}:{first + number - 1}]"
 
 
-# --- MFMA ---------------------------------------------------------------------------------------------------------
-
 # name: blocks, then K of one lane, then the register of D and the lane of D as AMD writes them
 
 
@@ -287,9 +285,6 @@ def test_sums_of_singles_are_rounded_after_each_product(require_tool):
     assert bench.read(D + 3, "f4")[0, 7] == total
 
 
-# --- WMMA ---------------------------------------------------------------------------------------------------------
-
-
 def place_in_gfx11(i, j, lanes):
     return (i // 2, 16 * (i % 2) + j) if lanes == 32 else (i // 4, 16 * (i % 4) + j)
 
@@ -409,8 +404,6 @@ def test_sums_of_integers_are_clamped(require_tool):
     bench.run(f"{text} clamp")
     assert (bench.read(128, "i4") == 0x7FFFFFFF).all()
 
-
-# --- Sparse matrices ----------------------------------------------------------------------------------------------
 
 SMFMAC = (
     "v_smfmac_f32_16x16x32_f16", "v_smfmac_f32_32x32x16_f16", "v_smfmac_f32_16x16x32_bf16",

@@ -23,9 +23,6 @@ def rows(question, *words, **options):
     return list(rows_of(make_question(question, *words, **options), item))
 
 
-# --- Questions --------------------------------------------------------------------------------------------------------
-
-
 def test_the_questions_are_those_of_the_table_that_have_a_file():
     known = questions()
     assert {"eval", "locals", "bt", "waves", "lanes", "verify", "coverage", "judge", "memmodel"} <= set(known)
@@ -150,9 +147,6 @@ def test_a_broken_input_is_a_row_with_its_error(tmp_path, text):
     assert str(path) in row["message"]
 
 
-# --- Inputs -----------------------------------------------------------------------------------------------------------
-
-
 def test_folders_patterns_and_files_are_inputs_once_each(tmp_path):
     write_states(tmp_path / "d", 3)
     folder = tmp_path / "d" / "sub" / "many.dgs"
@@ -225,9 +219,6 @@ def test_schedulers_and_what_an_answer_may_cost():
     assert question_of("memmodel check", "7").budget == 7
 
 
-# --- The summary ------------------------------------------------------------------------------------------------------
-
-
 def test_waves_are_grouped_by_stack_over_all_inputs_the_rarest_first():
     summary = Summary("bt")
     summary.add_outcomes([InputOutcome(f"rank{n}", "answered", 1, 10) for n in range(4000)])
@@ -269,9 +260,6 @@ def test_many_values_are_joined_by_their_magnitude():
     assert len(values.groups) == 14
     assert sum(group.count for group in values.groups.values()) == MOST_VALUES * 2
     assert values.groups["2^12 to 2^13"].count == 4096
-
-
-# --- The command ------------------------------------------------------------------------------------------------------
 
 
 def test_without_the_extra_one_error_says_what_to_install(tmp_path):

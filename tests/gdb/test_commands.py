@@ -129,9 +129,6 @@ def test_a_snapshot_of_threads_is_a_core_file(tmp_path, require_tool, runnable_h
     assert re.findall(r"#\d.* in (\w+)|#0  (\w+)", done.stdout) == [("", "inner"), ("outer", ""), ("_start", "")]
 
 
-# --- What is selected ---------------------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 def test_the_focus_is_gdbs(tmp_path, require_tool, runnable_host):
     commands = typed("break stop_here; run; dwarfgpu eval pushed; up; dwarfgpu locals; down; dwarfgpu eval pushed + 1")
@@ -158,9 +155,6 @@ def test_the_lane_is_gdbs(tmp_path, require_tool):
     values = [line for line in found if line.startswith(("even", "$"))]
     assert values == ["even = 10", "even = 18", "$1 = 18", "$2 = 14", "$3 = 77"]
     assert "amdgcn-gfx90a has 64 lanes, no lane 64" in found
-
-
-# --- Help, errors, settings ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow

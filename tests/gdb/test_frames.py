@@ -14,9 +14,6 @@ def full(require_tool, program, *commands: str) -> str:
     return run_gdb(require_tool, *typed(*commands, "break stop_here; run; bt -full"), program=program)
 
 
-# --- The frame filter ---------------------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 def test_what_gdb_cannot_read_is_shown(require_tool, runnable_host):
     text = full(require_tool, runnable_host)
@@ -115,9 +112,6 @@ def test_a_newer_gdb_reads_the_variables_of_its_own_class(require_tool, runnable
     assert "        counter = 5\n" in text, text
     assert "#0  inner (counter=5, std_counter=5" in text
     assert "Exception" not in text
-
-
-# --- The unwinder -------------------------------------------------------------------------------------------------
 
 
 def unwound(require_tool, folder, name: str, *more: str) -> str:
@@ -293,8 +287,6 @@ def test_threads_are_left_to_gdb(require_tool, runnable_host):
         shown.append(run_gdb(require_tool, *commands, program=runnable_host))
     assert shown[0] == shown[1]
 
-
-# --- The selected frame -------------------------------------------------------------------------------------------
 
 RECURSION = """
 static inline __attribute__((always_inline)) int around(int n, int (*below)(int)) {

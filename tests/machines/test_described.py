@@ -33,9 +33,6 @@ def read(described, name, address, size, lane=None):
     return described.read_memory(described.target.space_named(name), address, size, 0, lane).hex()
 
 
-# --- Memory -------------------------------------------------------------------------------------------------------
-
-
 def test_regions_adjoin_overlap_and_may_be_missing():
     found = machine(GENERIC, ("none", 0x10, "0102", None), ("none", 0x12, "0304", None))
     assert read(found, "none", 0x10, 4) == "01020304"
@@ -110,9 +107,6 @@ def test_memory_is_a_dictionary_of_bytes(regions, address, size, written):
         assert memory.read(address, len(written)) == written
 
 
-# --- Views of one storage -----------------------------------------------------------------------------------------
-
-
 def test_private_lane_memory_is_private_wave_memory_with_every_64th_dword():
     found = machine(GFX90A, ("private_lane", 0x8, "0102030405060708", 5))
     # dword 2 of lane 5: (8 / 4) * 64 * 4 + 5 * 4; dword 3 is a row of 64 dwords further on
@@ -146,9 +140,6 @@ def test_views_share_their_bytes():
 def test_private_lane_memory_needs_a_lane_that_exists(lane):
     with pytest.raises(DwarfGpuError):
         machine(GFX90A, ("private_lane", 0, "00", lane))
-
-
-# --- Registers ----------------------------------------------------------------------------------------------------
 
 
 @for_each(
@@ -220,8 +211,6 @@ def test_a_register_that_is_not_described_is_not_available():
     found.write_register(register, bytes(range(8)), 0, None)  # what is written as a whole is known from then on
     assert found.read_register(register, 0, None) == bytes(range(8))
 
-
-# --- Gathering ----------------------------------------------------------------------------------------------------
 
 FULL = machine(
     GFX90A,

@@ -38,9 +38,6 @@ def machine_with(target, count=1, **arguments):
     return machine
 
 
-# --- Waves and registers ------------------------------------------------------------------------------------------
-
-
 def test_waves_are_added_in_columns():
     machine = Machine(WAVE64)
     machine.dispatches.append(Dispatch(1))
@@ -126,9 +123,6 @@ def test_registers_of_other_sizes_are_kept_in_bytes():
         rows, found = machine.gather_register(register, u64(0, 1), 1, 0, None, 2)
         assert found.all()
         assert rows.tolist() == [[1], [2]]
-
-
-# --- Memory -------------------------------------------------------------------------------------------------------
 
 
 @given(target=TARGETS, data=st.data())
@@ -246,9 +240,6 @@ def test_what_is_available_from_an_address_on(name, address, lane, expected):
     assert machine.memory.available(WAVE64.space_named(name), address, 0, lane) == expected
 
 
-# --- All waves at once --------------------------------------------------------------------------------------------
-
-
 def test_every_lane_of_every_wave_is_evaluated_at_once():
     """Vector and scalar registers, scratch and LDS of four waves: the same as each lane alone."""
     machine = machine_with(WAVE32, 4, work_group=[[i // 2, 0, 0] for i in range(4)])
@@ -278,9 +269,6 @@ def test_every_lane_of_every_wave_is_evaluated_at_once():
         together = evaluated(LaneSet.grid(4, 32))
         alone = [evaluated(LaneSet.one(lane, wave))[0] for wave in range(4) for lane in range(32)]
         assert together == alone
-
-
-# --- Extents ------------------------------------------------------------------------------------------------------
 
 
 @given(data=st.data())

@@ -70,9 +70,6 @@ def folder(tmp_path):
     return path
 
 
-# --- What a snapshot says -----------------------------------------------------------------------------------------
-
-
 def test_every_key_of_the_schema_is_read():
     machine = snapshot.of_document(WHOLE)
     assert machine.ids == ["1:1:1:1", "1:1:1:2"]
@@ -190,9 +187,6 @@ def test_address_spaces_are_declared_for_the_generic_target(tmp_path):
         snapshot.of_document({**document, "target": "amdgcn-gfx90a"})
 
 
-# --- Both forms ---------------------------------------------------------------------------------------------------
-
-
 @given(machine=machines(), forms=st.lists(st.sampled_from(["json", "dgs"]), min_size=1, max_size=3))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_machine_that_is_saved_and_loaded_is_the_same(tmp_path, machine, forms):
@@ -299,9 +293,6 @@ def test_nothing_is_overwritten_and_nothing_is_left_half_written(tmp_path, folde
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
-# --- Values as a person writes them -------------------------------------------------------------------------------
-
-
 def registers(**values):
     return snapshot.of_document(changed(waves=[{"registers": values}], memory=None))
 
@@ -371,9 +362,6 @@ def test_memory_is_given_as_values():
             read(machine, "private_lane", address, 4, lane=lane)
     with pytest.raises(EvaluationError):
         read(machine, "global", 16, 1)
-
-
-# --- What is refused ----------------------------------------------------------------------------------------------
 
 
 def wave(**changes):
@@ -514,9 +502,6 @@ def test_files_that_cannot_be_read_are_refused(tmp_path):
         assert caught.value.kind == "unreadable"
 
 
-# --- Folders that are not whole -----------------------------------------------------------------------------------
-
-
 def edit(folder, *path, value):
     manifest = json.loads((folder / "manifest.json").read_text())
     inner = manifest
@@ -592,9 +577,6 @@ def test_the_files_of_an_open_snapshot_are_mapped(folder):
     assert read(machine, "global", 0x1000, 3) == "001122"
 
 
-# --- Any bytes ----------------------------------------------------------------------------------------------------
-
-
 def check(load):
     """Load a snapshot and read all of it: any input gives a machine or one error of ours, in one line."""
     try:
@@ -639,9 +621,6 @@ def test_a_document_with_changed_values_is_read_or_refused(data):
                 break
             inner = inner[key]
     check(lambda: snapshot.of_document(document, force=True))
-
-
-# --- Vector registers of which some lanes are not given ---------------------------------------------------------------
 
 
 def of_lanes(v0, target="amdgcn-amd-amdhsa--gfx90a"):

@@ -174,8 +174,6 @@ def test_a_bad_condition_sets_no_breakpoint(launched):
     assert launched.fails("break nowhere.cl:3")
 
 
-# --- On every processor -----------------------------------------------------------------------------------------------
-
 PROCESSORS = {
     "gfx90a": "fixtures/amdgpu/cl-kernels.gfx90a.w64.O0.v5.co",
     "gfx1030": "fixtures/amdgpu/cl-kernels.gfx1030.w32.O0.v5.co",
@@ -421,9 +419,6 @@ def test_a_step_does_not_hide_the_next_breakpoint(divergent):
     assert [line_of(divergent("next")) for _ in range(2)] == [99, 100]
 
 
-# --- As data ----------------------------------------------------------------------------------------------------------
-
-
 def ask(run, line):
     return json.loads(run(line))
 
@@ -470,9 +465,6 @@ def test_every_step_answers_as_json(launched, line):
     document = ask(launched, f"{word} --json {rest}")
     assert document["schema"] == 1
     assert document["reason"] in ("end-stepping-range", "exited-normally", "breakpoint-hit", "no-history")
-
-
-# --- Completion, errors -----------------------------------------------------------------------------------------------
 
 
 def texts(run, line):
@@ -602,8 +594,6 @@ def test_arguments_at_the_first_instruction_are_not_set_yet():
     assert "y = <not set yet> (register s33 is not set yet)\n" in text
     assert "saxpy (y=0x7f" in run("break saxpy", "run")
 
-
-# --- dprintf ----------------------------------------------------------------------------------------------------------
 
 AT_100 = r'dprintf kernels.cl:100,"%d:%d ",$_lane,step'
 

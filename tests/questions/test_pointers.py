@@ -45,9 +45,6 @@ def values(run: Run, *expressions: str) -> list[str]:
     return [run(f"output {expression}").strip() for expression in expressions]
 
 
-# --- Sizes --------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("processor", PROCESSORS)
 def test_pointers_have_the_size_that_the_code_stores(compiled, stopped, processor):
     """DWARF says nothing of their size; the disassembly shows the stride of arrays and the places of members."""
@@ -128,9 +125,6 @@ def test_a_pointer_whose_size_contradicts_its_space_is_read_as_stated_and_told(t
     assert "1 file, 7 entries: 1 error, 0 warnings" in text
     # an address is "the least significant S bits" of what it is made of (A.2.5.4.4.3 (3))
     assert run.fails("print *first").message == "Cannot access memory at address local#0x3020100"
-
-
-# --- Conversions --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("processor", PROCESSORS)
@@ -238,9 +232,6 @@ def test_assignments_convert_to_generic_and_refuse_other_spaces(compiled, stoppe
     ]  # fmt: skip
 
 
-# --- Null, comparisons and conditions -----------------------------------------------------------------------------
-
-
 def test_pointers_compare_and_differ_where_they_point(stopped):
     run = stopped()
     assert values(run, "gen == shared", "shared == gen", "gen != shared + 1", "gen < shared + 1", "genp == arr[0]") == [
@@ -282,9 +273,6 @@ def test_apertures_are_those_of_the_state(compiled, tmp_path):
     ]  # fmt: skip
 
 
-# --- Memory -------------------------------------------------------------------------------------------------------
-
-
 def test_what_is_at_an_address_of_a_space_can_be_assigned(compiled, stopped):
     a, run = compiled().offsets["a"], stopped()
     assert values(run, f"*(int *) private_lane#{a:#x} = 42", "a", f"&*(int *) private_lane#{a:#x}") == [
@@ -295,9 +283,6 @@ def test_what_is_at_an_address_of_a_space_can_be_assigned(compiled, stopped):
         f"(int *(*)[3]) private_lane#{compiled().offsets['arr']:#x}",
         f"(int **) private_lane#{compiled().offsets['arr'] + 4:#x}", "1",
     ]  # fmt: skip
-
-
-# --- Optimized code -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("version", [4, 5])
@@ -328,9 +313,6 @@ def test_pointers_in_registers_have_the_width_of_a_lane(require_tool, tmp_path, 
     assert run("print -lane 0,1 (int @generic *) q").split("=", 1)[1].split() == [
         "{[0]=(int", "*)", "generic#0x1000000000044,", "[1]=(int", "*)", "generic#0x1000000000040}",
     ]  # fmt: skip
-
-
-# --- HIP ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("processor", PROCESSORS)

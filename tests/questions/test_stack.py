@@ -30,9 +30,6 @@ def run() -> Run:
     return Run(CALLS, CALLS_STATE)
 
 
-# --- Backtraces -----------------------------------------------------------------------------------------------------
-
-
 def test_a_backtrace(run):
     for command in ("backtrace", "bt", "where", "info stack"):
         assert run(command).splitlines() == FRAMES
@@ -117,9 +114,6 @@ def test_everything_fits_a_narrow_screen():
     assert max(len(line) for line in lines if len(line.split()) > 1) <= 40
 
 
-# --- Choosing a frame -----------------------------------------------------------------------------------------------
-
-
 def test_going_up_and_down(run):
     assert run("up").splitlines() == FRAMES[1:3]
     assert run("up 2").splitlines() == FRAMES[5:7]
@@ -160,9 +154,6 @@ def test_a_command_in_several_frames(run):
     assert "needs a command" in run.fails("frame apply 2").message
 
 
-# --- info frame -----------------------------------------------------------------------------------------------------
-
-
 def test_all_about_a_frame_of_a_wave(run):
     run("frame 1")
     run.debugger.output.width = 200
@@ -199,8 +190,6 @@ def test_threads_of_a_process(threads):  # noqa: F811
     error = threads.fails("bt -lane 0")
     assert error.message == "threads of x86_64 have no lanes"
 
-
-# --- GDB ------------------------------------------------------------------------------------------------------------
 
 SOURCE = """
 struct S { int a; double b; };
@@ -302,8 +291,6 @@ def test_frames_are_those_of_gdb(crashed, number):
         found = re.search(fact, theirs)
         assert (found and found[0].strip()) == ((match := re.search(fact, ours)) and match[0].strip())
 
-
-# --- Deep stacks --------------------------------------------------------------------------------------------------
 
 DEEP = """
 #include <stdlib.h>

@@ -56,9 +56,6 @@ def test_text_and_json_have_the_same_rows(run, question, option):
     assert len(run(f"info {question} {option}").splitlines()) == 1 + len(rows)
 
 
-# --- Waves ----------------------------------------------------------------------------------------------------------
-
-
 def test_waves_as_rocgdb_has_them(run):
     assert run("info waves").splitlines() == [
         "  Id Active Target Id                         Frame",
@@ -123,9 +120,6 @@ def test_threads_have_no_lanes(threads, command):
     assert (error.message, error.kind) == ("threads of x86_64 have no lanes", "no_lane")
 
 
-# --- Work-groups ----------------------------------------------------------------------------------------------------
-
-
 def test_work_groups(run):
     assert run("info work-groups").splitlines() == [
         "  Dispatch Work-group Waves Active Frame",
@@ -156,9 +150,6 @@ def test_a_wave_of_no_work_group(tmp_path):
     run = Run(LANES, changed(tmp_path, change))
     rows = run("info work-groups").splitlines()
     assert rows[1].split()[:4] == ["*", "?", "1-3", "40/192"]
-
-
-# --- Lanes ----------------------------------------------------------------------------------------------------------
 
 
 def test_lanes_as_rocgdb_has_them(run):
@@ -224,9 +215,6 @@ def test_lanes_and_maps_of_waves_of_32():
     assert "leaf" not in run("map")
     assert "  A 16 active" in run("map").replace("* A", "  A")
     assert run("map lane").splitlines()[1:3] == ["lane  int", "lane is repaired (vector-register)"]
-
-
-# --- Maps -----------------------------------------------------------------------------------------------------------
 
 
 def test_a_map_of_where_lanes_are(run):
@@ -309,9 +297,6 @@ def test_floats_and_lanes_without_a_value_are_marked(run):
     lines = run("map *(int *) 16").splitlines()
     assert "!" in lines[3]
     assert any("<error>" in line for line in lines)
-
-
-# --- Convenience ----------------------------------------------------------------------------------------------------
 
 
 def test_positions_are_those_of_rocgdb(run, threads):

@@ -44,9 +44,6 @@ def said(opened):
     return [str(problem) for problem in opened.problems]
 
 
-# --- The same answers ---------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", ["merged", "pair"])
 @pytest.mark.parametrize("name, file", STATES)
 def test_frames_and_variables_are_those_of_the_snapshot(name, file, kind, tmp_path):
@@ -76,9 +73,6 @@ def value_of(frame, name):
         return frame[name].value()
     except DwarfGpuError as error:
         return "not known" if error.kind in ("register_unavailable", "memory_unavailable") else error.kind
-
-
-# --- Files that belong together -----------------------------------------------------------------------------------
 
 
 def test_the_host_file_beside_a_gpu_file_is_found_and_has_its_own_memory(tmp_path):
@@ -134,9 +128,6 @@ def test_files_that_are_no_core_files_are_refused(tmp_path):
         open_core_files([str(tmp_path / "nothing")])
 
 
-# --- Which waves --------------------------------------------------------------------------------------------------
-
-
 def test_the_file_or_the_name_chooses_among_processors(tmp_path):
     paths = written(tmp_path, [filled("gfx90a"), filled("gfx1030-wave32"), filled("gfx1030-wave64")])
     core = open_core_waves(paths).core
@@ -165,9 +156,6 @@ def test_the_part_of_the_gpu_alone_says_what_to_do(tmp_path):
     assert "GPU alone" in text
     assert "none can be read" in text
     assert "--state core.PID --state gpucore.PID" in text
-
-
-# --- Code objects -------------------------------------------------------------------------------------------------
 
 
 def test_a_code_object_in_memory_is_read_from_the_core_file(tmp_path):
@@ -278,9 +266,6 @@ def test_kernels_are_named_and_no_file_is_needed(tmp_path):
     assert stopped.loaded.codes[0].file.image.path == str(LANE_PC)
 
 
-# --- The summary --------------------------------------------------------------------------------------------------
-
-
 def test_a_summary_is_one_screen(tmp_path):
     before = open_program(str(TINY)).attach(EXAMPLES / "launch.json")
     opened = open_core_waves(write_core(before.stopped, str(tmp_path / "core"), "pair").names)
@@ -292,9 +277,6 @@ def test_a_summary_is_one_screen(tmp_path):
     data = json.loads(json.dumps(core_json(opened, core_rows(opened))))
     assert data["waves"][0]["count"] == 2
     assert data["agents"][0]["processor"] == "gfx90a"
-
-
-# --- Conversion ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("suffix", [".dgs", ".json"])
@@ -340,9 +322,6 @@ def test_the_memory_of_a_small_snapshot_is_chosen(tmp_path):
     assert {"private_wave", "local", "global"} <= spaces[None].keys()
 
 
-# --- Writing ------------------------------------------------------------------------------------------------------
-
-
 def test_what_was_read_can_be_written_again(tmp_path):
     (tmp_path / "a").mkdir()
     stopped = open_gpu_stopped(tiny(tmp_path / "a"))
@@ -381,9 +360,6 @@ def test_parts_of_names_and_kinds_of_memory(tmp_path):
     for text in ("heap", "reachable", "reachable:x", "stack:3", "reachable:0"):
         with pytest.raises(UsageError, match="there is no memory"):
             memory_choice(text)
-
-
-# --- Versions and sizes of the runtime ----------------------------------------------------------------------------
 
 
 def test_a_core_file_has_the_latest_version_or_that_of_its_origin(tmp_path):

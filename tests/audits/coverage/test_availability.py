@@ -54,9 +54,6 @@ def sums(record):
     return dict(record.written), dict(record.missing)
 
 
-# --- Kinds ----------------------------------------------------------------------------------------------------------
-
-
 @for_each(
     "text,kind",
     ("DW_OP_regx s4", "register"),
@@ -123,9 +120,6 @@ def test_a_constant_a_copy_and_no_attribute():
     assert sums(records(die("variable", named("x"), typed("int")))["x"]) == ({}, {"no location": SIZE})
 
 
-# --- Lists ----------------------------------------------------------------------------------------------------------
-
-
 def test_code_before_between_and_after_the_entries():
     record = in_list(("start_end", 0x10, 0x20, REGISTER), ("start_end", 0x30, 0x40, VALUE))
     assert dict(record.written) == {"register": 0x10, "implicit": 0x10}
@@ -175,9 +169,6 @@ def test_lists_of_other_addresses_broken_and_long():
     assert sums(record) == ({"register": SIZE}, {})
 
 
-# --- Scopes ---------------------------------------------------------------------------------------------------------
-
-
 def block(*parts, low=None, high=None):
     places = () if low is None else (("low_pc", "addr", CODE + low), ("high_pc", "data4", high - low))
     return die("lexical_block", *places, *parts)
@@ -222,9 +213,6 @@ def test_variables_outside_of_functions_are_somewhere_or_nowhere():
                       die("variable", named("z"), ("declaration", "flag_present"))])  # fmt: skip
     coverage = file_coverage(opened(data))
     assert (coverage.sum.statics, coverage.sum.statics_located, coverage.sum.variables) == (2, 1, 0)
-
-
-# --- Copies of abstract instances -----------------------------------------------------------------------------------
 
 
 def abstract(*variables, label="f"):
@@ -293,9 +281,6 @@ def test_copies_without_end_are_bounded():
     assert any(error.kind == "limit_exceeded" for error in file.dwarf.problems)
 
 
-# --- Against an exact count -----------------------------------------------------------------------------------------
-
-
 SAMPLES = (
     *("amdgpu/hip-kernels.gfx90a.w64.O2.v5.co", "amdgpu/cl-kernels.gfx1100.w32.O2.v4.co"),
     *("llvm24/hip-calls.gfx942.w64.O2.co", "compilers/cl.clang13.gfx900.w64.O2.v5.co"),
@@ -346,9 +331,6 @@ def check(path: Path) -> None:
 @pytest.mark.parametrize("path", some_slow(EVERY, quick=[FIXTURES / name for name in SAMPLES]), ids=str)
 def test_sums_are_those_of_asking_for_every_address(path):
     check(path)
-
-
-# --- Sums of a file -------------------------------------------------------------------------------------------------
 
 
 def counted(content):

@@ -43,9 +43,6 @@ def attribute(entry: ShownEntry, name: str):
     return next(each for each in entry.attributes if each.name == name)
 
 
-# --- Entries ------------------------------------------------------------------------------------------------------
-
-
 @for_each("name", HIP, HOST, "features/types.v4.co", "asm/forms.powerpc64", "features/two-units.v5.dwp")
 def test_every_entry_is_shown_once_with_its_owner(name):
     code = file(name)
@@ -134,9 +131,6 @@ def test_references_into_other_units_and_files():
     ]
     assert types
     assert all(attribute(each, "DW_AT_signature").note for each in types)
-
-
-# --- Selections ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("depth", [None, 0, 1, 2])
@@ -249,9 +243,6 @@ def test_wrong_tags_and_sections():
         parts("features/debug-names.v5.co", ".debug_names", pc=1)
 
 
-# --- Other sections -----------------------------------------------------------------------------------------------
-
-
 def test_sections_by_any_name():
     code = file("features/split.v4.o")
     assert sections.find_sections(code, ["line"]) == [".debug_line"]
@@ -348,9 +339,6 @@ def test_tables_of_names_and_addresses():
     assert list(one.tables[0].rows) == [(0x1C00, 0x29C0)]
 
 
-# --- Broken files -------------------------------------------------------------------------------------------------
-
-
 def test_a_broken_unit_hides_no_other():
     code = file("features/two-units.v5.dwp")
     whole = len(entries(code))
@@ -377,8 +365,6 @@ def test_an_attribute_that_means_nothing_stands_with_its_error():
     assert attribute(entry, "DW_AT_name").value == "gravity"
     assert any("no entry begins" in line for line in render_entries.entry_text(entry))
 
-
-# --- Everything, on all fixtures -----------------------------------------------------------------------------------
 
 READABLE = re.compile(r"\.(co|o|dwo|dwp|x86_64|debug|powerpc|powerpc64|i386)$")
 ALL = sorted(str(path.relative_to(FIXTURES)) for path in FIXTURES.glob("*/*") if READABLE.search(path.name))
@@ -432,9 +418,6 @@ def test_names_select_what_llvm_dwarfdump_finds(require_tool):
         except DwarfGpuError:
             found = []
         assert set(offsets) <= set(found), name
-
-
-# --- Limits -------------------------------------------------------------------------------------------------------
 
 
 def test_long_texts_are_cut_where_people_read_them():

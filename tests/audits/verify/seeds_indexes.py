@@ -46,9 +46,6 @@ def file_of(sections: dict[str, bytes]) -> bytes:
     return elf.build()
 
 
-# --- Indexes of names -------------------------------------------------------------------------------------------------
-
-
 def index(
     change: Callable[[bytearray], None] | None = None,
     *,
@@ -159,8 +156,6 @@ NAMES = (
     names("missing", "a static variable", locals=(STATIC,)),
 )  # fmt: skip
 
-# --- Addresses of units -----------------------------------------------------------------------------------------------
-
 
 def sets(rule: str, name: str, *data: bytes, of_two: bool = False) -> Seed:
     extra = {".debug_aranges": b"".join(data)}
@@ -201,9 +196,6 @@ def of_units(*first: tuple[int, int]) -> bytes:
     return two_units({".debug_aranges": aranges(*first) + aranges((CODE + 16, 16), unit=second.offset)})
 
 
-# --- Public names -----------------------------------------------------------------------------------------------------
-
-
 def public(
     section: str,
     *,
@@ -238,8 +230,6 @@ PUBLIC = (
     names_of_unit("die", "with a flag", ".debug_gnu_pubnames", step=1),
     names_of_unit("die", "a type with a flag", ".debug_gnu_pubtypes", step=0x1000),
 )
-
-# --- Tables of units --------------------------------------------------------------------------------------------------
 
 UNUSED = b"\x63\x34"
 """The beginning of an abbreviation that no entry has: the code 99 of a variable."""

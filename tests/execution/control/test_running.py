@@ -49,9 +49,6 @@ def lanes_of(mask):
     return [lane for lane in range(64) if mask >> lane & 1]
 
 
-# --- To the end ---------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("processor", PROCESSORS)
 def test_buffers_are_what_the_host_computes(built, processor):
     launched = steps_launched(built(processor))
@@ -140,9 +137,6 @@ def test_hidden_arguments_have_the_sizes_of_the_launch(built, processor, version
     assert machine.run().has_ended
     wanted = [3, 3, 32, 2, 4, 1, 2] if version > 4 else [0] * 7
     assert launched.buffers["out"].tolist() == wanted
-
-
-# --- Breakpoints --------------------------------------------------------------------------------------------------
 
 
 @for_each(
@@ -303,9 +297,6 @@ def test_places_by_function_line_and_address(built):
     assert running.addresses("10") == running.addresses("kernels.cl:10")
 
 
-# --- Steps --------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("key", [("gfx90a", "O0"), ("gfx1100", "O0")])
 def test_waves_step_alone_and_together(built, key):
     launched = steps_launched(built(*key))
@@ -351,9 +342,6 @@ def test_a_wave_is_sent_elsewhere(built):
     machine.set_register("pc", np.array([entry], np.uint64), slice(0, 1))
     assert machine.run().has_ended
     assert launched.buffers["out"].tolist() == STEPS
-
-
-# --- Faults -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("processor", PROCESSORS)

@@ -73,9 +73,6 @@ def registers_of(machine: Gpu, wave: int) -> dict[str, int | list[int]]:
     return found
 
 
-# --- Registers: what `state` prints is what a launch writes -------------------------------------------------------
-
-
 @pytest.mark.parametrize("path, kernel", EVERY, ids=lambda each: each.name if isinstance(each, Path) else "")
 def test_a_launch_writes_exactly_the_rows_of_the_state(path, kernel):
     machine, done = launched(path, kernel)
@@ -131,9 +128,6 @@ def test_accumulation_registers_begin_at_their_offset():
     descriptor = opened(str(path)).kernels_named([name])[0].descriptor
     assert machine.vgpr.shape[1] == descriptor.accum_offset
     assert machine.agpr.shape[1] == descriptor.vgprs - descriptor.accum_offset
-
-
-# --- Memory -------------------------------------------------------------------------------------------------------
 
 
 def read(machine: Gpu, space: str, address: int, size: int, wave: int = 0, lane: int | None = None) -> bytes:
@@ -266,9 +260,6 @@ def test_files_in_memory_and_kernels_that_require_a_work_group():
     assert plan(opened(fixture("gfx90a.w64.O2")), "fixed_size", (64,), None).start.geometry.work_group == (8, 4, 2)
 
 
-# --- Snapshots ----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("suffix", ["json", "dgs"])
 @pytest.mark.parametrize("path", O2, ids=lambda path: path.name)
 def test_a_snapshot_of_a_launch_is_the_same_machine(path, suffix, tmp_path):
@@ -294,9 +285,6 @@ def test_a_snapshot_of_a_launch_is_the_same_machine(path, suffix, tmp_path):
                 )
 
 
-# --- Any bytes ----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("path", [Path(fixture("gfx942.w64.O2")), V2, FIXTURES / "containers/tiny.gfx1100.co"], ids=str)
 @given(st.data())
@@ -313,9 +301,6 @@ def test_any_bytes_are_launched_or_refused(path, data):
                 for number in range(planned.geometry.wave_count):
                     initial_state(planned, planned.geometry.place(number))
                 launch(machine_for(file, kernel.name), file, kernel.name, grid=(70,), work_group=(64,))
-
-
-# --- What is refused ----------------------------------------------------------------------------------------------
 
 
 @for_each(
@@ -439,8 +424,6 @@ def test_a_wave_size_that_the_processor_has_not(monkeypatch):
     with pytest.raises(UsageError, match="group_x has waves of 32 lanes, which gfx90a does not support"):
         plan(file, "group_x", (1,), (1,))
 
-
-# --- Triton -------------------------------------------------------------------------------------------------------
 
 TRITON = "fixtures/llvm24/triton.gfx942.w64.co"
 SCALED = {"x_ptr": "arange(1024)", "y_ptr": "ones(1024)", "out_ptr": "zeros(1024)", "n": 1024, "scale": 2}

@@ -50,9 +50,6 @@ def place_in(machine, other, wave):
     return next(index for index in range(machine.wave_count) if machine.place_of(index)[1:] == place)
 
 
-# --- What is read -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", ["merged", "pair"])
 @pytest.mark.parametrize("processor", PROCESSORS)
 def test_a_machine_survives_being_written_and_read(processor, kind, tmp_path):
@@ -129,9 +126,6 @@ def test_machines_dispatches_and_groups_of_waves(tmp_path):
     local = found.target.space_named("local")
     assert found.read_memory(local, 0, 8, 1, None) == found.read_memory(local, 0, 8, 0, None)
     assert found.read_memory(local, 0, 8, 4, None) != found.read_memory(local, 0, 8, 0, None)
-
-
-# --- Registers ----------------------------------------------------------------------------------------------------
 
 
 def test_registers_beyond_the_allocation_are_not_available(tmp_path):
@@ -238,9 +232,6 @@ def test_writes_stay_in_memory_and_memory_and_registers_agree(tmp_path):
     assert Path(path).read_bytes() == before
 
 
-# --- Program counters ---------------------------------------------------------------------------------------------
-
-
 @for_each("processor", "gfx900", "gfx90a", "gfx942", "gfx1030-wave32", "gfx1100-wave32", "gfx1200-wave64")
 @pytest.mark.parametrize("r_version", [8, 10, 12])
 def test_a_wave_behind_its_trap_is_shown_at_it(processor, r_version, tmp_path):
@@ -262,8 +253,6 @@ def test_bits_above_the_address_are_no_part_of_the_pc(tmp_path):
     found = only(core_of(tmp_path, machine))
     assert found.program_counter(0) == LOAD_ADDRESS
 
-
-# --- How waves stand ----------------------------------------------------------------------------------------------
 
 TRAPSTS = {
     0: "FP_INVALID_OPERATION", 1: "FP_INPUT_DENORMAL", 2: "FP_DIVIDE_BY_0", 3: "FP_OVERFLOW", 4: "FP_UNDERFLOW",
@@ -390,9 +379,6 @@ def test_every_reason_is_one_of_the_library():
         assert "MEMORY_VIOLATION" in reasons
 
 
-# --- What is missing ----------------------------------------------------------------------------------------------
-
-
 def test_the_part_of_the_gpu_alone_says_what_is_missing(tmp_path):
     paths = written(tmp_path, filled("gfx90a"), kind="gpu")
     opened = open_core_waves(paths)
@@ -464,9 +450,6 @@ def test_scratch_memory_is_where_the_register_says_it_is(tmp_path):
     moved = read_gpu_core(files.state, files.memory)
     assert only(moved).columns.scratch == found.columns.scratch
     assert any("that their slots contradict" in text for text in texts(moved))
-
-
-# --- The suite of all back ends -----------------------------------------------------------------------------------
 
 
 class TestGpuCore(BackendConformance):

@@ -177,9 +177,6 @@ def test_an_enumerator_of_a_near_scope_comes_before_a_variable_of_a_far_one(tmp_
     assert frame["space::red"].value() == at(0)
 
 
-# --- Scopes that begin late (DWARF 5, 3.9) ----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("start, seen_from", [(0, 0), (0x10, 0x10), (SIZE, SIZE)])
 def test_a_variable_is_visible_where_its_scope_begins(tmp_path, start, seen_from):
     late = variable("x", 4, ("start_scope", "data1", start))
