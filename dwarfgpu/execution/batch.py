@@ -185,6 +185,8 @@ def lane_mask(flags: Any, batch: WaveBatch) -> Any:
             return (1 << batch.lanes) - 1
     if flags.shape[1] != batch.lanes:
         flags = np.broadcast_to(flags, (flags.shape[0], batch.lanes))
+    if len(flags) == 1:
+        return int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")
     words = np.ascontiguousarray(np.packbits(flags.reshape(-1), bitorder="little")).view(
         np.uint64 if batch.lanes == 64 else np.uint32
     )
@@ -199,9 +201,13 @@ def number_of(column: Any) -> Any:
     return column.astype(np.uint64)
 
 
+_UNSIGNED = {size: np.dtype(f"u{size}") for size in "1248"}
+
+
 @lru_cache(maxsize=4096)
 def _constant(number: int, kind: str) -> Any:
-    array = np.array([[number]], f"u{kind[1:]}").view(kind)
+    array = np.array([[number]], _UNSIGNED[kind[1:]])
+    array = array if kind[0] == "u" else array.view(kind)
     array.setflags(write=False)
     return array
 

@@ -196,6 +196,22 @@ def _shift_left_long(writer: BlockWriter, instruction: GpuInstruction) -> None:
     writer.write(f"{put} if x is not None else put_long(b.wide_v, v, {target.index}, {shifted}, m)")
 
 
+def _bit_field(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    """Write a part of a register, as code that was optimized reads it: two constants, 5 times as fast as numbers."""
+    meaning = MEANINGS[instruction.name]
+    _source, *limits = instruction.sources
+    first, width = (operand.value & 31 if operand.kind is OperandKind.CONSTANT else 0 for operand in limits)
+    text, *_ = _source_texts(writer, instruction, meaning)
+    if not width or first + width > 32 or instruction.variant or any(each.absolute or each.negated for each in limits):
+        _vector(writer, instruction, meaning)
+    elif meaning.results == ("i32",):
+        text = f"({text} << {32 - first - width} >> {32 - width})"
+        writer.set_vector(instruction.destinations[0], text, "i32", instruction)
+    else:
+        text = f"({text} >> {first} & {(1 << width) - 1})"
+        writer.set_vector(instruction.destinations[0], text, meaning.results[0], instruction)
+
+
 def _add_with_carry(writer: BlockWriter, instruction: GpuInstruction) -> None:
     """Write a sum with a carry, which addresses are: those of a number and a row of numbers are a row again."""
     meaning = MEANINGS[instruction.name]
@@ -663,6 +679,7 @@ SPECIAL_FORMS: dict[str, Callable[[BlockWriter, GpuInstruction], None]] = {
     "v_swap_b32": _swap,
     "v_lshlrev_b64": _shift_left_long,
     "v_add_co_u32": _add_with_carry,
+    **dict.fromkeys(("v_bfe_u32", "v_bfe_i32"), _bit_field),
     "ds_bpermute_b32": _local_permutation(lane_moves.pulled),
     "ds_permute_b32": _local_permutation(lane_moves.pushed),
     "ds_swizzle_b32": _swizzle,

@@ -11,6 +11,7 @@ from dwarfgpu.execution.batch import UNSET, WaveBatch, lane_mask
 from dwarfgpu.execution.faults import MachineFault, UnknownInstruction
 from tests.builders.float_models import eight_bits
 from tests.builders.instruction_bench import LOCAL_SIZE, MEMORY, InstructionBench
+from tests.builders.integer_models import MODELS
 from tests.builders.parameters import for_each
 
 NUMBERS = np.random.default_rng(23)
@@ -56,6 +57,19 @@ def test_masked_differences_with_sums_of_32_bits(bench):
             for a, b, c in zip(left, right, others[k], strict=True)
         ]
         assert it.read(8 + k)[0].tolist() == wanted
+
+
+@pytest.mark.parametrize("name", ["v_bfe_u32", "v_bfe_i32"])
+def test_parts_of_registers(bench, name):
+    it, numbers = bench("gfx90a"), words()
+    it.vector(0, numbers)
+    parts = (0, 0), (0, 1), (0, 8), (0, 31), (0, 32), (5, 27), (5, 28), (31, 1), (16, 16), (64, 7), (-1, 3)
+    for first, width in parts:
+        it.run(f"{name} v1, v0, {first}, {width}")
+        wanted = [MODELS[name](int(number), first % 2**32, width) for number in numbers]
+        assert it.read(1)[0].tolist() == wanted, (first, width)
+    it.run(f"{name} v1, v0, 3, v0")
+    assert it.read(1)[0].tolist() == [MODELS[name](int(number), 3, int(number)) for number in numbers]
 
 
 def signed(number, bits):
