@@ -20,22 +20,8 @@ WIDE = {"encoding": "unsigned", "byte_size": 2000}
 
 ODD = (
     *(None, True, False, 0, 1, -1, 7, 64, 1 << 31, 1 << 64, -(1 << 70), 1 << 9000, 0.5, -0.0, 1e300),
-    *(
-        "",
-        "0",
-        "-1",
-        "0x10",
-        "0x" + "f" * 40,
-        "9" * 3000,
-        "zz",
-        "00",
-        "ff" * 40,
-        "\u0000",
-        "\ud800",
-        "generic",
-        "memory",
-    ),
-    *("DW_OP_lit1", "r0", "v0", "unit:16", "info:0x10", "nan", "value", "all", "local"),
+    *("", "0", "-1", "0x10", "0x" + "f" * 40, "9" * 3000, "zz", "00", "ff" * 40, "\u0000", "\ud800"),
+    *("generic", "memory", "DW_OP_lit1", "r0", "v0", "unit:16", "info:0x10", "nan", "value", "all", "local"),
     *([], [0], [[]], {}, {"kind": "undefined"}, {"kind": "memory", "address": 0}, {"ops": "DW_OP_lit1"}),
     *({"bytes": "00"}, {"value": 1, "type": "generic"}, {"encoding": "float", "byte_size": 4}, WIDE),
 )

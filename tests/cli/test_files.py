@@ -130,13 +130,8 @@ def test_kernels_as_json() -> None:
 
 @for_each(
     "name",
-    TINY,
-    FATBIN,
-    SPLIT,
-    "fixtures/asm/forms.gfx90a.w64.o",
-    "fixtures/asm/forms.powerpc64",
-    "fixtures/containers/fat-object.x86_64.o",
-    "fixtures/amdgpu/launch.gfx90a.w64.O2.co",
+    *(TINY, FATBIN, SPLIT, "fixtures/asm/forms.gfx90a.w64.o", "fixtures/asm/forms.powerpc64"),
+    *("fixtures/containers/fat-object.x86_64.o", "fixtures/amdgpu/launch.gfx90a.w64.O2.co"),
     "fixtures/host/types.gcc.v5.x86_64",
 )
 def test_80_columns(name: str) -> None:

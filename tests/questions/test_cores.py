@@ -60,12 +60,17 @@ def test_code_objects_are_looked_for_where_they_were_moved_to(tmp_path):
     assert warning not in " ".join(run(f"core {path}").split())
 
 
-def test_a_file_of_code_may_be_open():
+def test_a_file_of_code_may_be_open_or_none():
     run = Run(KERNEL)
     assert "3 waves" in run(f"core {CORE}")
     other = Run("fixtures/containers/tiny.gfx90a.co")
     assert "is not among the 1 code objects" in other.fails(f"core {CORE}").message
     assert "3 waves" in other(f"core -force {CORE}")
+    status, out, _error = shell("debug", "--state", CORE, "--wave", "3", "-nx", "-batch", "-ex", "p limit")
+    assert (status, out) == (0, "$1 = 24\n")
+    status, _out, error = shell("debug", "--state", "docs/examples/stopped.json", "-nx", "-batch")
+    assert "no file is open" in error
+    assert CRASH.stat().st_size < 50_000
 
 
 def test_the_parts_of_host_and_gpu_are_one_state(pair):
@@ -312,14 +317,3 @@ def test_a_core_file_is_made_small(tmp_path, pair):
     assert "goes with the conversion of a GPU core file" in error
     status, _out, error = shell("snapshot", "convert", CORE, str(tmp_path / "d.dgs"), "--waves", "9")
     assert "No waves match" in error
-
-
-def test_the_debugger_starts_without_a_file():
-    status, out, _error = shell("debug", "--state", CORE, "--wave", "3", "-nx", "-batch", "-ex", "p limit")
-    assert (status, out) == (0, "$1 = 24\n")
-    status, _out, error = shell("debug", "--state", "docs/examples/stopped.json", "-nx", "-batch")
-    assert "no file is open" in error
-
-
-def test_the_example_is_small():
-    assert CRASH.stat().st_size < 50_000

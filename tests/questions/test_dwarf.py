@@ -73,10 +73,15 @@ def test_explain_without_a_machine():
     assert 'No symbol "Y::left" in current context.' in str(run.fails("explain Y::left"))
 
 
-def test_explain_a_constant_and_a_static():
+def test_a_constant_and_static_are_explained_and_repaired_bases_shown():
     run = Run(CLASSES)
     assert "a variable" in run("explain zoo::animals")
     assert "wherever it is in scope: DW_OP_addr" in run("explain zoo::animals")
+    text = " ".join(Run(OPENCL)("info scope saxpy").split())
+    assert "frame base repaired (scaled-frame-base): DW_OP_regx s33; DW_OP_deref_size 4; DW_OP_lit6; DW_OP_shr" in text
+    variables = json.loads(Run(OPENCL)("info scope -json saxpy"))["variables"]
+    assert variables[0]["frame_base"] == "DW_OP_regx s33"
+    assert variables[0]["frame_base_repaired"] == "DW_OP_regx s33; DW_OP_deref_size 4; DW_OP_lit6; DW_OP_shr"
 
 
 def test_locate(run):
@@ -217,14 +222,6 @@ def test_written_and_repaired_operations_are_two_fields_of_json():
         assert [(each["offset"], each["bytes"]) for each in location["listing"]] == [
             (0, "92841400"), (4, "31"), (5, "16"), (6, "18"),
         ]  # fmt: skip
-
-
-def test_a_repaired_frame_base_is_shown_below_the_one_of_the_file():
-    text = " ".join(Run(OPENCL)("info scope saxpy").split())
-    assert "frame base repaired (scaled-frame-base): DW_OP_regx s33; DW_OP_deref_size 4; DW_OP_lit6; DW_OP_shr" in text
-    variables = json.loads(Run(OPENCL)("info scope -json saxpy"))["variables"]
-    assert variables[0]["frame_base"] == "DW_OP_regx s33"
-    assert variables[0]["frame_base_repaired"] == "DW_OP_regx s33; DW_OP_deref_size 4; DW_OP_lit6; DW_OP_shr"
 
 
 def test_verify_checks_what_is_written():

@@ -298,11 +298,19 @@ def test_eval_asks_in_the_active_lanes(run):
     assert run("eval unused").startswith("unused = <optimized out> it has neither a location")
 
 
-def test_eval_shows_the_operations(run):
+def test_eval_shows_and_traces_operations(run):
     text = run("eval -trace -lane 2 left")
     assert "DW_OP_LLVM_push_lane  [v3] -> [v3, 2]" in text
     assert text.endswith("left = 4\n")
     assert run("eval -lane 2 left") == "left = 4\n"
+    assert run("eval -trace -lane 2 -ops DW_OP_lit1; DW_OP_neg").splitlines() == [
+        "0x0000  DW_OP_lit1  [] -> [1]",
+        "0x0001  DW_OP_neg   [1] -> [18446744073709551615]",
+        "value 18446744073709551615 (generic)",
+    ]
+    text = run("eval -lane 0-1 -ops DW_OP_lit1; DW_OP_LLVM_push_lane; DW_OP_div")
+    assert text.startswith("lane 0: division by zero at DW_OP_div")
+    assert "lane 1: value 1 (generic)" in text
 
 
 @for_each(
@@ -316,20 +324,6 @@ def test_eval_shows_the_operations(run):
 )
 def test_eval_takes_operations(run, line, text):
     assert run(line) == text
-
-
-def test_eval_traces_operations(run):
-    assert run("eval -trace -lane 2 -ops DW_OP_lit1; DW_OP_neg").splitlines() == [
-        "0x0000  DW_OP_lit1  [] -> [1]",
-        "0x0001  DW_OP_neg   [1] -> [18446744073709551615]",
-        "value 18446744073709551615 (generic)",
-    ]
-
-
-def test_eval_operations_that_fail_in_some_lanes(run):
-    text = run("eval -lane 0-1 -ops DW_OP_lit1; DW_OP_LLVM_push_lane; DW_OP_div")
-    assert text.startswith("lane 0: division by zero at DW_OP_div")
-    assert "lane 1: value 1 (generic)" in text
 
 
 def test_eval_without_a_machine():

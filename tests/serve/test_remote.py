@@ -69,12 +69,6 @@ def test_threads_have_names_and_positions(three):
     assert bytes.fromhex(ask(three, "qThreadExtraInfo,2").decode()) == b"AMDGPU Wave 1:1:1:2 (1,0,0)/0"
 
 
-def test_names_of_files_cannot_break_the_description(three):
-    three.served.machine.dispatches[0] = type(three.served.machine.dispatches[0])(1, '<"\x1b]0;&\ud800')
-    rows = ET.fromstring(RemoteStub(three.served)._transfers()["threads"]()).findall("thread")
-    assert rows[0].get("name") == '<"?]0;&?'
-
-
 def test_the_code_object_is_the_program_and_others_are_libraries(tmp_path):
     served = RemoteStub(open_served(STATE)[0])
     path = str(ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co")
@@ -119,7 +113,7 @@ def test_registers_that_are_not_known_are_not_available(stub):
     assert ask(stub, f"p{number_of(stub, SERVED):x}") == b"01"
 
 
-def test_registers_are_those_of_the_chosen_thread(three):
+def test_registers_that_are_not_known_and_those_of_the_chosen_thread(three):
     counter = number_of(three, "rip")
     contents = []
     for thread in (1, 2, 3):
@@ -129,6 +123,9 @@ def test_registers_are_those_of_the_chosen_thread(three):
     assert ask(three, "Hg4") == ask(three, "T4") == b"E01"
     assert ask(three, "Hg0") == ask(three, "Hc-1") == b"OK"
     assert ask(three, "qC") == b"QC3"
+    three.served.machine.dispatches[0] = type(three.served.machine.dispatches[0])(1, '<"\x1b]0;&\ud800')
+    rows = ET.fromstring(RemoteStub(three.served)._transfers()["threads"]()).findall("thread")
+    assert rows[0].get("name") == '<"?]0;&?'
 
 
 def test_memory_is_read_at_addresses_with_the_numbers_of_spaces(stub):
@@ -192,9 +189,13 @@ def test_files_are_read_without_what_stock_gdb_dies_of(stub):
     assert bytes(image.section(".debug_info").data) == bytes(open_image(path).section(".debug_info").data)
 
 
-def test_no_other_file_is_read(stub):
+def test_breakpoints_stops_and_files_that_are_not_read(stub):
     assert ask(stub, f"vFile:open:{b'/etc/passwd'.hex()},0,0") == b"F-1,2"
     assert ask(stub, "vFile:unlink:2f") == b""
+    assert ask(stub, "Z0,1000,1") == ask(stub, "z0,1000,1") == b"OK"
+    pc = stub.machine.program_counter(0).to_bytes(8, "little").hex()
+    assert ask(stub, "?") == f"T05thread:1;{number_of(stub, 'rip'):x}:{pc};".encode()
+    assert ask(stub, "vCont?") == b"vCont;c;C;s;S"
 
 
 @pytest.mark.parametrize("packet", ["vCont;c", "vCont;s:1;c", "c", "s", "C05", "S05"])
@@ -202,16 +203,6 @@ def test_nothing_runs(stub, packet):
     console, stop = stub.answers(packet.encode())
     assert bytes.fromhex(console[1:].decode()).decode() == REFUSAL
     assert stop == b"T05thread:1;"
-
-
-def test_breakpoints_are_taken_and_never_reached(stub):
-    assert ask(stub, "Z0,1000,1") == ask(stub, "z0,1000,1") == b"OK"
-
-
-def test_the_stop_tells_the_thread_and_where_it_is(stub):
-    pc = stub.machine.program_counter(0).to_bytes(8, "little").hex()
-    assert ask(stub, "?") == f"T05thread:1;{number_of(stub, 'rip'):x}:{pc};".encode()
-    assert ask(stub, "vCont?") == b"vCont;c;C;s;S"
 
 
 @pytest.mark.parametrize("packet", ["vMustReplyEmpty", "!", "qRcmd,00", "R00", "vRun;61", "jThreadsInfo", ""])

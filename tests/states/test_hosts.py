@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -84,12 +86,10 @@ def questions(lane):
         "Frame.in_lane": lambda: frame.in_lane(lane),
         "Frame.eval": lambda: frame.eval("even", lanes=[lane]),
         "Frame.eval of one": lambda: frame.eval("even", lanes=lane),
-        "Quantity.value": lambda: even.value(lane),
-        "Quantity.object": lambda: even.object(lane),
-        "Quantity.location": lambda: even.location(lane),
-        "Quantity.provenance": lambda: even.provenance(lane),
-        "Quantity.why": lambda: even.why(lane),
-        "Quantity.in_lane": lambda: even.in_lane(lane),
+        **{
+            f"Quantity.{name}": partial(getattr(even, name), lane)
+            for name in ("value", "object", "location", "provenance", "why", "in_lane")
+        },
         "Quantity.values": lambda: even.values([0, lane]),
         "Quantity.write": lambda: even.write(1, [lane]),
         "Values.of": lambda: even.values([0]).of(lane),

@@ -29,23 +29,10 @@ def value(attribute: str, text: str | bytes) -> Any:
 
 CALLED = die("dwarf_procedure", ("location", "exprloc", ops("DW_OP_lit1")), label="called")
 UNDERFLOWS = (
-    "DW_OP_lit1; DW_OP_plus",
-    "DW_OP_drop",
-    "DW_OP_dup",
-    "DW_OP_swap",
-    "DW_OP_lit1; DW_OP_swap",
-    "DW_OP_deref",
-    "DW_OP_lit1; DW_OP_lit2; DW_OP_rot",
-    "DW_OP_over",
-    "DW_OP_lit1; DW_OP_pick 1",
-    "DW_OP_stack_value",
-    "DW_OP_LLVM_offset",
-    "DW_OP_lit0; DW_OP_LLVM_form_aspace_address",
-    "DW_OP_LLVM_extend 32 2",
-    "DW_OP_regx v0; DW_OP_regx v1; DW_OP_LLVM_select_bit_piece 32 64",
-    "DW_OP_neg",
-    "DW_OP_not",
-    "DW_OP_abs",
+    *("DW_OP_lit1; DW_OP_plus", "DW_OP_drop", "DW_OP_dup", "DW_OP_swap", "DW_OP_lit1; DW_OP_swap", "DW_OP_deref"),
+    *("DW_OP_lit1; DW_OP_lit2; DW_OP_rot", "DW_OP_over", "DW_OP_lit1; DW_OP_pick 1", "DW_OP_stack_value"),
+    *("DW_OP_LLVM_offset", "DW_OP_lit0; DW_OP_LLVM_form_aspace_address", "DW_OP_LLVM_extend 32 2"),
+    *("DW_OP_regx v0; DW_OP_regx v1; DW_OP_LLVM_select_bit_piece 32 64", "DW_OP_neg", "DW_OP_not", "DW_OP_abs"),
 )
 WRONG_KINDS = (
     "DW_OP_regx v0; DW_OP_lit1; DW_OP_plus; DW_OP_stack_value",

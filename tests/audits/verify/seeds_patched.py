@@ -112,7 +112,7 @@ SEEDS = (
     header("entry-unreadable", "addresses of 3 bytes", 7, b"\3"),
     header("entry-unreadable", "a reserved length", 0, b"\xf1\xff\xff\xff"),
     changed("entry-unknown-abbreviation", "the code of an entry", -1, 99),
-    changed("entry-truncated", "a block that is too long", len(NAME) + 4, 0x7F),
+    changed("entry-truncated", "a block that is too long", len(NAME), 0x7F),
     about("constant-size", "2 bytes of an int", "int", b"\xa4", b"\x02\x01\x02\x9f"),
     about("constant-size", "8 bytes of an int", "int", b"\xa4", b"\x08" + bytes(8) + b"\x9f"),
     about("type-size", "2 bytes of an int", "int", b"\x30\xa6\x02", b"\x9f"),
