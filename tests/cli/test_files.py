@@ -86,11 +86,16 @@ def test_info_shows_compression(name: str, method: str) -> None:
     assert sections[".debug_info"]["data_size"] > sections[".debug_info"]["size"]
 
 
-def test_info_lists_units_when_asked() -> None:
+def test_units_are_listed_and_what_they_repeat_is_shown_once() -> None:
     words = ("info", "fixtures/amdgpu/hip-two-units.gfx90a.w64.O2.v5.co")
     assert "units" not in document(*words)
     assert [unit["kind"] for unit in document(*words, "--units")["units"]] == ["compile", "compile"]
     assert run(*words, "--units").stdout.count("compile, version 5") == 2
+    words = ("info", "fixtures/amdgpu/hip-two-units.gfx90a.w64.O2.v5.co", "--name", "int")
+    text = run(*words).stdout
+    assert len(document(*words)["names"]) == 2
+    assert text.count("int  type") == 1
+    assert " and 1 more" in text
 
 
 def test_info_in_a_dialect_and_at_an_address() -> None:
@@ -102,23 +107,12 @@ def test_info_in_a_dialect_and_at_an_address() -> None:
     assert found["symbol"]["offset"] == 16
 
 
-def test_what_several_units_repeat_is_shown_once() -> None:
-    words = ("info", "fixtures/amdgpu/hip-two-units.gfx90a.w64.O2.v5.co", "--name", "int")
-    text = run(*words).stdout
-    assert len(document(*words)["names"]) == 2
-    assert text.count("int  type") == 1
-    assert " and 1 more" in text
-
-
-def test_kernels_show_every_field_when_one_is_named() -> None:
+def test_kernels_in_text_and_json_with_formats_and_notes() -> None:
     short, long = run("kernels", TINY).stdout, run("kernels", TINY, "tiny").stdout
     assert "GRANULATED_WORKITEM_VGPR_COUNT" not in short
     assert "5:0  GRANULATED_WORKITEM_VGPR_COUNT" in long
     assert "kernel_code_entry_byte_offset" in long
     assert run("kernels", TINY, "--fields").stdout == long
-
-
-def test_kernels_as_json() -> None:
     (kernel,) = document("kernels", TINY)["kernels"]
     assert kernel["name"] == "tiny"
     assert kernel["descriptor"]["wavefront_size"] == 64
@@ -126,6 +120,10 @@ def test_kernels_as_json() -> None:
     assert "ACCUM_OFFSET" in [field["name"] for field in kernel["descriptor"]["fields"]]
     (old,) = document("kernels", "fixtures/asm/clrx.gfx801.co")["kernels"]
     assert old["kernel_code"]["amd_machine_version_major"] == 8
+    file = "fixtures/asm/code-object-v2.gfx803.co"
+    assert run("kernels", file).stdout.endswith('\nprintf\n  1: "value %d\\n", arguments of 4 bytes\n')
+    assert document("kernels", file)["printf"] == [{"id": 1, "sizes": [4], "format": "value %d\\n"}]
+    assert "\nnotes\n  AMD  NT_AMD_HSA_CODE_OBJECT_VERSION " in run("info", file).stdout
 
 
 @for_each(
@@ -144,7 +142,7 @@ def test_80_columns(name: str) -> None:
         assert [line for line in done.stdout.splitlines() if len(line) > 80] == []
 
 
-def test_list_cases() -> None:
+def test_list_cases_and_lines_that_are_none() -> None:
     lines = [
         '{"section": "0700000000000000000400000000000000015000", "section_kind": "debug_loclists"}',
         "",
@@ -155,18 +153,8 @@ def test_list_cases() -> None:
     assert done.returncode == 0
     assert answers[0] == {"id": 1, "status": "ok", "entries": [{"start": 0, "end": 4, "default": False, "expr": "50"}]}
     assert (answers[1]["id"], answers[1]["status"]) == ("bad", "error")
-
-
-def test_what_is_no_list_case_names_the_line() -> None:
     good = '{"section": "00", "section_kind": "debug_loclists"}'
     done = run("lists", "--cases", "-", stdin=f"{good}\n\n{{}}\n".encode())
     assert done.returncode == 3
     assert len(done.stdout.splitlines()) == 1
     assert "line 3" in done.stderr
-
-
-def test_printf_formats_and_notes_are_shown() -> None:
-    file = "fixtures/asm/code-object-v2.gfx803.co"
-    assert run("kernels", file).stdout.endswith('\nprintf\n  1: "value %d\\n", arguments of 4 bytes\n')
-    assert document("kernels", file)["printf"] == [{"id": 1, "sizes": [4], "format": "value %d\\n"}]
-    assert "\nnotes\n  AMD  NT_AMD_HSA_CODE_OBJECT_VERSION " in run("info", file).stdout

@@ -37,10 +37,13 @@ def test_what_is_asked_for_is_shown_although_something_else_is_not_there():
     assert done.stderr.count("dwarfgpu: error:") == 2
 
 
-def test_no_unwind_information_is_an_answer():
+def test_no_unwind_information_and_another_dialect():
     assert run(CFI, "--pc", "nothing").stdout.splitlines()[1] == "    0x1540 to 0x1580  no unwind information"
     assert "no unwind information for the address 0x99999" in run(CFI, "--pc", "0x99999").stderr
     assert run(NOTHING).stdout == "no call frame information\n"
+    legacy = "fixtures/asm/cfi-legacy.gfx90a.w64.co"
+    assert "undecoded" in run(legacy, "--pc", "expressions").stdout
+    assert "undecoded" not in run(legacy, "--pc", "expressions", "--dialect", "llvm-legacy").stdout
 
 
 def test_a_broken_entry_hides_no_other():
@@ -69,21 +72,12 @@ def test_json_and_json_lines_say_the_same():
     lines = [json.loads(line) for line in run(CFI, "--jsonl").stdout.splitlines()]
     assert (whole["target"], whole["dialect"], whole["problems"]) == ("amdgcn-gfx90a", "llvm-user", [])
     assert [{"schema": 1, "file": CFI, **entry} for entry in whole["entries"]] == lines
-
-
-def test_json_of_addresses_and_functions():
     found = document(CFI, "--pc", "spaces+5", "--function", "old")
     assert [each["address"] for each in found["addresses"]] == [0x1405]
     assert found["addresses"][0]["row"]["cfa"]["space_name"] == "private_wave"
     assert [each["symbol"] for each in found["entries"]] == ["old"]
     (line,) = run(CFI, "--pc", "spaces+5", "--jsonl").stdout.splitlines()
     assert json.loads(line)["row"] == found["addresses"][0]["row"]
-
-
-def test_the_dialect_of_expressions():
-    legacy = "fixtures/asm/cfi-legacy.gfx90a.w64.co"
-    assert "undecoded" in run(legacy, "--pc", "expressions").stdout
-    assert "undecoded" not in run(legacy, "--pc", "expressions", "--dialect", "llvm-legacy").stdout
 
 
 def test_colour_changes_no_text():

@@ -40,17 +40,18 @@ def strip(content, label):
     return re.findall(r'<rect class="(\w+)".*?><title>(.*?)</title>', bar)
 
 
-def test_a_wrong_value_is_red_with_what_it_was_before(page):
+def test_the_page_has_values_sources_findings_and_functions(page):
     parts = strip(page.content, "left")
     assert [kind for kind, _words in parts][:3] == ["none", "register", "wrong"]
     (words,) = [words for kind, words in parts if kind == "wrong"]
     assert re.search(r"statement \d+, line \d+: left = \d+ \(left is said to be in v1, which the code of", words)
     assert re.search(r"; it was \d+, and nothing assigns it$", words)
-
-
-def test_the_source_is_beside_the_times_when_it_is_executed(page):
     assert "int left = lane * 2;  // b" in page.texts["lane"]
     assert "statement 4: line 11" in page.texts["lane"]
+    assert page.sections == ["lane", "findings", "functions"]
+    assert "value-changed 2 warnings" in page.texts["findings"]
+    assert "first: " in page.texts["findings"]
+    assert "whole_wave" in page.texts["functions"]
 
 
 def test_a_step_back_has_another_colour_and_is_not_red():
@@ -60,13 +61,6 @@ def test_a_step_back_has_another_colour_and_is_not_red():
     assert re.search(
         r'<rect class="implicit"[^>]*><title>statement \d+: line 76: a step goes back from line 77', content
     )
-
-
-def test_findings_and_functions_are_there(page):
-    assert page.sections == ["lane", "findings", "functions"]
-    assert "value-changed 2 warnings" in page.texts["findings"]
-    assert "first: " in page.texts["findings"]
-    assert "whole_wave" in page.texts["functions"]
 
 
 def test_nothing_is_red_where_nothing_is_wrong(tmp_path):

@@ -31,7 +31,7 @@ def other(tmp_path_factory) -> str:
     return str(path)
 
 
-def test_the_lanes_of_a_wave():
+def test_lanes_of_a_wave_are_described_and_chosen():
     found = document("lanes", KERNEL, "--state", STATE, "--wave", "1:1:1:1", "--all", "--each")
     places = {row["lanes"][0]: (row["state"], (row["source"] or {}).get("line")) for row in found["lanes"]}
     assert (found["wave"], found["dispatch"], found["kernel"], found["work_group"]) == ("1:1:1:1", 1, "X", [0, 0, 0])
@@ -42,9 +42,6 @@ def test_the_lanes_of_a_wave():
     assert places[40] == ("unused", None)
     assert found["lanes"][39]["work_items"] == [[39, 0, 0]]
     assert found["lanes"][40]["work_items"] == [None]
-
-
-def test_lanes_can_be_chosen():
     words = ("lanes", KERNEL, "--state", STATE, "--wave", "1")
     assert [row["lanes"] for row in documents(*words, "--lane", "40,3,1-2")] == [[1], [2], [3]]
     assert [row["lanes"] for row in documents(*words, "--lane", "40,3,1-2", "--all")] == [[1], [2], [3], [40]]
@@ -89,7 +86,7 @@ def test_lanes_of_host_programs_are_refused(tmp_path):
     assert len(done.stderr.splitlines()) <= 2
 
 
-def test_the_list_of_waves():
+def test_waves_are_listed_with_what_is_known(other):
     found = document("waves", KERNEL, "--state", STATE)["waves"]
     assert [each["waves"] for each in found] == [["1:1:1:1", "1:1:2:1"], ["1:1:3:1"]]
     assert found[0]["work_groups"] == [[0, 0, 0], [1, 0, 0]]
@@ -101,9 +98,6 @@ def test_the_list_of_waves():
         ["1:1:2:1"],
         ["1:1:3:1"],
     ]
-
-
-def test_waves_of_which_little_is_known(other):
     done = run("waves", KERNEL, "--state", other)
     assert done.returncode == 1
     assert "AMDGPU Wave no mask " in done.stdout
@@ -124,7 +118,7 @@ def test_values_of_all_waves():
     assert found[0]["type"] == "int"
 
 
-def test_lines_of_lanes():
+def test_lines_and_reasons_of_lanes():
     done = run("eval", KERNEL, "lane * 2", "--state", STATE, "--wave", "all", "--csv", "--lane", "1,2")
     assert done.stdout.splitlines() == [
         "wave,frame,expression,lane,state,value",
@@ -140,6 +134,12 @@ def test_lines_of_lanes():
             )
         ),
     ]
+    found = documents("eval", KERNEL, "slots[0]", "--state", STATE, "--wave", "all", status=1)
+    text = run("eval", KERNEL, "slots[0]", "--state", STATE, "--wave", "all")
+    assert text.returncode == 1
+    assert "<error> in 24 lanes: 4 bytes of memory at private_lane#0x10 are not" in text.stdout
+    assert {(each["state"], each["reason"]["kind"]) for each in found} == {("error", "memory_unavailable")}
+    assert [each["lane"] for each in found if each["wave"] == "1:1:1:1"] == list(range(1, 25, 2))
 
 
 def test_arrays(tmp_path):
@@ -159,13 +159,30 @@ def test_arrays(tmp_path):
 ALL = ("--state", STATE, "--wave", "all")
 
 
-def test_a_place_has_one_head_for_all_expressions():
+def test_a_place_has_one_head_one_location_and_one_trace():
     done = run("eval", KERNEL, "limit", "(char) lane", *ALL)
     assert [line for line in done.stdout.splitlines() if line.split()[1].startswith("wave")] == [
         "2 waves in X at src/asm/lane-pc.c:16:22, pc 0x7f000000154c",
         "1 wave in X at src/asm/lane-pc.c:21:21, pc 0x7f0000001564",
     ]
     assert "[1]=1 '\\001'" in done.stdout
+    text = run("eval", KERNEL, "lane", "out", *ALL, "--lane", "1,3", "--location", "--format", "x").stdout
+    assert text.splitlines()[:6] == [
+        "2 waves in X at src/asm/lane-pc.c:16:22, pc 0x7f000000154c",
+        "  lane  int",
+        "    1:1:1:1 (+1): lane 1: 0x1, lane 3: 0x3",
+        "      at v0, its own lane",
+        "  out  int *",
+        "    1:1:1:1 (+1): generic#0x10000",
+    ]
+    (found, *_others) = document("eval", KERNEL, "lane", *ALL, "--lane", "1", "--location")["answers"]
+    assert found["lanes"]["1"]["location"] == "v0 bit 32 (v0[1])"
+    assert found["lanes"]["1"]["sources"][0]["register"] == "v0"
+    done = run("eval", KERNEL, "lane", *ALL, "--trace")
+    assert done.stdout.count("the trace of wave") == 2
+    assert done.stdout.count("DW_OP_LLVM_push_lane") == 2
+    found = document("eval", KERNEL, "lane", *ALL, "--trace")["answers"]
+    assert [each["wave"] for each in found if "trace" in each] == ["1:1:1:1", "1:1:3:1"]
 
 
 @pytest.mark.parametrize("letter", [None, "x", "f", "s"])
@@ -182,44 +199,12 @@ def test_values_look_as_those_of_one_wave(letter):
     assert sorted(together) == sorted(alone)
 
 
-def test_where_values_of_all_waves_are():
-    text = run("eval", KERNEL, "lane", "out", *ALL, "--lane", "1,3", "--location", "--format", "x").stdout
-    assert text.splitlines()[:6] == [
-        "2 waves in X at src/asm/lane-pc.c:16:22, pc 0x7f000000154c",
-        "  lane  int",
-        "    1:1:1:1 (+1): lane 1: 0x1, lane 3: 0x3",
-        "      at v0, its own lane",
-        "  out  int *",
-        "    1:1:1:1 (+1): generic#0x10000",
-    ]
-    (found, *_others) = document("eval", KERNEL, "lane", *ALL, "--lane", "1", "--location")["answers"]
-    assert found["lanes"]["1"]["location"] == "v0 bit 32 (v0[1])"
-    assert found["lanes"]["1"]["sources"][0]["register"] == "v0"
-
-
-def test_a_place_has_one_trace():
-    done = run("eval", KERNEL, "lane", *ALL, "--trace")
-    assert done.stdout.count("the trace of wave") == 2
-    assert done.stdout.count("DW_OP_LLVM_push_lane") == 2
-    found = document("eval", KERNEL, "lane", *ALL, "--trace")["answers"]
-    assert [each["wave"] for each in found if "trace" in each] == ["1:1:1:1", "1:1:3:1"]
-
-
 def test_assignments_are_made_in_the_lanes_that_execute():
     found = document("eval", KERNEL, "lane = 7", "lane", *ALL, "--lane", "0-3")["answers"]
     lanes = [each["lanes"] for each in found if (each["wave"], each["expression"]) == ("1:1:1:1", "lane")]
     assert [lane["value"] for lane in lanes[0].values()] == [7, 7, 7, 7]  # as --lane says
     found = document("eval", KERNEL, "lane = 7", "lane", *ALL)["answers"]
     assert {lane["value"] for each in found for lane in each["lanes"].values()} == {7}
-
-
-def test_reasons_of_all_waves():
-    found = documents("eval", KERNEL, "slots[0]", "--state", STATE, "--wave", "all", status=1)
-    text = run("eval", KERNEL, "slots[0]", "--state", STATE, "--wave", "all")
-    assert text.returncode == 1
-    assert "<error> in 24 lanes: 4 bytes of memory at private_lane#0x10 are not" in text.stdout
-    assert {(each["state"], each["reason"]["kind"]) for each in found} == {("error", "memory_unavailable")}
-    assert [each["lane"] for each in found if each["wave"] == "1:1:1:1"] == list(range(1, 25, 2))
 
 
 def test_all_waves_are_documents_as_one_wave_is():
@@ -273,7 +258,7 @@ def hip(tmp_path_factory) -> str:
     return str(path)
 
 
-def test_an_answer_tells_its_repairs_and_what_the_text_says(hip):
+def test_repairs_are_told_in_one_wave_and_in_all(hip):
     done = run("eval", HIP, "lane", "--state", hip, "--wave", "1", "--lane", "0")
     text = " ".join(run("eval", HIP, "lane", "--state", hip, "--wave", "1", "--lane", "0", "-v").stdout.split())
     off = run("eval", HIP, "lane", "--state", hip, "--wave", "1", "--lane", "0", "--repair", "off")
@@ -286,9 +271,6 @@ def test_an_answer_tells_its_repairs_and_what_the_text_says(hip):
     assert named.stdout == done.stdout
     assert found["repairs"][0]["names"] == ["vector-register"]
     assert found["repairs"][0]["as_written"]["lanes"]["0"]["state"] == "error"
-
-
-def test_repairs_of_all_waves(hip):
     done = run("eval", HIP, "lane + 1", "--state", hip, "--wave", "all", "-v")
     found = documents("eval", HIP, "lane + 1", "--state", hip, "--wave", "all")
     assert "lane: repaired (vector-register); as written, in lane 0 of wave 0: <error>" in " ".join(done.stdout.split())

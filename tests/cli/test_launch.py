@@ -72,7 +72,7 @@ def test_text_is_at_most_80_columns_and_has_every_register(run, path):
         assert each["name"] in out
 
 
-def test_lanes_are_told_in_runs(run):
+def test_values_of_every_kind_and_of_lanes(run):
     words = ("--grid", "20,20", "--work-group", "10,10", "--wave", "2")
     _status, out, _err = run("state", fixture("gfx1030.w32.O2"), "item_xyz", *words)
     assert "lanes 0-7: 0x2 to 0x9\n" in out
@@ -80,9 +80,6 @@ def test_lanes_are_told_in_runs(run):
     _status, out, _err = run("state", fixture("gfx1030.w32.O2"), "item_xyz", "--grid", "1", "--work-group", "1")
     assert "lane 0: 0x0\n" in out
     assert "EXEC  0x1\n" in out
-
-
-def test_values_of_every_kind(run):
     arguments = ("7", "-2", "0x3", "4", "0.5", "1e3", "-.25", f"bytes:{'00' * 16}", f"bytes:{'11' * 32}",
                  f"bytes:{'22' * 16}", "0x1000", "0x2000", "64", "0x3000")  # fmt: skip
     words = [word for value in arguments for word in ("--arg", value)]
@@ -149,7 +146,7 @@ def test_hsa_shows_each_structure(run, kind, address, name):
     assert end == found["size"]
 
 
-def test_hsa_follows_a_packet(run):
+def test_hsa_follows_a_packet_and_tells_what_must_not_be(run):
     _status, out, _err = run("hsa", "packet", PACKET, "--state", EXAMPLE, "--jsonl")
     fields = {field["name"]: field for field in json.loads(out)["fields"]}
     assert fields["kernel_object"]["value"] == DESCRIPTOR
@@ -157,6 +154,17 @@ def test_hsa_follows_a_packet(run):
     assert fields["header"]["bits"][0] == {
         "name": "type", "shift": 0, "width": 8, "value": 2, "meaning": "kernel dispatch",
     }  # fmt: skip
+    status, out, err = run("hsa", "packet", hex(int(PACKET, 16) + 1), "--state", EXAMPLE)
+    assert (status, err) == (1, "")
+    assert "must be aligned to 64 bytes" in out
+    assert out.startswith("AQL packet at ")  # no type begins so
+    status, out, err = run("hsa", "kernel-code", PACKET, "--state", EXAMPLE)
+    assert status == 1
+    assert "this is not an amd_kernel_code_t" in out
+    status, out, err = run("hsa", "kernel-descriptor", QUEUE, "--state", EXAMPLE)
+    assert status == 1
+    status, out, err = run("hsa", "kernel-descriptor", hex(int(DESCRIPTOR, 16) - 4), "--state", EXAMPLE)
+    assert "a kernel descriptor must be aligned to 64 bytes" in out
 
 
 def test_hsa_shows_amd_kernel_code_t(run, tmp_path):
@@ -173,20 +181,6 @@ def test_hsa_shows_amd_kernel_code_t(run, tmp_path):
     assert ("84", "2", "wavefront_sgpr_count", "15") in rows
     assert ("103", "1", "wavefront_size_log2", "6") in rows
     assert ("PRIVATE_ELEMENT_SIZE", "1", "(4", "bytes)") in rows
-
-
-def test_hsa_tells_what_must_not_be(run):
-    status, out, err = run("hsa", "packet", hex(int(PACKET, 16) + 1), "--state", EXAMPLE)
-    assert (status, err) == (1, "")
-    assert "must be aligned to 64 bytes" in out
-    assert out.startswith("AQL packet at ")  # no type begins so
-    status, out, err = run("hsa", "kernel-code", PACKET, "--state", EXAMPLE)
-    assert status == 1
-    assert "this is not an amd_kernel_code_t" in out
-    status, out, err = run("hsa", "kernel-descriptor", QUEUE, "--state", EXAMPLE)
-    assert status == 1
-    status, out, err = run("hsa", "kernel-descriptor", hex(int(DESCRIPTOR, 16) - 4), "--state", EXAMPLE)
-    assert "a kernel descriptor must be aligned to 64 bytes" in out
 
 
 @pytest.mark.parametrize("what, size, bits", [("image", 48, "stride"), ("sampler", 32, "clamp_x")])

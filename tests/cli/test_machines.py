@@ -69,15 +69,12 @@ def test_a_snapshot_comes_from_standard_input_too():
     assert done.stdout == "wave 1:1:1:2, lane 1: v0: 40000000\n"
 
 
-def test_a_bad_snapshot_is_a_bad_file(tmp_path):
+def test_snapshots_that_are_bad_or_big_endian(tmp_path):
     path = tmp_path / "bad.json"
     path.write_text('{"schema": 1, "target": "gfx90a", "waves": [{"registers": {"v0": [' + "0," * 64 + "0]}}]}")
     done = run("eval", "--state", str(path), "--ops", "DW_OP_lit1")
     assert done.returncode == 3
     assert done.stderr == f"dwarfgpu: error: {path}: waves[0].registers.v0: v0 has 64 lanes, not 65\n"
-
-
-def test_a_big_endian_machine(tmp_path):
     path = tmp_path / "big.json"
     state = {
         "schema": 1,

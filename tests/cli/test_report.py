@@ -84,15 +84,12 @@ def test_values_are_maps_histograms_or_words(with_state):
     assert "absent: " in text  # and why
 
 
-def test_findings_are_grouped_by_rule(of_file):
+def test_findings_and_figures_are_those_of_the_other_questions(of_file):
     text = of_file.texts["findings"]
     assert "expression-no-frame-base 1 error" in text
     assert "expression-deprecated 40 warnings" in text
     assert "and 20 more: dwarfgpu verify FILE --all lists them" in text
     assert "an idiom of the producer" in text
-
-
-def test_the_figures_are_those_of_the_other_questions(of_file):
     coverage = json.loads(run("coverage", FAST, "--json").stdout)
     verdict = json.loads(run("verify", FAST, "--json").stdout)["files"][0]
     figures = re.findall(r"<dt>(.*?)</dt><dd>(.*?)(?:<small>(.*?)</small>)?</dd>", of_file.content)

@@ -67,7 +67,7 @@ def test_columns(run, tmp_path):
         assert found["1.lane"].tolist()[:3] == [0, 2, 4]
 
 
-def test_a_trace_says_where_each_expression_stands(run):
+def test_each_expression_has_its_trace(run):
     status, out, _ = run("eval", FILE, "slots[0]", *STATE, "--lane", "2", "--trace")
     assert status == 0
     assert out.startswith("in .debug_info+")
@@ -75,6 +75,17 @@ def test_a_trace_says_where_each_expression_stands(run):
     assert out.endswith("slots[0] = 20\n")
     document = json.loads(run("eval", FILE, "even", *STATE, "--lane", "2", "--trace", "--json")[1])
     assert document["answers"][0]["trace"][0]["expression"].startswith(".debug_loclists+")
+    words = ("eval", FILE, "even", "slots[0]", *STATE, "--lane", "2", "--trace")
+    lines = run(*words)[1].splitlines()
+    assert [line for line in lines if not line.startswith("0x")] == [
+        "in .debug_loclists+0xe7:", "even = 14", "in .debug_info+0x20f:", "slots[0] = 20",
+    ]  # fmt: skip
+    expected = [("even", 5), ("slots[0]", 3)]
+    answers = json.loads(run(*words, "--json")[1])["answers"]
+    assert [(each["expression"], len(each["trace"])) for each in answers] == expected
+    by_lane = [json.loads(line) for line in run(*words, "--lane", "2,4", "--jsonl")[1].splitlines()]
+    assert [(each["expression"], len(each["trace"])) for each in by_lane if "trace" in each] == expected
+    assert len(by_lane) == 4
 
 
 def test_exit_statuses(run, tmp_path):
@@ -95,7 +106,7 @@ def test_exit_statuses(run, tmp_path):
     assert run("eval", FILE, "x", *STATE, "--frame", "7")[0] == 2
 
 
-def test_locals(run):
+def test_locals_with_and_without_a_machine(run):
     status, out, err = run("locals", FILE, *STATE, "--lane", "2")
     assert (status, err) == (0, "")
     lines = out.splitlines()
@@ -107,9 +118,6 @@ def test_locals(run):
     assert [each["name"] for each in frame["variables"]][:3] == ["even", "left", "out"]
     assert run("locals", FILE)[0] == 2
     assert "tile" in run("locals", FILE, *STATE, "--lane", "2", "--statics")[1]
-
-
-def test_locals_without_a_machine(run):
     status, out, _ = run("locals", FILE, "--pc", "X", "--all")
     assert status == 0
     assert "limit: int\n    0x1518 to 0x1580: DW_OP_regx s6\n" in out
@@ -149,13 +157,6 @@ def test_what_cannot_be_asked(run, wave, words, said):
     assert err.startswith(f"dwarfgpu: error: {said}\nhint: ")
 
 
-def test_frames_have_no_negative_numbers(run):
-    for command in ("locals", "lanes"):
-        status, out, err = run(command, FILE, *STATE, "--frame", "-1")
-        assert (status, out) == (2, "")
-        assert "there is no frame -1\nhint: frames count from 0" in err
-
-
 @pytest.mark.parametrize("words", [("eval", "even", "--lane", "2"), ("locals",)])
 def test_a_state_on_standard_input(run, monkeypatch, words):
     monkeypatch.chdir(ROOT / "docs/examples")  # the path of the code object is relative to the state
@@ -186,42 +187,26 @@ def test_arrays_of_an_assignment_are_those_of_one(run, tmp_path):
     assert run("eval", FILE, "unused", *STATE, "--npz", path)[0] == 1
 
 
-def test_each_expression_has_its_trace(run):
-    words = ("eval", FILE, "even", "slots[0]", *STATE, "--lane", "2", "--trace")
-    lines = run(*words)[1].splitlines()
-    assert [line for line in lines if not line.startswith("0x")] == [
-        "in .debug_loclists+0xe7:", "even = 14", "in .debug_info+0x20f:", "slots[0] = 20",
-    ]  # fmt: skip
-    expected = [("even", 5), ("slots[0]", 3)]
-    answers = json.loads(run(*words, "--json")[1])["answers"]
-    assert [(each["expression"], len(each["trace"])) for each in answers] == expected
-    by_lane = [json.loads(line) for line in run(*words, "--lane", "2,4", "--jsonl")[1].splitlines()]
-    assert [(each["expression"], len(each["trace"])) for each in by_lane if "trace" in each] == expected
-    assert len(by_lane) == 4
-
-
-def test_what_needs_a_machine_says_how_to_name_one(run):
+def test_machines_and_frames_that_are_missing(run):
     status, out, err = run("eval", FILE, "even", "--pc", "0x1548")
     assert (status, out.splitlines()[0][:14]) == (1, "even = <error>")
     assert err.startswith("hint: --state names a snapshot or a core file")
     assert run("eval", FILE, "even", "--pc", "0x1548", "--location")[2] == ""
+    for command in ("locals", "lanes"):
+        status, out, err = run(command, FILE, *STATE, "--frame", "-1")
+        assert (status, out) == (2, "")
+        assert "there is no frame -1\nhint: frames count from 0" in err
 
 
-def test_a_register_of_a_caller_has_the_reason_of_its_variables(run):
+def test_callers_have_reasons_places_and_tables(run):
     status, out, _ = run("eval", CALLS, "$v0", "$v0[3]", "x", *IN_CALLS, "--frame", "1", "--lane", "0", "--json")
     found = [each["lanes"]["0"]["reason"] for each in json.loads(out)["answers"]]
     assert status == 1
     assert {each["kind"] for each in found} == {"undefined_rule"}
     assert len({each["message"] for each in found}) == 1
-
-
-def test_a_place_that_is_the_same_in_all_lanes_belongs_to_none(run):
     words = ("eval", CALLS, "$v41", "$v41[3]", *IN_CALLS, "--frame", "1", "--lane", "0-3", "--location")
     places = [line.strip() for line in run(*words)[1].splitlines() if line.startswith("    at")]
     assert places == ["at v41", "at v41 bit 96 (v41[3])"]
-
-
-def test_tables_fit_eighty_columns(run):
     lines = run("locals", CALLS, *IN_CALLS, "--frame", "4")[1].splitlines()
     assert max(map(len, lines)) <= 80
     assert "    lanes 12-15   -1413478772 -1413478771 -1413478770 -1413478769" in lines
@@ -267,16 +252,13 @@ def test_what_is_wrong_with_one_of_several_expressions_ends_none_of_the_others(r
     assert run("eval", FILE, "&even", *STATE, "--lane", "2", "--json")[:2] == (2, "")
 
 
-def test_a_table_of_lanes_has_the_reason_below_it_of_those_without_a_value(run):
+def test_tables_of_lanes_have_reasons_and_no_empty_colours(run):
     out = run("eval", FILE, "*(int *)(0x10000 + lane * 16)", "--all", *STATE)[1].splitlines()
     assert out[1] == "  lanes 0-7       100 (104)     -     -     -     -     -     -"
     assert out[-2:] == [
         "  -  lanes 2-63: <error> Cannot access memory at address 0x10020: the machine",
         "     state does not have it (in lane 2; the others alike)",
     ]
-
-
-def test_colour_has_no_escapes_around_nothing(run):
     assert "\x1b[2m\x1b[0m" not in run("locals", FILE, *STATE, "--lane", "2", "--color", "always")[1]
 
 

@@ -36,7 +36,7 @@ def test_summaries_fit_a_screen():
     assert max(map(len, lines)) <= 80
 
 
-def test_the_sums_add_up():
+def test_sums_add_up_and_functions_are_worst_first():
     data = document(FAST)
     for part in (data, *data["functions"], *data["units"]):
         assert part["located"] == sum(part["kinds"].values())
@@ -46,9 +46,6 @@ def test_the_sums_add_up():
         assert data[key] == sum(part[key] for part in data["functions"])
         assert data[key] == sum(part[key] for part in data["units"])
     assert data["static_variables"] == sum(part["static_variables"] for part in data["units"]) == 7
-
-
-def test_functions_are_shown_worst_first():
     functions = document(FAST)["functions"]
     missing = [function["bytes"] - function["located"] for function in functions]
     assert missing == sorted(missing, reverse=True)

@@ -174,10 +174,15 @@ def block(*parts, low=None, high=None):
     return die("lexical_block", *places, *parts)
 
 
-def test_the_scope_is_the_innermost_block_with_code():
+def test_a_scope_may_begin_later_or_be_a_block():
     x, y, z = (variable(name, location="DW_OP_regx s4") for name in "xyz")
     known = records(x, block(y, block(z), low=0x10, high=0x30))
     assert [known[name].size for name in "xyz"] == [SIZE, 0x20, 0x20]
+    late = die("variable", named("x"), typed("int"), ("start_scope", "data1", 0x40),
+               ("location", "exprloc", ops("DW_OP_regx s4")))  # fmt: skip
+    record = records(late)["x"]
+    assert record.size == SIZE - 0x40
+    assert sums(record) == ({"register": SIZE - 0x40}, {})
 
 
 def test_overlapping_ranges_of_a_scope_count_once():
@@ -198,14 +203,6 @@ def test_a_call_without_code_has_no_variables(low):
     assert list(available) == []
     assert available.scopes_without_code == 1
     assert file_coverage(file).sum.share is None
-
-
-def test_a_scope_that_begins_later():
-    late = die("variable", named("x"), typed("int"), ("start_scope", "data1", 0x40),
-               ("location", "exprloc", ops("DW_OP_regx s4")))  # fmt: skip
-    record = records(late)["x"]
-    assert record.size == SIZE - 0x40
-    assert sums(record) == ({"register": SIZE - 0x40}, {})
 
 
 def test_variables_outside_of_functions_are_somewhere_or_nowhere():

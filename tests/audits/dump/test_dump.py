@@ -148,7 +148,14 @@ def test_a_tag_selects_entries_with_all_that_is_below(tag, depth):
     assert expected
 
 
-def test_names_are_those_of_entries_of_any_kind():
+def test_one_entry_by_its_offset_and_by_any_name():
+    code = file("features/types.v4.co")
+    info, types = code.dwarf.units_of(".debug_info")[0], code.dwarf.units_of(".debug_types")[0]
+    assert entries(code, entries=(f"{info.first:#x}",), depth=0)[0].tag == "DW_TAG_compile_unit"
+    assert entries(code, entries=(f".debug_types+{types.first}",), depth=0)[0].tag == "DW_TAG_type_unit"
+    for wrong, error in (("0x1", NotFound), ("0xffffff", NotFound), ("x", UsageError), ("+", UsageError)):
+        with pytest.raises(error):
+            entries(code, entries=(wrong,))
     code = file(HIP)
     for name in ("gravity", "physics::gravity", "_ZN7physics7gravityE", "charge", "out", "State"):
         found = [each.offset for each in entries(code, names=(name,), depth=0)]
@@ -160,16 +167,6 @@ def test_names_are_those_of_entries_of_any_kind():
         entries(code, names=("nothing",))
     with pytest.raises(NotFound, match="is called gravity and is a DW_TAG_member"):
         entries(code, names=("gravity",), tags=frozenset((0x0D,)))
-
-
-def test_one_entry_by_its_offset():
-    code = file("features/types.v4.co")
-    info, types = code.dwarf.units_of(".debug_info")[0], code.dwarf.units_of(".debug_types")[0]
-    assert entries(code, entries=(f"{info.first:#x}",), depth=0)[0].tag == "DW_TAG_compile_unit"
-    assert entries(code, entries=(f".debug_types+{types.first}",), depth=0)[0].tag == "DW_TAG_type_unit"
-    for wrong, error in (("0x1", NotFound), ("0xffffff", NotFound), ("x", UsageError), ("+", UsageError)):
-        with pytest.raises(error):
-            entries(code, entries=(wrong,))
 
 
 def test_an_address_selects_scopes_and_what_applies_in_lists():
@@ -236,14 +233,7 @@ def _read(dwarf, die, attribute):
     return read_list(dwarf.source.data(section), offset, section=section, context=context).entries
 
 
-def test_wrong_tags_and_sections():
-    assert tag_number("DW_TAG_variable") == tag_number("variable") == 0x34
-    assert "variable" in raised(UsageError, tag_number, "variabel").hint
-    with pytest.raises(UsageError, match="cannot be searched for an address"):
-        parts("features/debug-names.v5.co", ".debug_names", pc=1)
-
-
-def test_sections_by_any_name():
+def test_sections_and_tags_by_any_name():
     code = file("features/split.v4.o")
     assert sections.find_sections(code, ["line"]) == [".debug_line"]
     assert sections.find_sections(code, [".debug_line", "debug_line", "line"]) == [".debug_line"]
@@ -255,6 +245,10 @@ def test_sections_by_any_name():
         assert ".debug_line" in error.hint
         assert ".debug_str" not in error.hint
         assert error.hint.endswith("; llvm-dwarfdump prints the other sections")
+    assert tag_number("DW_TAG_variable") == tag_number("variable") == 0x34
+    assert "variable" in raised(UsageError, tag_number, "variabel").hint
+    with pytest.raises(UsageError, match="cannot be searched for an address"):
+        parts("features/debug-names.v5.co", ".debug_names", pc=1)
 
 
 def test_a_line_table_that_is_named_by_a_block_is_a_problem():
@@ -268,7 +262,7 @@ def test_a_line_table_that_is_named_by_a_block_is_a_problem():
     assert any("an attribute of the unit entry is not a number" in str(problem) for problem in code.problems)
 
 
-def test_rows_of_lines():
+def test_tables_of_lines_names_and_addresses():
     (part,) = parts(HIP, ".debug_line")
     rows = list(part.tables[2].rows)
     code = file(HIP)
@@ -281,6 +275,16 @@ def test_rows_of_lines():
     assert [row[:2] for row in at.tables[2].rows] == [(0x1C04, 90)]
     with pytest.raises(NotFound):
         parts(HIP, ".debug_line", pc=1)
+    (names,) = parts("features/debug-names.v5.co", ".debug_names")
+    code = file("features/debug-names.v5.co")
+    for name, _, tag, _, die, _, _ in names.tables[0].rows:
+        found = code.dwarf.die_at(die)
+        assert found.tag_name == tag
+        assert name in (found.name, found.linkage_name, "(anonymous namespace)")
+    (ranges,) = parts("features/aranges.v5.co", ".debug_aranges")
+    assert (0x1C00, 0x29C0) in ranges.tables[0].rows
+    (one,) = parts("features/aranges.v5.co", ".debug_aranges", pc=0x1C00)
+    assert list(one.tables[0].rows) == [(0x1C00, 0x29C0)]
 
 
 @for_each(
@@ -324,19 +328,6 @@ def test_lists_that_nothing_leads_to():
         ("location list", 25),
     ]
     assert [row[3:5] for row in found[1].tables[0].rows] == [(0x1000, 0x1010)]
-
-
-def test_tables_of_names_and_addresses():
-    (names,) = parts("features/debug-names.v5.co", ".debug_names")
-    code = file("features/debug-names.v5.co")
-    for name, _, tag, _, die, _, _ in names.tables[0].rows:
-        found = code.dwarf.die_at(die)
-        assert found.tag_name == tag
-        assert name in (found.name, found.linkage_name, "(anonymous namespace)")
-    (ranges,) = parts("features/aranges.v5.co", ".debug_aranges")
-    assert (0x1C00, 0x29C0) in ranges.tables[0].rows
-    (one,) = parts("features/aranges.v5.co", ".debug_aranges", pc=0x1C00)
-    assert list(one.tables[0].rows) == [(0x1C00, 0x29C0)]
 
 
 def test_a_broken_unit_hides_no_other():
