@@ -14,7 +14,7 @@ from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.program.code import encoding_context
 from dwarfgpu.questions.document import NO_ANSWER, Document, Output
 from dwarfgpu.render import operations as render
-from dwarfgpu.render.layout import lanes_text, paragraphs, problem_json, wrapped
+from dwarfgpu.render.layout import lane_masks, lanes_text, paragraphs, problem_json, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -175,12 +175,11 @@ def evaluate_operations(
         if len(outcomes) == 1:
             yield writer.entry(results.one())
             return
-        groups: dict[tuple[bool, str], int] = {}
-        for lane, outcome in outcomes:
-            is_error = isinstance(outcome, DwarfGpuError)
-            shown_text = str(outcome) if is_error else writer.entry(outcome)
-            groups[is_error, shown_text] = groups.get((is_error, shown_text), 0) | 1 << (lane or 0)
-        for (is_error, shown_text), mask in groups.items():
+        texts = (
+            (lane, (True, str(each)) if isinstance(each, DwarfGpuError) else (False, writer.entry(each)))
+            for lane, each in outcomes
+        )
+        for (is_error, shown_text), mask in lane_masks(texts).items():
             first, *rest = wrapped(f"{lanes_text(mask)}: {shown_text}", output.width - 4)
             yield output.style("error", first) if is_error else first
             yield from (f"    {output.style('error', line) if is_error else line}" for line in rest)

@@ -99,8 +99,7 @@ def values_map(wave_lanes: Lanes, values: Values, look: Look, per_row: int) -> I
     lanes = _used(wave_lanes, values)
     kinds = [*_shades(lanes, look), *_missing(lanes)]
     signs = {lane: kind.sign for kind in kinds for lane in kind.lanes}
-    yield from _head(wave_lanes)
-    yield from _titles(values)
+    yield from _head(wave_lanes, values)
     yield from _grid(_styled(wave_lanes, lanes, signs), wave_lanes.lane_count, per_row)
     yield ""
     rows = [TableLine((kind.sign, str(len(kind.lanes)), kind.text, _list(kind.lanes))) for kind in kinds]
@@ -125,8 +124,7 @@ def values_grid(wave_lanes: Lanes, values: Values, look: Look, per_row: int) -> 
             signs[lane] = value_line(answer.value, LONGEST_CELL, look)
     cells = _styled(wave_lanes, lanes, signs)
     size = max((len(text) for text, _style in cells.values()), default=1)
-    yield from _head(wave_lanes)
-    yield from _titles(values)
+    yield from _head(wave_lanes, values)
     yield from _grid(cells, wave_lanes.lane_count, per_row, cell=size + 1, side=">")
     has_idle = any(not answer.is_active for answer in lanes.values())
     if missing or has_idle:
@@ -156,15 +154,6 @@ def _styled(wave_lanes: Lanes, lanes: dict[int, LaneAnswer], signs: dict[int, st
         else:
             cells[number] = f"({text})", "dim"
     return cells
-
-
-def _titles(values: Values) -> Iterator[str]:
-    """Yield what was asked, its type, and the variables that were repaired."""
-    title = shown(values.text) + ("" if values.type is None else f"  {safe_text(values.type)}")
-    yield from (style("kind", line) for line in fitted(cut(title)))
-    for variable in values.repaired:
-        names = ", ".join(repair.name for repair in variable.repairs)
-        yield from (style("dim", line) for line in fitted(f"{variable.name} is repaired ({names})"))
 
 
 def _shades(lanes: dict[int, LaneAnswer], look: Look) -> list[_Kind]:
@@ -246,9 +235,17 @@ def _missing(lanes: dict[int, LaneAnswer]) -> Iterator[_Kind]:
 # --- The parts of both maps ---------------------------------------------------------------------------------------
 
 
-def _head(wave_lanes: Lanes) -> Iterator[str]:
+def _head(wave_lanes: Lanes, values: Values | None = None) -> Iterator[str]:
+    """Yield the wave, and what was asked, its type, and the variables that were repaired."""
     title = f"{wave_title(wave_lanes.wave, wave_lanes.where)}: {states_text(wave_lanes)}"
     yield from (style("kind", line) for line in fitted(title))
+    if values is None:
+        return
+    title = shown(values.text) + ("" if values.type is None else f"  {safe_text(values.type)}")
+    yield from (style("kind", line) for line in fitted(cut(title)))
+    for variable in values.repaired:
+        names = ", ".join(repair.name for repair in variable.repairs)
+        yield from (style("dim", line) for line in fitted(f"{variable.name} is repaired ({names})"))
 
 
 def _grid(
