@@ -203,11 +203,8 @@ def test_numbers_are_written_as_what_they_are():
                    registers={"v0": [0] * 63 + [1]})  # fmt: skip
     assert found == value(1 << (63 * 32), {"encoding": "unsigned", "byte_size": 256})
     answer = ops("", initial_stack=[{"value": 1, "type": {"encoding": "float", "byte_size": 10}}])
-    assert (answer["status"], answer["error"]["class"], answer["error"]["kind"]) == (
-        "error",
-        "unsupported",
-        "float_format",
-    )
+    expected = ("error", "unsupported", "float_format")
+    assert (answer["status"], answer["error"]["class"], answer["error"]["kind"]) == expected
     line = json.dumps({"expr": "", "context": {"initial_stack": [{"value": -0.0, "type": F64}]}})
     assert '"value": -0.0' in next(run_lines([line]))
 

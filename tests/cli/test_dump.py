@@ -36,18 +36,10 @@ def test_json():
     assert (found["schema"], found["file"], found["sections"]) == (1, HIP, [])
     assert (unit["version"], unit["attributes"], unit["expressions"]) == (5, "llvm-current", "llvm-user")
     assert (entry["offset"], entry["parent"], entry["tag"]) == (0x2D, 0x2B, "DW_TAG_variable")
-    assert by_name["DW_AT_type"] == {
-        "name": "DW_AT_type",
-        "form": "DW_FORM_ref4",
-        "class": "reference",
-        "value": 0x200,
-        "note": "float",
-    }
-    assert by_name["DW_AT_location"]["expression"] == {
-        "bytes": "a100",
-        "text": "DW_OP_addrx 0",
-        "notes": ["index 0: 0xbc0"],
-    }
+    expected = {"name": "DW_AT_type", "form": "DW_FORM_ref4", "class": "reference", "value": 0x200, "note": "float"}
+    assert by_name["DW_AT_type"] == expected
+    expected = {"bytes": "a100", "text": "DW_OP_addrx 0", "notes": ["index 0: 0xbc0"]}
+    assert by_name["DW_AT_location"]["expression"] == expected
 
 
 def test_sections_as_json():

@@ -427,8 +427,5 @@ def test_operations_are_evaluated_in_the_frame_of_a_file(run):
 def test_how_many_lanes_have_no_value_is_within_the_width(tmp_path):
     case = Case(tmp_path, gpu(die("variable", named("ab"), typed("int"))))
     lines = bounded("locals", case.file, "--state", case.state).out.splitlines()
-    assert lines == [
-        "#0  k",
-        "  ab = <optimized out> it has neither a location nor a constant value",
-        "      (64 lanes)",
-    ]
+    expected = ["#0  k", "  ab = <optimized out> it has neither a location nor a constant value", "      (64 lanes)"]
+    assert lines == expected

@@ -232,10 +232,8 @@ def test_waves_are_grouped_by_stack_over_all_inputs_the_rarest_first():
     )
     lines = list(summary_text(summary, 80))
     assert lines[0] == "bt: 4,000 inputs, 4,000 answered; 4,000 rows"
-    assert lines[3:] == [
-        "          2  abort < train  (rank3998, rank3999)",
-        "      3,998  wait < train  (3,998 inputs)",
-    ]
+    expected = ["          2  abort < train  (rank3998, rank3999)", "      3,998  wait < train  (3,998 inputs)"]
+    assert lines[3:] == expected
     assert summary.json()["stacks"][0] == {
         "stack": "abort < train", "count": 2, "inputs": 2, "examples": ["rank3998", "rank3999"],
     }  # fmt: skip

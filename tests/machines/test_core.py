@@ -84,10 +84,8 @@ def test_a_core_file():
     assert (first["cs"], len(first["fs.base"]), len(first["st0"])) == (b"\x33\0", 8, 10)
     assert first["xmm3"] == (1 << 127).to_bytes(16, "little")
     assert [(address, bytes(found)) for address, found in core.memory] == [(0x5000, b"heap"), (0x7000, b"stack")]
-    assert [(each.start, each.offset, each.path) for each in core.mappings] == [
-        (0x400000, 0x1000, "/bin/x"),
-        (0x500000, 0, "/lib/y"),
-    ]
+    expected = [(0x400000, 0x1000, "/bin/x"), (0x500000, 0, "/lib/y")]
+    assert [(each.start, each.offset, each.path) for each in core.mappings] == expected
     assert core.auxiliary == {9: 0x401000, 33: 0x7000}
     assert core.problems == ()
 

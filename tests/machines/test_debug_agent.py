@@ -54,12 +54,8 @@ def test_everything_that_is_printed_is_read(prefix):
     found = read_printed(text_of(prefix=prefix))
     first, second = found.waves
     assert not found.problems
-    assert (first.number, first.pc, first.reason, first.kernel) == (
-        "1",
-        0x7FD4F100D0E8,
-        "ASSERT_TRAP",
-        "add(int*, int*)",
-    )
+    expected = ("1", 0x7FD4F100D0E8, "ASSERT_TRAP", "add(int*, int*)")
+    assert (first.number, first.pc, first.reason, first.kernel) == expected
     assert first.registers["exec"] == 0xF1
     assert first.registers["m0"] == 0x11
     assert first.registers["s1"] == 0x7FD5

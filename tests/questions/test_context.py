@@ -67,22 +67,15 @@ def test_registers_stack_and_locals_of_the_lane(run):
 def test_expressions_are_what_display_shows(run):
     assert run("context expressions") == ""
     run("display lane", "display out")
-    assert run("context expressions").splitlines() == [
-        "-- expressions " + "-" * 65,
-        "1: lane = 0",
-        "2: out = (int *) generic#0x10000",
-    ]
+    expected = ["-- expressions " + "-" * 65, "1: lane = 0", "2: out = (int *) generic#0x10000"]
+    assert run("context expressions").splitlines() == expected
     run.debugger.output.width = 20
     assert all(len(line) <= 20 for line in run("context expressions").splitlines())
 
 
 def test_sections_are_chosen(run):
-    assert titles(run("context")) == [
-        "source: src/asm/lane-pc.c:15, X",
-        "locals in lane 0",
-        "lanes of wave 1:1:1:1",
-        "stack",
-    ]
+    expected = ["source: src/asm/lane-pc.c:15, X", "locals in lane 0", "lanes of wave 1:1:1:1", "stack"]
+    assert titles(run("context")) == expected
     assert titles(run("set context-sections stack lanes", "ctx")) == ["stack", "lanes of wave 1:1:1:1"]
     assert titles(run("context sou,st")) == ["source: src/asm/lane-pc.c:15, X", "stack"]
     assert run.fails("context nosuch").message == "there is no section 'nosuch'"

@@ -229,10 +229,8 @@ def shell(*words):
 
 def test_questions_need_no_file_of_code():
     status, out, _error = shell("bt", "--state", CORE, "--wave", "3")
-    assert (status, out) == (
-        0,
-        "[Stop reason: MEMORY_VIOLATION]\n#0  X (out=generic#0x10000, limit=24) at src/asm/lane-pc.c:21\n",
-    )
+    expected = (0, "[Stop reason: MEMORY_VIOLATION]\n#0  X (out=generic#0x10000, limit=24) at src/asm/lane-pc.c:21\n")
+    assert (status, out) == expected
     assert shell("waves", "--state", CORE)[1] == shell("waves", KERNEL, "--state", CORE)[1]
     assert shell("waves", "3", "--state", CORE)[1].count("AMDGPU Wave") == 1
     status, out, _error = shell("eval", "limit + 1", "--state", CORE, "--wave", "3", "--lane", "30")

@@ -65,10 +65,8 @@ def test_the_variables_of_a_function_address_by_address():
 
 def test_what_is_inlined_is_found_by_the_name_of_its_function():
     data = document(FAST, "square", "--variable", "squared")
-    assert {tuple(each["calls"]) for each in data["variables_listed"]} == {
-        ("polynomial", "square"),
-        ("divergent", "square"),
-    }
+    expected = {("polynomial", "square"), ("divergent", "square")}
+    assert {tuple(each["calls"]) for each in data["variables_listed"]} == expected
     assert {each["name"] for each in data["variables_listed"]} == {"squared"}
 
 

@@ -240,10 +240,8 @@ def test_devices_of_which_little_is_known(tmp_path):
         ["1", "AMDGPU", "Dispatch", "1:1:1", "[120,1,1]", "[40,1,1]", "2", "X"],
         ["*", "7", "AMDGPU", "Dispatch", "2:5:7", "?", "?", "1", "??"],
     ]
-    assert [line.split() for line in run("info queues").splitlines()[1:]] == [
-        ["1", "AMDGPU", "Queue", "1:1"],
-        ["*", "2", "AMDGPU", "Queue", "2:5", "0x1000"],
-    ]
+    expected = [["1", "AMDGPU", "Queue", "1:1"], ["*", "2", "AMDGPU", "Queue", "2:5", "0x1000"]]
+    assert [line.split() for line in run("info queues").splitlines()[1:]] == expected
 
 
 def test_a_process_has_no_devices(threads):  # noqa: F811

@@ -179,10 +179,8 @@ def test_finding_waves_by_all_that_is_shown_of_them(run):
 def test_finding_threads(threads):  # noqa: F811
     assert threads("thread find LWP 8") == "Thread 2 has LWP 8 0x5 in ?? ()\n"
     assert threads("thread find aligned").startswith("Thread 1 has LWP 7 ")
-    assert threads("thread apply all -q thread").splitlines() == [
-        "[Current thread is 1 (LWP 7)]",
-        "[Current thread is 2 (LWP 8)]",
-    ]
+    expected = ["[Current thread is 1 (LWP 7)]", "[Current thread is 2 (LWP 8)]"]
+    assert threads("thread apply all -q thread").splitlines() == expected
 
 
 def test_finding_one_wave_of_many():

@@ -136,17 +136,11 @@ def test_pointers_convert_through_the_apertures(compiled, stopped, processor):
     assert values(run, "(int @local *) gen", "(int @private_lane *) genp", "(int @global *)(int @generic *) out") == [
         "(int *) local#0x20", f"(int *) private_lane#{a:#x}", "(int *) 0x1000",
     ]  # fmt: skip
-    assert values(run, "*gen", "*(int @generic *) shared", "*genp", "*(int @generic *) arr[0]") == [
-        "4",
-        "4",
-        "105",
-        "105",
-    ]
+    expected = ["4", "4", "105", "105"]
+    assert values(run, "*gen", "*(int @generic *) shared", "*genp", "*(int @generic *) arr[0]") == expected
     assert values(run, "(int @local *)(int @generic *) 0x1000000000020") == ["(int *) local#0x20"]
-    assert values(run, "(int @generic *) &shared[1]", "*(int @generic *) la") == [
-        "(int *) generic#0x1000000000024",
-        "32",
-    ]
+    expected = ["(int *) generic#0x1000000000024", "32"]
+    assert values(run, "(int @generic *) &shared[1]", "*(int @generic *) la") == expected
 
 
 def test_null_is_that_of_the_address_space(stopped):
@@ -240,12 +234,8 @@ def test_pointers_compare_and_differ_where_they_point(stopped):
     assert values(run, "shared + 2 - gen", "gen - (shared + 2)", "genp - arr[1]", "out == (int @generic *) 0x1000") == [
         "2", "-2", "-1", "1",
     ]  # fmt: skip
-    assert values(run, "shared == 0x20", "shared == 0x100000020", "null_local == -1", "shared > 8") == [
-        "1",
-        "0",
-        "1",
-        "1",
-    ]
+    expected = ["1", "0", "1", "1"]
+    assert values(run, "shared == 0x20", "shared == 0x100000020", "null_local == -1", "shared > 8") == expected
     for expression in ("shared == arr[0]", "shared - arr[0]", "shared < out", "out - shared"):
         assert run.fails(f"print {expression}").kind == "address_space_mismatch"
 

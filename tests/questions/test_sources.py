@@ -213,8 +213,5 @@ def test_sentences_go_on_where_the_screen_ends(run):
         "  starts at address 0x7f000000152c <X+44>",
         "  and ends at 0x7f0000001540 <X+64>.",
     ]
-    assert run("info line 7").splitlines() == [
-        'Line 7 of "src/asm/lane-pc.c"',
-        "  is at address 0x7f0000001510 <X+16>",
-        "  but contains no code.",
-    ]
+    expected = ['Line 7 of "src/asm/lane-pc.c"', "  is at address 0x7f0000001510 <X+16>", "  but contains no code."]
+    assert run("info line 7").splitlines() == expected

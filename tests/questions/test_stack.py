@@ -47,10 +47,8 @@ def test_the_innermost_and_the_outermost_frames(run):
 
 def test_local_variables_below_their_frames(run):
     lines = run("bt -full 2").splitlines()
-    assert lines[1:3] == [
-        "        doubled = <optimized out> (it has neither a location nor a constant",
-        "            value)",
-    ]
+    expected = ["        doubled = <optimized out> (it has neither a location nor a constant", "            value)"]
+    assert lines[1:3] == expected
     assert run("bt full 2").splitlines() == lines
     assert "No locals." not in lines
     assert run("wave 3", "bt -full 1").splitlines()[3].startswith("        local_array = ")

@@ -237,12 +237,8 @@ def test_convenience_variables_hold_values_of_any_type(run):
     assert run("set var $all = slots", "print $all[2]") == "$5 = 2\n"
     assert run("set $p = &slots", "print *$p") == "$6 = {0, 1, 2, 3}\n"
     assert run('set $s = "text"', "print $s") == '$7 = "text"\n'
-    assert run("show convenience").splitlines()[:4] == [
-        "$foo = 7",
-        "$all = {0, 1, 2, 3}",
-        "$p = (int (*)[4]) private_lane#0x10",
-        '$s = "text"',
-    ]
+    expected = ["$foo = 7", "$all = {0, 1, 2, 3}", "$p = (int (*)[4]) private_lane#0x10", '$s = "text"']
+    assert run("show convenience").splitlines()[:4] == expected
 
 
 def test_a_variable_that_is_set_in_several_lanes_has_a_value_in_each(run):
@@ -257,13 +253,8 @@ def test_a_variable_that_is_set_in_several_lanes_has_a_value_in_each(run):
 def test_what_is_looked_at(run):
     run("lane 2")
     names = ("_thread", "_wave_id", "_lane", "_lane_count", "_lane_workgroup_pos")
-    assert run(*(f"print ${name}" for name in names)).splitlines() == [
-        "$1 = 1",
-        '$2 = "1:1:1:1"',
-        "$3 = 2",
-        "$4 = 64",
-        '$5 = "[2,0,0]"',
-    ]
+    expected = ["$1 = 1", '$2 = "1:1:1:1"', "$3 = 2", "$4 = 64", '$5 = "[2,0,0]"']
+    assert run(*(f"print ${name}" for name in names)).splitlines() == expected
     assert run("show convenience").splitlines()[0] == "$_thread = 1"
 
 

@@ -300,11 +300,8 @@ def test_floats_and_lanes_without_a_value_are_marked(run):
 
 
 def test_positions_are_those_of_rocgdb(run, threads):
-    assert positions(run.debugger) == {
-        "_dispatch_pos": "(0,0,0)/0",
-        "_thread_workgroup_pos": "0",
-        "_lane_workgroup_pos": "[1,0,0]",
-    }
+    expected = {"_dispatch_pos": "(0,0,0)/0", "_thread_workgroup_pos": "0", "_lane_workgroup_pos": "[1,0,0]"}
+    assert positions(run.debugger) == expected
     run("lane 50")
     assert "_lane_workgroup_pos" not in positions(run.debugger)
     assert positions(threads.debugger) == {}

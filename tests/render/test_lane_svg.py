@@ -44,12 +44,8 @@ def legend(root: ET.Element) -> list[str]:
 def test_a_cell_for_each_lane(lanes):
     root = picture(lanes_svg(lanes, lanes.lanes))
     drawn = cells(root)
-    assert Counter((kind, letter) for kind, letter, _tip in drawn) == {
-        ("active", "A"): 12,
-        ("waiting", "b"): 12,
-        ("waiting", "c"): 16,
-        ("none", "."): 24,
-    }
+    expected = {("active", "A"): 12, ("waiting", "b"): 12, ("waiting", "c"): 16, ("none", "."): 24}
+    assert Counter((kind, letter) for kind, letter, _tip in drawn) == expected
     assert {tip for _kind, _letter, tip in drawn} >= {
         "lane 0, work-item [0,0,0]: inactive, X () at lane-pc.c:19",
         "lane 1, work-item [1,0,0]: active, X () at lane-pc.c:16",

@@ -103,8 +103,5 @@ def test_the_picture_of_the_documentation_is_what_is_drawn_now():
 def test_what_is_out_of_scope_is_not_drawn_beside_a_label():
     parts = (StripPart(1, OUTSIDE, "a"), StripPart(1, "register", "b"), StripPart(2, NOTHING, "c"))
     picture = ET.fromstring(strip_bar(Strip("x", parts)))
-    assert [(rect.get("class"), rect.get("x"), rect.get("width")) for rect in picture] == [
-        ("register", "250", "250"),
-        (NOTHING, "500", "500"),
-        ("track", None, "1000"),
-    ]
+    expected = [("register", "250", "250"), (NOTHING, "500", "500"), ("track", None, "1000")]
+    assert [(rect.get("class"), rect.get("x"), rect.get("width")) for rect in picture] == expected

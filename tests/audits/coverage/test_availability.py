@@ -123,11 +123,8 @@ def test_a_constant_a_copy_and_no_attribute():
 def test_code_before_between_and_after_the_entries():
     record = in_list(("start_end", 0x10, 0x20, REGISTER), ("start_end", 0x30, 0x40, VALUE))
     assert dict(record.written) == {"register": 0x10, "implicit": 0x10}
-    assert dict(record.missing) == {
-        "before its first entry": 0x10,
-        "after its last entry": SIZE - 0x40,
-        "between its entries": 0x10,
-    }
+    expected = {"before its first entry": 0x10, "after its last entry": SIZE - 0x40, "between its entries": 0x10}
+    assert dict(record.missing) == expected
     assert [(span.low - CODE, span.high - CODE, span.written, span.reason) for span in record.spans()] == [
         (0, 0x10, None, "before its first entry"),
         (0x10, 0x20, "register", None),
@@ -240,10 +237,8 @@ def test_what_a_copy_leaves_out_is_missing_in_it(is_first):
 def test_code_in_an_abstract_instance_ends_before_the_rest_of_it():
     inside = die("subprogram", named("inside"), ("low_pc", "addr", CODE + 0x40), ("high_pc", "data4", 0x10), X)
     known = all_records(call(), types=[abstract(inside, Y)])
-    assert [(record.name, record.kind, sums(record)) for record in known] == [
-        ("x", "local", ({}, {"no location": 0x10})),
-        ("y", "local", ({}, {"not in this copy": 0x20})),
-    ]
+    expected = [("x", "local", ({}, {"no location": 0x10})), ("y", "local", ({}, {"not in this copy": 0x20}))]
+    assert [(record.name, record.kind, sums(record)) for record in known] == expected
 
 
 def test_a_copy_takes_over_the_location_of_the_abstract_instance():

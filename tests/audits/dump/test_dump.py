@@ -322,11 +322,8 @@ def test_lists_that_nothing_leads_to():
     elf.section(".debug_loclists", len(header + lists).to_bytes(4, "little") + header + lists)
     elf.section(".debug_info", bytes.fromhex("01"))
     found = list(sections.SectionDump(opened(elf.build())).parts(".debug_loclists"))
-    assert [(part.title, part.offset) for part in found] == [
-        ("location list table", 0),
-        ("location list", 12),
-        ("location list", 25),
-    ]
+    expected = [("location list table", 0), ("location list", 12), ("location list", 25)]
+    assert [(part.title, part.offset) for part in found] == expected
     assert [row[3:5] for row in found[1].tables[0].rows] == [(0x1000, 0x1010)]
 
 

@@ -100,10 +100,8 @@ def test_what_is_refused(text, argument, message, hint):
 def test_words_that_are_no_value_and_words_by_name_and_by_position():
     with pytest.raises(UsageError) as error:
         planning.value("zeroes(3)", "argument")
-    assert (error.value.message, error.value.hint) == (
-        "argument 'zeroes(3)' is not a value",
-        "did you mean zeros(COUNT[, TYPE])?",
-    )
+    expected = ("argument 'zeroes(3)' is not a value", "did you mean zeros(COUNT[, TYPE])?")
+    assert (error.value.message, error.value.hint) == expected
     assert planning.mixed_arguments(["1", "n=5", "zeros(3)"], "argument") == {0: 1, "n": 5, 1: "zeros(3)"}
     with pytest.raises(UsageError, match="argument n is given twice"):
         planning.mixed_arguments(["n=1", "n=2"], "argument")

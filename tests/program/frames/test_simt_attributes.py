@@ -76,15 +76,20 @@ def stopped(*, outer=None, inner=None, inlined=None, pc=INNER, mask=0xFF, **regi
     cie = frames.cie(code=4, data=4)
     frames.fde(cie, OUTER, SIZE, f"def_cfa_expression {KERNEL}; undefined 16")
     frames.fde(cie, INNER, SIZE, f"LLVM_def_aspace_cfa 64 0 6; expression 16 {RETURN}; same_value 17")
+    known = {"pc": pc, "exec": mask, "s30": CALL, "s31": 0, "s32": 0x400, **registers}
+    return loaded(tree, known, (".debug_frame", frames.data))
+
+
+def loaded(tree, registers, *sections):
+    """A wave with some registers, in a file with these entries and sections."""
     elf = ElfBuilder(flags=GFX90A)
     text = elf.section(".text", bytes(INNER + SIZE - OUTER), flags=0x6, address=OUTER)
-    for name, data in build(unit(tree)).sections.items():
+    for name, data in (*build(unit(tree)).sections.items(), *sections):
         elf.section(name, data)
-    elf.section(".debug_frame", frames.data)
     elf.segment(1, OUTER, text, flags=5)
     machine = Machine(resolve(TARGET))
     machine.add_waves(1)
-    for name, value in {"pc": pc, "exec": mask, "s30": CALL, "s31": 0, "s32": 0x400, **registers}.items():
+    for name, value in registers.items():
         machine.set_register(name, value)
     return Stopped(machine, Loaded([LoadedCode(code_object.opened(elf.build()))]))
 
@@ -158,17 +163,7 @@ def with_iterations(form, value):
         high_pc=SIZE,
         dialect=LLVM_OLD,
     )
-    elf = ElfBuilder(flags=GFX90A)
-    text = elf.section(".text", bytes(SIZE), flags=0x6, address=OUTER)
-    for name, data in build(unit(tree)).sections.items():
-        elf.section(name, data)
-    elf.segment(1, OUTER, text, flags=5)
-    machine = Machine(resolve(TARGET))
-    machine.add_waves(1)
-    machine.set_register("pc", OUTER)
-    machine.set_register("exec", 1)
-    machine.set_register("s5", 3)
-    return Simt(Stopped(machine, Loaded([LoadedCode(code_object.opened(elf.build()))])).stack(0).top)
+    return Simt(loaded(tree, {"pc": OUTER, "exec": 1, "s5": 3}).stack(0).top)
 
 
 @for_each(
