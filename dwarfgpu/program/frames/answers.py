@@ -20,21 +20,9 @@ from dwarfgpu.expr.access import Accessor
 from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.lanes import Diverge, Group, LaneFault, LaneSet, each_part, run_in_parts
 from dwarfgpu.notebooks import ShownInNotebooks
+from dwarfgpu.program.frames import reasons
 from dwarfgpu.program.frames.columns import MAX_DEPTH, MAX_ELEMENTS, WORD, Column, column_of, python_value
-from dwarfgpu.program.frames.reasons import (
-    INACTIVE,
-    NO_MEMORY,
-    NO_REGISTER,
-    NOT_LOADED,
-    NOT_SET,
-    UNDEFINED,
-    Reason,
-    Unavailable,
-    ValueSource,
-    reason_of,
-    sources,
-    unavailable,
-)
+from dwarfgpu.program.frames.reasons import Reason, Unavailable, ValueSource, reason_of, sources, unavailable
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import Array, Base, Struct, Type, known_size, resolved
 from dwarfgpu.program.values.objects import MAX_READ, Object, optimized_out
@@ -329,7 +317,7 @@ class Values(ShownInNotebooks):
         wave = 0 if name is None else self.names.index(name)
         if self.only_executing and not self.is_active(wave * len(self.lanes) + position):
             message = f'lane {lane} does not execute this code; values("all") has the value of each lane'
-            raise Unavailable(Reason(INACTIVE, message))
+            raise Unavailable(Reason(reasons.INACTIVE, message))
         value = self._rows()[wave][position]
         if isinstance(self._array, list) or value.dtype.names is not None or value.dtype.kind == "V":
             return value
@@ -494,7 +482,7 @@ class Values(ShownInNotebooks):
 
     def _explained(self, reason: Reason, slot: int) -> Reason:
         """Return a reason, with what the description of the variable tells of it."""
-        if reason.kind != UNDEFINED:
+        if reason.kind != reasons.UNDEFINED:
             return reason
         chunk = next((chunk for chunk in self._chunks if chunk.position_of(slot) >= 0), None)
         if chunk is None:
@@ -917,7 +905,7 @@ def problem_of(value: Object) -> DwarfGpuError | None:
 
 def _is_in_part(value: Object, error: DwarfGpuError) -> bool:
     """Return whether something of a structure or an array is there, though not all: its beginning, or its end."""
-    if error.kind not in (NO_MEMORY, NO_REGISTER, NOT_SET, NOT_LOADED):
+    if error.kind not in (reasons.NO_MEMORY, reasons.NO_REGISTER, reasons.NOT_SET, reasons.NOT_LOADED):
         return False
     try:
         target = value.target()

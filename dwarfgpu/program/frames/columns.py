@@ -11,17 +11,8 @@ from dwarfgpu import budget
 from dwarfgpu.bits import comparable
 from dwarfgpu.errors import UsageError, shown
 from dwarfgpu.immutable import immutable
-from dwarfgpu.program.types.model import (
-    Array,
-    Base,
-    Enumeration,
-    Struct,
-    Type,
-    byte_size,
-    element_bits,
-    known_size,
-    resolved,
-)
+from dwarfgpu.program.types import model as t
+from dwarfgpu.program.types.model import byte_size, known_size, resolved
 from dwarfgpu.program.values.objects import MAX_READ, Object, optimized_out
 from dwarfgpu.program.values.scalars import Scalar, scalar_of
 from dwarfgpu.regular_files import whole_output
@@ -44,7 +35,7 @@ def python_value(value: Object) -> Any:
     if reading.undefined:
         raise optimized_out()
     number = scalar.number(reading.bits)
-    if scalar.kind == "boolean" and number in (0, 1) and not isinstance(resolved(value.type), Enumeration):
+    if scalar.kind == "boolean" and number in (0, 1) and not isinstance(resolved(value.type), t.Enumeration):
         return bool(number)
     return number
 
@@ -151,7 +142,7 @@ def _dtype_named(name: str) -> Any:
     return np.dtype(name)
 
 
-def dtype_of(type: Type, byte_order: ByteOrder, depth: int = 0) -> Any:
+def dtype_of(type: t.Type, byte_order: ByteOrder, depth: int = 0) -> Any:
     """Return the numpy type with the layout of a type of the program; plain bytes where numpy has none."""
     import numpy as np
 
@@ -165,16 +156,16 @@ def dtype_of(type: Type, byte_order: ByteOrder, depth: int = 0) -> Any:
     opaque = np.dtype(f"V{size}")
     if depth > MAX_DEPTH:
         return opaque
-    if isinstance(inner, Struct):
+    if isinstance(inner, t.Struct):
         return _record_type(inner, size, byte_order, depth) or opaque
-    if isinstance(inner, Array):
+    if isinstance(inner, t.Array):
         return _array_type(inner, size, byte_order, depth) or opaque
-    if isinstance(inner, Base) and inner.vector_size is not None:
+    if isinstance(inner, t.Base) and inner.vector_size is not None:
         return np.dtype((dtype_of(inner.element, byte_order, depth + 1), (inner.vector_size,)))
     return _stored_type(type, size, byte_order) or opaque
 
 
-def _stored_type(type: Type, size: int, byte_order: ByteOrder) -> Any:
+def _stored_type(type: t.Type, size: int, byte_order: ByteOrder) -> Any:
     """Return the numpy type of a scalar as it is stored; None where numpy has none."""
     import numpy as np
 
@@ -189,7 +180,7 @@ def _stored_type(type: Type, size: int, byte_order: ByteOrder) -> Any:
     return np.dtype(f"{'<' if byte_order == 'little' else '>'}{name}")
 
 
-def _array_type(type: Array, size: int, byte_order: ByteOrder, depth: int) -> Any:
+def _array_type(type: t.Array, size: int, byte_order: ByteOrder, depth: int) -> Any:
     import numpy as np
 
     lengths = [dimension.length for dimension in type.dimensions]
@@ -199,12 +190,12 @@ def _array_type(type: Array, size: int, byte_order: ByteOrder, depth: int) -> An
     for length in lengths:
         total *= length or 0
     element = byte_size(type.element)
-    if not 0 < total <= MAX_ELEMENTS or total * element != size or element_bits(type) != 8 * element:
+    if not 0 < total <= MAX_ELEMENTS or total * element != size or t.element_bits(type) != 8 * element:
         return None
     return np.dtype((dtype_of(type.element, byte_order, depth + 1), tuple(lengths)))
 
 
-def _record_type(type: Struct, size: int, byte_order: ByteOrder, depth: int) -> Any:
+def _record_type(type: t.Struct, size: int, byte_order: ByteOrder, depth: int) -> Any:
     """Return a record with the members of a structure; None where numpy has no type for one of them."""
     import numpy as np
 

@@ -29,18 +29,9 @@ from dwarfgpu.program.frames.names import NamedEnumerator, NamedFunction, Names,
 from dwarfgpu.program.frames.reasons import UNDEFINED_RULE, Unavailable, lost_register, unavailable
 from dwarfgpu.program.frames.registers import part_of, type_of
 from dwarfgpu.program.frames.variable import PARAMETER, STATIC, Variable
+from dwarfgpu.program.language import arithmetic as c
 from dwarfgpu.program.language import syntax as s
-from dwarfgpu.program.language.arithmetic import (
-    Arithmetic,
-    DataModel,
-    ScalarOperand,
-    converted,
-    is_integral,
-    is_pointer,
-    is_true,
-    kept_in_space,
-    loaded,
-)
+from dwarfgpu.program.language.arithmetic import Arithmetic, DataModel, ScalarOperand
 from dwarfgpu.program.language.parser import TypeBuilder, parse, parse_type
 from dwarfgpu.program.language.tokens import ExpressionError, UnknownName, string_bytes
 from dwarfgpu.program.types import model as t
@@ -196,7 +187,7 @@ class Evaluator:
             if address is None:
                 raise UsageError(f"the {_noun(inner)} is not in memory, so it has no address", kind="no_address")
             return ScalarOperand(self.compute.decayed(value.type, address.space), address.value)
-        return loaded(value)
+        return c.loaded(value)
 
     def built(self, node: Any) -> t.Type:
         """Return the type that a tree names."""
@@ -494,7 +485,7 @@ class Evaluator:
     def _subscript(self, node: s.Subscript) -> Object:
         operand = self.value(node.operand)
         index = self.operand(node.index)
-        if not (is_integral(index.type) or is_pointer(index.type)):
+        if not (c.is_integral(index.type) or c.is_pointer(index.type)):
             raise self.error(node, 'Non-integral right operand for "[]" operator', kind="bad_index")
         if isinstance(operand, Object):
             operand = operand.target()
@@ -502,7 +493,7 @@ class Evaluator:
                 return self._element(operand, index, node)
             if operand.implied() is not None:
                 return operand.element(self._whole(node.index, index, "an index"))
-        elif is_pointer(index.type):  # 3[p]
+        elif c.is_pointer(index.type):  # 3[p]
             return self._pointed(self.compute.binary("+", index, operand))
         return self._pointed(self.compute.binary("+", self._loaded(operand), index))
 
@@ -524,7 +515,7 @@ class Evaluator:
             address = elements.place.address
             if address is not None and elements.state is None and elements.stride % 8 == 0:
                 mask = (1 << 8 * self.compute.model.pointer_size) - 1
-                count = converted(index, self.compute.model.base("long")).bits
+                count = c.converted(index, self.compute.model.base("long")).bits
                 count = b.sub(count, elements.lower & mask, mask)
                 moved = b.add(address.value, b.mul(count, elements.stride // 8 & mask, mask), mask)
                 return Object(elements.element, self.around.memory(Address(address.space, moved)))
@@ -580,7 +571,7 @@ class Evaluator:
     def _binary(self, node: s.Binary) -> ScalarOperand:
         left = self.operand(node.left)
         if node.operator in ("&&", "||"):
-            if uniform_flag(is_true(left)) is (node.operator == "||"):
+            if uniform_flag(c.is_true(left)) is (node.operator == "||"):
                 return ScalarOperand(self.compute.model.truth, int(node.operator == "||"))
             return self.compute.logical(node.operator, left, self.operand(node.right))
         right = self.operand(node.right)
@@ -592,7 +583,7 @@ class Evaluator:
             raise
 
     def _conditional(self, node: s.Conditional) -> Any:
-        chosen = node.yes if uniform_flag(is_true(self.operand(node.condition))) else node.no
+        chosen = node.yes if uniform_flag(c.is_true(self.operand(node.condition))) else node.no
         return self.value(chosen)
 
     def _cast(self, node: s.Cast) -> Any:
@@ -610,7 +601,7 @@ class Evaluator:
         if isinstance(inner, t.Pointer) and isinstance(source, t.Pointer):
             if inner.address_space is None and source.address_space is not None:
                 # an address stays in its space
-                kind = inner = kept_in_space(inner, source)
+                kind = inner = c.kept_in_space(inner, source)
             operand = self._of_class(operand, source.target, inner.target)
         if inner == t.VOID:
             return ScalarOperand(self.compute.model.base("int"), 0)
@@ -622,7 +613,7 @@ class Evaluator:
         """Convert a pointer between a class and a base of it; a null pointer stays as it is."""
         if not (isinstance(stripped(source), t.Struct) and isinstance(stripped(target), t.Struct)):
             return operand
-        if not uniform_flag(is_true(operand)):
+        if not uniform_flag(c.is_true(operand)):
             return operand
         moved = class_moved(self._pointed(operand), target)
         return operand if moved is None else evolve(operand, bits=b.resized(moved, operand.scalar.bits))
@@ -654,7 +645,7 @@ class Evaluator:
             raise self.error(node, message, hint="write *p@8", kind="no_address")
         first = definite(first.target())
         count = self.operand(node.count)
-        if not is_integral(count.type):
+        if not c.is_integral(count.type):
             raise self.error(node, 'Non-integral right operand for "@" operator', kind="bad_index")
         number = self._whole(node.count, count, "a count")
         return Object(self.compute.repeated(first.type, number), first.place)

@@ -16,19 +16,8 @@ from dwarfgpu.expr import locations
 from dwarfgpu.expr.storages import Implicit, Part
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import LaneSet, uniform
-from dwarfgpu.program.types.model import (
-    VOID,
-    Array,
-    Dimension,
-    Function,
-    Lazy,
-    Type,
-    Void,
-    byte_size,
-    hidden,
-    known_size,
-    resolved,
-)
+from dwarfgpu.program.types import model as t
+from dwarfgpu.program.types.model import byte_size, hidden, known_size, resolved
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import Located, ObjectSurroundings, Reading
 
@@ -44,7 +33,7 @@ MAX_KEPT = 1 << 16
 class Frozen:
     """A value as it was: its bits are in an implicit location, apart from those that never change."""
 
-    type: Type
+    type: t.Type
     location: locations.Location
     bit_size: int | None = None
 
@@ -92,7 +81,7 @@ class Kept:
         return known[uniform(b.array(keys, 64))]
 
 
-NOTHING = Kept({None: Frozen(VOID, locations.at(Implicit(0, 8)))})
+NOTHING = Kept({None: Frozen(t.VOID, locations.at(Implicit(0, 8)))})
 """What a convenience variable is before it is set."""
 
 
@@ -100,7 +89,7 @@ def _not_kept(lane: int) -> DwarfGpuError:
     return EvaluationError("not_kept", f"the value was not asked for in lane {lane}")
 
 
-def number(type: Type, value: int) -> Kept:
+def number(type: t.Type, value: int) -> Kept:
     """Return a number of a type as a value to keep."""
     size = 8 * byte_size(type)
     return Kept({None: Frozen(type, locations.at(Implicit(value & (1 << size) - 1, size)))})
@@ -154,14 +143,14 @@ def frozen_copy(value: Object) -> Frozen:
     storage = value.place.storage
     if not isinstance(storage, Located):
         raise UsageError("a value that is in no location cannot be kept")
-    if isinstance(inner, (Function, Void)) and value.bit_size is None:
+    if isinstance(inner, (t.Function, t.Void)) and value.bit_size is None:
         return Frozen(value.type, storage.moved(value.place.bit_offset))
     kind, place, size = (value.type if hidden(value.type) is None else inner), value.place, value.bit_size
     if size is None:
-        if known_size(kind) is None and isinstance(inner, Array):  # its bounds are those that it has now
+        if known_size(kind) is None and isinstance(inner, t.Array):  # its bounds are those that it has now
             elements = value.array()
-            dimension = Dimension(elements.lower, count=elements.length)
-            kind = Array(Lazy.known(elements.element), (dimension,), is_vector=elements.is_vector)
+            dimension = t.Dimension(elements.lower, count=elements.length)
+            kind = t.Array(t.Lazy.known(elements.element), (dimension,), is_vector=elements.is_vector)
             place = elements.place
         size = 8 * byte_size(kind)
     if size > 8 * MAX_KEPT:
