@@ -189,12 +189,11 @@ class Frames:
     def expression(self, block: ExpressionBytes, entry: Cie | Fde) -> Expression:
         """Return the expression in a rule or an operand, decoded once."""
         form = self._form(entry)
-        expression = self._expressions.get((block, form))
-        if expression is None:
-            expression = self._expressions[block, form] = decode_expression(
+        if (block, form) not in self._expressions:
+            self._expressions[block, form] = decode_expression(
                 block.data, self.dialect, form, section=block.section, offset=block.offset, known_in=dialects.known_in
             )
-        return expression
+        return self._expressions[block, form]
 
     def code(self, block: ExpressionBytes, entry: Cie | Fde) -> DumpedExpression:
         """Return the expression in a rule or an operand as it is shown."""

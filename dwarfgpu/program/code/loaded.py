@@ -21,7 +21,7 @@ from dwarfgpu.program.code.code_object import OFF, CodeObject, Policy
 from dwarfgpu.targets.amdgpu.numbers import PRIVATE_LANE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from dwarfgpu.cfi.activation import Information
     from dwarfgpu.encoding.cursor import ByteOrder
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.dialect import Dialect
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.machines.protocol import TrapTable
+    from dwarfgpu.objfile.elf.symbols import Symbol
     from dwarfgpu.objfile.info.dies import Attribute, Block, Die
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.kernels.kernel import Kernel
@@ -200,41 +201,35 @@ class LoadedCode:
     def functions_at(self, pc: int) -> tuple[FunctionScope, ...]:
         """Return the functions at an address, innermost first: those inlined there, and the one they are in."""
         address = self.in_file(pc)
-        functions = self._scopes.get(address)
-        if functions is None:
-            functions = self._scopes[address] = self._functions_between(pc, address)
-        return functions
+        if address not in self._scopes:
+            self._scopes[address] = self._functions_between(pc, address)
+        return self._scopes[address]
 
     def _functions_between(self, pc: int, address: int) -> tuple[FunctionScope, ...]:
         """Return the functions at an address; between two edges of scopes they are the same everywhere."""
         from dwarfgpu.program.code.scopes import functions_at, scope_edges
 
         function = self.function_at(pc)
-        if function is None:
-            return functions_at(self.file, address)
-        if function not in self._edges:
-            asked = self._asked[function] = self._asked.get(function, 0) + 1
-            if asked <= SEARCHED:
-                return functions_at(self.file, address)
-            self._edges[function] = scope_edges(function)
-        edges = self._edges[function]
-        if edges is None:
+        if function is not None and function not in self._edges:
+            self._asked[function] = self._asked.get(function, 0) + 1
+            if self._asked[function] > SEARCHED:
+                self._edges[function] = scope_edges(function)
+        edges = None if function is None else self._edges.get(function)
+        if function is None or edges is None:
             return functions_at(self.file, address)
         key = function, bisect_right(edges, address)
-        functions = self._scopes_between.get(key)
-        if functions is None:
-            functions = self._scopes_between[key] = functions_at(self.file, address)
-        return functions
+        if key not in self._scopes_between:
+            self._scopes_between[key] = functions_at(self.file, address)
+        return self._scopes_between[key]
 
     def calls_at(self, pc: int) -> tuple[SourceCall, ...]:
         """Return the functions at an address with their lines in the source, innermost first; at least one."""
         address = self.in_file(pc)
-        calls = self._calls.get(address)
-        if calls is None:
+        if address not in self._calls:
             from dwarfgpu.program.code.code_lookup import calls_at
 
-            calls = self._calls[address] = calls_at(self.file, address, self.functions_at(pc))
-        return calls
+            self._calls[address] = calls_at(self.file, address, self.functions_at(pc))
+        return self._calls[address]
 
     def expression(self, data: bytes, form: Format, section: str, offset: int) -> Expression:
         """Return the expression at an offset of a section, decoded once."""
@@ -324,6 +319,22 @@ class Loaded:
                 return code
         return likely or self.codes[0]
 
+    def described(self) -> Iterator[LoadedCode]:
+        """Yield the files with debugging information."""
+        return (code for code in self.codes if code.file.has_dwarf)
+
+    def compile_units(self) -> Iterator[tuple[LoadedCode, Unit]]:
+        """Yield the compilation units of all files."""
+        return ((code, unit) for code in self.described() for unit in code.file.dwarf.compile_units())
+
+    def symbols_at(self, address: int) -> Iterator[tuple[LoadedCode, Symbol, int]]:
+        """Yield the symbols that an address belongs to, and how far behind the start of each it is."""
+        for code in self.codes:
+            inside = code.in_file(address)
+            symbol = code.file.symbol_image.symbol_at(inside)
+            if symbol is not None:
+                yield code, symbol, code.file.offset_in(symbol, inside)
+
     def calls_at(self, pc: int) -> tuple[SourceCall, ...]:
         """Return the calls at an address, the innermost first; a call of nothing in code that is not known."""
         code = self.at(pc)
@@ -394,12 +405,10 @@ class FileUnit:
 
     def base_type(self, offset: int) -> BaseType:
         """Return the type of the DW_TAG_base_type at a unit offset."""
-        known = self.code.base_types
-        key = self.unit, offset
-        base_type = known.get(key)
-        if base_type is None:
-            base_type = known[key] = base_type_of(self._entry(offset))
-        return base_type
+        known, key = self.code.base_types, (self.unit, offset)
+        if key not in known:
+            known[key] = base_type_of(self._entry(offset))
+        return known[key]
 
     def address(self, index: int) -> int:
         """Return an entry of ``.debug_addr``, relocated."""

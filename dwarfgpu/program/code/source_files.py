@@ -129,10 +129,9 @@ class SourceFiles:
 
     def lines(self, table: LineTable) -> Lines:
         """Return the lines of a table."""
-        lines = self._lines.get(table)
-        if lines is None:
-            lines = self._lines[table] = Lines(table)
-        return lines
+        if table not in self._lines:
+            self._lines[table] = Lines(table)
+        return self._lines[table]
 
     def with_path(self, path: str, unit: Unit | None = None) -> SourceFile | None:
         """Return the file with a full path, preferably that of a unit."""
@@ -161,18 +160,13 @@ class SourceFiles:
 
     def units(self) -> Iterator[tuple[LoadedCode, Unit]]:
         """Yield all units of code."""
-        for code in self.loaded.codes:
-            if code.file.has_dwarf:
-                for unit in code.file.dwarf.index.units:
-                    yield code, unit
+        return ((code, unit) for code in self.loaded.described() for unit in code.file.dwarf.index.units)
 
     def of_unit(self, code: LoadedCode, unit: Unit) -> list[SourceFile]:
         """Return the files of a unit, in the order of its line table."""
-        known = self._of_unit.get(unit)
-        if known is not None:
-            return known
-        files: list[SourceFile] = []
-        self._of_unit[unit] = files
+        if unit in self._of_unit:
+            return self._of_unit[unit]
+        files = self._of_unit[unit] = list[SourceFile]()
         table = self._table(code, unit)
         if table is None:
             return files

@@ -100,12 +100,9 @@ class Execution:
 
     def symbol_place(self, address: int) -> tuple[str, int] | None:
         """Return the name of the symbol that an address belongs to, and how far behind its start the address is."""
-        for code in self.loaded.codes:
-            inside = code.in_file(address)
-            symbol = code.file.symbol_image.symbol_at(inside)
-            if symbol is None or (not symbol.size and symbol.type in ("OBJECT", "NOTYPE")):
-                continue
-            return symbol.demangled, code.file.offset_in(symbol, inside)
+        for _code, symbol, offset in self.loaded.symbols_at(address):
+            if symbol.size or symbol.type not in ("OBJECT", "NOTYPE"):
+                return symbol.demangled, offset
         return None
 
     def code_of(self, unit: Unit, likely: LoadedCode | None = None) -> LoadedCode:

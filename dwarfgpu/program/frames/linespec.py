@@ -233,12 +233,9 @@ class SymbolAt:
 
 def symbol_at(state: Execution, address: int) -> SymbolAt | None:
     """Return the symbol at an address of the running program."""
-    for code in state.loaded.codes:
-        place = code.in_file(address)
-        symbol = code.file.symbol_image.symbol_at(place)
-        if symbol is None or symbol.section is None:
-            continue
-        return SymbolAt(symbol.demangled, code.file.offset_in(symbol, place), symbol.section.name, code.file.name)
+    for code, symbol, offset in state.loaded.symbols_at(address):
+        if symbol.section is not None:
+            return SymbolAt(symbol.demangled, offset, symbol.section.name, code.file.name)
     return None
 
 

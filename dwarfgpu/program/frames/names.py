@@ -149,9 +149,7 @@ class Names:
                 if self._signature(die) == wanted:
                     yield code, die
             return
-        for code in self.state.loaded.codes:
-            if not code.file.has_dwarf:
-                continue
+        for code in self.state.loaded.described():
             for entry in code.file.dwarf.index.find(name, kinds):
                 if entry.kind != "variable" or not is_local(entry.die):
                     yield code, entry.die
@@ -184,7 +182,7 @@ class Names:
 
     def _in_other_units(self, frame: Frame, parts: tuple[str, ...]) -> Meaning | None:
         """Return what a name means in other units: an enumerator, and for a frame without a unit an import."""
-        for _code, unit in self._units():
+        for _code, unit in self.state.loaded.compile_units():
             if unit is frame.unit:
                 continue
             meaning: Meaning | None
@@ -217,7 +215,7 @@ class Names:
 
     def _of_file(self, frame: Frame, parts: tuple[str, ...], file: str) -> Meaning | None:
         """Return a variable or function of a source file: ``'file.c'::x``."""
-        for code, unit in self._units():
+        for code, unit in self.state.loaded.compile_units():
             if unit.name is None or not f"/{unit.name}".endswith(f"/{file}"):  # the path, or the end of it
                 continue
             for variable in self.statics(frame, unit):
@@ -261,12 +259,6 @@ class Names:
         """Return the frames that the name of a function can mean, from the current frame outwards."""
         wave = frame.wave
         return () if wave is None else (outer for outer in wave if outer.number >= frame.number)
-
-    def _units(self) -> Iterator[tuple[LoadedCode, Unit]]:
-        for code in self.state.loaded.codes:
-            if code.file.has_dwarf:
-                for unit in code.file.dwarf.compile_units():
-                    yield code, unit
 
     # --- Enumerators ----------------------------------------------------------------------------------------------
 
@@ -389,7 +381,7 @@ class Names:
 
     def _base(self, frame: Frame, name: str) -> Type | None:
         """Return a base type. A compiler may name it ``long int`` where the expression has ``long``."""
-        units = [frame.unit] if frame.unit is not None else [unit for _, unit in self._units()]
+        units = [frame.unit] if frame.unit is not None else [unit for _, unit in self.state.loaded.compile_units()]
         for unit in units:
             known = self._base_types.get(unit)
             if known is None:
@@ -475,9 +467,7 @@ def variable_called(frame: Frame, parts: tuple[str, ...], file: str | None = Non
 
 def _everywhere(frame: Frame, parts: tuple[str, ...]) -> Iterator[Variable]:
     *owners, last = parts
-    for code in frame.state.loaded.codes:
-        if not code.file.has_dwarf:
-            continue
+    for code in frame.state.loaded.described():
         for unit in code.file.dwarf.index.units_with(last.encode()):
             for variable in variables_of(frame, code, unit):
                 if variable.name == last and (not owners or _is_in(variable.die, owners)):

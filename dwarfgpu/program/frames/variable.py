@@ -429,10 +429,8 @@ class Checked:
 
 def all_variables(frame: Frame) -> Iterator[Variable]:
     """Yield every variable, parameter and constant of the program."""
-    for code in frame.state.loaded.codes:
-        if code.file.has_dwarf:
-            for unit in code.file.dwarf.compile_units():
-                yield from variables_of(frame, code, unit)
+    for code, unit in frame.state.loaded.compile_units():
+        yield from variables_of(frame, code, unit)
 
 
 def variables_of(frame: Frame, code: LoadedCode, unit: Unit) -> Iterator[Variable]:
