@@ -272,7 +272,7 @@ def _load(file: CodeObject, addresses: Addresses) -> tuple[int, list[GlobalBlock
     alignment = max(PAGE, alignment)
     below = first % alignment
     bias = addresses.take(size + below, alignment) + below - first
-    return bias, [GlobalBlock("code object", segment.address, segment.data) for segment in load(file.image, bias)]
+    return bias, [GlobalBlock("code object", *segment) for segment in load(file.image, bias).items()]
 
 
 def _scratch(processor: Processor, shape: Geometry, private: int, addresses: Addresses) -> Scratch:

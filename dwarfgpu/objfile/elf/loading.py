@@ -10,7 +10,6 @@ import itertools
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.header import PT_DYNAMIC, PT_LOAD, SHN_UNDEF, SHT_RELA, malformed
 from dwarfgpu.objfile.elf.relocation import ABSOLUTE, BASE, NEEDS_LOAD, NOTHING, RELATIVE, RULES, SPECS
 
@@ -32,14 +31,6 @@ WORD = 8
 DT_PLTRELSZ, DT_SYMTAB, DT_RELA, DT_RELASZ, DT_JMPREL = 2, 6, 7, 8, 23
 
 
-@frozen
-class LoadedSegment:
-    """Bytes of a file in memory."""
-
-    address: int
-    data: bytes
-
-
 def span(image: Image) -> tuple[int, int, int]:
     """Return the first address of the loaded segments, the bytes from there to their end, and their alignment."""
     segments = _loadable(image)
@@ -52,11 +43,11 @@ def span(image: Image) -> tuple[int, int, int]:
     return first, end - first, alignment
 
 
-def load(image: Image, bias: int) -> tuple[LoadedSegment, ...]:
-    """Return the segments, moved by a number of bytes; what the file leaves out of one is zero."""
+def load(image: Image, bias: int) -> dict[int, bytes]:
+    """Return the segments by their addresses, moved by a number of bytes; what the file leaves out of one is zero."""
     loaded = [(segment, bytearray(_content(image, segment))) for segment in _loadable(image)]
     _Loader(image, bias, loaded).relocate()
-    return tuple(LoadedSegment(segment.address + bias, bytes(data)) for segment, data in loaded)
+    return {segment.address + bias: bytes(data) for segment, data in loaded}
 
 
 def words_of_loader(image: Image, bias: int) -> dict[int, tuple[bytes, str]]:

@@ -78,7 +78,7 @@ def data_after_linking(number, *, addend=4, place=1, addends=True):
     builder.relocations(target, table, [(WORD, number, 1, addend)], addends=addends)
     image = Image(linked(Image(builder.build())))
     text, data = (image.section(name).address for name in (".text", ".data"))
-    content = {segment.address: segment.data for segment in load(image, LOADED_AT)}
+    content = load(image, LOADED_AT)
     slot = next(
         (at for at, words in content.items() if words[:8] == (text + 0x24 + LOADED_AT).to_bytes(8, "little")), 0
     )

@@ -39,23 +39,23 @@ def built(rows, *, symbols=(), data=bytes(64), machine=224, extra=(), memory_siz
 
 
 def data_of(image: Image, bias: int = BIAS) -> bytes:
-    return next(each.data for each in load(image, bias) if each.address == bias + DATA)
+    return load(image, bias)[bias + DATA]
 
 
 def test_segments_are_moved_and_filled_with_zeros():
     image = built((), data=b"abc", memory_size=10)
     segments = load(image, BIAS)
-    assert [each.address for each in segments] == [BIAS + TEXT, BIAS + DATA]
-    assert segments[0].data.startswith(b"code")
-    assert segments[1].data == b"abc" + bytes(7)
+    assert [*segments] == [BIAS + TEXT, BIAS + DATA]
+    assert segments[BIAS + TEXT].startswith(b"code")
+    assert segments[BIAS + DATA] == b"abc" + bytes(7)
     assert span(image) == (TEXT, DATA + 10 - TEXT, 1)
 
 
 @for_each("name", "launch.gfx90a.w64.O2.co", "cl-kernels.gfx1100.w32.O2.v5.co", "launch.gfx1200.w32.O2.co")
 def test_a_loaded_file_is_what_the_file_says(name):
     image = open_image(str(ROOT / "fixtures/amdgpu" / name))
-    for segment in load(image, 0):
-        assert segment.data == image.read(segment.address, len(segment.data))
+    for address, data in load(image, 0).items():
+        assert data == image.read(address, len(data))
 
 
 def test_relocations_of_fixtures_are_applied(require_tool):
@@ -67,8 +67,8 @@ def test_relocations_of_fixtures_are_applied(require_tool):
     segments = load(open_image(str(path)), BIAS)
     for offset, addend in rows:
         place = int(offset, 16) + BIAS
-        segment = next(each for each in segments if 0 <= place - each.address < len(each.data))
-        assert int.from_bytes(segment.data[place - segment.address :][:8], "little") == int(addend, 16) + BIAS
+        address, data = next(each for each in segments.items() if 0 <= place - each[0] < len(each[1]))
+        assert int.from_bytes(data[place - address :][:8], "little") == int(addend, 16) + BIAS
 
 
 SYMBOLS = ((1, 0x1234),)
