@@ -95,10 +95,8 @@ class TestSeveralLines:
 
 
 class TestEditing:
-    def test_tab_completes_what_can_be_only_one_thing(self, sitting: Sitting) -> None:
+    def test_tab_completes_and_offers(self, sitting: Sitting) -> None:
         assert sitting("show confir", TAB, ENTER).startswith("confirm  on")
-
-    def test_tab_offers_what_can_be_several(self, sitting: Sitting) -> None:
         assert "editing-mode  emacs" in sitting("show ed", TAB, ENTER)
         assert sitting("show logging ", TAB, TAB, TAB, ENTER, ENTER).startswith("logging file  dwarfgpu.txt")
 

@@ -86,13 +86,13 @@ class TestBatch:
         assert (done.out, done.status) == ("", 2)
         assert done.err == f"dwarfgpu: error: {option} needs a state\nhint: --state names a snapshot or a core file\n"
 
-    def test_options_may_have_two_dashes(self, tmp_path: Path) -> None:
+    def test_options_in_two_dashes_and_tracebacks(self, tmp_path: Path) -> None:
         (tmp_path / "a").write_text("echo two\\n\n")
         done = Done("--batch", "--nx", "--quiet", "--ex", "echo one\\n", "--command", tmp_path / "a")
         assert (done.out, done.err, done.status) == ("one\ntwo\n", "", 0)
-
-    def test_there_is_no_json(self) -> None:
         assert "the debugger writes text, not JSON" in Done("--json", "-batch").err
+        assert "Traceback" in Done("--debug", "-batch", "-ex", "lane 3").err
+        assert "Traceback" not in Done("-batch", "-ex", "lane 3").err
 
     def test_output_into_a_closed_pipe_ends_quietly(self) -> None:
         command = f"{sys.executable} -m dwarfgpu debug -batch -ex 'help' -ex 'show' -ex 'help info' | head -1"
@@ -125,10 +125,6 @@ class TestBatch:
                 child.kill()
         assert child.returncode == 130
 
-    def test_debug_shows_the_traceback(self) -> None:
-        assert "Traceback" in Done("--debug", "-batch", "-ex", "lane 3").err
-        assert "Traceback" not in Done("-batch", "-ex", "lane 3").err
-
 
 class TestInit:
     @pytest.fixture
@@ -137,10 +133,8 @@ class TestInit:
         (tmp_path / "dwarfgpu" / "init").write_text("define greet\necho hi\\n\nend\nset confirm off\n")
         return str(tmp_path)
 
-    def test_its_commands_are_run_first(self, home: str) -> None:
+    def test_the_init_file_is_run_unless_nx_says_otherwise(self, home: str) -> None:
         assert Done("-batch", "-ex", "greet", home=home).out == "hi\n"
-
-    def test_not_with_nx(self, home: str) -> None:
         assert "no command `greet`" in Done("-nx", "-batch", "-ex", "greet", home=home).err
 
     def test_an_error_in_it_keeps_nobody_from_working(self, home: str, tmp_path: Path) -> None:
@@ -151,16 +145,12 @@ class TestInit:
 
 
 class TestLines:
-    def test_standard_input_is_read_without_a_terminal(self) -> None:
+    def test_lines_of_standard_input_are_read_to_quit_or_their_end(self) -> None:
         done = Done(*STOPPED, stdin="lane 5\n\necho a\\\nb\\n\ndefine say\necho $arg0\\n\nend\nsay x\n")
         assert done.out.splitlines()[-2:] == ["ab", "x"]
         assert (done.err, done.status) == ("", 0)
-
-    def test_an_error_does_not_end_it_but_is_its_status(self) -> None:
         done = Done(stdin="pritn\necho on\\n\n")
         assert (done.out, done.status) == ("on\n", 2)
-
-    def test_quit_ends_it(self) -> None:
         assert Done(stdin="quit 3\necho no\\n\n").status == 3
 
     def test_lines_may_be_any_bytes(self) -> None:

@@ -54,31 +54,29 @@ class TestPages:
         screen.shows(styled("1;34", "x" * 20) + "\n" + (styled("1;34", "x" * 20) + "\n") * 3)
         assert not screen.asked
 
-    def test_what_is_longer_asks_for_each_page(self) -> None:
+    def test_pages_are_asked_for(self) -> None:
         screen = Screen("", "")
         text = "".join(f"{number}\n" for number in range(10))
         assert screen.shows(text) == text
         assert screen.asked == [MORE, MORE]
+        screen = Screen("c")
+        screen.shows("\n" * 30)
+        assert len(screen.asked) == 1
+        screen = Screen("")
+        screen.shows("x" * 70 + "\n" + "y\n")
+        assert len(screen.asked) == 1
+        screen = Screen("", "", "")
+        screen.debugger.execute("set height 3")
+        screen.shows("\n" * 7)
+        assert len(screen.asked) == 3
 
-    def test_quitting_ends_the_command(self) -> None:
+    def test_pages_end_with_q_and_with_the_input(self) -> None:
         screen = Screen("q")
         with pytest.raises(KeyboardInterrupt):
             screen.shows("1\n2\n3\n4\n5\n")
         assert screen.shows("next\n") == "next\n"
-
-    def test_the_end_of_input_is_quitting(self) -> None:
         with pytest.raises(KeyboardInterrupt):
             Screen().shows("\n" * 9)
-
-    def test_going_on_without_pages(self) -> None:
-        screen = Screen("c")
-        screen.shows("\n" * 30)
-        assert len(screen.asked) == 1
-
-    def test_long_lines_are_several(self) -> None:
-        screen = Screen("")
-        screen.shows("x" * 70 + "\n" + "y\n")
-        assert len(screen.asked) == 1
 
     @pytest.mark.parametrize("line", ["set pagination off", "set height 0", "set height unlimited"])
     def test_not_where_the_user_does_not_want_them(self, line: str) -> None:
@@ -95,12 +93,6 @@ class TestPages:
         screen.begin()
         assert screen.output.rows == 0
 
-    def test_the_height_may_be_said(self) -> None:
-        screen = Screen("", "", "")
-        screen.debugger.execute("set height 3")
-        screen.shows("\n" * 7)
-        assert len(screen.asked) == 3
-
     def test_never_without_a_terminal(self) -> None:
         terminal = Terminal(Session(), is_terminal=False)
         terminal.follow(Debugger(terminal.output).settings)
@@ -109,11 +101,9 @@ class TestPages:
 
 
 class TestSize:
-    def test_it_is_that_of_the_terminal(self) -> None:
+    def test_the_size_is_that_of_the_terminal_or_what_the_user_says(self) -> None:
         screen = Screen()
         assert (screen.output.width, screen.output.height) == (20, 5)
-
-    def test_or_what_the_user_says(self) -> None:
         screen = Screen()
         screen.debugger.execute("set width 100")
         assert screen.output.width == 100
@@ -121,8 +111,6 @@ class TestSize:
         assert screen.output.width == 10_000
         screen.debugger.execute("set width auto")
         assert screen.output.width == 20
-
-    def test_without_a_terminal_it_is_80_columns(self) -> None:
         terminal = Terminal(Session(), is_terminal=False)
         terminal.follow(Debugger(terminal.output).settings)
         assert (terminal.output.width, terminal.output.height) == (80, None)
@@ -161,22 +149,18 @@ class TestColors:
         assert highlighted(SOURCE, ["int x;"], "a.xyz") == ["int x;"]
         assert highlighted(SOURCE, ["int x;"], "") == ["int x;"]
 
-    def test_words_of_gpus(self) -> None:
+    def test_instructions_operations_and_words_of_gpus_have_colours(self) -> None:
         (line,) = highlighted(SOURCE, ["__global__ void add(__local float4 *x) { x[threadIdx.x] = 0; }"], "a.cu")
         assert f"{KEYWORD}__global__{END}" in line
         assert f"{KEYWORD}__local{END}" in line
         assert f"\x1b[32mfloat4{END}" in line
         assert f"\x1b[36mthreadIdx{END}" in line
-
-    def test_instructions(self) -> None:
         (line,) = highlighted(ASSEMBLY, ["=> 0x1900 <add+4>: v_add_f32_e32 v0, 0x40, v[1:2] // 03"], "")
         assert f"{NUMBER}0x1900{END}" in line
         assert f"\x1b[1;36mv_add_f32_e32{END}" in line
         assert f"\x1b[36mv0{END}" in line
         assert f"\x1b[36mv[1:2]{END}" in line
         assert f"{COMMENT}// 03{END}" in line
-
-    def test_operations(self) -> None:
         (line,) = highlighted(OPERATIONS, ["DW_OP_regx v4; DW_OP_LLVM_offset_uconst 16"], "")
         assert f"{KEYWORD}DW_OP_LLVM_offset_uconst{END} {NUMBER}16{END}" in line
 

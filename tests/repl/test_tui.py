@@ -114,15 +114,13 @@ class TestWindows:
 
 
 class TestKeys:
-    def test_they_move_the_lane(self, sat: Sat) -> None:
+    def test_keys_move_the_lane_and_edit_what_is_typed(self, sat: Sat) -> None:
+        sat.types(UP, DOWN, PAGE_UP, PAGE_DOWN)
+        assert (sat.debugger.frame_number, sat.debugger.wave_number) == (0, 0)
         sat.types(RIGHT, RIGHT, RIGHT, LEFT)
         assert sat.debugger.lane == 2
         sat.types(LEFT, LEFT, LEFT, LEFT)
         assert sat.debugger.lane == 0
-
-    def test_the_frame_and_the_wave_stay_where_there_is_one(self, sat: Sat) -> None:
-        sat.types(UP, DOWN, PAGE_UP, PAGE_DOWN)
-        assert (sat.debugger.frame_number, sat.debugger.wave_number) == (0, 0)
 
     def test_they_edit_what_is_typed(self, sat: Sat) -> None:
         sat.types("lane 45", LEFT, "\x08", ENTER)
