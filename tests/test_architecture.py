@@ -112,6 +112,7 @@ ONLY_IN: dict[str, set[str]] = {
         "audits.judge",  # what waves that run have in their registers
     },
     "fsspec": {"fleet"},
+    "llvmlite": {"execution.compiled.native"},
     "prompt_toolkit": {"repl", "cli"},
     "pyarrow": {"fleet", "cli.fleet"},
     "pygments": {"repl", "cli"},
@@ -138,6 +139,7 @@ LATE_FOR_START_UP = {
     "dask",
     "distributed",
     "fsspec",
+    "llvmlite",
     "pyarrow",
 }
 """Foreign packages that starting the command line must not load."""
@@ -168,21 +170,22 @@ NOT_FOR_A_FILE = {
 """What questions about a file without a state must not load."""
 
 BUDGETS: dict[str, float] = {
-    "": 2.7, "expr": 7.6, "dialects": 0.3, "cfi": 1.5, "objfile": 12.17, "isa": 4.6, "machines": 7.45,
-    "execution": 11.77, "states": 3.52, "program.types": 2.13, "program.code": 5.17, "program.values": 1.87,
+    "": 2.7, "expr": 7.6, "dialects": 0.3, "cfi": 1.5, "objfile": 12.17, "isa": 5.03, "machines": 7.45,
+    "execution": 14.18, "states": 3.52, "program.types": 2.13, "program.code": 5.17, "program.values": 1.87,
     "program.language": 2.11, "program.frames": 8.32, "audits.verify": 4.4, "audits.coverage": 2.48,
     "audits.judge": 4.34, "audits.memory_model": 2.28, "audits.dump": 1.24, "audits.noting": 0.1,
     "render": 8.6,
-    "questions": 12.0,
-    "cli": 1.9, "repl": 1.51, "gdbplugin": 2.15, "serve": 1.08, "cases": 1.4, "fleet": 2.14,
+    "questions": 12.03,
+    "cli": 1.91, "repl": 1.51, "gdbplugin": 2.15, "serve": 1.08, "cases": 1.4, "fleet": 2.14,
     "encoding": 0.6, "targets": 2.8,
 }  # fmt: skip
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself).
 
 Whoever raises a number gives the reason here. execution has the one private address of all lanes
 (7 times as fast), and variables as columns for conditions (30 times) and traces of lines (10 times); machines sets many
-registers together (3 times as fast)."""
-MOST_LINES_OF_TESTS = 86.4
+registers together (3 times as fast). execution and isa have compiled blocks (50 to 400 times
+as fast in loops)."""
+MOST_LINES_OF_TESTS = 86.75
 
 IMPORTERS = {"import_module", "__import__"}
 MAY_PRINT = {"cli", "repl"}

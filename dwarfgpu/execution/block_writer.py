@@ -39,9 +39,9 @@ SPECIAL = {
 }  # fmt: skip
 """Where special registers are among the scalar ones."""
 
-_KEEPING = re.compile(r"v_(mad|mac|fma|fmac|madak|madmk|div_fixup|min3|max3|med3)_[fiu]16$|v_(add|sub)_i16$")
+KEEPING = re.compile(r"v_(mad|mac|fma|fmac|madak|madmk|div_fixup|min3|max3|med3)_[fiu]16$|v_(add|sub)_i16$")
 """Operations of 16 bits that keep the other half of their destination on GFX9, where most others write 0 there."""
-_CHOOSES = re.compile(r"v_(min|max|min3|max3|med3|minmax|maxmin)_f(16|32|64)$")
+CHOOSES = re.compile(r"v_(min|max|min3|max3|med3|minmax|maxmin)_f(16|32|64)$")
 """Operations that choose among floats: up to GFX11, MODE says what a signalling NaN does."""
 _HIGH = np.uint64(32)
 _SIGNS = {"f2": np.uint16(0x8000), "f4": np.uint32(0x80000000), "f8": np.uint64(1 << 63)}
@@ -327,7 +327,7 @@ class BlockWriter:
         if rounded is None:
             way = ("", "up", "down", "to zero")[direction(self.mode, kind)]
             raise UnknownInstruction(f"{name} rounded {way}")
-        if self.mode & IEEE and self.generation <= 11 and _CHOOSES.match(name):
+        if self.mode & IEEE and self.generation <= 11 and CHOOSES.match(name):
             rounded = quieted(rounded)
         return self.name(rounded)
 
@@ -342,7 +342,7 @@ class BlockWriter:
     def _source(self, operand: GpuOperand, kind: str, instruction: GpuInstruction, position: int) -> str:
         size = int(kind[1])
         if operand.kind in (OperandKind.CONSTANT, OperandKind.LITERAL):
-            return self.constant(_bits_of_constant(operand, size), kind)
+            return self.constant(bits_of_constant(operand, size), kind)
         if operand.kind in (OperandKind.SGPR, OperandKind.SPECIAL):
             text = self.scalar(operand, 64 if size == 8 else 32)
             if size == 2:
@@ -376,7 +376,7 @@ class BlockWriter:
         size = BITS[kind] // 8
         numpy_kind = KINDS[kind]
         if operand.kind in (OperandKind.CONSTANT, OperandKind.LITERAL):
-            number = _bits_of_constant(operand, size) if numpy_kind == "f2" else operand.value
+            number = bits_of_constant(operand, size) if numpy_kind == "f2" else operand.value
             return self.constant(number >> (8 * size if is_high else 0), numpy_kind)
         if operand.kind in (OperandKind.VGPR, OperandKind.AGPR):
             if size == 4:
@@ -476,7 +476,7 @@ class BlockWriter:
         if is_high:
             return f"{text}.astype('u4') << 16 | {old} & 0xffff"
         keeps = operand.half is not None or self.generation >= 10 or "op_sel" in instruction.modifiers
-        keeps = keeps or (self.generation == 9 and bool(_KEEPING.match(instruction.name)))
+        keeps = keeps or (self.generation == 9 and bool(KEEPING.match(instruction.name)))
         return f"{text}.astype('u4') | {old} & 0xffff0000" if keeps else f"{text}.astype('u4')"
 
     def float_result(self, text: str, kind: str, instruction: GpuInstruction) -> str:
@@ -517,7 +517,7 @@ def constant_bits(operand: GpuOperand, kind: str) -> int:
     return int(np.dtype(kind).type(text).view(f"u{kind[1]}"))
 
 
-def _bits_of_constant(operand: GpuOperand, size: int) -> int:
+def bits_of_constant(operand: GpuOperand, size: int) -> int:
     """Return the bits of a constant in an operation on numbers of some bytes.
 
     The operands of operations on halfs are in the tables of GFX9 as operands of 32 bits where they have modifiers.

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dwarfgpu.execution.breakpoints import Breakpoint
+    from dwarfgpu.execution.compiled.regions import CompiledRegions, CompiledRun
     from dwarfgpu.execution.gpu import Gpu
     from dwarfgpu.execution.weak_memory import OutstandingNow
     from dwarfgpu.isa.instruction import GpuInstruction
@@ -131,6 +132,9 @@ class Device:
         """How often waves have been taken over from the machine, as work-groups start when others have ended."""
         self._is_interrupted = False
         self._stops_at_faults = False
+        self.compiled: CompiledRegions | None = None
+        """The blocks that are executed as code of the host."""
+        self._jit = "off"
         self._random = None if machine.seed is None else Random(machine.seed)  # noqa: S311 (an order is no secret)
         self._adopt()
 
@@ -142,6 +146,20 @@ class Device:
 
         weak = WeakMemory(memory, settings, processor=self.processor, generation=self.generation, **options)
         return weak, weak.write_instruction
+
+    def use_compiled(self) -> None:
+        """Compile blocks that are executed often, or no more, as the machine says now."""
+        jit = self.machine.jit
+        if jit == self._jit:
+            return
+        self._jit, self.compiled = jit, None
+        from dwarfgpu.execution.compiled import native
+
+        if jit == "off" or not native.is_available(is_wanted=jit == "on"):
+            return
+        from dwarfgpu.execution.compiled.regions import HOT, CompiledRegions
+
+        self.compiled = CompiledRegions(self, 1 if jit == "on" else HOT)
 
     def renew(self) -> None:
         """Take over the waves and the memory of another launch on the machine."""
@@ -197,6 +215,7 @@ class Device:
         With ``stops_at_faults`` nothing runs on when a wave cannot.
         """
         self._refresh()
+        self.use_compiled()
         self.halt = None
         self._is_interrupted = False
         self._stops_at_faults = stops_at_faults
@@ -312,6 +331,7 @@ class Device:
         observer, breakpoints, is_exact = self.observer, self.breakpoints, self._has_turns
         is_single = observer is not None
         blocks = self._single if is_single else self.blocks
+        compiled = None if is_single or is_exact or self.memory.is_weak else self.compiled
         while True:
             pc, mode = batch.pc, batch.mode
             self._going = batch
@@ -320,19 +340,22 @@ class Device:
             if observer is not None and observer(batch):
                 break
             batch.passed = NOWHERE
-            block = blocks.get((pc, mode)) or self._found_block(pc, mode, single=is_single)
-            if is_exact and block.count > left:
-                block = self._found_block(pc, mode, single=True)
-            left -= block.count
-            batch.spent += block.count
-            if not self._execute(batch, block):
+            execution = None if compiled is None else compiled.run(batch, left, nearest, limit)
+            if execution is not None:
+                count, is_whole = execution.count, execution.is_whole
+                goes_on = self._is_together(batch, execution)
+            else:
+                block = blocks.get((pc, mode)) or self._found_block(pc, mode, single=is_single)
+                if (is_exact and block.count > left) or (compiled is not None and compiled.note(pc, mode)):
+                    block = self._found_block(pc, mode, single=True)
+                count, is_whole = block.count, block.is_whole
+                goes_on = self._execute(batch, block)
+            left -= count
+            batch.spent += count
+            if not goes_on:
                 self._going = None
                 return
-            if (
-                left <= 0
-                if is_exact
-                else block.is_whole and (left <= 0 or (nearest is not None and batch.pc >= nearest))
-            ):
+            if left <= 0 if is_exact else is_whole and (left <= 0 or (nearest is not None and batch.pc >= nearest)):
                 self._going = None
                 break
             if self._is_interrupted or (limit is not None and self.executed >= limit):
@@ -368,6 +391,13 @@ class Device:
             return False
         batch.pc = following
         return True
+
+    def _is_together(self, batch: WaveBatch, execution: CompiledRun) -> bool:
+        """Take note of what compiled code has executed; return whether the batch is whole."""
+        self.executed += execution.count * batch.count
+        if execution.following is not None:
+            self._part(batch, execution.following)
+        return execution.following is None
 
     def _breaks(self, batch: WaveBatch) -> bool:
         arrival = Arrival(self, batch)
@@ -531,6 +561,8 @@ class Device:
                 for key, block in self.blocks.items()
                 if key[0] == address or address not in block.instructions
             }
+            if self.compiled is not None:
+                self.compiled.forget(address)
 
     def remove_breakpoint(self, point: Breakpoint) -> None:
         """Let no wave stop there."""
@@ -552,7 +584,7 @@ class Device:
     def _block(self, pc: int, mode: int, longest: int) -> CompiledBlock:
         """Compile the code from an address to the next branch, or to the next breakpoint."""
         writer = BlockWriter(self.lanes, mode)
-        writer.names_of_apertures = self._special_sources()
+        writer.names_of_apertures = self.special_sources()
         writer.processor, writer.generation, writer.clock = self.processor, self.generation, self.clock
         writer.barriers = self.barriers
         address, is_whole = pc, False
@@ -565,7 +597,7 @@ class Device:
             start = len(writer.lines)
             instructions.append(address)
             try:
-                instruction = self._instruction(address)
+                instruction = self.instruction(address)
                 ends = self._write_instruction(writer, instruction, address, self.memory)
             except (UnknownInstruction, MachineFault, *BROKEN) as problem:
                 del writer.lines[start:], writer.addresses[start:]
@@ -581,7 +613,8 @@ class Device:
             writer.function(), tuple(writer.addresses), tuple(instructions), len(instructions), address, is_whole
         )
 
-    def _instruction(self, address: int) -> GpuInstruction:
+    def instruction(self, address: int) -> GpuInstruction:
+        """Return the instruction at an address; raise a fault where none can be executed."""
         instruction = executed(self.code_at(address), 0, self.processor, self.lanes)
         if instruction.name == ".long":
             raise MachineFault(f"no instruction: {instruction.data.hex(' ', 4)}", kind=ILLEGAL_INSTRUCTION)
@@ -609,7 +642,8 @@ class Device:
         code: bytes = segment.data[start : start + 20].tobytes()
         return code
 
-    def _special_sources(self) -> dict[str, int]:
+    def special_sources(self) -> dict[str, int]:
+        """Return the special registers that are constants."""
         shared, private = self.apertures.shared, self.apertures.private
         return {
             "src_shared_base": shared, "src_private_base": private, "src_shared_base_lo": 0, "src_private_base_lo": 0,

@@ -33,6 +33,8 @@ class Gpu(Machine):
         """What chooses the order of waves that run, among all that are possible; None is the usual one."""
         self.weak_memory: WeakSettings | None = None
         """How weak the memory of waves that run is; None for memory that has everything at once."""
+        self.jit = "auto"
+        """Whether blocks that run often are compiled: ``auto`` if llvmlite is installed, ``on`` at once, or ``off``."""
         self.work_ahead: StartingWaves | None = None
         """The work-groups that start when the waves that there are have ended."""
         self.opened: dict[str, tuple[Any, ...]] = {}

@@ -57,7 +57,7 @@ def write_instruction(writer: BlockWriter, instruction: GpuInstruction, address:
         return False
     if write_narrow(writer, instruction):
         return False
-    meaning = MEANINGS.get(_WITH_CARRY.get(name, name) if writer.generation <= 8 else name)
+    meaning = MEANINGS.get(WITH_CARRY.get(name, name) if writer.generation <= 8 else name)
     if meaning is not None:
         (_vector if meaning.unit == "vector" else _scalar)(writer, instruction, meaning)
         return False
@@ -69,7 +69,7 @@ def write_instruction(writer: BlockWriter, instruction: GpuInstruction, address:
 # --- Rows ---------------------------------------------------------------------------------------------------------
 
 
-_WITH_CARRY = {
+WITH_CARRY = {
     f"v_{word}_u32": f"v_{word}_co_u32" for word in ("add", "sub", "subrev", "addc", "subb", "subbrev")
 }  # fmt: skip
 """Operations that on GFX8 also write a carry, by the names that they have later."""

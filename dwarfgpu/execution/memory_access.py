@@ -153,7 +153,7 @@ class MemoryAccess:
     def _write_store(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape, address: str) -> None:
         if shape.space == LOCAL and shape.size == 4:
             place, store = needed(instruction, "addr"), writer.name(self.store_local)
-            for number, offset in enumerate(_local_offsets(instruction, shape)):
+            for number, offset in enumerate(local_offsets(instruction, shape)):
                 data = needed(instruction, f"data{number}")
                 texts = ", ".join(self._word(data, word, shape) for word in range(shape.count))
                 writer.write(f"{store}(b, v[{place.index}], {offset}, [{texts}])")
@@ -170,7 +170,7 @@ class MemoryAccess:
     def _write_load(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape, address: str) -> None:
         destination = needed(instruction, "vdst", "vdata")
         if shape.space == LOCAL and shape.size == 4:
-            place, offsets = needed(instruction, "addr"), _local_offsets(instruction, shape)
+            place, offsets = needed(instruction, "addr"), local_offsets(instruction, shape)
             call = f"{writer.name(self.load_local)}(b, v[{place.index}], {offsets}, {shape.count})"
         else:
             call = f"{writer.name(self.load)}(b, {writer.name(shape.space)}, {address}, {shape.size}, {shape.count})"
@@ -329,18 +329,18 @@ class MemoryAccess:
             place = ", ".join(self.buffer_parts(writer, instruction))
             return f"{writer.name(self.buffer_address)}(b, {place}, {shape.size * shape.count})"
         vaddr, saddr = instruction.operand("vaddr"), instruction.operand("saddr")
-        has_base = _has_base(saddr)
+        is_based = has_base(saddr)
         has_lane = vaddr is not None and vaddr.kind is OperandKind.VGPR and not modifiers.get("sve_off")
         if shape.space == SCRATCH:
             parts = []
             if has_lane:
                 parts.append(f"v[{vaddr.index}].astype('i8')")  # type: ignore[union-attr]
-            if has_base:
+            if is_based:
                 parts.append(f"uniform({writer.scalar(saddr, 32)}).astype('i8')")  # type: ignore[arg-type]
             parts.append(writer.name(np.array([[offset]], np.int64)))
             return f"({' + '.join(parts)})"
         constant = writer.constant(offset, "u8")
-        if has_base:
+        if is_based:
             base = f"uniform({writer.scalar(saddr, 64)}, 'u8')"  # type: ignore[arg-type]
             return f"({base} + v[{vaddr.index}] + {constant})" if has_lane else f"({base} + {constant})"  # type: ignore[union-attr]
         assert vaddr is not None  # noqa: S101 (without a base the lanes have the address)
@@ -355,7 +355,7 @@ class MemoryAccess:
         if shape.space not in (GLOBAL, FLAT) or vaddr is None or vaddr.kind is not OperandKind.VGPR:
             return None
         low, high, base = f"v[{vaddr.index}]", f"v[{vaddr.index + 1}]", "0"
-        if _has_base(saddr):
+        if has_base(saddr):
             high, base = "None", writer.scalar(saddr, 64)  # type: ignore[arg-type]
         parts = "b", writer.name(shape.space), low, high, base, _offset_of(instruction), shape.size, shape.count
         return f"{writer.name(question)}({', '.join(map(str, parts))})"
@@ -365,9 +365,9 @@ class MemoryAccess:
         vaddr, saddr = instruction.operand("vaddr"), instruction.operand("saddr")
         offset, modifiers = str(_offset_of(instruction)), instruction.modifiers
         lane = f"v[{vaddr.index}]" if vaddr is not None and vaddr.kind is OperandKind.VGPR else ""
-        if shape.space == FLAT and lane and not _has_base(saddr):
+        if shape.space == FLAT and lane and not has_base(saddr):
             return f"{writer.name(self.flat_private)}({lane}, v[{vaddr.index + 1}], {offset})"  # type: ignore[union-attr]
-        if shape.space == SCRATCH and _has_base(saddr):
+        if shape.space == SCRATCH and has_base(saddr):
             offset = f"{writer.scalar(saddr, 32)} + {offset}"  # type: ignore[arg-type]
         elif shape.space != SCRATCH and (shape.space != BUFFER or writer.generation >= 11 or modifiers.get("idxen")):
             return None
@@ -1006,12 +1006,12 @@ class MemoryAccess:
         return [number_of(word) for word in results]
 
 
-def _has_base(saddr: GpuOperand | None) -> bool:
+def has_base(saddr: GpuOperand | None) -> bool:
     """Return whether an operand is a scalar register that addresses count from."""
     return saddr is not None and saddr.kind in (OperandKind.SGPR, OperandKind.SPECIAL) and saddr.register != "null"
 
 
-def _local_offsets(instruction: GpuInstruction, shape: AccessShape) -> tuple[int, ...]:
+def local_offsets(instruction: GpuInstruction, shape: AccessShape) -> tuple[int, ...]:
     """Return the offset of an operation of local memory, or both of one that has two."""
     if shape.pair:
         return tuple(instruction.modifiers.get(f"offset{number}", 0) * shape.pair for number in (0, 1))

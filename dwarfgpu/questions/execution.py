@@ -51,6 +51,7 @@ def session(debugger: Debugger, command: Command) -> Debugging:
             message = f"A {what} cannot run. `{command.name}` works after `target launch`."
             raise UsageError(message, kind="cannot_run")
         raise UsageError(NOT_RUN, kind="cannot_run", hint="`target launch KERNEL GRID WORK-GROUP` starts a kernel")
+    run.launched.machine.jit = debugger.settings["jit"]
     if run.debugging is None:
         from dwarfgpu.execution.control.debugging import Debugging
 
@@ -98,6 +99,33 @@ def _begin(debugger: Debugger, arguments: Arguments) -> None:
             raise UsageError("Program not restarted.", kind="not_confirmed")
         assert run.again is not None  # noqa: S101 (a launch was noted with it)
         run.again()
+
+
+def info_machine(debugger: Debugger, arguments: Arguments) -> Document:
+    """Blocks of instructions that run often become machine code of the host where llvmlite is installed. `set jit`
+    says when.
+    """
+    from dwarfgpu.questions.document import Document
+    from dwarfgpu.render.layout import counted
+
+    arguments.none()
+    device = session(debugger, arguments.command).device
+    device.use_compiled()
+    compiled = device.compiled
+    regions, instructions, size = (0, 0, 0) if compiled is None else compiled.counted()
+    row = {
+        "processor": device.processor, "lanes": device.lanes, "waves": device.machine.wave_count,
+        "executed": device.executed, "jit": debugger.settings["jit"],
+        "compiler": None if compiled is None else compiled.compiler, "regions": regions, "instructions": instructions,
+        "bytes": size,
+    }  # fmt: skip
+    what = "nothing is compiled" if compiled is None else f"blocks that run often are compiled by {compiled.compiler}"
+    waves, executed = counted(row["waves"], "wave"), counted(row["executed"], "instruction")
+    lines = [f"{device.processor}, {waves} of {device.lanes} lanes, {executed} executed", f"jit {row['jit']}: {what}"]
+    if regions:
+        where = f"{counted(instructions, 'instruction')} in {counted(regions, 'region')}"
+        lines.append(f"compiled: {where}, {counted(size, 'byte')}")
+    return Document({"machine": row}, lines)
 
 
 def kill(debugger: Debugger, arguments: Arguments) -> None:

@@ -140,6 +140,8 @@ SETTINGS = (
             choices=("off", "on", "step", "replay")),
     Setting("weak-memory", "off", "whether kernels that are launched have memory as weak as the model allows: a seed",
             check=_check_seed),
+    Setting("jit", "auto", "whether blocks that run often are compiled: auto if llvmlite is there, on at once, or off",
+            choices=("auto", "on", "off")),
     Setting("agents", 1, "with weak memory: how many agents share the work-groups", least=1),
     Setting("verbose", False, "whether answers also show what the file alone says where a repair was applied"),
     Setting("debug", False, "whether errors show where in dwarfgpu they come from"),

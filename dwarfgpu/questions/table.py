@@ -207,6 +207,8 @@ COMMANDS = (
     question("info proc", "the process of a core file", "core_files.info_proc", group=FILES, operands="[mappings]"),
     question("info auxv", "the auxiliary vector of a core file", "core_files.info_auxv", group=FILES),
     question("info program", "where and why the wave or thread has stopped", "files.info_program", group=FILES),
+    question("info machine", "the machine that executes a launched kernel, and what of it is compiled",
+             "execution.info_machine", group=FILES),
     question("info inferiors", "the machine and the file being debugged", "files.info_inferiors", group=FILES),
     question("info signals", "the signals that stop waves", "files.info_signals", group=FILES, aliases="handle",
              operands="[SIGNAL]"),

@@ -297,8 +297,10 @@ def launched_with(program: Program, kernel: str, words: Sequence[str], option: C
     private_size, dynamic_local = option("private-size"), option("dynamic-local")
     file = runnable(program.file)
     program = program if file is program.file else Program(file)
+    machine = machine_for(program.file, kernel)
+    machine.jit = option("jit") or "auto"
     launched = launch(
-        machine_for(program.file, kernel),
+        machine,
         program.file,
         kernel,
         grid=planning.sizes(option("grid"), "--grid"),

@@ -1,0 +1,70 @@
+"""What compiled code shares with Python: the numbers that it is called with, and where it keeps registers.
+
+Scalar registers are 32-bit numbers ``[wave, register]``, VCC and EXEC in two of them whatever the waves have; SCC is
+behind them. Vector registers are 32-bit numbers ``[register, wave, lane]``.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum, auto
+
+SCC = 132
+SCALARS = 136
+"""The scalar registers of a wave in memory."""
+ACCUMULATION = 512
+"""The number of the first accumulation register among the vector registers."""
+
+
+class Cell(IntEnum):
+    """The 64-bit numbers that a compiled region is called with, and those that it leaves."""
+
+    SCALARS = 0
+    VECTORS = auto()
+    WAVES = auto()
+    """How many waves there are."""
+    PLACES = auto()
+    """Room for an address of the host for each lane, and behind them for the distance to its next dword."""
+    NEXT = auto()
+    """Where each wave goes at the end of a block."""
+    STOP = auto()
+    """The instructions, counted for each wave, after which a block is the last one."""
+    NEAREST = auto()
+    """The address from which on another batch has its turn."""
+    SEGMENTS = auto()
+    """The segments of global memory: the start, the size, and the address of the host of each."""
+    SEGMENT_COUNT = auto()
+    LATEST = auto()
+    """The segment that was found last."""
+    LOCAL = auto()
+    LOCAL_SIZE = auto()
+    GROUPS = auto()
+    """The row of local memory of each wave."""
+    SCRATCH = auto()
+    SCRATCH_SIZE = auto()
+    SCRATCH_BASE = auto()
+    SCRATCH_WHOLE = auto()
+    """The bytes of private memory of one wave, its address on the device, and the bytes of all waves."""
+    NUMBERS = auto()
+    """The number of each wave in the machine."""
+    SHARED = auto()
+    PRIVATE = auto()
+    """The upper halves of the addresses of local and private memory in the generic address space."""
+    VISITED = auto()
+    """A byte for each block that has been executed to its end."""
+    ENTRY = auto()
+    """The block to begin with."""
+    EXECUTED = auto()
+    """The instructions of whole blocks that each wave has executed."""
+    PLACE = auto()
+    """The block and the instruction in it where waves left: ``block << 16 | instruction``."""
+
+
+class Exit(IntEnum):
+    """Why compiled code returns."""
+
+    END = 0
+    """A block has ended; all waves go to the first address of ``NEXT``."""
+    PARTED = 1
+    """A block has ended, and waves go to different addresses."""
+    INSIDE = 2
+    """An instruction in a block is to be interpreted: it has no text, or it cannot be executed as usual."""

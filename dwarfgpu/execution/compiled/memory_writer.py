@@ -1,0 +1,779 @@
+"""Accesses to memory in compiled code: first the places of all lanes are found, then they are read or written.
+
+Where a place is not found, or a number is in two dwords of private memory, nothing has been changed yet, and the
+interpreter executes the instruction: it knows what is wrong, and says it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from dwarfgpu.execution.access_shapes import BUFFER, FLAT, GLOBAL, LOCAL, SCRATCH, SIZES, AccessShape, shape_of
+from dwarfgpu.execution.block_writer import needed
+from dwarfgpu.execution.compiled.layout import Cell, Exit
+from dwarfgpu.execution.compiled.region_writer import CHUNK, LONG, WORD, LaneGroup, RegionWriter
+from dwarfgpu.execution.faults import UnknownInstruction
+from dwarfgpu.execution.memory_access import has_base, local_offsets
+from dwarfgpu.isa.formulas import FLAG
+from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
+
+if TYPE_CHECKING:
+    from dwarfgpu.isa.semantics.llvm import Vectors
+
+_SCALAR_LOAD = re.compile(r"s_(buffer_)?load_(dword(?:x\d+)?|b\d+)$")
+LOW = 0xFFFF_FFFF
+
+
+def write_memory(writer: RegionWriter, instruction: GpuInstruction) -> bool:
+    """Write an access to memory; return whether the instruction is one."""
+    name, modifiers = instruction.name, instruction.modifiers
+    if (scalar := _SCALAR_LOAD.match(name)) is not None:
+        _write_scalar_load(writer, instruction, scalar)
+        return True
+    shape = shape_of(name)
+    if shape is None or instruction.encoding == "SMEM":
+        return False
+    if any(modifiers.get(each) for each in ("gds", "tfe", "lds")):
+        raise UnknownInstruction(f"{instruction.mnemonic} has no text here")
+    if shape.action == "load":
+        _write_load(writer, instruction, shape)
+    elif shape.action == "store":
+        _write_store(writer, instruction, shape)
+    else:
+        _write_atomic(writer, instruction, shape)
+    return True
+
+
+# --- Loads and stores ---------------------------------------------------------------------------------------------
+
+
+def _write_load(writer: RegionWriter, instruction: GpuInstruction, shape: AccessShape) -> None:
+    destination = needed(instruction, "vdst", "vdata")
+    first = writer.vector_register(destination)
+    half = shape.half if destination.half is None else destination.half
+    find = _find(writer, instruction, shape)
+
+    def action(lanes: LaneGroup) -> None:
+        vectors, kind = lanes.vectors, f"u{8 * shape.size}"
+        source = f"i{8 * shape.size}" if shape.is_signed else kind
+        for number, value in enumerate([_gathered(lanes, place, kind) for place in find(lanes)]):
+            word = vectors.resized(value, source, WORD)
+            if half is not None and shape.size < 4:
+                word = _in_half(vectors, word, lanes.read(first), half)
+            lanes.write(first + number, word)
+
+    writer.in_lanes(action)
+
+
+def _in_half(vectors: Vectors, value: str, old: str, half: int) -> str:
+    """Return a register in one half of which is a number of 16 bits."""
+    value = vectors.operate("and", WORD, value, vectors.constant(0xFFFF, WORD))
+    if half:
+        value = vectors.operate("shl", WORD, value, vectors.constant(16, WORD))
+    kept = vectors.constant(0xFFFF if half else 0xFFFF0000, WORD)
+    return vectors.operate("or", WORD, value, vectors.operate("and", WORD, old, kept))
+
+
+def _write_store(writer: RegionWriter, instruction: GpuInstruction, shape: AccessShape) -> None:
+    if shape.space == LOCAL:
+        parts = [needed(instruction, f"data{number}") for number in range(2 if shape.pair else 1)]
+    else:
+        parts = [needed(instruction, "vdata", "data0", "data")]
+    registers = [writer.vector_register(data) + number for data in parts for number in range(shape.count)]
+    find = _find(writer, instruction, shape)
+    for number, register in enumerate(registers):
+        writer.in_lanes(_scatter(find, register, number, shape, parts[0]))
+        if len(registers) > 1:  # the last lane wins for each number in turn
+            writer.end_phase()
+
+
+def _scatter(
+    find: Callable[[LaneGroup], list[str]], register: int, number: int, shape: AccessShape, data: GpuOperand
+) -> Callable[[LaneGroup], None]:
+    def action(lanes: LaneGroup) -> None:
+        vectors = lanes.vectors
+        value = lanes.read(register)
+        if shape.size < 4:
+            if shape.half == 1 or data.half == 1:
+                value = vectors.operate("lshr", WORD, value, vectors.constant(16, WORD))
+            value = vectors.resized(value, WORD, f"u{8 * shape.size}")
+        _scattered(lanes, find(lanes)[number], value, f"u{8 * shape.size}")
+
+    return action
+
+
+def _gathered(lanes: LaneGroup, places: str, kind: str) -> str:
+    vectors = lanes.vectors
+    whole = vectors.type(kind)
+    name = f"llvm.masked.gather.{vectors.suffix(kind)}.v{CHUNK}p0"
+    pointers = _pointers(lanes, places)
+    return lanes.ir.call(
+        name, whole, (f"<{CHUNK} x ptr>", pointers), ("i32", "1"), (vectors.type(FLAG), lanes.active),
+        (whole, "zeroinitializer"),
+    )  # fmt: skip
+
+
+def _scattered(lanes: LaneGroup, places: str, value: str, kind: str) -> None:
+    vectors = lanes.vectors
+    whole = vectors.type(kind)
+    name = f"llvm.masked.scatter.{vectors.suffix(kind)}.v{CHUNK}p0"
+    types = whole, f"<{CHUNK} x ptr>", "i32", vectors.type(FLAG)
+    lanes.ir.declared[name] = f"declare void @{name}({', '.join(types)})"
+    values = value, _pointers(lanes, places), "1", lanes.active
+    texts = ", ".join(f"{kind} {each}" for kind, each in zip(types, values, strict=True))
+    lanes.ir.do(f"call void @{name}({texts})")
+
+
+def _pointers(lanes: LaneGroup, places: str) -> str:
+    return lanes.ir.put(f"inttoptr {lanes.vectors.type(LONG)} {places} to <{CHUNK} x ptr>")
+
+
+# --- Places -------------------------------------------------------------------------------------------------------
+
+
+def _find(writer: RegionWriter, instruction: GpuInstruction, shape: AccessShape) -> Callable[[LaneGroup], list[str]]:
+    """Write the search for the places that lanes reach; return how the place of each number is read."""
+    offsets = local_offsets(instruction, shape)
+    writer.end_phase()
+    writer.begin_phase()
+    step: int | None = shape.size
+    if shape.space == LOCAL:
+        _find_local(writer, instruction, offsets, shape.size * shape.count)
+    elif shape.space == SCRATCH:
+        _find_private(writer, instruction, offsets[0], shape)
+        step = 4 * writer.wave_size
+    elif shape.space == BUFFER:
+        _find_in_buffer(writer, instruction, offsets[0], shape)
+        step = None
+    else:
+        _find_global(writer, instruction, offsets[0], shape)
+        step = shape.size if shape.space == GLOBAL else None
+    writer.end_phase()
+
+    def places(lanes: LaneGroup) -> list[str]:
+        vectors = lanes.vectors
+        place = lanes.ir.put(f"load {vectors.type(LONG)}, ptr {_place_cell(writer, lanes.at)}, align 8")
+        found = [place]
+        distance = vectors.constant(step or 0, LONG)
+        if step is None and shape.count > 1:
+            distance = lanes.ir.put(f"load {vectors.type(LONG)}, ptr {_step_cell(writer, lanes.at)}, align 8")
+        for _ in range(shape.count - 1):
+            found.append(vectors.operate("add", LONG, found[-1], distance))
+        for offset in offsets[1:]:
+            between = vectors.constant(offset - offsets[0], LONG)
+            found += [vectors.operate("add", LONG, each, between) for each in found[: shape.count]]
+        return found
+
+    return places
+
+
+def _place_cell(writer: RegionWriter, at: str) -> str:
+    start = writer.ir.put(f"add i64 {writer.lane_start}, {at}")
+    return writer.ir.put(f"getelementptr i64, ptr %places, i64 {start}")
+
+
+def _step_cell(writer: RegionWriter, at: str) -> str:
+    whole = writer.ir.put(f"mul i64 %waves, {writer.wave_size}")
+    start = writer.ir.put(f"add i64 {writer.ir.put(f'add i64 {writer.lane_start}, {at}')}, {whole}")
+    return writer.ir.put(f"getelementptr i64, ptr %places, i64 {start}")
+
+
+def _keep_places(writer: RegionWriter, lanes: LaneGroup, places: str, steps: str = "") -> None:
+    kind = lanes.vectors.type(LONG)
+    writer.ir.do(f"store {kind} {places}, ptr {_place_cell(writer, lanes.at)}, align 8")
+    if steps:
+        writer.ir.do(f"store {kind} {steps}, ptr {_step_cell(writer, lanes.at)}, align 8")
+
+
+def _none(lanes: LaneGroup, flags: str) -> str:
+    """Return whether no executing lane has a flag."""
+    flags = lanes.vectors.operate("and", FLAG, flags, lanes.active)
+    return lanes.ir.put(f"icmp eq i{CHUNK} {_bits(lanes, flags)}, 0")
+
+
+def _bits(lanes: LaneGroup, flags: str) -> str:
+    return lanes.ir.put(f"bitcast {lanes.vectors.type(FLAG)} {flags} to i{CHUNK}")
+
+
+def _wave_cell(writer: RegionWriter, cell: Cell) -> str:
+    """Return the number of a row that the wave has."""
+    place = writer.ir.put(f"getelementptr i64, ptr {writer.cell(cell, 'ptr')}, i64 {writer.wave}")
+    return writer.ir.put(f"load i64, ptr {place}")
+
+
+def _find_local(writer: RegionWriter, instruction: GpuInstruction, offsets: tuple[int, ...], total: int) -> None:
+    register = writer.vector_register(needed(instruction, "addr"))
+    size = writer.cell(Cell.LOCAL_SIZE)
+    row = writer.one.operate("mul", LONG, _wave_cell(writer, Cell.GROUPS), size)
+    start = writer.one.operate("add", LONG, writer.cell(Cell.LOCAL), row)
+    with writer.loop(str(writer.wave_size), CHUNK) as at:
+        lanes = LaneGroup(writer, at)
+        vectors = lanes.vectors
+        places = []
+        for offset in offsets:
+            word = vectors.operate("add", WORD, lanes.read(register), vectors.constant(offset, WORD))
+            place = vectors.resized(word, WORD, LONG)
+            end = vectors.operate("add", LONG, place, vectors.constant(total, LONG))
+            outside = vectors.operate("icmp ugt", LONG, end, vectors.spread(size, LONG))
+            writer.leave_unless(_none(lanes, outside))
+            places.append(vectors.operate("add", LONG, place, vectors.spread(start, LONG)))
+        _keep_places(writer, lanes, places[0])
+
+
+def _find_private(writer: RegionWriter, instruction: GpuInstruction, offset: int, shape: AccessShape) -> None:
+    vaddr, saddr = instruction.operand("vaddr"), instruction.operand("saddr")
+    base = str(offset)
+    if has_base(saddr):
+        number = writer.one.resized(writer.scalar(saddr, 32), WORD, LONG)  # type: ignore[arg-type]
+        base = writer.one.operate("add", LONG, number, str(offset))
+    has_lane = vaddr is not None and vaddr.kind is OperandKind.VGPR and not instruction.modifiers.get("sve_off")
+    _find_in_scratch(writer, base, vaddr.index if has_lane and vaddr is not None else None, shape)
+
+
+def _find_in_scratch(writer: RegionWriter, base: str, register: int | None, shape: AccessShape) -> None:
+    """Write the search in the private memory of each lane: at a base, and the number in a register."""
+    size = writer.cell(Cell.SCRATCH_SIZE)
+    row = writer.one.operate("mul", LONG, _wave_cell(writer, Cell.NUMBERS), size)
+    start = writer.one.operate("add", LONG, writer.cell(Cell.SCRATCH), row)
+    limit = writer.one.operate("udiv", LONG, size, str(writer.wave_size))
+    with writer.loop(str(writer.wave_size), CHUNK) as at:
+        lanes = LaneGroup(writer, at)
+        vectors = lanes.vectors
+        place = vectors.spread(base, LONG)
+        if register is not None:
+            place = vectors.operate("add", LONG, place, vectors.resized(lanes.read(register), WORD, LONG))
+        if writer.generation >= 12:
+            place = vectors.operate("and", LONG, place, vectors.constant(LOW, LONG))
+        within = vectors.operate("and", LONG, place, vectors.constant(3, LONG))
+        wrong = vectors.operate("icmp slt", LONG, place, vectors.constant(0, LONG))
+        end = vectors.operate("add", LONG, place, vectors.constant(shape.size * shape.count, LONG))
+        outside = vectors.operate("icmp sgt", LONG, end, vectors.spread(limit, LONG))
+        wrong = vectors.operate("or", FLAG, wrong, outside)
+        if shape.size > 1:
+            crosses = vectors.operate("icmp ugt", LONG, within, vectors.constant(4 - shape.size, LONG))
+            wrong = vectors.operate("or", FLAG, wrong, crosses)
+        writer.leave_unless(_none(lanes, wrong))
+        dword = vectors.operate("lshr", LONG, place, vectors.constant(2, LONG))
+        host = vectors.operate("mul", LONG, dword, vectors.constant(4 * writer.wave_size, LONG))
+        for part in (within, _lane_bytes(lanes), vectors.spread(start, LONG)):
+            host = vectors.operate("add", LONG, host, part)
+        _keep_places(writer, lanes, host)
+
+
+def _lane_bytes(lanes: LaneGroup) -> str:
+    """Return four times the number of each lane."""
+    vectors = lanes.vectors
+    steps = ", ".join(f"i64 {4 * number}" for number in range(CHUNK))
+    start = lanes.ir.put(f"shl i64 {lanes.at}, 2")
+    return vectors.operate("add", LONG, vectors.spread(start, LONG), f"<{steps}>")
+
+
+def _find_global(writer: RegionWriter, instruction: GpuInstruction, offset: int, shape: AccessShape) -> None:
+    vaddr, saddr = instruction.operand("vaddr"), instruction.operand("saddr")
+    base = str(offset)
+    is_wide = True
+    if has_base(saddr):
+        base = writer.one.operate("add", LONG, writer.scalar(saddr, 64), str(offset))  # type: ignore[arg-type]
+        is_wide = False
+    register = vaddr.index if vaddr is not None and vaddr.kind is OperandKind.VGPR else None
+    if register is None and is_wide:
+        raise UnknownInstruction(f"{instruction.mnemonic} without an address")
+
+    def address(lanes: LaneGroup) -> str:
+        vectors = lanes.vectors
+        place = vectors.spread(base, LONG) if base != "0" else ""
+        if register is not None:
+            number = vectors.resized(lanes.read(register), WORD, LONG)
+            if is_wide:
+                high = vectors.resized(lanes.read(register + 1), WORD, LONG)
+                high = vectors.operate("shl", LONG, high, vectors.constant(32, LONG))
+                number = vectors.operate("or", LONG, number, high)
+            place = vectors.operate("add", LONG, number, place) if place else number
+        return place
+
+    with writer.loop(str(writer.wave_size), CHUNK) as at:
+        lanes = LaneGroup(writer, at)
+        _find_in_segments(writer, lanes, address(lanes), lanes.active, shape)
+
+
+def _find_in_segments(writer: RegionWriter, lanes: LaneGroup, address: str, wanted: str, shape: AccessShape) -> None:
+    """Write the search for global addresses of a chunk: in the latest segment, or for each lane alone."""
+    vectors, ir = lanes.vectors, writer.ir
+    total = shape.size * shape.count
+    is_flat = shape.space == FLAT
+    latest = ir.put(f"mul i64 {writer.cell(Cell.LATEST)}, 3")
+    segments = writer.cell(Cell.SEGMENTS, "ptr")
+    start, size, host = (
+        ir.put(f"load i64, ptr {ir.put(f'getelementptr i64, ptr {segments}, i64 {index}')}")
+        for index in (latest, ir.put(f"add i64 {latest}, 1"), ir.put(f"add i64 {latest}, 2"))
+    )
+    offset = vectors.operate("sub", LONG, address, vectors.spread(start, LONG))
+    room = ir.put(f"sub i64 {size}, {total}")
+    room = ir.put(f"select i1 {ir.put(f'icmp slt i64 {room}, 0')}, i64 0, i64 {room}")
+    outside = vectors.operate("icmp ugt", LONG, offset, vectors.spread(room, LONG))
+    outside = vectors.operate("and", FLAG, outside, wanted)
+    is_small = ir.put(f"icmp ult i64 {size}, {total}")
+    is_inside = ir.put(f"icmp eq i{CHUNK} {_bits(lanes, outside)}, 0")
+    is_inside = ir.put(f"and i1 {is_inside}, {ir.put(f'xor i1 {is_small}, true')}")
+    near, far, found = (ir.name(stem) for stem in ("near", "far", "found"))
+    step = vectors.constant(shape.size, LONG) if is_flat and shape.count > 1 else ""
+    writer.fork(is_inside, near, far)
+    writer.label(near)
+    _keep_places(writer, lanes, vectors.operate("add", LONG, offset, vectors.spread(host, LONG)), step)
+    writer.jump(found)
+    writer.label(far)
+    _keep_places(writer, lanes, address, step)
+    place, steps = _place_cell(writer, lanes.at), (_step_cell(writer, lanes.at) if step else "null")
+    mask = ir.put(f"zext i{CHUNK} {_bits(lanes, wanted)} to i64")
+    arguments = f"ptr %cells, ptr {place}, ptr {steps}, i64 {mask}, i64 {total}, i64 {shape.size}, i64 {writer.wave}"
+    name = "find_generic" if is_flat else "find_all"
+    of_wave = f", i64 {lanes.at}, i64 {writer.wave_size}"
+    known = ir.put(f"call i1 @{name}({arguments}{of_wave})")
+    writer.leave_unless(known)
+    writer.jump(found)
+    writer.label(found)
+
+
+# --- Buffers ------------------------------------------------------------------------------------------------------
+
+
+def _find_in_buffer(writer: RegionWriter, instruction: GpuInstruction, offset: int, shape: AccessShape) -> None:
+    """Write the search in a buffer: the stack of a wave, or a plain one; the interpreter knows all others."""
+    modifiers = instruction.modifiers
+    resource = needed(instruction, "srsrc", "rsrc")
+    vaddr, soffset = instruction.operand("vaddr"), instruction.operand("soffset")
+    if modifiers.get("idxen") or resource.kind is not OperandKind.SGPR:
+        raise UnknownInstruction(f"{instruction.mnemonic} with an index")
+    words = [writer.scalar_word(resource.index + number) for number in range(4)]
+    scalar = "0"
+    if soffset is not None and soffset.kind is not OperandKind.OFF:
+        scalar = writer.one.resized(writer.scalar(soffset, 32), WORD, LONG)
+    register = vaddr.index if vaddr is not None and vaddr.kind is OperandKind.VGPR and modifiers.get("offen") else None
+    one, ir = writer.one, writer.ir
+    high = one.operate("and", WORD, words[1], str(0xFFFF))
+    base = one.operate(
+        "or", LONG, one.operate("shl", LONG, one.resized(high, WORD, LONG), "32"), one.resized(words[0], WORD, LONG)
+    )
+    flags = one.operate("lshr", WORD, words[1], "16")
+    records = one.resized(words[2], WORD, LONG)
+    stride = one.operate("and", WORD, flags, str(0x3FFF))
+    swizzle = one.operate("and", WORD, flags, str(0x8000 if writer.generation < 11 else 0xC000))
+    adds_lane = one.operate("and", WORD, words[3], str(1 << 23))
+    is_stack = one.operate("icmp ne", WORD, adds_lane, "0")
+    is_swizzled = one.operate("icmp ne", WORD, swizzle, "0")
+    limit = _limit(writer, words, records, scalar)
+    writer.leave_unless(one.operate("icmp eq", WORD, stride, "0"))
+    stack, plain, found = (ir.name(stem) for stem in ("stack", "plain", "found"))
+    writer.fork(is_stack, stack, plain)
+    writer.label(stack)
+    if writer.generation < 11:
+        start = _start_of_stack(writer, words, base, is_swizzled)
+        start = one.operate("add", LONG, start, scalar)
+        with writer.loop(str(writer.wave_size), CHUNK) as at:
+            lanes = LaneGroup(writer, at)
+            _find_in_stack(writer, lanes, _buffer_offset(lanes, register, offset), start, limit, shape)
+        writer.jump(found)
+    else:
+        writer.leave(Exit.INSIDE)
+    writer.label(plain)
+    writer.leave_unless(one.operate("xor", FLAG, is_swizzled, "true"))
+    start = one.operate("add", LONG, base, scalar)
+    with writer.loop(str(writer.wave_size), CHUNK) as at:
+        lanes = LaneGroup(writer, at)
+        vectors = lanes.vectors
+        place = _buffer_offset(lanes, register, offset)
+        writer.leave_unless(_none(lanes, _beyond(vectors, place, limit, shape)))
+        address = vectors.operate("add", LONG, place, vectors.spread(start, LONG))
+        _keep_places(writer, lanes, address, vectors.constant(shape.size, LONG) if shape.count > 1 else "")
+        _find_in_segments(writer, lanes, address, lanes.active, shape)
+    writer.jump(found)
+    writer.label(found)
+
+
+def _start_of_stack(writer: RegionWriter, words: list[str], base: str, is_swizzled: str) -> str:
+    """Return where a stack begins in private memory; the interpreter knows those that are not as usual."""
+    one = writer.one
+    span = one.operate("and", WORD, one.operate("lshr", WORD, words[3], "21"), "3")
+    start = one.operate("sub", LONG, base, writer.cell(Cell.SCRATCH_BASE))
+    conditions = [
+        one.operate("icmp eq", WORD, span, "3"),
+        one.operate("icmp ult", LONG, start, writer.cell(Cell.SCRATCH_WHOLE)),
+    ]
+    if writer.generation < 9:
+        element = one.operate("and", WORD, one.operate("lshr", WORD, words[3], "19"), "3")
+        conditions.append(one.operate("icmp eq", WORD, element, "1"))
+    for condition in conditions:
+        is_swizzled = one.operate("and", FLAG, is_swizzled, condition)
+    writer.leave_unless(is_swizzled)
+    return start
+
+
+def _limit(writer: RegionWriter, words: list[str], records: str, scalar: str) -> str:
+    """Return how many bytes of a buffer without a stride lanes may reach, beside the scalar offset."""
+    one = writer.one
+    every = one.constant(1 << 40, LONG)
+    if writer.generation < 12 and writer.generation >= 10:
+        scalar = "0"
+    limit = one.operate("sub", LONG, records, scalar)
+    limit = one.intrinsic("smax", LONG, limit, "0")
+    if writer.generation >= 10:  # MODE of the resource: 3 counts bytes, 2 asks only whether there is a record
+        kind = one.operate("and", WORD, one.operate("lshr", WORD, words[3], "28"), "3")
+        some = one.choose(one.operate("icmp ne", LONG, records, "0"), LONG, every, "0")
+        limit = one.choose(one.operate("icmp eq", WORD, kind, "3"), LONG, limit, one.choose(
+            one.operate("icmp eq", WORD, kind, "2"), LONG, some, "0"
+        ))  # fmt: skip
+    return one.choose(one.operate("icmp eq", LONG, records, str(LOW)), LONG, every, limit)
+
+
+def _beyond(vectors: Vectors, place: str, limit: str, shape: AccessShape) -> str:
+    end = vectors.operate("add", LONG, place, vectors.constant(shape.size * shape.count, LONG))
+    return vectors.operate("icmp ugt", LONG, end, vectors.spread(limit, LONG))
+
+
+def _find_in_stack(
+    writer: RegionWriter, lanes: LaneGroup, place: str, start: str, limit: str, shape: AccessShape
+) -> None:
+    """Write the search in a stack that is a buffer: dwords of 64 lanes take turns in it."""
+    vectors, one = lanes.vectors, writer.one
+    own = one.operate("mul", LONG, _wave_cell(writer, Cell.NUMBERS), writer.cell(Cell.SCRATCH_SIZE))
+    own_end = one.operate("add", LONG, own, writer.cell(Cell.SCRATCH_SIZE))
+    within = vectors.operate("and", LONG, place, vectors.constant(3, LONG))
+    at = vectors.operate(
+        "mul", LONG, vectors.operate("lshr", LONG, place, vectors.constant(2, LONG)), vectors.constant(256, LONG)
+    )
+    for part in (within, _lane_bytes(lanes), vectors.spread(start, LONG)):
+        at = vectors.operate("add", LONG, at, part)
+    wrong = _beyond(vectors, place, limit, shape)
+    before = vectors.operate("icmp ult", LONG, at, vectors.spread(own, LONG))
+    end = vectors.operate("add", LONG, at, vectors.constant((shape.count - 1) * 256 + shape.size, LONG))
+    behind = vectors.operate("icmp ugt", LONG, end, vectors.spread(own_end, LONG))
+    for flags in (before, behind):
+        wrong = vectors.operate("or", FLAG, wrong, flags)
+    if shape.size > 1:
+        of_dword = vectors.operate("and", LONG, at, vectors.constant(3, LONG))
+        crosses = vectors.operate("icmp ugt", LONG, of_dword, vectors.constant(4 - shape.size, LONG))
+        wrong = vectors.operate("or", FLAG, wrong, crosses)
+    writer.leave_unless(_none(lanes, wrong))
+    host = vectors.operate("add", LONG, at, vectors.spread(writer.cell(Cell.SCRATCH), LONG))
+    _keep_places(writer, lanes, host, vectors.constant(256, LONG) if shape.count > 1 else "")
+
+
+def _buffer_offset(lanes: LaneGroup, register: int | None, offset: int) -> str:
+    vectors = lanes.vectors
+    constant = vectors.constant(offset, LONG)
+    if register is None:
+        return constant
+    return vectors.operate("add", LONG, vectors.resized(lanes.read(register), WORD, LONG), constant)
+
+
+# --- Atomic operations --------------------------------------------------------------------------------------------
+
+
+def _write_atomic(writer: RegionWriter, instruction: GpuInstruction, shape: AccessShape) -> None:
+    change = _CHANGES.get(shape.action if shape.number != "f" else f"{shape.action} f")
+    if change is None or shape.space in (BUFFER, SCRATCH):
+        raise UnknownInstruction(f"{instruction.mnemonic} has no text here")
+    data = needed(instruction, "vdata", "data0", "data")
+    destination = instruction.operand("vdst") if shape.returns else None
+    words = shape.size // 4
+    sources = [writer.vector_register(data)]
+    if shape.action in ("cmpswap", "cmpst"):
+        other = instruction.operand("data1")
+        sources.append(sources[0] + words if other is None else writer.vector_register(other))
+        if shape.action == "cmpst":  # first what is compared, then the new number
+            sources.reverse()
+    _find(writer, instruction, shape)
+    _check_alignment(writer, shape)
+    writer.begin_phase()
+    ir, one = writer.ir, writer.one
+    mask = writer.mask(126)
+    kind = f"u{8 * shape.size}"
+    with writer.loop(str(writer.wave_size)) as lane:
+        skip, change_it = ir.name("skip"), ir.name("change")
+        bit = ir.put(f"trunc i64 {ir.put(f'lshr i64 {mask}, {lane}')} to i1")
+        writer.fork(bit, change_it, skip)
+        writer.label(change_it)
+        start = ir.put(f"add i64 {writer.lane_start}, {lane}")
+        place = ir.put(f"load i64, ptr {ir.put(f'getelementptr i64, ptr %places, i64 {start}')}")
+        pointer = ir.put(f"inttoptr i64 {place} to ptr")
+        values = [_lane_number(writer, register, start, words) for register in sources]
+        old = ir.put(f"load {one.type(kind)}, ptr {pointer}, align 1")
+        number = f"{shape.number}{8 * shape.size}"
+        new = change(one, number, *(one.view(each, kind, number) for each in (old, *values)))
+        ir.do(f"store {one.type(kind)} {one.view(new, number, kind)}, ptr {pointer}, align 1")
+        if destination is not None:
+            first = writer.vector_register(destination)
+            for word in range(words):
+                writer.note_vector(first + word)
+                part = old if not word else one.operate("lshr", kind, old, "32")
+                part = one.resized(part, kind, WORD)
+                at = ir.put(f"getelementptr i32, ptr {writer.column(first + word)}, i64 {start}")
+                ir.do(f"store i32 {part}, ptr {at}, align 4")
+        writer.jump(skip)
+        writer.label(skip)
+    writer.end_phase()
+
+
+def _check_alignment(writer: RegionWriter, shape: AccessShape) -> None:
+    """Let the interpreter stop the waves that have an address which is not aligned."""
+    writer.begin_phase()
+    with writer.loop(str(writer.wave_size), CHUNK) as at:
+        lanes = LaneGroup(writer, at)
+        vectors = lanes.vectors
+        place = writer.ir.put(f"load {vectors.type(LONG)}, ptr {_place_cell(writer, at)}, align 8")
+        low = vectors.operate("and", LONG, place, vectors.constant(shape.size - 1, LONG))
+        writer.leave_unless(_none(lanes, vectors.operate("icmp ne", LONG, low, vectors.constant(0, LONG))))
+    writer.end_phase()
+
+
+def _lane_number(writer: RegionWriter, register: int, start: str, words: int) -> str:
+    ir = writer.ir
+    parts = [
+        ir.put(f"load i32, ptr {ir.put(f'getelementptr i32, ptr {writer.column(register + word)}, i64 {start}')}")
+        for word in range(words)
+    ]
+    if words == 1:
+        return parts[0]
+    low, high = (writer.one.resized(part, WORD, LONG) for part in parts)
+    return writer.one.operate("or", LONG, writer.one.operate("shl", LONG, high, "32"), low)
+
+
+Change = Callable[..., str]
+
+
+def _binary(operation: str) -> Change:
+    return lambda one, kind, old, data: one.operate(operation, kind, old, data)
+
+
+def _extreme(name: str) -> Change:
+    return lambda one, kind, old, data: one.intrinsic(f"{kind[0].replace('i', 's')}{name}", kind, old, data)
+
+
+def _increased(one: Vectors, kind: str, old: str, data: str) -> str:
+    more = one.operate("add", kind, old, one.constant(1, kind))
+    return one.choose(one.operate("icmp uge", kind, old, data), kind, one.constant(0, kind), more)
+
+
+def _decreased(one: Vectors, kind: str, old: str, data: str) -> str:
+    is_none = one.operate("icmp eq", kind, old, one.constant(0, kind))
+    starts = one.operate("or", FLAG, is_none, one.operate("icmp ugt", kind, old, data))
+    return one.choose(starts, kind, data, one.operate("sub", kind, old, one.constant(1, kind)))
+
+
+def _compared(one: Vectors, kind: str, old: str, data: str, other: str) -> str:
+    relation = "fcmp oeq" if kind[0] == "f" else "icmp eq"
+    return one.choose(one.operate(relation, kind, old, other), kind, data, old)
+
+
+_CHANGES: dict[str, Change] = {
+    "add": _binary("add"), "sub": _binary("sub"), "and": _binary("and"), "or": _binary("or"), "xor": _binary("xor"),
+    "rsub": lambda one, kind, old, data: one.operate("sub", kind, data, old),
+    "min": _extreme("min"), "max": _extreme("max"), "inc": _increased, "dec": _decreased,
+    "swap": lambda _one, _kind, _old, data: data, "add f": _binary("fadd"), "cmpswap": _compared, "cmpst": _compared,
+    "min f": lambda one, kind, old, data: one.extreme(old, data, kind, "olt"),
+    "max f": lambda one, kind, old, data: one.extreme(old, data, kind, "ogt"),
+}  # fmt: skip
+"""The new number in memory, of the old one and what a lane gives."""
+
+
+# --- Scalar loads -------------------------------------------------------------------------------------------------
+
+
+def _write_scalar_load(writer: RegionWriter, instruction: GpuInstruction, match: re.Match[str]) -> None:
+    size, count, _is_signed = SIZES[match[2]]
+    base, destination = needed(instruction, "sbase"), needed(instruction, "sdata")
+    one, ir = writer.one, writer.ir
+    writer.end_phase()
+    writer.begin_phase()
+    if match[1]:
+        if base.kind is not OperandKind.SGPR:
+            raise UnknownInstruction(f"{instruction.mnemonic} of {base.text}")
+        high = one.operate("and", WORD, writer.scalar_word(base.index + 1), str(0xFFFF))
+        low = one.resized(writer.scalar_word(base.index), WORD, LONG)
+        address = one.operate("or", LONG, one.operate("shl", LONG, one.resized(high, WORD, LONG), "32"), low)
+    else:
+        address = writer.scalar(base, 64)
+    number = None
+    for name in ("offset", "soffset"):
+        operand = instruction.operand(name)
+        if operand is None or operand.register == "null" or operand.kind is OperandKind.OFF:
+            continue
+        if operand.kind is OperandKind.IMMEDIATE:
+            number = operand.value
+        else:
+            address = one.operate("add", LONG, address, one.resized(writer.scalar(operand, 32), WORD, LONG))
+    number = instruction.modifiers.get("offset", 0) if number is None else number
+    address = one.operate("add", LONG, address, str(number))
+    unaligned = one.operate("and", LONG, address, "3")
+    writer.leave_unless(one.operate("icmp eq", LONG, unaligned, "0"))
+    place = ir.put(f"call i64 @find(ptr %cells, i64 {address}, i64 {size * count})")
+    writer.leave_unless(one.operate("icmp ne", LONG, place, "0"))
+    ir.do(f"store i64 {place}, ptr {ir.put(f'getelementptr i64, ptr %places, i64 {writer.wave}')}")
+    writer.end_phase()
+    writer.begin_phase()
+    place = ir.put(f"load i64, ptr {ir.put(f'getelementptr i64, ptr %places, i64 {writer.wave}')}")
+    pointer = ir.put(f"inttoptr i64 {place} to ptr")
+    first = writer.register_of(destination)
+    for word in range(count):
+        value = ir.put(f"load i32, ptr {ir.put(f'getelementptr i32, ptr {pointer}, i64 {word}')}, align 1")
+        writer.set_scalar_word(first + word, value)
+
+
+HELPERS = f"""
+define internal i64 @find(ptr %cells, i64 %address, i64 %size) noinline {{
+entry:
+  %latest.at = getelementptr i64, ptr %cells, i64 {int(Cell.LATEST)}
+  %segments.at = getelementptr i64, ptr %cells, i64 {int(Cell.SEGMENTS)}
+  %count.at = getelementptr i64, ptr %cells, i64 {int(Cell.SEGMENT_COUNT)}
+  %latest = load i64, ptr %latest.at
+  %segments = load ptr, ptr %segments.at
+  %count = load i64, ptr %count.at
+  br label %try
+try:
+  %index = phi i64 [ %latest, %entry ], [ %following, %again ]
+  %tried = phi i64 [ 0, %entry ], [ %more, %again ]
+  %at = mul i64 %index, 3
+  %segment = getelementptr i64, ptr %segments, i64 %at
+  %start = load i64, ptr %segment
+  %size.at = getelementptr i64, ptr %segment, i64 1
+  %whole = load i64, ptr %size.at
+  %offset = sub i64 %address, %start
+  %room = sub i64 %whole, %size
+  %fits = icmp uge i64 %whole, %size
+  %below = icmp ule i64 %offset, %room
+  %inside = and i1 %fits, %below
+  br i1 %inside, label %here, label %again
+here:
+  store i64 %index, ptr %latest.at
+  %host.at = getelementptr i64, ptr %segment, i64 2
+  %host = load i64, ptr %host.at
+  %place = add i64 %host, %offset
+  ret i64 %place
+again:
+  %next = add i64 %index, 1
+  %last = icmp uge i64 %next, %count
+  %following = select i1 %last, i64 0, i64 %next
+  %more = add i64 %tried, 1
+  %done = icmp uge i64 %more, %count
+  br i1 %done, label %nowhere, label %try
+nowhere:
+  ret i64 0
+}}
+define internal i1 @find_all(ptr %cells, ptr %places, ptr %steps, i64 %mask, i64 %total, i64 %size, i64 %wave, \
+i64 %first, i64 %lanes) noinline {{
+entry:
+  br label %lane
+lane:
+  %i = phi i64 [ 0, %entry ], [ %n, %on ]
+  %shifted = lshr i64 %mask, %i
+  %bit = trunc i64 %shifted to i1
+  br i1 %bit, label %look, label %on
+look:
+  %at = getelementptr i64, ptr %places, i64 %i
+  %address = load i64, ptr %at
+  %place = call i64 @find(ptr %cells, i64 %address, i64 %total)
+  store i64 %place, ptr %at
+  %known = icmp ne i64 %place, 0
+  br i1 %known, label %on, label %nowhere
+on:
+  %n = add i64 %i, 1
+  %more = icmp ult i64 %n, {CHUNK}
+  br i1 %more, label %lane, label %all
+all:
+  ret i1 true
+nowhere:
+  ret i1 false
+}}
+define internal i1 @find_generic(ptr %cells, ptr %places, ptr %steps, i64 %mask, i64 %total, i64 %size, i64 %wave, \
+i64 %first, i64 %lanes) noinline {{
+entry:
+  %shared.at = getelementptr i64, ptr %cells, i64 {int(Cell.SHARED)}
+  %shared = load i64, ptr %shared.at
+  %private.at = getelementptr i64, ptr %cells, i64 {int(Cell.PRIVATE)}
+  %private = load i64, ptr %private.at
+  %has.steps = icmp ne ptr %steps, null
+  br label %lane
+lane:
+  %i = phi i64 [ 0, %entry ], [ %n, %on ]
+  %shifted = lshr i64 %mask, %i
+  %bit = trunc i64 %shifted to i1
+  br i1 %bit, label %look, label %on
+look:
+  %at = getelementptr i64, ptr %places, i64 %i
+  %address = load i64, ptr %at
+  %upper = lshr i64 %address, 32
+  %low = and i64 %address, {LOW}
+  %is.shared = icmp eq i64 %upper, %shared
+  br i1 %is.shared, label %local, label %other
+local:
+  %local.size.at = getelementptr i64, ptr %cells, i64 {int(Cell.LOCAL_SIZE)}
+  %local.size = load i64, ptr %local.size.at
+  %local.end = add i64 %low, %total
+  %local.fits = icmp ule i64 %local.end, %local.size
+  br i1 %local.fits, label %local.place, label %nowhere
+local.place:
+  %groups.at = getelementptr i64, ptr %cells, i64 {int(Cell.GROUPS)}
+  %groups = load ptr, ptr %groups.at
+  %group.at = getelementptr i64, ptr %groups, i64 %wave
+  %group = load i64, ptr %group.at
+  %local.row = mul i64 %group, %local.size
+  %local.base.at = getelementptr i64, ptr %cells, i64 {int(Cell.LOCAL)}
+  %local.base = load i64, ptr %local.base.at
+  %local.start = add i64 %local.base, %local.row
+  %local.host = add i64 %local.start, %low
+  store i64 %local.host, ptr %at
+  br label %on
+other:
+  %is.private = icmp eq i64 %upper, %private
+  br i1 %is.private, label %own, label %global
+own:
+  %own.size.at = getelementptr i64, ptr %cells, i64 {int(Cell.SCRATCH_SIZE)}
+  %own.size = load i64, ptr %own.size.at
+  %own.limit = udiv i64 %own.size, %lanes
+  %own.end = add i64 %low, %total
+  %own.fits = icmp ule i64 %own.end, %own.limit
+  %within = and i64 %low, 3
+  %within.end = add i64 %within, %size
+  %own.whole = icmp ule i64 %within.end, 4
+  %own.ok = and i1 %own.fits, %own.whole
+  br i1 %own.ok, label %own.place, label %nowhere
+own.place:
+  %numbers.at = getelementptr i64, ptr %cells, i64 {int(Cell.NUMBERS)}
+  %numbers = load ptr, ptr %numbers.at
+  %number.at = getelementptr i64, ptr %numbers, i64 %wave
+  %number = load i64, ptr %number.at
+  %own.row = mul i64 %number, %own.size
+  %own.base.at = getelementptr i64, ptr %cells, i64 {int(Cell.SCRATCH)}
+  %own.base = load i64, ptr %own.base.at
+  %own.start = add i64 %own.base, %own.row
+  %dword = lshr i64 %low, 2
+  %line = shl i64 %lanes, 2
+  %own.dword = mul i64 %dword, %line
+  %own.lane = add i64 %first, %i
+  %own.lane.byte = shl i64 %own.lane, 2
+  %own.1 = add i64 %own.start, %own.dword
+  %own.2 = add i64 %own.1, %own.lane.byte
+  %own.host = add i64 %own.2, %within
+  store i64 %own.host, ptr %at
+  br i1 %has.steps, label %own.step, label %on
+own.step:
+  %step.at = getelementptr i64, ptr %steps, i64 %i
+  store i64 %line, ptr %step.at
+  br label %on
+global:
+  %place = call i64 @find(ptr %cells, i64 %address, i64 %total)
+  store i64 %place, ptr %at
+  %known = icmp ne i64 %place, 0
+  br i1 %known, label %on, label %nowhere
+on:
+  %n = add i64 %i, 1
+  %more = icmp ult i64 %n, {CHUNK}
+  br i1 %more, label %lane, label %all
+all:
+  ret i1 true
+nowhere:
+  ret i1 false
+}}"""
+"""Searches for places; they are called where the latest segment has not all lanes."""

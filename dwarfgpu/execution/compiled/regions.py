@@ -1,0 +1,397 @@
+"""Which code is compiled, and how the waves of a batch enter it and leave it.
+
+Blocks are counted when the interpreter executes them. One that has been executed often is compiled together with all
+blocks around it that have been executed: a *region*. Waves leave it where a block has no compiled follower, where an
+instruction is to be interpreted, where they part, and where the turn of the batch may end.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dwarfgpu.execution.batch import EXEC, EXEC_HI, VCC, VCC_HI, number_of
+from dwarfgpu.execution.batch import SCALARS as REGISTERS
+from dwarfgpu.execution.compiled.block_code import BlockCode, Ending
+from dwarfgpu.execution.compiled.layout import ACCUMULATION, SCALARS, SCC, Cell, Exit
+from dwarfgpu.execution.compiled.memory_writer import HELPERS, write_memory
+from dwarfgpu.execution.compiled.native import NativeFunction, compiler
+from dwarfgpu.execution.compiled.region_writer import RegionWriter
+from dwarfgpu.execution.faults import MachineFault, UnknownInstruction
+from dwarfgpu.immutable import frozen
+from dwarfgpu.isa.semantics.llvm import NotWritten
+
+if TYPE_CHECKING:
+    from dwarfgpu.execution.batch import WaveBatch
+    from dwarfgpu.execution.device import Device
+    from dwarfgpu.isa.instruction import GpuInstruction
+
+HOT = 100
+"""How often the interpreter executes a block before it is compiled."""
+MOST_BYTES = 1 << 26
+"""The machine code that is kept."""
+MOST = 4
+"""How often a block is compiled; blocks that become hot later leave it where it is."""
+LARGEST = 4000
+"""The instructions of a region."""
+SPAN = 1 << 20
+"""The instructions, counted for each wave, after which compiled code lets Python look for ^C."""
+MARGIN = 1024
+"""The instructions before a limit from which on the interpreter executes."""
+LOW = 0xFFFF_FFFF
+_CONDITIONS = {
+    "s_cbranch_scc0": "scc0", "s_cbranch_scc1": "scc1", "s_cbranch_vccz": "vccz", "s_cbranch_vccnz": "vccnz",
+    "s_cbranch_execz": "execz", "s_cbranch_execnz": "execnz",
+}  # fmt: skip
+_NEVER = ("s_cbranch_cdbgsys", "s_cbranch_cdbguser", "s_cbranch_cdbgsys_or_user", "s_cbranch_cdbgsys_and_user")
+_MODES = {"s_round_mode": 0, "s_denorm_mode": 4}
+"""Instructions that set four bits of MODE, with the first of them."""
+
+
+@frozen(eq=False)
+class CompiledRegion:
+    """Compiled blocks."""
+
+    blocks: tuple[BlockCode, ...]
+    function: NativeFunction
+    columns: tuple[int, ...]
+    """The vector registers in memory."""
+    scalars: tuple[int, ...]
+    """The scalar registers that it reads or writes, beside VCC, EXEC and SCC."""
+    written_scalars: dict[int, dict[int, int]]
+    written_vectors: dict[int, dict[int, int]]
+    """The registers that each block writes, with the first instruction that does."""
+
+
+class CompiledRegions:
+    """The compiled code of a device."""
+
+    def __init__(self, device: Device, hot: int = HOT) -> None:
+        self.device = device
+        self.compiler = compiler()
+        self.hot = hot
+        self.heat: dict[tuple[int, int], int] = {}
+        self.entries: dict[tuple[int, int], tuple[CompiledRegion, int]] = {}
+        self._inside: tuple[int, int] | None = None
+        """Where waves have left a block because its next instruction is to be interpreted."""
+        self.size = 0
+        """The bytes of machine code since all was forgotten."""
+        self._compilations: dict[tuple[int, int], int] = {}
+        """How often each block has been compiled: with each hot block around it anew, up to a limit."""
+        self._texts: dict[tuple[bytes, int, int], bool] = {}
+        self._cells = (ctypes.c_int64 * len(Cell))()
+        self._starts: Any = None
+        self._kept: tuple[Any, ...] = ()
+        self.is_possible = True
+
+    # --- Choosing -------------------------------------------------------------------------------------------------
+
+    def note(self, pc: int, mode: int) -> bool:
+        """Count a block that is about to be interpreted, and compile it when it has been executed often enough.
+
+        Return whether only its first instruction is to be interpreted, because compiled code goes on behind it.
+        """
+        key = pc, mode
+        if key == self._inside:
+            self._inside = None
+            return True
+        heat = self.heat[key] = self.heat.get(key, 0) + 1
+        if heat == self.hot and key not in self.entries:
+            self._compile(key)
+        return False
+
+    def forget(self, address: int) -> None:
+        """Forget regions that execute an instruction: waves are to stop there."""
+        self.entries = {
+            key: (region, number)
+            for key, (region, number) in self.entries.items()
+            if not any(block.start <= address < block.following for block in region.blocks)
+        }
+        self.heat.clear()
+        self._compilations.clear()
+
+    def counted(self) -> tuple[int, int, int]:
+        """Return how many regions there are, their instructions, and the bytes of their machine code."""
+        regions = {id(region): region for region, _number in self.entries.values()}.values()
+        instructions = sum(block.count for region in regions for block in region.blocks)
+        return len(regions), instructions, sum(region.function.size for region in regions)
+
+    def _compile(self, key: tuple[int, int]) -> None:
+        starts = sorted(self.heat, key=lambda each: -self.heat[each])
+        blocks: list[BlockCode] = []
+        known = set(starts)
+        count, pending = 0, [key, *(each for each in starts if each != key)]
+        seen = set()
+        while pending and count < LARGEST:
+            start = pending.pop(0)
+            if start in seen or self._compilations.get(start, 0) >= MOST:
+                continue
+            seen.add(start)
+            block = self._block(start, known, pending)
+            if block is not None:
+                blocks.append(block)
+                count += block.count
+        if not any((block.start, block.mode) == key for block in blocks):
+            return
+        for block in blocks:
+            self._compilations[block.start, block.mode] = self._compilations.get((block.start, block.mode), 0) + 1
+        region = self._region(blocks)
+        self.size += region.function.size
+        if self.size > MOST_BYTES:
+            self.entries.clear()
+            self._compilations.clear()
+            self.size = region.function.size
+        for number, block in enumerate(blocks):
+            self.entries[block.start, block.mode] = region, number
+
+    def _block(
+        self, start: tuple[int, int], known: set[tuple[int, int]], pending: list[tuple[int, int]]
+    ) -> BlockCode | None:
+        """Return the block from an address on; None if its first instruction is to be interpreted."""
+        address, mode = start
+        if address in self.device.breakpoints:
+            return None
+        code: list[tuple[int, GpuInstruction]] = []
+        while True:
+            if code and ((address, mode) in known or address in self.device.breakpoints or len(code) >= LARGEST):
+                return BlockCode(*start, tuple(code), Ending((address,), mode, is_whole=False), address, len(code))
+            try:
+                instruction = self.device.instruction(address)
+            except MachineFault:
+                break
+            following = address + instruction.size
+            ending = self._ending(instruction, address, following, mode)
+            if ending is not None:
+                return BlockCode(*start, tuple(code), ending, following, len(code) + 1)
+            if not self._has_text(instruction, address, mode):
+                if (following, mode) not in known:
+                    known.add((following, mode))
+                    pending.append((following, mode))
+                break
+            code.append((address, instruction))
+            address = following
+        return BlockCode(*start, tuple(code), None, address, len(code)) if code else None
+
+    def _ending(self, instruction: GpuInstruction, address: int, following: int, mode: int) -> Ending | None:
+        name = instruction.name
+        target = address + (instruction.branch or 0)
+        if name in _CONDITIONS and target != following:
+            return Ending((target, following), mode, _CONDITIONS[name])
+        if name == "s_branch":
+            return Ending((target,), mode)
+        if name in _NEVER or name in _CONDITIONS:
+            return Ending((following,), mode)
+        if name in ("s_setpc_b64", "s_swappc_b64"):
+            return Ending((), mode, address=instruction.sources[0], link=next(iter(instruction.destinations), None))
+        if name == "s_call_b64":
+            return Ending((target,), mode, link=instruction.destinations[0])
+        if name in _MODES:
+            (value,) = (operand.value for operand in instruction.operands if operand.name == "simm16")
+            first = _MODES[name]
+            return Ending((following,), mode & ~(15 << first) | (value & 15) << first)
+        return None
+
+    def _has_text(self, instruction: GpuInstruction, address: int, mode: int) -> bool:
+        """Return whether an instruction can be compiled, by compiling it alone."""
+        key = instruction.data, mode, self.device.lanes
+        known = self._texts.get(key)
+        if known is None:
+            writer = self._writer()
+            writer.mode, writer.address = mode, address
+            try:
+                writer.write(instruction)
+                writer.end_phase()
+            except (UnknownInstruction, NotWritten):
+                known = False
+            else:
+                known = True
+            self._texts[key] = known
+        return known
+
+    def _writer(self) -> RegionWriter:
+        device = self.device
+        return RegionWriter(
+            lanes=device.lanes,
+            generation=device.generation,
+            apertures=device.special_sources(),
+            write_memory=write_memory,
+        )
+
+    def _region(self, blocks: list[BlockCode]) -> CompiledRegion:
+        writer = self._writer()
+        targets = {(block.start, block.mode): number for number, block in enumerate(blocks)}
+        for number, block in enumerate(blocks):
+            writer.begin_block(number, block)
+            for index, (address, instruction) in enumerate(block.instructions):
+                writer.place, writer.address = number << 16 | index, address
+                writer.write(instruction)
+            writer.place = number << 16 | len(block.instructions)
+            writer.end_block(number, block, targets)
+        special = {VCC, VCC_HI, EXEC, SCC} if self.device.lanes == 64 else {EXEC, SCC}
+        special |= {EXEC_HI} if self.device.lanes == 64 else set()
+        return CompiledRegion(
+            tuple(blocks), NativeFunction(writer.text(len(blocks), "region", HELPERS), "region"), writer.columns,
+            tuple(sorted(writer.touched_scalars - special)), writer.written_scalars, writer.written_vectors,
+        )  # fmt: skip
+
+    # --- Executing ------------------------------------------------------------------------------------------------
+
+    def run(self, batch: WaveBatch, left: int, nearest: int | None, limit: int | None) -> CompiledRun | None:
+        """Let a batch execute compiled code from where it is; return None where it has none.
+
+        The batch has at most ``left`` instructions before its turn ends at the end of a block; so it does where the
+        batch comes to the address ``nearest``.
+        """
+        key = batch.pc, batch.mode
+        found = self.entries.get(key)
+        if found is None or key == self._inside:
+            return None
+        region, number = found
+        waves, device = batch.count, self.device
+        stop = min(left, max(SPAN // waves, 1))
+        if limit is not None:
+            stop = min(stop, (limit - device.executed) // waves - MARGIN)
+        if stop <= 0 or not self._use_memory():
+            return None
+        cells = self._cells
+        scalars, vectors = self._entered(batch, region)
+        places = np.empty(2 * waves * batch.lanes, np.int64)
+        following = np.zeros(waves, np.int64)
+        visited = np.zeros(len(region.blocks), np.uint8)
+        rows = device.memory.group_of[batch.waves].astype(np.int64)
+        for cell, array in (
+            (Cell.SCALARS, scalars), (Cell.VECTORS, vectors), (Cell.PLACES, places), (Cell.NEXT, following),
+            (Cell.VISITED, visited), (Cell.GROUPS, rows), (Cell.NUMBERS, batch.waves),
+        ):  # fmt: skip
+            cells[cell] = array.ctypes.data
+        cells[Cell.WAVES], cells[Cell.STOP], cells[Cell.ENTRY] = waves, stop, number
+        cells[Cell.NEAREST] = -1 if nearest is None else nearest
+        reason = Exit(region.function.call(ctypes.addressof(cells)))
+        block, index = cells[Cell.PLACE] >> 16, cells[Cell.PLACE] & 0xFFFF
+        self._left(batch, region, scalars, vectors, visited, block, index if reason is Exit.INSIDE else 0)
+        executed = cells[Cell.EXECUTED]
+        code = region.blocks[block]
+        if reason is Exit.INSIDE:
+            batch.mode = code.mode
+            batch.pc = code.instructions[index][0] if index < len(code.instructions) else code.following
+            self._inside = batch.pc, batch.mode
+            return CompiledRun(executed + index)
+        assert code.ending is not None  # noqa: S101 (else waves leave inside)
+        batch.mode = code.ending.mode
+        batch.pc = int(following[0])
+        return CompiledRun(executed, following if reason is Exit.PARTED else None, is_whole=code.ending.is_whole)
+
+    def _use_memory(self) -> bool:
+        """Tell compiled code where memory is; return whether it can reach all of it."""
+        memory = self.device.memory
+        if memory.watch is not None or memory.watch_waves is not None:
+            return False
+        segments = memory.memory
+        if segments.starts is self._starts:
+            return self.is_possible
+        self._starts = segments.starts
+        rows = [
+            (segment.start, segment.end - segment.start, segment.data.ctypes.data) for segment in segments.segments
+        ] or [(0, 0, 0)]
+        table = np.array(rows, np.uint64)
+        private, shared = (aperture >> 32 for aperture in (memory.private_aperture, memory.shared_aperture))
+        self.is_possible = not any(
+            segment.start >> 32 <= aperture <= segment.end >> 32
+            for segment in segments.segments
+            for aperture in (private, shared)
+        )
+        self._kept = (table, memory.local.data, memory.scratch.data)
+        cells = self._cells
+        cells[Cell.SEGMENTS], cells[Cell.SEGMENT_COUNT], cells[Cell.LATEST] = table.ctypes.data, len(rows), 0
+        cells[Cell.LOCAL], cells[Cell.LOCAL_SIZE] = memory.local.data.ctypes.data, memory.local_size
+        cells[Cell.SCRATCH], cells[Cell.SCRATCH_SIZE] = memory.scratch.data.ctypes.data, memory.scratch_size
+        cells[Cell.SCRATCH_BASE], cells[Cell.SCRATCH_WHOLE] = memory.scratch_base, memory.scratch.data.size
+        cells[Cell.SHARED], cells[Cell.PRIVATE] = shared, private
+        return self.is_possible
+
+    def _entered(self, batch: WaveBatch, region: CompiledRegion) -> tuple[Any, Any]:
+        """Return the registers of a batch as compiled code has them."""
+        scalars = np.zeros((batch.count, SCALARS), np.uint32)
+        for register in region.scalars:
+            _put(scalars, register, batch.scalar[register])
+        if batch.lanes == 64:
+            _put_long(scalars, VCC, batch.scalar[VCC])
+            _put_long(scalars, EXEC, batch.exec)
+        else:
+            _put(scalars, EXEC, batch.exec)
+        _put(scalars, SCC, batch.scc)
+        vectors = np.empty((len(region.columns), batch.count, batch.lanes), np.uint32)
+        for slot, register in enumerate(region.columns):
+            vectors[slot] = (
+                batch.vector[register] if register < ACCUMULATION else batch.accumulation[register - ACCUMULATION]
+            )
+        return scalars, vectors
+
+    def _left(
+        self, batch: WaveBatch, region: CompiledRegion, scalars: Any, vectors: Any, visited: Any, block: int, index: int
+    ) -> None:
+        """Give a batch the registers that compiled code has written."""
+        blocks = np.flatnonzero(visited).tolist()
+        slots = {register: slot for slot, register in enumerate(region.columns)}
+        changed_vectors = _written(region.written_vectors, blocks, block, index)
+        for register in changed_vectors:
+            file, number = (
+                (batch.vector, register) if register < ACCUMULATION else (batch.accumulation, register - ACCUMULATION)
+            )
+            file[number] = vectors[slots[register]]
+        changed = _written(region.written_scalars, blocks, block, index)
+        if batch.lanes == 64 and changed & {VCC, VCC_HI}:
+            batch.scalar[VCC] = _long(scalars, VCC)
+            changed -= {VCC, VCC_HI}
+        if changed & ({EXEC, EXEC_HI} if batch.lanes == 64 else {EXEC}):
+            batch.set_exec(_long(scalars, EXEC) if batch.lanes == 64 else _word(scalars, EXEC))
+            changed -= {EXEC, EXEC_HI} if batch.lanes == 64 else {EXEC}
+        if SCC in changed:
+            batch.scc = _word(scalars, SCC)
+        for register in changed:
+            if register < REGISTERS:
+                batch.scalar[register] = _word(scalars, register)
+
+
+@frozen(eq=False)
+class CompiledRun:
+    """What a batch has done in compiled code."""
+
+    count: int
+    """The instructions that each wave has executed."""
+    following: Any = None
+    """The address of each wave, where they part."""
+    is_whole: bool = False
+    """Whether a block has ended where another batch may get its turn."""
+
+
+def _written(written: dict[int, dict[int, int]], blocks: list[int], last: int, index: int) -> set[int]:
+    """Return the registers that whole blocks have written, and the first instructions of the last one."""
+    found: set[int] = set()
+    for block in blocks:
+        found |= written.get(block, {}).keys()
+    return found | {register for register, first in written.get(last, {}).items() if first < index}
+
+
+def _put(scalars: Any, register: int, number: Any) -> None:
+    scalars[:, register] = number if isinstance(number, int) else number[:, 0]
+
+
+def _put_long(scalars: Any, register: int, number: Any) -> None:
+    _put(scalars, register, number & LOW)
+    _put(scalars, register + 1, number >> 32)
+
+
+def _word(scalars: Any, register: int) -> Any:
+    if len(scalars) == 1:
+        return int(scalars[0, register])
+    return number_of(scalars[:, register : register + 1])
+
+
+def _long(scalars: Any, register: int) -> Any:
+    if len(scalars) == 1:
+        return int(scalars[0, register]) | int(scalars[0, register + 1]) << 32
+    low, high = (scalars[:, at : at + 1].astype(np.uint64) for at in (register, register + 1))
+    return number_of(low | high << np.uint64(32))

@@ -1,0 +1,184 @@
+"""Kernels that are executed as compiled blocks, against the same kernels interpreted: every register and every byte."""
+
+import subprocess
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dwarfgpu.execution.batch import NOTHING, UNSET
+from dwarfgpu.execution.breakpoints import Breakpoint
+from dwarfgpu.execution.compiled.native import is_available
+from dwarfgpu.execution.compiled.regions import CompiledRegions
+from dwarfgpu.execution.device import Device
+from dwarfgpu.execution.launch.launch import launch, machine_for
+
+pytestmark = pytest.mark.skipif(not is_available(), reason="needs the package llvmlite")
+FOLDER = Path(__file__).parents[1]
+PROCESSORS = ("gfx803", "gfx900", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1200")
+COUNT = 256
+RANDOM = np.random.default_rng(3)
+NUMBERS = RANDOM.integers(1, 300, COUNT).astype(np.int32)
+ZEROS = np.zeros(COUNT, np.int32)
+SINGLES = RANDOM.random(COUNT, np.float32)
+BYTES = np.arange(8 * COUNT).astype(np.int8)
+KERNELS = {
+    "saxpy": (SINGLES, SINGLES * 2, 1.5, COUNT - 3),
+    "col": (ZEROS, NUMBERS),
+    "red": (np.zeros(COUNT, np.int64), NUMBERS, 512),
+    "dbl": (np.zeros(COUNT), RANDOM.random(COUNT), 12345678901, 77),
+    "sub": (ZEROS, NUMBERS, NUMBERS.astype(np.uint8), NUMBERS.astype(np.int16)),
+    "recursive": (ZEROS, NUMBERS),
+    "private_array": (ZEROS, NUMBERS),
+    "counted": (ZEROS, NUMBERS, np.zeros(2, np.int32)),
+    "by_number": (ZEROS, NUMBERS, 3),
+    "narrow": (np.zeros(COUNT, np.float32), np.zeros(COUNT, np.uint16), SINGLES, np.zeros(2 * COUNT, np.float16)),
+    "bytes": (np.zeros(2 * COUNT, np.int16), BYTES, BYTES),
+    "totals": (np.zeros(2, np.float32), np.zeros(1), np.zeros(2, np.int64), np.zeros(2, np.uint32), NUMBERS, 4),
+}
+"""The arguments of the kernels."""
+
+
+@pytest.fixture(scope="module")
+def build(require_tool, tmp_path_factory):
+    clang, folder, known = require_tool("clang-22"), tmp_path_factory.mktemp("compiled"), {}
+
+    def build(processor, level):
+        path = str(folder / f"{processor}.{level}.co")
+        if path not in known:
+            words = f"-x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa -mcpu={processor} -{level} -g -w -nogpulib -include"
+            files = [str(FOLDER / "kernels.h"), str(FOLDER / "kernels.cl"), "-o", path]
+            subprocess.run([clang, *words.split(), *files], check=True, capture_output=True)
+            known[path] = True
+        return path
+
+    return build
+
+
+def ready(path, kernel, hot, count=COUNT):
+    """Return a device that is about to run a kernel, and its launch; with ``hot`` 0 it interprets."""
+    machine = machine_for(path, kernel)
+    args = [value.copy() if isinstance(value, np.ndarray) else value for value in KERNELS[kernel]]
+    private = 1024 if kernel == "recursive" else None
+    launched = launch(machine, path, kernel, grid=(count,), work_group=(128,), args=args, private_size=private)
+    machine.jit = "off"
+    device = Device(machine)
+    device.compiled = CompiledRegions(device, hot) if hot else None
+    return device, launched
+
+
+def state(device):
+    """Return everything that waves have, and where they are, by their number."""
+
+    def number(value, row):
+        return "unset" if value is UNSET else value if isinstance(value, int) else int(value[row, 0])
+
+    def column(value, row, batch):
+        return None if value is NOTHING else np.broadcast_to(value, (batch.count, batch.lanes))[row].tobytes()
+
+    return {
+        wave: (
+            reason, batch.pc, batch.mode, number(batch.scc, row), number(batch.exec, row),
+            [number(value, row) for value in batch.scalar],
+            [column(value, row, batch) for value in (*batch.vector, *batch.accumulation)],
+        )
+        for batch, reason in device.every_batch()
+        for row, wave in enumerate(batch.waves.tolist())
+    }  # fmt: skip
+
+
+def memory(device):
+    """Return all bytes that the waves can reach."""
+    segments = [segment.data.tobytes() for segment in device.memory.memory.segments]
+    return [*segments, device.memory.local.data.tobytes(), device.memory.scratch.data.tobytes()]
+
+
+def assert_same(one, other):
+    assert one.executed == other.executed
+    assert state(one) == state(other)
+    assert memory(one) == memory(other)
+    assert [batch.waves.tolist() for batch in one.ended] == [batch.waves.tolist() for batch in other.ended]
+
+
+QUICK = {("gfx90a", "O2", "private_array"), ("gfx90a", "O0", "counted"), ("gfx1100", "O2", "red")}
+BEFORE_GFX9 = KERNELS.keys() - {"totals", "narrow", "sub"}
+"""The kernels whose source GFX8 has all instructions for."""
+
+
+@pytest.mark.parametrize(
+    "processor, level, kernel",
+    [
+        pytest.param(processor, level, kernel, marks=() if (processor, level, kernel) in QUICK else pytest.mark.slow)
+        for processor in PROCESSORS
+        for level in ("O0", "O2")
+        for kernel in (sorted(BEFORE_GFX9) if processor == "gfx803" else KERNELS)
+    ],
+)
+def test_every_register_and_byte_is_the_same(build, processor, level, kernel):
+    path = build(processor, level)
+    interpreted, _ = ready(path, kernel, 0)
+    compiled, _ = ready(path, kernel, 2)
+    interpreted.run()
+    compiled.run()
+    assert not interpreted.waiting
+    assert_same(interpreted, compiled)
+
+
+@pytest.mark.parametrize("steps", [100, 1000, 3333, 20_000])
+def test_a_limit_stops_at_the_same_instruction(build, steps):
+    devices = [ready(build("gfx1100", "O2"), "col", hot)[0] for hot in (0, 2)]
+    for at in range(steps, 4 * steps, steps):
+        for device in devices:
+            device.run(at)
+        assert_same(*devices)
+
+
+def test_a_breakpoint_in_a_compiled_loop_stops_as_it_does_in_an_interpreted_one(build):
+    devices = [ready(build("gfx1100", "O2"), "col", hot)[0] for hot in (0, 2)]
+    devices[1].run(20_000)
+    entries = sorted(address for address, _mode in devices[1].compiled.entries)
+    assert entries
+    devices[0].run(20_000)
+    middle = entries[len(entries) // 2]
+    address = middle + devices[1].instruction(middle).size
+    for device in devices:
+        device.add_breakpoint(Breakpoint(1, [address]))
+    for _ in range(6):
+        for device in devices:
+            device.run()
+        assert devices[0].halt is not None
+        assert devices[1].halt.pc == devices[0].halt.pc == address
+        assert_same(*devices)
+
+
+def test_a_fault_in_compiled_code_is_that_of_the_interpreter(build):
+    found = []
+    for hot in (0, 2):
+        device, launched = ready(build("gfx1100", "O2"), "col", hot)
+        device.run(3000)
+        name, buffer = next((each for each in device.memory.memory.buffers), None), device.memory.memory.buffers[0]
+        device.memory.memory.segments[:] = [
+            each for each in device.memory.memory.segments if not each.start <= buffer.address < each.end
+        ]
+        device.memory.memory.__init__(list(device.memory.memory.segments))
+        device.run()
+        found.append((state(device), [reason for _batch, reason in device.stopped]))
+        assert name
+        assert launched
+    assert found[0][1]
+    assert found[0] == found[1]
+
+
+def test_two_machines_run_in_two_threads(build):
+    path = build("gfx1100", "O2")
+    devices = [ready(path, kernel, 2)[0] for kernel in ("col", "private_array")]
+    threads = [threading.Thread(target=device.run) for device in devices]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for device, kernel in zip(devices, ("col", "private_array"), strict=True):
+        alone, _ = ready(path, kernel, 0)
+        alone.run()
+        assert_same(alone, device)

@@ -1,0 +1,113 @@
+"""Formulas as machine code that LLVM makes of them, against the same formulas as functions of columns and numbers."""
+
+import ctypes
+
+import numpy as np
+import pytest
+
+from dwarfgpu.execution.compiled.native import NativeFunction, is_available
+from dwarfgpu.isa.formulas import FLAG, formulas
+from dwarfgpu.isa.semantics.columns import dtype_of
+from dwarfgpu.isa.semantics.llvm import LlvmText, LlvmWriter, NotWritten
+from dwarfgpu.isa.semantics.rows import MEANINGS
+
+pytestmark = pytest.mark.skipif(not is_available(), reason="needs the package llvmlite")
+LANES, COUNT = 8, 512
+INTEGERS = (0, 1, 2, 3, 7, 31, 32, 33, 63, 64, 0x7F, 0xFF, 0x8000, 0x10005, (1 << 31) - 1, 1 << 31, 1 << 63)
+FLOATS = (0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -3.7, 5.0, 6e4, 1e30, 1e-40, 5e-8, np.inf, -np.inf, np.nan)
+NOT_WRITTEN = {
+    *("sin", "cos", "exp2", "log2", "trig_preop", "div_scale", "div_fmas", "div_fixup", "ldexp", "frexp_mant"),
+    *("frexp_exp", "is_class", "permute_bytes", "quads", "whole_quads", "replicated", "bf16", "rtz_f16"),
+    *("dots", "halfs"),
+}
+"""What the interpreter alone computes."""
+
+
+def operands(kind, count, numbers):
+    """Return random numbers and edges of a type."""
+    dtype = dtype_of(kind)
+    if kind == FLAG:
+        return numbers.integers(0, 2, count).astype(bool)
+    unsigned = f"u{dtype.itemsize}"
+    anything = np.frombuffer(numbers.bytes(count * dtype.itemsize), unsigned)
+    with np.errstate(all="ignore"):
+        edges = (
+            np.array(FLOATS, dtype).view(unsigned) if dtype.kind == "f" else np.array(INTEGERS, "u8").astype(unsigned)
+        )
+    return np.where(numbers.random(count) < 0.5, anything, edges[numbers.integers(0, len(edges), count)]).view(dtype)
+
+
+def function_of(formula, lanes):
+    """Return a formula as the text of a function of two tables of pointers, and the types of its results."""
+    ir = LlvmText()
+    writer = LlvmWriter(ir, lanes)
+    vectors = writer.vectors
+
+    def pointer(table, number):
+        return ir.put(f"load ptr, ptr {ir.put(f'getelementptr i64, ptr %{table}, i64 {number}')}")
+
+    sources = []
+    for number, kind in enumerate(map(formula.type_of, formula.sources)):
+        stored = "u8" if kind == FLAG else kind
+        value = ir.put(f"load {vectors.type(stored)}, ptr {pointer('sources', number)}, align 1")
+        sources.append(vectors.cast("trunc", value, "u8", FLAG) if kind == FLAG else value)
+    kinds = [formula.type_of(kind) for kind in formula.results if kind != "nonzero"]
+    for number, (value, kind) in enumerate(zip(writer.results(formula, sources), kinds, strict=True)):
+        stored = ("u8", vectors.cast("zext", value, FLAG, "u8")) if kind == FLAG else (kind, value)
+        ir.do(f"store {vectors.type(stored[0])} {stored[1]}, ptr {pointer('results', number)}, align 1")
+    lines = [*ir.declared.values(), "define i64 @f(ptr %cells) {", "entry:"]
+    lines += [" %sources = load ptr, ptr %cells", " %second = getelementptr i64, ptr %cells, i64 1"]
+    return "\n".join([*lines, " %results = load ptr, ptr %second", *ir.lines, " ret i64 0", "}"]), kinds
+
+
+def computed(formula, lanes, sources):
+    """Return the results of the machine code."""
+    text, kinds = function_of(formula, lanes)
+    function = NativeFunction(text, "f")
+    results = [np.zeros(COUNT, np.uint8 if kind == FLAG else dtype_of(kind)) for kind in kinds]
+    for at in range(0, COUNT, lanes):
+        tables = [(ctypes.c_uint64 * 5)(*(array[at:].ctypes.data for array in arrays)) for arrays in (sources, results)]
+        function.call(ctypes.addressof((ctypes.c_uint64 * 2)(*map(ctypes.addressof, tables))))
+    return results
+
+
+def expected(formula, sources):
+    """Return the results of the function that the interpreter calls."""
+    function = MEANINGS[formula.name].function
+    with np.errstate(all="ignore"):
+        if formula.unit == "scalar" and formula.sources[0][0] == "b":
+            rows = [function(*numbers) for numbers in zip(*(source.tolist() for source in sources), strict=True)]
+            rows = [row if isinstance(row, tuple) else (row,) for row in rows]
+            return [np.array(column, np.uint64) for column in zip(*rows, strict=True)]
+        results = function(*(source[None] for source in sources))
+    results = results if isinstance(results, tuple) else (results,)
+    return [np.broadcast_to(np.asarray(result), (1, COUNT))[0] for result in results]
+
+
+def bits(array):
+    """Return numbers as unsigned ones; all NaNs are one, because two of them give either."""
+    if array.dtype.kind == "f":
+        array = np.where(np.isnan(array), array.dtype.type(np.nan), array)
+        return array.view(f"u{array.dtype.itemsize}").astype(np.uint64)
+    return (
+        array.astype(np.uint64) if array.dtype.kind != "i" else array.view(f"u{array.dtype.itemsize}").astype(np.uint64)
+    )
+
+
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, 24))])
+def test_every_row_computes_the_same(part):
+    numbers, missing = np.random.default_rng(part), set()
+    for name in [*formulas()][part::24]:
+        formula = formulas()[name]
+        lanes = LANES if formula.unit == "vector" else 1
+        sources = [operands(formula.type_of(kind), COUNT, numbers) for kind in formula.sources]
+        try:
+            results = computed(formula, lanes, sources)
+        except NotWritten as reason:
+            text = str(reason)
+            missing.add("dots" if text.startswith("dot_") else "halfs" if text.endswith("of halfs") else text)
+            continue
+        for have, want in zip(results, expected(formula, sources), strict=True):
+            wrong = np.flatnonzero(bits(have) != bits(want))
+            assert not wrong.size, (name, [source[wrong[0]] for source in sources], have[wrong[0]], want[wrong[0]])
+    assert missing <= NOT_WRITTEN
