@@ -35,6 +35,8 @@ class Gpu(Machine):
         """How weak the memory of waves that run is; None for memory that has everything at once."""
         self.jit = "auto"
         """Whether blocks that run often are compiled: ``auto`` if llvmlite is installed, ``on`` at once, or ``off``."""
+        self.keeps_code = True
+        """Whether compiled code is kept on disk for the next time."""
         self.work_ahead: StartingWaves | None = None
         """The work-groups that start when the waves that there are have ended."""
         self.opened: dict[str, tuple[Any, ...]] = {}

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dwarfgpu.execution.compiled.native import is_available
 from dwarfgpu.machines import snapshot
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -94,6 +95,17 @@ def test_a_trace_of_instructions(run):
     rows = [json.loads(line) for line in out.splitlines()]
     assert [row["instruction"] for row in rows[:-1]][-1] == "s_endpgm"
     assert rows[-1]["kernel"] == "group_x"
+
+
+def test_compiled_blocks_change_nothing_and_are_kept_if_they_may(run, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    answers = [
+        run(*LAUNCH, "out=zeros(4)", "--print", "out", *options)
+        for options in (("--jit", "off"), ("--no-cache", "--jit", "on"), ("--jit", "on"), ("--jit", "on"))
+    ]
+    assert len(set(answers)) == 1
+    assert len([*tmp_path.rglob("*")]) == (3 if is_available() else 0)
+    assert run(*LAUNCH, "--jit", "no")[0] == 2
 
 
 def test_the_order_of_a_seed_and_few_waves_at_once(run):

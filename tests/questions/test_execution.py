@@ -6,6 +6,7 @@ import re
 import pytest
 
 from dwarfgpu.errors import UsageError
+from dwarfgpu.execution.compiled.native import is_available
 from dwarfgpu.questions.completion import complete
 from tests.builders.parameters import for_each
 from tests.questions.harness import KERNEL, STATE, Run
@@ -653,3 +654,18 @@ def test_what_dprintf_refuses(launched, operands, problem):
     assert problem in str(launched.fails(f"dprintf {operands}"))
     assert "No breakpoints" in launched("info breakpoints")
     assert launched("tbreak divergent").startswith("Temporary breakpoint 1 ")
+
+
+@pytest.mark.skipif(not is_available(), reason="needs the package llvmlite")
+def test_what_is_compiled_is_told(launched):
+    stop = launched(IN_LANES, "set jit off", "run", "bt")
+    assert launched("info machine") == (
+        "gfx1100, 2 waves of 32 lanes, 682 instructions executed\njit off: nothing is compiled\n"
+    )
+    again = launched("set jit on", "run", "bt")
+    assert again.partition("Wave 2 hit")[2] == stop.partition("Wave 2 hit")[2]
+    row = ask(launched, "info machine --json")["machine"]
+    assert (row["jit"], row["executed"], row["lanes"]) == ("on", 682, 32)
+    assert row["compiler"].startswith("LLVM ")
+    assert row["regions"] > 0 < row["bytes"]
+    assert launched.fails("set jit now").kind == "bad_setting"

@@ -39,7 +39,7 @@ ALONE = "it writes exactly the text that the user has asked for"
 LAUNCHED = frozenset(
     ("run", "start", "continue", "step", "next", "stepi", "nexti", "finish", "until", "advance", "jump",
      "reverse-continue", "reverse-step", "reverse-next", "reverse-stepi", "reverse-nexti", "reverse-finish",
-     "info breakpoints")
+     "info breakpoints", "info machine")
 )  # fmt: skip
 """The questions about kernels that run, which `test_execution` asks."""
 NO_JSON = {

@@ -8,6 +8,7 @@ instruction is to be interpreted, where they part, and where the turn of the bat
 from __future__ import annotations
 
 import ctypes
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from dwarfgpu.execution.batch import EXEC, EXEC_HI, VCC, VCC_HI, number_of
 from dwarfgpu.execution.batch import SCALARS as REGISTERS
 from dwarfgpu.execution.compiled.block_code import BlockCode, Ending
+from dwarfgpu.execution.compiled.code_cache import CodeCache
 from dwarfgpu.execution.compiled.layout import ACCUMULATION, SCALARS, SCC, Cell, Exit
 from dwarfgpu.execution.compiled.memory_writer import HELPERS, write_memory
 from dwarfgpu.execution.compiled.native import NativeFunction, compiler
@@ -71,6 +73,7 @@ class CompiledRegions:
     def __init__(self, device: Device, hot: int = HOT) -> None:
         self.device = device
         self.compiler = compiler()
+        self._cache = CodeCache() if device.machine.keeps_code and os.name == "posix" else None
         self.hot = hot
         self.heat: dict[tuple[int, int], int] = {}
         self.entries: dict[tuple[int, int], tuple[CompiledRegion, int]] = {}
@@ -231,10 +234,10 @@ class CompiledRegions:
             writer.end_block(number, block, targets)
         special = {VCC, VCC_HI, EXEC, SCC} if self.device.lanes == 64 else {EXEC, SCC}
         special |= {EXEC_HI} if self.device.lanes == 64 else set()
-        return CompiledRegion(
-            tuple(blocks), NativeFunction(writer.text(len(blocks), "region", HELPERS), "region"), writer.columns,
-            tuple(sorted(writer.touched_scalars - special)), writer.written_scalars, writer.written_vectors,
-        )  # fmt: skip
+        function = NativeFunction(writer.text(len(blocks), "region", HELPERS), "region", self._cache)
+        scalars = tuple(sorted(writer.touched_scalars - special))
+        written = writer.written_scalars, writer.written_vectors
+        return CompiledRegion(tuple(blocks), function, writer.columns, scalars, *written)
 
     # --- Executing ------------------------------------------------------------------------------------------------
 

@@ -298,7 +298,7 @@ def launched_with(program: Program, kernel: str, words: Sequence[str], option: C
     file = runnable(program.file)
     program = program if file is program.file else Program(file)
     machine = machine_for(program.file, kernel)
-    machine.jit = option("jit") or "auto"
+    machine.jit, machine.keeps_code = option("jit") or "auto", not option("no-cache")
     launched = launch(
         machine,
         program.file,

@@ -179,7 +179,7 @@ def test_what_is_outstanding_at_an_address(assemble):
     file = assemble("global_load_b32 v2, v[0:1], off; ds_load_b32 v3, v0; s_waitcnt vmcnt(0); s_waitcnt lgkmcnt(0)")
     check = MemoryCheck(file)
     _function, rows = outstanding_at(check, next(check.code.functions()).addresses[3])
-    expected = [("stores of the caller", (("vscnt", 0)), ()), ("ds_load_b32 v3, v0", (("lgkmcnt", 0)), ("v3"))]
+    expected = [("stores of the caller", (("vscnt", 0),), ()), ("ds_load_b32 v3, v0", (("lgkmcnt", 0),), ("v3",))]
     assert [(row.instruction, row.counters, row.registers) for row in rows] == expected
 
 

@@ -204,7 +204,7 @@ def test_the_raw_ranges_are_what_is_encoded():
     data = rnglist(("base_address", 16), ("start_length", 0, 4), "end_of_list")
     entries, end, error = raw_list(data, 0, section=".debug_rnglists", context=ListContext())
     assert (end, error) == (len(data), None)
-    expected = [("DW_RLE_base_address", (16)), ("DW_RLE_start_length", (0, 4))]
+    expected = [("DW_RLE_base_address", (16,)), ("DW_RLE_start_length", (0, 4))]
     assert [(lists.kind_name(e.kind, ".debug_rnglists"), e.operands) for e in entries] == expected
 
 

@@ -1,0 +1,108 @@
+"""Machine code on disk, so that the second run of a kernel does not compile it again.
+
+Code that is loaded runs with the rights of the user. So only files are read that the user alone can have written, and
+each has the hash of what it is for and of all its bytes. A file that cannot be read or written is as one that is not
+there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+LIMIT = 1 << 26
+"""The bytes of all files; the oldest go first."""
+_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+_MAGIC = b"dwarfgpu code 1\n"
+
+
+class CodeCache:
+    """A folder with files of machine code."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+        self.folder = folder or Path(cache).expanduser() / "dwarfgpu" / "blocks"
+
+    def read(self, key: bytes) -> bytes | None:
+        """Return the code for a key; None if there is none that can be trusted."""
+        try:
+            folder = self._open_folder()
+        except OSError:
+            return None
+        try:
+            file = os.open(key.hex(), os.O_RDONLY | os.O_NOFOLLOW, dir_fd=folder)
+        except OSError:
+            return None
+        finally:
+            os.close(folder)
+        with os.fdopen(file, "rb") as opened:
+            about = os.fstat(file)
+            if not stat.S_ISREG(about.st_mode) or about.st_uid != os.getuid() or about.st_size > LIMIT:
+                return None
+            content = opened.read(LIMIT)
+            with suppress(OSError):
+                os.utime(file)
+        head, code = content[: len(_MAGIC) + 32], content[len(_MAGIC) + 32 :]
+        return code if head == _MAGIC + _digest(key, code) else None
+
+    def write(self, key: bytes, code: bytes) -> None:
+        """Keep code, if it can be kept: a file is there whole or not at all."""
+        name = f".{key.hex()}.{os.getpid()}"
+        with suppress(OSError):
+            self._make()
+            folder = self._open_folder()
+            try:
+                file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder)
+                try:
+                    with os.fdopen(file, "wb") as opened:
+                        opened.write(_MAGIC + _digest(key, code) + code)
+                    os.rename(name, key.hex(), src_dir_fd=folder, dst_dir_fd=folder)
+                except BaseException:
+                    os.unlink(name, dir_fd=folder)
+                    raise
+                _remove_oldest(folder)
+            finally:
+                os.close(folder)
+
+    def _make(self) -> None:
+        for folder in (self.folder.parent.parent, self.folder.parent, self.folder):
+            folder.mkdir(0o700, parents=True, exist_ok=True)
+
+    def _open_folder(self) -> int:
+        """Open the folder; raise an error if somebody else could have written what is in it."""
+        folder = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        about = os.fstat(folder)
+        above = [parent.stat() for parent in [*self.folder.parents][:2]]
+        is_safe = about.st_uid == os.getuid() and not about.st_mode & _OTHERS
+        if not is_safe or any(map(_is_open, above)):
+            os.close(folder)
+            raise PermissionError(self.folder)
+        return folder
+
+
+def _is_open(about: os.stat_result) -> bool:
+    """Return whether another user could put another folder into a folder."""
+    return about.st_uid not in (0, os.getuid()) or bool(about.st_mode & _OTHERS and not about.st_mode & stat.S_ISVTX)
+
+
+def _digest(key: bytes, code: bytes) -> bytes:
+    return hashlib.sha256(key + code).digest()
+
+
+def _remove_oldest(folder: int) -> None:
+    """Remove the files that were not used for longest, until half of the limit is free."""
+    files = []
+    for name in os.listdir(folder):
+        about = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        files.append((about.st_mtime_ns, about.st_size, name))
+    total = sum(size for _time, size, _name in files)
+    if total <= LIMIT:
+        return
+    for _time, size, name in sorted(files):
+        os.unlink(name, dir_fd=folder)
+        total -= size
+        if total <= LIMIT // 2:
+            break

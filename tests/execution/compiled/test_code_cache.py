@@ -1,0 +1,107 @@
+"""Machine code on disk: what is written is read again, and nothing that somebody else could have written is."""
+
+import ctypes
+import os
+
+import pytest
+
+from dwarfgpu.execution.compiled import code_cache
+from dwarfgpu.execution.compiled.code_cache import CodeCache
+from dwarfgpu.execution.compiled.native import NativeFunction, is_available
+
+KEY, OTHER = b"\1" * 32, b"\2" * 32
+TEXT = "define i64 @f(ptr %cells) {\n %x = load i64, ptr %cells\n %y = mul i64 %x, 3\n ret i64 %y\n}\n"
+
+
+@pytest.fixture
+def cache(tmp_path):
+    return CodeCache(tmp_path / "cache" / "dwarfgpu" / "blocks")
+
+
+def path_of(cache, key=KEY):
+    return cache.folder / key.hex()
+
+
+def test_code_is_read_again(cache):
+    assert cache.read(KEY) is None
+    cache.write(KEY, b"code")
+    cache.write(KEY, b"code again")
+    assert cache.read(KEY) == b"code again"
+    assert cache.read(OTHER) is None
+    assert [*cache.folder.iterdir()] == [path_of(cache)]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: content[:-1],
+        lambda content: content[:20],
+        lambda _content: b"",
+        lambda content: content[:-1] + b"x",
+        lambda content: b"x" + content[1:],
+    ],
+)
+def test_a_damaged_file_is_as_none(cache, damage):
+    cache.write(KEY, b"code")
+    path = path_of(cache)
+    path.write_bytes(damage(path.read_bytes()))
+    assert cache.read(KEY) is None
+
+
+def test_a_file_is_for_one_key(cache):
+    cache.write(KEY, b"code")
+    path_of(cache).rename(path_of(cache, OTHER))
+    assert cache.read(OTHER) is None
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2])
+def test_a_folder_that_others_can_write_is_not_used(cache, depth):
+    cache.write(KEY, b"code")
+    folder = [cache.folder, *cache.folder.parents][depth]
+    folder.chmod(0o777)
+    assert cache.read(KEY) is None
+    cache.write(OTHER, b"code")
+    folder.chmod(0o700)
+    assert cache.read(OTHER) is None
+    assert cache.read(KEY) == b"code"
+
+
+def test_a_link_is_not_followed(cache, tmp_path):
+    cache.write(KEY, b"code")
+    path_of(cache).rename(tmp_path / "elsewhere")
+    path_of(cache).symlink_to(tmp_path / "elsewhere")
+    assert cache.read(KEY) is None
+    path_of(cache).unlink()
+    (tmp_path / "elsewhere").rename(path_of(cache))
+    assert cache.read(KEY) == b"code"
+    cache.folder.rename(tmp_path / "blocks")
+    cache.folder.symlink_to(tmp_path / "blocks")
+    assert cache.read(KEY) is None
+
+
+def test_the_oldest_go_first(cache, monkeypatch):
+    monkeypatch.setattr(code_cache, "LIMIT", 1000)
+    for number in range(20):
+        cache.write(bytes([number]) * 32, bytes(100))
+        os.utime(path_of(cache, bytes([number]) * 32), (number, number))
+    assert sum(entry.stat().st_size for entry in os.scandir(cache.folder)) <= 1000
+    assert cache.read(bytes([19]) * 32)
+    assert cache.read(bytes([0]) * 32) is None
+
+
+def test_a_folder_that_cannot_be_written_loses_nothing(cache, tmp_path):
+    (tmp_path / "cache").write_text("a file")
+    cache.write(KEY, b"code")
+    assert cache.read(KEY) is None
+
+
+@pytest.mark.skipif(not is_available(), reason="needs the package llvmlite")
+def test_a_function_is_compiled_once(cache):
+    number = ctypes.c_int64(14)
+    first = NativeFunction(TEXT, "f", cache)
+    (file,) = cache.folder.iterdir()
+    before = file.stat().st_ino
+    second = NativeFunction(TEXT, "f", cache)
+    assert [function.call(ctypes.addressof(number)) for function in (first, second)] == [42, 42]
+    assert second.size == first.size > 0
+    assert file.stat().st_ino == before
