@@ -200,11 +200,13 @@ def _bit_field(writer: BlockWriter, instruction: GpuInstruction) -> None:
     """Write a part of a register, as code that was optimized reads it: two constants, 5 times as fast as numbers."""
     meaning = MEANINGS[instruction.name]
     _source, *limits = instruction.sources
-    first, width = (operand.value & 31 if operand.kind is OperandKind.CONSTANT else 0 for operand in limits)
-    text, *_ = _source_texts(writer, instruction, meaning)
-    if not width or first + width > 32 or instruction.variant or any(each.absolute or each.negated for each in limits):
+    first, width = (operand.value & 31 for operand in limits)
+    is_plain = all(each.kind is OperandKind.CONSTANT and not (each.absolute or each.negated) for each in limits)
+    if not is_plain or not width or first + width > 32 or instruction.variant:
         _vector(writer, instruction, meaning)
-    elif meaning.results == ("i32",):
+        return
+    text, *_ = _source_texts(writer, instruction, meaning)
+    if meaning.results == ("i32",):
         text = f"({text} << {32 - first - width} >> {32 - width})"
         writer.set_vector(instruction.destinations[0], text, "i32", instruction)
     else:

@@ -68,8 +68,9 @@ def test_parts_of_registers(bench, name):
         it.run(f"{name} v1, v0, {first}, {width}")
         wanted = [MODELS[name](int(number), first % 2**32, width) for number in numbers]
         assert it.read(1)[0].tolist() == wanted, (first, width)
-    it.run(f"{name} v1, v0, 3, v0")
+    it.run(f"{name} v1, v0, 3, v0\n{name} v2, v0, v0, 3")
     assert it.read(1)[0].tolist() == [MODELS[name](int(number), 3, int(number)) for number in numbers]
+    assert it.read(2)[0].tolist() == [MODELS[name](int(number), int(number), 3) for number in numbers]
 
 
 def signed(number, bits):
