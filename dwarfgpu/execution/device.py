@@ -168,6 +168,8 @@ class Device:
             self.__init__(machine)  # type: ignore[misc]
             return
         self.memory.remap(_segments(machine), machine.scratch_base)
+        if self.compiled is not None:
+            self.compiled.heat.clear()  # a region has blocks of one kernel
         self.halt, self.executed, self.waves_ended = None, 0, 0
         self._random = None if machine.seed is None else Random(machine.seed)  # noqa: S311 (an order is no secret)
         self._adopt()

@@ -66,6 +66,11 @@ class CompiledRegion:
     written_vectors: dict[int, dict[int, int]]
     """The registers that each block writes, with the first instruction that does."""
 
+    def fits(self, batch: WaveBatch) -> bool:
+        """Return whether a batch has all registers."""
+        vectors = max((register for register in self.columns if register < ACCUMULATION), default=-1)
+        return vectors < len(batch.vector) and max(self.columns, default=0) < ACCUMULATION + len(batch.accumulation)
+
 
 class CompiledRegions:
     """The compiled code of a device."""
@@ -252,6 +257,10 @@ class CompiledRegions:
         if found is None or key == self._inside:
             return None
         region, number = found
+        if not region.fits(batch):  # it was compiled for another kernel, which has more registers
+            del self.entries[key]
+            self.heat[key] = 0
+            return None
         waves, device = batch.count, self.device
         stop = min(left, max(SPAN // waves, 1))
         if limit is not None:
