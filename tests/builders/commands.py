@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from dwarfgpu import progress
+from dwarfgpu import progress, regular_files
 from dwarfgpu.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -92,6 +92,7 @@ class _Screen:
 
 @contextlib.contextmanager
 def _in_the_checkout(env: dict[str, str]) -> Iterator[None]:
+    regular_files.forget_changed_mappings()  # a process that starts has no file open
     before = Path.cwd()
     plain = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS")}
     os.chdir(ROOT)
