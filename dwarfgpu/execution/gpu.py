@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.machines.machine import Machine
+from dwarfgpu.machines.protocol import MemoryRange
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -29,6 +30,8 @@ class Gpu(Machine):
         """The global address of the scratch memory of the first wave."""
         self.buffers: list[NamedBuffer] = []
         """The memory of the arguments of all launches."""
+        self.segments: dict[int, bytes] = {}
+        """The kernarg segment of each launch, by the position of its dispatch."""
         self.seed: int | None = None
         """What chooses the order of waves that run, among all that are possible; None is the usual one."""
         self.weak_memory: WeakSettings | None = None
@@ -42,6 +45,15 @@ class Gpu(Machine):
         self.opened: dict[str, tuple[Any, ...]] = {}
         """The files of launches by their names: as they are, as they are loaded, and what changes when they do."""
         self._device: Device | None = None
+
+    def launched_segment(self, dispatch: int) -> bytes | None:
+        return self.segments.get(dispatch)
+
+    def memory_around(self, address: int) -> MemoryRange | None:
+        for buffer in self.buffers:
+            if buffer.address <= address < buffer.address + max(buffer.size, 1):
+                return MemoryRange(buffer.address, buffer.size, is_buffer=True)
+        return Machine.memory_around(self, address)
 
     @property
     def device(self) -> Device:

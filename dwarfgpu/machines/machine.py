@@ -19,6 +19,7 @@ from dwarfgpu.machines.memory import Memories
 from dwarfgpu.machines.protocol import (
     TRAPS,
     Capabilities,
+    MemoryRange,
     WaveBackend,
     check_size,
     register_unavailable,
@@ -478,6 +479,10 @@ class Machine(WaveBackend):
     def read_memory(self, space: AddressSpace, address: int, size: int, wave: int, lane: int | None) -> bytes:
         self.asked.add("memory")
         return self.memory.read(space, address, size, wave, lane)
+
+    def memory_around(self, address: int) -> MemoryRange | None:
+        found = self.memory.range_around(self.target.default_space, address)
+        return None if found is None else MemoryRange(*found)
 
     def write_memory(self, space: AddressSpace, address: int, data: bytes, wave: int, lane: int | None) -> None:
         self.memory.write(space, address, data, wave, lane)

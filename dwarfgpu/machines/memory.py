@@ -188,6 +188,14 @@ class Memories:
             extents.append((owner, address, last - start + 1))
         return extents
 
+    def range_around(self, space: AddressSpace, address: int) -> tuple[int, int] | None:
+        """Return the address and the size of the extent of shared memory that an address is in."""
+        store = self._stored(space.number)
+        index = bisect_right(store.starts, address) - 1
+        if index < 0 or address > store.lasts[index]:
+            return None
+        return store.starts[index], store.lasts[index] - store.starts[index] + 1
+
     def extents_of_owners(self, number: int) -> dict[int, list[tuple[int, int]]]:
         """Return the mapped memory of an address space as (address, size), by instance."""
         space = self.target.space(number)

@@ -198,6 +198,16 @@ class Capabilities:
     """Whether a register can be one of a lane: each lane has its own copy."""
 
 
+@frozen
+class MemoryRange:
+    """A range of global memory."""
+
+    address: int
+    size: int
+    is_buffer: bool = False
+    """Whether it was allocated as one buffer; else it is what the machine has around an address."""
+
+
 class Backend:
     """A machine. ``wave`` is the index of a wave; ``lane`` is given where each lane has storage of its own."""
 
@@ -292,6 +302,14 @@ class WaveBackend(Backend):
 
     def scratch_address(self, wave: int) -> int | None:
         """Return the global address of the scratch memory of a wave, where the machine itself knows it."""
+        return None
+
+    def launched_segment(self, dispatch: int) -> bytes | None:
+        """Return the kernarg segment of a dispatch as it was at the launch, if the machine has made the launch."""
+        return None
+
+    def memory_around(self, address: int) -> MemoryRange | None:
+        """Return the buffer, or else the known range of global memory, that an address is in."""
         return None
 
     def program_counter(self, wave: int) -> int | None:

@@ -164,6 +164,7 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     )
     if machine.apertures is None and planned.apertures is not None:
         machine.set_apertures(planned.apertures)
+    machine.segments[len(machine.dispatches) - 1] = planned.start.kernarg_bytes
     machine.is_launched = True
     machine.buffers += [NamedBuffer(f"`{buffer.name}`", buffer.address, buffer.size) for buffer in planned.buffers]
     machine.traps += own_traps([LoadedCode(code_object, planned.load_address, is_linked=True)])

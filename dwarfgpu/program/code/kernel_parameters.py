@@ -41,13 +41,16 @@ def parameters_of(file: CodeObject, kernel: Kernel) -> tuple[KernelParameter, ..
     if kernel.entry not in file.parameters:
         file.parameters[kernel.entry] = None
         with noting(file.dwarf.note):
-            function = _function(file, kernel)
+            function = function_of(file, kernel)
             file.parameters[kernel.entry] = None if function is None else tuple(_parameters(function))
     return file.parameters[kernel.entry]
 
 
-def _function(file: CodeObject, kernel: Kernel) -> Die | None:
-    functions = file.dwarf.index.functions_at(kernel.entry or 0)
+def function_of(file: CodeObject, kernel: Kernel) -> Die | None:
+    """Return the function of a kernel in the debugging information; None without one."""
+    if not file.has_dwarf or kernel.entry is None:
+        return None
+    functions = file.dwarf.index.functions_at(kernel.entry)
     if functions:
         return functions[-1]
     for prefix in BODIES:

@@ -9,6 +9,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.machines.protocol import UNKNOWN_TRAP, TrapMeaning, WaveStop, trap_inputs
 from dwarfgpu.notebooks import ShownInNotebooks
 from dwarfgpu.program.frames.frame import Stack, negative_frame
+from dwarfgpu.program.frames.wave_positions import waves_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from dwarfgpu.cfi.activation import End
     from dwarfgpu.program.frames.execution import Execution
     from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.frames.launch_record import LaunchRecord
     from dwarfgpu.states.stopped import Stopped
 
 
@@ -36,6 +38,7 @@ class Wave(ShownInNotebooks, Handle):
         self.stopped = stopped
         self.index = index
         self._stack: Stack | None = None
+        self._launch: tuple[int, LaunchRecord] | None = None
 
     def __repr__(self) -> str:
         return f"Wave({self.id!r})"
@@ -59,6 +62,16 @@ class Wave(ShownInNotebooks, Handle):
     def stop_reason(self) -> str | None:
         """Why it has stopped, in the words of ROCgdb's library; None where the machine does not know."""
         return self.stopped.machine.stop_text(self.index)
+
+    @property
+    def launch(self) -> LaunchRecord:
+        """What it was launched with: the kernel, the grid and the arguments, as far as they are certain."""
+        machine = waves_of(self.stopped)
+        if self._launch is None or self._launch[0] != machine.changes:
+            from dwarfgpu.program.frames.launch_record import launch_of
+
+            self._launch = machine.changes, launch_of(machine, self.stopped.loaded, self.index)
+        return self._launch[1]
 
     @property
     def lanes(self) -> tuple[Lane, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext, UsageError
 from dwarfgpu.immutable import frozen
@@ -10,7 +10,7 @@ from dwarfgpu.targets.amdgpu.geometry import Geometry, GridPosition, geometry
 
 if TYPE_CHECKING:
     from dwarfgpu.machines.machine import Dispatch, Machine
-    from dwarfgpu.states.stopped import Stopped
+    from dwarfgpu.machines.protocol import WaveBackend
 
 Triple = tuple[int, int, int]
 
@@ -36,7 +36,13 @@ class InDispatch:
         return x, y, z
 
 
-def waves_of(stopped: Stopped) -> Machine:
+class HasMachine(Protocol):
+    """A state."""
+
+    machine: WaveBackend
+
+
+def waves_of(stopped: HasMachine) -> Machine:
     """Return the machine of a state, whose threads must be waves."""
     machine: Any = stopped.machine  # a snapshot, or the process of GDB, which has the same columns
     if machine.target.execution_mask is None:

@@ -1,0 +1,300 @@
+"""What a wave was launched with: the kernel, the grid, and the arguments in the kernarg segment.
+
+AMDGPU usage, "Kernel Dispatch" and "Code Object Metadata". The address of the segment comes from the record of the
+launch, from the dispatch packet, or, at the first instruction of a kernel, from the user SGPRs. Later code may use
+these for something else, so they are not read there.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from attrs import evolve, field
+
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.expr import locations
+from dwarfgpu.expr.storages import Implicit
+from dwarfgpu.immutable import frozen
+from dwarfgpu.program.code.kernel_parameters import fitting, function_of, parameters_of, with_parameters
+from dwarfgpu.program.frames.wave_positions import place_of
+from dwarfgpu.program.language.arithmetic import DataModel
+from dwarfgpu.program.types import model as t
+from dwarfgpu.program.types.declaration import safe_text
+from dwarfgpu.program.types.model import known_size
+from dwarfgpu.program.values.objects import Object
+from dwarfgpu.targets.amdgpu.queue import DISPATCH_PACKET, PACKET_SIZE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.machines.machine import Machine
+    from dwarfgpu.machines.protocol import MemoryRange
+    from dwarfgpu.objfile.info.dies import Die
+    from dwarfgpu.objfile.kernels.kernel import Kernel
+    from dwarfgpu.objfile.kernels.metadata import KernelArgument
+    from dwarfgpu.program.code.kernel_parameters import KernelParameter
+    from dwarfgpu.program.code.loaded import Loaded, LoadedCode
+    from dwarfgpu.program.frames.wave_positions import InDispatch
+    from dwarfgpu.program.values.storage import ObjectSurroundings
+
+AT_LAUNCH, IN_SEGMENT = "at the launch", "in the kernarg segment now"
+"""Where the bytes of arguments are from: the machine saw the launch, or it has the memory as it is now."""
+POINTERS = ("global_buffer", "image", "sampler", "pipe", "queue")
+"""The kinds of arguments that hold a generic or global address."""
+LOCAL = "dynamic_shared_pointer"
+NUMBERS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long"}
+"""The types of numbers that nothing describes."""
+_HIDDEN_ADDRESSES = (
+    "hidden_printf_buffer", "hidden_hostcall_buffer", "hidden_default_queue", "hidden_completion_action",
+    "hidden_multigrid_sync_arg", "hidden_heap_v1", "hidden_queue_ptr",
+)  # fmt: skip
+_NAMED = re.compile(r"(?:const |volatile )*(u?char|u?short|u?int|u?long|bool|half|float|double)(\d*)(\*?)")
+"""Types of OpenCL in metadata."""
+
+
+@frozen
+class LaunchArgument:
+    """An argument of a launch: what the kernel got, whatever a variable of the same name is now."""
+
+    name: str
+    position: int
+    """Counted from 0, hidden arguments behind the others."""
+    kind: str
+    """The ``value_kind`` of the metadata."""
+    is_hidden: bool
+    """Whether the runtime passed it, not the program."""
+    type: t.Type = field(eq=False, repr=False)
+    type_name: str = ""
+    """As the metadata or the debugging information has it."""
+    offset: int = 0
+    """In the kernarg segment."""
+    size: int = 0
+    data: bytes | None = None
+    """Its bytes; None where they are not known."""
+    origin: str | None = None
+    """Where the bytes are from: `AT_LAUNCH` or `IN_SEGMENT`."""
+    written: bytes | None = None
+    """What is in the segment now, if the kernel has written there since the launch."""
+    why: DwarfGpuError | None = None
+    """Why the bytes are not known."""
+    memory: MemoryRange | None = None
+    """The memory it points to: the buffer that was allocated for it, or the mapped range that has its address."""
+
+    @property
+    def number(self) -> int | None:
+        """The bytes as an unsigned number, which is the address of a pointer."""
+        return None if self.data is None else int.from_bytes(self.data, "little")
+
+    def object_in(self, around: ObjectSurroundings) -> Object | None:
+        """Return its value as an object, to be written, and read part by part; None where the bytes are not known."""
+        number = self.number
+        if number is None:
+            return None
+        size = max(known_size(self.type) or self.size, self.size, 1)
+        where = locations.at(Implicit(number, 8 * size))
+        return Object(self.type, around.located(where))
+
+
+@frozen
+class LaunchRecord:
+    """What a wave was launched with, as far as it is certain."""
+
+    place: InDispatch
+    """The dispatch and the position of the wave in it."""
+    kernel: Kernel | None = None
+    """With names and types from the debugging information where the metadata lacks them."""
+    code: LoadedCode | None = field(default=None, eq=False, repr=False)
+    """The file of the kernel."""
+    kernarg: int | None = None
+    """The address of the kernarg segment."""
+    found: str | None = None
+    """What gave the address."""
+    arguments: tuple[LaunchArgument, ...] = ()
+    """The arguments of the program, then those that the runtime added."""
+    problems: tuple[str, ...] = ()
+    """What is not known, and why."""
+    function: Die | None = field(default=None, eq=False, repr=False)
+    """The function of the kernel in the debugging information."""
+
+    def argument(self, name: str | int) -> LaunchArgument | None:
+        """Return the argument with a name or a position."""
+        if isinstance(name, int):
+            return self.arguments[name] if 0 <= name < len(self.arguments) else None
+        return next((argument for argument in self.arguments if argument.name == name), None)
+
+
+def launch_of(machine: Machine, loaded: Loaded, wave: int) -> LaunchRecord:
+    """Return what a wave was launched with."""
+    return _Search(machine, loaded, wave).record()
+
+
+class _Search:
+    """The search for what one wave was launched with."""
+
+    def __init__(self, machine: Machine, loaded: Loaded, wave: int) -> None:
+        self.machine, self.loaded, self.wave = machine, loaded, wave
+        self.model = DataModel(
+            pointer_size=machine.target.address_size, byte_order=machine.target.byte_order, target=machine.target
+        )
+        self.place = place_of(machine, wave)
+        self.kept = machine.launched_segment(machine.place_of(wave)[0])
+        self.pc = machine.program_counter(wave)
+        self.packet = self._packet()
+        self.problems = [error.message for error in self.place.problems]
+
+    def record(self) -> LaunchRecord:
+        found = self._kernel()
+        if found is None:
+            return LaunchRecord(self.place, problems=tuple(self.problems))
+        code, kernel = found
+        parameters, function = parameters_of(code.file, kernel) or (), function_of(code.file, kernel)
+        kernel = with_parameters(code.file, kernel)
+        kernarg, how = self._kernarg(code, kernel)
+        if kernel.metadata is None:
+            self.problems.append(f"the arguments of {kernel.source_name} are not known: it has no metadata")
+        arguments = tuple(self._arguments(kernel, parameters, kernarg))
+        return LaunchRecord(self.place, kernel, code, kernarg, how, arguments, tuple(self.problems), function)
+
+    # --- The dispatch ---------------------------------------------------------------------------------------------
+
+    def _memory(self, address: int, size: int) -> bytes:
+        return self.machine.read_memory(self.machine.target.default_space, address, size, self.wave, None)
+
+    def _packet(self) -> dict[str, int]:
+        """Return the fields of the dispatch packet; none where the machine does not have it."""
+        dispatch = self.place.dispatch
+        if dispatch is None or dispatch.packet is None:
+            return {}
+        try:
+            data = self._memory(dispatch.packet, PACKET_SIZE)
+        except DwarfGpuError:
+            return {}
+        return {each.field.name: each.value for each in DISPATCH_PACKET.decode(data)}
+
+    def _kernel(self) -> tuple[LoadedCode, Kernel] | None:
+        """Return the kernel of the wave, which the dispatch, its packet or the code at the wave names."""
+        dispatch, codes = self.place.dispatch, self.loaded.codes
+        here = None if self.pc is None else next(filter(None, (_kernel_at(code, self.pc) for code in codes)), None)
+        named = None
+        if dispatch is not None and dispatch.kernel is not None:
+            for code in codes:
+                with suppress(DwarfGpuError):
+                    named = named or (code, code.file.kernels_named([dispatch.kernel])[0])
+        elif self.packet.get("kernel_object"):
+            address = self.packet["kernel_object"]
+            named = next(filter(None, (_kernel_with_object(code, address) for code in codes)), None)
+        if named is not None and here is not None and named[1].entry != here[1].entry:
+            names = f"{here[1].source_name}, but its dispatch is of {named[1].source_name}"
+            told = f"{self.machine.ids[self.wave]} executes {names}: a later packet has taken the place of its own"
+            self.problems.append(told)
+            return None
+        if named is None and here is None:
+            self.problems.append("the kernel is not known: no dispatch names it, and the wave is not in its code")
+        return named or here
+
+    def _kernarg(self, code: LoadedCode, kernel: Kernel) -> tuple[int | None, str | None]:
+        """Return the address of the kernarg segment, and what gave it."""
+        dispatch = self.place.dispatch
+        if dispatch is not None and (dispatch.kernarg or self.packet.get("kernarg_address")):
+            how = "the dispatch" if dispatch.packet is None else f"the dispatch packet at {dispatch.packet:#x}"
+            address = dispatch.kernarg or self.packet["kernarg_address"]
+            return address, how if self.kept is None else "the launch"
+        if kernel.metadata is not None and not kernel.metadata.args:
+            return None, None
+        described = kernel.descriptor or kernel.code
+        users = () if described is None else described.user_sgprs
+        held = next((user for user in users if user.name == "KERNARG_SEGMENT_PTR"), None)
+        if held is not None and self.pc is not None and kernel.entry == code.in_file(self.pc):
+            with suppress(DwarfGpuError):
+                last = held.first + held.count - 1
+                data = b"".join(map(self._scalar, range(held.first, last + 1)))
+                return int.from_bytes(data, "little"), f"s[{held.first}:{last}] at the first instruction of the kernel"
+        why = "no dispatch packet is known, and only at the first instruction of a kernel registers hold the address"
+        self.problems.append(f"the arguments are not known: {why}")
+        return None, None
+
+    def _scalar(self, number: int) -> bytes:
+        register = self.machine.target.register_named(f"s{number}")
+        return b"" if register is None else self.machine.read_register(register, self.wave, None)[:4]
+
+    # --- Arguments ------------------------------------------------------------------------------------------------
+
+    def _arguments(
+        self, kernel: Kernel, parameters: tuple[KernelParameter, ...], kernarg: int | None
+    ) -> Iterator[LaunchArgument]:
+        described = () if kernel.metadata is None else kernel.metadata.args
+        explicit = [argument for argument in described if not argument.is_hidden]
+        known = fitting(parameters, explicit) or ()
+        ordered = [*explicit, *(argument for argument in described if argument.is_hidden)]
+        for position, argument in enumerate(ordered):
+            type_ = self._type(argument, known[position] if position < len(known) else None)
+            name = argument.name or (argument.value_kind if argument.is_hidden else None) or f"argument {position}"
+            described_argument = LaunchArgument(
+                name, position, argument.value_kind or "by_value", argument.is_hidden, type_,
+                argument.type_name or safe_text(type_), argument.offset or 0, argument.size or 0,
+            )  # fmt: skip
+            is_placed = kernarg is not None and argument.offset is not None and argument.size
+            yield self._read(described_argument, kernarg or 0) if is_placed else described_argument
+
+    def _read(self, argument: LaunchArgument, kernarg: int) -> LaunchArgument:
+        """Return an argument with its bytes: those of the launch, or those that are in memory now."""
+        now = None
+        try:
+            now = self._memory(kernarg + argument.offset, argument.size)
+        except DwarfGpuError as error:
+            argument = evolve(argument, why=error)
+        data = now if self.kept is None else self.kept[argument.offset : argument.offset + argument.size]
+        if data is None or len(data) < argument.size:
+            return argument
+        memory = None
+        if argument.kind in POINTERS:
+            memory = self.machine.memory_around(int.from_bytes(data[:8], "little"))
+        origin = IN_SEGMENT if self.kept is None else AT_LAUNCH
+        return evolve(argument, data=data, origin=origin, written=now if now != data else None, memory=memory)
+
+    def _type(self, argument: KernelArgument, parameter: KernelParameter | None) -> t.Type:
+        """Return the type of an argument: that of the source if it has the size, else one by its kind and size."""
+        model, size = self.model, argument.size or 0
+        kind = None if parameter is None else parameter.kind
+        if kind is not None and (known_size(kind) == size or argument.value_kind == LOCAL):
+            return kind
+        named = None if argument.type_name is None else _named_type(model, argument.type_name)
+        if named is not None and known_size(named) == size:
+            return named
+        if argument.value_kind in (*POINTERS, *_HIDDEN_ADDRESSES) and size == model.pointer_size:
+            return model.pointer_to(t.VOID)
+        if size in NUMBERS:
+            return model.base(NUMBERS[size])
+        return t.Array(t.Lazy.known(model.base(NUMBERS[1])), (t.Dimension(0, count=size),))
+
+
+def _named_type(model: DataModel, text: str) -> t.Type | None:
+    """Return the type that the metadata names: a number of OpenCL, a vector, or a pointer; None for any other."""
+    match = _NAMED.fullmatch(text)
+    if match is None:
+        return None
+    word, count, stars = match.groups()
+    word = {"half": "_Float16", "bool": "_Bool"}.get(word, word)
+    element: t.Type = model.base(f"unsigned {word[1:]}" if word[0] == "u" else word)
+    if count:
+        element = t.Array(t.Lazy.known(element), (t.Dimension(0, count=int(count)),), is_vector=True)
+    return model.pointer_to(element) if stars else element
+
+
+def _kernel_at(code: LoadedCode, pc: int) -> tuple[LoadedCode, Kernel] | None:
+    """Return the kernel whose symbol has an address."""
+    if not code.file.is_amdgpu or not code.holds(pc):
+        return None
+    symbol = code.file.symbol_image.symbol_at(code.in_file(pc))
+    entry = None if symbol is None else code.file.behind_header(symbol.value)
+    return next(((code, kernel) for kernel in code.file.kernels.kernels if kernel.entry == entry), None)
+
+
+def _kernel_with_object(code: LoadedCode, address: int) -> tuple[LoadedCode, Kernel] | None:
+    """Return the kernel whose descriptor or amd_kernel_code_t is at an address."""
+    symbol = code.file.symbol_image.symbol_at(code.in_file(address))
+    if symbol is None:
+        return None
+    return next(((code, kernel) for kernel in code.file.kernels.kernels if kernel.symbol == symbol), None)
