@@ -12,7 +12,7 @@ import attrs
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.call_frames import Cie, Fde
 from dwarfgpu.targets.resolve import resolve
-from tests.comparison import library_operations, llvm_operations
+from tests.comparison import library, llvm
 
 
 class Dumped(NamedTuple):
@@ -114,7 +114,7 @@ def _llvm_rule(text: str, target: str) -> Any:
 
 
 def _llvm_expression(text: str, target: str) -> str:
-    return llvm_operations.operations_of(text, resolve(_named_by_llvm(target)))
+    return llvm.operations_of(text, resolve(_named_by_llvm(target)))
 
 
 def _named_by_llvm(target: str) -> str:
@@ -129,7 +129,7 @@ def register_number(name: str, target: str) -> Any:
     if match:
         return int(match[1])
     register = resolve(_named_by_llvm(target)).register_named(name)
-    return llvm_operations.REGISTERS.get(name, name) if register is None else register.number
+    return llvm.REGISTERS.get(name, name) if register is None else register.number
 
 
 # --- dwarfgpu -------------------------------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ def _rule(rule: Any, entry: Any, frames: Any) -> Any:
 
 
 def _expression(block: Any, entry: Any, frames: Any) -> str:
-    return library_operations.operations_of(frames.expression(block, entry))
+    return library.operations_of(frames.expression(block, entry))
 
 
 def run(tool: str, *arguments: Any) -> str:

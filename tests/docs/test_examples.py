@@ -1,5 +1,6 @@
 """Every command that the documentation shows prints what the documentation says."""
 
+import doctest
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders.commands import run as run_command
+from tests.builders.parameters import for_each
 from tools.sessions import Session, run, sessions_of
 from tools.shell_words import words_of
 from tools.ways import Way, ways_of
@@ -112,3 +114,23 @@ def test_bash_reads_a_block(place: str, block: str) -> None:
 def test_session(page: str, session: Session) -> None:
     for now, shown in zip(run(session), session.steps, strict=True):
         assert now.written == shown.written, f"{page}: {shown.typed or session.command}"
+
+
+@for_each(
+    "page, examples",
+    ("library.md", 10),
+    ("frames.md", 5),
+    ("launch.md", 5),
+    ("running.md", 20),
+    ("lanes.md", 5),
+    ("elftools.md", 25),
+)
+def test_page(page: str, examples: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    path = ROOT / "docs" / page
+    test = doctest.DocTestParser().get_doctest(path.read_text(), {}, path.name, str(path), 0)
+    runner = doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
+    runner.run(test)
+
+    assert runner.tries > examples
+    assert runner.failures == 0

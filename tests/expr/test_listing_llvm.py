@@ -12,7 +12,7 @@ from dwarfgpu.expr import table
 from dwarfgpu.expr.asm import assemble, encode
 from dwarfgpu.expr.instruction import decode
 from tests.builders.parameters import for_each
-from tests.comparison import library_operations, llvm_operations
+from tests.comparison import library, llvm
 from tests.expr.programs import AMDGCN, FORM, GNU, LLVM_USER, X86_64, edges, encodable, instruction
 
 BASE_TYPE = 0x0D
@@ -125,7 +125,7 @@ def test_llvm_dwarfdump_prints_the_same(triple, target, tmp_path, require_tool):
     assert len(printed) == len(programs)
     for program, text in zip(programs, printed, strict=True):
         expression = decode(program, LLVM_USER, FORM)
-        assert library_operations.operations_of(expression) == llvm_operations.operations_of(text, target), text
+        assert library.operations_of(expression) == llvm.operations_of(text, target), text
         assert (expression.fault is not None) == ("<decoding error>" in text), text
 
 

@@ -1,4 +1,4 @@
-"""The fuzzer: what it finds in the reader, which should be nothing, and that it would find what it is there for."""
+"""The fuzzers find nothing in the reader, the machine and the pages, and would find what they are there for."""
 
 import itertools
 import os
@@ -13,7 +13,7 @@ from dwarfgpu.objfile.containers.bundle import COMPRESSED_MAGIC
 from dwarfgpu.objfile.elf.image import Image
 from tests.builders.errors import raised
 from tests.builders.parameters import for_each
-from tools import fuzz
+from tools import fuzz, fuzz_judge, fuzz_kernels, fuzz_loop, fuzz_memmodel, fuzz_pages, fuzz_running
 from tools.fixtures import FOLDER, ROOT
 from tools.fuzz_files import BUNDLE, Edit, Original, parse_edit
 from tools.fuzz_mutations import any_kind, mutate
@@ -170,3 +170,114 @@ def test_compressed_bundles_have_the_bundle_as_a_layer():
         assert original.layers[BUNDLE].data.startswith(b"__CLANG_OFFLOAD_BUNDLE__")
     host = Original((FOLDER / "containers/hip-program-compressed.x86_64").read_bytes())
     assert Image(host.apply([Edit(BUNDLE, 0, 1, b"x")])).section(".hip_fatbin").offset == len(host.data)
+
+
+def test_a_number_makes_one_file():
+    subject = fuzz_judge.Subject("asm/lane-pc.gfx90a.w64.co")
+    first, again = (subject.damaged(random.Random("7/1")) for _ in range(2))
+    assert first == again != subject.data
+    assert len(first) == len(subject.data)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fuzzer", [fuzz_judge, fuzz_memmodel], ids=lambda each: each.__name__)
+def test_damaged_files_end_with_an_answer_or_an_error(fuzzer, tmp_path):
+    attempt = fuzzer.begin(tmp_path)
+    assert [trace for number in range(5) if (trace := fuzz_loop.tried(attempt, f"tests/{number}")) is not None] == []
+
+
+def test_a_few_files_are_right() -> None:
+    assert fuzz_pages.fuzz("tests", 3, 0) == (3, [])
+
+
+def test_twins_have_harmless_names_of_the_same_length() -> None:
+    for number in range(50):
+        names = fuzz_pages.names_of(random.Random(number))
+        twins = fuzz_pages.harmless(names)
+        assert {slot: len(name) for slot, name in twins.items()} == {slot: len(name) for slot, name in names.items()}
+        assert not any(map(fuzz_pages.STEERS.search, twins.values()))
+
+
+def test_twins_of_equal_names_are_equal() -> None:
+    twins = fuzz_pages.harmless(dict.fromkeys(fuzz_pages.SLOTS, "<") | {"kernel": ">"})
+    assert len(set(twins.values())) == 2
+    assert twins["kernel"] not in {name for slot, name in twins.items() if slot != "kernel"}
+
+
+def test_a_name_that_is_markup_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def asked(command: str, paths: dict[str, str], *_options: str) -> str:
+        return f"<p>{paths['file']}</p>" if command in fuzz_pages.PAGES else paths["file"]
+
+    monkeypatch.setattr(fuzz_pages, "asked", asked)
+    twin = {"file": "harmless"}
+    report, text = fuzz_pages.PAGES[0], fuzz_pages.TEXTS[0]
+    assert fuzz_pages.wrong_with(report, {"file": "a<script>b"}, twin).startswith("more {('script', ''): 1}")
+    assert fuzz_pages.wrong_with(report, {"file": "a<!--b-->"}, twin).startswith("more {('comment', ''): 1}")
+    assert fuzz_pages.wrong_with(text, {"file": "a\x1b]0;b"}, twin).startswith("it writes '\\x1b'")
+    assert not fuzz_pages.wrong_with(report, {"file": "a&lt;b"}, twin)
+
+
+PROCESSORS = fuzz_kernels.PROCESSORS
+
+
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_some_random_kernels_give_what_the_host_gives(require_tool, processor, tmp_path):
+    require_tool("clang-22")
+    found, counts = fuzz_kernels.differences("tests", 0, [processor], tmp_path, in_file=5)
+    assert [(each.kernel.name, each.reason) for each in found] == []
+    assert counts == {processor: 5}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_random_kernels_give_what_the_host_gives(require_tool, processor, number, tmp_path):
+    require_tool("clang-22")
+    found, counts = fuzz_kernels.differences("tests", number, [processor], tmp_path)
+    assert [(each.kernel.name, each.reason) for each in found] == []
+    assert counts == {processor: fuzz_kernels.IN_FILE}
+
+
+def test_the_same_seed_gives_the_same_kernels():
+    first, second = (fuzz_kernels.source(fuzz_kernels.kernels("seed", 3)) for _ in range(2))
+    assert first == second
+    assert first != fuzz_kernels.source(fuzz_kernels.kernels("other", 3))
+
+
+def test_a_kernel_with_fewer_statements_is_looked_for(tmp_path, monkeypatch):
+    """What shows a difference as well with a statement less is made smaller."""
+    made = fuzz_kernels.kernels("small", 1)[0]
+    monkeypatch.setattr(fuzz_kernels, "Host", lambda code, *_: type("Same", (), {"run": lambda *_: code})())
+    monkeypatch.setattr(
+        fuzz_kernels, "compared", lambda _way, code, *_: [("k0", "" if "KERNEL void k0" not in code else "x", code)]
+    )
+    monkeypatch.setattr(fuzz_kernels, "difference", lambda *_: "")
+    way = fuzz_kernels.way_of("small", 0, "gfx90a")
+    small = fuzz_kernels.minimal("small", 0, fuzz_kernels.Difference(way, made, ""), tmp_path)
+    assert small.reason == "x"
+    assert [phase.statements for phase in small.kernel.phases] == [[]]
+
+
+@pytest.mark.slow
+def test_damaged_kernels_end_with_a_reason():
+    findings, ends = fuzz_running.fuzz("tests", 0, 150)
+    assert findings == []
+    assert {"fault", "error", "ended"} <= set(ends)
+
+
+@pytest.mark.slow
+def test_many_damaged_kernels_end_with_a_reason():
+    findings, _ends = fuzz_running.fuzz("tests", 150, 5000)
+    assert findings == []
+
+
+def test_what_no_mutant_may_do_is_found(monkeypatch):
+    """An exception that is no error of the project is a finding."""
+
+    def broken(*_args, **_options):
+        raise KeyError("broken")
+
+    monkeypatch.setattr(fuzz_running, "launch", broken)
+    findings, ends = fuzz_running.fuzz("tests", 0, 5)
+    assert [finding.kind for finding in findings] == ["KeyError"]
+    assert ends["exception"]
