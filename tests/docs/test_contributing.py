@@ -19,7 +19,7 @@ TESTED = {
     "An operation": "tests/spec/test_2_5_4_0_vendor.py -k rounded",
     "A rule of `verify`": "tests/audits/verify/test_seeds.py -k no-same-line",
     "An instruction": "tests/isa tests/execution -k swap_halves",
-    "A command": "tests/questions/test_programs.py -k languages",
+    "A command": "tests/questions/test_control.py -k languages",
 }
 
 

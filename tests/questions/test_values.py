@@ -1,4 +1,4 @@
-"""``print``, ``eval``, ``info locals``, ``set var``: values of the lane that is selected, and of several."""
+"""``print``, ``eval``, ``info locals``, ``set var``, ``display``, ``printf`` and ``x``: values and memory of lanes."""
 
 from contextlib import suppress
 
@@ -478,3 +478,269 @@ def test_what_is_wrong_in_a_long_expression_is_told(run, command, text, message)
         assert run(f"{command} {text}") == "type = int\n"
         return
     assert message in run.fails(f"{command} {text}").message
+
+
+def test_expressions_are_shown_after_each_change_of_focus(run):
+    assert run("display left") == "1: left = 0\n"
+    assert run("display/x limit") == "2: /x limit = 0x14\n"
+    assert run("lane 2").endswith("1: left = 4\n2: /x limit = 0x14\n")
+    assert run("print 3") == "$1 = 3\n"
+    assert run("display") == "1: left = 4\n2: /x limit = 0x14\n"
+
+
+def test_what_is_written_is_a_change(run):
+    run("display left")
+    assert run("set var left = 9") == "1: left = 9\n"
+
+
+def test_displays_of_memory(run):
+    assert run("display/2dw slots") == "1: x/2dw slots\nprivate_lane#0x10:\t0\t1\n"
+    assert run("display/dw &slots[1]") == "2: x/dw &slots[1]  private_lane#0x14:\t1\n"
+    run("undisplay 2")
+    assert run("lane 1").endswith("1: x/2dw slots\nprivate_lane#0x10:\t10\t11\n")
+    assert run("x/dw &slots[3]", "display", "x &slots[2]").endswith("private_lane#0x18:\t12\n")
+
+
+def test_what_cannot_be_read_is_told_in_its_place(run):
+    run("display slots[1]", "display/xb slots", "display unused")
+    assert run("lane 9").splitlines()[-3:] == [
+        "1: slots[1] = <error: Cannot access memory at address private_lane#0x14>",
+        "2: x/xb slots  <error: Cannot access memory at address private_lane#0x10>",
+        "3: unused = <optimized out> (it has neither a location nor a constant value)",
+    ]
+
+
+def test_the_table(run):
+    assert run("info display") == "There are no auto-display expressions now.\n"
+    run("display left", "display/x limit", "display/4xw slots", "display/s slots")
+    assert run("info display") == (
+        "Auto-display expressions now in effect:\nNum Enb Expression\n"
+        "1:   y  left\n2:   y  /x limit\n3:   y  /4wx slots\n4:   y  /1bs slots\n"
+    )
+    run("undisplay 1 3-4")
+    assert run("info display").splitlines()[2:] == ["2:   y  /x limit"]
+    assert run("display left").startswith("5: left")
+    run("delete display")
+    assert run("info display") == "There are no auto-display expressions now.\n"
+    assert run("display") == ""
+
+
+def test_a_display_that_is_gone(run):
+    run("display left", "display limit", "undisplay 1")
+    assert str(run.fails("undisplay 1")) == "No display number 1."
+
+
+def test_displays_of_other_functions_are_not_shown():
+    run = Run("fixtures/llvm24/hip-calls.gfx1100.w32.O2.co", "docs/examples/calls.json")
+    run("frame function middle", "display slots", "display 1 + 1")
+    assert run("frame 0").endswith("\n2: 1 + 1 = 2\n")
+    run("frame function middle")
+    assert "1: slots = <error: Cannot access" in run("display")
+    run("frame 0")
+    assert run("display") == "2: 1 + 1 = 2\n"
+
+
+def test_displays_without_a_machine():
+    run = Run(KERNEL)
+    assert run("display 1 + 2") == "1: 1 + 2 = 3\n"
+
+
+def test_why_there_is_no_value_stays_within_the_screen():
+    run = Run("fixtures/asm/lane-pc.gfx90a.w64.co")
+    assert run("display/x $pc").splitlines() == [
+        "1: /x $pc = <error: the contents of register pc are not available: no state>"
+    ]
+
+
+def test_output_is_the_value_alone(run):
+    assert run("output limit", "output/x limit") == "200x14"
+    assert "The history is empty" in str(run.fails("print"))
+
+
+@for_each(
+    "arguments, text",
+    (r'"%d\n", limit', "20\n"),
+    (r'"%5d|%-5d|%05d", limit, limit, limit', "   20|20   |00020"),
+    (r'"%x %X %o %#x", 255, 255, 8, 16', "ff FF 10 0x10"),
+    (r'"%x %u", -1, (char) -1', "ffffffff 255"),
+    (r'"%lu %lld", 1, 2', "1 2"),
+    (r'"%c%c", 65, 0x42', "AB"),
+    (r'"%.2f %g %e", 1.5, 2, 0.5', "1.50 2 5.000000e-01"),
+    (r'"%p", out', "0x10000"),
+    (r'"%s|%6s|%-4s|%.1s", "ab", "ab", "ab", "ab"', "ab|    ab|ab  |a"),
+    (r'"100%%"', "100%"),
+    (r'"a",', "a"),
+    (r'"%d %x %f", 1 / 0.0, 1.5, 1 / 0.0', "9223372036854775807 1 inf"),
+    (r'"%d,%d\n", slots[1], (1 + 1)', "1,2\n"),
+)
+def test_printf(run, arguments, text):
+    assert run(f"printf {arguments}") == text
+
+
+def test_printf_writes_what_the_lane_has(run):
+    run("lane 2")
+    assert run(r'printf "%d\n", left') == "4\n"
+
+
+@for_each(
+    "line, text",
+    ("x/4dw slots", "private_lane#0x10:\t0\t1\t2\t3\n"),
+    ("x/4dw &slots", "private_lane#0x10:\t0\t1\t2\t3\n"),
+    ("x/2xw private_lane#0x14", "private_lane#0x14:\t0x00000001\t0x00000002\n"),
+    ("x/2x private_lane#0x14", "private_lane#0x14:\t0x00000001\t0x00000002\n"),
+    ("x/xg slots", "private_lane#0x10:\t0x0000000100000000\n"),
+    ("x/3xb &slots[3]", "private_lane#0x1c:\t0x03\t0x00\t0x00\n"),
+    ("x/2th &slots[1]", "private_lane#0x14:\t0000000000000001\t0000000000000000\n"),
+    ("x/2ow &slots[1]", "private_lane#0x14:\t01\t02\n"),
+    ("x/cb &slots[1]", "private_lane#0x14:\t1 '\\001'\n"),
+    ("x/fw &slots[1]", "private_lane#0x14:\t1.40129846e-45\n"),
+    ("x/-2dw &slots[3]", "private_lane#0x14:\t1\t2\n"),
+    ("x/0x slots", ""),
+)
+def test_formats_and_sizes(run, line, text):
+    assert run(line) == text
+
+
+def test_it_is_the_memory_of_the_lane_and_goes_on_where_it_was(run):
+    run("lane 2")
+    assert run("x/2dw private_lane#0x10") == "private_lane#0x10:\t20\t21\n"
+    run("lane 0")
+    assert run("x/2dw private_lane#0x10") == "private_lane#0x10:\t0\t1\n"
+    assert run("x/2dh slots", "x", "x &slots[2]") == (
+        "private_lane#0x10:\t0\t0\nprivate_lane#0x14:\t1\t0\nprivate_lane#0x18:\t2\n"
+    )
+    assert run("x/2dw slots", "") == "private_lane#0x10:\t0\t1\nprivate_lane#0x18:\t2\t3\n"
+    run("x/2dw &slots[1]")
+    assert run("print $_", "print $__", "print *$_") == ("$1 = (int32_t *) private_lane#0x18\n$2 = 2\n$3 = 2\n")
+    assert run("whatis $__") == "type = int32_t\n"
+
+
+def test_what_can_be_read_is_shown_before_the_error(run):
+    run.written.clear()
+    error = run.fails("x/8dw &slots[2]")
+    assert "".join(run.written) == "private_lane#0x18:\t2\t3\n"
+    assert str(error) == "Cannot access memory at address private_lane#0x20"
+    assert run("print $__") == "$1 = 3\n"
+    assert str(run.fails("x/s local#0x10")) == "Cannot access memory at address local#0x10"
+    assert str(run.fails("x 0x10")) == "Cannot access memory at address 0x10"
+
+
+def test_instructions(run, require_tool):
+    require_tool("llvm-objdump-22", "llvm-objdump")
+    lines = run("x/2i $pc").splitlines()
+    assert lines[0].startswith("=> 0x7f0000001548 <X+72>:\ts_andn2_b64 exec, ")
+    assert lines[1].startswith("   0x7f000000154c <X+76>:\tv_add_u32_e32 v2, ")
+    assert run("x").splitlines()[0].startswith("   0x7f0000001550 <X+80>:\t")
+    assert run("display/i $pc").splitlines() == ["1: x/i $pc", lines[0]]
+
+
+def test_memory_fits_the_width():
+    for width in (40, 80):
+        run = Run(KERNEL, width=width)
+        for line in ("x/9xw X", "x/9tw X", "x/9ub X", "x/5xg X", "x/3tg X", "x/9xb X", "x/6dw X"):
+            lines = run(line).expandtabs().splitlines()
+            assert all(len(each) <= width or len(each.split(":")[1].split()) == 1 for each in lines), (line, width)
+
+
+def test_a_file_alone_has_its_sections():
+    run = Run(KERNEL)
+    assert run("x/2xb 0x480").startswith("0x480 <")
+    assert "Cannot access memory at address 0x10" in str(run.fails("x/x 0x10"))
+    assert "lane" in str(run.fails("x private_lane#0x10"))
+
+
+def test_strings():
+    run = Run("fixtures/host/classes.gcc.O0.v5.x86_64")
+    section = next(each for each in run.debugger.opened.file.image.sections if each.name == ".rodata")
+    offset = bytes(section.data).index(b"rex\0")
+    address = section.address + offset
+    assert run(f"x/s {address}").endswith(':\t"rex"\n')
+    assert run("print (char) $__") == "$1 = 114 'r'\n"
+    assert run("set print elements 2", f"x/s {address}", "x").splitlines() == [
+        f'{address:#x}:\t"re"...',
+        f'{address + 2:#x}:\t"x"',
+    ]
+    assert run("set print elements 200", f"x/-1s {address + 3}").endswith(':\t"rex"\n')
+    assert run(f"x/sh {address}").split("\t")[1].startswith('u"')
+
+
+@for_each(
+    "line, message",
+    ("print", "The history is empty"),
+    ("print $", "The history is empty"),
+    ("print $$", "History does not go back to $$1"),
+    ("print $3", "History has not yet reached $3"),
+    ("print $$3", "History does not go back to $$3"),
+    ("print zork", "no variable `zork` in X"),
+    ("print -elements zork -- limit", "print elements is a number from 0, or unlimited, not 'zork'"),
+    ("print -elements", "`print`: -elements needs N"),
+    ("print -elements -- limit", "`print`: -elements needs N"),
+    ("print -s on -- limit", "`print`: -s is -static-members or -symbol"),
+    ("print -zork -- limit", "`print`: -zork is no option of it"),
+    ("with print pretty on", "`with` needs a setting, `--` and a command"),
+    ("with zork on -- print 1", "there is no setting 'zork on'"),
+    ("print/y limit", 'Undefined output format "y".'),
+    ("print/i limit", 'Format letter "i" is meaningless in "print" command.'),
+    ("print/2x limit", 'Item count other than 1 is meaningless in "print" command.'),
+    ("print/xb limit", 'Size letters are meaningless in "print" command.'),
+    ("print -lane 64 limit", "there is no lane 64"),
+    ("print -lane zork limit", "'zork' is no lane and no range"),
+    ("print limit +", "an operand is missing"),
+    ("print out[99]", "Cannot access memory at address generic#0x1018c"),
+    ("print $v200", "the contents of register v200 are not available"),
+    ("print zork#1", "Address space zork not recognised by the architecture"),
+    ("print $_lane_count = 3", "the left side of an assignment must be"),
+    ("print $1 = 3", "History has not yet reached $1"),
+    ("eval", "needs EXPR"),
+    ("eval -hex 3", "is not bytes"),
+    ("eval -ops DW_OP_zork", "DW_OP_zork"),
+    ("eval -lane 1 -ops DW_OP_lit1; DW_OP_lit0; DW_OP_div", "the divisor is 0"),
+    ("eval -ops DW_OP_lit1 -hex 30", "takes -ops or -hex"),
+    ("eval -repair zork left", "there is no repair 'zork'"),
+    ("set var", "needs EXPR = EXPR"),
+    ("set var 3 = 4", "the left side of an assignment must be a variable, a register or memory"),
+    ("set var slots = 3", "cannot be assigned as a whole"),
+    ("set var unused = 3", "it has neither a location"),
+    ("set var zork = 3", "no variable `zork`"),
+    ("x", "`x` needs an address"),
+    ("x zork", "no variable `zork`"),
+    ("x zork#1", "Address space zork not recognised by the architecture"),
+    ("x/y slots", 'Undefined output format "y".'),
+    ("x/- slots", "/- is no format"),
+    ("x/4- slots", "/4- is no format"),
+    ("x/99999999999999x slots", "units are too many"),
+    ("x $v3", "Attempt to take address of value not located in memory."),
+    ("x/i", "`x` needs an address"),
+    ("x 1.5 / 0.0", "Cannot access memory at address 0x7fffffffffffffff"),
+    ("x/-2i 8", "No function contains the address before 0x8."),
+    ("whatis", "The history is empty"),
+    ("whatis zork", "no variable `zork`"),
+    ("whatis struct zork", "No struct type named zork."),
+    ("ptype union zork", "No union type named zork."),
+    ("ptype enum zork", "No enum type named zork."),
+    ("ptype/x left", "`ptype` has no format 'x'"),
+    ("ptype left +", "an operand is missing"),
+    ("whatis left.x", "there is no member named x"),
+    ("display zork", "no variable `zork`"),
+    ("display left +", "an operand is missing"),
+    ("display/x", "Argument required (expression to compute)."),
+    ("display/y left", 'Undefined output format "y".'),
+    ("undisplay zork", "'zork' is no display"),
+    ("undisplay 4", "there is no display 4"),
+    ("info display x", "takes no arguments"),
+    ("printf 3", "Bad format string"),
+    ('printf "%d"', "Wrong number of arguments for specified format-string"),
+    ('printf "%d", 1, 2', "Wrong number of arguments for specified format-string"),
+    ('printf "%d" limit', "Invalid argument syntax"),
+    ('printf "%y", limit', "Unrecognized format specifier"),
+    ('printf "%d", zork', "no variable `zork`"),
+    ('printf "%d", unused', "it has neither a location"),
+    ('printf "%s", limit', "%s takes a string"),
+    ('printf "%d", slots', "Value can't be converted to integer"),
+    ('printf "%s', "has no end"),
+    ("printf ", "needs"),
+)
+def test_errors(run, line, message):
+    assert message in str(run.fails(line))
+    assert not run.debugger.state_of(Remembered).history
+    assert run("info display") == "There are no auto-display expressions now.\n"

@@ -2,13 +2,18 @@ import json
 import shutil
 import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import dwarfgpu as dg
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.machines import snapshot
 from dwarfgpu.states.opening import names_its_code
 from dwarfgpu.states.program import open_core, open_program
+from dwarfgpu.states.state_template import template, text
 from tests.builders.commands import run
+from tests.builders.parameters import for_each
 
 CRASH = "docs/examples/crash.core"
 
@@ -180,3 +185,190 @@ def test_other_texts_are_no_states(tmp_path):
     assert not names_its_code([str(path)])
     with pytest.raises(UsageError, match="does not name its code"):
         open_core(path)
+
+
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+LANE_PC = FIXTURES / "asm/lane-pc.gfx90a.w64.co"
+CALLS = FIXTURES / "llvm24/hip-calls.gfx1100.w32.O2.co"
+PLACES = [
+    (LANE_PC, "0x1548"),
+    (CALLS, "0x1a04"),
+    (FIXTURES / "llvm24/hip-calls.gfx1100.w32.O2.co", "calls+0x40"),
+    (FIXTURES / "amdgpu/cl-kernels.gfx90a.w64.O0.v5.co", "saxpy+0x80"),
+    (FIXTURES / "amdgpu/hip-kernels.gfx1030.w32.O0.v5.co", "0x2900"),
+    (FIXTURES / "amdgpu/cl-kernels.gfx1100.w64.O2.v5.co", "divergent+0x20"),
+]
+
+
+def made(path: Path, place: str) -> Any:
+    return json.loads(text(template(open_program(path), place, None)))
+
+
+def written(folder: Path, document: Any) -> Path:
+    path = folder / "state.json"
+    path.write_text(text(document), "utf-8")
+    return path
+
+
+def fill(value: Any) -> Any:
+    """A register or a region with something in place of null."""
+    (name,) = [key for key in value if key.startswith(("float", "signed", "unsigned", "bytes"))]
+    if value[name] is None:
+        size = int(value["comment"].split(" bytes")[0].split()[-1]) if " bytes" in value["comment"] else 8
+        value[name] = 1.0 if name.startswith("float") else "11" * size if name == "bytes" else 0x100
+    return value
+
+
+def filled(document: Any) -> Any:
+    (wave,) = document["waves"]
+    if isinstance(wave.get("exec"), dict):
+        wave["exec"] = wave["exec"] | {key: 1 for key in wave["exec"] if key != "comment"}
+    for value in [*wave["registers"].values(), *document.get("memory", ())]:
+        fill(value)
+    return document
+
+
+def test_each_register_and_all_memory_is_null_and_says_what_needs_it() -> None:
+    document = made(LANE_PC, "0x1548")
+    (wave,) = document["waves"]
+    assert wave["pc"] == "0x1548"
+    assert wave["exec"] == {"comment": "the active lanes; the places of the lanes", "unsigned64": None}
+    assert wave["registers"]["s6"] == {"comment": "limit: int", "signed32": None}
+    assert wave["registers"]["v2"] == {"comment": "even: int", "signed32": None}
+    assert wave["registers"]["s4"]["comment"] == "out: int *"
+    assert set(wave["registers"]) == {"s4", "s5", "s6", "s34", "s35", "s36", "s37", "v0", "v1", "v2", "v3"}
+    assert document["memory"] == [
+        {"space": "private_lane", "wave": "0", "address": "0x10", "comment": "slots: int [4], 16 bytes", "bytes": None}
+    ]
+    assert document["comment"] == "X at src/asm/lane-pc.c:15; what is null is not known"
+    assert "unused: it has neither a location" in wave["comment"][0]
+
+
+def test_it_opens_as_it_is_and_nothing_is_known(tmp_path: Path) -> None:
+    frame = open_program(LANE_PC).attach(written(tmp_path, made(LANE_PC, "0x1548")))[0].frame(0)
+    assert frame.name == "X"
+    for variable in frame.variables():
+        with pytest.raises(DwarfGpuError):
+            variable.value(1)
+
+
+def test_what_is_filled_in_is_what_variables_are(tmp_path: Path) -> None:
+    document = made(LANE_PC, "0x1548")
+    (wave,) = document["waves"]
+    wave["exec"] = "0x3"
+    assert wave["registers"]["s36"]["comment"] == "__lex_1_1_save_exec: __uint64; the places of the lanes"
+    for name, value in {"s34": -1, "s35": -1, "s36": 3, "s37": 0}.items():
+        wave["registers"][name] = value
+    wave["registers"]["s6"]["signed32"] = -20
+    wave["registers"]["v2"]["signed32"] = [10, 11]
+    wave["registers"]["v3"]["signed32"] = 7
+    document["memory"][0]["bytes"] = [None, "01000000020000000300000004000000"]
+    frame = open_program(LANE_PC).attach(written(tmp_path, document))[0].frame(0)
+    values = {variable.name: variable for variable in frame.variables()}
+    assert values["limit"].value(0) == -20
+    assert [values["even"].value(lane) for lane in (0, 1)] == [10, 11]
+    assert values["left"].value(1) == 7
+    assert frame.expression("slots[2]").value(1) == 3
+
+
+@pytest.mark.parametrize("path,place", PLACES, ids=[f"{path.name} {place}" for path, place in PLACES])
+def test_once_all_is_filled_in_every_variable_has_its_contents(tmp_path: Path, path: Path, place: str) -> None:
+    program = open_program(path)
+    document = made(path, place)
+    for _round in range(4):  # what is at an address is known when the address is
+        document = template(program, None, str(written(tmp_path, filled(document))))
+        if '": null' not in text(document):
+            break
+    else:
+        pytest.fail("there is no end of what is lacking")
+    for frame in program.attach(written(tmp_path, document))[0].call(0):
+        assert frame.variables()
+        for variable in frame.variables():
+            try:
+                variable.find(frame.lane(0)).read()
+            except DwarfGpuError as error:
+                if error.kind in ("register_unavailable", "memory_unavailable"):
+                    raise
+
+
+def test_memory_that_a_register_decides_is_asked_for_when_it_is_known(tmp_path: Path) -> None:
+    path = FIXTURES / "amdgpu/cl-kernels.gfx90a.w64.O0.v5.co"
+    document = made(path, "saxpy+0x80")
+    (wave,) = document["waves"]
+    assert list(wave["registers"]) == ["s33"]
+    assert (
+        "a, n: 4 bytes of private_lane each, at addresses that s33 decides; fill that in, and use --state"
+        in wave["comment"]
+    )
+    assert "memory" not in document
+    wave["registers"]["s33"]["unsigned32"] = 0x1000
+    again = template(open_program(path), None, str(written(tmp_path, document)))
+    assert {region["comment"] for region in again["memory"]} >= {"n: int", "a: float"}
+    (number,) = [region for region in again["memory"] if region["comment"] == "a: float"]
+    assert number["float32"] is None
+    assert wave["registers"]["s33"]["unsigned32"] == 0x1000
+    number["float32"] = [1.5, 2.5]
+    again["waves"][0]["exec"] = 3
+    frame = open_program(path).attach(written(tmp_path, again))[0].frame(0)
+    assert [frame.expression("a").value(lane) for lane in (0, 1)] == [1.5, 2.5]
+
+
+def test_a_place_has_all_forms_that_pc_has_and_no_state_beside_it(tmp_path: Path) -> None:
+    program = open_program(CALLS)
+    documents = [template(program, place, None) for place in ("0x1a04", "leaf+0x4", "6660")]
+    assert len({document["waves"][0]["pc"] for document in documents}) == 1
+    assert template(program, "calls.hip:13", None)["comment"].startswith("leaf at src/hip/calls.hip:13")
+    for place in ("nosuch", "calls.hip:999", None):
+        with pytest.raises(DwarfGpuError):
+            template(program, place, None)
+    state = written(tmp_path, made(LANE_PC, "0x1548"))
+    with pytest.raises(UsageError, match="--pc does not go with --state"):
+        template(open_program(LANE_PC), "0x1548", str(state))
+
+
+def named(place: str, **code: Any) -> Any:
+    return {
+        "schema": 1,
+        "target": "gfx90a",
+        "code_objects": [{"path": str(LANE_PC), "load_address": "0x7f0000000000", **code}],
+        "waves": [{"id": "a", "pc": place}],
+    }
+
+
+@pytest.mark.parametrize("place", ["X+0x48", " X+72", "lane-pc.c:15"])
+def test_a_program_counter_is_a_place_in_a_code_object(tmp_path: Path, place: str) -> None:
+    path = tmp_path / "named.json"
+    path.write_text(json.dumps(named(place)), "utf-8")
+    machine = dg.load_snapshot(path)
+    pc = machine.program_counter(0)
+    assert pc is not None
+    assert pc >> 40 == 0x7F
+    attached = open_program(LANE_PC).attach(path)
+    assert attached[0].pc == pc
+    assert attached[0].frame(0).name == "X"
+    snapshot.save(machine, tmp_path / "saved.dgs")
+    assert snapshot.load(tmp_path / "saved.dgs").program_counter(0) == pc
+
+
+def test_a_file_that_the_user_names_has_the_place_too(tmp_path: Path) -> None:
+    path = tmp_path / "named.json"
+    document = named("X+0x48")
+    del document["code_objects"]
+    path.write_text(json.dumps(document), "utf-8")
+    assert open_program(LANE_PC).attach(path)[0].pc == 0x1548
+    with pytest.raises(DwarfGpuError, match=r"pc 'X\+0x48': the snapshot names no code object"):
+        dg.load_snapshot(path)
+
+
+@for_each(
+    "place,code,message",
+    ("Y+0x48", {}, "has no symbol 'Y'"),
+    ("X+0xzz", {}, "is not an address"),
+    ("lane-pc.c:999", {}, "line 999 of lane-pc.c has no code"),
+    ("X", {"path": "nowhere.co"}, "nowhere.co"),
+)
+def test_a_place_that_is_not_there_is_an_error(tmp_path: Path, place: str, code: Any, message: str) -> None:
+    path = tmp_path / "named.json"
+    path.write_text(json.dumps(named(place, **code)), "utf-8")
+    with pytest.raises(DwarfGpuError, match=message):
+        dg.load_snapshot(path)

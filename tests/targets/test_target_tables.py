@@ -1,11 +1,13 @@
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dwarfgpu.targets.amdgpu.processors import processors
+from dwarfgpu.errors import DwarfGpuError, UnknownTarget, UsageError
+from dwarfgpu.targets.amdgpu.processors import ALTERNATIVES, processor_named, processor_of_mach, processors
 from dwarfgpu.targets.amdgpu.registers import target_name
-from dwarfgpu.targets.resolve import generic, resolve
+from dwarfgpu.targets.resolve import EM_AMDGPU, EM_X86_64, decode_flags, generic, resolve, resolve_elf
 from dwarfgpu.targets.target import Scope, TargetRegister, UnspecifiedRegister
+from tests.builders.errors import raised
 from tests.builders.parameters import for_each
 
 AMDGPU = [target_name(processor, size) for processor in processors() for size in processor.wave_sizes]
@@ -182,3 +184,312 @@ def test_x86_64_has_one_space():
     assert (target.default_dialect, target.default_rules) == ("gnu", "dwarf5")
     assert target.register(target.program_counter).name == "rip"
     assert target.execution_mask is None
+
+
+PROCESSORS = list(processors())
+
+# AMDGPU usage, table "AMDGPU EF_AMDGPU_MACH Values", from 0x20 on; `-` is reserved there. Names of LLVM 22, then those
+# of other versions.
+MACH_FROM_0X20 = """
+    gfx600 gfx601 gfx700 gfx701 gfx702 gfx703 gfx704 - gfx801 gfx802 gfx803 gfx810 gfx900 gfx902 gfx904 gfx906
+    gfx908 gfx909 gfx90c gfx1010 gfx1011 gfx1012 gfx1030 gfx1031
+    gfx1032 gfx1033 gfx602 gfx705 gfx805 gfx1035 gfx1034 gfx90a
+    - gfx1100 gfx1013 gfx1150 gfx1103 gfx1036 gfx1101 gfx1102 gfx1200 gfx1250 gfx1151 - gfx942 - gfx1201 gfx950
+    - gfx9-generic gfx10-1-generic gfx10-3-generic gfx11-generic gfx1152 - -
+    gfx1153 gfx12-generic gfx1251 - - - - gfx9-4-generic
+"""
+OTHER_VERSIONS = {
+    0x40: "gfx940",
+    0x4B: "gfx941",
+    0x50: "gfx1310",
+    0x57: "gfx1154",
+    0x5B: "gfx12-5-generic",
+    0x5C: "gfx1172",
+    0x5D: "gfx1170",
+    0x5E: "gfx1171",
+    0x62: "gfx11-7-generic",
+    0x63: "gfx13-generic",
+}
+
+
+def names_having(feature):
+    return {processor.name for processor in PROCESSORS if processor.has(feature)}
+
+
+def outcome(function, *args, **options):
+    try:
+        return function(*args, **options)
+    except DwarfGpuError as error:
+        return error
+
+
+@pytest.mark.parametrize("mach", range(0x100))
+def test_ef_amdgpu_mach(mach):
+    rows = dict(enumerate(MACH_FROM_0X20.split(), 0x20))
+    rows.update(OTHER_VERSIONS)
+    processor = processor_of_mach(mach)
+    assert (processor.name if processor else "-") == rows.get(mach, "-")
+
+
+def test_no_two_processors_share_a_name_or_a_number():
+    assert len({p.name for p in PROCESSORS}) == len({p.mach for p in PROCESSORS}) == len(PROCESSORS)
+
+
+@pytest.mark.parametrize("processor", PROCESSORS, ids=lambda processor: processor.name)
+def test_every_processor_is_found_and_resolves(processor):
+    assert processor_named(processor.name) == processor
+    assert processor_of_mach(processor.mach) == processor
+    for size in processor.wave_sizes:
+        target = resolve(f"amdgcn-{processor.name}-wave{size}")
+        assert target.lane_count == size
+        assert resolve(target.name) is target
+        assert resolve_elf(EM_AMDGPU, processor.mach, wave64=size == 64) is target
+    assert resolve(processor.name).lane_count == processor.default_wave_size
+
+
+@pytest.mark.parametrize("processor", PROCESSORS, ids=lambda processor: processor.name)
+def test_an_amdgpu_target(processor):
+    target = resolve(processor.name)
+    assert (target.byte_order, target.address_size) == ("little", 8)
+    assert (target.default_dialect, target.default_rules) == ("llvm-user", "amd")
+    assert target.features == ()
+
+
+@pytest.mark.parametrize("processor", PROCESSORS, ids=lambda processor: processor.name)
+def test_wave_sizes(processor):
+    """Up to GFX9 waves have 64 lanes, from GFX10 on both sizes, in GFX12.5 32."""
+    if processor.name.startswith(("gfx125", "gfx12-5")):
+        assert processor.wave_sizes == (32,)
+    elif processor.name.startswith("gfx1"):
+        assert processor.wave_sizes == (32, 64)
+    else:
+        assert processor.wave_sizes == (64,)
+
+
+def test_features_of_the_processor_table():
+    xnack = names_having("xnack")
+    assert {"gfx801", "gfx810", "gfx900", "gfx90c", "gfx942", "gfx1010", "gfx1013", "gfx10-1-generic"} <= xnack
+    assert not xnack & {"gfx802", "gfx803", "gfx1030", "gfx1100", "gfx1200", "gfx10-3-generic", "gfx12-generic"}
+    assert names_having("sramecc") == {
+        *("gfx906", "gfx908", "gfx90a", "gfx940", "gfx941", "gfx942", "gfx950", "gfx9-4-generic"),
+        *("gfx1250", "gfx1251", "gfx12-5-generic"),
+    }
+    assert names_having("wavefrontsize64") == names_having("cumode")
+    assert names_having("wavefrontsize64") == {p.name for p in PROCESSORS if p.wave_sizes == (32, 64)}
+    assert names_having("tgsplit") == {"gfx90a", "gfx940", "gfx941", "gfx942", "gfx950", "gfx9-4-generic"}
+    assert names_having("agprs") == names_having("tgsplit") | {"gfx908"}
+    assert names_having("agprs-saved") == names_having("tgsplit")
+
+
+def test_properties_of_the_processor_table():
+    architected = names_having("flat-architected")
+    assert {"gfx942", "gfx950", "gfx1100", "gfx1153", "gfx1200", "gfx1250", "gfx9-4-generic"} <= architected
+    assert names_having("packed-ids") == architected | {"gfx90a"}
+    assert names_having("flat-offset") == names_having("queue-apertures")
+    assert {p[:4] for p in names_having("flat-offset")} == {"gfx7", "gfx8"}
+    kinds = [names_having(f"flat-{kind}") for kind in ("offset", "absolute", "architected")]
+    assert sum(map(len, kinds)) == len(set().union(*kinds)) == len(PROCESSORS) - 3
+    assert set().union(*kinds) == names_having("generic")
+
+
+@pytest.mark.parametrize("alternative, name", ALTERNATIVES)
+def test_alternative_names(alternative, name):
+    assert processor_named(alternative).name == name
+    assert resolve(f"amdgcn-{alternative}").name == f"amdgcn-{name}"
+
+
+@for_each(
+    "name, canonical, features",
+    ("generic", "generic", ()),
+    (" Generic ", "generic", ()),
+    ("x86_64", "x86_64", ()),
+    ("x86-64", "x86_64", ()),
+    ("AMD64", "x86_64", ()),
+    ("x86_64-unknown-linux-gnu", "x86_64", ()),
+    ("gfx90a", "amdgcn-gfx90a", ()),
+    ("amdgcn-gfx90a", "amdgcn-gfx90a", ()),
+    ("amdgcn-gfx90a-wave64", "amdgcn-gfx90a", ()),
+    ("GFX1100", "amdgcn-gfx1100-wave32", ()),
+    ("amdgcn-gfx1100-wave32", "amdgcn-gfx1100-wave32", ()),
+    ("amdgcn-gfx1100-wave64", "amdgcn-gfx1100-wave64", ()),
+    ("gfx1100-wave64", "amdgcn-gfx1100-wave64", ()),
+    ("amdgcn-amd-amdhsa--gfx90a", "amdgcn-gfx90a", ()),
+    ("amdgcn-amd-amdhsa--gfx1100", "amdgcn-gfx1100-wave32", ()),
+    ("amdgcn-mesa-mesa3d-gfx900", "amdgcn-gfx900", ()),
+    ("amdgcn-amd-amdpal-gfx1030", "amdgcn-gfx1030-wave32", ()),
+    ("amdgcn-amd-amdpal-gfx10-3-generic", "amdgcn-gfx10-3-generic-wave32", ()),
+    ("amdgcn-amd-amdhsa-unknown-gfx1100", "amdgcn-gfx1100-wave32", ()),
+    ("amdgcn-amd-amdhsa--gfx1100-wave64", "amdgcn-gfx1100-wave64", ()),
+    ("amdgcn-mesa-mesa3d--gfx900", "amdgcn-gfx900", ()),  # what LLVM calls the vendor
+    ("amdgcn-mesa3d-mesa3d--gfx900", "amdgcn-gfx900", ()),
+    ("amdgcn-amd-amdpal--gfx1030", "amdgcn-gfx1030-wave32", ()),
+    ("amdgcn-amd-amdhsa--gfx90a:xnack+:sramecc-", "amdgcn-gfx90a", ("sramecc-", "xnack+")),
+    ("amdgcn-amd-amdhsa--gfx90a:sramecc-:xnack+", "amdgcn-gfx90a", ("sramecc-", "xnack+")),
+    ("gfx908:xnack-", "amdgcn-gfx908", ("xnack-",)),
+    ("amdgcn-amd-amdhsa--gfx902+xnack", "amdgcn-gfx902", ("xnack+",)),
+    ("amdgcn-amd-amdhsa--gfx908+xnack+sram-ecc", "amdgcn-gfx908", ("sramecc+", "xnack+")),
+    ("hip-amdgcn-amd-amdhsa--gfx90a", "amdgcn-gfx90a", ()),
+    ("hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+", "amdgcn-gfx90a", ("xnack+",)),
+    ("openmp-amdgcn-amd-amdhsa--gfx90a", "amdgcn-gfx90a", ()),
+    ("gfx9-4-generic", "amdgcn-gfx9-4-generic", ()),
+    ("amdgcn-amd-amdhsa--gfx9-4-generic:xnack+", "amdgcn-gfx9-4-generic", ("xnack+",)),
+    ("amdgcn-amd-amdhsa--gfx10-3-generic-wave64", "amdgcn-gfx10-3-generic-wave64", ()),
+    ("amdgcn-gfx11-generic", "amdgcn-gfx11-generic-wave32", ()),
+    ("amdgcn-gfx1250", "amdgcn-gfx1250", ()),
+)
+def test_names(name, canonical, features):
+    if canonical is None:
+        with pytest.raises(UnknownTarget):
+            resolve(name)
+        return
+    target = resolve(name)
+    assert target.name == canonical
+    assert target.features == features
+    assert resolve(name) is target
+
+
+def test_settings_make_another_target_in_any_order():
+    plain, xnack = resolve("gfx90a"), resolve("gfx90a:xnack+")
+    assert plain.name == xnack.name
+    assert plain != xnack
+    assert resolve("gfx90a:xnack+:sramecc-") is resolve("gfx90a:sramecc-:xnack+")
+
+
+@for_each(
+    "name, hint",
+    ("gfx90b", "amdgcn-gfx90a"),
+    ("amdgcn-gfx1105", "amdgcn-gfx1100, amdgcn-gfx1101"),
+    ("amdgcn-amd-amdhsa--gfx943", "amdgcn-gfx942"),
+    ("genric", "generic"),
+    ("x86", "x86_64"),
+    ("", "generic, x86_64, amdgcn-<processor>"),
+    ("armv7", "generic, x86_64, amdgcn-<processor>"),
+    ("amdgcn", "amdgcn-<processor>"),
+    ("amdgcn-", "amdgcn-<processor>"),
+    ("amdgcn-gfx1100-wave32-wave64", "amdgcn-gfx1100"),
+    ("amdgcn-gfx1100-wave64-wave32", "amdgcn-gfx1100"),
+    ("amdgcn-amd-linux--gfx90a", "amdgcn-"),
+)
+def test_unknown_names_are_refused_with_close_ones(name, hint):
+    caught = raised(UnknownTarget, resolve, name)
+    assert repr(name) in caught.message
+    assert hint in caught.hint
+
+
+@for_each(
+    "name, message",
+    ("gfx90a-wave32", "gfx90a has no waves of 32 lanes"),
+    ("amdgcn-gfx803-wave32", "gfx803 has no waves of 32 lanes"),
+    ("amdgcn-gfx1250-wave64", "gfx1250 has no waves of 64 lanes"),
+    ("gfx1100:xnack+", "gfx1100 has no target feature 'xnack'"),
+    ("gfx900:sramecc+", "gfx900 has no target feature 'sramecc'"),
+    ("gfx90a:tgsplit+", "gfx90a has no target feature 'tgsplit'"),  # not part of a target ID
+    ("gfx90a:xnack", "target feature 'xnack' has no sign"),
+    ("gfx90a:", "target feature '' has no sign"),
+    ("gfx90a+", "gfx90a has no target feature ''"),
+    ("gfx90a:xnack+:xnack-", "the target feature xnack is given twice"),
+    ("gfx90a+xnack:xnack-", "the target feature xnack is given twice"),
+)
+def test_combinations_that_cannot_be(name, message):
+    caught = raised(UsageError, resolve, name)
+    assert caught.message == message
+    assert not isinstance(caught, UnknownTarget)
+
+
+@pytest.mark.parametrize("address_size", [0, 9, -1, 16])
+def test_address_sizes_are_1_to_8(address_size):
+    with pytest.raises(UsageError, match="bytes are not supported"):
+        resolve("generic", address_size=address_size)
+
+
+@pytest.mark.parametrize("byte_order", ["", "middle", "LITTLE"])
+def test_byte_orders_are_little_and_big(byte_order):
+    with pytest.raises(UsageError, match="neither little nor big"):
+        resolve("generic", byte_order=byte_order)
+
+
+@pytest.mark.parametrize("name", ["x86_64", "gfx90a"])
+@for_each("choice", {"byte_order": "big"}, {"address_size": 4}, {"byte_order": "little", "address_size": 7})
+def test_only_generic_lets_choose(name, choice):
+    with pytest.raises(UsageError, match="little-endian with 8-byte addresses"):
+        resolve(name, **choice)
+
+
+@pytest.mark.parametrize("name", ["x86_64", "gfx90a"])
+def test_naming_what_a_target_has_is_no_error(name):
+    assert resolve(name, byte_order="little", address_size=8) is resolve(name)
+
+
+@given(st.text())
+@example("-wave32")
+@example("amdgcn-amd-amdhsa--")
+@example("İgfx90a")
+@example("gfx" * 10000)
+def test_any_name_gives_a_target_or_an_error(name):
+    result = outcome(resolve, name)
+    assert result.hint if isinstance(result, DwarfGpuError) else resolve(result.name).name == result.name
+
+
+@for_each(
+    "flags, name, features",
+    (0x53F, "amdgcn-gfx90a", ()),  # any, any
+    (0x63F, "amdgcn-gfx90a", ("xnack-",)),
+    (0x73F, "amdgcn-gfx90a", ("xnack+",)),
+    (0x93F, "amdgcn-gfx90a", ("sramecc-",)),
+    (0xE3F, "amdgcn-gfx90a", ("sramecc+", "xnack-")),
+    (0xB3F, "amdgcn-gfx90a", ("sramecc-", "xnack+")),
+    (0x041, "amdgcn-gfx1100-wave32", ()),
+    (0x341, "amdgcn-gfx1100-wave32", ()),  # a setting of what the processor has not
+    (0x0100055F, "amdgcn-gfx9-4-generic", ()),
+)
+def test_flags_of_code_object_v4_and_later(flags, name, features):
+    target = resolve_elf(EM_AMDGPU, flags)
+    assert (target.name, target.features) == (name, features)
+
+
+@for_each("flags, features", (0x030, ()), (0x130, ("xnack+",)), (0x230, ("sramecc+",)), (0x330, ("sramecc+", "xnack+")))
+def test_flags_of_code_object_v3(flags, features):
+    target = resolve_elf(EM_AMDGPU, flags, abi_version=1)
+    assert (target.name, target.features) == ("amdgcn-gfx908", features)
+
+
+def test_files_of_old_code_objects_of_a_wave_size_and_of_x86_64():
+    assert decode_flags(0x03, 0).features == ("xnack+",)
+    assert decode_flags(0x02, 0).features == ()
+    with pytest.raises(UnknownTarget, match="does not say which AMDGPU processor"):
+        resolve_elf(EM_AMDGPU, 0x01, abi_version=0)
+    assert resolve_elf(EM_AMDGPU, 0x41).lane_count == 32
+    assert resolve_elf(EM_AMDGPU, 0x41, True).lane_count == 64
+    assert resolve_elf(EM_AMDGPU, 0x41, False).lane_count == 32
+    assert resolve_elf(EM_AMDGPU, 0x3F).lane_count == 64
+    with pytest.raises(UsageError, match="gfx90a has no waves of 32 lanes"):
+        resolve_elf(EM_AMDGPU, 0x3F, wave64=False)
+    assert resolve_elf(EM_X86_64, 0) is resolve("x86_64")
+
+
+@pytest.mark.parametrize("abi_version", [None, 2, 3, 4])
+def test_the_version_of_a_generic_code_object(abi_version):
+    assert decode_flags(0x0100055F, abi_version).generic_version == 1
+    assert decode_flags(0x53F, abi_version).generic_version == 0
+
+
+@for_each(
+    "machine, flags, message",
+    (EM_AMDGPU, 0, "does not say which AMDGPU processor"),
+    (EM_AMDGPU, 0x05, "0x5 is an r600 processor"),
+    (EM_AMDGPU, 0x27, "no AMDGPU processor is known for EF_AMDGPU_MACH 0x27"),
+    (EM_AMDGPU, 0xFF, "no AMDGPU processor is known for EF_AMDGPU_MACH 0xff"),
+    (40, 0, "there is no target for e_machine 40"),
+)
+def test_files_without_a_target(machine, flags, message):
+    with pytest.raises(UnknownTarget, match=message):
+        resolve_elf(machine, flags)
+
+
+@given(st.integers(0, 0xFFFFFFFF), st.sampled_from([None, True, False]), st.sampled_from([None, 0, 1, 2, 3, 4, 99]))
+def test_any_flags_give_a_target_or_an_error(flags, wave64, abi_version):
+    result = outcome(resolve_elf, EM_AMDGPU, flags, wave64, abi_version=abi_version)
+    if isinstance(result, DwarfGpuError):
+        assert result.hint
+    else:
+        assert wave64 is None or result.lane_count == (64 if wave64 else 32)
