@@ -3,6 +3,7 @@
 
     python3 tools/dev.py fuzz --running --count 100000 --seed 7
     python3 tools/dev.py fuzz --running --replay 1234 --seed 7
+    python3 tools/dev.py fuzz --running --compiled --count 100000     every block is compiled before it is executed
 
 A mutant is a kernel of a fixture of which bytes are changed (in the code, the descriptor, the metadata, or anywhere),
 or whose arguments are any numbers, or whose code is replaced: by random words, or by valid instructions with random
@@ -10,14 +11,17 @@ operands. It is launched with a small grid and executes at most some thousand in
 instructions or of lines, with a profile, in the order of a seed, or with weak memory. It must end with a stop
 reason or with a DwarfGpuError, within a limit of processor time and of memory, and no valid instruction may be refused
 because an array operation in it fails. What does not is a finding; the exit status is 1. The mutant with a number
-depends on the seed alone.
+depends on the seed alone. With --compiled mutants run without traces, for only so their blocks are compiled, and each
+runs a second time interpreted: it must end in the same way, with the same registers and memory.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import random
+import struct
 import sys
 import time
 import traceback
@@ -49,12 +53,15 @@ from dwarfgpu.render.values import value_text  # noqa: E402
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dwarfgpu.execution.gpu import Gpu
     from dwarfgpu.execution.halts import Halt
     from dwarfgpu.execution.launch.launch import Launched
     from dwarfgpu.program.code.code_object import CodeObject
 
 FOLDER = ROOT / "fixtures" / "amdgpu"
 KINDS = ("text", "descriptor", "metadata", "anywhere", "arguments", "words", "instructions", "instructions")
+COMPILED_KINDS = ("text", "text", "arguments", "instructions", "loop", "loop", "loop", "loop")
+"""What is tried where blocks are compiled: most mutants execute many instructions before they end."""
 SECTIONS = {"text": ".text", "descriptor": ".rodata", "metadata": ".note"}
 WATCHES = ("", "", "trace", "lines", "profile", "seed", "weak")
 """How a mutant runs."""
@@ -193,19 +200,20 @@ def instruction(processor: str, lanes: int, numbers: random.Random) -> bytes:
         return bytes(made.data)
 
 
-def mutant(number: int, seed: str) -> tuple[str, Any]:
+def mutant(number: int, seed: str, jit: str | None = None) -> tuple[str, Any]:
     """Return what a mutant is, and a function that runs it."""
     numbers = random.Random(f"{seed}/{number}")
     name = numbers.choice(file_names())
-    kind = numbers.choice(KINDS)
+    kind = numbers.choice(KINDS if jit is None else COMPILED_KINDS)
     kernel = numbers.choice([each.name for each in fixture(name).kernels.kernels])
     lanes = numbers.choice((1, 33, 64, 100))
-    watch = numbers.choice(WATCHES)
+    watch = numbers.choice(WATCHES if jit is None else ("",))
 
     def run() -> Any:
         file = opened(damaged(name, kind, numbers)) if kind in (*SECTIONS, "anywhere") else fixture(name)
         chosen = kernel
         machine = machine_for(file, chosen)
+        machine.jit, machine.keeps_code = jit or "auto", jit is None
         args = arguments(file, chosen, numbers) if kind == "arguments" or numbers.random() < 0.8 else None
         order: dict[str, Any] = {
             "seed": {"seed": number},
@@ -222,9 +230,57 @@ def mutant(number: int, seed: str) -> tuple[str, Any]:
             entry = launched.plan.start.entry
             place = machine.memory.writable(entry, min(len(code), 256))
             place[:] = code[: len(place)]
+        elif kind == "loop":
+            code = loop(machine, launched.plan.start.entry, numbers)
+            machine.memory.writable(launched.plan.start.entry, len(code))[:] = code
         return machine, watched(launched, watch)
 
     return f"{name} {kernel} {kind} {watch}".rstrip(), run
+
+
+def loop(machine: Gpu, entry: int, numbers: random.Random) -> bytes:
+    """Return how a kernel begins, and a loop of random instructions that does not end."""
+    processor, lanes = machine.target.name.split("-")[1], machine.target.lane_count
+    own, code, body = bytes(machine.memory.writable(entry, 100)), b"", b""
+    for _ in range(numbers.randrange(16)):
+        made = decode(own[len(code) :] + bytes(20), 0, processor, lanes)
+        if made.name == ".long" or made.branch is not None or len(code) > 60:
+            break
+        code += made.data
+    while len(code + body) < 80:
+        body += instruction(processor, lanes, numbers)
+    back = -(len(body) // 4) - 1 & 0xFFFF
+    return code + body + struct.pack("<HH", back, 0xBFA0 if generation(processor) >= 11 else 0xBF82)
+
+
+def compared(number: int, seed: str) -> tuple[str, Any]:
+    """Return what a mutant is, and a function that runs it compiled and interpreted."""
+    what, run = mutant(number, seed, "on")
+
+    def run_both() -> Any:
+        machine, halt = run()
+        other, interpreted = mutant(number, seed, "off")[1]()
+        ends = [(str(end), each.device.executed, hashed(each)) for end, each in ((halt, machine), (interpreted, other))]
+        if ends[0] != ends[1]:
+            raise Differs(f"compiled: {ends[0]}\ninterpreted: {ends[1]}")
+        return machine, halt
+
+    return what, run_both
+
+
+def hashed(machine: Gpu) -> str:
+    """Return the hash of the registers and the memory of a machine."""
+    found = hashlib.sha256()
+    for file in machine.files:
+        found.update(file.known.tobytes() + np.where(file.known[..., None], file.data, 0).tobytes())
+    for store in machine.memory.stores.values():
+        for block in store.blocks:
+            found.update(block.buffer)
+    return found.hexdigest()
+
+
+class Differs(Exception):
+    """A mutant that ends in another way where it is compiled."""
 
 
 def watched(launched: Launched, watch: str) -> Halt:
@@ -264,12 +320,12 @@ def arguments(file: CodeObject, kernel: str, numbers: random.Random) -> list[Any
     return given
 
 
-def try_mutant(number: int, seed: str) -> tuple[Finding | None, str]:
+def try_mutant(number: int, seed: str, *, is_compiled: bool = False) -> tuple[Finding | None, str]:
     """Run a mutant; return what is wrong, and how it ended."""
     what = ""
     try:
         with limited_time(SECONDS):
-            what, run = mutant(number, seed)
+            what, run = (compared if is_compiled else mutant)(number, seed)
             machine, halt = run()
     except DwarfGpuError:
         return None, "error"
@@ -287,7 +343,9 @@ def try_mutant(number: int, seed: str) -> tuple[Finding | None, str]:
     return None, halt.kind
 
 
-def fuzz(seed: str, first: int, count: int, seconds: float | None = None) -> tuple[list[Finding], Counter[str]]:
+def fuzz(
+    seed: str, first: int, count: int, seconds: float | None = None, *, is_compiled: bool = False
+) -> tuple[list[Finding], Counter[str]]:
     """Run mutants; return the findings, each once, and how the mutants ended."""
     end = None if seconds is None else time.monotonic() + seconds
     findings: dict[tuple[str, str], Finding] = {}
@@ -295,7 +353,7 @@ def fuzz(seed: str, first: int, count: int, seconds: float | None = None) -> tup
     for number in range(first, first + count):
         if end is not None and time.monotonic() > end:
             break
-        finding, how = try_mutant(number, seed)
+        finding, how = try_mutant(number, seed, is_compiled=is_compiled)
         ends[how] += 1
         if finding is not None and (finding.kind, finding.place) not in findings:
             findings[finding.kind, finding.place] = finding
@@ -315,11 +373,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--first", type=int, default=0, metavar="N", help="the number of the first mutant (0)")
     parser.add_argument("--seconds", type=float, metavar="S", help="start no more mutants after so long")
     parser.add_argument("--replay", type=int, metavar="NUMBER", help="only this mutant")
+    parser.add_argument("--compiled", action="store_true", help="compile each block before it is executed, and compare")
     options = parser.parse_args(argv)
     file_names()
     limit_memory(MEMORY)
     first, count = (options.first, options.count) if options.replay is None else (options.replay, 1)
-    findings, ends = fuzz(options.seed, first, count, options.seconds)
+    findings, ends = fuzz(options.seed, first, count, options.seconds, is_compiled=options.compiled)
     print(f"fuzz: {sum(ends.values())} mutants, {len(findings)} findings")
     for how, times in ends.most_common():
         print(f"  {times:>6} {how}")

@@ -23,6 +23,8 @@ from dwarfgpu.isa.semantics.functions import merged
 from dwarfgpu.isa.semantics.numbers import LOW, flag
 from dwarfgpu.isa.semantics.rounding import direction, in_direction
 
+LONGEST = 256
+"""The instructions of a block."""
 INDEX_ENABLE, INDEX_SHIFT = 1 << 27, 28
 """MODE, GPR_IDX_EN of GFX9; above it we keep which operands M0 counts for: the three sources and the destination."""
 DX10_CLAMP, IEEE = 1 << 8, 1 << 9

@@ -20,7 +20,7 @@ import numpy as np
 from dwarfgpu.execution import halts, instructions
 from dwarfgpu.execution.barriers import GroupBarriers
 from dwarfgpu.execution.batch import FLAT_SCRATCH, M0, NOTHING, NOWHERE, UNSET, VCC, VCC_HI, WaveBatch
-from dwarfgpu.execution.block_writer import INDEX_ENABLE, BlockWriter, Clock
+from dwarfgpu.execution.block_writer import INDEX_ENABLE, LONGEST, BlockWriter, Clock
 from dwarfgpu.execution.breakpoints import Arrival
 from dwarfgpu.execution.device_memory import GlobalMemory, MemorySegment
 from dwarfgpu.execution.faults import ILLEGAL_INSTRUCTION, MEMORY_VIOLATION, MachineFault, Pause, UnknownInstruction
@@ -49,8 +49,6 @@ SCALAR_PLACES = {
     "vcc": VCC, "m0": M0, "vcc_hi": VCC_HI,
 }  # fmt: skip
 """Where a batch has the scalar registers that are one number of it."""
-LONGEST = 256
-"""The instructions of a block."""
 MOST_BLOCKS = 4096
 """The compiled blocks that are kept; waves that change MODE again and again have other ones each time."""
 PATIENCE = 10_000
@@ -334,6 +332,7 @@ class Device:
         is_single = observer is not None
         blocks = self._single if is_single else self.blocks
         compiled = None if is_single or is_exact or self.memory.is_weak else self.compiled
+        since, is_inside = 0, False
         while True:
             pc, mode = batch.pc, batch.mode
             self._going = batch
@@ -342,15 +341,17 @@ class Device:
             if observer is not None and observer(batch):
                 break
             batch.passed = NOWHERE
-            execution = None if compiled is None else compiled.run(batch, left, nearest, limit)
+            execution = None if compiled is None or is_inside else compiled.run(batch, left, nearest, limit, since)
             if execution is not None:
-                count, is_whole = execution.count, execution.is_whole
+                count, is_whole, is_inside = execution.count, execution.is_whole, execution.is_inside
+                since = execution.since
                 goes_on = self._is_together(batch, execution)
             else:
                 block = blocks.get((pc, mode)) or self._found_block(pc, mode, single=is_single)
-                if (is_exact and block.count > left) or (compiled is not None and compiled.note(pc, mode)):
+                if (is_exact and block.count > left) or is_inside or since + block.count > LONGEST:
                     block = self._found_block(pc, mode, single=True)
-                count, is_whole = block.count, block.is_whole
+                count, is_whole, is_inside = block.count, block.is_whole, False
+                since += count
                 goes_on = self._execute(batch, block)
             left -= count
             batch.spent += count
@@ -360,8 +361,10 @@ class Device:
             if left <= 0 if is_exact else is_whole and (left <= 0 or (nearest is not None and batch.pc >= nearest)):
                 self._going = None
                 break
-            if self._is_interrupted or (limit is not None and self.executed >= limit):
-                break
+            if compiled is None or is_whole or since >= LONGEST or batch.pc in breakpoints:
+                since = 0  # the block of the interpreter has ended, which it does not leave in the middle
+                if self._is_interrupted or (limit is not None and self.executed >= limit):
+                    break
         self._left = left
         self.batches.append(batch)
 
@@ -572,6 +575,10 @@ class Device:
             others = [each for each in self.breakpoints.pop(address, ()) if each is not point]
             if others:
                 self.breakpoints[address] = others
+            else:
+                self.blocks = {
+                    key: block for key, block in self.blocks.items() if block.is_whole or block.following != address
+                }
 
     def _found_block(self, pc: int, mode: int, *, single: bool = False) -> CompiledBlock:
         blocks = self._single if single else self.blocks
@@ -585,10 +592,7 @@ class Device:
 
     def _block(self, pc: int, mode: int, longest: int) -> CompiledBlock:
         """Compile the code from an address to the next branch, or to the next breakpoint."""
-        writer = BlockWriter(self.lanes, mode)
-        writer.names_of_apertures = self.special_sources()
-        writer.processor, writer.generation, writer.clock = self.processor, self.generation, self.clock
-        writer.barriers = self.barriers
+        writer = self._writer(mode)
         address, is_whole = pc, False
         instructions: list[int] = []
         while True:
@@ -614,6 +618,23 @@ class Device:
         return CompiledBlock(
             writer.function(), tuple(writer.addresses), tuple(instructions), len(instructions), address, is_whole
         )
+
+    def _writer(self, mode: int) -> BlockWriter:
+        writer = BlockWriter(self.lanes, mode)
+        writer.names_of_apertures = self.special_sources()
+        writer.processor, writer.generation, writer.clock = self.processor, self.generation, self.clock
+        writer.barriers = self.barriers
+        return writer
+
+    def is_interpreted(self, instruction: GpuInstruction, address: int, mode: int) -> bool:
+        """Return whether the interpreter can execute an instruction."""
+        writer = self._writer(mode)
+        writer.address = address
+        try:
+            self._write_instruction(writer, instruction, address, self.memory)
+        except (UnknownInstruction, MachineFault, *BROKEN):
+            return False
+        return True
 
     def instruction(self, address: int) -> GpuInstruction:
         """Return the instruction at an address; raise a fault where none can be executed."""

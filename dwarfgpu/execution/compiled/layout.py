@@ -55,6 +55,8 @@ class Cell(IntEnum):
     """The block to begin with."""
     EXECUTED = auto()
     """The instructions of whole blocks that each wave has executed."""
+    WHOLE = auto()
+    """Those up to the last end of a block where another batch may get its turn."""
     PLACE = auto()
     """The block and the instruction in it where waves left: ``block << 16 | instruction``."""
 

@@ -772,6 +772,7 @@ class RegionWriter:
         visited = self.ir.put(f"getelementptr i8, ptr %visited, i64 {number}")
         self.ir.do(f"store i8 1, ptr {visited}")
         if ending.is_whole:
+            self.ir.do(f"store i64 {count}, ptr %whole")
             self._ask_for_turn(ending, count)
         followers = [(address, targets.get((address, ending.mode))) for address in ending.targets]
         known = [(address, f"block{index}") for address, index in followers if index is not None]
@@ -865,6 +866,8 @@ class RegionWriter:
                 head.do(f"%{variable} = load {kind}, ptr %{variable}.at")
         head.do("%executed = alloca i64")
         head.do("store i64 0, ptr %executed")
+        head.do("%whole = alloca i64")
+        head.do("store i64 0, ptr %whole")
         head.do("%reason = alloca i64")
         for slot, register in enumerate(sorted(self._columns)):
             head.do(f"%offset{register} = mul i64 %waves, {slot * self.wave_size}")
@@ -878,6 +881,9 @@ class RegionWriter:
         last.do(f"%executed.at = getelementptr i64, ptr %cells, i64 {int(Cell.EXECUTED)}")
         last.do("%executed.last = load i64, ptr %executed")
         last.do("store i64 %executed.last, ptr %executed.at")
+        last.do(f"%whole.at = getelementptr i64, ptr %cells, i64 {int(Cell.WHOLE)}")
+        last.do("%whole.last = load i64, ptr %whole")
+        last.do("store i64 %whole.last, ptr %whole.at")
         last.do("%reason.last = load i64, ptr %reason")
         last.do("ret i64 %reason.last")
         return "\n".join((

@@ -15,6 +15,7 @@ import numpy as np
 
 from dwarfgpu.execution.batch import EXEC, EXEC_HI, VCC, VCC_HI, number_of
 from dwarfgpu.execution.batch import SCALARS as REGISTERS
+from dwarfgpu.execution.block_writer import LONGEST
 from dwarfgpu.execution.compiled.block_code import BlockCode, Ending
 from dwarfgpu.execution.compiled.code_cache import CodeCache
 from dwarfgpu.execution.compiled.layout import ACCUMULATION, SCALARS, SCC, Cell, Exit
@@ -40,8 +41,6 @@ LARGEST = 4000
 """The instructions of a region."""
 SPAN = 1 << 20
 """The instructions, counted for each wave, after which compiled code lets Python look for ^C."""
-MARGIN = 1024
-"""The instructions before a limit from which on the interpreter executes."""
 LOW = 0xFFFF_FFFF
 _CONDITIONS = {
     "s_cbranch_scc0": "scc0", "s_cbranch_scc1": "scc1", "s_cbranch_vccz": "vccz", "s_cbranch_vccnz": "vccnz",
@@ -66,6 +65,13 @@ class CompiledRegion:
     written_vectors: dict[int, dict[int, int]]
     """The registers that each block writes, with the first instruction that does."""
 
+    longest: int
+    """The most instructions between two places where waves may leave at a limit."""
+
+    def unasked(self, since: int) -> int:
+        """Return how far from a limit the region may be entered, as the interpreter may stop where it cannot."""
+        return 0 if since + self.longest <= LONGEST else self.longest
+
     def fits(self, batch: WaveBatch) -> bool:
         """Return whether a batch has all registers."""
         vectors = max((register for register in self.columns if register < ACCUMULATION), default=-1)
@@ -82,8 +88,6 @@ class CompiledRegions:
         self.hot = hot
         self.heat: dict[tuple[int, int], int] = {}
         self.entries: dict[tuple[int, int], tuple[CompiledRegion, int]] = {}
-        self._inside: tuple[int, int] | None = None
-        """Where waves have left a block because its next instruction is to be interpreted."""
         self.size = 0
         """The bytes of machine code since all was forgotten."""
         self._compilations: dict[tuple[int, int], int] = {}
@@ -96,19 +100,12 @@ class CompiledRegions:
 
     # --- Choosing -------------------------------------------------------------------------------------------------
 
-    def note(self, pc: int, mode: int) -> bool:
-        """Count a block that is about to be interpreted, and compile it when it has been executed often enough.
-
-        Return whether only its first instruction is to be interpreted, because compiled code goes on behind it.
-        """
-        key = pc, mode
-        if key == self._inside:
-            self._inside = None
-            return True
+    def _noted(self, key: tuple[int, int]) -> tuple[CompiledRegion, int] | None:
+        """Count a block that waves are at, and return where it is compiled once that has been often enough."""
         heat = self.heat[key] = self.heat.get(key, 0) + 1
-        if heat == self.hot and key not in self.entries:
+        if heat == self.hot:
             self._compile(key)
-        return False
+        return self.entries.get(key)
 
     def forget(self, address: int) -> None:
         """Forget regions that execute an instruction: waves are to stop there."""
@@ -214,7 +211,7 @@ class CompiledRegions:
             except (UnknownInstruction, NotWritten):
                 known = False
             else:
-                known = True
+                known = self.device.is_interpreted(instruction, address, mode)
             self._texts[key] = known
         return known
 
@@ -242,19 +239,24 @@ class CompiledRegions:
         function = NativeFunction(writer.text(len(blocks), "region", HELPERS), "region", self._cache)
         scalars = tuple(sorted(writer.touched_scalars - special))
         written = writer.written_scalars, writer.written_vectors
-        return CompiledRegion(tuple(blocks), function, writer.columns, scalars, *written)
+        return CompiledRegion(tuple(blocks), function, writer.columns, scalars, *written, _longest(blocks))
 
     # --- Executing ------------------------------------------------------------------------------------------------
 
-    def run(self, batch: WaveBatch, left: int, nearest: int | None, limit: int | None) -> CompiledRun | None:
+    def run(
+        self, batch: WaveBatch, left: int, nearest: int | None, limit: int | None, since: int
+    ) -> CompiledRun | None:
         """Let a batch execute compiled code from where it is; return None where it has none.
 
         The batch has at most ``left`` instructions before its turn ends at the end of a block; so it does where the
-        batch comes to the address ``nearest``.
+        batch comes to the address ``nearest``. It has executed ``since`` instructions of the block of the interpreter,
+        and at the end of such a block it leaves once the device has executed as many instructions as the limit.
         """
+        if not self._use_memory():
+            return None
         key = batch.pc, batch.mode
-        found = self.entries.get(key)
-        if found is None or key == self._inside:
+        found = self.entries.get(key) or self._noted(key)
+        if found is None:
             return None
         region, number = found
         if not region.fits(batch):  # it was compiled for another kernel, which has more registers
@@ -264,8 +266,8 @@ class CompiledRegions:
         waves, device = batch.count, self.device
         stop = min(left, max(SPAN // waves, 1))
         if limit is not None:
-            stop = min(stop, (limit - device.executed) // waves - MARGIN)
-        if stop <= 0 or not self._use_memory():
+            stop = min(stop, -(-(limit - device.executed) // waves) - region.unasked(since))
+        if stop <= 0:
             return None
         cells = self._cells
         scalars, vectors = self._entered(batch, region)
@@ -282,18 +284,18 @@ class CompiledRegions:
         cells[Cell.NEAREST] = -1 if nearest is None else nearest
         reason = Exit(region.function.call(ctypes.addressof(cells)))
         block, index = cells[Cell.PLACE] >> 16, cells[Cell.PLACE] & 0xFFFF
-        self._left(batch, region, scalars, vectors, visited, block, index if reason is Exit.INSIDE else 0)
-        executed = cells[Cell.EXECUTED]
-        code = region.blocks[block]
-        if reason is Exit.INSIDE:
+        is_inside = reason is Exit.INSIDE
+        self._left(batch, region, scalars, vectors, visited, block, index if is_inside else 0)
+        code, count = region.blocks[block], cells[Cell.EXECUTED] + (index if is_inside else 0)
+        since = (count - cells[Cell.WHOLE] + (0 if cells[Cell.WHOLE] else since)) % LONGEST
+        if is_inside:
             batch.mode = code.mode
             batch.pc = code.instructions[index][0] if index < len(code.instructions) else code.following
-            self._inside = batch.pc, batch.mode
-            return CompiledRun(executed + index)
+            return CompiledRun(count, since=since, is_inside=True)
         assert code.ending is not None  # noqa: S101 (else waves leave inside)
         batch.mode = code.ending.mode
         batch.pc = int(following[0])
-        return CompiledRun(executed, following if reason is Exit.PARTED else None, is_whole=code.ending.is_whole)
+        return CompiledRun(count, following if reason is Exit.PARTED else None, since, is_whole=code.ending.is_whole)
 
     def _use_memory(self) -> bool:
         """Tell compiled code where memory is; return whether it can reach all of it."""
@@ -375,8 +377,22 @@ class CompiledRun:
     """The instructions that each wave has executed."""
     following: Any = None
     """The address of each wave, where they part."""
+    since: int = 0
+    """How many instructions of a block the interpreter would have executed there."""
+    is_inside: bool = False
+    """Whether the next instruction is to be interpreted."""
     is_whole: bool = False
     """Whether a block has ended where another batch may get its turn."""
+
+
+def _longest(blocks: list[BlockCode]) -> int:
+    """Return the most instructions up to the end of a block where waves may go different ways."""
+    lengths: dict[tuple[int, int], int] = {}
+    for block in sorted(blocks, key=lambda block: -block.start):
+        ending = block.ending
+        behind = 0 if ending is None or ending.is_whole else lengths.get((block.following, ending.mode), 0)
+        lengths[block.start, block.mode] = block.count + behind
+    return max(lengths.values())
 
 
 def _written(written: dict[int, dict[int, int]], blocks: list[int], last: int, index: int) -> set[int]:

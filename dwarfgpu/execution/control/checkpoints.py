@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dwarfgpu.execution import halts
-from dwarfgpu.execution.device import LONGEST, WIDEST, interruptible
+from dwarfgpu.execution.block_writer import LONGEST
+from dwarfgpu.execution.device import WIDEST, interruptible
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
@@ -146,6 +147,8 @@ class History:
             if device.halt is not None and device.halt.kind == halts.INTERRUPT:
                 raise KeyboardInterrupt
         finally:
+            for point in points:
+                device.remove_breakpoint(point)
             device.breakpoints, device.observer = breakpoints, before
 
     def _arrive(self, time: int) -> None:

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from dwarfgpu.execution.batch import NOTHING, UNSET
+from dwarfgpu.execution.block_writer import LONGEST
 from dwarfgpu.execution.breakpoints import Breakpoint
 from dwarfgpu.execution.compiled.native import is_available
 from dwarfgpu.execution.compiled.regions import CompiledRegions
-from dwarfgpu.execution.device import Device
 from dwarfgpu.execution.launch.launch import launch, machine_for
 
 pytestmark = pytest.mark.skipif(not is_available(), reason="needs the package llvmlite")
@@ -35,6 +35,7 @@ KERNELS = {
     "by_number": (ZEROS, NUMBERS, 3),
     "narrow": (np.zeros(COUNT, np.float32), np.zeros(COUNT, np.uint16), SINGLES, np.zeros(2 * COUNT, np.float16)),
     "bytes": (np.zeros(2 * COUNT, np.int16), BYTES, BYTES),
+    "long_body": (ZEROS, NUMBERS, 2),
     "totals": (np.zeros(2, np.float32), np.zeros(1), np.zeros(2, np.int64), np.zeros(2, np.uint32), NUMBERS, 4),
 }
 """The arguments of the kernels."""
@@ -48,7 +49,8 @@ def build(require_tool, tmp_path_factory):
         path = str(folder / f"{processor}.{level}.co")
         if path not in known:
             words = f"-x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa -mcpu={processor} -{level} -g -w -nogpulib -include"
-            files = [str(FOLDER / "kernels.h"), str(FOLDER / "kernels.cl"), "-o", path]
+            own = str(Path(__file__).with_name("loops.cl"))
+            files = [str(FOLDER / "kernels.h"), "-include", own, str(FOLDER / "kernels.cl"), "-o", path]
             subprocess.run([clang, *words.split(), *files], check=True, capture_output=True)
             known[path] = True
         return path
@@ -59,13 +61,18 @@ def build(require_tool, tmp_path_factory):
 def ready(path, kernel, hot, count=COUNT):
     """Return a device that is about to run a kernel, and its launch; with ``hot`` 0 it interprets."""
     machine = machine_for(path, kernel)
+    machine.jit = "off"
+    launched = start(machine, path, kernel, count)
+    machine.device.compiled = CompiledRegions(machine.device, hot) if hot else None
+    return machine.device, launched
+
+
+def start(machine, path, kernel, count):
+    """Launch a kernel, for the first time or again."""
     args = [value.copy() if isinstance(value, np.ndarray) else value for value in KERNELS[kernel]]
     private = 1024 if kernel == "recursive" else None
-    launched = launch(machine, path, kernel, grid=(count,), work_group=(128,), args=args, private_size=private)
-    machine.jit = "off"
-    device = Device(machine)
-    device.compiled = CompiledRegions(device, hot) if hot else None
-    return device, launched
+    group = min(count, 128)
+    return launch(machine, path, kernel, grid=(count,), work_group=(group,), args=args, private_size=private)
 
 
 def state(device):
@@ -125,6 +132,29 @@ def test_every_register_and_byte_is_the_same(build, processor, level, kernel):
     assert_same(interpreted, compiled)
 
 
+@pytest.mark.parametrize(
+    "processor, level, count, step",
+    [("gfx1100", "O2", 128, 97), *(pytest.param(*each, marks=pytest.mark.slow) for each in (
+        ("gfx1100", "O0", 32, 5), ("gfx90a", "O0", 256, 37), ("gfx1100", "O2", 32, 3),
+    ))],
+)  # fmt: skip
+def test_every_limit_stops_at_the_same_instruction(build, processor, level, count, step):
+    path = build(processor, level)
+    devices = [ready(path, "long_body", hot, count)[0] for hot in (0, 1)]
+    for device in devices:
+        device.run()
+    whole = devices[0].executed
+    assert any(region.longest > LONGEST for region, _number in devices[1].compiled.entries.values())
+    waves = devices[0].machine.wave_count
+    for limit in range(whole // 3, whole // 3 + 700 * waves, step):
+        for device in devices:
+            start(device.machine, path, "long_body", count)
+            device.run(limit)
+        assert_same(*devices)
+        for device in devices:
+            device.run()
+
+
 @pytest.mark.parametrize("steps", [100, 1000, 3333, 20_000])
 def test_a_limit_stops_at_the_same_instruction(build, steps):
     devices = [ready(build("gfx1100", "O2"), "col", hot)[0] for hot in (0, 2)]
@@ -132,6 +162,24 @@ def test_a_limit_stops_at_the_same_instruction(build, steps):
         for device in devices:
             device.run(at)
         assert_same(*devices)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "430084be",  # s_mov_b32 s4, s67, which nothing has written
+        "03721ad1 4146c000",  # v_sub_co_u32_e64 v3, ttmp[6:7], s65, s35, which the interpreter refuses
+    ],
+)
+def test_odd_instructions_do_the_same(build, code):
+    devices = []
+    for hot in (0, 1):
+        device, launched = ready(build("gfx90a", "O2"), "saxpy", hot)
+        whole = bytes.fromhex(code + "000081bf")  # s_endpgm
+        device.machine.memory.writable(launched.plan.start.entry, len(whole))[:] = whole
+        device.run()
+        devices.append(device)
+    assert_same(*devices)
 
 
 def test_a_breakpoint_in_a_compiled_loop_stops_as_it_does_in_an_interpreted_one(build):
