@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Lanes = Any
 NEAR = 1 << 16
-"""How near a buffer is, in bytes, that a fault names."""
+"""How near a buffer is, in bytes, that a fault names; further away only in its padding."""
 WORDS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
@@ -49,10 +49,20 @@ class NamedBuffer:
     name: str
     address: int
     size: int
+    padding: int
+    """The bytes before and behind it that have no memory."""
 
     def distance(self, address: int) -> int:
-        """Return how far an address is behind the end, or, as a negative number, before the start."""
-        return address - self.address if address < self.address else address - (self.address + self.size)
+        """Return how far an address is behind the end, or, as a negative number, before the start; 0 for one inside."""
+        return min(address - self.address, 0) or max(address - (self.address + self.size), 0)
+
+    def where(self, address: int) -> str:
+        """Return where an access outside of the buffer begins."""
+        distance = self.distance(address)
+        place = f"{distance} bytes past the end" if distance > 0 else f"{-distance} bytes before the start"
+        if not distance:
+            place = "across the end" if address < self.address + self.size else "just past the end"
+        return f"{place} of {self.name}, which has {self.size} bytes"
 
 
 class GlobalMemory:
@@ -82,11 +92,9 @@ class GlobalMemory:
         near = [(buffer.distance(address), buffer) for buffer in self.buffers]
         distance, buffer = min(near, key=lambda each: abs(each[0]), default=(NEAR, None))
         text = f"no memory at {address:#x}"
-        if buffer is None or abs(distance) >= NEAR:
+        if buffer is None or abs(distance) > max(NEAR, buffer.padding):
             return text
-        where = f"{distance} bytes past the end" if distance > 0 else f"{-distance} bytes before the start"
-        where = "just past the end" if not distance else where
-        return f"{text} ({where} of {buffer.name}, which has {buffer.size} bytes)"
+        return f"{text} ({buffer.where(address)})"
 
     def read(self, address: int, size: int) -> int:
         """Read a number at one address."""

@@ -94,8 +94,8 @@ def launch(debugger: Debugger, arguments: Arguments, *, is_again: bool = False) 
     """
     from dwarfgpu.execution.launch.launch import launch as start
     from dwarfgpu.execution.launch.launch import machine_for
+    from dwarfgpu.execution.launch.planning import memory_options, sizes
     from dwarfgpu.execution.launch.planning import mixed_arguments as values_of
-    from dwarfgpu.execution.launch.planning import sizes
     from dwarfgpu.questions.execution import launched as note_launch
 
     words = arguments.words
@@ -117,6 +117,7 @@ def launch(debugger: Debugger, arguments: Arguments, *, is_again: bool = False) 
         grid=sizes(grid, "GRID"),
         work_group=sizes(group, "WORK-GROUP"),
         args=args or None,
+        **memory_options(arguments.get),
         **weakness,
     )
     debugger.use(program, program.attach(machine))

@@ -31,15 +31,13 @@ def launch_state(selection: Selection, arguments: Arguments) -> Document:
         raise arguments.wrong("needs -grid")
     file = selection.opened.file
     check_has_kernels(file)
-    private_size, dynamic_local = arguments.get("private-size"), arguments.get("dynamic-local")
     dispatch = planning.plan(
         file,
         words[0],
         planning.sizes(arguments.get("grid"), "--grid"),
         planning.work_group_size(arguments.get("work-group")),
         planning.arguments(arguments.many("arg"), "--arg"),
-        private_size=None if private_size is None else planning.number(private_size, "--private-size"),
-        dynamic_local=None if dynamic_local is None else planning.number(dynamic_local, "--dynamic-local"),
+        **planning.memory_options(arguments.get),
     )
     number, count = planning.number(arguments.get("wave") or "1", "--wave"), dispatch.geometry.wave_count
     if not 1 <= number <= count:

@@ -85,6 +85,7 @@ MORE_MEMORY = (
         "-private-size N", "bytes of private memory per work-item, if the stack needs more than the kernel asks for"
     ),
     option("-dynamic-local N", "bytes of local memory to add to each work-group (0)"),
+    option("-padding N", "bytes without memory before and behind each buffer (65536)"),
 )
 LIMIT = option("-limit N", "stop after N wave instructions", read=int)
 SEED = option("-seed N", "shuffle the order of waves and work-groups with this seed", read=int)
@@ -125,7 +126,8 @@ COMMANDS = (
     command("target snapshot", "attach a snapshot or core files", "files.attach", group=FILES, aliases="core record",
             operands="FILE...", options=(option("-force", "even if the code object has changed"),)),
     command("target launch", "launch a kernel, and stop its waves at the first instruction", "files.launch",
-            group=FILES, aliases="sim", operands="KERNEL GRID WORK-GROUP [ARG...]", completes="launch"),
+            group=FILES, aliases="sim", operands="KERNEL GRID WORK-GROUP [ARG...]", completes="launch",
+            options=MORE_MEMORY),
     # --- Running kernels ----------------------------------------------------------------------------------------
     question("run", "run the launched kernel, from its beginning", "execution.run_", group=RUN, aliases="r",
             repeats="nothing"),

@@ -294,7 +294,6 @@ def launched_with(program: Program, kernel: str, words: Sequence[str], option: C
     from dwarfgpu.execution.launch import planning
     from dwarfgpu.execution.launch.launch import launch, machine_for
 
-    private_size, dynamic_local = option("private-size"), option("dynamic-local")
     file = runnable(program.file)
     program = program if file is program.file else Program(file)
     machine = machine_for(program.file, kernel)
@@ -306,8 +305,7 @@ def launched_with(program: Program, kernel: str, words: Sequence[str], option: C
         grid=planning.sizes(option("grid"), "--grid"),
         work_group=planning.work_group_size(option("work-group")),
         args=planning.mixed_arguments(words, "argument"),
-        private_size=None if private_size is None else planning.number(private_size, "--private-size"),
-        dynamic_local=None if dynamic_local is None else planning.number(dynamic_local, "--dynamic-local"),
+        **planning.memory_options(option),
         at_once=option("at-once"),
         seed=option("seed"),
         weak_memory=option("weak-memory"),

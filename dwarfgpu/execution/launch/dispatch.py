@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 FIRST_ADDRESS = 0x7F00_0000_0000
 """Where the memory of a dispatch begins by default: in the upper half of what a process has."""
 GAP = 256
-"""The bytes without memory before and behind each buffer, so that accesses just outside are faults."""
+"""The bytes without memory behind what an earlier launch has put into memory."""
+PADDING = 1 << 16
+"""The bytes without memory before and behind each buffer, unless a launch says otherwise: accesses there are faults."""
+MOST_PADDING = 1 << 32
 QUEUE_PACKETS = 64
 PRINTF_BYTES = 1 << 20
 """Of the buffer for `printf`. What does not fit is lost, and the program is told."""
@@ -71,6 +74,8 @@ class PlannedBuffer:
     size: int
     form: tuple[str, tuple[int, ...]]
     """The type of its numbers, as numpy writes it, and its shape."""
+    padding: int
+    """The bytes before and behind it that have no memory."""
 
 
 @frozen

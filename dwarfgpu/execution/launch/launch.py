@@ -98,6 +98,7 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     args: Any = None,
     private_size: int | None = None,
     dynamic_local: int | None = None,
+    padding: int | None = None,
     at_once: int | None = None,
     seed: int | None = None,
     weak_memory: int | None = None,
@@ -111,6 +112,7 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     numbers, ``bytes``, arrays, which get global memory, lists and dictionaries for structures, or texts as on the
     command line (``"zeros(1024, f4)"``); without any all are 0. ``private_size`` gives a work-item
     more private memory than the kernel asks for, ``dynamic_local`` adds local memory to each work-group.
+    ``padding`` is how many bytes before and behind each buffer have no memory (64 KiB).
 
     Of a grid that is too large for the machine some work-groups start when earlier ones have ended: ``at_once`` is how
     many waves there are at a time. ``seed`` chooses another order in which work-groups start and waves run.
@@ -141,6 +143,7 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
         addresses=Addresses(_free(machine), code.load_address if code is not None else None),
         private_size=private_size,
         dynamic_local=dynamic_local,
+        padding=padding,
     )
     if planned.target.name != machine.target.name:
         message = f"{planned.kernel.source_name} is for {planned.target.name}, and the machine is {machine.target.name}"
@@ -166,7 +169,9 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
         machine.set_apertures(planned.apertures)
     machine.segments[len(machine.dispatches) - 1] = planned.start.kernarg_bytes
     machine.is_launched = True
-    machine.buffers += [NamedBuffer(f"`{buffer.name}`", buffer.address, buffer.size) for buffer in planned.buffers]
+    machine.buffers += [
+        NamedBuffer(f"`{buffer.name}`", buffer.address, buffer.size, buffer.padding) for buffer in planned.buffers
+    ]
     machine.traps += own_traps([LoadedCode(code_object, planned.load_address, is_linked=True)])
     machine.scratch_base, machine.seed = planned.start.scratch.base, weak_memory if seed is None else seed
     machine.weak_memory = None if weak_memory is None else _weak(planned, weak_memory, agents, fine_grained)
@@ -196,7 +201,8 @@ def _free(machine: Gpu) -> int:
     """Return an address above all global memory of a machine."""
     extents = machine.memory.extents(machine.target.default_space)
     top = max((address + size for _owner, address, size in extents), default=0)
-    return max(top + GAP, FIRST_ADDRESS)
+    padded = max((buffer.address + buffer.size + buffer.padding for buffer in machine.buffers), default=0)
+    return max(top + GAP, padded, FIRST_ADDRESS)
 
 
 def _opened(machine: Gpu, name: str) -> CodeObject:

@@ -15,6 +15,8 @@ from dwarfgpu.execution.launch.argument_values import INTEGER, form_hint, is_wri
 from dwarfgpu.execution.launch.dispatch import (
     GAP,
     MAX_SCRATCH,
+    MOST_PADDING,
+    PADDING,
     PRINTF_BYTES,
     QUEUE_PACKETS,
     Addresses,
@@ -36,7 +38,7 @@ from dwarfgpu.targets.amdgpu.initial_state import Scratch, Start, align, rows, s
 from dwarfgpu.targets.amdgpu.processors import processor_named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from dwarfgpu.execution.launch.kernarg import Kernarg
     from dwarfgpu.execution.launch.triton import TritonLaunch
@@ -66,7 +68,7 @@ class Facts:
     group_size: int
 
 
-def plan(
+def plan(  # noqa: PLR0913 (what a dispatch has)
     file: CodeObject,
     kernel_name: str,
     grid: tuple[int, ...],
@@ -76,13 +78,18 @@ def plan(
     addresses: Addresses | None = None,
     private_size: int | None = None,
     dynamic_local: int | None = None,
+    padding: int | None = None,
 ) -> PlannedDispatch:
     """Plan the dispatch of a kernel. Without a work-group it has the one that the kernel requires, or Triton's.
 
     ``args`` are as `kernarg.lay_out` takes them. ``private_size`` is the private memory of a work-item in bytes, where
     a kernel with a dynamic stack needs more than its own; ``dynamic_local`` is added to the local memory of a
-    work-group. Without it, a kernel of Triton has what the file beside it says.
+    work-group. Without it, a kernel of Triton has what the file beside it says. ``padding`` is how many bytes before
+    and behind each buffer have no memory.
     """
+    padding = PADDING if padding is None else padding
+    if not 0 <= padding <= MOST_PADDING:
+        raise UsageError(f"{padding} bytes of padding: there are 0 to {MOST_PADDING} before and behind each buffer")
     addresses = addresses or Addresses()
     facts = _facts(file, kernel_name)
     target, processor = _target(file, facts)
@@ -114,9 +121,11 @@ def plan(
     printf_buffer = _printf_buffer(file, facts.kernel, addresses)
     printf_address = 0 if printf_buffer is None else printf_buffer.address
     positions = {part.offset: position for position, part in enumerate(laid_out.parts)}
-    buffers = {buffer.offset: addresses.take(len(buffer.data), 256, GAP) for buffer in laid_out.buffers}
+    buffers = {buffer.offset: addresses.take(len(buffer.data), 256, padding) for buffer in laid_out.buffers}
     described = tuple(
-        PlannedBuffer(buffer.name, positions[buffer.offset], buffers[buffer.offset], len(buffer.data), buffer.form)
+        PlannedBuffer(
+            buffer.name, positions[buffer.offset], buffers[buffer.offset], len(buffer.data), buffer.form, padding
+        )
         for buffer in laid_out.buffers
     )
     bases = apertures_of(processor)
@@ -326,6 +335,12 @@ def number(text: str, what: str) -> int:
     if not INTEGER.fullmatch(text) or len(text) > MAX_DIGITS:
         raise UsageError(f"{what} {text[:40]!r} is not a number", hint="write it in decimal, or as 0x10")
     return int(text, 0) if "x" in text.lower() else int(text)
+
+
+def memory_options(option: Callable[[str], Any]) -> dict[str, Any]:
+    """Return the options of a launch that say how much memory there is; ``option`` returns the text of each."""
+    texts = {name: option(name) for name in ("private-size", "dynamic-local", "padding")}
+    return {name.replace("-", "_"): number(text, f"--{name}") for name, text in texts.items() if text is not None}
 
 
 def sizes(text: str, what: str) -> tuple[int, ...]:
