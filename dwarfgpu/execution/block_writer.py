@@ -275,6 +275,7 @@ class BlockWriter:
             if bits <= 32 and self.lanes == 64:
                 kept = f"b.exec & {LOW << 32}" if register == "exec_lo" else f"b.exec & {LOW}"
                 text = f"{kept} | ({text})" + (" << 32" if register == "exec_hi" else "")
+            text = f"({text}) & {LOW}" if self.lanes == 32 else text
             self.write(f"b.set_exec({text}); m = b.mask")
         elif register in ("vcc", "vcc_lo", "vcc_hi"):
             if self.lanes == 32 and bits > 32:

@@ -115,7 +115,7 @@ def _scalar(writer: BlockWriter, instruction: GpuInstruction, meaning: Instructi
         elif kind == "nonzero":
             writer.write("b.scc = flag(h != 0)")
         elif kind == "exec":
-            writer.write(f"b.set_exec({name}); m = b.mask")
+            writer.write(f"b.set_exec({name}{f' & {LOW}' if writer.lanes == 32 else ''}); m = b.mask")
         else:
             writer.set_scalar(next(destinations), name, int(kind[1:]))
 

@@ -117,9 +117,11 @@ def info_machine(debugger: Debugger, arguments: Arguments) -> Document:
         "processor": device.processor, "lanes": device.lanes, "waves": device.machine.wave_count,
         "executed": device.executed, "jit": debugger.settings["jit"],
         "compiler": None if compiled is None else compiled.compiler, "regions": regions, "instructions": instructions,
-        "bytes": size,
+        "bytes": size, "problem": None if compiled is None else compiled.problem or None,
     }  # fmt: skip
     what = "nothing is compiled" if compiled is None else f"blocks that run often are compiled by {compiled.compiler}"
+    if compiled is not None and compiled.problem:
+        what = f"nothing more is compiled, because {compiled.compiler} failed: {compiled.problem}"
     waves, executed = counted(row["waves"], "wave"), counted(row["executed"], "instruction")
     lines = [f"{device.processor}, {waves} of {device.lanes} lanes, {executed} executed", f"jit {row['jit']}: {what}"]
     if regions:

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from dwarfgpu.errors import UsageError
+from dwarfgpu.execution.compiled import native
 from dwarfgpu.execution.compiled.native import is_available
 from dwarfgpu.questions.completion import complete
 from tests.builders.parameters import for_each
@@ -669,3 +670,16 @@ def test_what_is_compiled_is_told(launched):
     assert row["compiler"].startswith("LLVM ")
     assert row["regions"] > 0 < row["bytes"]
     assert launched.fails("set jit now").kind == "bad_setting"
+
+
+@pytest.mark.skipif(not is_available(), reason="needs the package llvmlite")
+def test_machine_tells_why_nothing_is_compiled(launched, monkeypatch):
+    def fails(*_args):
+        raise RuntimeError("no such processor")
+
+    monkeypatch.setattr(native, "_loaded", fails)
+    launched(IN_LANES, "set jit on", "run", "bt")
+    line = launched("info machine").splitlines()[1]
+    assert line.startswith("jit on: nothing more is compiled, because LLVM ")
+    assert line.endswith(" failed: no such processor")
+    assert ask(launched, "info machine --json")["machine"]["problem"] == "no such processor"

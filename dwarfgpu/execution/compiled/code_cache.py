@@ -10,7 +10,9 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from contextlib import suppress
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 LIMIT = 1 << 26
@@ -23,38 +25,32 @@ class CodeCache:
     """A folder with files of machine code."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-        self.folder = folder or Path(cache).expanduser() / "dwarfgpu" / "blocks"
+        self.folder = folder or _default_folder()
 
     def read(self, key: bytes) -> bytes | None:
         """Return the code for a key; None if there is none that can be trusted."""
-        try:
-            folder = self._open_folder()
-        except OSError:
-            return None
-        try:
-            file = os.open(key.hex(), os.O_RDONLY | os.O_NOFOLLOW, dir_fd=folder)
-        except OSError:
-            return None
-        finally:
-            os.close(folder)
-        with os.fdopen(file, "rb") as opened:
-            about = os.fstat(file)
-            if not stat.S_ISREG(about.st_mode) or about.st_uid != os.getuid() or about.st_size > LIMIT:
-                return None
-            content = opened.read(LIMIT)
-            with suppress(OSError):
-                os.utime(file)
-        head, code = content[: len(_MAGIC) + 32], content[len(_MAGIC) + 32 :]
-        return code if head == _MAGIC + _digest(key, code) else None
+        with suppress(OSError, MemoryError), self._opened() as folder:
+            file = os.open(key.hex(), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+            with os.fdopen(file, "rb") as opened:
+                about = os.fstat(file)
+                if not stat.S_ISREG(about.st_mode) or about.st_uid != os.getuid() or about.st_size > LIMIT:
+                    return None
+                content = opened.read(LIMIT)
+                with suppress(OSError):
+                    os.utime(file)
+            head, code = content[: len(_MAGIC) + 32], content[len(_MAGIC) + 32 :]
+            return code if head == _MAGIC + _digest(key, code) else None
+        return None
 
     def write(self, key: bytes, code: bytes) -> None:
         """Keep code, if it can be kept: a file is there whole or not at all."""
-        name = f".{key.hex()}.{os.getpid()}"
-        with suppress(OSError):
-            self._make()
-            folder = self._open_folder()
-            try:
+        if self.folder is None:
+            return
+        name = f".{key.hex()}.{os.getpid()}.{threading.get_ident()}"
+        with suppress(OSError, MemoryError):
+            for each in (self.folder.parent.parent, self.folder.parent, self.folder):
+                each.mkdir(0o700, parents=True, exist_ok=True)
+            with self._opened() as folder:
                 file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder)
                 try:
                     with os.fdopen(file, "wb") as opened:
@@ -64,23 +60,30 @@ class CodeCache:
                     os.unlink(name, dir_fd=folder)
                     raise
                 _remove_oldest(folder)
-            finally:
-                os.close(folder)
 
-    def _make(self) -> None:
-        for folder in (self.folder.parent.parent, self.folder.parent, self.folder):
-            folder.mkdir(0o700, parents=True, exist_ok=True)
-
-    def _open_folder(self) -> int:
+    @contextmanager
+    def _opened(self) -> Iterator[int]:
         """Open the folder; raise an error if somebody else could have written what is in it."""
+        if self.folder is None:
+            raise FileNotFoundError
         folder = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-        about = os.fstat(folder)
-        above = [parent.stat() for parent in [*self.folder.parents][:2]]
-        is_safe = about.st_uid == os.getuid() and not about.st_mode & _OTHERS
-        if not is_safe or any(map(_is_open, above)):
+        try:
+            about = os.fstat(folder)
+            is_safe = about.st_uid == os.getuid() and not about.st_mode & _OTHERS
+            if not is_safe or any(_is_open(parent.stat()) for parent in [*self.folder.parents][:2]):
+                raise PermissionError(self.folder)
+            yield folder
+        finally:
             os.close(folder)
-            raise PermissionError(self.folder)
-        return folder
+
+
+def _default_folder() -> Path | None:
+    """Return the folder of the user; None if the user has none."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
+    try:
+        return cache.expanduser() / "dwarfgpu" / "blocks"
+    except RuntimeError:  # there is no home
+        return None
 
 
 def _is_open(about: os.stat_result) -> bool:
@@ -96,13 +99,15 @@ def _remove_oldest(folder: int) -> None:
     """Remove the files that were not used for longest, until half of the limit is free."""
     files = []
     for name in os.listdir(folder):
-        about = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        files.append((about.st_mtime_ns, about.st_size, name))
+        with suppress(FileNotFoundError):  # another process has removed it
+            about = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            files.append((about.st_mtime_ns, about.st_size, name))
     total = sum(size for _time, size, _name in files)
     if total <= LIMIT:
         return
     for _time, size, name in sorted(files):
-        os.unlink(name, dir_fd=folder)
-        total -= size
+        with suppress(OSError):
+            os.unlink(name, dir_fd=folder)
+            total -= size
         if total <= LIMIT // 2:
             break

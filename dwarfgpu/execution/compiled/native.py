@@ -16,6 +16,18 @@ if TYPE_CHECKING:
 
 _LOCK = threading.Lock()
 """Two machines may compile at once, and LLVM is not asked twice at once."""
+_FAILURES = (
+    RuntimeError, MemoryError, OSError, AttributeError, LookupError, TypeError, ValueError, ctypes.ArgumentError,
+)  # fmt: skip
+"""What llvmlite raises: where LLVM fails, where the host is unknown, and where another version has other functions."""
+
+
+class CompilerError(Exception):
+    """LLVM cannot compile. It says why in one line."""
+
+    def __init__(self, problem: BaseException) -> None:
+        lines = str(problem).splitlines() or [type(problem).__name__]
+        super().__init__(lines[0])
 
 
 def is_available(*, is_wanted: bool = False) -> bool:
@@ -26,27 +38,24 @@ def is_available(*, is_wanted: bool = False) -> bool:
     return _binding() is not None
 
 
+@cache
 def compiler() -> str:
     """Return what compiles."""
-    llvm = _binding()
-    return "nothing" if llvm is None else f"LLVM {'.'.join(map(str, llvm.llvm_version_info))}"
-
-
-def llvmlite_version() -> str:
-    """Return the version of llvmlite, with that of LLVM in it."""
-    import llvmlite
-
-    return f"{llvmlite.__version__} {compiler()}"
+    try:
+        return f"LLVM {'.'.join(map(str, _binding().llvm_version_info))}"
+    except _FAILURES:
+        return "LLVM"
 
 
 @cache
 def _binding() -> Any:
     try:
         import llvmlite.binding as llvm
-    except (ImportError, OSError):
+
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+    except (ImportError, *_FAILURES):
         return None
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
     return llvm
 
 
@@ -58,27 +67,45 @@ class NativeFunction:
     """
 
     def __init__(self, text: str, name: str, cache: CodeCache | None = None) -> None:
-        llvm = _binding()
-        features = llvm.get_host_cpu_features().flatten()
-        host = llvm.get_host_cpu_name(), features, llvm.get_default_triple()
-        known = (llvmlite_version(), *host, name, text)
-        key = hashlib.sha256("\0".join(known).encode()).digest()
-        self._code: bytes | None = None if cache is None else cache.read(key)
-        was_known = self._code is not None
-        with _LOCK:
-            machine = llvm.Target.from_default_triple().create_target_machine(cpu=host[0], features=features, opt=0)
-            self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly("" if was_known else text), machine)
-            if was_known:
-                self._engine.add_object_file(llvm.ObjectFileRef.from_data(self._code))
-            else:
-                self._engine.set_object_cache(notify_func=self._take)
-            self._engine.finalize_object()
-            address = self._engine.get_function_address(name)
+        try:
+            with _LOCK:
+                self._engine, self.size = _loaded(text, cache)
+                address = self._engine.get_function_address(name)
+        except _FAILURES as problem:
+            raise CompilerError(problem) from problem
+        if not address:
+            raise CompilerError(LookupError(f"the function {name} has no address"))
         self.call: Callable[[int], int] = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(address)
-        self.size = len(self._code or b"")
-        """The bytes of machine code and its tables."""
-        if cache is not None and not was_known and self._code is not None:
-            cache.write(key, self._code)
 
-    def _take(self, _module: Any, code: bytes) -> None:
-        self._code = code
+
+@cache
+def _host() -> tuple[str, str, str]:
+    llvm = _binding()
+    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), llvm.get_default_triple()
+
+
+def _new_machine() -> Any:
+    name, features, _triple = _host()
+    return _binding().Target.from_default_triple().create_target_machine(cpu=name, features=features, opt=0, jit=True)
+
+
+_writer = cache(_new_machine)
+"""What writes machine code; it knows the host, which takes a megabyte that engines with code do not need."""
+
+
+def _loaded(text: str, cache: CodeCache | None) -> tuple[Any, int]:
+    """Return an engine of LLVM with machine code, and how many bytes of code and tables it has."""
+    import llvmlite
+
+    llvm = _binding()
+    known = llvmlite.__version__, compiler(), *_host(), text
+    key = hashlib.sha256("\0".join(known).encode()).digest()
+    code = None if cache is None else cache.read(key)
+    if code is None:
+        code = _writer().emit_object(llvm.parse_assembly(text))
+        if cache is not None:
+            cache.write(key, code)
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _new_machine())
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return engine, len(code)

@@ -20,7 +20,7 @@ from dwarfgpu.execution.compiled.block_code import BlockCode, Ending
 from dwarfgpu.execution.compiled.code_cache import CodeCache
 from dwarfgpu.execution.compiled.layout import ACCUMULATION, SCALARS, SCC, Cell, Exit
 from dwarfgpu.execution.compiled.memory_writer import HELPERS, write_memory
-from dwarfgpu.execution.compiled.native import NativeFunction, compiler
+from dwarfgpu.execution.compiled.native import CompilerError, NativeFunction, compiler
 from dwarfgpu.execution.compiled.region_writer import RegionWriter
 from dwarfgpu.execution.faults import MachineFault, UnknownInstruction
 from dwarfgpu.immutable import frozen
@@ -33,8 +33,12 @@ if TYPE_CHECKING:
 
 HOT = 100
 """How often the interpreter executes a block before it is compiled."""
-MOST_BYTES = 1 << 26
-"""The machine code that is kept."""
+MOST_BYTES = 1 << 25
+"""The machine code that is kept; LLVM has it twice, as it was compiled and as it is executed."""
+MOST_REGIONS = 256
+"""The regions that are kept; each needs 50 KB beside its code."""
+MOST_BLOCKS = 1 << 14
+"""The blocks that are counted, and the instructions of which it is known whether they can be compiled."""
 MOST = 4
 """How often a block is compiled; blocks that become hot later leave it where it is."""
 LARGEST = 4000
@@ -88,8 +92,8 @@ class CompiledRegions:
         self.hot = hot
         self.heat: dict[tuple[int, int], int] = {}
         self.entries: dict[tuple[int, int], tuple[CompiledRegion, int]] = {}
-        self.size = 0
-        """The bytes of machine code since all was forgotten."""
+        self.problem = ""
+        """Why nothing is compiled any more."""
         self._compilations: dict[tuple[int, int], int] = {}
         """How often each block has been compiled: with each hot block around it anew, up to a limit."""
         self._texts: dict[tuple[bytes, int, int], bool] = {}
@@ -102,9 +106,17 @@ class CompiledRegions:
 
     def _noted(self, key: tuple[int, int]) -> tuple[CompiledRegion, int] | None:
         """Count a block that waves are at, and return where it is compiled once that has been often enough."""
+        if self.problem:
+            return None
+        if len(self.heat) >= MOST_BLOCKS:
+            self.heat.clear()
+            self._compilations.clear()
         heat = self.heat[key] = self.heat.get(key, 0) + 1
         if heat == self.hot:
-            self._compile(key)
+            try:
+                self._compile(key)
+            except CompilerError as error:
+                self.problem = str(error)
         return self.entries.get(key)
 
     def forget(self, address: int) -> None:
@@ -143,11 +155,10 @@ class CompiledRegions:
         for block in blocks:
             self._compilations[block.start, block.mode] = self._compilations.get((block.start, block.mode), 0) + 1
         region = self._region(blocks)
-        self.size += region.function.size
-        if self.size > MOST_BYTES:
+        regions, _instructions, size = self.counted()
+        if regions >= MOST_REGIONS or size + region.function.size > MOST_BYTES:
             self.entries.clear()
             self._compilations.clear()
-            self.size = region.function.size
         for number, block in enumerate(blocks):
             self.entries[block.start, block.mode] = region, number
 
@@ -212,6 +223,8 @@ class CompiledRegions:
                 known = False
             else:
                 known = self.device.is_interpreted(instruction, address, mode)
+            if len(self._texts) >= MOST_BLOCKS:
+                self._texts.clear()
             self._texts[key] = known
         return known
 

@@ -2,6 +2,10 @@
 
 import ctypes
 import os
+import random
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +13,7 @@ from dwarfgpu.execution.compiled import code_cache
 from dwarfgpu.execution.compiled.code_cache import CodeCache
 from dwarfgpu.execution.compiled.native import NativeFunction, is_available
 
+ROOT = Path(__file__).resolve().parents[3]
 KEY, OTHER = b"\1" * 32, b"\2" * 32
 TEXT = "define i64 @f(ptr %cells) {\n %x = load i64, ptr %cells\n %y = mul i64 %x, 3\n ret i64 %y\n}\n"
 
@@ -46,6 +51,57 @@ def test_a_damaged_file_is_as_none(cache, damage):
     path = path_of(cache)
     path.write_bytes(damage(path.read_bytes()))
     assert cache.read(KEY) is None
+
+
+@pytest.mark.slow
+def test_no_damaged_file_is_read(cache):
+    code = bytes(range(256)) * 2
+    cache.write(KEY, code)
+    path, numbers = path_of(cache), random.Random(5)
+    whole = path.read_bytes()
+    for _ in range(5000):
+        data = bytearray(whole)
+        for _ in range(numbers.randrange(1, 4)):
+            data[numbers.randrange(len(data))] = numbers.randrange(256)
+        end = numbers.choice((len(data), numbers.randrange(len(data))))
+        path.write_bytes(data[:end] + numbers.choice((b"", numbers.randbytes(5))))
+        assert cache.read(KEY) in ((None,) if path.read_bytes() != whole else (code,))
+
+
+def test_a_pipe_is_not_waited_for(cache):
+    cache.write(OTHER, b"code")
+    os.mkfifo(path_of(cache))
+    assert cache.read(KEY) is None
+
+
+def test_a_folder_of_another_user_is_not_used(cache, monkeypatch):
+    cache.write(KEY, b"code")
+    monkeypatch.setattr(os, "getuid", lambda: 12345)
+    assert cache.read(KEY) is None
+    cache.write(OTHER, b"code")
+    assert [*cache.folder.iterdir()] == [path_of(cache)]
+
+
+@pytest.mark.parametrize("where", ["/proc/none", "~nobody_of_this_name", "~/.cache"])
+def test_without_a_place_nothing_is_kept(monkeypatch, tmp_path, where):
+    monkeypatch.setenv("XDG_CACHE_HOME", where)
+    monkeypatch.setenv("HOME", "/proc/none")
+    cache = CodeCache()
+    cache.write(KEY, b"code")
+    assert cache.read(KEY) is None
+
+
+def test_two_processes_write_and_read_the_same_file(cache):
+    program = f"""if True:
+        from pathlib import Path
+        from dwarfgpu.execution.compiled.code_cache import CodeCache
+        cache = CodeCache(Path({str(cache.folder)!r}))
+        for _ in range(300):
+            cache.write({KEY!r}, bytes(5000))
+            assert cache.read({KEY!r}) == bytes(5000)"""
+    both = [subprocess.Popen([sys.executable, "-c", program], cwd=ROOT) for _ in range(2)]
+    assert [each.wait() for each in both] == [0, 0]
+    assert [*cache.folder.iterdir()] == [path_of(cache)]
 
 
 def test_a_file_is_for_one_key(cache):

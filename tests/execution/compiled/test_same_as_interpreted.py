@@ -10,6 +10,7 @@ import pytest
 from dwarfgpu.execution.batch import NOTHING, UNSET
 from dwarfgpu.execution.block_writer import LONGEST
 from dwarfgpu.execution.breakpoints import Breakpoint
+from dwarfgpu.execution.compiled import native, regions
 from dwarfgpu.execution.compiled.native import is_available
 from dwarfgpu.execution.compiled.regions import CompiledRegions
 from dwarfgpu.execution.launch.launch import launch, machine_for
@@ -165,17 +166,19 @@ def test_a_limit_stops_at_the_same_instruction(build, steps):
 
 
 @pytest.mark.parametrize(
-    "code",
+    "processor, code",
     [
-        "430084be",  # s_mov_b32 s4, s67, which nothing has written
-        "03721ad1 4146c000",  # v_sub_co_u32_e64 v3, ttmp[6:7], s65, s35, which the interpreter refuses
+        ("gfx1100", "c101febe"),  # s_mov_b64 exec, -1 in waves of 32 lanes
+        ("gfx90a", "430084be"),  # s_mov_b32 s4, s67, which nothing has written
+        ("gfx90a", "03721ad1 4146c000"),  # v_sub_co_u32_e64 v3, ttmp[6:7], s65, s35, which the interpreter refuses
     ],
 )
-def test_odd_instructions_do_the_same(build, code):
+def test_odd_instructions_do_the_same(build, processor, code):
     devices = []
     for hot in (0, 1):
-        device, launched = ready(build("gfx90a", "O2"), "saxpy", hot)
-        whole = bytes.fromhex(code + "000081bf")  # s_endpgm
+        device, launched = ready(build(processor, "O2"), "saxpy", hot)
+        end = "0000b0bf" if processor == "gfx1100" else "000081bf"  # s_endpgm
+        whole = bytes.fromhex(code + "81020a7e" + end)  # v_mov_b32 v5, 1
         device.machine.memory.writable(launched.plan.start.entry, len(whole))[:] = whole
         device.run()
         devices.append(device)
@@ -230,3 +233,46 @@ def test_two_machines_run_in_two_threads(build):
         alone, _ = ready(path, kernel, 0)
         alone.run()
         assert_same(alone, device)
+
+
+@pytest.mark.parametrize(
+    "name, error",
+    [
+        ("parse_assembly", RuntimeError("LLVM IR parsing error\nin line 3")),
+        ("create_mcjit_compiler", MemoryError()),
+        ("get_host_cpu_features", RuntimeError("failed to get host cpu features")),
+        ("ObjectFileRef", None),
+        ("get_default_triple", TypeError("another version")),
+    ],
+)
+def test_an_error_of_llvm_is_never_seen(build, monkeypatch, name, error):
+    """What has been compiled until then stays, and all else is interpreted."""
+    devices = [ready(build("gfx1100", "O2"), "private_array", hot)[0] for hot in (0, 1)]
+    devices[1].compiled._cache = None
+    native._host.cache_clear()
+
+    def fails(*_args, **_options):
+        raise error
+
+    if error is None:
+        monkeypatch.delattr(native._binding(), name)
+    else:
+        monkeypatch.setattr(native._binding(), name, fails)
+    for device in devices:
+        device.run()
+    assert_same(*devices)
+    assert devices[1].compiled.entries == {}
+    assert devices[1].compiled.problem
+    assert "\n" not in devices[1].compiled.problem
+
+
+def test_compiled_code_is_bounded(build, monkeypatch):
+    for name, most in (("MOST_REGIONS", 2), ("MOST_BLOCKS", 8)):
+        monkeypatch.setattr(regions, name, most)
+    devices = [ready(build("gfx1100", "O2"), "col", hot)[0] for hot in (0, 1)]
+    for device in devices:
+        device.run(30_000)
+    compiled = devices[1].compiled
+    assert_same(*devices)
+    assert 0 < compiled.counted()[0] <= 2
+    assert max(map(len, (compiled.heat, compiled._texts, compiled._compilations))) <= 8 + 8
