@@ -3,6 +3,7 @@
 import gc
 import os
 import shutil
+import signal
 
 # All immutable classes then refuse assignments at run time. This stands before the first import of dwarfgpu, which
 # reads it once.
@@ -14,6 +15,9 @@ import hypothesis
 import pytest
 
 from tests.builders.browser import Browser
+
+# A shell starts what runs in its background with interrupts ignored, and so would be the programs that tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Derandomised: a run depends on the code alone, so a failure is met by the change that caused it.
 hypothesis.settings.register_profile("dev", derandomize=True, deadline=None, max_examples=50)

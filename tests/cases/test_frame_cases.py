@@ -74,12 +74,13 @@ def test_no_row_holds_the_program_location(pc):
     assert rows(simple(), pc=pc) == []
 
 
-def test_one_entry_by_its_index():
+def test_one_entry_by_its_index_and_defaults():
     assert [row["start"] for row in rows(simple(), fde=0)] == [0x1000, 0x1004]
     assert [row["start"] for row in rows(simple(), fde="1", pc=None)] == [0x2000]
     assert [row["start"] for row in rows(simple(), fde=0, pc=0x1000)] == [0x1000]
     assert rows(simple(), fde=1, pc=0x1000) == []
     assert error(simple(), fde=2)["kind"] == "index_out_of_range"
+    assert run_frame_case({"section": "", "section_kind": "debug_frame"}, 7) == {"id": 7, "status": "ok", "rows": []}
 
 
 def test_rules():
@@ -139,10 +140,6 @@ def test_the_address_of_the_section():
     builder.fde(cie, 0, 0, location=builder.number(0x1000 - field, 4) + builder.number(16, 4), augmentation_data=z(b""))
     assert rows(builder)[0]["start"] == 0x1000
     assert rows(builder, section_address="0x400000")[0]["start"] == 0x401000
-
-
-def test_what_is_left_out_has_a_default():
-    assert run_frame_case({"section": "", "section_kind": "debug_frame"}, 7) == {"id": 7, "status": "ok", "rows": []}
 
 
 @pytest.mark.parametrize("identity", ["x", 3, None, [1, {"a": 2}]])

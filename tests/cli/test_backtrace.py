@@ -44,7 +44,7 @@ def test_lanes_and_registers_of_frames(run):
     assert "        s32: value 0xe0\n" in out
 
 
-def test_json_has_what_the_text_has(run):
+def test_json_and_lines_of_json_have_what_the_text_has(run):
     status, out, _ = run("bt", CALLS, "--state", STATE, "--json", "--registers", "--lane", "1")
     document = json.loads(out)
     assert (status, document["schema"], document["target"]) == (0, 1, "amdgcn-gfx1100-wave32")
@@ -65,9 +65,6 @@ def test_json_has_what_the_text_has(run):
     assert middle["registers"]["s35"] == [
         {"bits": [0, 31], "location": {"kind": "register", "register": 1544, "name": "v8", "bit_offset": 32}}
     ]
-
-
-def test_lines_of_json(run):
     status, out, _ = run("bt", CALLS, "--state", STATE, "--jsonl")
     documents = [json.loads(line) for line in out.splitlines()]
     assert status == 0

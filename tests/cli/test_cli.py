@@ -133,16 +133,13 @@ def test_vectors_of_vectors_in_all_lanes_can_be_traced(value: str) -> None:
     assert document["lanes"]["5"]["result"]["parts"] == first["parts"]
 
 
-def test_cases_from_standard_input() -> None:
+def test_cases_from_standard_input_and_what_is_none() -> None:
     lines = ['{"ops": "DW_OP_lit1"}', "", '{"ops": "DW_OP_plus", "id": "x"}']
     done = run_apart("eval", "--cases", "-", stdin="\n".join(lines))
     answers: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 0
     assert [answer["id"] for answer in answers] == [1, "x"]
     assert [answer["status"] for answer in answers] == ["ok", "error"]
-
-
-def test_cases_that_are_none_and_options_of_one_expression() -> None:
     done = run("eval", "--cases", "-", stdin='{"ops": "DW_OP_lit1"}\n{"opps": "DW_OP_lit1"}\n')
     assert done.returncode == 3
     assert "line 2" in done.stderr
@@ -162,16 +159,13 @@ def test_what_is_no_case_does_not_hide_the_others(tmp_path: Path) -> None:
     assert "line 2" in done.stderr
 
 
-def test_state_is_a_context_or_a_case(tmp_path: Path) -> None:
+def test_a_state_is_a_context_a_case_or_standard_input(tmp_path: Path) -> None:
     context = {"registers": {"0": 4096}}
     for number, state in enumerate((context, {"context": context, "address_size": 4})):
         path = tmp_path / f"{number}.json"
         path.write_text(json.dumps(state))
         done = run("eval", "--ops", "DW_OP_breg0 4", "--state", str(path))
         assert done.stdout == "default#0x1004\n"
-
-
-def test_state_from_standard_input() -> None:
     done = run("eval", "--ops", "DW_OP_breg0 4", "--state", "-", stdin='{"registers": {"0": 16}}')
     assert done.stdout == "default#0x14\n"
 

@@ -23,16 +23,20 @@ TEXT = """\
 """
 
 
-def test_text():
+def test_text_of_one_entry_and_of_all_sections():
     assert run("dump", HIP, "--name", "gravity").stdout == TEXT
+    text = run("dump", HIP, "--section", "all").stdout
+    for section in (".debug_info", ".debug_line", ".debug_loclists", ".debug_rnglists"):
+        assert f"{section}+0x" in text
+    assert ".debug_str+0x" not in text
+    assert text.index("DW_TAG_compile_unit") < text.index("line table")
 
 
-def test_json():
+def test_entries_and_sections_as_json():
     found = document("dump", HIP, "--name", "physics::gravity")
     (unit,) = found["units"]
     (entry,) = unit["entries"]
     by_name = {each["name"]: each for each in entry["attributes"]}
-
     assert (found["schema"], found["file"], found["sections"]) == (1, HIP, [])
     assert (unit["version"], unit["attributes"], unit["expressions"]) == (5, "llvm-current", "llvm-user")
     assert (entry["offset"], entry["parent"], entry["tag"]) == (0x2D, 0x2B, "DW_TAG_variable")
@@ -40,9 +44,6 @@ def test_json():
     assert by_name["DW_AT_type"] == expected
     expected = {"bytes": "a100", "text": "DW_OP_addrx 0", "notes": ["index 0: 0xbc0"]}
     assert by_name["DW_AT_location"]["expression"] == expected
-
-
-def test_sections_as_json():
     line, lists = document("dump", HIP, "--section", "line", "--section", "loclists")["sections"]
     assert (line["section"], lists["section"]) == (".debug_line", ".debug_loclists")
     (part,) = line["parts"]
@@ -53,14 +54,6 @@ def test_sections_as_json():
     }  # fmt: skip
     assert lists["parts"][0]["title"] == "location list table"
     assert lists["parts"][1]["tables"][0]["rows"][0]["expression"]["bytes"].startswith("9280")
-
-
-def test_all_sections():
-    text = run("dump", HIP, "--section", "all").stdout
-    for section in (".debug_info", ".debug_line", ".debug_loclists", ".debug_rnglists"):
-        assert f"{section}+0x" in text
-    assert ".debug_str+0x" not in text
-    assert text.index("DW_TAG_compile_unit") < text.index("line table")
 
 
 def test_files_without_entries_and_status():

@@ -21,11 +21,15 @@ def test_an_image_in_standard_input():
     assert run("info", "-@9", stdin=data).returncode == 2
 
 
-def test_a_wrong_selection_names_the_candidates() -> None:
+def test_a_wrong_selection_and_an_error_beside_an_answer() -> None:
     for words in (("info", f"{FATBIN}@gfx1"), ("info", "fixtures/containers/plain.hipfb")):
         hint = run(*words).stderr.splitlines()[1]
         assert "gfx90a" in hint
         assert "gfx1100" in hint
+    done = run("info", TINY, "--pc", "tiny", "--pc", "1", "--name", "absent")
+    assert done.returncode == 1
+    assert done.stdout.startswith("0x1600  <tiny> in .text\n")
+    assert len([line for line in done.stderr.splitlines() if line.startswith("dwarfgpu: error: ")]) == 2
 
 
 def test_what_a_truncated_file_still_has_is_shown(tmp_path: Path) -> None:
@@ -37,13 +41,6 @@ def test_what_a_truncated_file_still_has_is_shown(tmp_path: Path) -> None:
     assert "amdgcn-gfx90a" in done.stdout
     assert "section headers: " in done.stdout
     assert "truncated.co" in done.stderr.splitlines()[0]
-
-
-def test_an_answer_beside_an_error_is_shown() -> None:
-    done = run("info", TINY, "--pc", "tiny", "--pc", "1", "--name", "absent")
-    assert done.returncode == 1
-    assert done.stdout.startswith("0x1600  <tiny> in .text\n")
-    assert len([line for line in done.stderr.splitlines() if line.startswith("dwarfgpu: error: ")]) == 2
 
 
 def test_standard_input_is_a_file_and_names_do_not_reach_the_terminal(tmp_path: Path) -> None:
@@ -69,7 +66,7 @@ def test_ls() -> None:
     ]
 
 
-def test_info_of_compressed_and_embedded_files() -> None:
+def test_info_of_compressed_and_embedded_files_in_a_dialect_and_at_an_address() -> None:
     lines = run("ls", "fixtures/containers/zstd-v3.ccob").stdout.splitlines()
     assert "+0x1000" in next(line for line in lines if "gfx90a" in line)
     assert "dwarfgpu ls" in run("info", FATBIN).stdout
@@ -77,6 +74,12 @@ def test_info_of_compressed_and_embedded_files() -> None:
     text = run("info", "fixtures/asm/clrx.gfx801.co").stdout
     assert ".debug_frame: frames cannot be unwound" in text
     assert "code object   version 1" in text
+    chosen = document("info", TINY, "--attributes", "llvm-old")["dwarf"]["attribute_dialects"]
+    assert chosen == [{"dialect": "llvm-old", "reason": "it was asked for", "units": 1}]
+    (found,) = document("info", SPLIT, "--pc", "saxpy+0x10")["addresses"]
+    assert [frame["inlined"] for frame in found["frames"]] == [True, False]
+    assert found["source"]["line"] == 77
+    assert found["symbol"]["offset"] == 16
 
 
 @pytest.mark.parametrize("name, method", [("zlib.v5.co", "zlib"), ("zstd.v5.co", "zstd")])
@@ -96,15 +99,6 @@ def test_units_are_listed_and_what_they_repeat_is_shown_once() -> None:
     assert len(document(*words)["names"]) == 2
     assert text.count("int  type") == 1
     assert " and 1 more" in text
-
-
-def test_info_in_a_dialect_and_at_an_address() -> None:
-    chosen = document("info", TINY, "--attributes", "llvm-old")["dwarf"]["attribute_dialects"]
-    assert chosen == [{"dialect": "llvm-old", "reason": "it was asked for", "units": 1}]
-    (found,) = document("info", SPLIT, "--pc", "saxpy+0x10")["addresses"]
-    assert [frame["inlined"] for frame in found["frames"]] == [True, False]
-    assert found["source"]["line"] == 77
-    assert found["symbol"]["offset"] == 16
 
 
 def test_kernels_in_text_and_json_with_formats_and_notes() -> None:

@@ -30,14 +30,11 @@ def file_with(frames: bytes) -> bytes:
     return builder.build()
 
 
-def test_what_is_asked_for_is_shown_although_something_else_is_not_there():
+def test_what_is_not_there_hides_nothing_else():
     done = run(CFI, "--pc", "0x99999", "--pc", "spaces", "--function", "absent", "--function", "wide")
     assert done.returncode == 1
     assert done.stdout.count("  FDE ") == 2
     assert done.stderr.count("dwarfgpu: error:") == 2
-
-
-def test_no_unwind_information_and_another_dialect():
     assert run(CFI, "--pc", "nothing").stdout.splitlines()[1] == "    0x1540 to 0x1580  no unwind information"
     assert "no unwind information for the address 0x99999" in run(CFI, "--pc", "0x99999").stderr
     assert run(NOTHING).stdout == "no call frame information\n"
@@ -67,7 +64,7 @@ def test_a_broken_entry_hides_no_other():
     assert "no state is remembered" in run("-", "--pc", "0x1028", stdin=file_with(builder.data)).stderr
 
 
-def test_json_and_json_lines_say_the_same():
+def test_colour_changes_no_text_and_json_lines_say_what_json_says():
     whole = document(CFI)
     lines = [json.loads(line) for line in run(CFI, "--jsonl").stdout.splitlines()]
     assert (whole["target"], whole["dialect"], whole["problems"]) == ("amdgcn-gfx90a", "llvm-user", [])
@@ -78,9 +75,6 @@ def test_json_and_json_lines_say_the_same():
     assert [each["symbol"] for each in found["entries"]] == ["old"]
     (line,) = run(CFI, "--pc", "spaces+5", "--jsonl").stdout.splitlines()
     assert json.loads(line)["row"] == found["addresses"][0]["row"]
-
-
-def test_colour_changes_no_text():
     plain, coloured = run(CFI), run(CFI, "--color", "always")
     text = coloured.stdout
     for code in ("0", "2", "32", "33", "36", "1;36", "1;31"):

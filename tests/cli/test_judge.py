@@ -21,15 +21,19 @@ def run(*words):
     return done.returncode, done.stdout, done.stderr
 
 
-def test_a_file_that_is_right_has_no_findings():
+def test_a_file_that_is_right_has_no_findings_once_it_has_ended():
     status, out, err = run(*RIGHT)
     assert (status, err) == (0, "")
     assert out.splitlines()[-1] == "26 instructions executed: no findings"
     assert "  X                    26   100%     0%             0%" in out
+    status, out, err = run(*RIGHT, "--limit", "5")
+    assert status == 1
+    assert "what it has not executed is not judged" in err
+    assert "5 instructions have been executed" in out
 
 
 @pytest.mark.slow
-def test_what_is_wrong_is_named_with_function_range_row_and_clause():
+def test_what_is_wrong_is_named_with_a_place_that_run_stops_at():
     status, out, err = run(*WRONG)
     assert (status, err) == (1, "")
     text = " ".join(out.split())
@@ -37,10 +41,6 @@ def test_what_is_wrong_is_named_with_function_range_row_and_clause():
     assert "has no rule for exec [A.6.4.1] (unwind-register)" in text
     assert "first: wave 1:1:1:1 at --until 0x7f0000" in text
     assert "frames in" in out
-
-
-@pytest.mark.slow
-def test_the_first_place_of_a_finding_is_one_that_run_stops_at():
     _status, out, _err = run(*WRONG, "--json")
     place = json.loads(out)["findings"][0]["seen"].partition("--until ")[2].partition(",")[0]
     status, out, _err = run("run", *WRONG[1:], "--until", place)
@@ -61,12 +61,18 @@ def test_a_baseline_leaves_nothing(tmp_path):
     assert f"no findings ({len(document['findings'])} of the baseline)" in out
 
 
-def test_findings_as_sarif():
+def test_findings_of_one_build_and_of_two_as_sarif():
     status, out, err = run(*WRONG, "--sarif")
     assert (status, err) == (1, "")
     (result,) = json.loads(out)["runs"]
     assert {each["ruleId"] for each in result["results"]} <= {each["id"] for each in result["tool"]["driver"]["rules"]}
     assert result["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "src/hip/calls.hip"
+    status, out, _err = run(*OPTIMIZED, *OTHER, "--sarif")
+    assert status == 1
+    (result,) = json.loads(out)["runs"]
+    assert {"against-wrong", "against-missing"} <= {rule["id"] for rule in result["tool"]["driver"]["rules"]}
+    found = [each for each in result["results"] if each["ruleId"] == "against-missing"]
+    assert found[0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "src/opencl/kernels.cl"
 
 
 def test_what_a_repair_reads_as_meant_is_found_without_it():
@@ -77,6 +83,12 @@ def test_what_a_repair_reads_as_meant_is_found_without_it():
         rules[policy] = {finding["rule"] for finding in json.loads(out)["findings"]}
     steps = {"unwind-missing", "statement-back"}  # which no repair is about
     assert rules == {"auto": steps, "off": {*steps, "value-failed"}}
+    counts = {}
+    for policy in ("auto", "off"):
+        _status, out, _err = run(*OPTIMIZED, *OTHER, "--repair", policy, "--json")
+        variables = {variable["name"]: variable for variable in json.loads(out)["against"]["variables"]}
+        counts[policy] = [variables["i"][result] for result in ("right", "wrong", "missing")]
+    assert counts == {"auto": [64, 0, 0], "off": [0, 0, 60]}  # the last statement of the four others needs it no more
 
 
 def test_a_source_that_is_not_here_is_named(tmp_path):
@@ -88,13 +100,6 @@ def test_a_source_that_is_not_here_is_named(tmp_path):
         "the text of src/asm/lane-pc.c was not found, so changes of variables and steps back there are not judged"
         in err
     )
-
-
-def test_a_kernel_that_has_not_ended_is_no_success():
-    status, out, err = run(*RIGHT, "--limit", "5")
-    assert status == 1
-    assert "what it has not executed is not judged" in err
-    assert "5 instructions have been executed" in out
 
 
 def test_steps_that_go_back_alone_are_no_failure(require_tool, tmp_path):
@@ -184,21 +189,3 @@ def test_a_baseline_of_two_builds_leaves_nothing(tmp_path):
     status, out, _err = run(*OPTIMIZED, *OTHER, "--baseline", path)
     assert status == 0
     assert "no findings" in out
-
-
-def test_findings_of_two_builds_as_sarif():
-    status, out, _err = run(*OPTIMIZED, *OTHER, "--sarif")
-    assert status == 1
-    (result,) = json.loads(out)["runs"]
-    assert {"against-wrong", "against-missing"} <= {rule["id"] for rule in result["tool"]["driver"]["rules"]}
-    found = [each for each in result["results"] if each["ruleId"] == "against-missing"]
-    assert found[0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "src/opencl/kernels.cl"
-
-
-def test_what_a_repair_reads_as_meant_is_another_value_without_it():
-    counts = {}
-    for policy in ("auto", "off"):
-        _status, out, _err = run(*OPTIMIZED, *OTHER, "--repair", policy, "--json")
-        variables = {variable["name"]: variable for variable in json.loads(out)["against"]["variables"]}
-        counts[policy] = [variables["i"][result] for result in ("right", "wrong", "missing")]
-    assert counts == {"auto": [64, 0, 0], "off": [0, 0, 60]}  # the last statement of the four others needs it no more

@@ -63,7 +63,7 @@ def test_a_step_back_has_another_colour_and_is_not_red():
     )
 
 
-def test_nothing_is_red_where_nothing_is_wrong(tmp_path):
+def test_nothing_is_red_where_nothing_is_wrong_or_differs(tmp_path):
     out = tmp_path / "out.html"
     done = run("judge", *GOOD, "--html", "-o", str(out))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -71,13 +71,18 @@ def test_nothing_is_red_where_nothing_is_wrong(tmp_path):
     assert 'class="wrong"' not in page.content
     assert "Nothing is wrong." in page.texts["findings"]
     assert "call frames: callers are right" in page.text or "callers are right" in page.text
+    out = tmp_path / "out.html"
+    done = run("judge", *GOOD, "--against", "fixtures/asm/lane-pc.gfx1100.w32.co", "--html", "-o", str(out))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    page = Page(out.read_text("utf-8"))
+    assert 'class="wrong"' not in page.content
+    assert 'class="missing"' not in page.content
+    assert "What is compared in this lane is the same." in page.texts["against"]
+    assert "100.0%" in page.texts["against"]
 
 
-def test_the_page_loads_nothing_and_allows_its_own_style_and_script_alone(page):
+def test_the_page_loads_nothing_and_is_the_same_again(page, wrong, tmp_path):
     check_loads_nothing(page)
-
-
-def test_the_same_question_gives_the_same_page(wrong, tmp_path):
     assert run("judge", str(wrong.with_name("lanes.co")), *WORDS, "--html").stdout == wrong.read_text("utf-8")
 
 
@@ -124,12 +129,9 @@ def test_a_value_of_another_build_is_beside_the_wrong_one(compared):
     assert all(re.search(r"lane = \d+; the same in \S+\.co$", words) for words in same)
 
 
-def test_what_the_source_needs_and_has_no_value_is_no_wrong_value(compared):
+def test_values_and_shares_of_both_builds_are_in_a_table(compared):
     words = next(words for kind, words in strip(compared.read_text("utf-8"), "limit") if kind == "missing")
     assert re.search(r"limit: no value: it has no location at .*; it is 9 in \S+\.co$", words)
-
-
-def test_both_values_are_in_a_table_with_the_shares(compared):
     page = Page(compared.read_text("utf-8"))
     assert page.sections == ["lane", "against", "findings", "functions"]
     text = page.texts["against"]
@@ -137,17 +139,6 @@ def test_both_values_are_in_a_table_with_the_shares(compared):
     assert re.search(r"<td>steps: limit</td><td>no value: it has no location at [^<]*</td><td>9</td>", page.content)
     assert re.search(r"all[\d,]+\d+\.\d%\d+\.\d%", text)
     assert "Values correct" in page.text
-
-
-def test_the_same_builds_differ_nowhere(tmp_path):
-    out = tmp_path / "out.html"
-    done = run("judge", *GOOD, "--against", "fixtures/asm/lane-pc.gfx1100.w32.co", "--html", "-o", str(out))
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    page = Page(out.read_text("utf-8"))
-    assert 'class="wrong"' not in page.content
-    assert 'class="missing"' not in page.content
-    assert "What is compared in this lane is the same." in page.texts["against"]
-    assert "100.0%" in page.texts["against"]
 
 
 @pytest.mark.slow

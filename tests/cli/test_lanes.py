@@ -71,9 +71,6 @@ def test_what_is_not_known_is_said(other):
     assert found.stderr.count("dwarfgpu: error") == 1
     assert "no program counter" in run("lanes", KERNEL, "--state", other, "--wave", "no place").stderr
     assert run("lanes", KERNEL, "--state", other, "--wave", "elsewhere").returncode == 0
-
-
-def test_a_function_without_the_attribute_says_so(other):
     done = run("lanes", KERNEL, "--state", other, "--wave", "all run")
     assert done.returncode == 0
     assert done.stdout.splitlines()[-1].split() == ["2-63", "I", "AMDGPU", "Lane", "all", "run/2-63", "(inactive)"]
@@ -305,16 +302,13 @@ def test_text_names_wave_and_lane(form, folder):
     assert lines[8].endswith("error: the contents of lane 8 of register v1 are not available [A.2.5.4.4.4]")
 
 
-def test_a_wave_is_named_and_belongs_to_a_snapshot(folder):
+def test_a_wave_is_named_in_text_and_json(folder):
     done = run("eval", "--state", folder, "--wave", "1", "--ops", "DW_OP_lit1")
     assert done.stdout == "wave 1:1:1:1: value 1 (generic)\n"
     done = run("eval", "--wave", "1", "--ops", "DW_OP_lit1")
     assert (done.returncode, "--wave chooses a wave" in done.stderr) == (2, True)
     found = json.loads(run("address", "global#0x10004", "--state", STOPPED, "--json").stdout)
     assert (found["wave"], found["address"]["available_bytes"]) == (None, 12)
-
-
-def test_json_names_wave_and_lane(folder):
     words = ("eval", "--state", folder, "--wave", "1", "--read", "4", "--ops", LANE_OF_V1)
     one = json.loads(run(*words, "--lane", "2", "--json").stdout)
     assert (one["wave"], one["lane"], one["read"]["bytes"]) == ("1:1:1:1", 2, "66000000")

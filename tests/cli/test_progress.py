@@ -84,14 +84,11 @@ def test_the_outermost_task_alone_is_shown(terminal):
     assert "\r5 waves\x1b[K" in terminal.getvalue()
 
 
-def test_the_line_goes_before_something_else_is_written(terminal):
+def test_the_line_goes_before_something_else_is_written_and_after_a_failure(terminal):
     for _unit in progress.counted(range(2), "units", 2):
         SafeStream(terminal).write("line\n")
     assert terminal.getvalue().count("\r\x1b[Kline\n") == 1  # the first line comes before anything is done
     assert terminal.getvalue().endswith("2 of 2 units\x1b[K\r\x1b[K")
-
-
-def test_the_line_goes_when_the_task_fails(terminal):
     with pytest.raises(ZeroDivisionError):
         sum(1 // (1 - unit) for unit in progress.counted(range(2), "units", 2))
     assert terminal.getvalue().endswith("\r\x1b[K")

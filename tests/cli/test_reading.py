@@ -60,13 +60,10 @@ def test_repairs_of_other_producers_are_named_where_they_are_not_applied(run):
     assert both["locations"][0]["repaired"] != location["operations"]
 
 
-def test_a_dialect_decides_what_bytes_are(run):
+def test_a_dialect_and_a_numbering_decide_what_bytes_are(run):
     status, _, error = run("verify", LEGACY)
     assert status != 0 or error
     assert run("verify", LEGACY, "--dialect", "llvm-legacy", "--attributes", "llvm-old")[0] == 0
-
-
-def test_address_classes_follow_the_numbering(run):
     assert "DW_AT_address_class  1 (private_lane)" in run("dump", CL_19)[1]
     assert "DW_AT_address_class  1 (generic)" in run("dump", CL_19, "--attributes", "llvm-current")[1]
     assert "DW_AT_address_class  1 (global)" in run("dump", CL_19, "--attributes", "amdgpu-2020")[1]

@@ -40,11 +40,17 @@ def of_file(tmp_path_factory) -> Page:
     return written(tmp_path_factory.mktemp("file") / "out.html", FAST)
 
 
-def test_the_kernels_with_what_they_start_with(with_state):
+def test_the_kernels_source_waves_and_stacks(with_state):
     text = with_state.texts["kernels"]
     assert "starts with s[0:1] KERNARG_SEGMENT_PTR" in text
     assert "ENABLE_SGPR_KERNARG_SEGMENT_PTR" in text
     assert "global_buffer (global)  int *  out" in text
+    row = '<td class="number">13</td><td class="text">      int even = left + 10;  // c</td><td class="code">0x1540  '
+    assert row in with_state.content
+    assert "v_add_u32_e32 v2, 10, v3" in with_state.texts["functions"]
+    assert re.search(r"0x154c  \S.*?  <span class=\"here\">◀ waves 1-2</span>", with_state.content)
+    assert "2 waves: 1-2" in with_state.texts["stacks"]
+    assert "#0  X () at src/asm/lane-pc.c:16" in with_state.texts["stacks"]
 
 
 def test_functions_have_a_strip_for_each_variable_and_for_call_frames(with_state):
@@ -57,16 +63,7 @@ def test_functions_have_a_strip_for_each_variable_and_for_call_frames(with_state
     assert "CFA and rules of" in with_state.texts["functions"]
 
 
-def test_source_instructions_waves_and_stacks(with_state):
-    row = '<td class="number">13</td><td class="text">      int even = left + 10;  // c</td><td class="code">0x1540  '
-    assert row in with_state.content
-    assert "v_add_u32_e32 v2, 10, v3" in with_state.texts["functions"]
-    assert re.search(r"0x154c  \S.*?  <span class=\"here\">◀ waves 1-2</span>", with_state.content)
-    assert "2 waves: 1-2" in with_state.texts["stacks"]
-    assert "#0  X () at src/asm/lane-pc.c:16" in with_state.texts["stacks"]
-
-
-def test_lanes_are_shown_on_the_source_and_as_maps(with_state):
+def test_lanes_and_values_are_maps_histograms_or_words(with_state):
     assert '<td class="text">      int odd = left - 1;  // d</td>' in with_state.content
     text = with_state.texts["lanes"]
     assert "waves 1-2: 12 active, lanes 1,3,5,7,9,11,13,15,17,19,21,23" in text
@@ -74,9 +71,6 @@ def test_lanes_are_shown_on_the_source_and_as_maps(with_state):
     assert "Map of waves 1-2" in text
     assert "Map of wave 3" in text
     assert len([svg for svg in with_state.tags("svg") if svg.get("class") == "lane-map"]) == 2
-
-
-def test_values_are_maps_histograms_or_words(with_state):
     text = with_state.texts["values"]
     assert "1:1:1:1, lane 1: 1" in text  # the variable `lane` in lane 1
     assert "How many executing lanes have a value of left" in text
@@ -147,27 +141,18 @@ def page(request) -> Page:
     return request.getfixturevalue(request.param)
 
 
-def test_nothing_is_loaded_and_the_style_and_the_script_of_the_page_alone_are_allowed(page):
+def test_a_page_stands_alone_and_is_read_with_the_keyboard(page):
     check_loads_nothing(page)
-
-
-def test_names_of_parts_are_there_once_and_links_lead_to_them(page):
     names = [attributes["id"] for _tag, attributes in page.elements if attributes.get("id")]
     assert len(names) == len(set(names))
     assert {link["href"][1:] for link in page.tags("a")} <= set(names)
     assert {attributes["data-opens"] for attributes in page.tags("button") if attributes.get("data-opens")} <= set(
         names
     )
-
-
-def test_the_page_has_a_language_a_title_and_a_width(page):
     assert page.tags("html") == [{"lang": "en"}]
     assert page.texts["title"].endswith(": dwarfgpu report")
     assert {"name": "viewport", "content": "width=device-width, initial-scale=1"} in page.tags("meta")
     assert len(page.tags("h1")) == 1
-
-
-def test_what_moves_sideways_can_be_reached_with_the_keyboard(page):
     for tag, attributes in page.elements:
         kinds = (attributes.get("class") or "").split()
         if tag == "pre" or {"scroll", "pick"} & set(kinds):
@@ -210,6 +195,11 @@ def test_nothing_of_a_file_is_markup(tmp_path):
 
 
 def test_what_has_no_room_is_counted(monkeypatch, tmp_path):
+    monkeypatch.setattr(question, "MOST_INSTRUCTIONS", 3)
+    monkeypatch.setattr(question, "MOST_STRIPS", 2)
+    text = written(tmp_path / "few.html", FAST).texts["functions"]
+    assert "Only the first 3 instructions: dwarfgpu report FILE NAME shows more" in text
+    assert "26 more variables not drawn: dwarfgpu coverage FILE NAME lists them." in text
     monkeypatch.setattr(html, "MAX_PAGE", 90_000)
     monkeypatch.setattr(question, "MAX_LISTED", 2)
     monkeypatch.setattr(question, "PROBLEM_ROOM", 0)
@@ -217,14 +207,6 @@ def test_what_has_no_room_is_counted(monkeypatch, tmp_path):
     assert len(page.content.encode()) < 130_000
     assert re.search(r"The page has room for \d+ functions? with variables and instructions", page.texts["functions"])
     assert "Left out, because the page would be too large" in page.texts["functions"]
-
-
-def test_few_instructions_of_many_functions(monkeypatch, tmp_path):
-    monkeypatch.setattr(question, "MOST_INSTRUCTIONS", 3)
-    monkeypatch.setattr(question, "MOST_STRIPS", 2)
-    text = written(tmp_path / "few.html", FAST).texts["functions"]
-    assert "Only the first 3 instructions: dwarfgpu report FILE NAME shows more" in text
-    assert "26 more variables not drawn: dwarfgpu coverage FILE NAME lists them." in text
 
 
 @pytest.mark.slow
@@ -264,16 +246,13 @@ int f{n}(struct s{n} *p, int x, float y) {{
     return whole
 
 
-def test_standard_output_and_json_have_the_page(of_file, tmp_path):
+def test_standard_output_json_and_the_prompt_have_the_page(of_file, tmp_path):
     done = run("report", FAST)
     assert done.returncode == 0
     assert done.stdout == of_file.content
     assert json.loads(run("report", KERNEL, "--json").stdout)["html"].startswith("<!DOCTYPE html>")
     out = tmp_path / "out.html"
     assert json.loads(run("report", KERNEL, "--json", "-o", str(out)).stdout)["written"] == str(out)
-
-
-def test_at_the_prompt(tmp_path):
     out = tmp_path / "out.html"
     done = run("debug", KERNEL, "--state", STATE, "-nx", "-batch", "-ex", f"report -o {out} X")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -299,14 +278,11 @@ def test_an_error_is_one_line_and_leaves_the_old_page(tmp_path, words, status, m
     assert [path.name for path in tmp_path.iterdir()] == ["out.html"]
 
 
-def test_a_page_that_cannot_be_written(tmp_path):
+def test_a_page_is_not_written_anywhere(tmp_path):
     for name in (tmp_path, tmp_path / "none" / "out.html"):
         done = run("report", KERNEL, "-o", str(name))
         assert done.returncode == 2
         assert done.stderr.startswith(f"dwarfgpu: error: {name} cannot be written: ")
-
-
-def test_a_page_does_not_replace_what_it_is_about(tmp_path):
     code = tmp_path / "k.co"
     code.write_bytes(Path(KERNEL).read_bytes())
     snapshot = state(tmp_path / "state.json", code)

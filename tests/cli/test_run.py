@@ -31,7 +31,7 @@ def test_a_kernel_runs_and_its_buffer_is_saved(run, tmp_path):
     assert [each.name for each in tmp_path.iterdir()] == ["out.npy"]
 
 
-def test_a_kernel_of_cplus_has_the_name_of_its_source(run):
+def test_a_kernel_has_the_name_of_its_source(run):
     words = ("run", "fixtures/amdgpu/hip-kernels.gfx1100.w32.O2.v5.co", "divergent(int*, int)")
     launch = ("--grid", "32", "--work-group", "32", "zeros(32, i4)", "32")
     status, out, err = run(*words, *launch)
@@ -39,6 +39,9 @@ def test_a_kernel_of_cplus_has_the_name_of_its_source(run):
     for name in ("divergent", "_Z9divergentPii"):
         _status, out, _err = run(*words[:2], name, *launch, "--json")
         assert json.loads(out)["kernel"] == "_Z9divergentPii"
+    status, _out, err = run("run", FILE, "nothing", "--grid", "1", "--work-group", "1")
+    assert status in (1, 2)
+    assert "has no kernel 'nothing'" in err
 
 
 def test_the_answer_as_json(run, tmp_path):
@@ -113,12 +116,6 @@ def test_the_order_of_a_seed_and_few_waves_at_once(run):
     assert status == 0
     assert out.startswith("group_x: all 10 waves have ended after 60 instructions\n")
     assert run(*LAUNCH, "out=zeros(4)", "--seed", "3", "--at-once", "8", "--print", "out")[1] == out
-
-
-def test_a_kernel_that_is_not_there(run):
-    status, _out, err = run("run", FILE, "nothing", "--grid", "1", "--work-group", "1")
-    assert status in (1, 2)
-    assert "has no kernel 'nothing'" in err
 
 
 @pytest.mark.parametrize("has_state", [False, True])

@@ -68,7 +68,7 @@ def test_every_fixture_has_a_golden_file_that_names_its_commands():
         ]
 
 
-def test_all_aspects_are_compared():
+def test_all_aspects_are_compared_and_no_row_is_lost():
     rows = {}
     for name in ("asm/lists.gfx90a.w64.co", "features/debug-names.v5.co", "host/types-names.clang.v5.x86_64"):
         target = opened(str(golden.FIXTURES / name)).target.target
@@ -76,13 +76,7 @@ def test_all_aspects_are_compared():
             rows.setdefault(row.aspect, []).append(row)
     assert set(rows) == set(ASPECTS)
     assert min(map(len, rows.values())) >= 3
-
-
-# --- The comparison itself ----------------------------------------------------------------------------------------
-
-
-def test_no_row_is_lost_and_none_is_unreadable():
-    """What the parser does not know it marks, and the marks are in files that the tool itself could not read."""
+    # What the parser does not know it marks, and the marks are in files that the tool itself could not read.
     marked = {
         name
         for name in NAMES
@@ -90,6 +84,9 @@ def test_no_row_is_lost_and_none_is_unreadable():
         if UNREAD in row.what
     }
     assert marked <= {name for name in NAMES if fnmatch.fnmatch(name, "host/*.gcc.*")}
+
+
+# --- The comparison itself ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("aspect", ASPECTS)

@@ -18,18 +18,23 @@ def test_every_encoding_has_a_row(name: str) -> None:
         assert len(encoding.operand_kinds) == len(row.operands)
 
 
-def test_unknown_name() -> None:
+def test_unknown_names_and_bytes_are_named_with_the_dialects_that_there_are() -> None:
     with pytest.raises(UsageError, match="klingon") as caught:
         dialects.get("klingon")
-
     assert "llvm-user" in (caught.value.hint or "")
+    expression = decode(b"\xe3", dialects.get("gnu"), Format(), known_in=dialects.known_in)
+    assert expression.fault is not None
+    assert expression.fault.kind == "unknown_operation"
+    assert "llvm-legacy (DW_OP_LLVM_offset)" in (expression.fault.hint or "")
 
 
-def test_conflicts_are_refused_when_composed() -> None:
+def test_dialects_compose_where_they_agree() -> None:
     """0xE9 is a prefix in one dialect and an operation in two others."""
     for one, other in (("llvm-user", "llvm-legacy"), ("llvm-user", "amdgpu-2020"), ("llvm-legacy", "amdgpu-2020")):
         with pytest.raises(DialectConflict, match="0xe"):
             compose("mixed", dialects.get(one), dialects.get(other))
+    both = compose("both", dialects.get("dwarf5"), dialects.get("gnu"))
+    assert both.by_path.keys() == dialects.get("gnu").by_path.keys()
 
 
 def test_a_conflict_that_is_named_is_settled() -> None:
@@ -45,12 +50,6 @@ def test_a_conflict_that_is_named_is_settled() -> None:
 
         assert expression.fault is None
         assert [one.name for one in expression.instructions] == names
-
-
-def test_agreeing_dialects_compose() -> None:
-    both = compose("both", dialects.get("dwarf5"), dialects.get("gnu"))
-
-    assert both.by_path.keys() == dialects.get("gnu").by_path.keys()
 
 
 def test_one_path_with_two_meanings_is_refused_in_a_dialect() -> None:
@@ -73,14 +72,6 @@ def test_operations_without_numbers_can_be_given_some(name: str) -> None:
 
     assert data.startswith(b"\xef\x81\x01")
     assert decode(data, bound, Format()).instructions[0].name == name
-
-
-def test_unknown_bytes_are_named_with_the_dialects_that_know_them() -> None:
-    expression = decode(b"\xe3", dialects.get("gnu"), Format(), known_in=dialects.known_in)
-
-    assert expression.fault is not None
-    assert expression.fault.kind == "unknown_operation"
-    assert "llvm-legacy (DW_OP_LLVM_offset)" in (expression.fault.hint or "")
 
 
 def test_one_byte_means_three_things() -> None:

@@ -50,7 +50,7 @@ def frame(bridge):
 LANE = "DW_OP_regx v0; DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_shl; DW_OP_LLVM_offset"
 
 
-def test_every_form_of_an_expression_is_taken(bridge, dies):
+def test_expressions_of_every_form_know_their_place(bridge, dies):
     die = dies["lane"]
     attribute = die.attributes["DW_AT_location"]
     parsed = LocationParser(None).parse_from_attribute(attribute, 5, die)
@@ -60,9 +60,6 @@ def test_every_form_of_an_expression_is_taken(bridge, dies):
             assert bridge.text(source, where) == LANE
     for where in (die.cu, die.cu.structs):
         assert bridge.text(parsed, where) == LANE
-
-
-def test_an_expression_knows_its_place_and_the_format_of_its_unit(bridge, dies):
     found = bridge.expression(dies["lane"].attributes["DW_AT_location"])
     data = bridge.dwarfinfo.debug_info_sec.stream.getvalue()
     assert found.section == ".debug_info"
@@ -183,12 +180,17 @@ def test_what_is_no_object_of_pyelftools_is_refused(bridge, given):
         assert isinstance(refused(call, given), UsageError)
 
 
-def test_what_has_no_format_no_rows_or_is_null_is_refused(bridge, dies):
+def test_what_is_no_expression_variable_or_row_is_refused(bridge, dies, frame):
     assert "is not a DIE" in refused(bridge.text, [0x30], "unit").message
     null = next(die for die in dies["lane"].cu.iter_DIEs() if die.is_null())
     assert "null entry" in refused(bridge.entry, null).message
     refused(bridge.rows, 0x10)
     refused(bridge.rows, bridge.frame_entries()[0])
+    assert "no variable" in refused(bridge.variable, dies["int"], frame).message
+    assert "sum of whole_wave" in refused(bridge.variable, dies["sum"], frame).message
+    assert "locations" in refused(bridge.text, dies["left"].attributes["DW_AT_location"]).hint
+    refused(bridge.text, dies["left"].attributes["DW_AT_name"])
+    refused(bridge.locations, dies["left"].attributes["DW_AT_name"])
 
 
 def test_objects_of_other_files_are_refused(bridge, dies, frame):
@@ -206,14 +208,6 @@ def test_objects_of_other_files_are_refused(bridge, dies, frame):
     variable = next(entry for entry in other.program.file.dwarf.units[0].dies() if entry.tag == 0x34)
     refused(bridge.variable, variable, frame)
     refused(other.variable, variable, frame)
-
-
-def test_what_is_no_variable_and_has_no_expression_is_refused(bridge, dies, frame):
-    assert "no variable" in refused(bridge.variable, dies["int"], frame).message
-    assert "sum of whole_wave" in refused(bridge.variable, dies["sum"], frame).message
-    assert "locations" in refused(bridge.text, dies["left"].attributes["DW_AT_location"]).hint
-    refused(bridge.text, dies["left"].attributes["DW_AT_name"])
-    refused(bridge.locations, dies["left"].attributes["DW_AT_name"])
 
 
 def test_what_pyelftools_cannot_read_is_refused():

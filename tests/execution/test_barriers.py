@@ -37,22 +37,14 @@ def run(code, kernel, *buffers, size=SIZE, seed=None):
 
 
 @pytest.mark.parametrize("seed", [None, 1, 2, 3])
-def test_one_wave_of_a_group_is_the_first(code, seed):
+def test_waves_signal_wait_and_go_on_again(code, seed):
     halt, launched = run(code, "first", np.zeros(SIZE * GROUPS, np.int32), seed=seed)
     assert halt.has_ended
     waves = launched.buffers["out"].reshape(GROUPS, 4, 32)
     assert (waves.sum(axis=(1, 2)) == 32).all()
-
-
-@pytest.mark.parametrize("seed", [None, 1, 2, 3])
-def test_waves_go_on_when_all_have_signalled(code, seed):
     halt, launched = run(code, "ahead", np.zeros(GROUPS, np.int32), np.zeros(SIZE * GROUPS, np.int32), seed=seed)
     assert halt.has_ended
     assert launched.buffers["out"].reshape(GROUPS, 4, 32)[:, :, 0].tolist() == [[7, 1, 1, 1]] * GROUPS
-
-
-@pytest.mark.parametrize("seed", [None, 1, 2, 3])
-def test_barriers_are_used_again(code, seed):
     halt, launched = run(code, "turns", np.zeros(SIZE * GROUPS, np.int32), seed=seed)
     assert halt.has_ended
     assert (launched.buffers["out"] == 100).all()

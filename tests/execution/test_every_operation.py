@@ -488,7 +488,14 @@ def test_every_operation_of_scalar_memory(it):
         assert found == [signed(number, 8 * size) & LOW if match["what"][0] == "i" else number], name
 
 
-def test_lanes_are_read_and_written_by_number(it):
+def test_lanes_are_exchanged_and_read_and_written_by_number(it):
+    left, right = (NUMBERS.integers(0, 1 << 32, it.lanes).astype(np.uint32) for _ in range(2))
+    it.vector(0, left)
+    it.vector(1, right)
+    it.run("v_swap_b32 v0, v1")
+    assert (it.read(0)[0, :LANES] == right[:LANES]).all()
+    assert (it.read(1)[0, :LANES] == left[:LANES]).all()
+    assert (it.read(0)[0, LANES:] == left[LANES:]).all()
     words = NUMBERS.integers(0, 1 << 32, it.lanes).astype(np.uint32)
     it.vector(0, words)
     it.batch.set_exec(0b11000)
@@ -501,16 +508,6 @@ def test_lanes_are_read_and_written_by_number(it):
     it.batch.set_exec(0)
     it.run("v_readfirstlane_b32 s12, v0")
     assert it.batch.scalar[12] == words[0]
-
-
-def test_registers_are_exchanged_in_the_executing_lanes(it):
-    left, right = (NUMBERS.integers(0, 1 << 32, it.lanes).astype(np.uint32) for _ in range(2))
-    it.vector(0, left)
-    it.vector(1, right)
-    it.run("v_swap_b32 v0, v1")
-    assert (it.read(0)[0, :LANES] == right[:LANES]).all()
-    assert (it.read(1)[0, :LANES] == left[:LANES]).all()
-    assert (it.read(0)[0, LANES:] == left[LANES:]).all()
 
 
 def test_lanes_are_permuted_through_local_memory(it):
@@ -613,11 +610,15 @@ def test_what_ends_a_block_says_why(it):
         assert it.run("s_endpgm_saved") == -1
 
 
-def test_time_goes_on(it):
+def test_time_goes_on_and_mode_is_set_from_a_register(it):
     if it.generation < 11:
         it.run("s_memtime s[2:3]\ns_memtime s[4:5]\ns_memrealtime s[6:7]")
         times = [it.batch.scalar[number] for number in (2, 4, 6)]
         assert all(time > 0 for time in times)
+    name = "HW_REG_MODE" if it.generation < 12 else "HW_REG_WAVE_MODE"
+    it.scalar(2, 0x5)
+    it.run(f"s_setreg_b32 hwreg({name}, 0, 4), s2")
+    assert it.batch.mode == 0xF5
 
 
 def test_vector_registers_by_number(it):
@@ -634,13 +635,6 @@ def test_vector_registers_by_number(it):
     it.run("s_set_gpr_idx_on s2, gpr_idx(SRC0)\nv_mov_b32 v10, v1\ns_set_gpr_idx_mode gpr_idx(DST)\nv_mov_b32 v10, v2")
     it.run("s_set_gpr_idx_idx 5\nv_mov_b32 v10, v3\ns_set_gpr_idx_off\nv_mov_b32 v20, v4")
     assert [it.read(number)[0, 0] for number in (10, 13, 15, 20)] == [104, 102, 103, 104]
-
-
-def test_mode_is_set_from_a_register(it):
-    name = "HW_REG_MODE" if it.generation < 12 else "HW_REG_WAVE_MODE"
-    it.scalar(2, 0x5)
-    it.run(f"s_setreg_b32 hwreg({name}, 0, 4), s2")
-    assert it.batch.mode == 0xF5
 
 
 FAMILIES = re.compile(

@@ -371,7 +371,7 @@ def test_lanes_of_rows_by_their_own_numbers(bench):
 # --- Memory -------------------------------------------------------------------------------------------------------
 
 
-def test_lanes_are_counted_in_local_memory(bench):
+def test_lanes_are_counted_in_memory_and_in_addresses(bench):
     it = bench("gfx906", waves=2)
     it.local.view(np.uint32)[:, 3] = 10, 20
     it.batch.set_exec(0xFF)
@@ -380,9 +380,6 @@ def test_lanes_are_counted_in_local_memory(bench):
     assert it.local.view(np.uint32)[:, 3].tolist() == [18, 28]
     it.run("ds_consume v1 offset:8")
     assert it.local.view(np.uint32)[:, 3].tolist() == [10, 20]
-
-
-def test_addresses_that_count_lanes(bench):
     it = bench("gfx1100", 32)
     values = words(32)
     it.vector(1, values)
@@ -539,15 +536,12 @@ def test_conversions_are_rounded_as_mode_says(bench, way):
         assert it.read(6, "f2")[0, lane] == next_to(Fraction(single_), np.float16, way)
 
 
-def test_sums_of_opposite_numbers_are_negative_where_rounding_goes_down(bench):
+def test_sums_and_conversions_in_directions(bench):
     for way, sign in ((0, 1), (1, 1), (2, -1), (3, 1)):
         it = bench("gfx1030", 32, mode=0xF0 | way)
         it.vector(0, np.full(32, 1.5, np.float32))
         it.run("v_sub_f32 v1, v0, v0\nv_add_f32 v2, 0, v1")
         assert math.copysign(1, it.read(1, "f4")[0, 0]) == sign
-
-
-def test_what_cannot_be_rounded_in_a_direction_stops_the_wave(bench):
     it = bench("gfx1030", 32, mode=0xF3)
     with pytest.raises(UnknownInstruction, match="v_ldexp_f32 rounded to zero"):
         it.run("v_ldexp_f32 v0, v1, v2")

@@ -70,16 +70,13 @@ def test_stores_stay_in_a_cache_until_they_are_written_back(family):
     assert read(cached, 4, 5, SYSTEM) == 9
 
 
-def test_a_store_at_system_scope_goes_to_memory():
+def test_stores_of_agents_go_to_memory():
     cached, memory = caches("GFX12", 0.99, agents=2)
     store(cached, 0, 5, 9, OWN_UNIT)
     store(cached, 0, 5, 10, SYSTEM, 0xFFFF)
     assert memory[5] == 10
     cached.clean()
     assert memory[5] == 10
-
-
-def test_bytes_of_one_word_are_written_by_two_agents():
     cached, memory = caches("GFX90A", 0.99, agents=2)
     store(cached, 0, 5, 0x11, OWN_UNIT, 0xFF)
     store(cached, 4, 5, 0x2200, OWN_UNIT, 0xFF00)

@@ -243,7 +243,7 @@ def test_waves_are_grouped_by_stack_over_all_inputs_the_rarest_first():
     }  # fmt: skip
 
 
-def test_values_have_a_histogram_and_outliers_first():
+def test_values_have_a_histogram_and_the_rarest_are_named():
     summary = Summary("eval step")
     for n in range(100):
         value = 5000 if n == 42 else n // 2
@@ -251,9 +251,6 @@ def test_values_have_a_histogram_and_outliers_first():
     lines = list(summary_text(summary, 80))
     assert "5000  (r42)" in lines[lines.index("step: 51 values, those of the fewest inputs first") + 2]
     assert [count for _, count in summary.variables["step"].histogram()] == [99 * 64, *[0] * 8, 64]
-
-
-def test_many_values_are_joined_by_their_magnitude():
     summary = Summary("eval x")
     for n in range(MOST_VALUES * 2):
         summary.add_rows([summary_row(f"r{n}", variable="x", value=str(n), number=float(n), lane_count=1)])
@@ -262,6 +259,10 @@ def test_many_values_are_joined_by_their_magnitude():
     assert len(values.groups) == 14
     assert sum(group.count for group in values.groups.values()) == MOST_VALUES * 2
     assert values.groups["2^12 to 2^13"].count == 4096
+    summary = Summary("eval x")
+    for n in range(MOST_ON_PAGE + 100):
+        summary.add_rows([summary_row(f"r{n}", variable="x", value=f"v{n}")])
+    assert "summary.json has 100 more." in Page(html_of(summary)).texts["values"]
 
 
 def test_without_the_extra_one_error_says_what_to_install(tmp_path):
@@ -325,14 +326,14 @@ def hung():
     return Page(html_of(hanging_run()))
 
 
-def test_sections_are_those_that_have_something(hung):
+def test_the_page_of_a_hang_has_stacks_values_and_failures(hung):
     assert hung.sections == ["stacks", "values", "rules", "failures"]
     empty = Page(html_of(Summary("bt")))
     assert empty.sections == []
     assert "Answers about many inputs, by dwarfgpu" in empty.content
-
-
-def test_the_rarest_stack_is_first_with_its_frames_and_where_it_is(hung):
+    assert hung.texts["failures"].count("torn.json") == 1
+    assert "it is not JSON" in hung.texts["failures"]
+    check_loads_nothing(hung)
     text = hung.texts["stacks"]
     assert text.index("abort < check < train") < text.index("wait < allreduce < train")
     assert "2 waves in 2 inputs" in text
@@ -340,20 +341,12 @@ def test_the_rarest_stack_is_first_with_its_frames_and_where_it_is(hung):
     assert "0  abort" in text
     assert "rank7.json" in text
     assert "and 595 more inputs" in text
-
-
-def test_values_have_a_histogram_and_a_table(hung):
     text = hung.texts["values"]
     assert "300 values" in text
     assert f"{300 - FIRST} more values" in text
     assert re.search(r"0 to 29\.9: 3,840 lanes", hung.content)
     assert text.count("Histogram") == 0
     assert hung.content.count('aria-label="Histogram of ') == 1, "one value has none"
-
-
-def test_an_input_without_an_answer_is_named_once_with_the_reason(hung):
-    assert hung.texts["failures"].count("torn.json") == 1
-    assert "it is not JSON" in hung.texts["failures"]
 
 
 def test_what_files_say_is_text_and_never_markup():
@@ -368,10 +361,6 @@ def test_what_files_say_is_text_and_never_markup():
     assert "\x1b" not in shown.content
 
 
-def test_the_page_loads_nothing_and_allows_its_own_style_and_script_alone(hung):
-    check_loads_nothing(hung)
-
-
 def test_what_does_not_fit_is_counted(monkeypatch):
     for room in ("STACK_ROOM", "VALUE_ROOM", "RULE_ROOM", "FAILURE_ROOM"):
         monkeypatch.setattr(summaries, room, 10)
@@ -379,13 +368,6 @@ def test_what_does_not_fit_is_counted(monkeypatch):
     assert "Left out, because the page would be too large: 2 stacks." in small.texts["stacks"]
     assert "`" not in small.texts["failures"]
     assert "summary.json names all of them" in small.texts["failures"]
-
-
-def test_a_variable_with_many_values_has_the_rarest_of_them():
-    summary = Summary("eval x")
-    for n in range(MOST_ON_PAGE + 100):
-        summary.add_rows([summary_row(f"r{n}", variable="x", value=f"v{n}")])
-    assert "summary.json has 100 more." in Page(html_of(summary)).texts["values"]
 
 
 @pytest.fixture(scope="module")

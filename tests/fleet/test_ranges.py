@@ -73,11 +73,16 @@ def test_a_server_that_lies_about_a_size_is_an_error_of_its_input(served, size, 
     assert asked("info", f"{served.url}/other.co")[0]["state"] == "answer"
 
 
-def test_a_broken_archive_is_a_row(tmp_path):
+def test_broken_archives_and_servers_without_ranges_are_rows(tmp_path):
     (tmp_path / "a.zip").write_bytes(b"PK\x05\x06" + bytes(9))
     (row,) = asked("info", f"zip://k.co::file://{tmp_path}/a.zip")
     assert (row["state"], row["error_kind"]) == ("error", "unreadable")
     assert "BadZipFile: File is not a zip file" in row["message"]
+    (tmp_path / "k.co").write_bytes(CODE.read_bytes() + bytes(PADDING))
+    with serving(tmp_path, has_ranges=False) as server:
+        (row,) = asked("coverage", f"{server.url}/k.co")
+        assert row["state"] == "error"
+        assert row["error_class"] == "malformed"
 
 
 def test_a_file_is_an_input_and_the_code_of_another(served):
@@ -160,14 +165,6 @@ def test_what_cannot_be_fetched_is_an_error_and_never_zeros(served):
         assert "a/k.co" in answer[0]["message"]
     served.fails_from.clear()
     assert [row["number"] for row in asked("eval", f"{served.url}/a/states/s.json", "even")] == [11]
-
-
-def test_a_server_without_ranges_is_refused(tmp_path):
-    (tmp_path / "k.co").write_bytes(CODE.read_bytes() + bytes(PADDING))
-    with serving(tmp_path, has_ranges=False) as server:
-        (row,) = asked("coverage", f"{server.url}/k.co")
-        assert row["state"] == "error"
-        assert row["error_class"] == "malformed"
 
 
 def test_a_url_that_is_not_there_is_a_row(served):

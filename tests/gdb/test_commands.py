@@ -158,7 +158,7 @@ def test_the_lane_is_gdbs(tmp_path, require_tool):
 
 
 @pytest.mark.slow
-def test_help_is_that_of_the_rows(require_tool):
+def test_help_is_that_of_the_rows_with_prefix_characters(require_tool):
     text = run_gdb(require_tool, *typed("help dwarfgpu", *(f"help dwarfgpu {name}" for name in ROWS)))
     for name, row in ROWS.items():
         summary = f"{row.summary[:1].upper()}{row.summary[1:]}."
@@ -169,10 +169,6 @@ def test_help_is_that_of_the_rows(require_tool):
         if name != "snapshot":
             assert row.details in text
     assert "Threads of a host program are saved as a core file, which GDB writes." in text
-
-
-@pytest.mark.slow
-def test_help_of_the_prefix_characters_and_the_end_of_words(require_tool):
     assert run_gdb(require_tool, "-ex", "dwarfgpu") == run_gdb(require_tool, "-ex", "help dwarfgpu")
     about = run_gdb(require_tool, "-ex", "help function dwarfgpu").splitlines()
     assert about[2].startswith("A value that GDB can reach")

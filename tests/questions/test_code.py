@@ -26,7 +26,7 @@ def run(require_tool) -> Run:
     return found
 
 
-def test_the_function_of_the_frame(run):
+def test_a_function_by_name_by_address_and_with_its_bytes(run):
     first, *rows, last = run("disassemble").splitlines()
     assert first == "Dump of assembler code for function X:"
     assert last == "End of assembler dump."
@@ -35,9 +35,6 @@ def test_the_function_of_the_frame(run):
         "=> 0x00007f0000001548 <+72>:\ts_andn2_b64 exec, s[36:37], exec"
     ]
     assert [row.split()[1] for row in rows if row.startswith(" * ")] == ["0x00007f0000001524", "0x00007f000000153c"]
-
-
-def test_a_function_by_name_by_address_and_with_its_bytes(run):
     assert run("disassemble X") == run("disassemble") == run("disassemble 0x7f0000001550")
     assert "function whole_wave:" in run("disassemble whole_wave")
     assert "<+0>:\t00 01 06 c0 00 00 00 00\ts_load_dwordx2" in run("disassemble /r")
@@ -97,7 +94,7 @@ def test_what_cannot_be_disassembled(run, line, message):
     assert "\n" not in str(error)
 
 
-def test_branches_name_where_they_go(require_tool):
+def test_calls_and_branches_name_where_they_go(require_tool):
     require_tool(*OBJDUMP)
     text = Run(FIXTURES / "llvm24/hip-calls.gfx1100.w32.O2.co")("info functions -n", "disassemble recurse")
     branches = re.findall(r"\ts_c?branch\w* (\d+)  # (0x[0-9a-f]+) <(\w+)\+\d+>", text)
@@ -106,9 +103,6 @@ def test_branches_name_where_they_go(require_tool):
     assert "exec_lo" in text
     assert "s[" in wave64
     assert "exec_lo" not in wave64.partition("End of")[0].replace("exec_lo, exec_lo", "")
-
-
-def test_host_code(require_tool):
     require_tool("objdump")
     text = Run(FIXTURES / "host/values.gcc.O0.v5.x86_64")("disassemble program")
     assert re.search(r"\tcall +0x[0-9a-f]+ <(inspect|add)>\n", text)

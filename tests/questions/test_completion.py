@@ -62,13 +62,11 @@ class TestCommands:
     def test_names(self, run: Run, line: str, expected: list[str]) -> None:
         assert texts(run, line) == expected
 
-    def test_nothing_lists_all_with_what_they_do(self, run: Run) -> None:
+    def test_nothing_lists_all_and_definitions_are_listed(self, run: Run) -> None:
         found = texts(run, "")
         assert {"print", "info", "quit"} <= set(found)
         assert "p" not in found
         assert complete(run.debugger, "quit")[1][0].meta == "leave the debugger"
-
-    def test_commands_that_were_defined(self, run: Run) -> None:
         run("alias pq = echo")
         assert texts(run, "pq") == ["pq"]
         run.debugger.macros["qqq"] = ()
@@ -111,9 +109,15 @@ class TestOperands:
     def test_operands(self, run: Run, line: str, expected: list[str]) -> None:
         assert texts(run, line) == expected
 
-    def test_lanes_say_whether_they_are_active(self, run: Run) -> None:
+    def test_lanes_say_whether_they_are_active_and_few_are_listed(self, run: Run) -> None:
         found = {each.text: each.meta for each in complete(run.debugger, "lane ")[1]}
         assert (found["0"], found["1"]) == ("active", "inactive")
+        try:
+            run("set max-completions 3")
+            assert len(texts(run, "")) == 3
+            assert len(texts(run, "print $")) == 3
+        finally:
+            run("set max-completions 200")
 
     def test_paths(self, run: Run, tmp_path: Path) -> None:
         (tmp_path / "one.gdb").touch()
@@ -123,14 +127,6 @@ class TestOperands:
         assert len(texts(run, f"file {tmp_path}/")) == 2
         assert texts(run, f"file {tmp_path}/.") == [f"file {tmp_path}/.hidden"]
         assert texts(run, "file /nowhere/x") == []
-
-    def test_there_are_not_more_than_a_user_wants(self, run: Run) -> None:
-        try:
-            run("set max-completions 3")
-            assert len(texts(run, "")) == 3
-            assert len(texts(run, "print $")) == 3
-        finally:
-            run("set max-completions 200")
 
 
 class TestExpressions:

@@ -123,9 +123,15 @@ def test_it_takes_no_more_than_the_command_before_it_has_left(run):
     assert len(run("lane 4").splitlines()) <= len(whole) - 5
 
 
-def test_without_a_machine_there_is_nothing_to_show_by_itself():
+def test_files_without_a_machine_or_lines():
     run = Run(LANES)
     assert run("set context on", f"file {LANES}", "show context").count("-- ") == 0
+    lines = Run(FIXTURES / "asm/code-object-v3.gfx906.co")("context").splitlines()
+    assert lines[1] == "the program has no line table"
+    assert Run(None).fails("context").kind == "no_file"
+    run = Run(FIXTURES / "asm/lane-pc.gfx1100.w32.co")
+    run(f"directory {FIXTURES}")
+    assert "5  void X(int *out, int limit) {" in run("context source")
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
@@ -154,12 +160,3 @@ def test_a_section_that_fails_hides_no_other(monkeypatch, tmp_path):
     assert lines[1] == "src/asm/lane-pc.c: No such file or directory. `directory DIR` looks elsewhere."
     assert titles("\n".join(lines)) == ["source: src/asm/lane-pc.c:5", "locals", "registers", "stack"]
     assert lines[-1] == "no state, so no frames"
-
-
-def test_files_without_lines_wave32_and_nothing():
-    lines = Run(FIXTURES / "asm/code-object-v3.gfx906.co")("context").splitlines()
-    assert lines[1] == "the program has no line table"
-    assert Run(None).fails("context").kind == "no_file"
-    run = Run(FIXTURES / "asm/lane-pc.gfx1100.w32.co")
-    run(f"directory {FIXTURES}")
-    assert "5  void X(int *out, int limit) {" in run("context source")

@@ -26,7 +26,7 @@ class TestHelp:
         for command in run.debugger.registry.commands.values():
             assert not command.run or command.name in " ".join(text.split())
 
-    def test_a_command_has_usage_summary_options_and_details(self, run: Run) -> None:
+    def test_a_command_and_a_setting_have_all_that_can_be_typed(self, run: Run) -> None:
         text = run("help pipe")
         assert text.splitlines()[:3] == [
             "pipe [-d WORD] COMMAND | PROGRAM",
@@ -34,27 +34,21 @@ class TestHelp:
             "  -d WORD           a word in place of the bar",
         ]
         assert "Also: |" in text
-
-    def test_names_may_be_shortened(self, run: Run) -> None:
-        assert run("help sho") == run("help show")
-        assert run("help ?") == run("h help")
-
-    def test_a_prefix_lists_what_may_follow(self, run: Run) -> None:
-        assert "  info lanes " in run("help info")
-        assert run("info") == run("help info")
-
-    def test_a_group_lists_its_commands(self, run: Run) -> None:
-        text = run("help data")
-        assert "  print " in text
-        assert "  lane " not in text
-
-    def test_a_setting_has_its_values_and_what_it_is(self, run: Run) -> None:
         assert run("help set pagination").splitlines() == [
             "set pagination on | off",
             "  Whether long output stops when the screen is full.",
             "  Now on; default on.",
         ]
         assert run("help show editing") == run("help set editing-mode")
+
+    def test_names_may_be_shortened_and_prefixes_and_groups_list_theirs(self, run: Run) -> None:
+        assert run("help sho") == run("help show")
+        assert run("help ?") == run("h help")
+        assert "  info lanes " in run("help info")
+        assert run("info") == run("help info")
+        text = run("help data")
+        assert "  print " in text
+        assert "  lane " not in text
 
     def test_help_for_what_is_no_command_fails(self, run: Run) -> None:
         assert "no command `prnt`" in run.fails("help prnt").message
@@ -70,30 +64,20 @@ class TestHelp:
 
 
 class TestApropos:
-    def test_it_finds_commands_and_settings(self, run: Run) -> None:
+    def test_apropos_finds_commands_settings_and_aliases(self, run: Run) -> None:
         assert run("apropos VALUE HISTORY") == "show values -- The value history.\n"
         assert "set pagination -- " in run("apropos screen")
-
-    def test_it_finds_aliases(self, run: Run) -> None:
         assert "backtrace -- " in run("apropos ^where|where")
-
-    def test_nothing_is_an_answer(self, run: Run) -> None:
         assert run("apropos zzz") == "No command and no setting matches 'zzz'.\n"
-
-    def test_what_is_no_expression_fails(self, run: Run) -> None:
         assert "regular expression" in run.fails("apropos (").message
         assert "needs REGEXP" in run.fails("apropos").message
 
 
 class TestSettings:
-    def test_they_are_shown_with_what_they_mean(self, run: Run) -> None:
+    def test_show_has_one_setting_some_or_all(self, run: Run) -> None:
         assert run("show confirm") == "confirm  on\nWhether a question is asked before something is lost.\n"
-
-    def test_the_first_word_of_some_shows_all_of_them(self, run: Run) -> None:
         lines = run("show history").splitlines()
         assert [line.split("  ")[0] for line in lines] == ["history size", "history save", "history filename"]
-
-    def test_all_are_listed(self, run: Run) -> None:
         assert len(run("show").splitlines()) == len(run.debugger.settings.declared)
 
     @for_each(
@@ -172,33 +156,25 @@ class TestTheRest:
             assert leaving.value.status == status
         assert "takes a number" in run.fails("quit now").message
 
-    def test_without_a_terminal_there_is_no_full_screen(self, run: Run) -> None:
-        assert run.fails("tui").message == "there is no terminal for a full screen"
-
     def test_the_full_screen_is_whatever_the_face_has(self, run: Run) -> None:
+        assert run.fails("tui").message == "there is no terminal for a full screen"
         run.debugger.full_screen = lambda: run.written.append("shown")
         assert run("tui") == "shown"
         assert run("layout") == "shown"
 
 
 class TestNames:
-    def test_an_unknown_command_suggests_the_nearest(self, run: Run) -> None:
+    def test_what_is_no_command_suggests_the_nearest(self, run: Run) -> None:
         error = run.fails("pritn x")
         assert (error.message, error.hint) == ("there is no command `pritn`", "did you mean `print`?")
         error = run.fails("info lans")
         assert (error.message, error.hint) == ("there is no command `info lans`", "did you mean `info lanes`?")
-
-    def test_an_ambiguous_one_lists_what_it_may_be(self, run: Run) -> None:
         assert run.fails("sh").message == "`sh` is ambiguous: shell, show"
-
-    def test_what_is_no_word_is_no_command(self, run: Run) -> None:
         assert "is no command" in run.fails("%").message
         assert "is no command of `info`" in run.fails("info %").message
 
-    def test_comments_and_empty_lines_do_nothing(self, run: Run) -> None:
-        assert run("# echo x", "", "   ") == ""
-
     def test_an_empty_line_repeats_what_may_be_repeated(self, run: Run) -> None:
+        assert run("# echo x", "", "   ") == ""
         assert run("show confirm", "") == run("show confirm") * 2
         assert run(r"echo x\n", "") == "x\n"
 

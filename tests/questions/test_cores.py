@@ -49,7 +49,7 @@ def test_no_file_of_code_is_needed(command):
     assert "AMDGPU Wave 1:1:1:3" in run("info waves")
 
 
-def test_code_objects_are_looked_for_where_they_were_moved_to(tmp_path):
+def test_code_objects_are_looked_for_where_they_were_moved_to_and_below_the_root(tmp_path):
     image = image_of(open_image(KERNEL), "file:///gone/lane-pc.gfx90a.w64.co", 0x7F40_0000_0000)
     (path,) = written(tmp_path, filled("gfx90a", waves=2), images=(image,))
     run = Run(None)
@@ -58,6 +58,13 @@ def test_code_objects_are_looked_for_where_they_were_moved_to(tmp_path):
     run = Run(None)
     run("set substitute-path /gone fixtures/asm")
     assert warning not in " ".join(run(f"core {path}").split())
+    (tmp_path / "opt").mkdir()
+    (tmp_path / "opt/k.co").write_bytes(Path(KERNEL).read_bytes())
+    image = image_of(open_image(KERNEL), "file:///opt/k.co", 0x7F40_0000_0000)
+    (path,) = written(tmp_path, filled("gfx90a", waves=2), images=(image,))
+    result = run_command("core", "info", path, "--sysroot", str(tmp_path))
+    assert "by its new path" in result.stdout
+    assert "by its new path" not in run_command("core", "info", path).stdout
 
 
 def test_a_file_of_code_may_be_open_or_none():
@@ -89,7 +96,7 @@ def test_the_parts_of_host_and_gpu_are_one_state(pair):
     assert "give one --state" in error
 
 
-def test_the_threads_of_the_host_need_its_program():
+def test_threads_of_the_host_need_a_program_and_a_state():
     run = (
         Run("fixtures/host/threads.x86_64")
         if Path("fixtures/host/threads.x86_64").exists()
@@ -97,6 +104,11 @@ def test_the_threads_of_the_host_need_its_program():
     )
     text = run(f"core -force {CORE}@host")
     assert "1 thread of x86_64]" in text
+    run = Run(KERNEL, "docs/examples/lanes.json")
+    assert "the state has no threads of the host" in run.fails("thread LWP 1").message
+    result = run_command("locals", KERNEL, "--sysroot", "/")
+    assert result.returncode == 2
+    assert "--sysroot needs a state" in result.stderr
 
 
 def merged_core(folder, program_path=None):
@@ -149,14 +161,6 @@ def test_threads_of_the_host_are_beside_the_waves(tmp_path):
     assert "wave is 2" in run("wave")
 
 
-def test_threads_of_the_host_and_a_root_need_a_state_that_has_them():
-    run = Run(KERNEL, "docs/examples/lanes.json")
-    assert "the state has no threads of the host" in run.fails("thread LWP 1").message
-    result = run_command("locals", KERNEL, "--sysroot", "/")
-    assert result.returncode == 2
-    assert "--sysroot needs a state" in result.stderr
-
-
 def test_files_of_another_machine_are_looked_for_below_its_root(tmp_path):
     root = tmp_path / "node7"
     (root / "opt/app").mkdir(parents=True)
@@ -174,16 +178,6 @@ def test_files_of_another_machine_are_looked_for_below_its_root(tmp_path):
     assert "_start ()" in result.stdout
     result = run_command("debug", "--state", path, "--sysroot", str(root), "-batch", "-ex", "info threads")
     assert "_start ()" in result.stdout
-
-
-def test_code_objects_are_looked_for_below_the_root_first(tmp_path):
-    (tmp_path / "opt").mkdir()
-    (tmp_path / "opt/k.co").write_bytes(Path(KERNEL).read_bytes())
-    image = image_of(open_image(KERNEL), "file:///opt/k.co", 0x7F40_0000_0000)
-    (path,) = written(tmp_path, filled("gfx90a", waves=2), images=(image,))
-    result = run_command("core", "info", path, "--sysroot", str(tmp_path))
-    assert "by its new path" in result.stdout
-    assert "by its new path" not in run_command("core", "info", path).stdout
 
 
 def test_a_state_without_waves_says_what_is_missing(pair, tmp_path):

@@ -53,7 +53,7 @@ def test_sums_add_up_and_functions_are_worst_first():
     assert "and 5 more: --worst 7 shows all" in asked(FAST, "--worst", "2")
 
 
-def test_the_variables_of_a_function_address_by_address():
+def test_variables_of_a_function_and_of_inlined_ones():
     text = asked(FAST, "polynomial")
     assert "  x: 66.7%, parameter int, line 77\n" in text
     assert "    0x1c18-0x1c58  memory global               repaired: register\n" in text
@@ -61,9 +61,6 @@ def test_the_variables_of_a_function_address_by_address():
     assert "    repaired by vector-register\n" in text
     assert "polynomial > square\n" in text
     assert max(map(len, text.splitlines())) <= 80
-
-
-def test_what_is_inlined_is_found_by_the_name_of_its_function():
     data = document(FAST, "square", "--variable", "squared")
     expected = {("polynomial", "square"), ("divergent", "square")}
     assert {tuple(each["calls"]) for each in data["variables_listed"]} == expected
@@ -82,7 +79,7 @@ def test_repairs_statistics_and_a_row_for_each_variable():
     assert [row["name"] for row in rows][:3] == ["calls", "x", "order"]
 
 
-def test_two_builds():
+def test_two_builds_of_a_file_and_of_one_function():
     text = asked(PLAIN, "--compare", FAST)
     assert "41 worse, 0 better, 9 the same, 21 gone, 18 new\n" in text
     assert max(map(len, text.splitlines())) <= 80
@@ -91,9 +88,6 @@ def test_two_builds():
     assert [each["change"] for each in data["worse"]] == [-each["change"] for each in back["better"]]
     assert len(data["gone"]) == len(back["new"]) == 21
     assert {each["calls"][0]: each["change"] for each in data["functions"] if each["calls"]}["objects"] < -0.9
-
-
-def test_two_builds_of_one_function_and_the_same_build():
     data = document(HOST, "--compare", HOST)
     assert [data[name] for name in ("functions", "worse", "better", "gone", "new")] == [[], [], [], [], []]
     assert data["same"] > 20

@@ -56,7 +56,7 @@ def test_explain_expressions_absent_values_and_several_lanes(run):
     assert all(len(line) <= 80 for line in run("explain -all even").splitlines())
 
 
-def test_explain_a_register_of_a_caller():
+def test_explain_a_register_of_a_caller_and_without_a_machine():
     run = Run(CALLS, IN_CALLS)
     run("frame function middle")
     text = run("explain y")
@@ -65,9 +65,6 @@ def test_explain_a_register_of_a_caller():
     text = run("explain slots")
     assert "wherever it is in scope" in text
     assert all(len(line) <= 80 for line in text.splitlines())
-
-
-def test_explain_without_a_machine():
     run = Run(KERNEL)
     assert run("explain left") == (
         "left: int, a local variable of X (.debug_info+0x278)\n"
@@ -108,7 +105,7 @@ def test_locate(run):
     assert "DW_OP_regx" in Run(KERNEL)("locate left")
 
 
-def test_verify(run):
+def test_verify_checks_what_is_written(run):
     assert run("verify") == "11 variables, 10 locations: no findings\n"
     assert run("verify left") == "1 variable, 1 location: no findings\n"
     assert Run(CLASSES)("verify") == "1 file, 368 entries: no findings\n"
@@ -117,6 +114,12 @@ def test_verify(run):
     found = run("verify -verbose")
     assert "error:" in found or "warning:" in found
     assert found.splitlines()[-1].startswith("1 file, 89 entries: ")
+    run = Run(HIP)
+    text = run("verify rest")
+    assert "DW_OP_xderef is deprecated" in text
+    assert run.debugger.status == 1
+    run("set repair off")
+    assert run("verify rest") == text
 
 
 def test_print_die(run):
@@ -178,7 +181,7 @@ def test_address_spaces(run):
     assert Run(KERNEL)("maint print address-spaces") == text
 
 
-def test_registers_and_sections(run):
+def test_registers_sections_and_aliases_of_addresses(run):
     lines = run("maint print registers").splitlines()
     assert lines[0].split() == ["Name", "DWARF", "Bits", "Lanes", "In", "callers"]
     assert "v32-v255      2592-2815  2048  64 of 32  same value" in lines
@@ -190,9 +193,6 @@ def test_registers_and_sections(run):
     assert all(len(line) <= 80 for line in lines[1:])
     assert run("maint info sections .text CODE").count("->") == 1
     assert run("maint info sections ALLOC").count("->") == 8
-
-
-def test_aliases_of_addresses(run):
     text = run("maint info address-aliases slots")
     assert text.startswith("private_lane#0x10 of wave 1:1:1:1, lane 2\n")
     assert "  generic#0x2000000000010 " in text
@@ -229,15 +229,6 @@ def test_written_and_repaired_operations_are_two_fields_of_json():
         assert [(each["offset"], each["bytes"]) for each in location["listing"]] == [
             (0, "92841400"), (4, "31"), (5, "16"), (6, "18"),
         ]  # fmt: skip
-
-
-def test_verify_checks_what_is_written():
-    run = Run(HIP)
-    text = run("verify rest")
-    assert "DW_OP_xderef is deprecated" in text
-    assert run.debugger.status == 1
-    run("set repair off")
-    assert run("verify rest") == text
 
 
 def test_operations_that_a_repair_made_have_no_offset_in_a_trace(tmp_path):

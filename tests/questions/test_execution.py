@@ -39,11 +39,15 @@ def test_a_breakpoint_with_a_condition_says_in_which_lanes_it_stops(launched):
     assert "exited normally" in launched("continue")
 
 
-def test_start_stops_behind_the_prologue(launched):
+def test_start_stops_behind_the_prologue_and_advance_goes_on(launched):
     text = launched("start")
     assert "hit Temporary breakpoint 1, with lanes [0-31]" in text
     assert launched("print limit") == "$1 = 40\n"
     assert "No breakpoints" in launched("info breakpoints")
+    launched("start")
+    assert "kernels.cl:88" in launched("advance kernels.cl:88")
+    assert "kernels.cl:96" in launched("until kernels.cl:96")
+    assert "Continuing at" in launched("jump kernels.cl:102")
 
 
 def test_run_starts_again_and_needs_a_launch(launched):
@@ -137,13 +141,6 @@ def test_a_wave_runs_alone(launched):
     assert launched("wave 2", "output/x $pc").rsplit("\n", 1)[1] == before
     launched("wave 1", "reverse-stepi")
     assert launched("wave 2", "output/x $pc").rsplit("\n", 1)[1] == before
-
-
-def test_a_run_to_a_place(launched):
-    launched("start")
-    assert "kernels.cl:88" in launched("advance kernels.cl:88")
-    assert "kernels.cl:96" in launched("until kernels.cl:96")
-    assert "Continuing at" in launched("jump kernels.cl:102")
 
 
 def test_an_assigned_program_counter_is_where_it_goes_on(launched):
@@ -611,10 +608,14 @@ def test_dprintf_prints_in_the_lanes_that_reach_a_place_and_goes_on(launched):
     assert json.loads(launched("run --json"))["printed"] == expected
 
 
-def test_dprintf_prints_once_where_all_lanes_agree(launched):
+def test_dprintf_prints_once_where_all_lanes_agree_or_says_which_has_no_value(launched):
     launched(r'dprintf kernels.cl:102,"limit=%d %s\n",limit,"ok"')
     assert launched("run").startswith("limit=40 ok\n" * 2 + "[")
     assert launched("delete 1", r'dprintf kernels.cl:102,"end%%\n"', "run").count("end%\n") == 2
+    launched(r'dprintf kernels.cl:100,"%d",*(int *)(lane == 41 ? 0x8 : (long)out)')
+    text = launched("run")
+    assert "dprintf, lane 9: " in text
+    assert "dprintf, lane 10: " not in text
 
 
 def test_dprintf_is_listed_limited_disabled_and_ignored(launched):
@@ -632,13 +633,6 @@ def test_dprintf_is_listed_limited_disabled_and_ignored(launched):
     launched("disable 1")
     assert launched("run").startswith("[Inferior")
     assert "has no commands" in str(launched.fails("commands 1"))
-
-
-def test_dprintf_says_in_which_lane_there_is_no_value(launched):
-    launched(r'dprintf kernels.cl:100,"%d",*(int *)(lane == 41 ? 0x8 : (long)out)')
-    text = launched("run")
-    assert "dprintf, lane 9: " in text
-    assert "dprintf, lane 10: " not in text
 
 
 @for_each(

@@ -80,7 +80,7 @@ def test_attaching_a_core_file(threads):  # noqa: F811
     assert lines[2].startswith("#0  aligned (")
 
 
-def test_launching_a_kernel():
+def test_launching_a_kernel_with_its_arguments():
     run = Run(TINY, STATE_OF_TINY)
     assert run("target launch tiny 256 64").splitlines() == [
         "[Launched tiny: 4 work-groups, 4 waves]",
@@ -89,18 +89,15 @@ def test_launching_a_kernel():
     ]
     assert run("target sim tiny 8,8,2 8,8,1").startswith("[Launched tiny: 2 work-groups, 2 waves]\n")
     assert len(run.debugger.machine) == 2
-
-
-STATE_OF_TINY = ROOT / "docs/examples/launch.json"
-
-
-def test_arguments_of_a_kernel():
     run = Run(LAUNCH)
     for words in ("0x1234", "out=0x1234", "bytes:3412000000000000"):
         run(f"target launch group_x 64 64 {words}".replace("out=", ""))
         dispatch: Any = run.debugger.machine.stopped.machine
         memory = dispatch.memory.read(dispatch.target.default_space, dispatch.dispatches[0].kernarg, 8, None, None)
         assert int.from_bytes(memory, "little") == 0x1234
+
+
+STATE_OF_TINY = ROOT / "docs/examples/launch.json"
 
 
 @for_each(

@@ -99,11 +99,20 @@ def test_pointers_are_shown_and_counted_in_the_width_of_their_address_space(stop
     ]  # fmt: skip
 
 
-def test_an_assignment_writes_as_many_bytes_as_the_pointer_has(compiled, stopped):
+def test_what_is_behind_a_pointer_is_assigned(compiled, stopped):
     b, c = (f"private_lane#{compiled().offsets[name]:#x}" for name in "bc")
     run = stopped()
     assert values(run, "arr[0] = arr[2]", "arr", "n.p = arr[2]", "n.v") == [
         f"(int *) {c}", f"{{{c}, {b}, {c}}}", f"(int *) {c}", "7",
+    ]  # fmt: skip
+    a, run = compiled().offsets["a"], stopped()
+    assert values(run, f"*(int *) private_lane#{a:#x} = 42", "a", f"&*(int *) private_lane#{a:#x}") == [
+        "42", "42", f"(int *) private_lane#{a:#x}",
+    ]  # fmt: skip
+    assert values(run, "*(int *) local#0x20 = 77", "*shared", "*gen = 78", "*shared") == ["77", "77", "78", "78"]
+    assert values(run, "&arr", "&arr[1]", "*&arr[1] == arr[1]") == [
+        f"(int *(*)[3]) private_lane#{compiled().offsets['arr']:#x}",
+        f"(int **) private_lane#{compiled().offsets['arr'] + 4:#x}", "1",
     ]  # fmt: skip
 
 
@@ -260,18 +269,6 @@ def test_apertures_are_those_of_the_state(compiled, tmp_path):
     run = Run(program.path, path)
     assert values(run, "(int @generic *) shared", "(int @generic *) arr[0]") == [
         "(int *) generic#0x700000020", f"(int *) generic#{0x900000000 + program.offsets['a']:#x}",
-    ]  # fmt: skip
-
-
-def test_what_is_at_an_address_of_a_space_can_be_assigned(compiled, stopped):
-    a, run = compiled().offsets["a"], stopped()
-    assert values(run, f"*(int *) private_lane#{a:#x} = 42", "a", f"&*(int *) private_lane#{a:#x}") == [
-        "42", "42", f"(int *) private_lane#{a:#x}",
-    ]  # fmt: skip
-    assert values(run, "*(int *) local#0x20 = 77", "*shared", "*gen = 78", "*shared") == ["77", "77", "78", "78"]
-    assert values(run, "&arr", "&arr[1]", "*&arr[1] == arr[1]") == [
-        f"(int *(*)[3]) private_lane#{compiled().offsets['arr']:#x}",
-        f"(int **) private_lane#{compiled().offsets['arr'] + 4:#x}", "1",
     ]  # fmt: skip
 
 

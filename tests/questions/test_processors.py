@@ -68,7 +68,7 @@ def test_every_processor_is_described(row):
     assert f"EF_AMDGPU_MACH {row['mach']:#x}\n" in text
 
 
-def test_both_wave_sizes_are_side_by_side():
+def test_names_stand_for_both_wave_sizes():
     lines = run_command("targets", "gfx1100").stdout.splitlines()
     assert "Registers     DWARF, wave 32  DWARF, wave 64       Bits  In callers" in lines
     assert "exec                       1              17   32 or 64  same value" in lines
@@ -76,9 +76,6 @@ def test_both_wave_sizes_are_side_by_side():
     assert "m0                         -               -         32  not known" in lines
     assert "flat_scratch               -               -         64  same value" in lines
     assert "m0                    -         32  same value" in run_command("targets", "gfx803").stdout.splitlines()
-
-
-def test_what_a_name_stands_for():
     (report,) = asked("amdgcn-gfx1100-wave64")
     assert [variant["target"] for variant in report["variants"]] == ["amdgcn-gfx1100-wave64"]
     (report,) = asked("gfx90a:xnack+")
@@ -94,14 +91,11 @@ def test_apertures(name, shared):
     assert (apertures and apertures["shared"]) == shared
 
 
-def test_an_unknown_name_names_near_ones():
+def test_an_unknown_name_names_near_ones_and_the_prompt_knows_them_too():
     done = run_command("targets", "gfx1105")
     assert (done.returncode, done.stdout) == (2, "")
     assert "there is no target 'gfx1105'" in done.stderr
     assert "amdgcn-gfx1100" in done.stderr
-
-
-def test_the_prompt_answers_it_too():
     run = Run(KERNEL)
     assert run("info targets gfx90a").startswith("gfx90a: amdgcn-gfx90a\n")
     assert run("info targets").startswith("Processor ")

@@ -61,6 +61,11 @@ def test_registers_of_callers_are_found_by_unwinding():
     assert run("info registers v40").startswith("v40            {0xfa0, 0xfa1,")
     run("up")
     assert "<not saved>" in run("info registers v0")
+    run = Run(CALLS, IN_CALLS)
+    run("set var $mode = 5")
+    assert run("output $mode") == "5"
+    run("frame 4")
+    assert "call frame information does not keep it for a caller" in " ".join(run("print $mode").split())
 
 
 @for_each(
@@ -102,7 +107,10 @@ def special(tmp_path):
     return Run(KERNEL, path)
 
 
-def test_registers_without_a_number_are_values_as_info_registers_has_them(special):
+def test_registers_without_a_number_are_values_of_their_types(special):
+    assert special("output $exec") == "18446744073709551615"
+    assert special("whatis $exec") == "type = unsigned long\n"
+    assert special("whatis $s6") == "type = int\n"
     assert [special(f"output ${name}") for name in ("mode", "m0", "flat_scratch", "ttmp9")] == [
         "752", "4294967295", "18446744073709551600", "18",
     ]  # fmt: skip
@@ -110,20 +118,6 @@ def test_registers_without_a_number_are_values_as_info_registers_has_them(specia
     assert special("info registers mode").split()[1] == "0x7"
     assert special("output $mode & 3") == "3"
     assert "the contents of register trapsts are not available" in str(special.fails("print $trapsts"))
-
-
-def test_masks_are_unsigned(special):
-    assert special("output $exec") == "18446744073709551615"
-    assert special("whatis $exec") == "type = unsigned long\n"
-    assert special("whatis $s6") == "type = int\n"
-
-
-def test_registers_without_a_number_are_not_kept_for_callers():
-    run = Run(CALLS, IN_CALLS)
-    run("set var $mode = 5")
-    assert run("output $mode") == "5"
-    run("frame 4")
-    assert "call frame information does not keep it for a caller" in " ".join(run("print $mode").split())
 
 
 def test_the_program_counter_can_be_set(special):

@@ -79,11 +79,8 @@ def test_pointers_and_what_is_in_memory(run):
     assert "Value returned" not in texts["nothing"]
 
 
-def test_each_lane_has_its_own(run):
+def test_each_lane_has_its_own_value_and_programs_have_it_too(run):
     run("tbreak an_int", "run", "lane 5", "finish")
     assert "[4]=4000, [5]=5000" in run("print -lane 4-5 $1")
-
-
-def test_the_answer_for_programs(run):
     run("tbreak a_double", "run", f"lane {LANE}")
-    assert json.loads(run("finish --json"))["result"] == {"type": "double", "number": 1, "value": "3.125"}
+    assert json.loads(run("finish --json"))["result"] == {"type": "double", "number": 3, "value": "3.125"}

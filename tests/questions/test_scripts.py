@@ -42,9 +42,10 @@ twice a 'b c'
 """
         assert run.script(text) == "2: a b c\n"
 
-    def test_what_it_was_not_given_is_an_error_where_it_is_used(self, run: Script) -> None:
+    def test_lines_and_arguments_that_are_missing_are_told(self, run: Script) -> None:
         run.script("define g\necho $arg1\nend")
         assert run.fails("g a").message == "g is called without $arg1"
+        assert run.fails("define say").message == "the definition of say needs lines behind it"
 
     def test_definitions_call_each_other_with_their_own_arguments(self, run: Script) -> None:
         text = r"""
@@ -59,9 +60,11 @@ outer x y
 """
         assert run.script(text) == "inner y\nouter x\n"
 
-    def test_one_that_calls_itself_for_ever_ends(self, run: Script) -> None:
+    def test_definitions_that_call_themselves_end(self, run: Script) -> None:
         run.script("define say\nsay\nend")
         assert "commands call each other more than 100 deep" in run.fails("say").message
+        run.script("define print\nprint $arg0\nend")
+        assert "more than 100 deep" in run.fails("print 1").message
 
     def test_show_user_shows_its_lines(self, run: Script) -> None:
         run.script("define say\ndefine inner\necho x\nend\n  echo y\nend")
@@ -91,10 +94,6 @@ outer x y
         assert run("where") == "there"
         assert run("bt").startswith("#0  X ")
 
-    def test_a_command_that_calls_itself_ends(self, run: Script) -> None:
-        run.script("define print\nprint $arg0\nend")
-        assert "more than 100 deep" in run.fails("print 1").message
-
     @for_each(
         "text, message",
         ("define", "`define` needs NAME"),
@@ -114,16 +113,15 @@ outer x y
     def test_what_is_wrong_is_one_line(self, run: Script, text: str, message: str) -> None:
         assert run.wrong(text).message.startswith(message)
 
-    def test_a_line_by_itself_has_none_behind_it(self, run: Script) -> None:
-        assert run.fails("define say").message == "the definition of say needs lines behind it"
-
 
 class TestAliases:
-    def test_an_alias_keeps_words_and_takes_more(self, run: Script) -> None:
+    def test_an_alias_keeps_words_and_never_stands_for_itself(self, run: Script) -> None:
         assert run("alias e = echo a", r"e b\n") == "a b\n"
         assert run("alias") == "alias e = echo a\n"
         assert "e  the same as `echo a`" in run("help user")
         assert run("alias -a ee = ec", "alias") == "alias e = echo a\nalias ee = echo\n"
+        run("alias e = echo a")
+        assert run.fails("alias e = e b").message == "e cannot be an alias of itself"
 
     @for_each(
         "line, message",
@@ -134,10 +132,6 @@ class TestAliases:
     )
     def test_what_is_wrong_is_one_line(self, run: Script, line: str, message: str) -> None:
         assert run.fails(line).message.startswith(message)
-
-    def test_no_alias_stands_for_itself(self, run: Script) -> None:
-        run("alias e = echo a")
-        assert run.fails("alias e = e b").message == "e cannot be an alias of itself"
 
 
 class TestLines:
@@ -162,17 +156,17 @@ class TestLines:
 
 
 class TestSource:
-    def test_a_script_runs_and_says_where_it_fails(self, run: Script, tmp_path: Path) -> None:
+    def test_a_script_runs_sources_others_and_says_where_it_fails(self, run: Script, tmp_path: Path) -> None:
         script = tmp_path / "look.gdb"
         script.write_text("# a comment\necho one\\n\n\nlane 99\necho two\\n\n")
         error = run.fails(f"source {script}")
         assert error.message == f"{script}:4: Lane 99 does not exist on this thread."
         assert "".join(run.written) == "one\n"
-
-    def test_scripts_source_scripts(self, run: Script, tmp_path: Path) -> None:
         (tmp_path / "a").write_text(f"source {tmp_path}/b\n")
         (tmp_path / "b").write_text("lane 99")
         assert run.fails(f"source {tmp_path}/a").message.startswith(f"{tmp_path}/a:1: {tmp_path}/b:1: Lane 99")
+        (tmp_path / "a").write_bytes(b"echo \xff")
+        assert run.fails(f"source {tmp_path}/a").message.endswith("it is not UTF-8 text")
 
     @for_each(
         "line, message",
@@ -185,10 +179,6 @@ class TestSource:
     )
     def test_what_is_wrong_is_one_line(self, run: Script, line: str, message: str) -> None:
         assert run.fails(line).message.startswith(message)
-
-    def test_what_is_no_text_is_said(self, run: Script, tmp_path: Path) -> None:
-        (tmp_path / "a").write_bytes(b"echo \xff")
-        assert run.fails(f"source {tmp_path}/a").message.endswith("it is not UTF-8 text")
 
 
 class TestPython:
@@ -217,12 +207,10 @@ class TestPython:
         assert isinstance(error, UsageError)
         assert f"{script}{message}" in error.message
 
-    def test_what_it_raises_of_ours_stays_what_it_is(self, run: Script, tmp_path: Path) -> None:
+    def test_what_a_script_raises_of_ours_stays_and_leaving_is_no_error(self, run: Script, tmp_path: Path) -> None:
         script = tmp_path / "bad.py"
         script.write_text("import dwarfgpu.gdb as dg\ndg.selected().lane(99)\n")
         assert run.fails(f"source {script}").kind == "no_lane"
-
-    def test_leaving_a_script_is_no_error(self, run: Script, tmp_path: Path) -> None:
         script = tmp_path / "ends.py"
         script.write_text("print('a')\nraise SystemExit\n")
         run.written.clear()

@@ -121,10 +121,20 @@ def test_wave32_source_in_the_line_table_and_big_endian():
     assert run("info line 1").startswith('Line 1 of "old.c" is at address 0x')
 
 
-def test_a_frame_is_shown_with_its_line(run):
+def test_a_frame_is_shown_with_its_line_and_file(run):
     assert line_text(run.debugger, run.debugger.frame) == "15\t    } else {"
     assert run("frame").splitlines()[1] == "15\t    } else {"
     assert "12\t    if ((lane & 1) == 0) {  // c2" in run("lane 5")  # where the lane is
+    assert run("info source") == (
+        "Current source file is src/asm/lane-pc.c\n"
+        "Compilation directory is .\n"
+        f"Located in {FIXTURES}/src/asm/lane-pc.c\n"
+        "Contains 32 lines.\n"
+        "Source language is c.\n"
+        "Producer is hand-written assembly.\n"
+        "Compiled with DWARF 5 debugging format.\n"
+        "Does not include preprocessor macro info.\n"
+    )
 
 
 def test_source_that_is_missing_is_said_once(monkeypatch, tmp_path):
@@ -191,19 +201,6 @@ def test_what_would_steer_a_terminal_is_escaped(monkeypatch, tmp_path):
 def test_info_line(run, what, text):
     run.debugger.output.width = 132
     assert run(f"info line {what}") == text.format("src/asm/lane-pc.c") + "\n"
-
-
-def test_info_source(run):
-    assert run("info source") == (
-        "Current source file is src/asm/lane-pc.c\n"
-        "Compilation directory is .\n"
-        f"Located in {FIXTURES}/src/asm/lane-pc.c\n"
-        "Contains 32 lines.\n"
-        "Source language is c.\n"
-        "Producer is hand-written assembly.\n"
-        "Compiled with DWARF 5 debugging format.\n"
-        "Does not include preprocessor macro info.\n"
-    )
 
 
 def test_sentences_go_on_where_the_screen_ends(run):

@@ -30,12 +30,9 @@ def run() -> Run:
     return Run(CALLS, CALLS_STATE)
 
 
-def test_a_backtrace(run):
+def test_a_backtrace_of_all_or_some_frames(run):
     for command in ("backtrace", "bt", "where", "info stack"):
         assert run(command).splitlines() == FRAMES
-
-
-def test_the_innermost_and_the_outermost_frames(run):
     assert run("bt 2").splitlines() == [*FRAMES[:3], "(More stack frames follow...)"]
     assert run("bt -1").splitlines() == FRAMES[-2:]
     assert run("bt 0") == "(More stack frames follow...)\n"
@@ -45,19 +42,16 @@ def test_the_innermost_and_the_outermost_frames(run):
     assert "takes a number" in run.fails("bt 1 2").message
 
 
-def test_local_variables_below_their_frames(run):
+def test_local_variables_and_saved_registers_below_their_frames(run):
     lines = run("bt -full 2").splitlines()
     expected = ["        doubled = <optimized out> (it has neither a location nor a constant", "            value)"]
     assert lines[1:3] == expected
     assert run("bt full 2").splitlines() == lines
     assert "No locals." not in lines
-    assert run("wave 3", "bt -full 1").splitlines()[3].startswith("        local_array = ")
-
-
-def test_saved_registers_of_frames(run):
     lines = run("bt -registers").splitlines()
     assert "        v41: lanes 0-15 private_wave#0x1a00, lanes 16-31 v41" in lines
     assert "        pc: bits 0-31 s30, bits 32-63 s31" in lines
+    assert run("wave 3", "bt -full 1").splitlines()[3].startswith("        local_array = ")
 
 
 def test_a_lane_that_is_divergent(run):
@@ -247,7 +241,7 @@ def alike(text: str) -> str:
 
 
 @pytest.mark.slow
-def test_backtraces_are_those_of_gdb(crashed):
+def test_backtraces_and_messages_are_those_of_gdb(crashed):
     run = crashed[0]
     whole, limited, full = gdb_says(crashed, "bt", "bt 2", "bt -full")
     found = [line for line in alike(run("bt")).splitlines() if int(line[1:3]) <= 6]
@@ -255,10 +249,6 @@ def test_backtraces_are_those_of_gdb(crashed):
     assert alike(run("bt 2")).splitlines()[:-1] == alike(limited).splitlines()
     found = alike(run("bt -full")).splitlines()
     assert found[: len(full.splitlines())] == alike(full).splitlines()
-
-
-@pytest.mark.slow
-def test_messages_are_those_of_gdb(crashed):
     run = crashed[0]
     up, apply_, unknown = gdb_says(crashed, "up 3", "frame apply level 2-3 -q frame", "frame function main")
     assert alike(run("up 3")).splitlines() == alike(up).splitlines()

@@ -34,7 +34,7 @@ def test_info_symbol(run, classes):
     assert "an operand is missing" in str(classes.fails("info symbol 1.5 +"))
 
 
-def test_a_location_list_with_operations_of_vendors(run):
+def test_addresses_and_scopes_have_location_lists(run):
     assert run("info address even") == (
         'Symbol "even" is multi-location:\n'
         "  Range 0x7f0000001544-0x7f000000154c: a complex DWARF expression:\n"
@@ -46,6 +46,17 @@ def test_a_location_list_with_operations_of_vendors(run):
         "\n"
         ".\n"
     )
+    text = run("info scope X")
+    assert text.startswith("Scope for X:\nSymbol out is multi-location:\n")
+    assert "Symbol unused is optimized out.\n" in text
+    assert "     0: DW_OP_lit16\n     1: DW_OP_lit5\n     2: DW_OP_LLVM_form_aspace_address\n, length 16.\n" in text
+    inner = run("info scope lane-pc.c:14")
+    names = [line.split()[1] for line in inner.splitlines() if line.startswith("Symbol ")]
+    assert names[:2] == ["even", "left"]
+    assert run("info scope *0x7f0000001544") == inner.replace("lane-pc.c:14", "*0x7f0000001544")
+    assert run("info scope *0") == "Scope for *0 contains no locals or arguments.\n"
+    assert run.fails("info scope").message.endswith("(function, line or *addr) to define a scope")
+    assert run.fails("info scope nosuch").message == 'Function "nosuch" not defined.'
 
 
 @for_each(
@@ -59,26 +70,23 @@ def test_what_is_where(run, name, words):
     assert run(f"info address {name}") == f'Symbol "{name}" is {words}.\n'
 
 
-def test_host_names(classes):
+def test_host_names_and_classes(classes):
     words = "is static storage at address 0x403008"
     assert classes("info address zoo::animals") == f'Symbol "zoo::animals" {words}.\n'
     assert classes.fails("info address nosuch").message == 'No symbol "nosuch" in current context.'
     assert classes.fails("info address a + b").message == 'No symbol "a + b" in current context.'
     assert classes.fails("info address").kind == "usage"
-
-
-def test_info_scope(run):
-    text = run("info scope X")
-    assert text.startswith("Scope for X:\nSymbol out is multi-location:\n")
-    assert "Symbol unused is optimized out.\n" in text
-    assert "     0: DW_OP_lit16\n     1: DW_OP_lit5\n     2: DW_OP_LLVM_form_aspace_address\n, length 16.\n" in text
-    inner = run("info scope lane-pc.c:14")
-    names = [line.split()[1] for line in inner.splitlines() if line.startswith("Symbol ")]
-    assert names[:2] == ["even", "left"]
-    assert run("info scope *0x7f0000001544") == inner.replace("lane-pc.c:14", "*0x7f0000001544")
-    assert run("info scope *0") == "Scope for *0 contains no locals or arguments.\n"
-    assert run.fails("info scope").message.endswith("(function, line or *addr) to define a scope")
-    assert run.fails("info scope nosuch").message == 'Function "nosuch" not defined.'
+    functions = classes("info functions -n zoo")
+    assert "13:\tint zoo::Animal::speak() const;\n" in functions
+    assert "54:\tvoid zoo::Buffer<short, 4>::push(const short &);\n" in functions
+    assert "12:\tvoid zoo::Animal::Animal(int);\n" in functions
+    types = classes("info types")
+    assert "\nFile src/host/classes.cpp:\n78:\tFields;\n103:\ttypedef long Number;\n" in types
+    assert "\tunsigned char\n" in types
+    assert "65:\tstatic int zoo::(anonymous namespace)::hidden;\n" in classes("info variables")
+    text = Run(FIXTURES / "features/types.v5.co")("info types")
+    assert text.endswith("\n\n\tbool\n\tunsigned char\n")
+    assert text.count("\tint\n") == 1
 
 
 def test_frame_bases_and_wave32():
@@ -110,20 +118,6 @@ def test_functions_and_variables(run):
     assert "3:\tstatic int tile[64];\n" in text
     assert text.endswith("0x00007f0000000480  X.kd\n0x00007f0000002620  _DYNAMIC\n")
     assert "regular expression" in run.fails("info types (").message
-
-
-def test_names_of_classes_and_units_of_types(classes):
-    functions = classes("info functions -n zoo")
-    assert "13:\tint zoo::Animal::speak() const;\n" in functions
-    assert "54:\tvoid zoo::Buffer<short, 4>::push(const short &);\n" in functions
-    assert "12:\tvoid zoo::Animal::Animal(int);\n" in functions
-    types = classes("info types")
-    assert "\nFile src/host/classes.cpp:\n78:\tFields;\n103:\ttypedef long Number;\n" in types
-    assert "\tunsigned char\n" in types
-    assert "65:\tstatic int zoo::(anonymous namespace)::hidden;\n" in classes("info variables")
-    text = Run(FIXTURES / "features/types.v5.co")("info types")
-    assert text.endswith("\n\n\tbool\n\tunsigned char\n")
-    assert text.count("\tint\n") == 1
 
 
 @for_each("name", "asm/lines.powerpc64", "features/split.v5.co", "features/stripped.v5.co", "host/stripped.gcc.x86_64")

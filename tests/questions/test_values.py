@@ -105,13 +105,10 @@ def test_settings_for_one_command(run, line, text):
     assert run("print slots") == "$2 = {0, 1, 2, 3}\n"
 
 
-def test_settings_for_one_command_are_what_they_were_after_an_error(run):
+def test_settings_and_options_hold_for_one_command(run):
     run.fails("print -elements 1 -- zork")
     run.fails("with print elements 1 -- print zork")
     assert run("show print elements").startswith("print elements  200\n")
-
-
-def test_options_of_what_shows_several_variables(run):
     assert run("info locals -elements 1 slots") == "slots = {0...}\n"
     assert run("info locals -t int").splitlines()[0].startswith("even = ")
     assert run("info locals -t zork") == "No matching locals.\n"
@@ -163,9 +160,11 @@ def test_lanes_without_a_value_say_why_below(run):
     assert "Cannot access memory" in str(run.fails("print -lane 3 $1"))
 
 
-def test_where_no_lane_has_a_value_nothing_is_remembered(run):
+def test_history_is_empty_where_no_lane_has_a_value(run):
     assert run("print -all unused").startswith("unused = <optimized out> (")
     assert not run.debugger.state_of(Remembered).history
+    assert run("output limit", "output/x limit") == "200x14"
+    assert "The history is empty" in str(run.fails("print"))
 
 
 # --- The history ----------------------------------------------------------------------------------------------------
@@ -258,12 +257,20 @@ def test_what_is_looked_at(run):
     assert run("show convenience").splitlines()[0] == "$_thread = 1"
 
 
-def test_without_a_machine_there_is_nothing_to_say():
+def test_a_file_alone_has_values_and_sections_and_is_not_written():
     run = Run(KERNEL)
     assert run("show convenience").startswith("No debugger convenience values now defined.\n")
     assert run("print 1 + 2", "print $ * 2", "set $x = $", "print $x").splitlines() == ["$1 = 3", "$2 = 6", "$3 = 6"]
     assert run("print $_lane_count") == "$4 = void\n"
     assert "no state" in str(run.fails("print -all 3"))
+    run = Run(KERNEL)
+    assert "cannot be written" in str(run.fails("set var *(char *) 0x200 = 3"))
+    run = Run(KERNEL)
+    assert run("x/2xb 0x480").startswith("0x480 <")
+    assert "Cannot access memory at address 0x10" in str(run.fails("x/x 0x10"))
+    assert "lane" in str(run.fails("x private_lane#0x10"))
+    run = Run("fixtures/host/classes.gcc.O0.v5.x86_64")
+    assert run("eval sizeof(int) + 1") == "sizeof(int) + 1 = 5\n"
 
 
 def test_registers_come_before_variables(run):
@@ -315,11 +322,6 @@ def test_eval_shows_and_traces_operations(run):
 )
 def test_eval_takes_operations(run, line, text):
     assert run(line) == text
-
-
-def test_eval_without_a_machine():
-    run = Run("fixtures/host/classes.gcc.O0.v5.x86_64")
-    assert run("eval sizeof(int) + 1") == "sizeof(int) + 1 = 5\n"
 
 
 # --- info locals, info args -----------------------------------------------------------------------------------------
@@ -406,11 +408,6 @@ def test_frames_notice_what_is_written(run):
     assert run("eval -lane 0 limit") == "limit = 20  (lane 0 is inactive)\n"
     assert run("print -active left") == "$1 = {[1]=2}\n"
     assert run("print $lane") == "$2 = 1\n"
-
-
-def test_a_file_alone_is_not_written():
-    run = Run(KERNEL)
-    assert "cannot be written" in str(run.fails("set var *(char *) 0x200 = 3"))
 
 
 # --- Any text -------------------------------------------------------------------------------------------------------
@@ -540,21 +537,13 @@ def test_displays_of_other_functions_are_not_shown():
     assert run("display") == "2: 1 + 1 = 2\n"
 
 
-def test_displays_without_a_machine():
+def test_displays_of_a_file_alone():
     run = Run(KERNEL)
     assert run("display 1 + 2") == "1: 1 + 2 = 3\n"
-
-
-def test_why_there_is_no_value_stays_within_the_screen():
     run = Run("fixtures/asm/lane-pc.gfx90a.w64.co")
     assert run("display/x $pc").splitlines() == [
         "1: /x $pc = <error: the contents of register pc are not available: no state>"
     ]
-
-
-def test_output_is_the_value_alone(run):
-    assert run("output limit", "output/x limit") == "200x14"
-    assert "The history is empty" in str(run.fails("print"))
 
 
 @for_each(
@@ -640,13 +629,6 @@ def test_memory_fits_the_width():
         for line in ("x/9xw X", "x/9tw X", "x/9ub X", "x/5xg X", "x/3tg X", "x/9xb X", "x/6dw X"):
             lines = run(line).expandtabs().splitlines()
             assert all(len(each) <= width or len(each.split(":")[1].split()) == 1 for each in lines), (line, width)
-
-
-def test_a_file_alone_has_its_sections():
-    run = Run(KERNEL)
-    assert run("x/2xb 0x480").startswith("0x480 <")
-    assert "Cannot access memory at address 0x10" in str(run.fails("x/x 0x10"))
-    assert "lane" in str(run.fails("x private_lane#0x10"))
 
 
 def test_strings():

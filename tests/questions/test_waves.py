@@ -58,7 +58,7 @@ def test_text_and_json_have_the_same_rows(run, question, option):
     assert len(run(f"info {question} {option}").splitlines()) == 1 + len(rows)
 
 
-def test_waves_as_rocgdb_has_them(run):
+def test_all_or_some_waves_as_rocgdb_has_them(run):
     assert run("info waves").splitlines() == [
         "  Id Active Target Id                         Frame",
         '* 1  12/64  AMDGPU Wave 1:1:1:1 (0,0,0)/0 "X" X () at lane-pc.c:16',
@@ -66,9 +66,6 @@ def test_waves_as_rocgdb_has_them(run):
         '  3  16/64  AMDGPU Wave 1:1:3:1 (2,0,0)/0 "X" X () at lane-pc.c:21',
     ]
     assert run("info threads") == run("i th") == run("info waves")
-
-
-def test_a_list_of_waves(run):
     assert [line[:3] for line in run("info waves 1,3").splitlines()[1:]] == ["* 1", "  3"]
     assert run.fails("info waves 9").message == "No waves match '9'."
     assert run.fails("info waves x").message == "Unknown wave x."
@@ -106,7 +103,7 @@ def test_a_wave_of_which_little_is_known(tmp_path):
     assert "?  ?  ?" in run("map")
 
 
-def test_threads_of_a_process(threads):
+def test_threads_are_listed_selected_and_found(threads):
     rows = threads("info threads").splitlines()
     assert rows[0].split() == ["Id", "Target", "Id", "Frame"]
     assert rows[1].startswith("* 1  LWP 7")
@@ -114,6 +111,13 @@ def test_threads_of_a_process(threads):
     assert rows[-1] == "  2  LWP 8     0x5 in ?? ()"
     assert threads("info threads 2").splitlines()[1:] == ["  2  LWP 8     0x5 in ?? ()"]
     assert threads.fails("info threads 3").message == "No threads match '3'."
+    assert threads("thread") == "[Current thread is 1 (LWP 7)]\n"
+    assert threads("thread 2").splitlines() == ["[Switching to thread 2 (LWP 8)]", "#0  0x5 in ?? ()"]
+    assert threads.fails("thread 3").message == "Unknown thread 3."
+    assert threads("thread find LWP 8") == "Thread 2 has LWP 8 0x5 in ?? ()\n"
+    assert threads("thread find aligned").startswith("Thread 1 has LWP 7 ")
+    expected = ["[Current thread is 1 (LWP 7)]", "[Current thread is 2 (LWP 8)]"]
+    assert threads("thread apply all -q thread").splitlines() == expected
 
 
 @pytest.mark.parametrize("command", ["info lanes", "map", "map x", "lane", "lane 1", "info work-groups"])
@@ -122,7 +126,7 @@ def test_threads_have_no_lanes(threads, command):
     assert (error.message, error.kind) == ("threads of x86_64 have no lanes", "no_lane")
 
 
-def test_work_groups(run):
+def test_work_groups_of_one_or_several_waves(run):
     assert run("info work-groups").splitlines() == [
         "  Dispatch Work-group Waves Active Frame",
         "* 1        (0,0,0)    1     12/40  X () at lane-pc.c:16",
@@ -130,9 +134,6 @@ def test_work_groups(run):
         "  1        (2,0,0)    3     16/40  X () at lane-pc.c:21",
     ]
     assert "takes no arguments" in run.fails("info work-groups 3").message
-
-
-def test_work_groups_of_several_waves():
     run = Run(ROOT / "fixtures/amdgpu/launch.gfx1100.w32.O2.co", width=90)
     run("target launch group_x 1000 64 0x1000", "wave 5")
     assert run("info work-groups").splitlines() == [
@@ -154,7 +155,7 @@ def test_a_wave_of_no_work_group(tmp_path):
     assert rows[1].split()[:4] == ["*", "?", "1-3", "40/192"]
 
 
-def test_lanes_as_rocgdb_has_them(run):
+def test_lanes_as_rocgdb_has_them_and_by_state(run):
     rows = run("info lanes 0-2,24-63").splitlines()
     assert rows == [
         "  Id    State Target Id                                    Frame",
@@ -163,9 +164,6 @@ def test_lanes_as_rocgdb_has_them(run):
         "  2     I     AMDGPU Lane 1:1:1:1/2 (0,0,0)[2,0,0]         X () at lane-pc.c:19",
         "  24-39 I     AMDGPU Lane 1:1:1:1/24-39 (0,0,0)[24-39,0,0] X () at lane-pc.c:10",
     ]
-
-
-def test_lanes_by_state(run):
     assert {line[5] for line in run("info lanes -active").splitlines()[1:]} == {"A"}
     assert {line[8] for line in run("info lanes -inactive").splitlines()[1:]} == {"I"}
     assert run("info lanes -all 38-45").splitlines()[2].split() == [
@@ -174,9 +172,6 @@ def test_lanes_by_state(run):
     assert len(run("info lanes -each").splitlines()) == 1 + 40
     assert len(run("info lanes -each -all").splitlines()) == 1 + 64
     assert len(run("i la").splitlines()) == len(run("info lanes").splitlines()) == 1 + 24 + 1
-
-
-def test_the_lane_that_is_looked_at_stands_alone(run):
     run("lane 30")
     rows = [line[:10].rstrip() for line in run("info lanes 24-39").splitlines()[1:]]
     assert rows == ["  24-29 I", "* 30    I", "  31-39 I"]
@@ -367,12 +362,6 @@ def test_lanes_that_do_not_exist(run, number):
     assert run.fails(f"lane {number}").message == f"Lane {number} does not exist on this thread."
 
 
-def test_a_thread_of_a_process(threads):
-    assert threads("thread") == "[Current thread is 1 (LWP 7)]\n"
-    assert threads("thread 2").splitlines() == ["[Switching to thread 2 (LWP 8)]", "#0  0x5 in ?? ()"]
-    assert threads.fails("thread 3").message == "Unknown thread 3."
-
-
 def test_a_command_in_several_lanes(run):
     run("lane 3")
     assert run("lane apply 5,0-1 lane").splitlines() == [
@@ -434,7 +423,7 @@ def test_what_cannot_be_applied(run, line, message):
     assert message in run.fails(line).message
 
 
-def test_a_command_in_several_waves(run):
+def test_commands_in_several_waves_and_their_lanes(run):
     run("wave 2", "lane 9")
     for line in ("wave apply all wave", "thread apply all wave", "t apply 1-3 wave"):
         lines = run(line).splitlines()
@@ -444,9 +433,6 @@ def test_a_command_in_several_waves(run):
             "Wave 3, lane 24 (AMDGPU Lane 1:1:3:1/24 (2,0,0)[24,0,0]):",
         ]
     assert run("wave").startswith("[Current wave is 2, lane 9 ")
-
-
-def test_applying_one_command_inside_another(run):
     out = run("wave apply 1-2 -q lane apply 3,5 -q lane")
     assert [line.split("Lane ")[1].split()[0] for line in out.splitlines()] == [
         *("1:1:1:1/3", "1:1:1:1/5", "1:1:2:1/3", "1:1:2:1/5")
@@ -471,16 +457,6 @@ def test_finding_waves_by_all_that_is_shown_of_them(run):
     assert run("wave find nothing") == "No waves match 'nothing'\n"
     assert "regular expression" in run.fails("wave find (").message
     assert "needs REGEXP" in run.fails("wave find").message
-
-
-def test_finding_threads(threads):
-    assert threads("thread find LWP 8") == "Thread 2 has LWP 8 0x5 in ?? ()\n"
-    assert threads("thread find aligned").startswith("Thread 1 has LWP 7 ")
-    expected = ["[Current thread is 1 (LWP 7)]", "[Current thread is 2 (LWP 8)]"]
-    assert threads("thread apply all -q thread").splitlines() == expected
-
-
-def test_finding_one_wave_of_many():
     run = Run(TINY)
     run("target launch tiny 640000 64")
     assert run("wave find \\(7777,0,0\\)") == (

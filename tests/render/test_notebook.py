@@ -54,30 +54,29 @@ def attached():
     return dwarfgpu.open(KERNEL).attach(STATE)
 
 
-def test_values_are_a_table_with_numbered_columns(attached):
+def test_values_are_a_table_or_one_line(attached):
     page = Page(attached[0].frame()["left"].values("all")._repr_html_())
     assert page.rows[0] == ["lane", *map(str, range(16))]
     assert page.rows[1][:5] == ["0", "0", "(2)", "4", "(6)"]
     assert page.rows[2][:6] == ["16", "32", "(34)", "36", "(38)", "(<absent>)"]
     assert page.text.startswith("left int")
     assert "parentheses: the lane is inactive" in page.text
-
-
-def test_one_lane_is_one_line(attached):
     page = Page(attached[0].frame().eval("limit", 3)._repr_html_())
     assert "(20) (lane 3)" in page.text
     assert not page.rows
 
 
-def test_a_wave_is_a_map_of_its_lanes(attached):
+def test_a_wave_and_a_machine_are_a_map_and_a_table(attached):
     html = attached[0]._repr_html_()
     assert html.startswith("<svg ")
     lanes = lanes_of_wave(attached.stopped, 0)
     assert html == "\n".join(lanes_svg(lanes, lanes.lanes))
     assert "lane 1, work-item [1,0,0]: inactive" in Page(html).text
+    page = Page(attached._repr_html_())
+    assert page.rows == [["number", "wave", "place"], ["1", "1:1:1:1", "X at src/asm/lane-pc.c:15"]]
 
 
-def test_values_of_waves_are_a_map_and_a_table():
+def test_values_of_waves_and_objects():
     waves = dwarfgpu.open(KERNEL).attach("docs/examples/lanes.json")
     (values, *_others) = all_waves(waves, "lane")
     html = values._repr_html_()
@@ -86,14 +85,6 @@ def test_values_of_waves_are_a_map_and_a_table():
     assert Page(html).rows[0] == ["wave", "lane", "value"]
     (values, *_others) = all_waves(waves, "out")
     assert "<svg" not in values._repr_html_()  # they do not differ
-
-
-def test_an_attached_machine_is_a_table_of_its_waves(attached):
-    page = Page(attached._repr_html_())
-    assert page.rows == [["number", "wave", "place"], ["1", "1:1:1:1", "X at src/asm/lane-pc.c:15"]]
-
-
-def test_an_object_is_its_type_and_its_value():
     page = Page(constant(t.Base("int", 5, 4), bytes([7, 0, 0, 0]))._repr_html_())
     assert page.text == "int7"
 
@@ -113,13 +104,10 @@ def test_names_of_a_file_are_no_markup(attached):
     assert "<script>" in page.text
 
 
-def test_colours_are_those_of_the_page(attached):
+def test_a_table_is_small_and_has_the_colours_of_the_page(attached):
     html = attached[0].frame()["left"].values("all")._repr_html_()
     assert "color" not in html
     assert "background" not in html
     assert Page(html).attributes <= {"style", "title"}
-
-
-def test_a_table_is_small(attached):
     values = attached[0].frame()["slots"].values("all")
     assert len(values._repr_html_()) < 20_000

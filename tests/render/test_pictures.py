@@ -52,26 +52,20 @@ def test_parts_are_as_wide_as_their_addresses():
     assert first[2] == pytest.approx(3 * third[2], abs=0.2)
 
 
-def test_all_strips_begin_and_end_together():
+def test_names_of_files_are_escaped_and_strips_end_together():
     picture = drawn(*(Strip(str(size), (StripPart(size, "open", "x"),)) for size in (1, 1000)))
     assert len({(x, width) for _kind, x, width in bars(picture)}) == 1
+    text = "</text><script>alert(1)</script>\x1b[31m&\"'"
+    picture = drawn(Strip(text, (StripPart(1, "register", text),), text), title=text)
+    assert [element.tag for element in picture.iter() if "script" in element.tag] == []
+    assert "\x1b" not in "".join(picture.itertext())
 
 
 def test_parts_that_are_too_narrow_join_others():
     parts = tuple(StripPart(1, "register", str(number)) for number in range(100_000))
     assert len(bars(drawn(Strip("x", parts)))) < 1400
-
-
-def test_a_strip_without_addresses():
     assert bars(drawn(Strip("x", ()))) == []
     assert bars(drawn(Strip("x", (StripPart(0, "register", "a"),)))) == []
-
-
-def test_names_of_files_are_escaped():
-    text = "</text><script>alert(1)</script>\x1b[31m&\"'"
-    picture = drawn(Strip(text, (StripPart(1, "register", text),), text), title=text)
-    assert [element.tag for element in picture.iter() if "script" in element.tag] == []
-    assert "\x1b" not in "".join(picture.itertext())
 
 
 def test_every_kind_has_a_colour_on_light_and_on_dark_paper():
@@ -85,10 +79,14 @@ def test_every_kind_has_a_colour_on_light_and_on_dark_paper():
     assert colour_of("anything else") == "open"
 
 
-def test_the_legend_has_the_kinds_that_are_drawn():
+def test_the_legend_and_the_bar_have_what_is_there():
     texts = [text.text for text in drawn(Strip("x", (StripPart(1, "register", "a"),))).iter(f"{SVG}text")]
     assert "register" in texts
     assert "implicit" not in texts
+    parts = (StripPart(1, OUTSIDE, "a"), StripPart(1, "register", "b"), StripPart(2, NOTHING, "c"))
+    picture = ET.fromstring(strip_bar(Strip("x", parts)))
+    expected = [("register", "250", "250"), (NOTHING, "500", "500"), ("track", None, "1000")]
+    assert [(rect.get("class"), rect.get("x"), rect.get("width")) for rect in picture] == expected
 
 
 @pytest.mark.parametrize("name", ["amdgpu/hip-kernels.gfx90a.w64.O2.v5.co", "host/optimized.gcc.O2.v5.x86_64"])
@@ -100,17 +98,19 @@ def test_strips_of_variables_cover_their_function(name):
     assert len(bars(picture)) >= len(records)
 
 
-def test_the_picture_of_the_documentation_is_what_is_drawn_now():
+def test_the_command_draws_what_the_pages_show():
+    done = run("lanes", KERNEL, "--state", STATE, "--wave", "1:1:1:1", "--svg", "--lane", "0-7")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(cells(picture(done.stdout.splitlines()))) == 8
+    words = ("lanes", KERNEL, "--state", STATE, "--wave", "1:1:1:1", "--json")
+    assert run(*words, "--svg").stdout == run(*words).stdout
+    done = run("lanes", KERNEL, "--state", "docs/examples/variables.json", "--svg")
+    page = Path("README.md").read_text()
+    assert done.stdout == Path("docs/images/lanes.svg").read_text()
+    assert "docs/images/lanes.svg" in page
     done = run("coverage", "fixtures/asm/lane-pc.gfx90a.w64.co", "X", "--svg")
     assert done.stdout == Path("docs/images/coverage.svg").read_text()
     assert "images/coverage.svg" in Path("docs/report.md").read_text()
-
-
-def test_what_is_out_of_scope_is_not_drawn_beside_a_label():
-    parts = (StripPart(1, OUTSIDE, "a"), StripPart(1, "register", "b"), StripPart(2, NOTHING, "c"))
-    picture = ET.fromstring(strip_bar(Strip("x", parts)))
-    expected = [("register", "250", "250"), (NOTHING, "500", "500"), ("track", None, "1000")]
-    assert [(rect.get("class"), rect.get("x"), rect.get("width")) for rect in picture] == expected
 
 
 KERNEL = "fixtures/asm/lane-pc.gfx90a.w64.co"
@@ -197,17 +197,6 @@ def test_nothing_is_fetched(lanes):
     assert "prefers-color-scheme: dark" in text
 
 
-def test_the_command():
-    done = run("lanes", KERNEL, "--state", STATE, "--wave", "1:1:1:1", "--svg", "--lane", "0-7")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert len(cells(picture(done.stdout.splitlines()))) == 8
-
-
-def test_the_data_of_a_picture_are_those_of_the_table():
-    words = ("lanes", KERNEL, "--state", STATE, "--wave", "1:1:1:1", "--json")
-    assert run(*words, "--svg").stdout == run(*words).stdout
-
-
 def test_what_is_not_known_is_drawn_and_said(tmp_path):
     state = tmp_path / "state.json"
     waves = [{"id": "1", "pc": "0x1500"}]
@@ -216,10 +205,3 @@ def test_what_is_not_known_is_drawn_and_said(tmp_path):
     assert done.returncode == 1
     assert {letter for _kind, letter, _tip in cells(picture(done.stdout.splitlines()))} == {"?"}
     assert "exec" in done.stderr
-
-
-def test_the_picture_of_the_readme():
-    done = run("lanes", KERNEL, "--state", "docs/examples/variables.json", "--svg")
-    page = Path("README.md").read_text()
-    assert done.stdout == Path("docs/images/lanes.svg").read_text()
-    assert "docs/images/lanes.svg" in page

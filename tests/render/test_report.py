@@ -39,16 +39,12 @@ def test_the_contrast_of_known_colours():
 
 
 @SCHEMES
-def test_text_has_enough_contrast(scheme):
+def test_colours_can_be_told_apart_on_each_paper(scheme):
     """WCAG 2.2, 1.4.3: 4.5 to 1."""
     for ground in ("paper", "shade"):
         for name in ("ink", "quiet", "link", "bad", "warn"):
             assert contrast(html.PALETTE[name][scheme], html.PALETTE[ground][scheme]) >= 4.5, (name, ground)
-
-
-@SCHEMES
-def test_controls_and_pictures_have_enough_contrast(scheme):
-    """WCAG 2.2, 1.4.11: 3 to 1. What has no location is faint on purpose, and has an outline."""
+    # WCAG 2.2, 1.4.11: 3 to 1. What has no location is faint on purpose, and has an outline.
     paper = html.PALETTE["paper"][scheme]
     assert contrast(html.PALETTE["border"][scheme], html.PALETTE["shade"][scheme]) >= 3
     assert contrast(pictures.TRACK[scheme], paper) >= 3
@@ -56,18 +52,10 @@ def test_controls_and_pictures_have_enough_contrast(scheme):
         if name not in (pictures.NOTHING, pictures.OUTSIDE):
             assert contrast(colours[scheme], paper) >= 3, name
             assert contrast(colours[scheme], pictures.COLOURS[pictures.NOTHING][scheme]) >= 2, name
-
-
-@SCHEMES
-def test_letters_in_cells_of_lanes_have_enough_contrast(scheme):
     paper, ink = (html.PALETTE[name][scheme] for name in ("paper", "ink"))
     for colour in lane_svg.COLOURS:
         assert contrast(colour, "#111111") >= 4.5  # an active lane
         assert contrast(mixed(colour, paper, 0.4), ink) >= 4.5  # one that waits
-
-
-@SCHEMES
-def test_no_two_kinds_have_the_same_colour(scheme):
     for (one, first), (other, second) in combinations(pictures.COLOURS.items(), 2):
         assert first[scheme] != second[scheme], (one, other)
 
@@ -113,11 +101,12 @@ def test_texts_are_never_markup(name):
     assert not re.search(r'="[^"]*\'"', content)
 
 
-def test_commands_in_remarks_are_code():
+def test_remarks_have_code_and_long_texts_are_cut():
     assert html.note("{a`b = 0} in 2 lanes; {a`b = 2}") == '<p class="quiet">{a`b = 0} in 2 lanes; {a`b = 2}</p>'
     assert html.note("`dwarfgpu verify` lists <b>") == (
         '<p class="quiet"><code>dwarfgpu verify</code> lists &lt;b&gt;</p>'
     )
+    assert len(html.text("x" * 10_000)) == html.LONGEST_TEXT
 
 
 def test_a_section_stops_where_its_room_ends():
@@ -128,10 +117,6 @@ def test_a_section_stops_where_its_room_ends():
     content = "".join(section.html())
     assert "y" * 20 not in content
     assert "too large: 1 function. <code>dwarfgpu coverage</code> lists them." in content
-
-
-def test_long_texts_are_cut():
-    assert len(html.text("x" * 10_000)) == html.LONGEST_TEXT
 
 
 @for_each(

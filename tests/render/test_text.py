@@ -88,13 +88,10 @@ def test_lines(text, context, case, expected):
     assert shown(text, context, **case) == expected
 
 
-def test_an_incomplete_composite_says_so():
+def test_composites_stay_short_and_say_that_they_are_incomplete():
     target, found = outcome("DW_OP_lit1; DW_OP_piece 1; DW_OP_lit2", stack=True, **AMD)
     texts = [TextRenderer(target.byte_order).entry(entry) for entry in found.stack]
     assert texts == ["incomplete {default#0x1: 8 bits}", "value 2 (generic)"]
-
-
-def test_composites_in_composites_stay_short():
     location = {"kind": "undefined"}
     for _ in range(3):
         location = {"kind": "composite", "parts": [{"bit_size": 1, "location": location}] * 20}
@@ -131,7 +128,7 @@ def test_no_line_is_wider_than_the_screen(rows, width):
             assert "".join(escaped(cell).split()) in found
 
 
-def test_a_row_that_is_too_long_goes_on_below():
+def test_long_rows_go_on_below_and_styles_do_not_count():
     rows = [
         TableLine(("1", "short", "x")),
         TableLine(("2", "m" * 30, "last"), True),
@@ -140,9 +137,6 @@ def test_a_row_that_is_too_long_goes_on_below():
     with laid_out(30):
         lines = list(columns(("Id", "Name", "What"), rows))
     assert lines == ["  Id Name What", "  1  short x", "* 2", "m" * 30, "    last", "  3  short", "    " + "y" * 40]
-
-
-def test_styles_do_not_count():
     with laid_out(40, lambda style, text: f"<{style}>{text}"):
         lines = list(columns(("Id", "What"), [TableLine(("1", "x"), style="dim")]))
     assert lines == ["<dim>  Id What", "<dim>  1  x"]

@@ -57,13 +57,11 @@ class TestReading:
         assert short == {name for name in names if len(name) < 5}
         assert len(short) < len(names)
 
-    def test_it_is_done_in_a_thread(self, run: Run) -> None:
+    def test_a_program_is_read_in_a_thread_and_the_next_one_too(self, run: Run) -> None:
         names = run.debugger.known_names
         read(run)
         assert names._unread is None
         read(run)  # once more, which is nothing
-
-    def test_another_program_is_read_next(self, run: Run) -> None:
         read(run)
         run(f"file {FILE}")
         names = run.debugger.known_names
@@ -94,14 +92,12 @@ class TestReading:
 class TestDefects:
     """The prompt and the full screen stay, whatever is wrong with what they show."""
 
-    def test_in_completion(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_defects_are_met_by_nobody_who_types(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         found = CommandCompleter(run.debugger, threading.RLock())
         document, event = Document("show vers"), CompleteEvent()
         assert [each.text for each in found.get_completions(document, event)] == ["version"]
         monkeypatch.setattr("dwarfgpu.repl.prompt.complete", broken)
         assert list(found.get_completions(document, event)) == []
-
-    def test_in_the_toolbar(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("dwarfgpu.repl.terminal.shown", broken)
         assert toolbar(run.debugger, 200) == " internal error "
 

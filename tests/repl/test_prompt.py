@@ -27,20 +27,19 @@ def sitting() -> Sitting:
     return Sitting()
 
 
-def test_lines_are_run_until_the_user_leaves(sitting: Sitting) -> None:
+def test_what_is_typed_runs_until_the_user_leaves(sitting: Sitting) -> None:
     assert sitting("echo one\\n", ENTER, "echo two\\n", ENTER) == "one\ntwo\n"
     assert sitting.status == 0
-
-
-def test_quit_leaves_with_a_status(sitting: Sitting) -> None:
     assert sitting("quit 4", ENTER, "echo no\\n", ENTER) == ""
     assert sitting.status == 4
 
 
-def test_an_error_is_one_line_and_the_prompt_returns(sitting: Sitting) -> None:
+def test_a_line_fails_repeats_or_is_dropped(sitting: Sitting) -> None:
     assert sitting("pritn", ENTER, "echo on\\n", ENTER) == (
         "error: there is no command `pritn`\nhint: did you mean `print`?\non\n"
     )
+    assert sitting("echo no\\n", INTERRUPT, "echo yes\\n", ENTER) == "yes\n"
+    assert sitting("history 0", ENTER, "show confirm", ENTER, ENTER).count("confirm  on") == 2
 
 
 def test_a_defect_is_one_line_too(sitting: Sitting, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,14 +52,6 @@ def test_a_defect_is_one_line_too(sitting: Sitting, monkeypatch: pytest.MonkeyPa
     assert "Traceback" in text
     assert "ValueError" in text
     assert "confirm  on\n" in text
-
-
-def test_an_empty_line_repeats(sitting: Sitting) -> None:
-    assert sitting("history 0", ENTER, "show confirm", ENTER, ENTER).count("confirm  on") == 2
-
-
-def test_interrupting_drops_what_was_typed(sitting: Sitting) -> None:
-    assert sitting("echo no\\n", INTERRUPT, "echo yes\\n", ENTER) == "yes\n"
 
 
 def test_interrupting_a_command_ends_the_command(sitting: Sitting, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,11 +75,9 @@ class TestSeveralLines:
         assert sitting.debugger.macros == {"say": ("echo $argc\\n", "echo $arg0\\n")}
         assert len(sitting.debugger.typed) == 2
 
-    def test_interrupting_drops_all_of_it(self, sitting: Sitting) -> None:
+    def test_several_lines_are_dropped_or_belong_to_an_alias(self, sitting: Sitting) -> None:
         sitting("define say", ENTER, "echo x", ENTER, INTERRUPT)
         assert sitting.debugger.macros == {}
-
-    def test_an_alias_of_define_asks_for_its_lines(self, sitting: Sitting) -> None:
         sitting("alias de = define", ENTER, "de say", ENTER, "echo x\\n", ENTER, "end", ENTER)
         assert sitting.debugger.macros == {"say": ("echo x\\n",)}
 
@@ -102,10 +91,8 @@ class TestEditing:
         assert "editing-mode  emacs" in sitting("show ed", TAB, ENTER)
         assert sitting("show logging ", TAB, TAB, TAB, ENTER, ENTER).startswith("logging file  dwarfgpu.txt")
 
-    def test_the_last_lines_come_back(self, sitting: Sitting) -> None:
+    def test_lines_come_back_by_keys_and_by_search(self, sitting: Sitting) -> None:
         assert sitting("echo one\\n", ENTER, UP, ENTER) == "one\none\n"
-
-    def test_search_finds_an_earlier_line(self, sitting: Sitting) -> None:
         keys = ("echo first\\n", ENTER, "echo second\\n", ENTER, SEARCH, "fir", ENTER, ENTER)
         assert sitting(*keys) == "first\nsecond\nfirst\n"
 
@@ -132,12 +119,10 @@ class TestHistory:
         sitting("set history save off", ENTER, "echo x\\n", ENTER)
         assert (tmp_path / "dwarfgpu" / "history").read_text() == "set history save off\n"
 
-    def test_no_more_than_a_user_wants(self, sitting: Sitting, tmp_path: Path) -> None:
+    def test_history_is_of_the_size_and_at_the_place_that_a_user_wants(self, sitting: Sitting, tmp_path: Path) -> None:
         path = tmp_path / "dwarfgpu" / "history"
         sitting("set history size 3", ENTER, *(f"echo {number}\\n\r" for number in range(5)))
         assert path.read_text() == "echo 2\\n\necho 3\\n\necho 4\\n\n"
-
-    def test_it_may_be_elsewhere(self, sitting: Sitting, tmp_path: Path) -> None:
         sitting(f"set history filename {tmp_path}/mine", ENTER, "echo x\\n", ENTER)
         assert "echo x" in (tmp_path / "mine").read_text()
 
@@ -175,15 +160,11 @@ class TestQuestions:
 
 
 class TestToolbar:
-    def test_it_says_what_is_looked_at(self) -> None:
+    def test_the_toolbar_says_what_is_looked_at_and_fits(self) -> None:
         sitting = Sitting(FILE, STATE)
         sitting("lane 5", ENTER)
         assert toolbar(sitting.debugger, 80) == (" wave 1 of 1 (1:1:1:1) | lane 5 | frame 0 | X at lane-pc.c:12 ")
-
-    def test_it_fits(self) -> None:
         assert toolbar(Sitting(FILE, STATE).debugger, 20) == " wave 1 of 1 (1:1..."
-
-    def test_without_a_machine_and_without_a_file(self) -> None:
         assert toolbar(Sitting(FILE).debugger, 80) == " lane-pc.gfx90a.w64.co | no state "
         assert toolbar(Sitting().debugger, 80) == " no file "
 

@@ -33,11 +33,14 @@ class Done:
 
 
 class TestBatch:
-    def test_commands_and_scripts_run_in_their_order(self, tmp_path: Path) -> None:
+    def test_commands_and_scripts_run_in_their_order_without_confirmations(self, tmp_path: Path) -> None:
         script = tmp_path / "a"
         script.write_text("echo two\\n\n")
         done = Done("-batch", "-ex", "echo one\\n", "-x", script, "-ex", "echo three\\n")
         assert (done.out, done.err, done.status) == ("one\ntwo\nthree\n", "", 0)
+        script = tmp_path / "a"
+        script.write_text("define say\necho 1\nend\ndefine say\necho 2\nend\nsay\nshow confirm\n")
+        assert Done("-batch", "-x", script).out.startswith("2confirm  off\n")
 
     @for_each(
         "command, status, message",
@@ -69,11 +72,6 @@ class TestBatch:
         assert Done("--state", "docs/examples/stopped.json", "-batch").status == 2
         assert Done("--state", STATE, "-batch").status == 0  # it names its code
 
-    def test_confirmations_are_off(self, tmp_path: Path) -> None:
-        script = tmp_path / "a"
-        script.write_text("define say\necho 1\nend\ndefine say\necho 2\nend\nsay\nshow confirm\n")
-        assert Done("-batch", "-x", script).out.startswith("2confirm  off\n")
-
     def test_the_focus_can_be_chosen(self) -> None:
         done = Done(*STOPPED, "--lane", "7", "--wave", "1", "--frame", "0", "-batch", "-ex", "lane")
         assert "lane" in done.out
@@ -94,10 +92,14 @@ class TestBatch:
         assert "Traceback" in Done("--debug", "-batch", "-ex", "lane 3").err
         assert "Traceback" not in Done("-batch", "-ex", "lane 3").err
 
-    def test_output_into_a_closed_pipe_ends_quietly(self) -> None:
+    def test_closed_pipes_and_full_disks_end_it_in_one_line(self) -> None:
         command = f"{sys.executable} -m dwarfgpu debug -batch -ex 'help' -ex 'show' -ex 'help info' | head -1"
         done = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True, check=False)
         assert (done.stdout, done.stderr) == ("Files and machines:\n", "")
+        command = f"{sys.executable} -u -m dwarfgpu debug -batch -ex help > /dev/full"
+        done = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert done.stderr == "dwarfgpu: error: output cannot be written: No space left on device\n"
+        assert done.returncode
 
     @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
     def test_streams_may_be_closed(self, closed: str, tmp_path: Path) -> None:
@@ -105,12 +107,6 @@ class TestBatch:
         done = subprocess.run(command, shell=True, cwd=ROOT, input="", capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, "")
         assert (tmp_path / "x").read_text() == "x"
-
-    def test_a_full_disk_is_one_line(self) -> None:
-        command = f"{sys.executable} -u -m dwarfgpu debug -batch -ex help > /dev/full"
-        done = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True, check=False)
-        assert done.stderr == "dwarfgpu: error: output cannot be written: No space left on device\n"
-        assert done.returncode
 
     def test_interrupting_it_ends_it(self, tmp_path: Path) -> None:
         (tmp_path / "a.py").write_text("import os\nos.write(1, b'%d\\n' % os.getpid())\nwhile True: pass\n")
@@ -133,11 +129,9 @@ class TestInit:
         (tmp_path / "dwarfgpu" / "init").write_text("define greet\necho hi\\n\nend\nset confirm off\n")
         return str(tmp_path)
 
-    def test_the_init_file_is_run_unless_nx_says_otherwise(self, home: str) -> None:
+    def test_the_init_file_is_run_and_keeps_nobody_from_working(self, home: str, tmp_path: Path) -> None:
         assert Done("-batch", "-ex", "greet", home=home).out == "hi\n"
         assert "no command `greet`" in Done("-nx", "-batch", "-ex", "greet", home=home).err
-
-    def test_an_error_in_it_keeps_nobody_from_working(self, home: str, tmp_path: Path) -> None:
         (tmp_path / "dwarfgpu" / "init").write_text("pritn\n")
         done = Done("-batch", "-ex", "echo on\\n", home=home)
         assert (done.out, done.status) == ("on\n", 0)

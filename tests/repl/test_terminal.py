@@ -130,12 +130,12 @@ class TestColors:
         assert screen.output.style("name", "x") == "x"
         assert screen.output.code(ASSEMBLY, ["s_endpgm"]) == ["s_endpgm"]
 
-    def test_where_nothing_is_coloured_code_is_not(self) -> None:
+    def test_source_has_the_colours_of_its_language(self) -> None:
         assert Screen().output.code(SOURCE, ["int x;"], "a.c") == ["int x;"]
-
-    def test_source_has_those_of_its_language(self) -> None:
         (line,) = highlighted(SOURCE, ["  return 3;  // no"], "/src/k.hip")
         assert line == f"  {KEYWORD}return{END} {NUMBER}3{END};  {COMMENT}// no{END}"
+        assert highlighted(SOURCE, ["int x;"], "a.xyz") == ["int x;"]
+        assert highlighted(SOURCE, ["int x;"], "") == ["int x;"]
 
     @pytest.mark.parametrize("file", ["a.c", "a.cl", "a.cu", "A.HIP", "a.f90", "a.py", "a.rs", "a.s"])
     def test_languages(self, file: str) -> None:
@@ -144,10 +144,6 @@ class TestColors:
         assert len(found) == len(lines)
         assert found != lines
         assert found[1] == ""
-
-    def test_of_another_language_it_stays_as_it_is(self) -> None:
-        assert highlighted(SOURCE, ["int x;"], "a.xyz") == ["int x;"]
-        assert highlighted(SOURCE, ["int x;"], "") == ["int x;"]
 
     def test_instructions_operations_and_words_of_gpus_have_colours(self) -> None:
         (line,) = highlighted(SOURCE, ["__global__ void add(__local float4 *x) { x[threadIdx.x] = 0; }"], "a.cu")

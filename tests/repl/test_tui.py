@@ -122,11 +122,9 @@ class TestKeys:
         sat.types(LEFT, LEFT, LEFT, LEFT)
         assert sat.debugger.lane == 0
 
-    def test_they_edit_what_is_typed(self, sat: Sat) -> None:
+    def test_keys_edit_or_drop_what_is_typed(self, sat: Sat) -> None:
         sat.types("lane 45", LEFT, "\x08", ENTER)
         assert sat.debugger.lane == 5
-
-    def test_interrupting_drops_the_line(self, sat: Sat) -> None:
         assert sat.types("echo no\\n", INTERRUPT, "echo yes\\n", ENTER) == "(dwarfgpu) echo yes\\n\nyes"
 
     @pytest.mark.parametrize("leaving", [(LEAVE,), ("quit", ENTER), ("tui", ENTER), ("\x18\x01",)])
@@ -151,10 +149,8 @@ class TestCommands:
         monkeypatch.setattr("dwarfgpu.questions.control.echo", lambda _debugger, _arguments: int("x"))
         assert "internal error: ValueError" in sat.types("echo", ENTER)
 
-    def test_what_is_assigned_is_shown(self, sat: Sat) -> None:
+    def test_what_is_assigned_is_shown_and_the_prompt_goes_on_afterwards(self, sat: Sat) -> None:
         sat.types("set var even = 77", ENTER)
         assert "  77 " in fragment_list_to_text(sat.panels.lanes(80, 3)[1])
-
-    def test_the_prompt_goes_on_afterwards(self, sat: Sat) -> None:
         sat.types(RIGHT)
         assert sat("lane", ENTER).startswith("[Current")

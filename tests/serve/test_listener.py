@@ -79,11 +79,15 @@ def test_a_connection_that_is_cut_leaves_the_server_there():
             assert ask(connection, b"qC") == b"QC1"
 
 
-def test_once_ends_after_the_first_connection():
+def test_a_server_ends_after_one_connection_and_with_an_interrupt():
     with Server(STATE, "--once") as server:
         with server.connect() as connection:
             assert ask(connection, b"D") == b"OK"
         assert server.process.wait(10) == 0
+    with Server(STATE) as server:
+        os.kill(server.process.pid, signal.SIGINT)
+        assert server.process.wait(10) == 130
+        assert "Traceback" not in server.process.stderr.read()
 
 
 def test_a_socket_in_the_file_system_is_removed_again(tmp_path):
@@ -94,13 +98,6 @@ def test_a_socket_in_the_file_system_is_removed_again(tmp_path):
             assert ask(connection, b"qC") == b"QC1"
         assert server.process.wait(10) == 0
     assert not path.exists()
-
-
-def test_an_interrupt_ends_the_server():
-    with Server(STATE) as server:
-        os.kill(server.process.pid, signal.SIGINT)
-        assert server.process.wait(10) == 130
-        assert "Traceback" not in server.process.stderr.read()
 
 
 def test_a_signal_that_ends_the_server_removes_its_socket(tmp_path):
@@ -216,45 +213,26 @@ def spoken(*parts: bytes) -> tuple[bytes, list[bytes]]:
     return stream.sent, echo.asked
 
 
-def test_a_packet_is_acknowledged_and_answered():
+def test_packets_are_acknowledged_unless_nobody_wants_it():
     assert spoken(framed(b"g"))[0] == b"+" + framed(b"<g>")
-
-
-def test_a_packet_may_come_byte_by_byte():
     assert spoken(*(bytes([byte]) for byte in b"+" + framed(b"qC") + framed(b"g")))[1] == [b"qC", b"g"]
-
-
-def test_a_wrong_checksum_is_refused():
     assert spoken(b"$g#00")[0] == b"-"
     assert spoken(b"$g#zz") == (b"-", [])
-
-
-def test_a_refused_answer_is_sent_again():
     answer = framed(b"<g>")
     assert spoken(framed(b"g"), b"-", b"+")[0] == b"+" + answer + answer
-
-
-def test_without_acknowledgements_nothing_is_acknowledged():
+    number = f"{sum(b'm12,4') & 255:02X}".encode()
+    assert [*PacketParser().feed(b"$m12,4#" + number)] == [b"m12,4"]
     sent, asked = spoken(framed(b"QStartNoAckMode"), b"+" + framed(b"g") + b"$x#00")
     assert sent == b"+" + framed(b"<QStartNoAckMode>") + framed(b"<g>")
     assert asked == [b"QStartNoAckMode", b"g"]
 
 
-def test_interrupts_and_other_bytes_between_packets_are_skipped():
+def test_what_is_between_packets_or_has_no_end_is_skipped():
     assert spoken(b"\x03abc" + framed(b"g") + b"\x03")[1] == [b"g"]
-
-
-def test_a_packet_that_begins_anew_replaces_the_one_before():
     assert spoken(b"$m0,4$" + framed(b"g")[1:])[1] == [b"g"]
-
-
-def test_a_packet_without_an_end_is_bounded():
     sent, asked = spoken(*([b"$" + b"a" * MAX_PACKET] + [b"a" * MAX_PACKET] * 4 + [framed(b"g")]))
     assert asked == [b"g"]
     assert sent.startswith(b"-")
-
-
-def test_the_end_of_the_stream_and_kill_end_the_conversation():
     assert spoken(b"$g")[1] == []
     assert spoken(framed(b"k") + framed(b"g")) == (b"+", [b"k"])
 
@@ -279,8 +257,3 @@ def test_packets_come_in_order_however_they_are_cut(contents, step):
     reader = PacketParser()
     found = [packet for at in range(0, len(stream), step) for packet in reader.feed(stream[at : at + step])]
     assert [unescaped(packet) for packet in found] == contents
-
-
-def test_a_checksum_may_be_of_capitals():
-    number = f"{sum(b'm12,4') & 255:02X}".encode()
-    assert [*PacketParser().feed(b"$m12,4#" + number)] == [b"m12,4"]

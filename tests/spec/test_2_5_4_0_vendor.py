@@ -436,15 +436,11 @@ def test_every_other_byte_is_unknown(name):
         assert (kind == "unknown_operation") == (code not in assigned(name)), (name, hex(code), found)
 
 
-def test_an_unknown_operation_names_the_dialects_that_know_it():
+def test_every_number_means_an_operation_and_others_name_their_dialects():
     error = answer("", expr="e903", dialect="gnu")["error"]
-
     assert error["class"] == "ill_formed"
     assert "0xe9" in error["message"]
     assert "gnu" in error["message"]
-
-
-def test_every_number_means_an_operation_of_the_table():
     for name in dialects.NAMES:
         for encoding in dialects.get(name).by_path.values():
             assert operations.find(encoding.name) is not None

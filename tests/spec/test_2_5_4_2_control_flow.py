@@ -406,15 +406,10 @@ def test_a_called_expression_is_evaluated_in_the_unit_that_contains_it():
     assert isinstance(result("call_ref 4; const_type 1 0100", info_4="nop"), IllFormed)
 
 
-def test_references_in_a_called_expression_are_relative_to_its_unit():
+def test_references_of_called_expressions_are_relative_to_their_unit():
     found = result("call_ref 4", info_4="call4 8", unit_8="const_type 1 0100")
-
     assert found.type.bit_size == 16
-
-
-def test_a_called_location_list_is_evaluated_in_the_unit_that_contains_it():
     entries = ("const_type 1 0100; stack_value",)
-
     assert result("call_ref 4", info_4=entries).places[0].storage.bit_size == 16
     assert isinstance(result("call4 4", unit_4=entries), IllFormed)
 

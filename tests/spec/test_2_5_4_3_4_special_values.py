@@ -494,14 +494,10 @@ def test_entry_value_in_the_calling_frame(ops, expected):
     assert in_frames(ops) == expected
 
 
-def test_the_result_kind_of_an_entry_value_is_unspecified():
+def test_the_type_and_the_kind_of_an_entry_value():
     assert in_frames("entry_value (lit5)", want="location") == "mem 0x5"
     assert in_frames("entry_value (reg5)", want="value") == str(0x1005)
-
-
-def test_the_type_of_a_register_is_the_targets():
     gpu = resolve("amdgcn-gfx90a")
-
     assert in_frames("entry_value (regx s5)", target=gpu) == f"{0x1000 + 37}:unsigned32"
     assert in_frames("entry_value (regx v5)", target=gpu) == f"[{0x1000 + 2565}{', 0' * 63}]:unsigned32x64"
 

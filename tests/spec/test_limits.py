@@ -227,14 +227,10 @@ def test_the_number_of_parts():
     assert kind_of(outcome(select.format(4), composite_parts=3).of(0)) == "limit_exceeded"
 
 
-def test_the_depth_of_composites():
+def test_depth_of_composites_and_size_of_blocks():
     nested = "LLVM_undefined" + "; piece 1; LLVM_piece_end" * 4
-
     assert kind_of(outcome(nested, composite_depth=4).of(0)) == "ok"
     assert kind_of(outcome(nested, composite_depth=3).of(0)) == "limit_exceeded"
-
-
-def test_the_size_of_blocks():
     assert kind_of(outcome("implicit_value 01020304", block=4).of(0)) == "ok"
     assert kind_of(outcome("implicit_value 0102030405", block=4).of(0)) == "limit_exceeded"
 

@@ -112,26 +112,27 @@ def test_every_user_sgpr_of_amd_kernel_code_t_has_its_place():
     }
 
 
-def test_only_the_first_16_user_sgprs_are_set():
+def test_user_sgprs_are_16_or_32():
     one = start("gfx900", "psb disp queue kernarg dispid fsi pss cntx cnty x", user=17)
     assert scalars(one) | {} == {
         "s[0:3]": "Private Segment Buffer", "s[4:5]": "Dispatch Ptr", "s[6:7]": "Queue Ptr",
         "s[8:9]": "Kernarg Segment Ptr", "s[10:11]": "Dispatch Id", "s[12:13]": "Flat Scratch Init",
         "s14": "Private Segment Size", "s15": "Grid Work-Group Count X", "s16": "Work-Group Id X",
     }  # fmt: skip
-
-
-def test_gfx1250_has_32_user_sgprs_and_no_block_of_code_for_preloading():
     one = start("gfx1250", "kernarg", user=30, wave=32, KERNARG_PRELOAD_SPEC_LENGTH=28)
     assert scalars(one)["s[2:29]"] == "Preloaded Kernargs"
     one = start("gfx1250", "kernarg", user=4, wave=32, KERNARG_PRELOAD_SPEC_LENGTH=2)
     assert table(one)["pc"][1][0] == ENTRY & 0xFFFFFFFF
 
 
-def test_what_user_sgpr_count_does_not_count_is_not_set():
+def test_registers_that_nothing_counts_or_sets_are_not_set():
     one = start("gfx900", "psb kernarg x", user=5)
     assert scalars(one) == {"s[0:3]": "Private Segment Buffer", "s4": "Kernarg Segment Ptr", "s5": "Work-Group Id X"}
     assert table(one)["s4"] == ("Kernarg Segment Ptr", (KERNARG & 0xFFFFFFFF,))
+    one = start("gfx1100", "psb fsi kernarg", wave=32)
+    assert [(row.registers, row.is_set) for row in rows(one) if row.kind == "s"] == [
+        ("s[0:3]", False), ("s[4:5]", True), ("s[6:7]", False),
+    ]  # fmt: skip
 
 
 @given(st.sets(st.sampled_from(sorted(SHORT))), st.sampled_from(["gfx600", "gfx701", "gfx906", "gfx1030", "gfx942"]))
@@ -300,22 +301,12 @@ def test_problems_of_a_descriptor(processor, asked, user, fields, expected):
     assert problems(start(processor, asked, user=user, **fields)) == expected
 
 
-def test_registers_that_a_processor_does_not_set_are_not_set():
-    one = start("gfx1100", "psb fsi kernarg", wave=32)
-    assert [(row.registers, row.is_set) for row in rows(one) if row.kind == "s"] == [
-        ("s[0:3]", False), ("s[4:5]", True), ("s[6:7]", False),
-    ]  # fmt: skip
-
-
-def test_the_reader_of_descriptors_has_the_same_user_sgprs():
+def test_rules_cite_documents_and_descriptors_have_the_same_user_sgprs():
     """objfile names them without knowing a target."""
     from dwarfgpu.objfile.kernels.kernel import USER_SGPRS as READ
 
     assert dict(READ) == SIZES
     assert [name for name, _count in READ] == list(dict.fromkeys(rule.enable for rule in USER_SGPRS))
-
-
-def test_every_rule_cites_a_document():
     for rule in (*USER_SGPRS, *SYSTEM_SGPRS):
         assert rule.clause.startswith(("AMDGPU usage", "AMDGPU Compute ABI", "LLVM"))
         assert rule.meaning

@@ -201,7 +201,7 @@ def test_the_buffer_of_scratch_memory_is_read_as_it_is_made(processor, lanes, pa
     assert dict(buffer_parts(words, row.major)) == wanted
 
 
-def test_a_buffer_with_a_stride() -> None:
+def test_buffers_have_a_stride_and_images_may_be_buffers() -> None:
     """GFX11: the swizzle has two bits, the format six; no words are said of unknown types."""
     words = (0x12340000, 0x7F00 | 24 << 16 | 1 << 30, 100, 4 | 5 << 3 | 22 << 12 | 1 << 21 | 3 << 28)
     data = b"".join(word.to_bytes(4, "little") for word in words)
@@ -212,6 +212,10 @@ def test_a_buffer_with_a_stride() -> None:
         24, 1, 22, 1, 3,
     )  # fmt: skip
     assert broken_rules(structure, 0x1000, values) == ()
+    words = (0x12340000, 0x7F00 | 4 << 16, 100, SELECTS | 22 << 12, 0, 0, 0, 0, 15, 1, 100, 0)
+    data = b"".join(word.to_bytes(4, "little") for word in words)
+    parts = parts_of(image_object_of(data, processor_named("gfx1100")), words)
+    assert (parts["stride"][0], parts["num_records"][0], parts["format"]) == (4, 100, (22, "32_float"))
 
 
 # The words of images and samplers, with fields at the bits that the headers of the ROCm runtime give them.
@@ -279,19 +283,7 @@ def test_a_sampler_has_the_fields_of_its_generation(name) -> None:
         assert parts[part][: 1 if isinstance(value, int) else 2] == (value if isinstance(value, tuple) else (value,))
 
 
-def test_an_image_of_one_dimension_may_be_a_buffer() -> None:
-    words = (0x12340000, 0x7F00 | 4 << 16, 100, SELECTS | 22 << 12, 0, 0, 0, 0, 15, 1, 100, 0)
-    data = b"".join(word.to_bytes(4, "little") for word in words)
-    parts = parts_of(image_object_of(data, processor_named("gfx1100")), words)
-    assert (parts["stride"][0], parts["num_records"][0], parts["format"]) == (4, 100, (22, "32_float"))
-
-
-def test_the_fields_of_gfx6_are_unknown() -> None:
-    for structure in (image_object(processor_named("gfx600")), sampler_object(6)):
-        assert structure.fields[0].kind == "unknown"
-
-
-def test_each_layout_covers_its_words() -> None:
+def test_each_layout_covers_its_words_and_those_of_gfx6_are_unknown() -> None:
     for name in ("gfx700", "gfx900", "gfx1010", "gfx1030", "gfx1100", "gfx1200"):
         processor = processor_named(name)
         for structure in (image_object(processor), sampler_object(processor.major)):
@@ -299,3 +291,5 @@ def test_each_layout_covers_its_words() -> None:
             ends = [bits.shift + bits.width for bits in field.bits]
             assert ends == sorted(ends)
             assert ends[-1] <= 8 * field.size
+    for structure in (image_object(processor_named("gfx600")), sampler_object(6)):
+        assert structure.fields[0].kind == "unknown"

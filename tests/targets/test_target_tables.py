@@ -51,53 +51,45 @@ PSABI = [
 
 @pytest.mark.parametrize("target", ALL, ids=lambda target: target.name)
 class TestEveryTarget:
-    def test_registers_are_found_by_number_and_by_name(self, target):
+    def test_registers_have_one_number_and_names_in_any_case(self, target):
         registers = list(target.registers())
         assert registers
         for register in registers:
             assert target.register(register.number) == register
             assert target.register_named(register.name) == register
             assert register.bit_size > 0
-
-    def test_no_register_has_the_number_or_the_name_of_another(self, target):
         registers = list(target.registers())
         numbers = [register.number for register in registers]
         assert numbers == sorted(set(numbers))
         assert len({register.name for register in registers}) == len(registers)
+        register = next(iter(target.registers()))
+        assert target.register_named(register.name.upper()) == register
+        assert target.register_named(f"${register.name}") == register
 
     def test_a_vector_register_has_a_dword_for_each_lane(self, target):
         for register in target.registers():
             assert register.lane_bits in (0, 32)
             assert not register.lane_bits or register.bit_size == 32 * target.lane_count
 
-    def test_names_are_read_in_any_case_and_with_a_dollar(self, target):
-        register = next(iter(target.registers()))
-        assert target.register_named(register.name.upper()) == register
-        assert target.register_named(f"${register.name}") == register
-
-    def test_spaces_are_found_by_number_and_by_name(self, target):
+    def test_spaces_have_numbers_names_and_scopes(self, target):
         spaces = list(target.spaces())
         assert [space.number for space in spaces] == sorted({space.number for space in spaces})
         for space in spaces:
             assert target.space(space.number) is space
             assert target.space_named(space.name) is space
             assert target.space_named(space.name.upper()) is space
-
-    def test_the_default_space_is_number_0_and_has_the_address_size(self, target):
         assert target.default_space is target.space(0)
         assert target.default_space.address_bits == 8 * target.address_size
         assert target.space_named("none") is target.default_space
         assert target.space_named("DW_ASPACE_LLVM_none") is target.default_space
-
-    def test_only_a_space_that_depends_on_the_address_lacks_a_scope(self, target):
         for space in target.spaces():
             assert space.scope != Scope.DEPENDS or space.alias is not None
-
-    def test_the_name_finds_the_target(self, target):
-        assert resolve(target.name) is target
-
-    def test_a_composite_may_be_as_large_as_the_largest_space(self, target):
         assert target.max_storage_bits() == 8 * 2 ** (8 * target.address_size)
+
+    def test_a_target_is_found_by_its_name_and_equal_to_itself(self, target):
+        assert resolve(target.name) is target
+        assert hash(target) == hash(resolve(target.name.upper()))
+        assert target == resolve(target.name.upper())
 
     def test_unknown_numbers_and_names_are_no_error(self, target):
         assert target.register(-1) is None
@@ -107,10 +99,6 @@ class TestEveryTarget:
         for name in ("", "$", "nothing", "v", "r-1", "v00", "v01", "r٣", "v" + "9" * 5000, "v 1", "xmm99", "None"):
             assert target.register_named(name) is None
             assert name == "None" or target.space_named(name) is None
-
-    def test_equal_targets_have_equal_hashes(self, target):
-        assert hash(target) == hash(resolve(target.name.upper()))
-        assert target == resolve(target.name.upper())
 
 
 @given(
@@ -144,13 +132,21 @@ def test_generic_targets_differ_by_size_and_list_the_registers_of_operations():
     assert len(set(ALL)) == len(ALL)
 
 
-def test_x86_64_has_the_registers_of_the_psabi_and_its_stack_pointer():
+def test_x86_64_has_the_registers_of_the_psabi_and_one_space():
     registers = [(r.number, r.name, r.bit_size) for r in resolve("x86_64").registers()]
     assert registers == PSABI
     target = resolve("x86_64")
     assert target.register(target.stack_pointer).name == "rsp"
     assert target.unspecified_rule(7) == UnspecifiedRegister.CFA
     assert target.stack_scale == 1
+    target = resolve("x86_64")
+    assert [(s.number, s.name, s.address_bits, s.null, s.scope) for s in target.spaces()] == [
+        (0, "default", 64, 0, Scope.PROCESS)
+    ]
+    assert (target.byte_order, target.address_size, target.lane_count) == ("little", 8, 1)
+    assert (target.default_dialect, target.default_rules) == ("gnu", "dwarf5")
+    assert target.register(target.program_counter).name == "rip"
+    assert target.execution_mask is None
 
 
 @pytest.mark.parametrize("number", [56, 57, 60, 61, *range(83, 118), 146])
@@ -173,17 +169,6 @@ def test_the_psabi_lets_a_callee_preserve(name):
 def test_other_x86_64_registers_are_undefined_without_a_rule(name):
     target = resolve("x86_64")
     assert target.unspecified_rule(target.register_named(name).number) == UnspecifiedRegister.UNDEFINED
-
-
-def test_x86_64_has_one_space():
-    target = resolve("x86_64")
-    assert [(s.number, s.name, s.address_bits, s.null, s.scope) for s in target.spaces()] == [
-        (0, "default", 64, 0, Scope.PROCESS)
-    ]
-    assert (target.byte_order, target.address_size, target.lane_count) == ("little", 8, 1)
-    assert (target.default_dialect, target.default_rules) == ("gnu", "dwarf5")
-    assert target.register(target.program_counter).name == "rip"
-    assert target.execution_mask is None
 
 
 PROCESSORS = list(processors())

@@ -172,11 +172,14 @@ def test_compressed_bundles_have_the_bundle_as_a_layer():
     assert Image(host.apply([Edit(BUNDLE, 0, 1, b"x")])).section(".hip_fatbin").offset == len(host.data)
 
 
-def test_a_number_makes_one_file():
+def test_a_number_or_a_seed_makes_the_same_files_and_kernels():
     subject = fuzz_judge.Subject("asm/lane-pc.gfx90a.w64.co")
     first, again = (subject.damaged(random.Random("7/1")) for _ in range(2))
     assert first == again != subject.data
     assert len(first) == len(subject.data)
+    first, second = (fuzz_kernels.source(fuzz_kernels.kernels("seed", 3)) for _ in range(2))
+    assert first == second
+    assert first != fuzz_kernels.source(fuzz_kernels.kernels("other", 3))
 
 
 @pytest.mark.slow
@@ -186,19 +189,13 @@ def test_damaged_files_end_with_an_answer_or_an_error(fuzzer, tmp_path):
     assert [trace for number in range(5) if (trace := fuzz_loop.tried(attempt, f"tests/{number}")) is not None] == []
 
 
-def test_a_few_files_are_right() -> None:
+def test_a_few_pages_are_right_and_twins_are_harmless() -> None:
     assert fuzz_pages.fuzz("tests", 3, 0) == (3, [])
-
-
-def test_twins_have_harmless_names_of_the_same_length() -> None:
     for number in range(50):
         names = fuzz_pages.names_of(random.Random(number))
         twins = fuzz_pages.harmless(names)
         assert {slot: len(name) for slot, name in twins.items()} == {slot: len(name) for slot, name in names.items()}
         assert not any(map(fuzz_pages.STEERS.search, twins.values()))
-
-
-def test_twins_of_equal_names_are_equal() -> None:
     twins = fuzz_pages.harmless(dict.fromkeys(fuzz_pages.SLOTS, "<") | {"kernel": ">"})
     assert len(set(twins.values())) == 2
     assert twins["kernel"] not in {name for slot, name in twins.items() if slot != "kernel"}
@@ -236,12 +233,6 @@ def test_random_kernels_give_what_the_host_gives(require_tool, processor, number
     found, counts = fuzz_kernels.differences("tests", number, [processor], tmp_path)
     assert [(each.kernel.name, each.reason) for each in found] == []
     assert counts == {processor: fuzz_kernels.IN_FILE}
-
-
-def test_the_same_seed_gives_the_same_kernels():
-    first, second = (fuzz_kernels.source(fuzz_kernels.kernels("seed", 3)) for _ in range(2))
-    assert first == second
-    assert first != fuzz_kernels.source(fuzz_kernels.kernels("other", 3))
 
 
 def test_a_kernel_with_fewer_statements_is_looked_for(tmp_path, monkeypatch):

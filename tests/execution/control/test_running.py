@@ -212,7 +212,7 @@ def _in_group(launched, wave, lane):
     return launched.machine.place_of(wave)[2] * launched.geometry.wave_size + lane
 
 
-def test_a_breakpoint_without_a_condition_stops_all_that_arrive(built):
+def test_breakpoints_without_a_condition_or_a_value_of_it_stop_all(built):
     launched = steps_launched(built("gfx90a", "O2"))
     running = Running(launched)
     running.break_at("kernels.cl:4")
@@ -222,6 +222,11 @@ def test_a_breakpoint_without_a_condition_stops_all_that_arrive(built):
     assert launched.machine.program_counter(0) == halt.pc
     assert running.position(halt.pc).line == 4
     assert running.run().has_ended
+    running = Running(steps_launched(built("gfx1100", "O2")))
+    running.break_at("steps_", "steps > 3")
+    halt = running.run()
+    assert halt.kind == "breakpoint"
+    assert running.condition_problem.text.startswith("steps > 3: ")
 
 
 @pytest.mark.parametrize("processor", PROCESSORS)
@@ -266,14 +271,6 @@ def test_until_an_address_and_until_a_function_says_so(built):
     assert halt.pc > entry
     assert machine.device.executed == 10
     assert machine.run().has_ended
-
-
-def test_a_condition_without_a_value_stops_and_says_why(built):
-    running = Running(steps_launched(built("gfx1100", "O2")))
-    running.break_at("steps_", "steps > 3")
-    halt = running.run()
-    assert halt.kind == "breakpoint"
-    assert running.condition_problem.text.startswith("steps > 3: ")
 
 
 @for_each(
@@ -397,7 +394,7 @@ def test_instructions_are_limited_and_waves_needed(built):
         machine_for(built(), "saxpy").run()
 
 
-def test_an_interrupted_run_can_go_on(built):
+def test_interrupted_runs_lose_no_wave_and_can_go_on(built):
     launched = steps_launched(built("gfx1100", "O0"))
     device = launched.machine.device
     device.on_turn = lambda device: device.interrupt()
@@ -405,9 +402,6 @@ def test_an_interrupted_run_can_go_on(built):
     device.on_turn = None
     assert launched.machine.run().has_ended
     assert launched.buffers["out"].tolist() == STEPS
-
-
-def test_a_signal_of_the_terminal_loses_no_wave(built):
     launched = steps_launched(built("gfx1100", "O0"))
     device = launched.machine.device
     before = signal.getsignal(signal.SIGINT)

@@ -107,7 +107,7 @@ def test_a_value_that_does_not_do(size, more, value, message):
     assert refused(kernel(argument(8, size, **more)), [value]).message.startswith(message)
 
 
-def test_arrays_for_pointers_get_memory():
+def test_arrays_bytes_and_counts_for_pointers():
     data = np.arange(4, dtype=np.int16)
     pointers = ("global_buffer", "pipe", "queue", "image", "sampler")
     of = kernel(*(argument(8 * index, 8, kind) for index, kind in enumerate(pointers)))
@@ -116,9 +116,6 @@ def test_arrays_for_pointers_get_memory():
         (0, data.tobytes()), (8, data[::2].tobytes()), (16, b"xyz"),
     ]  # fmt: skip
     assert segment_bytes(64, laid_out.parts)[24:40] == struct.pack("<QQ", 0x1000, 0)
-
-
-def test_bytes_and_counts_for_pointers():
     laid_out = lay_out(kernel(argument(0, 8, "global_buffer")), [b"\1\2\3\4\5\6\7\0"], 0)
     assert (laid_out.buffers, laid_out.parts[0].value) == ((), b"\1\2\3\4\5\6\7\0")
     told = evolve(TOLD, geometry=geometry((2**32 - 1,), (1,), 64))
@@ -151,12 +148,15 @@ def test_arguments_of_one_type_without_names_have_those_of_their_positions():
 UNNAMED = kernel(argument(0, 8, "global_buffer"), argument(8, 4, type_name="int"))
 
 
-def test_by_position_by_name_and_not_at_all():
+def test_a_segment_is_laid_out_by_position_or_by_name_aligned_or_as_bytes():
     wanted = struct.pack("<Qi", 5, 7).ljust(64, b"\0")
     assert segment(NAMED, [5, 7]) == segment(NAMED, (5, 7)) == segment(NAMED, {"n": 7, "out": 5}) == wanted
     assert segment(NAMED, None) == bytes(64)
     assert [part.is_given for part in lay_out(NAMED, None, 0).parts] == [False, False]
     assert [part.name for part in lay_out(UNNAMED, None, 0).parts] == ["argument 0", "int"]
+    assert segment(NAMED, b"abc") == b"abc".ljust(64, b"\0")
+    assert segment_size(kernel(align=4)) == (64, 16)
+    assert segment_size(kernel(align=128)) == (64, 128)
 
 
 @for_each(
@@ -174,12 +174,6 @@ def test_by_position_by_name_and_not_at_all():
 def test_the_wrong_arguments(of, args, message, hint):
     error = refused(of, args)
     assert (error.message, error.hint) == (message, hint)
-
-
-def test_a_segment_is_aligned_and_may_be_bytes():
-    assert segment(NAMED, b"abc") == b"abc".ljust(64, b"\0")
-    assert segment_size(kernel(align=4)) == (64, 16)
-    assert segment_size(kernel(align=128)) == (64, 128)
 
 
 def test_without_metadata_only_bytes_are_understood():
