@@ -194,6 +194,7 @@ def scatter(segment: MemorySegment, offsets: Lanes, mask: Lanes, size: int, valu
         for number, value in enumerate(values):
             view[number:][index] = value
         return
+    steps = np.arange(size)
     for number, value in enumerate(values):
-        for byte in range(size):
-            segment.data[offsets + (number * size + byte)] = (value >> value.dtype.type(8 * byte)).astype(np.uint8)
+        parts = value[..., None] >> (8 * steps).astype(value.dtype)
+        segment.data[offsets[..., None] + (number * size + steps)] = parts.astype(np.uint8)

@@ -427,3 +427,14 @@ def test_sums_of_a_row_are_rows_until_one_is_carried():
         total, carry = added_to_row(batch, column, row, MEANINGS["v_add_co_u32"].function)
         assert (total == row + column).all()
         assert known_row(batch, total) is None
+
+
+def test_the_last_lane_wins_every_byte():
+    """Numbers that overlap are written one after another, wherever they begin."""
+    for step in (1, 2, 3):
+        segment = MemorySegment.of(0, np.zeros(64, np.uint8))
+        wanted, numbers = bytearray(64), np.arange(8, dtype=np.uint32) * 0x1010101 + 0x3020100
+        for lane, number in enumerate(numbers.tolist()):
+            wanted[1 + step * lane : 5 + step * lane] = number.to_bytes(4, "little")
+        scatter(segment, 1 + step * np.arange(8), None, 4, [numbers])
+        assert segment.data.tobytes() == wanted
