@@ -9,6 +9,7 @@ the other writers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -101,12 +102,64 @@ class Vectors:
         return self.ir.put(f"shufflevector {whole} {first}, {whole} poison, <{self.lanes} x i32> zeroinitializer")
 
     def operate(self, operation: str, kind: str, *values: str) -> str:
-        """Write an operation on values of one type."""
+        """Write an operation on values of one type. Halfs are computed as singles, as numpy does."""
+        if kind == "f16" and operation != "fneg":
+            result = self.operate(operation, "f32", *(self.widened(value, "f32") for value in values))
+            return result if operation.startswith("fcmp") else self.halved(result, "f32")
         return self.ir.put(f"{operation} {self.type(kind)} {', '.join(values)}")
 
     def cast(self, operation: str, value: str, source: str, target: str) -> str:
         """Write a conversion."""
         return self.ir.put(f"{operation} {self.type(source)} {value} to {self.type(target)}")
+
+    def as_float(self, value: str, source: str, target: str) -> str:
+        """Return a float as one of another type, rounded to nearest."""
+        if source == target:
+            return value
+        if source == "f16":
+            return self.widened(value, target)
+        if target == "f16":
+            return self.halved(value, source)
+        return self.cast("fptrunc" if bits_of(source) > bits_of(target) else "fpext", value, source, target)
+
+    def widened(self, value: str, target: str) -> str:
+        """Return halfs as floats of another type. Processors without such an instruction exist."""
+        number = partial(self.constant, kind="u32")
+        bits = self.resized(self.view(value, "f16", "u16"), "u16", "u32")
+        sign = self.operate("shl", "u32", self.operate("and", "u32", bits, number(0x8000)), number(16))
+        moved = self.operate("shl", "u32", self.operate("and", "u32", bits, number(0x7FFF)), number(13))
+        scaled = self.operate("fmul", "f32", self.view(moved, "u32", "f32"), self.constant(2.0**112, "f32"))
+        is_finite = self.operate("icmp ult", "u32", moved, number(0x1F << 23))
+        special = self.operate("or", "u32", moved, number(0xFF << 23))
+        result = self.choose(is_finite, "u32", self.view(scaled, "f32", "u32"), special)
+        return self.as_float(self.view(self.operate("or", "u32", result, sign), "u32", "f32"), "f32", target)
+
+    def halved(self, value: str, source: str) -> str:
+        """Return floats of another type as the nearest halfs."""
+        bits, fraction = bits_of(source), _FRACTIONS[source]
+        kind, bias, lost = f"u{bits}", (1 << bits - fraction - 2) - 1, fraction - 10
+        number = partial(self.constant, kind=kind)
+        whole = self.view(value, source, kind)
+        sign = self.operate("and", kind, whole, number(1 << bits - 1))
+        size = self.operate("xor", kind, whole, sign)
+        # The last bit of a sum with this number is that of the smallest half, which rounds denormal halfs.
+        magic = number(bias - 15 + lost + 1 << fraction)
+        small = self.operate("fadd", source, self.view(size, kind, source), self.view(magic, kind, source))
+        small = self.operate("sub", kind, self.view(small, source, kind), magic)
+        odd = self.operate("and", kind, self.operate("lshr", kind, size, number(lost)), number(1))
+        rounded = self.operate("add", kind, size, number((15 - bias << fraction) + (1 << lost - 1) - 1))
+        result = self.operate("lshr", kind, self.operate("add", kind, rounded, odd), number(lost))
+        is_small = self.operate("icmp ult", kind, size, number(bias - 14 << fraction))
+        result = self.choose(is_small, kind, small, result)
+        is_large = self.operate("icmp uge", kind, size, number(bias + 16 << fraction))
+        result = self.choose(is_large, kind, number(0x7C00), result)
+        is_nan = self.operate("icmp ugt", kind, size, number(2 * bias + 1 << fraction))
+        payload = self.operate("or", kind, self.operate("lshr", kind, size, number(lost)), number(0x7C00))
+        payload = self.operate("and", kind, payload, number(0x7FFF))
+        is_lost = self.operate("icmp eq", kind, payload, number(0x7C00))
+        result = self.choose(is_nan, kind, self.choose(is_lost, kind, number(0x7C01), payload), result)
+        sign = self.operate("lshr", kind, sign, number(bits - 16))
+        return self.view(self.resized(self.operate("or", kind, result, sign), kind, "u16"), "u16", "f16")
 
     def view(self, value: str, source: str, target: str) -> str:
         """Return the same bits as another type."""
@@ -127,6 +180,8 @@ class Vectors:
 
     def intrinsic(self, name: str, kind: str, *values: str) -> str:
         """Call an intrinsic whose arguments and result have one type."""
+        if kind == "f16" and name != "fabs":
+            return self.halved(self.intrinsic(name, "f32", *(self.widened(value, "f32") for value in values)), "f32")
         whole = self.type(kind)
         return self.ir.call(f"llvm.{name}.{self.suffix(kind)}", whole, *((whole, value) for value in values))
 
@@ -198,7 +253,10 @@ class LlvmWriter(Writer):
 
     def called_for_all(self, term: Term) -> tuple[str, ...]:
         """Write a call with several results."""
-        raise NotWritten(str(term.args[0]))
+        name, *arguments = term.args
+        if name != "div_scale":
+            raise NotWritten(name)
+        return _scaled_for_division(self.vectors, arguments[0].type, *map(self.text, arguments))
 
     def source(self, term: Term) -> str:
         """An operand, or a name of the formula."""
@@ -210,8 +268,6 @@ class LlvmWriter(Writer):
 
     def arithmetic(self, term: Term) -> str:
         """Integers are cut to their type."""
-        if term.type == "f16":
-            raise NotWritten("sums of halfs")
         operation = (_FLOAT if term.is_float else _INTEGER)[term.op]
         return self.vectors.operate(operation, term.type, *map(self.text, term.args))
 
@@ -297,13 +353,15 @@ class LlvmWriter(Writer):
         """A number as one of another type."""
         (value,) = term.args
         text, have, want = self.text(value), value.type, term.type
-        if "f16" in (have, want):
-            raise NotWritten("conversions of halfs")
         if value.is_float and term.is_float:
-            return self.vectors.cast("fptrunc" if value.bits > term.bits else "fpext", text, have, want)
+            return self.vectors.as_float(text, have, want)
         if term.is_float:
-            return self.vectors.cast("sitofp" if value.is_signed else "uitofp", text, have, want)
+            near = "f32" if want == "f16" else want
+            text = self.vectors.cast("sitofp" if value.is_signed else "uitofp", text, have, near)
+            return self.vectors.as_float(text, near, want)
         if value.is_float:
+            if have == "f16":
+                text, have = self.vectors.widened(text, "f32"), "f32"
             name = f"llvm.fpto{'s' if term.is_signed else 'u'}i.sat"
             types = f"{self.vectors.suffix(want)}.{self.vectors.suffix(have)}"
             return self.ir.call(f"{name}.{types}", self.vectors.type(want), (self.vectors.type(have), text))
@@ -318,8 +376,6 @@ class LlvmWriter(Writer):
         name, *arguments = term.args
         kind = arguments[0].type
         call = CALLS.get(f"{name} {kind[0]}") or CALLS.get(name)
-        if kind == "f16" and name not in _OF_HALFS:
-            raise NotWritten(f"{name} of halfs")
         if call is None:
             raise NotWritten(name)
         return call(self.vectors, term.type, kind, *map(self.text, arguments))
@@ -329,9 +385,6 @@ class LlvmWriter(Writer):
 
 Call = Callable[..., str]
 """A function of the vectors, the types of the result and of the first argument, and the values of the arguments."""
-
-_OF_HALFS = frozenset(("min", "max", "abs", "isnan"))
-"""Those that only look at the bits of halfs; the processor may lack the others, and what they do with a NaN differs."""
 
 
 def _same(intrinsic: str) -> Call:
@@ -387,8 +440,7 @@ def _through_double(function: Callable[[Vectors, str], str]) -> Call:
     def call(vectors: Vectors, _result: str, kind: str, value: str) -> str:
         if kind == "f64":
             return function(vectors, value)
-        wide = function(vectors, vectors.cast("fpext", value, kind, "f64"))
-        return vectors.cast("fptrunc", wide, "f64", kind)
+        return vectors.as_float(function(vectors, vectors.as_float(value, kind, "f64")), "f64", kind)
 
     return call
 
@@ -403,9 +455,237 @@ def _root(vectors: Vectors, value: str) -> str:
 
 def _fused(vectors: Vectors, _result: str, kind: str, left: str, right: str, other: str) -> str:
     """One rounding; a product that is a NaN is the result, whatever is added."""
+    if kind == "f16":
+        return vectors.halved(_fused_to_odd(vectors, kind, left, right, other), "f64")
     product = vectors.operate("fmul", kind, left, right)
     whole = vectors.intrinsic("fma", kind, left, right, other)
     return vectors.choose(vectors.is_nan(product, kind), kind, product, whole)
+
+
+def _fused_to_odd(vectors: Vectors, kind: str, *sources: str) -> str:
+    """The product and sum of halfs or singles as a double whose last bit is set if it is not exact."""
+    left, right, other = (vectors.as_float(source, kind, "f64") for source in sources)
+    product = vectors.operate("fmul", "f64", left, right)
+    total = vectors.operate("fadd", "f64", product, other)
+    part = vectors.operate("fsub", "f64", total, product)
+    first = vectors.operate("fsub", "f64", product, vectors.operate("fsub", "f64", total, part))
+    error = vectors.operate("fadd", "f64", first, vectors.operate("fsub", "f64", other, part))
+    zero, bits = vectors.constant(0, "f64"), vectors.view(total, "f64", "i64")
+    is_inexact = vectors.operate("fcmp one", "f64", error, zero)  # false for infinities, whose error is a NaN
+    is_even = vectors.operate(
+        "icmp eq", "i64", vectors.operate("and", "i64", bits, vectors.constant(1, "i64")), vectors.constant(0, "i64")
+    )
+    signs = [vectors.operate("fcmp ogt", "f64", value, zero) for value in (error, total)]
+    is_below = vectors.operate("xor", FLAG, *signs)
+    step = vectors.choose(is_below, "i64", vectors.constant(-1, "i64"), vectors.constant(1, "i64"))
+    moved = vectors.view(vectors.operate("add", "i64", bits, step), "i64", "f64")
+    return vectors.choose(vectors.operate("and", FLAG, is_inexact, is_even), "f64", moved, total)
+
+
+def _power_of_two(vectors: Vectors, exponent: str) -> str:
+    """A double, of an exponent of 32 bits from -1022 to 1023."""
+    field = vectors.operate("add", "i32", exponent, vectors.constant(1023, "i32"))
+    field = vectors.operate("shl", "u64", vectors.resized(field, "u32", "u64"), vectors.constant(52, "u64"))
+    return vectors.view(field, "u64", "f64")
+
+
+def _scaled(vectors: Vectors, result: str, kind: str, value: str, exponent: str) -> str:
+    """A float times a power of 2; each step but the last is exact, or its result is so small that no bit remains."""
+    if kind == "f16":
+        scaled = _scaled(vectors, "f32", "f32", vectors.widened(value, "f32"), vectors.resized(exponent, "i16", "i32"))
+        return vectors.halved(scaled, "f32")
+    value = vectors.as_float(value, kind, "f64")
+    for relation, limit, step in (("sgt", 1023, 1023), ("slt", -1022, -969)):
+        for _ in range(2):
+            is_far = vectors.operate(f"icmp {relation}", "i32", exponent, vectors.constant(limit, "i32"))
+            moved = vectors.operate("fmul", "f64", value, vectors.constant(2.0**step, "f64"))
+            value = vectors.choose(is_far, "f64", moved, value)
+            nearer = vectors.operate("sub", "i32", exponent, vectors.constant(step, "i32"))
+            exponent = vectors.choose(is_far, "i32", nearer, exponent)
+        bound = "smin" if relation == "sgt" else "smax"
+        exponent = vectors.intrinsic(bound, "i32", exponent, vectors.constant(limit, "i32"))
+    scaled = vectors.operate("fmul", "f64", value, _power_of_two(vectors, exponent))
+    return vectors.as_float(scaled, "f64", result)
+
+
+def _taken_apart(vectors: Vectors, kind: str, value: str) -> tuple[str, str, str]:
+    """The fraction from 0.5 to below 1 as a double, the exponent, and whether a float is neither 0 nor special."""
+    wide = vectors.as_float(value, kind, "f64")
+    size = vectors.absolute(wide, "f64")
+    is_tiny = vectors.operate("fcmp olt", "f64", size, vectors.constant(2.0**-1022, "f64"))
+    wide = vectors.choose(is_tiny, "f64", vectors.operate("fmul", "f64", wide, vectors.constant(2.0**54, "f64")), wide)
+    exponent = vectors.operate("sub", "i32", _exponent(vectors, "f64", wide), vectors.constant(1022, "i32"))
+    lower = vectors.operate("sub", "i32", exponent, vectors.constant(54, "i32"))
+    exponent = vectors.choose(is_tiny, "i32", lower, exponent)
+    bits = vectors.view(wide, "f64", "u64")
+    bits = vectors.operate("and", "u64", bits, vectors.constant(~(0x7FF << 52), "u64"))
+    bits = vectors.operate("or", "u64", bits, vectors.constant(1022 << 52, "u64"))
+    is_some = vectors.operate("fcmp one", "f64", size, vectors.constant(0, "f64"))
+    is_finite = vectors.operate("fcmp olt", "f64", size, vectors.constant(np.inf, "f64"))
+    return vectors.view(bits, "u64", "f64"), exponent, vectors.operate("and", FLAG, is_some, is_finite)
+
+
+def _mantissa(vectors: Vectors, _result: str, kind: str, value: str) -> str:
+    fraction, _exponent, is_plain = _taken_apart(vectors, kind, value)
+    return vectors.choose(is_plain, kind, vectors.as_float(fraction, "f64", kind), value)
+
+
+def _exponent_of(vectors: Vectors, result: str, kind: str, value: str) -> str:
+    _fraction, exponent, is_plain = _taken_apart(vectors, kind, value)
+    return vectors.choose(is_plain, result, exponent, vectors.constant(0, result))
+
+
+def _exponent(vectors: Vectors, kind: str, value: str) -> str:
+    """The field of the exponent of a float."""
+    words, fraction = f"u{bits_of(kind)}", _FRACTIONS[kind]
+    field = vectors.operate("lshr", words, vectors.view(value, kind, words), vectors.constant(fraction, words))
+    field = vectors.operate("and", words, field, vectors.constant((1 << bits_of(kind) - 1 - fraction) - 1, words))
+    return vectors.resized(field, words, "i32")
+
+
+def _is_of_class(vectors: Vectors, _result: str, kind: str, value: str, wanted: str) -> str:
+    """Each class has a number; whether the bit of the number is set in a mask."""
+    words, fraction_bits, bits = f"u{bits_of(kind)}", _FRACTIONS[kind], bits_of(kind)
+    whole = vectors.view(value, kind, words)
+    size = vectors.operate("and", words, whole, vectors.constant((1 << bits - 1) - 1, words))
+    highest = (1 << bits - 1 - fraction_bits) - 1 << fraction_bits
+    is_negative = vectors.operate("icmp ne", words, whole, size)
+    # How large each class begins, and the numbers of the classes of positive and of negative floats
+    classes = ((1, 7, 4), (1 << fraction_bits, 8, 3), (highest, 9, 2), (highest + 1, 0, 0),
+               (highest + (1 << fraction_bits - 1), 1, 1))  # fmt: skip
+    kind = "u16" if bits == 16 else "u32"
+    number = vectors.choose(is_negative, kind, vectors.constant(5, kind), vectors.constant(6, kind))
+    for start, positive, negative in classes:
+        is_there = vectors.operate("icmp uge", words, size, vectors.constant(start, words))
+        of_sign = vectors.choose(is_negative, kind, vectors.constant(negative, kind), vectors.constant(positive, kind))
+        number = vectors.choose(is_there, kind, of_sign, number)
+    return vectors.cast("trunc", vectors.operate("lshr", kind, wanted, number), kind, FLAG)
+
+
+def _permuted_bytes(vectors: Vectors, _result: str, _kind: str, high: str, low: str, selector: str) -> str:
+    """Bytes of two numbers, their signs, or 0 or 255, as each byte of a selector says."""
+    number = partial(vectors.constant, kind="u64")
+    wide, low, selector = (vectors.resized(each, "u32", "u64") for each in (high, low, selector))
+    both = vectors.operate("or", "u64", vectors.operate("shl", "u64", wide, number(32)), low)
+    whole = number(0)
+    for index in range(4):
+        chosen = vectors.operate("lshr", "u64", selector, number(8 * index))
+        chosen = vectors.operate("and", "u64", chosen, number(0xFF))
+        by = vectors.operate("shl", "u64", vectors.operate("and", "u64", chosen, number(7)), number(3))
+        byte = vectors.operate("lshr", "u64", both, by)
+        by = vectors.operate("shl", "u64", vectors.operate("and", "u64", chosen, number(3)), number(4))
+        sign = vectors.operate("lshr", "u64", both, vectors.operate("add", "u64", by, number(15)))
+        sign = vectors.operate("sub", "u64", number(0), vectors.operate("and", "u64", sign, number(1)))
+        is_zero = vectors.operate("icmp eq", "u64", chosen, number(12))
+        other = vectors.choose(is_zero, "u64", number(0), number(0xFF))
+        is_sign = vectors.operate("icmp ult", "u64", chosen, number(12))
+        is_byte = vectors.operate("icmp ult", "u64", chosen, number(8))
+        byte = vectors.choose(is_byte, "u64", byte, vectors.choose(is_sign, "u64", sign, other))
+        byte = vectors.operate("shl", "u64", vectors.operate("and", "u64", byte, number(0xFF)), number(8 * index))
+        whole = vectors.operate("or", "u64", whole, byte)
+    return vectors.resized(whole, "u64", "u32")
+
+
+# --- Division -----------------------------------------------------------------------------------------------------
+
+_SCALES = {"f32": (96, 64, 23, 255, 150), "f64": (768, 128, 53, 2047, 1075)}
+"""Limits and steps of exponents, as the interpreter has them."""
+
+
+def _selected(vectors: Vectors, kind: str, cases: Sequence[tuple[str, str]], other: str) -> str:
+    """The value of the first case whose flag is set."""
+    for flags, value in reversed(cases):
+        other = vectors.choose(flags, kind, value, other)
+    return other
+
+
+def _any_of(vectors: Vectors, first: str, *flags: str) -> str:
+    for each in flags:
+        first = vectors.operate("or", FLAG, first, each)
+    return first
+
+
+def _both(vectors: Vectors, left: str, right: str) -> str:
+    return vectors.operate("and", FLAG, left, right)
+
+
+def _is_equal(vectors: Vectors, kind: str, value: str, number: float) -> str:
+    return vectors.operate("fcmp oeq", kind, value, vectors.constant(number, kind))
+
+
+def _is_denormal(vectors: Vectors, kind: str, value: str) -> str:
+    none = vectors.operate("icmp eq", "i32", _exponent(vectors, kind, value), vectors.constant(0, "i32"))
+    return _both(vectors, none, vectors.operate("fcmp une", kind, value, vectors.constant(0, kind)))
+
+
+def _scaled_for_division(vectors: Vectors, kind: str, value: str, below: str, above: str) -> tuple[str, str]:
+    """A number scaled for the division of one by another, and whether the quotient is to be scaled back."""
+    far, step, tiny, _highest, _lost = _SCALES[kind]
+    up, down = (vectors.operate("fmul", kind, value, vectors.constant(2.0**by, kind)) for by in (step, -step))
+    small_inverse = _is_denormal(vectors, kind, vectors.operate("fdiv", kind, vectors.constant(1, kind), below))
+    small_quotient = _is_denormal(vectors, kind, vectors.operate("fdiv", kind, above, below))
+    is_below = vectors.operate("fcmp oeq", kind, value, below)
+    is_above = vectors.operate("fcmp oeq", kind, value, above)
+    exponents = [_exponent(vectors, kind, each) for each in (above, below)]
+    distance = vectors.operate("sub", "i32", *exponents)
+    cases = (
+        (_any_of(vectors, _is_equal(vectors, kind, above, 0), _is_equal(vectors, kind, below, 0)),
+         vectors.constant(np.nan, kind), False),
+        (vectors.operate("icmp sge", "i32", distance, vectors.constant(far, "i32")),
+         vectors.choose(is_below, kind, up, value), True),
+        (_is_denormal(vectors, kind, below), up, False),
+        (_both(vectors, small_inverse, small_quotient), vectors.choose(is_below, kind, down, value), True),
+        (small_inverse, down, False),
+        (small_quotient, vectors.choose(is_above, kind, up, value), True),
+        (vectors.operate("icmp sle", "i32", exponents[0], vectors.constant(tiny, "i32")), up, False),
+    )  # fmt: skip
+    result = _selected(vectors, kind, [case[:2] for case in cases], value)
+    flags = [(flag, vectors.constant(is_scaled, FLAG)) for flag, _result, is_scaled in cases]
+    return result, _selected(vectors, FLAG, flags, vectors.constant(0, FLAG))
+
+
+def _fused_for_division(vectors: Vectors, result: str, kind: str, *sources: str) -> str:
+    """A product and sum of singles with one rounding, scaled back in lanes with a flag."""
+    if kind != "f32":
+        raise NotWritten("div_fmas of doubles")  # fractions decide what a denormal result is
+    *numbers, flags = sources
+    exponent = _exponent(vectors, kind, numbers[2])
+    is_large = vectors.operate("icmp sgt", "i32", exponent, vectors.constant(127, "i32"))
+    back = vectors.choose(is_large, "f64", *(vectors.constant(2.0**by, "f64") for by in (64, -64)))
+    scaled = vectors.operate("fmul", "f64", _fused_to_odd(vectors, kind, *numbers), back)
+    plain = _fused(vectors, result, kind, *numbers)
+    return vectors.choose(flags, kind, vectors.as_float(scaled, "f64", kind), plain)
+
+
+def _fixed_division(vectors: Vectors, _result: str, kind: str, quotient: str, below: str, above: str) -> str:
+    """A quotient, or what a special case gives."""
+    words = f"u{bits_of(kind)}"
+    signs = [vectors.view(vectors.sign_of(each, kind), kind, words) for each in (below, above)]
+    sign = vectors.operate("xor", words, *signs)
+
+    def signed(value: str) -> str:
+        return vectors.view(vectors.operate("or", words, vectors.view(value, kind, words), sign), words, kind)
+
+    zero, infinity = signed(vectors.constant(0, kind)), signed(vectors.constant(np.inf, kind))
+    zeros = [_is_equal(vectors, kind, each, 0) for each in (below, above)]
+    infinite = [_is_equal(vectors, kind, vectors.absolute(each, kind), np.inf) for each in (below, above)]
+    cases = [
+        (vectors.is_nan(above, kind), above),
+        (vectors.is_nan(below, kind), below),
+        (_any_of(vectors, _both(vectors, *zeros), _both(vectors, *infinite)), vectors.constant(np.nan, kind)),
+        (_any_of(vectors, zeros[0], infinite[1]), infinity),
+        (_any_of(vectors, infinite[0], zeros[1]), zero),
+    ]
+    if kind != "f16":
+        _far, _step, _tiny, highest, lost = _SCALES[kind]
+        exponents = [_exponent(vectors, kind, each) for each in (above, below)]
+        distance = vectors.operate("sub", "i32", *exponents)
+        cases += [
+            (vectors.operate("icmp slt", "i32", distance, vectors.constant(-lost, "i32")), zero),
+            (vectors.operate("icmp eq", "i32", exponents[1], vectors.constant(highest, "i32")), infinity),
+        ]
+    cases.append((vectors.is_nan(quotient, kind), vectors.absolute(quotient, kind) if kind == "f16" else infinity))
+    return _selected(vectors, kind, cases, signed(vectors.absolute(quotient, kind)))
 
 
 def _fraction(vectors: Vectors, _result: str, kind: str, value: str) -> str:
@@ -424,5 +704,7 @@ CALLS: dict[str, Call] = {
     "isnan": lambda vectors, _result, kind, value: vectors.is_nan(value, kind),
     "rcp": _through_double(_reciprocal), "sqrt": _through_double(_root),
     "rsq": _through_double(lambda vectors, value: _reciprocal(vectors, _root(vectors, value))),
+    "ldexp": _scaled, "frexp_mant": _mantissa, "frexp_exp": _exponent_of, "is_class": _is_of_class,
+    "permute_bytes": _permuted_bytes, "div_fmas": _fused_for_division, "div_fixup": _fixed_division,
 }  # fmt: skip
 """The functions by name; with f for floats where there is another one for these."""

@@ -8,3 +8,21 @@ kernel void long_body(global int *out, global const int *in, int times) {
   for (int k = 0; k < times; k++) { STEPS STEPS }
   out[i] += x ^ y;
 }
+
+// Division, powers of 2 and classes of singles and doubles, and what there is of halfs.
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+kernel void quotients(global float *f, global double *d, global half *h, global int *n, int count) {
+  int i = get_global_id(0);
+  float single = f[i];
+  double wide = d[i];
+  half narrow = h[i];
+  for (int k = 1; k < count; k++) {
+    single = single / n[i] + k / single + __builtin_ldexpf(single, n[i] % (20 * k) - 40);
+    wide = wide / n[i] + k / wide;
+    narrow = narrow * (half)n[i] + (half)k - narrow / (half)(k + 1);
+    n[i] += __builtin_isinf(single) + (narrow > (half)100) + (int)narrow + (single < (float)narrow);
+  }
+  f[i] = single;
+  d[i] = wide;
+  h[i] = narrow;
+}

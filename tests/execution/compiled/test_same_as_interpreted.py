@@ -37,6 +37,7 @@ KERNELS = {
     "narrow": (np.zeros(COUNT, np.float32), np.zeros(COUNT, np.uint16), SINGLES, np.zeros(2 * COUNT, np.float16)),
     "bytes": (np.zeros(2 * COUNT, np.int16), BYTES, BYTES),
     "long_body": (ZEROS, NUMBERS, 2),
+    "quotients": (SINGLES, SINGLES.astype(float) + 0.1, RANDOM.random(COUNT).astype(np.float16), NUMBERS, 5),
     "totals": (np.zeros(2, np.float32), np.zeros(1), np.zeros(2, np.int64), np.zeros(2, np.uint32), NUMBERS, 4),
 }
 """The arguments of the kernels."""
@@ -110,7 +111,7 @@ def assert_same(one, other):
 
 
 QUICK = {("gfx90a", "O2", "private_array"), ("gfx90a", "O0", "counted"), ("gfx1100", "O2", "red")}
-BEFORE_GFX9 = KERNELS.keys() - {"totals", "narrow", "sub"}
+BEFORE_GFX9 = KERNELS.keys() - {"totals", "narrow", "sub", "quotients"}
 """The kernels whose source GFX8 has all instructions for."""
 
 
