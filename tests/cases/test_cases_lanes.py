@@ -87,16 +87,13 @@ def test_each_lane_has_its_dword_of_a_vector_register(wave, case):
     assert list(found.values()) == numbers
 
 
-def test_each_lane_reads_its_private_memory():
+def test_lanes_read_their_memory_and_keep_their_registers():
     data = b"".join(i.to_bytes(4, "little") for i in range(256)).hex()
     context = {"memory": [{"space": "private_wave", "address": 0, "bytes": data}]}
     text = "DW_OP_lit8; DW_OP_lit5; DW_OP_LLVM_form_aspace_address"
     expected = {str(lane): 128 + lane for lane in range(64)}
     assert lanes(text, context, lanes="all", read={"type": S32}, **GPU) == expected
     assert lanes(f"{text}; DW_OP_deref_size 4", context, lanes="all", **GPU) == expected
-
-
-def test_lanes_have_copies_of_registers_and_keep_them():
     context = {"registers": {"3": [10, 20, 30]}}
     assert lanes("DW_OP_breg3 1; DW_OP_lit0; DW_OP_plus", context, lanes=[2, 0, 3], **AMD) == {
         "2": 31, "0": 11, "3": "register_unavailable",

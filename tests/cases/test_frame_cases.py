@@ -171,17 +171,13 @@ ERRORS = [
 
 
 @pytest.mark.parametrize("kind, builder", ERRORS)
-def test_what_is_ill_formed(kind, builder):
+def test_what_is_ill_formed_hides_no_row_before_it(kind, builder):
     found = error(builder)
     assert (found["class"], found["kind"]) == ("ill_formed", kind)
     assert found["message"]
     assert found["spec"]
     assert found["offset"] >= 0
     assert error(builder, fde=0)["kind"] == kind
-
-
-@pytest.mark.parametrize("kind, builder", ERRORS)
-def test_a_row_before_the_error_is_an_answer(kind, builder):
     assert run(builder, pc=0x1000)["status"] == ("ok" if kind == "location_goes_backwards" else "error")
 
 

@@ -155,7 +155,7 @@ def test_builds_that_are_right_and_one_that_has_not_ended():
     assert "instructions have been executed; what it has not done is not compared" in err
 
 
-def test_shares_are_shown_by_function_and_file():
+def test_shares_are_shown_and_every_variable_is_in_the_json():
     status, out, err = run(*OPTIMIZED, *OTHER)
     assert (status, err) == (1, "")
     assert all(len(line) <= 80 for line in out.splitlines())
@@ -163,9 +163,6 @@ def test_shares_are_shown_by_function_and_file():
     table = [line.split() for line in out.splitlines() if line.endswith("100.0%")]
     assert [line[0] for line in table[-3:]] == ["saxpy", "src/opencl/kernels.cl", "all"]
     assert {line[2] for line in table[-3:]} == {"13.1%"}
-
-
-def test_every_variable_is_in_the_json():
     _status, out, _err = run(*OPTIMIZED, *OTHER, "--json")
     against = json.loads(out)["against"]
     assert against["other"] == "cl-kernels.gfx1100.w32.O0.v5.co"

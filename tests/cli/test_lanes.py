@@ -102,7 +102,7 @@ def test_waves_are_listed_with_what_is_known(other):
     assert len(done.stderr.splitlines()) == 2
 
 
-def test_values_of_all_waves():
+def test_values_of_all_waves_are_shown_and_assigned():
     found = document("eval", KERNEL, "lane", "limit", "--state", STATE, "--wave", "all")["answers"]
     assert [(each["wave"], each["expression"]) for each in found] == [
         *(("1:1:1:1", "lane"), ("1:1:2:1", "lane"), ("1:1:1:1", "limit"), ("1:1:2:1", "limit")),
@@ -114,6 +114,11 @@ def test_values_of_all_waves():
     assert [lane["state"] for lane in whole["lanes"].values()][:3] == ["inactive", "active", "inactive"]
     assert whole["lanes"]["40"]["reason"]["kind"] == "not_entered"
     assert found[0]["type"] == "int"
+    found = document("eval", KERNEL, "lane = 7", "lane", *ALL, "--lane", "0-3")["answers"]
+    lanes = [each["lanes"] for each in found if (each["wave"], each["expression"]) == ("1:1:1:1", "lane")]
+    assert [lane["value"] for lane in lanes[0].values()] == [7, 7, 7, 7]  # as --lane says
+    found = document("eval", KERNEL, "lane = 7", "lane", *ALL)["answers"]
+    assert {lane["value"] for each in found for lane in each["lanes"].values()} == {7}
 
 
 def test_lines_and_reasons_of_lanes():
@@ -195,14 +200,6 @@ def test_values_look_as_those_of_one_wave(letter):
         alone += done.stdout.splitlines()[1:]
     assert len(together) == 3 * 64 * len(names)
     assert sorted(together) == sorted(alone)
-
-
-def test_assignments_are_made_in_the_lanes_that_execute():
-    found = document("eval", KERNEL, "lane = 7", "lane", *ALL, "--lane", "0-3")["answers"]
-    lanes = [each["lanes"] for each in found if (each["wave"], each["expression"]) == ("1:1:1:1", "lane")]
-    assert [lane["value"] for lane in lanes[0].values()] == [7, 7, 7, 7]  # as --lane says
-    found = document("eval", KERNEL, "lane = 7", "lane", *ALL)["answers"]
-    assert {lane["value"] for each in found for lane in each["lanes"].values()} == {7}
 
 
 def test_all_waves_are_documents_as_one_wave_is():

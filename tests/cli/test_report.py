@@ -40,7 +40,7 @@ def of_file(tmp_path_factory) -> Page:
     return written(tmp_path_factory.mktemp("file") / "out.html", FAST)
 
 
-def test_the_kernels_source_waves_and_stacks(with_state):
+def test_kernels_functions_source_waves_and_stacks(with_state, tmp_path):
     text = with_state.texts["kernels"]
     assert "starts with s[0:1] KERNARG_SEGMENT_PTR" in text
     assert "ENABLE_SGPR_KERNARG_SEGMENT_PTR" in text
@@ -51,9 +51,6 @@ def test_the_kernels_source_waves_and_stacks(with_state):
     assert re.search(r"0x154c  \S.*?  <span class=\"here\">◀ waves 1-2</span>", with_state.content)
     assert "2 waves: 1-2" in with_state.texts["stacks"]
     assert "#0  X () at src/asm/lane-pc.c:16" in with_state.texts["stacks"]
-
-
-def test_functions_have_a_strip_for_each_variable_and_for_call_frames(with_state):
     labels = re.findall(
         r'<span class="strip-label">(.*?)</span><span class="strip-note">(.*?)</span>', with_state.content
     )
@@ -61,6 +58,8 @@ def test_functions_have_a_strip_for_each_variable_and_for_call_frames(with_state
     assert ("call frames", "100.0%") in labels
     assert "0x1518-0x1580: register" in with_state.texts["functions"]
     assert "CFA and rules of" in with_state.texts["functions"]
+    again = written(tmp_path / "again.html", KERNEL, "--state", STATE, "--directories", "$cwd:fixtures")
+    assert again.content == with_state.content
 
 
 def test_lanes_and_values_are_maps_histograms_or_words(with_state):
@@ -106,7 +105,7 @@ def test_one_function_is_open_of_all_that_are_there(tmp_path, of_file):
     assert {"objects", "spaces", "divergent", "polynomial", "factorial", "minus_one", "plus_one"} <= names
 
 
-def test_host_programs_and_files_without_debugging_information(tmp_path):
+def test_host_programs_threads_and_files_without_debugging_information(tmp_path):
     page = written(tmp_path / "host.html", HOST)
     assert "The file has no kernels." in page.texts["kernels"]
     assert "recurse" in page.texts["functions"]
@@ -116,9 +115,6 @@ def test_host_programs_and_files_without_debugging_information(tmp_path):
     page = written(tmp_path / "out.html", "--state", "docs/examples/crash.core")
     assert {"kernels", "lanes", "stacks", "values", "functions"} <= set(page.sections)
     assert "memory://" in page.texts["h1"]
-
-
-def test_threads_have_stacks_and_no_lanes(tmp_path):
     core = tmp_path / "core"
     core.write_bytes(core_file([Thread(1, {}), Thread(2, {})], {0x1000: bytes(16)}))
     page = written(tmp_path / "out.html", HOST, "--state", str(core))
@@ -157,11 +153,6 @@ def test_a_page_stands_alone_and_is_read_with_the_keyboard(page):
         kinds = (attributes.get("class") or "").split()
         if tag == "pre" or {"scroll", "pick"} & set(kinds):
             assert attributes.get("tabindex") == "0", (tag, attributes)
-
-
-def test_the_same_file_gives_the_same_page(with_state, tmp_path):
-    again = written(tmp_path / "again.html", KERNEL, "--state", STATE, "--directories", "$cwd:fixtures")
-    assert again.content == with_state.content
 
 
 def test_nothing_of_a_file_is_markup(tmp_path):

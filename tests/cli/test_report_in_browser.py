@@ -82,15 +82,11 @@ def page(request) -> Path:
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-def test_no_error_and_all_contents(browser, page, width):
+def test_all_contents_without_an_error_and_within_the_screen(browser, page, width):
     done = shown(browser, page, width)
     assert "Kernels" in done.stdout
     assert 'id="functions"' in done.stdout
     assert "strip-label" in done.stdout
-
-
-@pytest.mark.parametrize("width", [360, 1280])
-def test_nothing_is_wider_than_the_screen(browser, page, width):
     check_width(browser, page, width)
 
 

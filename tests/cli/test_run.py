@@ -55,7 +55,7 @@ def test_the_answer_as_json(run, tmp_path):
     assert sum(row["instructions"] for row in answer["profile"]) == answer["instructions"] == 60
 
 
-def test_a_fault_is_an_answer_with_status_1(run, tmp_path):
+def test_what_has_not_ended_or_faults_is_an_answer_with_status_1(run, tmp_path):
     status, out, _err = run(*LAUNCH, "out=0x1234", "--json")
     assert status == 1
     stop = json.loads(out)["stop"]
@@ -65,9 +65,6 @@ def test_a_fault_is_an_answer_with_status_1(run, tmp_path):
     assert status == 1
     assert out.startswith("group_x: MEMORY_VIOLATION: no memory at 0x1234 at 0x7f")
     assert snapshot.load(tmp_path / "s.json").wave_count == 10
-
-
-def test_what_has_not_ended_is_not_saved(run, tmp_path):
     path = tmp_path / "out.npy"
     path.write_bytes(b"old")
     status, out, err = run(*LAUNCH, "out=zeros(4)", "--save", f"out={path}", "--until", "group_x")

@@ -277,7 +277,7 @@ def test_a_trace_of_a_repaired_expression_has_its_operations(run):
     assert "repairs" not in answer["trace"][0]
 
 
-def test_callers_of_all_waves_stand_where_they_call(run):
+def test_frames_of_all_waves_have_their_sources(run):
     state = IN_CALLS[:2]
     words = ("eval", CALLS, "$s32", *state, "--wave", "all", "--frame", "3")
     heads = [line for line in run(*words)[1].splitlines() if " wave in " in line]
@@ -285,6 +285,9 @@ def test_callers_of_all_waves_stand_where_they_call(run):
     places = [each["frames"][0]["frame"]["pc"] for each in frames]
     assert [head.rpartition(" ")[2] for head in heads] == [f"{pc:#x}" for pc in places]
     assert [each["pc"] for each in json.loads(run(*words, "--json")[1])["answers"]] == places
+    frame = json.loads(run("locals", FILE, *STATE, "--json")[1])["frames"][0]["frame"]
+    lane = json.loads(run("lanes", FILE, *STATE, "--lane", "2", "--json")[1])["lanes"][0]
+    assert frame["source"] == lane["source"] == {"file": "src/asm/lane-pc.c", "line": 15, "column": 7}
 
 
 def test_options_of_the_other_kind_of_expression_are_refused(run):
@@ -298,21 +301,12 @@ def test_options_of_the_other_kind_of_expression_are_refused(run):
         assert f"{words[0]} is for --ops, --hex and --cases" in err
 
 
-def test_a_frame_has_its_source_in_every_command(run):
-    frame = json.loads(run("locals", FILE, *STATE, "--json")[1])["frames"][0]["frame"]
-    lane = json.loads(run("lanes", FILE, *STATE, "--lane", "2", "--json")[1])["lanes"][0]
-    assert frame["source"] == lane["source"] == {"file": "src/asm/lane-pc.c", "line": 15, "column": 7}
-
-
-def test_locations_without_a_machine_fit_eighty_columns(run):
+def test_locations_without_a_machine_fit_and_tell_their_repairs(run):
     for words in (("locals", FILE, "--pc", "X"), ("eval", FILE, "even", "--pc", "X+0x48", "--location")):
         status, out, err = run(*words)
         assert (status, err) == (0, "")
         assert max(map(len, out.splitlines())) <= 80
     assert "there is no frame 1 at X, the last one is 0" in run("locals", FILE, "--pc", "X", "--frame", "1")[2]
-
-
-def test_locations_without_a_machine_tell_their_repairs(run):
     words = ("locals", ROOT / "fixtures/amdgpu/hip-kernels.gfx90a.w64.O2.v5.co", "--pc", "0x1d2c")
     repaired, written = (
         {

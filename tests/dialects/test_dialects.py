@@ -37,26 +37,21 @@ def test_dialects_compose_where_they_agree() -> None:
     assert both.by_path.keys() == dialects.get("gnu").by_path.keys()
 
 
-def test_a_conflict_that_is_named_is_settled() -> None:
-    """As ROCgdb reads them: both layouts, with 0xE9 as the prefix."""
+def test_conflicts_are_refused_or_named_and_settled() -> None:
+    with pytest.raises(DialectConflict):
+        Dialect("bad", [Encoding((0x96,), "DW_OP_dup")], "nowhere", extends=dialects.get("dwarf5"))
+    with pytest.raises(DialectConflict, match="prefix"):
+        Dialect("bad", [Encoding((0x96, 1), "DW_OP_dup")], "nowhere", extends=dialects.get("dwarf5"))
+    # As ROCgdb reads them: both layouts, with 0xE9 as the prefix.
     both = compose("rocgdb", dialects.get("llvm-legacy"), dialects.get("llvm-user"), override=[(0xE9,)])
-
     for data, names in (
         ("e903", ["DW_OP_LLVM_push_lane"]),
         ("e2", ["DW_OP_LLVM_push_lane"]),
         ("e7e908", ["DW_OP_LLVM_undefined"] * 2),
     ):
         expression = decode(bytes.fromhex(data), both, Format())
-
         assert expression.fault is None
         assert [one.name for one in expression.instructions] == names
-
-
-def test_one_path_with_two_meanings_is_refused_in_a_dialect() -> None:
-    with pytest.raises(DialectConflict):
-        Dialect("bad", [Encoding((0x96,), "DW_OP_dup")], "nowhere", extends=dialects.get("dwarf5"))
-    with pytest.raises(DialectConflict, match="prefix"):
-        Dialect("bad", [Encoding((0x96, 1), "DW_OP_dup")], "nowhere", extends=dialects.get("dwarf5"))
 
 
 @pytest.mark.parametrize("name", UNNUMBERED)

@@ -33,11 +33,7 @@ def test_about_forty_nouns_and_few_common_words():
 
 
 @pytest.mark.parametrize("noun", NOUNS)
-def test_a_noun_has_a_home(noun):
+def test_a_noun_has_a_home_and_the_classes_that_carry_it(noun):
     _meaning, home = NOUNS[noun].rsplit(" | ", 1)
     assert (ROOT / "dwarfgpu" / home.strip("`")).is_file()
-
-
-@pytest.mark.parametrize("noun", NOUNS)
-def test_the_classes_that_carry_a_noun_are_in_its_row(noun):
     assert set(re.findall(r"`(\w+)`", dict(ROW.findall(CARRIERS)).get(noun, ""))) == carriers(noun)

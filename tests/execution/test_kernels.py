@@ -70,12 +70,27 @@ ZEROS = np.zeros(COUNT, np.int32)
 
 
 @pytest.mark.parametrize("processor, level", everywhere("O0", "O2"))
-def test_singles_are_multiplied_and_added_once_rounded(compiled, processor, level):
+def test_floats_of_all_sizes_are_rounded_once(compiled, processor, level):
     x, y = RANDOM.random(COUNT, np.float32), RANDOM.random(COUNT, np.float32)
     (found, _x) = run(compiled(processor, level), "saxpy", [y, x, 2.7, COUNT - 12])
     exact = np.float64(np.float32(2.7)) * x + y
     assert (found[:-12] == exact.astype(np.float32)[:-12]).all()
     assert (found[-12:] == y[-12:]).all()
+    numbers = RANDOM.random(COUNT) * 10.0 ** RANDOM.integers(-300, 300, COUNT)
+    left, right = 12345678901234567890, 987654321
+    found, _numbers = run(compiled(processor, level), "dbl", [np.zeros(COUNT), numbers, left, right])
+    assert (found == numbers / 3.0 + float(left // right)).all()
+    numbers = RANDOM.random(2 * COUNT).astype(np.float16)
+    found, _numbers = run(compiled(processor, level), "half_", [np.zeros(2 * COUNT, np.float16), numbers, 1])
+    exact = numbers.astype(np.float64) ** 2 + np.tile([1.5, 2.5], COUNT)
+    assert (found == exact.astype(np.float16)).all()
+    numbers = RANDOM.normal(size=COUNT).astype(np.float32)
+    halfs = RANDOM.normal(size=2 * COUNT).astype(np.float16)
+    args = [np.zeros(COUNT, np.float32), np.zeros(COUNT, np.uint16), numbers, halfs]
+    found, narrow, *_sources = run(compiled(processor, level), "narrow", args)
+    exact = np.longdouble(halfs[0::2]) * np.longdouble(halfs[1::2]) + np.longdouble(numbers)
+    assert (found == exact.astype(np.float32)).all()
+    assert narrow.tolist() == [nearest_bf16(number) for number in numbers]
 
 
 @pytest.mark.parametrize("processor, level", everywhere("O0", "O2"))
@@ -92,41 +107,33 @@ def test_lanes_leave_a_loop_one_by_one(compiled, processor, level):
 
 
 @pytest.mark.parametrize("processor, level", everywhere("O0", "O2"))
-def test_waves_of_a_group_meet_at_barriers(compiled, processor, level):
+def test_lanes_and_groups_add_to_the_same_numbers(compiled, processor, level):
     totals = np.zeros(COUNT // GROUP, np.int64)
     found, _numbers = run(compiled(processor, level), "red", [totals, NUMBERS, 4 * GROUP], local=4 * GROUP)
     assert found.tolist() == (NUMBERS.reshape(-1, GROUP).sum(axis=1).astype(np.int64) ** 2).tolist()
+    found, _numbers, totals = run(compiled(processor, level), "counted", [ZEROS, NUMBERS, np.zeros(2, np.int32)])
+    assert found.tolist() == [number.bit_count() + 32 - (number | 1).bit_length() for number in NUMBERS.tolist()]
+    assert totals.tolist() == [NUMBERS[NUMBERS & 1 == 1].sum(), NUMBERS.max()]
+    args = [np.zeros(2, np.float32), np.zeros(1), np.zeros(2, np.int64), np.zeros(2, np.uint32), NUMBERS, 64]
+    singles, doubles, longs, words, _numbers = run(compiled(processor, level), "totals", args, local=64)
+    groups = (NUMBERS & 15).reshape(-1, GROUP).sum(axis=1)
+    assert singles.tolist() == [(NUMBERS & 31).sum(), groups.max()]
+    assert doubles.tolist() == [NUMBERS.sum()]
+    assert longs.tolist() == [min(0, NUMBERS.min() - 100), np.bitwise_xor.reduce(NUMBERS.astype(np.int64) << 20)]
+    assert words.tolist() == [COUNT % 100, np.bitwise_or.reduce(NUMBERS)]
 
 
 @pytest.mark.parametrize("processor, level", everywhere("O0", "O2"))
-def test_division_of_doubles_and_long_integers(compiled, processor, level):
-    numbers = RANDOM.random(COUNT) * 10.0 ** RANDOM.integers(-300, 300, COUNT)
-    left, right = 12345678901234567890, 987654321
-    found, _numbers = run(compiled(processor, level), "dbl", [np.zeros(COUNT), numbers, left, right])
-    assert (found == numbers / 3.0 + float(left // right)).all()
-
-
-@pytest.mark.parametrize("processor, level", everywhere("O0", "O2"))
-def test_functions_call_themselves(compiled, processor, level):
+def test_functions_call_themselves_and_lanes_have_their_own_arrays(compiled, processor, level):
     found, _numbers = run(compiled(processor, level), "recursive", [ZEROS, NUMBERS], private=4096)
     assert found.tolist() == [(0, 1, 1, 2, 3, 5, 8, 13)[number & 7] for number in NUMBERS.tolist()]
 
-
-@pytest.mark.parametrize("processor, level", everywhere("O0", "O2"))
-def test_each_lane_sorts_its_own_array(compiled, processor, level):
     def sorted_by_low_byte(number):
         cells = sorted((number * (k + 1) for k in range(8)), key=lambda cell: cell & 0xFF)
         return cells[number & 7] ^ cells[0]
 
     found, _numbers = run(compiled(processor, level), "private_array", [ZEROS, NUMBERS])
     assert found.tolist() == [sorted_by_low_byte(number) for number in NUMBERS.tolist()]
-
-
-@pytest.mark.parametrize("processor, level", everywhere("O0", "O2"))
-def test_lanes_add_to_one_number(compiled, processor, level):
-    found, _numbers, totals = run(compiled(processor, level), "counted", [ZEROS, NUMBERS, np.zeros(2, np.int32)])
-    assert found.tolist() == [number.bit_count() + 32 - (number | 1).bit_length() for number in NUMBERS.tolist()]
-    assert totals.tolist() == [NUMBERS[NUMBERS & 1 == 1].sum(), NUMBERS.max()]
 
 
 def moved_between_lanes(numbers, chars, shorts, lanes):
@@ -151,14 +158,6 @@ def test_lanes_read_other_lanes(compiled, processor, level):
     found, *_others = run(compiled(processor, level), "sub", [ZEROS, NUMBERS, chars, shorts])
     lanes = 64 if processor.startswith("gfx9") else 32
     assert (found == moved_between_lanes(NUMBERS, chars, shorts, lanes)).all()
-
-
-@pytest.mark.parametrize("processor, level", everywhere("O0", "O2"))
-def test_pairs_of_halfs(compiled, processor, level):
-    numbers = RANDOM.random(2 * COUNT).astype(np.float16)
-    found, _numbers = run(compiled(processor, level), "half_", [np.zeros(2 * COUNT, np.float16), numbers, 1])
-    exact = numbers.astype(np.float64) ** 2 + np.tile([1.5, 2.5], COUNT)
-    assert (found == exact.astype(np.float16)).all()
 
 
 @pytest.mark.parametrize("processor, level", everywhere("O0", "O2"))
@@ -219,28 +218,6 @@ def nearest_bf16(number):
     low, high = bits >> 16, (bits >> 16) + 1
     rest = bits & 0xFFFF
     return low if rest < 0x8000 or (rest == 0x8000 and not low & 1) else high
-
-
-@pytest.mark.parametrize("processor, level", everywhere("O0", "O2"))
-def test_halfs_as_factors_and_bf16_as_results(compiled, processor, level):
-    numbers = RANDOM.normal(size=COUNT).astype(np.float32)
-    halfs = RANDOM.normal(size=2 * COUNT).astype(np.float16)
-    args = [np.zeros(COUNT, np.float32), np.zeros(COUNT, np.uint16), numbers, halfs]
-    found, narrow, *_sources = run(compiled(processor, level), "narrow", args)
-    exact = np.longdouble(halfs[0::2]) * np.longdouble(halfs[1::2]) + np.longdouble(numbers)
-    assert (found == exact.astype(np.float32)).all()
-    assert narrow.tolist() == [nearest_bf16(number) for number in numbers]
-
-
-@pytest.mark.parametrize("processor, level", everywhere("O0", "O2"))
-def test_lanes_of_all_groups_change_the_same_numbers(compiled, processor, level):
-    args = [np.zeros(2, np.float32), np.zeros(1), np.zeros(2, np.int64), np.zeros(2, np.uint32), NUMBERS, 64]
-    singles, doubles, longs, words, _numbers = run(compiled(processor, level), "totals", args, local=64)
-    groups = (NUMBERS & 15).reshape(-1, GROUP).sum(axis=1)
-    assert singles.tolist() == [(NUMBERS & 31).sum(), groups.max()]
-    assert doubles.tolist() == [NUMBERS.sum()]
-    assert longs.tolist() == [min(0, NUMBERS.min() - 100), np.bitwise_xor.reduce(NUMBERS.astype(np.int64) << 20)]
-    assert words.tolist() == [COUNT % 100, np.bitwise_or.reduce(NUMBERS)]
 
 
 def test_waves_of_gfx8(compiled):

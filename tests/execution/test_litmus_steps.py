@@ -87,7 +87,7 @@ def test_a_wait_that_comes_too_late_shows(tmp_path):
     assert follows(litmus, late)
 
 
-def test_each_way_of_the_graph_leads_the_machine_to_its_result(tmp_path):
+def test_the_graph_leads_the_machine_where_chance_seldom_does(tmp_path):
     for litmus in (Litmus("mp", "gfx942", "system"), Litmus("sb", "gfx1030", "workgroup", "wgp", "local global")):
         path = litmus.build(tmp_path)
         code = traced(litmus, path)
@@ -97,9 +97,6 @@ def test_each_way_of_the_graph_leads_the_machine_to_its_result(tmp_path):
             for result in graph.results():
                 way = graph.way(dict(enumerate(result[:2])))
                 assert directed_outcome(litmus, path, code, graph, way) == result, (litmus.label, units)
-
-
-def test_the_machine_follows_the_graph_where_chance_seldom_does(tmp_path):
     litmus = Litmus("iriw", "gfx900", "agent")
     path = litmus.build(tmp_path)
     assert follows(litmus, path) is None

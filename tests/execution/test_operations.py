@@ -333,7 +333,16 @@ def test_registers_by_number(bench):
     assert it.batch.scalar[31] == 203
 
 
-def test_questions_to_the_device_have_answers(bench):
+def test_mode_is_changed_by_parts_and_the_device_has_answers(bench):
+    it = bench("gfx1100", 32)
+    it.run("s_round_mode 0x5")
+    assert it.batch.mode == 0xF5
+    it.run("s_denorm_mode 0x3")
+    assert it.batch.mode == 0x35
+    it.run("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 23, 1), 1")
+    assert it.batch.mode == 0x800035
+    with pytest.raises(UnknownInstruction, match="HW_REG_GPR_ALLOC"):
+        it.run("s_setreg_imm32_b32 hwreg(HW_REG_GPR_ALLOC), 1")
     it = bench("gfx1100", 32)
     it.run(
         "s_sendmsg_rtn_b32 s0, sendmsg(MSG_RTN_GET_DOORBELL)\ns_sendmsg_rtn_b64 s[2:3], sendmsg(MSG_RTN_GET_REALTIME)"
@@ -344,18 +353,6 @@ def test_questions_to_the_device_have_answers(bench):
     old = bench("gfx942")
     old.run("s_getreg_b32 s4, hwreg(HW_REG_XCC_ID)\ns_getreg_b32 s6, hwreg(HW_REG_MODE, 4, 4)")
     assert (old.batch.scalar[4], old.batch.scalar[6]) == (0, 15)
-
-
-def test_mode_is_changed_by_parts(bench):
-    it = bench("gfx1100", 32)
-    it.run("s_round_mode 0x5")
-    assert it.batch.mode == 0xF5
-    it.run("s_denorm_mode 0x3")
-    assert it.batch.mode == 0x35
-    it.run("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 23, 1), 1")
-    assert it.batch.mode == 0x800035
-    with pytest.raises(UnknownInstruction, match="HW_REG_GPR_ALLOC"):
-        it.run("s_setreg_imm32_b32 hwreg(HW_REG_GPR_ALLOC), 1")
 
 
 def test_lanes_of_rows_by_their_own_numbers(bench):
@@ -761,16 +758,27 @@ def test_halfs_are_compared_with_constants(bench):
 
 
 @pytest.mark.parametrize("waves", [1, 3])
-def test_a_scalar_operation_on_halfs_reads_low_halves(bench, waves):
+def test_scalars_have_low_halves_and_negative_offsets(bench, waves):
     """What is in the other half of a scalar register has no part in it (GFX12 ISA document, "Scalar ALU")."""
     it = bench("gfx1200", 32, waves=waves)
     it.scalar(4, 0x0001_3C00)  # 1.0
     it.scalar(5, 0xFFFF_4000)  # 2.0
     it.run("s_add_f16 s6, s4, s5\ns_mul_f16 s7, s5, s5\ns_cmp_lt_f16 s4, s5\ns_cselect_b32 s8, 1, 0")
     assert [int(np.ravel(it.batch.scalar[number])[0]) for number in (6, 7, 8)] == [0x4200, 0x4400, 1]
+    # SMEM: the immediate offset has a sign (ISA documents of GFX9, "SMEM").
+    it = bench("gfx900", 64, waves=waves)
+    it.bytes[:64] = np.arange(64)
+    base = MEMORY + 0x20
+    it.scalar(4, base if waves == 1 else np.full((waves, 1), base, np.uint64))
+    it.scalar(5, 0)
+    it.scalar(6, 7)
+    it.scalar(7, 0)
+    it.run("s_load_dword s8, s[4:5], -0x10\ns_atomic_add s6, s[4:5], -0x8\ns_store_dword s6, s[4:5], -0x4")
+    assert np.ravel(it.batch.scalar[8])[0] == 0x13121110
+    assert it.bytes[0x18:0x20].view(np.uint32).tolist() == [0x1B1A1918 + 7 * waves, 7]
 
 
-def test_the_number_of_bits_may_be_in_the_high_half(bench):
+def test_bits_and_bytes_may_be_in_the_high_half(bench):
     """GFX11: the third source of v_alignbit_b32 has 16 bits."""
     it = bench("gfx1100", 32)
     numbers = np.arange(32, dtype=np.uint32)
@@ -781,9 +789,6 @@ def test_the_number_of_bits_may_be_in_the_high_half(bench):
     both = 0x123456789ABCDEF0
     assert it.read(9)[0].tolist() == [both >> lane & 0xFFFFFFFF for lane in range(32)]
     assert it.read(10)[0].tolist() == [both >> 5 & 0xFFFFFFFF] * 32
-
-
-def test_bytes_go_to_a_half_and_packed_integers_have_no_other_sign(bench):
     it = bench("gfx1100", 32)
     it.vector(0, np.full(32, 0x0102_FFFF, np.uint32))  # 258 is 255 at most, -1 is 0 at least
     it.vector(9, np.full(32, 0x11112222, np.uint32))
@@ -820,18 +825,3 @@ def test_registers_of_nothing_and_masks_of_lanes():
     flags = np.asfortranarray(np.arange(96).reshape(3, 32) % 3 == 0)
     wanted = [sum(1 << lane for lane in range(32) if flags[wave, lane]) for wave in range(3)]
     assert lane_mask(flags, batch)[:, 0].tolist() == wanted
-
-
-@pytest.mark.parametrize("waves", [1, 3])
-def test_scalar_offsets_may_be_negative(bench, waves):
-    """SMEM: the immediate offset has a sign (ISA documents of GFX9, "SMEM")."""
-    it = bench("gfx900", 64, waves=waves)
-    it.bytes[:64] = np.arange(64)
-    base = MEMORY + 0x20
-    it.scalar(4, base if waves == 1 else np.full((waves, 1), base, np.uint64))
-    it.scalar(5, 0)
-    it.scalar(6, 7)
-    it.scalar(7, 0)
-    it.run("s_load_dword s8, s[4:5], -0x10\ns_atomic_add s6, s[4:5], -0x8\ns_store_dword s6, s[4:5], -0x4")
-    assert np.ravel(it.batch.scalar[8])[0] == 0x13121110
-    assert it.bytes[0x18:0x20].view(np.uint32).tolist() == [0x1B1A1918 + 7 * waves, 7]

@@ -72,7 +72,7 @@ def test_what_has_no_value_says_why():
     assert (row["state"], row["error_class"], row["error_kind"]) == ("error", "usage", "no_name")
 
 
-def test_frames_of_stacks_are_rows_of_each_wave():
+def test_frames_findings_and_judgements_are_rows():
     answer = rows("bt", input=str(ROOT / "docs" / "examples" / "calls.json"))
     frames = [row for row in answer if row["state"] == "frame" and row["wave"] == answer[0]["wave"]]
     assert len(frames) > 1
@@ -84,9 +84,6 @@ def test_frames_of_stacks_are_rows_of_each_wave():
     assert [(row["wave"], row["frame"], row.get("stack")) for row in answer] == [
         ("1", 0, "f < k"), ("1", 1, None), ("2", 0, "f < k"), ("2", 1, None),
     ]  # fmt: skip
-
-
-def test_findings_are_rows_with_rules_functions_and_variables():
     answer = rows("verify", input=str(ROOT / "fixtures" / "asm" / "operations.x86_64"))
     found = [row for row in answer if row["state"] == "finding"]
     assert found
@@ -95,12 +92,6 @@ def test_findings_are_rows_with_rules_functions_and_variables():
     finding = next(row for row in rows("verify", input=str(path)) if row.get("variable"))
     assert (finding["function"], finding["variable"]) == ("spaces", "tile")
     assert finding["source"].startswith("src/opencl/kernels.cl:")
-
-
-ORDERING = ROOT / "fixtures" / "amdgpu" / "ordering.gfx90a.w64.O2.co"
-
-
-def test_what_code_forgets_is_a_row_with_its_function_and_line():
     answer = rows("memmodel check", input=str(ORDERING))
     assert [row["state"] for row in answer] == ["finding", "finding", "answer"]
     assert (answer[0]["function"], answer[0]["source"]) == ("send_all", "src/opencl/ordering.cl:19")
@@ -109,6 +100,15 @@ def test_what_code_forgets_is_a_row_with_its_function_and_line():
     stated = rows("memmodel", "check", input=str(ORDERING), expect="ordering.cl:19 relaxed agent")
     assert stated[-1]["state"] == "answer"
     assert all(row["function"] for row in rows("memmodel show", input=str(ORDERING)))
+    words = ("saxpy", "zeros(64)", "ones(64)", "2", "64")
+    path = ROOT / "fixtures" / "amdgpu" / "cl-kernels.gfx90a.w64.O2.v5.co"
+    answer = rows("judge", *words, input=str(path), grid="64", work_group="64")
+    assert {row["state"] for row in answer} == {"finding"}
+    assert {row["function"] for row in answer} == {"saxpy"}
+    assert {"statement-back", "unwind-missing"} <= {row["rule"] for row in answer}
+
+
+ORDERING = ROOT / "fixtures" / "amdgpu" / "ordering.gfx90a.w64.O2.co"
 
 
 def test_a_question_whose_files_are_operands_names_none():
@@ -131,15 +131,6 @@ def test_what_is_wrong_with_an_input_is_one_row(tmp_path):
     assert error_row(RecursionError())["error_kind"] == "too_deep"
     assert error_row(OSError(5, "Input/output error"))["error_class"] == "malformed"
     assert error_row(ZeroDivisionError("x"))["error_class"] == "defect"
-
-
-def test_a_judged_kernel_has_its_findings_as_rows():
-    words = ("saxpy", "zeros(64)", "ones(64)", "2", "64")
-    path = ROOT / "fixtures" / "amdgpu" / "cl-kernels.gfx90a.w64.O2.v5.co"
-    answer = rows("judge", *words, input=str(path), grid="64", work_group="64")
-    assert {row["state"] for row in answer} == {"finding"}
-    assert {row["function"] for row in answer} == {"saxpy"}
-    assert {"statement-back", "unwind-missing"} <= {row["rule"] for row in answer}
 
 
 @pytest.mark.parametrize("text", ["", "{", "no snapshot", '{"schema": 1}', '{"schema": 1, "code_objects": [{}]}'])

@@ -63,7 +63,7 @@ def test_expressions_know_gdbs_variables_and_history(require_tool, nodes):
 
 
 @pytest.mark.slow
-def test_what_is_set_here_is_gdbs(require_tool, nodes):
+def test_what_is_set_here_is_gdbs_and_what_has_no_value_is_one_line(require_tool, nodes):
     pairs = (
         ("dwarfgpu set $j = n->d[2] * 10", ""),
         ("print $j", "$1 = 30"),
@@ -75,10 +75,6 @@ def test_what_is_set_here_is_gdbs(require_tool, nodes):
     )
     found = answers(require_tool, nodes, *(command for command, _ in pairs), stop="list.c:7")
     assert found == [text for _, text in pairs]
-
-
-@pytest.mark.slow
-def test_what_has_no_value_here_is_one_line(require_tool, nodes):
     commands = {
         "dwarfgpu eval $9": "History has not yet reached $9, at column 1 of '$9'",
         "dwarfgpu eval $": "The history is empty, at column 1 of '$'",

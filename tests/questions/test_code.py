@@ -154,13 +154,24 @@ def test_the_disassembler_that_is_named(run, tmp_path, require_tool):
 
 
 @pytest.mark.parametrize("file, kernel", [("clrx.gfx801", "test1"), ("code-object-v2.gfx803", "vector_add")])
-def test_the_header_of_a_kernel_is_not_disassembled(file, kernel, require_tool):
+def test_code_with_a_header_has_its_name_and_begins_behind_it(file, kernel, require_tool):
     """In code objects up to V2 the symbol of a kernel names its amd_kernel_code_t; the code is behind it."""
     require_tool("llvm-objdump-22", "llvm-mc-22")
     run = Run(f"fixtures/asm/{file}.co")
     entry = run.debugger.opened.file.kernels_named([kernel])[0].entry
     lines = run(f"disassemble {kernel}").splitlines()
     assert lines[1].split()[:3] == [f"{entry:#018x}", "<+0>:", "s_load_dword"]
+    run = Run(f"fixtures/asm/{file}.co")
+    entry = run.debugger.opened.file.kernels_named([kernel])[0].entry
+    assert run(f"print &{kernel}").startswith(f"$1 = (<text variable, no debug info> *) {entry:#x} <{kernel}")
+    assert run(f"print {kernel}").startswith(f"$2 = {{<text variable, no debug info>}} {entry:#x} <{kernel}")
+    assert "s_load_dword s2, s[4:5], 0x4\n" in run(f"x/1i {kernel}")
+    assert run(f"x/1i {kernel}+8") == run(f"x/1i {entry + 8:#x}")
+    assert run("print &_DYNAMIC").startswith("$3 = (<data variable, no debug info> *) 0x")
+    assert run("print *(long *)&_DYNAMIC") == "$4 = 6\n"  # DT_HASH
+    error = run.fails("print _DYNAMIC")
+    assert (error.kind, error.hint) == ("no_type", "cast it: *(int *) &_DYNAMIC")
+    assert run.fails("print nothere").kind == "no_name"
 
 
 def test_a_function_with_a_header_is_not_disassembled_from_it(tmp_path):
@@ -175,21 +186,6 @@ def test_a_function_with_a_header_is_not_disassembled_from_it(tmp_path):
     path = tmp_path / "function.co"
     path.write_bytes(data)
     assert "   0x0000000000001400 <+0>:\ts_load_dword s2, s[4:5], 0x4" in Run(path)("disassemble test1").splitlines()
-
-
-@pytest.mark.parametrize("file, kernel", [("clrx.gfx801", "test1"), ("code-object-v2.gfx803", "vector_add")])
-def test_symbols_in_expressions_without_debugging_information(file, kernel):
-    run = Run(f"fixtures/asm/{file}.co")
-    entry = run.debugger.opened.file.kernels_named([kernel])[0].entry
-    assert run(f"print &{kernel}").startswith(f"$1 = (<text variable, no debug info> *) {entry:#x} <{kernel}")
-    assert run(f"print {kernel}").startswith(f"$2 = {{<text variable, no debug info>}} {entry:#x} <{kernel}")
-    assert "s_load_dword s2, s[4:5], 0x4\n" in run(f"x/1i {kernel}")
-    assert run(f"x/1i {kernel}+8") == run(f"x/1i {entry + 8:#x}")
-    assert run("print &_DYNAMIC").startswith("$3 = (<data variable, no debug info> *) 0x")
-    assert run("print *(long *)&_DYNAMIC") == "$4 = 6\n"  # DT_HASH
-    error = run.fails("print _DYNAMIC")
-    assert (error.kind, error.hint) == ("no_type", "cast it: *(int *) &_DYNAMIC")
-    assert run.fails("print nothere").kind == "no_name"
 
 
 def test_code_behind_its_description_has_one_name_everywhere(require_tool, capsys):

@@ -29,8 +29,9 @@ def texts(run: Run, line: str) -> list[str]:
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
-def test_every_row_of_the_table_says_what_is_known(command: Command) -> None:
+def test_every_row_of_the_table_has_help_and_says_what_is_known(command: Command) -> None:
     assert command.completes in ("", *KINDS)
+    assert not command.run or command.details
 
 
 class TestCommands:
@@ -235,8 +236,3 @@ class TestMembers:
         assert texts(host, "print space::insi") == ["print space::inside"]
         assert texts(host, "ptype deri") == ["ptype derived"]
         assert texts(host, "list x.") == ["list x.cc:"]
-
-
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
-def test_every_row_of_the_table_has_a_function_with_help(command: Command) -> None:
-    assert not command.run or command.details

@@ -146,10 +146,8 @@ class TestTheRest:
         assert run("history 0") == ""
         assert "number of lines" in run.fails("history -1").message
 
-    def test_show_version(self, run: Run) -> None:
+    def test_quit_has_a_status_and_the_version_is_shown(self, run: Run) -> None:
         assert run("show version").startswith("dwarfgpu ")
-
-    def test_quit_has_a_status(self, run: Run) -> None:
         for line, status in (("quit", 0), ("q 3", 3), ("exit 0x101", 1)):
             with pytest.raises(Quit) as leaving:
                 run(line)

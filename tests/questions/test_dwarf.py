@@ -138,7 +138,7 @@ def test_print_die(run):
     assert "no entry begins at" in str(run.fails("maint print die 0x279"))
 
 
-def test_print_expression(run):
+def test_print_expressions_and_call_frame_information(run):
     assert run("maint print dwarf-expr left") == (
         "left: int, a local variable of X (.debug_info+0x278)\n"
         "  0x7f000000152c to 0x7f0000001564:\n"
@@ -150,9 +150,6 @@ def test_print_expression(run):
     )
     assert "the entry gives no location" in run("maint print dwarf-expr unused")
     assert "0x152c to 0x1564:" in Run(KERNEL)("maint print dwarf-expr left")
-
-
-def test_print_cfi(run):
     text = run("maint print cfi")
     assert text.startswith(".debug_frame+0x10  FDE 0x1500 to 0x1580  <X>\n    0x1500 to 0x1580\n")
     assert run("maint print cfi $pc") == text
@@ -266,7 +263,7 @@ def test_the_choices_are_the_dialects_that_there_are():
     assert set(READING) <= set(settings)
 
 
-def test_a_dialect_holds_for_the_file_that_is_open_and_for_the_next_one():
+def test_a_dialect_and_a_numbering_hold_for_the_file_that_is_open():
     run = Run(LEGACY)
     before = run("maint print die even")
     assert "DW_OP_LLVM_push_lane" not in before
@@ -278,9 +275,6 @@ def test_a_dialect_holds_for_the_file_that_is_open_and_for_the_next_one():
     assert run("maint print die even") == legacy
     run("set dialect auto")
     assert run("maint print die even") == before
-
-
-def test_a_numbering_of_attributes_holds_for_the_file_that_is_open():
     run = Run(CLANG_19)
     auto = run("maint print die -tag pointer_type")
     assert auto.count("(private_lane)") == 1

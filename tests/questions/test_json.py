@@ -118,7 +118,7 @@ def test_list_goes_on_behind_what_was_data(run):
     assert run("list").startswith("23\t")
 
 
-def test_lines_of_the_source_say_where_the_frame_and_lanes_are(run):
+def test_lines_of_the_source_and_symbols(run):
     run("directory fixtures")
     (listing,) = ask(run, "list --json 15,15")["listings"]
     (row,) = listing["lines"]
@@ -128,9 +128,6 @@ def test_lines_of_the_source_say_where_the_frame_and_lanes_are(run):
         f'Line 15 of "{line["file"]}" starts at address {line["start"]:#x} <{line["function"]}+{line["offset"]}>\n'
         f"  and ends at {line['end']:#x} <{line['function']}+{line['offset'] + 4}>.\n"
     )
-
-
-def test_source_and_symbols(run):
     source = ask(run, "info source --json")["source"]
     assert source["file"] == "src/asm/lane-pc.c"
     assert f"DWARF {source['dwarf_version']}" in run("info source")
@@ -141,7 +138,7 @@ def test_source_and_symbols(run):
     assert run("info address X") == f'Symbol "X" is a function at address {function["address"]:#x}.\n'
 
 
-def test_a_declared_variable_is_one_document(run):
+def test_variables_are_described_without_a_state_too(run):
     (variable,) = ask(run, "maint print dwarf-expr --json even")["variables"]
     (location,) = variable["locations"]
     assert [line["operation"] for line in location["listing"]] == [
@@ -154,9 +151,6 @@ def test_a_declared_variable_is_one_document(run):
     of_scope = {entry["name"]: entry for entry in ask(run, "info scope --json *$pc")["variables"]}
     assert of_scope["even"]["byte_size"] == 4
     assert ask(run, "info address --json even")["variable"] == of_scope["even"]
-
-
-def test_variables_are_described_without_a_state_and_explained_before_their_expression(run):
     alone = Run(KERNEL)
     (answer,) = ask(alone, "locate --json even")["answers"]
     assert answer["name"] == "even"
@@ -211,7 +205,7 @@ def test_a_full_backtrace_has_the_locals_of_each_wave():
         assert frame["locals"] == shown["variables"]
 
 
-def test_memory_is_numbers_and_text(run):
+def test_memory_and_code_are_numbers_and_text(run):
     document = ask(run, "x/2xw --json slots")
     (row,) = document["rows"]
     assert (document["format"], document["unit_size"]) == ("x", 4)
@@ -220,9 +214,6 @@ def test_memory_is_numbers_and_text(run):
     assert run("x") == "private_lane#0x18:\t0x00000002\t0x00000003\n"  # it goes on behind what was data
     run.fails("x/8dw --json &slots[2]")
     assert [row["values"] for row in json.loads("".join(run.written))["rows"]] == [[2, 3]]
-
-
-def test_code_is_the_same_for_x_and_disassemble(run):
     (stretch,) = ask(run, "disassemble --json $pc,+8")["ranges"]
     assert stretch["instructions"] == ask(run, "x/2i --json $pc")["instructions"]
     assert [row["text"] for row in stretch["instructions"]] == [

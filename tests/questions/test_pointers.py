@@ -46,7 +46,7 @@ def values(run: Run, *expressions: str) -> list[str]:
 
 
 @pytest.mark.parametrize("processor", PROCESSORS)
-def test_pointers_have_the_size_that_the_code_stores(compiled, stopped, processor):
+def test_pointers_have_the_size_and_the_place_that_the_code_stores(compiled, stopped, processor):
     """DWARF says nothing of their size; the disassembly shows the stride of arrays and the places of members."""
     program, run = compiled(processor), stopped(processor)
     for name, count, size in (("arr", 3, 4), ("la", 2, 4), ("null_local", 1, 4), ("null_private", 1, 4)):
@@ -61,10 +61,6 @@ def test_pointers_have_the_size_that_the_code_stores(compiled, stopped, processo
     assert values(run, "sizeof(int @global *)", "sizeof(int @generic *)", "sizeof(int *)", "sizeof(&n)") == [
         "8", "8", "8", "4",
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize("processor", PROCESSORS)
-def test_arrays_and_members_behind_pointers_are_read_where_they_are(compiled, stopped, processor):
     at, run = compiled(processor).offsets, stopped(processor)
     a, b, c = (f"private_lane#{at[name]:#x}" for name in "abc")
     assert values(run, "arr", "*arr[0]", "*arr[1]", "**(arr + 2)") == [f"{{{a}, {b}, {c}}}", "105", "205", "305"]
@@ -86,7 +82,7 @@ def test_ptype_o_shows_the_places_of_members_behind_pointers(stopped):
     )
 
 
-def test_pointers_are_shown_and_counted_in_the_width_of_their_address_space(stopped):
+def test_pointers_are_shown_counted_and_compared_in_their_address_space(stopped):
     run = stopped()
     assert values(run, "null_local", "null_private", "null_generic") == [
         "(int *) local#0xffffffff", "(int *) private_lane#0xffffffff", "(int *) generic#0x0",
@@ -97,6 +93,17 @@ def test_pointers_are_shown_and_counted_in_the_width_of_their_address_space(stop
     assert values(run, "shared - 9", "(int @local *) 0 - 1", "&shared[1] - shared") == [
         "(int *) local#0xfffffffc", "(int *) local#0xfffffffc", "1",
     ]  # fmt: skip
+    run = stopped()
+    assert values(run, "gen == shared", "shared == gen", "gen != shared + 1", "gen < shared + 1", "genp == arr[0]") == [
+        "1", "1", "1", "1", "1",
+    ]  # fmt: skip
+    assert values(run, "shared + 2 - gen", "gen - (shared + 2)", "genp - arr[1]", "out == (int @generic *) 0x1000") == [
+        "2", "-2", "-1", "1",
+    ]  # fmt: skip
+    expected = ["1", "0", "1", "1"]
+    assert values(run, "shared == 0x20", "shared == 0x100000020", "null_local == -1", "shared > 8") == expected
+    for expression in ("shared == arr[0]", "shared - arr[0]", "shared < out", "out - shared"):
+        assert run.fails(f"print {expression}").kind == "address_space_mismatch"
 
 
 def test_what_is_behind_a_pointer_is_assigned(compiled, stopped):
@@ -233,20 +240,6 @@ def test_assignments_convert_to_generic_and_refuse_other_spaces(compiled, stoppe
     assert values(run, "arr[0] = nullptr", "gen = 0", "shared = 0x24", "*shared") == [
         "(int *) private_lane#0xffffffff", "(int *) generic#0x0", "(int *) local#0x24", "5",
     ]  # fmt: skip
-
-
-def test_pointers_compare_and_differ_where_they_point(stopped):
-    run = stopped()
-    assert values(run, "gen == shared", "shared == gen", "gen != shared + 1", "gen < shared + 1", "genp == arr[0]") == [
-        "1", "1", "1", "1", "1",
-    ]  # fmt: skip
-    assert values(run, "shared + 2 - gen", "gen - (shared + 2)", "genp - arr[1]", "out == (int @generic *) 0x1000") == [
-        "2", "-2", "-1", "1",
-    ]  # fmt: skip
-    expected = ["1", "0", "1", "1"]
-    assert values(run, "shared == 0x20", "shared == 0x100000020", "null_local == -1", "shared > 8") == expected
-    for expression in ("shared == arr[0]", "shared - arr[0]", "shared < out", "out - shared"):
-        assert run.fails(f"print {expression}").kind == "address_space_mismatch"
 
 
 def test_lanes_convert_each_for_itself(stopped):

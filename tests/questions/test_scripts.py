@@ -33,7 +33,7 @@ def run() -> Script:
 
 
 class TestDefinitions:
-    def test_a_definition_is_a_command_with_arguments(self, run: Script) -> None:
+    def test_definitions_are_commands_with_their_own_arguments(self, run: Script) -> None:
         text = r"""
 define twice
   echo $argc: $arg0 $arg1\n
@@ -41,13 +41,6 @@ end
 twice a 'b c'
 """
         assert run.script(text) == "2: a b c\n"
-
-    def test_lines_and_arguments_that_are_missing_are_told(self, run: Script) -> None:
-        run.script("define g\necho $arg1\nend")
-        assert run.fails("g a").message == "g is called without $arg1"
-        assert run.fails("define say").message == "the definition of say needs lines behind it"
-
-    def test_definitions_call_each_other_with_their_own_arguments(self, run: Script) -> None:
         text = r"""
 define inner
   echo inner $arg0\n
@@ -59,6 +52,11 @@ end
 outer x y
 """
         assert run.script(text) == "inner y\nouter x\n"
+
+    def test_lines_and_arguments_that_are_missing_are_told(self, run: Script) -> None:
+        run.script("define g\necho $arg1\nend")
+        assert run.fails("g a").message == "g is called without $arg1"
+        assert run.fails("define say").message == "the definition of say needs lines behind it"
 
     def test_definitions_that_call_themselves_end(self, run: Script) -> None:
         run.script("define say\nsay\nend")

@@ -137,16 +137,21 @@ def test_a_frame_is_shown_with_its_line_and_file(run):
     )
 
 
-def test_source_that_is_missing_is_said_once(monkeypatch, tmp_path):
+def test_what_is_missing_or_would_steer_a_terminal(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     run = Run(LANES, STATE)
     assert run("list") == "10\tsrc/asm/lane-pc.c: No such file or directory.\n"
     assert run("list 15") == "10\tin src/asm/lane-pc.c\n"
     assert line_text(run.debugger, run.debugger.frame) is None
     assert run("info source").splitlines()[2] == "Located in src/asm/lane-pc.c: No such file or directory."
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "src/asm"
+    folder.mkdir(parents=True)
+    (folder / "lane-pc.c").write_bytes(b"one\n\ttwo \x1b[31m\n\xff\n")
+    assert Run(LANES, STATE)("list 1,3") == "1\tone\n2\t\ttwo \\x1b[31m\n3\t\\xff\n"
 
 
-def test_directories(monkeypatch, tmp_path):
+def test_directories_and_substituted_paths(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     run = Run(LANES, STATE)
     assert run("directory /nowhere") == "Source directories searched: /nowhere:$cdir:$cwd\n"
@@ -157,9 +162,6 @@ def test_directories(monkeypatch, tmp_path):
     assert run("list 15,15") == "15\tsrc/asm/lane-pc.c: No such file or directory.\n"
     run(f"set directories {FIXTURES / 'src/asm'}")  # the name of the file is enough
     assert run("list 15,15") == "15>\t    } else {\n"
-
-
-def test_substitute_path(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     run = Run(LANES, STATE)
     run("set directories /nowhere", f"set substitute-path src {FIXTURES / 'src'}")
@@ -175,14 +177,6 @@ def test_a_source_that_is_no_file_is_not_read(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "src/asm/lane-pc.c").mkdir(parents=True)
     assert Run(LANES, STATE)("list") == "10\tsrc/asm/lane-pc.c: It is no file.\n"
-
-
-def test_what_would_steer_a_terminal_is_escaped(monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    folder = tmp_path / "src/asm"
-    folder.mkdir(parents=True)
-    (folder / "lane-pc.c").write_bytes(b"one\n\ttwo \x1b[31m\n\xff\n")
-    assert Run(LANES, STATE)("list 1,3") == "1\tone\n2\t\ttwo \\x1b[31m\n3\t\\xff\n"
 
 
 @for_each(

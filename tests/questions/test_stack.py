@@ -78,7 +78,7 @@ def test_inactive_inner_frames_are_skipped(run):
     assert run("bt -lane 20").splitlines() == ["warning: lane 20 is divergent, 2 frames are left out", *FRAMES[3:]]
 
 
-def test_lanes_and_arguments_of_frames():
+def test_lanes_arguments_and_little_that_is_known_of_frames():
     run = Run(LANES, STATE)
     run("lane 4")
     assert run("bt").splitlines() == [
@@ -90,9 +90,6 @@ def test_lanes_and_arguments_of_frames():
     assert run("frame").splitlines() == ["#0  X (...) at src/asm/lane-pc.c:16"]
     run("set print frame-arguments all")
     assert run("frame").splitlines() == ["#0  X (out=generic#0x10000, limit=24) at src/asm/lane-pc.c:16"]
-
-
-def test_a_stack_of_which_little_is_known():
     run = Run(TINY, ROOT / "docs/examples/launch.json")
     assert run("bt").splitlines() == ["#0  tiny (out=<optimized out>, value=<optimized out>) at src/hip/tiny.hip:8"]
     lines = run("i f").splitlines()

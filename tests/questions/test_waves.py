@@ -237,13 +237,10 @@ def test_rows_of_a_map(row, rows):
     assert run(f"map -row {row}").splitlines().index("") == 2 + rows
 
 
-def test_a_narrow_screen_has_shorter_rows():
+def test_maps_of_narrow_screens_and_eight_wide_work_groups():
     run = Run(LANES, STATE, width=40)
     lines = run("map").splitlines() + run("map lane").splitlines() + run("info lanes").splitlines()
     assert max(map(len, lines)) <= 40
-
-
-def test_work_groups_that_are_eight_wide_have_rows_of_eight():
     run = Run(TINY)
     run("target launch tiny 64,8 8,8")
     lines = run("map").splitlines()
@@ -252,7 +249,7 @@ def test_work_groups_that_are_eight_wide_have_rows_of_eight():
     assert run("info lanes 1-63").splitlines()[1].split()[5:] == ["(0,0,0)[1,0,0]-[7,7,0]"]
 
 
-def test_values_have_shades(run):
+def test_values_have_shades_floats_and_marks(run):
     lines = run("map limit - lane").splitlines()
     assert lines[1] == "limit - lane  int"
     assert lines[3] == "   0  (@) @ (@) @ (@) # (#) # (#) # (%) % (%) % (%) *"
@@ -263,6 +260,18 @@ def test_values_have_shades(run):
     assert lines[3].startswith("   0  (:) * (@) : (*) @ (:)")
     assert [line[:16].rstrip() for line in lines[9:12]] == ["  : 14    0x0", "  * 13    0x1", "  @ 13    0x2"]
     assert run("map 7").splitlines()[9] == "  : 40    7        0-39"
+    lines = run("map (lane - 3) / (lane == 5 ? 0.0 : 2.0)").splitlines()
+    assert lines[1].endswith("double")
+    assert any("inf" in line for line in lines)
+    lines = run("map 0.0 / (lane == 5 ? 0.0 : 2.0)").splitlines()
+    assert lines[3].startswith("   0  (:) : (:) : (:) n (:)")
+    assert any(line.split() == ["n", "1", "nan", "5"] for line in lines)
+    lines = run("map unused").splitlines()
+    assert lines[3].startswith("   0  (x) x (x)")
+    assert lines[-1].startswith("x it has ")
+    lines = run("map *(int *) 16").splitlines()
+    assert "!" in lines[3]
+    assert any("<error>" in line for line in lines)
 
 
 def test_values_that_are_no_numbers_have_letters(tmp_path):
@@ -279,21 +288,6 @@ def test_values_that_are_no_numbers_have_letters(tmp_path):
     lines = run("map *(out + lane)@2").splitlines()
     assert lines[5].startswith("  32  (+)(+)(+)")
     assert "  + 14    14 other values 26-39" in lines
-
-
-def test_floats_and_lanes_without_a_value_are_marked(run):
-    lines = run("map (lane - 3) / (lane == 5 ? 0.0 : 2.0)").splitlines()
-    assert lines[1].endswith("double")
-    assert any("inf" in line for line in lines)
-    lines = run("map 0.0 / (lane == 5 ? 0.0 : 2.0)").splitlines()
-    assert lines[3].startswith("   0  (:) : (:) : (:) n (:)")
-    assert any(line.split() == ["n", "1", "nan", "5"] for line in lines)
-    lines = run("map unused").splitlines()
-    assert lines[3].startswith("   0  (x) x (x)")
-    assert lines[-1].startswith("x it has ")
-    lines = run("map *(int *) 16").splitlines()
-    assert "!" in lines[3]
-    assert any("<error>" in line for line in lines)
 
 
 def test_positions_are_those_of_rocgdb(run, threads):

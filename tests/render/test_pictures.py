@@ -173,13 +173,10 @@ def test_rows_of_lanes(lanes, per_row, columns, rows):
     assert all(int(x or 0) < int(root.get("width") or 0) for x in across)
 
 
-def test_lanes_that_are_not_chosen_are_not_drawn(lanes):
+def test_lanes_that_are_chosen_are_drawn_and_nothing_is_fetched(lanes):
     chosen = [lane for lane in lanes.lanes if lane.state == "active"]
     assert len(cells(picture(lanes_svg(lanes, chosen)))) == 12
     assert picture(lanes_svg(lanes, [])).tag == f"{SVG}svg"
-
-
-def test_names_of_a_file_are_text(lanes):
     name = '<script>alert("1 & 2")</script>]]>\x00\ud800'
     call = evolve(lanes.call, function=name * 20)
     others = [evolve(lane, call=call) if lane.call else lane for lane in lanes.lanes]
@@ -188,9 +185,6 @@ def test_names_of_a_file_are_text(lanes):
         *("svg", "title", "desc", "style", "rect", "text", "g")
     }
     "\n".join(lines).encode()
-
-
-def test_nothing_is_fetched(lanes):
     text = "\n".join(lanes_svg(lanes, lanes.lanes))
     assert text.count("http") == 1  # the namespace
     assert "url(" not in text

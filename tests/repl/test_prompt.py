@@ -86,19 +86,17 @@ class TestSeveralLines:
 
 
 class TestEditing:
-    def test_tab_completes_and_offers(self, sitting: Sitting) -> None:
+    def test_tab_completes_and_vi_keys_edit(self, sitting: Sitting) -> None:
         assert sitting("show confir", TAB, ENTER).startswith("confirm  on")
         assert "editing-mode  emacs" in sitting("show ed", TAB, ENTER)
         assert sitting("show logging ", TAB, TAB, TAB, ENTER, ENTER).startswith("logging file  dwarfgpu.txt")
+        assert sitting(*("set editing-mode vi", ENTER, "xecho a\\n", ESCAPE, "0", "x", ENTER)) == "a\n"
+        assert sitting("set editing-mode emacs", ENTER, "echo b\\nX", "\x02", "\x04", ENTER) == "b\n"
 
     def test_lines_come_back_by_keys_and_by_search(self, sitting: Sitting) -> None:
         assert sitting("echo one\\n", ENTER, UP, ENTER) == "one\none\n"
         keys = ("echo first\\n", ENTER, "echo second\\n", ENTER, SEARCH, "fir", ENTER, ENTER)
         assert sitting(*keys) == "first\nsecond\nfirst\n"
-
-    def test_vi_keys(self, sitting: Sitting) -> None:
-        assert sitting(*("set editing-mode vi", ENTER, "xecho a\\n", ESCAPE, "0", "x", ENTER)) == "a\n"
-        assert sitting("set editing-mode emacs", ENTER, "echo b\\nX", "\x02", "\x04", ENTER) == "b\n"
 
     def test_the_full_screen_has_a_key(self, sitting: Sitting, monkeypatch: pytest.MonkeyPatch) -> None:
         shown: list[str] = []

@@ -139,15 +139,13 @@ class TestInit:
 
 
 class TestLines:
-    def test_lines_of_standard_input_are_read_to_quit_or_their_end(self) -> None:
+    def test_lines_of_standard_input_may_be_any_bytes_up_to_quit(self) -> None:
         done = Done(*STOPPED, stdin="lane 5\n\necho a\\\nb\\n\ndefine say\necho $arg0\\n\nend\nsay x\n")
         assert done.out.splitlines()[-2:] == ["ab", "x"]
         assert (done.err, done.status) == ("", 0)
         done = Done(stdin="pritn\necho on\\n\n")
         assert (done.out, done.status) == ("on\n", 2)
         assert Done(stdin="quit 3\necho no\\n\n").status == 3
-
-    def test_lines_may_be_any_bytes(self) -> None:
         done = subprocess.run(
             [sys.executable, "-m", "dwarfgpu", "debug"], cwd=ROOT, input=b"echo \xff\\n\n\x00\n", capture_output=True,
             check=False,

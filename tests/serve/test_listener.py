@@ -58,7 +58,7 @@ def ask(connection: socket.socket, packet: bytes) -> bytes:
             return answer
 
 
-def test_connections_come_one_after_the_other_and_share_the_copy():
+def test_connections_share_the_copy_and_may_be_cut():
     with Server(STATE) as server:
         assert server.lines[0] == f"[{STATE}: 1 wave of amdgcn-gfx90a at {server.address}]\n"
         for before, after in ((b"0a000000", b"07000000"), (b"07000000", b"09000000")):
@@ -68,9 +68,6 @@ def test_connections_come_one_after_the_other_and_share_the_copy():
                 assert ask(connection, b"P%x=%b" % (number, after + content[8:])) == b"OK"
             assert server.line() == "[GDB has connected]\n"
             assert server.line() == "[GDB has gone]\n"
-
-
-def test_a_connection_that_is_cut_leaves_the_server_there():
     with Server(STATE) as server:
         with server.connect() as connection:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
@@ -90,7 +87,7 @@ def test_a_server_ends_after_one_connection_and_with_an_interrupt():
         assert "Traceback" not in server.process.stderr.read()
 
 
-def test_a_socket_in_the_file_system_is_removed_again(tmp_path):
+def test_a_socket_in_the_file_system_is_removed_also_by_a_signal(tmp_path):
     path = tmp_path / "waves"
     with Server(STATE, "--once", "--socket", str(path)) as server:
         assert server.address == str(path)
@@ -98,9 +95,6 @@ def test_a_socket_in_the_file_system_is_removed_again(tmp_path):
             assert ask(connection, b"qC") == b"QC1"
         assert server.process.wait(10) == 0
     assert not path.exists()
-
-
-def test_a_signal_that_ends_the_server_removes_its_socket(tmp_path):
     path = tmp_path / "waves"
     with Server(STATE, "--socket", str(path)) as server:
         assert path.exists()

@@ -147,20 +147,33 @@ def test_memory_is_read_at_addresses_with_the_numbers_of_spaces(stub):
     assert ask(stub, b"X5000,0:") == b"OK"
 
 
-def test_code_is_read_from_the_files(stub):
+def test_code_breakpoints_and_stops_are_those_of_the_files(stub):
     text = open_image(str(ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co")).section(".text")
     address = 0x7F0000000000 + text.address
     assert ask(stub, f"m{address:x},20") == bytes(text.data[:32]).hex().encode()
     assert ask(stub, f"M{address:x},1:cc") == b"OK"
     assert ask(stub, f"m{address:x},1") == b"cc"
+    assert ask(stub, f"vFile:open:{b'/etc/passwd'.hex()},0,0") == b"F-1,2"
+    assert ask(stub, "vFile:unlink:2f") == b""
+    assert ask(stub, "Z0,1000,1") == ask(stub, "z0,1000,1") == b"OK"
+    pc = stub.machine.program_counter(0).to_bytes(8, "little").hex()
+    assert ask(stub, "?") == f"T05thread:1;{number_of(stub, 'rip'):x}:{pc};".encode()
+    assert ask(stub, "vCont?") == b"vCont;c;C;s;S"
 
 
-def test_what_only_dwarfgpu_asks_for(stub):
+def test_facts_errors_and_the_end_of_a_conversation(stub):
     size = int.from_bytes(bytes.fromhex(ask(stub, f"m{FACTS:x},8").decode()), "little")
     facts = json.loads(bytes.fromhex(ask(stub, f"m{FACTS + 8:x},{size:x}").decode()))
     assert facts["target"] == "amdgcn-gfx90a"
     assert facts["dispatches"]["1:1:1"]["grid"] == list(stub.machine.dispatches[0].grid)
     assert [len(digest) for digest in facts["files"].values()] == [64]
+    assert b"error-message+" in ask(stub, "qSupported:error-message+;xmlRegisters=i386")
+    answer = ask(stub, "m9000,4")
+    assert unescaped(answer).startswith(b"E.4 bytes of memory at global#0x9000 are not available")
+    assert [*PacketParser().feed(framed(answer))] == [answer]  # a raw # would end it
+    assert ask(stub, "m0500000000000000,4").endswith(b"add the lane to 0x20 in the upper byte")
+    assert ask(stub, "D") == ask(stub, "vKill;1") == b"OK"
+    assert stub.answers(b"k") is None
 
 
 def test_files_are_read_without_what_stock_gdb_dies_of(stub):
@@ -183,15 +196,6 @@ def test_files_are_read_without_what_stock_gdb_dies_of(stub):
     assert bytes(image.section(".debug_info").data) == bytes(open_image(path).section(".debug_info").data)
 
 
-def test_breakpoints_stops_and_files_that_are_not_read(stub):
-    assert ask(stub, f"vFile:open:{b'/etc/passwd'.hex()},0,0") == b"F-1,2"
-    assert ask(stub, "vFile:unlink:2f") == b""
-    assert ask(stub, "Z0,1000,1") == ask(stub, "z0,1000,1") == b"OK"
-    pc = stub.machine.program_counter(0).to_bytes(8, "little").hex()
-    assert ask(stub, "?") == f"T05thread:1;{number_of(stub, 'rip'):x}:{pc};".encode()
-    assert ask(stub, "vCont?") == b"vCont;c;C;s;S"
-
-
 @pytest.mark.parametrize("packet", ["vCont;c", "vCont;s:1;c", "c", "s", "C05", "S05"])
 def test_nothing_runs(stub, packet):
     console, stop = stub.answers(packet.encode())
@@ -211,19 +215,6 @@ MALFORMED += ["qXfer:features:read:target.xml:0", "qThreadExtraInfo,", "vFile:pr
 @pytest.mark.parametrize("packet", MALFORMED)
 def test_a_malformed_packet_is_an_error(stub, packet):
     assert ask(stub, packet) in (b"E01", b"E14")
-
-
-def test_a_gdb_that_shows_errors_gets_their_text(stub):
-    assert b"error-message+" in ask(stub, "qSupported:error-message+;xmlRegisters=i386")
-    answer = ask(stub, "m9000,4")
-    assert unescaped(answer).startswith(b"E.4 bytes of memory at global#0x9000 are not available")
-    assert [*PacketParser().feed(framed(answer))] == [answer]  # a raw # would end it
-    assert ask(stub, "m0500000000000000,4").endswith(b"add the lane to 0x20 in the upper byte")
-
-
-def test_detaching_and_killing(stub):
-    assert ask(stub, "D") == ask(stub, "vKill;1") == b"OK"
-    assert stub.answers(b"k") is None
 
 
 @given(st.sampled_from([name for name, _handler in HANDLERS]), st.binary(max_size=40))

@@ -397,13 +397,17 @@ def result(ops, **found):
     return evaluate(code(ops), Context(TARGET, AMD, unit=Units(**found).current)).of(0)
 
 
-def test_a_called_expression_is_evaluated_in_the_unit_that_contains_it():
+def test_called_expressions_are_evaluated_in_their_unit_and_name_their_callers():
     # "... except current compilation unit is the one that contains D"
     assert result("call_ref 4", info_4="const_type 1 0100").type.bit_size == 16
     assert result("call4 4", unit_4="const_type 1 01").type.bit_size == 8
     # ... and after the call it is the one of the call again
     assert result("call_ref 4; const_type 1 01", info_4="const_type 1 0100").type.bit_size == 8
     assert isinstance(result("call_ref 4; const_type 1 0100", info_4="nop"), IllFormed)
+    error = result("nop; call4 4", unit_4="lit1; call4 8", unit_8="plus")
+    assert error.kind == "stack_underflow"
+    assert error.where.operation == "DW_OP_plus"
+    assert error.where.trail == ("DW_OP_call4", "DW_OP_call4")
 
 
 def test_references_of_called_expressions_are_relative_to_their_unit():
@@ -412,11 +416,3 @@ def test_references_of_called_expressions_are_relative_to_their_unit():
     entries = ("const_type 1 0100; stack_value",)
     assert result("call_ref 4", info_4=entries).places[0].storage.bit_size == 16
     assert isinstance(result("call4 4", unit_4=entries), IllFormed)
-
-
-def test_an_error_in_a_called_expression_says_what_called_it():
-    error = result("nop; call4 4", unit_4="lit1; call4 8", unit_8="plus")
-
-    assert error.kind == "stack_underflow"
-    assert error.where.operation == "DW_OP_plus"
-    assert error.where.trail == ("DW_OP_call4", "DW_OP_call4")

@@ -254,10 +254,13 @@ def test_rule_of_a_caller(callee, instructions, register, expected):
     assert text == expected
 
 
-def test_registers_of_a_caller_are_remembered():
+def test_registers_of_a_caller_are_remembered_beside_the_cfa():
     found = caller("offset_extended $s40 16", BASE)
     number = found.thread.target.register_named("s40").number
     assert found.register(number, found.thread.lanes) is found.register(number, LaneSet.one(3))
+    made = stack([BASE], registers={"s33": 0x400})
+    assert CFA < 0
+    assert made.top.entry_register(36, made.thread.lanes) == UNDEFINED
 
 
 def test_a_cfa_in_memory_of_a_lane_is_found_for_the_lanes_that_ask():
@@ -270,18 +273,9 @@ def test_a_cfa_in_memory_of_a_lane_is_found_for_the_lanes_that_ask():
     number = thread.target.register_named("s40").number
     assert text.location(top.entry_register(number, LaneSet.one(7))) == "private_lane#0x4c (lane 7)"
     assert top.cfa(LaneSet.of([1, 2])).single.storage.lane.tolist() == [1, 2]
-
-
-def test_a_generic_address_leaves_the_lane_open():
     made = stack(["def_cfa_expression {DW_OP_const8u 0x2000000000010, DW_OP_lit1, DW_OP_LLVM_form_aspace_address}"])
     assert made.top.cfa(made.thread.lanes).single.storage.lane is None
     assert made.top.cfa(LaneSet.one(9)).single.storage.lane == 9
-
-
-def test_the_numbers_of_registers_and_the_cfa_do_not_meet():
-    made = stack([BASE], registers={"s33": 0x400})
-    assert CFA < 0
-    assert made.top.entry_register(36, made.thread.lanes) == UNDEFINED
 
 
 @pytest.mark.parametrize("order", ["little", "big"])

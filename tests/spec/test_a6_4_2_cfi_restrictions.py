@@ -123,34 +123,21 @@ def test_an_operation_that_is_not_allowed(name):
 
 
 @pytest.mark.parametrize("name", FORBIDDEN)
-def test_it_is_not_allowed_whatever_the_context_lacks(name):
+def test_it_is_not_allowed_in_any_context_lanes_or_branch(name):
     """That it is forbidden is said first: not that there is no unit, lane or object."""
     machine = DescribedMachine(resolve(WAVE64))
     context = Context(resolve(WAVE64), AMD, machine, in_cfi=True, frame=DescribedFrame(machine))
-
     caught = raised(DwarfGpuError, evaluate(parse(f"{BEFORE.get(name, 'DW_OP_nop')}; {FORBIDDEN[name]}"), context).one)
-
     assert caught.kind == "not_allowed_in_cfi"
-
-
-@pytest.mark.parametrize("name", FORBIDDEN)
-def test_it_is_not_allowed_for_any_number_of_lanes(name):
     lanes = LaneSet.of(range(4))
     results = evaluate(
         parse(f"{BEFORE.get(name, 'DW_OP_nop')}; {FORBIDDEN[name]}"),
         Context(**{**everything(), "lanes": lanes, "in_cfi": True}),
     )
-
     assert [getattr(one, "kind", None) for one in results] == ["not_allowed_in_cfi"] * 4
-
-
-@pytest.mark.parametrize("name", FORBIDDEN)
-def test_it_is_found_where_it_is_not_executed(name):
-    """An expression uses an operation, whether it comes to it or not."""
+    # An expression uses an operation, whether it comes to it or not.
     program = parse(f"DW_OP_lit1; DW_OP_skip @end; {FORBIDDEN[name]}; end: DW_OP_nop")
-
     findings = verify(program, rules=AMD, in_cfi=True)
-
     assert [finding.operation for finding in findings if finding.kind == "not_allowed_in_cfi"] == [name]
     assert not [one for one in verify(program, rules=AMD) if one.kind == "not_allowed_in_cfi"]
 
@@ -176,12 +163,15 @@ def test_operations_to_which_a_reason_applies(name):
     assert row.cfi_obstacle is not None
 
 
-def test_other_names_of_an_operation_are_not_allowed_either():
+def test_other_names_of_an_operation_and_lanes_are_not_allowed_either():
     """DW_OP_GNU_entry_value and the like are the operations of DWARF 5 under their first names."""
     for alias in ("DW_OP_GNU_entry_value", "DW_OP_GNU_regval_type", "DW_OP_GNU_addr_index", "DW_OP_push_lane"):
         row = table.find(alias)
         assert row is not None
         assert row.cfi_obstacle is not None
+    # Call frame instructions describe the whole thread: there is no lane to form a private_lane address for.
+    ops = "DW_OP_lit16; DW_OP_lit5; DW_OP_LLVM_form_aspace_address"
+    assert raised(DwarfGpuError, evaluated, ops, in_cfi=True, lanes=LaneSet(1), unit=None, object=None).kind == "lane"
 
 
 @for_each(
@@ -198,10 +188,3 @@ def test_other_names_of_an_operation_are_not_allowed_either():
 def test_what_is_allowed_is_evaluated(ops):
     """The operations that the text leaves give the same in call frame information as elsewhere."""
     assert evaluated(ops, in_cfi=True, lanes=LaneSet(1), unit=None, object=None) == evaluated(ops)
-
-
-def test_memory_of_a_lane_has_none_in_call_frame_information():
-    """Call frame instructions describe the whole thread: there is no lane to form a private_lane address for."""
-    ops = "DW_OP_lit16; DW_OP_lit5; DW_OP_LLVM_form_aspace_address"
-
-    assert raised(DwarfGpuError, evaluated, ops, in_cfi=True, lanes=LaneSet(1), unit=None, object=None).kind == "lane"

@@ -166,7 +166,7 @@ SETTINGS = [
 
 
 @pytest.mark.parametrize("kind, width", SETTINGS)
-def test_integers_at_the_edges(kind, width):
+def test_integers_at_the_edges_and_of_other_sizes(kind, width):
     base, target = type_of(kind, width), target_of(kind, width)
     pairs = [(left, right) for left in edges(width) for right in edges(width)]
     for operation in (*TWO, *RELATIONS):
@@ -183,6 +183,18 @@ def test_integers_at_the_edges(kind, width):
         assert [alone(ops, target, Value(base, one)) for one in edges(width)] == expected, operation
         stacked = Value(base, b.array(edges(width), width))
         assert together(ops, target, len(edges(width)), stacked) == expected, operation
+    source, where = type_of(kind, width), target_of(kind, width)
+    numbers = numbers_of(kind, width)
+    for other_kind in ("signed", "unsigned"):
+        for other in WIDTHS:
+            if (kind, width) == (other_kind, other):
+                continue
+            found = converted(source, BaseType(other_kind, other), edges(width), where)
+            assert found == [number % (1 << other) for number in numbers], (other_kind, other)
+    for size in (1, 2, 3, 4, 8):
+        if kind != "generic":
+            found = converted(source, types.generic(size), edges(width), resolve("generic", address_size=size))
+            assert found == [number % (1 << 8 * size) for number in numbers], size
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -276,16 +288,22 @@ def follow(chain, kind, width, stack):
 
 
 @given(st.data())
-def test_plus_uconst_adds_its_operand(data):
+def test_operands_are_added_and_reinterpreted_bits_stay(data):
     kind, width = data.draw(integer_types())
     number = data.draw(st.integers(0, 2**64 - 1))
     values = data.draw(st.lists(operands(width), min_size=2, max_size=4))
     base, target = type_of(kind, width), target_of(kind, width)
     expected = [(value + number) % (1 << width) for value in values]
     ops = f"DW_OP_plus_uconst {number}"
-
     assert [alone(ops, target, Value(base, one)) for one in values] == expected
     assert together(ops, target, len(values), Value(base, b.array(values, width))) == expected
+    base = float_type(data.draw(st.sampled_from(list(FORMATS))))
+    pattern = data.draw(st.integers(0, (1 << base.bit_size) - 1))
+    target = resolve("generic")
+    integer = BaseType("unsigned", base.bit_size)
+    there = alone("DW_OP_reinterpret 1", target, Value(integer, pattern), unit=Unit(base))
+    back = alone("DW_OP_reinterpret 1", target, Value(base, pattern), unit=Unit(integer))
+    assert there == back == pattern
 
 
 # The same through a whole case: operands from registers of which each lane has its own.
@@ -503,22 +521,6 @@ def numbers_of(kind, width):
     ]
 
 
-@pytest.mark.parametrize("kind, width", SETTINGS)
-def test_integers_to_integers(kind, width):
-    source, where = type_of(kind, width), target_of(kind, width)
-    numbers = numbers_of(kind, width)
-    for other_kind in ("signed", "unsigned"):
-        for other in WIDTHS:
-            if (kind, width) == (other_kind, other):
-                continue
-            found = converted(source, BaseType(other_kind, other), edges(width), where)
-            assert found == [number % (1 << other) for number in numbers], (other_kind, other)
-    for size in (1, 2, 3, 4, 8):
-        if kind != "generic":
-            found = converted(source, types.generic(size), edges(width), resolve("generic", address_size=size))
-            assert found == [number % (1 << 8 * size) for number in numbers], size
-
-
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("kind, width", SETTINGS)
 def test_integers_to_floats(kind, width, name):
@@ -595,13 +597,3 @@ def test_every_float16_to_other_floats(target):
 
 
 # DW_OP_reinterpret keeps every bit.
-@given(st.data())
-def test_reinterpreted_bits_stay(data):
-    base = float_type(data.draw(st.sampled_from(list(FORMATS))))
-    pattern = data.draw(st.integers(0, (1 << base.bit_size) - 1))
-    target = resolve("generic")
-    integer = BaseType("unsigned", base.bit_size)
-
-    there = alone("DW_OP_reinterpret 1", target, Value(integer, pattern), unit=Unit(base))
-    back = alone("DW_OP_reinterpret 1", target, Value(base, pattern), unit=Unit(integer))
-    assert there == back == pattern

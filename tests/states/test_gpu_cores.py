@@ -158,13 +158,21 @@ def test_the_part_of_the_gpu_alone_says_what_to_do(tmp_path):
     assert "--state core.PID --state gpucore.PID" in text
 
 
-def test_a_code_object_in_memory_is_read_from_the_core_file(tmp_path):
+def test_code_objects_in_memory_are_read_from_the_core_file(tmp_path):
     data = TINY.read_bytes()
     uri = f"memory://4711#offset=0x5500000000&size={len(data):#x}"
     (found,) = open_core_waves(tiny(tmp_path, uri=uri, host=(0x55_0000_0000, data))).found
     assert found.where == "in the core file"
     assert found.file.image.build_id == open_program(str(TINY)).file.image.build_id
     assert found.file.has_dwarf
+    files = open_core_files(tiny(tmp_path))
+    image = open_program(str(TINY)).file.image
+    loaded = image_in_memory(files.memory, ADDRESS, "tiny")
+    assert loaded.build_id == image.build_id
+    for segment in loaded.segments:
+        if segment.type == 1 and segment.flags & 1:
+            assert loaded.read(segment.address, segment.file_size) == image.read(segment.address, segment.file_size)
+    assert image_in_memory(files.memory, ADDRESS + 4096, "nothing") is None
 
 
 def test_a_code_object_is_found_beside_the_core_file_and_where_it_was_moved_to(tmp_path):
@@ -200,17 +208,6 @@ def test_without_a_file_the_loaded_image_has_code_and_symbols(tmp_path):
     assert found.where == "loaded image only"
     assert any(symbol.name == "tiny.kd" for symbol in found.file.image.symbols())
     assert any("only the code in memory is known" in text for text in said(opened))
-
-
-def test_an_image_in_memory_has_the_bytes_and_the_build_id_of_its_file(tmp_path):
-    files = open_core_files(tiny(tmp_path))
-    image = open_program(str(TINY)).file.image
-    loaded = image_in_memory(files.memory, ADDRESS, "tiny")
-    assert loaded.build_id == image.build_id
-    for segment in loaded.segments:
-        if segment.type == 1 and segment.flags & 1:
-            assert loaded.read(segment.address, segment.file_size) == image.read(segment.address, segment.file_size)
-    assert image_in_memory(files.memory, ADDRESS + 4096, "nothing") is None
 
 
 def test_only_some_of_many_lost_code_objects_are_named(tmp_path):
@@ -257,18 +254,15 @@ def test_waves_outside_of_all_code_are_a_problem(tmp_path):
     assert text in said(open_core_waves(tiny(tmp_path, machine=machine)))
 
 
-def test_kernels_are_named_and_no_file_is_needed(tmp_path):
+def test_kernels_are_named_and_a_summary_is_one_screen(tmp_path):
     paths = write_core(open_program(str(TINY)).attach(EXAMPLES / "launch.json").stopped, str(tmp_path / "core")).names
     assert [dispatch.kernel for dispatch in open_core_waves(paths).core.dispatches] == ["tiny"]
     before = open_program(str(LANE_PC)).attach(EXAMPLES / "variables.json")
     stopped = open_gpu_stopped(write_core(before.stopped, str(tmp_path / "other"), form=CoreForm(r_version=12)).names)
     assert stopped.wave(0).frame(0).name == before[0].frame(0).name
     assert stopped.loaded.codes[0].file.image.path == str(LANE_PC)
-
-
-def test_a_summary_is_one_screen(tmp_path):
     before = open_program(str(TINY)).attach(EXAMPLES / "launch.json")
-    opened = open_core_waves(write_core(before.stopped, str(tmp_path / "core"), "pair").names)
+    opened = open_core_waves(write_core(before.stopped, str(tmp_path / "summary"), "pair").names)
     lines = list(core_text(opened, core_rows(opened)))
     assert len(lines) < 40
     text = "\n".join(lines)

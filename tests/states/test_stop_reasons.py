@@ -32,12 +32,18 @@ def crashed():
     return running.attached.stopped
 
 
-def test_a_fault_has_its_reason_lanes_and_address(crashed):
+def test_a_fault_has_its_reason_in_the_form_of_the_documentation(crashed, tmp_path):
     waits, fault = (crashed.wave(index).stop for index in range(2))
     assert (fault.reasons, fault.signal, fault.lanes) == (("MEMORY_VIOLATION",), "SIGSEGV", 0xFFFFFFFF)
     assert f"no memory at {fault.address:#x}" in fault.text
     assert waits is None or not waits.reasons
     assert crashed.crashed == 1
+    save(crashed, tmp_path / "s.json")
+    wave = json.loads((tmp_path / "s.json").read_text())["waves"][1]
+    address = hex(crashed.wave(1).stop.address)
+    assert wave["stop"] == {
+        "reasons": ["MEMORY_VIOLATION"], "signal": "SIGSEGV", "lanes": "0xffffffff", "address": address,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["one.json", "one.dgs"])
@@ -49,15 +55,6 @@ def test_snapshots_keep_it_in_both_forms(crashed, tmp_path, name):
     other = tmp_path / ("two.dgs" if name == "one.json" else "two.json")
     convert(str(tmp_path / name), str(other))
     assert [snapshot.load(other).stop_of(wave) for wave in range(2)] == expected
-
-
-def test_the_json_form_is_that_of_the_documentation(crashed, tmp_path):
-    save(crashed, tmp_path / "s.json")
-    wave = json.loads((tmp_path / "s.json").read_text())["waves"][1]
-    address = hex(crashed.wave(1).stop.address)
-    assert wave["stop"] == {
-        "reasons": ["MEMORY_VIOLATION"], "signal": "SIGSEGV", "lanes": "0xffffffff", "address": address,
-    }  # fmt: skip
 
 
 def test_core_files_keep_it_in_both_directions(crashed, tmp_path):

@@ -157,7 +157,9 @@ def test_every_processor_has_a_state(processor):
         assert ("v0" in known, "pc" in known, "mode" in known) == (True, True, True)
 
 
-def test_work_group_ids_in_ttmp_registers():
+def test_the_info_and_ttmp_registers_name_waves_and_work_groups():
+    one = start("gfx900", "info", grid=(1000,), group=(250,))
+    assert [table(one, wave)["s0"][1] for wave in range(5)] == [(0x80000004,), (4,), (4,), (4,), (0x80000004,)]
     one = start("gfx1200", "x y z", wave=32, grid=(64, 12, 10), group=(16, 4, 2))
     place = one.geometry.place(one.geometry.wave_count - 1)
     assert place.group == (3, 2, 4)
@@ -191,11 +193,6 @@ def test_separate_work_item_ids(ids, count):
 )  # fmt: skip
 def test_exec_has_a_bit_for_each_work_item(wave, items, expected):
     assert table(start("gfx1100", wave=wave, grid=(items,), group=(256,)))["exec"] == ("EXEC", expected)
-
-
-def test_the_info_names_the_first_wave_and_counts_all():
-    one = start("gfx900", "info", grid=(1000,), group=(250,))
-    assert [table(one, wave)["s0"][1] for wave in range(5)] == [(0x80000004,), (4,), (4,), (4,), (0x80000004,)]
 
 
 def test_preloaded_arguments_and_the_code_behind_their_block():
@@ -329,7 +326,7 @@ def by_hand(grid, work_group, wave_size):
 
 
 @given(SMALL, GROUP, WAVE_SIZES)
-def test_waves_are_those_counted_by_hand(grid, work_group, wave_size):
+def test_waves_are_those_counted_by_hand_one_by_one_and_as_arrays(grid, work_group, wave_size):
     shape = geometry(grid, work_group, wave_size)
     waves = list(by_hand(grid, work_group, wave_size))
     assert shape.wave_count == len(waves)
@@ -339,10 +336,6 @@ def test_waves_are_those_counted_by_hand(grid, work_group, wave_size):
         assert place == GridPosition(group, wave, number)
         assert shape.lanes_of(place) == len(items)
         assert [shape.item(place, lane) for lane in range(len(items))] == items
-
-
-@given(SMALL, GROUP, WAVE_SIZES)
-def test_arrays_of_waves_are_the_same(grid, work_group, wave_size):
     shape = geometry(grid, work_group, wave_size)
     places = [shape.place(number) for number in range(min(shape.wave_count, 50))]
     columns = np.array([[*place.group, place.wave, place.number] for place in places], dtype=np.int64).T

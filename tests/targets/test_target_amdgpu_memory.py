@@ -163,21 +163,12 @@ def test_null_becomes_null(space):
     assert ap.to_generic(space, 0, ap.GFX9) != 0  # address 0 is a place
 
 
-def test_global_and_generic_addresses_are_the_same():
+def test_generic_addresses_lie_in_the_apertures_of_queues():
     assert ap.to_generic(0, 0x1234, ap.GFX9) == 0x1234
     assert ap.to_generic(1, 0x1234, ap.GFX9) == 0x1234
     assert ap.from_generic(0, 0x1234, ap.GFX9) == 0x1234
     assert ap.from_generic(1, SHARED, ap.GFX9) == SHARED
     assert ap.from_generic(0, SHARED, ap.GFX9) is None
-
-
-@pytest.mark.parametrize("space", [2, 6, 0x20])
-def test_other_spaces_are_not_in_the_generic_one(space):
-    assert ap.to_generic(space, 0x10, ap.GFX9) is None
-    assert ap.from_generic(space, SHARED + 0x10, ap.GFX9) is None
-
-
-def test_apertures_of_queues_and_of_many_addresses():
     assert ap.of_queue(0x2000_0000, 0x2000_0001) == ap.Apertures(0x2000_0000 << 32, 0x2000_0001 << 32)
     addresses = np.array([0, SHARED, SHARED + 8, PRIVATE + 0x30, (1 << 64) - 1], np.uint64)
     assert ap.contains(SHARED, addresses).tolist() == [False, True, True, False, False]
@@ -187,7 +178,13 @@ def test_apertures_of_queues_and_of_many_addresses():
     assert view.pieces((5 << 32) + 1, 2, None, 32) == [(3, 1, 2)]
 
 
-def test_private_lanes_are_views():
+@pytest.mark.parametrize("space", [2, 6, 0x20])
+def test_other_spaces_are_not_in_the_generic_one(space):
+    assert ap.to_generic(space, 0x10, ap.GFX9) is None
+    assert ap.from_generic(space, SHARED + 0x10, ap.GFX9) is None
+
+
+def test_private_lanes_are_views_and_need_a_lane():
     pieces = resolve("gfx90a").space(5).alias.pieces(0x30, 6, 2, 64)
     assert pieces == [(6, 0xC08, 4), (6, 0xD08, 2)]
     target = resolve("gfx90a")
@@ -197,6 +194,10 @@ def test_private_lanes_are_views():
     target = resolve("gfx90a")
     assert target.space(5).alias.scope(0) == Scope.LANE
     assert target.space(0x25).alias.scope(0) == Scope.WAVE
+    alias = resolve("gfx90a").space(1).alias
+    assert alias.pieces(0x1000, 4, None, 64) == [(0, 0x1000, 4)]
+    with pytest.raises(MissingContext):
+        alias.pieces(PRIVATE, 4, None, 64)
 
 
 @pytest.mark.parametrize("view, lane, size", [(PRIVATE_LANE, 32, 32), (PRIVATE_LANE, -1, 64), (LaneView(40), None, 32)])
@@ -225,13 +226,6 @@ def test_generic_addresses_lead_to_the_storage(address, size, pieces, scope):
     alias = resolve("gfx90a").space(1).alias
     assert alias.pieces(address, size, 0, 64) == pieces
     assert alias.scope(address) == scope
-
-
-def test_only_a_private_generic_address_needs_a_lane():
-    alias = resolve("gfx90a").space(1).alias
-    assert alias.pieces(0x1000, 4, None, 64) == [(0, 0x1000, 4)]
-    with pytest.raises(MissingContext):
-        alias.pieces(PRIVATE, 4, None, 64)
 
 
 @given(

@@ -49,9 +49,15 @@ def test_a_target_has_the_registers_of_the_table(name, rows):
     assert registers == expanded(rows)
 
 
-def test_accumulation_registers_are_where_the_matrix_instructions_are():
+def test_numbers_of_registers_of_accumulators_and_of_none():
     having = {p.name for p in processors() if resolve(p.name).register_named("a0") is not None}
     assert having == {"gfx908", "gfx90a", "gfx940", "gfx941", "gfx942", "gfx950", "gfx9-4-generic"}
+    assert [sgpr(i) for i in (0, 63, 64, 105)] == [32, 95, 1088, 1129]
+    assert resolve("gfx90a").unspecified_rule(1536 + 40) == UnspecifiedRegister.UNDEFINED
+    assert resolve("gfx90a").unspecified_rule(1 << 70) == UnspecifiedRegister.UNDEFINED
+    wave32, wave64 = resolve("gfx1100-wave32"), resolve("gfx1100-wave64")
+    shared = {r.number for r in wave32.registers()} & {r.number for r in wave64.registers()}
+    assert shared == {number for number, _name, _bits in expanded(BOTH)}
 
 
 @for_each(
@@ -112,15 +118,6 @@ def test_the_registers_with_a_part_to_play(target, mask, bits):
     assert target.execution_mask == mask
     assert target.register(mask).bit_size == bits == target.lane_count
     assert target.register(target.stack_pointer).name == "s32"
-
-
-def test_numbers_of_registers_and_of_none():
-    assert [sgpr(i) for i in (0, 63, 64, 105)] == [32, 95, 1088, 1129]
-    assert resolve("gfx90a").unspecified_rule(1536 + 40) == UnspecifiedRegister.UNDEFINED
-    assert resolve("gfx90a").unspecified_rule(1 << 70) == UnspecifiedRegister.UNDEFINED
-    wave32, wave64 = resolve("gfx1100-wave32"), resolve("gfx1100-wave64")
-    shared = {r.number for r in wave32.registers()} & {r.number for r in wave64.registers()}
-    assert shared == {number for number, _name, _bits in expanded(BOTH)}
 
 
 @pytest.mark.parametrize("target", ["gfx900", "gfx90a", "gfx942", "gfx1030", "gfx1100-wave32", "gfx1200-wave64"])

@@ -221,7 +221,7 @@ def test_no_two_processors_share_a_name_or_a_number():
 
 
 @pytest.mark.parametrize("processor", PROCESSORS, ids=lambda processor: processor.name)
-def test_every_processor_is_found_and_resolves(processor):
+def test_every_processor_is_found_and_has_its_wave_sizes(processor):
     assert processor_named(processor.name) == processor
     assert processor_of_mach(processor.mach) == processor
     for size in processor.wave_sizes:
@@ -230,19 +230,11 @@ def test_every_processor_is_found_and_resolves(processor):
         assert resolve(target.name) is target
         assert resolve_elf(EM_AMDGPU, processor.mach, wave64=size == 64) is target
     assert resolve(processor.name).lane_count == processor.default_wave_size
-
-
-@pytest.mark.parametrize("processor", PROCESSORS, ids=lambda processor: processor.name)
-def test_an_amdgpu_target(processor):
     target = resolve(processor.name)
     assert (target.byte_order, target.address_size) == ("little", 8)
     assert (target.default_dialect, target.default_rules) == ("llvm-user", "amd")
     assert target.features == ()
-
-
-@pytest.mark.parametrize("processor", PROCESSORS, ids=lambda processor: processor.name)
-def test_wave_sizes(processor):
-    """Up to GFX9 waves have 64 lanes, from GFX10 on both sizes, in GFX12.5 32."""
+    # Up to GFX9 waves have 64 lanes, from GFX10 on both sizes, in GFX12.5 32.
     if processor.name.startswith(("gfx125", "gfx12-5")):
         assert processor.wave_sizes == (32,)
     elif processor.name.startswith("gfx1"):

@@ -19,7 +19,7 @@ def tool():
         sys.path.remove(str(ROOT / "tools"))
 
 
-def test_kernels_of_a_program_are_judged(tool, require_tool):
+def test_kernels_of_a_program_are_judged_if_it_can_be_compiled(tool, require_tool, tmp_path):
     require_tool("clang-22")
     require_tool("ld.lld-22")
     way = tool.Way("22", "gfx1100", "O2", "auto")
@@ -27,9 +27,6 @@ def test_kernels_of_a_program_are_judged(tool, require_tool):
     assert (result.kernel, result.problem) == ("bools", "")
     assert result.instructions > 0
     assert "unwind-missing" in {rule for rule, _place, _message in result.findings}
-
-
-def test_a_program_that_cannot_be_compiled_is_named(tool, require_tool, tmp_path):
     require_tool("clang-22")
     path = tmp_path / "broken.cl"
     path.write_text("kernel void broken(\n")

@@ -136,7 +136,7 @@ def watched(require_tool, tmp_path_factory):
 
 
 @pytest.mark.parametrize("processor", ["gfx90a", "gfx1030", "gfx1200"])
-def test_a_counter_of_lanes_in_local_memory(watched, processor):
+def test_a_counter_of_lanes_is_watched(watched, processor):
     debugging = watched(processor, "counted", out="zeros(64)", counter=4)
     watchpoint = debugging.watch("*counter")
     seen = []
@@ -145,10 +145,6 @@ def test_a_counter_of_lanes_in_local_memory(watched, processor):
         seen.append((stop.change.old, stop.change.new, stop.lanes[min(stop.lanes)]))
     assert seen == [("0", "5", 1), ("5", "15", 0x3FF)]
     assert debugging.reverse_go_on().change.new == "5"
-
-
-@pytest.mark.parametrize("processor", ["gfx90a", "gfx1030", "gfx1200"])
-def test_a_counter_of_lanes_is_read_and_written(watched, processor):
     debugging = watched(processor, "counted", out="zeros(64)", counter=4)
     debugging.watch("*counter", READ_WATCH)
     assert debugging.go_on().lanes == {0: 0x3FF}

@@ -261,7 +261,7 @@ def test_functions_of_python_are_conditions(built):
     assert point.hits == 1
 
 
-def test_until_an_address_and_until_a_function_says_so(built):
+def test_until_an_address_a_function_or_a_line(built):
     launched = steps_launched(built("gfx1100", "O2"))
     machine, entry = launched.machine, launched.plan.start.entry
     halt = machine.run(until=entry)
@@ -271,6 +271,12 @@ def test_until_an_address_and_until_a_function_says_so(built):
     assert halt.pc > entry
     assert machine.device.executed == 10
     assert machine.run().has_ended
+    running = Running(steps_launched(built("gfx1100", "O2")))
+    entry = running.launched.plan.start.entry
+    assert entry in running.addresses("steps_")
+    assert running.addresses(f"{entry:#x}") == running.addresses(f"*{entry:#x}") == [entry]
+    assert entry + 8 in running.addresses("steps_+0x8")
+    assert running.addresses("10") == running.addresses("kernels.cl:10")
 
 
 @for_each(
@@ -287,15 +293,6 @@ def test_places_and_conditions_that_mean_nothing(built, place, condition, messag
     with pytest.raises(DwarfGpuError) as error:
         running.break_at(place, condition)
     assert message.lower() in f"{error.value} {error.value.hint}".lower()
-
-
-def test_places_by_function_line_and_address(built):
-    running = Running(steps_launched(built("gfx1100", "O2")))
-    entry = running.launched.plan.start.entry
-    assert entry in running.addresses("steps_")
-    assert running.addresses(f"{entry:#x}") == running.addresses(f"*{entry:#x}") == [entry]
-    assert entry + 8 in running.addresses("steps_+0x8")
-    assert running.addresses("10") == running.addresses("kernels.cl:10")
 
 
 @pytest.mark.parametrize("key", [("gfx90a", "O0"), ("gfx1100", "O0")])
@@ -346,7 +343,7 @@ def test_a_wave_is_sent_elsewhere(built):
 
 
 @pytest.mark.parametrize("processor", PROCESSORS)
-def test_a_fault_names_the_reason_the_waves_and_the_lanes(built, processor):
+def test_faults_and_traps_name_the_reason_the_waves_and_the_lanes(built, processor):
     launched = started(built(processor), "wild", args={"p": "zeros(10)"})
     running = Running(launched)
     halt = running.run()
@@ -356,10 +353,6 @@ def test_a_fault_names_the_reason_the_waves_and_the_lanes(built, processor):
     assert running.position(halt.pc).line == 18
     assert running.attached[halt.waves[0]].stop_reason == halt.reason
     assert launched.machine.run().kind == "fault"
-
-
-@pytest.mark.parametrize("processor", PROCESSORS)
-def test_a_trap_stops_the_waves_that_reach_it(built, processor):
     launched = started(built(processor, "O2"), "trapped", args={"p": "zeros(300)", "lane": 40})
     halt = launched.machine.run()
     assert (halt.kind, halt.reason) == ("trap", "ASSERT_TRAP")

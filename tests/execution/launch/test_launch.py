@@ -112,7 +112,7 @@ def test_places_in_arrays_are_the_places_one_by_one():
         assert (int(many.wave[number]), int(many.number[number])) == (place.wave, number)
 
 
-def test_registers_are_allocated_as_the_descriptor_says_and_known_where_set():
+def test_registers_are_allocated_as_the_descriptor_says():
     machine, done = launched(fixture("gfx90a.w64.O0"), "everything")
     assert (machine.sgpr.shape, machine.vgpr.shape) == ((len(done.waves), 48), (len(done.waves), 32, 64))
     machine, done = launched(fixture("gfx1100.w32.O2"), "everything")
@@ -121,9 +121,6 @@ def test_registers_are_allocated_as_the_descriptor_says_and_known_where_set():
     for name in ("s2", "s14", "vcc", "m0", "status", "v1"):
         with pytest.raises(EvaluationError, match=f"register {name} "):
             machine.read_register(machine.register_named(name), 0, None)
-
-
-def test_accumulation_registers_begin_at_their_offset():
     found = [
         (path, kernel.name)
         for path in sorted((FIXTURES / "llvm24").glob("*gfx90a*.co"))
@@ -199,7 +196,7 @@ def test_arrays_are_in_memory_and_their_addresses_in_the_kernarg_segment():
     assert values[0] == 0
 
 
-def test_local_memory_is_that_of_the_work_group():
+def test_local_and_scratch_memory_are_those_of_the_launch():
     machine, done = launched(
         fixture("gfx90a.w64.O2"), "fixed_size", grid=(16, 4, 2), work_group=(8, 4, 2), dynamic_local=64
     )
@@ -208,9 +205,6 @@ def test_local_memory_is_that_of_the_work_group():
     assert read(machine, "local", 0, size, wave=1) == bytes(size)
     with pytest.raises(EvaluationError):
         read(machine, "local", size, 4, wave=1)
-
-
-def test_scratch_memory_is_that_of_the_wave():
     machine, done = launched(fixture("gfx90a.w64.O2"), "scratch", private_size=100)
     wave_bytes = done.plan.start.scratch.wave_bytes
     assert wave_bytes == 7168  # 100 bytes for each of 64 lanes, in units of 1024

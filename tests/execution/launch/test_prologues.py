@@ -92,13 +92,6 @@ def test_a_kernel_reads_what_the_table_sets(folder: str, prologue: Prologue) -> 
         for name in names:
             expected = unread_offset(dispatch, name, line) or unread_half(name, line)
             assert name in known or expected, f"{name} in {line}"
-
-
-POINTERS = ("Kernarg Segment Ptr", "Dispatch Ptr", "Queue Ptr")
-
-
-@pytest.mark.parametrize("folder,prologue", CASES, ids=IDS)
-def test_scalar_loads_go_through_pointers(folder: str, prologue: Prologue) -> None:
     known = owners(planned(folder, prologue.file, prologue.kernel))
     for names, line in prologue.reads:
         if line.startswith("s_load"):
@@ -108,11 +101,7 @@ def test_scalar_loads_go_through_pointers(folder: str, prologue: Prologue) -> No
                 assert [word for _row, word in rows] == [0, 1], line
                 assert rows[0][0] is rows[1][0], line
                 assert rows[0][0].rule.name in POINTERS, line
-
-
-@pytest.mark.parametrize("folder,prologue", CASES, ids=IDS)
-def test_scratch_is_set_up_from_its_rows(folder: str, prologue: Prologue) -> None:
-    """Wave offsets are added to the V# and to Flat Scratch Init, and to nothing else."""
+    # Wave offsets are added to the V# and to Flat Scratch Init, and to nothing else.
     dispatch = planned(folder, prologue.file, prologue.kernel)
     known = owners(dispatch)
     offsets = [name for name, (row, _word) in known.items() if row.rule.name == "Scratch Wavefront Offset"]
@@ -122,6 +111,9 @@ def test_scratch_is_set_up_from_its_rows(folder: str, prologue: Prologue) -> Non
         if match and match[3] in offsets:
             row, word = known[match[2]]
             assert (row.rule.name in bases, word) == (True, 0), line
+
+
+POINTERS = ("Kernarg Segment Ptr", "Dispatch Ptr", "Queue Ptr")
 
 
 def test_everything_that_can_be_asked_for_is_read_by_some_kernel() -> None:
