@@ -171,10 +171,10 @@ NOT_FOR_A_FILE = {
 
 BUDGETS: dict[str, float] = {
     "": 2.7, "expr": 7.6, "dialects": 0.3, "cfi": 1.5, "objfile": 12.17, "isa": 5.3, "machines": 7.48,
-    "execution": 14.45, "states": 3.52, "program.types": 2.13, "program.code": 5.18, "program.values": 1.87,
+    "execution": 14.7, "states": 3.52, "program.types": 2.13, "program.code": 5.18, "program.values": 1.87,
     "program.language": 2.11, "program.frames": 8.68, "audits.verify": 4.4, "audits.coverage": 2.48,
     "audits.judge": 4.34, "audits.memory_model": 2.28, "audits.dump": 1.24, "audits.noting": 0.1,
-    "render": 8.6,
+    "render": 8.61,
     "questions": 12.03,
     "cli": 1.91, "repl": 1.51, "gdbplugin": 2.15, "serve": 1.08, "cases": 1.4, "fleet": 2.14,
     "encoding": 0.6, "targets": 2.8,
@@ -184,7 +184,7 @@ BUDGETS: dict[str, float] = {
 Whoever raises a number gives the reason here. execution has the one private address of all lanes
 (7 times as fast), and variables as columns for conditions (30 times) and traces of lines (10 times); machines sets many
 registers together (3 times as fast). execution and isa have compiled blocks (60 to 400 times
-as fast in loops of one wave)."""
+as fast in loops of one wave). execution and render tell loops that waves never leave."""
 MOST_LINES_OF_TESTS = 86.87
 
 IMPORTERS = {"import_module", "__import__"}

@@ -26,6 +26,7 @@ from dwarfgpu.execution.device_memory import GlobalMemory, MemorySegment
 from dwarfgpu.execution.faults import ILLEGAL_INSTRUCTION, MEMORY_VIOLATION, MachineFault, Pause, UnknownInstruction
 from dwarfgpu.execution.halts import Halt, executing, lane_masks
 from dwarfgpu.execution.memory_access import MemoryAccess
+from dwarfgpu.execution.repetition import Repetition
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import executed
 from dwarfgpu.isa.instruction import OperandKind
@@ -134,6 +135,7 @@ class Device:
         """The blocks that are executed as code of the host."""
         self._jit = "off"
         self._random = None if machine.seed is None else Random(machine.seed)  # noqa: S311 (an order is no secret)
+        self.repetition = Repetition(self)
         self._adopt()
 
     def _memory(self, memory: GlobalMemory, **options: Any) -> tuple[MemoryAccess, Callable[..., bool]]:
@@ -169,6 +171,7 @@ class Device:
         if self.compiled is not None:
             self.compiled.heat.clear()  # a region has blocks of one kernel
         self.halt, self.executed, self.waves_ended = None, 0, 0
+        self.repetition.start_anew()
         self._random = None if machine.seed is None else Random(machine.seed)  # noqa: S311 (an order is no secret)
         self._adopt()
 
@@ -219,6 +222,8 @@ class Device:
         self.halt = None
         self._is_interrupted = False
         self._stops_at_faults = stops_at_faults
+        repetition = self.repetition
+        looks = stops_at_faults and self._random is None and not self.memory.is_weak
         with np.errstate(all="ignore"):
             while self.halt is None:
                 if self._is_interrupted:
@@ -226,11 +231,18 @@ class Device:
                 elif limit is not None and self.executed >= limit:
                     self.halt = Halt(halts.LIMIT, f"{self.executed} instructions have been executed")
                 elif self.batches:
-                    self._turn(limit)
+                    self._turn(repetition.step(limit) if looks else limit)
+                    if looks and self.executed >= repetition.due and self.halt is None:
+                        self.halt = repetition.look()
                     if self.on_turn is not None:
                         self.on_turn(self)
                 elif self.waiting or not self._start_more():
                     break
+
+    @property
+    def is_within_turn(self) -> bool:
+        """Whether the turn of a batch has not ended."""
+        return self._going is not None
 
     def interrupt(self) -> None:
         """Make `run` return before the next block; for handlers of signals."""
@@ -442,6 +454,7 @@ class Device:
         if wave == self.alone:
             return False
         self._refresh()
+        self.repetition.start_anew()
         self.batches += self.held
         self.held, self.alone = [], wave
         self._hold_others()
@@ -590,6 +603,10 @@ class Device:
             block = blocks[pc, mode] = self._block(pc, mode, 1 if single else LONGEST)
         return block
 
+    def straight_code(self, pc: int, mode: int) -> tuple[int, ...]:
+        """Return the addresses of the instructions of the block at an address."""
+        return self._found_block(pc, mode, single=self.observer is not None).instructions
+
     def _block(self, pc: int, mode: int, longest: int) -> CompiledBlock:
         """Compile the code from an address to the next branch, or to the next breakpoint."""
         writer = self._writer(mode)
@@ -695,6 +712,7 @@ class Device:
             self._random.setstate(saved["order"])
         self.barriers.restore(saved["barriers"], self._alive)
         self.memory.restore(saved["memory"])
+        self.repetition.start_anew()
         self.halt = None
         self._written = self.machine.changes
 
@@ -754,6 +772,7 @@ class Device:
         machine = self.machine
         if machine.changes == self._written:
             return
+        self.repetition.start_anew()
         before = self.batches, self.waiting, self.stopped
         self.batches = [new for batch in before[0] for new in self._read_again(batch)]
         self.held = [new for batch in self.held for new in self._read_again(batch)]

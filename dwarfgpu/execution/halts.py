@@ -60,6 +60,9 @@ class Halt:
     """The watchpoints after the first that the same instruction has hit."""
     problem: str | None = None
     """Why a condition had no value, and stopped for that."""
+    loop: tuple[int, ...] | None = None
+    """The instructions of a loop that waves do not leave, the branch that could leave it first; none of several loops,
+    None if waves are in no such loop."""
     is_at_start: bool = False
     """Whether going back has come to the earliest time that is known."""
 

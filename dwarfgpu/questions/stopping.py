@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.breakpoints import ACCESS_WATCH, DPRINTF, READ_WATCH, WATCH, Breakpoint
+from dwarfgpu.execution.control.report import endless_loop
 from dwarfgpu.program.frames.history import Remembered
 from dwarfgpu.program.types.declaration import type_text
 from dwarfgpu.questions.document import Document, Output
@@ -13,6 +14,7 @@ from dwarfgpu.questions.focus import title
 from dwarfgpu.questions.scripts import joined, run_lines
 from dwarfgpu.questions.stack import show_frame
 from dwarfgpu.render.lanes import lanes_of, signal_text
+from dwarfgpu.render.running import loop_text
 from dwarfgpu.render.values import value_text
 
 if TYPE_CHECKING:
@@ -93,6 +95,9 @@ def stopped(debugger: Debugger, debugging: Debugging, halt: Halt, *, returned: R
             if has_switched:
                 yield f"[Switching to {debugger.noun} {title(debugger)}]"
             yield from _why(debugger, halt)
+            loop = endless_loop(debugging.running, halt)
+            if loop is not None:
+                yield from loop_text(loop)
             yield from _where(debugger)
             if result is not None:
                 known = f"Value returned has type: {result['type']}. Cannot determine contents"
@@ -244,6 +249,8 @@ def _why(debugger: Debugger, halt: Halt) -> Iterator[str]:
         yield f"{who} received signal SIGINT, Interrupt."
     elif halt.kind != "step":
         yield f"[{halt.reason}]"
+        if halt.loop is not None:
+            yield "`set var` or `jump` can end the loop, `reverse-step` goes back."
 
 
 def _problem(halt: Halt) -> Iterator[str]:

@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.encoding.demangle import demangled
 from dwarfgpu.render.layout import counted, lanes_text, room, style
 from dwarfgpu.render.records import Record, fact, number
+from dwarfgpu.render.values import value_line
 from dwarfgpu.render.wave_tables import item_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.execution.control.profile import ProfiledLine
-    from dwarfgpu.execution.control.report import BufferPreview, RunReport, StoppedWave
+    from dwarfgpu.execution.control.report import BufferPreview, EndlessLoop, RunReport, StoppedWave
     from dwarfgpu.execution.control.tracing import TracedStep
 
 MAX_WAVES = 8
 """The waves of a halt that are shown."""
+MAX_VALUE = 60
+"""The characters of a value in the condition of a loop."""
 MAX_LINES = 24
 """The lines of a profile that are shown."""
 
@@ -44,6 +47,8 @@ def report_text(report: RunReport) -> Iterator[str]:
         more = len(report.waves) - MAX_WAVES
         if more > 0:
             yield f"  ... and {counted(more, 'more wave')} (--json has all)"
+        if report.loop is not None:
+            yield from loop_text(report.loop)
         ended = f"{report.waves_ended:,} of {report.wave_count:,} waves have ended"
         yield f"  {ended}, {report.instructions:,} instructions were executed"
     for buffer in report.buffers:
@@ -53,6 +58,27 @@ def report_text(report: RunReport) -> Iterator[str]:
         yield from profile_text(report.profile)
     if report.snapshot is not None:
         yield f"snapshot: {report.snapshot}"
+
+
+def loop_text(loop: EndlessLoop) -> Iterator[str]:
+    """Yield the lines of a loop that waves do not leave, the line of its condition, and the values there."""
+    first, last = loop.first, loop.last
+    lines = f"{first.file}:{first.line}" if first.file else f"at {first}"
+    yield f"  the loop: {lines}{f' to {last.line}' if last.line != first.line else ''}"
+    if loop.text is not None:
+        yield f"  {loop.end.line}\t{loop.text.strip()}"
+    values = "  ".join(f"{name} = {value_line(value, MAX_VALUE)}" for name, value in loop.values)
+    if values:
+        yield f"  {values}"
+
+
+def loop_json(loop: EndlessLoop) -> dict[str, Any]:
+    """Return a loop as JSON."""
+    values = {name: value_line(value, MAX_VALUE) for name, value in loop.values}
+    return {
+        "first": POSITION.json(loop.first), "last": POSITION.json(loop.last), "end": POSITION.json(loop.end),
+        "text": loop.text, "values": values,
+    }  # fmt: skip
 
 
 def _items_text(wave: StoppedWave) -> str:
@@ -86,6 +112,7 @@ def report_json(report: RunReport, printed: list[str]) -> dict[str, Any]:
             "reason": halt.reason,
             **(POSITION.json(report.position) if report.position is not None else {}),
             "waves": [*map(STOPPED.json, report.waves)],
+            **({} if report.loop is None else {"loop": loop_json(report.loop)}),
         },
         "waves": report.wave_count,
         "waves_ended": report.waves_ended,

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
+from dwarfgpu.program.code.source_files import SourceTexts
 from dwarfgpu.program.frames.wave_positions import place_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dwarfgpu.execution.control.profile import ProfiledLine
     from dwarfgpu.execution.control.running import CodePosition, Running
     from dwarfgpu.execution.halts import Halt
     from dwarfgpu.machines.machine import Machine
     from dwarfgpu.program.frames.wave_positions import Triple
+    from dwarfgpu.program.values.objects import Object
 
 FIRST_ELEMENTS = 8
 """The elements of a buffer that are shown."""
 WATCHED = frozenset(("fault", "trap", "stuck"))
 """The kinds of halts after which a kernel cannot go on as it should."""
+GOING_ON = "only a debugger can end the loop: `dwarfgpu debug` has `set var` and `jump`; --limit N stops earlier"
+_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 @frozen
@@ -44,6 +53,21 @@ class BufferPreview:
     """The file that it was written to."""
 
 
+@frozen
+class EndlessLoop:
+    """The loop that waves do not leave."""
+
+    first: CodePosition
+    last: CodePosition
+    """The first and the last line."""
+    end: CodePosition
+    """The branch that could leave it, or the instruction before it that has a line."""
+    text: str | None
+    """The line of the source there."""
+    values: tuple[tuple[str, Object], ...]
+    """What the names in it are in the first lane."""
+
+
 @frozen(eq=False)
 class RunReport:
     """What a run has come to."""
@@ -61,6 +85,7 @@ class RunReport:
     profile: tuple[ProfiledLine, ...] | None = None
     notices: tuple[str, ...] = ()
     snapshot: str | None = None
+    loop: EndlessLoop | None = None
 
     @property
     def has_failed(self) -> bool:
@@ -84,9 +109,12 @@ def report(
         StoppedWave(machine.ids[wave], machine.place_of(wave)[1], mask, _work_items(machine, wave, mask))
         for wave, mask in (halt.lanes or {}).items()
     ]
+    loop = endless_loop(running, halt)
     notices = [*plan.problems, *plan.notes, *absent_parts(plan.kernel)]
     if running.condition_problem is not None and halt.breakpoint is not None:
         notices.append(f"the condition has no value, so the waves stopped: {running.condition_problem.text}")
+    if halt.loop is not None:
+        notices.append(GOING_ON)
     return RunReport(
         plan.kernel.name,
         plan.geometry.grid,
@@ -101,7 +129,38 @@ def report(
         profile,
         tuple(notices),
         snapshot,
+        loop,
     )
+
+
+def endless_loop(running: Running, halt: Halt) -> EndlessLoop | None:
+    """Return the loop of a halt, in words of the source."""
+    if not halt.loop:
+        return None
+    branch, *others = halt.loop
+    places = [running.position(address) for address in (branch, *reversed(others))]
+    before = (place for place in places if place.line and place.address <= branch)
+    exit_ = next(before, places[0])  # compilers give branches at -O0 no line
+    lines = [place for place in places if place.line and place.file == exit_.file] or places[:1]
+    wave = next(iter(halt.lanes or ()))
+    mask = (halt.lanes or {})[wave]
+    end = running.line_at(exit_.address)
+    text = None if end is None else SourceTexts().read(end.file).line(end.line)
+    first, last = min(lines, key=lambda place: place.line), max(lines, key=lambda place: place.line)
+    values = tuple(_values(running, wave, (mask & -mask).bit_length() - 1, text)) if text and mask else ()
+    return EndlessLoop(first, last, exit_, text, values)
+
+
+def _values(running: Running, wave: int, lane: int, text: str) -> Iterator[tuple[str, Object]]:
+    """Yield what the names of variables in a line of the source are, and what pointers among them point to."""
+    frame = running.attached[wave].frame(0)
+    names = {variable.name for variable in frame.variables()}
+    for name in dict.fromkeys(word for word in _WORD.findall(text) if word in names):
+        for each in (name, f"*{name}"):
+            with suppress(DwarfGpuError):
+                value = frame.eval(each, [lane]).of(lane).value
+                if value is not None:
+                    yield each, value
 
 
 def _work_items(machine: Machine, wave: int, mask: int) -> tuple[Triple, Triple] | None:

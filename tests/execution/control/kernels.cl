@@ -79,3 +79,29 @@ __kernel void mixed(__global long *out, int n) {
     }
     out[get_global_id(0)] = c + d + s + t + i + u + l + m;
 }
+__kernel void spins(__global volatile int *flag, __global int *out) {
+    while (*flag == 0)
+        ;
+    out[get_global_id(0)] = 1;
+}
+__kernel void counts_in_memory(__global volatile int *at, int n) {
+    while (*at != n) *at = *at + 1;
+}
+__kernel void counts(__global int *out, int n) {
+    int sum = 0;
+    for (int i = 0; i < n; i++) sum ^= i;
+    out[get_global_id(0)] = sum;
+}
+__kernel void two_loops(__global volatile int *flags) {
+    if (get_local_id(0) < 64)
+        while (flags[0] == 0) flags[3] = 1;
+    else
+        while (flags[1] == 0) flags[2] = 1;
+}
+#ifdef __GFX9__
+__kernel void waits_for_time(__global int *out, long time) {
+    while (__builtin_amdgcn_s_memtime() < time)
+        ;
+    out[get_global_id(0)] = 1;
+}
+#endif
