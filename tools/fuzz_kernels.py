@@ -3,6 +3,7 @@
 
     python3 tools/dev.py fuzz --kernels --count 200 --seed 7
     python3 tools/dev.py fuzz --kernels --seed C --first 9 --count 25 --processor gfx1100    file C/9 alone, there
+    python3 tools/dev.py fuzz --kernels --compiled --count 50      compiled blocks, against the host and the interpreter
 
 tools/random_kernels.py makes the kernels, some in a file. clang-22 compiles each file for x86-64 and for every
 processor: some files as C, where private objects are reached by flat addresses, and some as OpenCL C; few with -O0,
@@ -30,6 +31,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
 import numpy as np  # noqa: E402
+from fuzz_running import hashed  # noqa: E402
 from random_kernels import CELLS, GROUP, GROUPS, INPUTS, Block, Kernel, kernels, source  # noqa: E402
 
 from dwarfgpu.execution.launch.argument_values import array_at  # noqa: E402
@@ -152,9 +154,12 @@ class Host:
 class Runs:
     """A code object with kernels on one machine."""
 
-    def __init__(self, path: Path, first: str) -> None:
+    def __init__(self, path: Path, first: str, *, is_compiled: bool = False) -> None:
         self.file = opened(path.read_bytes())
         self.machine = machine_for(self.file, first)
+        self.machine.jit, self.machine.keeps_code = "on" if is_compiled else "off", False
+        self.twin = Runs(path, first) if is_compiled else None
+        """The same code object, interpreted."""
         self.addresses: list[int] = []
         self.buffers: list[Any] = []
 
@@ -175,6 +180,11 @@ class Runs:
         halt = machine.run(limit=LIMIT)
         if not halt.has_ended:
             raise RuntimeError(f"{halt}: {self.instruction(halt.pc)}")
+        if self.twin is not None:
+            self.twin.run(kernel, numbers)
+            ends = [(each.device.executed, hashed(each)) for each in (machine, self.twin.machine)]
+            if ends[0] != ends[1]:
+                raise RuntimeError(f"compiled {ends[0]}, interpreted {ends[1]}")
         return self.buffers[0].copy(), self.buffers[2].copy()
 
     def instruction(self, address: int | None) -> str:
@@ -186,17 +196,19 @@ class Runs:
         return text(decode(code, 0, target.name.split("-")[1], target.lane_count))
 
 
-def compared(way: Way, code: str, names: Sequence[str], folder: Path, numbers: Any) -> Iterator[tuple[str, str, Any]]:
+def compared(
+    way: Way, code: str, names: Sequence[str], folder: Path, numbers: Any, *, is_compiled: bool = False
+) -> Iterator[tuple[str, str, Any]]:
     """Yield what the kernels give on the machine, or why they did not end: name, reason, results."""
     path = folder / f"{way.processor}.co"
     compile_with(way.words(), code, path)
-    runs = Runs(path, names[0])
+    runs = Runs(path, names[0], is_compiled=is_compiled)
     for name in names:
         try:
             yield name, "", runs.run(name, numbers)
         except RuntimeError as error:
             yield name, str(error), None
-            runs = Runs(path, names[0])
+            runs = Runs(path, names[0], is_compiled=is_compiled)
 
 
 def difference(expected: Any, found: Any) -> str:
@@ -210,7 +222,13 @@ def difference(expected: Any, found: Any) -> str:
 
 
 def differences(
-    seed: str, number: int, processors: Sequence[str], folder: Path, *, in_file: int = IN_FILE
+    seed: str,
+    number: int,
+    processors: Sequence[str],
+    folder: Path,
+    *,
+    in_file: int = IN_FILE,
+    is_compiled: bool = False,
 ) -> tuple[list[Difference], Counter[str]]:
     """Compile and run one file of kernels; return what is not as on the host, and how many ran on each processor."""
     made = kernels(f"{seed}/{number}", in_file)
@@ -224,7 +242,8 @@ def differences(
     for processor in processors:
         way = way_of(seed, number, processor)
         try:
-            for kernel, (name, reason, results) in zip(made, compared(way, code, names, folder, numbers), strict=True):
+            runs = compared(way, code, names, folder, numbers, is_compiled=is_compiled)
+            for kernel, (name, reason, results) in zip(made, runs, strict=True):
                 counts[processor] += 1
                 if reason := reason or difference(expected[name], results):
                     found.append(Difference(way, kernel, reason))
@@ -311,6 +330,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--first", type=int, default=0, metavar="N", help="the number of the first file (0)")
     parser.add_argument("--in-file", type=int, default=IN_FILE, metavar="N", help="kernels of a file (%(default)s)")
     parser.add_argument("--processor", action="append", metavar="NAME", help="only such; repeatable")
+    parser.add_argument("--compiled", action="store_true", help="compile each block before it is executed")
     parser.add_argument("--whole", action="store_true", help="do not make kernels with a difference small")
     options = parser.parse_args(argv)
     if shutil.which(CLANG) is None:
@@ -323,11 +343,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         for number in range(options.first, options.first + -(-options.count // options.in_file)):
             if end is not None and time.monotonic() > end:
                 break
-            found, done = differences(options.seed, number, processors, folder, in_file=options.in_file)
+            found, done = differences(
+                options.seed, number, processors, folder, in_file=options.in_file, is_compiled=options.compiled
+            )
             counts.update(done)
             for each in found:
                 counts["differences"] += 1
-                small = each if options.whole else minimal(options.seed, number, each, folder)
+                small = each if options.whole or options.compiled else minimal(options.seed, number, each, folder)
                 print(f"FOUND {each.kernel.name} of file {options.seed}/{number}, {each.way}: {each.reason}")
                 print(f"{small.kernel.text()}\n", flush=True)
             sizes = ", ".join(f"{counts[processor]} {processor}" for processor in processors)

@@ -331,7 +331,7 @@ def try_mutant(number: int, seed: str, *, is_compiled: bool = False) -> tuple[Fi
         return None, "error"
     except (Exception, TooLong) as error:  # noqa: BLE001 (what can happen is the question)
         inside = [each for each in traceback.extract_tb(error.__traceback__) if "/dwarfgpu/" in each.filename]
-        place = f"{Path(inside[-1].filename).name}:{inside[-1].lineno}" if inside else "the tool"
+        place = f"{Path(inside[-1].filename).name}:{inside[-1].lineno}" if inside else f"mutant {number}"
         return Finding(number, what, type(error).__name__, place, traceback.format_exc()[-2500:]), "exception"
     if halt.kind not in HALTS or not halt.reason:
         return Finding(number, what, "Halt", halt.kind, str(halt)), halt.kind

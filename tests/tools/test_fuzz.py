@@ -9,6 +9,7 @@ import textwrap
 
 import pytest
 
+from dwarfgpu.execution.compiled.native import is_available
 from dwarfgpu.objfile.containers.bundle import COMPRESSED_MAGIC
 from dwarfgpu.objfile.elf.image import Image
 from tests.builders.errors import raised
@@ -256,6 +257,24 @@ def test_damaged_kernels_end_with_a_reason():
 def test_many_damaged_kernels_end_with_a_reason():
     findings, _ends = fuzz_running.fuzz("tests", 150, 5000)
     assert findings == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not is_available(), reason="needs the package llvmlite")
+def test_damaged_kernels_do_the_same_compiled():
+    findings, ends = fuzz_running.fuzz("tests", 0, 150, is_compiled=True)
+    assert findings == []
+    assert {"fault", "error", "ended"} <= set(ends)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not is_available(), reason="needs the package llvmlite")
+@pytest.mark.parametrize("processor", fuzz_kernels.PROCESSORS)
+def test_random_kernels_do_the_same_compiled(require_tool, tmp_path, processor):
+    require_tool("clang-22")
+    found, counts = fuzz_kernels.differences("compiled", 0, [processor], tmp_path, in_file=8, is_compiled=True)
+    assert found == []
+    assert counts[processor] == 8
 
 
 def test_what_no_mutant_may_do_is_found(monkeypatch):

@@ -285,7 +285,7 @@ class CompiledRegions:
         cells = self._cells
         scalars, vectors = self._entered(batch, region)
         places = np.empty(2 * waves * batch.lanes, np.int64)
-        following = np.zeros(waves, np.int64)
+        following = np.zeros(waves, np.uint64)
         visited = np.zeros(len(region.blocks), np.uint8)
         rows = device.memory.group_of[batch.waves].astype(np.int64)
         for cell, array in (

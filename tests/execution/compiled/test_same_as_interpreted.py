@@ -170,6 +170,7 @@ def test_a_limit_stops_at_the_same_instruction(build, steps):
     "processor, code",
     [
         ("gfx1100", "c101febe"),  # s_mov_b64 exec, -1 in waves of 32 lanes
+        ("gfx90a", "810881be 001d80be"),  # s_brev_b32 s1, 1; s_setpc_b64 s[0:1]: the highest bit of an address
         ("gfx90a", "430084be"),  # s_mov_b32 s4, s67, which nothing has written
         ("gfx90a", "03721ad1 4146c000"),  # v_sub_co_u32_e64 v3, ttmp[6:7], s65, s35, which the interpreter refuses
     ],
