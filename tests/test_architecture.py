@@ -128,20 +128,9 @@ FREE_FOR_TYPES = {"numpy"}
 """Foreign packages that any module may import under ``if TYPE_CHECKING:``."""
 
 LATE_FOR_START_UP = {
-    "attrs",
-    "numpy",
-    "prompt_toolkit",
-    "pygments",
-    "elftools",
-    "msgpack",
-    "yaml",
-    "zstandard",
-    "dask",
-    "distributed",
-    "fsspec",
-    "llvmlite",
-    "pyarrow",
-}
+    "attrs", "numpy", "prompt_toolkit", "pygments", "elftools", "msgpack", "yaml", "zstandard", "dask", "distributed",
+    "fsspec", "llvmlite", "pyarrow",
+}  # fmt: skip
 """Foreign packages that starting the command line must not load."""
 
 ONE_VARIABLE = ("eval", "fixtures/asm/lane-pc.gfx90a.w64.co", "even", "--state", "docs/examples/variables.json")

@@ -253,15 +253,8 @@ def _get_ready() -> None:
         for words in (("bt", "--registers"), ("eval", "a", "--json"), ("eval", "a", "--trace"), ("locals",)):
             run_here(words[0], file, *words[1:], *snapshot)
         questions = (
-            "print a",
-            "whatis a",
-            "ptype/o a",
-            "explain a",
-            "x a",
-            "info locals",
-            "info scope k",
-            "info frame",
-        )
+            "print a", "whatis a", "ptype/o a", "explain a", "x a", "info locals", "info scope k", "info frame",
+        )  # fmt: skip
         run_here("debug", file, "-nx", *(word for line in questions for word in ("-ex", line)), *snapshot)
 
 

@@ -1,6 +1,6 @@
-"""Parameters as rows of a table, parameters of which some are for slow runs only, and numbers of examples."""
+"""Parameters as rows of a table and in all combinations, parameters for slow runs only, and numbers of examples."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -35,3 +35,14 @@ def examples(count: int) -> settings:
 def for_each(names: str, *rows: Any, **options: Any) -> pytest.MarkDecorator:
     """Parametrize a test by the rows of a table: ``@for_each("text, number", ("1", 1), ("0x10", 16))``."""
     return pytest.mark.parametrize(names, rows, **options)
+
+
+def every(**values: Iterable[Any]) -> Callable[[Any], Any]:
+    """Parametrize a test by all combinations of values: ``@every(order=ORDERS, size=[4, 8])``."""
+
+    def combined(test: Any) -> Any:
+        for name, each in reversed(values.items()):
+            test = pytest.mark.parametrize(name, each)(test)
+        return test
+
+    return combined

@@ -9,7 +9,7 @@ from dwarfgpu.encoding.operands import Format
 from dwarfgpu.encoding.pointers import Bases, FrameFormat
 from dwarfgpu.errors import IllFormed, Unsupported
 from tests.builders.frames import INSTRUCTIONS, cfa
-from tests.builders.parameters import for_each
+from tests.builders.parameters import every, for_each
 
 FORMAT = FrameFormat(Format(8, 4, "little"), code_alignment=4, data_alignment=-8)
 
@@ -90,8 +90,7 @@ def test_rows_have_the_numbers_of_the_text():
         assert all(operand.kind in instructions.KINDS for operand in row.operands)
 
 
-@pytest.mark.parametrize("order", ["little", "big"])
-@pytest.mark.parametrize("size", [1, 2, 4, 8])
+@every(order=["little", "big"], size=[1, 2, 4, 8])
 def test_addresses_have_the_size_and_the_order_of_the_entry(size, order):
     how = FrameFormat(Format(size, 4, order), 1, 1)
     address = 0x1234567890ABCDEF & (1 << 8 * size) - 1

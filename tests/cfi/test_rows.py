@@ -1,27 +1,21 @@
 """The table of rules: DWARF 5 section 6.4.1, A.6.4.1 and A.6.4.2, a case for each rule and each ill-formed sentence."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dwarfgpu.cfi import rows as cfi_rows
+from dwarfgpu.cfi import rules
+from dwarfgpu.cfi.instructions import decode
 from dwarfgpu.cfi.rows import Tables
-from dwarfgpu.cfi.rules import (
-    CfaExpression,
-    ExpressionBytes,
-    ExpressionRule,
-    Offset,
-    RegisterOffset,
-    RegisterRule,
-    SameValue,
-    UndefinedRule,
-    ValExpression,
-    ValOffset,
-)
-from dwarfgpu.errors import IllFormed
-from dwarfgpu.objfile.call_frames import Fde, FrameSection
+from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding.pointers import Bases, FrameFormat
+from dwarfgpu.errors import DwarfGpuError, IllFormed
+from dwarfgpu.objfile.call_frames import Cie, Fde, FdeIndex, FrameSection, read_frame_header
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.errors import raised
-from tests.builders.frames import FrameBuilder
-from tests.builders.parameters import for_each
+from tests.builders.frames import FrameBuilder, z
+from tests.builders.parameters import every, for_each
 
 LOW, SIZE = 0x1000, 0x100
 NESTED = "undefined 1; remember_state; undefined 2; remember_state; undefined 3"
@@ -135,16 +129,15 @@ def test_initial_instructions_have_no_location(text):
 def test_def_cfa_expression():
     found = cfa("def_cfa_expression 3036")
 
-    assert isinstance(found, CfaExpression)
+    assert isinstance(found, rules.CfaExpression)
     assert found.block.data == bytes.fromhex("3036")
-    assert cfa("def_cfa_expression 30; def_cfa 7 8; def_cfa_offset 16") == RegisterOffset(7, 16, 0)
+    assert cfa("def_cfa_expression 30; def_cfa 7 8; def_cfa_offset 16") == rules.RegisterOffset(7, 16, 0)
 
 
 CHANGES = ["def_cfa_register 6", "def_cfa_offset 8", "def_cfa_offset_sf 1"]
 
 
-@pytest.mark.parametrize("text", CHANGES)
-@pytest.mark.parametrize("in_cie", [False, True])
+@every(text=CHANGES, in_cie=[False, True])
 def test_a_change_of_no_cfa_rule(text, in_cie):
     """A.6.4.2.2 (5), (6), (7): if the subprogram has no current CFA rule, the DWARF is ill-formed."""
     error = fault("", text) if in_cie else fault(text, "")
@@ -188,15 +181,15 @@ def test_an_offset_of_more_than_64_bits(text):
 
 @for_each(
     "text, register, expected",
-    ("undefined 3", 3, UndefinedRule()),
-    ("same_value 3", 3, SameValue()),
-    ("offset 3 2", 3, Offset(-16)),
-    ("offset_extended 300 2", 300, Offset(-16)),
-    ("offset_extended_sf 300 -2", 300, Offset(16)),
-    ("val_offset 3 2", 3, ValOffset(-16)),
-    ("val_offset_sf 3 -2", 3, ValOffset(16)),
-    ("register 3 4", 3, RegisterRule(4)),
-    ("GNU_negative_offset_extended 3 2", 3, Offset(16)),
+    ("undefined 3", 3, rules.UndefinedRule()),
+    ("same_value 3", 3, rules.SameValue()),
+    ("offset 3 2", 3, rules.Offset(-16)),
+    ("offset_extended 300 2", 300, rules.Offset(-16)),
+    ("offset_extended_sf 300 -2", 300, rules.Offset(16)),
+    ("val_offset 3 2", 3, rules.ValOffset(-16)),
+    ("val_offset_sf 3 -2", 3, rules.ValOffset(16)),
+    ("register 3 4", 3, rules.RegisterRule(4)),
+    ("GNU_negative_offset_extended 3 2", 3, rules.Offset(16)),
 )
 def test_register_rules(text, register, expected):
     assert rule(text, register) == expected
@@ -204,7 +197,7 @@ def test_register_rules(text, register, expected):
     assert rule("", register, f"def_cfa 7 8; {text}") == expected
 
 
-@for_each("text, kind", ("expression 3 3023", ExpressionRule), ("val_expression 3 3023", ValExpression))
+@for_each("text, kind", ("expression 3 3023", rules.ExpressionRule), ("val_expression 3 3023", rules.ValExpression))
 def test_expression_rules(text, kind):
     found = rule(text, 3)
 
@@ -220,22 +213,22 @@ def test_an_expression_knows_where_it_stands():
     row = next(Tables().rows(section.entry_at(len(builder.data) - 32)))
 
     for block in (row.registers[3].block, row.cfa.block):
-        assert isinstance(block, ExpressionBytes)
+        assert isinstance(block, rules.ExpressionBytes)
         assert builder.data[block.offset : block.offset + len(block.data)] == block.data
 
 
 @for_each(
     "initial, text, expected",
-    ("def_cfa 7 8; offset 3 1", "undefined 3; {}", Offset(-8)),
+    ("def_cfa 7 8; offset 3 1", "undefined 3; {}", rules.Offset(-8)),
     ("def_cfa 7 8", "undefined 3; {}", None),  # where there was none
-    ("same_value 3", "{}", SameValue()),
+    ("same_value 3", "{}", rules.SameValue()),
     ("def_cfa 7 8", "{}", None),
-    ("same_value 3", "undefined 3; remember_state; {}; restore_state", UndefinedRule()),
+    ("same_value 3", "undefined 3; remember_state; {}; restore_state", rules.UndefinedRule()),
 )
 @pytest.mark.parametrize("restore", ["restore 3", "restore_extended 3"])
 def test_restore_gives_back_the_initial_rule(restore, initial, text, expected):
     assert rule(text.format(restore), 3, initial) == expected
-    assert cfa(f"def_cfa 7 8; def_cfa_offset 16; {restore}", initial) == RegisterOffset(7, 16, 0)
+    assert cfa(f"def_cfa 7 8; def_cfa_offset 16; {restore}", initial) == rules.RegisterOffset(7, 16, 0)
     error = fault("", f"undefined 3; {restore}")  # in a CIE there is nothing to restore
     assert error.kind == "bad_cie"
     assert error.where.operation.startswith("DW_CFA_restore")
@@ -244,8 +237,8 @@ def test_restore_gives_back_the_initial_rule(restore, initial, text, expected):
 def test_restore_state_gives_back_registers_and_cfa():
     found = last("offset 3 1; remember_state; def_cfa 6 16; undefined 3; undefined 4; restore_state")
 
-    assert found.cfa == RegisterOffset(7, 8, 0)
-    assert found.registers == {3: Offset(-8)}
+    assert found.cfa == rules.RegisterOffset(7, 8, 0)
+    assert found.registers == {3: rules.Offset(-8)}
 
 
 @for_each("text", "restore_state", "remember_state; restore_state; restore_state", "undefined 1; restore_state")
@@ -256,7 +249,7 @@ def test_restore_state_without_remember_state(text):
 
 
 def test_a_cie_may_have_states_of_its_own():
-    assert cfa("", "def_cfa 7 8; remember_state; def_cfa 6 16; restore_state") == RegisterOffset(7, 8, 0)
+    assert cfa("", "def_cfa 7 8; remember_state; def_cfa 6 16; restore_state") == rules.RegisterOffset(7, 8, 0)
 
 
 @for_each(
@@ -323,8 +316,7 @@ def test_the_first_row_may_be_empty_and_others_not():
 PROGRAM = "advance_loc 1; def_cfa_offset 16; advance_loc 3; offset 6 2; remember_state; advance_loc1 200; restore_state"
 
 
-@pytest.mark.parametrize("bytes", [4, 8])
-@pytest.mark.parametrize("order", ["little", "big"])
+@every(bytes=[4, 8], order=["little", "big"])
 def test_the_row_at_every_address(bytes, order):
     fde = fde_of("def_cfa 7 8; offset 16 1", PROGRAM, bytes=bytes, order=order)
     table = list(Tables().rows(fde))
@@ -401,7 +393,7 @@ def test_the_initial_instructions_are_run_once(decoded):
     found = [list(tables.rows(fde)) for fde in fdes]
 
     assert decoded == [fdes[0].cie.instructions_offset, *(fde.instructions_offset for fde in fdes)]
-    assert all(row.registers[16] == Offset(-8) for rows in found for row in rows)
+    assert all(row.registers[16] == rules.Offset(-8) for rows in found for row in rows)
     assert [3 in rows[0].registers for rows in found] == [False] * len(fdes)
 
 
@@ -423,3 +415,134 @@ def test_a_cie_has_no_more_rules_than_there_are_registers(count, is_allowed):
         assert len(last("", initial).registers) == count
     else:
         assert fault("", initial).kind == "limit_exceeded"
+
+
+# --- Any bytes are call frame information: they give entries, rows, or an error that says what is wrong -----------
+
+
+TARGETS = [None, resolve("amdgcn-gfx90a"), resolve("x86_64")]
+
+
+def examine(section, target):
+    ranges = {}
+    for entry in section.entries():
+        if isinstance(entry, DwarfGpuError):
+            assert str(entry)
+            assert entry.where.section == section.name
+            continue
+        assert entry.offset < entry.end <= len(section.data)
+        if isinstance(entry, Cie) and entry.format is not None:
+            again = decode(entry.instructions, entry.format, section=entry.section, offset=entry.instructions_offset)
+            assert all(a.end == b.offset for a, b in zip(again, list(again)[1:], strict=False))
+        if isinstance(entry, Fde):
+            ranges[entry.offset] = entry
+            check_rows(entry, target)
+    check_index(section, ranges)
+
+
+def attempt(function, *arguments, **options):
+    """What a call returns, and the error that it ends with."""
+    try:
+        return function(*arguments, **options), None
+    except DwarfGpuError as error:
+        return None, error
+
+
+def check_rows(fde, target):
+    found = []
+    _, error = attempt(lambda: found.extend(Tables(target).rows(fde)))
+    at = fde.low
+    for row in found:
+        assert at == row.start < row.end <= fde.high
+        at = row.end
+        assert Tables(target).row_at(fde, row.start) == row
+    assert at == fde.high or error is not None
+    if error is not None:
+        assert error.error_class in ("ill_formed", "unsupported")
+        assert error.where.section == fde.section
+
+
+def check_index(section, ranges):
+    """The index finds every entry with some address; what it finds beside them is broken behind the addresses."""
+    index = FdeIndex(section)
+    spans = index.ranges.spans()
+    for entry in ranges.values():
+        if entry.low < entry.high:
+            assert (entry.low, entry.high) in spans
+            assert entry.offset in [fde.offset for fde in index.fdes_at(entry.low)]
+    for low, high in spans:
+        found, error = attempt(index.fdes_between, low, high)
+        assert error is None or error.where.section == section.name
+        assert all(fde.offset in ranges for fde in found or ())
+
+
+@given(
+    st.binary(max_size=120),
+    st.sampled_from([".debug_frame", ".eh_frame"]),
+    st.sampled_from([4, 8]),
+    st.sampled_from(["little", "big"]),
+    st.sampled_from(TARGETS),
+)
+def test_random_sections(data, name, size, order, target):
+    examine(FrameSection(data, name, byte_order=order, address_size=size, bases=Bases(0x1000)), target)
+
+
+@given(
+    st.binary(max_size=60),
+    st.binary(max_size=60),
+    st.integers(-9, 9),
+    st.integers(0, 1 << 64),
+    st.sampled_from(TARGETS),
+)
+def test_random_instructions(initial, instructions, factor, low, target):
+    builder = FrameBuilder()
+    builder.fde(builder.cie(initial, code=abs(factor), data=factor), low, 0x40, instructions)
+    examine(FrameSection(builder.data), target)
+
+
+@given(
+    st.text("zRPLSBGx[]:v0.1eh", max_size=6),
+    st.binary(max_size=12),
+    st.binary(max_size=24),
+    st.booleans(),
+    st.sampled_from([1, 3, 4]),
+)
+def test_random_augmentations(text, data, rest, sized, version):
+    builder = FrameBuilder("eh_frame")
+    cie = builder.cie("def_cfa 7 8", augmentation=text, augmentation_data=z(data) if sized else data, version=version)
+    builder.fde(cie, 0, 0, location=rest)
+    examine(FrameSection(builder.data, ".eh_frame", bases=Bases(0x1000, 0x2000, 0x3000)), None)
+
+
+@given(st.data())
+def test_changed_bytes(data):
+    builder = FrameBuilder("eh_frame", wide=data.draw(st.booleans()))
+    cie = builder.cie("def_cfa 7 8; offset 16 1", augmentation="zPLRS", augmentation_data=z(b"\x9b\1\2\3\4\x1b\x1b"))
+    for low in (0x1000, 0x2000):
+        location = builder.number(low, 4) + builder.number(0x40, 4)
+        text = "advance_loc 1; def_cfa_offset 16; offset 6 2; remember_state; advance_loc 8; restore_state"
+        builder.fde(cie, 0, 0, text, location=location, augmentation_data=z(bytes(4)))
+    changed = bytearray(builder.data)
+    for _ in range(data.draw(st.integers(1, 3))):
+        changed[data.draw(st.integers(0, len(changed) - 1))] = data.draw(st.integers(0, 255))
+    examine(FrameSection(bytes(changed), ".eh_frame"), None)
+
+
+@given(st.binary(max_size=40), st.integers(0, 1 << 64), st.sampled_from([4, 8]))
+def test_random_headers(data, address, size):
+    header, error = attempt(read_frame_header, b"\x01" + data, address=0x1000, address_size=size)
+    if header is not None:
+        _, error = attempt(header.find, address)
+    assert error is None or error.where.section == ".eh_frame_hdr"
+
+
+@given(st.binary(max_size=40), st.integers(0, 255))
+def test_random_addresses_in_instructions(data, encoding):
+    found = decode(b"\x01" + data, FrameFormat(Format(), 1, 1, encoding, Bases(0x1000)), section=".eh_frame")
+    assert found.fault is None or found.fault.where.section == ".eh_frame"
+
+
+@pytest.mark.parametrize("name", [".debug_frame", ".eh_frame"])
+def test_every_byte_repeated(name):
+    for byte in range(256):
+        examine(FrameSection(bytes([byte]) * 4096, name), None)

@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import pytest
 
 from dwarfgpu import dialects
@@ -379,3 +382,21 @@ def test_nesting_has_a_limit():
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
 def test_every_name_of_the_dialect_is_one_of_an_operation(dialect):
     assert all(find(name) is not None for name in dialect.by_name)
+
+
+# --- The operation table: its rows do not depend on what was imported before it -----------------------------------
+
+
+LIST = "from dwarfgpu.expr import table; print([(t, [r.name for r in rows]) for t, rows in table.sections()])"
+
+
+@pytest.mark.parametrize("module", ["dwarfgpu.expr.ops.location_operations", "dwarfgpu.program.values.storage"])
+def test_rows_are_in_the_order_of_the_text_whatever_was_imported_before(module):
+    """A module of operations that another one imports keeps its section."""
+
+    def listed(code):
+        return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+
+    alone = listed(LIST)
+    assert "DW_OP_deref_size" in alone
+    assert listed(f"import {module}; {LIST}") == alone

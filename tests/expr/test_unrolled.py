@@ -26,7 +26,7 @@ from dwarfgpu.expr.unrolled import unrolled
 from dwarfgpu.expr.values import Value
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.targets.resolve import resolve
-from tests.builders.parameters import examples, for_each
+from tests.builders.parameters import every, examples, for_each
 from tests.properties.programs import LANES, TARGETS, context, expression
 
 GENERIC = types.generic(8)
@@ -167,8 +167,7 @@ def parse(text: str) -> Expression:
     "DW_OP_lit1; DW_OP_stack_value; DW_OP_piece 9",
     "DW_OP_regx v0; DW_OP_LLVM_push_lane; DW_OP_const2u 300; DW_OP_mul; DW_OP_LLVM_offset; DW_OP_deref_size 4",
 )
-@pytest.mark.parametrize("rules", PRESETS)
-@pytest.mark.parametrize("target", TARGETS)
+@every(rules=PRESETS, target=TARGETS)
 def test_programs_that_end_in_many_ways(text: str, rules: str, target: str) -> None:
     state = context(random.Random(text), target, rules)
     for lanes in (state.lanes, LaneSet.one(3), LaneSet.one()):

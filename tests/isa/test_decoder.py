@@ -12,6 +12,9 @@ from dwarfgpu.isa.instruction import OperandKind, OperandRole
 from dwarfgpu.isa.names import wait_counters
 from dwarfgpu.isa.tables import GENERATIONS, table
 from tests.builders.parameters import for_each
+from tests.conftest import lacking
+from tools import isa
+from tools.isa_oracle import NoOracle, Oracle
 
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = ROOT / "tests/golden/isa-words.txt"
@@ -266,3 +269,27 @@ def test_offsets_that_are_negative_have_their_sign(processor, code):
     instruction = decode(bytes.fromhex(code), 0, processor, 0)
     assert text(instruction).endswith("offset:-4")
     assert instruction.modifiers["offset"] == -4
+
+
+# --- The decoder against libLLVM: random words for every family of processors, and the tables -----------------------
+
+
+FAMILIES = [family[0] for families in isa.FAMILIES.values() for family in families]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processor", FAMILIES)
+def test_random_words_are_read_as_llvm_does(processor):
+    major = isa.major_of(processor)
+    wrong = []
+    for size in (32, 64) if major >= 10 else (64,):
+        try:
+            oracle = Oracle(processor, size if major >= 10 else 0)
+        except NoOracle as missing:
+            raise lacking(str(missing)) from None
+        try:
+            pieces = isa.random_words(major, 20_000, seed=size)
+            wrong += isa.differences(isa.decoder(processor, size), oracle, pieces)
+        finally:
+            oracle.close()
+    assert not wrong, "\n".join(f"{code.hex()}: {ours!r}, LLVM: {theirs!r}" for code, ours, theirs in wrong[:10])

@@ -4,6 +4,7 @@ from dwarfgpu.isa.formulas import Formula, FormulaError, expanded, formulas, fun
 from dwarfgpu.isa.semantics.functions import FUNCTIONS
 from dwarfgpu.isa.semantics.numbers import OF_BITS
 from tests.builders.parameters import for_each
+from tools import isa_meanings
 
 
 def formula(text, types="b32 b32 -> b32"):
@@ -77,3 +78,12 @@ def test_writers_know_each_function_that_is_no_formula():
 
 def test_formulas_call_each_function():
     assert {function.name for row in formulas().values() for function in row.functions} == set(functions())
+
+
+# --- Which operations have no meaning: exactly those that docs/isa.md lists ---------------------------------------
+
+
+@pytest.mark.slow
+def test_the_page_lists_what_has_no_meaning():
+    page = isa_meanings.PAGE.read_text()
+    assert isa_meanings.replaced(page) == page

@@ -8,7 +8,7 @@ import pytest
 from dwarfgpu.isa.semantics import floats
 from dwarfgpu.isa.semantics.narrow_floats import from_bf16
 from dwarfgpu.isa.semantics.rows import MEANINGS
-from tests.builders.parameters import for_each
+from tests.builders.parameters import every, for_each
 
 SCALAR = sorted(name for name, row in MEANINGS.items() if row.unit == "scalar" and row.sources[0][0] == "b")
 VECTOR = sorted(name for name, row in MEANINGS.items() if row.unit == "vector")
@@ -195,9 +195,7 @@ def test_a_product_and_a_sum_are_rounded_once(function, kind, exponents):
         assert found[index] == rounded(exact, kind), (left[index], right[index], other[index])
 
 
-@pytest.mark.parametrize("sign", [1, -1])
-@pytest.mark.parametrize("shift", [0, -100, -126])
-@pytest.mark.parametrize("beside", [-1, 0, 1])
+@every(sign=[1, -1], shift=[0, -100, -126], beside=[-1, 0, 1])
 def test_sums_beside_a_tie_of_singles_are_rounded_once(sign, shift, beside):
     """The double next to such a sum is the tie itself, also where the single is denormal."""
     other = np.arange((1 << 23) + 1, (1 << 23) + 2049).astype(np.float64) * 2.0**-23
@@ -298,8 +296,7 @@ def divided(left, right, kind):
     return row["div_fixup"](row["div_fmas"](rest, inverse, quotient, flags), right, left)
 
 
-@pytest.mark.parametrize("count", [10, 2000])
-@pytest.mark.parametrize("lowest", [0, -5])
+@every(count=[10, 2000], lowest=[0, -5])
 def test_the_sign_of_many_numbers(count, lowest):
     numbers = np.random.default_rng(6).integers(lowest, 1 << 30, (1, count)).astype(np.int32)
     numbers[0, 0] = lowest

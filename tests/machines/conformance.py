@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext
 from dwarfgpu.machines.protocol import Backend, Capabilities
 from dwarfgpu.targets.resolve import resolve
+from tests.builders.errors import raised
 
 LANE_DWORDS = 8
 """Dwords of private memory that each lane of a described state has."""
@@ -213,9 +214,8 @@ class BackendConformance:
         found = self.make(WAVE64)
         space = WAVE64.target.space_named(name)
         for address, size in ((space.null, 1), ((1 << space.address_bits) - 2, 4)):
-            with pytest.raises(EvaluationError) as caught:
-                found.read_memory(space, address, size, 0, 0)
-            assert caught.value.kind == "memory_unavailable"
+            caught = raised(EvaluationError, found.read_memory, space, address, size, 0, 0)
+            assert caught.kind == "memory_unavailable"
             assert not found.gather_memory(space, u64([address]), size, 0, u64([0]), 1)[1].any()
 
     def test_memory_can_be_written(self):
@@ -291,9 +291,7 @@ class BackendConformance:
     def test_private_memory_needs_a_lane_that_there_is(self, name, address):
         found = self.make(WAVE32)
         space = WAVE32.target.space_named(name)
-        with pytest.raises(MissingContext) as missing:
-            found.read_memory(space, address, 4, 0, None)
-        assert missing.value.kind == "lane"
+        assert raised(MissingContext, found.read_memory, space, address, 4, 0, None).kind == "lane"
         with pytest.raises(EvaluationError, match="lane 32") as caught:
             found.read_memory(space, address, 4, 0, 32)
         assert caught.value.kind == "memory_unavailable"
@@ -304,9 +302,8 @@ class BackendConformance:
     def test_a_generic_address_needs_apertures(self):
         target = resolve("amdgcn-gfx803")
         found = self.make(State(target, {"s0": 1}, []))
-        with pytest.raises(MissingContext) as missing:
-            found.read_memory(target.space_named("generic"), 0x1000, 4, 0, 0)
-        assert missing.value.kind == "apertures"
+        missing = raised(MissingContext, found.read_memory, target.space_named("generic"), 0x1000, 4, 0, 0)
+        assert missing.kind == "apertures"
         assert not found.gather_memory(target.space_named("generic"), 0x1000, 4, 0, 0, 2)[1].any()
 
     # --- Waves ----------------------------------------------------------------------------------------------------
@@ -332,9 +329,8 @@ class BackendConformance:
         for space in (private, local):  # each wave here is in a work-group of its own, and only the first has memory
             assert found.gather_memory(space, 0, 4, u64([1, 0, 9]), 0, 3)[1].tolist() == [False, True, False]
             for wave in (1, 9):
-                with pytest.raises(EvaluationError) as caught:
-                    found.read_memory(space, 0, 4, wave, None)
-                assert caught.value.kind == "memory_unavailable"
+                caught = raised(EvaluationError, found.read_memory, space, 0, 4, wave, None)
+                assert caught.kind == "memory_unavailable"
 
     def test_the_capabilities_are_facts(self):
         facts = self.capabilities

@@ -15,6 +15,7 @@ from dwarfgpu.states.host_cores import bias_of, open_core
 from dwarfgpu.states.stopped import OpenOptions
 from dwarfgpu.targets.resolve import resolve
 from tests.builders import cores
+from tests.builders.errors import raised
 
 X86_64 = resolve("x86_64")
 SPACE = X86_64.default_space
@@ -35,9 +36,8 @@ def test_threads_registers_and_memory():
     assert (found.program_counter(0), found.program_counter(1)) == (0x1000, None)
     assert found.read_register(register("rax"), 0, None) == (5).to_bytes(8, "little")
     for name, wave in (("rbx", 0), ("rax", 1), ("rax", 2), ("rax", -1)):
-        with pytest.raises(EvaluationError) as caught:
-            found.read_register(register(name), wave, None)
-        assert caught.value.kind == "register_unavailable"
+        caught = raised(EvaluationError, found.read_register, register(name), wave, None)
+        assert caught.kind == "register_unavailable"
     found.write_register(register("rbx"), bytes(8), 1, None)
     assert found.read_register(register("rbx"), 1, None) == bytes(8)
     with pytest.raises(UsageError):
@@ -48,9 +48,8 @@ def test_threads_registers_and_memory():
     assert found.read_memory(SPACE, 0x100E, 10, 0, None) == bytes([14, 15]) + b"abcd" + b"zzzz"
     assert found.read_memory(SPACE, 0x1000, 0, 0, None) == b""
     for address, size in ((0xFFF, 2), (0x1026, 3), (0, 1), ((1 << 64) - 1, 2), (-1, 1)):
-        with pytest.raises(EvaluationError) as caught:
-            found.read_memory(SPACE, address, size, 0, None)
-        assert caught.value.kind == "memory_unavailable"
+        caught = raised(EvaluationError, found.read_memory, SPACE, address, size, 0, None)
+        assert caught.kind == "memory_unavailable"
 
 
 def test_writes_change_the_copy_alone():

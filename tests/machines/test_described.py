@@ -14,6 +14,7 @@ from dwarfgpu.machines.described import DescribedMachine, Region
 from dwarfgpu.machines.extents import Extents
 from dwarfgpu.machines.protocol import Backend
 from dwarfgpu.targets.resolve import resolve
+from tests.builders.errors import raised
 from tests.builders.parameters import for_each
 
 GFX90A = resolve("amdgcn-gfx90a")
@@ -59,12 +60,11 @@ def test_regions_may_be_long_and_begin_anywhere(start):
 )
 def test_a_read_names_the_first_byte_without_a_value(address, size, first):
     found = machine(GENERIC, ("none", 0x10, "01020304", None))
-    with pytest.raises(EvaluationError) as caught:
-        read(found, "none", address, size)
-    assert caught.value.kind == "memory_unavailable"
-    assert caught.value.spec == "A.2.5.4.4.3"
-    assert f"default#{address:#x}" in caught.value.message
-    assert first is None or f"default#{first:#x}" in caught.value.message
+    caught = raised(EvaluationError, read, found, "none", address, size)
+    assert caught.kind == "memory_unavailable"
+    assert caught.spec == "A.2.5.4.4.3"
+    assert f"default#{address:#x}" in caught.message
+    assert first is None or f"default#{first:#x}" in caught.message
 
 
 @pytest.mark.parametrize("target, name, address", [(GENERIC, "none", (1 << 64) - 1), (GFX90A, "local", (1 << 32) - 1)])
@@ -193,21 +193,15 @@ def test_without_lanes_in_registers_a_list_gives_each_lane_a_copy():
     found.write_register(register, b"\1" * 8, 0, 0)
     assert found.read_register(register, 0, 0) == b"\1" * 8
     assert found.read_register(register, 0, 1) == (20).to_bytes(8, "little")
-    with pytest.raises(EvaluationError) as caught:
-        found.read_register(register, 0, 2)
-    assert caught.value.kind == "register_unavailable"
-    with pytest.raises(MissingContext) as missing:
-        found.read_register(register, 0, None)
-    assert missing.value.kind == "lane"
+    assert raised(EvaluationError, found.read_register, register, 0, 2).kind == "register_unavailable"
+    assert raised(MissingContext, found.read_register, register, 0, None).kind == "lane"
 
 
 def test_a_register_that_is_not_described_is_not_available():
     found = DescribedMachine(GENERIC, {0: 1})
     register = found.register(1)
     assert register.bit_size == 64
-    with pytest.raises(EvaluationError) as caught:
-        found.read_register(register, 0, None)
-    assert caught.value.kind == "register_unavailable"
+    assert raised(EvaluationError, found.read_register, register, 0, None).kind == "register_unavailable"
     found.write_register(register, bytes(range(8)), 0, None)  # what is written as a whole is known from then on
     assert found.read_register(register, 0, None) == bytes(range(8))
 
@@ -278,9 +272,8 @@ def test_apertures_that_nobody_knows_are_missing_context_for_each_slot():
     generic = target.space_named("generic")
     assert found.gather_memory(generic, 0, 4, 0, None, 3)[1].tolist() == [False] * 3
     location = locations.at(Memory(generic), np.array([0, 8, 16], dtype=np.uint64))
-    with pytest.raises(LaneFault) as caught:
-        Accessor(found, "little", 3).read(location, 32)
-    assert [caught.value.error_at(slot).kind for slot in range(3)] == ["apertures"] * 3
+    caught = raised(LaneFault, Accessor(found, "little", 3).read, location, 32)
+    assert [caught.error_at(slot).kind for slot in range(3)] == ["apertures"] * 3
 
 
 def test_copies_of_registers_are_gathered():

@@ -21,6 +21,7 @@ from dwarfgpu.lanes import LaneFault
 from dwarfgpu.machines import snapshot, snapshot_folder, snapshot_json
 from dwarfgpu.machines.machine import Dispatch, Machine
 from dwarfgpu.targets.resolve import resolve
+from tests.builders.errors import raised
 from tests.builders.machines import contents, machines
 from tests.builders.parameters import for_each
 
@@ -98,9 +99,7 @@ def test_what_is_absent_is_unavailable(name):
 def test_memory_that_is_absent_and_apertures_that_are_given():
     machine = snapshot.of_document(changed(memory=None))
     for name in ("global", "local", "region", "private_wave"):
-        with pytest.raises(EvaluationError) as caught:
-            read(machine, name, 0x1000, 4)
-        assert caught.value.kind == "memory_unavailable"
+        assert raised(EvaluationError, read, machine, name, 0x1000, 4).kind == "memory_unavailable"
     machine = snapshot.of_document(changed(apertures={"shared": "0x500000000", "private": "0x700000000"}))
     assert read(machine, "generic", 0x500000001, 2) == "bbcc"
     assert read(machine, "generic", 0x700000004, 5, lane=5) == "0908070605"
@@ -644,9 +643,8 @@ def test_lanes_that_a_short_list_leaves_out_are_unavailable(tmp_path):
         for lane in (1, 3, 63):
             with pytest.raises(EvaluationError, match=f"the contents of lane {lane} of register v0 are not available"):
                 read_lane(machine, "v0", lane)
-        with pytest.raises(LaneFault) as caught:
-            read_lane(machine, "v0", np.array([0, 1, 2, 5], dtype=np.uint64))
-        assert caught.value.positions.tolist() == [1, 3]
+        caught = raised(LaneFault, read_lane, machine, "v0", np.array([0, 1, 2, 5], dtype=np.uint64))
+        assert caught.positions.tolist() == [1, 3]
         assert read_lane(machine, "v1", 63) == 63
 
 

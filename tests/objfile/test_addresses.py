@@ -9,6 +9,7 @@ from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.contributions import MAX_BROKEN, contribution_with_base, contributions
 from dwarfgpu.objfile.info.unit_tables import address_table, addresses_of
 from tests.builders.lists import contribution, number
+from tests.builders.parameters import every
 
 
 def addresses(*values, size=8, order="little"):
@@ -25,9 +26,7 @@ def kind_of(error):
     return error.value.kind
 
 
-@pytest.mark.parametrize("order", ["little", "big"])
-@pytest.mark.parametrize("size", [4, 8])
-@pytest.mark.parametrize("wide", [False, True])
+@every(order=["little", "big"], size=[4, 8], wide=[False, True])
 def test_a_table_is_named_by_the_offset_past_its_header(order, size, wide):
     first = contribution(addresses(1, 2, size=size, order=order), size=size, order=order, wide=wide)
     second = contribution(addresses(0x10, 0x20, 0x30, size=size, order=order), size=size, order=order, wide=wide)

@@ -8,7 +8,7 @@ from dwarfgpu.objfile import call_frames as frames
 from dwarfgpu.objfile.call_frames import FdeIndex, FrameSection, read_frame_header
 from tests.builders.errors import raised
 from tests.builders.frames import FrameBuilder, z
-from tests.builders.parameters import for_each
+from tests.builders.parameters import every, for_each
 
 ADDRESS, HEADER = 0x4000, 0x3000
 COUNT = 20_000
@@ -73,9 +73,7 @@ def decoded(monkeypatch):
     return found
 
 
-@pytest.mark.parametrize("order", ["little", "big"])
-@pytest.mark.parametrize("size", [4, 8])
-@pytest.mark.parametrize("wide", [False, True])
+@every(order=["little", "big"], size=[4, 8], wide=[False, True])
 @for_each(
     "kind, encoding",
     ("debug_frame", None), ("eh_frame", None), ("eh_frame", 0x00), ("eh_frame", 0x1B), ("eh_frame", 0x03),
@@ -206,9 +204,7 @@ def test_an_entry_with_a_segment_is_found():
     assert FdeIndex(section_of(builder)).fde_at(0x1008).offset == fde
 
 
-@pytest.mark.parametrize("order", ["little", "big"])
-@pytest.mark.parametrize("size", [4, 8])
-@pytest.mark.parametrize("count", [0, 1, 2, 3, 17])
+@every(order=["little", "big"], size=[4, 8], count=[0, 1, 2, 3, 17])
 def test_the_table_of_a_header(order, size, count):
     builder, offsets = functions("eh_frame", count=count, size=size, order=order, encoding=0x1B)
     rows = [(0x1000 + 0x20 * i, offset) for i, offset in enumerate(offsets)]

@@ -10,7 +10,7 @@ from dwarfgpu.errors import DwarfGpuError, IllFormed, MalformedFile, Unsupported
 from dwarfgpu.objfile.call_frames import Cie, Fde, FrameSection, Terminator
 from tests.builders.errors import raised
 from tests.builders.frames import FrameBuilder, cfa, z
-from tests.builders.parameters import for_each
+from tests.builders.parameters import every, for_each
 
 ORDERS = ["little", "big"]
 KINDS = ["debug_frame", "eh_frame"]
@@ -35,11 +35,7 @@ def fault(builder, **options):
     return found
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("size", [4, 8])
-@pytest.mark.parametrize("wide", [False, True])
-@pytest.mark.parametrize("version", [1, 3, 4])
+@every(kind=KINDS, order=ORDERS, size=[4, 8], wide=[False, True], version=[1, 3, 4])
 def test_fields(kind, order, size, wide, version):
     """A.6.4.1 (1) to (10), in each format; the code alignment factor, A.6.4.1 (7), and A.6.4.1 (8) are LEB128 numbers.
 
@@ -102,19 +98,13 @@ def test_the_id_of_the_other_format_makes_no_cie():
     assert fault(builder).kind == "bad_cie"
 
 
-def test_a_cie_has_the_address_size_that_it_names():
+@for_each("cie, options", ({"address_size": 4}, {"address_size": 8}), ({"version": 3}, {}))
+def test_a_cie_has_the_address_size_that_it_names_or_before_version_4_that_of_the_file(cie, options):
     """A.6.4.1 (5)"""
     builder = FrameBuilder(size=4)
-    builder.fde(builder.cie(address_size=4), 0x1000, 16)
+    builder.fde(builder.cie(**cie), 0x1000, 16)
 
-    assert entries(builder, address_size=8)[1].low == 0x1000
-
-
-def test_before_version_4_the_address_size_is_that_of_the_file():
-    builder = FrameBuilder(size=4)
-    builder.fde(builder.cie(version=3), 0x1000, 16)
-
-    assert entries(builder)[1].low == 0x1000
+    assert entries(builder, **options)[1].low == 0x1000
 
 
 @pytest.mark.parametrize("size", [1, 2, 4, 8])
@@ -148,8 +138,7 @@ def test_the_last_address_may_be_part_of_an_entry():
     assert entries(builder)[1].high == 1 << 32
 
 
-@pytest.mark.parametrize("size", [4, 8])
-@pytest.mark.parametrize("tombstone", [-1, -2])
+@every(size=[4, 8], tombstone=[-1, -2])
 def test_code_that_the_linker_has_dropped(size, tombstone):
     """A tombstone stands where its address was: the entry covers nothing, and is no error."""
     builder = FrameBuilder(size=size)
@@ -192,9 +181,7 @@ def test_a_section_of_zeros(kind):
 VENDORS = "[amd:v0.0][abc:v1.2:x=y]"
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("version", [1, 3, 4])
-@pytest.mark.parametrize("text", ["[abc:v0.0]", "[abc:v0.0][def:v1.2:feature-a=on,feature-b=3]", VENDORS])
+@every(kind=KINDS, version=[1, 3, 4], text=["[abc:v0.0]", "[abc:v0.0][def:v1.2:feature-a=on,feature-b=3]", VENDORS])
 def test_strings_of_vendors_add_no_fields(kind, version, text):
     """A.6.4.1 (4)"""
     builder = FrameBuilder(kind)
@@ -206,9 +193,7 @@ def test_strings_of_vendors_add_no_fields(kind, version, text):
     assert fde.instructions.startswith(cfa("undefined 3"))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("version", [1, 3, 4])
-@pytest.mark.parametrize("text", ["unheard", "x", "[abc:v0.0", "]", "[abc]x", "zz[", "PLx", "arm\u00e9"])
+@every(kind=KINDS, version=[1, 3, 4], text=["unheard", "x", "[abc:v0.0", "]", "[abc]x", "zz[", "PLx", "arm\u00e9"])
 def test_of_an_unknown_augmentation_what_the_text_lists_is_read(kind, version, text):
     """A.6.4.1 (4): length, CIE_id, version, augmentation; length, CIE_pointer, initial_location, address_range."""
     builder = FrameBuilder(kind)
@@ -232,9 +217,7 @@ def test_an_augmentation_that_is_no_utf_8():
     assert cie.format is None
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("size", [4, 8])
+@every(kind=KINDS, order=ORDERS, size=[4, 8])
 def test_all_letters_of_gnu(kind, order, size):
     builder = FrameBuilder(kind, order=order, size=size)
     builder.cie("nop; nop; nop")
@@ -320,43 +303,25 @@ def test_letters_behind_a_z_that_are_not_known_are_skipped():
     assert fde.instructions.startswith(cfa("undefined 3"))
 
 
-def test_an_unknown_letter_before_the_encoding_of_locations():
+@for_each(
+    "text, data, of_entry",
+    ("zXR", z(b"\x01\x03"), None),  # an unknown letter before the encoding of locations
+    ("zR", b"\x7f\x1b", None),  # data longer than the CIE
+    ("zR", b"\xff\xff\xff\xff\x0f\x1b", None),
+    ("zR", z(b""), None),  # data too short for the letters
+    ("zPLR", z(b"\x03\x01\x02\x03\x04\x03"), None),
+    ("zP", z(b"\x0b\x01"), None),
+    ("z", z(b""), b"\x40"),  # data of an entry that are longer than it
+    ("zL", z(b"\x00"), z(b"\x01\x02")),  # an LSDA that does not fit
+)
+def test_augmentation_data_that_cannot_be(text, data, of_entry):
     builder = FrameBuilder("eh_frame")
-    builder.cie(augmentation="zXR", augmentation_data=z(b"\x01\x03"))
+    cie = builder.cie(augmentation=text, augmentation_data=data)
+    if of_entry is not None:
+        builder.fde(cie, 0x1000, 16, augmentation_data=of_entry)
 
     error = fault(builder)
     assert (error.kind, error.error_class) == ("bad_augmentation", "ill_formed")
-
-
-@pytest.mark.parametrize("data", [z(b"\x1b")[:1] + b"\xff" * 3, b"\xff\xff\xff\xff\x0f\x1b", b"\x7f\x1b"])
-def test_augmentation_data_longer_than_the_entry(data):
-    builder = FrameBuilder("eh_frame")
-    builder.cie(augmentation="zR", augmentation_data=b"\x7f\x1b" if data[0] == 1 else data)
-
-    assert fault(builder).kind == "bad_augmentation"
-
-
-@pytest.mark.parametrize("text, data", [("zR", b""), ("zPLR", b"\x03\x01\x02\x03\x04\x03"), ("zP", b"\x0b\x01")])
-def test_augmentation_data_too_short_for_its_letters(text, data):
-    builder = FrameBuilder("eh_frame")
-    builder.cie(augmentation=text, augmentation_data=z(data))
-
-    assert fault(builder).kind == "bad_augmentation"
-
-
-def test_augmentation_data_of_an_entry_longer_than_it():
-    builder = FrameBuilder("eh_frame")
-    builder.fde(builder.cie(augmentation="z", augmentation_data=z(b"")), 0x1000, 16, augmentation_data=b"\x40")
-
-    assert fault(builder).kind == "bad_augmentation"
-
-
-def test_the_lsda_of_an_entry_does_not_fit():
-    builder = FrameBuilder("eh_frame")
-    cie = builder.cie(augmentation="zL", augmentation_data=z(b"\x00"))
-    builder.fde(cie, 0x1000, 16, augmentation_data=z(b"\x01\x02"))
-
-    assert fault(builder).kind == "bad_augmentation"
 
 
 @pytest.mark.parametrize("data", [z(b""), z(bytes(4))])
@@ -437,32 +402,22 @@ def test_aligned_pointers(size):
     assert (found[1].low, found[1].high) == (0x1000, 0x1020)
 
 
-@pytest.mark.parametrize("encoding", [0x9B, 0x80])
-def test_a_location_in_memory(encoding):
-    """DW_EH_PE_indirect: only the memory of the program knows it."""
-    found, _ = located(encoding, pair(0x100, 0x20, 8))
-    assert isinstance(found[1], Unsupported)
-    assert found[1].kind == "pointer_encoding"
+@for_each(
+    "encoding, location, bases, kind, error",
+    *((encoding, pair(0x100, 0x20, 8), BASES, "pointer_encoding", Unsupported)
+      for encoding in (0x9B, 0x80, 0x05, 0x0F, 0x0D, 0x60, 0x7B, 0x4B)),
+    *((encoding, pair(0x100, 0x20, 4), Bases(0x4000), "pointer_encoding", Unsupported) for encoding in (0x2B, 0x3B)),
+    (0xFF, b"", BASES, "bad_augmentation", IllFormed),
+    (0x0B, pair(0x1000, -1, 4), BASES, "overflow", MalformedFile),
+)  # fmt: skip
+def test_locations_that_cannot_be_read(encoding, location, bases, kind, error):
+    """In memory (DW_EH_PE_indirect, 0x9B and 0x80), encoded as nobody defines, from an unknown base, or left out.
 
-
-def test_a_location_that_is_left_out():
-    found, _ = located(0xFF, b"")
-    assert isinstance(found[1], IllFormed)
-    assert found[1].kind == "bad_augmentation"
-
-
-@pytest.mark.parametrize("encoding", [0x05, 0x0F, 0x0D, 0x60, 0x7B, 0x4B])
-def test_encodings_that_nobody_defines(encoding):
-    """0x4B counts from the function, which has no location yet."""
-    found, _ = located(encoding, pair(0x100, 0x20, 8))
-    assert isinstance(found[1], Unsupported)
-    assert found[1].kind == "pointer_encoding"
-
-
-@pytest.mark.parametrize("encoding", [0x2B, 0x3B])
-def test_bases_that_are_not_known(encoding):
-    found, _ = located(encoding, pair(0x100, 0x20, 4), bases=Bases(0x4000))
-    assert isinstance(found[1], Unsupported)
+    0x4B counts from the function, which has no location yet.
+    """
+    found, _ = located(encoding, location, bases=bases)
+    assert isinstance(found[1], error)
+    assert found[1].kind == kind
 
 
 def test_an_lsda_relative_to_its_function():
@@ -526,17 +481,11 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", BROKEN)
+@every(kind=KINDS, name=BROKEN)
 def test_one_broken_entry_hides_no_other(kind, name):
     expected, break_it = BROKEN[name]
     error = around(FrameBuilder(kind), break_it)
     assert (error.kind, error.error_class) == (expected, "ill_formed" if expected == "bad_cie" else "malformed")
-
-
-def test_a_range_of_negative_size():
-    found, _ = located(0x0B, pair(0x1000, -1, 4))
-    assert found[1].kind == "overflow"
 
 
 def test_entries_of_a_broken_cie():
@@ -561,8 +510,7 @@ def test_reserved_lengths(length):
     assert found[1].kind == "bad_length"
 
 
-@pytest.mark.parametrize("wide", [False, True])
-@pytest.mark.parametrize("length", [40, 0x7FFFFFFF, 0xFFFFFFEF])
+@every(wide=[False, True], length=[40, 0x7FFFFFFF, 0xFFFFFFEF])
 def test_a_length_behind_the_end(wide, length):
     builder = FrameBuilder()
     builder.cie()
@@ -574,8 +522,7 @@ def test_a_length_behind_the_end(wide, length):
     assert found[1].kind == "truncated"
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("wide", [False, True])
+@every(kind=KINDS, wide=[False, True])
 def test_a_section_cut_at_every_byte(kind, wide):
     builder = FrameBuilder(kind, wide=wide)
     cie = builder.cie("def_cfa 7 8", augmentation="zR", augmentation_data=z(b"\x1b"))
@@ -622,8 +569,7 @@ def test_an_error_is_the_same_every_time():
     assert len(messages) == 1
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("wide", [False, True])
+@every(kind=KINDS, wide=[False, True])
 def test_only_an_entry_can_be_a_cie(kind, wide):
     """What looks like one in the middle of another entry is none."""
     inner = FrameBuilder(kind, wide=wide)

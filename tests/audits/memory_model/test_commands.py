@@ -9,7 +9,7 @@ import pytest
 
 from tests.builders import commands
 from tests.builders.commands import run
-from tests.builders.parameters import for_each
+from tests.builders.parameters import every, for_each
 from tests.objfile.containers.test_bundle import bundle_of
 
 GFX1100 = "fixtures/amdgpu/ordering.gfx1100.w32.O2.co"
@@ -207,8 +207,7 @@ CLAUSES = {
 """Statements behind the first line, the number of their operations, and the line of the one that acquires."""
 
 
-@pytest.mark.parametrize("processor", ["gfx1100", "gfx1200"])
-@pytest.mark.parametrize("name", CLAUSES)
+@every(processor=["gfx1100", "gfx1200"], name=CLAUSES)
 @pytest.mark.skipif(shutil.which("clang-22") is None, reason="clang-22 is not installed")
 def test_accesses_of_clauses_have_the_operations_of_the_source_in_order(tmp_path, processor, name):
     """All instructions of a clause have the line of the first; plain loads ask for nothing."""

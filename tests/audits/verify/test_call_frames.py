@@ -11,24 +11,13 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.program.code.code_object import CodeObject, opened
 from tests.audits.verify import seeds_frame_headers, seeds_frames
-from tests.audits.verify.test_tables_and_indexes import FILES
 from tests.builders.frames import FrameBuilder
 from tests.builders.hostile import CODE, gpu
 from tests.builders.seeds import FIXTURES, findings_in
 
-
-def test_each_rule_has_a_case() -> None:
-    rules = {rule.name for rule in call_frames.RULES.values()}
-    assert rules <= {seed.rule for seed in (*seeds_frames.SEEDS, *seeds_frame_headers.SEEDS)}
-
-
-@pytest.mark.parametrize("path", [pytest.param(path, id=f"{path.parent.name}/{path.name}") for path in FILES])
-def test_what_compilers_write_breaks_no_rule(path: Path) -> None:
-    file = opened(str(path), None)
-    problems = [
-        problem for problem in CallFrameChecks(file, ExpressionChecks(file)).problems() if problem.idiom_name is None
-    ]
-    assert [(problem.rule.name, problem.message) for problem in problems] == []
+FOLDERS = ("amdgpu", "compilers", "features", "host", "llvm24")
+"""The folders of what compilers and linkers have made."""
+FILES = sorted(path for folder in FOLDERS for path in (FIXTURES / folder).iterdir() if path.is_file())
 
 
 @pytest.mark.parametrize("order", ["little", "big"])

@@ -18,7 +18,7 @@ from dwarfgpu.states.gpu_cores import open_core_files, open_core_waves
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.core_layout import Bytes
 from tests.builders.gpu_cores import LOAD_ADDRESS, PROCESSORS, filled, written
-from tests.builders.parameters import for_each
+from tests.builders.parameters import every, for_each
 from tests.machines.conformance import BackendConformance
 from tests.machines.test_conformance import machine_of
 
@@ -50,8 +50,7 @@ def place_in(machine, other, wave):
     return next(index for index in range(machine.wave_count) if machine.place_of(index)[1:] == place)
 
 
-@pytest.mark.parametrize("kind", ["merged", "pair"])
-@pytest.mark.parametrize("processor", PROCESSORS)
+@every(kind=["merged", "pair"], processor=PROCESSORS)
 def test_a_machine_survives_being_written_and_read(processor, kind, tmp_path):
     machine = filled(processor)
     form = CoreForm(xccs=2, engines=2, has_events=True)
@@ -72,8 +71,7 @@ def test_a_machine_survives_being_written_and_read(processor, kind, tmp_path):
         )
 
 
-@pytest.mark.parametrize("group", [1, 2])
-@pytest.mark.parametrize("processor", ["gfx90a", "gfx1100-wave32"])
+@every(group=[1, 2], processor=["gfx90a", "gfx1100-wave32"])
 def test_one_gather_reads_what_single_accesses_read(processor, group, tmp_path):
     found = only(core_of(tmp_path, filled(processor, waves=10, group=group)))
     lanes = found.target.lane_count
@@ -262,8 +260,7 @@ TRAPSTS = {
 ONLY_IF_ENABLED = {*range(8), 12, 13, 14}
 
 
-@pytest.mark.parametrize("bit", TRAPSTS)
-@pytest.mark.parametrize("processor", ["gfx900", "gfx942", "gfx1030-wave64", "gfx1100-wave32"])
+@every(bit=TRAPSTS, processor=["gfx900", "gfx942", "gfx1030-wave64", "gfx1100-wave32"])
 def test_each_bit_of_trapsts_is_a_reason_where_it_is_enabled(processor, bit, tmp_path):
     machine = filled(processor, waves=2, group=1)
     machine.set_register("trapsts", 1 << bit)

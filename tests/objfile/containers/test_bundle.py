@@ -16,7 +16,7 @@ from dwarfgpu.objfile.opening import open_container, open_image
 from tests.builders.code_objects import bundle, host_program, opencl, run
 from tests.builders.elf import ElfBuilder
 from tests.builders.errors import raised
-from tests.builders.parameters import for_each
+from tests.builders.parameters import every, for_each
 
 MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
 HOST = "host-x86_64-unknown-linux-gnu-"
@@ -235,9 +235,7 @@ def test_an_exact_name_wins():
     data = bundle_of((f"{HIP}gfx90a", A), (f"{HIP}gfx90a:xnack+", B))
     assert info(open_image(data, "gfx90a:xnack+")) == b"for B"
     assert info(open_image(data, "gfx90a")) == b"for A"
-    with pytest.raises(UsageError) as error:
-        open_image(data, "gfx90a:sramecc-:xnack+")  # both may run there
-    assert error.value.kind == "ambiguous"
+    assert raised(UsageError, open_image, data, "gfx90a:sramecc-:xnack+").kind == "ambiguous"
 
 
 def test_what_is_not_an_elf_file_is_refused_by_its_name():
@@ -258,16 +256,10 @@ def test_several_bundles_in_a_host_program(tmp_path):
     path.write_bytes(builder.build())
     container = open_container(path)
 
-    assert [(entry.kind, entry.target_id) for entry in container.entries] == [
-        ("host", ""),
-        ("host", ""),
-        ("hipv4", "gfx90a"),
-        ("hipv4", "gfx1100"),
-        ("host", ""),
-        ("hipv4", "gfx1200"),
-        ("host", ""),
-        ("hipv4", "gfx90a"),
-    ]
+    assert " ".join(entry.target_id or entry.kind for entry in container.entries) == (
+        "host host gfx90a gfx1100 host gfx1200 host gfx90a"
+    )
+    assert {entry.kind for entry in container.entries if entry.target_id} == {"hipv4"}
     assert container.problems == []
     assert info(open_image(path)) == b"host"
     assert info(open_image(f"{path}@host")) == b"host"
@@ -377,8 +369,7 @@ def bomb(method):
     return len(content), hashlib.md5(content).digest()[:8], pack(content)
 
 
-@pytest.mark.parametrize("version", [1, 2, 3])
-@pytest.mark.parametrize("method", [0, 1])
+@every(version=[1, 2, 3], method=[0, 1])
 def test_a_bomb_is_refused(version, method):
     claim, hash_, stream = bomb(method)
     data = compressed(b"", version, method, claim=claim, hash_=hash_, stream=stream)
@@ -388,9 +379,7 @@ def test_a_bomb_is_refused(version, method):
 def test_a_uri_past_the_end_of_the_file(tmp_path):
     path = tmp_path / "k.co"
     path.write_bytes(A)
-    with pytest.raises(MalformedFile) as error:
-        open_image(f"file://{path}#offset=0&size={len(A) + 1}")
-    assert error.value.kind == "truncated"
+    assert raised(MalformedFile, open_image, f"file://{path}#offset=0&size={len(A) + 1}").kind == "truncated"
 
 
 def test_offload_binaries_with_padding_between_them():

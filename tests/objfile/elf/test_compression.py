@@ -13,7 +13,7 @@ from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.objfile.section_source import ImageSections
 from tests.builders.code_objects import opencl, run, section_bytes
 from tests.builders.elf import ElfBuilder
-from tests.builders.parameters import for_each
+from tests.builders.parameters import every, for_each
 
 CLASSES = [(size, order) for size in (4, 8) for order in ("little", "big")]
 TEXT = b"some text that is repeated, " * 100
@@ -94,8 +94,7 @@ def test_a_broken_section_hides_no_other():
     assert Image(builder.build()).section(".debug_str").data == TEXT
 
 
-@pytest.mark.parametrize("size", [1 << 30, 1 << 40, (1 << 64) - 1])
-@pytest.mark.parametrize("method", [1, 2])
+@every(size=[1 << 30, 1 << 40, (1 << 64) - 1], method=[1, 2])
 def test_a_claim_that_cannot_be_true_is_refused_before_decompressing(size, method):
     error = error_of(lambda b: b.compressed(".debug_info", TEXT, size=size, method=method, stream=b"\x78\x9c"))
     assert error.kind == "too_large"

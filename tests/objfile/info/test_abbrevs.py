@@ -13,7 +13,7 @@ from dwarfgpu.objfile.info.forms import FORMS, NO_DATA
 from dwarfgpu.objfile.info.readers import FAILURES, FEW, EntryLayout, family
 from tests.builders.dwarf import FORM_CODES, DictSections, build, die, dwarf, entry, unit
 from tests.builders.errors import raised
-from tests.builders.parameters import for_each
+from tests.builders.parameters import every, for_each
 
 NAME, TYPE = 0x03, 0x49
 
@@ -229,8 +229,7 @@ def test_a_generated_reader_does_what_the_forms_say(codes, data, format, lead):
     assert [end for _, end in fast.positions(data, 0)][-1:] == [after] * bool(codes)
 
 
-@pytest.mark.parametrize("name", ["udata", "sdata", "block", "strx", "exprloc", "LLVM_addrx_offset"])
-@pytest.mark.parametrize("length", [1, 2, 9, 10, 11, 30])
+@every(name=["udata", "sdata", "block", "strx", "exprloc", "LLVM_addrx_offset"], length=[1, 2, 9, 10, 11, 30])
 def test_padded_leb128_numbers(name, length):
     codes = (FORM_CODES[name], FORM_CODES["data1"])
     data = b"\1" + b"\x82" + b"\x80" * (length - 2) + b"\0" * (length > 1) if length > 1 else b"\1\2"

@@ -13,7 +13,7 @@ from dwarfgpu.objfile.indexes.address_index import size_of_type
 from dwarfgpu.objfile.info import tree as tree_module
 from tests.builders.dwarf import DictSections, build, die, dwarf, entry, unit
 from tests.builders.errors import raised
-from tests.builders.parameters import for_each, some_slow
+from tests.builders.parameters import every, for_each, some_slow
 
 
 def only(*parts, **options):
@@ -115,8 +115,7 @@ def test_the_sign_of_a_constant_depends_on_the_context(form, value, unsigned, si
         assert attribute.unsigned() == unsigned
 
 
-@pytest.mark.parametrize("order", ["little", "big"])
-@pytest.mark.parametrize("form", ["exprloc", "block", "block1", "block2", "block4", "indirect/exprloc"])
+@every(order=["little", "big"], form=["exprloc", "block", "block1", "block2", "block4", "indirect/exprloc"])
 @pytest.mark.parametrize("before", [("name", "string", "abc"), ("name", "strp", "abc"), ("byte_size", "udata", 300)])
 def test_a_block_knows_where_it_stands(form, before, order):
     """An expression is identified by its section and offset."""
@@ -227,8 +226,7 @@ def with_siblings(tree, names, path="0"):
     return tree._replace(children=tuple(labelled) if tree.children is not None else None)
 
 
-@pytest.mark.parametrize("descents", [0, 3, 1000])
-@pytest.mark.parametrize("seed", some_slow(range(6), quick=(0, 3)))
+@every(descents=[0, 3, 1000], seed=some_slow(range(6), quick=(0, 3)))
 def test_sibling_attributes_change_no_answer(seed, descents, monkeypatch):
     monkeypatch.setattr(tree_module, "DESCENTS", descents)
     rng = random.Random(seed)
@@ -290,10 +288,9 @@ def test_a_broken_entry_hides_neither_those_before_it_nor_other_units():
     data[half - 2] = 0x7E  # the second variable of the first unit
     first, second = Dwarf(DictSections({**built.sections, ".debug_info": bytes(data)})).units
     seen = []
-    with pytest.raises(MalformedFile) as error:
-        seen.extend(first.dies())  # keeps what came before
+    error = raised(MalformedFile, seen.extend, first.dies())
 
-    assert (error.value.kind, str(error.value.where)) == ("unknown_abbreviation", f".debug_info+{half - 2:#x}")
+    assert (error.kind, str(error.where)) == ("unknown_abbreviation", f".debug_info+{half - 2:#x}")
     assert [each.tag_name.removeprefix("DW_TAG_") for each in seen] == ["compile_unit", "namespace", "variable"]
     assert (seen[2].name, seen[2].parent(), seen[1].parent()) == ("v", seen[1], seen[0])
     assert len(list(second.dies())) == 4
@@ -416,8 +413,7 @@ def test_a_reference_to_another_unit():
     assert found.die_at(variable.type().section_offset) == variable.type()
 
 
-@pytest.mark.parametrize("form", ["ref1", "ref4", "ref8", "ref_addr", "ref_udata"])
-@pytest.mark.parametrize("where", [0, 5, 13, 40, 200])
+@every(form=["ref1", "ref4", "ref8", "ref_addr", "ref_udata"], where=[0, 5, 13, 40, 200])
 def test_a_reference_to_no_entry_is_an_error(form, where):
     (variable,) = only(die("variable", ("type", form, where)), ("name", "string", "a" * 20)).root.children()
 
@@ -426,12 +422,9 @@ def test_a_reference_to_no_entry_is_an_error(form, where):
 
 def test_the_name_of_what_is_completed_later():
     """DW_AT_specification and DW_AT_abstract_origin give an entry the attributes it does not have itself."""
+    declared = entry("subprogram", "f", linkage_name="_ZN1S1fEv", type="int", declaration=True, label="declared")
     found = only(
-        entry(
-            "structure_type",
-            "S",
-            entry("subprogram", "f", linkage_name="_ZN1S1fEv", type="int", declaration=True, label="declared"),
-        ),
+        entry("structure_type", "S", declared),
         entry("base_type", "int", label="int"),
         entry("subprogram", specification="declared", inline=1, label="abstract"),
         entry("subprogram", abstract_origin="abstract", low_pc=16, label="concrete"),
@@ -491,40 +484,24 @@ def explore(found):
     found.index.names()
 
 
-BASE = build(
-    unit(
-        entry(
-            "compile_unit",
-            None,
-            ("str_offsets_base", "sec_offset", "strings"),
-            ("addr_base", "sec_offset", "addresses"),
-            die("base_type", ("name", "strx1", "int"), ("byte_size", "data1", 4), label="int"),
-            entry(
-                "namespace",
-                "ns",
-                die(
-                    "variable",
-                    ("name", "strp", "v"),
-                    ("type", "ref4", "int"),
-                    ("location", "exprloc", b"\x03\0\x20\0\0\0\0\0\0"),
-                ),
-                die("subprogram", ("name", "strp", "f"), ("declaration", "flag_present"), label="declared"),
-            ),
-            entry(
-                "subprogram",
-                None,
-                ("low_pc", "addrx", 0x1000),
-                ("ranges", "sec_offset", 0),
-                die("formal_parameter", ("name", "strx2", "p"), ("location", "exprloc", b"\x91\x70")),
-                die("lexical_block", die("variable", ("name", "strx3", "x"), ("const_value", "sdata", -3))),
-                specification="declared",
-                high_pc=0x20,
-            ),
-            low_pc=0x1000,
-            high_pc=0x100,
-        )
-    )
+INNER = (
+    die("variable", ("name", "strp", "v"), ("type", "ref4", "int"), ("location", "exprloc", b"\x03\0\x20" + bytes(6))),
+    die("subprogram", ("name", "strp", "f"), ("declaration", "flag_present"), label="declared"),
 )
+BODY = (
+    ("low_pc", "addrx", 0x1000),
+    ("ranges", "sec_offset", 0),
+    die("formal_parameter", ("name", "strx2", "p"), ("location", "exprloc", b"\x91\x70")),
+    die("lexical_block", die("variable", ("name", "strx3", "x"), ("const_value", "sdata", -3))),
+)
+UNIT = (
+    ("str_offsets_base", "sec_offset", "strings"),
+    ("addr_base", "sec_offset", "addresses"),
+    die("base_type", ("name", "strx1", "int"), ("byte_size", "data1", 4), label="int"),
+    entry("namespace", "ns", *INNER),
+    entry("subprogram", None, *BODY, specification="declared", high_pc=0x20),
+)
+BASE = build(unit(entry("compile_unit", None, *UNIT, low_pc=0x1000, high_pc=0x100)))
 
 
 @settings(max_examples=150)

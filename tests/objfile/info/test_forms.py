@@ -27,7 +27,7 @@ from dwarfgpu.objfile.info.dies import VALUE_KINDS
 from dwarfgpu.objfile.info.forms import FORMS, Indirect, class_of, read_value
 from tests.builders.dwarf import FORM_CODES, build, die, dwarf, unit
 from tests.builders.errors import raised
-from tests.builders.parameters import for_each
+from tests.builders.parameters import every, for_each
 
 FORMATS = [
     Format(address_size, offset_size, order, version)
@@ -36,63 +36,43 @@ FORMATS = [
 
 # Each form with values as bytes of a little-endian DWARF32 unit with addresses of 8 bytes, and what they mean.
 CASES = [
-    ("addr", "1032547698badcfe", 0xFEDCBA9876543210),
-    ("block", "03010203", b"\1\2\3"),
-    ("block1", "03010203", b"\1\2\3"),
-    ("block2", "0300010203", b"\1\2\3"),
-    ("block4", "03000000010203", b"\1\2\3"),
-    ("block", "8300010203", b"\1\2\3"),
-    ("exprloc", "00", b""),
-    ("data1", "ff", 0xFF),
-    ("data2", "fffe", 0xFEFF),
-    ("data4", "01000080", 0x80000001),
-    ("data8", "0100000000000080", 0x8000000000000001),
-    ("data16", "01" + "00" * 14 + "80", 1 << 127 | 1),
-    ("udata", "ffffffffffffffffff01", (1 << 64) - 1),
-    ("udata", "7f", 127),
-    ("udata", "808000", 0),
-    ("sdata", "7f", -1),
-    ("sdata", "3f", 63),
-    ("sdata", "40", -64),
-    ("sdata", "80808080808080808 07f".replace(" ", ""), -(1 << 63)),
-    ("sdata", "ffffff7f", -1),
-    ("string", "61c3a900", "aé".encode()),
-    ("string", "00", b""),
-    ("strp", "04030201", 0x01020304),
-    ("line_strp", "04030201", 0x01020304),
-    ("strp_sup", "04030201", 0x01020304),
-    ("GNU_strp_alt", "04030201", 0x01020304),
-    ("strx", "8101", 129),
-    ("strx1", "80", 128),
-    ("strx2", "0180", 0x8001),
-    ("strx3", "010280", 0x800201),
-    ("strx4", "01020380", 0x80030201),
-    ("GNU_str_index", "8101", 129),
-    ("addrx", "8101", 129),
-    ("addrx1", "80", 128),
-    ("addrx2", "0180", 0x8001),
-    ("addrx3", "010280", 0x800201),
-    ("addrx4", "01020380", 0x80030201),
-    ("GNU_addr_index", "8101", 129),
-    ("LLVM_addrx_offset", "810104000000", (129, 4)),
-    ("ref1", "80", 128),
-    ("ref2", "0180", 0x8001),
-    ("ref4", "01020380", 0x80030201),
-    ("ref8", "0100000000000080", 0x8000000000000001),
-    ("ref_udata", "8101", 129),
-    ("ref_addr", "01020380", 0x80030201),
-    ("ref_sig8", "0100000000000080", 0x8000000000000001),
-    ("ref_sup4", "01020380", 0x80030201),
-    ("ref_sup8", "0100000000000080", 0x8000000000000001),
-    ("GNU_ref_alt", "01020380", 0x80030201),
-    ("sec_offset", "01020380", 0x80030201),
-    ("loclistx", "8101", 129),
-    ("rnglistx", "8101", 129),
-    ("flag", "02", 2),
-    ("flag_present", "", True),
-    ("indirect", "0b05", Indirect(0x0B, 5)),
-    ("indirect", "160b05", Indirect(0x0B, 5)),
-    ("indirect", "080061", Indirect(0x08, b"")),
+    (form, data, value)
+    for forms, data, value in (
+        ("addr", "1032547698badcfe", 0xFEDCBA9876543210),
+        ("block block1", "03010203", b"\1\2\3"),
+        ("block2", "0300010203", b"\1\2\3"),
+        ("block4", "03000000010203", b"\1\2\3"),
+        ("block", "8300010203", b"\1\2\3"),
+        ("exprloc", "00", b""),
+        ("data1", "ff", 0xFF),
+        ("data2", "fffe", 0xFEFF),
+        ("data4", "01000080", 0x80000001),
+        ("data8 ref8 ref_sig8 ref_sup8", "0100000000000080", 0x8000000000000001),
+        ("data16", "01" + "00" * 14 + "80", 1 << 127 | 1),
+        ("udata", "ffffffffffffffffff01", (1 << 64) - 1),
+        ("udata", "7f", 127),
+        ("udata", "808000", 0),
+        ("sdata", "7f", -1),
+        ("sdata", "3f", 63),
+        ("sdata", "40", -64),
+        ("sdata", "8080808080808080807f", -(1 << 63)),
+        ("sdata", "ffffff7f", -1),
+        ("string", "61c3a900", "aé".encode()),
+        ("string", "00", b""),
+        ("strp line_strp strp_sup GNU_strp_alt", "04030201", 0x01020304),
+        ("strx GNU_str_index addrx GNU_addr_index ref_udata loclistx rnglistx", "8101", 129),
+        ("strx1 addrx1 ref1", "80", 128),
+        ("strx2 addrx2 ref2", "0180", 0x8001),
+        ("strx3 addrx3", "010280", 0x800201),
+        ("strx4 addrx4 ref4 ref_addr ref_sup4 GNU_ref_alt sec_offset", "01020380", 0x80030201),
+        ("LLVM_addrx_offset", "810104000000", (129, 4)),
+        ("flag", "02", 2),
+        ("flag_present", "", True),
+        ("indirect", "0b05", Indirect(0x0B, 5)),
+        ("indirect", "160b05", Indirect(0x0B, 5)),
+        ("indirect", "080061", Indirect(0x08, b"")),
+    )
+    for form in forms.split()
 ]
 
 
@@ -112,8 +92,7 @@ def test_every_form_is_shown_here():
     assert {name for name, _, _ in CASES} | {"implicit_const"} == set(FORM_CODES)
 
 
-@pytest.mark.parametrize("format", FORMATS)
-@pytest.mark.parametrize("name", ["strp", "sec_offset", "line_strp", "GNU_ref_alt", "addr", "ref_addr"])
+@every(format=FORMATS, name=["strp", "sec_offset", "line_strp", "GNU_ref_alt", "addr", "ref_addr"])
 def test_sizes_depend_on_the_format(name, format):
     """A.7.5.5: DW_FORM_ref_addr has 4 bytes in the 32-bit format and 8 in the 64-bit format."""
     size = format.offset_size

@@ -38,34 +38,12 @@ def unit(*children):
 
 
 HERE = Position(1, 99, 9)
-NESTED = unit(
-    Die(VARIABLE, "v"),
-    Die(FUNCTION, "declared"),
-    Die(FUNCTION, "other", (0x00, 0x10)),
-    Die(
-        FUNCTION,
-        "main",
-        (0x10, 0x50),
-        children=[
-            Die(VARIABLE, "x"),
-            Die(CALL, "early", (0x10, 0x14), (1, 5, 1)),
-            Die(
-                BLOCK,
-                None,
-                (0x18, 0x48),
-                children=[
-                    Die(
-                        CALL,
-                        "outer",
-                        [(0x20, 0x28), (0x30, 0x40)],
-                        (1, 20, 3),
-                        [Die(BLOCK, None, children=[Die(CALL, "inner", (0x34, 0x38), (2, 7, 4))])],
-                    )
-                ],
-            ),
-        ],
-    ),
-)
+INNER = Die(BLOCK, None, children=[Die(CALL, "inner", (0x34, 0x38), (2, 7, 4))])
+OUTER = Die(CALL, "outer", [(0x20, 0x28), (0x30, 0x40)], (1, 20, 3), [INNER])
+EARLY = Die(CALL, "early", (0x10, 0x14), (1, 5, 1))
+BODY = [Die(VARIABLE, "x"), EARLY, Die(BLOCK, None, (0x18, 0x48), children=[OUTER])]
+MAIN = Die(FUNCTION, "main", (0x10, 0x50), children=BODY)
+NESTED = unit(Die(VARIABLE, "v"), Die(FUNCTION, "declared"), Die(FUNCTION, "other", (0x00, 0x10)), MAIN)
 
 
 def calls(scopes, position):

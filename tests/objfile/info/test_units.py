@@ -16,7 +16,7 @@ from dwarfgpu.objfile.section_source import SectionSource
 from tests.builders.dwarf import DictSections, build, die, dwarf, entry, unit
 from tests.builders.errors import raised
 from tests.builders.lists import RLE
-from tests.builders.parameters import for_each
+from tests.builders.parameters import every, for_each
 
 FORMATS = [
     {"version": version, "offset_size": offset_size, "address_size": address_size}
@@ -31,8 +31,7 @@ def number(value, size, order="little"):
     return value.to_bytes(size, order)
 
 
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("format", FORMATS)
+@every(order=ORDERS, format=FORMATS)
 def test_every_version_and_format(format, order):
     tree = die(
         "compile_unit",
@@ -56,8 +55,7 @@ def test_every_version_and_format(format, order):
     assert found.problems == []
 
 
-@pytest.mark.parametrize("version", [5, 6])
-@pytest.mark.parametrize("kind", ["compile", "type", "partial", "skeleton", "split_compile", "split_type", "0x80"])
+@every(version=[5, 6], kind=["compile", "type", "partial", "skeleton", "split_compile", "split_type", "0x80"])
 def test_unit_types(kind, version):
     tree = die("type_unit", entry("structure_type", "S", label="S"))
     found = dwarf(
@@ -214,9 +212,7 @@ def test_much_data_is_released_in_time(monkeypatch):
     assert [len(each.name) for each in found.units] == [40] * 6
 
 
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("offset_size", [4, 8])
-@pytest.mark.parametrize("version", [5, 6])
+@every(order=ORDERS, offset_size=[4, 8], version=[5, 6])
 def test_strings_by_index(version, offset_size, order):
     forms = ["strx", "strx1", "strx2", "strx3", "strx4", "strp", "line_strp", "string"]
     names = [die("variable", ("name", form, f"by {form}")) for form in forms]
@@ -236,8 +232,7 @@ def test_strings_by_index(version, offset_size, order):
         assert len(found.tables.string_offsets) == 6
 
 
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("address_size", [4, 8])
+@every(order=ORDERS, address_size=[4, 8])
 def test_addresses_by_index(address_size, order):
     forms = ["addrx", "addrx1", "addrx2", "addrx3", "addrx4", "addr"]
     labels = [die("label", ("low_pc", form, 0x1000 + i)) for i, form in enumerate(forms)]
@@ -474,8 +469,7 @@ def test_split_units_in_the_same_file(version):
     check_split(found, version, "test")
 
 
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("version", [4, 5])
+@every(order=ORDERS, version=[4, 5])
 def test_split_units_in_their_own_file(version, order):
     asked = []
 
@@ -526,8 +520,7 @@ def index_section(version, ids, columns, rows, order="little"):
     return out
 
 
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("version", [4, 5])
+@every(order=ORDERS, version=[4, 5])
 def test_split_units_in_a_package(version, order):
     merged, decoy, sections = package(version, order)
     names = {1: ".debug_info.dwo", 3: ".debug_abbrev.dwo", 6: ".debug_str_offsets.dwo"}

@@ -19,7 +19,7 @@ from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.program.code.code_object import opened
 from tests.builders.code_objects import opencl, run
 from tests.builders.elf import ElfBuilder
-from tests.builders.parameters import for_each
+from tests.builders.parameters import every, for_each
 
 # llc-14 -mcpu=gfx803 --amdhsa-code-object-version=2, on a kernel with these arguments and attributes
 V2 = """---
@@ -441,8 +441,7 @@ def printed_by_llvm(path, tools):
     return [yaml("\n".join(lines[start + 1 : end])) for start, end in zip(starts, ends, strict=True)]
 
 
-@pytest.mark.parametrize("version", [4, 5, 6])
-@pytest.mark.parametrize("processor", ["gfx90a:xnack+:sramecc-", "gfx1100"])
+@every(version=[4, 5, 6], processor=["gfx90a:xnack+:sramecc-", "gfx1100"])
 def test_metadata_is_what_llvm_prints(tmp_path, require_tool, processor, version):
     path = opencl(tmp_path, require_tool, processor, f"-mcode-object-version={version}", "-O1")
     image = open_image(path)

@@ -15,7 +15,7 @@ from dwarfgpu.objfile.lists.list_encoding import ListContext, list_table, list_t
 from tests.builders import compiled
 from tests.builders.errors import raised
 from tests.builders.lists import contribution, gnu_loclist, loc, loclist, number, ranges, rnglist, table_of_lists
-from tests.builders.parameters import for_each
+from tests.builders.parameters import every, for_each
 from tests.builders.sources import opened
 
 ADDRESSES = (0x1000, 0x2000, 0x3000)
@@ -80,8 +80,7 @@ def failed(found):
     ([("base_address", 0x700)], []),
     ([], []),
 )
-@pytest.mark.parametrize("order", ["little", "big"])
-@pytest.mark.parametrize("size", [4, 8])
+@every(order=["little", "big"], size=[4, 8])
 def test_every_kind_of_entry(entries, expected, size, order):
     assert shown(read(loclist(*entries, "end_of_list", size=size, order=order), size=size, order=order)) == expected
 
@@ -120,8 +119,7 @@ def test_the_raw_entries_are_what_is_encoded():
     ([(0, 4, "50"), (-1, 0x700), (4, 8, "5152"), (-1, 0), (0x30, 0x31, "")], ["100-104 50", "704-708 5152", "30-31 "]),
     ([(-1, 0x700), (0, 0, "50"), (4, 8, "51")], []),  # a pair of zeros ends the list, whatever the base is
 )
-@pytest.mark.parametrize("order", ["little", "big"])
-@pytest.mark.parametrize("size", [4, 8])
+@every(order=["little", "big"], size=[4, 8])
 def test_pairs_count_from_the_base_address(pairs, expected, size, order):
     assert shown(read_loc(loc(*pairs, size=size, order=order), size=size, order=order)) == expected
 
@@ -163,12 +161,9 @@ def test_without_a_default_no_entry_need_match():
     assert read(loclist(("start_end", 1, 2, "50"), "end_of_list")).matching(2) == ()
 
 
-def test_an_entry_may_end_with_the_last_address():
+def test_an_entry_may_end_with_the_last_address_and_offsets_wrap_around():
     found = read(loclist(("start_length", 0xFFFFFFF0, 0x10, "50"), "end_of_list", size=4), size=4)
     assert len(found.matching(0xFFFFFFFF)) == 1
-
-
-def test_offsets_from_a_base_wrap_around():
     found = read(loclist(("offset_pair", LAST - 0xF, LAST - 0xB, "50"), "end_of_list"), base=0x110)
     assert shown(found) == ["100-104 50"]
 
@@ -184,15 +179,13 @@ def test_offsets_from_a_base_wrap_around():
     ([("base_addressx", 2), ("offset_pair", 1, 2), ("offset_pair", 5, 5)], [(0x3001, 0x3002)]),
     ([], []),
 )
-@pytest.mark.parametrize("order", ["little", "big"])
-@pytest.mark.parametrize("size", [4, 8])
+@every(order=["little", "big"], size=[4, 8])
 def test_every_kind_of_range(entries, expected, size, order):
     data = rnglist(*entries, "end_of_list", size=size, order=order)
     assert read_ranges(data, size=size, order=order).spans() == expected
 
 
-@pytest.mark.parametrize("order", ["little", "big"])
-@pytest.mark.parametrize("size", [4, 8])
+@every(order=["little", "big"], size=[4, 8])
 def test_pairs_of_ranges_count_from_the_base_address(size, order):
     data = ranges((0, 4), (-1, 0x700), (4, 8), (5, 5), size=size, order=order)
     found = read_ranges(data, section=".debug_ranges", size=size, order=order)
@@ -222,8 +215,7 @@ def test_an_entry_at_a_tombstone_matches_nothing(entries, size):
     assert found.matching(0x10) == found.matching(entry.start) == ()
 
 
-@pytest.mark.parametrize("size", [4, 8])
-@pytest.mark.parametrize("pairs", [[(-2, -2)], [(-2, 0x20)], [(-1, -2), (0, 0x20)], [(-1, -1), (0, 0x20)]])
+@every(size=[4, 8], pairs=[[(-2, -2)], [(-2, 0x20)], [(-1, -2), (0, 0x20)], [(-1, -1), (0, 0x20)]])
 def test_before_version_5_the_tombstone_is_one_less(pairs, size):
     found = read_ranges(ranges(*pairs, size=size), section=".debug_ranges", size=size)
     assert (found.error, found.spans(), len(found.entries)) == (None, [], 1)
@@ -280,13 +272,11 @@ def test_an_error_that_is_raised_again_holds_on_to_nothing():
 
 
 def test_an_entry_that_ends_before_it_begins_hides_no_other():
-    data = loclist(("start_end", 1, 2, "50"), ("start_end", 9, 8, "51"), ("start_end", 3, 4, "52"), "end_of_list")
-    found = read(data)
+    found = read(
+        loclist(("start_end", 1, 2, "50"), ("start_end", 9, 8, "51"), ("start_end", 3, 4, "52"), "end_of_list")
+    )
     assert [entry.expression.hex() for entry in found.entries] == ["50", "52"]
     assert failed(found) == ("bad_range", ".debug_loclists+0x13")
-
-
-def test_a_range_that_ends_before_it_begins_hides_no_other():
     found = read_ranges(rnglist(("start_end", 1, 2), ("start_end", 9, 8), ("start_end", 3, 4), "end_of_list"))
     assert [(entry.start, entry.end) for entry in found.entries] == [(1, 2), (3, 4)]
     assert failed(found) == ("bad_range", ".debug_rnglists+0x11")
@@ -364,8 +354,7 @@ def test_a_list_without_end_is_given_up(monkeypatch):
     assert len(found.entries) == 3
 
 
-@pytest.mark.parametrize("order", ["little", "big"])
-@pytest.mark.parametrize("wide", [False, True])
+@every(order=["little", "big"], wide=[False, True])
 def test_an_index_leads_to_a_list(wide, order):
     one, two = loclist(("start_end", 1, 2, "50"), "end_of_list", order=order), b"\x00"
     first, second = table_of_lists(two, order=order), table_of_lists(one, two, order=order, wide=wide)
@@ -404,8 +393,7 @@ def test_a_base_that_is_none():
         list_table(table_of_lists(b"\x00"), 13, section=".debug_rnglists")
 
 
-@pytest.mark.parametrize("compiler", ["x86-64", "gcc", "amdgcn"])
-@pytest.mark.parametrize("version", [4, 5])
+@every(compiler=["x86-64", "gcc", "amdgcn"], version=[4, 5])
 def test_lists_of_dropped_functions_match_nothing(compiler, version, tmp_path, require_tool):
     """With the tombstones that lld is told to write, every list is good, and what is alive lies in the code."""
     options = f"-gdwarf-{version} -O2 -ffunction-sections -fvisibility=hidden"

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,7 +11,7 @@ from dwarfgpu.objfile.lists.list_encoding import ListContext, read_list
 from dwarfgpu.objfile.lists.quick_lists import quick_locations, quick_ranges
 from dwarfgpu.program.code.code_object import opened
 from tests.builders.lists import loclist, rnglist
-from tests.builders.parameters import for_each
+from tests.builders.parameters import every, for_each
 
 ADDRESSES = (0x1000, 0x2000, 0xFFFFFFFF, 0)
 
@@ -48,8 +47,7 @@ def agree_on_locations(data, where, addresses, offset=0):
     return quick
 
 
-@pytest.mark.parametrize("order", ["little", "big"])
-@pytest.mark.parametrize("size", [4, 8])
+@every(order=["little", "big"], size=[4, 8])
 def test_every_kind_of_entry(size, order):
     entries = [
         ("offset_pair", 0x10, 0x20),

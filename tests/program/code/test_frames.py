@@ -11,7 +11,7 @@ from tests.builders import compiled
 from tests.builders.elf import ElfBuilder
 from tests.builders.errors import raised
 from tests.builders.frames import FrameBuilder, z
-from tests.builders.parameters import for_each
+from tests.builders.parameters import every, for_each
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 X86_64, PPC64 = 62, 21
@@ -48,8 +48,7 @@ def test_a_file_without_call_frame_information():
     assert file.problems == ()
 
 
-@pytest.mark.parametrize("order", ["little", "big"])
-@pytest.mark.parametrize("size", [4, 8])
+@every(order=["little", "big"], size=[4, 8])
 def test_files_of_all_classes_and_byte_orders(order, size):
     builder = debug_frame("advance_loc 4; def_cfa_offset 16", size=size, order=order)
     file = file_of((".debug_frame", builder.data, 0), machine=PPC64, address_size=size, byte_order=order)

@@ -1,16 +1,21 @@
 """Instructions: what disassemblers write about the code alone, against what they write about the whole file."""
 
+import os
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from dwarfgpu.errors import DwarfGpuError, Unsupported
-from dwarfgpu.program.code import instructions
+from dwarfgpu.errors import DwarfGpuError, Unsupported, UsageError
+from dwarfgpu.isa.formulas import formulas
+from dwarfgpu.program.code import instructions, source_files
 from dwarfgpu.program.code.code_object import opened
+from dwarfgpu.program.code.instruction_reference import find, names, reference_of
 from dwarfgpu.program.code.instructions import Disassembler, ListedInstruction, ProgramCode, code_image, machine_of
+from dwarfgpu.program.code.source_files import SourceTexts
 from dwarfgpu.states.program import open_program
+from tests.builders.errors import raised
 from tests.builders.parameters import for_each
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -229,3 +234,135 @@ def test_addresses_without_code():
             code.some(address, 1)
     assert code.some(0x1500, 0).instructions == ()
     assert code.between(0x1500, 0x1500).instructions == ()
+
+
+class File:
+    """A source file of a program."""
+
+    def __init__(self, path: str, directory: str | None = None, source: str | None = None) -> None:
+        self.path, self.directory, self.source = path, directory, source
+
+    def embedded(self) -> str | None:
+        return self.source
+
+
+@pytest.fixture
+def reader(tmp_path, monkeypatch) -> SourceTexts:
+    monkeypatch.chdir(tmp_path)
+    return SourceTexts()
+
+
+def test_text_of_the_program_counts_first(reader, tmp_path):
+    (tmp_path / "a.c").write_text("disk\n")
+    assert reader.read(File("a.c", "/x", "program\r\nsecond")).lines == ("program", "second")
+    assert reader.read(File("a.c")).lines == ("disk",)
+
+
+def test_lines_are_counted_from_1(reader):
+    found = reader.read(File("x", None, "one\ntwo\n"))
+    assert [found.line(number) for number in (-1, 0, 1, 2, 3)] == [None, None, "one", "two", None]
+
+
+@for_each(
+    "directories, place",
+    (("$cdir", "$cwd"), "build/src/a.c"),
+    (("$cwd",), "src/a.c"),
+    (("$cwd",), "a.c"),
+    (("other",), "other/src/a.c"),
+    (("other",), "other/a.c"),
+)
+def test_directories(reader, tmp_path, directories, place):
+    path = tmp_path / place
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("found\n")
+    reader.directories = directories
+    gone = "/gone/build"
+    reader.moved = {gone: str(tmp_path / "build")} if "$cdir" in directories else {}
+    assert reader.read(File(f"{gone}/src/a.c", gone)).lines == ("found",)
+
+
+def test_the_longest_rule_counts_and_only_whole_components(reader, tmp_path):
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new/a.c").write_text("found\n")
+    reader.moved = {"/old": "/nowhere", "/old/deep": str(tmp_path / "new")}
+    assert reader.read(File("/old/deep/a.c")).lines == ("found",)
+    reader.forget()
+    reader.moved = {"/old/de": str(tmp_path / "new")}
+    assert reader.read(File("/old/deep/a.c")).missing == "No such file or directory."
+
+
+def test_what_is_no_text_file(reader, tmp_path, monkeypatch):
+    os.mkfifo(tmp_path / "pipe")
+    assert reader.read(File("pipe")).missing == "It is no file."
+    assert reader.read(File("/dev/zero")).missing == "It is no file."
+    assert reader.read(File("a\0b")).missing == "No such file or directory."
+    (tmp_path / "big").write_text("12345")
+    monkeypatch.setattr(source_files, "MAX_SIZE", 4)
+    assert reader.read(File("big")).missing == "It has more than 4 bytes."
+
+
+def test_a_file_is_read_once_until_somebody_says_so(reader, tmp_path):
+    (tmp_path / "a.c").write_text("one\n")
+    assert reader.read(File("a.c")).lines == ("one",)
+    (tmp_path / "a.c").write_text("two\n")
+    assert reader.read(File("a.c")).lines == ("one",)
+    reader.forget()
+    assert reader.read(File("a.c")).lines == ("two",)
+
+
+# --- The reference of instructions: every operation of the tables, with its encodings, operands and memory access ---
+
+
+def test_each_formula_is_of_an_instruction():
+    assert formulas().keys() <= set(names())
+
+
+ENCODINGS = [  # as llvm-mc writes them, for the first and the last generation that has them
+    ("v_bfe_u32", (8, "VOP3", "", 0x1C8), (12, "VOP3", "dpp8", 0x210)),
+    ("s_and_b32", (8, "SOP2", "", 0xC), (12, "SOP2", "", 0x16)),
+    ("global_load_dword", (9, "GLOBAL", "", 0x14), (10, "GLOBAL", "", 0xC)),
+    ("s_wait_loadcnt", (12, "SOPP", "", 0x40), (12, "SOPP", "", 0x40)),
+]
+
+
+@pytest.mark.parametrize("name, first, last", ENCODINGS)
+def test_encodings(name, first, last):
+    found = [(each.generation, each.format, each.variant, each.opcode) for each in reference_of(name).encodings]
+    assert (found[0], found[-1]) == (first, last)
+
+
+@for_each(
+    "name, expected",
+    ("v_mad_u64_u32", ["vdst dst 64", "sdst dst 32", "src0 src 32", "src1 src 32", "src2 src 64"]),
+    ("ds_add_rtn_u32", ["vdst dst 32", "addr src 32", "data0 src 32"]),
+    ("s_endpgm", []),
+)
+def test_operands(name, expected):
+    operands = reference_of(name).plain.operands
+    assert [f"{each.name} {each.role.value} {each.bits}" for each in operands if each.bits] == expected
+
+
+@for_each(
+    "name, expected",
+    ("global_load_dword", ("load", "global", ("vmcnt",))),
+    ("global_store_b32", ("store", "global", ("storecnt",))),
+    ("ds_add_u32", ("rmw", "local", ("dscnt",))),
+    ("s_load_b64", ("load", "scalar", ("kmcnt",))),
+    ("v_add_f32", ("", "", ())),
+)
+def test_memory_access_in_the_latest_generation(name, expected):
+    action = reference_of(name).plain.action
+    assert (action.operation, action.space, action.counters) == expected
+
+
+@pytest.mark.parametrize("name", ["v_bfe_u32", "V_BFE_U32", "v_bfe_u32_e64"])
+def test_a_name_with_or_without_the_suffix_of_its_encoding(name):
+    assert [each.name for each in find(name)] == ["v_bfe_u32"]
+
+
+def test_part_of_a_name():
+    assert [each.name for each in find("bfe_u")] == ["s_bfe_u32", "s_bfe_u64", "v_bfe_u32"]
+
+
+def test_an_unknown_name_has_a_hint():
+    assert "v_bfe_u32" in raised(UsageError, find, "v_bfe_u33").hint

@@ -40,7 +40,7 @@ from dwarfgpu.program.code.repairs import (
 )
 from dwarfgpu.program.types.model import Pointer, known_size, stripped
 from dwarfgpu.targets.resolve import resolve
-from tests.builders.parameters import for_each, some_slow
+from tests.builders.parameters import every, for_each, some_slow
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 CLANG = "Debian clang version 22.1.8 (1~deb12u1)"
@@ -478,8 +478,7 @@ def test_variables_on_the_stack_of_the_wave_are_at_the_address_of_the_lane():
     assert flat[0] == f"{scaled.replace('DW_OP_lit6; DW_OP_shr; ', '')}; DW_OP_LLVM_form_aspace_address"
 
 
-@pytest.mark.parametrize("text", ["DW_OP_fbreg 8", STACK, "DW_OP_bregx s32 8"])
-@pytest.mark.parametrize("base", [None, 70])
+@every(text=["DW_OP_fbreg 8", STACK, "DW_OP_bregx s32 8"], base=[None, 70])
 def test_the_stack_is_meant_where_the_frame_base_is_a_stack_register(text, base):
     assert rewritten(text)[1]
     assert rewritten(text, site(base=base), ALL)[1] == []

@@ -85,9 +85,7 @@ def test_apertures_may_be_unknown():
     assert [view for view, _, _ in shown(GFX8, "local#16")] == ["local#0x10"]
     for text in ("local#16", "global#16"):
         assert "queue" in views_of(GFX8, *parse_address(text, GFX8)).note
-    with pytest.raises(MissingContext) as caught:
-        shown(GFX8, "generic#16")
-    assert caught.value.kind == "apertures"
+    assert raised(MissingContext, shown, GFX8, "generic#16").kind == "apertures"
 
 
 @pytest.mark.parametrize("text", ["private_lane#0x30", f"generic#{PRIVATE + 4}"])

@@ -16,6 +16,7 @@ from dwarfgpu.program.frames.backtrace import backtraces
 from dwarfgpu.program.frames.reasons import Unavailable
 from dwarfgpu.states.hosts import in_lane
 from tests.builders.divergence import FIXTURES, NAMES, VARIANTS, Example, Masks
+from tests.builders.errors import raised
 
 MASKS = Masks(0x0FFF_FFF0, 0x00FF_FF0F, 0x5555_5555)
 NEVER_ENTERED = 0
@@ -198,9 +199,7 @@ def test_an_error_of_lanes_names_its_own_lane_each_time():
     _example, program = attached(*VARIANTS[0], ("lex_1_1_then", None))
     frame = program[0].frame(0)
     for _ in range(2):
-        with pytest.raises(Unavailable) as raised:
-            frame["lane"].write("7", [4, NEVER_ENTERED])
-        assert str(raised.value).count("(lane 0)") == 1
+        assert str(raised(Unavailable, frame["lane"].write, "7", [4, NEVER_ENTERED])).count("(lane 0)") == 1
 
 
 def test_a_register_of_as_many_elements_as_lanes_is_whole_in_every_lane():

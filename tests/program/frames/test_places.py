@@ -1,10 +1,9 @@
 from pathlib import Path
 
-import pytest
-
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.frames.linespec import Linespecs, symbol_at
 from dwarfgpu.states.program import open_program
+from tests.builders.errors import raised
 from tests.builders.parameters import for_each
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
@@ -38,9 +37,7 @@ def test_a_function_that_is_only_inlined_is_where_it_was_inlined():
 
 @for_each("text", "", "*", ":", "a:", ":3", "*(", "'", "::", "a::b:3", "-", "99999999999999999999", "a b", "\0", "*1/0")
 def test_what_is_no_place_is_an_error(text):
-    with pytest.raises(DwarfGpuError) as raised:
-        places("host/classes.gcc.O0.v5.x86_64").read(text)
-    assert "\n" not in str(raised.value)
+    assert "\n" not in str(raised(DwarfGpuError, places("host/classes.gcc.O0.v5.x86_64").read, text))
 
 
 @for_each(

@@ -269,20 +269,8 @@ EXPRESSIONS = {
         *("count > 2 ? count : -count", "here.x + where.y", "&here", "*&here", "mixed", "mixed.bytes[1]", "depth--0"),
         *("head->next", "*head->next", "head->next->key << 2", "local.at", "at->name", "local.flag", "-local.delta"),
         *(
-            "fixed",
-            "fixed[1]",
-            "fixed[1][2] % 4",
-            "&fixed[1][2]",
-            "text",
-            "text[0]",
-            "*text",
-            "sized",
-            "sized[1]",
-            "sizeof sized",
-            "sizeof sized[0]",
-            "&sized",
-            "*&sized",
-            "sized@2",
+            "fixed", "fixed[1]", "fixed[1][2] % 4", "&fixed[1][2]", "text", "text[0]", "*text", "sized", "sized[1]",
+            "sizeof sized", "sizeof sized[0]", "&sized", "*&sized", "sized@2",
         ),
         *("sizeof fixed", "sizeof(struct node)", "(char)c", "small", "wide >> 3", "ratio * 2", "mean / 0.5", "b"),
         *("*one", "**two", "*function", "function", "any", "text + 1", "same == one", "made", "made.at.x", "origin"),
@@ -317,7 +305,7 @@ EXPRESSIONS = {
             "longest",
         ),
     ),
-}
+}  # fmt: skip
 
 
 UNLIKE_GDB = {

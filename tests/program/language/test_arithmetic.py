@@ -13,6 +13,7 @@ from dwarfgpu.program.language.arithmetic import Arithmetic, DataModel, ScalarOp
 from dwarfgpu.program.language.parser import parse
 from dwarfgpu.program.types.declaration import type_text
 from dwarfgpu.program.types.model import Array, Body, Dimension, Enumeration, Enumerator, Lazy, Struct, byte_size
+from tests.builders.errors import raised
 from tests.builders.parameters import for_each
 
 C = Arithmetic()
@@ -124,9 +125,14 @@ def test_all_lanes_are_as_each_lane_alone(pairs, operator, first, second):
     ]
     failing = [slot for slot, each in enumerate(alone) if each is EvaluationError]
     if UsageError in alone or failing:
-        with pytest.raises(UsageError if UsageError in alone else LaneFault) as fault:
-            C.binary(operator, ScalarOperand(first, columns[0]), ScalarOperand(second, columns[1]))
-        assert not failing or fault.value.positions.tolist() == failing
+        fault = raised(
+            UsageError if UsageError in alone else LaneFault,
+            C.binary,
+            operator,
+            ScalarOperand(first, columns[0]),
+            ScalarOperand(second, columns[1]),
+        )
+        assert not failing or fault.positions.tolist() == failing
         return
     together = C.binary(operator, ScalarOperand(first, columns[0]), ScalarOperand(second, columns[1]))
     for slot, each in enumerate(alone):

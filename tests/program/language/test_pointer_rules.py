@@ -11,6 +11,7 @@ from dwarfgpu.program.language.arithmetic import Arithmetic, DataModel, ScalarOp
 from dwarfgpu.program.language.parser import parse
 from dwarfgpu.program.types.model import VOID
 from dwarfgpu.targets.resolve import resolve
+from tests.builders.errors import raised
 from tests.builders.parameters import for_each
 
 GLOBAL, GENERIC, REGION, LOCAL, PRIVATE, WAVE, LANE3 = 0, 1, 2, 3, 5, 6, 0x23
@@ -81,10 +82,9 @@ def test_what_is_in_no_other_space_is_an_error(source, address, target):
 
 def test_lanes_fail_and_convert_each_for_itself():
     addresses = b.array([SHARED + 8, 0x1000, 0, SCRATCH], 64)
-    with pytest.raises(LaneFault) as raised:
-        C.cast(pointer(addresses, GENERIC), C.model.pointer_to(VOID, LOCAL))
-    assert raised.value.positions.tolist() == [1, 3]
-    assert "generic#0x1000 is not an address of local" in raised.value.error_of(0).message
+    error = raised(LaneFault, C.cast, pointer(addresses, GENERIC), C.model.pointer_to(VOID, LOCAL))
+    assert error.positions.tolist() == [1, 3]
+    assert "generic#0x1000 is not an address of local" in error.error_of(0).message
     good = C.cast(pointer(b.array([SHARED + 8, 0], 64), GENERIC), C.model.pointer_to(VOID, LOCAL))
     assert good.bits.tolist() == [8, NULL]
     back = C.cast(pointer(b.array([8, NULL], 64), PRIVATE), C.model.pointer_to(VOID, GENERIC))

@@ -258,43 +258,9 @@ def test_the_data_model_fixes_sizes(model, expected):
 
 
 WORDS = [
-    "1",
-    "x",
-    "T",
-    "int",
-    "(",
-    ")",
-    "[",
-    "]",
-    "*",
-    "&",
-    "+",
-    "-",
-    "<",
-    ">",
-    ">>",
-    "::",
-    ".",
-    "->",
-    "?",
-    ":",
-    "=",
-    "@",
-    "#",
-    "{",
-    "}",
-    "'a'",
-    '"s"',
-    "sizeof",
-    "const",
-    "struct",
-    "$r",
-    "1.5",
-    ",",
-    "~",
-    "operator",
-    "true",
-]
+    "1", "x", "T", "int", "(", ")", "[", "]", "*", "&", "+", "-", "<", ">", ">>", "::", ".", "->", "?", ":", "=", "@",
+    "#", "{", "}", "'a'", '"s"', "sizeof", "const", "struct", "$r", "1.5", ",", "~", "operator", "true",
+]  # fmt: skip
 
 
 @given(st.text(max_size=30) | st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join))

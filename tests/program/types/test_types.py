@@ -1,13 +1,26 @@
+import re
+from pathlib import Path
+
 import pytest
+from elftools.elf.elffile import ELFFile
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
+from dwarfgpu.expr.context import Context
+from dwarfgpu.expr.rules import AMD
+from dwarfgpu.lanes import LaneSet
 from dwarfgpu.objfile.info.forms import LLVM_OLD
+from dwarfgpu.program.code.code_object import opened
+from dwarfgpu.program.code.loaded import LoadedCode
 from dwarfgpu.program.types import model
 from dwarfgpu.program.types.declaration import declaration, type_text
-from dwarfgpu.program.types.model import byte_size, known_size, stripped
+from dwarfgpu.program.types.model import Array, Base, Struct, byte_size, known_size, stripped
 from dwarfgpu.program.types.reader import Types, canonical, find_type, spellings
+from dwarfgpu.program.values.objects import Object
+from dwarfgpu.program.values.storage import ObjectSurroundings, variable_place
+from dwarfgpu.render.values import Look, ValueWriter, value_text
 from tests.builders.dwarf import dwarf, entry, unit
-from tests.builders.parameters import for_each
+from tests.builders.parameters import every, for_each
+from tests.builders.programs import Dumped
 
 INT = entry("base_type", "int", encoding=5, byte_size=4, label="int")
 CHAR = entry("base_type", "char", encoding=6, byte_size=1, label="char")
@@ -91,17 +104,8 @@ def test_a_pointer_reads_nothing_of_its_target():
 
 
 def test_what_points_to_itself_is_no_cycle():
-    get = types_of(
-        entry(
-            "structure_type",
-            "node",
-            entry("member", "next", type="pointer", data_member_location=0),
-            byte_size=8,
-            label="node",
-        ),
-        entry("pointer_type", type="node", label="pointer"),
-    )
-    node = get("node")
+    node = entry("structure_type", "node", member("next", "pointer", 0), byte_size=8, label="node")
+    node = types_of(node, entry("pointer_type", type="node", label="pointer"))("node")
     assert node.body.members[0].type.target is node
     assert hash(node) == hash(node)
     assert declaration(node) == "struct node {\n    struct node *next;\n}"
@@ -124,6 +128,10 @@ def test_an_array_of_itself_is_an_error():
 
 def array(name, *subranges, **attributes):
     return entry("array_type", name, *subranges, type="int", **attributes)
+
+
+def member(name, type, place, **attributes):
+    return entry("member", name, type=type, data_member_location=place, **attributes)
 
 
 @for_each(
@@ -174,16 +182,9 @@ def test_absurd_sizes_are_said_to_be_that():
 
 
 def test_bounds_may_be_expressions_and_entries():
-    get = types_of(
-        entry("variable", "n", type="int", label="n"),
-        array(
-            "a",
-            entry("subrange_type", upper_bound=("ref4", "n"), lower_bound=b"\x31"),
-            data_location=b"\x97",
-            allocated=b"\x31",
-        ),
-    )
-    found = get("a")
+    bounds = entry("subrange_type", upper_bound=("ref4", "n"), lower_bound=b"\x31")
+    variable = entry("variable", "n", type="int", label="n")
+    found = types_of(variable, array("a", bounds, data_location=b"\x97", allocated=b"\x31"))("a")
     assert found.dimensions[0].upper.entry.name == "n"
     assert found.dimensions[0].lower.expression == b"\x31"
     assert found.data_location.attribute == "DW_AT_data_location"
@@ -192,47 +193,26 @@ def test_bounds_may_be_expressions_and_entries():
 
 
 def test_a_dimension_may_be_an_enumeration():
-    get = types_of(
-        entry(
-            "array_type",
-            "a",
-            entry(
-                "enumeration_type",
-                None,
-                entry("enumerator", "X", const_value=3),
-                entry("enumerator", "Y", const_value=6),
-                byte_size=4,
-            ),
-            type="int",
-        )
-    )
-    assert (get("a").dimensions[0].lower, get("a").dimensions[0].length) == (3, 4)
+    names = [entry("enumerator", name, const_value=value) for name, value in (("X", 3), ("Y", 6))]
+    (dimension,) = types_of(array("a", entry("enumeration_type", None, *names, byte_size=4)))("a").dimensions
+    assert (dimension.lower, dimension.length) == (3, 4)
 
 
 @pytest.mark.parametrize("byte_order, expected", [("little", [0, 3, 8]), ("big", [29, 24, 0])])
 def test_old_bit_fields_count_from_the_other_end(byte_order, expected):
     """Three fields of a word: DW_AT_bit_offset counts from the most significant bit (DWARF 3, 5.6.6)."""
-    fields = [("a", 29, 3), ("b", 24, 5), ("c", 0, 24)]
     members = [
-        entry(
-            "member",
-            name,
-            type="int",
-            data_member_location=0,
-            byte_size=4,
-            bit_offset=("data1", offset),
-            bit_size=("data1", size),
-        )
-        for name, offset, size in fields
+        member(name, "int", 0, byte_size=4, bit_offset=("data1", offset), bit_size=("data1", size))
+        for name, offset, size in (("a", 29, 3), ("b", 24, 5), ("c", 0, 24))
     ]
     get = types_of(entry("structure_type", "s", *members, byte_size=4), byte_order=byte_order, version=3)
     assert [each.bit_offset for each in get("s").body.members] == expected
 
 
 def test_new_bit_fields_count_from_the_beginning():
-    member = entry("member", "b", type="int", data_bit_offset=35, bit_size=5)
-    get = types_of(entry("structure_type", "s", member, byte_size=8))
-    assert (get("s").body.members[0].bit_offset, get("s").body.members[0].bit_size) == (35, 5)
+    field = entry("member", "b", type="int", data_bit_offset=35, bit_size=5)
+    (found,) = types_of(entry("structure_type", "s", field, byte_size=8))("s").body.members
+    assert (found.bit_offset, found.bit_size) == (35, 5)
 
 
 @for_each(
@@ -244,9 +224,8 @@ def test_new_bit_fields_count_from_the_beginning():
     ("exprloc", b"\x23\x0c\x96", 0, True),
 )
 def test_where_members_are(form, value, offset, is_computed):
-    member = entry("member", "m", type="int", data_member_location=(form, value))
-    version = 3 if form == "block1" else 5
-    found = types_of(entry("structure_type", "s", member, byte_size=99), version=version)("s").body.members[0]
+    kind = entry("structure_type", "s", member("m", "int", (form, value)), byte_size=99)
+    (found,) = types_of(kind, version=3 if form == "block1" else 5)("s").body.members
     assert (found.bit_offset, found.location is not None) == (offset, is_computed)
 
 
@@ -262,31 +241,20 @@ def test_static_members_before_and_since_version_5():
 
 
 def test_variants_have_their_values():
-    get = types_of(
-        entry(
-            "structure_type",
-            "s",
-            entry(
-                "variant_part",
-                None,
-                entry("member", "tag", type="int", data_member_location=0, label="tag"),
-                entry("variant", None, entry("member", "a", type="int", data_member_location=4), discr_value=-1),
-                entry(
-                    "variant",
-                    None,
-                    entry("member", "b", type="char", data_member_location=4),
-                    discr_list=("block1", b"\x00\x02\x01\x05\x07"),
-                ),
-                entry("variant", None, entry("member", "c", type="char", data_member_location=5)),
-                discr="tag",
-            ),
-            byte_size=8,
-        )
+    part = entry(
+        "variant_part",
+        None,
+        member("tag", "int", 0, label="tag"),
+        entry("variant", None, member("a", "int", 4), discr_value=-1),
+        entry("variant", None, member("b", "char", 4), discr_list=("block1", b"\x00\x02\x01\x05\x07")),
+        entry("variant", None, member("c", "char", 5)),
+        discr="tag",
     )
-    part = get("s").body.variant_parts[0]
+    found = types_of(entry("structure_type", "s", part, byte_size=8))("s")
+    (part,) = found.body.variant_parts
     assert part.discriminant.name == "tag"
     assert [each.values for each in part.variants] == [((-1, -1),), ((2, 2), (5, 7)), None]
-    assert "case 2, 5..7:" in declaration(get("s"))
+    assert "case 2, 5..7:" in declaration(found)
 
 
 def test_a_declaration_is_completed_by_a_definition_elsewhere():
@@ -326,8 +294,7 @@ def pointer_into(*attributes, machine=AMDGPU, tag="pointer_type", dialect=None):
     return pointer, [str(problem) for problem in found.problems]
 
 
-@pytest.mark.parametrize("tag", ["pointer_type", "reference_type", "rvalue_reference_type"])
-@pytest.mark.parametrize("number", [*SPACES, 0x20, 0x5F])
+@every(tag=["pointer_type", "reference_type", "rvalue_reference_type"], number=[*SPACES, 0x20, 0x5F])
 def test_a_pointer_has_the_size_of_the_addresses_of_its_space(tag, number):
     pointer, problems = pointer_into(("address_class", "data4", number), tag=tag)
     assert (pointer.byte_size, pointer.null) == SPACES.get(number, (4, 0xFFFFFFFF))
@@ -337,10 +304,8 @@ def test_a_pointer_has_the_size_of_the_addresses_of_its_space(tag, number):
 
 
 def test_the_attribute_of_the_extension_is_read_as_the_class_is():
-    for attributes in (
-        (("LLVM_address_space", "data1", 3),),
-        (("LLVM_address_space", "data1", 3), ("address_class", "data1", 1)),
-    ):
+    space = ("LLVM_address_space", "data1", 3)
+    for attributes in ((space,), (space, ("address_class", "data1", 1))):
         pointer, problems = pointer_into(*attributes)
         assert (pointer.byte_size, pointer.address_space, problems) == (4, 3, [])
 
@@ -387,7 +352,7 @@ def test_enumerators_have_the_sign_of_the_underlying_type():
         enumeration("n", None, -7, "sdata"),
         enumeration("w", "size", -1, "sdata"),
     )
-    # a form without a sign is extended with zeros (test_constants.py compares with GDB)
+    # a form without a sign is extended with zeros (test_names.py compares with GDB)
     assert [get(name).enumerators[0].value for name in "usnw"] == [200, 200, -7, (1 << 64) - 1]
 
 
@@ -409,19 +374,12 @@ def test_enumerators_without_an_enumeration_by_name_have_its_scope(owner, langua
 
 
 def test_functions():
-    pointer = entry("pointer_type", type="char", label="text")
+    variadic = entry("unspecified_parameters")
     get = types_of(
-        pointer,
-        entry(
-            "subroutine_type",
-            "f",
-            entry("formal_parameter", type="text"),
-            entry("unspecified_parameters"),
-            prototyped=True,
-            type="int",
-        ),
+        entry("pointer_type", type="char", label="text"),
+        entry("subroutine_type", "f", entry("formal_parameter", type="text"), variadic, prototyped=True, type="int"),
         entry("subroutine_type", "g", prototyped=True),
-        entry("subroutine_type", "h", entry("unspecified_parameters"), type="int"),
+        entry("subroutine_type", "h", variadic, type="int"),
     )
     assert [type_text(get(name)) for name in "fgh"] == ["int (char *, ...)", "void (void)", "int ()"]
 
@@ -465,20 +423,157 @@ def test_types_are_found_by_the_names_users_write():
 
 
 def test_a_function_of_itself_is_cut():
-    get = types_of(
-        entry(
-            "subroutine_type", "f", *[entry("formal_parameter", type="p") for _ in range(6)], prototyped=True, label="f"
-        ),
-        entry("pointer_type", type="f", label="p"),
-    )
-    text = declaration(get("f"))
+    parameters = [entry("formal_parameter", type="p") for _ in range(6)]
+    function = entry("subroutine_type", "f", *parameters, prototyped=True, label="f")
+    text = declaration(types_of(function, entry("pointer_type", type="f", label="p"))("f"))
     assert "..." in text
     assert len(text) < 100_000
 
 
 def test_a_class_that_is_its_own_base_is_cut():
-    get = types_of(
-        entry("structure_type", "s", entry("inheritance", type="s", data_member_location=0), byte_size=4, label="s"),
-        language=CPLUS,
-    )
+    base = entry("inheritance", type="s", data_member_location=0)
+    get = types_of(entry("structure_type", "s", base, byte_size=4, label="s"), language=CPLUS)
     assert declaration(get("s")) == "struct s : public s {\n}"
+
+
+# --- The types of fixtures/src/asm/types.s: every variable reads as its DW_AT_description says, in both byte orders ---
+
+
+FIXTURES = Path(__file__).resolve().parents[3] / "fixtures" / "asm"
+FILES = {
+    "types.x86_64": "llvm-user",
+    "types.powerpc64": "llvm-user",
+    "types.gfx90a.w64.co": "llvm-user",
+    "types-legacy.gfx90a.w64.co": "llvm-legacy",
+}
+RELATIVE = 13  # R_AMDGPU_RELATIVE64
+NUMBER = re.compile(r"0x[0-9a-f]+|\d+")
+
+
+def loaded(path: Path) -> Dumped:
+    """The sections of a file at their addresses, with the relocations that need no symbol applied."""
+    with path.open("rb") as stream:
+        elf = ELFFile(stream)
+        stretches = {
+            each["sh_addr"]: bytearray(each.data())
+            for each in elf.iter_sections()
+            if each["sh_flags"] & 2 and each["sh_type"] != "SHT_NOBITS"
+        }
+        for section in elf.iter_sections():
+            if section["sh_type"] != "SHT_RELA":
+                continue
+            for each in section.iter_relocations():
+                if each["r_info_type"] == RELATIVE:
+                    for start, data in stretches.items():
+                        at = each["r_offset"] - start
+                        if 0 <= at < len(data):
+                            data[at : at + 8] = each["r_addend"].to_bytes(8, "little")
+    return Dumped([(start, bytes(data)) for start, data in stretches.items()])
+
+
+class Fixture:
+    def __init__(self, name: str) -> None:
+        attributes = "llvm-old" if "legacy" in name else None
+        self.file = opened(str(FIXTURES / name), attributes=attributes)
+        self.target = self.file.target.target
+        context = Context(target=self.target, rules=AMD, backend=loaded(FIXTURES / name), lanes=LaneSet(1, 0, 0))
+        self.around = ObjectSurroundings(context, LoadedCode(self.file, dialect=FILES[name]))
+        self.types = Types()
+        dies = [die for unit in self.file.dwarf.compile_units() for die in unit.dies() if die.tag == 0x34]
+        self.variables = {die.name: die for die in dies}
+        self.look = Look(space_name=lambda number: getattr(self.target.space(number), "name", None))
+
+    def object(self, name: str) -> Object:
+        die = self.variables[name]
+        return Object(self.types.type_of(die), variable_place(self.around, die))
+
+
+@pytest.fixture(scope="module", params=FILES)
+def fixture(request):
+    return Fixture(request.param)
+
+
+def described(fixture: Fixture, name: str) -> str:
+    """A variable in the words of its description."""
+    value = fixture.object(name)
+    inner = value.inner
+    if name.startswith("in_"):
+        return ValueWriter(fixture.look, is_cplus=False).address(value.address, symbol=False)
+    if isinstance(inner, Array) or (isinstance(inner, Base) and inner.vector_size):
+        return described_array(value)
+    if isinstance(inner, Base):
+        number = value.number()
+        return str(int(number)) if number == int(number) else str(number)
+    return value_text(value, fixture.look)
+
+
+def described_array(value: Object) -> str:
+    """``(lower:upper,...) elements``, the first dimension first; a vector has no bounds."""
+    found = value.array()
+    if found.state is not None:
+        return f"<{found.state}>"
+    bounds, texts = [], []
+
+    def walk(each: Object, depth: int) -> None:
+        if not isinstance(each.inner, Array) and not (isinstance(each.inner, Base) and each.inner.vector_size):
+            number = each.number()
+            texts.append(f"{number:g}" if isinstance(number, float) else str(number))
+            return
+        parts = each.array()
+        if len(bounds) == depth:
+            bounds.append(f"{parts.lower}:{parts.lower + parts.length - 1}")
+        for position in range(parts.length):
+            walk(parts.at(position), depth + 1)
+
+    walk(value, 0)
+    shown = " ".join(texts)
+    return shown if found.is_vector or isinstance(value.inner, Base) else f"({','.join(bounds[::-1])}) {shown}"
+
+
+OTHERWISE = {
+    "array_unallocated": "<not associated>",
+    "obj2b": "{n = 3, vec2 = {7, 8, 9}}",
+    "counted": '"hello"',
+    "fixed": '"abcdefgh"',
+}
+"""Descriptions in other words than the library's."""
+
+
+def numbers(text: str) -> list[int]:
+    return [int(each, 16) if each.startswith("0x") else int(each) for each in NUMBER.findall(text)]
+
+
+def test_every_variable_reads_as_it_says(fixture):
+    wrong = {}
+    for name, die in fixture.variables.items():
+        wanted = OTHERWISE.get(name) or die.get("DW_AT_description").text().replace("..", ":")
+        if fixture.target.space(3) is None:  # such a target has no names for address spaces
+            wanted = wanted.replace("local#", "aspace3#").replace("private_lane#", "aspace5#")
+            if name in ("in_local", "in_private"):
+                continue
+        found = described(fixture, name)
+        found = re.sub(r"table = 0x\w+, ", "", found)
+        if numbers(found) != numbers(wanted) or NUMBER.sub("#", found) != NUMBER.sub("#", wanted):
+            wrong[name] = (wanted, found)
+    assert not wrong
+    assert len(fixture.variables) == 21
+
+
+def test_pointers_have_their_spaces(fixture):
+    """A.2.14: DW_AT_LLVM_memory_space is a number of the language beside the address space."""
+    members = {each.name: each.type for each in fixture.object("pointers").inner.body.members}
+    assert [each.address_space for each in members.values()] == [0, 3, 5]
+    if "legacy" not in fixture.file.name:
+        assert [each.memory_space for each in members.values()] == [1, 3, 4]
+
+
+def test_a_pointer_to_a_member_leads_to_it(fixture):
+    derived, pointer = fixture.object("derived"), fixture.object("to_in_derived")
+    assert derived.through(pointer).number() == 77
+
+
+def test_members_are_found_by_name_also_in_a_virtual_base(fixture):
+    derived = fixture.object("derived")
+    assert derived.member("in_base").number() == 88
+    assert isinstance(derived.inner, Struct)
+    assert fixture.object("obj2b").member("vec2").element(2).number() == 8
