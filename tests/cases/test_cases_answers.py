@@ -233,15 +233,12 @@ def test_an_answer_says_by_which_dialect_and_rules(keys, dialect, rules):
     assert (found["dialect"], found["rules"]) == (dialect, rules)
 
 
-def test_the_dialect_decides_what_bytes_mean():
+def test_expressions_are_bytes_or_text_in_a_dialect():
     """0xE9 0x02 is DW_OP_LLVM_form_aspace_address; or 0xE9 is DW_OP_LLVM_aspace_implicit_pointer; or it is nothing."""
     case = {"expr": "4033e902", "rules": "amd", "target": "gfx90a"}
     assert run_case({**case, "dialect": "llvm-user"}, 1)["result"] == memory(16, 0, 3, "local")
     assert run_case({**case, "dialect": "llvm-legacy"}, 1)["error"]["kind"] == "truncated"
     assert run_case({**case, "dialect": "gnu"}, 1)["error"]["kind"] == "unknown_operation"
-
-
-def test_expressions_are_bytes_or_text():
     assert run_case({"expr": "08FF"}, 1)["result"] == value(255)
     assert result("DW_OP_LLVM_user DW_OP_LLVM_undefined", **AMD) == UNDEFINED
     assert result("DW_OP_lit3; again: DW_OP_lit1; DW_OP_minus; DW_OP_dup; DW_OP_bra @again") == value(0)

@@ -257,7 +257,7 @@ def test_other_strings_are_no_integers(text):
         run_case({"expr": "", "context": {"initial_stack": [text]}}, 1)
 
 
-def test_lines_are_answered_in_order_and_as_they_come():
+def test_lines_are_answered_in_order_and_counted_with_blank_ones():
     seen = []
 
     def lines():
@@ -272,9 +272,6 @@ def test_lines_are_answered_in_order_and_as_they_come():
     second, third = map(json.loads, answers)
     assert (second["id"], second["status"]) == ("b", "error")
     assert (third["id"], third["result"]["value"]) == (None, 2)
-
-
-def test_a_line_counts_although_it_is_blank():
     assert json.loads(next(run_lines(["\n", "  \n", '{"expr": "31"}'])))["id"] == 3
 
 

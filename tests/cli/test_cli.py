@@ -38,7 +38,7 @@ def run_apart(*words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_an_error_names_where_rule_and_clause_and_its_traceback_only_with_debug() -> None:
+def test_an_error_names_where_rule_and_clause_after_what_was_read() -> None:
     done = run_apart("eval", "--ops", "DW_OP_lit1; DW_OP_plus")
     assert done.stderr == (
         "dwarfgpu: error: stack underflow at DW_OP_plus, offset 0x1: the operation needs 2 stack entries, "
@@ -46,9 +46,6 @@ def test_an_error_names_where_rule_and_clause_and_its_traceback_only_with_debug(
     )
     done = run_apart("eval", "--ops", "DW_OP_plus", "--debug")
     assert "Traceback" in done.stderr
-
-
-def test_results_before_an_undecodable_tail_are_shown() -> None:
     done = run("disasm", "31", "ff")
     assert "DW_OP_lit1" in done.stdout
     assert "0xff is not an operation" in done.stderr

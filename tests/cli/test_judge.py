@@ -21,7 +21,7 @@ def run(*words):
     return done.returncode, done.stdout, done.stderr
 
 
-def test_a_file_that_is_right_has_no_findings_once_it_has_ended():
+def test_files_that_are_right_have_no_findings_once_they_have_ended():
     status, out, err = run(*RIGHT)
     assert (status, err) == (0, "")
     assert out.splitlines()[-1] == "26 instructions executed: no findings"
@@ -30,6 +30,15 @@ def test_a_file_that_is_right_has_no_findings_once_it_has_ended():
     assert status == 1
     assert "what it has not executed is not judged" in err
     assert "5 instructions have been executed" in out
+    status, out, err = run(*RIGHT, "--against", "fixtures/asm/lane-pc.gfx1100.w32.co")
+    assert (status, err) == (0, "")
+    assert "  against lane-pc.gfx1100.w32.co  values  available  correct" in out
+    assert out.splitlines()[-1].endswith("instructions executed: no findings")
+    assert next(line.split() for line in out.splitlines() if line.startswith("  all "))[2:] == ["100.0%", "100.0%"]
+    status, _out, err = run(*OPTIMIZED, *OTHER, "--limit", "100")
+    assert status == 1
+    assert "cl-kernels.gfx1100.w32.O0.v5.co has not ended: 1" in err
+    assert "instructions have been executed; what it has not done is not compared" in err
 
 
 @pytest.mark.slow
@@ -141,18 +150,6 @@ def test_statements_are_findings_like_the_others(tmp_path):
 
 
 OTHER = ("--against", SAXPY[1].format("gfx1100.w32.O0"))
-
-
-def test_builds_that_are_right_and_one_that_has_not_ended():
-    status, out, err = run(*RIGHT, "--against", "fixtures/asm/lane-pc.gfx1100.w32.co")
-    assert (status, err) == (0, "")
-    assert "  against lane-pc.gfx1100.w32.co  values  available  correct" in out
-    assert out.splitlines()[-1].endswith("instructions executed: no findings")
-    assert next(line.split() for line in out.splitlines() if line.startswith("  all "))[2:] == ["100.0%", "100.0%"]
-    status, _out, err = run(*OPTIMIZED, *OTHER, "--limit", "100")
-    assert status == 1
-    assert "cl-kernels.gfx1100.w32.O0.v5.co has not ended: 1" in err
-    assert "instructions have been executed; what it has not done is not compared" in err
 
 
 def test_shares_are_shown_and_every_variable_is_in_the_json():

@@ -316,7 +316,7 @@ def test_a_wave_is_named_in_text_and_json(folder):
     assert [(line["wave"], line["lane"]) for line in lines] == [("1:1:1:1", lane) for lane in range(3)]
 
 
-def test_memory_is_read_through_the_machine(folder):
+def test_memory_is_read_and_addresses_are_shown_through_the_machine(folder):
     ops = "DW_OP_const1u 0x30; DW_OP_lit5; DW_OP_LLVM_form_aspace_address"
     words = ("eval", "--state", folder, "--wave", "1", "--read", "unsigned32", "--ops", ops)
     assert "2a000000 = 42" in run(*words, "--lane", "5").stdout
@@ -326,6 +326,17 @@ def test_memory_is_read_through_the_machine(folder):
     ops = "DW_OP_regx s0; DW_OP_deref_size 4; DW_OP_plus_uconst 8; DW_OP_deref_size 4"
     done = run("eval", "--state", folder, "--wave", "1", "--ops", ops)
     assert done.stdout == f"wave 1:1:1:1: value {0x40000000} (generic)\n"
+    words = ("address", "private_lane#0x30", "--lane", "5")
+    by_target = json.loads(run(*words, "--target", "gfx90a", "--json").stdout)
+    by_state = json.loads(run(*words, "--state", folder, "--wave", "1", "--json").stdout)
+    assert [view["space_name"] for view in by_state["views"]] == ["private_lane5", "private_wave", "generic"]
+    assert [view["address"] for view in by_state["views"]] == [0x30, 0xC14, (2 << 48) + 0x30]
+    assert by_state["wave"] == "1:1:1:1"
+    assert by_state["address"]["available_bytes"] == 8
+    assert by_state["views"][1] | {"available_bytes": None} == by_target["views"][1]
+    text = run(*words, "--state", folder, "--wave", "1").stdout
+    assert text.startswith("private_lane#0x30 of wave 1:1:1:1, lane 5\n")
+    assert "0x30 / 4 * 64 * 4 + 5 * 4 + 0x30 % 4" in text
 
 
 def test_a_snapshot_comes_from_standard_input_too():
@@ -352,20 +363,6 @@ def test_snapshots_that_are_bad_or_big_endian(tmp_path):
     path.write_text(json.dumps(state))
     assert run("eval", "--state", str(path), "--read", "4", "--ops", "DW_OP_reg3").stdout == "wave 0: r3: 00000201\n"
     assert run("eval", "--state", str(path), "--ops", "DW_OP_breg3 1").stdout == "wave 0: default#0x202\n"
-
-
-def test_an_address_is_shown_in_every_space(folder):
-    words = ("address", "private_lane#0x30", "--lane", "5")
-    by_target = json.loads(run(*words, "--target", "gfx90a", "--json").stdout)
-    by_state = json.loads(run(*words, "--state", folder, "--wave", "1", "--json").stdout)
-    assert [view["space_name"] for view in by_state["views"]] == ["private_lane5", "private_wave", "generic"]
-    assert [view["address"] for view in by_state["views"]] == [0x30, 0xC14, (2 << 48) + 0x30]
-    assert by_state["wave"] == "1:1:1:1"
-    assert by_state["address"]["available_bytes"] == 8
-    assert by_state["views"][1] | {"available_bytes": None} == by_target["views"][1]
-    text = run(*words, "--state", folder, "--wave", "1").stdout
-    assert text.startswith("private_lane#0x30 of wave 1:1:1:1, lane 5\n")
-    assert "0x30 / 4 * 64 * 4 + 5 * 4 + 0x30 % 4" in text
 
 
 def test_conversions_lose_nothing(tmp_path, folder):

@@ -241,7 +241,7 @@ def test_threads_of_host_programs_have_no_lanes(run):
         program["1 + 1"].values([3])
 
 
-def test_what_is_wrong_with_one_of_several_expressions_ends_none_of_the_others(run):
+def test_what_is_wrong_with_expressions_or_their_options(run):
     texts = ("&even", "nosuch", "1 +", "even")
     status, out, err = run("eval", FILE, *texts, *STATE, "--lane", "2", "--json")
     answers = json.loads(out)["answers"]
@@ -250,6 +250,14 @@ def test_what_is_wrong_with_one_of_several_expressions_ends_none_of_the_others(r
     assert (kinds, answers[3]["lanes"]["2"]["value"]) == (["no_address", "no_name", "bad_expression"], 14)
     assert run("eval", FILE, *texts, *STATE, "--lane", "2")[1].splitlines()[-1] == "even = 14"
     assert run("eval", FILE, "&even", *STATE, "--lane", "2", "--json")[:2] == (2, "")
+    for words in (("--frame", "0"), ("--csv",), ("--format", "x"), ("--location",)):
+        status, out, err = run("eval", "--ops", "DW_OP_lit1", *words)
+        assert (status, out) == (2, "")
+        assert f"{words[0]} is for expressions of the source language" in err
+    for words in (("--address-size", "8"), ("--dwarf-version", "5"), ("--stack",), ("--read", "4")):
+        status, out, err = run("eval", FILE, "even", *STATE, *words)
+        assert (status, out) == (2, "")
+        assert f"{words[0]} is for --ops, --hex and --cases" in err
 
 
 def test_tables_of_lanes_have_reasons_and_no_empty_colours(run):
@@ -288,17 +296,6 @@ def test_frames_of_all_waves_have_their_sources(run):
     frame = json.loads(run("locals", FILE, *STATE, "--json")[1])["frames"][0]["frame"]
     lane = json.loads(run("lanes", FILE, *STATE, "--lane", "2", "--json")[1])["lanes"][0]
     assert frame["source"] == lane["source"] == {"file": "src/asm/lane-pc.c", "line": 15, "column": 7}
-
-
-def test_options_of_the_other_kind_of_expression_are_refused(run):
-    for words in (("--frame", "0"), ("--csv",), ("--format", "x"), ("--location",)):
-        status, out, err = run("eval", "--ops", "DW_OP_lit1", *words)
-        assert (status, out) == (2, "")
-        assert f"{words[0]} is for expressions of the source language" in err
-    for words in (("--address-size", "8"), ("--dwarf-version", "5"), ("--stack",), ("--read", "4")):
-        status, out, err = run("eval", FILE, "even", *STATE, *words)
-        assert (status, out) == (2, "")
-        assert f"{words[0]} is for --ops, --hex and --cases" in err
 
 
 def test_locations_without_a_machine_fit_and_tell_their_repairs(run):

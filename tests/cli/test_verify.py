@@ -76,16 +76,13 @@ def test_idioms_are_one_line_unless_all_are_asked_for():
     assert short.stdout.splitlines()[-1] == whole.stdout.splitlines()[-1]
 
 
-def test_rules_and_parts_are_ignored(bad):
+def test_rules_and_parts_are_ignored_in_one_or_several_files(bad):
     done = run("verify", bad, "--ignore", "line,entry", "--ignore", "expression-stack-underflow")
     assert (done.returncode, done.stdout.count("\n")) == (0, 1)
     done = run("verify", bad, "--ignore", "entri")
     assert done.returncode == 2
     assert "there is no rule 'entri'" in done.stderr
     assert "did you mean entry?" in done.stderr
-
-
-def test_several_files_and_one_that_is_none(bad):
     done = run("verify", bad, GOOD, "README.md", "--jobs", "2", "--ignore", "line")
     assert done.returncode == 3
     assert "3 files, " in done.stdout

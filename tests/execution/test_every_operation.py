@@ -588,7 +588,7 @@ def test_branches_go_where_their_condition_says(it):
             assert it.run(f"{name} 3") == 0x1004  # no debugger has set a flag
 
 
-def test_jumps_and_calls_go_to_addresses_in_registers(it):
+def test_jumps_calls_and_ends_of_blocks(it):
     it.scalar(2, 0x123456789ABC0, 64)
     assert it.run("s_setpc_b64 s[2:3]") == 0x123456789ABC0
     assert it.run("s_swappc_b64 s[6:7], s[2:3]") == 0x123456789ABC0
@@ -597,9 +597,6 @@ def test_jumps_and_calls_go_to_addresses_in_registers(it):
     assert (it.batch.scalar[6], it.batch.scalar[7]) == (0x1004, 0)
     assert it.run("s_call_b64 s[8:9], 3") == 0x1010
     assert it.batch.scalar[8] == 0x1004
-
-
-def test_what_ends_a_block_says_why(it):
     for text, pause in (("s_endpgm", -1), ("s_trap 2", -3), ("s_sendmsghalt sendmsg(MSG_INTERRUPT)", -4)):
         assert it.run(text) == pause
     if it.generation < 12:

@@ -272,7 +272,7 @@ def test_gfx90a_takes_denormal_halfs_for_zero(require_tool):
     assert found == {"gfx90a": 0, "gfx942": 2.0**-24}
 
 
-def test_sums_of_singles_are_rounded_after_each_product(require_tool):
+def test_sums_are_rounded_after_each_product_or_clamped(require_tool):
     """As fused operations one after the other, in the order of K."""
     bench = InstructionBench(require_tool("llvm-mc-22"), "gfx90a", 64)
     left, right = RANDOM.random((2, 64)).astype(np.float32) - np.float32(0.5)
@@ -283,6 +283,17 @@ def test_sums_of_singles_are_rounded_after_each_product(require_tool):
     for k in range(4):
         total = np.float32(np.longdouble(left[3 + 16 * k]) * np.longdouble(right[7 + 16 * k]) + np.longdouble(total))
     assert bench.read(D + 3, "f4")[0, 7] == total
+    bench = InstructionBench(require_tool("llvm-mc-22"), "gfx1100", 32)
+    for number in range(4):
+        bench.vector(A + number, np.full(32, 0x7F7F7F7F, np.uint32))
+        bench.vector(B + number, np.full(32, 0x7F7F7F7F, np.uint32))
+    for number in range(8):
+        bench.vector(C + number, np.full(32, 0x7FFFFFF0, np.uint32))
+    text = "v_wmma_i32_16x16x16_iu8 v[128:135], v[0:3], v[32:35], v[64:71] neg_lo:[1,1,0]"
+    bench.run(text)
+    assert (bench.read(128, "i4") == 0x7FFFFFF0 + 16 * 127 * 127 - (1 << 32)).all()
+    bench.run(f"{text} clamp")
+    assert (bench.read(128, "i4") == 0x7FFFFFFF).all()
 
 
 def place_in_gfx11(i, j, lanes):
@@ -391,20 +402,6 @@ def test_sources_of_matrices_are_negated(require_tool):
             assert (bench.read(128, "f4") == wanted).all(), (processor, low, high)
 
 
-def test_sums_of_integers_are_clamped(require_tool):
-    bench = InstructionBench(require_tool("llvm-mc-22"), "gfx1100", 32)
-    for number in range(4):
-        bench.vector(A + number, np.full(32, 0x7F7F7F7F, np.uint32))
-        bench.vector(B + number, np.full(32, 0x7F7F7F7F, np.uint32))
-    for number in range(8):
-        bench.vector(C + number, np.full(32, 0x7FFFFFF0, np.uint32))
-    text = "v_wmma_i32_16x16x16_iu8 v[128:135], v[0:3], v[32:35], v[64:71] neg_lo:[1,1,0]"
-    bench.run(text)
-    assert (bench.read(128, "i4") == 0x7FFFFFF0 + 16 * 127 * 127 - (1 << 32)).all()
-    bench.run(f"{text} clamp")
-    assert (bench.read(128, "i4") == 0x7FFFFFFF).all()
-
-
 SMFMAC = (
     "v_smfmac_f32_16x16x32_f16", "v_smfmac_f32_32x32x16_f16", "v_smfmac_f32_16x16x32_bf16",
     "v_smfmac_i32_16x16x64_i8", "v_smfmac_i32_32x32x32_i8", "v_smfmac_f32_16x16x64_fp8_bf8",
@@ -480,7 +477,7 @@ def test_sources_with_more_bits_than_the_matrix_stop_the_wave(require_tool):
             bench.run(text)
 
 
-def test_constants_are_matrices_of_one_number(require_tool):
+def test_constants_and_positions_may_be_the_same_in_all_lanes(require_tool):
     """An inline constant has the type of C."""
     bench = InstructionBench(require_tool("llvm-mc-22"), "gfx1100", 32)
     for text, kind, wanted in (
@@ -495,6 +492,15 @@ def test_constants_are_matrices_of_one_number(require_tool):
     old.run("v_mfma_f64_16x16x4f64 a[0:7], v[0:1], v[2:3], 2.0\nv_mfma_i32_4x4x4i8 a[8:11], v0, v1, 5")
     assert (old.read(2, "f8", file="accumulation") == 2).all()
     assert (old.read(9, "i4", file="accumulation") == 5).all()
+    # A register that an operation has filled with one number: the first and the third of each four K.
+    bench = InstructionBench(require_tool("llvm-mc-22"), "gfx942", 64)
+    for first, count, number in ((A, 2, 0x3C003C00), (B, 4, 0x40003C00)):
+        for register in range(count):
+            bench.vector(first + register, np.full(64, number, np.uint32))
+    bench.run(f"v_mov_b32 v{INDEX}, 0x88\nv_smfmac_f32_16x16x32_f16 v[{D}:{D + 3}], v[0:1], v[{B}:{B + 3}], v{INDEX}")
+    assert (bench.read(D, "f4") == 16).all()
+    bench.run(f"v_mov_b32 v{INDEX}, 0xdd\nv_smfmac_f32_16x16x32_f16 v[{D}:{D + 3}], v[0:1], v[{B}:{B + 3}], v{INDEX}")
+    assert (bench.read(D, "f4") == 16 + 32).all()
 
 
 @for_each(
@@ -508,15 +514,3 @@ def test_constants_are_matrices_of_one_number(require_tool):
 def test_matrix_operations_of_gfx12_are_written_as_they_were_read(require_tool, line):
     (code,) = assembled(require_tool("llvm-mc-22"), line, "gfx1200", 32)
     assert decoded_text(decode(code, 0, "gfx1200", 32)) == line
-
-
-def test_positions_may_be_the_same_in_all_lanes(require_tool):
-    """A register that an operation has filled with one number: the first and the third of each four K."""
-    bench = InstructionBench(require_tool("llvm-mc-22"), "gfx942", 64)
-    for first, count, number in ((A, 2, 0x3C003C00), (B, 4, 0x40003C00)):
-        for register in range(count):
-            bench.vector(first + register, np.full(64, number, np.uint32))
-    bench.run(f"v_mov_b32 v{INDEX}, 0x88\nv_smfmac_f32_16x16x32_f16 v[{D}:{D + 3}], v[0:1], v[{B}:{B + 3}], v{INDEX}")
-    assert (bench.read(D, "f4") == 16).all()
-    bench.run(f"v_mov_b32 v{INDEX}, 0xdd\nv_smfmac_f32_16x16x32_f16 v[{D}:{D + 3}], v[0:1], v[{B}:{B + 3}], v{INDEX}")
-    assert (bench.read(D, "f4") == 16 + 32).all()

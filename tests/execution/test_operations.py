@@ -219,7 +219,17 @@ def test_dot_products_of_floats(bench):
             assert found == wanted or (math.isnan(found) and np.isnan(wanted))
 
 
-def test_halves_of_registers_are_exchanged(bench):
+def test_bytes_and_halves_of_registers_are_converted_and_exchanged(bench):
+    it = bench("gfx942")
+    it.vector(0, np.full(64, 0x48444038, np.uint32))
+    it.run("v_cvt_f32_fp8_sdwa v1, v0 src0_sel:BYTE_1\nv_cvt_pk_f32_fp8_sdwa v[2:3], v0 src0_sel:WORD_1")
+    wanted = [*map(eight_bits("fp8", is_fnuz=True), (0x40, 0x44, 0x48))]
+    assert [it.read(number, "f4")[0, 0] for number in (1, 2, 3)] == wanted
+    new = bench("gfx1200", 32)
+    new.vector(0, np.full(32, 0x48444038, np.uint32))
+    new.run("v_cvt_f32_fp8_e64 v1, v0 byte_sel:2\nv_cvt_f32_fp8_e64 v2, v0 byte_sel:1")
+    wanted = [*map(eight_bits("fp8"), (0x44, 0x40))]
+    assert [new.read(number, "f4")[0, 0] for number in (1, 2)] == wanted
     it = bench("gfx1100", 32)
     it.vectors(np.full(32, 0x11112222, np.uint32), np.full(32, 0x33334444, np.uint32))
     it.batch.set_exec(1)
@@ -286,19 +296,6 @@ def test_singles_become_the_nearest_float_of_8_bits(bench, processor, name):
                 assert abs(found) == table[best], number
 
 
-def test_bytes_and_halves_of_registers_are_converted(bench):
-    it = bench("gfx942")
-    it.vector(0, np.full(64, 0x48444038, np.uint32))
-    it.run("v_cvt_f32_fp8_sdwa v1, v0 src0_sel:BYTE_1\nv_cvt_pk_f32_fp8_sdwa v[2:3], v0 src0_sel:WORD_1")
-    wanted = [*map(eight_bits("fp8", is_fnuz=True), (0x40, 0x44, 0x48))]
-    assert [it.read(number, "f4")[0, 0] for number in (1, 2, 3)] == wanted
-    new = bench("gfx1200", 32)
-    new.vector(0, np.full(32, 0x48444038, np.uint32))
-    new.run("v_cvt_f32_fp8_e64 v1, v0 byte_sel:2\nv_cvt_f32_fp8_e64 v2, v0 byte_sel:1")
-    wanted = [*map(eight_bits("fp8"), (0x44, 0x40))]
-    assert [new.read(number, "f4")[0, 0] for number in (1, 2)] == wanted
-
-
 def test_random_numbers_decide_how_singles_are_rounded(bench):
     """Between two codes, the share of lanes that get the higher one is the distance from the lower one."""
     it = bench("gfx942", waves=16)
@@ -355,7 +352,7 @@ def test_mode_is_changed_by_parts_and_the_device_has_answers(bench):
     assert (old.batch.scalar[4], old.batch.scalar[6]) == (0, 15)
 
 
-def test_lanes_of_rows_by_their_own_numbers(bench):
+def test_lanes_go_to_their_own_numbers_and_halves_stay(bench):
     it = bench("gfx1200", 32)
     values, numbers = words(32), words(32)
     it.vectors(values, numbers)
@@ -363,6 +360,11 @@ def test_lanes_of_rows_by_their_own_numbers(bench):
     for lane in range(32):
         assert it.read(2)[0, lane] == values[lane // 16 * 16 + int(numbers[lane]) % 16]
         assert it.read(3)[0, lane] == values[(lane // 16 ^ 1) * 16 + int(numbers[lane]) % 16]
+    it = bench("gfx1100", 32)
+    it.vector(1, words(32))
+    it.vector(2, np.full(32, 7, np.uint32))
+    it.run("v_permlane64_b32 v2, v1")
+    assert (it.read(2) == 7).all()
 
 
 # --- Memory -------------------------------------------------------------------------------------------------------
@@ -663,14 +665,6 @@ def test_sines_and_cosines_of_quarter_turns_are_exact(bench):
     it.vector(0, np.full(32, -0.0, np.float32))
     it.run("v_sin_f32 v1, v0")
     assert np.signbit(it.read(1, "f4")[0, 0])
-
-
-def test_the_halves_of_a_wave_of_32_lanes_are_not_exchanged(bench):
-    it = bench("gfx1100", 32)
-    it.vector(1, words(32))
-    it.vector(2, np.full(32, 7, np.uint32))
-    it.run("v_permlane64_b32 v2, v1")
-    assert (it.read(2) == 7).all()
 
 
 @for_each(

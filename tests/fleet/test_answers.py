@@ -27,7 +27,7 @@ def rows(question, *words, **options):
     return list(rows_of(make_question(question, *words, **options), item))
 
 
-def test_the_questions_are_those_of_the_table_that_have_a_file():
+def test_the_questions_are_those_of_the_table_with_a_file_or_operands():
     known = questions()
     assert {"eval", "locals", "bt", "waves", "lanes", "verify", "coverage", "judge", "memmodel"} <= set(known)
     assert {"disasm", "asm", "ops", "targets"}.isdisjoint(known)
@@ -36,6 +36,12 @@ def test_the_questions_are_those_of_the_table_that_have_a_file():
     assert error.value.hint == "did you mean eval?"
     with pytest.raises(UsageError, match="`bt` has no option lan"):
         make_question("bt", lan=3)
+    for words in (["table"], ["nosuch"], []):
+        with pytest.raises(UsageError, match="is no question about a file") as error:
+            make_question("memmodel", *words)
+        assert error.value.hint == "the questions are memmodel check and memmodel show"
+    with pytest.raises(UsageError, match=r"the question 'memmodel check k\.co' names a file"):
+        make_question("memmodel check", "k.co")
 
 
 @pytest.mark.parametrize("name", sorted(questions()))
@@ -111,15 +117,6 @@ def test_frames_findings_and_judgements_are_rows():
 ORDERING = ROOT / "fixtures" / "amdgpu" / "ordering.gfx90a.w64.O2.co"
 
 
-def test_a_question_whose_files_are_operands_names_none():
-    for words in (["table"], ["nosuch"], []):
-        with pytest.raises(UsageError, match="is no question about a file") as error:
-            make_question("memmodel", *words)
-        assert error.value.hint == "the questions are memmodel check and memmodel show"
-    with pytest.raises(UsageError, match=r"the question 'memmodel check k\.co' names a file"):
-        make_question("memmodel check", "k.co")
-
-
 def test_what_is_wrong_with_an_input_is_one_row(tmp_path):
     (row,) = rows("memmodel check", input=str(STATE))
     assert (row["state"], row["error_kind"]) == ("error", "not_elf")
@@ -189,7 +186,7 @@ def test_states_with_two_files_of_code_and_with_one_for_all(tmp_path):
     assert rows("eval", "even", input=str(path), code=str(CODE), force=True)[0]["number"] == 5
 
 
-def test_batches_have_many_small_files_or_one_large_one():
+def test_batches_and_schedulers_have_limits():
     small = [Input(str(n), str(n), (), 1000) for n in range(5000)]
     sizes = [len(batch) for batch in split(small, 2)]
     assert sum(sizes) == 5000
@@ -199,9 +196,6 @@ def test_batches_have_many_small_files_or_one_large_one():
     assert [len(batch) for batch in split(small[:20], 64)] == [1] * 20
     large = [Input(str(n), str(n), (), MOST_BYTES) for n in range(3)]
     assert [len(batch) for batch in split([*large, *small], 1)][:3] == [1, 1, 1]
-
-
-def test_schedulers_and_what_an_answer_may_cost():
     assert local_workers("local:3") == 3
     assert local_workers("local") >= 1
     assert local_workers("tcp://h:1") is None

@@ -122,15 +122,12 @@ def test_checks_of_a_file_are_those_of_the_local_file(served):
     assert served.sent["a/k.co"] <= 4 * BLOCK
 
 
-def test_a_folder_of_arrays_is_mapped_and_fetched_where_it_is_touched(tmp_path):
+def test_folders_and_core_files_are_mapped_and_fetched_where_they_are_touched(tmp_path):
     run("snapshot", "convert", str(EXAMPLES / "variables.json"), str(tmp_path / "s.dgs"))
     with serving(tmp_path) as server:
         answer = asked("eval", f"{server.url}/s.dgs", "even", code=str(CODE))
         assert without_names(answer) == without_names(local("eval", str(tmp_path / "s.dgs"), "even", code=str(CODE)))
         assert answer[0]["state"] == "active"
-
-
-def test_a_core_file_is_mapped_and_fetched_where_it_is_touched(tmp_path):
     (tmp_path / "crash.core").write_bytes((EXAMPLES / "crash.core").read_bytes() + bytes(PADDING))
     with serving(tmp_path) as server:
         answer = asked("bt", f"{server.url}/crash.core")

@@ -26,7 +26,7 @@ def run(require_tool) -> Run:
     return found
 
 
-def test_a_function_by_name_by_address_and_with_its_bytes(run):
+def test_functions_and_ranges_by_name_and_by_address(run):
     first, *rows, last = run("disassemble").splitlines()
     assert first == "Dump of assembler code for function X:"
     assert last == "End of assembler dump."
@@ -39,9 +39,6 @@ def test_a_function_by_name_by_address_and_with_its_bytes(run):
     assert "function whole_wave:" in run("disassemble whole_wave")
     assert "<+0>:\t00 01 06 c0 00 00 00 00\ts_load_dwordx2" in run("disassemble /r")
     assert "<+24>:\t7e 01 a2 be            \ts_mov_b64 s[34:35], exec" in run("disassemble/r")
-
-
-def test_ranges(run):
     text = run("disassemble 0x7f0000001548,0x7f0000001550")
     assert text == run("disassemble 0x7f0000001548,+8") == run("disassemble $pc,$pc+8")
     assert text == (

@@ -206,7 +206,7 @@ class TestMembers:
         assert texts(host, f"print {base}") == [f"print {base}{name}" for name in names]
         assert texts(host, f"print 1+{base}in") == [f"print 1+{base}{name}" for name in ("in_union", "inherited")]
 
-    def test_members_of_variables_that_only_a_lane_has(self) -> None:
+    def test_members_of_variables_and_arguments_of_kernels(self) -> None:
         """A type needs no value: neither a lane, nor a location, nor memory."""
         run = Run("fixtures/amdgpu/cl-kernels.gfx90a.w64.O0.v5.co")
         run("target launch records 64 64")
@@ -218,8 +218,6 @@ class TestMembers:
         frame = run.debugger.frame
         assert str(frame["list"].type) == str(frame.expression("list").type)
         assert frame.expression("list[2].next").type.byte_size == 8
-
-    def test_kernels_and_the_names_of_their_arguments(self) -> None:
         run = Run("fixtures/amdgpu/cl-kernels.gfx90a.w64.O0.v5.co")
         assert texts(run, "target launch sa") == ["target launch saxpy"]
         assert texts(run, "target launch saxpy 6") == []

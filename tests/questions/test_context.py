@@ -24,7 +24,7 @@ def titles(text: str) -> list[str]:
     return [line[3:].rstrip("- ") for line in text.splitlines() if line.startswith("-- ")]
 
 
-def test_source_says_which_lanes_stand_at_each_line(run):
+def test_source_and_map_say_where_lanes_stand(run):
     lines = run("context source").splitlines()
     assert lines[0].startswith("-- source: src/asm/lane-pc.c:15, X --")
     assert lines[1] == "        20-63    10    if (lane < limit) {  // c1"
@@ -34,9 +34,6 @@ def test_source_says_which_lanes_stand_at_each_line(run):
     lines = run("set listsize 7", "context source").splitlines()
     assert lines[-1] == "        20-63    at src/asm/lane-pc.c:10"
     assert len(lines) == 8
-
-
-def test_lanes_are_a_map(run):
     assert run("context lanes").splitlines() == [
         "-- lanes of wave 1:1:1:1 " + "-" * 55,
         "Ab" * 10 + "c" * 44,

@@ -67,7 +67,20 @@ def test_code_objects_are_looked_for_where_they_were_moved_to_and_below_the_root
     assert "by its new path" not in run_command("core", "info", path).stdout
 
 
-def test_a_file_of_code_may_be_open_or_none():
+def test_questions_need_no_file_of_code_and_one_may_be_open():
+    status, out, _error = shell("bt", "--state", CORE, "--wave", "3")
+    expected = (0, "[Stop reason: MEMORY_VIOLATION]\n#0  X (out=generic#0x10000, limit=24) at src/asm/lane-pc.c:21\n")
+    assert (status, out) == expected
+    assert shell("waves", "--state", CORE)[1] == shell("waves", KERNEL, "--state", CORE)[1]
+    assert shell("waves", "3", "--state", CORE)[1].count("AMDGPU Wave") == 1
+    status, out, _error = shell("eval", "limit + 1", "--state", CORE, "--wave", "3", "--lane", "30")
+    assert (status, out) == (0, "wave 1:1:1:3\n  limit + 1 = 25\n")
+    status, out, _error = shell("eval", "--ops", "DW_OP_lit3", "--state", CORE, "--wave", "1", "--lane", "0")
+    assert status == 0
+    status, _out, error = shell("waves")
+    assert "required" in error
+    status, _out, error = shell("waves", "--state", "docs/examples/stopped.json")
+    assert (status, "FILE" in error) == (2, True)
     run = Run(KERNEL)
     assert "3 waves" in run(f"core {CORE}")
     other = Run("fixtures/containers/tiny.gfx90a.co")
@@ -219,22 +232,6 @@ def test_a_core_file_is_generated(tmp_path):
 def shell(*words):
     done = run_command(*words)
     return done.returncode, done.stdout, done.stderr
-
-
-def test_questions_need_no_file_of_code():
-    status, out, _error = shell("bt", "--state", CORE, "--wave", "3")
-    expected = (0, "[Stop reason: MEMORY_VIOLATION]\n#0  X (out=generic#0x10000, limit=24) at src/asm/lane-pc.c:21\n")
-    assert (status, out) == expected
-    assert shell("waves", "--state", CORE)[1] == shell("waves", KERNEL, "--state", CORE)[1]
-    assert shell("waves", "3", "--state", CORE)[1].count("AMDGPU Wave") == 1
-    status, out, _error = shell("eval", "limit + 1", "--state", CORE, "--wave", "3", "--lane", "30")
-    assert (status, out) == (0, "wave 1:1:1:3\n  limit + 1 = 25\n")
-    status, out, _error = shell("eval", "--ops", "DW_OP_lit3", "--state", CORE, "--wave", "1", "--lane", "0")
-    assert status == 0
-    status, _out, error = shell("waves")
-    assert "required" in error
-    status, _out, error = shell("waves", "--state", "docs/examples/stopped.json")
-    assert (status, "FILE" in error) == (2, True)
 
 
 def test_waves_have_their_stop_reasons_as_data():

@@ -24,7 +24,7 @@ def document(*words: str):
     return json.loads(asked(*words, "--json"))
 
 
-def test_summaries_fit_a_screen():
+def test_summaries_fit_a_screen_and_sums_add_up():
     lines = asked(FAST).splitlines()
     assert max(map(len, lines)) <= 80
     assert len(lines) <= 40
@@ -34,9 +34,6 @@ def test_summaries_fit_a_screen():
     lines = asked("fixtures/amdgpu/cl-kernels.gfx1030.w32.O2.v5.co").splitlines()
     assert any("(__clang_ocl_kern_imp_records)" in line for line in lines)
     assert max(map(len, lines)) <= 80
-
-
-def test_sums_add_up_and_functions_are_worst_first():
     data = document(FAST)
     for part in (data, *data["functions"], *data["units"]):
         assert part["located"] == sum(part["kinds"].values())

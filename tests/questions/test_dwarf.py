@@ -23,7 +23,7 @@ def run():
     return found
 
 
-def test_explain(run):
+def test_explain_variables_expressions_and_absent_values(run):
     assert run("explain left") == (
         "left: int, a local variable of X (.debug_info+0x278)\n"
         "  its location list has 1 entry; at 0x7f0000001548 the marked one is valid:\n"
@@ -39,9 +39,6 @@ def test_explain(run):
         "  at v3, its own lane\n"
     )
     assert run("explain left") == run("explain left")  # what was asked before changes nothing
-
-
-def test_explain_expressions_absent_values_and_several_lanes(run):
     text = run("explain slots[1] + left * left")
     assert text.count("a local variable of X") == 2
     assert text.endswith("\nslots[1] + left * left = 37\n")

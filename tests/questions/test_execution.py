@@ -151,7 +151,7 @@ def test_an_assigned_program_counter_is_where_it_goes_on(launched):
     assert "hit Breakpoint 2" in launched("continue")
 
 
-def test_a_fault_stops_with_a_signal_and_goes_back():
+def test_faults_and_traps_are_caught_with_their_lanes_and_go_back():
     run = Run(FILE)
     text = run("target launch saxpy 64 64 x=zeros(64) y=zeros(8) a=0.5 n=64", "run")
     assert "Wave 1 received signal SIGSEGV, Segmentation fault." in text
@@ -160,6 +160,17 @@ def test_a_fault_stops_with_a_signal_and_goes_back():
     run("reverse-stepi")
     assert _pc(run) != before
     assert "SIGSEGV" in run("continue")
+    for path in PROCESSORS.values():
+        run = Run(path, width=120)
+        run("target launch saxpy 64 64 x=zeros(64) y=zeros(8) a=0.5 n=64", "catch fault", "catch trap")
+        text = run("run")
+        assert "hit Catchpoint 1 (fault)\n" in text
+        assert "received signal SIGSEGV, Segmentation fault." in text
+        assert re.search(r"\[Stop reason: MEMORY_VIOLATION: no memory at 0x\w+ \(.*\); lanes \[8-", text)
+        assert "already hit 1 time" in run("info breakpoints 1")
+        assert "the wave has stopped: MEMORY_VIOLATION" in str(run.fails("stepi"))
+        before = line_of(text)
+        assert line_of(run("reverse-next")) in (before, before - 1)
 
 
 def test_displays_are_shown_at_each_stop(launched):
@@ -364,20 +375,6 @@ def test_what_has_ended_goes_back(divergent):
     assert "not being run" in str(divergent.fails("continue"))
     assert "the wave has ended" in str(divergent.fails("step"))
     assert line_of(divergent("reverse-continue")) == 102
-
-
-def test_faults_and_traps_are_caught_with_their_lanes():
-    for path in PROCESSORS.values():
-        run = Run(path, width=120)
-        run("target launch saxpy 64 64 x=zeros(64) y=zeros(8) a=0.5 n=64", "catch fault", "catch trap")
-        text = run("run")
-        assert "hit Catchpoint 1 (fault)\n" in text
-        assert "received signal SIGSEGV, Segmentation fault." in text
-        assert re.search(r"\[Stop reason: MEMORY_VIOLATION: no memory at 0x\w+ \(.*\); lanes \[8-", text)
-        assert "already hit 1 time" in run("info breakpoints 1")
-        assert "the wave has stopped: MEMORY_VIOLATION" in str(run.fails("stepi"))
-        before = line_of(text)
-        assert line_of(run("reverse-next")) in (before, before - 1)
 
 
 def test_commands_that_run_on_do_not_nest(divergent):

@@ -80,7 +80,7 @@ def test_attaching_a_core_file(threads):  # noqa: F811
     assert lines[2].startswith("#0  aligned (")
 
 
-def test_launching_a_kernel_with_its_arguments():
+def test_launching_kernels_with_their_arguments():
     run = Run(TINY, STATE_OF_TINY)
     assert run("target launch tiny 256 64").splitlines() == [
         "[Launched tiny: 4 work-groups, 4 waves]",
@@ -95,6 +95,15 @@ def test_launching_a_kernel_with_its_arguments():
         dispatch: Any = run.debugger.machine.stopped.machine
         memory = dispatch.memory.read(dispatch.target.default_space, dispatch.dispatches[0].kernarg, 8, None, None)
         assert int.from_bytes(memory, "little") == 0x1234
+    run = Run(LAUNCH)
+    both = run("info kernels group_xy?z?$")
+    assert [line for line in both.splitlines() if line and line[0] != " "] == ["group_x", "group_xyz"]
+    assert "  wave        32 lanes" in both.splitlines()
+    assert run.fails("info kernels nothing").message.endswith("has no kernel 'nothing'")
+    assert "regular expression" in run.fails("info kernels [").message
+    assert len(run("info kernels -fields")) > len(both)
+    narrow = Run(LAUNCH, width=50)("info kernels").splitlines()
+    assert max(map(len, narrow)) <= 50
 
 
 STATE_OF_TINY = ROOT / "docs/examples/launch.json"
@@ -245,15 +254,3 @@ def test_a_process_has_no_devices(threads):  # noqa: F811
     assert threads("info agents") == "No agents are currently active.\n"
     assert threads("info queues") == "No queues are currently active.\n"
     assert threads("info dispatches") == "No dispatches are currently active.\n"
-
-
-def test_kernels():
-    run = Run(LAUNCH)
-    both = run("info kernels group_xy?z?$")
-    assert [line for line in both.splitlines() if line and line[0] != " "] == ["group_x", "group_xyz"]
-    assert "  wave        32 lanes" in both.splitlines()
-    assert run.fails("info kernels nothing").message.endswith("has no kernel 'nothing'")
-    assert "regular expression" in run.fails("info kernels [").message
-    assert len(run("info kernels -fields")) > len(both)
-    narrow = Run(LAUNCH, width=50)("info kernels").splitlines()
-    assert max(map(len, narrow)) <= 50

@@ -161,7 +161,7 @@ def test_variables_are_described_without_a_state_too(run):
     assert document["answers"][0]["lanes"]["2"]["value"] == 34
 
 
-def test_what_there_is_and_registers(run):
+def test_what_there_is_and_no_document_behind_an_error(run):
     functions = ask(run, "info functions --json")
     assert functions["functions"][0]["name"] == "X"
     for function in functions["functions"]:
@@ -174,9 +174,12 @@ def test_what_there_is_and_registers(run):
     assert vector["lanes"][2] == "0xe"
     assert len(vector["lanes"]) == 64
     assert int(pc["value"], 16) == 0x7F0000001548
+    for line in ("info address --json zork", "explain --json zork", "list --json zork", "info registers --json zork"):
+        run.fails(line)
+        assert not run.written
 
 
-def test_frames_with_their_callers_and_locals_and_types():
+def test_frames_and_backtraces_have_callers_and_locals():
     run = Run(CALLS, IN_CALLS)
     run("frame 1")
     document = ask(run, "info frame --json")
@@ -190,9 +193,6 @@ def test_frames_with_their_callers_and_locals_and_types():
     assert f"type = {declared['declaration']}\n" == run("ptype unsigned int")
     array = ask(run, "whatis --json int[2][3]")
     assert (array["kind"], array["element"], array["counts"], array["byte_size"]) == ("array", "int", [2, 3], 24)
-
-
-def test_a_full_backtrace_has_the_locals_of_each_wave():
     run = Run(CALLS, IN_CALLS)
     assert len(ask(run, "bt --json -wave 1-2")["stacks"]) == 1
     stacks = ask(run, "bt --json -full -wave 1-2")["stacks"]
@@ -222,9 +222,3 @@ def test_memory_and_code_are_numbers_and_text(run):
     (whole,) = ask(run, "disassemble --json")["ranges"]
     assert whole["function"] == "X"
     assert whole["low"] <= 0x7F0000001548 < whole["high"]
-
-
-def test_an_error_leaves_no_document_behind(run):
-    for line in ("info address --json zork", "explain --json zork", "list --json zork", "info registers --json zork"):
-        run.fails(line)
-        assert not run.written

@@ -122,7 +122,7 @@ def test_macros_are_expanded_once_and_not_for_ever():
         expanded("BOMB(" * 12 + "1" + ")" * 12, Definitions({"BOMB": (MACROS["BOMB"], ())}))
 
 
-def test_macros_of_the_user_need_a_place_no_more_than_others():
+def test_definitions_of_the_user_and_outside_of_files():
     run = Run("fixtures/features/macro.v5.co")
     run("macro define TWICE(x) ((x) * 2)")
     assert run("macro expand TWICE(3)") == "expands to: ((3) * 2)\n"
@@ -131,9 +131,6 @@ def test_macros_of_the_user_need_a_place_no_more_than_others():
     for text in ("A(x 2", "A(1) 2", "1x", "A(x,) 2"):
         assert "takes a macro" in str(run.fails(f"macro define {text}"))
     assert "No frame selected" in str(Run("fixtures/features/macro.v5.co").fails("info macro ITEM"))
-
-
-def test_definitions_outside_files_come_first():
     events = [
         *(MacroEvent(START_FILE, file=1), MacroEvent(DEFINE, 2, "A 2"), MacroEvent(UNDEF, 4, "B")),
         *(MacroEvent(START_FILE, 6, file=2), MacroEvent(DEFINE, 1, "C 1"), MacroEvent(END_FILE), MacroEvent(END_FILE)),

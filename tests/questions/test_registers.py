@@ -9,7 +9,7 @@ from tests.builders.parameters import for_each
 from tests.questions.harness import CALLS, IN_CALLS, KERNEL, STATE, Run
 
 
-def test_scalar_registers_that_the_machine_has(run):
+def test_scalar_registers_ranges_groups_and_formats(run):
     assert run("info registers") == (
         "pc             0x7f0000001548      0x7f0000001548 <X+72>\n"
         "exec           0x55555             349525\n"
@@ -22,9 +22,6 @@ def test_scalar_registers_that_the_machine_has(run):
         "s37            0x0                 0\n"
     )
     assert run("i r general") == run("info registers")
-
-
-def test_one_register_ranges_groups_and_formats(run):
     assert run("info registers s4") == "s4             0x10000             65536\n"
     assert run("i r $s4") == "s4             0x10000             65536\n"
     for text in ("s4-s6", "s[4:6]", "$s4-$s6", "s4 s5 s6", "s4,s5,s6", "S4-S6"):
@@ -82,14 +79,11 @@ def test_errors(run, line, message):
     assert str(run.fails(line)) == message
 
 
-def test_without_a_machine_it_is_said_what_to_do():
+def test_without_a_machine_or_room_it_is_said_what_to_do():
     assert str(Run(KERNEL).fails("info registers")) == "The program has no registers now."
     error = Run(CALLS).fails("info registers")
     assert error.hint == "`target snapshot S` attaches a snapshot, `core S` a core file"
     assert Run(CALLS).fails("print -lane 0-3 1").hint == error.hint
-
-
-def test_what_does_not_fit_goes_on_below_itself():
     run = Run(CALLS, IN_CALLS, width=50)
     assert run("info registers pc") == ("pc             0x7f0000001a04\n               0x7f0000001a04 <leaf(int)+4>\n")
 

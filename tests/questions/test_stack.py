@@ -54,7 +54,8 @@ def test_local_variables_and_saved_registers_below_their_frames(run):
     assert run("wave 3", "bt -full 1").splitlines()[3].startswith("        local_array = ")
 
 
-def test_a_lane_that_is_divergent(run):
+def test_a_lane_that_is_inactive_or_divergent(run):
+    assert run("lane 20").splitlines()[1:] == [FRAMES[0], "lane 20 is inactive"]
     assert run("bt -lane 5").splitlines() == FRAMES
     assert run("bt -lane 20").splitlines() == ["warning: lane 20 is divergent, 5 frames are left out"]
     run("lane 20")
@@ -103,7 +104,7 @@ def test_everything_fits_a_narrow_screen():
     assert max(len(line) for line in lines if len(line.split()) > 1) <= 40
 
 
-def test_going_up_and_down(run):
+def test_going_up_and_down_and_to_a_frame(run):
     assert run("up").splitlines() == FRAMES[1:3]
     assert run("up 2").splitlines() == FRAMES[5:7]
     assert run("up 9").splitlines() == FRAMES[7:]
@@ -113,9 +114,6 @@ def test_going_up_and_down(run):
     assert run.fails("down").message == "Bottom (innermost) frame selected; you cannot go down."
     assert run("up", "", "").splitlines()[-2:] == FRAMES[5:7]
     assert "takes a number" in run.fails("up x").message
-
-
-def test_a_frame_by_number_and_by_function(run):
     assert run("frame 2").splitlines() == run("f").splitlines() == FRAMES[3:5]
     assert run("frame level 3").splitlines() == FRAMES[5:7]
     assert run("frame function inner").splitlines() == FRAMES[1:3]
@@ -124,10 +122,6 @@ def test_a_frame_by_number_and_by_function(run):
     assert "needs the name" in run.fails("frame function").message
     assert "takes a number" in run.fails("frame x").message
     assert "takes a number" in run.fails("frame -1").message
-
-
-def test_a_lane_that_is_inactive_is_told_with_the_frame(run):
-    assert run("lane 20").splitlines()[1:] == [FRAMES[0], "lane 20 is inactive"]
 
 
 def test_a_command_in_several_frames(run):

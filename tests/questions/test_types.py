@@ -39,13 +39,10 @@ def test_nothing_is_assigned_and_the_last_value_has_a_type(run):
     assert run("whatis", "ptype") == "type = int [4]\ntype = int [4]\n"
 
 
-def test_variables_of_functions_without_a_machine():
+def test_types_and_offsets_without_a_machine():
     run = Run(KERNEL)
     assert run("whatis left", "whatis X::slots", "ptype out") == ("type = int\ntype = int [4]\ntype = int *\n")
     assert "no variable `zork`" in str(run.fails("whatis zork"))
-
-
-def test_offsets_and_holes_without_a_machine():
     run = Run(CLASSES)
     assert "/*     12      |       1 */    zoo::Size size;" in run("ptype/o zoo::Animal")
     text = run("ptype/o zoo::Bottom")

@@ -287,13 +287,15 @@ def test_a_number_that_is_kept():
 # --- eval -----------------------------------------------------------------------------------------------------------
 
 
-def test_eval_asks_in_the_active_lanes(run):
+def test_eval_and_locals_ask_in_several_lanes(run):
     assert run("eval limit") == "limit = 20  (10 lanes)\n"
     assert run("eval left").splitlines()[1] == "  lanes 0-7      0     4     8    12"
     assert run("eval -lane 2 -location left") == "left = 4\n  at v3, its own lane\n"
     assert run("eval/x -lane 2 left") == "left = 0x4\n"
     assert run("eval -all limit") == "limit = 20  (64 lanes, 54 of them inactive)\n"
     assert run("eval unused").startswith("unused = <optimized out> it has neither a location")
+    assert run("info args -lane 0-1 limit") == "limit = 20  (2 lanes, 1 of them inactive)\n"
+    assert run("info locals -lane 0-2 left") == ("left  int\n  lane 0  0\n  lane 1  2  (inactive)\n  lane 2  4\n")
 
 
 def test_eval_shows_and_traces_operations(run):
@@ -309,6 +311,8 @@ def test_eval_shows_and_traces_operations(run):
     text = run("eval -lane 0-1 -ops DW_OP_lit1; DW_OP_LLVM_push_lane; DW_OP_div")
     assert text.startswith("lane 0: division by zero at DW_OP_div")
     assert "lane 1: value 1 (generic)" in text
+    assert run('eval -ops "DW_OP_lit3; DW_OP_lit4; DW_OP_plus"') == run("eval -ops DW_OP_lit3; DW_OP_lit4; DW_OP_plus")
+    assert run("eval -hex '33'") == run("eval -hex 33")
 
 
 @for_each(
@@ -344,11 +348,6 @@ def test_locals_of_the_focus_lane(run):
     assert run("info locals/x left") == "left = 0x4\n"
     assert run("info locals zork") == "No matching locals.\n"
     assert run("info args zork") == "No matching arguments.\n"
-
-
-def test_locals_in_several_lanes(run):
-    assert run("info args -lane 0-1 limit") == "limit = 20  (2 lanes, 1 of them inactive)\n"
-    assert run("info locals -lane 0-2 left") == ("left  int\n  lane 0  0\n  lane 1  2  (inactive)\n  lane 2  4\n")
 
 
 def test_locals_of_a_caller():
@@ -437,11 +436,6 @@ _COMMANDS = (
 def test_any_text_gives_a_value_or_an_error(shared, command, words):
     with suppress(DwarfGpuError):
         shared(f"{command} {' '.join(words)}")
-
-
-def test_operations_may_stand_in_quotes_as_on_a_command_line(run):
-    assert run('eval -ops "DW_OP_lit3; DW_OP_lit4; DW_OP_plus"') == run("eval -ops DW_OP_lit3; DW_OP_lit4; DW_OP_plus")
-    assert run("eval -hex '33'") == run("eval -hex 33")
 
 
 @pytest.mark.parametrize("count", ["1.5", "1e400", "0.0/0", "1/0.0", "1.0f"])
@@ -623,15 +617,12 @@ def test_instructions(run, require_tool):
     assert run("display/i $pc").splitlines() == ["1: x/i $pc", lines[0]]
 
 
-def test_memory_fits_the_width():
+def test_memory_fits_the_width_and_has_strings():
     for width in (40, 80):
         run = Run(KERNEL, width=width)
         for line in ("x/9xw X", "x/9tw X", "x/9ub X", "x/5xg X", "x/3tg X", "x/9xb X", "x/6dw X"):
             lines = run(line).expandtabs().splitlines()
             assert all(len(each) <= width or len(each.split(":")[1].split()) == 1 for each in lines), (line, width)
-
-
-def test_strings():
     run = Run("fixtures/host/classes.gcc.O0.v5.x86_64")
     section = next(each for each in run.debugger.opened.file.image.sections if each.name == ".rodata")
     offset = bytes(section.data).index(b"rex\0")

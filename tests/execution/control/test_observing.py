@@ -243,16 +243,13 @@ def test_strings_and_characters(before):
     assert found == by_host(text.replace("010", "10"), b"word", ctypes.c_int(97))
 
 
-def test_widths_and_escapes_of_formats():
+def test_widths_escapes_and_vectors_of_formats():
     text = "<%*d|%-*d|%.*f|%*.*f>"
     values = (7, 42, -6, 5, 2, 1.2345, 9, 3, 2.5)
     data = [double(value) if isinstance(value, float) else struct.pack("<i", value) for value in values]
     kinds = [ctypes.c_double(value) if isinstance(value, float) else ctypes.c_int(value) for value in values]
     assert formatted(text, data) == by_host(text, *kinds)
     assert unescaped(r"a\72 b\n\t\\ \x41 \"") == 'a: b\n\t\\ A "'
-
-
-def test_vectors():
     floats = struct.pack("<4f", 1, 2.5, -3, 0.125)
     assert formatted("%v4hlf", [floats]) == "1.000000,2.500000,-3.000000,0.125000"
     assert formatted("(%8.2v4hlf)", [floats]) == "(    1.00,    2.50,   -3.00,    0.12)"

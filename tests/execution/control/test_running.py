@@ -377,7 +377,7 @@ def test_traps_of_old_code_objects_have_other_numbers(number, reason):
     assert (halt.kind, halt.reason) == ("trap", reason)
 
 
-def test_instructions_are_limited_and_waves_needed(built):
+def test_machines_that_cannot_run_and_limits_say_so(built, tmp_path):
     launched = steps_launched(built("gfx1100", "O0"))
     halt = launched.machine.run(limit=100)
     assert halt.kind == "limit"
@@ -385,6 +385,17 @@ def test_instructions_are_limited_and_waves_needed(built):
     assert launched.machine.run().has_ended
     with pytest.raises(UsageError, match="the machine has no waves that could run"):
         machine_for(built(), "saxpy").run()
+    launched = steps_launched(built())
+    snapshot.save(launched.machine, tmp_path / "s.json")
+    with pytest.raises(UsageError, match="a snapshot cannot run"):
+        snapshot.load(tmp_path / "s.json").run()
+    launch(launched.machine, built(), "saxpy", grid=(64,), work_group=(64,))
+    with pytest.raises(UsageError, match="waves of several dispatches cannot run together"):
+        launched.machine.run()
+    machine = Gpu(resolve("gfx90a"))
+    machine.add_waves(2)
+    with pytest.raises(UsageError, match="the waves have no program counter"):
+        machine.step()
 
 
 def test_interrupted_runs_lose_no_wave_and_can_go_on(built):
@@ -404,20 +415,6 @@ def test_interrupted_runs_lose_no_wave_and_can_go_on(built):
     device.on_turn = None
     assert launched.machine.run().has_ended
     assert launched.buffers["out"].tolist() == STEPS
-
-
-def test_machines_that_cannot_run_say_so(built, tmp_path):
-    launched = steps_launched(built())
-    snapshot.save(launched.machine, tmp_path / "s.json")
-    with pytest.raises(UsageError, match="a snapshot cannot run"):
-        snapshot.load(tmp_path / "s.json").run()
-    launch(launched.machine, built(), "saxpy", grid=(64,), work_group=(64,))
-    with pytest.raises(UsageError, match="waves of several dispatches cannot run together"):
-        launched.machine.run()
-    machine = Gpu(resolve("gfx90a"))
-    machine.add_waves(2)
-    with pytest.raises(UsageError, match="the waves have no program counter"):
-        machine.step()
 
 
 @pytest.mark.parametrize("processor", PROCESSORS)

@@ -123,7 +123,7 @@ def test_arrays_bytes_and_counts_for_pointers():
         hidden_parts(kernel(argument(0, 2, "hidden_block_count_x")), 64, told)
 
 
-def test_pointers_to_local_memory_are_given_as_sizes():
+def test_pointers_to_local_memory_and_arguments_without_names():
     of = kernel(
         argument(0, 4, "dynamic_shared_pointer", pointee_align=4),
         argument(4, 4, "dynamic_shared_pointer", pointee_align=16),
@@ -132,17 +132,14 @@ def test_pointers_to_local_memory_are_given_as_sizes():
     laid_out = lay_out(of, [10, 20, 4], 6)
     assert segment_bytes(64, laid_out.parts)[:12] == struct.pack("<3I", 8, 32, 64)
     assert laid_out.dynamic_local == 64 + 4 - 6
-
-
-NAMED = kernel(argument(0, 8, "global_buffer", name="out"), argument(8, 4, name="n"))
-
-
-def test_arguments_of_one_type_without_names_have_those_of_their_positions():
     pointer = {"kind": "global_buffer", "type_name": "long*"}
     alike = kernel(argument(0, 8, **pointer), argument(8, 8, **pointer), argument(16, 8, "by_value", type_name="long"))
     laid_out = lay_out(alike, [np.zeros(2), np.ones(3), 5], 0)
     assert [(buffer.name, len(buffer.data)) for buffer in laid_out.buffers] == [("argument 0", 16), ("argument 1", 24)]
     assert [part.name for part in laid_out.parts] == ["argument 0", "argument 1", "long"]
+
+
+NAMED = kernel(argument(0, 8, "global_buffer", name="out"), argument(8, 4, name="n"))
 
 
 UNNAMED = kernel(argument(0, 8, "global_buffer"), argument(8, 4, type_name="int"))
