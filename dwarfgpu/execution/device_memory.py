@@ -16,6 +16,8 @@ from dwarfgpu.immutable import frozen
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dwarfgpu.execution.faults import NamedBuffer
+
 Lanes = Any
 NEAR = 1 << 16
 """How near a buffer is, in bytes, that a fault names; further away only in its padding."""
@@ -40,29 +42,6 @@ class MemorySegment:
                 whole = len(data) // size * size
                 views[size] = data[:whole].view(WORDS[size])
         return cls(start, start + len(data), data, views)
-
-
-@frozen
-class NamedBuffer:
-    """The memory of an argument."""
-
-    name: str
-    address: int
-    size: int
-    padding: int
-    """The bytes before and behind it that have no memory."""
-
-    def distance(self, address: int) -> int:
-        """Return how far an address is behind the end, or, as a negative number, before the start; 0 for one inside."""
-        return min(address - self.address, 0) or max(address - (self.address + self.size), 0)
-
-    def where(self, address: int) -> str:
-        """Return where an access outside of the buffer begins."""
-        distance = self.distance(address)
-        place = f"{distance} bytes past the end" if distance > 0 else f"{-distance} bytes before the start"
-        if not distance:
-            place = "across the end" if address < self.address + self.size else "just past the end"
-        return f"{place} of {self.name}, which has {self.size} bytes"
 
 
 class GlobalMemory:

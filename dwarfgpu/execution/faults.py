@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dwarfgpu.immutable import frozen
 from dwarfgpu.machines.protocol import WaveStop
 
 if TYPE_CHECKING:
@@ -24,6 +25,29 @@ class Pause(IntEnum):
     BARRIER = -2
     TRAP = -3
     HALT = -4
+
+
+@frozen
+class NamedBuffer:
+    """Memory that faults name: that of an argument, or all that a work-item or a work-group has."""
+
+    name: str
+    address: int
+    size: int
+    padding: int = 0
+    """The bytes before and behind it that have no memory."""
+
+    def distance(self, address: int) -> int:
+        """Return how far an address is behind the end, or, as a negative number, before the start; 0 for one inside."""
+        return min(address - self.address, 0) or max(address - (self.address + self.size), 0)
+
+    def where(self, address: int) -> str:
+        """Return where an access outside of the buffer begins."""
+        distance = self.distance(address)
+        place = f"{distance} bytes past the end" if distance > 0 else f"{-distance} bytes before the start"
+        if not distance:
+            place = "across the end" if address < self.address + self.size else "just past the end"
+        return f"{place} of {self.name}, which has {self.size} bytes"
 
 
 class MachineFault(Exception):
@@ -52,15 +76,17 @@ class MachineFault(Exception):
     @classmethod
     def of_private(cls, address: int, size: int, lanes: Any) -> MachineFault:
         """Return the fault of lanes that reach beyond the private memory of a work-item, where its stack is."""
-        detail = f"no private memory at {address:#x}"
+        where = NamedBuffer("private memory", 0, size).where(address)
+        detail = f"no private memory at {address:#x} ({where}; --private-size gives more)"
         if address >= size:
-            detail = f"stack overflow: {detail} (a work-item has {size} bytes; --private-size gives more)"
+            detail = f"stack overflow: {detail}"
         return cls(detail, lanes, kind=MEMORY_VIOLATION)
 
     @classmethod
     def of_local(cls, address: int, size: int, lanes: Any) -> MachineFault:
         """Return the fault of lanes that reach beyond the local memory of their work-group."""
-        detail = f"no local memory at {address:#x} (a work-group has {size} bytes; --dynamic-local gives more)"
+        where = NamedBuffer("local memory", 0, size).where(address)
+        detail = f"no local memory at {address:#x} ({where}; --dynamic-local gives more)"
         return cls(detail, lanes, kind=ADDRESS_ERROR)
 
     @property

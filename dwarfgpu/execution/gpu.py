@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.execution.breakpoints import Arrival, Breakpoint, Condition
     from dwarfgpu.execution.device import Device
-    from dwarfgpu.execution.device_memory import NamedBuffer
+    from dwarfgpu.execution.faults import NamedBuffer
     from dwarfgpu.execution.halts import Halt
     from dwarfgpu.execution.starting import StartingWaves
     from dwarfgpu.execution.weak_memory import WeakSettings

@@ -689,7 +689,8 @@ def test_accesses_outside_of_local_memory_are_errors(bench, text):
     addresses = (1 << 48) + 4 * np.arange(64, dtype=np.uint64)
     addresses[3] = (1 << 48) + LOCAL_SIZE
     it.vector(0, addresses)
-    with pytest.raises(MachineFault, match="ADDRESS_ERROR: no local memory at 0x1000 ") as raised:
+    detail = r"ADDRESS_ERROR: no local memory at 0x1000 \(just past the end of local memory, which has 4096 bytes; "
+    with pytest.raises(MachineFault, match=detail) as raised:
         it.run(text)
     assert np.flatnonzero(raised.value.lanes[0]).tolist() == [3]
     addresses[3] = 1 << 48

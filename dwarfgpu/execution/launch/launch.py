@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import field
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.execution.device_memory import NamedBuffer
+from dwarfgpu.execution.faults import NamedBuffer
 from dwarfgpu.execution.gpu import Gpu
 from dwarfgpu.execution.launch.dispatch import FIRST_ADDRESS, GAP, Addresses
 from dwarfgpu.execution.launch.planning import plan

@@ -425,7 +425,8 @@ def test_a_stack_that_is_too_deep_is_a_fault_and_no_other_wave_suffers(built, pr
     launched = started(built(processor), "stacks", count=256, args=args, private_size=16 << 10)
     halt = launched.machine.run()
     assert halt.reason.startswith("MEMORY_VIOLATION: stack overflow: no private memory at 0x40")
-    assert halt.reason.endswith("(a work-item has 16384 bytes; --private-size gives more)")
+    past = "bytes past the end of private memory, which has 16384 bytes; --private-size gives more)"
+    assert halt.reason.endswith(past)
     lanes = launched.machine.target.lane_count
     assert set(halt.lanes) == set(range(64 // lanes, 128 // lanes))
     launched.machine.run()  # the others go on
