@@ -265,11 +265,12 @@ class CompiledRegions:
         batch comes to the address ``nearest``. It has executed ``since`` instructions of the block of the interpreter,
         and at the end of such a block it leaves once the device has executed as many instructions as the limit.
         """
-        if not self._use_memory():
+        memory = self.device.memory
+        if memory.watch is not None or memory.watch_waves is not None:
             return None
         key = batch.pc, batch.mode
         found = self.entries.get(key) or self._noted(key)
-        if found is None:
+        if found is None or not self._use_memory():
             return None
         region, number = found
         if not region.fits(batch):  # it was compiled for another kernel, which has more registers
@@ -313,21 +314,19 @@ class CompiledRegions:
     def _use_memory(self) -> bool:
         """Tell compiled code where memory is; return whether it can reach all of it."""
         memory = self.device.memory
-        if memory.watch is not None or memory.watch_waves is not None:
-            return False
         segments = memory.memory
         if segments.starts is self._starts:
             return self.is_possible
         self._starts = segments.starts
         rows = [
-            (segment.start, segment.end - segment.start, segment.data.ctypes.data) for segment in segments.segments
+            (segment.start, segment.end - segment.start, segment.data.__array_interface__["data"][0])
+            for segment in segments.segments
         ] or [(0, 0, 0)]
         table = np.array(rows, np.uint64)
         private, shared = (aperture >> 32 for aperture in (memory.private_aperture, memory.shared_aperture))
+        uppers = table[:, 0] >> 32, table[:, 0] + table[:, 1] >> 32
         self.is_possible = not any(
-            segment.start >> 32 <= aperture <= segment.end >> 32
-            for segment in segments.segments
-            for aperture in (private, shared)
+            ((uppers[0] <= aperture) & (aperture <= uppers[1])).any() for aperture in (private, shared)
         )
         self._kept = (table, memory.local.data, memory.scratch.data)
         cells = self._cells
