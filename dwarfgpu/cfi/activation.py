@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 CFA = -(1 << 32)
 """Stands for the CFA where registers are numbers; no register has it."""
+BY_CODE = "by the code"
+"""The source of rules that reading the code has found."""
 MAX_NESTING = 40
 """How many registers may depend on each other. Compilers go through two or three; the limit is one of this program."""
 
@@ -421,6 +423,8 @@ class Information:
     """Decodes an expression of a rule."""
     is_signal_frame: bool = False
     """Whether the caller was interrupted, and its program location is no call site."""
+    source: str = ""
+    """How the rules were found, where the file does not have them: `BY_CODE`."""
 
 
 class NoInformation(EvaluationError):

@@ -7,7 +7,8 @@
   address, `completion_index` the names in order, `declarations` where names are declared
 - `source_files` has the source and where the code of its lines is
 - `instructions` lists machine code: that of AMD GPUs with `dwarfgpu.isa`, other through disassemblers
-- `frame_rows` is call frame information with the registers of the target
+- `frame_rows` is call frame information with the registers of the target; `frames_by_code` reads the code of functions
+  that have none
 - `encoding_context` is what expressions are written and read for, `dumped_expressions` shows them, and `repairs`
   works around compiler bugs in them
 """

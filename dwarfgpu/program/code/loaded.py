@@ -33,8 +33,10 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.dies import Attribute, Block, Die
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.kernels.kernel import Kernel
+    from dwarfgpu.program.code.frames_by_code import CodeUnwinding
     from dwarfgpu.program.code.repairs import Site
     from dwarfgpu.program.code.scopes import FunctionScope, SourceCall
+    from dwarfgpu.targets.target import Target
 
 
 T = TypeVar("T")
@@ -307,6 +309,7 @@ class Loaded:
         self.executable = executable
         """The file that a process was made of, if that is known."""
         self._information: dict[int, Information | DwarfGpuError] = {}
+        self._unwinding: dict[Target, CodeUnwinding] = {}
 
     def at(self, pc: int) -> LoadedCode | None:
         """Return the file whose code contains an address."""
@@ -356,6 +359,14 @@ class Loaded:
         if isinstance(information, DwarfGpuError):
             raise information.with_traceback(None)
         return information
+
+    def unwinding(self, target: Target) -> CodeUnwinding:
+        """Return the call frame information for waves of a target, with that which reading the code finds."""
+        if target not in self._unwinding:
+            from dwarfgpu.program.code.frames_by_code import CodeUnwinding
+
+            self._unwinding[target] = CodeUnwinding(self, target)
+        return self._unwinding[target]
 
     def _look_up(self, pc: int) -> Information:
         code = self.at(pc)

@@ -1,0 +1,235 @@
+"""Call frames of code without call frame information, found by reading the code.
+
+What the reading finds is written as a row of rules, in the terms of call frame information, so that registers and
+variables of callers follow as if the file had it. Where a file has rules, its rules win.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from dwarfgpu import dialects
+from dwarfgpu.cfi.activation import BY_CODE, NO_INFORMATION, Information, NoInformation
+from dwarfgpu.cfi.rows import UnwindRules
+from dwarfgpu.cfi.rules import CfaExpression, ExpressionBytes, ExpressionRule, RegisterRule, SameValue, UndefinedRule
+from dwarfgpu.encoding.operands import Format
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.expr.asm import assemble
+from dwarfgpu.expr.instruction import decode
+from dwarfgpu.isa.frame_state import ACCUMULATION, EXEC, RETURN_HIGH, RETURN_LOW, STACK, CodeReading, CodeState
+from dwarfgpu.targets.amdgpu.numbers import AGPR_32, AGPR_64, PC_64, PRIVATE_WAVE, VGPR_32, VGPR_64
+from dwarfgpu.targets.amdgpu.registers import sgpr
+
+if TYPE_CHECKING:
+    from dwarfgpu.cfi.rules import Rule
+    from dwarfgpu.expr.instruction import Expression
+    from dwarfgpu.isa.frame_state import Lanes
+    from dwarfgpu.program.code.loaded import Loaded, LoadedCode
+    from dwarfgpu.targets.target import Target
+
+_FORM = Format(8)
+_SCALARS = 106
+"""The scalar registers that have numbers."""
+
+
+class CodeUnwinding:
+    """The call frame information of loaded code and, for functions without it, what reading them finds."""
+
+    def __init__(self, loaded: Loaded, target: Target) -> None:
+        self._loaded = loaded
+        self._target = target
+        self._readings: dict[LoadedCode, CodeReading] = {}
+        self._known: dict[int, Information | DwarfGpuError] = {}
+
+    def information_at(self, pc: int) -> Information:
+        """Return the rules at an address of the running program, or raise `NoInformation`."""
+        try:
+            return self._loaded.information_at(pc)
+        except NoInformation as error:
+            code = self._loaded.at(pc)
+            if error.kind != NO_INFORMATION or code is None or not code.file.is_amdgpu:
+                raise
+            known = self._known.get(pc)
+            if known is None:
+                try:
+                    known = self._read(code, pc)
+                except DwarfGpuError as missing:
+                    message = f"{error.message}, and its code does not tell: {missing.message}"
+                    known = NoInformation(NO_INFORMATION, message)
+                self._known[pc] = known
+        if isinstance(known, DwarfGpuError):
+            raise known.with_traceback(None)
+        return known
+
+    def _read(self, code: LoadedCode, pc: int) -> Information:
+        reading = self._readings.get(code)
+        if reading is None:
+            processor = self._target.name.removeprefix("amdgcn-").partition("-wave")[0]
+            scale, lanes = self._target.stack_scale, self._target.lane_count
+
+            def function_of(address: int) -> tuple[int, bytes] | None:
+                symbol = code.file.symbol_image.symbol_at(address)
+                if symbol is None or not symbol.size:
+                    return None
+                return symbol.value, code.file.image.read(symbol.value, symbol.size)
+
+            reading = self._readings[code] = CodeReading(processor, lanes, scale, function_of)
+        address = code.in_file(pc)
+        function = reading.function_at(address)
+        if function is None:
+            raise _unknown(f"no symbol says where the function at {pc:#x} begins")
+        state = function.state_at(address)
+        if state is None:
+            raise _unknown(f"no path from the entry of the function leads to {pc:#x}")
+        row = StateRules(self._target, state).row(pc)
+        return Information(row, PC_64, code.in_program(function.start), _expression, source=BY_CODE)
+
+
+def _unknown(message: str) -> NoInformation:
+    return NoInformation(NO_INFORMATION, message)
+
+
+@cache
+def _assembled(text: str) -> ExpressionBytes:
+    return ExpressionBytes(assemble(text, dialects.get("llvm-user"), _FORM))
+
+
+@cache
+def _expression(block: ExpressionBytes) -> Expression:
+    return decode(block.data, dialects.get("llvm-user"), _FORM, known_in=dialects.known_in)
+
+
+class StateRules:
+    """Writes the state of a function at an instruction as rules."""
+
+    def __init__(self, target: Target, state: CodeState) -> None:
+        self._target = target
+        self._state = state
+        self._scale = target.stack_scale
+        is_64 = target.lane_count == 64
+        self._vgpr, self._agpr = (VGPR_64, AGPR_64) if is_64 else (VGPR_32, AGPR_32)
+        self._masks = (EXEC, EXEC + 1) if is_64 else (EXEC,)
+        self._homes: dict[int, str] = {}
+        """Where values of entry are that are not in their own registers, as expressions."""
+        self._registers: dict[int, int] = {}
+        """The scalar registers that hold those of entry."""
+        self._entry_parts: dict[int, str] = {}
+        self._outside_parts: dict[int, str] = {}
+        self._find_values()
+
+    def row(self, pc: int) -> UnwindRules:
+        """Return the rules; raise an error where the return address or the stack at entry is not known."""
+        cfa = self._address(STACK, 0)
+        if cfa is None:
+            raise _unknown("no register holds the stack pointer that the function was entered with")
+        rules: dict[int, Rule] = dict(_unchanged(self._target))
+        for register in self._state.scalars:
+            if register < _SCALARS and register != STACK:
+                rules[sgpr(register)] = self._scalar_rule(register)
+        for each in (RETURN_LOW, RETURN_HIGH):
+            if isinstance(rules.get(sgpr(each)), UndefinedRule):
+                message = f"the paths to {pc:#x} do not agree where the return address is, or it is not kept"
+                raise _unknown(message)
+        mask = self._target.execution_mask
+        assert mask is not None  # noqa: S101 (AMDGPU has it)
+        rules[mask] = self._mask_rule()
+        is_mask_known = not isinstance(rules[mask], UndefinedRule)
+        for number, lanes in self._state.vectors.items():
+            if self._target.register(self._number(number)) is not None:
+                rules[self._number(number)] = self._vector_rule(number, lanes, mask if is_mask_known else None)
+        entry = "DW_OP_LLVM_call_frame_entry_reg"
+        text = f"{entry} {sgpr(RETURN_LOW)}; DW_OP_piece 4; {entry} {sgpr(RETURN_HIGH)}; DW_OP_piece 4"
+        rules[PC_64] = ExpressionRule(_assembled(text))
+        return UnwindRules(pc, pc + 1, CfaExpression(_assembled(cfa)), rules)
+
+    # --- Values ---------------------------------------------------------------------------------------------------
+
+    def _find_values(self) -> None:
+        state = self._state
+        for register, value in state.scalars.items():
+            if value is not None and not value[1] and register < _SCALARS and 0 <= value[0] < 256:
+                self._registers.setdefault(value[0], register)
+        for number, (entry, outside, lanes) in state.vectors.items():
+            self._add(f"DW_OP_regx {self._number(number)}", entry, outside, lanes, "DW_OP_LLVM_offset_uconst {}")
+        for (symbol, offset), (entry, outside, lanes) in state.slots.items():
+            address = self._address(symbol, offset)
+            if address is not None:
+                self._add(address, entry, outside, lanes, "DW_OP_LLVM_offset_uconst {}")
+
+    def _add(self, where: str, entry: int, outside: int, lanes: dict[int, tuple[int, int] | None], moved: str) -> None:
+        if not lanes:
+            self._entry_parts.setdefault(entry, where)
+            self._outside_parts.setdefault(outside, where)
+        for lane, value in lanes.items():
+            if value is not None and not value[1]:
+                self._homes.setdefault(value[0], f"{where}; {moved.format(4 * lane)}")
+
+    def _number(self, vector: int) -> int:
+        return self._vgpr + vector if vector < ACCUMULATION else self._agpr + vector - ACCUMULATION
+
+    def _address(self, symbol: int, offset: int) -> str | None:
+        """Return the expression of an address of the wave's private memory, by a register that holds its base."""
+        state = self._state
+        holders = (each for each in (STACK, 33, 34, *state.scalars) if each < _SCALARS)
+        for register in holders:
+            value = state.scalar(register)
+            if value is not None and value[0] == symbol:
+                distance = offset - ((value[1] ^ 1 << 31) - (1 << 31)) * self._scale
+                scaled = f"DW_OP_constu {self._scale}; DW_OP_mul; " if self._scale != 1 else ""
+                moved = f"DW_OP_consts {distance}; DW_OP_plus; " if distance else ""
+                return (
+                    f"DW_OP_regx {sgpr(register)}; DW_OP_deref_size 4; {scaled}{moved}"
+                    f"DW_OP_constu {PRIVATE_WAVE}; DW_OP_LLVM_form_aspace_address"
+                )
+        return None
+
+    # --- Rules ----------------------------------------------------------------------------------------------------
+
+    def _scalar_rule(self, register: int) -> Rule:
+        if self._state.scalar(register) == (register, 0):
+            return SameValue()
+        if register in self._registers:
+            return RegisterRule(sgpr(self._registers[register]))
+        if register in self._homes:
+            return ExpressionRule(_assembled(self._homes[register]))
+        return UndefinedRule()
+
+    def _mask_rule(self) -> Rule:
+        if all(self._state.scalar(register) == (register, 0) for register in self._masks):
+            return SameValue()
+        parts = []
+        for register in self._masks:
+            if register in self._registers:
+                parts.append(f"DW_OP_regx {sgpr(self._registers[register])}")
+            elif register in self._homes:
+                parts.append(self._homes[register])
+            else:
+                return UndefinedRule()
+        text = parts[0] if len(parts) == 1 else "; ".join(f"{part}; DW_OP_piece 4" for part in parts)
+        return ExpressionRule(_assembled(text))
+
+    def _vector_rule(self, number: int, lanes: Lanes, mask: int | None) -> Rule:
+        itself = f"DW_OP_regx {self._number(number)}"
+        own = not lanes[2]
+        entry = itself if own and lanes[0] == number else self._entry_parts.get(number)
+        outside = itself if own and lanes[1] == number else self._outside_parts.get(number)
+        if entry is not None and entry == outside:
+            return ExpressionRule(_assembled(entry))
+        if mask is None or (entry is None and outside is None):
+            return UndefinedRule()
+        none, lane_count = "DW_OP_LLVM_undefined", self._target.lane_count
+        return ExpressionRule(
+            _assembled(
+                f"{outside or none}; {entry or none}; DW_OP_LLVM_call_frame_entry_reg {mask}; "
+                f"DW_OP_deref_size {lane_count // 8}; DW_OP_LLVM_select_bit_piece 32 {lane_count}"
+            )
+        )
+
+
+@cache
+def _unchanged(target: Target) -> dict[int, Rule]:
+    """Return the rules of a function that has changed nothing; the stack pointer follows from the CFA."""
+    same = SameValue()
+    numbers = (number for first, last in target.named_if_changed for number in range(first, last + 1))
+    return {number: same for number in numbers if number != sgpr(STACK) and target.register(number) is not None}

@@ -1,0 +1,82 @@
+"""Callers that reading the code finds, against the calls that the machine has executed."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from dwarfgpu.isa.frame_state import CodeReading
+from tests.builders.executed_calls import ExecutedCalls
+
+SOURCE = Path(__file__).resolve().parents[3] / "fixtures" / "src" / "hip" / "calls.hip"
+ARGUMENTS = ("zeros(70)", "zeros(70)", "5")
+PROCESSORS = ["gfx900", "gfx90a", "gfx942", "gfx1030", "gfx1030:64", "gfx1100", "gfx1100:64", "gfx1200", "gfx1200:64"]
+
+
+def compared(require_tool, folder, processor, level, stacks):
+    name, _, size = processor.partition(":")
+    words = ["-x", "hip", "--offload-device-only", f"--offload-arch={name}", "-nogpuinc", "-nogpulib", "-g"]
+    words += [f"-{level}", *(["-mwavefrontsize64"] if size else [])]
+    path = folder / f"{name}.{size}.{level}.co"
+    arguments = [require_tool("clang-22"), *words, "--no-gpu-bundle-output", "-c", str(SOURCE), "-o", str(path)]
+    subprocess.run(arguments, check=True, capture_output=True)
+    return ExecutedCalls(path, "calls", ARGUMENTS, stacks=stacks, **{"private-size": "16384"}).run()
+
+
+def check(calls):
+    assert calls.halt.has_ended
+    assert {name: count for name, count in calls.counts.items() if name.endswith("wrong")} == {}, calls.problems
+    assert calls.counts["unknown"] == 0, calls.problems
+    assert calls.counts["right"] > 400
+    assert calls.counts["s32 unknown"] == calls.counts["s33 unknown"] == 0
+
+
+def test_every_caller_of_optimized_code_is_found(require_tool, tmp_path):
+    check(compared(require_tool, tmp_path, "gfx1100", "O2", 1))
+
+
+UNOPTIMIZED = ["gfx90a", "gfx1100", "gfx1200:64"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "processor, level", [*((each, "O2") for each in PROCESSORS), *((each, "O0") for each in UNOPTIMIZED)]
+)
+def test_every_caller_is_found(processor, level, require_tool, tmp_path):
+    check(compared(require_tool, tmp_path, processor, level, 1))
+
+
+WORDS = {
+    "setpc": 0xBE801D1E,  # s_setpc_b64 s[30:31]
+    "branch": 0xBF840001,  # s_cbranch_scc0 to the instruction after the next
+    "move": 0xBE9E0004,  # s_mov_b32 s30, s4
+    "keep": 0xBE84001E,  # s_mov_b32 s4, s30
+    "end": 0xBF810000,  # s_endpgm
+}
+
+
+@pytest.mark.parametrize(
+    "code, offset, expected",
+    [
+        ("setpc", 0, (30, 0)),
+        ("keep setpc", 4, (30, 0)),
+        ("move setpc", 4, (4, 0)),
+        ("branch move setpc", 8, None),  # one path keeps it
+        ("branch setpc move setpc", 12, (4, 0)),
+        ("setpc move", 4, "unreached"),
+        ("end setpc", 4, "unreached"),
+        ("", 0, "unreached"),
+    ],
+)
+def test_where_the_return_address_is(code, offset, expected):
+    data = b"".join(WORDS[word].to_bytes(4, "little") for word in code.split())
+    reading = CodeReading("gfx90a", 64, 1, lambda _address: (0x1000, data))
+    state = reading.function_at(0x1000).state_at(0x1000 + offset)
+    assert ("unreached" if state is None else state.scalar(30)) == expected
+
+
+def test_a_chain_of_calls_without_an_end_is_read():
+    """Each function only calls the next one; what is too far away may change all that the ABI allows."""
+    call = (0xBA9E0000 | 1).to_bytes(4, "little")  # s_call_b64 s[30:31], to 8 bytes from here
+    reading = CodeReading("gfx90a", 64, 1, lambda address: (address, call + WORDS["setpc"].to_bytes(4, "little")))
+    assert reading.function_at(0x1000).clobbers.scalars >= {4, 29}
