@@ -25,12 +25,28 @@ SOURCE = Path(__file__).with_name("bench_kernels.cl")
 WAVES = 1024
 SIDE = 256
 """Of the matrices: as many elements as 1,024 waves have lanes."""
+TILED = 176
+"""The side of the matrices that are multiplied by the host, too."""
+HOST = """
+void saxpy(float *y, const float *x, float a, int n) { for (int i = 0; i < n; i++) y[i] = a * x[i] + y[i]; }
+void product(float *c, const float *a, const float *b, int n) {
+  for (int y = 0; y < n; y++) for (int x = 0; x < n; x++) {
+    float s = 0;
+    for (int k = 0; k < n; k++) s += a[y * n + k] * b[k * n + x];
+    c[y * n + x] = s; } }
+void steps_(int *out, const int *in, int n) {
+  for (int i = 0; i < n; i++) {
+    int number = in[i], count = 0;
+    while (number != 1) { number = number & 1 ? 3 * number + 1 : number / 2; count++; }
+    out[i] = count; } }
+"""
+"""Kernels as functions of the host, for one thread."""
 ROUNDS = 7
 SHORT_ROUNDS = 40
 """Of kernels that take less than a millisecond."""
 
 
-def run() -> None:
+def run() -> None:  # noqa: PLR0915 (one figure after the other)
     """Print the figures."""
     import numpy as np
 
@@ -97,8 +113,59 @@ def run() -> None:
     seconds = alone.seconds()
     rate = alone.executed / seconds
     show("250,000 instructions of one wave a second / these", 250_000 / rate, "at most 1", alone.text)
+    _compiled(path, plain_code)
+    _against_host(clang, parted, plain_code)
     _debugging(path)
     _stepping(plain_code)
+
+
+def _compiled(optimized: str, plain: str) -> None:
+    """Print how fast one wave is in a loop whose blocks have been compiled."""
+    import numpy as np
+
+    from dwarfgpu.execution.compiled.native import is_available
+
+    for path, level, rounds, wanted in ((optimized, "-O2", 200_000, 20), (plain, "-O0", 40_000, 5)):
+        text = f"{wanted} million instructions of one wave at {level} a second / these"
+        if not is_available():
+            not_measured(text, "at most 1", "there is no llvmlite")
+            continue
+        measured = _Kernel(path, "rounds", (64,), (64,), [np.zeros(64, np.int32), rounds])
+        seconds = measured.seconds()
+        show(text, wanted * 1e6 * seconds / measured.executed, "at most 1", measured.text)
+
+
+def _against_host(clang: str, optimized: str, plain: str) -> None:
+    """Print how kernels compare with one thread of the host, whose code was not optimized."""
+    import ctypes
+
+    import numpy as np
+
+    library = cache() / "running.host.so"
+    words = [clang, "-x", "c", "-", "-O0", "-w", "-ffp-contract=off", "-shared", "-fPIC", "-o", str(library)]
+    subprocess.run(words, input=HOST, text=True, check=True)
+    host = ctypes.CDLL(str(library))
+    random = np.random.default_rng(2)
+    count, numbers = 64 * 256, random.integers(1, 3000, 64 * 16).astype(np.int32)
+    x, y = (random.random(count, np.float32) for _ in range(2))
+    left, right = (random.random((TILED, TILED), np.float32) for _ in range(2))
+    factor, tiles = ctypes.c_float(2.5), np.zeros_like(left)
+    for path, kernel, text, limit, grid, group, buffers, rest in (
+        (plain, "saxpy", "saxpy of 256 waves at -O0", "at most 10", (count,), (256,), (y, x), (factor, count)),
+        (optimized, "product", "matrix product 176x176 at -O2", "at most 0.3", (TILED, TILED), (16, 16),
+         (tiles, left, right), (TILED,)),
+        (plain, "steps_", "divergent loop of 16 waves at -O0", "at most 100", (len(numbers),), (64,),
+         (np.zeros_like(numbers), numbers), (len(numbers),)),
+    ):  # fmt: skip
+        args = [*buffers, *(getattr(number, "value", number) for number in rest)]
+        measured = _Kernel(path, kernel, grid, group, args[:2] if kernel == "steps_" else args)
+        own = [buffer.copy() for buffer in buffers]
+        call = partial(getattr(host, kernel), *(buffer.ctypes.data_as(ctypes.c_void_p) for buffer in own), *rest)
+        call()
+        results = own[0].copy()
+        seconds, peer_seconds = measured.in_turns(call)
+        assert (measured.buffer("c" if kernel == "product" else "y" if kernel == "saxpy" else "out") == results).all()
+        show(f"{text} / one thread of the host at -O0", seconds / peer_seconds, limit, measured.text)
 
 
 def _debugging(path: str) -> None:
