@@ -284,7 +284,8 @@ def _write_lane(writer: BlockWriter, instruction: GpuInstruction) -> None:
 def _read_first_lane(writer: BlockWriter, instruction: GpuInstruction) -> None:
     (source,) = instruction.sources
     if source.kind not in (OperandKind.VGPR, OperandKind.AGPR):
-        writer.set_scalar(instruction.destinations[0], writer.scalar(source), 32)
+        text = f"({writer.scalar(source)} + 0)"  # what is written is no longer unset
+        writer.set_scalar(instruction.destinations[0], text, 32)
         return
     text = f"{writer.name(first_lane)}({_register(source)}, m, b.count)"
     writer.set_scalar(instruction.destinations[0], text, 32)

@@ -137,7 +137,7 @@ def test_every_register_and_byte_is_the_same(build, processor, level, kernel):
 @pytest.mark.parametrize(
     "processor, level, count, step",
     [("gfx1100", "O2", 128, 97), *(pytest.param(*each, marks=pytest.mark.slow) for each in (
-        ("gfx1100", "O0", 32, 5), ("gfx90a", "O0", 256, 37), ("gfx1100", "O2", 32, 3),
+        ("gfx1100", "O0", 32, 17), ("gfx90a", "O0", 256, 111), ("gfx1100", "O2", 32, 11),
     ))],
 )  # fmt: skip
 def test_every_limit_stops_at_the_same_instruction(build, processor, level, count, step):
@@ -171,6 +171,7 @@ def test_a_limit_stops_at_the_same_instruction(build, steps):
     [
         ("gfx1100", "c101febe"),  # s_mov_b64 exec, -1 in waves of 32 lanes
         ("gfx90a", "810881be 001d80be"),  # s_brev_b32 s1, 1; s_setpc_b64 s[0:1]: the highest bit of an address
+        ("gfx90a", "5404047e"),  # v_readfirstlane_b32 s2, s84
         ("gfx90a", "430084be"),  # s_mov_b32 s4, s67, which nothing has written
         ("gfx90a", "03721ad1 4146c000"),  # v_sub_co_u32_e64 v3, ttmp[6:7], s65, s35, which the interpreter refuses
     ],
