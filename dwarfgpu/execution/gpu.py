@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.machines.machine import Machine
-from dwarfgpu.machines.protocol import MemoryRange
+from dwarfgpu.machines.protocol import KnownRange
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -49,10 +49,10 @@ class Gpu(Machine):
     def launched_segment(self, dispatch: int) -> bytes | None:
         return self.segments.get(dispatch)
 
-    def memory_around(self, address: int) -> MemoryRange | None:
+    def memory_around(self, address: int) -> KnownRange | None:
         for buffer in self.buffers:
             if buffer.address <= address < buffer.address + max(buffer.size, 1):
-                return MemoryRange(buffer.address, buffer.size, is_buffer=True)
+                return KnownRange(buffer.address, buffer.size, is_buffer=True)
         return Machine.memory_around(self, address)
 
     @property

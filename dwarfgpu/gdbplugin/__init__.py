@@ -14,13 +14,14 @@ def install() -> None:
         message = "dwarfgpu needs the package attrs, which GDB's Python does not find: source the file that `dwarfgpu"
         raise ImportError(f"{message} gdb-script` prints, or name the folder of its packages in DWARFGPU_PATH")
     from dwarfgpu.gdbplugin import commands, parameters
-    from dwarfgpu.gdbplugin.commands import ValueFunction
+    from dwarfgpu.gdbplugin.commands import LaunchedArguments, ValueFunction
     from dwarfgpu.gdbplugin.frame_filter import FrameFilter
     from dwarfgpu.machines.gdb.process import watch
 
     watch()
     commands.install()
     parameters.install(FrameFilter())
+    LaunchedArguments()
     ValueFunction()
     report()
 

@@ -30,6 +30,7 @@ ABOUT = """Variables, lanes and frames of GPU code, and of other code with the D
 These commands show the selected thread, frame and lane.  $_lane is the selected lane; without it the first
 active lane is shown.  `$dwarfgpu("x")' is a variable in expressions of GDB."""
 OF_THREADS = "Threads of a host program are saved as a core file, which GDB writes."
+ARGUMENT_HELP = """What the kernel was launched with: $dwarfgpu_arg("n"), whatever the parameter n is now."""
 FUNCTION_HELP = """Read a variable or an expression with dwarfgpu: $dwarfgpu("x"), or $dwarfgpu("x", 5) in lane 5.
 
 A value that GDB can reach is an lvalue: it has an address, or can be assigned to.
@@ -215,6 +216,24 @@ class ValueFunction(gdb.Function):  # type: ignore[misc]
             frame = gdb_host().frame()
             lane = int(arguments[1]) if len(arguments) == 2 else None
             return value_of(frame[text_of(arguments[0])], frame, selected_frame(), lane)
+
+
+class LaunchedArguments(gdb.Function):  # type: ignore[misc]
+    """The function ``$dwarfgpu_arg``, which gives an argument of the launch."""
+
+    def __init__(self) -> None:
+        self.__doc__ = ARGUMENT_HELP
+        gdb.Function.__init__(self, "dwarfgpu_arg")
+
+    def invoke(self, argument: Any) -> Any:
+        """Return what the kernel of the selected wave was launched with."""
+        with one_line_errors():
+            from dwarfgpu.gdbplugin.host import gdb_host
+            from dwarfgpu.gdbplugin.values import value_of
+            from dwarfgpu.machines.gdb.process import selected_frame
+
+            frame = gdb_host().frame()
+            return value_of(frame[f'$_arg("{text_of(argument)}")'], frame, selected_frame(), None)
 
 
 def text_of(value: Any) -> str:

@@ -19,7 +19,7 @@ from dwarfgpu.machines.memory import Memories
 from dwarfgpu.machines.protocol import (
     TRAPS,
     Capabilities,
-    MemoryRange,
+    KnownRange,
     WaveBackend,
     check_size,
     register_unavailable,
@@ -480,9 +480,9 @@ class Machine(WaveBackend):
         self.asked.add("memory")
         return self.memory.read(space, address, size, wave, lane)
 
-    def memory_around(self, address: int) -> MemoryRange | None:
+    def memory_around(self, address: int) -> KnownRange | None:
         found = self.memory.range_around(self.target.default_space, address)
-        return None if found is None else MemoryRange(*found)
+        return None if found is None else KnownRange(*found)
 
     def write_memory(self, space: AddressSpace, address: int, data: bytes, wave: int, lane: int | None) -> None:
         self.memory.write(space, address, data, wave, lane)

@@ -199,7 +199,7 @@ class Capabilities:
 
 
 @frozen
-class MemoryRange:
+class KnownRange:
     """A range of global memory."""
 
     address: int
@@ -308,7 +308,7 @@ class WaveBackend(Backend):
         """Return the kernarg segment of a dispatch as it was at the launch, if the machine has made the launch."""
         return None
 
-    def memory_around(self, address: int) -> MemoryRange | None:
+    def memory_around(self, address: int) -> KnownRange | None:
         """Return the buffer, or else the known range of global memory, that an address is in."""
         return None
 

@@ -18,7 +18,7 @@ from dwarfgpu.questions.sources import shown_line, sources_of, standing_lanes, s
 from dwarfgpu.questions.variables import why_none, without_value
 from dwarfgpu.questions.waves import lanes_here
 from dwarfgpu.render.layout import Style, counted, fitted, lanes_text, shortened, shown
-from dwarfgpu.render.values import OPTIMIZED_OUT
+from dwarfgpu.render.values import OPTIMIZED_OUT, launched_note
 from dwarfgpu.render.variables import VariablesRenderer, frame_text
 from dwarfgpu.render.wave_map import place_letters
 from dwarfgpu.render.wave_tables import same_places
@@ -179,7 +179,8 @@ def _variable(debugger: Debugger, renderer: VariablesRenderer, variable: Variabl
             text = "no state"
         else:
             lane_answer = answer(variable, name, None if lane is None else [lane]).by_lane[0]
-            text = OPTIMIZED_OUT if lane_answer.reason is None else lane_answer.reason.placeholder
+            reason = lane_answer.reason
+            text = OPTIMIZED_OUT if reason is None else reason.placeholder + launched_note(reason, renderer.look)
             if lane_answer.value is not None:
                 text, style = renderer.cell(lane_answer), "plain" if lane_answer.is_active else "dim"
             elif lane_answer.state == "error" and lane_answer.reason is not None:

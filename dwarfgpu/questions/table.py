@@ -220,6 +220,16 @@ COMMANDS = (
              shell=shell(LOOK, "dispatches", FILE, STATE, SYSROOT, FORCE),
              explanation="Sizes are in work-items. Fence is what the packet asks for: B a barrier, A and R the acquire "
                          "and the release fence, each with its scope (a agent, s system)."),
+    question("info dispatch", "what the wave was launched with: kernel, grid, work-items", "launching.info_dispatch",
+             group=FILES,
+             shell=shell(LOOK, "dispatch", FILE, STATE, SYSROOT, WAVE, FORCE,
+                         examples=("dwarfgpu dispatch k.co --state stopped.json --wave 1",
+                                   "dwarfgpu dispatch k.co --state stopped.json --wave 3 --json"))),
+    question("info kernel-args", "the arguments that the kernel was launched with", "launching.info_kernel_args",
+             group=FILES,
+             shell=shell(LOOK, "kernel-args", FILE, STATE, SYSROOT, WAVE, FORCE,
+                         examples=("dwarfgpu kernel-args k.co --state stopped.json",
+                                   "dwarfgpu kernel-args k.co --state core --wave 2 --json"))),
     question("info queues", "the queues of the dispatches", "files.info_agents", group=FILES,
              shell=shell(LOOK, "queues", FILE, STATE, SYSROOT, FORCE),
              explanation="Read and Write are numbers of packets, Size is in bytes: they are known where the memory of "

@@ -18,7 +18,7 @@ from dwarfgpu.program.types.reader import speaks_cplus
 from dwarfgpu.questions.document import NO_ANSWER, Document, Output
 from dwarfgpu.questions.selection import Selection, names_lanes, needs_state
 from dwarfgpu.render.layout import counted, fitted, shown, style
-from dwarfgpu.render.values import OPTIMIZED_OUT, ValueWriter, problem
+from dwarfgpu.render.values import OPTIMIZED_OUT, PLAIN, Look, ValueWriter, launched_note, problem
 from dwarfgpu.render.variables import RepairNotes, VariablesRenderer, frame_json, frame_text, kept_text, value_in_lanes
 
 if TYPE_CHECKING:
@@ -612,7 +612,7 @@ def variable_lines(
         return without_value(selection, name, f"<error: {error.message}>", indent)
     note = _note_text(answered) + kept_text(values)
     if answered.value is None:
-        return without_value(selection, name, f"{why_none(answered)}{note}", indent)
+        return without_value(selection, name, f"{why_none(answered, writer.look)}{note}", indent)
     value_writer = ValueWriter(writer.look, is_cplus=speaks_cplus(answered.value.type))
     try:
         value = value_writer.text(answered.value, 0, is_top=True)  # a pointer does not say its type, which `print` says
@@ -622,14 +622,17 @@ def variable_lines(
     return [f"{' ' * indent}{line}" for line in (text + (style("dim", note) if note else "")).split("\n")]
 
 
-def why_none(answered: LaneAnswer) -> str:
+def why_none(answered: LaneAnswer, look: Look = PLAIN) -> str:
     """Return why a lane has no value: an error, or that it is optimized out or not in scope."""
     reason = answered.reason
     if reason is None:
         return f"{OPTIMIZED_OUT} ()"
     error = reason.error
     why = reason.message if error is None or error.kind != "memory_unavailable" else error.message  # in GDB's words
-    return f"<error: {why}>" if reason.placeholder == "<error>" else f"{reason.placeholder} ({why})"
+    note = launched_note(reason, look)
+    if reason.placeholder == "<error>":
+        return f"<error: {why}>{note}"
+    return f"{reason.placeholder}{note}: {why}" if note else f"{reason.placeholder} ({why})"
 
 
 def without_value(selection: Selection, text: str, why: str, indent: int = 0) -> list[str]:

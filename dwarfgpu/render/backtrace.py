@@ -26,7 +26,7 @@ from dwarfgpu.render.layout import (
     wrapped,
 )
 from dwarfgpu.render.records import Record
-from dwarfgpu.render.values import OPTIMIZED_OUT, Look, ValueWriter
+from dwarfgpu.render.values import OPTIMIZED_OUT, Look, ValueWriter, launched_note
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -254,7 +254,8 @@ class CallWriter:
                 return "..."
             (lane_answer,) = answer(variable, variable.name, None if self.lane is None else [self.lane]).by_lane
             if lane_answer.value is None:
-                return OPTIMIZED_OUT if lane_answer.reason is None else lane_answer.reason.placeholder
+                reason = lane_answer.reason
+                return OPTIMIZED_OUT if reason is None else reason.placeholder + launched_note(reason, self.look)
             kind = variable.type
             return cut(ValueWriter(self.look, is_cplus=False).text(lane_answer.value, 0, is_top=_is_reference(kind)))
         except DwarfGpuError:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from dwarfgpu import budget
 from dwarfgpu.dwarf_constants import DW_AT_vtable_elem_location
 from dwarfgpu.errors import DwarfGpuError, EvaluationError
@@ -16,12 +18,13 @@ from dwarfgpu.program.values.objects import MAX_READ, Elements
 from dwarfgpu.program.values.scalars import Scalar, character_prefix
 from dwarfgpu.program.values.storage import Address, ObjectPlace, Reading
 from dwarfgpu.render import numbers
-from dwarfgpu.render.layout import shortened
+from dwarfgpu.render.layout import cut, shortened
 from dwarfgpu.render.numbers import check_format, float_text, formatted, signed, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from dwarfgpu.program.frames.reasons import Reason
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.program.values.standard_library import Contents
 
@@ -68,6 +71,14 @@ class Look:
 
 
 PLAIN = Look()
+
+
+def launched_note(reason: Reason, look: Look = PLAIN) -> str:
+    """Return `` (launched with 64)`` for a parameter of a kernel; nothing where the launch is not known."""
+    found = None if reason.launched is None else reason.launched()
+    if found is None:
+        return ""
+    return f" (launched with {cut(ValueWriter(evolve(look, is_pretty=False), is_cplus=False).text(found, 0))})"
 
 
 def value_text(value: Object, look: Look = PLAIN) -> str:

@@ -32,7 +32,7 @@ from dwarfgpu.render.layout import (
     wrapped,
 )
 from dwarfgpu.render.records import Record, fact
-from dwarfgpu.render.values import Look, value_text
+from dwarfgpu.render.values import Look, launched_note, value_text
 from dwarfgpu.render.written_text import StyleName, without_styles
 from dwarfgpu.targets.target import Scope
 
@@ -157,7 +157,7 @@ class VariablesRenderer:
         if answer.value is None and answer.reason is not None:
             # the message is wrapped together with what precedes it, of which only the length counts
             before = "x" * (len(shown(name)) + indent + 3)
-            first, *rest = wrapped(f"{before} {missing_word(answer.reason)} {answer.reason.message}", room(10))
+            first, *rest = wrapped(f"{before} {self._missing(answer.reason)}", room(10))
             first = first.removeprefix(before).strip()
             lines = [f"{head} = {style('error', first)}"]
             return lines + [" " * (indent + 4) + style("error", line) for line in rest]
@@ -167,8 +167,12 @@ class VariablesRenderer:
         """Return the value of one lane."""
         if answer.value is None:
             reason = answer.reason
-            return f"{NO_VALUE[answer.state]} " if reason is None else f"{missing_word(reason)} {reason.message}"
+            return f"{NO_VALUE[answer.state]} " if reason is None else self._missing(reason)
         return value_text(answer.value, self.look)
+
+    def _missing(self, reason: Reason) -> str:
+        note = launched_note(reason, self.look)
+        return f"{missing_word(reason)}{note and f'{note}:'} {reason.message}"
 
     def _many(self, cells: Sequence[tuple[LaneAnswer, str]], indent: int) -> Iterator[str]:
         groups = lane_masks((answer.lane, (answer.state, text)) for answer, text in cells)
@@ -355,6 +359,9 @@ class VariablesRenderer:
             result |= {key: value for key, value in value_json(answer.value, self.look).items() if key != "type"}
         elif answer.reason is not None:
             result["reason"] = _reason_json(answer.reason)
+            launched = None if answer.reason.launched is None else answer.reason.launched()
+            if launched is not None:
+                result["launched_with"] = value_json(launched, self.look)
         if self.locations and answer.location is not None:
             result |= self.location_json(answer)
         return result

@@ -586,8 +586,8 @@ def test_json_at_the_prompt_keeps_its_quotes():
 def test_arguments_at_the_first_instruction_are_not_set_yet():
     run = Run(FILE)
     text = run("target launch saxpy 64 64 x=zeros(64) y=zeros(64) a=0.5 n=64", "info args")
-    assert "#0  saxpy (y=<not set yet>, x=<not set yet>, a=<not set yet>, n=<not set yet>)\n" in text
-    assert "y = <not set yet> (register s33 is not set yet)\n" in text
+    assert "a=<not set yet> (launched with 0.5), n=<not set yet> (launched with 64)) at" in " ".join(text.split())
+    assert "n = <not set yet> (launched with 64): register s33 is not set yet\n" in text
     assert "saxpy (y=0x7f" in run("break saxpy", "run")
 
 

@@ -85,7 +85,8 @@ def test_launching_kernels_with_their_arguments():
     assert run("target launch tiny 256 64").splitlines() == [
         "[Launched tiny: 4 work-groups, 4 waves]",
         "[Current wave is 1, lane 0 (AMDGPU Lane 1:1:1:1/0 (0,0,0)[0,0,0])]",
-        "#0  tiny (out=<optimized out>, value=<optimized out>) at src/hip/tiny.hip:8",
+        "#0  tiny (out=<optimized out> (launched with generic#0x0), value=<optimized out>",
+        "    (launched with 0)) at src/hip/tiny.hip:8",
     ]
     assert run("target sim tiny 8,8,2 8,8,1").startswith("[Launched tiny: 2 work-groups, 2 waves]\n")
     assert len(run.debugger.machine) == 2

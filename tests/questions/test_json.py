@@ -13,6 +13,7 @@ ASKED = {
         line.partition(":")
         for line in commands(f"""
             info sharedlibrary; info agents; info targets: gfx1100; info dispatches; info queues; info packets
+            info dispatch; info kernel-args
             info kernels; info file; info images: {KERNEL}; maint snapshot: info {STATE}; info waves; info lanes
             info work-groups; map: even; backtrace; info frame; print: even; eval: even; locals; info locals
             info args; ptype: even; whatis: even; x: slots; info registers: v2 exec; info all-registers; list

@@ -92,7 +92,10 @@ def test_lanes_arguments_and_little_that_is_known_of_frames():
     run("set print frame-arguments all")
     assert run("frame").splitlines() == ["#0  X (out=generic#0x10000, limit=24) at src/asm/lane-pc.c:16"]
     run = Run(TINY, ROOT / "docs/examples/launch.json")
-    assert run("bt").splitlines() == ["#0  tiny (out=<optimized out>, value=<optimized out>) at src/hip/tiny.hip:8"]
+    assert run("bt").splitlines() == [
+        "#0  tiny (out=<optimized out> (launched with generic#0x7f0000022200),",
+        "    value=<optimized out> (launched with 5)) at src/hip/tiny.hip:8",
+    ]
     lines = run("i f").splitlines()
     assert lines[0].startswith("Stack level 0, frame at an address that is not known (tiny is")
     assert " outermost: tiny is a kernel: no function has called it" in lines

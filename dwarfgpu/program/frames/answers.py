@@ -13,6 +13,8 @@ from contextlib import suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from attrs import evolve
+
 from dwarfgpu import bits as b
 from dwarfgpu.cfi.activation import Parted
 from dwarfgpu.errors import DwarfGpuError, Handle, MalformedFile, UsageError
@@ -215,7 +217,7 @@ class Values(ShownInNotebooks):
         known = {**self.__dict__}
         known.pop("by_lane", None)
         reasons = [
-            ([slot], _Same(Unavailable(self._explained(reason_of(error_at(index)), int(slot)))))
+            ([slot], _Same(Unavailable(self._read_from_file(reason_of(error_at(index)), int(slot)))))
             for slots, error_at in self._missing
             for index, slot in enumerate(slots)
         ]
@@ -481,7 +483,12 @@ class Values(ShownInNotebooks):
                 yield len(chosen), self._explained(reason_of(error_at(index)), slot)
 
     def _explained(self, reason: Reason, slot: int) -> Reason:
-        """Return a reason, with what the description of the variable tells of it."""
+        """Return a reason, with what the description of the variable tells of it, and what a launch gave."""
+        launched = None if self._quantity is None or self.by_wave else self._quantity.launched
+        explained = self._read_from_file(reason, slot)
+        return explained if launched is None else evolve(explained, launched=launched)
+
+    def _read_from_file(self, reason: Reason, slot: int) -> Reason:
         if reason.kind != reasons.UNDEFINED:
             return reason
         chunk = next((chunk for chunk in self._chunks if chunk.position_of(slot) >= 0), None)
@@ -745,6 +752,11 @@ class Quantity(Handle, ABC):
 
     def explain(self, lanes: LaneSet) -> Unavailable | None:
         """Return why nothing of the value is there, as far as its description tells."""
+        return None
+
+    @property
+    def launched(self) -> Callable[[], Object | None] | None:
+        """Returns what a kernel was launched with; None for what is no parameter of a function that may be one."""
         return None
 
     # --- Many lanes -----------------------------------------------------------------------------------------------

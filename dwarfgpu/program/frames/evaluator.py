@@ -26,9 +26,10 @@ from dwarfgpu.program.code.scopes import scope_of_name
 from dwarfgpu.program.frames.answers import Quantity, store
 from dwarfgpu.program.frames.history import NOTHING, READ_ONLY, Remembered
 from dwarfgpu.program.frames.names import NamedEnumerator, NamedFunction, Names, variable_called
-from dwarfgpu.program.frames.reasons import UNDEFINED_RULE, Unavailable, lost_register, unavailable
+from dwarfgpu.program.frames.reasons import LAUNCH_UNKNOWN, UNDEFINED_RULE, Unavailable, lost_register, unavailable
 from dwarfgpu.program.frames.registers import part_of, type_of
 from dwarfgpu.program.frames.variable import PARAMETER, STATIC, Variable
+from dwarfgpu.program.frames.wave_positions import waves_of
 from dwarfgpu.program.language import arithmetic as c
 from dwarfgpu.program.language import syntax as s
 from dwarfgpu.program.language.arithmetic import Arithmetic, DataModel, ScalarOperand
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.frames.launch_record import LaunchArgument
     from dwarfgpu.program.frames.names import Meaning
     from dwarfgpu.targets.target import TargetRegister
 
@@ -679,7 +681,19 @@ class Evaluator:
     def _call(self, node: s.Call) -> Any:
         if isinstance(node.function, s.TypeNode) and len(node.arguments) == 1:
             return self._cast(s.Cast(node.position, node.function, node.arguments[0]))
+        if isinstance(node.function, s.RegisterName) and node.function.name == ARGUMENT:
+            return self._launched(node)
         raise self.error(node, "function calls are not supported", kind="unsupported")
+
+    def _launched(self, node: s.Call) -> Object:
+        """Return ``$_arg("n")`` or ``$_arg(0)``: what the kernel was launched with."""
+        argument = launch_argument(self, node)
+        found = argument.object_in(self.around)
+        if found is None:
+            why = "its place in memory is not known" if argument.why is None else argument.why.message
+            message = f"what {argument.name} was at the launch is not known: {why}"
+            raise unavailable(LAUNCH_UNKNOWN, message, error=argument.why)
+        return found
 
     # --- Assignment -----------------------------------------------------------------------------------------------
 
@@ -720,6 +734,33 @@ class Evaluator:
             stored = b.array([scalar.stored(int(number), order) for number in bits.tolist()], scalar.storage_bits)
         self.writes.append(Write(target, stored, scalar.storage_bits))
         return value
+
+
+ARGUMENT = "_arg"
+"""The function that gives an argument of the launch."""
+
+
+def launch_argument(evaluator: Evaluator, node: s.Call) -> LaunchArgument:
+    """Return the argument of the launch that a call of ``$_arg`` names, for waves of one dispatch."""
+    stack, waves = evaluator.frame.stack, evaluator.lanes.wave
+    if stack is None or not evaluator.frame.has_lanes or waves is None:
+        raise evaluator.error(node, "only a wave has been launched", hint="attach a state", kind="no_machine")
+    if not isinstance(waves, int):
+        machine = waves_of(stack.stopped)
+        uniform(b.array([machine.place_of(wave)[0] + 1 for wave in waves.tolist()], 64))
+        waves = int(waves[0])
+    record = stack.stopped.wave(waves).launch
+    key: Any = node.arguments[0] if len(node.arguments) == 1 else None
+    name = key.value if isinstance(key, s.StringLiteral) else None if key is None else evaluator.operand(key).bits
+    found = record.argument(name) if isinstance(name, (str, int)) else None
+    if found is None:
+        names = ", ".join(argument.name for argument in record.arguments if not argument.is_hidden)
+        why = record.problems[0] if record.problems and not names else f"the arguments are {names or 'none'}"
+        text = "$_arg takes the name or the position of an argument" if name is None else f"no argument {name!r}"
+        raise evaluator.error(node, text, hint=why, kind="no_name")
+    if found.data is None and record.problems:
+        raise unavailable(LAUNCH_UNKNOWN, record.problems[0])
+    return found
 
 
 def _noun(type: t.Type) -> str:
@@ -825,6 +866,8 @@ def static_type(evaluator: Evaluator, tree: Any) -> t.Type | None:
         return evaluator.built(tree.type)
     if isinstance(tree, s.Assignment):
         return static_type(evaluator, tree.target)
+    if isinstance(tree, s.Call) and isinstance(tree.function, s.RegisterName) and tree.function.name == ARGUMENT:
+        return launch_argument(evaluator, tree).type
     if isinstance(tree, s.MemberAccess):
         owner = static_type(evaluator, tree.operand)
         member = None if owner is None else t.member_named(_pointed(owner), tree.name[-1])

@@ -17,7 +17,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.storages import Implicit
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.code.kernel_parameters import fitting, function_of, parameters_of, with_parameters
+from dwarfgpu.program.code.kernel_parameters import BODIES, fitting, function_of, parameters_of, with_parameters
 from dwarfgpu.program.frames.wave_positions import place_of
 from dwarfgpu.program.language.arithmetic import DataModel
 from dwarfgpu.program.types import model as t
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.machines.machine import Machine
-    from dwarfgpu.machines.protocol import MemoryRange
+    from dwarfgpu.machines.protocol import KnownRange
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.kernels.kernel import Kernel
     from dwarfgpu.objfile.kernels.metadata import KernelArgument
@@ -79,7 +79,7 @@ class LaunchArgument:
     """What is in the segment now, if the kernel has written there since the launch."""
     why: DwarfGpuError | None = None
     """Why the bytes are not known."""
-    memory: MemoryRange | None = None
+    memory: KnownRange | None = None
     """The memory it points to: the buffer that was allocated for it, or the mapped range that has its address."""
 
     @property
@@ -117,6 +117,12 @@ class LaunchRecord:
     """What is not known, and why."""
     function: Die | None = field(default=None, eq=False, repr=False)
     """The function of the kernel in the debugging information."""
+
+    def is_of(self, function: Die | None, linkage_name: str | None) -> bool:
+        """Return whether a function has the parameters of the launch: the kernel, or the body that clang gives it."""
+        if self.kernel is None or function is None:
+            return False
+        return function == self.function or linkage_name in {prefix + self.kernel.name for prefix in BODIES}
 
     def argument(self, name: str | int) -> LaunchArgument | None:
         """Return the argument with a name or a position."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import field
+
 from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext
 from dwarfgpu.expr.locations import Location, is_undefined
@@ -13,11 +15,12 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.repairs import repairs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from dwarfgpu.cfi.activation import Activation
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.lanes import LaneSet
+    from dwarfgpu.program.values.objects import Object
 
 
 NO_LOCATION_HERE = "no_location_here"
@@ -44,6 +47,8 @@ NO_MEMORY = "memory_unavailable"
 NO_REGISTER = "register_unavailable"
 NOT_SET = "register_unset"
 """It is where a register says that the wave has not set so far, as at the first instruction of a function."""
+LAUNCH_UNKNOWN = "launch_unknown"
+"""It is an argument of a launch of which the machine does not know it."""
 NOT_LOADED = "not_loaded"
 """It is a word that the loader sets, and the program is a file that has not been loaded."""
 MISSING = "missing_context"
@@ -70,6 +75,8 @@ class Reason:
     """The nearest above it."""
     error: DwarfGpuError | None = None
     """What went wrong, if something did."""
+    launched: Callable[[], Object | None] | None = field(default=None, eq=False, repr=False)
+    """Returns what the kernel was launched with, where that is known of a parameter."""
 
     @property
     def state(self) -> str:

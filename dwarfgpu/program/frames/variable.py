@@ -387,6 +387,19 @@ class Variable(Quantity):
             return reasons.why_undefined(plan.expressions, self.frame.activation, lanes)
         return None
 
+    @property
+    def launched(self) -> Callable[[], Object | None] | None:
+        return self._launched if self.kind == PARAMETER and self.frame.has_lanes and self.frame.wave else None
+
+    def _launched(self) -> Object | None:
+        """Return the argument of the launch, if the frame is that of the kernel that was launched."""
+        frame = self.frame
+        record = None if frame.wave is None else frame.wave.launch
+        if record is None or not record.is_of(frame.function, frame.call.linkage_name):
+            return None
+        argument = record.argument(self.name)
+        return None if argument is None else argument.object_in(frame.around(frame.lane(None)))
+
 
 def kind_of(die: Die) -> str:
     """Return what kind of variable an entry in a function declares."""

@@ -36,13 +36,13 @@ class InDispatch:
         return x, y, z
 
 
-class HasMachine(Protocol):
+class Stoppable(Protocol):
     """A state."""
 
     machine: WaveBackend
 
 
-def waves_of(stopped: HasMachine) -> Machine:
+def waves_of(stopped: Stoppable) -> Machine:
     """Return the machine of a state, whose threads must be waves."""
     machine: Any = stopped.machine  # a snapshot, or the process of GDB, which has the same columns
     if machine.target.execution_mask is None:
