@@ -27,7 +27,7 @@ EVERYWHERE = ("lanes", "map", "bt", "bt -full", "verify")
 def test_what_gdb_has():
     assert set(ROWS) == {
         *("eval", "locals", "lane", "lane apply", "lanes", "map", "bt", "explain", "locate", "dump", "coverage"),
-        *("report", "verify", "waves", "snapshot", "set"),
+        *("fault", "report", "verify", "waves", "snapshot", "set"),
     }
 
 

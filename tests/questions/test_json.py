@@ -22,7 +22,8 @@ ASKED = {
             disassemble; info symbol: $pc; info address: even; info scope: X; info functions; info variables
             info types; explain: even; locate: even; coverage; report; verify; maint disasm: 31 23 04
             maint asm: DW_OP_lit1; maint operations: offset; maint print die: even; maint print dwarf-expr: even
-            maint print cfi; info address-spaces; info outstanding; maint print registers: v2; maint info sections
+            maint print cfi; info address-spaces; info outstanding; info fault
+            maint print registers: v2; maint info sections
             maint info address-aliases: local#0x10; maint core: info docs/examples/crash.core
             maint launch-state: -grid 64 -work-group 64 X; memmodel: -target gfx1200 table store release agent
             maint judge: -grid 64 -work-group 64 X zeros(64) 40; maint print structure; info vtbl: even
@@ -69,6 +70,9 @@ def test_a_question_answers_as_one_document_or_as_lines(run, name):
     if name == "maint print structure":
         error = run.fails("maint print structure --json queue 0x10")
         assert error.kind == "memory_unavailable"  # the state has no queue
+        return
+    if name == "info fault":
+        assert run.fails("info fault --json").kind == "no_fault"  # no wave of the state has crashed
         return
     if name == "info vtbl":
         assert run.fails("info vtbl --json even").kind == "no_table"  # an int has no virtual functions

@@ -1,0 +1,73 @@
+"""Questions about crashes: ``fault`` and ``info fault``."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.audits.faults.wave_faults import wave_faults
+from dwarfgpu.errors import NotFound, UsageError
+from dwarfgpu.questions.document import Document, Output
+from dwarfgpu.questions.selection import select
+from dwarfgpu.questions.sources import file_of, sources_of
+from dwarfgpu.render import faults as render
+from dwarfgpu.render.layout import paragraphs, problem_json
+from dwarfgpu.render.values import value_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.questions.registry import Arguments
+    from dwarfgpu.questions.selection import Selection
+
+
+def fault(selection: Selection, arguments: Arguments) -> Document:
+    """The kernel and the line that failed, the instruction with the address that each lane made, how far that is
+    outside of which argument, and the variables of the line. Where several accesses were outstanding, those whose
+    addresses have no memory are shown, the likeliest first. -address is the address that the driver or the kernel's
+    log has reported: accesses to its page come first.
+    """
+    if arguments.words:
+        if selection.attached is not None:
+            raise arguments.wrong("takes no operand: the state is attached")
+        state, *files = arguments.words
+        if len(files) > 1:
+            raise UsageError(f"`fault` is about one state and one file, not {len(arguments.words)}")
+        select(selection, {"state": state, "file": files[0] if files else None, "force": arguments.has("force")})
+    if selection.attached is None:
+        hint = "`dwarfgpu fault STATE FILE` names a file" if arguments.words else "`target snapshot S` attaches a state"
+        raise UsageError("no state with waves and their code", kind="no_machine", hint=hint)
+    machine = selection.machine
+    found = list(wave_faults(machine.stopped, partial(_line, selection), _address(arguments), _written))
+    if not found:
+        raise NotFound("no_fault", "no wave has stopped for a reason", hint="`info waves` shows where each wave is")
+
+    def text(_output: Output) -> Iterator[str]:
+        return paragraphs(map(render.fault_text, found))
+
+    data = {
+        "target": machine.state.target.name,
+        "faults": map(render.FAULT.json, found),
+        "problems": (problem_json(error) for error in machine.stopped.problems),
+    }
+    return Document(data, text, rows="faults")
+
+
+def _address(arguments: Arguments) -> int | None:
+    word = arguments.get("address")
+    if word is None:
+        return None
+    try:
+        return int(word, 0)
+    except ValueError:
+        raise UsageError(f"-address takes a number such as 0x7f0000001000, not {word[:40]!r}") from None
+
+
+def _line(selection: Any, frame: Frame) -> str | None:
+    place = file_of(frame)
+    return None if place is None else sources_of(selection).reader.read(place[0]).line(place[1])
+
+
+def _written(_frame: Frame, value: Any) -> str:
+    return value_text(value)

@@ -1,0 +1,138 @@
+"""Why waves have stopped, as text and as JSON: one screen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.program.frames.wave_positions import group_text
+from dwarfgpu.render.backtrace import line_text
+from dwarfgpu.render.lanes import lanes_of, signal_text
+from dwarfgpu.render.layout import counted, fitted, ranges_text, shown, style
+from dwarfgpu.render.records import Record, fact, nested
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.audits.faults.wave_faults import FailedAccess, LanesOutside, MissedBuffer, WaveFault
+
+MAX_LINES = 4
+"""So many waves of an access are described one by one."""
+
+MISSED = Record("argument=name address# size nearest farthest why")
+OUTSIDE = Record(
+    "wave work_group lanes", fact("work_items", value=lambda row: [row.first_item, row.last_item]),
+    fact("addresses", value=lambda row: [f"{at:#x}" for at in row.addresses]),
+)  # fmt: skip
+ACCESS = Record(
+    "address# instruction source action space size outstanding=is_outstanding null=is_null misaligned expression",
+    nested("outside=lanes", OUTSIDE),
+    nested("missed", MISSED),
+)
+FAULT = Record(
+    "waves reasons signal detail? kernel",
+    fact("function", value=lambda row: row.frame.name),
+    fact("source", value=lambda row: row.frame.call.source and line_text(row.frame.call.source)),
+    "pc# line trap",
+    nested("accesses", ACCESS),
+    fact("values", value=lambda row: [{"name": name, "value": value} for name, value in row.values]),
+    "waves_examined=examined problems",
+)
+
+DONE = {"load": "read", "store": "write", "atomic": "update", "rmw": "update"}
+
+
+def fault_text(fault: WaveFault) -> Iterator[str]:
+    """Yield one fault: the place, the access and its lanes, the values."""
+    call = fault.frame.call
+    where = "" if call.source is None else f" at {line_text(call.source)}"
+    kernel = f"kernel {shown(fault.kernel)}: " if fault.kernel and fault.kernel != fault.frame.name else ""
+    signal = signal_text(fault.reasons)
+    head = f"{kernel}{shown(fault.frame.name or '??')} (){where}: {'|'.join(fault.reasons)}"
+    yield from (style("error", line) for line in fitted(head + (f" ({signal})" if signal else ""), 2))
+    if fault.line is not None and call.source is not None:
+        yield f"{call.source.line}\t{shown(fault.line.strip())}"
+    numbers = ranges_text(number + 1 for number in fault.numbers)
+    yield from fitted(f"wave{'s' if len(fault.waves) > 1 else ''} {numbers} at {fault.pc or 0:#x}", 2)
+    if fault.detail and not any(access.missed for access in fault.accesses):
+        yield from fitted(fault.detail, 2)
+    if fault.trap is not None:
+        yield from fitted(fault.trap, 2)
+    several = len(fault.accesses) > 1
+    if several:
+        yield from fitted(f"one of {len(fault.accesses)} accesses, the likeliest first:")
+    for access in fault.accesses:
+        yield from _access_lines(access)
+    left = len(fault.waves) - fault.examined
+    if left > 0:
+        yield f"{counted(left, 'more wave')} with this reason at this place: the registers were not looked at"
+    if fault.values and len(fault.numbers) > 1:
+        yield f"variables of the line in the lanes of wave {_values_wave(fault)}:"
+    for name, value in fault.values:
+        yield from fitted(f"  {name} = {value}", 4)
+    for problem in fault.problems:
+        yield from (style("error", line) for line in fitted(problem, 2))
+
+
+def _values_wave(fault: WaveFault) -> int:
+    lanes = next((access.lanes for access in fault.accesses if access.lanes), None)
+    return (lanes[0].number if lanes else fault.numbers[0]) + 1
+
+
+def _access_lines(access: FailedAccess) -> Iterator[str]:
+    state = " (issued earlier, not complete)" if access.is_outstanding else ""
+    source = "" if access.source is None else f" of {shown(access.source)}"
+    yield from fitted(f"=> {access.address:#x}{source}: {shown(access.instruction)}{state}", 4)
+    for lanes in access.lanes[:MAX_LINES]:
+        yield from fitted(f"  {_lanes_text(lanes)} {_reach(access, lanes)}", 4)
+    if len(access.lanes) > MAX_LINES:
+        yield f"  and lanes of {counted(len(access.lanes) - MAX_LINES, 'more wave')}"
+    if access.expression is not None:
+        yield from fitted(f"  this is `{shown(access.expression)}`", 4)
+    if access.is_null:
+        names = " or ".join(f"`{shown(row.name)}`" for row in access.missed)
+        what = f"one of {names}" if len(access.missed) > 1 else names
+        yield from fitted(f"  {what} is null" if names else "  the pointer is null", 4)
+    elif len(access.missed) > 1:
+        yield from fitted(f"  one of {', '.join(_missed_text(row) for row in access.missed)}", 4)
+    elif access.missed:
+        yield from fitted(f"  {_missed_text(access.missed[0])}", 4)
+    elif access.lanes and access.is_global:
+        yield "  no buffer of an argument is near"
+    if access.misaligned:
+        yield f"  the address is not aligned to {min(access.size, 4)} bytes"
+
+
+def _lanes_text(lanes: LanesOutside) -> str:
+    group = "" if lanes.work_group is None else f", work-group {group_text(lanes.work_group)}"
+    if not lanes.lanes:
+        return f"wave {lanes.number + 1}{group}:"
+    mask = sum(1 << lane for lane in lanes.lanes)
+    items = ""
+    if lanes.first_item is not None and lanes.last_item is not None:
+        first, last = group_text(lanes.first_item), group_text(lanes.last_item)
+        items = f" (work-item {first})" if first == last else f" (work-items {first} to {last})"
+    return f"wave {lanes.number + 1}{group}: {lanes_of(mask)}{items}"
+
+
+def _reach(access: FailedAccess, lanes: LanesOutside) -> str:
+    low, high = min(lanes.addresses), max(lanes.addresses)
+    span = f"{low:#x}" if low == high else f"{low:#x} to {high:#x}"
+    verb = DONE.get(access.action, "access")
+    return f"{verb} {counted(access.size, 'byte')} at {'' if access.is_global else access.space + ' '}{span}"
+
+
+def _missed_text(row: MissedBuffer) -> str:
+    name = f"`{shown(row.name)}`"
+    if row.size is None:
+        return f"{name} = {row.address:#x}, where no memory is known"
+    near, far = abs(row.nearest), abs(row.farthest)
+    same = (row.nearest < 0) == (row.farthest < 0)
+    side = "before the start" if row.nearest < 0 else "past the end"
+    if same:
+        span = f"{near} to {far}" if near != far else f"{near}"
+        distance = f"just {side}" if not far else f"{span} bytes {side}"
+    else:
+        distance = (
+            f"{near} bytes {side}, and others {far} bytes {'past the end' if row.nearest < 0 else 'before the start'}"
+        )
+    return f"{distance} of {name}, which has {counted(row.size, 'byte')}"

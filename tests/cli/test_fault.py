@@ -1,0 +1,89 @@
+"""What `fault` says of crashes that `run` makes, against what `run` itself knows of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FIXTURES = Path(__file__).parents[2] / "fixtures/amdgpu"
+SAXPY = "saxpy --grid 64 --work-group 64 a=2 n=64"
+CRASHES = {
+    "past the end": ("x=ones(10)", "y=ones(64)", "x", 0, 78),
+    "a store past the end": ("x=ones(64)", "y=ones(40)", "y", 0, 79),
+    "nothing": ("x=ones(64)", "y=0", "y", None, 79),
+}
+"""Two arguments, the one that is missed, and how far behind its end the nearest lane is; None for a null
+pointer; and the line."""
+
+
+@pytest.fixture
+def crash(run: Any, tmp_path: Path) -> Any:
+    """Make a crash, and return what `fault` says of it as JSON, of the snapshot and of the core file made of that."""
+
+    def crash(name: str, kind: str) -> list[dict[str, Any]]:
+        x, y, *_expected = CRASHES[kind]
+        file, state, core = FIXTURES / name, tmp_path / "crash.json", tmp_path / "crash.core"
+        assert run("run", file, *SAXPY.split(), x, y, "--state", state)[0] == 1
+        made = f"generate-core-file {core}"
+        assert run("debug", file, "--state", state, "-batch", "-ex", made)[0] == 0
+        return [json.loads(run("fault", each, file, "--json")[1]) for each in (state, core)]
+
+    return crash
+
+
+def check(documents: list[dict[str, Any]], kind: str) -> None:
+    *_arguments, missed, distance, line = CRASHES[kind]
+    for document in documents:
+        (fault,) = document["faults"]
+        assert fault["kernel"] == "saxpy"
+        assert fault["source"].endswith(f"kernels.cl:{line}")
+        (access, *others) = fault["accesses"]
+        assert not others
+        assert [row["argument"] for row in access["missed"]] == [missed]
+        assert access["null"] == (distance is None)
+        if distance is not None:
+            assert access["missed"][0]["nearest"] == distance
+    snapshot, core = (document["faults"][0]["accesses"][0]["outside"] for document in documents)
+    assert [row["lanes"] for row in snapshot] == [row["lanes"] for row in core]
+
+
+@pytest.mark.parametrize("kind", CRASHES)
+@pytest.mark.parametrize("name", ["cl-kernels.gfx1100.w32.O0.v5.co"])
+def test_the_argument_and_the_distance_are_right(crash, name, kind):
+    check(crash(name, kind), kind)
+
+
+OTHERS = [
+    f"cl-kernels.{target}.{level}.v5.co"
+    for target in ("gfx90a.w64", "gfx942.w64", "gfx1030.w32", "gfx1100.w32", "gfx1200.w32")
+    for level in ("O0", "O2")
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", CRASHES)
+@pytest.mark.parametrize("name", OTHERS)
+def test_every_processor(crash, name, kind):
+    check(crash(name, kind), kind)
+
+
+def test_text_says_which_lanes_missed_what(run, tmp_path):
+    file, state = FIXTURES / "cl-kernels.gfx1100.w32.O0.v5.co", tmp_path / "crash.json"
+    run("run", file, *SAXPY.split(), *CRASHES["past the end"][:2], "--state", state)
+    status, text, _ = run("fault", state)
+    assert status == 0
+    words = " ".join(text.split())
+    assert "lanes [10-31] (work-items (10,0,0) to (31,0,0)) read 4 bytes at 0x" in words
+    assert "this is `x[i]` 0 to 212 bytes past the end of `x`, which has 40 bytes" in words
+    assert "i = 10 .. 31" in words
+    assert run("debug", file, "--state", state, "-batch", "-ex", "info fault")[1].endswith(text)
+
+
+def test_a_state_without_a_crash_is_refused(run, tmp_path):
+    file, state = FIXTURES / "cl-kernels.gfx1100.w32.O0.v5.co", tmp_path / "well.json"
+    run("run", file, *SAXPY.split(), "x=ones(64)", "y=ones(64)", "--limit", 20, "--state", state)
+    status, _, error = run("fault", state)
+    assert (status, error.splitlines()[0]) == (1, "dwarfgpu: error: no wave has stopped for a reason")
