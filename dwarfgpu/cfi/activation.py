@@ -100,6 +100,13 @@ class Activation(LoneFrame):
         return self._information
 
     @property
+    def found(self) -> str:
+        """How it was found, where no call frame information leads to it: `BY_CODE`."""
+        if isinstance(self.callee, TailCall):
+            return self.callee.found
+        return "" if self.callee is None else self.callee.information.source
+
+    @property
     def register_rules(self) -> dict[int, Rule]:
         """The rules of registers; empty without information, so that the defaults apply (A.2.5.4.4.1 (5))."""
         try:

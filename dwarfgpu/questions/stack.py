@@ -389,7 +389,8 @@ def _facts(debugger: Debugger, here: Frame) -> Iterator[str]:
     elif here.is_inlined and outer is not None:
         around.insert(0, f"inlined into frame {outer.number}")
     elif outer is not None:
-        around.insert(0, f"called by frame at {_cfa_text(outer)}")
+        how = f" ({outer.found})" if outer.found else ""
+        around.insert(0, f"called by frame at {_cfa_text(outer)}{how}")
     if around:
         yield f" {', '.join(around)}"
     if outer is None:

@@ -138,6 +138,8 @@ class BacktraceRenderer:
         if frame.call.inlined:
             return document
         document["signal_handler"] = frame.is_signal_handler
+        if frame.found:
+            document["found"] = frame.found
         if frame.is_tail_call:
             document["tail_call"] = True
         document["cfa"] = self.cfa_json(frame)
@@ -222,7 +224,8 @@ class CallWriter:
         """Return the call and its place in the source."""
         if frame.is_signal_frame and not frame.is_inlined:
             return SIGNAL_HANDLER, ""
-        return f"{_address(frame)}{shown(frame.name or '??')} ({self._arguments(frame)})", _place(frame)
+        place = f"{_place(frame)} ({frame.found})" if frame.found else _place(frame)
+        return f"{_address(frame)}{shown(frame.name or '??')} ({self._arguments(frame)})", place
 
     def lines(self, frame: Frame) -> list[str]:
         """Return a frame with its number, in lines that fit the screen."""

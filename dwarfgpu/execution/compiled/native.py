@@ -7,6 +7,7 @@ import hashlib
 import threading
 from collections.abc import Callable
 from functools import cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
@@ -31,11 +32,15 @@ class CompilerError(Exception):
 
 
 def is_available(*, is_wanted: bool = False) -> bool:
-    """Return whether llvmlite is installed and knows the host; raise an error if it is wanted and is not."""
-    if _binding() is None and is_wanted:
+    """Return whether llvmlite is installed; raise an error if it is wanted and is not.
+
+    It is imported when something is compiled: that takes longer than a short kernel runs.
+    """
+    is_there = find_spec("llvmlite") is not None
+    if is_wanted and (not is_there or _binding() is None):
         hint = "install the package llvmlite, or let blocks be interpreted"
         raise UsageError("blocks are compiled by llvmlite, which is not installed", kind="needs_package", hint=hint)
-    return _binding() is not None
+    return is_there
 
 
 @cache

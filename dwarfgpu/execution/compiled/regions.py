@@ -87,7 +87,6 @@ class CompiledRegions:
 
     def __init__(self, device: Device, hot: int = HOT) -> None:
         self.device = device
-        self.compiler = compiler()
         self._cache = CodeCache() if device.machine.keeps_code and os.name == "posix" else None
         self.hot = hot
         self.heat: dict[tuple[int, int], int] = {}
@@ -101,6 +100,11 @@ class CompiledRegions:
         self._starts: Any = None
         self._kept: tuple[Any, ...] = ()
         self.is_possible = True
+
+    @property
+    def compiler(self) -> str:
+        """What compiles."""
+        return compiler()
 
     # --- Choosing -------------------------------------------------------------------------------------------------
 

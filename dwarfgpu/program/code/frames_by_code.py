@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dwarfgpu.cfi.rules import Rule
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.isa.frame_state import Lanes
-    from dwarfgpu.program.code.loaded import Loaded, LoadedCode
+    from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.targets.target import Target
 
 _FORM = Format(8)
@@ -34,31 +34,24 @@ _SCALARS = 106
 
 
 class CodeUnwinding:
-    """The call frame information of loaded code and, for functions without it, what reading them finds."""
+    """The rules of functions without call frame information."""
 
-    def __init__(self, loaded: Loaded, target: Target) -> None:
-        self._loaded = loaded
+    def __init__(self, target: Target) -> None:
         self._target = target
         self._readings: dict[LoadedCode, CodeReading] = {}
-        self._known: dict[int, Information | DwarfGpuError] = {}
+        self._known: dict[int, Information | NoInformation] = {}
 
-    def information_at(self, pc: int) -> Information:
-        """Return the rules at an address of the running program, or raise `NoInformation`."""
-        try:
-            return self._loaded.information_at(pc)
-        except NoInformation as error:
-            code = self._loaded.at(pc)
-            if error.kind != NO_INFORMATION or code is None or not code.file.is_amdgpu:
-                raise
-            known = self._known.get(pc)
-            if known is None:
-                try:
-                    known = self._read(code, pc)
-                except DwarfGpuError as missing:
-                    message = f"{error.message}, and its code does not tell: {missing.message}"
-                    known = NoInformation(NO_INFORMATION, message)
-                self._known[pc] = known
-        if isinstance(known, DwarfGpuError):
+    def information_at(self, code: LoadedCode, pc: int, missing: DwarfGpuError) -> Information:
+        """Return the rules at an address, or raise `NoInformation` that goes on where an error of the file ends."""
+        known = self._known.get(pc)
+        if known is None:
+            try:
+                known = self._read(code, pc)
+            except DwarfGpuError as error:
+                message = f"{missing.message}, and its code does not tell: {error.message}"
+                known = NoInformation(NO_INFORMATION, message)
+            self._known[pc] = known
+        if isinstance(known, NoInformation):
             raise known.with_traceback(None)
         return known
 

@@ -309,7 +309,7 @@ class Loaded:
         self.executable = executable
         """The file that a process was made of, if that is known."""
         self._information: dict[int, Information | DwarfGpuError] = {}
-        self._unwinding: dict[Target, CodeUnwinding] = {}
+        self._unwinding: dict[Target, LoadedUnwinding] = {}
 
     def at(self, pc: int) -> LoadedCode | None:
         """Return the file whose code contains an address."""
@@ -360,12 +360,10 @@ class Loaded:
             raise information.with_traceback(None)
         return information
 
-    def unwinding(self, target: Target) -> CodeUnwinding:
+    def unwinding(self, target: Target) -> LoadedUnwinding:
         """Return the call frame information for waves of a target, with that which reading the code finds."""
         if target not in self._unwinding:
-            from dwarfgpu.program.code.frames_by_code import CodeUnwinding
-
-            self._unwinding[target] = CodeUnwinding(self, target)
+            self._unwinding[target] = LoadedUnwinding(self, target)
         return self._unwinding[target]
 
     def _look_up(self, pc: int) -> Information:
@@ -376,6 +374,32 @@ class Loaded:
             message = f"the address {pc:#x} is not in any loaded code"
             raise NoInformation(OUTSIDE_CODE, message)
         return code.information_at(pc)
+
+
+class LoadedUnwinding:
+    """The call frame information of loaded code and, for functions of AMDGPU without it, what reading them finds."""
+
+    def __init__(self, loaded: Loaded, target: Target) -> None:
+        self._loaded = loaded
+        self._target = target
+
+    def information_at(self, pc: int) -> Information:
+        """Return the rules at an address of the running program, or raise an error."""
+        try:
+            return self._loaded.information_at(pc)
+        except DwarfGpuError as error:
+            from dwarfgpu.cfi.activation import NO_INFORMATION
+
+            code = self._loaded.at(pc)
+            if error.kind != NO_INFORMATION or code is None or not code.file.is_amdgpu:
+                raise
+            return self._by_code.information_at(code, pc, error)
+
+    @cached_property
+    def _by_code(self) -> CodeUnwinding:
+        from dwarfgpu.program.code.frames_by_code import CodeUnwinding
+
+        return CodeUnwinding(self._target)
 
 
 def own_traps(codes: Iterable[LoadedCode]) -> list[tuple[int, int, TrapTable]]:

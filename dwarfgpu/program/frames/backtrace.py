@@ -60,6 +60,8 @@ class ShownFrame:
     call: SourceCall
     is_signal_handler: bool = False
     """Whether it is the frame from which the kernel has called the handler of a signal."""
+    found: str = ""
+    """How it was found, where no call frame information leads to it."""
     is_tail_call: bool = False
     """Whether its last act was the call of the next inner one, so that only debugging information shows it."""
     cfa: Location | None = None
@@ -178,7 +180,8 @@ def shown_frame(
     file = None if frame.code is None else frame.code.file.name
     pc = _pc_of(frame, activation)
     is_gone = frame.is_tail_call
-    return ShownFrame(frame.number, pc, file, frame.call, frame.is_signal_frame, is_gone, cfa, error, mask, saved)
+    found, is_signal = activation.found, frame.is_signal_frame
+    return ShownFrame(frame.number, pc, file, frame.call, is_signal, found, is_gone, cfa, error, mask, saved)
 
 
 def _pc_of(frame: Frame, activation: Activation) -> int:

@@ -206,6 +206,11 @@ class Frame(Handle):
         return isinstance(self.activation, TailCall)
 
     @property
+    def found(self) -> str:
+        """How its call was found, where no call frame information leads to it; that is said of the function itself."""
+        return "" if self.activation is None or self.is_inlined else self.activation.found
+
+    @property
     def is_innermost(self) -> bool:
         """Whether it is the innermost of the functions that share a call frame."""
         return self._depth == 0
@@ -955,7 +960,7 @@ class Stack:
         """The wave whose stack it is, where it is one."""
         target, rules, register = self.machine.target, self.state.rules, self.machine.register
         self.thread: Thread = (
-            Thread(target, rules, self.machine, stopped.loaded, wave, register=register)
+            Thread(target, rules, self.machine, stopped.loaded.unwinding(target), wave, register=register)
             if wave_stack is None
             else wave_stack.thread
         )

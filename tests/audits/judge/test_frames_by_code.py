@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from dwarfgpu.isa.frame_state import CodeReading
+from tests.builders.commands import document, run
 from tests.builders.executed_calls import ExecutedCalls
 
 SOURCE = Path(__file__).resolve().parents[3] / "fixtures" / "src" / "hip" / "calls.hip"
@@ -13,13 +14,18 @@ ARGUMENTS = ("zeros(70)", "zeros(70)", "5")
 PROCESSORS = ["gfx900", "gfx90a", "gfx942", "gfx1030", "gfx1030:64", "gfx1100", "gfx1100:64", "gfx1200", "gfx1200:64"]
 
 
-def compared(require_tool, folder, processor, level, stacks):
+def built(require_tool, folder, processor, level):
     name, _, size = processor.partition(":")
     words = ["-x", "hip", "--offload-device-only", f"--offload-arch={name}", "-nogpuinc", "-nogpulib", "-g"]
     words += [f"-{level}", *(["-mwavefrontsize64"] if size else [])]
     path = folder / f"{name}.{size}.{level}.co"
     arguments = [require_tool("clang-22"), *words, "--no-gpu-bundle-output", "-c", str(SOURCE), "-o", str(path)]
     subprocess.run(arguments, check=True, capture_output=True)
+    return path
+
+
+def compared(require_tool, folder, processor, level, stacks):
+    path = built(require_tool, folder, processor, level)
     return ExecutedCalls(path, "calls", ARGUMENTS, stacks=stacks, **{"private-size": "16384"}).run()
 
 
@@ -33,6 +39,19 @@ def check(calls):
 
 def test_every_caller_of_optimized_code_is_found(require_tool, tmp_path):
     check(compared(require_tool, tmp_path, "gfx1100", "O2", 1))
+
+
+def test_a_backtrace_says_which_callers_the_code_tells(require_tool, tmp_path):
+    path, state = built(require_tool, tmp_path, "gfx1100", "O0"), tmp_path / "x.json"
+    launch = "target launch -private-size 16384 calls 32 32 zeros(70) zeros(70) 5"
+    words = [f"-ex={each}" for each in (launch, "break leaf", "continue", f"save snapshot {state}", "info frame", "bt")]
+    done = run("debug", "--batch", str(path), *words)
+    assert " called by frame at private_wave#0x" in done.stdout
+    assert done.stdout.count(" (by the code)") == 3
+    (stack,) = document("bt", str(path), "--state", str(state))["stacks"]
+    assert [each["function"] for each in stack["frames"]] == ["leaf", "outer", "calls"]
+    assert [each.get("found") for each in stack["frames"]] == [None, "by the code", "by the code"]
+    assert stack["end"]["kind"] == "outermost"
 
 
 UNOPTIMIZED = ["gfx90a", "gfx1100", "gfx1200:64"]
