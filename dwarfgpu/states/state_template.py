@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
+from dwarfgpu.cfi.rules import SameValue
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.machines import snapshot
@@ -178,11 +179,14 @@ class StateTemplate:
         yield "the CFA", None, lambda lane: activation.cfa(outer.lane(lane))
         yield "the return address", None, lambda _lane: stack.activations.at(1)
         try:
-            rules = sorted(activation.information.row.registers)
+            information = activation.information
+            rules = sorted(information.row.registers.items())
         except DwarfGpuError:
             rules = []
-        return_address = () if not rules else (activation.information.return_register,)
-        for number in rules:
+        if rules and information.source:  # reading the code finds a rule for each register
+            rules = [(number, rule) for number, rule in rules if not isinstance(rule, SameValue)]
+        return_address = () if not rules else (information.return_register,)
+        for number, _rule in rules:
             register = activation.thread.register(number)
             if register is not None and number not in return_address:
                 yield f"{register.name} of the caller", None, _saved(stopped, number, register.bit_size)
