@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MAX_LINES = 4
 """So many waves of an access are described one by one."""
 
-MISSED = Record("argument=name address# size nearest farthest why")
+MISSED = Record("argument=name address# size nearest farthest why certain=is_certain")
 OUTSIDE = Record(
     "wave work_group lanes", fact("work_items", value=lambda row: [row.first_item, row.last_item]),
     fact("addresses", value=lambda row: [f"{at:#x}" for at in row.addresses]),
@@ -95,7 +95,8 @@ def _access_lines(access: FailedAccess) -> Iterator[str]:
     elif len(access.missed) > 1:
         yield from fitted(f"  one of {', '.join(_missed_text(row) for row in access.missed)}", 4)
     elif access.missed:
-        yield from fitted(f"  {_missed_text(access.missed[0])}", 4)
+        likely = "" if access.missed[0].is_certain else "probably "
+        yield from fitted(f"  {likely}{_missed_text(access.missed[0])}", 4)
     elif access.lanes and access.is_global:
         yield "  no buffer of an argument is near"
     if access.misaligned:

@@ -56,6 +56,15 @@ def test_the_argument_and_the_distance_are_right(crash, name, kind):
     check(crash(name, kind), kind)
 
 
+@pytest.mark.parametrize("level, said", [("O0", "  0 to 212 bytes past"), ("O2", "  probably 0 to 212 bytes past")])
+def test_an_argument_that_is_only_near_is_probable(run, tmp_path, level, said):
+    file, state = FIXTURES / f"cl-kernels.gfx1100.w32.{level}.v5.co", tmp_path / "crash.json"
+    run("run", file, *SAXPY.split(), "x=ones(10)", "y=ones(64)", "--state", state)
+    assert f"{said} the end of `x`, which has 40 bytes" in run("fault", state, file)[1]
+    (access,) = json.loads(run("fault", state, file, "--json")[1])["faults"][0]["accesses"]
+    assert access["missed"][0]["certain"] == (level == "O0")
+
+
 OTHERS = [
     f"cl-kernels.{target}.{level}.v5.co"
     for target in ("gfx90a.w64", "gfx942.w64", "gfx1030.w32", "gfx1100.w32", "gfx1200.w32")

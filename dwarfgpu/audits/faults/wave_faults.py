@@ -12,7 +12,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import field
+from attrs import evolve, field
 
 from dwarfgpu.audits.faults.lane_addresses import LaneAddresses, lane_addresses
 from dwarfgpu.audits.memory_model.checker import MemoryCheck
@@ -64,8 +64,10 @@ class MissedBuffer:
     nearest: int = 0
     """How far the nearest lane is behind the end, or, as a negative number, before the start."""
     farthest: int = 0
-    why: str = ""
+    why: str = "it is the nearest"
     """What speaks for it."""
+    is_certain: bool = False
+    """Whether more speaks for it than that it is near."""
 
 
 @frozen
@@ -363,22 +365,23 @@ class FaultSearch:
         if is_null and not certain:
             certain = [(row, "it is null") for row in rows if not row[3]]
         if is_null:
-            made = (MissedBuffer(row[0], row[3], row[2], low, high, why) for row, why in certain)
+            made = (MissedBuffer(row[0], row[3], row[2], low, high, why, is_certain=True) for row, why in certain)
             return tuple(made), all(not row[3] for row, _why in certain)
         if certain:
-            return tuple(self._buffer(row, addresses, why) for row, why in certain), False
-        near = sorted((self._buffer(row, addresses, "") for row in rows if row[2]), key=lambda row: abs(row.nearest))
+            made = (evolve(self._buffer(row, addresses), why=why, is_certain=True) for row, why in certain)
+            return tuple(made), False
+        near = sorted((self._buffer(row, addresses) for row in rows if row[2]), key=lambda row: abs(row.nearest))
         near = [row for row in near if abs(row.nearest) < NEAR]
         if near and abs(near[0].nearest) < PAGE and (len(near) == 1 or abs(near[1].nearest) >= PAGE):
             return (near[0],), False
         return tuple(near), False
 
     @staticmethod
-    def _buffer(row: tuple[str, int, int | None, int], addresses: list[int], why: str) -> MissedBuffer:
+    def _buffer(row: tuple[str, int, int | None, int], addresses: list[int]) -> MissedBuffer:
         name, start, size, _number = row
         end = start + (size or 0)
         distances = sorted((at - start if at < start else at - end for at in addresses), key=abs)
-        return MissedBuffer(name, start, size, distances[0], distances[-1], why or "it is the nearest")
+        return MissedBuffer(name, start, size, distances[0], distances[-1])
 
     # --- The source -----------------------------------------------------------------------------------------------
 
