@@ -180,15 +180,13 @@ class StateTemplate:
         yield "the return address", None, lambda _lane: stack.activations.at(1)
         try:
             information = activation.information
-            rules = sorted(information.row.registers.items())
         except DwarfGpuError:
-            rules = []
-        if rules and information.source:  # reading the code finds a rule for each register
-            rules = [(number, rule) for number, rule in rules if not isinstance(rule, SameValue)]
-        return_address = () if not rules else (information.return_register,)
-        for number, _rule in rules:
+            return
+        for number, rule in sorted(information.row.registers.items()):
             register = activation.thread.register(number)
-            if register is not None and number not in return_address:
+            if register is None or number == information.return_register:
+                continue
+            if not information.source or not isinstance(rule, SameValue):  # the code tells of each register
                 yield f"{register.name} of the caller", None, _saved(stopped, number, register.bit_size)
 
     def _run(self, index: int, seed: int, varied: str = "", lanes: tuple[int | None, ...] = ()) -> tuple[Any, str]:
