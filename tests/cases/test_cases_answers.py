@@ -6,7 +6,7 @@ import pytest
 
 from dwarfgpu.cases.case import run_case
 from tests.builders.cases import run_lines
-from tests.builders.parameters import for_each
+from tests.builders.parameters import every, for_each
 
 AMD = {"rules": "amd", "dialect": "llvm-user"}
 BIG = {"byte_order": "big", **AMD}
@@ -245,8 +245,7 @@ def test_expressions_are_bytes_or_text_in_a_dialect():
     assert result("DW_OP_lit1; DW_OP_LLVM_push_iteration", **AMD, iteration=2, iterations=3) == value(2)
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 8])
-@pytest.mark.parametrize("order", ["little", "big"])
+@every(size=[1, 2, 3, 4, 5, 8], order=["little", "big"])
 def test_addresses_have_the_size_and_the_byte_order_of_the_case(size, order):
     address = 0x0102030405060708 >> (8 * (8 - size))
     case = {"expr": "03" + address.to_bytes(size, order).hex(), "address_size": size, "byte_order": order}

@@ -8,7 +8,7 @@ from dwarfgpu.cases.section_cases import run_frame_case
 from dwarfgpu.strict_json import NotACase
 from tests.builders.errors import raised
 from tests.builders.frames import FrameBuilder, z
-from tests.builders.parameters import for_each
+from tests.builders.parameters import every, for_each
 
 
 def simple(**options):
@@ -122,10 +122,7 @@ def test_programs_without_rules_or_with_wrong_ones():
     assert error(builder)["kind"] == "restore_without_remember"
 
 
-@pytest.mark.parametrize("order", ["little", "big"])
-@pytest.mark.parametrize("size", [4, 8])
-@pytest.mark.parametrize("kind", ["debug_frame", "eh_frame"])
-@pytest.mark.parametrize("wide", [False, True])
+@every(order=["little", "big"], size=[4, 8], kind=["debug_frame", "eh_frame"], wide=[False, True])
 def test_encodings(kind, size, order, wide):
     builder = FrameBuilder(kind, size=size, order=order, wide=wide)
     builder.fde(builder.cie("def_cfa 7 8"), 0x1000, 16)

@@ -12,7 +12,7 @@ from dwarfgpu.execution.faults import MachineFault, UnknownInstruction
 from tests.builders.float_models import eight_bits
 from tests.builders.instruction_bench import LOCAL_SIZE, MEMORY, InstructionBench
 from tests.builders.integer_models import MODELS
-from tests.builders.parameters import for_each
+from tests.builders.parameters import every, for_each
 
 NUMBERS = np.random.default_rng(23)
 
@@ -242,8 +242,7 @@ def test_bytes_and_halves_of_registers_are_converted_and_exchanged(bench):
 # --- Floats of 8 bits ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("processor", ["gfx942", "gfx1200"])
-@pytest.mark.parametrize("name", ["fp8", "bf8"])
+@every(processor=["gfx942", "gfx1200"], name=["fp8", "bf8"])
 def test_floats_of_8_bits_are_read_and_written(bench, processor, name):
     lanes = 64 if processor == "gfx942" else 32
     is_fnuz = processor == "gfx942"
@@ -259,8 +258,7 @@ def test_floats_of_8_bits_are_read_and_written(bench, processor, name):
             assert again == code or math.isnan(number)
 
 
-@pytest.mark.parametrize("processor", ["gfx942", "gfx1200"])
-@pytest.mark.parametrize("name", ["fp8", "bf8"])
+@every(processor=["gfx942", "gfx1200"], name=["fp8", "bf8"])
 def test_singles_become_the_nearest_float_of_8_bits(bench, processor, name):
     lanes = 64 if processor == "gfx942" else 32
     is_fnuz = processor == "gfx942"

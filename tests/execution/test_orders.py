@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dwarfgpu.execution.launch.launch import launch, machine_for
+from tests.builders.parameters import every
 
 HERE = Path(__file__).parent
 GROUPS, GROUP = 16, 256
@@ -67,8 +68,7 @@ def test_races_show_within_twelve_seeds(built, processor):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("processor", PROCESSORS)
-@pytest.mark.parametrize("kernel", RACES)
+@every(processor=PROCESSORS, kernel=RACES)
 def test_without_the_race_all_orders_give_the_same(built, processor, kernel):
     args, right = RACES[kernel]
     for seed in (None, 0, 1, 2):
@@ -76,7 +76,6 @@ def test_without_the_race_all_orders_give_the_same(built, processor, kernel):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [None, 1])
-@pytest.mark.parametrize("processor", PROCESSORS)
+@every(seed=[None, 1], processor=PROCESSORS)
 def test_work_groups_that_wait_for_a_lock_all_get_it(built, processor, seed):
     assert result(built(processor), "in_turns", ["zeros(1)", "zeros(1)", 4], groups=6, seed=seed).tolist() == [6]

@@ -25,7 +25,7 @@ from tests.builders import lines
 from tests.builders.dwarf import die, entry
 from tests.builders.frames import FrameBuilder, cfa
 from tests.builders.hostile import CODE, PC, Case, Outcome, bounded, gpu, member, ops, sharing, state, typed, variable
-from tests.builders.parameters import for_each
+from tests.builders.parameters import every, for_each
 from tools import fuzz_loop, fuzz_serve
 
 AT_DATA = "DW_OP_addr 0x10000"
@@ -206,8 +206,7 @@ def test_members_of_members_of_members_are_paid_from_the_budget(tmp_path: Path) 
     assert "budget of 100 steps" in checked(case("eval", "a", "--budget", "100")).text
 
 
-@pytest.mark.parametrize("words", [(), ("--json", "--lane", "all")])
-@pytest.mark.parametrize("start", ["DW_OP_lit1", "DW_OP_LLVM_push_lane; DW_OP_lit1"])
+@every(words=[(), ("--json", "--lane", "all")], start=["DW_OP_lit1", "DW_OP_LLVM_push_lane; DW_OP_lit1"])
 def test_a_trace_shows_the_top_of_a_stack_that_grows(tmp_path: Path, words: tuple[str, ...], start: str) -> None:
     case = Case(tmp_path, gpu(variable("a", location=f"{start}; DW_OP_skip -4")))
     trace_is_cut(checked(case("eval", "a", "--trace", *words)))

@@ -8,7 +8,7 @@ from dwarfgpu.targets.resolve import resolve
 from tests.builders.address_spaces import BASE, LOCAL, PRIVATE, SHARED, StoppedKernel, hip, optimized
 from tests.builders.declared import GFX90A, at_data, named, program, typed
 from tests.builders.dwarf import die
-from tests.builders.parameters import for_each
+from tests.builders.parameters import every, for_each
 from tests.questions.harness import Run
 
 PROCESSORS = ["gfx90a", "gfx1100-wave32", "gfx1100-wave64", "gfx1200-wave32", "gfx1200-wave64"]
@@ -265,8 +265,7 @@ def test_apertures_are_those_of_the_state(compiled, tmp_path):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("version", [4, 5])
-@pytest.mark.parametrize("processor", PROCESSORS)
+@every(version=[4, 5], processor=PROCESSORS)
 def test_pointers_in_registers_have_the_width_of_a_lane(require_tool, tmp_path, processor, version):
     path, found = optimized(tmp_path, require_tool, processor, version)
     pc = max(low for low, _high, _register in found.values())

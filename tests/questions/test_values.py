@@ -10,7 +10,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.access import Accessor, Reading
 from dwarfgpu.program.frames.history import Remembered, _copied, number
 from dwarfgpu.program.types.model import Base
-from tests.builders.parameters import for_each
+from tests.builders.parameters import every, for_each
 from tests.questions.harness import CALLS, IN_CALLS, KERNEL, STATE, Run
 
 
@@ -219,8 +219,7 @@ def test_a_value_that_is_too_large_is_shown_and_not_kept(run):
     assert "a value of 80000 bytes was not kept" in str(run.fails("print $1"))
 
 
-@pytest.mark.parametrize("order", ["little", "big"])
-@pytest.mark.parametrize("undefined", [0, 0xFF, 0xFF00, 0xF0F0, 0x8001, 0xFFFF])
+@every(order=["little", "big"], undefined=[0, 0xFF, 0xFF00, 0xF0F0, 0x8001, 0xFFFF])
 def test_bits_without_a_value_stay_without(order, undefined):
     location = _copied(Reading(0x1234 & ~undefined, undefined), 16, order)
     found = Accessor(None, order).read(location, 16)

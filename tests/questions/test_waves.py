@@ -10,7 +10,7 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.program.frames.selectors import numbers_of
 from dwarfgpu.questions.waves import positions
 from tests.builders import cores
-from tests.builders.parameters import for_each
+from tests.builders.parameters import every, for_each
 from tests.questions.harness import Run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,8 +51,7 @@ def threads(tmp_path) -> Run:
     return Run(HOST, path)
 
 
-@pytest.mark.parametrize("option", ["", "-each"])
-@pytest.mark.parametrize("question", ["waves", "work-groups", "lanes"])
+@every(option=["", "-each"], question=["waves", "work-groups", "lanes"])
 def test_text_and_json_have_the_same_rows(run, question, option):
     rows = json.loads(run(f"info {question} {option} -json"))[question.replace("-", "_")]
     assert len(run(f"info {question} {option}").splitlines()) == 1 + len(rows)

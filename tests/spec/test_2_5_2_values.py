@@ -15,6 +15,7 @@ from dwarfgpu.machines.protocol import Backend
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import Rows, answer, base_types, parsed, run, table
 from tests.builders.contexts import Frame, Unit
+from tests.builders.parameters import every
 
 # Base types by the offset of their entries, by which the programs below name them. In the notation of results a type is
 # its encoding and its bit size, so bfloat16 is "bfloat1616".
@@ -208,8 +209,7 @@ def evaluated(ops, order, kind):
     return evaluate(code, context).one(), Accessor(context.backend, order)
 
 
-@pytest.mark.parametrize("order", ["little", "big"])
-@pytest.mark.parametrize("endianity", ["little", "big"])
+@every(order=["little", "big"], endianity=["little", "big"])
 def test_a_type_may_have_a_byte_order_of_its_own(order, endianity):
     kind = BaseType("unsigned", 32, byte_order=endianity)
     number = 0x01020304 if endianity == "big" else 0x04030201
@@ -238,9 +238,7 @@ class LaneFrame(Frame):
         return locations.at(Register(self.target.register(number), 0, lanes.lane))
 
 
-@pytest.mark.parametrize("order", ["little", "big"])
-@pytest.mark.parametrize("endianity", ["little", "big"])
-@pytest.mark.parametrize("bits", [32, 64])
+@every(order=["little", "big"], endianity=["little", "big"], bits=[32, 64])
 def test_byte_orders_of_values_that_differ_from_lane_to_lane(order, endianity, bits):
     target = resolve("generic", byte_order=order)
     code = parsed("regval_type 0 1", byte_order=order)

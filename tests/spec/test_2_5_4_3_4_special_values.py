@@ -15,7 +15,7 @@ from dwarfgpu.machines.protocol import Backend
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import Rows, base_types, notation, parsed, run, run_lanes, table
 from tests.builders.contexts import Unit
-from tests.builders.parameters import for_each
+from tests.builders.parameters import every, for_each
 
 TYPES = base_types(
     "0x10 signed8, 0x11 signed16, 0x12 signed32, 0x13 signed64, 0x20 unsigned8, 0x21 unsigned16, 0x22 unsigned32, "
@@ -539,8 +539,7 @@ EQUIVALENT = [
 
 
 @pytest.mark.parametrize("left, right", EQUIVALENT)
-@pytest.mark.parametrize("order", ["little", "big"])
-@pytest.mark.parametrize("number", [0, 3, 5, 9])
+@every(order=["little", "big"], number=[0, 3, 5, 9])
 def test_equivalent_operations(left, right, order, number):
     context = {"base_types": TYPES, "registers": REGISTERS, "memory": MEMORY, "byte_order": order, "rules": "amd"}
 
@@ -566,9 +565,7 @@ def bits_at(offset, size, order):
     return whole >> (offset if order == "little" else 8 * len(STORAGE) - offset - size) & (1 << size) - 1
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("order", ["little", "big"])
-@pytest.mark.parametrize("storage", STORAGES)
+@every(width=WIDTHS, order=["little", "big"], storage=STORAGES)
 def test_every_lane_reads_its_own_bits(storage, order, width):
     size = -(-width // 8)
     case = {

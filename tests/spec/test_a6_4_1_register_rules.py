@@ -15,7 +15,7 @@ from dwarfgpu.expr.locations import UNDEFINED
 from dwarfgpu.lanes import LaneSet
 from tests.builders.activations import START, stack
 from tests.builders.errors import raised
-from tests.builders.parameters import for_each
+from tests.builders.parameters import every, for_each
 
 BASE = "LLVM_def_aspace_cfa $s33 0 6"
 """A CFA at the address in s33, in private_wave."""
@@ -278,8 +278,7 @@ def test_a_cfa_in_memory_of_a_lane_is_found_for_the_lanes_that_ask():
     assert made.top.cfa(LaneSet.one(9)).single.storage.lane == 9
 
 
-@pytest.mark.parametrize("order", ["little", "big"])
-@pytest.mark.parametrize("size", [4, 8])
+@every(order=["little", "big"], size=[4, 8])
 def test_targets_without_address_spaces(order, size):
     made = stack(
         ["def_cfa 7 8; offset_extended 16 0; val_offset 3 0; register 4 5"],

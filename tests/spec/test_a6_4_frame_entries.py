@@ -10,7 +10,7 @@ from dwarfgpu.objfile.call_frames import FrameSection
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.activations import stack
 from tests.builders.frames import FrameBuilder
-from tests.builders.parameters import for_each
+from tests.builders.parameters import every, for_each
 
 WAVE = {"s33": 0x400, "s32": 0x800}
 
@@ -66,8 +66,7 @@ def test_a_space_that_the_target_does_not_define_is_ill_formed(code):
         cfa(f"{code}04", target=target)  # reserved; 0x20 to 0x5f are the lanes of the private space
 
 
-@pytest.mark.parametrize("code", ["0d06", "0e10", "137e"])
-@pytest.mark.parametrize("before", ["", "0f027700"])
+@every(code=["0d06", "0e10", "137e"], before=["", "0f027700"])
 def test_a_change_of_a_cfa_that_is_no_register_is_ill_formed(before, code):
     """A.6.4.2.2 (5), A.6.4.2.2 (6), A.6.4.2.2 (7): no current CFA rule, or one of DW_CFA_def_cfa_expression."""
     with pytest.raises(IllFormed):

@@ -28,7 +28,7 @@ from dwarfgpu.lanes import LaneSet
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import answer
 from tests.builders.contexts import Unit
-from tests.builders.parameters import examples, for_each
+from tests.builders.parameters import every, examples, for_each
 
 ONE = ("abs", "neg", "not")
 TWO = ("and", "div", "minus", "mod", "mul", "or", "plus", "shl", "shr", "shra", "xor")
@@ -197,8 +197,7 @@ def test_integers_at_the_edges_and_of_other_sizes(kind, width):
             assert found == [number % (1 << 8 * size) for number in numbers], size
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("operation", [*TWO, *RELATIONS])
+@every(kind=KINDS, operation=[*TWO, *RELATIONS])
 def test_pairs_of_8_bits(kind, operation):
     # all of them where a single pair can be special
     step = 1 if operation in ("div", "mod", "mul", "shl", "shr", "shra", "lt") else 5
@@ -436,8 +435,7 @@ def same(found, expected, name):
     return math.isnan(number) if math.isnan(expected) else found == encode(expected, name)
 
 
-@pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize("operation", ["plus", "minus", "mul", "div", *RELATIONS])
+@every(name=FORMATS, operation=["plus", "minus", "mul", "div", *RELATIONS])
 def test_floats_at_the_edges(name, operation):
     base, target = float_type(name), resolve("generic")
     ops = f"DW_OP_{operation}"
@@ -453,8 +451,7 @@ def test_floats_at_the_edges(name, operation):
             assert same(one, expected, name), (decode(left, name), decode(right, name), decode(one, name), expected)
 
 
-@pytest.mark.parametrize("name", NATIVE)
-@pytest.mark.parametrize("operation", ["plus", "minus", "mul", "div"])
+@every(name=NATIVE, operation=["plus", "minus", "mul", "div"])
 def test_floats_against_numpy(name, operation):
     base, target = float_type(name), resolve("generic")
     native = {"plus": np.add, "minus": np.subtract, "mul": np.multiply, "div": np.divide}[operation]
@@ -549,8 +546,7 @@ def test_integers_near_halfway_between_two_floats(name):
         assert [decode(one, name) for one in found] == [nearest(Fraction(number), name) for number in numbers], extra
 
 
-@pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize("kind", ["signed", "unsigned"])
+@every(name=FORMATS, kind=["signed", "unsigned"])
 def test_floats_to_integers(kind, name):
     for width in (1, 7, 8, 16, 24, 32, 33, 64, 65, 128):
         highest = (1 << width - (kind == "signed")) - 1
@@ -567,8 +563,7 @@ def test_floats_to_integers(kind, name):
             assert one == expected % (1 << width), (width, number)
 
 
-@pytest.mark.parametrize("source", FORMATS)
-@pytest.mark.parametrize("target", FORMATS)
+@every(source=FORMATS, target=FORMATS)
 def test_floats_to_floats(source, target):
     found = converted(float_type(source), float_type(target), float_edges(source))
 

@@ -22,7 +22,7 @@ from dwarfgpu.expr.values import Value
 from dwarfgpu.lanes import LaneSet
 from tests.builders.cases import Case, Rows, answer, base_types, run, short, table
 from tests.builders.contexts import TARGET, kind_of, outcome
-from tests.builders.parameters import some_slow
+from tests.builders.parameters import every, some_slow
 
 # --- A context in which everything can be found --------------------------------------------------------------------
 
@@ -277,8 +277,7 @@ test_f_sizes_of_pieces = Rows("A.2.5.4.4.6", {}, rules="amd").table("""
 # --- (g) Lengths of blocks -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("opcode", ["9e", "a3", "f3"])
-@pytest.mark.parametrize("length", ["01", "02", "7f", "8001", "ffff03", "ffffffffffffffffff01"])
+@every(opcode=["9e", "a3", "f3"], length=["01", "02", "7f", "8001", "ffff03", "ffffffffffffffffff01"])
 def test_g_blocks_longer_than_what_is_left(opcode, length):
     size = 0
     for byte in reversed(bytes.fromhex(length)):
@@ -319,8 +318,7 @@ USES = [
 NO_TYPES = (7, 0xFFFFFFFF, 2**64 - 1, 9, 10, 11, 12, 13)
 
 
-@pytest.mark.parametrize("ops", USES)
-@pytest.mark.parametrize("offset", NO_TYPES)
+@every(ops=USES, offset=NO_TYPES)
 def test_h_what_is_no_base_type(ops, offset):
     error = answer(ops.format(offset), rules="amd", base_types=TYPES, registers={"0": 1})["error"]
 
@@ -412,8 +410,7 @@ def test_i_cycles(ops, found, rules):
 # --- (j) Sizes of reads --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("address_size", [1, 2, 3, 4, 8])
-@pytest.mark.parametrize("operation", ["DW_OP_deref_size", "DW_OP_lit0; DW_OP_swap; DW_OP_xderef_size"])
+@every(address_size=[1, 2, 3, 4, 8], operation=["DW_OP_deref_size", "DW_OP_lit0; DW_OP_swap; DW_OP_xderef_size"])
 def test_j_every_size_of_a_read(operation, address_size):
     memory = [{"space": 0, "address": 8, "bytes": bytes(range(1, 17)).hex()}]
     for size in range(256):
@@ -455,8 +452,7 @@ def test_k_numbers_of_registers_are_never_cut(number):
     assert run(f"DW_OP_LLVM_call_frame_entry_reg {number}", entry_registers=entry, **case) == f"r{number}"
 
 
-@pytest.mark.parametrize("number", [200, 2**16, 2**16 + 5, 2**32 + 5, 2**64 - 1])
-@pytest.mark.parametrize("target", ["x86_64", "amdgcn-gfx90a"])
+@every(number=[200, 2**16, 2**16 + 5, 2**32 + 5, 2**64 - 1], target=["x86_64", "amdgcn-gfx90a"])
 def test_k_registers_that_a_target_does_not_have(number, target):
     case = {"rules": "amd", "dialect": "llvm-user", "target": target, "base_types": TYPES}
 

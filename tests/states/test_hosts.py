@@ -10,7 +10,7 @@ from dwarfgpu.program.frames.all_waves import all_waves
 from dwarfgpu.program.frames.backtrace import backtraces
 from dwarfgpu.states import hosts
 from tests.builders.errors import raised
-from tests.builders.parameters import for_each
+from tests.builders.parameters import every, for_each
 
 FILE = "fixtures/asm/lane-pc.gfx90a.w64.co"
 
@@ -103,14 +103,12 @@ def questions(lane):
     }
 
 
-@pytest.mark.parametrize("lane", [-1, np.int64(-1), 1.5])
-@pytest.mark.parametrize("name", list(questions(0)))
+@every(lane=[-1, np.int64(-1), 1.5], name=list(questions(0)))
 def test_what_is_no_lane_is_a_usage_error(name, lane):
     assert raised(dwarfgpu.UsageError, questions(lane)[name]).kind == "no_lane"
 
 
-@pytest.mark.parametrize("lane", [0, np.int64(2), np.uint8(4)])
-@pytest.mark.parametrize("name", [name for name in questions(0) if name != "Values.of"])
+@every(lane=[0, np.int64(2), np.uint8(4)], name=[name for name in questions(0) if name != "Values.of"])
 def test_a_lane_is_any_integer(name, lane):
     questions(lane)[name]()
 

@@ -8,7 +8,7 @@ from dwarfgpu.targets.amdgpu.registers import target_name
 from dwarfgpu.targets.resolve import EM_AMDGPU, EM_X86_64, decode_flags, generic, resolve, resolve_elf
 from dwarfgpu.targets.target import Scope, TargetRegister, UnspecifiedRegister
 from tests.builders.errors import raised
-from tests.builders.parameters import for_each
+from tests.builders.parameters import every, for_each
 
 AMDGPU = [target_name(processor, size) for processor in processors() for size in processor.wave_sizes]
 ALL = [resolve(name) for name in ("generic", "x86_64", *AMDGPU)]
@@ -112,8 +112,7 @@ def test_generic_has_a_register_of_the_address_size_for_every_number(number, add
     assert target.unspecified_rule(number) == UnspecifiedRegister.UNDEFINED
 
 
-@pytest.mark.parametrize("address_size", range(1, 9))
-@pytest.mark.parametrize("byte_order", ["little", "big"])
+@every(address_size=range(1, 9), byte_order=["little", "big"])
 def test_generic_has_one_space_of_the_address_size(address_size, byte_order):
     target = resolve("generic", byte_order=byte_order, address_size=address_size)
     assert (target.byte_order, target.address_size, target.lane_count) == (byte_order, address_size, 1)

@@ -13,7 +13,7 @@ from dwarfgpu.execution.compiled.native import is_available
 from dwarfgpu.objfile.containers.bundle import COMPRESSED_MAGIC
 from dwarfgpu.objfile.elf.image import Image
 from tests.builders.errors import raised
-from tests.builders.parameters import for_each
+from tests.builders.parameters import every, for_each
 from tools import fuzz, fuzz_judge, fuzz_kernels, fuzz_loop, fuzz_memmodel, fuzz_pages, fuzz_running
 from tools.fixtures import FOLDER, ROOT
 from tools.fuzz_files import BUNDLE, Edit, Original, parse_edit
@@ -223,8 +223,7 @@ def test_some_random_kernels_give_what_the_host_gives(require_tool, processor, t
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [1, 2])
-@pytest.mark.parametrize("processor", PROCESSORS)
+@every(number=[1, 2], processor=PROCESSORS)
 def test_random_kernels_give_what_the_host_gives(require_tool, processor, number, tmp_path):
     require_tool("clang-22")
     found, counts = fuzz_kernels.differences("tests", number, [processor], tmp_path)

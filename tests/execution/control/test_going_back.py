@@ -9,7 +9,7 @@ import dwarfgpu as dg
 from dwarfgpu.execution import halts
 from dwarfgpu.execution.control.debugging import Debugging
 from dwarfgpu.isa.decoder import decode
-from tests.builders.parameters import some_slow
+from tests.builders.parameters import every, some_slow
 
 FILES = (
     "fixtures/amdgpu/cl-kernels.gfx90a.w64.O0.v5.co",
@@ -54,8 +54,7 @@ def assert_same(state, other):
     assert state[1:] == other[1:]
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("path", some_slow(FILES, quick=QUICK))
+@every(kernel=KERNELS, path=some_slow(FILES, quick=QUICK))
 def test_as_many_steps_back_as_forwards_lead_to_the_same_state(path, kernel):
     chosen = random.Random(f"{path} {kernel}")
     debugging = debugging_of(path, kernel, seed=chosen.choice((None, 7)))
@@ -92,8 +91,7 @@ def test_steps_of_lines_and_runs_can_be_taken_back_one_instruction_after_the_oth
     assert debugging.go_on().has_ended
 
 
-@pytest.mark.parametrize("seed", [None, 3])
-@pytest.mark.parametrize("path", some_slow(FILES, quick=QUICK))
+@every(seed=[None, 3], path=some_slow(FILES, quick=QUICK))
 def test_a_kernel_that_went_back_ends_as_one_that_did_not(path, seed):
     straight = debugging_of(path, "spaces", seed=seed)
     while not straight.has_ended:

@@ -19,7 +19,7 @@ from dwarfgpu.program.code.code_lookup import name_and_offset
 from dwarfgpu.render.values import value_text
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.commands import run
-from tests.builders.parameters import for_each
+from tests.builders.parameters import every, for_each
 
 SLOW = pytest.mark.slow
 PROCESSORS = ["gfx90a", "gfx1100", *(pytest.param(name, marks=SLOW) for name in ("gfx900", "gfx1030", "gfx1200"))]
@@ -76,8 +76,7 @@ def test_a_buffer_is_the_memory_of_the_machine_and_may_be_empty(built, tmp_path)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("key", [("gfx90a", "O0"), ("gfx1100", "O2"), pytest.param(WAVE64, marks=SLOW)])
-@pytest.mark.parametrize("seed", [None, 0, 5])
+@every(key=[("gfx90a", "O0"), ("gfx1100", "O2"), pytest.param(WAVE64, marks=SLOW)], seed=[None, 0, 5])
 def test_work_groups_start_when_others_have_ended(built, key, seed):
     launched = steps_launched(built(*key), at_once=2, seed=seed)
     machine = launched.machine
@@ -132,8 +131,7 @@ def test_a_second_kernel_uses_the_memory_of_the_first(built):
     assert launched.buffers["y"].tolist() == [2.0 * (1 + 2 * i) for i in range(COUNT)]
 
 
-@pytest.mark.parametrize("version", [4, 5, 6])
-@pytest.mark.parametrize("processor", ["gfx900", "gfx1100"])
+@every(version=[4, 5, 6], processor=["gfx900", "gfx1100"])
 def test_hidden_arguments_have_the_sizes_of_the_launch(built, processor, version):
     path = built(processor, "O0", f"-mcode-object-version={version}")
     machine = machine_for(path, "sizes")
