@@ -50,6 +50,11 @@ def first_lane(mask: int) -> int:
     return (mask & -mask).bit_length() - 1
 
 
+def lanes_in(mask: int) -> list[int]:
+    """Return the lanes of a mask, in order."""
+    return [lane for lane in range(mask.bit_length()) if mask >> lane & 1]
+
+
 @immutable
 class LaneSet:
     """The slots an evaluation runs over: the wave and the lane of each."""

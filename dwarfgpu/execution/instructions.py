@@ -11,7 +11,7 @@ import numpy as np
 
 from dwarfgpu.execution import lane_moves, lane_patterns
 from dwarfgpu.execution.barriers import GROUP, WITHOUT_EFFECT
-from dwarfgpu.execution.batch import FLAT_SCRATCH, M0, UNSET, VCC, lane_flags, number_of
+from dwarfgpu.execution.batch import FLAT_SCRATCH, M0, VCC, lane_flags, number_of
 from dwarfgpu.execution.block_writer import BITS, INDEX_ENABLE, INDEX_SHIFT, KINDS, BlockWriter, cell, needed, put_lower
 from dwarfgpu.execution.faults import MachineFault, Pause, UnknownInstruction
 from dwarfgpu.execution.matrix_operations import write_matrix
@@ -108,7 +108,7 @@ def _scalar(writer: BlockWriter, instruction: GpuInstruction, meaning: Instructi
         return
     writer.write(f"{', '.join('hijk'[: len([kind for kind in results if kind != 'nonzero'])])} = {call}")
     if results[0] == "b32" and (meaning.formula.text == "D = S0" or " if " in meaning.formula.text):
-        writer.write(f"h = 0 if h is {writer.name(UNSET)} else h")  # what is written is no longer unset
+        writer.write("h = h + 0")  # what is written is no longer unset
     for name, kind in zip("hijk", results, strict=False):
         if kind == "scc":
             writer.write(f"b.scc = {name}")

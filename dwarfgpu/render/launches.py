@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.frames.launch_record import IN_SEGMENT
+from dwarfgpu.program.frames.wave_positions import group_text
 from dwarfgpu.render.layout import counted, cut, labels, room, style, table, wrapped
 from dwarfgpu.render.records import Record, fact, hexadecimal, nested
 from dwarfgpu.render.value_json import value_json
@@ -165,13 +166,13 @@ def dispatch_text(record: LaunchRecord, wave: Wave, arguments: list[ShownArgumen
     if record.kernarg is not None:
         pairs.append(("arguments", f"at {record.kernarg:#x}; the address is from {record.found}"))
     group = place.work_group
-    where = None if group is None else f"work-group ({','.join(map(str, group))})"
+    where = None if group is None else f"work-group {group_text(group)}"
     if where is not None and place.wave_in_group is not None:
         where += f", wave {place.wave_in_group} of it"
     pairs.append(("wave", wave.id if where is None else f"{wave.id}: {where}"))
     if items:
         first, last = items[0], items[-1]
-        ends = [f"({','.join(map(str, at))})" for at in (first.global_id, last.global_id)]
+        ends = [group_text(at) for at in (first.global_id, last.global_id)]
         pairs.append(("work-items", f"lanes {first.lane} to {last.lane} are {ends[0]} to {ends[1]} of the grid"))
     yield from labels(pairs)
     explicit = [each for each in arguments if not each.argument.is_hidden]

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 import attrs
 
 from dwarfgpu.immutable import frozen
+from dwarfgpu.lanes import lanes_in
 from dwarfgpu.render.written_text import StyleName, without_styles
 
 Style: TypeAlias = Callable[[StyleName, str], str]
@@ -188,7 +189,7 @@ def lanes_text(mask: int) -> str:
     """Return the lanes of a mask: ``lanes 0-31,40``."""
     if not mask:
         return "no lanes"
-    lanes = ranges_text(number for number in range(mask.bit_length()) if mask >> number & 1)
+    lanes = ranges_text(lanes_in(mask))
     return f"lane{'s' if mask & (mask - 1) else ''} {lanes}"
 
 

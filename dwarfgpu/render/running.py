@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.encoding.demangle import demangled
+from dwarfgpu.lanes import lanes_in
 from dwarfgpu.render.layout import counted, lanes_text, room, style
 from dwarfgpu.render.records import Record, fact, number
 from dwarfgpu.render.values import value_line
@@ -128,12 +129,8 @@ def report_json(report: RunReport, printed: list[str]) -> dict[str, Any]:
     return data
 
 
-def _lanes(mask: int) -> list[int]:
-    return [lane for lane in range(mask.bit_length()) if mask >> lane & 1]
-
-
 POSITION = Record("pc=address# function=place file line?")
-STOPPED = Record("id work_group", fact("lanes", value=lambda wave: _lanes(wave.lanes)), "work_items")
+STOPPED = Record("id work_group", fact("lanes", value=lambda wave: lanes_in(wave.lanes)), "work_items")
 BUFFER = Record("name type shape first file=path")
 
 
@@ -166,7 +163,7 @@ class TraceWriter:
 
 STEP = Record(
     "pc=position.address# function=position.place file=position.file line=position.line? instruction=text",
-    fact("lanes", value=lambda step: _lanes(step.active)),
+    fact("lanes", value=lambda step: lanes_in(step.active)),
     fact("results", value=lambda step: dict(step.results)),
 )
 

@@ -14,6 +14,7 @@ from dwarfgpu.execution.memory_access import has_base, local_offsets
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa import memory_actions as actions
 from dwarfgpu.isa.instruction import OperandKind
+from dwarfgpu.lanes import lanes_in
 
 if TYPE_CHECKING:
     from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand
@@ -52,7 +53,7 @@ class _Reading:
 
     def __init__(self, wave: Wave, mask: int) -> None:
         self.machine, self.wave = wave.stopped.machine, wave.index
-        self.lanes = np.array([lane for lane in range(wave.state.target.lane_count) if mask >> lane & 1], np.int64)
+        self.lanes = np.array(lanes_in(mask & (1 << wave.state.target.lane_count) - 1), np.int64)
 
     def addresses(self, instruction: GpuInstruction) -> LaneAddresses | None:
         if instruction.encoding == "SMEM":

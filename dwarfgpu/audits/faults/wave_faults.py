@@ -21,6 +21,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa import memory_actions as actions
 from dwarfgpu.isa.decoder import text as instruction_text
+from dwarfgpu.lanes import lanes_in
 from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.columns import python_value
 from dwarfgpu.program.frames.launch_record import POINTERS
@@ -324,15 +325,11 @@ class FaultSearch:
         return around is not None and address + size <= around.address + around.size
 
     def _lanes(self, wave: Wave, found: LaneAddresses, flags: Any) -> LanesOutside:
-        place = self._place(wave)
+        place: Any = wave.launch.place
         lanes = tuple(found.lanes[flags].tolist()) if len(found.lanes) else ()
         items = [place.item(lanes[0]), place.item(lanes[-1])] if lanes else [None, None]
         addresses = tuple(found.addresses[flags].tolist())
         return LanesOutside(wave.id, wave.index, place.work_group, lanes, items[0], items[1], addresses)
-
-    @staticmethod
-    def _place(wave: Wave) -> Any:
-        return wave.launch.place
 
     # --- Arguments ------------------------------------------------------------------------------------------------
 
@@ -433,8 +430,7 @@ class FaultSearch:
         names = None if line is None else set(_NAME.findall(line))
         frame = self.frame if outside is None else self.stopped.wave(outside.number).frame(0)
         mask = self.stop.lanes or frame.active_mask or 0
-        lanes = [lane for lane in range(frame.target.lane_count or 0) if mask >> lane & 1]
-        chosen: Any = (list(outside.lanes) if outside is not None else lanes) or None
+        chosen: Any = (list(outside.lanes) if outside is not None else lanes_in(mask)) or None
         known = [variable for variable in self._variables() if names is None or variable.name in names]
         for variable in {each.name: each for each in reversed(known)}.values():
             if not frame.has_lanes or chosen is None:

@@ -16,6 +16,7 @@ from dwarfgpu.execution.control.running import Running, check_readable
 from dwarfgpu.execution.control.stepping import PastStep, StepGoal, backwards, line_before
 from dwarfgpu.execution.control.watching import PRIVATE, Watched, Watcher, stack_pointer
 from dwarfgpu.execution.halts import Halt, ValueChange
+from dwarfgpu.lanes import lanes_in
 from dwarfgpu.objfile.info.pc_ranges import covers
 from dwarfgpu.program.frames.evaluator import is_constant
 
@@ -151,8 +152,7 @@ class Debugging:
         write = self.write or self.dprinted.append
         assert arrival.machine is self.machine  # noqa: S101 (it has the registers of these waves from now on)
         for wave, mask in halts.lane_masks(arrival.waves, lanes).items():
-            numbers = [lane for lane in range(mask.bit_length()) if mask >> lane & 1]
-            for text in texts(self.attached[wave].frame(0), numbers):
+            for text in texts(self.attached[wave].frame(0), lanes_in(mask)):
                 write(text)
 
     def _lanes_at(self, point: Breakpoint, arrival: Arrival) -> Any:

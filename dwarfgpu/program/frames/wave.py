@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, Handle, UsageError
 from dwarfgpu.immutable import frozen
+from dwarfgpu.lanes import lanes_in
 from dwarfgpu.machines.protocol import UNKNOWN_TRAP, TrapMeaning, WaveStop, trap_inputs
 from dwarfgpu.notebooks import ShownInNotebooks
 from dwarfgpu.program.frames.frame import Stack, negative_frame
@@ -176,8 +177,7 @@ def trap_at(frame: Frame) -> Trap | None:
 def _trap_inputs(trap: TrapMeaning, frame: Frame) -> str:
     """Return what the handler of a trap is given: v0 of the active lanes, and the queue in s[0:1]; "" for nothing."""
     vector, low, high = (_register(frame, name) for name in ("v0", "s0", "s1"))
-    count, mask = frame.target.lane_count, frame.active_mask
-    lanes = [lane for lane in range(count) if mask is not None and mask >> lane & 1]
+    lanes = lanes_in(frame.active_mask or 0)
     values = [] if vector is None else [vector >> 32 * lane & 0xFFFFFFFF for lane in lanes]
     return trap_inputs(trap, values, None if low is None or high is None else high << 32 | low)
 
