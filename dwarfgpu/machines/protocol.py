@@ -158,6 +158,11 @@ class WaveStop:
         """The signal that ROCgdb shows."""
         return signal_of(self.reasons)
 
+    @property
+    def is_crash(self) -> bool:
+        """Whether that signal is of an error, not of a trap or a breakpoint."""
+        return self.signal not in (None, "SIGTRAP")
+
 
 def stop_json(stop: WaveStop | None) -> dict[str, Any]:
     """Return the keys that say why a wave has stopped; none of a wave that was merely halted."""

@@ -17,9 +17,12 @@ from dwarfgpu.render.values import value_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dwarfgpu.audits.faults.wave_faults import WaveFault
+    from dwarfgpu.program.code.source_files import SourceTexts
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
+    from dwarfgpu.states.stopped import Stopped
 
 
 def fault(selection: Selection, arguments: Arguments) -> Document:
@@ -39,7 +42,7 @@ def fault(selection: Selection, arguments: Arguments) -> Document:
         hint = "`dwarfgpu fault STATE FILE` names a file" if arguments.words else "`target snapshot S` attaches a state"
         raise UsageError("no state with waves and their code", kind="no_machine", hint=hint)
     machine = selection.machine
-    found = list(wave_faults(machine.stopped, partial(_line, selection), _address(arguments), _written))
+    found = list(faults_in(machine.stopped, sources_of(selection).reader, _address(arguments)))
     if not found:
         raise NotFound("no_fault", "no wave has stopped for a reason", hint="`info waves` shows where each wave is")
 
@@ -64,9 +67,14 @@ def _address(arguments: Arguments) -> int | None:
         raise UsageError(f"-address takes a number such as 0x7f0000001000, not {word[:40]!r}") from None
 
 
-def _line(selection: Any, frame: Frame) -> str | None:
+def faults_in(stopped: Stopped, reader: SourceTexts, address: int | None = None) -> Iterator[WaveFault]:
+    """Yield why waves have stopped, with the lines of the source."""
+    return wave_faults(stopped, partial(_line, reader), address, _written)
+
+
+def _line(reader: SourceTexts, frame: Frame) -> str | None:
     place = file_of(frame)
-    return None if place is None else sources_of(selection).reader.read(place[0]).line(place[1])
+    return None if place is None else reader.read(place[0]).line(place[1])
 
 
 def _written(_frame: Frame, value: Any) -> str:

@@ -20,11 +20,13 @@ from dwarfgpu.program.frames.lanes import UNUSED, Lanes, lanes_of_wave
 from dwarfgpu.program.frames.wave_groups import Cohort, wave_groups, wave_runs
 from dwarfgpu.questions.coverage import sum_of
 from dwarfgpu.questions.document import Document
+from dwarfgpu.questions.faults import faults_in
 from dwarfgpu.questions.sources import sources_of
 from dwarfgpu.regular_files import whole_output
 from dwarfgpu.render import report as html
 from dwarfgpu.render.backtrace import line_text, standing_text
 from dwarfgpu.render.coverage import percent, strip_of
+from dwarfgpu.render.faults import fault_text
 from dwarfgpu.render.kernels import KERNEL_COLUMNS, kernel_row, kernel_text
 from dwarfgpu.render.lane_svg import lanes_svg
 from dwarfgpu.render.lanes import stop_text
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
     from dwarfgpu.states.program import Attached
+    from dwarfgpu.states.stopped import Stopped
 
     Spans = Sequence[tuple[int, int]]
 
@@ -91,6 +94,7 @@ def report(selection: Selection, arguments: Arguments) -> Document:
     reader = _reader(selection, arguments.get("directories"))
     sections = [_kernels(file)]
     if attached is not None and attached.has_waves:
+        sections[:0] = _faults(attached.stopped, reader)
         sections += [_lanes(attached, reader), _stacks(attached), _values(attached)]
     elif attached is not None:
         sections.append(_stacks(attached))
@@ -472,6 +476,19 @@ def _findings(file: CodeObject, dialect: str | None) -> tuple[html.PageSection, 
 
 
 # --- Waves ------------------------------------------------------------------------------------------------------------
+
+
+def _faults(stopped: Stopped, reader: SourceTexts) -> Iterator[html.PageSection]:
+    """Yield why waves have stopped, if any has for a reason; the page of a crash begins with it."""
+    section = html.PageSection("faults", "Why waves stopped", "place", STATE_ROOM)
+    section.how_to_see = "`dwarfgpu fault S FILE` shows all."
+    try:
+        for fault in faults_in(stopped, reader):
+            section.add(html.listing(fault_text(fault)))
+    except DwarfGpuError as error:
+        section.add(html.note(f"<{error.what}>"))
+    if section.parts:
+        yield section
 
 
 def _lanes(attached: Attached, reader: SourceTexts) -> html.PageSection:

@@ -191,7 +191,7 @@ class Selection:
             if len(machine) and machine.has_waves:
                 from dwarfgpu.program.frames.selectors import unchosen_wave
 
-                raise unchosen_wave(machine.stopped.machine)
+                raise unchosen_wave(machine.stopped.machine, machine.stopped.crashed)
             if len(machine):  # of threads the first is meant
                 return machine[0]
             raise UsageError("the machine has no waves", kind="no_wave")

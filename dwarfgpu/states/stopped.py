@@ -79,11 +79,10 @@ class Stopped:
         trapped = None
         for wave in range(self.machine.wave_count):
             stop = self.machine.stop_of(wave)
-            signal = None if stop is None else stop.signal
-            if signal == "SIGTRAP":
-                trapped = wave if trapped is None else trapped
-            elif signal is not None:
+            if stop is not None and stop.is_crash:
                 return wave
+            if trapped is None and stop is not None and stop.signal is not None:
+                trapped = wave
         return trapped
 
     @property

@@ -237,7 +237,7 @@ def shell(*words):
 def test_waves_have_their_stop_reasons_as_data():
     _status, out, _error = shell("waves", "--json", "--state", CORE)
     violation = {"reasons": ["MEMORY_VIOLATION"], "signal": "SIGSEGV"}
-    assert [row.get("stop") for row in json.loads(out)["waves"]] == [None, violation]
+    assert [row.get("stop") for row in json.loads(out)["waves"]] == [violation, None]
     _status, out, _error = shell("waves", "--json", KERNEL, "--state", "docs/examples/lanes.json")
     assert not any("stop" in row for row in json.loads(out)["waves"])
 

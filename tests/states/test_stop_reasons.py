@@ -1,6 +1,8 @@
 """Why a wave has stopped: it stays with the wave in snapshots, core files and conversions, and is shown everywhere."""
 
 import json
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -16,10 +18,9 @@ from dwarfgpu.states.program import open_core, open_program
 from dwarfgpu.states.snapshot_files import convert, save
 from tests.builders.commands import run
 from tests.builders.errors import raised
-from tests.builders.parameters import for_each
+from tests.builders.parameters import few_or_all, for_each
 
 FILE = "fixtures/amdgpu/cl-kernels.gfx1100.w32.O0.v5.co"
-CRASH = "docs/examples/crash.core"
 OPTIONS = {"grid": "64", "work-group": "64"}
 
 
@@ -127,28 +128,57 @@ def test_unknown_keys_are_warnings_and_the_rest_is_read():
     ]
 
 
-SHOWN = [
-    (("waves",), "3   16/64  MEMORY_VIOLATION AMDGPU Wave 1:1:1:3"),
-    (("bt", "--wave", "3"), "[Stop reason: MEMORY_VIOLATION]\n#0"),
-    (("bt",), "Wave 3 (1:1:1:3):\n[Stop reason: MEMORY_VIOLATION]"),
-    (("lanes", "--wave", "3"), "[Stop reason: MEMORY_VIOLATION]"),
-    (("report",), "MEMORY_VIOLATION (SIGSEGV)"),
-    (("debug", "--batch", "-ex", "wave find MEMORY_VIOLATION"), "Wave 3 has"),
-    (("debug", "--batch", "-ex", "info threads"), "* 3   16/64  MEMORY_VIOLATION"),
-    (("debug", "--batch"), "Program terminated with signal SIGSEGV, Segmentation fault."),
-]
+STATES = """
+run.json    run FILE saxpy x=arange(32) y=ones(32) a=2 n=4000 --grid 64 --work-group 64 --state @run.json
+saved.dgs   debug FILE --state @run.json --batch -ex 'save snapshot @saved.dgs'
+one.json    snapshot convert @saved.dgs @one.json
+one.core    debug FILE --state @one.json --batch -ex 'gcore @one.core'
+core.dgs    snapshot convert @one.core @core.dgs
+two.core    debug FILE --state @core.dgs --batch -ex 'gcore @two.core'
+"""
+"""States of one crash, each made of the one before."""
+SHOWN = """
+waves            | 2  32/32  MEMORY_VIOLATION AMDGPU Wave 1:1:1:2
+bt               | Stop reason of wave 2: MEMORY_VIOLATION
+bt --wave 2      | [Stop reason: MEMORY_VIOLATION
+lanes            | wave 2 has stopped with MEMORY_VIOLATION
+lanes --wave 2   | [Stop reason: MEMORY_VIOLATION
+report           | <main id="content" * <section * Why waves stopped</h2> * MEMORY_VIOLATION * Kernels</h2>
+debug --batch    | Program terminated with signal SIGSEGV, Segmentation fault.
+debug --batch -ex bt                           | [Stop reason: MEMORY_VIOLATION
+debug --batch -ex 'info fault'                 | saxpy () at src/opencl/kernels.cl:78: MEMORY_VIOLATION (SIGSEGV
+debug --batch -ex 'info threads'               | Frame * 2  32/32  MEMORY_VIOLATION * 1  32/32
+debug --batch -ex 'wave find MEMORY_VIOLATION' | Wave 2 has
+waves --json          | "waves": [ { "waves": [ "1:1:1:2" ] * "stop": { "reasons": [ "MEMORY_VIOLATION" ]
+bt --json             | "stop": { "reasons": [ "MEMORY_VIOLATION" ], "signal": "SIGSEGV"
+lanes --wave 2 --json | "stop": { "reasons": [ "MEMORY_VIOLATION" ], "signal": "SIGSEGV"
+"""
+"""The commands that show the reason, and what they write; ``*`` is anything."""
 
 
-@pytest.mark.parametrize("words, text", SHOWN, ids=lambda each: " ".join(each) if isinstance(each, tuple) else "")
-def test_it_is_shown(words, text):
-    assert text in run(*words, "--state", CRASH).stdout
+@pytest.fixture(scope="module")
+def states(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("states")
+    for line in STATES.split("\n")[1:-1]:
+        words = shlex.split(line.replace("FILE", FILE).replace("@", f"{folder}/"))
+        run(*words[1:])
+    return [folder / line.split()[0] for line in STATES.split("\n")[1:-1]]
 
 
-@pytest.mark.parametrize("command, rows", [("waves", "waves"), ("bt", "stacks"), ("lanes", "lanes")])
-def test_it_is_data(command, rows):
-    wave = () if rows == "waves" else ("--wave", "3")
-    text = json.dumps(json.loads(run(command, *wave, "--json", "--state", CRASH).stdout))
-    assert '"stop": {"reasons": ["MEMORY_VIOLATION"], "signal": "SIGSEGV"}' in text
+@for_each("words, text", *(line.split(" | ") for line in SHOWN.split("\n")[1:-1]))
+@few_or_all(6)
+def test_it_is_shown(states, words, text, every):
+    pattern = ".*".join(r"\s+".join(map(re.escape, part.split())) for part in text.split(" * "))
+    for state in states[every - 1 :: every]:
+        done = run(*shlex.split(words), FILE, "--state", str(state))
+        assert re.search(pattern, done.stdout + done.stderr, re.DOTALL), state.name
+
+
+def test_scripts_have_it(states):
+    for state in states:
+        wave = open_program(FILE).attach(str(state))[1]
+        assert wave.stop.reasons == ("MEMORY_VIOLATION",)
+        assert wave.stop_reason.startswith("MEMORY_VIOLATION")
 
 
 def test_waves_are_the_same_rows_as_text_and_as_data(tmp_path):

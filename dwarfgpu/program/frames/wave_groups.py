@@ -120,9 +120,9 @@ def _masks(stopped: Stopped, group: Cohort) -> Iterator[Cohort]:
 def wave_runs(
     stopped: Stopped, waves: Sequence[int] | None = None, *, separate: bool = False, apart: Iterable[int | None] = ()
 ) -> list[Cohort]:
-    """Return waves (by default all) in the order of their numbers, neighbours that are alike together.
+    """Return waves (by default all), those that have crashed first; neighbours that are alike are together.
 
-    They are of one dispatch. Those in ``apart`` are alone, and with ``separate`` all.
+    They are in the order of their numbers and of one dispatch. Those in ``apart`` are alone, and with ``separate`` all.
     """
     machine = waves_of(stopped)
     dispatches, alone = machine.dispatch.tolist(), set(apart)
@@ -141,7 +141,7 @@ def wave_runs(
         stop = machine.stop_of(numbers[-1])
         stop = stop.common if stop is not None and len(numbers) > 1 else stop
         runs.append(evolve(by_wave[numbers[0]], numbers=numbers, stop=stop))
-    return runs
+    return sorted(runs, key=lambda run: run.stop is None or not run.stop.is_crash)
 
 
 @frozen
