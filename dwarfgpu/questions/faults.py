@@ -1,10 +1,11 @@
-"""Questions about crashes: ``fault`` and ``info fault``."""
+"""Questions about crashes and hangs: ``fault`` and ``info fault``."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.audits.faults.waits import AT_BARRIER, waiting_groups
 from dwarfgpu.audits.faults.wave_faults import wave_faults
 from dwarfgpu.errors import NotFound, UsageError
 from dwarfgpu.questions.document import Document, Output
@@ -29,7 +30,8 @@ def fault(selection: Selection, arguments: Arguments) -> Document:
     """The kernel and the line that failed, the instruction with the address that each lane made, how far that is
     outside of which argument, and the variables of the line. Where several accesses were outstanding, those whose
     addresses have no memory are shown, the likeliest first. -address is the address that the driver or the kernel's
-    log has reported: accesses to its page come first.
+    log has reported: accesses to its page come first. Where waves wait, each work-group is shown with those that wait
+    at a barrier, and those that are not there.
     """
     if arguments.words:
         if selection.attached is not None:
@@ -43,15 +45,20 @@ def fault(selection: Selection, arguments: Arguments) -> Document:
         raise UsageError("no state with waves and their code", kind="no_machine", hint=hint)
     machine = selection.machine
     found = list(faults_in(machine.stopped, sources_of(selection).reader, _address(arguments)))
-    if not found:
+    waits = [*waiting_groups(machine.stopped)]
+    if found:  # what else is interrupted by a crash need not wait for long
+        waits = [group for group in waits if any(row.kind == AT_BARRIER for row in group.rows)]
+    if not found and not waits:
         raise NotFound("no_fault", "no wave has stopped for a reason", hint="`info waves` shows where each wave is")
 
     def text(_output: Output) -> Iterator[str]:
-        return paragraphs(map(render.fault_text, found))
+        rest = [render.waits_text(waits, is_after_crash=bool(found))] if waits else []
+        return paragraphs([*map(render.fault_text, found), *rest])
 
     data = {
         "target": machine.state.target.name,
         "faults": map(render.FAULT.json, found),
+        "waits": map(render.WAITS.json, waits),
         "problems": (problem_json(error) for error in machine.stopped.problems),
     }
     return Document(data, text, rows="faults")

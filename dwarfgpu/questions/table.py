@@ -491,7 +491,7 @@ COMMANDS = (
                                    "dwarfgpu judge k.co saxpy --grid 64 --work-group 64 --sarif -o judged.sarif",
                                    "dwarfgpu judge k.co saxpy --grid 64 --work-group 64 --html -o judged.html",
                                    "dwarfgpu judge k.co saxpy --grid 64 --work-group 64 --baseline known.json"))),
-    question("info fault", "why waves have stopped: the access that failed, its lanes, and the memory they missed",
+    question("info fault", "why waves have crashed, with the access and the memory it missed, or what they wait for",
              "faults.fault", group=FOCUS, gdb="fault",
              options=(option("-address A", "the address that the driver or the kernel's log reports"),),
              shell=shell(START, "fault", SYSROOT,

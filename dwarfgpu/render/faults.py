@@ -1,9 +1,10 @@
-"""Why waves have stopped, as text and as JSON: one screen."""
+"""Why waves have crashed, or what they wait for, as text and as JSON: one screen."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu.audits.faults import waits
 from dwarfgpu.program.frames.wave_positions import group_text
 from dwarfgpu.render.backtrace import line_text
 from dwarfgpu.render.lanes import lanes_of, signal_text
@@ -13,6 +14,7 @@ from dwarfgpu.render.records import Record, fact, nested
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dwarfgpu.audits.faults.waits import WaitingGroups, WaitingWaves
     from dwarfgpu.audits.faults.wave_faults import FailedAccess, LanesOutside, MissedBuffer, WaveFault
 
 MAX_LINES = 4
@@ -137,3 +139,69 @@ def _missed_text(row: MissedBuffer) -> str:
             f"{near} bytes {side}, and others {far} bytes {'past the end' if row.nearest < 0 else 'before the start'}"
         )
     return f"{distance} of {name}, which has {counted(row.size, 'byte')}"
+
+
+# --- What waves wait for ------------------------------------------------------------------------------------------
+
+MAX_GROUPS = 8
+"""So many kinds of work-groups are described."""
+WAITING = Record(
+    "kind waves address# instruction", fact("source", value=lambda row: row.source and line_text(row.source))
+)
+WAITS = Record(
+    "dispatch work_groups absent",
+    fact(
+        "rows",
+        value=lambda group: [
+            WAITING.json(row) | {"missing": [wave for other in group.missing(row) for wave in other.waves]}
+            for row in group.rows
+        ],
+    ),
+)
+STATES = {
+    waits.AT_BARRIER: ("wait at the barrier of {}", "waits at the barrier of {}"),
+    waits.NEAR_BARRIER: (
+        "are at the barrier of {}, or have just passed it",
+        "is at the barrier of {}, or has just passed it",
+    ),
+    waits.HALTED: ("are halted at {}", "is halted at {}"),
+    waits.CRASHED: ("have crashed at {}", "has crashed at {}"),
+    waits.ENDED: ("have ended", "has ended"),
+    waits.AT_END: ("are at their end", "is at its end"),
+    waits.ELSEWHERE: ("are at {}", "is at {}"),
+}
+"""What many waves do, and one."""
+
+
+def waits_text(groups: list[WaitingGroups], *, is_after_crash: bool) -> Iterator[str]:
+    """Yield what waves wait for, by work-group."""
+    if not is_after_crash:
+        yield "no wave has crashed; these wait:"
+    for group in groups[:MAX_GROUPS]:
+        first, count = group.work_groups[0], len(group.work_groups)
+        more = f" and {counted(count - 1, 'more work-group')} alike" if count > 1 else ""
+        yield from fitted(f"work-group {'??' if first is None else group_text(first)}{more}:", 2)
+        for row in group.rows:
+            yield from fitted(f"  {_wait_text(group, row)}", 4)
+        if group.absent:
+            yield f"  {counted(group.absent, 'wave')} of it: not in this state (ended, or not saved)"
+    if len(groups) > MAX_GROUPS:
+        yield f"and {counted(sum(len(group.work_groups) for group in groups[MAX_GROUPS:]), 'more work-group')}"
+
+
+def _wait_text(group: WaitingGroups, row: WaitingWaves) -> str:
+    several, one = STATES[row.kind]
+    who = _numbers(group, [row])
+    place = "an unknown place" if row.address is None else f"{row.address:#x}"
+    if row.source is not None and row.source.line:
+        place = line_text(row.source, short=True) + ("" if row.kind in waits.BARRIERS else f" ({place})")
+    text = f"{who} {(several if who.startswith('waves') else one).format(place)}"
+    missing = group.missing(row)
+    return f"{text}; not there: {_numbers(group, missing)}" if missing else text
+
+
+def _numbers(group: WaitingGroups, rows: list[WaitingWaves]) -> str:
+    """Return the waves of the first work-group."""
+    count = len(group.work_groups)
+    numbers = sorted(number + 1 for row in rows for number in row.numbers[: len(row.numbers) // count])
+    return f"wave{'s' if len(numbers) > 1 else ''} {ranges_text(numbers)}"

@@ -1,0 +1,120 @@
+"""What `fault` says of states that hang, made by `run`: snapshots, the core files made of them, and the prompt."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SOURCE = Path(__file__).with_name("hangs.cl")
+HANGS = {
+    "late": ("waves 1,3 wait at the barrier of {barrier}; not there: wave 2",),
+    "gone": ("wave 2 waits at the barrier of {barrier}; not there: wave 3", "wave 1 has ended"),
+    "two": (
+        "wave 1 waits at the barrier of {first}; not there: wave 2",
+        "wave 3 waits at the barrier of {barrier}; not there: wave 2",
+    ),
+}
+"""What is said of each kernel, with the lines of its marks."""
+IN_CORES = {
+    r"\bwaits (at the \S+ \S+ \S+);": r"is \1, or has just passed it;",
+    r"\bwait (at the \S+ \S+ \S+);": r"are \1, or have just passed it;",
+    "has ended": "is at its end",
+}
+"""A core file does not say whether a wave waits or has ended."""
+BUILDS = [
+    ("gfx1100", "O0"),
+    *(
+        pytest.param(processor, level, marks=pytest.mark.slow)
+        for processor in ("gfx803", "gfx90a", "gfx1030", "gfx1100", "gfx1200")
+        for level in ("O0", "O2")
+        if (processor, level) not in {("gfx1100", "O0"), ("gfx803", "O0")}  # which needs a queue
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def built(require_tool: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    clang, folder = require_tool("clang-22"), tmp_path_factory.mktemp("hangs")
+
+    def build(processor: str, level: str) -> Path:
+        path = folder / f"{processor}.{level}.co"
+        threads = 3 * (64 if processor in ("gfx803", "gfx90a") else 32)
+        words = f"-target amdgcn-amd-amdhsa -mcpu={processor} -x cl -cl-std=CL2.0 -Xclang -finclude-default-header"
+        options = [*words.split(), "-g", f"-{level}", "-nogpulib", f"-DTHREADS={threads}", SOURCE, "-o", path]
+        if not path.exists():
+            subprocess.run([clang, *options], check=True, capture_output=True)
+        return path
+
+    return build
+
+
+@pytest.fixture
+def hang(run: Any, built: Any, tmp_path: Path) -> Any:
+    """Let a kernel hang: its file, and the snapshot of it."""
+
+    def hang(kernel: str, processor: str, level: str, groups: int = 1) -> tuple[Path, Path]:
+        file, state = built(processor, level), tmp_path / "hang.json"
+        size = 192 if processor in ("gfx803", "gfx90a") else 96
+        words = (
+            "--grid",
+            groups * size,
+            "--work-group",
+            size,
+            "flag=zeros(1)",
+            f"out=zeros({size})",
+            "--limit",
+            20000 * groups,
+        )
+        run("run", file, kernel, *words, "--state", state)
+        return file, state
+
+    return hang
+
+
+def expected(kernel: str) -> list[str]:
+    """Return the sentences of a kernel, with the lines of its marks."""
+    text = SOURCE.read_text("utf-8")
+    start, marks = text.index(f"KERNEL {kernel}("), {}
+    for match in re.finditer(r"// (\w+)$", text[start:].partition("\n}\n")[0], re.MULTILINE):
+        marks[match[1]] = f"hangs.cl:{text.count(chr(10), 0, start + match.start()) + 1}"
+    return [sentence.format(**marks) for sentence in HANGS[kernel]]
+
+
+def said(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("processor, level", BUILDS)
+@pytest.mark.parametrize("kernel", HANGS)
+def test_who_waits_for_whom(run, hang, tmp_path, kernel, processor, level):
+    file, state = hang(kernel, processor, level)
+    status, text, _ = run("fault", state, file)
+    assert (status, text.splitlines()[0]) == (0, "no wave has crashed; these wait:")
+    for sentence in expected(kernel):
+        assert sentence in said(text)
+    assert run("debug", file, "--state", state, "-batch", "-ex", "info fault")[1].endswith(text)
+    core = tmp_path / "hang.core"
+    run("debug", file, "--state", state, "-batch", "-ex", f"generate-core-file {core}")
+    if not core.exists():
+        return  # waves of GFX8
+    text = said(run("fault", core, file)[1])
+    for sentence in expected(kernel):
+        for words, others in IN_CORES.items():
+            sentence = re.sub(words, others, sentence)  # noqa: PLW2901
+        assert sentence in text
+
+
+def test_alike_work_groups_are_told_once(run, hang):
+    file, state = hang("late", "gfx1100", "O0", 10)
+    text = said(run("fault", state, file)[1])
+    assert "work-group (0,0,0) and 9 more work-groups alike: waves 1,3 wait at the barrier" in text
+    (group,) = json.loads(run("fault", state, file, "--json")[1])["waits"]
+    waiting, elsewhere = group["rows"]
+    assert (len(group["work_groups"]), group["absent"]) == (10, 0)
+    assert (waiting["kind"], len(waiting["waves"])) == ("barrier", 20)
+    assert waiting["missing"] == elsewhere["waves"]
