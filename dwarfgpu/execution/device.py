@@ -34,7 +34,7 @@ from dwarfgpu.machines.protocol import OTHER_TRAP, TRAP_REASONS, UNKNOWN_TRAP, W
 from dwarfgpu.targets.amdgpu.numbers import GENERIC, LOCAL, PRIVATE_WAVE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from dwarfgpu.execution.breakpoints import Breakpoint
     from dwarfgpu.execution.compiled.regions import CompiledRegions, CompiledRun
@@ -167,7 +167,7 @@ class Device:
         if not self.memory.is_like(machine.weak_memory):
             self.__init__(machine)  # type: ignore[misc]
             return
-        self.memory.remap(_segments(machine), machine.scratch_base)
+        self.memory.remap(_segments(machine, self.memory.memory.segments), machine.scratch_base)
         if self.compiled is not None:
             self.compiled.heat.clear()  # a region has blocks of one kernel
         self.halt, self.executed, self.waves_ended = None, 0, 0
@@ -880,12 +880,17 @@ def _generation(processor: str) -> int:
     return int(digits[:-2]) if digits[:-2].isdigit() else int(digits[0])
 
 
-def _segments(machine: Machine) -> list[MemorySegment]:
+def _segments(machine: Machine, known: Sequence[MemorySegment] = ()) -> list[MemorySegment]:
+    """Return the segments of global memory; those that are known and have not changed are the same objects."""
     store = machine.memory.store(machine.target.default_space)
-    found = []
+    same, found = {segment.start: segment for segment in known}, []
     for start, last, owner, offset in zip(store.starts, store.lasts, store.owners, store.offsets, strict=True):
-        whole = np.frombuffer(store.blocks[owner].buffer, np.uint8)
-        found.append(MemorySegment.of(start, whole[offset : offset + last - start + 1]))
+        buffer, segment = store.blocks[owner].buffer, same.get(start)
+        of, at = segment.source or (None, 0) if segment is not None else (None, 0)
+        if segment is None or of is not buffer or at != offset or segment.end != last + 1:
+            data = np.frombuffer(buffer, np.uint8)[offset : offset + last - start + 1]
+            segment = MemorySegment.of(start, data, (buffer, offset))
+        found.append(segment)
     return found
 
 

@@ -32,16 +32,18 @@ class MemorySegment:
     end: int
     data: Any
     views: dict[int, Any]
+    source: tuple[Any, int] | None
+    """The buffer of the machine that the bytes are in, and where they begin there."""
 
     @classmethod
-    def of(cls, start: int, data: Any) -> MemorySegment:
+    def of(cls, start: int, data: Any, source: tuple[Any, int] | None = None) -> MemorySegment:
         """Return the segment of bytes at an address, with numbers of the sizes that it is aligned to."""
         views: dict[int, Any] = {1: data}
         for size in (2, 4, 8):
             if start % size == 0:
                 whole = len(data) // size * size
                 views[size] = data[:whole].view(WORDS[size])
-        return cls(start, start + len(data), data, views)
+        return cls(start, start + len(data), data, views, source)
 
 
 class GlobalMemory:

@@ -29,6 +29,7 @@ from dwarfgpu.isa.semantics.llvm import NotWritten
 if TYPE_CHECKING:
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.device import Device
+    from dwarfgpu.execution.device_memory import MemorySegment
     from dwarfgpu.isa.instruction import GpuInstruction
 
 HOT = 100
@@ -69,6 +70,9 @@ class CompiledRegion:
     written_vectors: dict[int, dict[int, int]]
     """The registers that each block writes, with the first instruction that does."""
 
+    last_vector: int
+    last_register: int
+    """The last of the vector registers, without and with those of accumulation."""
     longest: int
     """The most instructions between two places where waves may leave at a limit."""
 
@@ -78,8 +82,7 @@ class CompiledRegion:
 
     def fits(self, batch: WaveBatch) -> bool:
         """Return whether a batch has all registers."""
-        vectors = max((register for register in self.columns if register < ACCUMULATION), default=-1)
-        return vectors < len(batch.vector) and max(self.columns, default=0) < ACCUMULATION + len(batch.accumulation)
+        return len(batch.vector) > self.last_vector and ACCUMULATION + len(batch.accumulation) > self.last_register
 
 
 class CompiledRegions:
@@ -99,6 +102,9 @@ class CompiledRegions:
         self._cells = (ctypes.c_int64 * len(Cell))()
         self._starts: Any = None
         self._kept: tuple[Any, ...] = ()
+        self._segments: dict[MemorySegment, None] = {}
+        self._table = np.zeros((64, 3), np.uint64)
+        """The rows of the segments: the start, the size, and the address of the host."""
         self.is_possible = True
 
     @property
@@ -255,8 +261,10 @@ class CompiledRegions:
         special |= {EXEC_HI} if self.device.lanes == 64 else set()
         function = NativeFunction(writer.text(len(blocks), "region", HELPERS), "region", self._cache)
         scalars = tuple(sorted(writer.touched_scalars - special))
-        written = writer.written_scalars, writer.written_vectors
-        return CompiledRegion(tuple(blocks), function, writer.columns, scalars, *written, _longest(blocks))
+        written, columns = (writer.written_scalars, writer.written_vectors), writer.columns
+        vectors = (register for register in columns if register < ACCUMULATION)
+        last = max(vectors, default=-1), max(columns, default=0)
+        return CompiledRegion(tuple(blocks), function, columns, scalars, *written, *last, _longest(blocks))
 
     # --- Executing ------------------------------------------------------------------------------------------------
 
@@ -322,19 +330,27 @@ class CompiledRegions:
         if segments.starts is self._starts:
             return self.is_possible
         self._starts = segments.starts
-        rows = [
-            (segment.start, segment.end - segment.start, segment.data.__array_interface__["data"][0])
-            for segment in segments.segments
-        ] or [(0, 0, 0)]
-        table = np.array(rows, np.uint64)
         private, shared = (aperture >> 32 for aperture in (memory.private_aperture, memory.shared_aperture))
-        uppers = table[:, 0] >> 32, table[:, 0] + table[:, 1] >> 32
-        self.is_possible = not any(
-            ((uppers[0] <= aperture) & (aperture <= uppers[1])).any() for aperture in (private, shared)
-        )
-        self._kept = (table, memory.local.data, memory.scratch.data)
-        cells = self._cells
-        cells[Cell.SEGMENTS], cells[Cell.SEGMENT_COUNT], cells[Cell.LATEST] = table.ctypes.data, len(rows), 0
+        known, cells = self._segments, self._cells
+        fresh = [segment for segment in segments.segments if segment not in known]
+        if len(known) + len(fresh) != len(segments.segments):
+            known.clear()
+            self._table[:] = 0
+            fresh, self.is_possible = segments.segments, True
+        rows = [(each.start, each.end - each.start, each.data.__array_interface__["data"][0]) for each in fresh]
+        latest = len(known) if rows else 0
+        if latest + len(rows) > len(self._table):
+            self._table = np.concatenate([self._table, np.zeros_like(self._table), np.zeros((len(rows), 3), np.uint64)])
+        if rows:
+            table = self._table[latest : latest + len(rows)]
+            table[:] = rows
+            uppers = table[:, 0] >> 32, table[:, 0] + table[:, 1] >> 32
+            if any(((uppers[0] <= aperture) & (aperture <= uppers[1])).any() for aperture in (private, shared)):
+                self.is_possible = False
+        known.update(dict.fromkeys(fresh))
+        self._kept = memory.local.data, memory.scratch.data
+        cells[Cell.SEGMENTS], cells[Cell.SEGMENT_COUNT] = self._table.ctypes.data, max(len(known), 1)
+        cells[Cell.LATEST] = latest
         cells[Cell.LOCAL], cells[Cell.LOCAL_SIZE] = memory.local.data.ctypes.data, memory.local_size
         cells[Cell.SCRATCH], cells[Cell.SCRATCH_SIZE] = memory.scratch.data.ctypes.data, memory.scratch_size
         cells[Cell.SCRATCH_BASE], cells[Cell.SCRATCH_WHOLE] = memory.scratch_base, memory.scratch.data.size
