@@ -328,9 +328,8 @@ def _find_in_segments(writer: RegionWriter, lanes: LaneGroup, address: str, want
     place, steps = _place_cell(writer, lanes.at), (_step_cell(writer, lanes.at) if step else "null")
     mask = ir.put(f"zext i{CHUNK} {_bits(lanes, wanted)} to i64")
     arguments = f"ptr %cells, ptr {place}, ptr {steps}, i64 {mask}, i64 {total}, i64 {shape.size}, i64 {writer.wave}"
-    name = "find_generic" if is_flat else "find_all"
-    of_wave = f", i64 {lanes.at}, i64 {writer.wave_size}"
-    known = ir.put(f"call i1 @{name}({arguments}{of_wave})")
+    of_wave = f", i64 {lanes.at}, i64 {writer.wave_size if is_flat else 0}"
+    known = ir.put(f"call i1 @find_all({arguments}{of_wave})")
     writer.leave_unless(known)
     writer.jump(found)
     writer.label(found)
@@ -664,35 +663,13 @@ nowhere:
 define internal i1 @find_all(ptr %cells, ptr %places, ptr %steps, i64 %mask, i64 %total, i64 %size, i64 %wave, \
 i64 %first, i64 %lanes) noinline {{
 entry:
-  br label %lane
-lane:
-  %i = phi i64 [ 0, %entry ], [ %n, %on ]
-  %shifted = lshr i64 %mask, %i
-  %bit = trunc i64 %shifted to i1
-  br i1 %bit, label %look, label %on
-look:
-  %at = getelementptr i64, ptr %places, i64 %i
-  %address = load i64, ptr %at
-  %place = call i64 @find(ptr %cells, i64 %address, i64 %total)
-  store i64 %place, ptr %at
-  %known = icmp ne i64 %place, 0
-  br i1 %known, label %on, label %nowhere
-on:
-  %n = add i64 %i, 1
-  %more = icmp ult i64 %n, {CHUNK}
-  br i1 %more, label %lane, label %all
-all:
-  ret i1 true
-nowhere:
-  ret i1 false
-}}
-define internal i1 @find_generic(ptr %cells, ptr %places, ptr %steps, i64 %mask, i64 %total, i64 %size, i64 %wave, \
-i64 %first, i64 %lanes) noinline {{
-entry:
   %shared.at = getelementptr i64, ptr %cells, i64 {int(Cell.SHARED)}
-  %shared = load i64, ptr %shared.at
+  %shared.upper = load i64, ptr %shared.at
   %private.at = getelementptr i64, ptr %cells, i64 {int(Cell.PRIVATE)}
-  %private = load i64, ptr %private.at
+  %private.upper = load i64, ptr %private.at
+  %is.global = icmp eq i64 %lanes, 0
+  %shared = select i1 %is.global, i64 -1, i64 %shared.upper
+  %private = select i1 %is.global, i64 -1, i64 %private.upper
   %has.steps = icmp ne ptr %steps, null
   br label %lane
 lane:
