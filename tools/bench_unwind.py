@@ -44,6 +44,27 @@ print(process_time() - started)
 
 It prints the seconds that the last two took.
 """
+READ_CODE = f"""
+import sys
+sys.path.insert(0, {str(ROOT)!r})
+from contextlib import suppress
+from time import process_time
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.program.code.code_object import opened
+from dwarfgpu.program.code.loaded import Loaded, LoadedCode
+file = opened(sys.argv[1])
+code = Loaded([LoadedCode(file)]).unwinding(file.target.target)
+leaf, longer = (next(each for each in file.symbol_image.symbols() if each.name == name) for name in ("leaf", "longer"))
+code.information_at(leaf.value)
+step = int(sys.argv[2])
+stops = range(longer.value + longer.size // 2, longer.value + longer.size, longer.size // 2 // step * 4)
+started = process_time()
+for stop in stops:
+    with suppress(DwarfGpuError):  # where it is inside an instruction
+        code.information_at(stop & ~3)
+print(process_time() - started)
+"""
+"""Seconds for some stops in a function of a process that has read another one."""
 
 
 def unwind() -> None:
@@ -65,6 +86,44 @@ def unwind() -> None:
     show("the same by itself: 24 frames / 12 frames", parts[3] / parts[2], "at most 2", "2 is linear")
     detail = f"{times[3] * 1e3:.0f} ms, fewer lanes in every call"
     show("12 frames with a mask of their own / python3 -c pass", times[3] / bare, "at most 60", detail)
+    read_code()
+
+
+def read_code() -> None:
+    """Measure the rules that reading a long function without optimization finds, in a process that read another one."""
+    code = cache() / "unwind-2" / "long.co"
+    if not code.exists():
+        code.parent.mkdir(parents=True, exist_ok=True)
+        words = ["-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1100", "-x", "cl", "-cl-std=CL2.0", "-g", "-O0", "-nogpulib"]
+        subprocess.run(["clang-22", *words, "-", "-o", str(code)], input=long_source(), text=True, check=True)
+    runs = [BARE, *((sys.executable, "-c", READ_CODE, str(code), count) for count in ("4", "404"))]
+    rounds = [[processor_times(words) for words in runs] for _ in range(ROUNDS)]
+    bare = min(times[0][0] for times in rounds)
+    first, all_stops = (min(times[each][1] for times in rounds) for each in (1, 2))
+    further = (all_stops - first) / 100
+    name = "stop in 5,000 instructions of -O0 / python3 -c pass"
+    show(f"first {name}", first / bare, "at most 16", f"{first * 1e3:.0f} ms, without call frame information")
+    show(f"further {name}", further / bare, "at most 0.16", f"{further * 1e3:.2f} ms")
+
+
+def long_source() -> str:
+    """Return OpenCL C of a function with branches, loops and calls that has 5,200 instructions at -O0."""
+    bodies = (
+        "if (a > {0}) {{ b += leaf(a + {0}); c ^= b; }} else c += p[{0}] * {0};",
+        "for (int i = 0; i < (b & 7); ++i) {{ c += p[i + a] * {0} - b; a ^= c; }}",
+        "p[c & 63] = a * b + c / 3 - {0}; b = (a << 3) | (c >> 2);",
+        "while (c > {0}) {{ c = (c >> 1) - a % 5; if (c == b) break; p[{0}] += leaf(c); }}",
+    )
+    body = "\n".join(bodies[at % 4].format(at) for at in range(46))
+    return f"""
+        __attribute__((noinline)) int leaf(int x) {{ return x * 3; }}
+        __attribute__((noinline)) int longer(global int *p, int n) {{
+            int a = n, b = p[0], c = 1;
+            {body}
+            return a + b + c;
+        }}
+        kernel void k(global int *p, int n) {{ p[n] = longer(p, n); }}
+    """
 
 
 def processor_times(words: tuple[str, ...]) -> tuple[float, float]:

@@ -12,6 +12,8 @@ lanes that were active at entry, all other lanes, and single lanes in which scal
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections import Counter
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -21,7 +23,7 @@ from dwarfgpu.isa.decoder import decode
 from dwarfgpu.isa.instruction import CALLS, JUMPS, OperandKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Sequence
 
     from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand
 
@@ -29,6 +31,10 @@ Scalar: TypeAlias = "tuple[int, int] | None"
 """A symbol and a constant; None is unknown."""
 Lanes: TypeAlias = "tuple[int, int, dict[int, Scalar]]"
 """Of the lanes active at entry and of the others, whose register they are (or -1); lanes with a scalar."""
+Source: TypeAlias = "range | list[Scalar]"
+"""The scalar registers that an operand reads, or the values that it has itself."""
+Step: TypeAlias = "tuple[int, GpuInstruction, Any, Any]"
+"""An instruction at its address, with the method that executes it and what this needs to know."""
 
 RETURN_LOW, RETURN_HIGH, STACK = 30, 31, 32
 EXEC, OUTSIDE, CARRY = 126, 130, 132
@@ -38,6 +44,8 @@ ACCUMULATION = 256
 """The number of a0 among vector registers."""
 MAX_INSTRUCTIONS = 1 << 16
 """How long a function may be that is read."""
+MAX_BLOCK = 16
+"""How many instructions are between two states that are kept."""
 MAX_DEPTH = 24
 """How many functions that call each other are read for what the first one changes."""
 MAX_ROUNDS = 6
@@ -46,21 +54,25 @@ WORD = (1 << 32) - 1
 _NAMED = frozenset((STACK, 33, 34, EXEC, EXEC + 1))
 """Registers of which unknown values get a symbol: others are found through them, or hold them for a while."""
 _UNKNOWN: Lanes = (-1, -1, {})
+_NOTHING: Source = [None]
 _ADD = re.compile(r"s_((add|sub)k?_(co_)?[iu]32|(addc|add_co_ci)_u32)$")
 _WITH_CARRY = frozenset(("s_addc_u32", "s_add_co_ci_u32"))
 _SAVES_MASK = re.compile(r"s_\w+_saveexec_")
+_MOVES = frozenset(("s_mov_b32", "s_mov_b64", "s_movk_i32"))
+_LANES = frozenset(("v_writelane_b32", "v_readlane_b32"))
 _VECTOR_MOVES = ("v_mov_b32", "v_accvgpr_write_b32", "v_accvgpr_read_b32", "v_accvgpr_mov_b32", "v_accvgpr_write",
                  "v_accvgpr_read")  # fmt: skip
 _KEEPS_CARRY = re.compile(r"s_(mov|movk|cmov|cselect|getpc|sext|mul|pack|swappc|nop|wait|brev|bitset)")
 _SCRATCH = re.compile(r"(?:scratch|buffer)_(load|store)_(dword(?:x[234])?|b(?:32|64|96|128))$")
 _INDEXED = re.compile(r"v_mov(rel|able)|s_movreld|s_set_gpr_idx_on|v_swaprel")
+_COMPUTED = ("lds", "tfe", "idxen", "offen")
 _ENDS = frozenset(("s_endpgm", "s_branch", "s_endpgm_saved", "s_endpgm_ordered_ps_done"))
 
 
 class CodeState:
     """Where registers of the caller are before an instruction. What is absent is as at entry, a slot unknown."""
 
-    __slots__ = ("scalars", "slots", "vectors")
+    __slots__ = ("mask", "scalars", "slots", "vectors")
 
     def __init__(
         self, scalars: dict[int, Scalar], vectors: dict[int, Lanes], slots: dict[tuple[int, int], Lanes]
@@ -69,9 +81,14 @@ class CodeState:
         self.vectors = vectors
         self.slots = slots
         """By the symbol of the base and the bytes of the wave behind it."""
+        self.mask = ""
+        """Which lanes an instruction writes, once that was asked for; what changes EXEC makes it empty."""
 
     def copy(self) -> CodeState:
         return CodeState(dict(self.scalars), dict(self.vectors), dict(self.slots))
+
+    def equals(self, other: CodeState) -> bool:
+        return self.scalars == other.scalars and self.vectors == other.vectors and self.slots == other.slots
 
     def scalar(self, register: int) -> Scalar:
         return self.scalars.get(register, (register, 0))
@@ -81,26 +98,27 @@ class CodeState:
 
     def forget(self, symbol: int) -> None:
         """Make unknown what holds a symbol that gets another value."""
+        self.mask = ""
         for register, value in self.scalars.items():
             if value is not None and value[0] == symbol:
                 self.scalars[register] = None
         for places in (self.vectors, self.slots):
             for key, (entry, outside, lanes) in places.items():
-                if any(value is not None and value[0] == symbol for value in lanes.values()):
-                    kept = {at: None if value and value[0] == symbol else value for at, value in lanes.items()}
-                    places[key] = entry, outside, kept  # type: ignore[index]
+                lost = [lane for lane, value in lanes.items() if value is not None and value[0] == symbol]
+                if lost:
+                    places[key] = entry, outside, {**lanes, **dict.fromkeys(lost)}  # type: ignore[index]
         for slot in [slot for slot in self.slots if slot[0] == symbol]:
             del self.slots[slot]
 
 
 @frozen
 class Clobbers:
-    """What a function changes, as far as its callers can see."""
+    """What a function changes, as far as its callers can see, or an instruction of which no more is known."""
 
     scalars: frozenset[int]
     active: frozenset[int]
     """Vector registers whose active lanes it may change."""
-    whole: frozenset[int]
+    whole: frozenset[int] = frozenset()
     """Vector registers of which it may change all lanes."""
     leaves: bool = False
     """Whether it goes to other functions without coming back."""
@@ -110,7 +128,6 @@ _PRESERVED = {32, *range(33, 40), *range(48, 56), *range(64, 72), *range(80, 88)
 BY_ABI = Clobbers(
     frozenset(range(128)) - _PRESERVED,
     frozenset(n for n in range(512) if n >= ACCUMULATION or n < 40 or (n - 40) % 16 >= 8),
-    frozenset(),
     leaves=True,
 )
 """What a function may change of which nothing is known, by every edition of the ABI."""
@@ -127,10 +144,19 @@ class FunctionReading:
         self._aliases: set[int] = set()
         """Symbols of values that EXEC must have had at entry, because it has them at a return."""
         self._mask = (EXEC, EXEC + 1) if reader.wave_size == 64 else (EXEC,)
-        self._instructions: dict[int, GpuInstruction] = {}
-        self._blocks: dict[int, tuple[int, tuple[int, ...]]] = {}
-        """By their start: the address behind the last instruction, and the blocks that may follow."""
+        self._masks: dict[str, list[Scalar]] = {
+            "entry": [(register, 0) for register in self._mask],
+            "all": [(NUMBER, WORD) for _register in self._mask],
+            "outside": [(register - EXEC + OUTSIDE, 0) for register in self._mask],
+        }
+        self._blocks: dict[int, tuple[int, tuple[Step, ...], tuple[int, ...]]] = {}
+        """By their start: the address behind the last instruction, the instructions, and what may follow."""
+        self._starts: list[int] = []
+        self._joins: set[int] = set()
+        """The blocks to which more than one way leads."""
         self._before: dict[int, CodeState] = {}
+        self._made: set[int] = set()
+        """The symbols that something may hold."""
         self.clobbers = BY_ABI
         self._find_blocks()
         for _round in range(MAX_ROUNDS):
@@ -140,19 +166,20 @@ class FunctionReading:
     # --- Blocks ---------------------------------------------------------------------------------------------------
 
     def _find_blocks(self) -> None:
+        steps: dict[int, Step] = {}
         followed: dict[int, tuple[int, ...]] = {}
         leaders, waiting = {self.start}, [self.start]
         while waiting:
-            pc = waiting.pop()
-            while self.start <= pc < self.end and pc not in self._instructions:
-                if len(self._instructions) > MAX_INSTRUCTIONS:
+            pc, length = waiting.pop(), 0
+            while self.start <= pc < self.end and pc not in steps:
+                if len(steps) > MAX_INSTRUCTIONS:
                     return
                 try:
-                    instruction = self._reading.decoded(self._code, pc - self.start)
+                    instruction, action, facts = self._reading.prepared(self._code, pc - self.start)
                 except DwarfGpuError:
                     break
-                self._instructions[pc] = instruction
-                behind, name = pc + instruction.size, instruction.name
+                steps[pc] = pc, instruction, action, facts
+                behind, name = pc + len(instruction.data), instruction.form.name
                 if instruction.branch is not None and name not in CALLS:
                     target = pc + instruction.branch
                     followed[pc] = (target,) if name in _ENDS else (behind, target)
@@ -162,29 +189,36 @@ class FunctionReading:
                     followed[pc] = ()
                 if name in _ENDS or name in JUMPS:
                     break
-                pc = behind
-        for leader in leaders & self._instructions.keys():
-            last = pc = leader
-            while pc in self._instructions:
-                last, pc = pc, pc + self._instructions[pc].size
-                if last in followed or pc in leaders:
+                pc, length = behind, length + 1
+                if length % MAX_BLOCK == 0:
+                    leaders.add(pc)
+        for leader in leaders & steps.keys():
+            block, pc = [steps[leader]], leader
+            while True:
+                last, pc = pc, pc + len(block[-1][1].data)
+                if last in followed or pc in leaders or pc not in steps:
                     break
+                block.append(steps[pc])
             after = followed.get(last, (pc,))
-            self._blocks[leader] = pc, tuple(each for each in after if each in self._instructions)
+            self._blocks[leader] = pc, tuple(block), tuple(each for each in after if each in steps)
+        self._starts = sorted(self._blocks)
+        ways = Counter(each for _end, _steps, following in self._blocks.values() for each in following)
+        self._joins = {self.start, *(block for block, count in ways.items() if count > 1)}
 
     def _run(self) -> bool:
         """Find the states of all blocks; return whether another round would find more."""
         if self.start not in self._blocks:  # it is too long, or no code
             return False
         self._before = {self.start: CodeState({}, {}, {})}
+        self._made.clear()
         waiting, is_waiting, after = [self.start], {self.start}, {}
         while waiting:
             block = heappop(waiting)
             is_waiting.discard(block)
-            end, following = self._blocks[block]
+            _end, steps, following = self._blocks[block]
             state = self._before[block].copy()
-            for pc in self._addresses(block, end):
-                self.step(state, pc)
+            for pc, _instruction, action, facts in steps:
+                action(self, state, facts, pc)
             after[block] = state
             for each in following:
                 if self._join(each, state) and each not in is_waiting:
@@ -192,14 +226,12 @@ class FunctionReading:
                     heappush(waiting, each)
         return self._summarize(after)
 
-    def _addresses(self, pc: int, end: int) -> Iterator[int]:
-        while pc < end:
-            yield pc
-            pc += self._instructions[pc].size
-
     def _join(self, block: int, state: CodeState) -> bool:
         """Let a state arrive at a block; return whether less is known there than before."""
         known = self._before.get(block)
+        if block not in self._joins:
+            self._before[block] = state
+            return known is None or not known.equals(state)
         if known is None:
             self._before[block] = state.copy()
             return True
@@ -214,24 +246,29 @@ class FunctionReading:
                 value = self._named(symbol, register)
                 if value == old:
                     continue
-                known.forget(symbol)
+                self._make(known, symbol)
             known.scalars[register] = value
             is_changed = True
         for number in known.vectors.keys() | state.vectors.keys():
-            one = known.vector(number)
-            both = _common(one, state.vector(number))
-            if both != one:
+            one, other = known.vector(number), state.vector(number)
+            if one is not _UNKNOWN and one is not other and one != (both := _common(one, other)):
                 known.vectors[number] = both
                 is_changed = True
         for slot, one in list(known.slots.items()):
-            both = _common(one, state.slots.get(slot, _UNKNOWN))
-            if both != one:
+            other = state.slots.get(slot, _UNKNOWN)
+            if one is not other and one != (both := _common(one, other)):
                 is_changed = True
-                if both == _UNKNOWN:
+                if both is _UNKNOWN:
                     del known.slots[slot]
                 else:
                     known.slots[slot] = both
         return is_changed
+
+    def _make(self, state: CodeState, symbol: int) -> None:
+        """Give a symbol another value."""
+        if symbol in self._made:
+            state.forget(symbol)
+        self._made.add(symbol)
 
     def _named(self, symbol: int, register: int) -> Scalar:
         return (register, 0) if register >= EXEC and symbol in self._aliases else (symbol, 0)
@@ -244,8 +281,8 @@ class FunctionReading:
         found: set[int] = set()
         returns, leaves = 0, False
         for block, state in after.items():
-            last = max(self._addresses(block, self._blocks[block][0]))
-            if self._instructions[last].name not in JUMPS:
+            last = self._blocks[block][1][-1][1]
+            if last.name not in JUMPS:
                 continue
             if not self._is_return(state, last):
                 leaves = True
@@ -267,7 +304,7 @@ class FunctionReading:
             symbol = waiting.pop()
             self._aliases.add(symbol)
             if symbol & 128:
-                for block, (_end, following) in self._blocks.items():
+                for block, (_end, _steps, following) in self._blocks.items():
                     value = after[block].scalar(symbol & 127) if block in after and symbol >> 8 in following else None
                     if value is not None and value[0] > 255 and value[0] not in self._aliases:
                         waiting.append(value[0])
@@ -279,8 +316,9 @@ class FunctionReading:
         )
         return is_new
 
-    def _is_return(self, state: CodeState, pc: int) -> bool:
-        operand = self._instructions[pc].operands[0]
+    @staticmethod
+    def _is_return(state: CodeState, instruction: GpuInstruction) -> bool:
+        operand = instruction.operands[0]
         return [state.scalar(operand.index), state.scalar(operand.index + 1)] == [(RETURN_LOW, 0), (RETURN_HIGH, 0)]
 
     # --- One instruction ------------------------------------------------------------------------------------------
@@ -290,51 +328,69 @@ class FunctionReading:
 
         None is the answer for addresses that no path from the entry reaches.
         """
-        block = max((start for start, (end, _after) in self._blocks.items() if start <= address < end), default=None)
+        before = reversed(self._starts[: bisect_right(self._starts, address)])
+        block = next((start for start in before if address < self._blocks[start][0]), None)
         if block is None or block not in self._before:
             return None
         state = self._before[block].copy()
-        for pc in self._addresses(block, self._blocks[block][0]):
+        for pc, instruction, action, facts in self._blocks[block][1]:
             if pc == address:
                 return state
-            instruction = self._instructions[pc]
             if pc < address < pc + instruction.size:
                 if instruction.name in CALLS:
                     clobbers = self._reading.clobbers_of(self._target(state, instruction, pc))
                     self._change(state, clobbers if clobbers.leaves else _JUST_CALLED, pc)
                     return state
                 return None
-            self.step(state, pc)
+            action(self, state, facts, pc)
         return None
 
-    def step(self, state: CodeState, pc: int) -> None:
-        """Execute an instruction."""
-        instruction = self._instructions[pc]
-        run: Any = self._reading.action(instruction)
-        run(self, state, instruction, pc)
-
     @classmethod
-    def action(cls, name: str) -> Any:
-        """Return the method for the instructions of a name."""
-        patterns = ((_ADD, cls._add), (_SCRATCH, cls._scratch), (_INDEXED, cls._indexed), (_SAVES_MASK, cls._save_mask))
-        named: dict[str, Any] = {
-            **dict.fromkeys(("s_mov_b32", "s_mov_b64", "s_movk_i32"), cls._move),
-            **dict.fromkeys(_VECTOR_MOVES, cls._move_vector),
-            **dict.fromkeys(CALLS, cls._call),
-            "s_getpc_b64": cls._get_pc,
-            "s_sext_i32_i16": cls._sign_extend,
-            "v_writelane_b32": cls._write_lane,
-            "v_readlane_b32": cls._read_lane,
-        }
-        found = (method for pattern, method in patterns if pattern.match(name))
-        return named.get(name) or next(found, cls._other)
+    def prepared(cls, instruction: GpuInstruction, wave_size: int) -> tuple[GpuInstruction, Any, Any]:
+        """Return an instruction with the method that executes it, and what this needs to know."""
+        name, operands = instruction.name, instruction.operands
+        if name in CALLS or name == "s_getpc_b64":
+            return instruction, cls._call if name in CALLS else cls._get_pc, instruction
+        if name in _MOVES:
+            return instruction, cls._move, (operands[0].index, _source(operands[1], operands[0].count))
+        if name == "s_sext_i32_i16":
+            return instruction, cls._sign_extend, (operands[0].index, _source(operands[1]))
+        if name in _LANES:
+            source, lane = operands[1], _source(operands[2])
+            if name == "v_writelane_b32":
+                return instruction, cls._write_lane, (operands[0].index, _source(source), lane)
+            if source.kind is OperandKind.VGPR:
+                return instruction, cls._read_lane, (operands[0].index, source.index, lane)
+        elif name in _VECTOR_MOVES:
+            target, source = operands[:2]
+            is_plain = not (instruction.variant or instruction.modifiers or source.negated or source.absolute)
+            if is_plain and source.bits == 32 and _vectors(source) and _vectors(target):
+                return instruction, cls._move_vector, (_vectors(target)[0], _vectors(source)[0])
+        elif scratch := _SCRATCH.match(name):
+            data = instruction.operand("vdata") or instruction.operand("vdst")
+            if data is not None and not any(instruction.modifiers.get(each) for each in _COMPUTED):
+                address = instruction.operand("vaddr")
+                base = instruction.operand("soffset") or instruction.operand("saddr")
+                is_fixed = base is not None and address is not None and address.kind is OperandKind.OFF
+                offset = instruction.modifiers.get("offset", 0) * wave_size
+                start = _source(base) if base is not None and is_fixed else _NOTHING
+                return instruction, cls._scratch, (scratch[1] == "load", tuple(_vectors(data)), start, offset)
+        elif _ADD.match(name):
+            sources = [_source(operand) for operand in operands[-2:]]
+            return instruction, cls._add, (operands[0].index, sources, "sub" in name, name in _WITH_CARRY)
+        elif _SAVES_MASK.match(name):
+            is_all = operands[1].kind is OperandKind.CONSTANT and not (operands[1].value + 1) & WORD
+            return instruction, cls._save_mask, (operands[0].index, name.split("_")[1] if is_all else "")
+        return instruction, cls._lose, _written_by(instruction, wave_size)
 
     def write(self, state: CodeState, register: int, value: Scalar, pc: int) -> None:
         """Put a value into a scalar register; one that is unknown gets a symbol where it matters."""
         if value is None and register in _NAMED:
             symbol = pc << 8 | register
-            state.forget(symbol)
+            self._make(state, symbol)
             value = self._named(symbol, register)
+        if register >= EXEC:
+            state.mask = ""
         if value == (register, 0):
             state.scalars.pop(register, None)
         else:
@@ -342,103 +398,91 @@ class FunctionReading:
 
     def mask(self, state: CodeState) -> str:
         """Return which lanes an instruction writes: all, entry, outside, part, or any."""
-        values = [state.scalar(register) for register in self._mask]
-        if all(value == (NUMBER, WORD) for value in values):
-            return "all"
-        if all(value == (register, 0) for value, register in zip(values, self._mask, strict=True)):
-            return "entry"
-        if all(value == (register - EXEC + OUTSIDE, 0) for value, register in zip(values, self._mask, strict=True)):
-            return "outside"
+        if not state.mask:
+            state.mask = self._lanes_of([state.scalar(register) for register in self._mask])
+        return state.mask
+
+    def _lanes_of(self, values: list[Scalar]) -> str:
+        for lanes, expected in self._masks.items():
+            if values == expected:
+                return lanes
         is_number = any(value is not None and value[0] == NUMBER and value[1] for value in values)
         return "any" if is_number else "part"
 
     def put(self, state: CodeState, number: int, new: Lanes) -> None:
         """Write lanes of a vector register under EXEC."""
-        state.vectors[number] = _written(state.vector(number), new, self.mask(state))
+        old = state.vector(number)
+        if old is not new:
+            state.vectors[number] = _written(old, new, self.mask(state))
 
-    def _other(self, state: CodeState, instruction: GpuInstruction, pc: int) -> None:
-        """Forget what an instruction writes of which no more is known."""
-        if instruction.encoding.startswith("SOP") and not _KEEPS_CARRY.match(instruction.name):
-            state.scalars[CARRY] = None
-        for part in instruction.components or (instruction,):
-            for operand in part.destinations:
-                if operand.kind in (OperandKind.SGPR, OperandKind.SPECIAL):
-                    for register in range(operand.index, operand.index + operand.count):
-                        self.write(state, register, None, pc)
-                else:
-                    for number in _vectors(operand):
-                        self.put(state, number, _UNKNOWN)
-        if "cmpx" in instruction.name or "wrexec" in instruction.name:
-            for register in self._mask:
-                self.write(state, register, None, pc)
+    def _lose(self, state: CodeState, clobbers: Clobbers, pc: int) -> None:
+        """Forget what is written of which no more is known."""
+        for number in clobbers.active:
+            self.put(state, number, _UNKNOWN)
+        for number in clobbers.whole:
+            state.vectors[number] = _UNKNOWN
+        for register in clobbers.scalars:
+            self.write(state, register, None, pc)
 
-    def _move(self, state: CodeState, instruction: GpuInstruction, pc: int) -> None:
-        target, source = instruction.operands[:2]
-        values = self._values(state, source, target.count)
-        for register, value in enumerate(values, target.index):
+    def _move(self, state: CodeState, facts: tuple[int, Source], pc: int) -> None:
+        for register, value in enumerate(self._values(state, facts[1]), facts[0]):
             self.write(state, register, value, pc)
 
-    def _values(self, state: CodeState, operand: GpuOperand, count: int) -> list[Scalar]:
-        if operand.kind in (OperandKind.SGPR, OperandKind.SPECIAL):
-            if operand.index > EXEC + 1 or operand.negated or operand.absolute:
-                return [None] * count
-            return [state.scalar(register) for register in range(operand.index, operand.index + count)]
-        if operand.kind in (OperandKind.CONSTANT, OperandKind.LITERAL, OperandKind.IMMEDIATE):
-            return [(NUMBER, operand.value >> 32 * each & WORD) for each in range(count)]
-        return [None] * count
+    @staticmethod
+    def _values(state: CodeState, source: Source) -> Sequence[Scalar]:
+        return [state.scalar(register) for register in source] if isinstance(source, range) else source
 
-    def _add(self, state: CodeState, instruction: GpuInstruction, pc: int) -> None:
+    def _number(self, state: CodeState, source: Source) -> int | None:
+        """Return the number that a source is."""
+        (value,) = self._values(state, source)
+        return value[1] if value is not None and value[0] == NUMBER else None
+
+    def _add(self, state: CodeState, facts: tuple[int, list[Source], bool, bool], pc: int) -> None:
         """Add or subtract; where both are numbers, with the carry."""
-        target, *sources = instruction.operands
-        values = [value for source in sources for value in self._values(state, source, 1)]
-        one, other = (self._values(state, target, 1)[0], values[0]) if len(values) == 1 else values[:2]
-        carry = state.scalar(CARRY) if instruction.name in _WITH_CARRY else (NUMBER, 0)
+        target, sources, is_sub, with_carry = facts
+        one, other = (self._values(state, source)[0] for source in sources)
+        carry = state.scalar(CARRY) if with_carry else (NUMBER, 0)
         state.scalars[CARRY] = None
-        if one is not None and one[0] == NUMBER and "sub" not in instruction.name:
+        if one is not None and one[0] == NUMBER and not is_sub:
             one, other = other, one
         if one is None or other is None or other[0] != NUMBER or carry is None or carry[0] != NUMBER:
-            self.write(state, target.index, None, pc)
+            self.write(state, target, None, pc)
             return
-        total = one[1] + (-other[1] if "sub" in instruction.name else other[1]) + carry[1]
+        total = one[1] + (-other[1] if is_sub else other[1]) + carry[1]
         if one[0] == NUMBER:
             state.scalars[CARRY] = NUMBER, total >> 32 & 1
-        self.write(state, target.index, (one[0], total & WORD), pc)
+        self.write(state, target, (one[0], total & WORD), pc)
 
-    def _save_mask(self, state: CodeState, instruction: GpuInstruction, pc: int) -> None:
-        target, source = instruction.operands[:2]
+    def _save_mask(self, state: CodeState, facts: tuple[int, str], pc: int) -> None:
+        """Keep EXEC, and combine it with all ones, or with what is not known."""
+        target, operation = facts
         saved = [state.scalar(register) for register in self._mask]
-        is_all = source.kind is OperandKind.CONSTANT and not (source.value + 1) & WORD
         was_entry = self.mask(state) == "entry"
         state.scalars[CARRY] = None
-        for register, value in zip(range(target.index, target.index + len(saved)), saved, strict=True):
+        for register, value in enumerate(saved, target):
             self.write(state, register, value, pc)
-        for register in self._mask:
-            new: Scalar = None
-            if is_all and instruction.name.startswith("s_or_"):
-                new = NUMBER, WORD
-            elif is_all and instruction.name.startswith("s_xor_") and was_entry:
-                new = register - EXEC + OUTSIDE, 0
-            self.write(state, register, new, pc)
+        new: list[Scalar] = [None] * len(saved)
+        if operation == "or":
+            new = self._masks["all"]
+        elif operation == "xor" and was_entry:
+            new = self._masks["outside"]
+        for register, value in enumerate(new, EXEC):
+            self.write(state, register, value, pc)
 
     def _get_pc(self, state: CodeState, instruction: GpuInstruction, pc: int) -> None:
         address, first = pc + instruction.size, instruction.operands[0].index
         for each in range(2):
             self.write(state, first + each, (NUMBER, address >> 32 * each & WORD), pc)
 
-    def _sign_extend(self, state: CodeState, instruction: GpuInstruction, pc: int) -> None:
-        target, source = instruction.operands[:2]
-        value = self._values(state, source, 1)[0]
-        if value is not None and value[0] == NUMBER:
-            value = NUMBER, ((value[1] & 0xFFFF ^ 0x8000) - 0x8000) & WORD
-        else:
-            value = None
-        self.write(state, target.index, value, pc)
+    def _sign_extend(self, state: CodeState, facts: tuple[int, Source], pc: int) -> None:
+        number = self._number(state, facts[1])
+        value = None if number is None else (NUMBER, ((number & 0xFFFF ^ 0x8000) - 0x8000) & WORD)
+        self.write(state, facts[0], value, pc)
 
     def _target(self, state: CodeState, instruction: GpuInstruction, pc: int) -> int | None:
         if instruction.branch is not None:
             return pc + instruction.branch
-        source = instruction.sources[0]
-        low, high = self._values(state, source, 2)
+        low, high = self._values(state, _source(instruction.sources[0], 2))
         if low is None or high is None or low[0] != NUMBER or high[0] != NUMBER:
             return None
         return high[1] << 32 | low[1]
@@ -450,78 +494,81 @@ class FunctionReading:
                 self.write(state, register, None, pc)
 
     def _change(self, state: CodeState, clobbers: Clobbers, pc: int) -> None:
-        for register in {*clobbers.scalars, RETURN_LOW, RETURN_HIGH, CARRY}:
+        self._lose(state, clobbers, pc)
+        for register in (RETURN_LOW, RETURN_HIGH, CARRY):
             self.write(state, register, None, pc)
-        for number in clobbers.active:
-            self.put(state, number, _UNKNOWN)
-        for number in clobbers.whole:
-            state.vectors[number] = _UNKNOWN
 
-    def _write_lane(self, state: CodeState, instruction: GpuInstruction, _pc: int) -> None:
-        target, source, lane = instruction.operands[:3]
-        entry, outside, lanes = state.vector(target.index)
-        at = self._values(state, lane, 1)[0]
-        if at is None or at[0] != NUMBER:
-            state.vectors[target.index] = _UNKNOWN
+    def _write_lane(self, state: CodeState, facts: tuple[int, Source, Source], _pc: int) -> None:
+        target, source, lane = facts
+        at = self._number(state, lane)
+        if at is None:
+            state.vectors[target] = _UNKNOWN
             return
-        value = self._values(state, source, 1)[0]
-        state.vectors[target.index] = entry, outside, {**lanes, at[1] % self._reading.wave_size: value}
+        entry, outside, lanes = state.vector(target)
+        (value,) = self._values(state, source)
+        state.vectors[target] = entry, outside, {**lanes, at % self._reading.wave_size: value}
 
-    def _read_lane(self, state: CodeState, instruction: GpuInstruction, pc: int) -> None:
-        target, source, lane = instruction.operands[:3]
-        at = self._values(state, lane, 1)[0]
-        value = None
-        if at is not None and at[0] == NUMBER and source.kind is OperandKind.VGPR:
-            value = state.vector(source.index)[2].get(at[1] % self._reading.wave_size)
-        self.write(state, target.index, value, pc)
+    def _read_lane(self, state: CodeState, facts: tuple[int, int, Source], pc: int) -> None:
+        target, source, lane = facts
+        at = self._number(state, lane)
+        value = None if at is None else state.vector(source)[2].get(at % self._reading.wave_size)
+        self.write(state, target, value, pc)
 
-    def _move_vector(self, state: CodeState, instruction: GpuInstruction, pc: int) -> None:
-        target, source = instruction.operands[:2]
-        is_plain = not instruction.variant and not instruction.modifiers and not source.negated and not source.absolute
-        if not is_plain or source.bits != 32 or not _vectors(source) or not _vectors(target):
-            self._other(state, instruction, pc)
-            return
-        self.put(state, _vectors(target)[0], state.vector(_vectors(source)[0]))
+    def _move_vector(self, state: CodeState, numbers: tuple[int, int], _pc: int) -> None:
+        self.put(state, numbers[0], state.vector(numbers[1]))
 
-    def _scratch(self, state: CodeState, instruction: GpuInstruction, pc: int) -> None:
+    def _scratch(self, state: CodeState, facts: tuple[bool, tuple[int, ...], Source, int], _pc: int) -> None:
         """Copy between vector registers and slots whose address is the same for all lanes."""
-        is_load = "_load_" in instruction.name
-        data = instruction.operand("vdata") or instruction.operand("vdst")
-        if data is None or any(instruction.modifiers.get(each) for each in ("lds", "tfe", "idxen", "offen")):
-            self._other(state, instruction, pc)
-            return
-        numbers = _vectors(data)
-        slot = self._slot(state, instruction)
-        mask = self.mask(state)
-        for each, number in enumerate(numbers):
-            key = None if slot is None else (slot[0], slot[1] + each * 4 * self._reading.wave_size)
-            if is_load:
-                self.put(state, number, _UNKNOWN if key is None else state.slots.get(key, _UNKNOWN))
-            elif key is not None:
-                state.slots[key] = _written(state.slots.get(key, _UNKNOWN), state.vector(number), mask)
-
-    def _slot(self, state: CodeState, instruction: GpuInstruction) -> tuple[int, int] | None:
-        """Return the slot that an instruction accesses: symbol, and bytes of the wave; None for computed addresses."""
-        address = instruction.operand("vaddr")
-        base = instruction.operand("soffset") or instruction.operand("saddr")
-        if address is None or address.kind is not OperandKind.OFF or base is None:
-            return None
-        value = self._values(state, base, 1)[0]
+        is_load, numbers, base, offset = facts
+        (value,) = self._values(state, base)
         if value is None:
-            return None
-        offset = instruction.modifiers.get("offset", 0) * self._reading.wave_size
-        distance = (value[1] ^ 1 << 31) - (1 << 31)
-        return value[0], distance * self._reading.stack_scale + offset
+            for number in numbers if is_load else ():
+                self.put(state, number, _UNKNOWN)
+            return
+        start = ((value[1] ^ 1 << 31) - (1 << 31)) * self._reading.stack_scale + offset
+        for each, number in enumerate(numbers):
+            slot = value[0], start + each * 4 * self._reading.wave_size
+            old = state.slots.get(slot, _UNKNOWN)
+            if is_load:
+                self.put(state, number, old)
+            elif (new := _written(old, state.vector(number), self.mask(state))) is not _UNKNOWN:
+                state.slots[slot] = new
+            else:
+                state.slots.pop(slot, None)
 
-    def _indexed(self, state: CodeState, instruction: GpuInstruction, pc: int) -> None:
-        self._other(state, instruction, pc)
-        state.vectors.update((number, _UNKNOWN) for number in range(512))
-        if instruction.name.startswith("s_movreld"):
-            for register in range(106):
-                self.write(state, register, None, pc)
+
+def _source(operand: GpuOperand, count: int = 1) -> Source:
+    """Return what an operand of an instruction reads."""
+    if operand.kind in (OperandKind.SGPR, OperandKind.SPECIAL):
+        if operand.index <= EXEC + 1 and not operand.negated and not operand.absolute:
+            return range(operand.index, operand.index + count)
+    elif operand.kind in (OperandKind.CONSTANT, OperandKind.LITERAL, OperandKind.IMMEDIATE):
+        return [(NUMBER, operand.value >> 32 * each & WORD) for each in range(count)]
+    return [None] * count
 
 
-_JUST_CALLED = Clobbers(frozenset(), frozenset(), frozenset())
+def _written_by(instruction: GpuInstruction, wave_size: int) -> Clobbers:
+    """Return what an instruction writes."""
+    name, whole = instruction.name, range(0)
+    scalars: set[int] = set()
+    vectors: set[int] = set()
+    if instruction.encoding.startswith("SOP") and not _KEEPS_CARRY.match(name):
+        scalars.add(CARRY)
+    for part in instruction.components or (instruction,):
+        for operand in part.destinations:
+            if operand.kind in (OperandKind.SGPR, OperandKind.SPECIAL):
+                scalars.update(range(operand.index, operand.index + operand.count))
+            else:
+                vectors.update(_vectors(operand))
+    if "cmpx" in name or "wrexec" in name:
+        scalars.update(range(EXEC, EXEC + wave_size // 32))
+    if _INDEXED.match(name):
+        whole = range(512)
+        scalars.update(range(106 if name.startswith("s_movreld") else 0))
+    return Clobbers(frozenset(scalars), frozenset(vectors), frozenset(whole))
+
+
+_JUST_CALLED = Clobbers(frozenset(), frozenset())
 
 
 class CodeReading:
@@ -538,8 +585,7 @@ class CodeReading:
         """Returns the start and the bytes of the function at an address of the file."""
         self._functions: dict[int, FunctionReading | None] = {}
         self._depth = 0
-        self._decoded: dict[bytes, GpuInstruction] = {}
-        self._actions: dict[str, Any] = {}
+        self._prepared: dict[bytes, tuple[GpuInstruction, Any, Any]] = {}
 
     def function_at(self, address: int) -> FunctionReading | None:
         """Return the function at an address; None where there is none, or it is being read."""
@@ -561,22 +607,16 @@ class CodeReading:
         function = self.function_at(target)
         return BY_ABI if function is None or function.start != target else function.clobbers
 
-    def decoded(self, code: bytes, offset: int) -> GpuInstruction:
-        """Return an instruction, decoded once for the same bytes."""
-        known = self._decoded.get(code[offset : offset + 8])
+    def prepared(self, code: bytes, offset: int) -> tuple[GpuInstruction, Any, Any]:
+        """Return an instruction, decoded once for the same bytes, with what executes it."""
+        data = code[offset : offset + 8]
+        known = self._prepared.get(data)
         if known is None:
-            known = decode(code, offset, self._processor, self.wave_size)
-            if known.size <= 8:
-                self._decoded[code[offset : offset + 8]] = known
+            instruction = decode(code, offset, self._processor, self.wave_size)
+            known = FunctionReading.prepared(instruction, self.wave_size)
+            if instruction.size <= 8:
+                self._prepared[data] = known
         return known
-
-    def action(self, instruction: GpuInstruction) -> Any:
-        """Return the method that executes instructions of a name."""
-        name = instruction.name
-        action = self._actions.get(name)
-        if action is None:
-            action = self._actions[name] = FunctionReading.action(name)
-        return action
 
 
 def _vectors(operand: GpuOperand) -> range:
@@ -597,7 +637,10 @@ def _common(one: Lanes, other: Lanes) -> Lanes:
 
 
 def _agreed(one: dict[int, Scalar], other: dict[int, Scalar]) -> dict[int, Scalar]:
-    return {lane: one[lane] if lane in one and one[lane] == other.get(lane) else None for lane in {**one, **other}}
+    if one == other:
+        return one
+    kept = {lane: value if value == other.get(lane) else None for lane, value in one.items()}
+    return {**dict.fromkeys(other), **kept}
 
 
 def _written(old: Lanes, new: Lanes, mask: str) -> Lanes:
@@ -615,4 +658,6 @@ def _written(old: Lanes, new: Lanes, mask: str) -> Lanes:
 def _known(entry: int, outside: int, lanes: dict[int, Scalar]) -> Lanes:
     if entry == outside == -1:
         lanes = {lane: value for lane, value in lanes.items() if value is not None}
+        if not lanes:
+            return _UNKNOWN
     return entry, outside, lanes

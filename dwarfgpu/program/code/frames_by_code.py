@@ -65,8 +65,9 @@ class CodeUnwinding:
                 symbol = code.file.symbol_image.symbol_at(address)
                 if symbol is None or not symbol.size:
                     return None
-                return symbol.value, code.file.image.read(symbol.value, symbol.size)
+                return symbol.value, contents(symbol.value, symbol.size)
 
+            contents = cache(code.file.image.read)
             reading = self._readings[code] = CodeReading(processor, lanes, scale, function_of)
         address = code.in_file(pc)
         function = reading.function_at(address)
