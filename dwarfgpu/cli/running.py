@@ -58,6 +58,10 @@ def run_kernel(session: Session, options: Any) -> int:
         if options.state is None:
             session.hint("with --state OUT the waves would have been kept in a snapshot")
         return INTERRUPTED
+    if result.has_failed:
+        state = options.state or "OUT.json"
+        kept = "" if options.state else f"with --state {state} the waves are kept: "
+        session.hint(f"{kept}`dwarfgpu fault {state}` says what has failed")
     return NO_ANSWER if result.has_failed else OK
 
 

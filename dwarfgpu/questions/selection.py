@@ -211,14 +211,18 @@ class Selection:
 
     @property
     def lane(self) -> int | None:
-        """The lane that is selected: the first active one if none was chosen; None where there are no lanes."""
+        """The lane that is selected; None where there are no lanes.
+
+        If none was chosen, it is the first that missed memory, or else the first active one.
+        """
         if self.attached is None or self.wave_number is None or not self.attached.has_waves:
             return None
         chosen = self.lanes.get(self.wave_number)
         if chosen is not None:
             return chosen
+        stop = self.wave.stop
         try:
-            mask = self.wave.frame(0).active_mask
+            mask = (stop and stop.lanes) or self.wave.frame(0).active_mask
         except DwarfGpuError:  # the place of the wave is not known
             mask = None
         return (mask & -mask).bit_length() - 1 if mask else 0

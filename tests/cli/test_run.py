@@ -58,8 +58,9 @@ def test_what_has_not_ended_or_faults_is_an_answer_with_status_1(run, tmp_path):
     stop = json.loads(out)["stop"]
     assert (stop["kind"], stop["reason"]) == ("fault", "MEMORY_VIOLATION: no memory at 0x1234")
     assert {"id": "1:1:1:1", "work_group": [0, 0, 0], "lanes": [0]}.items() <= stop["waves"][0].items() or stop["waves"]
-    status, out, _err = run(*LAUNCH, "out=0x1234", "--state", str(tmp_path / "s.json"))
+    status, out, err = run(*LAUNCH, "out=0x1234", "--state", str(tmp_path / "s.json"))
     assert status == 1
+    assert err == f"hint: `dwarfgpu fault {tmp_path}/s.json` says what has failed\n"
     assert out.startswith("group_x: MEMORY_VIOLATION: no memory at 0x1234 at 0x7f")
     assert snapshot.load(tmp_path / "s.json").wave_count == 10
     path = tmp_path / "out.npy"

@@ -151,11 +151,13 @@ def test_an_assigned_program_counter_is_where_it_goes_on(launched):
     assert "hit Breakpoint 2" in launched("continue")
 
 
-def test_faults_and_traps_are_caught_with_their_lanes_and_go_back():
+def test_faults_and_traps_are_caught_with_their_lanes_and_go_back(tmp_path):
     run = Run(FILE)
     text = run("target launch saxpy 64 64 x=zeros(64) y=zeros(8) a=0.5 n=64", "run")
     assert "Wave 1 received signal SIGSEGV, Segmentation fault." in text
     assert "(just past the end of `y`, which has 32 bytes); lanes [8-31]]" in text
+    run(f"save snapshot {tmp_path}/fault.json")
+    assert "[Current wave is 1, lane 8 " in Run(FILE)(f"target snapshot {tmp_path}/fault.json")
     before = _pc(run)
     run("reverse-stepi")
     assert _pc(run) != before
