@@ -50,8 +50,7 @@ def die(
     tag: str | int, *parts: Any, label: str | None = None, children: bool = False, dialect: Any = LLVM_CURRENT
 ) -> DieTree:
     """An entry: attributes and children in any order. ``children=True`` lets it own entries though it owns none."""
-    attributes = []
-    inner = []
+    attributes, inner = [], []
     for part in parts:
         if isinstance(part, DieTree):
             inner.append(part)

@@ -89,8 +89,7 @@ class ElfBuilder:
         data = b""
         for offset, type_, symbol, addend in rows:
             info = symbol << 8 | type_ if self.address_size == 4 else symbol << 32 | type_
-            layout = {4: "II", 8: "QQ"}[self.address_size]
-            data += self.pack(layout, offset, info)
+            data += self.pack({4: "II", 8: "QQ"}[self.address_size], offset, info)
             if addends:
                 data += self.pack({4: "i", 8: "q"}[self.address_size], addend)
         prefix, type_ = (".rela", SHT_RELA) if addends else (".rel", SHT_REL)

@@ -46,8 +46,7 @@ def filled(
         wave_in_group=[wave % group for wave in range(waves)],
         ids=[f"1:1:1:{wave + 1}" for wave in range(waves)],
     )
-    number = np.arange(waves, dtype=np.uint64)
-    lane = np.arange(lanes, dtype=np.uint64)
+    number, lane = np.arange(waves, dtype=np.uint64), np.arange(lanes, dtype=np.uint64)
     for index in range(vgprs):
         machine.set_register(f"v{index}", (number[:, None] << 20 | np.uint64(index << 8) | lane).astype(np.uint32))
         if target.register_named("a0") is not None:

@@ -55,8 +55,7 @@ def guard(*, at_end: bool) -> None:
     plain = Cells.of_bytes
 
     def of_bytes(data: Any) -> Cells:
-        cells = plain(data)
-        content = np.frombuffer(cells.buffer, np.uint8)
+        content = np.frombuffer(plain(data).buffer, np.uint8)
         copy = guarded(content.size, at_end=at_end)
         copy[:] = content
         return plain(copy)
@@ -68,8 +67,7 @@ def guard(*, at_end: bool) -> None:
 def main(where: str, seed: str, count: int) -> int:
     """Run damaged kernels; return 1 if one does not do what the interpreter does."""
     if seed == "beyond":
-        data = guarded(8, at_end=where == "end")
-        ctypes.string_at(data.ctypes.data + (8 if where == "end" else -1), 1)
+        ctypes.string_at(guarded(8, at_end=where == "end").ctypes.data + (8 if where == "end" else -1), 1)
         return 0
     from tools import fuzz_running
 

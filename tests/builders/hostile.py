@@ -88,7 +88,6 @@ def gpu(
 
     ``compressed`` are the names of sections that are compressed. Without ``has_base`` the unit has no base address.
     """
-    function = entry("subprogram", kernel, *attributes, *locals, low_pc=CODE, high_pc=("data8", SIZE))
     root = entry(
         "compile_unit",
         unit_name,
@@ -98,7 +97,7 @@ def gpu(
         INT,
         CHAR,
         *types,
-        function,
+        entry("subprogram", kernel, *attributes, *locals, low_pc=CODE, high_pc=("data8", SIZE)),
         producer=producer,
         comp_dir=folder,
     )
@@ -217,8 +216,7 @@ def bounded(
         if not child:
             _child([str(word) for word in words], (given, out, err), (seconds, memory, size), run)
         before = time.monotonic()
-        ended = ""
-        pid = 0
+        ended, pid = "", 0
         while not pid:
             pid, status, usage = os.wait4(child, os.WNOHANG)
             if not pid:

@@ -100,8 +100,7 @@ class InstructionBench:
 
     def execute(self, codes):
         """Execute instructions given as bytes."""
-        result = None
-        address = 0x1000
+        result, address = None, 0x1000
         for code in codes:
             writer = BlockWriter(self.lanes, self.batch.mode)
             writer.processor, writer.generation = self.processor, self.generation

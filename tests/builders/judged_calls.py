@@ -418,8 +418,7 @@ def _missing(function: list[Step], position: int, fact: Fact) -> int | None:
     if fact.kind == "same":
         gone = {"exec": ("s_mov_b64 s[6:7], 0", "s_mov_b64 s[10:11], 0", "s_mov_b32 s6, 0", "s_mov_b32 s10, 0"),
                 "s35": ("s_mov_b32 s9, 0",), "s33": ("s_mov_b32 s8, 0",)}  # fmt: skip
-        behind = function[position + 1].text
-        return position + 2 if behind in gone.get(fact.register, ()) else None
+        return position + 2 if function[position + 1].text in gone.get(fact.register, ()) else None
     if fact.register == "exec" or (fact.register == "pc" and fact.kind == "lanes"):
         if fact.register == "exec":
             return position + 1

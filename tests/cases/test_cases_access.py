@@ -124,8 +124,7 @@ def test_places_are_read_written_and_agree():
 
 
 def test_an_error_of_a_read_is_the_answer():
-    answer = ask("DW_OP_reg5", {"bytes": 4})
-    assert answer == {
+    assert ask("DW_OP_reg5", {"bytes": 4}) == {
         "id": 1,
         "status": "error",
         "error": {

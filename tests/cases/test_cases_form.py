@@ -217,8 +217,7 @@ WRONG = [
 @pytest.mark.parametrize("keys, path", WRONG, ids=[f"{path}-{i}" for i, (_, path) in enumerate(WRONG)])
 def test_what_is_not_a_case_is_named(keys, path):
     caught = raised(NotACase, run_case, {**BASE, **keys}, 3)
-    assert caught.path == path
-    assert caught.line == 3
+    assert (caught.path, caught.line) == (path, 3)
     assert str(caught).startswith("not a case at line 3: ")
 
 

@@ -214,8 +214,7 @@ def test_a_broken_entry_is_no_answer_about_other_addresses():
 )
 def test_what_is_no_case(changes, path):
     caught = raised(NotACase, run, simple(), **changes)
-    assert caught.path == path
-    assert caught.line == 7
+    assert (caught.path, caught.line) == (path, 7)
 
 
 @pytest.mark.parametrize("value", [None, 3, "x", []])

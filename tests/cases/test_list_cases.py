@@ -148,8 +148,7 @@ def test_an_offset_without_a_base_is_an_answer(base):
 )
 def test_what_is_not_a_case(changes, path):
     problem = raised(NotACase, run, **changes)
-    assert problem.path == path
-    assert problem.line == 7
+    assert (problem.path, problem.line) == (path, 7)
 
 
 @pytest.mark.parametrize("value", [None, 3, "x", [], [case()]])

@@ -70,7 +70,6 @@ OPERANDS = [
 @pytest.mark.parametrize("text, operands", OPERANDS)
 def test_operands(text, operands):
     found = one(text)
-
     assert found.name == f"DW_CFA_{text.split()[0]}"
     assert found.operands == operands
     assert (found.offset, found.end) == (0x100, 0x100 + len(cfa(text)))
@@ -94,7 +93,6 @@ def test_rows_have_the_numbers_of_the_text():
 def test_addresses_have_the_size_and_the_order_of_the_entry(size, order):
     how = FrameFormat(Format(size, 4, order), 1, 1)
     address = 0x1234567890ABCDEF & (1 << 8 * size) - 1
-
     assert one(f"set_loc {address}", how).operands == (address,)
 
 
@@ -107,7 +105,6 @@ def test_set_loc_is_encoded_like_the_location_of_the_entry():
     # pcrel sdata4: the operand stands at offset 0x101 of a section at 0x4000
     how = FrameFormat(Format(), pointers=0x1B, bases=Bases(section=0x4000))
     found = read(b"\x01" + (0x20).to_bytes(4, "little"), how)
-
     assert [each.operands for each in found] == [(0x4000 + 0x101 + 0x20,)]
 
 
@@ -121,7 +118,6 @@ def test_set_loc_is_encoded_like_the_location_of_the_entry():
 )
 def test_set_loc_with_an_encoding_that_cannot_be_read(pointers, error, kind):
     found = read(cfa("set_loc 0x1234"), FrameFormat(pointers=pointers))
-
     assert isinstance(found.fault, error)
     assert found.fault.kind == kind
     assert found.fault.where.offset == 0x100
@@ -129,7 +125,6 @@ def test_set_loc_with_an_encoding_that_cannot_be_read(pointers, error, kind):
 
 def test_several_instructions():
     found = read(cfa("def_cfa 7 8; advance_loc 1; nop; undefined 300"))
-
     assert [(each.name, each.offset, each.end) for each in found] == [
         ("DW_CFA_def_cfa", 0x100, 0x103),
         ("DW_CFA_advance_loc", 0x103, 0x104),
@@ -147,10 +142,8 @@ def test_no_instructions():
 @pytest.mark.parametrize("code", [code for code in range(0x40) if instructions.find(code) is None])
 def test_an_unknown_instruction_ends_the_listing(code):
     found = read(cfa("def_cfa 7 8") + bytes([code]) + cfa("nop"))
-
     assert [each.name for each in found] == ["DW_CFA_def_cfa"]
-    assert found.fault.error_class == "ill_formed"
-    assert found.fault.kind == "unknown_instruction"
+    assert (found.fault.error_class, found.fault.kind) == ("ill_formed", "unknown_instruction")
     assert (found.fault.where.section, found.fault.where.offset) == (".debug_frame", 0x103)
     assert f"{code:#04x}" in str(found.fault)
 
@@ -160,10 +153,8 @@ def test_every_instruction_cut_at_every_byte(text):
     whole = cfa(text)
     for size in range(1, len(whole)):
         found = read(cfa("nop") + whole[:size])
-
         assert len(found) == 1
-        assert found.fault.kind == "truncated"
-        assert found.fault.error_class == "ill_formed"
+        assert (found.fault.kind, found.fault.error_class) == ("truncated", "ill_formed")
         assert found.fault.where.operation == f"DW_CFA_{text.split()[0]}"
         assert found.fault.where.offset == 0x101
 
@@ -172,7 +163,6 @@ def test_every_instruction_cut_at_every_byte(text):
 @pytest.mark.parametrize("number", [b"\x80" * 9 + b"\x02", b"\xff" * 30 + b"\x01", b"\x80" * 50 + b"\x01"])
 def test_numbers_of_more_than_64_bits(name, number):
     found = read(bytes([INSTRUCTIONS[name][0]]) + number)
-
     assert found.fault.kind == "leb128_overflow"
 
 
@@ -181,13 +171,10 @@ def test_a_number_with_redundant_bytes():
 
 
 def test_a_block_longer_than_the_entry():
-    found = read(b"\x0f\xff\xff\xff\xff\x0f\x30")
-
-    assert found.fault.kind == "truncated"
+    assert read(b"\x0f\xff\xff\xff\xff\x0f\x30").fault.kind == "truncated"
 
 
 def test_a_listing_gives_values_that_no_row_could_have():
     # the product has more than 64 bits: it is an error when it is run, and can be listed all the same
     how = FrameFormat(data_alignment=-(1 << 62))
-
     assert one("LLVM_def_aspace_cfa_sf 64 4 6", how).operands == (64, -(1 << 64), 6)

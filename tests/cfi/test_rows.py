@@ -94,7 +94,6 @@ def test_rows(text, expected):
 def test_a_row_begins_at_a_new_location(text, location):
     """A.6.4.1 (7): advances are multiplied by the code alignment factor, an address is not."""
     found = rows(f"{text}; def_cfa_offset 16", code=4)
-
     assert spans(found) == [(LOW, location), (location, LOW + SIZE)]
     assert [row.cfa.offset for row in found] == [8, 16]
 
@@ -107,16 +106,13 @@ def test_an_entry_of_no_bytes_has_no_rows():
 def test_set_loc_backwards(address):
     """DWARF 5, 6.4.2.1 (1): the new location value is always greater than the current one."""
     error = fault(f"advance_loc 4; set_loc {address if address != LOW else LOW + 4}")
-
     assert error.kind == "location_goes_backwards"
     assert error.where.operation == "DW_CFA_set_loc"
 
 
 @pytest.mark.parametrize("bytes, low", [(4, 0xFFFFFFF0), (8, (1 << 64) - 16), (2, 0xFFF0)])
 def test_an_advance_behind_the_last_address(bytes, low):
-    error = fault("advance_loc 15; advance_loc 1", low=low, size=8, bytes=bytes)
-
-    assert error.kind == "overflow"
+    assert fault("advance_loc 15; advance_loc 1", low=low, size=8, bytes=bytes).kind == "overflow"
     assert fault("advance_loc4 0xffffffff", low=low, size=8, bytes=bytes, code=1 << 40).kind == "overflow"
     assert len(rows("advance_loc 4", low=low, size=15, bytes=bytes)) == 2
 
@@ -128,7 +124,6 @@ def test_initial_instructions_have_no_location(text):
 
 def test_def_cfa_expression():
     found = cfa("def_cfa_expression 3036")
-
     assert isinstance(found, rules.CfaExpression)
     assert found.block.data == bytes.fromhex("3036")
     assert cfa("def_cfa_expression 30; def_cfa 7 8; def_cfa_offset 16") == rules.RegisterOffset(7, 16, 0)
@@ -141,7 +136,6 @@ CHANGES = ["def_cfa_register 6", "def_cfa_offset 8", "def_cfa_offset_sf 1"]
 def test_a_change_of_no_cfa_rule(text, in_cie):
     """A.6.4.2.2 (5), (6), (7): if the subprogram has no current CFA rule, the DWARF is ill-formed."""
     error = fault("", text) if in_cie else fault(text, "")
-
     assert error.kind == "no_cfa_rule"
     assert error.where.operation == f"DW_CFA_{text.split()[0]}"
     assert error.spec == f"A.6.4.2.2 ({5 + CHANGES.index(text)})"
@@ -200,7 +194,6 @@ def test_register_rules(text, register, expected):
 @for_each("text, kind", ("expression 3 3023", rules.ExpressionRule), ("val_expression 3 3023", rules.ValExpression))
 def test_expression_rules(text, kind):
     found = rule(text, 3)
-
     assert isinstance(found, kind)
     assert found.block.data == bytes.fromhex("3023")
     assert found.block.section == ".debug_frame"
@@ -211,7 +204,6 @@ def test_an_expression_knows_where_it_stands():
     builder.fde(builder.cie(), 0, 16, "expression 3 3023; def_cfa_expression 77")
     section = FrameSection(builder.data)
     row = next(Tables().rows(section.entry_at(len(builder.data) - 32)))
-
     for block in (row.registers[3].block, row.cfa.block):
         assert isinstance(block, rules.ExpressionBytes)
         assert builder.data[block.offset : block.offset + len(block.data)] == block.data
@@ -236,7 +228,6 @@ def test_restore_gives_back_the_initial_rule(restore, initial, text, expected):
 
 def test_restore_state_gives_back_registers_and_cfa():
     found = last("offset 3 1; remember_state; def_cfa 6 16; undefined 3; undefined 4; restore_state")
-
     assert found.cfa == rules.RegisterOffset(7, 8, 0)
     assert found.registers == {3: rules.Offset(-8)}
 
@@ -275,16 +266,13 @@ def test_an_augmentation_that_is_not_known():
 def test_very_many_states():
     """Remembering costs no more than the instructions do: here every state has a thousand registers."""
     registers = b"".join(bytes([0x07, n & 0x7F | 0x80, n >> 7]) for n in range(1000))
-    found = last(registers + b"\x0a" * 100_000 + b"\x0b" * 99_999 + b"\x07\x05")
-
-    assert len(found.registers) == 1000
+    assert len(last(registers + b"\x0a" * 100_000 + b"\x0b" * 99_999 + b"\x07\x05").registers) == 1000
 
 
 def test_states_that_change():
     """Each state differs from the one before, and all are given back in turn."""
     count = 20_000
     push = b"".join(b"\x0a\x07" + bytes([n & 0x7F | 0x80, n >> 7 & 0x7F | 0x80, n >> 14]) for n in range(count))
-
     assert last(push + b"\x0b" * count).registers == {}
 
 
@@ -298,7 +286,6 @@ def test_instructions_without_an_effect_on_the_table(text):
 
 def test_an_entry_that_says_nothing_is_no_error():
     (row,) = rows("", "")
-
     assert row.is_empty
     assert (row.cfa, row.registers) == (None, {})
 
@@ -320,7 +307,6 @@ PROGRAM = "advance_loc 1; def_cfa_offset 16; advance_loc 3; offset 6 2; remember
 def test_the_row_at_every_address(bytes, order):
     fde = fde_of("def_cfa 7 8; offset 16 1", PROGRAM, bytes=bytes, order=order)
     table = list(Tables().rows(fde))
-
     for address in range(LOW, LOW + SIZE):
         (expected,) = [row for row in table if row.start <= address < row.end]
         assert Tables().row_at(fde, address) == expected
@@ -333,7 +319,6 @@ def test_no_row_outside_the_entry(address):
 
 def test_what_comes_behind_the_row_is_not_read():
     fde = fde_of("def_cfa 7 8", "advance_loc 4; undefined 1; advance_loc 4; restore_state")
-
     assert Tables().row_at(fde, LOW) is not None
     row = Tables().row_at(fde, LOW + 4)
     assert (row.start, row.end, sorted(row.registers)) == (LOW + 4, LOW + 8, [1])
@@ -345,7 +330,6 @@ def test_rows_before_an_error_are_right():
     found = []
     entry = fde_of("", "advance_loc 4; undefined 1; advance_loc 4; restore_state")
     caught = raised(IllFormed, found.extend, Tables().rows(entry))
-
     assert spans(found) == [(LOW, LOW + 4), (LOW + 4, LOW + 8)]
     assert caught.where.section == ".debug_frame"
 
@@ -356,7 +340,6 @@ def test_a_table_too_large_to_be_one():
     with pytest.raises(IllFormed) as caught:
         for _ in Tables().rows(fde_of("", step, size=0x10000)):
             pass
-
     assert caught.value.kind == "limit_exceeded"
     assert Tables().row_at(fde_of("", step, size=0x10000), LOW + 7000) is not None
 
@@ -391,7 +374,6 @@ def test_the_initial_instructions_are_run_once(decoded):
     tables = Tables()
     fdes = many("def_cfa 7 8; offset 16 1")
     found = [list(tables.rows(fde)) for fde in fdes]
-
     assert decoded == [fdes[0].cie.instructions_offset, *(fde.instructions_offset for fde in fdes)]
     assert all(row.registers[16] == rules.Offset(-8) for rows in found for row in rows)
     assert [3 in rows[0].registers for rows in found] == [False] * len(fdes)
@@ -403,7 +385,6 @@ def test_their_error_is_that_of_every_entry(decoded):
     messages = set()
     for fde in fdes:
         messages.add(str(raised(IllFormed, next, tables.rows(fde))))
-
     assert len(messages) == 1
     assert decoded == [fdes[0].cie.instructions_offset]
 

@@ -51,7 +51,6 @@ def test_a_broken_entry_hides_no_other():
     builder.fde(cie, 0x1020, 0x10, "advance_loc 4; restore_state")
     builder.data += b"\x20"
     done = run("-", stdin=file_with(builder.data))
-
     assert done.returncode == 3
     assert "FDE 0x1000 to 0x1010" in done.stdout
     assert "FDE 0x1020 to 0x1030" in done.stdout

@@ -54,8 +54,7 @@ def test_lanes_of_a_wave_are_described_and_chosen():
 @for_each("option, rows", ((), 25), (("--all",), 26), (("--group", "-all"), 4), (("--each", "--all"), 64))
 def test_rows_are_folded(option, rows):
     done = run("lanes", KERNEL, "--state", STATE, "--wave", "1", *option)
-    found = re.findall(r"^[* ] \d[\d,-]* +[AIU] ", done.stdout, re.MULTILINE)
-    assert len(found) == rows
+    assert len(re.findall(r"^[* ] \d[\d,-]* +[AIU] ", done.stdout, re.MULTILINE)) == rows
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
@@ -234,7 +233,6 @@ def test_one_lane_needs_no_numpy(tmp_path, form):
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=60
     )
-
     expected = ["limit = 20", "slots[1] = 21", "out[lane] = 102", "False 0"]
     assert done.stdout.splitlines()[-4:] == expected, done.stderr
 

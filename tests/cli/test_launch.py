@@ -85,8 +85,7 @@ def test_values_of_every_kind_and_of_lanes(run):
     words = [word for value in arguments for word in ("--arg", value)]
     found = state(run, fixture("gfx90a.w64.O2"), "arguments", "--grid", "64", "--work-group", "64", *words)
     given = [each["bytes"] for each in found["kernarg"]["arguments"] if each["given"]]
-    assert given[:2] == ["07", "feff"]
-    assert given[4:7] == ["0038", "00007a44", "000000000000d0bf"]
+    assert (given[:2], given[4:7]) == (["07", "feff"], ["0038", "00007a44", "000000000000d0bf"])
     assert given[8] == "11" * 32
 
 

@@ -239,8 +239,7 @@ int f{n}(struct s{n} *p, int x, float y) {{
 
 def test_standard_output_json_and_the_prompt_have_the_page(of_file, tmp_path):
     done = run("report", FAST)
-    assert done.returncode == 0
-    assert done.stdout == of_file.content
+    assert (done.returncode, done.stdout) == (0, of_file.content)
     assert json.loads(run("report", KERNEL, "--json").stdout)["html"].startswith("<!DOCTYPE html>")
     out = tmp_path / "out.html"
     assert json.loads(run("report", KERNEL, "--json", "-o", str(out)).stdout)["written"] == str(out)

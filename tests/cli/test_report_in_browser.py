@@ -94,8 +94,7 @@ def test_the_keyboard_reaches_and_does_everything(browser, with_state):
     done = browser(probed(with_state, STEPS), 1280, "--dump-dom", "--virtual-time-budget=5000")
     assert errors_of(done) == []
     (text,) = re.findall(r'<pre id="probe">(.*?)</pre>', done.stdout, re.DOTALL)
-    lines = text.splitlines()[2:]
-    assert lines == [
+    assert text.splitlines()[2:] == [
         "focus true",
         "filtered 1 1 of 2 functions on this page",
         "shown again 2",

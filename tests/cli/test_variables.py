@@ -76,8 +76,7 @@ def test_each_expression_has_its_trace(run):
     document = json.loads(run("eval", FILE, "even", *STATE, "--lane", "2", "--trace", "--json")[1])
     assert document["answers"][0]["trace"][0]["expression"].startswith(".debug_loclists+")
     words = ("eval", FILE, "even", "slots[0]", *STATE, "--lane", "2", "--trace")
-    lines = run(*words)[1].splitlines()
-    assert [line for line in lines if not line.startswith("0x")] == [
+    assert [line for line in run(*words)[1].splitlines() if not line.startswith("0x")] == [
         "in .debug_loclists+0xe7:", "even = 14", "in .debug_info+0x20f:", "slots[0] = 20",
     ]  # fmt: skip
     expected = [("even", 5), ("slots[0]", 3)]
@@ -345,8 +344,7 @@ def test_locations_at_an_address_are_those_that_hold_there(run):
 def test_repairs_are_one_footnote_of_an_answer(run, tmp_path):
     """What the file alone says is shown with -v, and in JSON once a variable."""
     path = tmp_path / "state.json"
-    registers = {"v0": [0, 1, 2, 3], "v4": [1, 2, 3, 4]}
-    waves = [{"id": "0", "pc": "0x1d2c", "exec": "0x3", "registers": registers}]
+    waves = [{"id": "0", "pc": "0x1d2c", "exec": "0x3", "registers": {"v0": [0, 1, 2, 3], "v4": [1, 2, 3, 4]}}]
     path.write_text(json.dumps({"schema": 1, "target": "amdgcn-amd-amdhsa--gfx90a", "waves": waves}))
     words = ("locals", ROOT / "fixtures/amdgpu/hip-kernels.gfx90a.w64.O2.v5.co", "--state", path)
     out = run(*words)[1]

@@ -390,8 +390,7 @@ def _selected(text: str) -> str:
         found = _STRING.search(text)
         return found[1] if found else "?"
     offset, _, rest = text.rpartition("= ")
-    more = re.match(r"\+ (0x[0-9a-f]+) ", offset)
-    number = re.match("0x[0-9a-f]+", rest)
+    more, number = re.match(r"\+ (0x[0-9a-f]+) ", offset), re.match("0x[0-9a-f]+", rest)
     shown = f"{int(number[0], 16):#x}" if number else "?"
     return f"+ {int(more[1], 16):#x} {shown}" if more else shown
 

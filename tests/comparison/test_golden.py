@@ -100,7 +100,6 @@ def test_every_changed_row_is_noticed(aspect):
     rows = list(library.rows_of(opened(str(golden.FIXTURES / name))))
     chosen = next(number for number, row in enumerate(rows) if row.aspect == aspect)
     row = rows[chosen]
-
     assert differences(rows, rows) == []
     for other in ([], [row._replace(what=row.what + "0")], [row, Row(aspect, row.where, row.what)]):
         (found,) = differences(rows, [*rows[:chosen], *other, *rows[chosen + 1 :]])
@@ -111,7 +110,6 @@ def test_every_changed_row_is_noticed(aspect):
 @pytest.mark.parametrize("name", fnmatch.filter(NAMES, "asm/lane-pc-*"))
 def test_with_the_new_numbers_old_attributes_are_those_that_llvm_dwarfdump_shows(name):
     found = against(golden.read(name), opened(str(golden.FIXTURES / name)), "llvm-current")
-
     assert [str(each) for each in found if "DW_AT_LLVM" in each.where and each.aspect == "dies"] == []
     assert unexplained(name, found) == []
 
@@ -155,7 +153,6 @@ def test_the_command_writes_what_differs(tmp_path, monkeypatch, capsys, require_
     require_tool(golden.TOOL)
     name = "asm/lists.powerpc"
     monkeypatch.setattr(golden, "FOLDER", tmp_path)
-
     assert golden.main([name]) == 1
     assert capsys.readouterr().out == f"{name}: new\n"
     assert not golden.golden_file(name).exists()
@@ -183,7 +180,6 @@ def test_old_compression_after_objcopy_has_removed_it(name, tmp_path, require_to
     data[18:20] = machine
     path.write_bytes(data)
     text = golden.printed(require_tool(*TOOL), path.name, tmp_path)
-
     assert against(text, opened(str(golden.FIXTURES / name))) == []
 
 
@@ -201,7 +197,6 @@ def test_operations_that_are_not_decoded_as_readelf_names_them(name, require_too
             shown[f".debug_info+0x{die} {match[1]}"] = re.findall(r"DW_OP_\w+", operations)
     kind = next(each for each in DIFFERENCES if each.name == "operations-not-decoded")
     found = [each for each in found_in(name) if kind.matches(each)]
-
     assert len(found) > 10
     for each in found:
         ours = re.findall(r"DW_OP_\w+", each.ours)
@@ -223,10 +218,7 @@ def test_version_6_as_version_5(tmp_path, require_tool):
             assert data[place] == 6, section.name
             data[place] = 5
     (tmp_path / "five").write_bytes(data)
-    text = golden.printed(require_tool(*TOOL), "five", tmp_path)
-
-    found = against(text, opened(str(golden.FIXTURES / name)))
-
+    found = against(golden.printed(require_tool(*TOOL), "five", tmp_path), opened(str(golden.FIXTURES / name)))
     assert found
     for each in found:
         assert each.theirs is not None

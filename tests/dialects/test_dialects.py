@@ -13,7 +13,6 @@ from dwarfgpu.expr.instruction import decode
 def test_every_encoding_has_a_row(name: str) -> None:
     for encoding in dialects.get(name).by_path.values():
         row = table.find(encoding.name)
-
         assert row is not None, encoding.name
         assert len(encoding.operand_kinds) == len(row.operands)
 
@@ -60,11 +59,9 @@ def test_operations_without_numbers_can_be_given_some(name: str) -> None:
     row = table.find(name)
     assert row is not None
     assert dwarf6.encoding_of(row) is None
-
     bound = dwarf6.bind({name: (0xEF, 0x81)})
     operands = " ".join("1" for _ in row.operands)
     data = asm.assemble(f"{name} {operands}", bound, Format())
-
     assert data.startswith(b"\xef\x81\x01")
     assert decode(data, bound, Format()).instructions[0].name == name
 
@@ -74,7 +71,6 @@ def test_one_byte_means_three_things() -> None:
     found = {}
     for name in ("llvm-user", "llvm-legacy", "amdgpu-2020"):
         found[name] = decode(bytes.fromhex("e90200000000"), dialects.get(name), Format()).instructions[0].name
-
     assert found == {
         "llvm-user": "DW_OP_LLVM_form_aspace_address",
         "llvm-legacy": "DW_OP_LLVM_aspace_implicit_pointer",

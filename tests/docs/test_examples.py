@@ -62,7 +62,6 @@ WORDS = dict(zip((command for _, command, _ in EXAMPLES), words_of([each[1] for 
 @pytest.mark.parametrize("page,command,expected", EXAMPLES, ids=lambda value: value[:60])
 def test_example(page: str, command: str, expected: str) -> None:
     done = run_command(*WORDS[command][1:])
-
     assert done.stdout + done.stderr == expected, f"{page}: {command}"
 
 
@@ -131,6 +130,5 @@ def test_page(page: str, examples: int, monkeypatch: pytest.MonkeyPatch) -> None
     test = doctest.DocTestParser().get_doctest(path.read_text(), {}, path.name, str(path), 0)
     runner = doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
     runner.run(test)
-
     assert runner.tries > examples
     assert runner.failures == 0

@@ -25,8 +25,7 @@ def anchors(page: Path) -> set[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_modules_and_packages_are_there(page):
     names = {name for quoted in re.findall(r"`([^`\n]+)`", prose(page)) for name in MODULE.findall(quoted)}
-    missing = [name for name in names if not any((base / name).exists() for base in (ROOT, ROOT / "dwarfgpu"))]
-    assert not missing
+    assert not [name for name in names if not any((base / name).exists() for base in (ROOT, ROOT / "dwarfgpu"))]
     for target, anchor in LINK.findall(prose(page)):
         path = (page.parent / target).resolve() if target else page
         assert path.exists(), target

@@ -98,7 +98,6 @@ def test_a_test_of_cmake_finds_what_the_baseline_has_not(tmp_path, environment):
     write(project, "scale.cl", block("c"))
     assert cmake(project, environment) != 0  # the idioms of clang are findings
     shutil.rmtree(project / "build", ignore_errors=True)
-
     compiled = "clang --target=amdgcn-amd-amdhsa -mcpu=gfx90a -g -O2 -nogpulib scale.cl -o scale.co"
     assert run(compiled, project, environment) == 0
     assert run("dwarfgpu verify scale.co --json -o known.json", project, environment) == 1
@@ -116,7 +115,6 @@ def test_the_workflow_uploads_the_log_that_its_command_writes(tmp_path, environm
     upload = steps[-1]
     assert upload["uses"].startswith("github/codeql-action/upload-sarif@")
     assert upload["if"] == "always()"
-
     build = write(tmp_path / "work", "scale.cl", block("c")) / "build"
     build.mkdir()
     compiled = "clang --target=amdgcn-amd-amdhsa -mcpu=gfx90a -g -O2 -nogpulib scale.cl -o build/scale.co"

@@ -92,8 +92,7 @@ class Litmus:
         done = self.launched(machine, path, seed, tests)
         halt = machine.run(limit=tests * 40000)
         assert halt.has_ended, halt
-        results = done.buffers["out"].reshape(-1, 4)[:tests]
-        return Counter(map(tuple, results.tolist()))
+        return Counter(map(tuple, done.buffers["out"].reshape(-1, 4)[:tests].tolist()))
 
     def launched(self, machine: Gpu, path: Path, seed: int, tests: int) -> Launched:
         """Launch some tests on a machine with weak memory."""

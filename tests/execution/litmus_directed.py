@@ -186,8 +186,7 @@ class Director:
 
     def _delay(self, asking: FrameType) -> int:
         """Return how much later an access is performed that is issued now; 0 for at once."""
-        address = asking.f_back.f_locals["instruction"].address
-        return self.delays.get((self.wave, address - self.entry), 0)
+        return self.delays.get((self.wave, asking.f_back.f_locals["instruction"].address - self.entry), 0)
 
     def _sends_on(self, depth: int, cache: int) -> int | None:
         """Return which of x and y a cache writes back now, as it may at any time."""
@@ -302,8 +301,7 @@ def ways(litmus: Litmus, code: Code) -> Iterator[tuple[Graph, Way]]:
 
 def directed_outcome(litmus: Litmus, path: Path, code: Code, graph: Graph, way: Way) -> tuple[int, ...]:
     """Return the result of a machine that follows a way."""
-    director = Director(litmus, code, graph, turns_of(litmus, code, way))
-    return DirectedRun(litmus, path, code, director).outcome()
+    return DirectedRun(litmus, path, code, Director(litmus, code, graph, turns_of(litmus, code, way))).outcome()
 
 
 def follows(litmus: Litmus, path: Path) -> bool | None:

@@ -202,8 +202,7 @@ def placements(litmus: Litmus) -> tuple[tuple[int, ...], ...]:
     elif litmus.mode == "cu":
         return ((0,) * count,)
     else:
-        family = litmus.family
-        units = range(2 if litmus.mode == "wgp" or family == "GFX942" else UNITS)
+        units = range(2 if litmus.mode == "wgp" or litmus.family == "GFX942" else UNITS)
     sizes = sorted({kind.units for kind in KINDS[litmus.family]})
     patterns: dict[tuple[tuple[int, ...], ...], tuple[int, ...]] = {}
     for chosen in product(units, repeat=count):

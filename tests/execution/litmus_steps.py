@@ -162,8 +162,7 @@ def lines(litmus: Litmus, verdicts: tuple[Verdict, ...], words: dict[int, str]) 
         if verdict.kind in (IDLE, LAST):
             continue
         kind = words.get(number, REACHED) if verdict.kind == SHOWS else verdict.kind
-        text = f"  {verdict.step.text}: {kind}"
-        yield text + (f" ({verdict.other})" if verdict.other else "")
+        yield f"  {verdict.step.text}: {kind}" + (f" ({verdict.other})" if verdict.other else "")
     counts = Counter(verdict.kind for verdict in verdicts)
     yield f"  {counts[IDLE]} {IDLE}, {counts[LAST]} {LAST}"
 

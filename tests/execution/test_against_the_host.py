@@ -120,8 +120,7 @@ def test_kernels_leave_what_they_leave_on_the_host(
     language, processor, level, more, host, require_tool, tmp_path, request
 ):
     path = built(require_tool("clang-22"), tmp_path, language, processor, level, *more)
-    seed = sum(request.node.name.encode())
-    assert_as_on_the_host(path, language, host, seed)
+    assert_as_on_the_host(path, language, host, sum(request.node.name.encode()))
 
 
 def test_the_corpus_has_kernels_of_both_languages():

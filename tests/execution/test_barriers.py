@@ -32,16 +32,14 @@ def run(code, kernel, *buffers, size=SIZE, seed=None):
     launched = dg.launch(
         machine, code, kernel, grid=(size * GROUPS,), work_group=(size,), args=list(buffers), seed=seed
     )
-    halt = machine.run(limit=3_000_000)
-    return halt, launched
+    return machine.run(limit=3_000_000), launched
 
 
 @pytest.mark.parametrize("seed", [None, 1, 2, 3])
 def test_waves_signal_wait_and_go_on_again(code, seed):
     halt, launched = run(code, "first", np.zeros(SIZE * GROUPS, np.int32), seed=seed)
     assert halt.has_ended
-    waves = launched.buffers["out"].reshape(GROUPS, 4, 32)
-    assert (waves.sum(axis=(1, 2)) == 32).all()
+    assert (launched.buffers["out"].reshape(GROUPS, 4, 32).sum(axis=(1, 2)) == 32).all()
     halt, launched = run(code, "ahead", np.zeros(GROUPS, np.int32), np.zeros(SIZE * GROUPS, np.int32), seed=seed)
     assert halt.has_ended
     assert launched.buffers["out"].reshape(GROUPS, 4, 32)[:, :, 0].tolist() == [[7, 1, 1, 1]] * GROUPS

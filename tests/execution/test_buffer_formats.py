@@ -34,8 +34,7 @@ def formats(processor):
                 number = data_number | (7 if kind == "FLOAT" else KINDS.index(kind)) << 4
                 yield number, f"[BUF_DATA_FORMAT_{data},BUF_NUM_FORMAT_{kind}]", SIZES[data], kind
         return
-    names = {**table(processor, 32).names["format"], 1: "BUF_FMT_8_UNORM"}
-    for number, name in names.items():
+    for number, name in {**table(processor, 32).names["format"], 1: "BUF_FMT_8_UNORM"}.items():
         data, _, kind = name.removeprefix("BUF_FMT_").rpartition("_")
         if data:
             yield number, f"[{name}]", SIZES[data], kind

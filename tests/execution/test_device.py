@@ -252,8 +252,7 @@ def a_near_place(base=0x7_0000_0000, size=1 << 14):
 @pytest.mark.parametrize("base, high, first", [(0, 7, 0), (0x6_FFFF_FFF0, None, 16), (0x7_0000_0010, None, 0)])
 def test_places_of_one_segment_are_read_by_their_lower_words(size, count, base, high, first):
     batch, memory = a_near_place()
-    numbers = np.random.default_rng(7)
-    low = (first + size * numbers.integers(0, 1000, (40, 32))).astype(np.uint32)
+    low = (first + size * np.random.default_rng(7).integers(0, 1000, (40, 32))).astype(np.uint32)
     words = None if high is None else np.full((40, 32), high, np.uint32)
     addresses = low.astype(np.uint64) + np.uint64(base + ((high or 0) << 32) + 8)
     for space in ("global", "flat"):
@@ -300,8 +299,7 @@ def a_stack(lanes, generation, waves=(0, 1, 2)):
     memory.generation, memory.swizzles_dwords = generation, True
     scratch = np.random.default_rng(8).integers(0, 256, (5, size)).astype(np.uint8)
     memory.use(np.zeros((0, 0), np.uint8), np.zeros(5, np.int64), scratch)
-    processor = processor_named({9: "gfx90a", 10: "gfx1030"}[generation])
-    words = scratch_descriptor(processor, base, 5 * size, lanes)
+    words = scratch_descriptor(processor_named({9: "gfx90a", 10: "gfx1030"}[generation]), base, 5 * size, lanes)
     own = base + size * batch.waves.astype(np.uint64)[:, None]
     return batch, memory, (own & np.uint64(0xFFFF_FFFF), own >> np.uint64(32) | np.uint64(words[1]), *words[2:])
 
@@ -398,8 +396,7 @@ def test_indices_are_shifted_as_words_where_nothing_is_lost():
     zero, two = np.zeros((1, 1), np.uint32), np.full((1, 1), 2, np.uint32)
     for low in (row, row[::-1].copy()):
         for places in (0, 1, 2, 40, 66):
-            count = np.full((1, 1), places, np.uint32)
-            shifted = shifted_index(batch, count, low, zero)
+            shifted = shifted_index(batch, np.full((1, 1), places, np.uint32), low, zero)
             whole = low.astype(np.uint64) << np.uint64(places & 63)
             assert (shifted is None) == bool((whole >> np.uint64(32)).any())
             assert shifted is None or (shifted == whole).all()

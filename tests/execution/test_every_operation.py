@@ -578,8 +578,7 @@ def test_branches_go_where_their_condition_says(it):
     )
     codes = assemble(it, [line for name, setup, _taken in cases for line in (setup, f"{name} 3")])
     for (name, setup, taken), first, second in zip(cases, codes[::2], codes[1::2], strict=True):
-        following = it.execute([*first, *second])
-        assert following == 0x1008 + (12 if taken else 0), (name, setup)
+        assert it.execute([*first, *second]) == 0x1008 + (12 if taken else 0), (name, setup)
     it.batch.set_exec(0)
     assert (it.run("s_cbranch_execz 3"), it.run("s_cbranch_execnz 3")) == (0x1010, 0x1004)
     if it.generation < 12:
@@ -610,8 +609,7 @@ def test_jumps_calls_and_ends_of_blocks(it):
 def test_time_goes_on_and_mode_is_set_from_a_register(it):
     if it.generation < 11:
         it.run("s_memtime s[2:3]\ns_memtime s[4:5]\ns_memrealtime s[6:7]")
-        times = [it.batch.scalar[number] for number in (2, 4, 6)]
-        assert all(time > 0 for time in times)
+        assert all(time > 0 for time in [it.batch.scalar[number] for number in (2, 4, 6)])
     name = "HW_REG_MODE" if it.generation < 12 else "HW_REG_WAVE_MODE"
     it.scalar(2, 0x5)
     it.run(f"s_setreg_b32 hwreg({name}, 0, 4), s2")

@@ -54,8 +54,7 @@ def test_the_machine_shows_what_the_graph_reaches_and_nothing_else(litmus, tmp_p
 def test_each_step_of_a_message_is_needed_or_has_a_reason(tmp_path):
     litmus = Litmus("mp", "gfx1200", "system")
     path = litmus.build(tmp_path)
-    kinds = [(verdict.step.text.split()[0], verdict.kind) for verdict in judged(litmus, path)]
-    assert kinds == [
+    assert [(verdict.step.text.split()[0], verdict.kind) for verdict in judged(litmus, path)] == [
         ("s_wait_kmcnt", IDLE),
         ("global_load_b32", DELAY),
         ("global_load_b32", DELAY),
@@ -72,8 +71,7 @@ def test_each_step_of_a_message_is_needed_or_has_a_reason(tmp_path):
 
 def test_lds_operations_of_a_wave_stay_in_order_without_a_wait(tmp_path):
     litmus = Litmus("mp", "gfx1030", "workgroup", "wgp", "local local")
-    kinds = {verdict.kind for verdict in judged(litmus, litmus.build(tmp_path))}
-    assert kinds == {IDLE, LAST, IN_ORDER}
+    assert {verdict.kind for verdict in judged(litmus, litmus.build(tmp_path))} == {IDLE, LAST, IN_ORDER}
 
 
 def test_a_wait_that_comes_too_late_shows(tmp_path):
@@ -113,8 +111,7 @@ def test_a_load_passes_all_caches_at_once_in_the_machine(tmp_path):
 
 def test_invalidating_l0_before_l1_lets_a_stale_word_in(tmp_path):
     litmus = Litmus("mp", "gfx1030", "agent")
-    path = litmus.build(tmp_path)
-    code = traced(litmus, path)
+    code = traced(litmus, litmus.build(tmp_path))
     rows = {row.instruction.name: row for thread in code for row in thread}
     outer, inner = rows["buffer_gl1_inv"], rows["buffer_gl0_inv"]
     assert inner.offset == outer.offset + 8

@@ -25,13 +25,11 @@ BITS = {"f64": 64, "f32": 32, "xf32": 32, "i32": 32, "f16": 16, "bf16": 16, "i8"
 def some(kind, shape, processor):
     """Random small numbers of a type and the bits that stand for them; the products and sums of all are exact."""
     if kind in ("i8", "iu8", "iu4"):
-        bits = BITS[kind]
-        codes = RANDOM.integers(0, 1 << bits, shape)
+        codes = RANDOM.integers(0, 1 << BITS[kind], shape)
         return codes, codes
     if kind in ("fp8", "bf8"):
         table = np.array([*map(eight_bits(kind, is_fnuz=processor == "gfx942"), range(256))])
-        usable = [code for code in range(256) if 0.25 <= abs(table[code]) <= 4]
-        codes = RANDOM.choice(usable, shape)
+        codes = RANDOM.choice([code for code in range(256) if 0.25 <= abs(table[code]) <= 4], shape)
         return table[codes], codes
     numbers = RANDOM.integers(-8, 9, shape) / 4
     if kind == "f16":
@@ -196,8 +194,7 @@ def test_dense_products_of_gfx9(require_tool, name, letter):
     put_dense(bench, B, right_kind, size, depth, blocks, right_codes, file=file)
     spots = {(b, i, j): place(i, j, b) for b in range(blocks) for i in range(size) for j in range(size)}
     put(bench, C, result, {(lane, item): other_codes[spot] for spot, (item, lane) in spots.items()}, file=file)
-    each = size * depth * blocks // 64
-    count = blocks * size * size // 64
+    each, count = size * depth * blocks // 64, blocks * size * size // 64
     operands = (
         registers(D, BITS[result], count, letter=letter),
         registers(A, BITS[left_kind], each, letter=letter),

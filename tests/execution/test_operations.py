@@ -596,8 +596,7 @@ def test_output_modifiers_count_without_denormal_results_and_ieee(bench, process
         else "v_add_f32 v8, v0, v0 mul:2\nv_add_f16 v9.l, v1.l, v1.l mul:2\nv_add_f64 v[10:11], v[2:3], v[2:3] mul:2"
     )
     it.run("v_mul_f32 v12, 1.0, v4 mul:2")
-    found = [it.read(8, "f4")[0, 0], it.read(9, "f2")[0, 0], it.read(10, "f8")[0, 0]]
-    assert found == [3 * factor] * 3
+    assert [it.read(8, "f4")[0, 0], it.read(9, "f2")[0, 0], it.read(10, "f8")[0, 0]] == [3 * factor] * 3
     assert np.signbit(it.read(12, "f4")[0, 0]) == (factor == 1)
 
 

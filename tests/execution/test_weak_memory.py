@@ -193,8 +193,7 @@ def test_what_is_forbidden_shows_in_no_litmus_test(litmus, tmp_path):
     """The graphs of states in ``litmus_graph`` say it for all seeds; this is the machine itself."""
     path = litmus.build(tmp_path)
     for seed in range(2):
-        outcomes = litmus.outcomes(path, seed, 200)
-        assert not [outcome for outcome in outcomes if litmus.is_forbidden(outcome)]
+        assert not [outcome for outcome in litmus.outcomes(path, seed, 200) if litmus.is_forbidden(outcome)]
     assert set(FORBIDDEN) >= {litmus.name}
 
 
@@ -212,6 +211,5 @@ SHOWING = {
 @pytest.mark.slow
 @pytest.mark.parametrize("litmus", tuple(SHOWING), ids=lambda litmus: litmus.label)
 def test_each_missing_step_shows(litmus, tmp_path):
-    path = litmus.build(tmp_path)
-    shown = outcomes_without(litmus, path, SHOWING[litmus], 1600, 12)
+    shown = outcomes_without(litmus, litmus.build(tmp_path), SHOWING[litmus], 1600, 12)
     assert [step for step, does_show in shown.items() if not does_show] == []

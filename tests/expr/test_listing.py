@@ -74,8 +74,7 @@ def test_registers_are_named_in_notes(program, target, expected):
 
 
 def test_a_line_has_offset_bytes_and_name():
-    listed = lines(decode(bytes.fromhex("3123049f"), DWARF5, FORM))
-    assert listed == [
+    assert lines(decode(bytes.fromhex("3123049f"), DWARF5, FORM)) == [
         Line(0, b"\x31", "DW_OP_lit1"),
         Line(1, b"\x23\x04", "DW_OP_plus_uconst", "4"),
         Line(3, b"\x9f", "DW_OP_stack_value"),

@@ -82,7 +82,6 @@ def check_ways(program: Expression, state: Context) -> None:
     fast = copy_of(program)
     fast.function = unrolled(Evaluation(fast, state, None))
     expected = outcomes(copy_of(program), state)
-
     assert outcomes(copy_of(program), state, lambda *_: None) == expected, listing.text(program)
     assert outcomes(fast, state) == expected, listing.text(program)
 
@@ -179,7 +178,6 @@ def test_an_expression_has_a_function_after_many_runs() -> None:
     state = Context(TARGET, lanes=LaneSet.one(5))
     for _ in range(evaluation.OFTEN):
         evaluate(program, state)
-
     assert program.function is None
     evaluate(program, state)
     assert program.function is not None
@@ -190,7 +188,6 @@ def test_runs_with_checks_do_not_count() -> None:
     program = parse("DW_OP_lit4")
     for _ in range(evaluation.OFTEN + 2):
         evaluate(program, Context(TARGET), lambda *_: None)
-
     assert program.function is None
 
 
@@ -198,14 +195,12 @@ def test_a_long_expression_stays_in_the_loop() -> None:
     program = parse("DW_OP_lit4; " * evaluation.MAX_STEPS + "DW_OP_lit5")
     for _ in range(evaluation.OFTEN + 2):
         evaluate(program, Context(TARGET))
-
     assert program.function is None
 
 
 def test_a_function_is_for_one_generic_type() -> None:
     program = parse("DW_OP_lit1; DW_OP_lit2; DW_OP_minus")
     program.function = unrolled(Evaluation(program, Context(TARGET), None))
-
     assert evaluate(program, Context(TARGET)).one() == Value(GENERIC, (1 << 64) - 1)
     assert evaluate(program, Context(evolve(TARGET, address_size=4))).one() == Value(types.generic(4), (1 << 32) - 1)
 
@@ -215,7 +210,6 @@ def test_expressions_with_a_function_can_be_sent_to_another_process() -> None:
     state = Context(TARGET, lanes=LaneSet.one(5))
     program.function = unrolled(Evaluation(program, state, None))
     sent = pickle.loads(pickle.dumps(program))
-
     assert sent.function is None
     assert evaluate(sent, state).one() == evaluate(program, state).one() == Value(GENERIC, 20)
 
@@ -227,6 +221,5 @@ def test_a_function_may_be_interrupted_anywhere() -> None:
     program.function = unrolled(current)
     with pytest.raises(EvaluationError, match="the divisor is 0"):
         current.run_on()
-
     assert [entry.bits for entry in current.stack] == [7, 5, 9, 0]  # type: ignore[union-attr]
     assert (current.index, current.budget) == (4, current.context.limits.steps - 5)

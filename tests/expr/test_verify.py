@@ -404,9 +404,7 @@ def test_sizes_of_storages(program, expected):
     expression = parse(program, LLVM_USER, FORM, target=AMDGCN)
     errors = [one for one in verify(expression, rules=rules.AMD, target=AMDGCN) if one.severity == "error"]
     assert [(one.offset, one.kind, one.spec) for one in errors] == ([expected] if expected else [])
-
-    machine = evolve(context(random.Random(1), AMDGCN.name, "amd"), result_kind=None)
-    for ended in evaluate(expression, machine):
+    for ended in evaluate(expression, evolve(context(random.Random(1), AMDGCN.name, "amd"), result_kind=None)):
         assert isinstance(ended, DwarfGpuError) or not expected
         if isinstance(ended, DwarfGpuError) and not any(part in program for part in DEPENDS):
             known = ended.where.offset, ended.kind, ended.spec

@@ -65,9 +65,7 @@ def test_a_value_is_a_row_for_each_run_of_lanes(tmp_path):
     zero, seven = rows("eval", "even", input=str(path))
     assert (zero["number"], zero["lanes"], zero["lane_count"]) == (0, 0x55555 & ~(1 << 4), 9)
     assert (seven["number"], seven["lanes"], seven["lane_count"]) == (7, 1 << 4, 1)
-    assert seven["variable"] == "even"
-    assert seven["type"] == "int"
-    assert seven["state"] == "active"
+    assert (seven["variable"], seven["type"], seven["state"]) == ("even", "int", "active")
 
 
 def test_what_has_no_value_says_why():

@@ -81,8 +81,7 @@ def test_broken_archives_and_servers_without_ranges_are_rows(tmp_path):
     (tmp_path / "k.co").write_bytes(CODE.read_bytes() + bytes(PADDING))
     with serving(tmp_path, has_ranges=False) as server:
         (row,) = asked("coverage", f"{server.url}/k.co")
-        assert row["state"] == "error"
-        assert row["error_class"] == "malformed"
+        assert (row["state"], row["error_class"]) == ("error", "malformed")
 
 
 def test_a_file_is_an_input_and_the_code_of_another(served):

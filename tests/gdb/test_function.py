@@ -96,11 +96,9 @@ def test_fields_addresses_and_assignments(require_tool, program):
     found = said(require_tool, program, *commands)
     start = next(i for i, line in enumerate(found) if line.startswith("$1"))
     values = [line.partition(" = ")[2] for line in found[start:] if line.startswith("$")]
-    assert values[:4] == ["{x = 1, y = -2, z = 3}", "4", "-2", "1"]
-    assert values[4] == "5"
+    assert (values[:4], values[4]) == (["{x = 1, y = -2, z = 3}", "4", "-2", "1"], "5")
     assert values[5].startswith("{") and values[5].count(",") == 3  # noqa: PT018
-    assert values[6] == "GREEN"
-    assert values[7] == "7"
+    assert (values[6], values[7]) == ("GREEN", "7")
     assert values[8].startswith("{int (int, enum color)} 0x")
     assert values[9:] == ["30", "{x = 9, y = -2, z = 3}", "30"]
 

@@ -28,8 +28,7 @@ LEAST = 500
 def build(tools, folder, language, compiler, options):
     program = folder / "program"
     source = CORPUS / f"stops.{language}"
-    command = [tools(compiler), "-g", "-w", *options.split(), "-o", str(program), str(source)]
-    subprocess.run(command, check=True)
+    subprocess.run([tools(compiler), "-g", "-w", *options.split(), "-o", str(program), str(source)], check=True)
     return program
 
 

@@ -175,8 +175,7 @@ class BackendConformance:
     @given(data=st.data(), state=STATES)
     def test_gathering_registers_is_reading_each(self, data, state):
         found = self.made(state)
-        name = data.draw(st.sampled_from(["s0", "v1", "v2", "exec", "v9"]))
-        register = state.target.register_named(name)
+        register = state.target.register_named(data.draw(st.sampled_from(["s0", "v1", "v2", "exec", "v9"])))
         whole = register.bit_size // 8
         size = data.draw(st.integers(1, 8))
         offsets = data.draw(st.lists(st.integers(0, whole + 2), min_size=1, max_size=6))
@@ -295,8 +294,7 @@ class BackendConformance:
         with pytest.raises(EvaluationError, match="lane 32") as caught:
             found.read_memory(space, address, 4, 0, 32)
         assert caught.value.kind == "memory_unavailable"
-        lanes = u64([32, 1])
-        assert found.gather_memory(space, address, 4, 0, lanes, 2)[1].tolist() == [False, True]
+        assert found.gather_memory(space, address, 4, 0, u64([32, 1]), 2)[1].tolist() == [False, True]
         assert found.gather_memory(space, address, 4, 0, None, 2)[1].tolist() == [False, False]
 
     def test_a_generic_address_needs_apertures(self):

@@ -95,8 +95,7 @@ def test_what_is_broken_hides_nothing_else():
     core = read_core(open_image(cores.core_file(THREADS, {}, extra=short)))
     assert len(core.threads) == 2
     assert [error.kind for error in core.problems] == ["truncated"] * 4
-    cut = cores.core_file(THREADS, {0x7000: bytes(64)})[:-10]
-    core = read_core(open_image(cut))
+    core = read_core(open_image(cores.core_file(THREADS, {0x7000: bytes(64)})[:-10]))
     assert [len(data) for _, data in core.memory] == [54]
     assert "0x7000 reaches past the end of the file" in core.problems[0].message
 
@@ -132,8 +131,7 @@ def test_where_files_were_loaded(tmp_path):
     assert [(code.file.name, code.bias) for code in stopped.loaded.codes] == [(program, base)]
     # what the core file leaves out is in the file
     text: Any = image.section(".text")
-    found = stopped.machine.read_memory(SPACE, base + text.address, 16, 0, None)
-    assert found == bytes(text.view[:16])
+    assert stopped.machine.read_memory(SPACE, base + text.address, 16, 0, None) == bytes(text.view[:16])
     assert bias_of(image, []) is None
 
 

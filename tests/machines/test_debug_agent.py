@@ -56,8 +56,7 @@ def test_everything_that_is_printed_is_read(prefix):
     assert not found.problems
     expected = ("1", 0x7FD4F100D0E8, "ASSERT_TRAP", "add(int*, int*)")
     assert (first.number, first.pc, first.reason, first.kernel) == expected
-    assert first.registers["exec"] == 0xF1
-    assert first.registers["m0"] == 0x11
+    assert (first.registers["exec"], first.registers["m0"]) == (0xF1, 0x11)
     assert first.registers["s1"] == 0x7FD5
     assert first.vectors["v1"][63] == 441
     assert first.lanes == 64

@@ -61,8 +61,7 @@ def test_regions_may_be_long_and_begin_anywhere(start):
 def test_a_read_names_the_first_byte_without_a_value(address, size, first):
     found = machine(GENERIC, ("none", 0x10, "01020304", None))
     caught = raised(EvaluationError, read, found, "none", address, size)
-    assert caught.kind == "memory_unavailable"
-    assert caught.spec == "A.2.5.4.4.3"
+    assert (caught.kind, caught.spec) == ("memory_unavailable", "A.2.5.4.4.3")
     assert f"default#{address:#x}" in caught.message
     assert first is None or f"default#{first:#x}" in caught.message
 
@@ -94,8 +93,7 @@ def test_a_write_changes_what_is_described_and_nothing_else():
 def test_memory_is_a_dictionary_of_bytes(regions, address, size, written):
     memory, model = Extents(), {}
     for start, data in regions:
-        agrees = all(model.get(start + i, byte) == byte for i, byte in enumerate(data))
-        if agrees:
+        if all(model.get(start + i, byte) == byte for i, byte in enumerate(data)):
             assert memory.describe(start, data) is None
             model.update((start + i, byte) for i, byte in enumerate(data))
     missing = next((a for a in range(address, address + size) if a not in model), None)

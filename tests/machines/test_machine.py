@@ -267,8 +267,7 @@ def test_every_lane_of_every_wave_is_evaluated_at_once():
             ]
 
         together = evaluated(LaneSet.grid(4, 32))
-        alone = [evaluated(LaneSet.one(lane, wave))[0] for wave in range(4) for lane in range(32)]
-        assert together == alone
+        assert together == [evaluated(LaneSet.one(lane, wave))[0] for wave in range(4) for lane in range(32)]
 
 
 @given(data=st.data())

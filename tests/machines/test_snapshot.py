@@ -168,11 +168,10 @@ def test_byte_order_and_address_size_are_those_of_the_generic_target():
 
 
 def test_address_spaces_are_declared_for_the_generic_target(tmp_path):
-    spaces = {"1": {"name": "far", "address_size": 4}}
     document = {
         "schema": 1,
         "target": "generic",
-        "spaces": spaces,
+        "spaces": {"1": {"name": "far", "address_size": 4}},
         "waves": [{}],
         "memory": [{"space": "far", "address": 16, "bytes": "07"}, {"space": "default", "address": 16, "bytes": "08"}],
     }
@@ -322,8 +321,7 @@ def test_a_double_is_in_two_registers():
     machine = registers(**names)
     low, high = (np.frombuffer(register(machine, name), "<u4") for name in ("v2", "v3"))
     pairs = (low.astype("u8") | high.astype("u8") << 32).view("f8")
-    assert pairs[0] == 1.5
-    assert pairs[2] == -2
+    assert (pairs[0], pairs[2]) == (1.5, -2)
     for name in ("v2", "v3"):
         assert machine.unknown_lanes(machine.register_named(name), 0) & 0b111 == 0b010
     assert register(machine, "s4") + register(machine, "s5") == np.float64(1.5).tobytes()
@@ -475,8 +473,7 @@ def test_a_work_group_of_several_dispatches_names_its_dispatch():
     with pytest.raises(MalformedFile, match="the key 'dispatch' is missing"):
         snapshot.of_document(document)
     document["memory"] = [{**region, "dispatch": 2}]
-    machine = snapshot.of_document(document)
-    assert read(machine, "local", 0, 1, wave=1) == "01"
+    assert read(snapshot.of_document(document), "local", 0, 1, wave=1) == "01"
 
 
 def test_many_empty_waves_do_not_fill_the_memory():
@@ -661,8 +658,7 @@ def test_many_waves_are_told_which_lanes_they_lack():
 def test_a_lane_that_is_written_is_known_from_then_on():
     machine = of_lanes([7])
     register = machine.register_named("v0")
-    accessor = Accessor(machine, "little")
-    accessor.write(locations.at(Register(register, 0), 64), 32, 5)
+    Accessor(machine, "little").write(locations.at(Register(register, 0), 64), 32, 5)
     assert read_lane(machine, "v0", 2) == 5
     with pytest.raises(EvaluationError, match="lane 1 of register v0"):
         read_lane(machine, "v0", 1)

@@ -32,7 +32,6 @@ def test_a_table_is_named_by_the_offset_past_its_header(order, size, wide):
     second = contribution(addresses(0x10, 0x20, 0x30, size=size, order=order), size=size, order=order, wide=wide)
     base = len(first) + (16 if wide else 8)
     table = address_table(first + second, base, Format(size, 8 if wide else 4, order, 5))
-
     assert list(table) == [0x10, 0x20, 0x30]
 
 
@@ -64,7 +63,6 @@ def test_a_base_outside_a_section_without_headers_is_an_error():
 def test_a_broken_table_does_not_hide_the_next():
     data = contribution(b"", version=9) + contribution(addresses(1), size=3) + contribution(addresses(5))
     first, second, third = tables(data)
-
     assert (first.kind, first.where.offset) == ("bad_version", 0)
     assert second.kind == "bad_address_size"
     assert list(third) == [5]

@@ -71,9 +71,7 @@ def check(path, tool):
 @pytest.mark.parametrize("compiler, language, options", PLAIN + OTHERS)
 def test_objects(compiler, language, options, tmp_path, require_tool):
     program = require_tool(*COMPILERS[compiler, language])
-    path = compile_source(tmp_path, program, ["-g", *options.split()], language)
-
-    check(path, require_tool(*DUMP))
+    check(compile_source(tmp_path, program, ["-g", *options.split()], language), require_tool(*DUMP))
 
 
 @pytest.mark.slow
@@ -84,7 +82,6 @@ def test_type_units(compiler, index, version, tmp_path, require_tool):
     options = ["-g", f"-gdwarf-{version}", "-fdebug-types-section", *index]
     path = compile_source(tmp_path, require_tool(*COMPILERS[compiler, "cpp"]), options, "cpp", link=True)
     found = opened(path)
-
     check(path, require_tool(*DUMP))
     assert sum(each.header.is_type_unit for each in found.units) > 2
 
@@ -97,18 +94,14 @@ def test_type_units(compiler, index, version, tmp_path, require_tool):
 )
 def test_other_machines(target, options, tmp_path, require_tool):
     """32 bits, big-endian, and a GPU; two units in each file."""
-    path = compiled(tmp_path, require_tool, target, options)
-
-    check(path, require_tool(*DUMP))
+    check(compiled(tmp_path, require_tool, target, options), require_tool(*DUMP))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", ["-gdwarf-5", "-gdwarf-4"])
 def test_link_time_optimization(options, tmp_path, require_tool):
     """Units share abbreviations, and functions of one are inlined into another (DW_FORM_ref_addr)."""
-    path = compiled(tmp_path, require_tool, "x86-64", f"{options} -flto -O2")
-
-    check(path, require_tool(*DUMP))
+    check(compiled(tmp_path, require_tool, "x86-64", f"{options} -flto -O2"), require_tool(*DUMP))
 
 
 @pytest.mark.slow
@@ -193,7 +186,6 @@ def test_the_version_6_header(tmp_path, require_tool):
         opened(compile_source(tmp_path, program, ["-g", f"-gdwarf-{version}"], "c", f"v{version}"))
         for version in (5, 6)
     )
-
     assert [each.version for each in new.units] == [6]
     assert new.units[0].root.get("DW_AT_language_name").value == 3
     names = [[(entry.tag, entry.name) for entry in each.units[0].dies()][1:] for each in (old, new)]

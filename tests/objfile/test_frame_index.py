@@ -82,7 +82,6 @@ def decoded(monkeypatch):
 def test_every_address(kind, encoding, order, size, wide):
     builder, offsets = functions(kind, size=size, order=order, wide=wide, encoding=encoding)
     index = FdeIndex(section_of(builder))
-
     for address in range(0xFF0, 0x1110):
         i, rest = divmod(address - 0x1000, 0x20)
         expected = offsets[i] if 0 <= i < len(offsets) and rest < 16 else None
@@ -94,7 +93,6 @@ def test_every_address(kind, encoding, order, size, wide):
 def test_an_address_decodes_one_entry_of_20000(decoded):
     builder, offsets = functions(count=COUNT)
     index = FdeIndex(section_of(builder))
-
     assert index.fde_at(0x1000 + 0x20 * 12345).offset == offsets[12345]
     assert decoded == [offsets[12345]]
     assert index.fde_at(0x1000 + 0x20 * 77 + 17) is None
@@ -104,7 +102,6 @@ def test_an_address_decodes_one_entry_of_20000(decoded):
 def test_an_address_decodes_one_entry_of_20000_in_eh_frame(decoded):
     builder, offsets = functions("eh_frame", count=COUNT, encoding=0x1B)
     index = FdeIndex(section_of(builder))
-
     assert index.fde_at(0x1000 + 0x20 * 12345).offset == offsets[12345]
     assert decoded == [offsets[12345]]
 
@@ -114,7 +111,6 @@ def test_one_of_many_entries_for_an_address_is_enough(decoded):
     cie = builder.cie("def_cfa 7 8")
     offsets = [builder.fde(cie, 0, 16) for _ in range(500)]
     index = FdeIndex(frames.FrameSection(bytes(builder.data)))
-
     assert index.fde_at(4).offset == offsets[-1]
     assert len(decoded) == 1
     assert len(index.fdes_at(4)) == 500
@@ -124,10 +120,8 @@ def test_entries_that_overlap():
     """Of several the one that begins last; all of them can be had."""
     builder = FrameBuilder()
     cie = builder.cie()
-    outer = builder.fde(cie, 0x1000, 0x100)
-    inner = builder.fde(cie, 0x1040, 0x10)
+    outer, inner = builder.fde(cie, 0x1000, 0x100), builder.fde(cie, 0x1040, 0x10)
     index = FdeIndex(section_of(builder))
-
     assert index.fde_at(0x1044).offset == inner
     assert [fde.offset for fde in index.fdes_at(0x1044)] == [outer, inner]
     assert index.fde_at(0x1050).offset == outer
@@ -141,14 +135,12 @@ def test_entries_that_overlap():
 def test_the_entries_of_a_range(low, high, expected):
     builder, offsets = functions(count=3)
     found = FdeIndex(section_of(builder)).fdes_between(low, high)
-
     assert [fde.offset for fde in found] == [offsets[i] for i in expected]
 
 
 def test_an_entry_of_no_bytes_covers_nothing():
     builder = FrameBuilder()
     builder.fde(builder.cie(), 0x1000, 0)
-
     assert FdeIndex(section_of(builder)).fde_at(0x1000) is None
 
 
@@ -158,7 +150,6 @@ def test_an_entry_for_code_that_the_linker_has_dropped():
     builder.fde(cie, -1, 0x40)
     builder.fde(cie, -2, 0x40)
     index = FdeIndex(section_of(builder))
-
     assert index.fde_at((1 << 64) - 1) is None
     assert index.problems == []
 
@@ -174,7 +165,6 @@ def test_what_is_broken_hides_nothing():
     last = builder.fde(good, 0x2000, 16)
     builder.data += b"\x05"
     index = FdeIndex(section_of(builder))
-
     assert index.fde_at(0x2000).offset == last
     assert index.fde_at(0x1000) is None
     assert [error.kind for error in index.problems] == ["bad_cie", "overflow", "bad_cie", "truncated"]
@@ -184,7 +174,6 @@ def test_after_a_reserved_length_there_is_no_more():
     builder, offsets = functions(count=1)
     builder.data += b"\xf5\xff\xff\xff" + bytes(20)
     index = FdeIndex(section_of(builder))
-
     assert index.fde_at(0x1000).offset == offsets[0]
     assert index.fde_at(0x5000) is None
     assert [error.kind for error in index.problems] == ["bad_length"]
@@ -193,14 +182,12 @@ def test_after_a_reserved_length_there_is_no_more():
 def test_an_entry_with_an_unknown_augmentation_is_found():
     builder = FrameBuilder()
     fde = builder.fde(builder.cie(augmentation="unheard"), 0x1000, 16)
-
     assert FdeIndex(section_of(builder)).fde_at(0x1008).offset == fde
 
 
 def test_an_entry_with_a_segment_is_found():
     builder = FrameBuilder()
     fde = builder.fde(builder.cie(segment_size=2), 0x1000, 16, before=b"\1\0")
-
     assert FdeIndex(section_of(builder)).fde_at(0x1008).offset == fde
 
 
@@ -210,7 +197,6 @@ def test_the_table_of_a_header(order, size, count):
     rows = [(0x1000 + 0x20 * i, offset) for i, offset in enumerate(offsets)]
     header = read_header(builder, header_of(builder, rows))
     index = FdeIndex(section_of(builder), header)
-
     assert (header.count, header.eh_frame) == (count, ADDRESS)
     assert [header.row(i) for i in range(count)] == [(low, ADDRESS + offset) for low, offset in rows]
     for address in range(0xFF0, 0x1000 + 0x20 * count + 8):
@@ -225,7 +211,6 @@ def test_the_header_saves_reading_locations(decoded, monkeypatch):
     rows = [(0x1000 + 0x20 * i, offset) for i, offset in enumerate(offsets)]
     index = FdeIndex(section_of(builder), read_header(builder, header_of(builder, rows)))
     monkeypatch.setattr(FdeIndex, "_spans", None)  # the section is not run through
-
     assert index.fde_at(0x1000 + 0x20 * 12345 + 5).offset == offsets[12345]
     assert decoded == [offsets[12345]]
 
@@ -241,7 +226,6 @@ def test_the_header_saves_reading_locations(decoded, monkeypatch):
 def test_a_table_that_is_wrong_hides_nothing(rows):
     builder, offsets = functions("eh_frame", encoding=0x1B)
     index = FdeIndex(section_of(builder), read_header(builder, header_of(builder, rows)))
-
     assert index.fde_at(0x1028).offset == offsets[1]
 
 
@@ -249,7 +233,6 @@ def test_a_table_that_is_not_sorted_hides_nothing():
     builder, offsets = functions("eh_frame", encoding=0x1B)
     rows = [(0x1000 + 0x20 * i, offset) for i, offset in enumerate(offsets)][::-1]
     index = FdeIndex(section_of(builder), read_header(builder, header_of(builder, rows)))
-
     assert [index.fde_at(0x1000 + 0x20 * i).offset for i in range(8)] == offsets
 
 

@@ -22,9 +22,8 @@ LAST = (1 << 64) - 1
 
 def read(*instructions, string_at=None, zero_is_code=False, **options):
     layout = {key: options[key] for key in ("size", "order") if key in options}
-    data = table(program(*instructions, **layout), **options)
     return line_table(
-        data,
+        table(program(*instructions, **layout), **options),
         0,
         byte_order=options.get("order", "little"),
         address_size=options.get("size", 8),
@@ -218,7 +217,6 @@ def test_a_table_longer_than_its_section_has_the_rows_that_are_there():
 def test_every_version_and_format(version, order, wide, size):
     options = {"version": version, "order": order, "wide": wide, "size": size}
     found = read(("set_address", 0x1000), ("special", 1, 1), ("advance_pc", 2), "end_sequence", **options)
-
     assert shown(found) == ["1001 1:2:0 is_stmt", "1003 1:2:0 is_stmt end_sequence"]
     expected = (version, 8 if wide else 4, size)
     assert (found.header.version, found.header.offset_size, found.header.address_size) == expected
@@ -232,7 +230,6 @@ def test_files_before_version_5(version):
         (("a.c", 0, 1, 2), ("b.h", 1, 300, 4), ("c.h", 2, 0, 0), ("/d.h", 2, 0, 0), ("e.h", 9, 0, 0)),
     )
     found = read(version=version, tables=tables)
-
     assert found.file(1) == FileEntry("a.c", 0, 1, 2)
     assert found.file(2) == FileEntry("b.h", 1, 300, 4)
     expected = ["/work/a.c", "/usr/include/b.h", "/work/sub/c.h", "/d.h", "/work/e.h"]
@@ -267,7 +264,6 @@ def test_files_of_version_5():
         (number(48, 4), b"\x02", MD5, b"\n\0", b"\x01", b"\x00", number(0, 4)),
     )
     found = read(tables=named("/src", "inc", "/abs") + files, string_at=string_at)
-
     assert found.file(0) == FileEntry("line_strp:10", 1, 133, 9, MD5, "int x;\n")
     assert found.file(1) == FileEntry("line_strp:20", 0, 0, 0, None, None)  # neither digest nor source
     assert found.file(2).source == "\n"  # the source is there, and empty
@@ -279,7 +275,6 @@ def test_files_of_version_5():
 def test_directory_0_is_the_compilation_directory_and_not_relative_to_it():
     files = table_5(((1, 0x1F), (2, 0x0B)), *((number(16, 4), bytes((directory,))) for directory in (0, 1, 2)))
     found = read(tables=named("build", "inc", "/abs") + files, string_at=string_at)
-
     expected = ["build/line_strp:10", "build/inc/line_strp:10", "/abs/line_strp:10"]
     assert [found.path(number, "build") for number in range(3)] == expected
 

@@ -34,7 +34,6 @@ def check_lanes(program: Expression, seed: int, target: str, rules: str) -> None
     together = list(evaluate(program, wave))
     for lane in range(LANES):
         alone = evaluate(program, evolve(wave, lanes=LaneSet.one(lane))).of(0)
-
         assert outcome(together[lane]) == outcome(alone), (lane, listing.text(program))
 
 
@@ -88,7 +87,6 @@ def test_a_machine_in_columns_gives_what_a_described_one_gives(seed: int) -> Non
     for lanes in (described.lanes, LaneSet.one(chance.randrange(LANES))):
         expected = evaluate(program, evolve(described, lanes=lanes))
         found = evaluate(program, evolve(columns, lanes=lanes))
-
         assert [essence(one) for one in found] == [essence(one) for one in expected], listing.text(program)
 
 
@@ -143,5 +141,4 @@ def test_a_row_is_its_expansion(row: table.Operation) -> None:
         text = "; ".join(part for part in (chance.choice(PUSHES), " ".join([row.name, *operands])) if part)
         program = asm.parse(text, dialects.get("llvm-user"), Format())
         wave = evolve(context(random.Random(seed), target, "amd"), result_kind=None)
-
         assert outcomes(program, wave) == outcomes(expanded(program), wave), text

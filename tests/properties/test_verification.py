@@ -195,7 +195,6 @@ def check_errors(seed: int) -> None:
     kinds = {finding.kind for finding in findings if finding.offset == first.offset}
     for outcome in evaluate(program, wave):
         text = f"{shown(program, wave, outcome)}\n{first}"
-
         assert isinstance(outcome, DwarfGpuError), text
         at = place_of(outcome, program)
         if at is not None:

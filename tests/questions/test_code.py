@@ -94,8 +94,7 @@ def test_what_cannot_be_disassembled(run, line, message):
 def test_calls_and_branches_name_where_they_go(require_tool):
     require_tool(*OBJDUMP)
     text = Run(FIXTURES / "llvm24/hip-calls.gfx1100.w32.O2.co")("info functions -n", "disassemble recurse")
-    branches = re.findall(r"\ts_c?branch\w* (\d+)  # (0x[0-9a-f]+) <(\w+)\+\d+>", text)
-    assert branches
+    assert re.findall(r"\ts_c?branch\w* (\d+)  # (0x[0-9a-f]+) <(\w+)\+\d+>", text)
     wave64 = Run(FIXTURES / "llvm24/hip-calls.gfx1100.w64.O2.co")("disassemble recurse")
     assert "exec_lo" in text
     assert "s[" in wave64

@@ -163,8 +163,7 @@ class TestExpressions:
         ("+ .", ""),
     )
     def test_what_a_member_is_of(self, text: str, expected: str) -> None:
-        end = len(text.removesuffix(".").removesuffix("->"))
-        assert operand_before(text, end) == expected
+        assert operand_before(text, len(text.removesuffix(".").removesuffix("->"))) == expected
 
     def test_without_a_file_there_are_no_names(self) -> None:
         run = Run(None)

@@ -139,8 +139,7 @@ def test_it_fits_the_screen(run, width, height):
     assert len(lines) <= max(4, height - 3)
     assert all(len(line) <= width for line in lines), lines
     assert titles("\n".join(lines))
-    marked = [line for line in lines if "=> 15" in line]
-    assert marked
+    assert [line for line in lines if "=> 15" in line]
 
 
 def test_what_is_left_out_is_counted(run):

@@ -21,8 +21,7 @@ CORE = "docs/examples/crash.core"
 @pytest.fixture
 def pair(tmp_path):
     """The parts of host and GPU of the crash of the examples."""
-    run = Run(None, CORE)
-    names = write_core(run.debugger.machine.stopped, str(tmp_path / "core"), "pair").names
+    names = write_core(Run(None, CORE).debugger.machine.stopped, str(tmp_path / "core"), "pair").names
     host, gpu = tmp_path / "core.1234", tmp_path / "gpucore.1234"
     Path(names[0]).rename(host)
     Path(names[1]).rename(gpu)
@@ -115,8 +114,7 @@ def test_threads_of_the_host_need_a_program_and_a_state():
         if Path("fixtures/host/threads.x86_64").exists()
         else Run("fixtures/asm/host.x86_64")
     )
-    text = run(f"core -force {CORE}@host")
-    assert "1 thread of x86_64]" in text
+    assert "1 thread of x86_64]" in run(f"core -force {CORE}@host")
     run = Run(KERNEL, "docs/examples/lanes.json")
     assert "the state has no threads of the host" in run.fails("thread LWP 1").message
     result = run_command("locals", KERNEL, "--sysroot", "/")

@@ -80,8 +80,7 @@ def test_two_builds_of_a_file_and_of_one_function():
     text = asked(PLAIN, "--compare", FAST)
     assert "41 worse, 0 better, 9 the same, 21 gone, 18 new\n" in text
     assert max(map(len, text.splitlines())) <= 80
-    data = document(PLAIN, "--compare", FAST)
-    back = document(FAST, "--compare", PLAIN)
+    data, back = document(PLAIN, "--compare", FAST), document(FAST, "--compare", PLAIN)
     assert [each["change"] for each in data["worse"]] == [-each["change"] for each in back["better"]]
     assert len(data["gone"]) == len(back["new"]) == 21
     assert {each["calls"][0]: each["change"] for each in data["functions"] if each["calls"]}["objects"] < -0.9

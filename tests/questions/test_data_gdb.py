@@ -130,9 +130,8 @@ def built(folder, require_tool, compiler, name, source, debug="-g"):
     (folder / name).write_text(source)
     options = [debug, "-O0", "-no-pie", "-static", "-w"]
     subprocess.run([require_tool(compiler), *options, "-o", "p", name], cwd=folder, check=True)
-    gdb = require_tool("gdb")
     subprocess.run(
-        [gdb, "-nx", "-batch", "-ex", "run", "-ex", "generate-core-file p.core", "p"],
+        [require_tool("gdb"), "-nx", "-batch", "-ex", "run", "-ex", "generate-core-file p.core", "p"],
         cwd=folder,
         check=False,
         capture_output=True,
@@ -206,8 +205,7 @@ def test_symbols_without_debugging_information_are_as_gdb_writes_them(tmp_path, 
     run = Run(program, core, width=1000)
     run("frame function ns::Box<int>::crash(ns::Box<int> const*)")
     for line, theirs in zip(lines, answers, strict=True):
-        ours = run(line)
-        assert re.sub(" of /.*", "", ours) == re.sub(" of /.*", "", theirs), line
+        assert re.sub(" of /.*", "", run(line)) == re.sub(" of /.*", "", theirs), line
 
 
 REGISTERS = commands("""
@@ -222,10 +220,8 @@ REGISTERS = commands("""
 
 def test_registers_flags_and_parts_are_as_gdb_writes_them(crashed, require_tool):
     program, core = crashed
-    lines = ["frame 0", *REGISTERS]
-    answers = said_by_gdb(require_tool, program, core, lines)
-    run = Run(program, core, width=1000)
-    wrong = compared(run, REGISTERS, answers[1:])
+    answers = said_by_gdb(require_tool, program, core, ["frame 0", *REGISTERS])
+    wrong = compared(Run(program, core, width=1000), REGISTERS, answers[1:])
     assert not wrong, "\n".join(["", *wrong])
     program, core = crashed
     theirs = said_by_gdb(require_tool, program, core, ["frame 0", "info registers"])[1]

@@ -47,7 +47,6 @@ def test_iterators_are_written_as_the_lists_they_stand_for(whole):
         return {key: lazy(each) for key, each in value.items()} if isinstance(value, dict) else value
 
     text = f"{json.dumps(whole, indent=2)}\n"
-
     assert written(whole) == (text, None)
     assert written(lazy(whole)) == (text, None)
 
@@ -81,7 +80,6 @@ def test_an_item_is_written_before_the_next_one_is_made():
             yield f"row {number}"
 
     write_json({"items": items()}, stream.write)
-
     assert before == [0, 1, 2]
 
 

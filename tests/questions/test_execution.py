@@ -40,8 +40,7 @@ def test_a_breakpoint_with_a_condition_says_in_which_lanes_it_stops(launched):
 
 
 def test_start_stops_behind_the_prologue_and_advance_goes_on(launched):
-    text = launched("start")
-    assert "hit Temporary breakpoint 1, with lanes [0-31]" in text
+    assert "hit Temporary breakpoint 1, with lanes [0-31]" in launched("start")
     assert launched("print limit") == "$1 = 40\n"
     assert "No breakpoints" in launched("info breakpoints")
     launched("start")
@@ -103,8 +102,7 @@ def test_steps_go_back_again_by_instructions_and_lines(launched):
     launched("reverse-stepi 5", "stepi 5")
     assert _pc(launched) == places[0]
     launched(IN_LANES, "run")
-    lines = [launched("next").rsplit(":", 1)[1].strip() for _ in range(3)]
-    assert lines == ["99", "100", "99"]
+    assert [launched("next").rsplit(":", 1)[1].strip() for _ in range(3)] == ["99", "100", "99"]
     assert [launched("reverse-next").rsplit(":", 1)[1].strip() for _ in range(2)] == ["100", "99"]
     assert launched("print step") == "$1 = 4\n"  # the loop has not counted on yet
 
@@ -127,10 +125,8 @@ def test_reads_are_watched(launched):
 
 
 def test_all_memory_goes_back(launched):
-    before = launched("run", "print *out@4")
-    assert "exited normally" in before
-    text = launched("reverse-continue")
-    assert "No more reverse-execution history." in text
+    assert "exited normally" in launched("run", "print *out@4")
+    assert "No more reverse-execution history." in launched("reverse-continue")
     assert "limit=<not set yet>" in launched("frame"), "registers are unknown again"
 
 
@@ -145,8 +141,7 @@ def test_a_wave_runs_alone(launched):
 
 def test_an_assigned_program_counter_is_where_it_goes_on(launched):
     launched("start", "break kernels.cl:102")
-    text = launched("info line kernels.cl:102")
-    address = next(word for word in text.split() if word.startswith("0x"))
+    address = next(word for word in launched("info line kernels.cl:102").split() if word.startswith("0x"))
     launched("set scheduler-locking on", f"set var $pc = {address}")
     assert "hit Breakpoint 2" in launched("continue")
 
@@ -282,8 +277,7 @@ def test_jump_and_an_assigned_pc_go_elsewhere(divergent):
 def test_watchpoints_have_conditions(divergent):
     divergent("break 100 if step == 4 && rest > 20", "run", "delete")
     assert divergent("watch result if result > 300") == "Hardware watchpoint 2: result\n"
-    text = divergent("continue")
-    assert int(re.search(r"New value = (\d+)", text)[1]) > 300
+    assert int(re.search(r"New value = (\d+)", divergent("continue"))[1]) > 300
     assert "\tstop only if result > 300\n" in divergent("info breakpoints")
     divergent("condition 2 result > 500")
     assert int(re.search(r"New value = (\d+)", divergent("continue"))[1]) > 500
@@ -360,8 +354,7 @@ def test_variables_in_registers_are_watched():
 def test_breakpoints_go_back_from_hit_to_hit(divergent):
     divergent("break kernels.cl:100 if step > 1")
     stops = [divergent("run"), *(divergent("continue") for _ in range(3))]
-    seen = [divergent("print step") and divergent("output step") for _ in stops[:1]]
-    assert seen == ["5"]
+    assert [divergent("print step") and divergent("output step") for _ in stops[:1]] == ["5"]
     values = []
     for _ in range(3):
         divergent("reverse-continue")
@@ -523,8 +516,7 @@ EVERY = (
 
 @pytest.mark.parametrize("line", EVERY)
 def test_each_command_says_in_one_line_that_a_snapshot_does_not_run(line):
-    run = Run(KERNEL, STATE)
-    error = run.fails(line)
+    error = Run(KERNEL, STATE).fails(line)
     assert error.kind == "cannot_run"
     assert str(error) == f"A snapshot cannot run. `{line.split()[0]}` works after `target launch`."
 
@@ -656,8 +648,7 @@ def test_what_is_compiled_is_told(launched):
     assert launched("info machine") == (
         "gfx1100, 2 waves of 32 lanes, 682 instructions executed\njit off: nothing is compiled\n"
     )
-    again = launched("set jit on", "run", "bt")
-    assert again.partition("Wave 2 hit")[2] == stop.partition("Wave 2 hit")[2]
+    assert launched("set jit on", "run", "bt").partition("Wave 2 hit")[2] == stop.partition("Wave 2 hit")[2]
     row = ask(launched, "info machine --json")["machine"]
     assert (row["jit"], row["executed"], row["lanes"]) == ("on", 682, 32)
     assert row["compiler"].startswith("LLVM ")

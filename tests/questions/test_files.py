@@ -60,8 +60,7 @@ def test_states_that_cannot_be_attached(tmp_path):
     run = Run(LANES, STATE)
     assert "nothing.json" in run.fails("core nothing.json").message
     other = Run(TINY)
-    error = other.fails(f"core {STATE}")
-    assert "is not the code object that the snapshot was made with" in error.message
+    assert "is not the code object that the snapshot was made with" in other.fails(f"core {STATE}").message
     assert "[Attached" in other(f"core -force {STATE}")
     assert "[Attached" in Run(None)(f"core {STATE}"), "a snapshot names its code"
     assert "not a core file" in run.fails(f"core {HOST}").message
@@ -103,8 +102,7 @@ def test_launching_kernels_with_their_arguments():
     assert run.fails("info kernels nothing").message.endswith("has no kernel 'nothing'")
     assert "regular expression" in run.fails("info kernels [").message
     assert len(run("info kernels -fields")) > len(both)
-    narrow = Run(LAUNCH, width=50)("info kernels").splitlines()
-    assert max(map(len, narrow)) <= 50
+    assert max(map(len, Run(LAUNCH, width=50)("info kernels").splitlines())) <= 50
 
 
 STATE_OF_TINY = ROOT / "docs/examples/launch.json"
@@ -162,8 +160,7 @@ def test_a_core_file_is_not_saved(threads, tmp_path):  # noqa: F811
 
 def test_loaded_files(threads):  # noqa: F811
     run = Run(LANES, STATE, width=150)
-    rows = run("info sharedlibrary").splitlines()
-    assert rows == [
+    assert run("info sharedlibrary").splitlines() == [
         "  From               To                 Syms Read File",
         f"  0x00007f0000001500 0x00007f000000161c Yes       {LANES}",
     ]

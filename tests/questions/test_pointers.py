@@ -259,8 +259,7 @@ def test_apertures_are_those_of_the_state(compiled, tmp_path):
     state["code_objects"][0]["path"] = str(program.path)
     path = tmp_path / "state.json"
     path.write_text(json.dumps(state), "utf-8")
-    run = Run(program.path, path)
-    assert values(run, "(int @generic *) shared", "(int @generic *) arr[0]") == [
+    assert values(Run(program.path, path), "(int @generic *) shared", "(int @generic *) arr[0]") == [
         "(int *) generic#0x700000020", f"(int *) generic#{0x900000000 + program.offsets['a']:#x}",
     ]  # fmt: skip
 

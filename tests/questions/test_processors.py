@@ -20,12 +20,10 @@ def asked(*names: str) -> list[dict]:
 
 
 def test_the_processors_are_those_that_clang_lists(require_tool):
-    clang = require_tool("clang-22")
-    words = [clang, "--target=amdgcn-amd-amdhsa", "--print-supported-cpus"]
+    words = [require_tool("clang-22"), "--target=amdgcn-amd-amdhsa", "--print-supported-cpus"]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     theirs = {line.strip() for line in (done.stdout + done.stderr).splitlines() if line.startswith("\t")}
-    rows = asked()
-    ours = {name for row in rows for name in (row["name"], *row["other_names"])}
+    ours = {name for row in asked() for name in (row["name"], *row["other_names"])}
     assert ours - theirs == OTHER_VERSIONS
     assert {name for name in theirs - ours if name.startswith("gfx")} == set()
 
@@ -49,8 +47,7 @@ def test_dwarf_numbers_are_those_of_the_assembler(require_tool, name):
 
 
 def test_every_property_of_a_processor_has_a_meaning():
-    words = {word for processor in processors() for word in processor.features}
-    assert words == set(MEANINGS)
+    assert {word for processor in processors() for word in processor.features} == set(MEANINGS)
 
 
 @pytest.mark.parametrize("row", asked(), ids=lambda row: row["name"])
@@ -103,5 +100,4 @@ def test_an_unknown_name_names_near_ones_and_the_prompt_knows_them_too():
 
 def test_runs_end_where_numbers_or_rules_change():
     runs = {run.name: run.numbers for run in runs_of(resolve("gfx1250"))}
-    assert runs["v256-v511"] == "1792-2047"
-    assert runs["v512-v1023"] == "3584-4095"
+    assert (runs["v256-v511"], runs["v512-v1023"]) == ("1792-2047", "3584-4095")

@@ -157,8 +157,7 @@ class TestSource:
     def test_a_script_runs_sources_others_and_says_where_it_fails(self, run: Script, tmp_path: Path) -> None:
         script = tmp_path / "look.gdb"
         script.write_text("# a comment\necho one\\n\n\nlane 99\necho two\\n\n")
-        error = run.fails(f"source {script}")
-        assert error.message == f"{script}:4: Lane 99 does not exist on this thread."
+        assert run.fails(f"source {script}").message == f"{script}:4: Lane 99 does not exist on this thread."
         assert "".join(run.written) == "one\n"
         (tmp_path / "a").write_text(f"source {tmp_path}/b\n")
         (tmp_path / "b").write_text("lane 99")

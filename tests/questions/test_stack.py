@@ -173,8 +173,7 @@ def test_threads_of_a_process(threads):  # noqa: F811
     assert lines[0] == "Stack level 0, frame at 0x7008:"
     assert lines[1].startswith(" rip = 0x401100 in aligned (")
     assert lines[-2:] == [" Saved registers:", "  rip at 0x7000"]
-    error = threads.fails("bt -lane 0")
-    assert error.message == "threads of x86_64 have no lanes"
+    assert threads.fails("bt -lane 0").message == "threads of x86_64 have no lanes"
 
 
 SOURCE = """

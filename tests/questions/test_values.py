@@ -384,8 +384,7 @@ def test_assignments_are_made_in_the_focus_lane_or_in_the_ones_that_are_said(run
     assert run("print -lane 0-2 left") == "$1 = {[0]=40, [1]=(2), [2]=4}\n"
     run("set var -lane 1-2 left = left + 1")
     assert run("print -lane 0-2 left") == "$2 = {[0]=40, [1]=(3), [2]=5}\n"
-    error = run.fails("set variable -all left = $lane")
-    assert error.message.startswith("no variable `left` in X")
+    assert run.fails("set variable -all left = $lane").message.startswith("no variable `left` in X")
     run("set variable -lane 0-19 left = $lane")
     assert run("print -lane 0-2,19 left") == "$3 = {[0]=0, [1]=(1), [2]=2, [19]=(19)}\n"
     assert run("print left = 9", "set left = 8", "print left") == "$4 = 9\n$5 = 8\n"
@@ -624,8 +623,7 @@ def test_memory_fits_the_width_and_has_strings():
             assert all(len(each) <= width or len(each.split(":")[1].split()) == 1 for each in lines), (line, width)
     run = Run("fixtures/host/classes.gcc.O0.v5.x86_64")
     section = next(each for each in run.debugger.opened.file.image.sections if each.name == ".rodata")
-    offset = bytes(section.data).index(b"rex\0")
-    address = section.address + offset
+    address = section.address + bytes(section.data).index(b"rex\0")
     assert run(f"x/s {address}").endswith(':\t"rex"\n')
     assert run("print (char) $__") == "$1 = 114 'r'\n"
     assert run("set print elements 2", f"x/s {address}", "x").splitlines() == [

@@ -75,8 +75,7 @@ def test_all_or_some_waves_as_rocgdb_has_them(run):
 def test_equal_neighbours_are_one_row():
     run = Run(TINY, width=100)
     run("target launch tiny 640000 64", "wave 42")
-    rows = run("info waves").splitlines()[1:]
-    assert rows == [
+    assert run("info waves").splitlines()[1:] == [
         '  1-41     64/64  AMDGPU Wave 1:1:1:1 (0,0,0)/0 "tiny" to 1:1:1:41 (40,0,0)/0 tiny () at tiny.hip:8',
         '* 42       64/64  AMDGPU Wave 1:1:1:42 (41,0,0)/0 "tiny"                      tiny () at tiny.hip:8',
         '  43-10000 64/64  AMDGPU Wave 1:1:1:43 (42,0,0)/0 "tiny" to 1:1:1:10000 (9999,0,0)/0',

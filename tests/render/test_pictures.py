@@ -94,8 +94,7 @@ def test_strips_of_variables_cover_their_function(name):
     records = [record for record in FileAvailability(opened(f"fixtures/{name}")) if record.scope is not None]
     for record in records:
         assert sum(part.size for part in strip_of(record).parts) == record.scope.function.size
-    picture = ET.fromstring("\n".join(coverage_svg("k", records)))
-    assert len(bars(picture)) >= len(records)
+    assert len(bars(ET.fromstring("\n".join(coverage_svg("k", records))))) >= len(records)
 
 
 def test_the_command_draws_what_the_pages_show():
@@ -141,8 +140,7 @@ def legend(root: ET.Element) -> list[str]:
 
 
 def test_a_cell_for_each_lane(lanes):
-    root = picture(lanes_svg(lanes, lanes.lanes))
-    drawn = cells(root)
+    drawn = cells(picture(lanes_svg(lanes, lanes.lanes)))
     expected = {("active", "A"): 12, ("waiting", "b"): 12, ("waiting", "c"): 16, ("none", "."): 24}
     assert Counter((kind, letter) for kind, letter, _tip in drawn) == expected
     assert {tip for _kind, _letter, tip in drawn} >= {
@@ -174,8 +172,7 @@ def test_rows_of_lanes(lanes, per_row, columns, rows):
 
 
 def test_lanes_that_are_chosen_are_drawn_and_nothing_is_fetched(lanes):
-    chosen = [lane for lane in lanes.lanes if lane.state == "active"]
-    assert len(cells(picture(lanes_svg(lanes, chosen)))) == 12
+    assert len(cells(picture(lanes_svg(lanes, [lane for lane in lanes.lanes if lane.state == "active"])))) == 12
     assert picture(lanes_svg(lanes, [])).tag == f"{SVG}svg"
     name = '<script>alert("1 & 2")</script>]]>\x00\ud800'
     call = evolve(lanes.call, function=name * 20)

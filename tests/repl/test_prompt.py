@@ -206,8 +206,7 @@ def test_a_key_right_behind_the_line_ends_its_command() -> None:
 
 def test_waiting_for_the_program_can_be_interrupted() -> None:
     sitting = Sitting()
-    busy = threading.Event()
-    done = threading.Event()
+    busy, done = threading.Event(), threading.Event()
 
     def asks_the_program(lock: threading.RLock) -> None:
         with lock:

@@ -69,8 +69,7 @@ class TestWindows:
                 assert all(len(fragment_list_to_text(line)) <= width for line in lines)
 
     def test_the_source_says_where_lanes_stand(self, sat: Sat) -> None:
-        lines = [fragment_list_to_text(line) for line in Panels(sat.debugger, sat.terminal).source(60, 6)]
-        assert lines == [
+        assert [fragment_list_to_text(line) for line in Panels(sat.debugger, sat.terminal).source(60, 6)] == [
             "  10* 12     if ((lane & 1) == 0) {  // c2",
             "      13       int even = left + 10;  // c",
             "      14       result = even;",

@@ -115,7 +115,6 @@ test_a_missing_element_has_its_own_error = table(MISSING)
 @pytest.mark.parametrize("case", MISSING, ids=repr)
 def test_a_missing_element_is_an_error_of_its_own_class(case):
     error = answer(case.ops, **case.case)["error"]
-
     assert error["class"] == "missing_context"
     assert error["spec"].startswith("A.2.5")
     assert error["operation"].startswith("DW_OP_")
@@ -175,7 +174,6 @@ NOT_SPECIFIED = {"thread": {"lanes": LaneSet(1, None, 0)}, "lane": {"lanes": Lan
 @pytest.mark.parametrize("element, ops", REQUIRED)
 def test_an_operation_requires_the_elements_it_is_about(element, ops):
     changes = NOT_SPECIFIED.get(element, {element: None})
-
     assert not isinstance(outcome(parsed(ops, TARGET)), DwarfGpuError)
     error = outcome(parsed(ops, TARGET), **changes)
     assert isinstance(error, MissingContext), error

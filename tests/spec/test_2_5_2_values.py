@@ -179,7 +179,6 @@ test_ill_formed_types = table(
 @pytest.mark.parametrize("kind", ["address", "UTF", "UCS", "ASCII"])
 def test_a_type_that_is_not_integral_still_has_arithmetic(kind):
     program = "const_type 1 ff; const_type 1 02; plus"
-
     assert run(program, base_types={"1": {"encoding": kind, "byte_size": 1}}) == f"1:{kind}8"
 
 
@@ -187,7 +186,6 @@ def test_a_value_without_a_number_is_not_shown_as_one():
     # 128-bit floats can be held, moved and read as bytes; arithmetic and numbers of them are not supported
     held = answer(f"const_type 0x44 {'01' * 16}; stack_value", rules="amd", base_types=TYPES)
     shown = answer(f"const_type 0x44 {'01' * 16}", rules="amd", base_types=TYPES)
-
     assert held["result"]["bytes"] == "01" * 16
     assert shown["error"]["class"] == "unsupported"
 
@@ -213,11 +211,9 @@ def evaluated(ops, order, kind):
 def test_a_type_may_have_a_byte_order_of_its_own(order, endianity):
     kind = BaseType("unsigned", 32, byte_order=endianity)
     number = 0x01020304 if endianity == "big" else 0x04030201
-
     constant, _ = evaluated("const_type 1 01020304", order, kind)
     register, _ = evaluated("regval_type 0 1", order, kind)
     location, accessor = evaluated("const_type 1 01020304; stack_value", order, kind)
-
     assert constant.number() == number
     assert register.number() == number
     assert int(accessor.read(location, 32).bits).to_bytes(4, order) == bytes([1, 2, 3, 4])
@@ -244,7 +240,6 @@ def test_byte_orders_of_values_that_differ_from_lane_to_lane(order, endianity, b
     code = parsed("regval_type 0 1", byte_order=order)
     unit, frame = Unit(BaseType("unsigned", bits, byte_order=endianity)), LaneFrame(target)
     found = evaluate(code, Context(target, AMD, Lanes(), LaneSet.of([9, 7]), unit=unit, frame=frame))
-
     rest = bytes(range(2, bits // 8 + 1))
     assert [one.number() for one in found] == [int.from_bytes(bytes([lane]) + rest, endianity) for lane in (9, 7)]
 
@@ -253,10 +248,8 @@ def test_byte_orders_of_values_that_differ_from_lane_to_lane(order, endianity, b
 def test_types_of_different_byte_orders_are_different_types(order):
     kind = BaseType("float", 32, byte_order="big")
     one = (0x3F800000).to_bytes(4, "big").hex()
-
     value, _ = evaluated(f"const_type 1 {one}", order, kind)
     total, _ = evaluated(f"const_type 1 {one}; dup; plus", order, kind)
-
     assert value.number() == 1.0
     assert total.number() == 2.0
     assert BaseType("float", 32, byte_order="big") != BaseType("float", 32)

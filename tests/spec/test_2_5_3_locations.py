@@ -299,9 +299,7 @@ ZEROS = "00" * 8
     ("reg5", "", "little", ONES, ONES),
 )
 def test_writing_keeps_the_bits_beside_it(ops, data, order, before, after):
-    found = written(ops, data, order, registers=registers(before))
-
-    assert found == ("", after, ZEROS)
+    assert written(ops, data, order, registers=registers(before)) == ("", after, ZEROS)
 
 
 @for_each(
@@ -333,7 +331,6 @@ def test_a_write_that_fails_changes_nothing(ops, data, kind):
 
 def test_a_write_to_several_places_that_fails_changes_none():
     found = written("push_object_address", "00", registers=registers(ONES), object=places(reg(5), IMPLICIT, reg(6)))
-
     assert found == ("not_writable", ONES, ZEROS)
 
 
@@ -350,7 +347,6 @@ def test_all_lanes_write_to_their_own_storage():
     )
     answered = answer_case(case)
     machine: Any = case.context.backend
-
     assert answered.by_lane is not None
     assert not any(outcome.error for outcome in answered.by_lane.values())
     assert machine.read_register(machine.register(2564), 0, None).hex() == "".join(
@@ -384,7 +380,6 @@ def test_a_location_is_the_same_for_the_next_evaluation(ops):
     """The text: a subsequent evaluation can be given it "as the object context or initial stack context"."""
     first = answer(ops, **STATE)["result"]
     state = {**STATE, "lane": 9}  # another lane: the location stays what it is
-
     assert run("", **state, initial_stack=[first]) == notation(first)
     assert run("push_object_address", **state, object=first) == notation(first)
     if first["kind"] not in ("undefined", "implicit_pointer"):
@@ -438,7 +433,6 @@ def evaluated(ops: str, machine: DescribedMachine, lanes: LaneSet) -> Any:
 def test_a_location_keeps_the_thread_and_the_lane_it_was_made_for(ops, wave, lane):
     """Registers are those "of that thread", memory of a space may be that "associated with that thread and lane"."""
     found = evaluated(ops, TwoWaves(resolve(WAVE32)), LaneSet(1, wave=1, lane=3)).one().single.storage
-
     assert (found.wave, found.lane) == (wave, lane)
 
 
@@ -447,7 +441,6 @@ def test_each_wave_reads_its_own_registers_and_memory():
     lanes = LaneSet.grid(2, 32)
     found = evaluated("regx s5; deref_size 4", machine, lanes)
     memory_found = evaluated(f"lit16; lit6; {FORM}; deref_size 1", machine, lanes)
-
     assert [one.bits for one in found] == [1000] * 32 + [2000] * 32
     assert [one.bits for one in memory_found] == [1] * 32 + [2] * 32
 
@@ -457,7 +450,6 @@ def test_a_location_of_many_slots_is_read_slot_by_slot():
     machine = TwoWaves(resolve(WAVE32))
     found = evaluated("regx s5; piece 4", machine, LaneSet.grid(2, 32))
     accessor = Accessor(machine, "little")
-
     assert [accessor.read(one, 32).bits for one in found] == [1000] * 32 + [2000] * 32
 
 
@@ -469,5 +461,4 @@ def test_the_kinds_of_storage():
         type(evaluated(ops, machine, lanes).one().single.storage).__name__
         for ops in ("addr 0", "regx s5", "lit0; stack_value", "LLVM_undefined", "piece 1")
     ]
-
     assert kinds == ["Memory", "Register", "Implicit", "Undefined", "Composite"]

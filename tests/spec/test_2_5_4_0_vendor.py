@@ -403,7 +403,6 @@ def test_every_dialect_knows_what_it_extends(name):
 @pytest.mark.parametrize("name, form, data, ops", ENCODINGS)
 def test_text_and_bytes_are_the_same_program(name, form, data, ops):
     dialect = dialects.get(name)
-
     assert asm.assemble(ops, dialect, form).hex() == data
     decoded = decode(bytes.fromhex(data), dialect, form)
     assert decoded.fault is None or "NVIDIA" in ops

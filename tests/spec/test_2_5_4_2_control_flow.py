@@ -411,8 +411,7 @@ def test_called_expressions_are_evaluated_in_their_unit_and_name_their_callers()
 
 
 def test_references_of_called_expressions_are_relative_to_their_unit():
-    found = result("call_ref 4", info_4="call4 8", unit_8="const_type 1 0100")
-    assert found.type.bit_size == 16
+    assert result("call_ref 4", info_4="call4 8", unit_8="const_type 1 0100").type.bit_size == 16
     entries = ("const_type 1 0100; stack_value",)
     assert result("call_ref 4", info_4=entries).places[0].storage.bit_size == 16
     assert isinstance(result("call4 4", unit_4=entries), IllFormed)

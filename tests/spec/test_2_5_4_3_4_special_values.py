@@ -506,7 +506,6 @@ def test_an_entry_value_has_the_lanes_of_the_expression():
     code = parsed("entry_value (LLVM_push_lane)")
     frame = Frame(GENERIC, 0, Frame(GENERIC, 0x1000))
     context = Context(GENERIC, AMD, Bytes(), LaneSet.of([2, 0, 1]), lane_count=4, frame=frame, unit=UNIT)
-
     assert [int(one.bits) for one in evaluate(code, context)] == [2, 0, 1]
 
 
@@ -542,7 +541,6 @@ EQUIVALENT = [
 @every(order=["little", "big"], number=[0, 3, 5, 9])
 def test_equivalent_operations(left, right, order, number):
     context = {"base_types": TYPES, "registers": REGISTERS, "memory": MEMORY, "byte_order": order, "rules": "amd"}
-
     assert run(left.format(r=number), **context) == run(right.format(r=number), **context)
 
 

@@ -517,7 +517,6 @@ def error_of(ops: str, **context: Any) -> DwarfGpuError:
 def test_addresses_are_relocated():
     """DW_OP_addr (1): A is adjusted by where the code object is loaded."""
     place = evaluated("addr 0x10", unit=Loaded()).single
-
     assert place.bit_offset == 8 * 0x7010
     assert isinstance(place.storage, Memory)
 
@@ -539,9 +538,7 @@ def frame(ops: str) -> FrameOf:
 def test_a_frame_base_is_evaluated_to_a_location(ops, address):
     """A.3.3.5 (2): with the result kind location description."""
     base = frame(ops)
-
     found = evaluated("fbreg 8", frame=base, unit=DescribedUnit(), backend=base.machine)
-
     assert isinstance(found, Location)
     assert found.single is not None
     assert found.single.bit_offset == 8 * address
@@ -561,9 +558,7 @@ def test_a_frame_base_is_evaluated_to_a_location(ops, address):
 def test_what_a_frame_base_must_not_be(ops, kind):
     base = frame(ops)
     elsewhere = evaluated("addr 0x40")
-
     error = error_of("lit1; fbreg 8", frame=base, unit=DescribedUnit(), backend=base.machine, object=elsewhere)
-
     assert error.kind == kind
 
 
@@ -571,21 +566,18 @@ def test_what_a_frame_base_must_not_be(ops, kind):
 def test_memory_of_a_thread_needs_a_thread(space):
     """A.2.5.1: the current thread is required for an address space that is specific to it."""
     ops = f"lit16; const1u {space}; {FORM}"
-
     assert error_of(ops, target=WAVE64, lanes=LaneSet(1, wave=None, lane=3)).kind == "thread"
 
 
 @pytest.mark.parametrize("space", [0, 2])
 def test_memory_of_the_process_or_the_agent_needs_no_thread(space):
     found = evaluated(f"lit16; lit{space}; {FORM}", WAVE64, lanes=LaneSet(1, wave=None))
-
     assert found.single.bit_offset == 128
 
 
 def test_thread_local_storage_needs_a_thread_and_a_frame():
     ops = "lit16; form_tls_address"
     described = DescribedFrame(DescribedMachine(resolve("generic")), tls={16: 0x7000})
-
     assert evaluated(ops, frame=described).single.bit_offset == 8 * 0x7000
     assert error_of(ops, frame=described, lanes=LaneSet(1, wave=None)).kind == "thread"
     assert error_of(ops).kind == "frame"
@@ -606,12 +598,10 @@ def test_lanes_evaluate_their_own_frame_base():
         frame_base={"kind": "memory", "space": "private_lane", "address": 0x1C},
         memory=swizzled(64),
     )
-
     assert found == lanes_of(range(1000, 1064))
 
 
 def test_a_bad_address_space_is_ill_formed():
     error = error_of(f"lit16; lit4; {FORM}", target=WAVE64)
-
     assert isinstance(error, IllFormed)
     assert error.spec == "A.2.5.4.4.3 (3)"

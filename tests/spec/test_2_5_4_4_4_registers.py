@@ -175,13 +175,11 @@ def test_a_caller_s_register_is_where_the_call_frame_information_says(ops, bits)
     """DW_OP_regx (2): the resulting location description may be register, memory, or undefined."""
     frame = caller()
     unit = DescribedUnit(base_types={1: lambda: types.unsigned(64)})
-
     assert evaluated(ops, frame=frame, unit=unit, backend=frame.machine).bits == bits
 
 
 def test_a_caller_s_register_that_was_not_saved_is_undefined():
     frame = caller()
-
     assert evaluated("reg7", frame=frame, backend=frame.machine) == UNDEFINED
     assert raised(DwarfGpuError, evaluated, "breg7 0", frame=frame, backend=frame.machine).kind == "undefined_read"
 

@@ -495,7 +495,6 @@ LITTLE32 = BaseType("unsigned", 32, byte_order="little")
 @pytest.mark.parametrize("kind, data", [(BIG32, "00000102"), (LITTLE32, "02010000")])
 def test_a_stack_value_has_the_endianity_of_its_type(order, kind, data):
     ops = "const2u 0x102; convert 1; stack_value"
-
     assert bytes_at(ops, order, kind, 4) == data
 
 
@@ -510,5 +509,4 @@ def test_what_is_read_with_an_endianity_is_stored_with_it(order, kind, ops):
 @pytest.mark.parametrize("kind, number", [(BIG32, 0x01020304), (LITTLE32, 0x04030201)])
 def test_a_value_is_read_in_the_endianity_of_its_type(order, kind, number):
     ops = "implicit_value 01020304; deref_type 4 1"
-
     assert evaluated(ops, order, kind)[0].bits == number

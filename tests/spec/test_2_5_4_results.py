@@ -208,7 +208,6 @@ CLASS_ROWS = [tuple(line.split(None, 2)) for line in CLASSES.strip().splitlines(
 @pytest.mark.parametrize("name, kind, ops", CLASS_ROWS)
 def test_every_kind_of_error_has_its_class(name, kind, ops):
     error = answer(ops, rules="amd", dialect="llvm-user", base_types=TYPES, dies=DIES)["error"]
-
     assert (error["class"], error["kind"]) == (name, kind)
     assert error["message"]
     assert "we " not in error["message"]
@@ -217,7 +216,6 @@ def test_every_kind_of_error_has_its_class(name, kind, ops):
 @pytest.mark.parametrize("want, ops", [("value", "reg5"), ("value", ""), ("location", "const_type 5 01")])
 def test_a_result_of_the_wrong_kind_is_ill_formed(want, ops):
     error = answer(ops, rules="amd", base_types=TYPES, want=want)["error"]
-
     assert (error["class"], error["kind"], error["spec"]) == ("ill_formed", "bad_result_kind", "A.2.5.4")
 
 
@@ -231,5 +229,4 @@ def test_a_result_of_the_wrong_kind_is_ill_formed(want, ops):
 )
 def test_bytes_that_are_no_operation_are_ill_formed(kind, data):
     error = answer("", expr=data)["error"]
-
     assert (error["class"], error["kind"], error["offset"]) == ("ill_formed", kind, 0)

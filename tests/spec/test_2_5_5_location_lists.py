@@ -189,7 +189,6 @@ def test_a_list_whose_entries_match_gives_the_union_of_their_locations():
     )
     case = {"section": data.hex(), "section_kind": "debug_loclists", "pc": 0x1008, "address_size": 4}
     matching = [entry["expr"] for entry in run_list_case(case, 1)["entries"]]
-
     Case(
         CLAUSE, "call2 0x10", "r0 | mem 0x2000", rules="amd", address_size=4, dies={"unit:0x10": {"location": matching}}
     ).check()

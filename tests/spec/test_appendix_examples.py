@@ -272,7 +272,6 @@ def test_lane_pc(outer, masks):
     """A lane's element is the current program location, the one where it waits, or undefined."""
     vector = f"call_ref {outer}; call_ref 0x100"
     element = "LLVM_push_lane; lit8; mul; LLVM_offset; deref"
-
     assert run_lanes(f"{vector}; {element}", **LANE_PC) == [expected_pc(lane, *masks) for lane in range(64)]
 
 
@@ -281,7 +280,6 @@ def test_lane_pc_as_a_whole():
     found = answer("call_ref 0x120; call_ref 0x100", **LANE_PC, want="location", read={"bytes": 512})
     whole = bytes.fromhex(found["read"]["bytes"])
     undefined = bytes.fromhex(found["read"]["undefined"])
-
     assert found["result"]["kind"] == "composite"
     assert sum(part["bit_size"] for part in found["result"]["parts"]) == 64 * 64
     for lane in range(64):
@@ -451,7 +449,6 @@ test_call_frame_information = table(
 def test_call_frame_information_uses_what_it_may(ops):
     target = resolve(WAVE64)
     findings = verify(parsed(ops, target), rules=AMD, in_cfi=True, initial_depth=1, target=target)
-
     assert [finding for finding in findings if finding.severity == "error"] == []
 
 

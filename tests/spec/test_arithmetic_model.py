@@ -203,7 +203,6 @@ def test_pairs_of_8_bits(kind, operation):
     step = 1 if operation in ("div", "mod", "mul", "shl", "shr", "shra", "lt") else 5
     base, target = type_of(kind, 8), target_of(kind, 8)
     pairs = [(left, right) for left in range(0, 256, step) for right in range(256)]
-
     expected = [model(operation, kind, 8, left, right) for left, right in pairs]
     assert together(f"DW_OP_{operation}", target, len(pairs), *columns(base, 8, pairs)) == expected
 
@@ -252,7 +251,6 @@ def test_any_integers(data):
     base, target = type_of(kind, width), target_of(kind, width)
     expected = [model(operation, kind, width, *pair) for pair in pairs]
     ops = f"DW_OP_{operation}"
-
     assert [alone(ops, target, *(Value(base, one) for one in pair)) for pair in pairs] == expected
     assert together(ops, target, len(pairs), *columns(base, width, pairs)) == expected
 
@@ -265,7 +263,6 @@ def test_chains_of_operations(data):
     chain = data.draw(st.lists(st.sampled_from([*ONE, *TWO, "swap"]), min_size=2, max_size=6))
     stacks = data.draw(st.lists(st.lists(operands(width), min_size=8, max_size=8), min_size=2, max_size=5))
     base, target = type_of(kind, width), target_of(kind, width)
-
     expected = [follow(chain, kind, width, list(stack)) for stack in stacks]
     ops = "; ".join(f"DW_OP_{operation}" for operation in chain)
     assert [alone(ops, target, *(Value(base, one) for one in stack)) for stack in stacks] == expected
@@ -301,8 +298,7 @@ def test_operands_are_added_and_reinterpreted_bits_stay(data):
     target = resolve("generic")
     integer = BaseType("unsigned", base.bit_size)
     there = alone("DW_OP_reinterpret 1", target, Value(integer, pattern), unit=Unit(base))
-    back = alone("DW_OP_reinterpret 1", target, Value(base, pattern), unit=Unit(integer))
-    assert there == back == pattern
+    assert there == alone("DW_OP_reinterpret 1", target, Value(base, pattern), unit=Unit(integer)) == pattern
 
 
 # The same through a whole case: operands from registers of which each lane has its own.
@@ -318,7 +314,6 @@ def test_lanes_of_a_case(kind, size, operation):
         lane_count=len(pairs),
         lanes="all",
     )
-
     for (left, right), one in zip(pairs, found["lanes"].values(), strict=True):
         expected = model(operation, kind, width, left, right)
         if isinstance(expected, str):
@@ -369,8 +364,7 @@ def decode(pattern, name):
 
 def encode(number, name):
     _, _, _, letter = FORMATS[name]
-    data = struct.pack(f">{letter or 'f'}", number)
-    return int.from_bytes(data, "big") >> (0 if letter else 16)
+    return int.from_bytes(struct.pack(f">{letter or 'f'}", number), "big") >> (0 if letter else 16)
 
 
 def float_model(operation, left, right, name):  # noqa: PLR0911 (one for each case of IEEE 754)
@@ -461,7 +455,6 @@ def test_floats_against_numpy(name, operation):
     with np.errstate(all="ignore"):
         expected = native(numbers[:, 0], numbers[:, 1])
     assert expected.dtype == NATIVE[name]
-
     found = together(f"DW_OP_{operation}", target, len(chosen), *columns(base, base.bit_size, chosen.tolist()))
     results = np.array(found, dtype=f"u{base.bit_size // 8}").view(NATIVE[name])
     np.testing.assert_array_equal(results, expected)
@@ -496,7 +489,6 @@ def test_any_floats(data):
     pattern = st.integers(0, (1 << base.bit_size) - 1)
     pairs = data.draw(st.lists(st.tuples(pattern, pattern), min_size=2, max_size=4))
     found = together(f"DW_OP_{operation}", target, len(pairs), *columns(base, base.bit_size, pairs))
-
     for (left, right), one in zip(pairs, found, strict=True):
         assert alone(f"DW_OP_{operation}", target, Value(base, left), Value(base, right)) == one
         assert same(one, float_model(operation, decode(left, name), decode(right, name), name), name)
@@ -522,7 +514,6 @@ def numbers_of(kind, width):
 @pytest.mark.parametrize("kind, width", SETTINGS)
 def test_integers_to_floats(kind, width, name):
     found = converted(type_of(kind, width), float_type(name), edges(width), target_of(kind, width))
-
     for pattern, number in zip(found, numbers_of(kind, width), strict=True):
         assert pattern == encode(nearest(Fraction(number), name), name), (number, decode(pattern, name))
 
@@ -566,7 +557,6 @@ def test_floats_to_integers(kind, name):
 @every(source=FORMATS, target=FORMATS)
 def test_floats_to_floats(source, target):
     found = converted(float_type(source), float_type(target), float_edges(source))
-
     for pattern, one in zip(float_edges(source), found, strict=True):
         number = decode(pattern, source)
         if math.isfinite(number):

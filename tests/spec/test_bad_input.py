@@ -321,7 +321,6 @@ NO_TYPES = (7, 0xFFFFFFFF, 2**64 - 1, 9, 10, 11, 12, 13)
 @every(ops=USES, offset=NO_TYPES)
 def test_h_what_is_no_base_type(ops, offset):
     error = answer(ops.format(offset), rules="amd", base_types=TYPES, registers={"0": 1})["error"]
-
     assert (error["class"], error["kind"]) == ("ill_formed", "bad_type")
 
 
@@ -360,9 +359,7 @@ def nested_block(depth, inner=b"\x35"):
 
 @pytest.mark.parametrize("depth", [1, 10, 48, 49, 200, 1000, 5000])
 def test_i_nested_entry_values(depth):
-    found = outcome(of_bytes(nested_block(depth)))
-
-    assert kind_of(found) == ("ok" if depth <= 48 else "limit_exceeded")
+    assert kind_of(outcome(of_bytes(nested_block(depth)))) == ("ok" if depth <= 48 else "limit_exceeded")
 
 
 def test_i_nested_entry_values_and_texts_are_cut_off():
@@ -399,7 +396,6 @@ def test_i_cycles(ops, found, rules):
         for key, value in found.items()
     }
     error = answer(ops, rules=rules, dies=dies)["error"]
-
     if rules == "dwarf5" and "DW_OP_implicit_pointer 4 0; DW_OP_deref" in f"{ops} {found}":
         assert error["kind"] == "after_location"  # where such a location is all there may be
         return
@@ -428,7 +424,6 @@ def test_j_every_size_of_a_read(operation, address_size):
 @pytest.mark.parametrize("size", range(0, 256, 5))
 def test_j_every_size_of_a_typed_read(size):
     kind = {"8": {"encoding": "unsigned", "byte_size": 4}}
-
     found = run(f"DW_OP_implicit_value 01000000; DW_OP_deref_type {size} 8", rules="amd", base_types=kind)
     assert found == ("1:unsigned32" if size == 4 else "bad_size")
 
@@ -442,7 +437,6 @@ NUMBERS = (0, 31, 32, 127, 128, 2**16 - 1, 2**16, 2**16 + 5, 2**32 - 1, 2**32, 2
 def test_k_numbers_of_registers_are_never_cut(number):
     case = {"rules": "amd", "dialect": "llvm-user", "registers": {str(number): 7, "5": 9, "0": 0 if number else 7}}
     kind = {"8": {"encoding": "signed", "byte_size": 8}}
-
     assert run(f"DW_OP_regx {number}", **case) == f"r{number}"
     assert run(f"DW_OP_regx {number}; DW_OP_deref", **case) == "7"
     assert run(f"DW_OP_bregx {number} 4", **case) == "mem 0xb"
@@ -455,7 +449,6 @@ def test_k_numbers_of_registers_are_never_cut(number):
 @every(number=[200, 2**16, 2**16 + 5, 2**32 + 5, 2**64 - 1], target=["x86_64", "amdgcn-gfx90a"])
 def test_k_registers_that_a_target_does_not_have(number, target):
     case = {"rules": "amd", "dialect": "llvm-user", "target": target, "base_types": TYPES}
-
     for ops in (
         f"DW_OP_regx {number}",
         f"DW_OP_bregx {number} 0",

@@ -366,8 +366,7 @@ def selected(draw: Any, world: World, depth: int) -> Node:
     if size == 0:
         return zero
     count = draw(st.integers(1, min(12, limit // size)))
-    factor = draw(st.integers(0, 0xFFFF))
-    mask = draw(st.integers(0, 0xFFFFFF))
+    factor, mask = draw(st.integers(0, 0xFFFF)), draw(st.integers(0, 0xFFFFFF))
     masks = dict.fromkeys(world.lanes, mask)
     ops = f"DW_OP_constu {mask}"
     if world.lanes != [0] and draw(st.booleans()):

@@ -170,7 +170,6 @@ MESSAGES = [
 @pytest.mark.parametrize("ops, message", MESSAGES, ids=[message for _, message in MESSAGES])
 def test_each_limit_has_its_own_error(ops, message):
     error = answer(ops, rules="amd", dialect="llvm-user", dies={"unit:4": die("call4 4")})["error"]
-
     assert (error["class"], error["kind"]) == ("evaluation_error", "limit_exceeded")
     assert message in error["message"]
     assert error["operation"].startswith("DW_OP_")
@@ -192,7 +191,6 @@ def test_nested_evaluations_do_not_multiply(kind):
         dies = {f"unit:{i}": make(f"call4 {i + 1}; drop; call4 {i + 1}") for i in range(1, depth)}
         dies[f"unit:{depth}"] = make("reg5")
         program = "call4 1"
-
     assert short(answer(program, rules="amd", dies=dies)) == "limit_exceeded"
 
 
@@ -244,7 +242,6 @@ def test_how_often_lanes_may_part():
         end:
     """
     lanes = LaneSet.of(range(8))
-
     assert [kind_of(one) for one in outcome(program, lanes)] == ["ok"] * 8
 
 

@@ -359,7 +359,6 @@ class Types:
 def test_bits_that_a_register_does_not_have_are_undefined_in_dwarf_5():
     """DW_OP_bit_piece 8 60 of 64 bits, from the least significant one on, has four bits that are not there."""
     found = answer("reg5; bit_piece 8 60", rules="dwarf5", byte_order="big", registers=BIG, read={"bytes": 1})
-
     assert int(found["read"].get("undefined", "0"), 16).bit_count() == 4
 
 

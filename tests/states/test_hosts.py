@@ -117,8 +117,7 @@ def test_sets_without_lanes_and_processes_without_lanes():
     with pytest.raises(dwarfgpu.UsageError, match="one lane or more"):
         dwarfgpu.LaneSet.of([])
     assert dwarfgpu.LaneSet.one().lane is None
-    frame = dwarfgpu.open("fixtures/host/pie.clang.O2.v5.x86_64").outside
-    assert hosts.in_lane(frame, 3).selected_lane is None
+    assert hosts.in_lane(dwarfgpu.open("fixtures/host/pie.clang.O2.v5.x86_64").outside, 3).selected_lane is None
 
 
 def test_a_host_of_ones_own():

@@ -97,8 +97,7 @@ def test_decoding_is_the_inverse_of_encoding_and_any_bytes_are_an_object(structu
 
 def test_words_and_bits_are_told_and_given_by_name() -> None:
     packet = DISPATCH_PACKET.decode(DISPATCH_PACKET.encode({"header": KERNEL_DISPATCH_HEADER, "setup": 2}))
-    parts = {bits.name: (value, meaning) for bits, value, meaning in packet[0].parts}
-    assert parts == {
+    assert {bits.name: (value, meaning) for bits, value, meaning in packet[0].parts} == {
         "type": (2, "kernel dispatch"), "barrier": (0, None), "acquire_fence_scope": (2, "system"),
         "release_fence_scope": (2, "system"), "reserved": (0, None),
     }  # fmt: skip

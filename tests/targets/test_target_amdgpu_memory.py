@@ -28,8 +28,7 @@ SHARED, PRIVATE = 1 << 48, 2 << 48
 
 @pytest.mark.parametrize("name, lanes", [("gfx90a", 64), ("gfx1100-wave32", 32), ("gfx1100-wave64", 64)])
 def test_the_address_spaces_are_those_of_the_table(name, lanes):
-    rows = [(s.number, s.name, s.address_bits, s.null, s.scope) for s in resolve(name).spaces()]
-    assert rows == [
+    assert [(s.number, s.name, s.address_bits, s.null, s.scope) for s in resolve(name).spaces()] == [
         (0x00, "global", 64, 0, Scope.PROCESS),
         (0x01, "generic", 64, 0, Scope.DEPENDS),
         (0x02, "region", 32, 0xFFFFFFFF, Scope.AGENT),
@@ -185,8 +184,7 @@ def test_other_spaces_are_not_in_the_generic_one(space):
 
 
 def test_private_lanes_are_views_and_need_a_lane():
-    pieces = resolve("gfx90a").space(5).alias.pieces(0x30, 6, 2, 64)
-    assert pieces == [(6, 0xC08, 4), (6, 0xD08, 2)]
+    assert resolve("gfx90a").space(5).alias.pieces(0x30, 6, 2, 64) == [(6, 0xC08, 4), (6, 0xD08, 2)]
     target = resolve("gfx90a")
     for lane in (None, 0, 7):
         assert target.space(0x22).alias.pieces(0x30, 4, lane, 64) == [(6, 0xC08, 4)]

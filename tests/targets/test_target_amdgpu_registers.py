@@ -45,8 +45,7 @@ def expanded(rows):
     ("gfx1250", [*BOTH, *WAVE_32, *HIGH_32]),
 )
 def test_a_target_has_the_registers_of_the_table(name, rows):
-    registers = [(r.number, r.name, r.bit_size) for r in resolve(name).registers()]
-    assert registers == expanded(rows)
+    assert [(r.number, r.name, r.bit_size) for r in resolve(name).registers()] == expanded(rows)
 
 
 def test_numbers_of_registers_of_accumulators_and_of_none():
@@ -114,8 +113,7 @@ def test_reserved_numbers_are_no_registers(target, number):
 @pytest.mark.parametrize("target, mask, bits", [("gfx90a", 17, 64), ("gfx1100", 1, 32), ("gfx1100-wave64", 17, 64)])
 def test_the_registers_with_a_part_to_play(target, mask, bits):
     target = resolve(target)
-    assert target.program_counter == 16
-    assert target.execution_mask == mask
+    assert (target.program_counter, target.execution_mask) == (16, mask)
     assert target.register(mask).bit_size == bits == target.lane_count
     assert target.register(target.stack_pointer).name == "s32"
 

@@ -132,8 +132,7 @@ def test_generic_targets_differ_by_size_and_list_the_registers_of_operations():
 
 
 def test_x86_64_has_the_registers_of_the_psabi_and_one_space():
-    registers = [(r.number, r.name, r.bit_size) for r in resolve("x86_64").registers()]
-    assert registers == PSABI
+    assert [(r.number, r.name, r.bit_size) for r in resolve("x86_64").registers()] == PSABI
     target = resolve("x86_64")
     assert target.register(target.stack_pointer).name == "rsp"
     assert target.unspecified_rule(7) == UnspecifiedRegister.CFA
@@ -319,8 +318,7 @@ def test_names(name, canonical, features):
             resolve(name)
         return
     target = resolve(name)
-    assert target.name == canonical
-    assert target.features == features
+    assert (target.name, target.features) == (canonical, features)
     assert resolve(name) is target
 
 

@@ -33,7 +33,6 @@ def run(*words, script="tools/fuzz.py", **environment):
 def test_a_short_run_finds_nothing(count):
     files = ("--file", "asm/*", "--file", "containers/*")
     status, out = run("--count", str(count), *files, "--seed", "1", "--limit", "60")  # no test looks at the clock
-
     assert f"{count} mutants" in out
     assert (status, out.count("FOUND")) == (0, 0), out
 
@@ -41,7 +40,6 @@ def test_a_short_run_finds_nothing(count):
 @pytest.mark.slow
 def test_a_longer_run_finds_nothing():
     status, out = run("--count", "250", "--seed", "2", "--limit", "60")
-
     assert "250 mutants" in out
     assert (status, out.count("FOUND")) == (0, 0), out
 
@@ -78,7 +76,6 @@ def test_a_failure_is_found_minimised_and_replayed(cause, kind):
     cut, harmless = f"{size - 1:#x}-{size:#x}=", "0x60-0x61=00"
     status, out = run("--replay", name, harmless, cut, script=script)
     assert (status, f"FOUND {kind} in " in out) == (1, True), out
-
     status, out = run("--count", "12", "--seed", "3", "--file", name, script=script)
     assert status == 1
     (found,) = (line.split("--replay ")[1] for line in out.splitlines() if "--replay" in line)
@@ -146,7 +143,6 @@ def test_what_is_no_edit_is_refused(text):
 
 def test_every_built_fixture_is_chosen():
     names = fuzz.chosen([])
-
     expected = {"amdgpu", "asm", "compilers", "containers", "features", "host", "llvm24"}
     assert {name.split("/")[0] for name in names} == expected
     assert fuzz.chosen(["asm/forms*"]) == [name for name in names if name.startswith("asm/forms")]

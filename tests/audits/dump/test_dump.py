@@ -123,10 +123,9 @@ def test_the_assembler_reads_what_is_shown(name, width):
 
 
 def test_references_into_other_units_and_files():
-    found = entries("features/types.v5.co")
     types = [
         each
-        for each in found
+        for each in entries("features/types.v5.co")
         if each.section == ".debug_info" and any(a.form == "DW_FORM_ref_sig8" for a in each.attributes)
     ]
     assert types
@@ -334,8 +333,7 @@ def test_a_broken_unit_hides_no_other():
     unit = code.dwarf.split_units[0]
     data[section.offset + unit.offset + unit.first] = 0x7F  # an abbreviation that is not there
     broken = opened(bytes(data))
-    found = entries(broken)
-    assert 0 < len(found) < whole
+    assert 0 < len(entries(broken)) < whole
     assert broken.problems
 
 
@@ -343,12 +341,10 @@ def test_an_attribute_that_means_nothing_stands_with_its_error():
     code = file(HIP)
     die = code.dwarf.die_at(0x2D)
     data = bytearray((FIXTURES / HIP).read_bytes())
-    section = code.image.section(".debug_info")
-    at = section.offset + die.offset + 2  # DW_AT_type, DW_FORM_ref4
+    at = code.image.section(".debug_info").offset + die.offset + 2  # DW_AT_type, DW_FORM_ref4
     data[at : at + 4] = b"\xff\xff\xff\x7f"
     (entry,) = entries(opened(bytes(data)), entries=("0x2d",))
-    broken = attribute(entry, "DW_AT_type")
-    assert broken.error.kind == "bad_reference"
+    assert attribute(entry, "DW_AT_type").error.kind == "bad_reference"
     assert attribute(entry, "DW_AT_name").value == "gravity"
     assert any("no entry begins" in line for line in render_entries.entry_text(entry))
 

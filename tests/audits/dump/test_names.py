@@ -83,8 +83,7 @@ def test_a_bound_is_unsigned_as_its_index_is():
     index = die("base_type", ("encoding", "data1", 7), ("byte_size", "data1", 8), label="index")
     element = die("base_type", ("name", "string", "int"), label="int")
     bounds = die("subrange_type", ("type", "ref4", "index"), ("upper_bound", "data1", 255))
-    array = die("array_type", ("type", "ref4", "int"), bounds)
-    found = dwarf(unit(die("compile_unit", index, element, array)))
+    found = dwarf(unit(die("compile_unit", index, element, die("array_type", ("type", "ref4", "int"), bounds))))
     assert type_name(next(each for each in found.units[0].dies() if each.tag_name == "DW_TAG_array_type")) == "int[256]"
 
 
@@ -94,8 +93,7 @@ def test_a_type_without_a_name_is_named_by_its_tag():
     pointer = die("pointer_type", ("type", "ref4", "c"), label="p")
     of_pointer = die("const_type", ("type", "ref4", "p"))
     found = dwarf(unit(die("compile_unit", nameless, constant, pointer, of_pointer)))
-    names = [type_name(each) for each in found.units[0].dies() if each.tag in TYPES]
-    assert names == [
+    assert [type_name(each) for each in found.units[0].dies() if each.tag in TYPES] == [
         "(unnamed structure)",
         "const (unnamed structure)",
         "const (unnamed structure) *",

@@ -70,8 +70,7 @@ kernel void halves(local int *part, global int *out) {
 def test_a_step_to_the_next_round_of_an_unrolled_loop_is_right(require_tool, tmp_path, judged):
     (tmp_path / "halves.cl").write_text(UNROLLED)
     words = ["-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1100", "-g", "-O2", "-nogpulib"]
-    command = [require_tool("clang-22"), *words, "halves.cl", "-o", "halves.co"]
-    subprocess.run(command, check=True, cwd=tmp_path)
+    subprocess.run([require_tool("clang-22"), *words, "halves.cl", "-o", "halves.co"], check=True, cwd=tmp_path)
     path = str(tmp_path / "halves.co")
     findings = judged(path, "halves", grid=32, work_group=32, args=(4096, "zeros(32)")).report.findings
     back = [finding.message for finding in findings if finding.rule.name == "statement-back"]
@@ -90,8 +89,7 @@ def test_a_finding_says_the_line_and_the_lane(tools, tmp_path, judged):
     assert name == "back"
     findings = judged(assembled(GFX90A, tools, tmp_path, defect), "X", **SIZES).report.findings
     (finding,) = [each for each in findings if each.rule.name == "statement-back"]
-    assert finding.severity == "note"
-    assert finding.clause == "DWARF 5, 6.2.2"
+    assert (finding.severity, finding.clause) == ("note", "DWARF 5, 6.2.2")
     assert finding.source == ("src/asm/lane-pc.c", 5)
     assert finding.seen.startswith("lane 40 of wave ")  # the first that goes to the other side of the branch
 

@@ -104,8 +104,7 @@ def seeded(text: str, source: str, pick: random.Random) -> tuple[str, dict[str, 
     lines, source_lines = text.split("\n"), source.split("\n")
     is_ordering = False
     choices: dict[str, list[tuple[int, str, str]]] = {}
-    name = ""
-    is_entry = True
+    name, is_entry = "", True
     for number, line in enumerate(lines):
         label = _LABEL.match(line)
         if label:

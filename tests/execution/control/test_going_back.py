@@ -29,8 +29,7 @@ KERNELS = {
 def debugging_of(path, kernel, grid=192, seed=None):
     machine = dg.machine_for(path, kernel)
     machine.seed = seed
-    done = dg.launch(machine, path, kernel, grid=grid, work_group=64, args=KERNELS[kernel])
-    return Debugging(done)
+    return Debugging(dg.launch(machine, path, kernel, grid=grid, work_group=64, args=KERNELS[kernel]))
 
 
 def state_of(machine):
@@ -181,8 +180,7 @@ def test_what_a_user_has_changed_is_not_lost_on_the_way_back(path):
     debugging.break_at("kernels.cl:102")
     debugging.go_on()
     machine = debugging.machine
-    before = machine.column("v1").copy()
-    machine.set_register("v1", np.full_like(before, 77), np.arange(machine.wave_count))
+    machine.set_register("v1", np.full_like(machine.column("v1").copy(), 77), np.arange(machine.wave_count))
     machine.changes += 1
     for _ in range(3):
         debugging.step_instruction(0)

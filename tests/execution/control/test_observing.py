@@ -75,8 +75,7 @@ def test_transactions_are_cache_lines(built, key, line):
     run = running(built(*key), "saxpy", {"y": "ones(128)", "x": "arange(128)", "a": 2, "n": 96})
     profile = Profile(run.machine.device)
     assert run.run().has_ended
-    total = sum(counts.instructions for counts in profile.counts.values())
-    assert total == run.machine.device.executed
+    assert sum(counts.instructions for counts in profile.counts.values()) == run.machine.device.executed
     rows = {row.line: row for row in profile.rows(run)}
     waves = 128 // profile.lane_count
     working = -(-96 // profile.lane_count)
@@ -102,8 +101,7 @@ def test_divergence_is_the_share_of_lanes(built):
     run = running(built("gfx90a", "O2"), "steps_", {"out": "zeros(64)", "in": numbers, "n": 64}, count=64)
     profile = Profile(run.machine.device)
     run.run()
-    rows = {row.line: row for row in profile.rows(run)}
-    assert 0.2 < rows[10].active_share < 0.3
+    assert 0.2 < {row.line: row for row in profile.rows(run)}[10].active_share < 0.3
 
 
 SOURCE = Path(__file__).with_name("watched.cl")
@@ -123,8 +121,7 @@ def watched(require_tool, tmp_path_factory):
             command = [clang, *options, *scalar, "-w", "-nogpulib", str(SOURCE), "-o", str(path)]
             subprocess.run(command, check=True, capture_output=True)
         machine = dg.machine_for(str(path), kernel)
-        done = dg.launch(machine, str(path), kernel, grid=64, work_group=64, args=args)
-        debugging = Debugging(done)
+        debugging = Debugging(dg.launch(machine, str(path), kernel, grid=64, work_group=64, args=args))
         if processor == "gfx900":
             return debugging
         line = next(number for number, text in enumerate(SOURCE.read_text().splitlines(), 1) if f" {kernel}(" in text)
@@ -269,8 +266,7 @@ def test_broken_buffers_end_the_text():
 
 
 def talking(path, args, count=3):
-    machine = machine_for(path, "talk")
-    launched = launch(machine, path, "talk", grid=(count,), work_group=(count,), args=args)
+    launched = launch(machine_for(path, "talk"), path, "talk", grid=(count,), work_group=(count,), args=args)
     running = Running(launched)
     assert running.run().has_ended
     return "".join(running.printed())
@@ -308,8 +304,7 @@ def test_kernels_of_hip_print(printing, processor):
 
 
 def test_a_kernel_that_prints_nothing_has_no_buffer(built):
-    machine = machine_for(built(), "saxpy")
-    launched = launch(machine, built(), "saxpy", grid=(4,), work_group=(4,))
+    launched = launch(machine_for(built(), "saxpy"), built(), "saxpy", grid=(4,), work_group=(4,))
     assert launched.plan.printf_buffer == 0
     assert list(Running(launched).printed()) == []
 

@@ -29,8 +29,7 @@ NUMBERS = np.random.default_rng(3).integers(1, 128, COUNT).astype(np.int32)
 
 
 def started(path, kernel, *, count=COUNT, group=GROUP, **options):
-    machine = machine_for(path, kernel)
-    return launch(machine, path, kernel, grid=(count,), work_group=(group,), **options)
+    return launch(machine_for(path, kernel), path, kernel, grid=(count,), work_group=(group,), **options)
 
 
 def steps(number):
@@ -178,8 +177,7 @@ CONDITIONS = [
     "key", ("gfx90a", "O0"), *(pytest.param(key, marks=SLOW) for key in (("gfx1100", "O0"), WAVE64, ("gfx90a", "O2")))
 )
 def test_a_condition_of_integers_is_what_it_is_without_columns(built, key, monkeypatch):
-    launched = started(built(*key), "mixed", args={"out": np.zeros(COUNT, np.int64), "n": 4})
-    running = Running(launched)
+    running = Running(started(built(*key), "mixed", args={"out": np.zeros(COUNT, np.int64), "n": 4}))
     (point,) = running.break_at("kernels.cl:78")
     counts = {True: 0, False: 0}
 
@@ -315,8 +313,7 @@ def test_what_is_written_to_a_stopped_machine_counts(built):
     launched = steps_launched(built("gfx90a", "O0"))
     running = Running(launched)
     running.break_at("kernels.cl:8")
-    halt = running.run()
-    wave = halt.waves[0]
+    wave = running.run().waves[0]
     frame = running.attached[wave].frame(0)
     frame.assign(frame["x"], "1", lanes=[3])
     machine = launched.machine
@@ -377,8 +374,7 @@ def test_traps_of_old_code_objects_have_other_numbers(number, reason):
 
 def test_machines_that_cannot_run_and_limits_say_so(built, tmp_path):
     launched = steps_launched(built("gfx1100", "O0"))
-    halt = launched.machine.run(limit=100)
-    assert halt.kind == "limit"
+    assert launched.machine.run(limit=100).kind == "limit"
     assert launched.machine.device.executed >= 100
     assert launched.machine.run().has_ended
     with pytest.raises(UsageError, match="the machine has no waves that could run"):
@@ -496,8 +492,7 @@ def test_blocks_are_kept_up_to_a_number(built, monkeypatch):
     launched = steps_launched(built("gfx1100", "O0"))
     assert launched.machine.run().has_ended
     assert launched.buffers["out"].tolist() == STEPS
-    device = launched.machine.device
-    assert 0 < len(device.blocks) <= 4
+    assert 0 < len(launched.machine.device.blocks) <= 4
     stepped = steps_launched(built("gfx1100", "O0"))
     stepped.machine.run(until=lambda _arrival: False, limit=9000)
     assert 0 < len(stepped.machine.device._single) <= 4
@@ -541,9 +536,7 @@ def test_a_trace_of_lines_is_what_it_is_without_columns(built, key, kernel, args
 
 def test_code_behind_its_description_has_the_name_of_the_kernel():
     path = "fixtures/asm/clrx.gfx801.co"
-    machine = machine_for(path, "test1")
-    segment = bytes(8)
-    launched = launch(machine, path, "test1", grid=64, work_group=64, args={0: segment})
+    launched = launch(machine_for(path, "test1"), path, "test1", grid=64, work_group=64, args={0: bytes(8)})
     running = Running(launched)
     assert " in test1" in str(running.position(launched.plan.start.entry))
     assert " in test1+8" in str(running.position(launched.plan.start.entry + 8))

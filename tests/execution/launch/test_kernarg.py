@@ -184,8 +184,7 @@ def test_without_metadata_only_bytes_are_understood():
 
 def test_the_segment_of_a_compiled_kernel_has_every_argument_in_its_place():
     found = opened(str(LAUNCH)).kernels_named(["arguments"])[0]
-    floats = np.arange(8, dtype=np.float32)
-    three = np.arange(4, dtype=np.float32)
+    floats, three = np.arange(8, dtype=np.float32), np.arange(4, dtype=np.float32)
     padded = struct.pack("<c7xd", b"a", 2.5)
     out = np.zeros(1)
     laid_out = lay_out(found, [-1, -2, -3, -4, 0.5, 1.5, 2.5, three, floats, padded, floats, floats, 256, out], 16)

@@ -253,8 +253,7 @@ def test_a_file_that_has_changed_is_opened_again(tmp_path):
 
 
 def test_files_in_memory_and_kernels_that_require_a_work_group():
-    data = Path(fixture("gfx90a.w64.O2")).read_bytes()
-    file = opened(data)
+    file = opened(Path(fixture("gfx90a.w64.O2")).read_bytes())
     machine = machine_for(file, "group_x")
     launch(machine, file, "group_x", grid=(64,), work_group=(64,))
     assert machine.code_objects[0].sha256 is None
@@ -268,8 +267,7 @@ def test_a_snapshot_of_a_launch_is_the_same_machine(path, suffix, tmp_path):
     place = tmp_path / f"snapshot.{suffix}"
     snapshot.save(machine, place)
     again = snapshot.load(place)
-    assert again.target == machine.target
-    assert again.apertures == machine.apertures
+    assert (again.target, again.apertures) == (machine.target, machine.apertures)
     assert (again.ids, again.dispatches) == (machine.ids, machine.dispatches)
     assert [code.sha256 for code in again.code_objects] == [code.sha256 for code in machine.code_objects]
     for name in ("dispatch", "work_group", "wave_in_group"):

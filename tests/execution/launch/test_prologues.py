@@ -80,8 +80,7 @@ def unread_offset(dispatch: PlannedDispatch, name: str, line: str) -> bool:
 
 def unread_half(name: str, line: str) -> bool:
     """Whether it is the upper half of a 64-bit addend, of whose sum the lower half alone is used."""
-    match = re.fullmatch(r"v_mad_(?:co_)?u64_u32 (v\[1:2\]), .*, v\[0:1\]", line)
-    return match is not None and name == "v1"
+    return re.fullmatch(r"v_mad_(?:co_)?u64_u32 (v\[1:2\]), .*, v\[0:1\]", line) is not None and name == "v1"
 
 
 @pytest.mark.parametrize("folder,prologue", CASES, ids=IDS)

@@ -191,19 +191,16 @@ def value_of(machine, name, wave):
 @every(xccs=[1, 2], processor=PROCESSORS)
 def test_another_reader_reads_each_register_and_each_byte_of_memory(processor, xccs, tmp_path):
     machine = filled(processor)
-    form = CoreForm(xccs=xccs, engines=2, has_events=True, r_version=12)
-    waves = waves_of(tmp_path, machine, form=form)
+    waves = waves_of(tmp_path, machine, form=CoreForm(xccs=xccs, engines=2, has_events=True, r_version=12))
     assert len(waves) == machine.wave_count
     own_scratch = processor.startswith(("gfx942", "gfx950", "gfx11", "gfx12"))
     for wave in waves:
         index = partner(machine, wave)
-        names = [register.name for file in machine.files for register in file.registers]
-        for name in names:
+        for name in [register.name for file in machine.files for register in file.registers]:
             if not (name == "flat_scratch" and own_scratch):
                 assert wave[name] == value_of(machine, name, index), name
         assert (wave["is_stopped"], wave["trap"], wave["packet"]) == (True, 0, 0)
-        assert wave["is_first"] == (wave["number"] == 0)
-        assert wave["is_last"] == (wave["number"] == 1)
+        assert (wave["is_first"], wave["is_last"]) == (wave["number"] == 0, wave["number"] == 1)
         local = machine.target.space_named("local")
         if wave["is_first"]:
             assert wave["lds"][:768] == machine.read_memory(local, 0, 768, index, None)
@@ -306,8 +303,7 @@ def test_windows_are_the_same_bytes_at_other_addresses(stretches, windows):
 
 def test_windows_texts_and_addresses_outside_of_memory():
     memory = memory_of((0x1000, 64, 0, 0))
-    view = memory.windows([(0, 0x1010, 8)])
-    view.write(4, b"\xff\xfe")
+    memory.windows([(0, 0x1010, 8)]).write(4, b"\xff\xfe")
     assert memory.read(0x1012, 6) == bytes([18, 19, 0xFF, 0xFE, 22, 23])
     memory = memory_of((0x10, 5, 0, 0), (0x15, 9, 1, 0), files=(b"abcde", b"fgh\0ijklm"))
     assert memory.text(0x10, 100) == b"abcdefgh"

@@ -53,8 +53,7 @@ def place_in(machine, other, wave):
 @every(kind=["merged", "pair"], processor=PROCESSORS)
 def test_a_machine_survives_being_written_and_read(processor, kind, tmp_path):
     machine = filled(processor)
-    form = CoreForm(xccs=2, engines=2, has_events=True)
-    found = only(core_of(tmp_path, machine, kind, form=form))
+    found = only(core_of(tmp_path, machine, kind, form=CoreForm(xccs=2, engines=2, has_events=True)))
     assert found.target.name == machine.target.name
     assert found.wave_count == machine.wave_count
     for wave in range(found.wave_count):
@@ -130,8 +129,7 @@ def test_registers_beyond_the_allocation_are_not_available(tmp_path):
     found = only(core_of(tmp_path, filled("gfx90a", vgprs=5)))
     assert found.knows(found.register_named("v7"), 0)  # the registers of a block
     for name in ("v8", "ttmp0", "ttmp12", "tba"):
-        register = found.register_named(name)
-        assert not found.knows(register, 0), name
+        assert not found.knows(found.register_named(name), 0), name
 
 
 def test_shared_vector_registers_have_the_same_dwords_in_both_halves(tmp_path):
@@ -143,8 +141,7 @@ def test_shared_vector_registers_have_the_same_dwords_in_both_halves(tmp_path):
     shape = shape_of(family_of("gfx1030"), state | shared)
     assert (shape.vgprs, shape.shared) == (4, 8)
     assert shape.size == shape_of(family_of("gfx1030"), state).size + 1024
-    core = _with_longer_record(path, data, place, state | shared, 1024)
-    found = only(core)
+    found = only(_with_longer_record(path, data, place, state | shared, 1024))
     v4 = found.read_register(found.register_named("v4"), 0, None)
     assert v4[:128] == v4[128:] == bytes([7]) * 128
     assert found.read_register(found.register_named("v3"), 0, None) == machine.read_register(
@@ -326,8 +323,7 @@ def test_a_wave_that_ran_says_what_it_has_raised(tmp_path):
     machine.set_register("trapsts", 1 << 28)
     found = only(core_of(tmp_path, machine, stops=lambda _m, _w: WaveStop(is_stopped=False, trap=2)))
     stop = found.stop_of(0)
-    assert stop.text == "not stopped, raised MEMORY_VIOLATION"
-    assert stop.signal == "SIGSEGV"
+    assert (stop.text, stop.signal) == ("not stopped, raised MEMORY_VIOLATION", "SIGSEGV")
 
 
 @pytest.mark.parametrize("processor", ["gfx90a", "gfx942", "gfx1100-wave32"])
@@ -377,8 +373,7 @@ def test_every_reason_is_one_of_the_library():
 
 
 def test_the_part_of_the_gpu_alone_says_what_is_missing(tmp_path):
-    paths = written(tmp_path, filled("gfx90a"), kind="gpu")
-    opened = open_core_waves(paths)
+    opened = open_core_waves(written(tmp_path, filled("gfx90a"), kind="gpu"))
     assert not opened.core.machines
     said = [str(problem) for problem in opened.problems]
     assert "is the part of the GPU alone" in said[0]
@@ -410,8 +405,7 @@ def test_problems_of_agents_and_queues(tmp_path):
 @pytest.mark.parametrize("field", [0, 4, 8, 12])
 def test_a_damaged_header_is_a_problem_of_its_queue(field, tmp_path):
     files = open_core_files(written(tmp_path, filled("gfx90a")))
-    address = files.state.queues[0].save_area
-    files.memory.write(address + field, struct.pack("<I", 0x7FFFFFF0))
+    files.memory.write(files.state.queues[0].save_area + field, struct.pack("<I", 0x7FFFFFF0))
     core = read_gpu_core(files.state, files.memory)
     assert not core.wave_count
     assert any("queue 1" in text for text in texts(core))

@@ -175,7 +175,6 @@ def test_a_bundle_is_listed_and_opened(tmp_path):
     path = tmp_path / "k.hipfb"
     path.write_bytes(TWO)
     entries = open_container(path).entries
-
     assert [(e.index, e.kind, e.triple, e.target_id, e.offset, e.size, e.format) for e in entries] == [
         (0, "host", "x86_64-unknown-linux-gnu", "", 4096, 0, "empty"),
         (1, "hipv4", "amdgcn-amd-amdhsa", "gfx90a", 4096, len(A), "elf"),
@@ -452,7 +451,6 @@ def test_bundles_of_the_offload_bundler(tmp_path, require_tool, objects, options
     entries = {HOST: empty, **{f"{HIP}{name}": path for name, path in objects.items()}}
     path = bundle(tmp_path, require_tool, entries, *options, "-bundle-align=4096", version=version)
     container = open_container(path)
-
     listed = run(require_tool("clang-offload-bundler-22"), "-list", "-type=o", f"-input={path}").split()
     assert sorted(entry.id for entry in container.entries) == sorted(listed)
     for name, file in objects.items():

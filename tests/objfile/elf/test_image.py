@@ -55,7 +55,6 @@ def read_everything(image):
 @pytest.mark.parametrize("size, order", CLASSES)
 def test_a_file_of_each_class_and_byte_order(size, order):
     image = Image(small_elf(address_size=size, byte_order=order))
-
     assert (image.address_size, image.byte_order) == (size, order)
     expected = (224, "AMDGPU", "DYN", "AMDGPU_HSA")
     assert (image.machine, image.machine_name, image.type_name, image.osabi_name) == expected
@@ -75,7 +74,6 @@ def test_a_file_of_each_class_and_byte_order(size, order):
 @pytest.mark.parametrize("size, order", CLASSES)
 def test_memory_is_read_through_the_segments(size, order):
     image = Image(small_elf(address_size=size, byte_order=order))
-
     assert image.read(0x1008, 4) == bytes([8, 9, 10, 11])
     assert image.read(0x1000 + 60, 20) == bytes(range(60, 64)) + bytes(16)  # the file holds 64 of 80 bytes
     assert raised(MalformedFile, image.read, 0x1000 + 79, 2).kind == "not_mapped"
@@ -83,7 +81,6 @@ def test_memory_is_read_through_the_segments(size, order):
 
 def test_a_file_that_is_not_linked_has_no_addresses():
     image = Image(small_elf(type=1))
-
     assert raised(UsageError, image.read, 0x1000, 1).kind == "not_linked"
 
 
@@ -127,7 +124,6 @@ def test_symbols_of_an_object_are_found_by_section():
     second = builder.section(".text.b", bytes(16), flags=0x6)
     builder.symbols([("a", 0, 16, 2, 1, first), ("b", 0, 16, 2, 1, second)])
     image = Image(builder.build())
-
     assert image.symbol_at(4, image.sections[second]).name == "b"
     assert image.symbol_at(4, image.sections[first]).name == "a"
 
@@ -191,7 +187,6 @@ def test_sections_of_one_name():
     builder.section(".debug_types", b"one")
     builder.section(".debug_types", b"two")
     image = Image(builder.build())
-
     assert image.section(".debug_types").data == b"one"
     assert [section.data for section in image.sections_named(".debug_types")] == [b"one", b"two"]
     assert image.sections_named(".debug_none") == ()
@@ -208,7 +203,6 @@ def test_more_sections_than_the_header_can_count():
     data[table + 0x20 : table + 0x28] = count.to_bytes(8, "little")
     data[table + 0x28 : table + 0x2C] = names.to_bytes(4, "little")
     image = Image(bytes(data))
-
     assert [section.name for section in image.sections] == ["", ".s0", ".s1", ".s2", ".shstrtab"]
     assert image.problems == []
 
@@ -220,7 +214,6 @@ def test_symbols_in_sections_above_0xff00():
     extended = b"".join(number.to_bytes(4, "little") for number in (0, text, 0))
     builder.section(".symtab_shndx", extended, type=18, link=table)
     image = Image(builder.build())
-
     assert image.symbol_named("far").section.name == ".text"
     assert image.symbol_at(0x1005).name == "far"
 
@@ -236,7 +229,6 @@ def test_the_notes_of_old_code_objects():
     builder.section(".note", notes, type=7, align=4)
     image = Image(builder.build())
     found = hsa_notes(image)
-
     assert found.code_object_version == (2, 1)
     assert (found.isa.vendor, found.isa.architecture, found.isa.processor) == ("AMD", "AMDGPU", "gfx803")
     assert (found.producer.name, found.producer.major, found.producer.minor) == ("tool", 1, 2)
@@ -269,7 +261,6 @@ def test_a_broken_note_hides_only_those_behind_it():
     builder.section(".note.b", builder.note(b"AMD\0", 77, b"xyz"), type=7, align=4)
     builder.section(".note.c", builder.note(b"AMD\0", 1, b"\1\2"), type=7, align=4)
     image = Image(builder.build())
-
     expected = [("GNU", 3, b"\1\2"), ("AMD", 77, b"xyz"), ("AMD", 1, b"\1\2")]
     assert [(note.owner, note.type, note.data) for note in image.notes()] == expected
     assert [(problem.kind, problem.where.section, problem.where.offset) for problem in image.problems] == [
@@ -284,7 +275,6 @@ def test_notes_that_cannot_be_relocated_hide_nothing():
     builder.section(".note.b", builder.note(b"GNU\0", 3, b"\2"), type=7, align=4)
     builder.relocations(broken, builder.symbols([]), [(0, 1, 0, 0)])
     image = Image(builder.build())
-
     assert [note.data for note in image.notes()] == [b"\1", b"\2"]  # what the file holds of the first
     assert [problem.kind for problem in image.problems] == ["relocation"]
     content, problem = image.section(".note.a").partial()
@@ -304,7 +294,6 @@ def test_notes_of_a_file_without_sections_are_found_by_segment():
     data = bytearray(builder.build())
     data[0x28:0x30] = bytes(8)  # no section headers
     image = Image(bytes(data))
-
     assert image.sections == ()
     assert image.build_id == "07"
 
@@ -316,7 +305,6 @@ def test_small_and_large_files(tmp_path):
     builder.section(".debug_info", bytes(1 << 21))
     builder.section(".debug_str", b"text\0")
     large.write_bytes(builder.build())
-
     assert open_image(small).path == str(small)
     image = open_image(str(large))
     assert image.section(".debug_str").data == b"text\0"
@@ -360,7 +348,6 @@ def test_a_section_outside_the_file_hides_no_other():
     builder.section(".debug_line", b"abc", offset=1 << 50)
     builder.section(".debug_str", b"text\0")
     image = Image(builder.build(), name="k.co")
-
     assert image.section(".debug_str").data == b"text\0"
     with pytest.raises(MalformedFile) as error:
         _ = image.section(".debug_info").data
@@ -425,7 +412,6 @@ def test_too_many_sections_are_not_read():
     data[0x3C:0x3E] = b"\0\0"
     data[table + 0x20 : table + 0x28] = (1 << 60).to_bytes(8, "little")
     image = Image(bytes(data))
-
     assert len(image.sections) == 2
     assert [problem.kind for problem in image.problems] == ["truncated"]
 
@@ -440,8 +426,7 @@ def assert_same_as_readobj(path, tools):
     image = open_image(path)
     said = readobj(path, tools, "-h", "-S", "-s")
     header = said["ElfHeader"]
-    assert image.machine == header["Machine"]["Value"]
-    assert image.flags == header["Flags"]["Value"]
+    assert (image.machine, image.flags) == (header["Machine"]["Value"], header["Flags"]["Value"])
     assert (image.osabi, image.abi_version) == (header["Ident"]["OS/ABI"]["Value"], header["Ident"]["ABIVersion"])
     assert image.entry == header["Entry"]
     expected = [item["Section"] for item in said["Sections"]]

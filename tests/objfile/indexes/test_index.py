@@ -103,16 +103,13 @@ def test_what_can_be_found_by_name(tree, kind):
 )
 def test_a_local_variable_is_an_entry_if_it_is_static(location, static):
     assert is_static(location) == static
-    local = entry("variable", "x", location=location)
-    one = only(entry("subprogram", "f", die("lexical_block", local)))
-
+    one = only(entry("subprogram", "f", die("lexical_block", entry("variable", "x", location=location))))
     assert found(one, "x") == ([("variable", "x")] if static else [])
 
 
 def test_a_local_variable_without_location_is_no_entry():
     one = only(entry("subprogram", "f", entry("variable", "x")))
     one.index.build()
-
     assert found(one, "x") == []
     assert one.index.names() == ["f"]
 
@@ -202,7 +199,6 @@ def test_a_name_in_very_many_scopes_is_refused(monkeypatch):
         tree = entry("namespace", "a", tree)
     one = only(tree)
     dies = [each for each in one.units[0].dies() if each.tag_name == "DW_TAG_namespace"]
-
     assert qualified_name(dies[20]) == "::".join(["a"] * 21)
     for deep in (dies[59], dies[21], dies[40]):
         assert raised(MalformedFile, qualified_name, deep).kind == "limit_exceeded"
@@ -218,7 +214,6 @@ def test_concrete_functions_stand_for_their_abstract_instance():
         entry("subprogram", "g", label="g", inline=1),
         function("main", 32, 8, die("inlined_subroutine", ("abstract_origin", "ref4", "g"))),
     )
-
     (hit,) = one.index.find("f")
     assert hit.die.ranges() == [(16, 20)]
     (hit,) = one.index.find("g")
@@ -312,8 +307,7 @@ def random_units(seed, version=5, offset_size=4):
 
 def test_what_was_found_is_kept(monkeypatch):
     monkeypatch.setattr(index_module, "KEPT_NAMES", 2)
-    tree = entry("variable", "x", location=ADDRESS)
-    one = only(tree, entry("namespace", "other"))
+    one = only(entry("variable", "x", location=ADDRESS), entry("namespace", "other"))
     (first,) = one.index.find("x")
     assert one.index.find("x")[0] is first
     one.index.find("x").clear()  # a list of one's own
@@ -329,7 +323,6 @@ def test_what_was_found_is_kept(monkeypatch):
 def test_searching_and_indices_agree(seed, order):
     version, offset_size = [(5, 4), (5, 8), (4, 4), (3, 8)][seed % 4]
     built = build(*random_units(seed, version, offset_size), byte_order=order)
-
     check_all_ways(lambda: Dwarf(DictSections(built.sections, byte_order=order)))
 
 
@@ -338,7 +331,6 @@ def test_only_functions_and_data_can_be_completed():
     tree = die(
         "compile_unit", entry("structure_type", "S", label="S"), die("subprogram", ("specification", "ref4", "S"))
     )
-
     one = dwarf(unit(tree))
     assert found(one, "S") == [("type", "S")]
     one.index.build()
@@ -348,7 +340,6 @@ def test_only_functions_and_data_can_be_completed():
 def test_a_very_long_name_is_found():
     name = "name" * 20_000
     one = only(function(f"other{name}", 16, 4), function(name, 32, 4), function(name[:-1] + "E", 48, 4))
-
     assert found(one, name) == [("function", name)]
     assert found(one, name + "x") == []
 
@@ -359,7 +350,6 @@ def test_a_unit_whose_abbreviations_are_nowhere_hides_no_other(offset):
     data = bytearray(built.sections[".debug_info"])
     data[16:24] = offset.to_bytes(8, "little")
     one = Dwarf(DictSections({**built.sections, ".debug_info": bytes(data)}))
-
     assert found(one, "g") == [("function", "g")]
     assert found(one, "f") == []
     assert {error.kind for error in one.problems} == {"bad_offset"}
@@ -370,7 +360,6 @@ def test_many_hits_are_looked_at_one_after_the_other(monkeypatch):
     monkeypatch.setattr(name_search, "MAX_COPIES", 1)
     monkeypatch.setattr(index_module, "SEARCHES", 1)
     built = build(*random_units(5))
-
     check_all_ways(lambda: Dwarf(DictSections(built.sections)))
 
 
@@ -387,7 +376,6 @@ def test_many_hits_are_looked_at_one_after_the_other(monkeypatch):
 )
 def test_all_ways_agree_on_what_compilers_write(compilers, options, language, tmp_path, require_tool):
     path = compile_source(tmp_path, require_tool(*compilers), ["-g", *options], language)
-
     check_all_ways(lambda: opened(path))
 
 
@@ -400,7 +388,6 @@ def test_the_index_of_clang_is_part_of_ours(tmp_path, require_tool):
     (table,) = listed.index.tables
     own = opened(plain_path)
     own.index._tables = []
-
     for name in {name.decode() for name in table.names()}:
         mine = {(entry.kind, entry.die.offset) for entry in own.index.find(name)}
         theirs = {(entry.kind, entry.die.offset) for entry in listed.index.find(name)}
@@ -422,7 +409,6 @@ def loaded(dwarf):
 def test_a_name_reads_only_the_units_that_have_it():
     trees = [unit(entry("compile_unit", f"u{i}", function(f"f{i}", 0x1000 * i + 16, 4))) for i in range(5)]
     one = dwarf(*trees)
-
     assert found(one, "f3") == [("function", "f3")]
     assert loaded(one) == [3]
     assert found(one, "f9") == []
@@ -444,7 +430,6 @@ def test_an_address_reads_unit_entries_and_one_unit():
         for i in range(1, 6)
     ]
     one = dwarf(*trees)
-
     assert [each.name for each in one.index.functions_at(0x3012)] == ["f3"]
     assert list(one.index._addresses) == [one.units[2]]
     assert [each.name for each in one.index.functions_at(0x3023)] == ["g"]
@@ -502,7 +487,6 @@ def test_nested_and_overlapping_functions():
 @for_each("low", ("low_pc", "addr", 0x2000), ("low_pc", "addrx", 0x2000), ("low_pc", "indirect/addr", 0x2000))
 def test_every_way_to_write_an_address(low, high):
     one = only(ADDRESSES, entry("subprogram", "f", low, high))
-
     assert [each.name for each in one.index.functions_at(0x2007)] == ["f"]
     assert one.index.functions_at(0x2008) == []
 
@@ -513,7 +497,6 @@ def test_functions_with_ranges():
     pairs = struct.pack("<6Q", 0x10, 0x20, 0x40, 0x50, 0, 0)
     tree = die("compile_unit", ("low_pc", "addr", 0x1000), entry("subprogram", "f", ("ranges", "sec_offset", 0)))
     one = dwarf(unit(tree, version=4), extra={".debug_ranges": pairs})
-
     assert [bool(one.index.functions_at(0x1000 + at)) for at in (0xF, 0x10, 0x1F, 0x20, 0x40, 0x4F, 0x50)] == [
         False, True, True, False, True, True, False,
     ]  # fmt: skip
@@ -529,7 +512,6 @@ def test_one_broken_function_does_not_hide_the_others():
         function("good", 0x100, 4),
     )
     one.index.build()
-
     assert [each.name for each in one.index.functions_at(0x101)] == ["good"]
     assert found(one, "good") == [("function", "good")]
     assert found(one, "worse") == [("function", "worse")]
@@ -546,7 +528,6 @@ def test_one_broken_unit_does_not_hide_the_others():
     data[second + 12 + 3] = 0x7E  # an abbreviation that does not exist
     one = Dwarf(DictSections({**built.sections, ".debug_info": bytes(data)}))
     one.index.build()
-
     assert [found(one, f"f{i}") for i in range(3)] == [[("function", "f0")], [], [("function", "f2")]]
     assert [each.name for each in one.index.functions_at(0x308)] == ["f2"]
     assert one.problems
@@ -560,7 +541,6 @@ def test_functions_that_share_a_list_of_ranges_are_limited(monkeypatch):
     lists = table_of_lists(rnglist(*(("start_length", 0x1000 * i, 8) for i in range(1, 101)), "end_of_list"))
     functions = [entry("subprogram", "f", ("ranges", "sec_offset", 16)) for _ in range(100)]
     one = dwarf(unit(die("compile_unit", *functions)), extra={".debug_rnglists": lists})
-
     assert len(one.index.functions_at(0x1004)) == 7  # as many ranges as the unit has bytes
     assert [error.kind for error in one.problems] == ["limit_exceeded"]
     assert next(one.units[0].root.children()).ranges()[0] == (0x1000, 0x1008)
@@ -575,7 +555,6 @@ def test_entries_that_share_a_list_of_ranges_read_it_once(monkeypatch, end):
     lists = table_of_lists(rnglist(("start_end", 0x1000, end), "end_of_list"))
     functions = [die("subprogram", ("ranges", "sec_offset", 16)) for _ in range(10)]
     one = dwarf(unit(die("compile_unit", *functions)), extra={".debug_rnglists": lists})
-
     assert len(one.index.functions_at(0x1004)) == (10 if end > 0x1000 else 0)
     assert asked == [16]
 
@@ -586,7 +565,6 @@ def test_units_that_share_a_list_of_ranges_are_limited(monkeypatch):
     low = ("low_pc", "addr", 0)
     trees = [unit(die("compile_unit", low, ("ranges", "sec_offset", 16), children=True)) for _ in range(40)]
     one = dwarf(*trees, extra={".debug_rnglists": lists})
-
     assert one.index.unit_at(0x1004) is one.units[0]
     assert one.index.unit_at(0x999) is None
     assert [bool(one.index.spans_of(each)) for each in one.units] == [True] * 5 + [False] * 35
@@ -599,7 +577,6 @@ def test_lists_of_ranges_that_overlap_are_limited(monkeypatch):
     lists = table_of_lists(rnglist(*[("base_address", 0)] * 100, ("start_length", 0x1000, 8), "end_of_list"))
     functions = [die("subprogram", ("ranges", "sec_offset", 16 + 9 * i)) for i in range(100)]
     one = dwarf(unit(die("compile_unit", *functions)), extra={".debug_rnglists": lists})
-
     assert len(one.index.functions_at(0x1004)) == 4
     assert [error.kind for error in one.problems] == ["limit_exceeded"]
 
@@ -611,7 +588,6 @@ def test_functions_and_names_before_a_broken_entry_are_found():
     data[data.index(b"g\0") - 1] = 0x7E
     one = Dwarf(DictSections({**built.sections, ".debug_info": bytes(data)}))
     one.index.build()
-
     for _ in range(3):
         assert [each.name for each in one.index.functions_at(17)] == ["f"]
         assert one.index.functions_at(33) == []
@@ -669,14 +645,12 @@ def test_a_broken_type_hides_no_other_variable():
         variable("good", 0x100, "int"),
         variable("broken", 0x100, 0xFFFF),
     )
-
     assert [each.name for each in one.index.variables_at(0x102)] == ["good"]
     assert [error.kind for error in one.problems] == ["bad_reference"]
 
 
 def test_names_with_a_prefix():
     one = only(function("alpha", 16, 4), die("variable", ("name", "strp", "alphabet")), entry("base_type", "beta"))
-
     assert one.index.names() == ["alpha", "alphabet", "beta"]
     assert one.index.names("alpha") == ["alpha", "alphabet"]
     assert one.index.names("alpha", ("function",)) == ["alpha"]
@@ -686,9 +660,7 @@ def test_names_with_a_prefix():
 def test_dropped_indices_are_made_again():
     one = only(function("f", 16, 4), variable("v", 0x100, 0))
     one.index.build()
-
     one.drop_caches()
-
     assert one.index._names == {}
     assert found(one, "f") == [("function", "f")]
     assert [each.name for each in one.index.functions_at(17)] == ["f"]
@@ -706,7 +678,6 @@ def test_names_are_found(order, size, hashed):
     """A.6.1.1.4.1: the augmentation string is that of the header, here in the recommended form."""
     rows = {f"name{i}": [(1, [0x10 + i])] for i in range(40)} | {"both": [(1, [7]), (2, [0, 9])], "größe": [(1, [5])]}
     table = Names(PLAIN, rows, order=order, size=size, hashed=hashed).table()
-
     for i in range(40):
         (entry,) = table.find(f"name{i}".encode())
         assert (entry.tag, entry.die_offset, entry.unit) == (SUBPROGRAM, 0x10 + i, 0)
@@ -722,13 +693,11 @@ def test_the_hash_folds_the_case():
     """DWARF 5, 7.33: names that differ in case alone have one hash."""
     assert hash_of(b"Main") == hash_of(b"main") == 2090499946
     table = Names(PLAIN, {"Main": [(1, [1])], "main": [(1, [2])], "MAIN": [(1, [3])]}).table()
-
     assert [table.find(name)[0].die_offset for name in (b"Main", b"main", b"MAIN")] == [1, 2, 3]
 
 
 def test_the_only_unit_need_not_be_named():
     several = Names({1: (TYPE, (3, "ref4"))}, {"x": [(1, [4])]}, units=(0, 99)).table()
-
     assert Names(PLAIN, {"f": [(1, [4])]}, units=(77,)).table().find(b"f")[0].unit == 77
     assert several.find(b"x")[0].unit is None
 
@@ -737,10 +706,8 @@ def test_type_units_of_the_file_and_of_others():
     shape = {1: (TYPE, (2, "data1"), (3, "ref4")), 2: (TYPE, (1, "data1"), (2, "data1"), (3, "ref4"))}
     names = {"mine": [(1, [0, 4])], "foreign": [(2, [1, 1, 5])]}
     table = Names(shape, names, units=(0, 50), types=(100,), foreign=(0xABCDEF,)).table()
-
     (mine,) = table.find(b"mine")
     (foreign,) = table.find(b"foreign")
-
     assert (mine.unit, mine.signature) == (100, None)
     assert (foreign.unit, foreign.signature) == (50, 0xABCDEF)
 
@@ -753,7 +720,6 @@ def test_parents_and_gnu_attributes():
     table = Names(shape, {"f": [(2, [8, 0, 1])], "ns": [(1, [4, 1, 1])]}, hashed=False).table()
     (space,) = table.find(b"ns")
     (function,) = table.find(b"f")
-
     assert space.parent is None
     assert table.entry_at(function.parent) == function  # offset 0 of the pool is that entry itself
     with pytest.raises(MalformedFile, match="no entry"):
@@ -778,7 +744,6 @@ def test_the_attributes_of_an_entry_are_numbers(attribute, form):
     names.data = names.data.replace(declared + b"\x06", declared + bytes([FORM_CODES[form]]))
     if form == "indirect":  # to a string
         names.data = names.data[:-5] + b"\x08abc\0"
-
     assert raised(MalformedFile, names.table().find, b"f").kind == "bad_form"
 
 
@@ -786,7 +751,6 @@ def test_the_attributes_of_an_entry_are_numbers(attribute, form):
 def test_there_is_no_unit_before_the_first(attribute):
     names = Names({1: (SUBPROGRAM, (attribute, "data1"))}, {"f": [(1, [0x7F])]}, units=(0, 1), types=(2, 3))
     names.data = names.data.replace(bytes([1, SUBPROGRAM, attribute, 0x0B]), bytes([1, SUBPROGRAM, attribute, 0x0D]))
-
     assert raised(MalformedFile, names.table().find, b"f").kind == "index_out_of_range"
 
 
@@ -794,7 +758,6 @@ def test_names_that_share_their_entries_are_limited():
     names = Names(PLAIN, {"f": [(1, [7])] * 40, **{f"other{i}": [] for i in range(40)}}, hashed=False).table()
     names.string_offsets = [names.string_offsets[list(names.names()).index(b"f")]] * 41
     names._entries = [names._entries[0]] * 41
-
     with pytest.raises(MalformedFile, match="share") as error:
         names.find(b"f")
     assert error.value.kind == "limit_exceeded"
@@ -810,7 +773,6 @@ def test_any_change_of_an_index_gives_results_or_errors(data):
     size = data.draw(st.integers(0, len(changed)))
     changed = bytes(changed if data.draw(st.booleans()) else changed[:size])
     source = SectionSource(DictSections({".debug_names": changed, ".debug_str": bytes(built.strings)}))
-
     for table in read_tables(source):
         if isinstance(table, DwarfGpuError):
             continue
@@ -872,7 +834,6 @@ def test_a_broken_index_is_a_problem_and_hides_nothing():
         number(2, 4) + b"\x09\0",
     ):
         found = Dwarf(DictSections({**built.sections, ".debug_names": broken, ".debug_str": b"\0f\0"}))
-
         assert [entry.name for entry in found.index.find("f")] == ["f"]
         assert found.problems != []
 
@@ -885,14 +846,12 @@ def test_a_broken_index_does_not_hide_the_next(change):
         broken[place : place + len(data)] = data
     sections = {".debug_names": bytes(broken) + good.data, ".debug_str": bytes(good.strings)}
     first, second = read_tables(SectionSource(DictSections(sections)))
-
     assert isinstance(first, DwarfGpuError)
     assert [entry.die_offset for entry in second.find(b"f")] == [7]
 
 
 def test_a_broken_entry_hides_no_other_name():
     table = Names({**PLAIN, 3: (TYPE, (1, "data1"))}, {"f": [(3, [9])], "g": [(1, [7])]}).table()
-
     with pytest.raises(MalformedFile):
         table.find(b"f")
     assert [entry.die_offset for entry in table.find(b"g")] == [7]
@@ -903,7 +862,6 @@ def test_a_broken_entry_hides_no_other_name():
 def test_address_sets(order, offset_size, address_size, segment_size):
     options = {"order": order, "offset_size": offset_size, "address_size": address_size, "segment_size": segment_size}
     data = aranges((0x10, 0x10), (0x40, 4), unit=7, **options) + aranges((0x80, 1), unit=9, **options)
-
     first, second = read_sets(data, order)
     assert (first.unit, list(first.ranges())) == (7, [(0x10, 0x20), (0x40, 0x44)])
     assert (second.unit, list(second.ranges())) == (9, [(0x80, 0x81)])
@@ -914,7 +872,6 @@ def test_address_sets(order, offset_size, address_size, segment_size):
 def test_a_broken_set_does_not_hide_the_others(broken):
     broken = number(len(broken) - 4, 4) + broken[4:]
     found = list(read_sets(broken + aranges((0x10, 4), unit=3), "little"))
-
     assert isinstance(found[0], DwarfGpuError)
     assert list(found[1].ranges()) == [(0x10, 0x14)]
 
@@ -933,7 +890,6 @@ def test_address_sets_lead_to_the_unit():
     second = len(built.sections[".debug_info"]) // 3
     data = aranges((0x2000, 16), unit=second) + aranges((0x5000, 16), unit=1) + aranges((0x1000, 16), unit=second)
     found = Dwarf(DictSections({**built.sections, ".debug_aranges": data}))
-
     assert [each.name for each in found.index.functions_at(0x2004)] == ["f1"]
     assert found.index.unit_at(0x2004).offset == second
     assert found.units[0]._data is None  # it was not looked at

@@ -23,7 +23,6 @@ def only(*parts, **options):
 
 def test_an_entry_has_tag_and_attributes_in_order():
     found = only(("name", "string", "a"), ("language", "data1", 29), (0x3000, "udata", 5)).root
-
     assert (found.tag, found.tag_name) == (0x11, "DW_TAG_compile_unit")
     assert [(each.name, each.form_name, each.value) for each in found.attributes] == [
         ("DW_AT_name", "DW_FORM_string", b"a"),
@@ -51,7 +50,6 @@ PARTS = [
 @pytest.mark.parametrize("parts", [*permutations(PARTS[:4]), PARTS, PARTS[::-1], PARTS[1:3], PARTS[1:2], PARTS[:1], []])
 def test_all_attributes_are_those_that_are_asked_for_one_by_one(parts):
     found = only(*parts).root
-
     assert len(found.attributes) == len(parts)
     for index, attribute in enumerate(found.attributes):
         one = found._attribute(index)
@@ -74,7 +72,6 @@ def test_all_attributes_are_those_that_are_asked_for_one_by_one(parts):
 )
 def test_decoded_values(form, value, decoded):
     tree = die("compile_unit", ("decl_line", "implicit_const", 3), ("name", form, value), label="self")
-
     assert [row for _, _, _, row in dwarf(unit(tree)).units[0].decoded()] == [(3, decoded)]
 
 
@@ -84,7 +81,6 @@ def test_unknown_tags_have_a_name_too():
 
 def test_of_two_equal_attributes_the_first_counts():
     found = only(("name", "string", "a"), ("name", "string", "b")).root
-
     assert found.name == "a"
     assert len(found.attributes) == 2
 
@@ -106,7 +102,6 @@ def test_of_two_equal_attributes_the_first_counts():
 def test_the_sign_of_a_constant_depends_on_the_context(form, value, unsigned, signed):
     """DWARF 5, 7.5.5: the sign of data1 to data16 is known from the context alone."""
     attribute = only(("const_value", form, value)).root.get("DW_AT_const_value")
-
     assert attribute.signed() == signed
     if unsigned is None:
         with pytest.raises(MalformedFile, match="negative"):
@@ -123,9 +118,7 @@ def test_a_block_knows_where_it_stands(form, before, order):
         unit(die("compile_unit", before, ("location", form, b"\x91\x20"), ("decl_line", "data1", 7))), byte_order=order
     )
     block = found.units[0].root.get("DW_AT_location").block()
-
-    assert block.data == b"\x91\x20"
-    assert block.section == ".debug_info"
+    assert (block.data, block.section) == (b"\x91\x20", ".debug_info")
     assert found.source.data(".debug_info")[block.offset : block.offset + 2] == b"\x91\x20"
     assert found.source.data(".debug_info")[block.offset + 2] == 7
 
@@ -137,7 +130,6 @@ def test_a_block_knows_where_it_stands(form, before, order):
 )  # fmt: skip
 def test_a_value_has_only_the_meaning_of_its_class(form, meaning):
     attribute = only(("location", form, 1 if form == "data1" else b"x")).root.get("DW_AT_location")
-
     assert raised(MalformedFile, getattr(attribute, meaning)).where.section == ".debug_info"
 
 
@@ -152,7 +144,6 @@ def test_resolved_values():
         ("type", "ref4", "self"),
     ]
     found = dwarf(unit(die("compile_unit", *parts, label="self"))).units[0].root
-
     values = [each.resolved() for each in found.attributes]
     assert values[:5] == ["a", 16, True, 0, 200]
     assert values[5].data == b"\x30"
@@ -233,7 +224,6 @@ def test_sibling_attributes_change_no_answer(seed, descents, monkeypatch):
     tree = with_siblings(random_tree(rng, count=20), {})
     found = dwarf(unit(tree)).units[0]
     plain = {offset: depth for offset, depth, _, _ in found.entries()}
-
     assert read_shape(found.root) == shape(tree)
     places = list(range(found.first, len(found.data)))
     rng.shuffle(places)
@@ -248,7 +238,6 @@ def test_sibling_attributes_change_no_answer(seed, descents, monkeypatch):
 @pytest.mark.parametrize("target", ["self", 3, 0, 0xFFFFFFFF])
 def test_a_sibling_must_be_behind_the_entry(target):
     found = only(die("structure_type", ("sibling", "ref4", target), die("member"), label="self"), die("variable"))
-
     assert raised(MalformedFile, list, found.root.children()).kind == "bad_sibling"
 
 
@@ -258,7 +247,6 @@ def test_a_unit_may_end_without_null_entries():
     assert data.endswith(b"\0\0")
     data = (data[0] - 2).to_bytes(4, "little") + data[4:-2]
     found = Dwarf(DictSections({**built.sections, ".debug_info": data})).units[0]
-
     assert len(list(found.dies())) == 4
     (space,) = found.root.children()
     assert len(list(space.children())) == 2
@@ -267,14 +255,12 @@ def test_a_unit_may_end_without_null_entries():
 
 def test_what_stands_behind_the_unit_entry_is_no_entry():
     found = dwarf(unit(die("compile_unit", die("variable")), trailing=b"\1\2\3")).units[0]
-
     assert len(list(found.dies())) == 2
     assert not found.tree.contains(len(found.data) - 3)
 
 
 def test_a_unit_entry_without_children_is_alone():
     found = dwarf(unit(die("compile_unit"), trailing=b"\1\1\1")).units[0]
-
     assert len(list(found.dies())) == 1
     assert list(found.root.children()) == []
     assert [found.tree.contains(found.first + i) for i in range(4)] == [True, False, False, False]
@@ -289,7 +275,6 @@ def test_a_broken_entry_hides_neither_those_before_it_nor_other_units():
     first, second = Dwarf(DictSections({**built.sections, ".debug_info": bytes(data)})).units
     seen = []
     error = raised(MalformedFile, seen.extend, first.dies())
-
     assert (error.kind, str(error.where)) == ("unknown_abbreviation", f".debug_info+{half - 2:#x}")
     assert [each.tag_name.removeprefix("DW_TAG_") for each in seen] == ["compile_unit", "namespace", "variable"]
     assert (seen[2].name, seen[2].parent(), seen[1].parent()) == ("v", seen[1], seen[0])
@@ -306,7 +291,6 @@ def test_type_signatures_may_go_in_a_circle():
         for own, other in ((1, 2), (2, 1), (3, 3))
     ]  # fmt: skip
     found = dwarf(*trees)
-
     for signature in (1, 2, 3):
         kind = found.type_at(signature, found.units[0])
         assert kind.type().type().type().tag_name == "DW_TAG_typedef"
@@ -323,7 +307,6 @@ def test_a_truncated_unit_is_an_error_and_no_wrong_entry(size):
         return
     cut = (size + 8).to_bytes(4, "little") + data[4 : 12 + size]
     found = Dwarf(DictSections({**built.sections, ".debug_info": cut})).units[0]
-
     for way in (found.dies, lambda: (each[0] for each in found.root.walk())):
         seen, errors = [], []
         try:
@@ -336,12 +319,10 @@ def test_a_truncated_unit_is_an_error_and_no_wrong_entry(size):
 
 
 def test_deep_trees_do_not_exhaust_the_stack():
-    depth = 5_000
-    table = b"\1\x11\1\0\0\2\x0b\1\0\0\0"
+    depth, table = 5_000, b"\1\x11\1\0\0\2\x0b\1\0\0\0"
     body = b"\1" + b"\2" * depth + b"\0" * (depth + 1)
     header = (len(body) + 8).to_bytes(4, "little") + b"\5\0\1\x08\0\0\0\0"
     found = Dwarf(DictSections({".debug_info": header + body, ".debug_abbrev": table})).units[0]
-
     assert sum(1 for _ in found.dies()) == depth + 1
     assert len(list(found.die_at(12 + depth).ancestors())) == depth
     assert len(list(found.root.children())) == 1
@@ -349,8 +330,7 @@ def test_deep_trees_do_not_exhaust_the_stack():
 
 def test_going_through_a_deep_tree_is_linear():
     """Each level would otherwise be stepped over once for each level above it, which would take minutes."""
-    depth = 10_000
-    table = b"\1\x11\1\0\0\2\x0b\1\0\0\3\x34\0\0\0\0"
+    depth, table = 10_000, b"\1\x11\1\0\0\2\x0b\1\0\0\3\x34\0\0\0\0"
     body = b"\1" + b"\2" * depth + b"\3" * 40 + (b"\0" + b"\3" * 3) * depth + b"\0"
     header = (len(body) + 8).to_bytes(4, "little") + b"\5\0\1\x08\0\0\0\0"
     found = Dwarf(DictSections({".debug_info": header + body, ".debug_abbrev": table})).units[0]
@@ -362,7 +342,6 @@ def test_going_through_a_deep_tree_is_linear():
         else:
             count += 1
             waiting.append(iter(inner.children()))
-
     assert count == depth + 40 + 3 * depth
 
 
@@ -372,7 +351,6 @@ def test_parents_asked_for_on_the_way():
     inner = entry("structure_type", "inner", big, big)
     found = only(entry("namespace", "a", entry("namespace", "b", inner), big), big)
     dies = list(found.dies())
-
     assert dies[3].parent() == dies[2]
     assert [[owner.name for owner in each.ancestors()] for each in dies] == [
         [], [None], ["a", None], ["b", "a", None], ["inner", "b", "a", None], ["inner", "b", "a", None],
@@ -385,7 +363,6 @@ def test_many_large_siblings():
     leaves = [entry("member", "m" * 300) for _ in range(3)]
     found = only(*(entry("structure_type", f"s{i}", *leaves) for i in range(1500)))
     last = [each for each in found.dies() if each.tag_name == "DW_TAG_structure_type"][-1]
-
     assert [each.name for each in next(last.children()).ancestors()] == ["s1499", None]
 
 
@@ -397,7 +374,6 @@ def test_references(form, first):
     children = [user, target] if first else [target, user]
     found = dwarf(unit(entry("compile_unit", "other")), unit(die("compile_unit", *children)))
     variable = next(each for each in found.units[1].dies() if each.tag_name == "DW_TAG_variable")
-
     assert variable.type().name == "int"
     assert variable.type().unit is found.units[1]
 
@@ -408,7 +384,6 @@ def test_a_reference_to_another_unit():
         unit(die("partial_unit", entry("base_type", "int", label="int"))),
     )
     (variable,) = found.units[0].root.children()
-
     assert variable.type().unit is found.units[1]
     assert found.die_at(variable.type().section_offset) == variable.type()
 
@@ -416,7 +391,6 @@ def test_a_reference_to_another_unit():
 @every(form=["ref1", "ref4", "ref8", "ref_addr", "ref_udata"], where=[0, 5, 13, 40, 200])
 def test_a_reference_to_no_entry_is_an_error(form, where):
     (variable,) = only(die("variable", ("type", form, where)), ("name", "string", "a" * 20)).root.children()
-
     assert raised(MalformedFile, variable.type).kind == "bad_reference"
 
 
@@ -430,7 +404,6 @@ def test_the_name_of_what_is_completed_later():
         entry("subprogram", abstract_origin="abstract", low_pc=16, label="concrete"),
     )
     *_, abstract, concrete = found.root.children()
-
     assert concrete.name == abstract.name == "f"
     assert concrete.linkage_name == "_ZN1S1fEv"
     assert concrete.type().name == "int"
@@ -450,7 +423,6 @@ def test_a_cycle_of_origins_is_an_error(kind):
         die("subprogram", (kind, "ref4", "a"), label="b"),
         die("subprogram", (kind, "ref4", "self"), label="self"),
     )
-
     for each in found.root.children():
         with pytest.raises(MalformedFile) as caught:
             each.name  # noqa: B018
@@ -522,5 +494,4 @@ def test_any_change_gives_results_or_errors(data):
             sections[name][place : place + 4] = data.draw(
                 st.sampled_from([b"\xff" * 4, b"\0" * 4, b"\x80" * 4, b"\x7f\xff\xff\xff"])
             )
-
     explore(Dwarf(DictSections({name: bytes(content) for name, content in sections.items()})))

@@ -83,7 +83,6 @@ def cursor(data: bytes, byte_order="little") -> Cursor:
 @pytest.mark.parametrize("name, data, value", CASES)
 def test_every_form_has_its_value(name, data, value):
     reading = cursor(bytes.fromhex(data))
-
     assert read_value(reading, FORM_CODES[name], Format()) == value
     assert reading.position == len(bytes.fromhex(data)) - (data == "080061")
 
@@ -99,9 +98,7 @@ def test_sizes_depend_on_the_format(name, format):
     if name == "addr" or (name == "ref_addr" and format.version == 2):  # DWARF 3, 7.5.4
         size = format.address_size
     reading = cursor(bytes(range(1, 17)), format.byte_order)
-
     value = read_value(reading, FORM_CODES[name], format)
-
     assert reading.position == size
     assert value == int.from_bytes(bytes(range(1, size + 1)), format.byte_order)
 
@@ -110,9 +107,7 @@ def test_sizes_depend_on_the_format(name, format):
 def test_the_byte_order_is_that_of_the_unit(name):
     data = bytes(range(1, 17))
     size = forms.fixed_size(FORMS[FORM_CODES[name]].encoding, Format())
-
     value = read_value(cursor(data, "big"), FORM_CODES[name], Format(byte_order="big"))
-
     assert value == int.from_bytes(data[:size], "big")
 
 
@@ -214,7 +209,6 @@ def test_the_numbers_of_llvm_depend_on_the_dialect(dialect, code, form, name):
     """A.2.2 and A.7.5.4: the attributes of the extension, each with the numbers that it has had."""
     built = dwarf(unit(die("compile_unit", (code, form, b"" if form == "exprloc" else 0))), attributes=dialect)
     (attribute,) = built.units[0].root.attributes
-
     assert attribute.name == name
     assert built.units[0].dialect.name == dialect
     assert built.units[0].dialect_reason == "it was asked for"
@@ -236,7 +230,6 @@ def test_the_numbers_of_llvm_depend_on_the_dialect(dialect, code, form, name):
 def test_without_a_choice_the_strings_of_the_unit_tell(parts, dialect):
     """A.3.1.1 (1): DW_AT_LLVM_augmentation of a unit is a string such as `[amdgpu:v0.0]`."""
     found = dwarf(unit(die("compile_unit", *parts))).units[0]
-
     assert found.dialect.name == dialect
     assert found.dialect_reason
     assert found.augmentation == ("[amdgpu:v0.0]" if parts and parts[0][1:] == ("string", "[amdgpu:v0.0]") else None)

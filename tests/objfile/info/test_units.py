@@ -41,13 +41,10 @@ def test_every_version_and_format(format, order):
         die("variable", ("type", "ref4", "int"), ("specification", "ref_addr", "int")),
     )
     found = dwarf(unit(tree, **format), unit(entry("compile_unit", "other"), **format), byte_order=order)
-
     first, second = found.units
-
     assert (first.version, first.offset_size, first.address_size) == tuple(format.values())
     assert first.name == "main.c"
-    assert second.name == "other"
-    assert second.offset == first.header.end
+    assert (second.name, second.offset) == ("other", first.header.end)
     assert first.low_pc == 0x1000
     variable = list(first.root.children())[1]
     assert variable.type().name == "int"
@@ -61,12 +58,9 @@ def test_unit_types(kind, version):
     found = dwarf(
         unit(tree, kind, version=version, signature=0x1122334455667788, type_label="S", dwo_id=0xABCDEF0123456789)
     )
-
     (header,) = [each.header for each in found.units]
-
     types = kind in ("type", "split_type")
-    assert header.is_type_unit == types
-    assert header.signature == (0x1122334455667788 if types else None)
+    assert (header.is_type_unit, header.signature) == (types, 0x1122334455667788 if types else None)
     assert header.dwo_id == (0xABCDEF0123456789 if kind in ("skeleton", "split_compile") else None)
     if types:
         assert found.units[0].die_at(header.type_offset).name == "S"
@@ -78,7 +72,6 @@ def test_a_type_unit_of_version_4_is_in_its_own_section():
     found = dwarf(
         unit(user, version=4), unit(tree, "type", version=4, section=".debug_types", signature=77, type_label="S")
     )
-
     assert [each.section for each in found.units] == [".debug_info", ".debug_types"]
     (variable,) = found.units[0].root.children()
     assert variable.type().name == "S"
@@ -87,7 +80,6 @@ def test_a_type_unit_of_version_4_is_in_its_own_section():
 
 def test_a_missing_type_unit_is_missing_context():
     (variable,) = dwarf(unit(die("compile_unit", die("variable", ("type", "ref_sig8", 77))))).units[0].root.children()
-
     with pytest.raises(MissingContext, match="0x000000000000004d"):
         variable.type()
 
@@ -110,7 +102,6 @@ def test_a_missing_type_unit_is_missing_context():
 )
 def test_broken_headers(data, kind):
     found = list(read_headers(bytes.fromhex(data), ".debug_info", "little"))
-
     if kind is None:
         assert found[0].end == 11
     else:
@@ -127,7 +118,6 @@ def test_a_broken_unit_does_not_hide_the_others():
     second = 4 + data[0]
     data[second + 4] = 9
     found = Dwarf(DictSections({**built.sections, ".debug_info": bytes(data)}))
-
     assert [each.name for each in found.units] == ["a", "c"]
     (problem,) = found.problems
     assert problem.kind == "bad_version"
@@ -137,24 +127,19 @@ def test_a_broken_unit_does_not_hide_the_others():
 def test_padding_behind_the_last_unit_is_no_problem():
     built = build(unit(die("compile_unit")))
     found = Dwarf(DictSections({**built.sections, ".debug_info": built.sections[".debug_info"] + bytes(7)}))
-
     assert len(found.units) == 1
     assert found.problems == []
 
 
 def test_a_broken_section_is_a_problem_and_hides_nothing_else():
     error = MalformedFile("truncated", "the compressed data ends early")
-    sections = DictSections({".debug_types": error, **build(unit(die("compile_unit"))).sections})
-
-    found = Dwarf(sections)
-
+    found = Dwarf(DictSections({".debug_types": error, **build(unit(die("compile_unit"))).sections}))
     assert len(found.units) == 1
     assert found.problems == [error]
 
 
 def test_absent_sections_are_empty():
     found = Dwarf(DictSections({}))
-
     assert found.units == found.split_units == ()
     assert found.problems == []
     assert found.index.find("x") == []
@@ -170,7 +155,6 @@ def test_any_bytes_are_headers_or_errors(data, section, order):
 def test_each_section_is_asked_for_once_and_only_when_needed():
     sections = DictSections(build(unit(die("compile_unit", ("name", "strp", "a")))).sections)
     found = Dwarf(sections)
-
     assert sections.asked == []
     assert [each.name for each in found.units * 2] == ["a", "a"]
     assert sorted(sections.asked) == [".debug_abbrev", ".debug_info", ".debug_str", ".debug_types"]
@@ -182,9 +166,7 @@ def test_dropped_caches_are_read_again():
     found = Dwarf(sections)
     assert [entry.name for entry in found.index.find("v")] == ["v"]
     before = len(sections.asked)
-
     found.drop_caches()
-
     assert [entry.name for entry in found.index.find("v")] == ["v"]
     assert found.units[0].name == "a"
     assert len(sections.asked) > before
@@ -192,7 +174,6 @@ def test_dropped_caches_are_read_again():
 
 def test_a_unit_without_entries_has_no_unit_entry():
     found = dwarf(unit(None), unit(None, trailing=b"\0"), unit(entry("compile_unit", "c")))
-
     for each in found.units[:2]:
         assert list(each.dies()) == []
         with pytest.raises(MalformedFile, match="no entries"):
@@ -204,10 +185,8 @@ def test_a_unit_without_entries_has_no_unit_entry():
 def test_much_data_is_released_in_time(monkeypatch):
     monkeypatch.setattr("dwarfgpu.objfile.info.debug_file.LOADED", 1 << 7)
     found = dwarf(*(unit(entry("compile_unit", "n" * 40)) for _ in range(6)))
-
     for each in found.units:
         assert len(list(each.dies())) == 1
-
     assert sum(each._data is not None for each in found.units) <= 3
     assert [len(each.name) for each in found.units] == [40] * 6
 
@@ -224,7 +203,6 @@ def test_strings_by_index(version, offset_size, order):
         )
         for i in range(2)
     ]
-
     for i, found in enumerate(dwarf(*trees, byte_order=order).units):
         assert found.name == f"unit {i}"
         assert [each.name for each in found.root.children()] == [f"by {form}" for form in forms]
@@ -238,9 +216,7 @@ def test_addresses_by_index(address_size, order):
     labels = [die("label", ("low_pc", form, 0x1000 + i)) for i, form in enumerate(forms)]
     labels.append(die("label", ("low_pc", "LLVM_addrx_offset", (0x1002, 0x20))))
     tree = die("compile_unit", ADDRESSES, *labels)
-
     found = dwarf(unit(tree), unit(tree, address_size=address_size), byte_order=order).units[1]
-
     values = [each.get("DW_AT_low_pc").address() for each in found.root.children()]
     assert values == [0x1000, 0x1001, 0x1002, 0x1003, 0x1004, 0x1005, 0x1022]
     assert [row for _, depth, _, row in found.decoded() if depth] == [(value,) for value in values]
@@ -269,7 +245,6 @@ def test_indices_and_offsets_that_lead_nowhere(attributes, ask, kind):
     lists = bytes.fromhex("10000000 0500 08 00 01000000 04000000 00 00000000")
     found = dwarf(unit(good), unit(die("compile_unit", *attributes)), extra={".debug_rnglists": lists})
     attribute = found.units[1].root.get(ask)
-
     meaning = {"DW_AT_low_pc": attribute.address, "DW_AT_name": attribute.text}.get(ask, attribute.resolved)
     caught = raised((MalformedFile, MissingContext), meaning)
     assert caught.kind == kind
@@ -281,7 +256,6 @@ def test_indices_and_offsets_that_lead_nowhere(attributes, ask, kind):
 def test_strings_that_overlap_are_not_all_remembered(monkeypatch):
     monkeypatch.setattr(source_module, "MAX_TEXTS", 1000)
     source = SectionSource(DictSections({".debug_str": b"x" * 300 + b"\0"}))
-
     for offset in range(300):
         assert source.text(".debug_str", offset) == "x" * (300 - offset)
         assert sum(map(len, source._texts[".debug_str"].values())) <= 2000
@@ -290,14 +264,12 @@ def test_strings_that_overlap_are_not_all_remembered(monkeypatch):
 def test_a_string_without_an_end():
     built = build(unit(die("compile_unit", ("name", "strp", 1))))
     found = Dwarf(DictSections({**built.sections, ".debug_str": b"abc"}))
-
     with pytest.raises(MalformedFile, match="no string"):
         found.units[0].name  # noqa: B018
 
 
 def test_text_that_is_no_utf8_can_be_printed():
     found = dwarf(unit(entry("compile_unit", b"a\xff\xc3\xa9")))
-
     assert found.units[0].name == "a\\xffé"
 
 
@@ -310,9 +282,7 @@ def test_the_supplementary_file():
         die("variable", ("type", "GNU_ref_alt", at)),
         die("variable", ("type", "ref_sup4", at), ("name", "strp_sup", common.sections[".debug_str"].index(b"int"))),
     )
-
     found = dwarf(unit(tree), supplementary=DictSections(common.sections)).units[0]
-
     assert found.name == "int"
     assert [each.type().name for each in found.root.children()] == ["int", "int"]
 
@@ -341,9 +311,7 @@ def test_ranges_by_index_and_by_offset(offset_size):
         ("ranges", "rnglistx", 0),
         die("subprogram", ("ranges", "sec_offset", base + offset_size), ("low_pc", "addrx", 0x5000)),
     )
-
     found = dwarf(unit(tree, offset_size=offset_size), extra={".debug_rnglists": section}).units[0]
-
     expected = [(0x1010, 0x1020), (0x5000, 0x5008)]
     assert found.root.ranges() == expected
     assert next(found.root.children()).ranges() == expected
@@ -364,16 +332,13 @@ def test_ranges_by_index_and_by_offset(offset_size):
 )
 def test_low_and_high_pc(attributes, expected):
     found = dwarf(unit(die("compile_unit", die("subprogram", *attributes)))).units[0]
-
     assert next(found.root.children()).ranges() == expected
 
 
 def test_ranges_before_version_5():
     pairs = b"".join(number(n, 8) for n in (0x10, 0x20, 0, 0))
     tree = die("compile_unit", ("low_pc", "addr", 0x1000), die("subprogram", ("ranges", "data4", 0)))
-
     found = dwarf(unit(tree, version=3), extra={".debug_ranges": pairs}).units[0]
-
     assert next(found.root.children()).ranges() == [(0x1010, 0x1020)]
 
 
@@ -464,9 +429,7 @@ def check_split(found, version, place):
 
 @pytest.mark.parametrize("version", [4, 5])
 def test_split_units_in_the_same_file(version):
-    found = Dwarf(DictSections({**skeleton_sections(version), **split_sections(version)}))
-
-    check_split(found, version, "test")
+    check_split(Dwarf(DictSections({**skeleton_sections(version), **split_sections(version)})), version, "test")
 
 
 @every(order=ORDERS, version=[4, 5])
@@ -539,11 +502,8 @@ def test_split_units_in_a_package(version, order):
     columns = sorted(third)
     tu = index_section(number_of_index, [5], columns, [[third[column] for column in columns]], order)
     merged |= {".debug_cu_index": cu, ".debug_tu_index": tu}
-
     sections = DictSections(skeleton_sections(version, order), byte_order=order)
-    found = Dwarf(sections, package=DictSections(merged, byte_order=order, name="a.dwp"))
-
-    check_split(found, version, "a.dwp")
+    check_split(Dwarf(sections, package=DictSections(merged, byte_order=order, name="a.dwp")), version, "a.dwp")
 
 
 @for_each(
@@ -561,13 +521,11 @@ def test_broken_package_indices(change, kind):
         0: {".debug_info": (0, 5), ".debug_abbrev": (0, 6)},
         5: {".debug_info": (5, 7), ".debug_abbrev": (6, 8)},
     }
-
     assert raised(DwarfGpuError, package_parts, change(good), "little", ".debug_cu_index").kind == kind
 
 
 def test_a_missing_split_file_is_missing_context():
     found = Dwarf(DictSections(skeleton_sections(5)), open_split=lambda _: None)
-
     with pytest.raises(MissingContext, match=r"a\.dwo, which cannot be opened") as caught:
         found.split_unit(found.units[0])
     assert "/src" in caught.value.hint
@@ -578,7 +536,6 @@ def test_a_missing_split_file_is_missing_context():
 def test_a_split_file_of_another_build_is_refused():
     other = build(unit(SPLIT_5, "split_compile", dwo_id=43, section=".debug_info.dwo"), suffix=".dwo").sections
     found = Dwarf(DictSections(skeleton_sections(5)), open_split=lambda _: DictSections(other, name="a.dwo"))
-
     with pytest.raises(MissingContext, match="no unit with the id 0x2a"):
         found.split_unit(found.units[0])
 
@@ -586,7 +543,6 @@ def test_a_split_file_of_another_build_is_refused():
 def test_a_split_unit_alone_has_no_addresses():
     found = Dwarf(DictSections(split_sections(5), name="a.dwo"))
     function = next(found.split_units[0].root.children())
-
     assert function.name == "f"
     with pytest.raises(MissingContext, match="skeleton"):
         function.ranges()
@@ -603,6 +559,5 @@ def test_a_skeleton_that_is_found_later_brings_its_addresses():
             function.ranges()
         errors.add(error.value)
     found.split_unit(found.units[0])
-
     assert len(errors) == 1
     assert function.ranges() == [(0x4444, 0x4448)]

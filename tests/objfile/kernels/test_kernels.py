@@ -130,7 +130,6 @@ def test_a_descriptor():
     found = parse_descriptor(
         descriptor(rsrc1=rsrc1, rsrc2=1 | 6 << 1 | 1 << 7 | 2 << 11, rsrc3=7 | 1 << 16, properties=0b1001), GFX90A
     )
-
     assert (found.group_segment_fixed_size, found.private_segment_fixed_size, found.kernarg_size) == (16, 32, 48)
     assert found.kernel_code_entry_byte_offset == 0x100
     assert found.violations == ()
@@ -140,8 +139,7 @@ def test_a_descriptor():
     assert found.field("USER_SGPR_COUNT") == 6
     assert found.field("WGP_MODE") is None
     assert (found.wavefront_size, found.vgprs, found.sgprs) == (64, 48, 32)
-    meanings = {field.name: field.meaning for field in found.fields if field.meaning}
-    assert meanings == {
+    assert {field.name: field.meaning for field in found.fields if field.meaning} == {
         "FLOAT_ROUND_MODE_32": "minus infinity",
         "FLOAT_ROUND_MODE_16_64": "plus infinity",
         "FLOAT_DENORM_MODE_32": "flush none",
@@ -225,16 +223,13 @@ def test_the_sample_of_the_clrx_assembler():
     assert len(CLRX) == 256
     assert (found.amd_code_version_major, found.amd_code_version_minor) == (1, 0)  # .codeversion 1, 0
     assert found.amd_machine_kind == 1  # .machine 1, 8, 0, 1
-    assert found.processor == "gfx801"
-    assert found.kernel_code_entry_byte_offset == 0x100
+    assert (found.processor, found.kernel_code_entry_byte_offset) == ("gfx801", 0x100)
     assert (found.compute_pgm_rsrc1, found.compute_pgm_rsrc2) == (0x002C0041, 0x90)
     assert (found.kernarg_segment_byte_size, found.wavefront_sgpr_count, found.workitem_vgpr_count) == (8, 15, 7)
     expected = (4, 4, 4)
     assert (found.kernarg_segment_alignment, found.group_segment_alignment, found.private_segment_alignment) == expected
-    assert found.wavefront_size == 64
-    assert found.call_convention == 0
-    named = {field.name: field.value for field in found.fields if field.value}
-    assert named == {
+    assert (found.wavefront_size, found.call_convention) == (64, 0)
+    assert {field.name: field.value for field in found.fields if field.value} == {
         "GRANULATED_WORKITEM_VGPR_COUNT": 1,  # .vgprsnum 8
         "GRANULATED_WAVEFRONT_SGPR_COUNT": 1,  # .sgprsnum 16
         "FLOAT_DENORM_MODE_16_64": 3,  # .floatmode 0xc0
@@ -302,7 +297,6 @@ def test_a_kernel_joins_its_three_places():
     rows = [("k.kd", 0x1000, 64, 1, 1, 1), ("k", 0x2100, 0x40, 2, 1, 2), ("other", 0x2000, 8, 2, 1, 2)]
     found = read_kernels(code_object(rows, data=descriptor(offset=0x1100), notes=[metadata_note()]))
     (kernel,) = found.kernels
-
     assert found.problems == ()
     assert (found.processor, kernel.name, kernel.entry, kernel.size) == ("gfx90a", "k", 0x2100, 0x40)
     assert kernel.descriptor.generation == GFX90A

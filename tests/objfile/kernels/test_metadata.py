@@ -206,7 +206,6 @@ def test_arguments_that_look_the_same_are_read_each():
         {**one, ".size": 4.0},
     ]
     found = metadata_of(document({".args": arguments}, {".args": arguments}))
-
     for kernel in found.kernels:
         assert [each.size for each in kernel.args] == [4, 4, 4, None, 4, None]
         assert [each.is_const for each in kernel.args] == [True] * 6
@@ -254,7 +253,6 @@ def test_kernels_that_are_read_later_are_those_that_are_read_at_once(changes):
 def test_arguments_without_an_offset_follow_each_other():
     one = {".size": 4, ".align": 8}
     found = metadata_of(document({".args": [one, one, one]}, {".args": [one, one]}))
-
     assert [[each.offset for each in kernel.args] for kernel in found.kernels] == [[0, 8, 16], [0, 8]]
 
 
@@ -300,7 +298,6 @@ def test_random_changes_of_a_document():
 def test_version_2_is_read_into_the_words_of_version_3():
     found = read_metadata(image_of((b"AMD\0", 10, V2.encode()), abi_version=0))
     first, second = found.kernels
-
     assert (found.encoding, found.version, found.target) == ("yaml", (1, 0), None)
     assert found.problems == ()
     assert found.printf == (PrintfFormat(1, (4,), "index: %d\\72"),)

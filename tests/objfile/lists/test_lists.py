@@ -89,7 +89,6 @@ def test_a_list_says_where_its_entries_and_expressions_stand():
     data = b"\xff" * 3 + loclist(("base_address", 0), ("offset_pair", 0, 0x90, "5051"), "end_of_list") + b"\xff"
     found = read(data, offset=3)
     [entry] = found.entries
-
     assert (entry.offset, entry.expression_offset, found.end) == (12, 17, 20)
     assert data[entry.expression_offset :][:2] == entry.expression
     assert (found.section, found.offset) == (".debug_loclists", 3)
@@ -105,7 +104,6 @@ def test_a_view_pair_belongs_to_the_entry_after_it():
 def test_the_raw_entries_are_what_is_encoded():
     data = loclist(("base_addressx", 1), ("offset_pair", 0, 4, "50"), "end_of_list")
     entries, end, error = raw_list(data, 0, section=".debug_loclists", context=ListContext())
-
     assert error is None
     assert end == len(data)
     assert [(lists.kind_name(e.kind, ".debug_loclists"), e.operands, e.expression, e.offset) for e in entries] == [
@@ -361,7 +359,6 @@ def test_an_index_leads_to_a_list(wide, order):
     base = len(first) + (20 if wide else 12)
     options = {"section": ".debug_loclists", "byte_order": order}
     table = list_table(first + second, base, offset_size=8 if wide else 4, **options)
-
     assert len(table) == 2
     assert (first + second)[table[0] :].startswith(one)
     assert table[1] == len(first + second) - 1

@@ -44,7 +44,6 @@ def file(name: str) -> CodeObject:
 )
 def test_target(name, target, target_id, lanes):
     found = summary(file(name))
-
     assert found.target.is_known
     assert found.target.target.name == target
     assert found.target.target_id == target_id
@@ -54,7 +53,6 @@ def test_target(name, target, target_id, lanes):
 
 def test_a_machine_without_a_target_is_read_nevertheless():
     found = summary(file("asm/forms.powerpc64"))
-
     assert not found.target.is_known
     assert found.target.target.byte_order == "big"
     assert found.dwarf is not None
@@ -70,7 +68,6 @@ def test_a_machine_without_a_target_is_read_nevertheless():
 )
 def test_flags(name, xnack, sramecc):
     flags = summary(file(name)).flags
-
     assert (flags.xnack, flags.sramecc) == (xnack, sramecc)
 
 
@@ -85,7 +82,6 @@ def test_flags_of_version_2(flags, target_id, xnack):
     data = bytearray((FIXTURES / "asm/clrx.gfx801.co").read_bytes())
     data[0x30:0x34] = flags.to_bytes(4, "little")
     found = summary(opened(bytes(data)))
-
     assert found.target.target_id == target_id
     assert (found.flags.xnack, found.flags.sramecc) == (xnack, "not recorded")
 
@@ -96,17 +92,13 @@ def test_the_version_of_a_generic_processor():
 
 def test_units_together():
     dwarf = summary(file("amdgpu/hip-two-units.gfx90a.w64.O2.v5.co")).dwarf
-
-    assert dwarf.kinds == {"compile": 2}
-    assert dwarf.versions == {5: 2}
-    assert dwarf.formats == {"DWARF32": 2}
+    assert (dwarf.kinds, dwarf.versions, dwarf.formats) == ({"compile": 2}, {5: 2}, {"DWARF32": 2})
     assert sum(dwarf.producers.values()) == 2
     assert dwarf.dialects == {("llvm-current", "nothing in the unit says otherwise"): 2}
 
 
 def test_a_skeleton_shows_what_it_stands_for():
     found = summary(file("features/split.v5.co"))
-
     assert found.dwarf.kinds == {"skeleton": 1}
     assert list(found.dwarf.producers) == ["Debian clang version 22.1.8 (1~deb12u1)"]
     assert found.problems == ()
@@ -116,7 +108,6 @@ def test_a_split_file_that_is_not_there_is_missing(tmp_path):
     copy = tmp_path / "alone.co"
     shutil.copy(FIXTURES / "features/split.v5.co", copy)
     found = summary(opened(str(copy)))
-
     assert any("dwo" in missing.what for missing in found.missing)
     assert found.problems == ()
 
@@ -125,7 +116,6 @@ def test_a_split_file_is_found_beside_the_program(tmp_path):
     for name in ("split.v5.co", "split.v5.dwo"):
         shutil.copy(FIXTURES / "features" / name, tmp_path / name)
     found = named(opened(str(tmp_path / "split.v5.co")), "saxpy")
-
     assert found[0].section == ".debug_info.dwo"
 
 
@@ -133,14 +123,12 @@ def test_a_stripped_file_names_its_other_half(tmp_path):
     copy = tmp_path / "program"
     shutil.copy(FIXTURES / "host" / "stripped.gcc.x86_64", copy)
     stripped = summary(opened(str(copy)))
-
     assert stripped.debug_file is None
     assert "stripped.gcc.x86_64.debug" in next(each.hint for each in stripped.missing if each.what == ".debug_info")
 
 
 def test_the_other_half_tells_what_it_has_not():
     debug = summary(file("features/stripped.v5.debug"))
-
     assert "contents" in [each.what for each in debug.missing]
     assert debug.problems == ()
     assert len(debug.kernels) == 3
@@ -156,7 +144,6 @@ def test_the_debug_file_of_a_stripped_one_is_read(name, folder, tmp_path):
     shutil.copy(other, tmp_path / folder)
     found = opened(str(tmp_path / program.name))
     alone = opened(str(other))
-
     assert summary(found).debug_file == str((tmp_path / folder / other.name).resolve())
     assert ".debug_info" not in [each.what for each in summary(found).missing]
     assert [die.name for die in found.dwarf.units[0].dies()] == [die.name for die in alone.dwarf.units[0].dies()]
@@ -170,7 +157,6 @@ def test_another_file_with_the_name_of_the_debug_file_is_refused(tmp_path):
     shutil.copy(FIXTURES / "features" / "stripped.v5.co", tmp_path)
     shutil.copy(FIXTURES / "features" / "plain.v3.co", tmp_path / "stripped.v5.debug")
     found = opened(str(tmp_path / "stripped.v5.co"))
-
     assert not found.has_dwarf
     assert [error.kind for error in found.problems] == ["debug_file"]
 
@@ -179,13 +165,11 @@ def test_another_file_with_the_name_of_the_debug_file_is_refused(tmp_path):
 def test_a_broken_link_names_nothing(content):
     elf = ElfBuilder()
     elf.section(".gnu_debuglink", content)
-
     assert debug_link(open_image(elf.build())) is None
 
 
 def test_kernels_by_the_names_of_source_and_symbol():
     code = file("containers/tiny.gfx90a.co")
-
     assert [each.name for each in code.kernels_named(["tiny", "tiny.kd"])] == ["tiny"]
     with pytest.raises(NotFound, match="no kernel 'tin'") as caught:
         code.kernels_named(["tin"])
@@ -201,7 +185,6 @@ def test_a_host_program_has_no_kernels():
 
 def test_contents_name_the_target_of_the_file_itself():
     own, *others = list_contents(str(FIXTURES / "containers/fatbin.x86_64")).entries
-
     assert own.target_id == "x86_64"
     assert [each.target_id for each in others] == ["", "gfx90a", "gfx1100"]
     assert list_contents((FIXTURES / "containers/tiny.gfx90a.co").read_bytes()).entries[0].target_id == "gfx90a"
@@ -222,9 +205,7 @@ def test_code_object_v3_is_chosen_by_its_target():
 def test_calls_at_an_address():
     code = file("features/split.v5.co")
     found = at_address(code, parse_address(code, "saxpy+0x10"))
-
-    assert found.symbol.name == "saxpy"
-    assert found.symbol.offset == 0x10
+    assert (found.symbol.name, found.symbol.offset) == ("saxpy", 0x10)
     assert found.section == ".text"
     assert [(frame.function, frame.inlined) for frame in found.frames] == [("saxpy", True), ("saxpy", False)]
     assert found.frames[0].source == found.source
@@ -235,20 +216,17 @@ def test_calls_at_an_address():
 def test_the_embedded_source_is_shown():
     code = file("features/embed-source.v5.co")
     found = at_address(code, parse_address(code, "_Z7objectsPN7physics4Vec3EPfi+0x120"))
-
     assert found.text == "    ring.push((short)(k * i));"
 
 
 def test_an_address_of_a_file_that_is_not_linked_is_in_its_code():
     found = at_address(file("amdgpu/cl-kernels.gfx90a.w64.O0.v5.o"), 0x10)
-
     assert found.symbol.name == found.frames[-1].function == "weigh"
 
 
 def test_addresses():
     code = file("containers/tiny.gfx90a.co")
     start = code.image.symbol_named("tiny").value
-
     assert parse_address(code, hex(start)) == parse_address(code, str(start)) == start
     assert parse_address(code, "tiny") == start
     assert parse_address(code, "tiny+4") == parse_address(code, "tiny+0x4") == start + 4
@@ -274,7 +252,6 @@ def test_an_address_outside_names_where_the_code_is():
 def test_variables_at_an_address_of_data(name, symbol, variable):
     code = file(name)
     found = at_address(code, code.image.symbol_named(symbol).value + 3)
-
     assert [each.name for each in found.variables] == [variable]
     assert found.symbol.offset == 3
     assert found.frames == ()
@@ -283,7 +260,6 @@ def test_variables_at_an_address_of_data(name, symbol, variable):
 def test_names():
     code = file("features/plain.v3.co")
     (found,) = named(code, "physics::Vec3")
-
     assert (found.kind, found.name, found.byte_size) == ("type", "physics::Vec3", 12)
     assert (found.declared.file, found.declared.line) == ("src/hip/kernels.hip", 12)
     assert {each.kind for each in named(code, "_Z9divergentPii")} == {"function"}
@@ -293,7 +269,6 @@ def test_names():
 
 def test_names_without_debug_information_are_symbols():
     (found,) = named(file("asm/clrx.gfx801.co"), "test1")
-
     assert found.kind == "symbol"
     assert found.symbol.type == "AMDGPU_HSA_KERNEL"
 
@@ -318,7 +293,6 @@ def test_a_broken_unit_hides_neither_the_others_nor_the_kernels():
     data = bytearray(path.read_bytes())
     data[section.offset + 4] = 0x77  # the version of the first unit
     found = summary(opened(bytes(data)))
-
     assert len(found.dwarf.units) == 1
     assert found.kernels
     assert "version" in str(found.problems[0])
@@ -329,7 +303,6 @@ def test_broken_compression_hides_no_kernels():
     builder.compressed(".debug_info", b"", stream=b"not compressed", size=100)
     builder.section(".text", bytes(64), type=SHT_NOBITS)
     found = summary(opened(builder.build()))
-
     assert found.target.target_id == "gfx90a"
     assert found.dwarf.units == ()
     assert any(".debug_info" in str(problem) for problem in found.problems)
@@ -339,7 +312,6 @@ def test_without_section_headers_nothing_is_said_about_sections():
     data = bytearray((FIXTURES / "containers/tiny.gfx90a.co").read_bytes())
     data[0x28:0x30] = bytes(8)  # e_shoff
     found = summary(opened(bytes(data)))
-
     assert [missing.what for missing in found.missing] == ["section headers"]
     assert found.kernels == ("tiny",)
 
@@ -418,22 +390,19 @@ def object_with(*units, lines=LINES, extra=None):
 
 
 def unit_with(*parts, name="f", lines=("stmt_list", "sec_offset", 0)):
-    function = entry("subprogram", name, *parts, low_pc=0x1000, high_pc=8)
-    return unit(die("compile_unit", lines, function))
+    return unit(die("compile_unit", lines, entry("subprogram", name, *parts, low_pc=0x1000, high_pc=8)))
 
 
 @pytest.mark.parametrize("form, value", [("string", "x"), ("block1", b"\0"), ("flag_present", True)])
 def test_where_the_lines_are_is_said_by_a_number(form, value):
     code = object_with(unit_with(lines=("stmt_list", form, value)))
     found = at_address(code, 0x1004)
-
     assert (found.unit_offset, found.source, found.frames[0].function) == (0, None, "f")
     assert {error.kind for error in code.problems} == {"bad_class"}
 
 
 def test_a_broken_line_table_hides_neither_functions_nor_names():
     code = object_with(unit_with(), lines=LINES[:4] + b"\x09" + LINES[5:])
-
     assert at_address(code, 0x1004).frames[0].function == "f"
     assert [each.kind for each in named(code, "f")] == ["function"]
     assert {error.kind for error in code.problems} == {"line_version"}
@@ -444,7 +413,6 @@ def test_a_broken_call_hides_neither_the_line_nor_the_unit():
         unit_with(entry("inlined_subroutine", None, ("call_line", "string", ""), low_pc=0x1000, high_pc=8))
     )
     found = at_address(code, 0x1004)
-
     assert (found.unit_offset, found.source.line) == (0, 7)
     assert [(frame.inlined, frame.source and frame.source.line) for frame in found.frames] == [(True, 7), (False, None)]
     assert {error.kind for error in code.problems} == {"bad_class"}
@@ -453,7 +421,6 @@ def test_a_broken_call_hides_neither_the_line_nor_the_unit():
 def test_units_share_what_is_read_of_a_line_table():
     code = object_with(unit_with(name="f"), unit_with(name="g"))
     first, second = (line_table(code, each) for each in code.dwarf.units)
-
     assert first is second
 
 
@@ -496,7 +463,6 @@ def test_a_broken_kernel_hides_no_other():
     place = section.offset + 24 * symbols[1].index + 8  # st_value
     data[place : place + 8] = (1 << 60).to_bytes(8, "little")
     kernels = opened(bytes(data)).kernels
-
     assert len(kernels.kernels) == len(symbols)
     assert [kernel.descriptor is None for kernel in kernels.kernels].count(True) == 1
     assert [error.kind for error in kernels.problems] == ["truncated"]

@@ -171,7 +171,6 @@ def test_a_host_program_that_mixes_types_has_the_value_that_gdb_shows(require_to
     command = [gdb, "-q", "-nx", "-batch", "-ex", "break work", "-ex", "run", "-ex", "print idx", "-ex", "print half"]
     done = subprocess.run([*command, str(program)], capture_output=True, text=True, check=False)
     shown = [line.partition(" = ")[2] for line in done.stdout.splitlines() if line.startswith("$")]
-
     assert shown == ["11", "5"]
     values = {name: value_in_work(name, "auto") for name in ("idx", "half")}
     assert [str(values["idx"]), str(values["half"])] == shown

@@ -40,7 +40,6 @@ def debug_frame(instructions="", initial="def_cfa 7 8; offset 16 1", **options):
 
 def test_a_file_without_call_frame_information():
     file = file_of()
-
     assert file.frames.sections == ()
     assert list(file.frames.entries()) == []
     assert file.frames.fde_at(LOW) is None
@@ -52,7 +51,6 @@ def test_a_file_without_call_frame_information():
 def test_files_of_all_classes_and_byte_orders(order, size):
     builder = debug_frame("advance_loc 4; def_cfa_offset 16", size=size, order=order)
     file = file_of((".debug_frame", builder.data, 0), machine=PPC64, address_size=size, byte_order=order)
-
     assert file.frames.row_at(LOW + 4).cfa == RegisterOffset(7, 16)
     assert file.frames.register_name(7) == "r7"
 
@@ -63,7 +61,6 @@ def test_debug_frame_is_asked_before_eh_frame():
     eh_frame.fde(cie, LOW, 0x40)
     eh_frame.fde(cie, LOW + 0x80, 0x10)
     file = file_of((".eh_frame", eh_frame.data, 0x4000), (".debug_frame", debug_frame().data, 0))
-
     assert [section.name for section in file.frames.sections] == [".debug_frame", ".eh_frame"]
     assert file.frames.fde_at(LOW).section == ".debug_frame"
     assert [fde.section for fde in file.frames.fdes_at(LOW)] == [".debug_frame", ".eh_frame"]
@@ -78,7 +75,6 @@ def test_a_broken_entry_of_one_section_does_not_hide_that_of_the_other():
     broken = FrameBuilder()
     broken.fde(broken.cie(augmentation="z", augmentation_data=z(b"")), LOW, 0x80, augmentation_data=b"\x40")
     file = file_of((".eh_frame", eh_frame.data, 0x4000), (".debug_frame", broken.data, 0))
-
     assert file.frames.fde_at(LOW).section == ".eh_frame"
     assert raised(IllFormed, file.frames.fde_at, LOW + 0x70).kind == "bad_augmentation"
 
@@ -93,7 +89,6 @@ def test_every_section_of_a_name_is_read_by_itself():
         builder.fde(cie, 0, 0, location=location, augmentation_data=z(b""))
         builders.append((".eh_frame", builder.data, 0))
     file = file_of(*builders, linked=False)
-
     assert [entry.low for entry in file.frames.entries() if isinstance(entry, Fde)] == [0, 0x20]
 
 
@@ -104,7 +99,6 @@ def test_bases_of_pointers():
         location = builder.number(0x10, 4) + builder.number(0x10, 4)
         builder.fde(cie, 0, 0, location=location, augmentation_data=z(b""))
     file = file_of((".eh_frame", builder.data, 0x4000), (".got", bytes(8), 0x5000))
-
     assert [entry.low for entry in file.frames.entries() if isinstance(entry, Fde)] == [LOW + 0x10, 0x5010]
 
 
@@ -115,21 +109,17 @@ def test_a_section_that_is_not_whole():
     builder.section(".debug_frame", data, size=len(data) + 100)
     whole = builder.build()
     file = code_object.opened(whole[: len(whole)])
-
     assert file.frames.fde_at(LOW) is not None
 
 
 def test_a_section_without_content_has_no_entries():
-    file = file_of((".debug_frame", b"", 0))
-
-    assert file.frames.sections == ()
+    assert file_of((".debug_frame", b"", 0)).frames.sections == ()
 
 
 def test_a_broken_header_is_a_problem_and_no_more():
     eh_frame = FrameBuilder("eh_frame")
     eh_frame.fde(eh_frame.cie("def_cfa 7 8"), LOW, 0x40)
     file = file_of((".eh_frame_hdr", b"\x09", 0x3000), (".eh_frame", eh_frame.data, 0x4000))
-
     assert file.frames.fde_at(LOW) is not None
     assert [error.where.section for error in file.problems] == [".eh_frame_hdr"]
 
@@ -138,7 +128,6 @@ def check_header(file):
     """Its table has all entries, and each is found through it."""
     (index,) = [index for index in file.frames.indexes if index.section.is_eh]
     fdes = [entry for entry in index.section.entries() if isinstance(entry, Fde)]
-
     assert index.header.count == len(fdes) > 1
     for fde in fdes:
         assert index.header.find(fde.low) == (fde.low, index.section.bases.section + fde.offset)
@@ -191,7 +180,6 @@ def test_every_register_of_a_file_has_a_name(name):
 def test_an_address_space_of_another_target():
     file = file_of((".debug_frame", debug_frame("LLVM_def_aspace_cfa 64 0 6").data, 0))
     entry = file.frames.fde_at(LOW)
-
     assert raised(IllFormed, file.frames.row_at, LOW).kind == "bad_address_space"
     assert file.frames.listed(entry).error.kind == "bad_address_space"
 
@@ -200,7 +188,6 @@ def test_expressions_have_the_dialect_of_the_target_or_another():
     frames = fixture("asm/cfi-legacy.gfx90a.w64.co").frames
     row = frames.row_at(0x1440)
     fde = frames.fde_at(0x1440)
-
     assert frames.expression(row.cfa.block, fde).fault is not None
     frames.use_dialect("llvm-legacy")
     assert frames.expression(row.cfa.block, fde).fault is None
@@ -212,7 +199,6 @@ def test_compilers_without_unwind_information(name):
     """LLVM 22 writes an entry for every function, and nothing in it."""
     frames = fixture(name).frames
     fdes = [entry for entry in frames.entries() if isinstance(entry, Fde)]
-
     assert fdes
     assert all(row.is_empty for fde in fdes for row in frames.rows(fde))
     assert render.listed_text(frames.listed(fdes[0]), frames)[-1].endswith("no unwind information")
@@ -221,14 +207,12 @@ def test_compilers_without_unwind_information(name):
 def test_triton_knows_nothing_of_the_prologue():
     frames = fixture("llvm24/triton.gfx942.w64.co").frames
     fde = next(entry for entry in frames.entries() if isinstance(entry, Fde))
-
     assert [row.is_empty for row in frames.rows(fde)] == [True, False]
 
 
 def test_frames_at_an_address():
     file = fixture("asm/cfi.gfx90a.w64.co")
     (found,) = frame_rows.frames_at(file, 0x1405)
-
     assert (found.fde.low, found.row.start, found.error) == (0x1400, 0x1404, None)
     assert raised(NotFound, frame_rows.frames_at, file, 0x9999).kind == "no_unwind_information"
     assert ".debug_frame" in raised(NotFound, frame_rows.frames_at, file_of(), LOW).hint
@@ -236,7 +220,6 @@ def test_frames_at_an_address():
 
 def test_an_entry_whose_rows_are_broken():
     (found,) = frame_rows.frames_at(file_of((".debug_frame", debug_frame("restore_state").data, 0)), LOW)
-
     assert found.row is None
     assert found.error.kind == "restore_without_remember"
 
@@ -245,7 +228,6 @@ def test_the_entries_of_a_function():
     file = fixture("host/frames.gcc.O2.v5.x86_64")
     name = next(frame_rows.code_name(file, entry) for entry in file.frames.entries() if isinstance(entry, Fde))
     (fde,) = frame_rows.fdes_of(file, name.strip("<>"))
-
     assert frame_rows.code_name(file, fde) == name
     assert raised(NotFound, frame_rows.fdes_of, file, "no such function").kind == "no_name"
 
@@ -330,7 +312,6 @@ def test_the_text_of_gnu_augmentations():
     location = builder.number(LOW, 4) + builder.number(0x40, 4)
     builder.fde(cie, 0, 0, location=location, before=b"\5\0", augmentation_data=z(builder.number(0x10, 4)))
     lines = listed((".eh_frame", builder.data, 0x4000))
-
     assert "  version     4, DWARF64" in lines
     assert "  addresses   8 bytes, segment selectors of 2" in lines
     assert "  locations   udata4" in lines
@@ -341,7 +322,6 @@ def test_the_text_of_gnu_augmentations():
 
 def test_what_is_broken_stands_at_the_end():
     lines = listed((".debug_frame", debug_frame("advance_loc 4; restore_state; nop; undefined 3").data, 0))
-
     assert "    0x1000 to 0x1004" in lines
     assert lines[-2].startswith("  error: restore without remember at DW_CFA_restore_state, .debug_frame+0x31:")
 
@@ -350,7 +330,6 @@ def test_an_augmentation_that_is_not_known():
     builder = FrameBuilder()
     builder.fde(builder.cie("def_cfa 7 8", augmentation="unheard"), LOW, 0x40)
     lines = listed((".debug_frame", builder.data, 0))
-
     assert lines[:3] == [".debug_frame+0x0  CIE", "  version     4", '  augmentation "unheard"']
     assert any(line.endswith("  FDE 0x1000 to 0x1040  <f>") for line in lines)
     assert any("error: bad augmentation" in line for line in lines)
@@ -373,7 +352,6 @@ def test_lines_fit_80_columns(name):
 def test_json_has_every_row_whole():
     file = fixture("asm/cfi.gfx90a.w64.co")
     documents = [render.listed_json(file.frames.listed(entry), file.frames) for entry in file.frames.entries()]
-
     assert [each["kind"] for each in documents[:3]] == ["cie", "fde", "fde"]
     assert documents[0]["cfa"]["register_name"] == "s32"
     assert documents[0]["registers"]["17"] == {"name": "exec", "rule": "same_value"}
@@ -390,7 +368,6 @@ def test_json_has_every_row_whole():
 def test_json_of_what_is_broken():
     file = file_of((".debug_frame", debug_frame("restore_state", "").data + bytes(4), 0))
     cie, fde, end = [render.listed_json(file.frames.listed(entry), file.frames) for entry in file.frames.entries()]
-
     assert "error" not in cie
     assert fde["error"]["kind"] == "restore_without_remember"
     assert end == {"kind": "terminator", "section": ".debug_frame", "offset": end["offset"], "end": end["end"]}
@@ -400,7 +377,6 @@ def test_a_row_by_itself():
     file = file_of((".debug_frame", debug_frame().data, 0))
     fde = file.frames.fde_at(LOW)
     row = file.frames.row_at(LOW)
-
     assert row.registers == {16: Offset(-8)}
     assert render.row_text(row, file.frames, entry=fde)[1:] == ["      CFA         rsp+8", "      rip         at CFA-8"]
     assert isinstance(fde.cie, Cie)

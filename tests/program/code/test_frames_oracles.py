@@ -73,7 +73,6 @@ def test_llvm_dwarfdump(name, require_tool):
     text = framedump.run(tool, "--debug-frame", "--eh-frame", FIXTURES / name)
     theirs = by_offset(framedump.dumped_by_llvm(text, target))
     mine = by_offset(framedump.listed(file.frames, allowed=FORBIDDEN.get(name)))
-
     assert mine.keys() == theirs.keys()
     for key, entry in mine.items():
         assert entry.header == theirs[key].header
@@ -86,7 +85,6 @@ def test_llvm_dwarfdump(name, require_tool):
 def test_what_llvm_dwarfdump_lets_pass(name):
     file = code_object.opened(str(FIXTURES / name))
     errors = [file.frames.listed(entry).error for entry in file.frames.entries()]
-
     assert {error.kind for error in errors} == {FORBIDDEN[name]}
 
 
@@ -110,7 +108,6 @@ def compare_rows(path, tool, interpreted):
     file = code_object.opened(str(path))
     tables = interpreted(framedump.run(tool, "--debug-dump=frames-interp", path))
     fdes = {(entry.section, entry.offset): entry for entry in file.frames.entries() if isinstance(entry, Fde)}
-
     assert {key for key, table in tables.items() if table.kind == "FDE"} == fdes.keys()
     for key, fde in fdes.items():
         table = tables[key]
@@ -132,7 +129,6 @@ def test_readelf_instructions(name, require_tool):
     tool = require_tool("readelf")
     file = code_object.opened(str(FIXTURES / name))
     theirs = framedump.listed_by_readelf(framedump.run(tool, "--debug-dump=frames", FIXTURES / name))
-
     for entry in framedump.listed(file.frames):
         mine = [
             (each, f"{operands[1]:016x}" if "advance" in each else "")

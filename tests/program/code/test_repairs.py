@@ -200,7 +200,6 @@ def test_frame_bases(register, target, becomes, name):
 def test_what_is_not_written_like_that_stays_as_it_is(text):
     expression = asm.parse(text, dialects.get("llvm-user"), Format(), target=resolve("amdgcn-gfx90a"))
     found, used = repaired(expression, site(), ALL)
-
     assert found is expression
     assert used == ()
 
@@ -510,7 +509,6 @@ def test_the_table_is_in_order():
 def test_a_repaired_expression_keeps_what_was_written():
     expression = asm.parse(TEXT, dialects.get("llvm-user"), Format(), target=resolve("amdgcn-gfx90a"))
     found, used = repaired(expression, site())
-
     assert isinstance(found, Repaired)
     assert as_written(found) is expression
     assert repairs_of(found) == used
@@ -523,7 +521,6 @@ def test_a_repaired_expression_keeps_what_was_written():
 def test_any_bytes_are_repaired_or_not(data, attribute):
     expression = decode(data, dialects.get("llvm-user"), Format())
     found, used = repaired(expression, site(attribute), ALL)
-
     assert as_written(found) is expression
     assert bool(used) == isinstance(found, Repaired)
     assert found.code
@@ -755,7 +752,6 @@ def test_private_variables_are_where_the_code_looks_for_them(name, require_tool)
             for each in variable.locations():
                 if found := re.match(r"DW_OP_fbreg \+?(\d+); DW_OP_lit", each.operations):
                     told_offsets.add(int(found[1]))
-
     assert len(told_offsets) > 5
     assert told_offsets <= used
 
@@ -764,7 +760,6 @@ def test_a_variable_tells_its_repairs_and_what_the_text_says():
     program = dwarfgpu.open(str(FIXTURES / "amdgpu/hip-kernels.gfx90a.w64.O0.v5.co"))
     pc = next(die for die in functions_of(program) if die.name == "square").ranges()[0][0] + 8
     variable = program.attach(machine_at(program, pc))[0].frame()["base"]
-
     assert [repair.name for repair in variable.repairs] == ["private-variable", "scaled-frame-base"]
     assert told(variable.location(LANE)) == ("private_lane", 0x1000 + 4)
     alone = variable.as_written()

@@ -76,7 +76,6 @@ def test_all_waves_are_as_each_is_by_itself(attached, text):
 
 def test_waves_at_one_place_are_one_group(attached):
     groups = [(found.waves.tolist(), found.frame.name) for found in all_waves(attached, "lane")]
-
     assert groups == [([0, 2, 4], "X"), ([1], "X"), ([3], "whole_wave"), ([5], "X")]
     found = next(all_waves(attached, "lane"))
     assert found.array.shape == found.codes.shape == (3, len(found.lanes))
@@ -88,7 +87,6 @@ def test_waves_and_lanes_can_be_chosen(attached):
     whole = next(all_waves(attached, "lane", lanes="all")).array
     some = list(all_waves(attached, "lane", waves=[4, 0], lanes=[3, 5]))
     one = list(all_waves(attached, "lane", waves=[4], lanes=[5]))
-
     assert some[0].waves.tolist() == [0, 4]
     assert some[0].array.tolist() == whole[[0, 2]][:, [3, 5]].tolist()
     assert one[0].array.tolist() == whole[2:3, 5:6].tolist()
@@ -100,7 +98,6 @@ def test_waves_and_lanes_can_be_chosen(attached):
 
 def test_memory_that_some_waves_lack_is_an_error_of_theirs(attached):
     found = next(each for each in all_waves(attached, "slots[1]") if 5 in each.waves.tolist())
-
     assert set(found.states[-1]) == {"absent", "error"}
     assert found.reason_at(len(found.waves) - 1, 0).kind == "memory_unavailable"
     assert next(all_waves(attached, "slots[1]")).reason_at(0, 0) is None
@@ -126,7 +123,6 @@ def test_waves_without_a_program_counter(attached):
     machine = Machine(attached.state.target)
     machine.add_waves(2)
     found = list(all_waves(attached.program.attach(machine), "lane"))
-
     assert [each.waves.tolist() for each in found] == [[0, 1]]
     assert found[0].pc is None
     assert found[0].reason_at(1, 3).message == "the place of wave 0 is not known: it has no program counter"
@@ -251,7 +247,6 @@ def test_values_beyond_the_limit_are_counted_and_not_written(monkeypatch):
     original = Values.at
     monkeypatch.setattr(Values, "at", lambda self, *place: asked.append(place) or original(self, *place))
     rows = grouped(LaneTexts(VariablesRenderer(found.frame), found))
-
     names, line, _ = next(rows)
     assert names == ["0"]
     assert line.startswith("[0]={first = 0, second = 0}, [1]={first = 1, second = 0}")
@@ -263,7 +258,6 @@ def test_values_beyond_the_limit_are_counted_and_not_written(monkeypatch):
 def test_bytes_between_members_do_not_tell_waves_apart():
     kind = np.dtype({"names": ["c", "n"], "formats": ["i1", ("<i2", (2,))], "offsets": [0, 4], "itemsize": 8})
     raw = np.arange(16, dtype=np.uint8).view(kind).reshape(1, 2)
-
     found = without_padding(raw)
     assert found.view(np.uint8).tolist() == [[0, 0, 0, 0, 4, 5, 6, 7, 8, 0, 0, 0, 12, 13, 14, 15]]
     assert found["n"].tolist() == raw["n"].tolist()

@@ -109,8 +109,7 @@ def test_a_name_that_is_in_scope_for_some_lanes_only():
     other = frame["even"].values()
     reasons = {lane: reason.kind for lane, reason in other.reasons.items()}
     odd = next(lane for lane in range(64) if MASKS.entry & MASKS.first & ~MASKS.second & 1 << lane)
-    assert reasons[odd] == "not_in_scope"
-    assert reasons[NEVER_ENTERED] == "not_entered"
+    assert (reasons[odd], reasons[NEVER_ENTERED]) == ("not_in_scope", "not_entered")
     assert other.reasons[odd].state == "absent"
     with pytest.raises(UsageError, match="no variable `nosuch` in X"):
         frame.eval("nosuch")

@@ -59,7 +59,6 @@ def test_each_byte_of_each_argument_is_asked_back(name, tmp_path):
     hidden = {each.name: each.number for each in record.arguments if each.is_hidden}
     assert hidden.get("hidden_group_size_x", 64) == 64
     assert hidden.get("hidden_block_count_x", 1) == 1
-
     dg.save_snapshot(machine, tmp_path / "state.json")
     (core,) = write_core(wave.stopped, str(tmp_path / "core")).names
     for state in (tmp_path / "state.json", core):
@@ -92,8 +91,7 @@ def test_names_types_and_buffers():
 
 def test_what_the_kernel_wrote_to_its_segment_is_no_argument():
     machine, wave = launched(SAXPY, "saxpy", {"x": 0, "y": 0, "a": 2.5, "n": 64})
-    before = wave.launch.argument("n")
-    address = wave.launch.kernarg + before.offset
+    address = wave.launch.kernarg + wave.launch.argument("n").offset
     machine.write_memory(machine.target.default_space, address, b"\7\0\0\0", 0, None)
     after = wave.launch.argument("n")
     assert (after.number, after.written, after.origin) == (64, b"\7\0\0\0", AT_LAUNCH)

@@ -201,8 +201,7 @@ def test_it_counts_from_the_block_that_declares_it(tmp_path):
 def test_a_type_has_a_scope_too(tmp_path):
     size = ("byte_size", "data1", 2)
     odd = entry("base_type", "odd", encoding=5, byte_size=8)
-    late = entry("base_type", "odd", size, encoding=5, start_scope=8)
-    found = program(tmp_path, odd, locals=(late,))
+    found = program(tmp_path, odd, locals=(entry("base_type", "odd", size, encoding=5, start_scope=8),))
     assert [found.at(CODE + offset)[0]["sizeof(odd)"].value() for offset in (0, 8)] == [8, 2]
 
 
@@ -327,9 +326,7 @@ def test_constants_and_enumerators_are_those_of_gdb(tmp_path, require_tool, comp
     words = [word for text in asked for word in ("-ex", f"output {text}", "-ex", r"echo \n")]
     run = [require_tool("gdb"), "-batch", "-nx", "-iex", "set debuginfod enabled off", *words, str(built)]
     theirs = subprocess.run(run, check=True, capture_output=True, text=True).stdout.splitlines()
-
     opened = dg.open(str(built))
-
     assert {text: shown(opened, text) for text in asked} == dict(zip(asked, theirs, strict=True))
 
 

@@ -53,7 +53,6 @@ def test_every_lane_stands_where_the_table_says(example, region, masks):
     masks = cut(masks, example)
     for pc in (example.at(name), example.at(end) - 4):
         simt = Simt(example.stopped((name, masks, pc)).stack(0).top)
-
         assert simt.lane_count == example.lane_count
         assert simt.says_places
         assert simt.active_mask() == example.execution_mask(name, masks)
@@ -74,7 +73,6 @@ def test_random_masks(example):
 def test_lanes_have_states_functions_and_lines(example):
     found = lanes_of_wave(example.stopped(("lex_1_1_else", cut(MASKS["all"], example), None)), 0)
     lines = {example.at("lex_1_1_end"): 19, example.at("lex_1_1_else"): 16, example.at("lex_1_start"): 10}
-
     assert (found.wave, found.frame, found.pc) == ("0", 0, example.at("lex_1_1_else"))
     assert found.by_attribute
     assert not found.problems
@@ -86,7 +84,6 @@ def test_lanes_have_states_functions_and_lines(example):
 
 def test_a_lane_that_was_never_active_is_in_no_frame(example):
     found = lanes_of_wave(example.stopped(("lex_1_then", Masks(1, 1, 1), None)), 0)
-
     assert [lane.frame for lane in found.lanes[:2]] == [0, None]
     assert (found.lanes[1].state, found.lanes[1].pc, found.lanes[1].call) == (INACTIVE, None, None)
 
@@ -99,7 +96,6 @@ def test_what_is_missing_is_said_of_the_lanes_that_need_it(example):
     machine.set_register("pc", pc)
     machine.set_register("exec", 5)
     found = lanes_of_wave(Stopped(machine, example.stopped(("lex_start", Masks(1, 1, 1), None)).loaded), 0)
-
     assert [lane.pc for lane in found.lanes[:4]] == [pc, None, pc, None]
     assert found.problems[0].kind == "register_unavailable"
     assert found.lanes[1].error is found.problems[0]
@@ -110,7 +106,6 @@ def test_an_unknown_mask_leaves_states_open(example):
     machine.add_waves(1)
     machine.set_register("pc", example.at("X"))
     found = lanes_of_wave(Stopped(machine, example.stopped(("lex_start", Masks(1, 1, 1), None)).loaded), 0)
-
     assert found.mask is None
     assert {lane.state for lane in found.lanes} == {UNKNOWN}
     assert {error.kind for error in found.problems} == {"register_unavailable"}
@@ -131,7 +126,6 @@ def test_the_active_lanes_while_all_lanes_run(example):
     simt = Simt(at_whole_wave(example, "whole_wave_begin").stack(0).top)
     saved = 0x8000_0000_0000_1234 if example.lane_count == 64 else 0x1234
     full = (1 << example.lane_count) - 1
-
     # with the current numbers the attribute has none, and the function does not have it
     has_it = example.file.name.find("old") > 0 or example.file.name.find("legacy") > 0
     assert (simt.find("DW_AT_LLVM_active_lane") is not None) == has_it
@@ -145,7 +139,6 @@ def test_the_masks_of_many_waves_are_found_at_once(example):
     stopped = at_whole_wave(example, "whole_wave_begin")
     rows = wave_runs(stopped)
     masks = [Simt(stopped.stack(wave).top).active_mask() for wave in (0, 1)]
-
     assert [(row.numbers, row.mask) for row in rows] == (
         [([0], masks[0]), ([1], masks[1])] if masks[0] != masks[1] else [([0, 1], masks[0])]
     )
@@ -164,14 +157,12 @@ def in_dispatch(example, grid, work_group, group, number):
 def test_lanes_beyond_a_partial_work_group_are_unused(example):
     count = example.lane_count
     found = lanes_of_wave(in_dispatch(example, (count + 3, 1, 1), (2 * count, 1, 1), (0, 0, 0), 1), 0)
-
     assert [lane.state for lane in found.lanes[2:]] == [ACTIVE] + [UNUSED] * (count - 3)
     assert [lane.work_item for lane in found.lanes[:4]] == [(count, 0, 0), (count + 1, 0, 0), (count + 2, 0, 0), None]
 
 
 def test_work_items_of_three_dimensions(example):
     found = lanes_of_wave(in_dispatch(example, (8, 8, 8), (4, 4, 4), (1, 1, 1), 0), 0)
-
     assert found.lanes[21].work_item == (1, 1, 1)
     assert found.lanes[31].work_item == (3, 3, 1)
 
@@ -184,7 +175,6 @@ def test_work_items_of_three_dimensions(example):
 )
 def test_a_place_that_cannot_be_is_a_problem(example, grid, work_group, group, number):
     found = lanes_of_wave(in_dispatch(example, grid, work_group, group, number), 0)
-
     assert found.problems
     assert {lane.work_item for lane in found.lanes} == {None}
     assert UNUSED not in {lane.state for lane in found.lanes}
@@ -195,7 +185,6 @@ def test_waves_are_grouped_by_where_they_stand(example):
     places = ["lex_1_else", "lex_start", "lex_1_else", "lex_1_else"]
     stopped = example.stopped(*((name, masks, None) for name in places))
     stopped.machine.add_waves(1)
-
     groups = wave_groups(stopped)
     expected = [([0, 2, 3], example.at("lex_1_else")), ([1], example.at("lex_start")), ([4], None)]
     assert [(group.numbers, group.pc) for group in groups] == expected
@@ -299,7 +288,6 @@ def simt(depth=None, **found):
 def test_defaults():
     """A.3.3.5 (5), A.3.3.5 (6) and A.3.3.5 (7): what counts without the attributes."""
     found = simt()
-
     assert found.lane_count == 64
     assert found.iterations() == 1
     assert found.active_mask() == 0xFF
@@ -310,7 +298,6 @@ def test_defaults():
 def test_fewer_lanes(lanes):
     """A.3.3.5 (4): the number of lanes is the constant of DW_AT_LLVM_lanes."""
     found = simt(inner={"lanes": lanes}, mask=(1 << 64) - 1)
-
     assert found.lane_count == lanes
     assert found.active_mask() == (1 << lanes) - 1
     assert len(found.lane_pcs()) == lanes
@@ -319,7 +306,6 @@ def test_fewer_lanes(lanes):
 def test_lanes_that_nothing_counts():
     """A.3.3.5 (4) has the default 1; compilers that leave the attribute out use all lanes (docs/differences.md)."""
     found = simt(mask=0b1010)
-
     assert found.lane_count == 64
     assert found.active_mask() == 0b1010
 
@@ -389,14 +375,12 @@ def test_the_vector_may_be_in_memory_or_registers():
     places = np.arange(64, dtype=np.uint32) * 0x10
     pcs = [int(places[2 * lane]) | int(places[2 * lane + 1]) << 32 for lane in range(32)]
     found = simt(inner={"lanes": 32, "lane_pc": "DW_OP_regx v3"}, v3=places[None])
-
     assert [each.pc for each in found.lane_pcs()] == pcs
 
 
 def test_an_expression_that_depends_on_the_lane_is_evaluated_for_each():
     text = "DW_OP_LLVM_push_lane; DW_OP_lit4; DW_OP_mul; DW_OP_stack_value; DW_OP_LLVM_extend 64 64"
     found = simt(inner={"lanes": 64, "lane_pc": text}).lane_pcs()
-
     assert [each.pc for each in found] == [4 * lane for lane in range(64)]
 
 
@@ -420,7 +404,6 @@ def test_vectors_that_are_ill_formed_or_not_known(text, message):
 def test_elements_with_some_bits_alone_are_errors():
     text = "DW_OP_regx s5; DW_OP_piece 4; DW_OP_piece 4; DW_OP_LLVM_piece_end; DW_OP_LLVM_extend 64 64"
     found = simt(inner={"lane_pc": text}, s5=7).lane_pcs()
-
     assert found[3].pc is None
     assert found[3].error.message == "the place of lane 3 has bits without a value"
 
@@ -428,7 +411,6 @@ def test_elements_with_some_bits_alone_are_errors():
 def test_a_lane_that_was_not_active_on_entry_stands_in_the_caller():
     """A.3.3.5 (5): the element of a lane that was not active at the call is undefined."""
     found = lanes_of_wave(stopped(inner={"lane_pc": ACTIVE_AT_PC.format("s10")}, mask=0x3, s10=0x7, s11=0), 0)
-
     assert [(lane.frame, lane.pc) for lane in found.lanes[:4]] == [(0, INNER), (0, INNER), (0, INNER), (1, CALL)]
     assert [lane.call.function for lane in found.lanes[2:4]] == ["inner", "outer"]
 
@@ -436,7 +418,6 @@ def test_a_lane_that_was_not_active_on_entry_stands_in_the_caller():
 def test_a_lane_that_was_never_active_is_nowhere():
     never = {"lane_pc": NOT_ACTIVE}
     found = lanes_of_wave(stopped(inner=never, outer=never), 0)
-
     assert {(lane.frame, lane.pc) for lane in found.lanes} == {(None, None)}
 
 
@@ -446,7 +427,6 @@ def test_inlined_calls_have_attributes_of_their_own():
     inner = {"lane_pc": f"DW_OP_addr {INNER + 8:#x}; DW_OP_stack_value; DW_OP_LLVM_extend 64 64"}
     made = stopped(inner=inner, inlined=inlined, pc=INLINED[0], s10=0x1, s11=0)
     found = lanes_of_wave(made, 0)
-
     assert found.call.function == "small"
     assert found.lane_count == 16
     expected = [(INLINED[0], 0, "small"), (INNER + 8, 0, "inner")]
@@ -469,14 +449,12 @@ def test_a_lane_counts_for_the_innermost_frame_that_it_is_in(pc, other, expected
     """Of the function alone the attribute says that lanes stand elsewhere; its inlined calls go with the address."""
     places = f"{ALL_AT_PC}; DW_OP_addr {other:#x}; DW_OP_stack_value; DW_OP_LLVM_extend 64 64; {CHOSEN}"
     found = lanes_of_wave(stopped(inner={"lane_pc": places}, pc=pc, s10=0x2, s11=0), 0)
-
     assert [(lane.frame, lane.call.function) for lane in found.lanes[:2]] == [(0, name) for name in expected]
 
 
 def test_seen_from_the_function_around_an_inlined_call_lanes_are_in_it():
     places = f"{ALL_AT_PC}; DW_OP_addr {SECOND[0]:#x}; DW_OP_stack_value; DW_OP_LLVM_extend 64 64; {CHOSEN}"
     found = lanes_of_wave(stopped(inner={"lane_pc": places}, pc=INLINED[0], s10=0x2, s11=0), 0, 1)
-
     assert {(lane.frame, lane.call.function) for lane in found.lanes} == {(1, "inner")}
 
 

@@ -232,9 +232,7 @@ def test_base_types():
                 found[die.name] = str(base_type_of(die))
             except IllFormed as error:
                 found[die.name] = error.message
-    assert found["integer"] == "signed32"
-    assert found["half"] == "float16"
-    assert found["__bf16"] == "bfloat16"
+    assert (found["integer"], found["half"], found["__bf16"]) == ("signed32", "float16", "bfloat16")
     die = next(die for die, _ in unit.unit.root.walk() if die.name == "integer")
     assert unit.base_type(die.offset) is unit.base_type(die.offset)
     with pytest.raises(IllFormed, match="no DW_TAG_base_type"):

@@ -40,8 +40,7 @@ def build(tools: Any, folder: Path, compiler: str, part: int, out: str, *options
 def stopped(tools: Any, folder: Path, program: Path, expressions: tuple[str, ...] = ()) -> tuple[Any, list[str]]:
     """The program with a core file of it in the middle of two threads, and what gdb prints of the second."""
     script = folder / "script.gdb"
-    prints = "\n".join(["thread 2", *(f"print {each}" for each in expressions)])
-    script.write_text(SCRIPT.format(prints=prints))
+    script.write_text(SCRIPT.format(prints="\n".join(["thread 2", *(f"print {each}" for each in expressions)])))
     done = subprocess.run(
         [tools("gdb"), "-nx", "-batch", "-x", str(script), str(program)],
         env={**os.environ, "PLUGIN": str(folder / "plugin.so"), "LC_ALL": "C.UTF-8"},
@@ -117,8 +116,7 @@ def test_the_block_of_an_executable_ends_at_the_thread_pointer(address, size, al
 )
 def test_why_it_is_not_known(tmp_path, segments, why):
     location = ("location", "exprloc", b"\x08\x04\x9b")  # DW_OP_const1u 4; DW_OP_form_tls_address
-    mine = entry("variable", "mine", location, type="int")
-    made = program(tmp_path, locals=(mine,), segments=segments)
+    made = program(tmp_path, locals=(entry("variable", "mine", location, type="int"),), segments=segments)
     registers = {"rip": CODE.to_bytes(8, "little"), "fs.base": bytes(8)}
     reason = made.attach(CoreProcess(X86_64, {"1": registers}))[0].frame(0)["mine"].why()
     assert reason.kind == "missing_context"

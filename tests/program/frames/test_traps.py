@@ -47,8 +47,7 @@ def test_the_meaning_of_a_trap_is_told_where_a_wave_stopped(processor, number, m
     for offset, told in ((4, "at"), (8, "after"), (12, None)):
         waves = [{"id": "0", "pc": hex(start + offset), "exec": "0x1", "registers": {}}]
         state = tmp_path / f"state{offset}.json"
-        document = {"schema": 1, "target": f"amdgcn-amd-amdhsa--{processor}", "waves": waves}
-        state.write_text(json.dumps(document))
+        state.write_text(json.dumps({"schema": 1, "target": f"amdgcn-amd-amdhsa--{processor}", "waves": waves}))
         trap = trap_at(program.attach(str(state))[0].frame(0))
         assert (trap is None) == (told is None)
         if trap is not None and told is not None:

@@ -87,8 +87,7 @@ def check_values(frame: Any, values: dict[str, int | None]) -> None:
 def value_of(frame: Any, name: str) -> int | None:
     """The value of a variable of type long in a frame; None where it has none."""
     die = next(each for each, _ in frame.function.walk() if each.name == name and each.tag in (VARIABLE, PARAMETER))
-    attribute = die.find("DW_AT_location")
-    constant = die.find("DW_AT_const_value")
+    attribute, constant = die.find("DW_AT_location"), die.find("DW_AT_const_value")
     if attribute is None:
         return None if constant is None else int.from_bytes(constant_bytes(constant), "little", signed=True)
     found = frame.unit_info(attribute.die.unit, frame.code).expressions(attribute)

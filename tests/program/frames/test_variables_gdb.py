@@ -187,8 +187,7 @@ def test_variables_equal_those_of_gdb(tmp_path, require_tool, language, compiler
         (wave, *_others) = dg.open(str(program)).attach(stop.core)
         ours = tuple(frame for frame in wave.frames() if not frame.is_tail_call)  # the record of GDB has none
         for theirs, frame in aligned(stop.frames, ours):
-            ours = {}
-            variables = {}
+            ours, variables = {}, {}
             count: Counter[str] = Counter()
             for variable in frame.variables() if frame.function is not None else ():
                 key = variable.name, count[variable.name]

@@ -141,8 +141,7 @@ def test_provenance_names_the_register_and_the_lane(lanes):
 
 def test_a_place_without_a_location_names_the_nearest_ones(lanes):
     reason = kernel(lanes, ENTRY)["limit"].why(3)
-    assert reason.kind == "no_location_here"
-    assert reason.state == "absent"
+    assert (reason.kind, reason.state) == ("no_location_here", "absent")
     assert reason.before is None
     assert reason.after == (LOAD + X + 0x18, LOAD + X + 0x80)
     assert f"the nearest above is {LOAD + X + 0x18:#x}" in reason.message
@@ -316,7 +315,6 @@ def test_variables_in_all_address_spaces(lanes, tmp_path):
     path = tmp_path / "spaces.co"
     path.write_bytes(code_object(0x1000, variables, TARGETS[lanes], FLAGS[lanes]))
     frame = stopped(str(path), TARGETS[lanes], 0x1010, 1, {"v0": [0] * lanes}, in_all_spaces(lanes))[0].frame(0)
-
     for name, (_, where, expected) in truth.items():
         variable = frame[name]
         assert variable.values("all").array.tolist() == expected, name

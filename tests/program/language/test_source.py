@@ -207,8 +207,7 @@ def test_a_string_of_bytes_has_no_surrogate():
 
 
 def test_tokens_say_where_they_are():
-    found = tokens("  ab+= 12")
-    assert [(each.text, each.position, each.kind) for each in found] == [
+    assert [(each.text, each.position, each.kind) for each in tokens("  ab+= 12")] == [
         ("ab", 2, "name"), ("+=", 4, "sign"), ("12", 7, "integer"), ("", 9, "end"),
     ]  # fmt: skip
 

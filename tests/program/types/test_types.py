@@ -322,8 +322,7 @@ def test_a_pointer_without_a_known_space_has_the_size_of_the_unit():
 )
 def test_the_size_of_the_pointer_itself_is_stronger_and_a_contradiction_is_told(attribute, size):
     pointer, problems = pointer_into(("address_class", "data1", 3), attribute)
-    assert pointer.byte_size == size
-    assert pointer.null == (0xFFFF if size == 2 else 0xFFFFFFFF)
+    assert (pointer.byte_size, pointer.null) == (size, 0xFFFF if size == 2 else 0xFFFFFFFF)
     (problem,) = problems
     assert f"a pointer into local has {size} bytes, and an address there has 4" in problem
     assert "[A.5.3]" in problem
