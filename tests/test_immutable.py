@@ -15,6 +15,7 @@ from dwarfgpu.expr.types import generic
 from dwarfgpu.expr.values import Value
 from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.lanes import LaneSet
+from tests.builders.errors import raised
 
 GENERIC = generic(8)
 WIDE = [1 << 90, 5]
@@ -27,10 +28,8 @@ def per_slot(*numbers, dtype=np.uint64):
 @pytest.mark.parametrize("instance", [Value(GENERIC, 7), LaneSet.one(3), DieReference("info", 9)])
 def test_no_field_can_be_assigned_or_deleted(instance):
     name = attrs.fields(type(instance))[0].name
-    with pytest.raises(attrs.exceptions.FrozenInstanceError):
-        setattr(instance, name, None)
-    with pytest.raises(attrs.exceptions.FrozenInstanceError):
-        delattr(instance, name)
+    raised(attrs.exceptions.FrozenInstanceError, setattr, instance, name, None)
+    raised(attrs.exceptions.FrozenInstanceError, delattr, instance, name)
     with pytest.raises(AttributeError):
         instance.newcomer = 1
 
@@ -68,8 +67,7 @@ def test_patterns_of_more_than_64_bits_are_compared_too():
 
 
 def test_a_value_that_differs_from_slot_to_slot_has_no_hash():
-    with pytest.raises(TypeError, match="unhashable"):
-        hash(per_slot(1, 2))
+    assert "unhashable" in str(raised(TypeError, hash, per_slot(1, 2)))
 
 
 @pytest.mark.parametrize("instance", [Value(None, 7), LaneSet.grid(2, 4), DieReference("info", 9)])
@@ -138,5 +136,4 @@ def test_instances_with_what_has_no_hash_have_none():
         names: list[str]
 
     assert Names(["a"]) == Names(["a"])
-    with pytest.raises(TypeError, match="unhashable"):
-        hash(Names(["a"]))
+    assert "unhashable" in str(raised(TypeError, hash, Names(["a"])))

@@ -223,16 +223,13 @@ def test_what_is_not_a_case_is_named(keys, path):
 
 @pytest.mark.parametrize("case", [None, 5, "31", [], [BASE], True, {}, {"id": 1}, {"expr": "31", "ops": "DW_OP_lit1"}])
 def test_a_case_is_an_object_with_one_expression(case):
-    with pytest.raises(NotACase):
-        run_case(case, 1)
+    raised(NotACase, run_case, case, 1)
 
 
 def test_what_is_wrong_with_the_form_comes_first():
     assert issubclass(NotACase, MalformedFile)
-    with pytest.raises(NotACase):
-        run_case({"expr": "zz", "context": {"nothing": 1}}, 1)
-    with pytest.raises(NotACase):
-        run_case({"ops": "DW_OP_nothing", "stack": "yes"}, 1)
+    raised(NotACase, run_case, {"expr": "zz", "context": {"nothing": 1}}, 1)
+    raised(NotACase, run_case, {"ops": "DW_OP_nothing", "stack": "yes"}, 1)
 
 
 @for_each(
@@ -252,8 +249,7 @@ def test_integers_are_numbers_or_strings(number, expected):
 
 @pytest.mark.parametrize("text", ["", " 5", "5 ", "+5", "0x", "x10", "1_000", "--3", "5.0", "0b1", "\u0665", "five"])
 def test_other_strings_are_no_integers(text):
-    with pytest.raises(NotACase):
-        run_case({"expr": "", "context": {"initial_stack": [text]}}, 1)
+    raised(NotACase, run_case, {"expr": "", "context": {"initial_stack": [text]}}, 1)
 
 
 def test_lines_are_answered_in_order_and_counted_with_blank_ones():

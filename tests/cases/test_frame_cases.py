@@ -219,5 +219,4 @@ def test_what_is_no_case(changes, path):
 
 @pytest.mark.parametrize("value", [None, 3, "x", []])
 def test_what_is_no_object(value):
-    with pytest.raises(NotACase):
-        run_frame_case(value, 1)
+    raised(NotACase, run_frame_case, value, 1)

@@ -153,5 +153,4 @@ def test_what_is_not_a_case(changes, path):
 
 @pytest.mark.parametrize("value", [None, 3, "x", [], [case()]])
 def test_a_case_is_an_object(value):
-    with pytest.raises(NotACase):
-        run_list_case(value, 1)
+    raised(NotACase, run_list_case, value, 1)

@@ -217,8 +217,7 @@ def test_bytes_that_are_no_operation_are_a_fault_of_the_expression():
     assert expression.fault.kind == "unknown_operation"
     expression = parse("DW_OP_lit1; DW_OP_LLVM_NVIDIA_mux 01", LLVM_USER, FORM)
     assert (expression.fault.error_class, expression.tail) == ("unsupported", 1)
-    with pytest.raises(Unsupported, match="no encoding"):
-        parse("DW_OP_LLVM_offset; (undecoded: ff)", DWARF5, FORM)
+    assert "no encoding" in str(raised(Unsupported, parse, "DW_OP_LLVM_offset; (undecoded: ff)", DWARF5, FORM))
 
 
 def test_an_expression_in_an_expression_must_have_bytes():
@@ -363,9 +362,9 @@ def test_a_label_can_be_too_far_away(filling, is_near):
     if is_near:
         assert hexadecimal(program)[:6] == "2fff7f"
     else:
-        with pytest.raises(IllFormed, match="'end' is 32768 bytes away") as caught:
-            assemble(program, LLVM_USER, FORM)
-        assert caught.value.kind == "bad_branch"
+        caught = raised(IllFormed, assemble, program, LLVM_USER, FORM)
+        assert "'end' is 32768 bytes away" in str(caught)
+        assert caught.kind == "bad_branch"
 
 
 def test_nesting_has_a_limit():
@@ -373,10 +372,8 @@ def test_nesting_has_a_limit():
         return "DW_OP_entry_value (" * depth + ")" * depth
 
     assert decode(assemble(program(MAX_DEPTH), DWARF5, FORM), DWARF5, FORM).fault is None
-    with pytest.raises(IllFormed, match="nested more than 64 deep"):
-        assemble(program(MAX_DEPTH + 1), DWARF5, FORM)
-    with pytest.raises(IllFormed, match="nested more than 64 deep"):
-        assemble(program(20_000), DWARF5, FORM)
+    assert "nested more than 64 deep" in str(raised(IllFormed, assemble, program(MAX_DEPTH + 1), DWARF5, FORM))
+    assert "nested more than 64 deep" in str(raised(IllFormed, assemble, program(20_000), DWARF5, FORM))
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)

@@ -137,9 +137,9 @@ class BackendConformance:
     def test_a_register_that_is_not_known_is_unavailable(self):
         found = self.make(WAVE64)
         register = WAVE64.target.register_named("v9")
-        with pytest.raises(EvaluationError, match="v9") as caught:
-            found.read_register(register, 0, None)
-        assert (caught.value.kind, caught.value.spec) == ("register_unavailable", "A.2.5.4.4.4")
+        caught = raised(EvaluationError, found.read_register, register, 0, None)
+        assert "v9" in str(caught)
+        assert (caught.kind, caught.spec) == ("register_unavailable", "A.2.5.4.4.4")
         rows, flags = found.gather_register(register, u64([0, 4]), 4, 0, None, 2)
         assert rows.shape == (2, 4)
         assert flags.tolist() == [False, False]
@@ -228,8 +228,7 @@ class BackendConformance:
         space = WAVE64.target.space_named("private_lane")
         last = 4 * LANE_DWORDS - 2
         before = found.read_memory(space, last, 2, 0, 5)
-        with pytest.raises(EvaluationError):
-            found.write_memory(space, last, b"abcd", 0, 5)
+        raised(EvaluationError, found.write_memory, space, last, b"abcd", 0, 5)
         assert found.read_memory(space, last, 2, 0, 5) == before
 
     @for_every_member
@@ -291,9 +290,9 @@ class BackendConformance:
         found = self.make(WAVE32)
         space = WAVE32.target.space_named(name)
         assert raised(MissingContext, found.read_memory, space, address, 4, 0, None).kind == "lane"
-        with pytest.raises(EvaluationError, match="lane 32") as caught:
-            found.read_memory(space, address, 4, 0, 32)
-        assert caught.value.kind == "memory_unavailable"
+        caught = raised(EvaluationError, found.read_memory, space, address, 4, 0, 32)
+        assert "lane 32" in str(caught)
+        assert caught.kind == "memory_unavailable"
         assert found.gather_memory(space, address, 4, 0, u64([32, 1]), 2)[1].tolist() == [False, True]
         assert found.gather_memory(space, address, 4, 0, None, 2)[1].tolist() == [False, False]
 
@@ -312,10 +311,8 @@ class BackendConformance:
         first = found.read_register(register, 0, None)
         private, local = (WAVE64.target.space_named(name) for name in ("private_wave", "local"))
         if not self.capabilities.many_waves:
-            with pytest.raises(EvaluationError, match="there is no wave 1"):
-                found.read_register(register, 1, None)
-            with pytest.raises(EvaluationError, match="there is no wave 1"):
-                found.read_memory(private, 0, 4, 1, None)
+            assert "there is no wave 1" in str(raised(EvaluationError, found.read_register, register, 1, None))
+            assert "there is no wave 1" in str(raised(EvaluationError, found.read_memory, private, 0, 4, 1, None))
             return
         assert found.read_register(register, 1, None) != first
         rows, flags = found.gather_register(register, 0, 4, u64([1, 0, 9]), None, 3)

@@ -109,8 +109,7 @@ def test_a_wave_needs_nothing_and_comments_are_ignored():
     machine = snapshot.of_document({"schema": 1, "target": "gfx1100", "waves": [{}, {}]})
     assert machine.ids == ["0", "1"]
     assert machine.groups().tolist() == [-1, -1]
-    with pytest.raises(EvaluationError, match="in no work-group"):
-        read(machine, "local", 0, 4)
+    assert "in no work-group" in str(raised(EvaluationError, read, machine, "local", 0, 4))
     document = changed(comment=["anything", 1.5], waves=[{"id": "1:1:1:1", "comment": {"s0": "n"}}], memory=None)
     document["dispatches"][0] |= {}
     assert snapshot.of_document(document).ids == ["1:1:1:1"]
@@ -131,8 +130,7 @@ def test_the_waves_of_a_work_group_share_local_memory():
     assert [read(machine, "local", 8, 2, wave) for wave in (2, 3)] == ["0102"] * 2
     machine.write_memory(machine.target.space_named("local"), 8, b"\7", 3, None)
     assert read(machine, "local", 8, 2, 2) == "0702"
-    with pytest.raises(EvaluationError):
-        read(machine, "local", 8, 2, 0)
+    raised(EvaluationError, read, machine, "local", 8, 2, 0)
 
 
 @pytest.mark.parametrize("target", ["gfx700", "gfx803"])
@@ -149,8 +147,7 @@ def test_apertures_of_gfx7_and_gfx8_are_in_the_queue(target):
     assert read(machine, "generic", 0x2222_0000_0000, 2, lane=63) == "0102"
     assert machine.apertures is None
     assert machine.read_apertures(0x8000).shared == 0x1111 << 32
-    with pytest.raises(UsageError, match="64 bytes"):
-        machine.read_apertures(0x8004)
+    assert "64 bytes" in str(raised(UsageError, machine.read_apertures, 0x8004))
 
 
 def test_byte_order_and_address_size_are_those_of_the_generic_target():
@@ -274,8 +271,7 @@ def test_nothing_is_overwritten_and_nothing_is_left_half_written(tmp_path, folde
     machine = snapshot.load(folder)
     for name in ("x.json", "x.dgs"):
         snapshot.save(machine, tmp_path / name)
-        with pytest.raises(UsageError, match="exists"):
-            snapshot.save(machine, tmp_path / name)
+        assert "exists" in str(raised(UsageError, snapshot.save, machine, tmp_path / name))
 
     def fails(*_arguments):
         raise OSError(28, "No space left on device")
@@ -284,10 +280,8 @@ def test_nothing_is_overwritten_and_nothing_is_left_half_written(tmp_path, folde
     monkeypatch.setattr(snapshot_json, "chunks", fails)
     before = sorted(path.name for path in tmp_path.iterdir())
     for name in ("y.json", "y.dgs"):
-        with pytest.raises(UsageError, match="No space left"):
-            snapshot.save(machine, tmp_path / name)
-    with pytest.raises(UsageError, match="cannot be written"):
-        snapshot.save(machine, tmp_path / "none" / "y.json")
+        assert "No space left" in str(raised(UsageError, snapshot.save, machine, tmp_path / name))
+    assert "cannot be written" in str(raised(UsageError, snapshot.save, machine, tmp_path / "none" / "y.json"))
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
@@ -355,10 +349,8 @@ def test_memory_is_given_as_values():
     assert read(machine, "private_lane", 8, 4, lane=63) == np.float32(1.5).tobytes().hex()
     assert read(machine, "private_lane", 12, 8, lane=2) == np.array([3, 4], "<f4").tobytes().hex()
     for lane, address in ((1, 4), (1, 12), (0, 20)):
-        with pytest.raises(EvaluationError):
-            read(machine, "private_lane", address, 4, lane=lane)
-    with pytest.raises(EvaluationError):
-        read(machine, "global", 16, 1)
+        raised(EvaluationError, read, machine, "private_lane", address, 4, lane=lane)
+    raised(EvaluationError, read, machine, "global", 16, 1)
 
 
 def wave(**changes):
@@ -470,8 +462,7 @@ def test_a_work_group_of_several_dispatches_names_its_dispatch():
     waves = [{"id": str(i), "dispatch": i, "work_group": [0, 0, 0]} for i in (1, 2)]
     region = {"space": "local", "work_group": [0, 0, 0], "address": 0, "bytes": "01"}
     document = changed(dispatches=[{"id": 1}, {"id": 2}], waves=waves, memory=[region])
-    with pytest.raises(MalformedFile, match="the key 'dispatch' is missing"):
-        snapshot.of_document(document)
+    assert "the key 'dispatch' is missing" in str(raised(MalformedFile, snapshot.of_document, document))
     document["memory"] = [{**region, "dispatch": 2}]
     assert read(snapshot.of_document(document), "local", 0, 1, wave=1) == "01"
 
@@ -485,8 +476,7 @@ def test_many_empty_waves_do_not_fill_the_memory():
 @pytest.mark.parametrize("text", ["", "{", "[1", '{"schema": NaN}', '{"schema": 1, "schema": 1}', "[" * 100_000])
 def test_text_that_is_no_json_is_refused(text, tmp_path):
     (tmp_path / "s.json").write_text(text)
-    with pytest.raises(MalformedFile):
-        snapshot.load(tmp_path / "s.json")
+    raised(MalformedFile, snapshot.load, tmp_path / "s.json")
 
 
 def test_files_that_cannot_be_read_are_refused(tmp_path):
@@ -660,8 +650,7 @@ def test_a_lane_that_is_written_is_known_from_then_on():
     register = machine.register_named("v0")
     Accessor(machine, "little").write(locations.at(Register(register, 0), 64), 32, 5)
     assert read_lane(machine, "v0", 2) == 5
-    with pytest.raises(EvaluationError, match="lane 1 of register v0"):
-        read_lane(machine, "v0", 1)
+    assert "lane 1 of register v0" in str(raised(EvaluationError, read_lane, machine, "v0", 1))
     machine.set_register("v0", np.zeros((1, 64), dtype=np.uint32))
     assert read_lane(machine, "v0", 1) == 0
 

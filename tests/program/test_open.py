@@ -10,6 +10,7 @@ from elftools.elf.elffile import ELFFile
 import dwarfgpu as dg
 from dwarfgpu.elftools import Bridge
 from dwarfgpu.execution.launch.launch import Launched
+from tests.builders.errors import raised
 
 FILE = "fixtures/asm/lane-pc.gfx90a.w64.co"
 STATE = "docs/examples/variables.json"
@@ -49,15 +50,13 @@ def test_open_takes_a_stream_of_bytes(kind, tmp_path):
 def test_a_stream_that_gives_no_bytes_is_refused(tmp_path):
     closed = io.BytesIO(DATA)
     closed.close()
-    with pytest.raises(dg.UsageError, match="cannot be read: I/O operation on closed file"):
-        dg.open(closed)
+    assert "cannot be read: I/O operation on closed file" in str(raised(dg.UsageError, dg.open, closed))
     with pytest.raises(dg.UsageError, match="gives text, and code is bytes") as refused, Path(STATE).open() as text:
         dg.open(text)
     assert refused.value.hint == "open it with the mode 'rb'"
     with pytest.raises(dg.UsageError, match="<bytes>: it holds several code objects"):
         dg.open(io.BytesIO(Path("fixtures/containers/zlib-v3.ccob").read_bytes()))
-    with pytest.raises(TypeError, match="not int"):
-        dg.open(3)
+    assert "not int" in str(raised(TypeError, dg.open, 3))
 
 
 def test_a_program_and_a_state_are_closed_by_with():
@@ -71,10 +70,8 @@ def test_a_program_and_a_state_are_closed_by_with():
         closed.close()  # again
         with pytest.raises(dg.UsageError, match="is closed"):
             closed[0]
-    with pytest.raises(dg.UsageError, match="is closed"):
-        program.at(0x1548)
-    with pytest.raises(dg.UsageError, match="is closed"):
-        len(stopped)
+    assert "is closed" in str(raised(dg.UsageError, program.at, 0x1548))
+    assert "is closed" in str(raised(dg.UsageError, len, stopped))
 
 
 def test_help_begins_with_open_and_an_example():

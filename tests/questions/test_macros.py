@@ -9,6 +9,7 @@ from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.macros import DEFINE, END_FILE, START_FILE, UNDEF, MacroEvent, macro_events
 from dwarfgpu.program.frames.macros import Definitions, defined_at, expanded
+from tests.builders.errors import raised
 from tests.builders.parameters import for_each
 from tests.questions.harness import Run
 from tests.questions.test_against_gdb import asked
@@ -169,9 +170,7 @@ def test_a_broken_table_is_one_error(data, kind, monkeypatch):
     (unit, *_) = Run("fixtures/features/macro.v5.co").debugger.opened.file.dwarf.index.units
     read = unit.source.data
     monkeypatch.setattr(unit.source, "data", lambda name: data if name == ".debug_macro" else read(name))
-    with pytest.raises(DwarfGpuError) as raised:
-        macro_events(unit)
-    assert raised.value.kind == kind
+    assert raised(DwarfGpuError, macro_events, unit).kind == kind
 
 
 OLD = b"\xff\1vendor\0\3\0\1\1\2A 1\0\2\4A\0\4\0"
@@ -194,6 +193,4 @@ def test_macros_of_dwarf_4_have_no_header(data, found, monkeypatch):
     if isinstance(found, list):
         assert [(event.kind, event.line, event.text, event.file) for event in macro_events(unit)] == found
         return
-    with pytest.raises(DwarfGpuError) as raised:
-        macro_events(unit)
-    assert raised.value.kind == found
+    assert raised(DwarfGpuError, macro_events, unit).kind == found

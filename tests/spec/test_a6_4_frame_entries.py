@@ -9,6 +9,7 @@ from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.objfile.call_frames import FrameSection
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.activations import stack
+from tests.builders.errors import raised
 from tests.builders.frames import FrameBuilder
 from tests.builders.parameters import every, for_each
 
@@ -69,8 +70,7 @@ def test_a_space_that_the_target_does_not_define_is_ill_formed(code):
 @every(code=["0d06", "0e10", "137e"], before=["", "0f027700"])
 def test_a_change_of_a_cfa_that_is_no_register_is_ill_formed(before, code):
     """A.6.4.2.2 (5), A.6.4.2.2 (6), A.6.4.2.2 (7): no current CFA rule, or one of DW_CFA_def_cfa_expression."""
-    with pytest.raises(IllFormed):
-        cfa(before + code, "")
+    raised(IllFormed, cfa, before + code, "")
 
 
 def test_def_cfa_expression_is_the_place_that_the_expression_gives():
@@ -86,8 +86,7 @@ def test_def_cfa_expression_is_the_place_that_the_expression_gives():
 def test_a_cfa_expression_that_gives_no_memory_is_ill_formed(operations):
     """A.6.4.2.2 (8): neither a register, an implicit value nor an empty initial stack is a memory byte address."""
     made = stack([f"def_cfa_expression {{{operations}}}"], registers=WAVE)
-    with pytest.raises(IllFormed):
-        made.top.cfa(made.thread.lanes)
+    raised(IllFormed, made.top.cfa, made.thread.lanes)
 
 
 AFTER_8301, AFTER_05A81401 = "0c07088301", "0c070805a81401"  # initial instructions: registers 3 and 2600 are at CFA - 8
@@ -126,8 +125,7 @@ def test_a_value_of_another_size_than_the_register_is_ill_formed():
     """A.6.4.2.3 (10): s40 has 32 bits, and a value of the generic type 64."""
     made = stack(["LLVM_def_aspace_cfa $s33 0 6; val_expression $s40 {DW_OP_lit1}"], registers=WAVE)
     thread = made.thread
-    with pytest.raises(IllFormed):
-        made.top.entry_register(thread.target.register_named("s40").number, thread.lanes)
+    raised(IllFormed, made.top.entry_register, thread.target.register_named("s40").number, thread.lanes)
 
 
 def test_a_column_without_a_rule_is_undefined():

@@ -30,6 +30,7 @@ from dwarfgpu.expr.types import BaseType
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.described import DescribedMachine, Region
 from dwarfgpu.targets.resolve import resolve
+from tests.builders.errors import raised
 
 FORM = "DW_OP_LLVM_form_aspace_address"
 LENGTH = 160
@@ -484,9 +485,8 @@ def test_a_read_past_the_storage_is_an_error(kind):
         for lane, result in zip(world.lanes, found, strict=True):
             if not node.streams[lane].ends:
                 continue
-            with pytest.raises(DwarfGpuError) as caught:
-                accessor.read(result, len(node.streams[lane].bits) + excess)
-            assert caught.value.kind == "read_past_storage"
+            caught = raised(DwarfGpuError, accessor.read, result, len(node.streams[lane].bits) + excess)
+            assert caught.kind == "read_past_storage"
 
     check()
 
@@ -508,9 +508,7 @@ def test_a_write_changes_the_bits_of_the_parts_and_no_others(kind):
             written = [random.randrange(2) for _ in bits]
             number = world.number(written)
             if any(bit is None or any(world.is_constant[atom] for atom in bit) for bit in bits):
-                with pytest.raises(DwarfGpuError) as caught:
-                    accessor.write(result, size, number)
-                assert caught.value.kind == "not_writable"
+                assert raised(DwarfGpuError, accessor.write, result, size, number).kind == "not_writable"
                 assert world.contents() == state, node.ops
                 continue
             accessor.write(result, size, number)

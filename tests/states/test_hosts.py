@@ -26,10 +26,10 @@ def attached(name: str = "lanes"):
 
 @for_each("ask", dg.selected, dg.wave, dg.waves, dg.attached, lambda: dg.eval("1"), lambda: dg.locate("x"))
 def test_without_a_host_it_is_said_what_to_do(ask):
-    with pytest.raises(dwarfgpu.UsageError, match="no program is selected") as caught:
-        ask()
-    assert caught.value.kind == "no_host"
-    assert "dwarfgpu.gdb.use(dwarfgpu.open(FILE).attach(STATE))" in caught.value.hint
+    caught = raised(dwarfgpu.UsageError, ask)
+    assert "no program is selected" in str(caught)
+    assert caught.kind == "no_host"
+    assert "dwarfgpu.gdb.use(dwarfgpu.open(FILE).attach(STATE))" in caught.hint
 
 
 def test_a_snapshot_is_a_host():
@@ -44,8 +44,7 @@ def test_a_snapshot_is_a_host():
     with pytest.raises(dwarfgpu.Unavailable, match="`even` is not in scope at line 12, where the lane is"):
         dg.locate("even", 5)
     dg.use(None)
-    with pytest.raises(dwarfgpu.UsageError):
-        dg.selected()
+    raised(dwarfgpu.UsageError, dg.selected)
 
 
 def test_what_is_selected_can_be_chosen():
@@ -58,11 +57,9 @@ def test_what_is_selected_can_be_chosen():
     host.select(lane=3)
     assert dg.selected().expression("$lane").value() == 3
     host.select(lane=64)
-    with pytest.raises(dwarfgpu.UsageError, match="no lane 64"):
-        dg.selected()
+    assert "no lane 64" in str(raised(dwarfgpu.UsageError, dg.selected))
     host.select(wave=0, frame=99)
-    with pytest.raises(dwarfgpu.UsageError, match="no frame 99"):
-        dg.selected()
+    assert "no frame 99" in str(raised(dwarfgpu.UsageError, dg.selected))
 
 
 GPU, LLVM = dwarfgpu.target("gfx90a"), dwarfgpu.dialect("llvm-user")
@@ -114,8 +111,7 @@ def test_a_lane_is_any_integer(name, lane):
 
 
 def test_sets_without_lanes_and_processes_without_lanes():
-    with pytest.raises(dwarfgpu.UsageError, match="one lane or more"):
-        dwarfgpu.LaneSet.of([])
+    assert "one lane or more" in str(raised(dwarfgpu.UsageError, dwarfgpu.LaneSet.of, []))
     assert dwarfgpu.LaneSet.one().lane is None
     assert hosts.in_lane(dwarfgpu.open("fixtures/host/pie.clang.O2.v5.x86_64").outside, 3).selected_lane is None
 

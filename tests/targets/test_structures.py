@@ -26,6 +26,7 @@ from dwarfgpu.targets.amdgpu.resources import (
     image_object_of,
     sampler_object,
 )
+from tests.builders.errors import raised
 from tests.builders.parameters import for_each
 
 STRUCTURES = [QUEUE, SIGNAL, DISPATCH_PACKET]
@@ -106,10 +107,8 @@ def test_words_and_bits_are_told_and_given_by_name() -> None:
     assert SIGNAL.decode(SIGNAL.encode({"kind": 77}))[0].meaning is None
     with pytest.raises(UsageError, match=r"amd_signal_t.event_id has 4 bytes, which 4294967296 does not fit"):
         SIGNAL.encode({"event_id": 1 << 32})
-    with pytest.raises(UsageError, match="amd_signal_t has no field 'mailbox'"):
-        SIGNAL.encode({"mailbox": 0})
-    with pytest.raises(UsageError, match="has no field ''"):
-        SIGNAL.encode({"": 1})
+    assert "amd_signal_t has no field 'mailbox'" in str(raised(UsageError, SIGNAL.encode, {"mailbox": 0}))
+    assert "has no field ''" in str(raised(UsageError, SIGNAL.encode, {"": 1}))
 
 
 @for_each(

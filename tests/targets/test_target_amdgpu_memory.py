@@ -194,8 +194,7 @@ def test_private_lanes_are_views_and_need_a_lane():
     assert target.space(0x25).alias.scope(0) == Scope.WAVE
     alias = resolve("gfx90a").space(1).alias
     assert alias.pieces(0x1000, 4, None, 64) == [(0, 0x1000, 4)]
-    with pytest.raises(MissingContext):
-        alias.pieces(PRIVATE, 4, None, 64)
+    raised(MissingContext, alias.pieces, PRIVATE, 4, None, 64)
 
 
 @pytest.mark.parametrize("view, lane, size", [(PRIVATE_LANE, 32, 32), (PRIVATE_LANE, -1, 64), (LaneView(40), None, 32)])

@@ -314,8 +314,7 @@ def test_alternative_names(alternative, name):
 )
 def test_names(name, canonical, features):
     if canonical is None:
-        with pytest.raises(UnknownTarget):
-            resolve(name)
+        raised(UnknownTarget, resolve, name)
         return
     target = resolve(name)
     assert (target.name, target.features) == (canonical, features)
@@ -372,21 +371,18 @@ def test_combinations_that_cannot_be(name, message):
 
 @pytest.mark.parametrize("address_size", [0, 9, -1, 16])
 def test_address_sizes_are_1_to_8(address_size):
-    with pytest.raises(UsageError, match="bytes are not supported"):
-        resolve("generic", address_size=address_size)
+    assert "bytes are not supported" in str(raised(UsageError, resolve, "generic", address_size=address_size))
 
 
 @pytest.mark.parametrize("byte_order", ["", "middle", "LITTLE"])
 def test_byte_orders_are_little_and_big(byte_order):
-    with pytest.raises(UsageError, match="neither little nor big"):
-        resolve("generic", byte_order=byte_order)
+    assert "neither little nor big" in str(raised(UsageError, resolve, "generic", byte_order=byte_order))
 
 
 @pytest.mark.parametrize("name", ["x86_64", "gfx90a"])
 @for_each("choice", {"byte_order": "big"}, {"address_size": 4}, {"byte_order": "little", "address_size": 7})
 def test_only_generic_lets_choose(name, choice):
-    with pytest.raises(UsageError, match="little-endian with 8-byte addresses"):
-        resolve(name, **choice)
+    assert "little-endian with 8-byte addresses" in str(raised(UsageError, resolve, name, **choice))
 
 
 @pytest.mark.parametrize("name", ["x86_64", "gfx90a"])
@@ -436,8 +432,7 @@ def test_files_of_old_code_objects_of_a_wave_size_and_of_x86_64():
     assert resolve_elf(EM_AMDGPU, 0x41, True).lane_count == 64
     assert resolve_elf(EM_AMDGPU, 0x41, False).lane_count == 32
     assert resolve_elf(EM_AMDGPU, 0x3F).lane_count == 64
-    with pytest.raises(UsageError, match="gfx90a has no waves of 32 lanes"):
-        resolve_elf(EM_AMDGPU, 0x3F, wave64=False)
+    assert "gfx90a has no waves of 32 lanes" in str(raised(UsageError, resolve_elf, EM_AMDGPU, 0x3F, wave64=False))
     assert resolve_elf(EM_X86_64, 0) is resolve("x86_64")
 
 

@@ -18,6 +18,7 @@ from dwarfgpu.audits.memory_model.families import (
 from dwarfgpu.audits.memory_model.sequences import ACCESS, DIRECT, WAIT, SequenceCell, cell, cells, keys
 from dwarfgpu.errors import Unsupported, UsageError
 from dwarfgpu.targets.amdgpu.processors import processors
+from tests.builders.errors import raised
 from tests.builders.parameters import for_each
 
 ADDRESS_SPACES = {"generic": 0, "global": 1, "local": 3}
@@ -461,10 +462,8 @@ def test_every_processor_has_a_family_or_none():
 
 
 def test_an_unknown_processor_and_mode_say_what_there_is():
-    with pytest.raises(UsageError, match="no processor 'gfx9999'"):
-        family_of("gfx9999")
-    with pytest.raises(Unsupported, match="no memory model for gfx1250"):
-        family_of("gfx1250")
-    with pytest.raises(UsageError, match="GFX9 has no execution mode 'wgp'") as raised:
-        mode_of(family_rules("gfx900"), "wgp")
-    assert raised.value.hint == "it has cu"
+    assert "no processor 'gfx9999'" in str(raised(UsageError, family_of, "gfx9999"))
+    assert "no memory model for gfx1250" in str(raised(Unsupported, family_of, "gfx1250"))
+    error = raised(UsageError, mode_of, family_rules("gfx900"), "wgp")
+    assert "GFX9 has no execution mode 'wgp'" in str(error)
+    assert error.hint == "it has cu"

@@ -20,6 +20,7 @@ from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.objfile.kernels.metadata import PrintfFormat
 from dwarfgpu.render.running import TraceWriter
 from dwarfgpu.render.values import value_text
+from tests.builders.errors import raised
 from tests.builders.parameters import every, for_each
 
 
@@ -179,10 +180,8 @@ def test_a_watchpoint_with_a_condition_stops_only_where_it_is_true(watched, proc
 
 def test_conditions_of_watchpoints_that_have_no_value_or_no_sense(watched):
     debugging = watched("gfx90a", "counted", out="zeros(64)", counter=4)
-    with pytest.raises(dg.DwarfGpuError, match="nobody"):
-        debugging.watch("*counter", condition="nobody > 3")
-    with pytest.raises(dg.DwarfGpuError, match="assignment"):
-        debugging.watch("*counter", condition="*counter = 3")
+    assert "nobody" in str(raised(dg.DwarfGpuError, debugging.watch, "*counter", condition="nobody > 3"))
+    assert "assignment" in str(raised(dg.DwarfGpuError, debugging.watch, "*counter", condition="*counter = 3"))
     assert list(debugging.points)[-1].watched is None
     debugging.watch("*counter", condition="*(int *)0 == 3")
     stop = debugging.go_on()

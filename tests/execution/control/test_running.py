@@ -19,6 +19,7 @@ from dwarfgpu.program.code.code_lookup import name_and_offset
 from dwarfgpu.render.values import value_text
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.commands import run
+from tests.builders.errors import raised
 from tests.builders.parameters import every, for_each
 
 SLOW = pytest.mark.slow
@@ -286,9 +287,8 @@ def test_until_an_address_a_function_or_a_line(built):
 )
 def test_places_and_conditions_that_mean_nothing(built, place, condition, message):
     running = Running(steps_launched(built("gfx1100", "O0")))
-    with pytest.raises(DwarfGpuError) as error:
-        running.break_at(place, condition)
-    assert message.lower() in f"{error.value} {error.value.hint}".lower()
+    error = raised(DwarfGpuError, running.break_at, place, condition)
+    assert message.lower() in f"{error} {error.hint}".lower()
 
 
 @pytest.mark.parametrize("key", [("gfx90a", "O0"), ("gfx1100", "O0")])
@@ -384,12 +384,10 @@ def test_machines_that_cannot_run_and_limits_say_so(built, tmp_path):
     with pytest.raises(UsageError, match="a snapshot cannot run"):
         snapshot.load(tmp_path / "s.json").run()
     launch(launched.machine, built(), "saxpy", grid=(64,), work_group=(64,))
-    with pytest.raises(UsageError, match="waves of several dispatches cannot run together"):
-        launched.machine.run()
+    assert "waves of several dispatches cannot run together" in str(raised(UsageError, launched.machine.run))
     machine = Gpu(resolve("gfx90a"))
     machine.add_waves(2)
-    with pytest.raises(UsageError, match="the waves have no program counter"):
-        machine.step()
+    assert "the waves have no program counter" in str(raised(UsageError, machine.step))
 
 
 def test_interrupted_runs_lose_no_wave_and_can_go_on(built):
@@ -585,9 +583,8 @@ def test_a_structure_as_a_list_or_as_text(built):
     ({**PAIR, "a": {}}, "argument 1 (struct pair s) of structs.a is int, not {}"),
 )
 def test_structures_that_do_not_fit(built, wrong, message):
-    with pytest.raises(UsageError) as error:
-        launched(built(), s=wrong)
-    assert error.value.message == message
+    error = raised(UsageError, launched, built(), s=wrong)
+    assert error.message == message
 
 
 @for_each(

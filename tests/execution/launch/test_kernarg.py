@@ -21,6 +21,7 @@ from dwarfgpu.objfile.kernels.metadata import KernelArgument, KernelMetadata
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.regular_files import read_input
 from dwarfgpu.targets.amdgpu.geometry import geometry
+from tests.builders.errors import raised
 from tests.builders.parameters import for_each
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -44,10 +45,9 @@ def segment(of: Kernel, args: Any, local: int = 0) -> bytes:
 
 
 def refused(of: Kernel, args: Any) -> UsageError:
-    with pytest.raises(UsageError) as error:
-        lay_out(of, args, 0)
-    assert "\n" not in str(error.value)
-    return error.value
+    error = raised(UsageError, lay_out, of, args, 0)
+    assert "\n" not in str(error)
+    return error
 
 
 @for_each(
@@ -317,11 +317,9 @@ def test_files(tmp_path):
         with pytest.raises(DwarfGpuError, match=message):
             value(f"@{tmp_path}/{name}")
     (tmp_path / "bad.npy").write_bytes(b"not numpy")
-    with pytest.raises(UsageError, match="is no file of numpy"):
-        value(f"@{tmp_path}/bad.npy")
+    assert "is no file of numpy" in str(raised(UsageError, value, f"@{tmp_path}/bad.npy"))
     (tmp_path / "cut.npy").write_bytes((tmp_path / "d.npy").read_bytes()[:40])
-    with pytest.raises(UsageError, match="cannot be read"):
-        value(f"@{tmp_path}/cut.npy")
+    assert "cannot be read" in str(raised(UsageError, value, f"@{tmp_path}/cut.npy"))
 
 
 @for_each(
@@ -339,17 +337,15 @@ def test_files(tmp_path):
     ("{}", FLOATS, "x: the layout of its type is not known", None),
 )
 def test_what_is_refused(text, argument, message, hint):
-    with pytest.raises(UsageError) as error:
-        value(text, argument)
-    assert error.value.message.startswith(message)
-    assert hint is None or error.value.hint == hint
+    error = raised(UsageError, value, text, argument)
+    assert error.message.startswith(message)
+    assert hint is None or error.hint == hint
 
 
 def test_words_that_are_no_value_and_words_by_name_and_by_position():
-    with pytest.raises(UsageError) as error:
-        planning.value("zeroes(3)", "argument")
+    error = raised(UsageError, planning.value, "zeroes(3)", "argument")
     expected = ("argument 'zeroes(3)' is not a value", "did you mean zeros(COUNT[, TYPE])?")
-    assert (error.value.message, error.value.hint) == expected
+    assert (error.message, error.hint) == expected
     assert planning.mixed_arguments(["1", "n=5", "zeros(3)"], "argument") == {0: 1, "n": 5, 1: "zeros(3)"}
     with pytest.raises(UsageError, match="argument n is given twice"):
         planning.mixed_arguments(["n=1", "n=2"], "argument")

@@ -31,6 +31,7 @@ from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.commands import run as run_command
 from tests.builders.elf import ElfBuilder
+from tests.builders.errors import raised
 from tests.builders.parameters import for_each
 from tests.questions.harness import Run
 
@@ -203,15 +204,13 @@ def test_local_and_scratch_memory_are_those_of_the_launch():
     size = done.plan.start.group_segment_size
     assert size == 256 + 64
     assert read(machine, "local", 0, size, wave=1) == bytes(size)
-    with pytest.raises(EvaluationError):
-        read(machine, "local", size, 4, wave=1)
+    raised(EvaluationError, read, machine, "local", size, 4, wave=1)
     machine, done = launched(fixture("gfx90a.w64.O2"), "scratch", private_size=100)
     wave_bytes = done.plan.start.scratch.wave_bytes
     assert wave_bytes == 7168  # 100 bytes for each of 64 lanes, in units of 1024
     assert read(machine, "private_wave", 0, wave_bytes, wave=3) == bytes(wave_bytes)
     assert read(machine, "private_lane", 96, 4, wave=3, lane=63) == bytes(4)
-    with pytest.raises(EvaluationError):
-        read(machine, "private_wave", wave_bytes, 4, wave=3)
+    raised(EvaluationError, read, machine, "private_wave", wave_bytes, 4, wave=3)
 
 
 def test_generic_addresses_reach_the_memories_of_a_launch():
@@ -323,10 +322,9 @@ def test_what_cannot_be_launched_leaves_the_machine_alone(kernel, options, messa
     path = fixture("gfx90a.w64.O2")
     machine = machine_for(path, "group_x")
     given = {"grid": (1024,), "work_group": (64,), **options}
-    with pytest.raises(DwarfGpuError) as error:
-        launch(machine, path, kernel, **given)
-    assert message in error.value.message
-    assert "\n" not in str(error.value)
+    error = raised(DwarfGpuError, launch, machine, path, kernel, **given)
+    assert message in error.message
+    assert "\n" not in str(error)
     assert (machine.wave_count, machine.dispatches, machine.code_objects) == (0, [], [])
     assert machine.memory.extents(machine.target.default_space) == []
     assert machine.files == []
@@ -342,8 +340,7 @@ def test_machines_and_files_that_do_not_fit():
     with pytest.raises(UsageError, match="a file that is not linked cannot be loaded"):
         plan(opened(path), name, (64,), (64,))
     file = opened(fixture("gfx1200.w32.O2"))
-    with pytest.raises(UsageError, match="65537 work-groups in y do not fit"):
-        plan(file, "group_x", (1, 65537), (1, 1))
+    assert "65537 work-groups in y do not fit" in str(raised(UsageError, plan, file, "group_x", (1, 65537), (1, 1)))
     assert plan(file, "group_x", (1, 65536), (1, 1)).geometry.wave_count == 65536
 
 
@@ -386,34 +383,28 @@ def changed(monkeypatch: pytest.MonkeyPatch, file: str, kernel: str, **metadata:
 )
 def test_what_the_metadata_asks(monkeypatch, metadata, grid, message):
     file = changed(monkeypatch, fixture("gfx90a.w64.O2"), "group_x", **metadata)
-    with pytest.raises(DwarfGpuError) as error:
-        plan(file, "group_x", grid, (64,))
-    assert error.value.message == message
+    assert raised(DwarfGpuError, plan, file, "group_x", grid, (64,)).message == message
 
 
 def test_a_name_that_several_kernels_have(monkeypatch):
     file = opened(fixture("gfx90a.w64.O2"))
     both = file.kernels_named(["group_x", "item_x"])
     monkeypatch.setattr(file, "kernels_named", lambda _names: both)
-    with pytest.raises(UsageError) as error:
-        plan(file, "k", (1,), (1,))
-    assert error.value.hint == "name one: group_x, item_x"
+    assert raised(UsageError, plan, file, "k", (1,), (1,)).hint == "name one: group_x, item_x"
 
 
 def test_a_kernel_without_a_descriptor(monkeypatch):
     file = opened(fixture("gfx90a.w64.O2"))
     (found,) = file.kernels_named(["group_x"])
     monkeypatch.setattr(file, "kernels_named", lambda _names: (evolve(found, descriptor=None),))
-    with pytest.raises(UsageError, match="the kernel group_x has no descriptor"):
-        plan(file, "group_x", (1,), (1,))
+    assert "the kernel group_x has no descriptor" in str(raised(UsageError, plan, file, "group_x", (1,), (1,)))
 
 
 def test_a_processor_that_is_not_known(monkeypatch):
     file = opened(fixture("gfx90a.w64.O2"))
     found = evolve(planning.find_target(file.image), is_known=False, reason="for a test")
     monkeypatch.setattr(planning, "find_target", lambda *_: found)
-    with pytest.raises(UsageError, match="the processor of group_x is unknown"):
-        plan(file, "group_x", (1,), (1,))
+    assert "the processor of group_x is unknown" in str(raised(UsageError, plan, file, "group_x", (1,), (1,)))
 
 
 def test_a_wave_size_that_the_processor_has_not(monkeypatch):
@@ -568,9 +559,7 @@ def test_each_relocation_is_applied_where_the_file_is_loaded(number, formula, sh
     (3, {"addends": False}, "the relocations in .rel.data are of type REL, and AMDGPU's are RELA"),
 )  # fmt: skip
 def test_what_cannot_be_applied_is_refused(number, options, message):
-    with pytest.raises(DwarfGpuError) as error:
-        data_after_linking(number, **options)
-    assert message in error.value.message
+    assert message in raised(DwarfGpuError, data_after_linking, number, **options).message
 
 
 def test_the_debugger_runs_it():

@@ -301,13 +301,11 @@ def test_a_bare_code_object_is_chosen_by_what_its_notes_say():
     builder.section(".note", builder.note(b"AMD\0", 11, b"amdgcn-amd-amdhsa--gfx803\0"), type=7, align=4)
     builder.section(".debug_info", b"bare")
     assert info(open_image(builder.build(), "gfx803")) == b"bare"
-    with pytest.raises(UsageError):
-        open_image(builder.build(), "gfx90a")
+    raised(UsageError, open_image, builder.build(), "gfx90a")
 
 
 def test_a_bare_code_object_without_notes_needs_somebody_who_knows():
-    with pytest.raises(UsageError):
-        open_image(A, "gfx90a")
+    raised(UsageError, open_image, A, "gfx90a")
     assert info(open_image(A, "gfx90a", target_of=lambda image: f"gfx{image.machine - 134}a")) == b"for A"
 
 
@@ -391,8 +389,7 @@ def test_offload_binaries_with_padding_between_them():
 
 def test_many_empty_containers_end_somewhere():
     for empty in (b"\x10\xff\x10\xad" + struct.pack("<IQQQ", 2, 32, 32, 0), bundle_of()):
-        with pytest.raises(MalformedFile):
-            open_container(empty * 100_000)
+        raised(MalformedFile, open_container, empty * 100_000)
 
 
 def test_many_magics_are_not_searched_for_ever():
@@ -405,8 +402,7 @@ def test_an_image_has_few_keys():
     """Images of an offload binary may share their strings, so that a small file has very many."""
     image = bytearray(offload_binary((4, "amdgcn-amd-amdhsa", "gfx90a", A)))
     image[32 + 16 : 32 + 24] = (1 << 40).to_bytes(8, "little")  # how many there are
-    with pytest.raises(MalformedFile):
-        open_container(bytes(image[:200]))
+    raised(MalformedFile, open_container, bytes(image[:200]))
     assert [entry.target_id for entry in open_container(bytes(image)).entries] == ["gfx90a"]
 
 

@@ -610,13 +610,11 @@ def test_a_relocation_that_cannot_be_applied(row, options, kind):
 
 def test_a_file_that_is_not_linked():
     image = open_image(str(ROOT / "fixtures/amdgpu/cl-kernels.gfx90a.w64.O0.v5.o"))
-    with pytest.raises(UsageError, match="a file that is not linked cannot be loaded"):
-        load(image, 0)
+    assert "a file that is not linked cannot be loaded" in str(raised(UsageError, load, image, 0))
 
 
 def test_nothing_to_load():
-    with pytest.raises(DwarfGpuError, match="the file has no segments to load"):
-        load(open_image(ElfBuilder().build()), 0)
+    assert "the file has no segments to load" in str(raised(DwarfGpuError, load, open_image(ElfBuilder().build()), 0))
 
 
 @for_each("size, message", (1 << 40, "more than 268435456 bytes"), (2, "more bytes in the file than in memory"))
@@ -630,8 +628,7 @@ def test_segments_that_overlap():
     one = elf.section(".one", bytes(32), address=0x1000)
     elf.segment(1, 0x1000, one)
     elf.segment(1, 0x1010, one)
-    with pytest.raises(DwarfGpuError, match="the segments at 0x1000 and 0x1010 overlap"):
-        load(open_image(elf.build()), 0)
+    assert "the segments at 0x1000 and 0x1010 overlap" in str(raised(DwarfGpuError, load, open_image(elf.build()), 0))
 
 
 @pytest.mark.parametrize("address, align", [(1 << 50, 1), (0x1000, 3), (0x1000, 1 << 60)])
@@ -643,8 +640,7 @@ def test_segments_that_are_far_apart_or_aligned_strangely(address, align):
     data = bytearray(elf.build())
     (headers,) = struct.unpack_from("<Q", data, 32)
     struct.pack_into("<Q", data, headers + 48, align)  # p_align of the first
-    with pytest.raises(DwarfGpuError, match="are not loaded"):
-        span(open_image(bytes(data)))
+    assert "are not loaded" in str(raised(DwarfGpuError, span, open_image(bytes(data))))
 
 
 def test_a_truncated_file():

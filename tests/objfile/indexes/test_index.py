@@ -722,8 +722,7 @@ def test_parents_and_gnu_attributes():
     (function,) = table.find(b"f")
     assert space.parent is None
     assert table.entry_at(function.parent) == function  # offset 0 of the pool is that entry itself
-    with pytest.raises(MalformedFile, match="no entry"):
-        table.entry_at(3)
+    assert "no entry" in str(raised(MalformedFile, table.entry_at, 3))
 
 
 @for_each(
@@ -758,9 +757,9 @@ def test_names_that_share_their_entries_are_limited():
     names = Names(PLAIN, {"f": [(1, [7])] * 40, **{f"other{i}": [] for i in range(40)}}, hashed=False).table()
     names.string_offsets = [names.string_offsets[list(names.names()).index(b"f")]] * 41
     names._entries = [names._entries[0]] * 41
-    with pytest.raises(MalformedFile, match="share") as error:
-        names.find(b"f")
-    assert error.value.kind == "limit_exceeded"
+    error = raised(MalformedFile, names.find, b"f")
+    assert "share" in str(error)
+    assert error.kind == "limit_exceeded"
 
 
 @given(st.data())
@@ -852,8 +851,7 @@ def test_a_broken_index_does_not_hide_the_next(change):
 
 def test_a_broken_entry_hides_no_other_name():
     table = Names({**PLAIN, 3: (TYPE, (1, "data1"))}, {"f": [(3, [9])], "g": [(1, [7])]}).table()
-    with pytest.raises(MalformedFile):
-        table.find(b"f")
+    raised(MalformedFile, table.find, b"f")
     assert [entry.die_offset for entry in table.find(b"g")] == [7]
 
 

@@ -131,8 +131,7 @@ def test_broken_values_are_errors(name, data, kind):
 
 
 def test_an_unknown_form_is_unsupported():
-    with pytest.raises(Unsupported, match="0x7f"):
-        read_value(cursor(b"\0" * 8), 0x7F, Format())
+    assert "0x7f" in str(raised(Unsupported, read_value, cursor(b"\0" * 8), 0x7F, Format()))
     assert forms.form_name(0x7F) == "DW_FORM_unknown_0x7f"
 
 
@@ -236,8 +235,7 @@ def test_without_a_choice_the_strings_of_the_unit_tell(parts, dialect):
 
 
 def test_an_unknown_dialect_is_refused():
-    with pytest.raises(DwarfGpuError, match="llvm-future"):
-        dwarf(unit(die("compile_unit")), attributes="llvm-future")
+    assert "llvm-future" in str(raised(DwarfGpuError, dwarf, unit(die("compile_unit")), attributes="llvm-future"))
 
 
 @pytest.mark.parametrize("number, name", [(0, "none"), (1, "global"), (2, "constant"), (3, "group"), (4, "private")])

@@ -80,8 +80,7 @@ def test_a_type_unit_of_version_4_is_in_its_own_section():
 
 def test_a_missing_type_unit_is_missing_context():
     (variable,) = dwarf(unit(die("compile_unit", die("variable", ("type", "ref_sig8", 77))))).units[0].root.children()
-    with pytest.raises(MissingContext, match="0x000000000000004d"):
-        variable.type()
+    assert "0x000000000000004d" in str(raised(MissingContext, variable.type))
 
 
 @for_each(
@@ -536,16 +535,14 @@ def test_a_missing_split_file_is_missing_context():
 def test_a_split_file_of_another_build_is_refused():
     other = build(unit(SPLIT_5, "split_compile", dwo_id=43, section=".debug_info.dwo"), suffix=".dwo").sections
     found = Dwarf(DictSections(skeleton_sections(5)), open_split=lambda _: DictSections(other, name="a.dwo"))
-    with pytest.raises(MissingContext, match="no unit with the id 0x2a"):
-        found.split_unit(found.units[0])
+    assert "no unit with the id 0x2a" in str(raised(MissingContext, found.split_unit, found.units[0]))
 
 
 def test_a_split_unit_alone_has_no_addresses():
     found = Dwarf(DictSections(split_sections(5), name="a.dwo"))
     function = next(found.split_units[0].root.children())
     assert function.name == "f"
-    with pytest.raises(MissingContext, match="skeleton"):
-        function.ranges()
+    assert "skeleton" in str(raised(MissingContext, function.ranges))
     assert [entry.name for entry in found.index.find("f")] == ["f"]
 
 
@@ -555,9 +552,9 @@ def test_a_skeleton_that_is_found_later_brings_its_addresses():
     function = next(found.split_units[0].root.children())
     errors = set()
     for _ in range(2):
-        with pytest.raises(MissingContext, match="skeleton") as error:
-            function.ranges()
-        errors.add(error.value)
+        error = raised(MissingContext, function.ranges)
+        assert "skeleton" in str(error)
+        errors.add(error)
     found.split_unit(found.units[0])
     assert len(errors) == 1
     assert function.ranges() == [(0x4444, 0x4448)]

@@ -230,8 +230,7 @@ def test_a_request_is_remembered(require_tool, monkeypatch):
 def test_addresses_without_code():
     code = ProgramCode(open_program(FIXTURES / "asm/lane-pc.gfx90a.w64.co").state, Disassembler())
     for address in (0, 1 << 63, (1 << 64) - 1):
-        with pytest.raises(DwarfGpuError, match="Cannot access memory at address"):
-            code.some(address, 1)
+        assert "Cannot access memory at address" in str(raised(DwarfGpuError, code.some, address, 1))
     assert code.some(0x1500, 0).instructions == ()
     assert code.between(0x1500, 0x1500).instructions == ()
 

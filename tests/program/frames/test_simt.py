@@ -21,6 +21,7 @@ from dwarfgpu.targets.resolve import resolve
 from tests.builders.divergence import NAMES, REGIONS, VARIANTS, Example, Masks
 from tests.builders.dwarf import build, entry, unit
 from tests.builders.elf import ElfBuilder
+from tests.builders.errors import raised
 from tests.builders.frames import FrameBuilder
 from tests.builders.parameters import for_each
 from tests.builders.spread import GFX90A, TARGET, expression
@@ -204,10 +205,8 @@ def test_no_waves(example):
 
 def test_frames_are_numbered(example):
     stopped = example.stopped(("lex_start", Masks(1, 1, 1), None))
-    with pytest.raises(UsageError, match="there is no frame 1: wave 0 has 1"):
-        lanes_of_wave(stopped, 0, 1)
-    with pytest.raises(DwarfGpuError):
-        lanes_of_wave(stopped, 0, 1 << 40)
+    assert "there is no frame 1: wave 0 has 1" in str(raised(UsageError, lanes_of_wave, stopped, 0, 1))
+    raised(DwarfGpuError, lanes_of_wave, stopped, 0, 1 << 40)
 
 
 # --- The SIMT attributes one by one (A.3.3.5 (4) to (7)): values, defaults, what is ill-formed, calls, inlining ----

@@ -44,8 +44,7 @@ def test_types_of_literals(text, name):
 
 
 def test_a_number_larger_than_any_type_is_refused():
-    with pytest.raises(UsageError, match="too large for any type"):
-        literal("18446744073709551616")
+    assert "too large for any type" in str(raised(UsageError, literal, "18446744073709551616"))
 
 
 @for_each(
@@ -202,28 +201,23 @@ def test_what_pointers_cannot_do():
         ("<<", literal("1.5"), literal("2")),
         ("-", pointer(8), pointer(4, "double")),
     ):
-        with pytest.raises(UsageError):
-            C.binary(operator, left, right)
+        raised(UsageError, C.binary, operator, left, right)
     for operator in ("-", "~"):
-        with pytest.raises(UsageError):
-            C.unary(operator, pointer(1))
+        raised(UsageError, C.unary, operator, pointer(1))
     structure = ScalarOperand(Struct("struct", "S", 4, Lazy.known(Body())), 0)
-    with pytest.raises(UsageError, match="cannot be computed with"):
-        C.binary("+", structure, literal("1"))
+    assert "cannot be computed with" in str(raised(UsageError, C.binary, "+", structure, literal("1")))
 
 
 def test_arrays_decay():
     array = Array(Lazy.known(C.model.base("int")), (Dimension(0, count=2), Dimension(0, count=3)))
     assert type_text(C.decayed(array)) == "int (*)[3]"
     assert type_text(C.repeated(C.model.base("int"), 8)) == "int [8]"
-    with pytest.raises(UsageError):
-        C.repeated(C.model.base("int"), 0)
+    raised(UsageError, C.repeated, C.model.base("int"), 0)
 
 
 def test_division_by_zero():
     for operator in ("/", "%"):
-        with pytest.raises(EvaluationError, match="divisor is 0"):
-            C.binary(operator, literal("1"), literal("0"))
+        assert "divisor is 0" in str(raised(EvaluationError, C.binary, operator, literal("1"), literal("0")))
     assert C.binary("/", literal("1.0"), literal("0")).number() == float("inf")
     assert C.binary("/", literal("1.0l"), literal("0")).number() == float("inf")
 
@@ -261,8 +255,7 @@ def test_complex_numbers_compare_and_convert():
     assert parts_of(C.unary("~", complex_of("1.0", "2.0"))) == complex(1, -2)
     assert C.cast(complex_of("3.0", "4.0"), C.model.base("int")).number() == 3
     assert parts_of(C.cast(literal("3"), C.model.base("complex double"))) == 3
-    with pytest.raises(UsageError):
-        C.binary("<", complex_of("1.0", "2.0"), literal("1"))
+    raised(UsageError, C.binary, "<", complex_of("1.0", "2.0"), literal("1"))
 
 
 @pytest.mark.parametrize("order", ["little", "big"])
@@ -285,7 +278,5 @@ def test_vectors_are_computed_element_by_element():
     assert C.binary("*", left, literal("2")).bits == vector_of([2, -4, 6]).bits
     assert C.binary("<", left, literal("2")).bits == vector_of([-1, -1, 0]).bits
     assert C.unary("-", left).bits == vector_of([-1, 2, -3]).bits
-    with pytest.raises(UsageError, match="vectors of the same shape"):
-        C.binary("+", left, vector_of([1, 2]))
-    with pytest.raises(UsageError):
-        C.unary("!", left)
+    assert "vectors of the same shape" in str(raised(UsageError, C.binary, "+", left, vector_of([1, 2])))
+    raised(UsageError, C.unary, "!", left)

@@ -75,9 +75,9 @@ def test_casts_go_through_the_apertures(source, address, target, expected):
     (REGION, 0x10, GENERIC),
 )
 def test_what_is_in_no_other_space_is_an_error(source, address, target):
-    with pytest.raises(EvaluationError, match="is not an address of") as raised:
-        C.cast(pointer(address, source), C.model.pointer_to(VOID, target))
-    assert raised.value.spec == "A.2.13"
+    error = raised(EvaluationError, C.cast, pointer(address, source), C.model.pointer_to(VOID, target))
+    assert "is not an address of" in str(error)
+    assert error.spec == "A.2.13"
 
 
 def test_lanes_fail_and_convert_each_for_itself():
@@ -105,8 +105,7 @@ def test_apertures_that_are_not_known_are_missing_where_they_are_needed():
     """GFX7 and GFX8 have them in the queue."""
     old = Arithmetic(DataModel(target=resolve("gfx803")))
     for address, source, target in ((0x10, LOCAL, GENERIC), (SHARED, GENERIC, PRIVATE)):
-        with pytest.raises(MissingContext):
-            old.cast(pointer(address, source, rules=old), old.model.pointer_to(VOID, target))
+        raised(MissingContext, old.cast, pointer(address, source, rules=old), old.model.pointer_to(VOID, target))
     for address, source, target, expected in (
         (NULL, LOCAL, GENERIC, 0),
         (0, GENERIC, LOCAL, NULL),
@@ -172,8 +171,7 @@ def test_pointers_of_two_spaces_meet_in_the_generic_one():
         assert number("-", pointer(0x20, GENERIC), plain) == 0
     for operator in ("==", "-", "<"):
         for other in (private, pointer(0x10), pointer(0x10, REGION)):
-            with pytest.raises(UsageError, match="cannot be compared or subtracted"):
-                C.binary(operator, local, other)
+            assert "cannot be compared or subtracted" in str(raised(UsageError, C.binary, operator, local, other))
     assert number("==", pointer(NULL, LOCAL), private) == 0
     assert number("==", pointer(NULL, LOCAL), pointer(NULL, PRIVATE)) == 1
     assert number("!=", pointer(NULL, LOCAL), pointer(0)) == 0

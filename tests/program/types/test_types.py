@@ -19,6 +19,7 @@ from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import ObjectSurroundings, variable_place
 from dwarfgpu.render.values import Look, ValueWriter, value_text
 from tests.builders.dwarf import dwarf, entry, unit
+from tests.builders.errors import raised
 from tests.builders.parameters import every, for_each
 from tests.builders.programs import Dumped
 
@@ -61,8 +62,7 @@ def test_a_vector_is_so_many_elements():
 def test_a_vector_of_nothing_is_refused():
     """A.5.1 (1): a size that is not greater than 0 is ill-formed."""
     get = types_of(entry("base_type", "none", encoding=4, byte_size=4, LLVM_vector_size=0))
-    with pytest.raises(MalformedFile, match="greater than 0"):
-        get("none")
+    assert "greater than 0" in str(raised(MalformedFile, get, "none"))
 
 
 @for_each(
@@ -115,14 +115,12 @@ def test_what_points_to_itself_is_no_cycle():
 def test_a_type_that_is_itself_is_an_error(tag):
     get = types_of(entry(tag, "loop", type="loop", label="loop"))
     for ask in (stripped, byte_size, declaration):
-        with pytest.raises(MalformedFile, match="back to itself"):
-            ask(get("loop"))
+        assert "back to itself" in str(raised(MalformedFile, ask, get("loop")))
 
 
 def test_an_array_of_itself_is_an_error():
     get = types_of(entry("array_type", "loop", entry("subrange_type", count=2), type="loop", label="loop"))
-    with pytest.raises(MalformedFile):
-        byte_size(get("loop"))
+    raised(MalformedFile, byte_size, get("loop"))
     assert "..." in declaration(get("loop"))
 
 
@@ -177,8 +175,7 @@ def test_sizes_of_arrays():
 def test_absurd_sizes_are_said_to_be_that():
     huge = entry("subrange_type", count=("udata", 1 << 60))
     get = types_of(array("a", huge, huge))
-    with pytest.raises(MalformedFile, match="has an impossible size"):
-        byte_size(get("a"))
+    assert "has an impossible size" in str(raised(MalformedFile, byte_size, get("a")))
 
 
 def test_bounds_may_be_expressions_and_entries():
@@ -391,8 +388,7 @@ def test_what_is_not_understood_has_its_name_and_size():
 
 def test_what_is_no_type_is_refused():
     get = types_of(entry("variable", "v", type="int"))
-    with pytest.raises(MalformedFile, match="DW_TAG_variable is not a type"):
-        get("v")
+    assert "DW_TAG_variable is not a type" in str(raised(MalformedFile, get, "v"))
 
 
 def test_the_old_numbers_of_llvm():
